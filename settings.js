@@ -1,0 +1,340 @@
+/**
+ * ONE table of settings. Flags, environment, `--help`, README and validation come from its rows.
+ *
+ * A setting's value comes from its flag, else its environment variable, else its default. All faults of an
+ * input are found before the first is reported; each names the value, the bound and where it came from.
+ * This file imports nothing of ours: what it must know of the rest (layout names, acks) is handed to `resolve`.
+ */
+import yargs from 'yargs'
+
+const MIB = 1024 * 1024
+const MAX_MS = 2 ** 41 - 1
+const ALL = ['start', 'writer', 'reader', 'servers', 'doctor', 'feed']
+const CLIENTS = ['start', 'writer', 'reader', 'feed', 'doctor']
+
+/**
+ * A check takes the text of a value and answers the value, or throws a sentence that says what is expected.
+ * @typedef {{ expects: string, read: (text: string, known: Known) => unknown, flagOnly?: boolean }} Check
+ * @typedef {{ command: string, layouts: string[], acks: string[] }} Known what the rest of the program has
+ * @typedef {{ name: string, default: any, check: Check, meaning: string, uses: string[], unit?: string,
+ *   group: string, env?: string, secret?: boolean }} Row
+ */
+
+/** @type {(low: number, high: number) => Check} */
+const integer = (low, high) => ({
+  expects: `an integer from ${low.toLocaleString('en')} to ${high.toLocaleString('en')}`,
+  read (text) {
+    const value = /^\d+$/.test(text) ? Number(text) : NaN
+    if (!(value >= low && value <= high)) throw new RangeError()
+    return value
+  }
+})
+
+/** @type {(low: number, high: number) => Check} */
+const number = (low, high) => ({
+  expects: `a number from ${low} to ${high.toLocaleString('en')}`,
+  read (text) {
+    const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : NaN
+    if (!(value >= low && value <= high)) throw new RangeError()
+    return value
+  }
+})
+
+/** @type {(...words: string[]) => Check} */
+const oneOf = (...words) => ({
+  expects: words.join(' | '),
+  read (text) {
+    if (!words.includes(text)) throw new RangeError()
+    return text
+  }
+})
+
+/** @type {(expects: string, pattern: RegExp) => Check} */
+const matching = (expects, pattern) => ({
+  expects,
+  read (text) {
+    if (!pattern.test(text)) throw new RangeError()
+    return text
+  }
+})
+
+/** @type {(of: 'layouts' | 'acks', noun: string) => Check} */
+const oneOfKnown = (of, noun) => ({
+  expects: noun,
+  read (text, known) {
+    if (!known[of].includes(text)) throw new RangeError(known[of].join(' | '))
+    return text
+  }
+})
+
+/** @type {Check} */
+const serverUrl = {
+  expects: 'redis://[user:password@]host[:port] or rediss://...',
+  read (text) {
+    const url = new URL(text)
+    if (!['redis:', 'rediss:'].includes(url.protocol) || !url.hostname) throw new RangeError()
+    return text
+  }
+}
+
+/** @type {Check} */
+const serverUrls = {
+  expects: 'one or more redis:// addresses, separated by commas',
+  read: (text, known) => text.split(',').map((one) => serverUrl.read(one.trim(), known))
+}
+
+/** @type {Check} */
+const trueOrFalse = { expects: 'true | false', read: (text, known) => oneOf('true', 'false').read(text, known) === 'true' }
+
+/** @type {Check} */
+const present = { ...trueOrFalse, flagOnly: true }
+
+const FIELD = matching('a field, dotted for a nested one, such as properties.time', /^[^.\s]+(\.[^.\s]+)*$/)
+
+/** @type {(group: string, uses: string[], rows: Omit<Row, 'group' | 'uses'>[]) => Row[]} */
+const group = (title, uses, rows) => rows.map((row) => ({ group: title, uses, ...row }))
+
+/** @type {readonly Row[]} */
+export const SETTINGS = Object.freeze([
+  ...group('Servers', CLIENTS, [
+    { name: 'redisUrl', default: null, check: serverUrl, secret: true, meaning: 'the primary; without it the embedded servers of this checkout are used, and started if need be' },
+    { name: 'replicaUrl', default: null, check: serverUrls, secret: true, meaning: 'the replicas; without it the primary is asked for them' },
+    { name: 'keyPrefix', default: 'fr:', check: matching('1-32 of a-z 0-9 : _ -', /^[a-z0-9:_-]{1,32}$/), meaning: 'what every key begins with' }
+  ]),
+  ...group('Servers', ALL, [
+    { name: 'server', default: null, check: matching('a program such as valkey-server, or its path', /\S/), meaning: 'the server program for the embedded servers; without it the newest found, or a pinned copy' }
+  ]),
+  ...group('Feed', ['start', 'writer', 'reader'], [
+    { name: 'feed', default: 'latest', check: matching('a name: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -', /^[a-z0-9][a-z0-9._-]{0,63}$/), meaning: 'which feed' }
+  ]),
+  ...group('Feed', ['start', 'writer'], [
+    { name: 'layout', default: 'ids', check: oneOfKnown('layouts', 'a layout'), meaning: 'how a partition is stored on the server' },
+    { name: 'sortedSetContainsActualValue', env: 'SORTED_SET_CONTAINS_ACTUAL_VALUE', default: null, check: trueOrFalse, meaning: 'true chooses layout values, false ids; --layout overrides it' }
+  ]),
+  ...group('Feed', ['writer'], [
+    { name: 'partitions', default: 1, check: integer(1, 1024), meaning: 'over how many partitions the ids of the feed are spread' },
+    { name: 'late', default: 'overwrite', check: oneOf('overwrite', 'drop'), meaning: 'what an older version does to a newer one that is stored (ids): the last write wins, or it is compared and dropped' },
+    { name: 'maxFutureMs', unit: 'ms', default: 60_000, check: integer(0, MAX_MS), meaning: 'items further ahead of the clock are refused' }
+  ]),
+  ...group('Feed', ['start', 'writer', 'feed'], [
+    { name: 'windowMs', unit: 'ms', default: 60_000, check: integer(0, MAX_MS), meaning: 'items older than this are not live; 0 = no age limit' },
+    { name: 'maxItems', default: 1_000_000, check: integer(0, 1e9), meaning: 'ids kept in a partition; 0 = no limit' }
+  ]),
+  ...group('Load', ['start', 'writer'], [
+    { name: 'rate', unit: 'items/s', default: 10_000, check: number(0, 1e8), meaning: 'items a second of each process; 0 = as fast as it goes (the default for stdin)' },
+    { name: 'ids', default: 100_000, check: integer(1, 10_000_000), meaning: 'distinct ids of the synthetic source' },
+    { name: 'valueBytes', unit: 'bytes', default: 128, check: integer(0, MIB), meaning: 'size of a synthetic value' }
+  ]),
+  ...group('Load', ['writer'], [
+    { name: 'writers', default: 1, check: integer(1, 64), meaning: 'writer processes' },
+    { name: 'items', default: null, check: integer(1, Number.MAX_SAFE_INTEGER), meaning: 'stop after so many items of each process' },
+    { name: 'duration', unit: 's', default: null, check: number(0.001, 1e7), meaning: 'stop after so many seconds' },
+    { name: 'pace', default: 'steady', check: oneOf('steady', 'burst'), meaning: 'steady, or all items of a period at once' },
+    { name: 'periodMs', unit: 'ms', default: 1_000, check: integer(1, 3_600_000), meaning: 'the period of --pace burst' },
+    { name: 'chunks', default: 1, check: integer(1, 1_000), meaning: 'bursts a period' },
+    { name: 'catchUp', default: 'yes', check: oneOf('yes', 'no'), meaning: 'whether items missed while the server was busy are sent late, or skipped and counted' }
+  ]),
+  ...group('Input', ['writer'], [
+    { name: 'source', default: 'synthetic', check: oneOf('synthetic', 'stdin'), meaning: 'where items come from' },
+    { name: 'format', default: 'ndjson', check: oneOf('ndjson', 'csv', 'json'), meaning: 'format of standard input' },
+    { name: 'itemsField', default: null, check: FIELD, meaning: 'field of the one JSON object that holds the array of items (json)' },
+    { name: 'idField', default: 'id', check: FIELD, meaning: 'field with the id' },
+    { name: 'tsField', default: 'ts', check: FIELD, meaning: 'field with the time: epoch milliseconds or ISO 8601' },
+    { name: 'valueField', default: null, check: FIELD, meaning: 'field with the value; without it the whole record is the value' },
+    { name: 'replay', default: null, check: number(0.001, 1e6), meaning: 'shift times to now and pace by them, so many times as fast as they were' }
+  ]),
+  ...group('Write path', ['writer'], [
+    { name: 'batchItems', default: 1_000, check: integer(1, 10_000), meaning: 'flush a batch at so many items' },
+    { name: 'batchBytes', unit: 'bytes', default: MIB, check: integer(1, 64 * MIB), meaning: 'or at so many bytes' },
+    { name: 'batchMs', unit: 'ms', default: 5, check: integer(0, 60_000), meaning: 'or when its first item is so old' },
+    { name: 'inFlightBytes', unit: 'bytes', default: 16 * MIB, check: integer(1024, 1024 * MIB), meaning: 'bytes sent and not yet answered, at most' },
+    { name: 'ack', default: 'primary', check: oneOfKnown('acks', 'an acknowledgement'), meaning: 'who must have a batch before it counts' },
+    { name: 'whenFull', default: 'block', check: oneOf('block', 'refuse', 'drop'), meaning: 'what happens to items at the in-flight bound' },
+    { name: 'drainMs', unit: 'ms', default: 10_000, check: integer(0, 600_000), meaning: 'how long a stopping writer tries to flush' }
+  ]),
+  ...group('Write path', ['writer', 'reader', 'feed'], [
+    { name: 'deadlineMs', unit: 'ms', default: 1_000, check: integer(10, 600_000), meaning: 'a server that is silent for so long while asked is given up' }
+  ]),
+  ...group('HTTP', ['start', 'reader'], [
+    { name: 'port', default: 8080, check: integer(0, 65_535), meaning: 'port of the reader; 0 = any free one' }
+  ]),
+  ...group('HTTP', ['reader'], [
+    { name: 'host', default: '127.0.0.1', check: matching('an address or host name', /^[A-Za-z0-9.:_-]+$/), meaning: 'address to listen on' },
+    { name: 'authToken', default: null, check: matching('8 characters or more, no spaces', /^\S{8,}$/), secret: true, meaning: 'bearer token that every POST, PUT and DELETE needs' },
+    { name: 'open', default: false, check: present, meaning: 'listen elsewhere than on this machine without a token' },
+    { name: 'readFrom', default: 'replica', check: oneOf('replica', 'primary'), meaning: 'which nodes answer' },
+    { name: 'maxStaleMs', unit: 'ms', default: 10_000, check: integer(0, 3_600_000), meaning: 'when the servers are gone, the last answer is given while younger than this' }
+  ]),
+  ...group('Operating', ['writer'], [
+    { name: 'metricsPort', default: null, check: integer(0, 65_535), meaning: 'serve /metrics and /livez of the writer there; 0 = any free one' }
+  ]),
+  ...group('Operating', ALL, [
+    { name: 'logLevel', default: 'info', check: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), meaning: 'least level of log lines' }
+  ])
+])
+
+/** @param {string} name camelCase @returns {string} its flag, without dashes in front */
+export const flagOf = (name) => name.replace(/[A-Z]/g, (letter) => '-' + letter.toLowerCase())
+
+/** @param {Row} row @returns {string} its environment variable */
+export const envOf = (row) => row.env ?? 'FRESHET_' + flagOf(row.name).replaceAll('-', '_').toUpperCase()
+
+/** Settings that cannot be used. `faults` has one sentence for each. */
+export class SettingsInvalid extends Error {
+  code = 'SETTINGS_INVALID'
+  exitStatus = 2
+  /** @param {string[]} faults @param {string} [corrected] the line the person meant to type */
+  constructor (faults, corrected) {
+    super(faults.join('\n') + (corrected ? `\nnpm keeps flags for itself unless they follow --. Type:\n  ${corrected}` : ''))
+    this.name = 'SettingsInvalid'
+    this.faults = faults
+    this.corrected = corrected
+  }
+}
+
+/** @param {string} command @returns {Row[]} the rows a command uses */
+const rowsOf = (command) => SETTINGS.filter((row) => row.uses.includes(command))
+
+/** @param {Row[]} rows @param {string[]} argv */
+function parser (rows, argv) {
+  const options = Object.fromEntries(rows.map((row) => {
+    const unit = row.unit ? ` (${row.unit})` : ''
+    const given = row.default === null ? '' : ` [default: ${row.default}]`
+    const what = `${row.meaning}${unit}; ${row.check.expects}${given} [${envOf(row)}]`
+    return [flagOf(row.name), { type: row.check.flagOnly ? 'boolean' : 'string', describe: what, group: row.group + ':' }]
+  }))
+  return yargs(argv).help(false).version(false).exitProcess(false).fail(false).wrap(110)
+    .parserConfiguration({ 'boolean-negation': false, 'camel-case-expansion': false, 'dot-notation': false, 'parse-numbers': false, 'parse-positional-numbers': false })
+    .options(/** @type {any} */ (options))
+}
+
+/**
+ * @param {string} command
+ * @param {string} usage first lines of the help
+ * @returns {Promise<string>} what --help prints
+ */
+export const help = async (command, usage) => parser(rowsOf(command), []).usage(usage).getHelp()
+
+/**
+ * Flags, then environment, then defaults, checked as a whole.
+ * @param {string[]} argv what follows the command, without node and script
+ * @param {Record<string, string | undefined>} env
+ * @param {Known & { positionals?: number }} known `positionals`: how many words the command takes (0)
+ * @returns {Readonly<Record<string, any> & { origins: Record<string, string>, positionals: string[] }>}
+ * @throws {SettingsInvalid} with all faults
+ */
+export function resolve (argv, env, known) {
+  const rows = rowsOf(known.command)
+  const { _: words, $0: _script, ...flags } = /** @type {Record<string, any>} */ (parser(rows, argv).parseSync())
+  /** @type {string[]} */
+  const faults = []
+  /** @type {Record<string, any>} */
+  const values = {}
+  /** @type {Record<string, string>} */
+  const origins = {}
+  for (const row of rows) {
+    const flag = flagOf(row.name)
+    const origin = flag in flags ? `--${flag}` : env[envOf(row)] ? envOf(row) : 'default'
+    origins[row.name] = origin
+    values[row.name] = origin === 'default' ? row.default : readOne(row, origin === `--${flag}` ? flags[flag] : env[envOf(row)], origin, known, faults)
+  }
+  for (const flag of Object.keys(flags)) {
+    if (!rows.some((row) => flagOf(row.name) === flag)) faults.push(`--${flag} is unknown; ${known.command} knows ${nearest(flag, rows)}`)
+  }
+  const positionals = words.map(String)
+  const swallowed = swallowedByNpm(env, rows)
+  const extra = positionals.slice(known.positionals ?? 0)
+  if (extra.length) faults.push(`${extra.map((word) => `"${word}"`).join(', ')} is not expected: values follow a flag`)
+  for (const [flag] of swallowed) faults.push(`--${flag} did not arrive: npm took it as a setting of its own`)
+  derive(values, origins, known, faults)
+  if (faults.length) throw new SettingsInvalid(faults, swallowed.length ? correctedLine(known.command, argv, extra, swallowed) : undefined)
+  return Object.freeze({ ...values, origins: Object.freeze(origins), positionals })
+}
+
+/** @param {Row} row @param {any} given @param {string} origin @param {Known} known @param {string[]} faults */
+function readOne (row, given, origin, known, faults) {
+  if (Array.isArray(given)) {
+    faults.push(`${row.name}: given ${given.length} times (${origin}); give it once`)
+    return row.default
+  }
+  try {
+    return row.check.read(String(given), known)
+  } catch (error) {
+    const expects = error instanceof RangeError && error.message ? error.message : row.check.expects
+    const shown = row.secret ? '(hidden)' : given === '' ? 'no value' : given
+    faults.push(`${row.name}: ${shown} (${origin}); expected ${expects}`)
+    return row.default
+  }
+}
+
+/**
+ * Rules that hold between rows.
+ * @param {Record<string, any>} values @param {Record<string, string>} origins @param {Known} known @param {string[]} faults
+ */
+function derive (values, origins, known, faults) {
+  const inline = values.sortedSetContainsActualValue
+  if (inline !== null && inline !== undefined && origins.layout === 'default') {
+    values.layout = inline ? 'values' : 'ids'
+    origins.layout = origins.sortedSetContainsActualValue
+    if (!known.layouts.includes(values.layout)) faults.push(`layout: ${values.layout} (${origins.layout}); expected ${known.layouts.join(' | ')}`)
+  }
+  if (values.source === 'stdin') {
+    if (origins.rate === 'default') values.rate = 0
+    if (values.writers > 1) faults.push(`writers: ${values.writers} (${origins.writers}); expected 1 with --source stdin, which one process reads`)
+  } else if (known.command === 'writer') {
+    for (const name of ['format', 'itemsField', 'idField', 'tsField', 'valueField', 'replay']) {
+      if (origins[name].startsWith('--')) faults.push(`${name}: ${values[name]} (${origins[name]}); expected only with --source stdin`)
+    }
+  }
+  if (values.itemsField && values.format !== 'json') faults.push(`itemsField: ${values.itemsField} (${origins.itemsField}); expected only with --format json`)
+  if (values.replay && values.rate > 0) faults.push(`replay: ${values.replay} (${origins.replay}); expected without --rate: the times in the input set the pace`)
+  if (values.pace === 'burst' && values.rate === 0) faults.push(`pace: burst (${origins.pace}); expected with a --rate above 0`)
+  if (values.host && !['127.0.0.1', 'localhost', '::1'].includes(values.host) && !values.authToken && !values.open) {
+    faults.push(`host: ${values.host} (${origins.host}); expected 127.0.0.1, or a --auth-token, or --open`)
+  }
+}
+
+/** @param {string} flag @param {Row[]} rows */
+function nearest (flag, rows) {
+  const known = rows.map((row) => '--' + flagOf(row.name))
+  const near = known.filter((name) => name.includes(flag) || flag.includes(name.slice(2)) || name.slice(2, 5) === flag.slice(0, 3))
+  return (near.length ? near : known).join(' ')
+}
+
+/**
+ * `npm start writer --rate 50000` reaches us as `writer 50000` with npm_config_rate=true.
+ * @param {Record<string, string | undefined>} env @param {Row[]} rows
+ * @returns {[string, string][]} flag and value as npm understood them
+ */
+function swallowedByNpm (env, rows) {
+  return rows.flatMap((row) => {
+    const value = env['npm_config_' + flagOf(row.name).replaceAll('-', '_')]
+    return value === undefined ? [] : [([flagOf(row.name), value])]
+  })
+}
+
+/** @param {string} command @param {string[]} argv @param {string[]} extra @param {[string, string][]} swallowed */
+function correctedLine (command, argv, extra, swallowed) {
+  const kept = argv.filter((word) => !extra.includes(word))
+  const bare = swallowed.filter(([, value]) => value === 'true')
+  const words = swallowed.map(([flag, value]) => {
+    if (value !== 'true') return `--${flag} ${value}`
+    return `--${flag} ${bare.length === 1 && extra.length === 1 ? extra[0] : '<value>'}`
+  })
+  const start = command === 'start' ? 'npm start' : `npm start ${command}`
+  return [start, '--', ...kept, ...words].join(' ')
+}
+
+/**
+ * What may be logged: secrets and passwords in addresses are masked.
+ * @param {Record<string, any>} settings
+ * @returns {Record<string, any>}
+ */
+export function printable (settings) {
+  const { origins: _origins, positionals: _positionals, ...values } = settings
+  const mask = (/** @type {unknown} */ value) => String(value).replace(/\/\/([^@/]*)@/g, '//***@')
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => {
+    if (!SETTINGS.find((row) => row.name === name)?.secret || value === null) return [name, value]
+    return [name, /Url$/.test(name) ? mask(value) : '***']
+  }))
+}

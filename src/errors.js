@@ -1,0 +1,53 @@
+/**
+ * The closed list of what can go wrong in the core. Callers test `code`, never the message.
+ *
+ * A message names what was received, what is expected and what to change. `retryable` says whether the
+ * same call may succeed later without anybody changing anything. `exitStatus` is what a command ends with.
+ * The list is printed for users in docs/errors.md; a test holds the two together.
+ *
+ * @typedef {{ retryable: boolean, exitStatus: 1 | 2, meaning: string }} ErrorKind
+ */
+
+/** @type {Record<string, ErrorKind>} */
+export const ERRORS = Object.freeze({
+  FEED_NAME_INVALID: { retryable: false, exitStatus: 2, meaning: 'a feed name outside the pattern' },
+  FEED_UNKNOWN: { retryable: false, exitStatus: 1, meaning: 'no definition is stored under that feed name' },
+  FEED_LAYOUT_UNKNOWN: { retryable: false, exitStatus: 2, meaning: 'a layout that this version does not have' },
+  FEED_DEFINITION_DIFFERS: { retryable: false, exitStatus: 2, meaning: 'the stored definition disagrees with the settings' },
+  ITEM_ID_INVALID: { retryable: false, exitStatus: 1, meaning: 'an id that is not 1-128 bytes of UTF-8 without control characters' },
+  ITEM_TS_INVALID: { retryable: false, exitStatus: 1, meaning: 'a ts that is not an integer of milliseconds, 0 <= ts < 2^41' },
+  ITEM_VALUE_TOO_LARGE: { retryable: false, exitStatus: 1, meaning: 'a value above 1 MiB' },
+  ITEM_TOO_OLD: { retryable: false, exitStatus: 1, meaning: 'a ts older than the window of the feed' },
+  ITEM_FROM_FUTURE: { retryable: false, exitStatus: 1, meaning: 'a ts further ahead of the clock than maxFutureMs' },
+  CURSOR_INVALID: { retryable: false, exitStatus: 1, meaning: 'a cursor that this feed did not hand out' },
+  KEY_HOLDS_OTHER: { retryable: false, exitStatus: 1, meaning: 'a key of the feed holds another type' },
+  SERVER_UNREACHABLE: { retryable: true, exitStatus: 1, meaning: 'nothing answers at that address within the deadline' },
+  SERVER_REFUSED: { retryable: false, exitStatus: 1, meaning: 'the server answers and refuses: password, user or permission' },
+  SERVER_LOST: { retryable: true, exitStatus: 1, meaning: 'the connection ended before the reply; the outcome is unknown' },
+  REPLICAS_GONE: { retryable: true, exitStatus: 1, meaning: 'no replica can answer now' },
+  ENGINE_MISSING: { retryable: false, exitStatus: 1, meaning: 'no server program was found and none could be fetched' },
+  SERVERS_FAILED: { retryable: false, exitStatus: 1, meaning: 'the embedded servers could not be started or ended on their own' },
+  PORT_IN_USE: { retryable: false, exitStatus: 1, meaning: 'another program listens on the port' },
+  PIPELINE_CLOSED: { retryable: false, exitStatus: 1, meaning: 'an append after close' },
+  INPUT_INVALID: { retryable: false, exitStatus: 1, meaning: 'the input as a whole cannot be read in the format given' }
+})
+
+/** An error of the core: `code` from ERRORS, facts as properties. */
+export class FreshetError extends Error {
+  /**
+   * @param {string} code a key of ERRORS
+   * @param {string} message what was received, what is expected, what to change
+   * @param {Record<string, unknown> & { cause?: unknown }} [facts] become properties of the error
+   */
+  constructor (code, message, facts = {}) {
+    const { cause, ...rest } = facts
+    super(message, cause === undefined ? undefined : { cause })
+    this.name = 'FreshetError'
+    this.code = code
+    const kind = ERRORS[code]
+    if (!kind) throw new TypeError(`${code} is not in ERRORS`)
+    this.retryable = kind.retryable
+    this.exitStatus = kind.exitStatus
+    Object.assign(this, rest)
+  }
+}
