@@ -244,7 +244,7 @@ export function resolve (argv, env, known) {
   const positionals = words.map(String)
   const swallowed = swallowedByNpm(env, rows)
   const extra = positionals.slice(known.positionals ?? 0)
-  if (extra.length) faults.push(`${extra.map((word) => `"${word}"`).join(', ')} is not expected: values follow a flag`)
+  if (extra.length) faults.push(`${extra.map((/** @type {string} */ word) => `"${word}"`).join(', ')} is not expected: values follow a flag`)
   for (const [flag] of swallowed) faults.push(`--${flag} did not arrive: npm took it as a setting of its own`)
   derive(values, origins, known, faults)
   if (faults.length) throw new SettingsInvalid(faults, swallowed.length ? correctedLine(known.command, argv, extra, swallowed) : undefined)
@@ -315,7 +315,7 @@ function swallowedByNpm (env, rows) {
 
 /** @param {string} command @param {string[]} argv @param {string[]} extra @param {[string, string][]} swallowed */
 function correctedLine (command, argv, extra, swallowed) {
-  const kept = argv.filter((word) => !extra.includes(word))
+  const kept = argv.filter((/** @type {string} */ word) => !extra.includes(word))
   const bare = swallowed.filter(([, value]) => value === 'true')
   const words = swallowed.map(([flag, value]) => {
     if (value !== 'true') return `--${flag} ${value}`
