@@ -1,0 +1,114 @@
+/**
+ * What is stored about a feed: one JSON text under `fr:{name}:feed`, and the name in the set `fr:feeds`.
+ *
+ * The first writer creates it; later ones must agree on layout, partitions and format. Only retention changes, by
+ * `set`. Writers look again each second, so all of them follow within that time, and a definition that somebody
+ * removed under a running writer comes back.
+ *
+ * @typedef {{ feed: string, layout: string, partitions: number, windowMs: number, maxItems: number, format: number,
+ *   createdAt: string }} Definition
+ * @typedef {import('../store/connection.js').Connection} Connection
+ */
+import { FreshetError } from '../errors.js'
+import { definitionKey, namesKey, partitionKey, partitionPattern } from './keys.js'
+
+const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
+const FIXED = /** @type {const} */ (['layout', 'partitions', 'format'])
+const SCAN_COUNT = 1000
+
+/**
+ * @param {string} feed
+ * @returns {string} the same
+ * @throws {FreshetError} FEED_NAME_INVALID
+ */
+export function checkFeedName (feed) {
+  if (NAME.test(feed)) return feed
+  throw new FreshetError('FEED_NAME_INVALID', `feed name ${JSON.stringify(feed)}; expected a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -`)
+}
+
+/**
+ * Creates the definition, or agrees with the stored one.
+ * @param {Connection} primary
+ * @param {string} prefix
+ * @param {Omit<Definition, 'createdAt'>} wanted
+ * @returns {Promise<Definition>} the stored one; its retention may differ from what was wanted
+ * @throws {FreshetError} FEED_DEFINITION_DIFFERS
+ */
+export async function agree (primary, prefix, wanted) {
+  const key = definitionKey(prefix, checkFeedName(wanted.feed))
+  if (await primary.send('GET', key) === null) {
+    await primary.send('SET', key, JSON.stringify({ ...wanted, createdAt: new Date().toISOString() }), 'NX')
+  }
+  await primary.send('SADD', namesKey(prefix), wanted.feed)
+  const stored = await readDefinition(primary, prefix, wanted.feed)
+  for (const name of FIXED) {
+    if (stored[name] !== wanted[name]) {
+      throw new FreshetError('FEED_DEFINITION_DIFFERS',
+        `feed ${wanted.feed} is stored with ${name} ${stored[name]}, not ${wanted[name]}; write with --${name} ${stored[name]}, or into another --feed, or drop it first`,
+        { stored: stored[name], wanted: wanted[name] })
+    }
+  }
+  return stored
+}
+
+/**
+ * @param {Connection} node
+ * @param {string} prefix @param {string} feed
+ * @returns {Promise<Definition>}
+ * @throws {FreshetError} FEED_NAME_INVALID, FEED_UNKNOWN, KEY_HOLDS_OTHER
+ */
+export async function readDefinition (node, prefix, feed) {
+  const key = definitionKey(prefix, checkFeedName(feed))
+  const text = await node.send('GET', key)
+  if (text === null) throw new FreshetError('FEED_UNKNOWN', `there is no feed ${feed}; write to it first, or look at GET /v1/feeds`)
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new FreshetError('KEY_HOLDS_OTHER', `${key} does not hold a definition; expected JSON written by Freshet`)
+  }
+}
+
+/** @param {Connection} node @param {string} prefix @returns {Promise<Definition[]>} by name */
+export async function listDefinitions (node, prefix) {
+  const names = (await node.send('SMEMBERS', namesKey(prefix))).map(String).sort()
+  const found = await Promise.all(names.map((/** @type {string} */ feed) => readDefinition(node, prefix, feed).catch((error) => {
+    if (error.code === 'FEED_UNKNOWN') return null
+    throw error
+  })))
+  return found.filter((definition) => definition !== null)
+}
+
+/**
+ * @param {Connection} primary @param {string} prefix @param {string} feed
+ * @param {Partial<Pick<Definition, 'windowMs' | 'maxItems'>>} changes
+ * @returns {Promise<Definition>} as stored now
+ */
+export async function setRetention (primary, prefix, feed, changes) {
+  const definition = { ...await readDefinition(primary, prefix, feed), ...changes }
+  await primary.send('SET', definitionKey(prefix, feed), JSON.stringify(definition), 'XX')
+  return definition
+}
+
+/**
+ * Removes a feed with everything stored in it. A feed that is being written is not dropped.
+ * @param {Connection} primary @param {string} prefix @param {string} feed
+ * @returns {Promise<number>} how many keys were removed
+ * @throws {FreshetError} FEED_UNKNOWN, FEED_IN_USE
+ */
+export async function dropFeed (primary, prefix, feed) {
+  const { partitions } = await readDefinition(primary, prefix, feed)
+  for (let partition = 0; partition < partitions; partition++) {
+    const writer = await primary.send('GET', partitionKey(prefix, feed, partition)('trimmer'))
+    if (writer !== null) throw new FreshetError('FEED_IN_USE', `feed ${feed} is being written by ${writer}; stop its writers first, then wait 5 seconds`)
+  }
+  let removed = 0
+  let cursor = '0'
+  do {
+    const [next, keys] = await primary.send('SCAN', cursor, 'MATCH', partitionPattern(prefix, feed), 'COUNT', SCAN_COUNT)
+    if (keys.length) removed += await primary.send('UNLINK', ...keys)
+    cursor = String(next)
+  } while (cursor !== '0')
+  removed += await primary.send('UNLINK', definitionKey(prefix, feed))
+  await primary.send('SREM', namesKey(prefix), feed)
+  return removed
+}

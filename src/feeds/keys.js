@@ -1,0 +1,26 @@
+/**
+ * The one place where keys are made: prefix, hash tag, part. A feed's name is checked before it gets here, and ids go
+ * behind the tag, so no user text reaches a hash tag or a pattern.
+ *
+ *     fr:feeds                     names of all feeds
+ *     fr:{latest}:feed             definition
+ *     fr:{latest:0}:ids            partition 0, part `ids`
+ *     fr:{latest:0}:item:<id>
+ */
+
+/** @param {string} prefix */
+export const namesKey = (prefix) => `${prefix}feeds`
+
+/** @param {string} prefix @param {string} feed */
+export const definitionKey = (prefix, feed) => `${prefix}{${feed}}:feed`
+
+/**
+ * @param {string} prefix
+ * @param {string} feed
+ * @param {number} partition
+ * @returns {(part: string) => string}
+ */
+export const partitionKey = (prefix, feed, partition) => (part) => `${prefix}{${feed}:${partition}}:${part}`
+
+/** Matches every key of the feed's partitions. @param {string} prefix @param {string} feed */
+export const partitionPattern = (prefix, feed) => `${prefix}{${feed}:*`

@@ -1,0 +1,27 @@
+/**
+ * An id is 1-128 bytes of UTF-8 without control characters. Everything else in it is plain data.
+ */
+import { FreshetError } from '../errors.js'
+
+export const MAX_ID_BYTES = 128
+
+// ASCII control characters, DEL and the C1 block (Unicode's category Cc)
+const CONTROL = /\p{Cc}/u
+
+/**
+ * @param {string} text
+ * @returns {Buffer} its UTF-8 bytes
+ * @throws {FreshetError} ITEM_ID_INVALID
+ */
+export function idBytes (text) {
+  if (typeof text !== 'string') throw invalid(`an id of type ${text === null ? 'null' : typeof text}`)
+  if (!text.isWellFormed()) throw invalid('an id with half of a surrogate pair, which is not UTF-8')
+  if (CONTROL.test(text)) throw invalid('an id with a control character')
+  const bytes = Buffer.from(text)
+  if (bytes.length === 0 || bytes.length > MAX_ID_BYTES) throw invalid(`an id of ${bytes.length} bytes`)
+  return bytes
+}
+
+/** @param {string} received */
+const invalid = (received) => new FreshetError('ITEM_ID_INVALID',
+  `${received}; expected 1-${MAX_ID_BYTES} bytes of UTF-8 without control characters`)

@@ -1,0 +1,55 @@
+/**
+ * What an item key of layout `ids` holds: the order of this version, flags, then the value.
+ *
+ *     0            6       8
+ *     +------------+-------+---------------
+ *     | ts, ms     | seq:12| value
+ *     | 48 bit     |flags:4|
+ *     +------------+-------+---------------
+ *     big-endian; flag bit 0 is reserved for deletion (tombstones)
+ *
+ * A reader answers what the key says, so it never pairs one version's time with another version's value.
+ */
+import { FreshetError } from '../errors.js'
+
+export const RECORD_HEAD_BYTES = 8
+export const MAX_VALUE_BYTES = 1024 * 1024
+
+/**
+ * @param {Buffer} target
+ * @param {number} offset
+ * @param {number} ts
+ * @param {number} seq
+ * @returns {number} offset behind the head
+ */
+export function writeRecordHead (target, offset, ts, seq) {
+  // by hand: writeUIntBE checks its arguments and costs three times as much here
+  const high = Math.floor(ts / 0x100000000)
+  target[offset] = high >>> 8
+  target[offset + 1] = high
+  target[offset + 2] = ts >>> 24
+  target[offset + 3] = ts >>> 16
+  target[offset + 4] = ts >>> 8
+  target[offset + 5] = ts
+  target[offset + 6] = seq >>> 4
+  target[offset + 7] = seq << 4
+  return offset + RECORD_HEAD_BYTES
+}
+
+/**
+ * @param {Buffer} id
+ * @param {Buffer} bytes what the key holds
+ * @returns {{ id: Buffer, ts: number, seq: number, value: Buffer }}
+ * @throws {FreshetError} KEY_HOLDS_OTHER
+ */
+export function readRecord (id, bytes) {
+  if (bytes.length < RECORD_HEAD_BYTES) {
+    throw new FreshetError('KEY_HOLDS_OTHER', `the key of item ${id} holds ${bytes.length} bytes; expected ${RECORD_HEAD_BYTES} of order and the value. Was it written by another program?`)
+  }
+  return {
+    id,
+    ts: bytes.readUIntBE(0, 6),
+    seq: bytes.readUInt16BE(6) >>> 4,
+    value: bytes.subarray(RECORD_HEAD_BYTES)
+  }
+}

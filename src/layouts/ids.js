@@ -1,0 +1,146 @@
+/**
+ * Layout `ids`: a sorted set of ids by score, and a key of its own for every item.
+ *
+ *     fr:{feed:p}:ids         sorted set   id -> ts + seq / 4096
+ *     fr:{feed:p}:item:<id>   string       8 bytes of order, then the value (item/record.js); expires
+ *
+ * An id has one version, the last written. The set finds, the key tells: a page takes members from the set and
+ * whatever their keys say now. Between the two looks an id may be written again, so a page keeps only versions that
+ * lie between its own bounds; one that has moved up may leave the page, one that has moved down comes later.
+ *
+ * Retention: items older than the window are not live from the moment they are too old, whether or not they were
+ * trimmed; with maxItems the floor is the first member beyond that rank. `trim` removes both set member and key.
+ */
+import { compareOrder, newestFirst, scoreOf, unscore } from '../item/order.js'
+import { readRecord } from '../item/record.js'
+import { MAX_BATCH_ITEMS, createIdsBatch } from './ids-batch.js'
+
+/** Large ranges collapse a server. */
+const MAX_PAGE = 1000
+const TRIM_PIECE = 500
+
+/** @typedef {import('../item/order.js').Place} Place */
+/** @typedef {import('./index.js').Layout} Layout */
+
+/** @type {Layout} */
+const layout = {
+  name: 'ids',
+  format: 1,
+  describe: () => ({
+    late: 'last write wins; with late: drop the newest wins',
+    askedPerRequest: { latest: 'exact', get: 'exact', count: 'exact' },
+    maxBatchItems: MAX_BATCH_ITEMS,
+    maxPage: MAX_PAGE,
+    encodings: { ids: 'skiplist' }
+  }),
+  createBatch: createIdsBatch,
+
+  async append (connection, batch) {
+    const reply = await connection.sendEncoded(batch.encoded())
+    if (!Array.isArray(reply)) return { late: reply }
+    const failed = reply.find((one) => one instanceof Error)
+    if (failed) throw failed
+    return { late: 0 }
+  },
+
+  async latest (connection, key, { limit, after, sinceMs, retention, nowMs }) {
+    const minTs = Math.max(sinceMs ?? 0, retention.windowMs ? nowMs - retention.windowMs : 0)
+    const wanted = Math.min(limit, MAX_PAGE)
+    const [members, floor] = await Promise.all([
+      after ? membersAfter(connection, key, after, wanted) : newestMembers(connection, key, minTs, wanted),
+      countFloor(connection, key, retention.maxItems)
+    ])
+    const inside = members.filter((place) => place.ts >= minTs && isAbove(place, floor))
+    const last = inside.length === wanted ? inside[wanted - 1] : null
+    const items = (await recordsOf(connection, key, inside.map((place) => place.id)))
+      .filter((item) => item !== null)
+      .filter((item) => item.ts >= minTs && isAbove(item, floor) &&
+        (!after || compareOrder(item, after) < 0) && (!last || compareOrder(item, last) >= 0))
+    return { items: items.sort(newestFirst), next: last }
+  },
+
+  async get (connection, key, wantedIds, { retention, nowMs }) {
+    const minTs = retention.windowMs ? nowMs - retention.windowMs : 0
+    const [items, floor] = await Promise.all([
+      recordsOf(connection, key, wantedIds),
+      countFloor(connection, key, retention.maxItems)
+    ])
+    return items.map((item) => item && item.ts >= minTs && isAbove(item, floor) ? item : null)
+  },
+
+  async count (connection, key, { retention, nowMs }) {
+    const minTs = retention.windowMs ? nowMs - retention.windowMs : 0
+    const count = await connection.send('ZCOUNT', key('ids'), minTs, '+inf')
+    return { count: retention.maxItems ? Math.min(count, retention.maxItems) : count, exact: true }
+  },
+
+  async trim (connection, key, { retention, nowMs }) {
+    const places = await oldest(connection, key, retention, nowMs)
+    if (places.length === 0) return { removed: 0, more: false }
+    const removed = await connection.runScript('trim-ids',
+      [key('ids'), ...places.map(({ id }) => itemKey(key, id))],
+      [...places.map(({ id }) => id), ...places.map(({ ts, seq }) => scoreOf(ts, seq))])
+    return { removed, more: places.length === TRIM_PIECE }
+  },
+
+  async extend (connection, key, { ttlMs }) {
+    const expire = (/** @type {string | Buffer} */ name) => ttlMs ? ['PEXPIRE', name, ttlMs] : ['PERSIST', name]
+    await connection.sendAll([expire(key('ids'))])
+    /** @type {Place | null} */
+    let place = null
+    do {
+      /** @type {Place[]} */
+      const members = place ? await membersAfter(connection, key, place, MAX_PAGE) : await newestMembers(connection, key, 0, MAX_PAGE)
+      if (members.length) await connection.sendAll(members.map(({ id }) => expire(itemKey(key, id))))
+      place = members.length === MAX_PAGE ? members[MAX_PAGE - 1] : null
+    } while (place)
+  }
+}
+
+export const ids = Object.freeze(layout)
+
+/** @param {(part: string) => string} key @param {Buffer} id */
+const itemKey = (key, id) => Buffer.concat([Buffer.from(key('item:')), id])
+
+/** @param {Place} place @param {Place | null} floor the newest place that is not live any more */
+const isAbove = (place, floor) => floor === null || compareOrder(place, floor) > 0
+
+/** @param {Buffer[]} flat member, score, member, score, ... @returns {Place[]} */
+function placesOf (flat) {
+  const places = []
+  for (let i = 0; i < flat.length; i += 2) places.push({ id: flat[i], ...unscore(Number(flat[i + 1])) })
+  return places
+}
+
+/** @param {any} connection @param {(part: string) => string} key @param {number} minTs @param {number} wanted */
+const newestMembers = async (connection, key, minTs, wanted) =>
+  placesOf(await connection.send('ZREVRANGEBYSCORE', key('ids'), '+inf', minTs, 'WITHSCORES', 'LIMIT', 0, wanted))
+
+/** @param {any} connection @param {(part: string) => string} key @param {Place} after @param {number} wanted */
+const membersAfter = async (connection, key, after, wanted) =>
+  placesOf(await connection.runScript('page-ids', [key('ids')], [scoreOf(after.ts, after.seq), after.id, wanted]))
+
+/** @param {any} connection @param {(part: string) => string} key @param {number} maxItems @returns {Promise<Place | null>} */
+async function countFloor (connection, key, maxItems) {
+  if (maxItems === 0) return null
+  return placesOf(await connection.send('ZREVRANGE', key('ids'), maxItems, maxItems, 'WITHSCORES'))[0] ?? null
+}
+
+/** @param {any} connection @param {(part: string) => string} key @param {Buffer[]} wantedIds */
+async function recordsOf (connection, key, wantedIds) {
+  if (wantedIds.length === 0) return []
+  const records = await connection.send('MGET', ...wantedIds.map((id) => itemKey(key, id)))
+  return wantedIds.map((id, i) => records[i] === null ? null : readRecord(id, records[i]))
+}
+
+/** @param {any} connection @param {(part: string) => string} key @param {import('./index.js').Retention} retention @param {number} nowMs */
+async function oldest (connection, key, { windowMs, maxItems }, nowMs) {
+  if (windowMs > 0) {
+    const aged = placesOf(await connection.send('ZRANGEBYSCORE', key('ids'), '-inf', `(${nowMs - windowMs}`, 'WITHSCORES', 'LIMIT', 0, TRIM_PIECE))
+    if (aged.length > 0) return aged
+  }
+  if (maxItems === 0) return []
+  const over = await connection.send('ZCARD', key('ids')) - maxItems
+  if (over <= 0) return []
+  return placesOf(await connection.send('ZRANGE', key('ids'), 0, Math.min(over, TRIM_PIECE) - 1, 'WITHSCORES'))
+}

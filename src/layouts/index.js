@@ -1,0 +1,58 @@
+/**
+ * The layouts, behind one contract. Adding one is one file and one line here; the contract suite runs over all of
+ * them, on every server, and asserts what `describe()` promises.
+ *
+ * A layout is handed a connection and a function that makes the keys of one partition; it knows no clock.
+ *
+ * @typedef {import('../item/order.js').Place} Place
+ * @typedef {{ id: Buffer, ts: number, seq: number, value: Buffer }} Item
+ * @typedef {{ windowMs: number, maxItems: number }} Retention 0 = no limit
+ * @typedef {import('../store/connection.js').Connection} Connection
+ * @typedef {(part: string) => string} Key
+ *
+ * @typedef {object} Batch items of one partition, spelt as they travel; reusable after `reset`
+ * @property {number} count
+ * @property {number} bytes held
+ * @property {number} maxItems that it takes
+ * @property {(id: Buffer, ts: number, seq: number, value: Buffer) => void} add copies id and value
+ * @property {() => { bytes: Buffer, replies: number }} encoded closes the batch until `reset`
+ * @property {() => void} reset
+ *
+ * @typedef {object} Layout
+ * @property {string} name
+ * @property {number} format version of what is stored
+ * @property {() => { late: string, askedPerRequest: Record<'latest' | 'get' | 'count', 'exact' | 'newest' | 'view'>,
+ *   maxBatchItems: number, maxPage: number, encodings: Record<string, string> }} describe what it promises
+ * @property {(options: { key: Key, ttlMs: number, late: 'overwrite' | 'drop',
+ *   dialect: { msetex: boolean, sha: (script: string) => string } }) => Batch} createBatch
+ * @property {(connection: Connection, batch: Batch) => Promise<{ late: number }>} append `late`: older versions dropped
+ * @property {(connection: Connection, key: Key, question: { limit: number, after: Place | null, sinceMs: number | null,
+ *   retention: Retention, nowMs: number }) => Promise<{ items: Item[], next: Place | null }>} latest newest first; may
+ *   hold fewer than `limit` items although `next` says that there are more
+ * @property {(connection: Connection, key: Key, ids: Buffer[], now: { retention: Retention, nowMs: number }) =>
+ *   Promise<(Item | null)[]>} get in the order of the ids
+ * @property {(connection: Connection, key: Key, now: { retention: Retention, nowMs: number }) =>
+ *   Promise<{ count: number, exact: boolean }>} count
+ * @property {(connection: Connection, key: Key, now: { retention: Retention, nowMs: number }) =>
+ *   Promise<{ removed: number, more: boolean }>} trim one piece of what is not live any more
+ * @property {(connection: Connection, key: Key, expiry: { ttlMs: number }) => Promise<void>} extend gives stored items
+ *   a new expiry after a longer window was set; 0 = none
+ */
+import { FreshetError } from '../errors.js'
+import { ids } from './ids.js'
+
+/** @type {Readonly<Record<string, Layout>>} */
+const LAYOUTS = Object.freeze({ ids })
+
+/** @returns {string[]} */
+export const layoutNames = () => Object.keys(LAYOUTS)
+
+/**
+ * @param {string} name
+ * @returns {Layout}
+ * @throws {FreshetError} FEED_LAYOUT_UNKNOWN
+ */
+export function layoutOf (name) {
+  if (Object.hasOwn(LAYOUTS, name)) return LAYOUTS[name]
+  throw new FreshetError('FEED_LAYOUT_UNKNOWN', `layout ${name}; this version has ${layoutNames().join(' | ')}`)
+}

@@ -1,0 +1,86 @@
+/**
+ * Commands as bytes. A batch is written once, item by item, in the form in which it travels (RESP arrays of bulk
+ * strings), so that sending it, and sending it again, costs nothing per item.
+ *
+ * Why not the client's own encoder: it makes an array, a join and a copy per argument; see docs/decisions/005.
+ */
+
+const CR = 13
+const LF = 10
+const DOLLAR = 36
+
+/** A growing run of bytes. The buffer is kept over `reset`, so a pool of batches stops allocating. */
+export class Wire {
+  bytes
+  length = 0
+
+  /** @param {number} initialBytes */
+  constructor (initialBytes) {
+    this.bytes = Buffer.allocUnsafeSlow(initialBytes)
+  }
+
+  reset () {
+    this.length = 0
+  }
+
+  /** @param {number} more bytes that are about to be written */
+  reserve (more) {
+    if (this.length + more <= this.bytes.length) return
+    const grown = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, this.length + more))
+    this.bytes.copy(grown, 0, 0, this.length)
+    this.bytes = grown
+  }
+
+  /** Begins a bulk string: `$<length>\r\n`. @param {number} bytes */
+  bulkHead (bytes) {
+    this.bytes[this.length++] = DOLLAR
+    this.#digits(bytes)
+    this.end()
+  }
+
+  /** Ends a bulk string. */
+  end () {
+    this.bytes[this.length++] = CR
+    this.bytes[this.length++] = LF
+  }
+
+  /** @param {Buffer} part short: a loop beats a call into C++ */
+  short (part) {
+    const { bytes } = this
+    let at = this.length
+    for (let i = 0; i < part.length; i++) bytes[at++] = part[i]
+    this.length = at
+  }
+
+  /** @param {Buffer} part */
+  long (part) {
+    if (part.length < 32) return this.short(part)
+    part.copy(this.bytes, this.length)
+    this.length += part.length
+  }
+
+  /** @param {number} value */
+  #digits (value) {
+    let scale = 1
+    while (value >= scale * 10) scale *= 10
+    for (; scale >= 1; scale = Math.trunc(scale / 10)) this.bytes[this.length++] = 48 + Math.trunc(value / scale) % 10
+  }
+
+  /** @returns {Buffer} what was written; valid until the next write */
+  written () {
+    return this.bytes.subarray(0, this.length)
+  }
+}
+
+/**
+ * A command, or the beginning of one whose other arguments follow.
+ * @param {number} count arguments of the whole command, its name included
+ * @param {...(string | number)} words the first of them
+ */
+export const command = (count, ...words) => Buffer.from(`*${count}\r\n` + words.map(argument).join(''))
+
+/** @param {...(string | number)} words @returns {Buffer} a whole command */
+export const wholeCommand = (...words) => command(words.length, ...words)
+
+/** @param {string | number} word */
+export const argument = (word) => `$${Buffer.byteLength(String(word))}\r\n${word}\r\n`

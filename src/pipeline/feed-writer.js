@@ -1,0 +1,136 @@
+/**
+ * A feed opened for writing: its definition agreed, a connection for batches, another for everything else
+ * (definition, trimming, figures), so that housekeeping never waits behind 16 MiB of items.
+ */
+import { agree } from '../feeds/definitions.js'
+import { partitionKey } from '../feeds/keys.js'
+import { FreshetError } from '../errors.js'
+import { layoutOf } from '../layouts/index.js'
+import { createLink } from '../store/link.js'
+import { capabilities, nodeFigures } from '../store/nodes.js'
+import { readScript } from '../store/scripts.js'
+import { createPipeline } from './pipeline.js'
+import { createTrimmer } from './trimmer.js'
+
+const HOUSEKEEPING_MS = 1000
+/** keys outlive the window by this, and by how far ahead an item may be */
+const EXPIRY_GRACE_MS = 5000
+
+/** @typedef {Awaited<ReturnType<typeof openFeedWriter>>} FeedWriter */
+
+/**
+ * @param {{ redisUrl: string, keyPrefix: string, feed: string, layout: string, partitions: number, windowMs: number,
+ *   maxItems: number, maxFutureMs: number, late: 'overwrite' | 'drop', name: string, deadlineMs: number,
+ *   batchItems: number, batchBytes: number, batchMs: number, inFlightBytes: number, whenFull: 'block' | 'refuse' | 'drop',
+ *   clock: () => number, log: import('pino').Logger }
+ *   & Pick<import('./pipeline.js').PipelineOptions, 'onFlush' | 'onBehind' | 'onRefused'>} options
+ * @throws {FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, FEED_DEFINITION_DIFFERS, FEED_LAYOUT_UNKNOWN
+ */
+export async function openFeedWriter (options) {
+  const { redisUrl, keyPrefix, feed, partitions, maxFutureMs, late, name, deadlineMs, log } = options
+  const layout = layoutOf(options.layout)
+  const wanted = { feed, layout: layout.name, partitions, windowMs: options.windowMs, maxItems: options.maxItems, format: layout.format }
+  const key = (/** @type {number} */ partition) => partitionKey(keyPrefix, feed, partition)
+
+  /** @type {import('./pipeline.js').Pipeline | null} */
+  let pipeline = null
+  let msetex = false
+  const items = createLink(redisUrl, {
+    name: `${name}:items`,
+    deadlineMs,
+    async prepare (connection) {
+      await expectPrimary(connection)
+      const found = await capabilities(connection)
+      if (pipeline && msetex && !found.msetex) throw new FreshetError('SERVER_REFUSED', `the server at ${connection.address} has no MSETEX, the one before had it; restart the writer`)
+      msetex = found.msetex
+      if (late === 'drop') await connection.send('SCRIPT', 'LOAD', readScript('append-ids').body)
+    },
+    onOpen: (connection) => pipeline?.attach(connection),
+    onClosed (reason) {
+      log.warn({ reason }, 'connection to the primary lost, opening the next')
+      pipeline?.detach()
+    }
+  })
+  const control = createLink(redisUrl, { name: `${name}:control`, deadlineMs, prepare: expectPrimary })
+
+  /** @type {import('../feeds/definitions.js').Definition} */
+  let definition
+  try {
+    const [primary] = await Promise.all([control.opened, items.opened])
+    definition = await agree(primary, keyPrefix, wanted)
+  } catch (error) {
+    await Promise.all([control.close(), items.close()])
+    throw error
+  }
+  pipeline = createPipeline({
+    layout,
+    partitions,
+    createBatch: (partition, retention) => layout.createBatch({
+      key: key(partition),
+      late,
+      ttlMs: expiryMs(retention, maxFutureMs),
+      dialect: { msetex, sha: (script) => readScript(script).sha }
+    }),
+    retention: definition,
+    maxFutureMs,
+    flushAt: { items: options.batchItems, bytes: options.batchBytes, ms: options.batchMs },
+    inFlightBytes: options.inFlightBytes,
+    whenFull: options.whenFull,
+    clock: options.clock,
+    onFlush: options.onFlush,
+    onBehind: options.onBehind,
+    onRefused: options.onRefused
+  })
+  if (items.connection) pipeline.attach(items.connection)
+
+  const trimmer = createTrimmer({ layout, key, partitions, name, now: Date.now })
+  let trimmedBatches = -1
+  /** @type {Promise<void>} */
+  let round = Promise.resolve()
+  const timer = setInterval(() => { round = round.then(keepHouse) }, HOUSEKEEPING_MS)
+
+  async function keepHouse () {
+    const primary = control.connection
+    if (!primary || !pipeline || pipeline.failure) return
+    try {
+      const stored = await agree(primary, keyPrefix, { ...wanted, windowMs: definition.windowMs, maxItems: definition.maxItems })
+      if (stored.windowMs !== definition.windowMs || stored.maxItems !== definition.maxItems) {
+        log.info({ windowMs: stored.windowMs, maxItems: stored.maxItems }, 'retention changed')
+        definition = stored
+        pipeline.setRetention(stored)
+      }
+      if (pipeline.account.batches === trimmedBatches) return
+      trimmedBatches = pipeline.account.batches
+      await trimmer.round(primary, definition)
+    } catch (error) {
+      if (error.code === 'FEED_DEFINITION_DIFFERS') pipeline.fail(error)
+      else log.warn({ code: error.code, reason: error.message }, 'housekeeping failed, again in a second')
+    }
+  }
+
+  return {
+    pipeline,
+    get definition () { return definition },
+    get trimmed () { return trimmer.removed },
+    get connected () { return items.connection !== null },
+    get epochs () { return items.epochs },
+    /** @param {{ drainMs: number }} drain */
+    async close ({ drainMs }) {
+      clearInterval(timer)
+      await pipeline.close({ drainMs })
+      await round
+      if (control.connection) await trimmer.release(control.connection).catch(() => {})
+      await Promise.all([control.close(), items.close()])
+    }
+  }
+}
+
+/** @param {import('../layouts/index.js').Retention} retention @param {number} maxFutureMs */
+export const expiryMs = ({ windowMs }, maxFutureMs) => windowMs === 0 ? 0 : windowMs + maxFutureMs + EXPIRY_GRACE_MS
+
+/** @param {import('../store/connection.js').Connection} connection */
+async function expectPrimary (connection) {
+  const { role, loading } = await nodeFigures(connection)
+  if (loading) throw new FreshetError('SERVER_LOST', `the server at ${connection.address} is loading its data`)
+  if (role !== 'primary') throw new FreshetError('SERVER_REFUSED', `the server at ${connection.address} is a replica; give the address of its primary`)
+}

@@ -1,0 +1,105 @@
+/**
+ * Batches on their way: sent in order over one connection, acknowledged in order, kept until then.
+ *
+ *     acknowledged | sent, unanswered | waiting for a connection
+ *                  ^ head             ^ sent
+ *
+ * Go-back-N: whenever an answer cannot be had (the epoch ended, the server was full), everything from the head on is
+ * sent again, in order, on the next occasion. A batch sent twice has the effect of one sent once, so the only cost is
+ * the sending, and an older version never comes to lie over a newer one. Rejected: retrying single batches, which
+ * reorders them.
+ */
+
+const FULL_WAIT_MS = 100
+
+/** @typedef {import('../layouts/index.js').Batch} Batch */
+/** @typedef {import('../store/connection.js').Connection} Connection */
+
+/**
+ * @param {{ append: (connection: Connection, batch: Batch) => Promise<{ late: number }>,
+ *   onSent: (batch: Batch, again: boolean) => void,
+ *   onAcknowledged: (batch: Batch, answer: { late: number }) => void,
+ *   onFull: () => void, onRefused: (error: Error) => void }} parts
+ *   `onRefused`: the server will refuse the head again whatever we do; nothing more is sent
+ */
+export function createWindow ({ append, onSent, onAcknowledged, onFull, onRefused }) {
+  /** @type {Batch[]} */
+  const batches = []
+  let sent = 0
+  let everSent = 0
+  let generation = 0
+  /** @type {Connection | null} */
+  let connection = null
+  /** @type {NodeJS.Timeout | null} */
+  let pause = null
+
+  function sendAll () {
+    while (connection && !pause && sent < batches.length) {
+      const batch = batches[sent++]
+      const mine = generation
+      const again = sent <= everSent
+      everSent = Math.max(everSent, sent)
+      onSent(batch, again)
+      append(connection, batch).then(
+        (answer) => { if (mine === generation) acknowledged(answer) },
+        (error) => { if (mine === generation) unanswered(error) })
+    }
+  }
+
+  /** @param {{ late: number }} answer */
+  function acknowledged (answer) {
+    const batch = /** @type {Batch} */ (batches.shift())
+    sent--
+    everSent--
+    onAcknowledged(batch, answer)
+  }
+
+  /** @param {Error & { outcome?: import('../store/replies.js').Outcome }} error */
+  function unanswered (error) {
+    rewind()
+    if (error.outcome === 'over') connection?.close(error.message)
+    else if (error.outcome === 'full') {
+      onFull()
+      pause = setTimeout(() => {
+        pause = null
+        sendAll()
+      }, FULL_WAIT_MS)
+    } else {
+      connection = null
+      onRefused(error)
+    }
+  }
+
+  function rewind () {
+    generation++
+    sent = 0
+  }
+
+  return {
+    /** Batches not yet acknowledged. */
+    get length () { return batches.length },
+    /** Batches sent and not answered. */
+    get unanswered () { return sent },
+    get canSend () { return connection !== null && pause === null },
+    /** @param {Batch} batch */
+    push (batch) {
+      batches.push(batch)
+      sendAll()
+    },
+    /** A new epoch. @param {Connection} opened */
+    attach (opened) {
+      rewind()
+      connection = opened
+      sendAll()
+    },
+    detach () {
+      rewind()
+      connection = null
+    },
+    close () {
+      if (pause) clearTimeout(pause)
+      rewind()
+      connection = null
+    }
+  }
+}

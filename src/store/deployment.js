@@ -1,0 +1,187 @@
+/**
+ * The nodes of a deployment as a reader sees them: the primary, its replicas, how far each is behind, and which of
+ * them may answer.
+ *
+ * Every 100 ms the primary and each replica are asked for their ROLE. The primary's (time, offset) samples make lag a
+ * time: now minus the newest time at which the primary's offset was not above the replica's. It needs no writes, and
+ * is null when the primary cannot be asked.
+ *
+ * A replica is left when it is down, syncing, or more than `LEAVE_AT_MS` behind, until it is within `RETURN_AT_MS`.
+ * When the primary itself is gone, replicas answer what they have. Nothing falls back to the primary by itself.
+ */
+import { FreshetError } from '../errors.js'
+import { createLink } from './link.js'
+import { nodeFigures, replicaUrls as urlsOfReplicas } from './nodes.js'
+
+const POLL_MS = 100
+const SAMPLES = 600
+const LEAVE_AT_MS = 1000
+const RETURN_AT_MS = 200
+
+/** @typedef {ReturnType<typeof createDeployment>} Deployment */
+/** @typedef {{ role: 'primary' | 'replica', url: string, link: import('./link.js').Link, engine: string | null,
+ *   state: string, offset: number, lagMs: number | null, left: boolean }} Node */
+
+/**
+ * @param {{ primaryUrl: string, replicaUrls: string[] | null, readFrom: 'replica' | 'primary', name: string,
+ *   deadlineMs: number, log: import('pino').Logger }} options
+ */
+export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, deadlineMs, log }) {
+  const primary = createNode('primary', primaryUrl)
+  /** @type {Map<string, Node>} */
+  const replicas = new Map((replicaUrls ?? []).map((url) => [url, createNode('replica', url)]))
+  /** @type {{ atMs: number, offset: number }[]} */
+  const samples = []
+  let turn = 0
+  let closed = false
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+
+  /** @param {'primary' | 'replica'} role @param {string} url @returns {Node} */
+  function createNode (role, url) {
+    /** @type {Node} */
+    const node = {
+      role,
+      url,
+      engine: null,
+      state: 'connecting',
+      offset: 0,
+      lagMs: null,
+      left: false,
+      link: createLink(url, {
+        name: `${name}:${role}`,
+        deadlineMs,
+        async prepare (connection) { node.engine = (await nodeFigures(connection)).engine },
+        onClosed (reason) {
+          node.state = 'down'
+          node.lagMs = null
+          log.warn({ node: new URL(url).host, role, reason }, 'node lost')
+        }
+      })
+    }
+    return node
+  }
+
+  async function pollPrimary () {
+    const { connection } = primary.link
+    if (!connection) {
+      primary.state = 'down'
+      return
+    }
+    const [role, offset] = await connection.send('ROLE')
+    primary.state = String(role) === 'master' ? 'up' : 'not a primary'
+    if (primary.state !== 'up') return
+    samples.push({ atMs: performance.now(), offset: Number(offset) })
+    if (samples.length > SAMPLES) samples.shift()
+    if (replicaUrls === null) follow(await urlsOfReplicas(connection))
+  }
+
+  /** @param {string[]} urls the replicas that the primary names now */
+  function follow (urls) {
+    for (const url of urls) if (!replicas.has(url)) replicas.set(url, createNode('replica', url))
+    for (const [url, node] of replicas) {
+      if (urls.includes(url) || node.link.connection) continue
+      replicas.delete(url)
+      node.link.close()
+    }
+  }
+
+  /** @param {Node} node */
+  async function pollReplica (node) {
+    const { connection } = node.link
+    if (!connection) {
+      node.state = 'down'
+      return
+    }
+    const [role, , , state, offset] = await connection.send('ROLE')
+    node.state = String(role) === 'slave' ? String(state) : 'not a replica'
+    node.offset = Number(offset)
+    node.lagMs = lagOf(node)
+    const far = node.lagMs !== null && node.lagMs > (node.left ? RETURN_AT_MS : LEAVE_AT_MS)
+    if (far !== node.left) log.warn({ node: connection.address, lagMs: node.lagMs }, far ? 'replica lags, left' : 'replica caught up')
+    node.left = far
+  }
+
+  /** @param {Node} node @returns {number | null} */
+  function lagOf (node) {
+    const now = performance.now()
+    const last = samples.at(-1)
+    if (!last || now - last.atMs > LEAVE_AT_MS) return null
+    for (let i = samples.length - 1; i >= 0; i--) {
+      if (samples[i].offset <= node.offset) return Math.round(now - samples[i].atMs)
+    }
+    return Math.round(now - samples[0].atMs)
+  }
+
+  async function poll () {
+    await pollPrimary().catch(() => {})
+    await Promise.all([...replicas.values()].map((node) => pollReplica(node).catch(() => {})))
+    if (!closed) timer = setTimeout(poll, POLL_MS)
+  }
+  const firstRound = firstAnswers()
+
+  async function firstAnswers () {
+    try {
+      await primary.link.opened
+    } catch (error) {
+      // with replicas given, the primary may be down
+      if (!replicaUrls?.length || error.code !== 'SERVER_UNREACHABLE') throw error
+    }
+    await pollPrimary().catch(() => {})
+    if (readFrom === 'replica') await Promise.allSettled([...replicas.values()].map((node) => node.link.opened))
+    await poll()
+  }
+
+  /** @param {Node} node */
+  function usable (node) {
+    if (!node.link.connection) return false
+    if (primary.state === 'up') return node.state === 'connected' && !node.left
+    return ['connected', 'connect', 'connecting'].includes(node.state)
+  }
+
+  return {
+    /** Resolves when every node was asked once. Rejects with what the primary's first connection met. */
+    ready: firstRound,
+
+    /**
+     * A node that may answer now.
+     * @param {import('./connection.js').Connection} [but] one that has just failed
+     * @returns {{ connection: import('./connection.js').Connection, lagMs: number | null }}
+     * @throws {FreshetError} REPLICAS_GONE, SERVER_UNREACHABLE
+     */
+    pick (but) {
+      if (readFrom === 'primary') {
+        const { connection } = primary.link
+        if (connection && connection !== but) return { connection, lagMs: 0 }
+        throw new FreshetError('SERVER_UNREACHABLE', `the primary at ${new URL(primaryUrl).host} cannot be reached`)
+      }
+      const able = [...replicas.values()].filter((node) => usable(node) && node.link.connection !== but)
+      if (able.length === 0) {
+        throw new FreshetError('REPLICAS_GONE', replicas.size === 0
+          ? 'the primary has no replica; connect one, or read with --read-from primary'
+          : `none of ${replicas.size} replicas can answer (${[...replicas.values()].map((node) => node.left ? 'lagging' : node.state).join(', ')})`)
+      }
+      const node = able[turn++ % able.length]
+      return { connection: /** @type {import('./connection.js').Connection} */ (node.link.connection), lagMs: node.lagMs }
+    },
+
+    /** @returns {{ role: string, address: string, engine: string | null, state: string, lagMs: number | null }[]} */
+    nodes: () => [primary, ...replicas.values()].map((node) => ({
+      role: node.role,
+      address: new URL(node.url).host,
+      engine: node.engine,
+      state: node.left ? 'lagging' : node.state,
+      lagMs: node.role === 'primary' ? 0 : node.lagMs
+    })),
+
+    /** Asks every connected node for its figures. */
+    figures: async () => (await Promise.all([primary, ...replicas.values()].map((node) =>
+      node.link.connection ? nodeFigures(node.link.connection).catch(() => null) : null))).filter((figures) => figures !== null),
+
+    async close () {
+      closed = true
+      clearTimeout(timer)
+      await Promise.all([primary, ...replicas.values()].map((node) => node.link.close()))
+    }
+  }
+}

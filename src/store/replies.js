@@ -1,0 +1,38 @@
+/**
+ * What an error reply means for whoever sent the command. The store only says what happened; the write path and
+ * the read path decide what to do about it.
+ *
+ *     full     the server has no memory for it: at the bound, try later
+ *     over     this connection is of no more use (node demoted, loading, scripts lost): find the server again
+ *     refused  it will be refused again
+ *
+ * @typedef {'full' | 'over' | 'refused'} Outcome
+ */
+import { FreshetError } from '../errors.js'
+
+/** @type {Record<string, { code: string, outcome: Outcome }>} */
+const KNOWN = {
+  OOM: { code: 'SERVER_FULL', outcome: 'full' },
+  WRONGTYPE: { code: 'KEY_HOLDS_OTHER', outcome: 'refused' },
+  READONLY: { code: 'SERVER_LOST', outcome: 'over' },
+  LOADING: { code: 'SERVER_LOST', outcome: 'over' },
+  MASTERDOWN: { code: 'SERVER_LOST', outcome: 'over' },
+  NOREPLICAS: { code: 'SERVER_LOST', outcome: 'over' },
+  MISCONF: { code: 'SERVER_LOST', outcome: 'over' },
+  CLUSTERDOWN: { code: 'SERVER_LOST', outcome: 'over' },
+  NOSCRIPT: { code: 'SERVER_LOST', outcome: 'over' },
+  BUSY: { code: 'SERVER_LOST', outcome: 'over' }
+}
+
+/**
+ * @param {Error} error as the client gave it; it carries the command with its arguments, which go no further
+ * @param {string} address
+ * @returns {FreshetError & { outcome: Outcome }}
+ */
+export function fromReply (error, address) {
+  if (error instanceof FreshetError) return /** @type {any} */ (error)
+  const word = /^[A-Z]+/.exec(error.message)?.[0] ?? ''
+  const { code, outcome } = KNOWN[word] ?? { code: 'SERVER_REFUSED', outcome: 'refused' }
+  const text = error.message.replace(/,? with args beginning with.*$/s, '')
+  return /** @type {any} */ (new FreshetError(code, `the server at ${address} answered: ${text}`, { outcome, reply: word }))
+}

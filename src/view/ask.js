@@ -1,0 +1,168 @@
+/**
+ * Answers questions about feeds by asking a node each time. One node answers a whole question; when it is lost in the
+ * middle, another is asked once.
+ *
+ * A feed's partitions are merged newest first: each hands out pages, and an item is emitted when every partition that
+ * has more shows its newest. Values are fetched in pieces whose size follows the values seen before, so that a page of
+ * 1 MiB values does not fill the memory of server and reader.
+ */
+import { listDefinitions, readDefinition } from '../feeds/definitions.js'
+import { partitionKey } from '../feeds/keys.js'
+import { newestFirst } from '../item/order.js'
+import { partitionOf } from '../item/partition.js'
+import { layoutOf } from '../layouts/index.js'
+
+const DEFINITION_AGE_MS = 500
+const FIRST_PIECE = 100
+const PIECE_BYTES = 8 * 1024 * 1024
+const MAX_BYTES = 16 * 1024 * 1024
+
+/** @typedef {import('../layouts/index.js').Item} Item */
+/** @typedef {import('../layouts/index.js').Place} Place */
+/** @typedef {import('../feeds/definitions.js').Definition} Definition */
+/** @typedef {import('../store/connection.js').Connection} Connection */
+/** @typedef {ReturnType<typeof createAsk>} Ask */
+
+/**
+ * @param {{ deployment: import('../store/deployment.js').Deployment, keyPrefix: string, now: () => number }} parts
+ *   `now`: the reader's clock, ms
+ */
+export function createAsk ({ deployment, keyPrefix, now }) {
+  /** @type {Map<string, { definition: Definition, atMs: number }>} */
+  const definitions = new Map()
+  /** @type {Map<string, number>} bytes of an item, as seen lately */
+  const itemBytes = new Map()
+
+  /**
+   * @template T
+   * @param {(connection: Connection) => Promise<T>} question
+   * @returns {Promise<T & { asOf: number, lagMs: number | null }>}
+   */
+  async function asked (question) {
+    const first = deployment.pick()
+    const asOf = now()
+    try {
+      return { ...await question(first.connection), asOf, lagMs: first.lagMs }
+    } catch (error) {
+      if (error.code !== 'SERVER_LOST') throw error
+      const second = deployment.pick(first.connection)
+      const asOfSecond = now()
+      return { ...await question(second.connection), asOf: asOfSecond, lagMs: second.lagMs }
+    }
+  }
+
+  /** @param {Connection} connection @param {string} feed */
+  async function definitionOf (connection, feed) {
+    const known = definitions.get(feed)
+    if (known && now() - known.atMs < DEFINITION_AGE_MS) return known.definition
+    definitions.delete(feed)
+    const definition = await readDefinition(connection, keyPrefix, feed)
+    definitions.set(feed, { definition, atMs: now() })
+    return definition
+  }
+
+  /** @param {string} feed @param {number} wanted */
+  const pieceOf = (feed, wanted) => Math.max(1, Math.min(wanted, 1000, Math.floor(PIECE_BYTES / (itemBytes.get(feed) ?? PIECE_BYTES / FIRST_PIECE))))
+
+  /** @param {string} feed @param {Item[]} items */
+  function learn (feed, items) {
+    if (items.length === 0) return
+    const mean = items.reduce((sum, item) => sum + item.value.length + item.id.length, 0) / items.length
+    itemBytes.set(feed, Math.max(64, mean))
+  }
+
+  /**
+   * @param {Connection} connection @param {Definition} definition
+   * @param {{ limit: number, sinceMs: number | null, after: Place | null, maxBytes: number }} question
+   * @returns {Promise<{ items: Item[], next: Place | null }>}
+   */
+  async function merged (connection, definition, { limit, sinceMs, after, maxBytes }) {
+    const layout = layoutOf(definition.layout)
+    const nowMs = now()
+    const sources = Array.from({ length: definition.partitions }, (_, partition) => ({
+      key: partitionKey(keyPrefix, definition.feed, partition),
+      place: after,
+      /** @type {Item[]} newest last */
+      waiting: [],
+      done: false
+    }))
+    /** @param {typeof sources[0]} source */
+    const refill = async (source) => {
+      while (source.waiting.length === 0 && !source.done) {
+        const page = await layout.latest(connection, source.key, { limit: pieceOf(definition.feed, limit), after: source.place, sinceMs, retention: definition, nowMs })
+        learn(definition.feed, page.items)
+        source.waiting = page.items.reverse()
+        source.place = page.next
+        source.done = page.next === null
+      }
+    }
+    /** @type {Item[]} */
+    const items = []
+    let bytes = 0
+    while (items.length < limit && bytes < maxBytes) {
+      await Promise.all(sources.map(refill))
+      const heads = sources.filter((source) => source.waiting.length > 0)
+      if (heads.length === 0) break
+      do {
+        heads.sort((a, b) => newestFirst(/** @type {Item} */ (a.waiting.at(-1)), /** @type {Item} */ (b.waiting.at(-1))))
+        const item = /** @type {Item} */ (heads[0].waiting.pop())
+        items.push(item)
+        bytes += item.value.length + item.id.length
+      } while (heads[0].waiting.length > 0 && items.length < limit && bytes < maxBytes)
+    }
+    const more = sources.some((source) => source.waiting.length > 0 || !source.done)
+    const last = items.at(-1)
+    return { items, next: more && last ? { ts: last.ts, seq: last.seq, id: last.id } : null }
+  }
+
+  return {
+    /** @returns {Promise<Definition[]>} */
+    definitions: async () => (await asked(async (connection) => ({ list: await listDefinitions(connection, keyPrefix) }))).list,
+
+    /** @param {string} feed @throws {import('../errors.js').FreshetError} FEED_UNKNOWN */
+    definition: async (feed) => (await asked(async (connection) => ({ definition: await definitionOf(connection, feed) }))).definition,
+
+    /**
+     * @param {string} feed
+     * @param {{ limit: number, sinceMs?: number | null, after?: Place | null, maxBytes?: number }} question
+     *   a page ends early when ids and values reach `maxBytes`; `next` then says where to go on
+     */
+    latest: (feed, { limit, sinceMs = null, after = null, maxBytes = MAX_BYTES }) => asked(async (connection) =>
+      merged(connection, await definitionOf(connection, feed), { limit, sinceMs, after, maxBytes })),
+
+    /** @param {string} feed @param {Buffer[]} ids answered in their order; null = not live */
+    get: (feed, ids) => asked(async (connection) => {
+      const definition = await definitionOf(connection, feed)
+      const layout = layoutOf(definition.layout)
+      const places = ids.map((id) => partitionOf(id, definition.partitions))
+      /** @type {(Item | null)[]} */
+      const items = new Array(ids.length).fill(null)
+      await Promise.all([...new Set(places)].map(async (partition) => {
+        const mine = ids.map((_, i) => i).filter((i) => places[i] === partition)
+        const found = await layout.get(connection, partitionKey(keyPrefix, feed, partition), mine.map((i) => ids[i]), { retention: definition, nowMs: now() })
+        mine.forEach((i, j) => { items[i] = found[j] })
+      }))
+      return { items }
+    }),
+
+    /** @param {string} feed */
+    count: (feed) => asked(async (connection) => {
+      const definition = await definitionOf(connection, feed)
+      const layout = layoutOf(definition.layout)
+      const counts = await Promise.all(Array.from({ length: definition.partitions }, (_, partition) =>
+        layout.count(connection, partitionKey(keyPrefix, feed, partition), { retention: definition, nowMs: now() })))
+      return { count: counts.reduce((sum, one) => sum + one.count, 0), exact: counts.every((one) => one.exact) }
+    }),
+
+    /** Whether questions can be answered now, and what each node is doing. */
+    status () {
+      const nodes = deployment.nodes()
+      try {
+        deployment.pick()
+        return { ready: true, reasons: [], nodes }
+      } catch (error) {
+        return { ready: false, reasons: [`${error.code}: ${error.message}`], nodes }
+      }
+    }
+  }
+}
