@@ -1,0 +1,237 @@
+/**
+ * Real servers for tests. Every server has its own free port on 127.0.0.1 and its own temp folder, keeps nothing on
+ * disk unless asked to, and is gone when the test that started it ends. No other server is ever touched.
+ *
+ * @typedef {import('../src/store/embedded/engine.js').Engine} Engine
+ * @typedef {Awaited<ReturnType<typeof startServer>>} Server
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { pino } from 'pino'
+import { openFeedWriter } from '../src/pipeline/feed-writer.js'
+import { openConnection } from '../src/store/connection.js'
+import { enginesFound } from '../src/store/embedded/engine.js'
+
+const WANTED = ['valkey', 'redis']
+const PORTS_TRIED = 5
+const START_DEADLINE_MS = 30_000
+const DEADLINE_MS = 20_000
+const POLL_MS = 10
+const KEEPS_NOTHING = ['--bind', '127.0.0.1', '--daemonize', 'no', '--save', '', '--appendonly', 'no', '--loglevel', 'notice',
+  '--repl-diskless-sync', 'yes', '--repl-diskless-sync-delay', '0']
+
+/** @type {Set<import('node:child_process').ChildProcess>} */
+const running = new Set()
+process.on('exit', () => { for (const child of running) child.kill('SIGKILL') })
+
+/**
+ * The engines that suites run on. An absent one is named on stderr, and is a failure when FRESHET_TEST_ENGINES
+ * (valkey, redis, separated by commas) asks for it.
+ * @returns {Promise<Engine[]>} one of each name and version
+ */
+export async function testEngines () {
+  const { env } = process
+  const cacheDir = env.FRESHET_CACHE_DIR || fileURLToPath(new URL('../.freshet', import.meta.url))
+  const found = await enginesFound({ env, cacheDir })
+  const engines = [...new Map(found.toReversed().map((engine) => [`${engine.name} ${engine.version}`, engine])).values()]
+  const absent = WANTED.filter((name) => !engines.some((engine) => engine.name === name))
+  if (absent.length) process.stderr.write(`# not tested here, no such server: ${absent.join(', ')}\n`)
+  const asked = (env.FRESHET_TEST_ENGINES ?? '').split(',').map((name) => name.trim()).filter(Boolean)
+  const missing = asked.filter((name) => !engines.some((engine) => engine.name === name))
+  if (missing.length) throw new Error(`FRESHET_TEST_ENGINES asks for ${missing.join(', ')}; found ${engines.map((engine) => engine.program).join(', ') || 'no server program'}`)
+  if (engines.length === 0) throw new Error('no server program to test on: install valkey-server or redis-server')
+  return engines
+}
+
+/** @param {Engine} engine @returns {string} for titles: `valkey 9.1.2` */
+export const engineName = ({ name, version }) => `${name} ${version}`
+
+/**
+ * @param {import('tap').Test} t
+ * @param {{ engine: Engine, args?: string[], replicaOf?: { port: number } | null, port?: number }} options
+ *   `args` as on the command line of the server, such as `['--maxmemory', '20mb']`
+ */
+export async function startServer (t, { engine, args = [], replicaOf = null, port: wantedPort }) {
+  const folder = await mkdtemp(join(tmpdir(), 'freshet-test-'))
+  let port = wantedPort ?? 0
+  /** @type {import('node:child_process').ChildProcess} */
+  let child
+  let log = ''
+
+  async function start () {
+    const role = replicaOf ? ['--replicaof', '127.0.0.1', String(replicaOf.port)] : []
+    log = ''
+    child = spawn(engine.program, ['--port', String(port), '--dir', folder, ...KEEPS_NOTHING, ...role, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+    const mine = child
+    running.add(mine)
+    mine.once('exit', () => running.delete(mine))
+    for (const stream of [mine.stdout, mine.stderr]) stream?.on('data', (chunk) => { log = (log + chunk).slice(-20_000) })
+    const until = Date.now() + START_DEADLINE_MS
+    // its own word first: another server may hold the port
+    while (!(log.includes('Ready to accept connections') && await answersPing(port))) {
+      if (mine.exitCode !== null || Date.now() > until) throw new Error(`${engineName(engine)} did not start on port ${port}:\n${log.slice(-1000)}`)
+      await pause(POLL_MS)
+    }
+  }
+
+  async function kill () {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const exited = once(child, 'exit')
+    child.kill('SIGKILL')
+    await exited
+  }
+
+  async function stop () {
+    await kill()
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+  }
+
+  for (let attempt = 1; ; attempt++) {
+    port = wantedPort ?? await freePort()
+    try {
+      await start()
+      break
+    } catch (error) {
+      await kill()
+      if (wantedPort || attempt === PORTS_TRIED || !/already in use/.test(log)) {
+        await stop()
+        throw error
+      }
+    }
+  }
+  t.teardown(stop)
+
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    get process () { return child },
+    get pid () { return /** @type {number} */ (child.pid) },
+    /** Ends it with SIGKILL; its folder stays, for `restart`. */
+    kill,
+    freeze: () => { child.kill('SIGSTOP') },
+    thaw: () => { child.kill('SIGCONT') },
+    /** Starts it again on its port, in its folder. */
+    async restart () {
+      await kill()
+      await start()
+    },
+    /** Ends it and removes its folder. */
+    stop
+  }
+}
+
+/**
+ * @param {import('tap').Test} t
+ * @param {{ engine: Engine, replicas?: number, args?: string[] }} options
+ * @returns {Promise<{ primary: Server, replicas: Server[] }>} in sync
+ */
+export async function startDeployment (t, { engine, replicas: count = 2, args = [] }) {
+  const primary = await startServer(t, { engine, args: ['--repl-ping-replica-period', '1', ...args] })
+  const replicas = await Promise.all(Array.from({ length: count }, () => startServer(t, { engine, args, replicaOf: primary })))
+  await Promise.all(replicas.map(inSync))
+  return { primary, replicas }
+}
+
+/** @param {{ url: string }} replica resolves when it follows its primary */
+export const inSync = (replica) => eventually(async () => {
+  const connection = await openConnection(replica.url, { name: 'test', deadlineMs: DEADLINE_MS })
+  try {
+    return String(await connection.send('INFO', 'replication')).includes('master_link_status:up')
+  } finally {
+    connection.close()
+  }
+})
+
+/**
+ * Polls until `check` does not throw and answers something true, or nothing at all.
+ * @template T
+ * @param {() => T | Promise<T>} check
+ * @param {{ deadlineMs?: number }} [options]
+ * @returns {Promise<T>} what it answered
+ * @throws what it threw last
+ */
+export async function eventually (check, { deadlineMs = DEADLINE_MS } = {}) {
+  for (const until = Date.now() + deadlineMs; ;) {
+    /** @type {unknown} */
+    let failure
+    try {
+      const answer = await check()
+      if (answer || answer === undefined) return answer
+      failure = new Error(`still not so after ${deadlineMs} ms: ${check}`)
+    } catch (error) {
+      failure = error
+    }
+    if (Date.now() > until) throw failure
+    await pause(POLL_MS)
+  }
+}
+
+/**
+ * A connection that closes with the test.
+ * @param {import('tap').Test} t @param {string} url @param {{ deadlineMs?: number }} [options]
+ */
+export async function connectFor (t, url, { deadlineMs = DEADLINE_MS } = {}) {
+  const connection = await openConnection(url, { name: 'test', deadlineMs })
+  t.teardown(() => connection.close())
+  return connection
+}
+
+let writers = 0
+
+/**
+ * A feed writer with the defaults of settings.js, closed with the test.
+ * @param {import('tap').Test} t
+ * @param {{ redisUrl: string } & Partial<Parameters<typeof openFeedWriter>[0]>} options
+ */
+export async function openWriterFor (t, options) {
+  const writer = await openFeedWriter({
+    keyPrefix: 'fr:',
+    feed: 'latest',
+    layout: 'ids',
+    partitions: 1,
+    windowMs: 60_000,
+    maxItems: 1_000_000,
+    maxFutureMs: 60_000,
+    late: 'overwrite',
+    name: `test-writer-${++writers}`,
+    deadlineMs: 2000,
+    batchItems: 1000,
+    batchBytes: 1024 * 1024,
+    batchMs: 5,
+    inFlightBytes: 16 * 1024 * 1024,
+    whenFull: 'block',
+    clock: () => performance.timeOrigin + performance.now(),
+    log: silentLog,
+    ...options
+  })
+  t.teardown(() => writer.close({ drainMs: 0 }))
+  return writer
+}
+
+export const silentLog = pino({ level: 'silent' })
+
+/** @returns {Promise<number>} */
+export const freePort = () => new Promise((resolve, reject) => {
+  const probe = createServer().once('error', reject).listen(0, '127.0.0.1', () => {
+    const { port } = /** @type {import('node:net').AddressInfo} */ (probe.address())
+    probe.close(() => resolve(port))
+  })
+})
+
+/** @param {number} port @returns {Promise<boolean>} whether it answers, if only to ask for a password */
+const answersPing = (port) => new Promise((resolve) => {
+  const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'))
+  const settle = (/** @type {boolean} */ answers) => {
+    socket.destroy()
+    resolve(answers)
+  }
+  socket.setTimeout(1000, () => settle(false))
+  socket.once('error', () => settle(false)).once('close', () => settle(false))
+  socket.once('data', (reply) => settle(/^(\+PONG|-NOAUTH)/.test(String(reply))))
+})
