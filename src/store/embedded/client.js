@@ -1,0 +1,91 @@
+/**
+ * A command's side of the embedded servers. They belong to the checkout and run while any command uses them; what
+ * a command holds is a connection to their supervisor, which ends with the command however that ends.
+ */
+import { mkdir, realpath } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { FreshetError } from '../../errors.js'
+import { namedEngine } from './engine.js'
+import { connectToTheOne } from './lock.js'
+import { converse, logOf, reachSupervisor, within } from './reach.js'
+
+const RELEASE_DEADLINE_MS = 5_000
+const LOOK_DEADLINE_MS = 2_000
+
+/**
+ * @typedef {import('./reach.js').Ready} Ready
+ * @typedef {Record<string, string | undefined>} Env
+ * @typedef {{ primaryUrl: string, replicaUrls: string[], engine: { name: string, version: string }, supervisorPid: number,
+ *   release(): Promise<void> }} EmbeddedServers `release` of the last command resolves when everything is gone
+ */
+
+/** @param {Env} env @param {string} root @returns {string} where the pinned copy is kept */
+export const cacheDirOf = (env, root) => env.FRESHET_CACHE_DIR || join(root, '.freshet')
+
+/**
+ * @param {{ root: string, named?: string | null, replicas?: number, env?: Env, cacheDir?: string,
+ *   report?: (line: string) => void, onFailure?: (error: FreshetError) => void }} options
+ *   `root`: the folder of this package, whose .freshet holds the servers; `named`: a server program; `report` gets
+ *   lines for a person; `onFailure` is called at most once, when the servers end before their release
+ * @returns {Promise<EmbeddedServers>} once the primary answers and the replicas are in sync
+ * @throws {FreshetError} ENGINE_MISSING, SERVERS_FAILED
+ */
+export async function useEmbeddedServers ({ root, named, replicas = 2, env = process.env, cacheDir = cacheDirOf(env, root), report = () => {}, onFailure = () => {} }) {
+  const program = named ? (await namedEngine(named, env)).program : null
+  const folder = await stateFolder(root)
+  const supervision = { folder, cacheDir: resolve(cacheDir), named: program, replicas }
+  const { socket, ready, ended } = await reachSupervisor(supervision, { env, report }).catch((error) => {
+    throw error instanceof FreshetError ? error : new FreshetError('SERVERS_FAILED', `the embedded servers cannot be started or reached (${error.message}). Does ${folder} belong to somebody else?`)
+  })
+  const difference = differs(ready, supervision)
+  if (difference) {
+    socket.destroy()
+    throw new FreshetError('SERVERS_FAILED', `the embedded servers run already with ${difference}; stop the commands that use them first`)
+  }
+  let isReleased = false
+  ended.then((failure) => { if (!isReleased) onFailure(failure ?? lost(folder)) })
+
+  async function release () {
+    isReleased = true
+    socket.end()
+    if (await within(ended, RELEASE_DEADLINE_MS) !== undefined) return
+    report(`the embedded servers are not gone after ${RELEASE_DEADLINE_MS / 1000} s; the supervisor's log is ${logOf(folder)}`)
+    socket.destroy()
+  }
+
+  const { name, version } = ready.engine
+  return { primaryUrl: ready.primary, replicaUrls: ready.replicas, engine: { name, version }, supervisorPid: ready.pid, release }
+}
+
+/**
+ * What runs now; starts nothing and holds nothing.
+ * @param {{ root: string }} options
+ * @returns {Promise<Ready | 'starting' | null>} null when no supervisor runs
+ */
+export async function lookAtEmbeddedServers ({ root }) {
+  const socket = await connectToTheOne(join(await realpath(root), '.freshet'))
+  if (!socket) return null
+  const { ready, ended } = converse(socket, 'look', () => {})
+  await within(ended, LOOK_DEADLINE_MS)
+  socket.destroy()
+  return await ready ?? 'starting'
+}
+
+/** @param {string} root @returns {Promise<string>} */
+async function stateFolder (root) {
+  const folder = join(await realpath(root), '.freshet')
+  await mkdir(folder, { recursive: true }).catch((error) => {
+    throw new FreshetError('SERVERS_FAILED', `the embedded servers need the folder ${folder}, which cannot be made (${error.code}); install the package where you may write, or give --redis-url`)
+  })
+  return folder
+}
+
+/** @param {Ready} running @param {import('./supervisor.js').Supervision} wanted @returns {string | null} */
+function differs ({ engine, replicas }, wanted) {
+  if (wanted.named && wanted.named !== engine.program) return `${engine.program} (${engine.name} ${engine.version}), not ${wanted.named}`
+  if (wanted.replicas !== replicas.length) return `${replicas.length} replicas, not ${wanted.replicas}`
+  return null
+}
+
+/** @param {string} folder */
+const lost = (folder) => new FreshetError('SERVERS_FAILED', `the supervisor of the embedded servers ended unexpectedly, and the servers and their items with it; its log is ${logOf(folder)}`)

@@ -1,0 +1,55 @@
+/**
+ * Nothing outlives the supervisor, even one that is killed with -9: a tiny shell, in a session of its own, reads
+ * lines of process ids from it. The end of that pipe means that the supervisor is gone, and the ids of the last
+ * line are killed. A clean end sends an empty line first. A guard that is lost is replaced.
+ */
+import { spawn } from 'node:child_process'
+
+const SCRIPT = 'pids=; while IFS= read -r line; do pids=$line; done; [ -z "$pids" ] || kill -9 $pids'
+const REPLACE_AFTER_MS = 100
+
+/**
+ * @returns {{ watch(pids: number[]): void, release(): void, pid(): number | undefined }} `watch` replaces the ids
+ *   watched before, and starts the guard; `release` lets it end and kills nothing
+ */
+export function createGuard () {
+  /** @type {number[]} */
+  let watched = []
+  let released = false
+  /** @type {NodeJS.Timeout | undefined} */
+  let replacing
+  /** @type {ReturnType<typeof start> | null} */
+  let shell = null
+
+  function start () {
+    const child = spawn('sh', ['-c', SCRIPT], { detached: true, stdio: ['pipe', 'ignore', 'inherit'] })
+    child.stdin.on('error', () => {})
+    child.once('exit', replace).once('error', replace)
+    return child
+  }
+
+  function replace () {
+    if (released) return
+    clearTimeout(replacing)
+    replacing = setTimeout(() => {
+      shell = start()
+      tell()
+    }, REPLACE_AFTER_MS)
+  }
+
+  const tell = () => shell?.stdin.write(watched.join(' ') + '\n')
+
+  return {
+    watch (pids) {
+      watched = pids
+      shell ??= start()
+      tell()
+    },
+    release () {
+      released = true
+      clearTimeout(replacing)
+      shell?.stdin.end('\n')
+    },
+    pid: () => shell?.pid
+  }
+}

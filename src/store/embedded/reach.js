@@ -1,0 +1,117 @@
+/**
+ * A connection to the supervisor of a checkout, which is started when there is none.
+ *
+ * A supervisor that lets a command go before its servers are ready was about to end; the command tries again. One
+ * that ends with an error right after it was started cannot work here, and its last lines are told.
+ */
+import { spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { FreshetError } from '../../errors.js'
+import { connectToTheOne } from './lock.js'
+
+const START_DEADLINE_MS = 240_000
+const POLL_MS = 20
+const SUPERVISOR = fileURLToPath(new URL('supervisor-process.js', import.meta.url))
+
+/**
+ * @typedef {import('node:net').Socket} Socket
+ * @typedef {import('./door.js').SupervisorEvent} SupervisorEvent
+ * @typedef {Extract<SupervisorEvent, { event: 'ready' }>} Ready
+ * @typedef {import('./supervisor.js').Supervision} Supervision
+ * @typedef {{ env: Record<string, string | undefined>, report: (line: string) => void }} Caller
+ */
+
+/** @param {string} folder @returns {string} */
+export const logOf = (folder) => join(folder, 'supervisor.log')
+
+/**
+ * @param {Supervision} supervision what to start when nothing runs
+ * @param {Caller} caller
+ * @returns {Promise<{ socket: Socket, ready: Ready, ended: Promise<FreshetError | null> }>} the connection is to be held
+ * @throws {FreshetError} what the supervisor says, or SERVERS_FAILED
+ */
+export async function reachSupervisor (supervision, { env, report }) {
+  const { folder } = supervision
+  const until = Date.now() + START_DEADLINE_MS
+  while (Date.now() < until) {
+    const socket = await connectToTheOne(folder) ?? await startSupervisor(supervision, env, until)
+    if (!socket) continue
+    const { ready, ended } = converse(socket, 'hold', report)
+    const event = await within(ready, until - Date.now())
+    if (event) return { socket, ready: event, ended }
+    socket.destroy()
+    const failure = await ended
+    if (failure) throw failure
+  }
+  throw new FreshetError('SERVERS_FAILED', `the embedded servers were not ready within ${START_DEADLINE_MS / 1000} s; the supervisor's log is ${logOf(folder)}`)
+}
+
+/**
+ * @param {Socket} socket
+ * @param {'hold' | 'look'} word
+ * @param {(line: string) => void} report
+ * @returns {{ ready: Promise<Ready | null>, ended: Promise<FreshetError | null> }} `ready` is null when the connection
+ *   ended before; `ended` resolves to the supervisor's own words for why, if it had any
+ */
+export function converse (socket, word, report) {
+  /** @type {FreshetError | null} */
+  let failure = null
+  const ended = /** @type {Promise<FreshetError | null>} */ (new Promise((resolve) => {
+    socket.on('error', () => {}).once('close', () => resolve(failure))
+  }))
+  const ready = /** @type {Promise<Ready | null>} */ (new Promise((resolve) => {
+    createInterface({ input: socket }).on('line', (line) => {
+      const event = /** @type {SupervisorEvent} */ (JSON.parse(line))
+      if (event.event === 'ready') resolve(event)
+      else if (event.event === 'failed') failure = new FreshetError(event.code, event.message)
+      else report(event.message)
+    })
+    ended.then(() => resolve(null))
+  }))
+  socket.write(word + '\n')
+  return { ready, ended }
+}
+
+/**
+ * @param {Supervision} supervision @param {Caller['env']} env @param {number} until
+ * @returns {Promise<Socket | null>} a connection to whichever supervisor won; null when none is there any more
+ */
+async function startSupervisor (supervision, env, until) {
+  const { folder } = supervision
+  const log = openSync(logOf(folder), 'a')
+  const child = spawn(process.execPath, [SUPERVISOR, JSON.stringify(supervision)], {
+    cwd: folder,
+    detached: true,
+    stdio: ['ignore', log, log],
+    env: { ...env, NODE_OPTIONS: '' } // a command's inspector or loader is not for this process
+  })
+  closeSync(log)
+  child.on('error', () => {}).unref()
+  while (child.exitCode === null && child.signalCode === null && Date.now() < until) {
+    const socket = await connectToTheOne(folder)
+    if (socket) return socket
+    await pause(POLL_MS)
+  }
+  if (!child.exitCode && !child.signalCode) return null
+  const lines = (await readFile(logOf(folder), 'utf8')).trim().split('\n').slice(-10).join('\n')
+  throw new FreshetError('SERVERS_FAILED', `the supervisor of the embedded servers ended at once (${child.signalCode ?? `status ${child.exitCode}`}). Its last lines:\n${lines}`)
+}
+
+/**
+ * @template T
+ * @param {Promise<T>} promise @param {number} deadlineMs
+ * @returns {Promise<T | undefined>} undefined when it took longer
+ */
+export async function within (promise, deadlineMs) {
+  const timer = new AbortController()
+  try {
+    return await Promise.race([promise, pause(deadlineMs, undefined, { signal: timer.signal }).catch(() => undefined)])
+  } finally {
+    timer.abort()
+  }
+}

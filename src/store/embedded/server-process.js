@@ -1,0 +1,122 @@
+/**
+ * One server process: spawned in a session of its own, so that a terminal's Ctrl-C never reaches it, with a folder
+ * of its own that goes when it goes.
+ *
+ * A server is known by its process id, not by its port: between choosing a port and listening on it another server
+ * may take it, and that one would answer a PING just as well.
+ */
+import { spawn } from 'node:child_process'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { FreshetError } from '../../errors.js'
+import { openConnection } from '../connection.js'
+
+const PORTS_TRIED = 5
+const POLL_MS = 20
+const CONNECTION_DEADLINE_MS = 5_000
+const START_DEADLINE_MS = 60_000
+
+// nothing is kept: no persistence, and writes are refused rather than items evicted
+const CONFIG = [
+  '--bind', '127.0.0.1', '--protected-mode', 'yes', '--daemonize', 'no',
+  '--save', '', '--appendonly', 'no',
+  '--maxmemory', '2gb', '--maxmemory-policy', 'noeviction',
+  '--repl-diskless-sync', 'yes', '--repl-diskless-sync-delay', '0', '--repl-backlog-size', '256mb',
+  '--client-output-buffer-limit', 'replica 512mb 256mb 60'
+]
+
+/**
+ * @typedef {{ url: string, port: number, pid: number, exited: Promise<string>, kill(): Promise<void>, hasExited(): boolean, log(): Promise<string> }} Server
+ *   `exited` resolves to words for how ("by SIGKILL", "with status 1"); `kill` resolves when process and folder are
+ *   gone; `log` is its last lines
+ * @typedef {{ program: string, folder: string, replicaOf?: Server }} Plan `folder`: the server gets one named by its port in it
+ */
+
+/**
+ * Starts a server on a free port and waits until it answers.
+ * @param {Plan & { onSpawn?: (server: Server) => void }} plan `onSpawn` is called in the same tick as each attempt
+ * @returns {Promise<Server>}
+ * @throws {FreshetError} SERVERS_FAILED
+ */
+export async function startServer ({ onSpawn = () => {}, ...plan }) {
+  for (let attempt = 1; ; attempt++) {
+    const server = spawnServer({ ...plan, port: await freePort() })
+    onSpawn(server)
+    try {
+      await untilAnswering(server)
+      return server
+    } catch (error) {
+      const isTaken = /Address already in use/.test(await server.log())
+      await server.kill()
+      if (!isTaken || attempt === PORTS_TRIED) throw error
+    }
+  }
+}
+
+/** @param {Plan & { port: number }} plan @returns {Server} */
+export function spawnServer ({ program, folder, replicaOf, port }) {
+  const own = join(folder, String(port))
+  const logFile = join(own, 'server.log')
+  mkdirSync(own, { recursive: true })
+  const log = openSync(logFile, 'a')
+  const role = replicaOf ? ['--replicaof', '127.0.0.1', String(replicaOf.port)] : []
+  const child = spawn(program, ['--port', String(port), ...CONFIG, ...role], { cwd: own, detached: true, stdio: ['ignore', log, log] })
+  closeSync(log)
+  let hasExited = false
+  const exited = /** @type {Promise<string>} */ (new Promise((resolve) => {
+    child.once('exit', (status, signal) => resolve(signal ? `by ${signal}` : `with status ${status}`))
+    child.once('error', (error) => resolve(`before it began: ${error.message}`))
+  }))
+  exited.then(() => { hasExited = true })
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    pid: child.pid ?? 0,
+    exited,
+    hasExited: () => hasExited,
+    log: async () => (await readFile(logFile, 'utf8').catch(() => '')).trim().split('\n').slice(-5).join('\n'),
+    async kill () {
+      child.kill('SIGKILL')
+      await exited
+      await rm(own, { recursive: true, force: true })
+    }
+  }
+}
+
+/** @param {Server} server @throws {FreshetError} SERVERS_FAILED */
+const untilAnswering = (server) => untilInfoSays(server, `process_id:${server.pid}\r`, 'answer')
+
+/** @param {Server} replica @throws {FreshetError} SERVERS_FAILED */
+export const untilInSync = (replica) => untilInfoSays(replica, 'master_link_status:up\r', 'get in sync with its primary')
+
+/** @param {Server} server @param {string} wanted @param {string} what */
+async function untilInfoSays (server, wanted, what) {
+  for (const until = Date.now() + START_DEADLINE_MS; !server.hasExited();) {
+    const info = await askInfo(server.url).catch(() => '')
+    if (info.includes(wanted)) return
+    if (Date.now() > until) throw new FreshetError('SERVERS_FAILED', `the server at ${server.url} did not ${what} within ${START_DEADLINE_MS / 1000} s`)
+    await pause(POLL_MS)
+  }
+  throw new FreshetError('SERVERS_FAILED', `the server at ${server.url} ended ${await server.exited} before it could ${what}. Its last lines:\n${await server.log()}`)
+}
+
+/** @param {string} url @returns {Promise<string>} */
+async function askInfo (url) {
+  const connection = await openConnection(url, { name: 'freshet-supervisor', deadlineMs: CONNECTION_DEADLINE_MS })
+  try {
+    return String(await connection.send('INFO'))
+  } finally {
+    connection.close()
+  }
+}
+
+/** @returns {Promise<number>} */
+const freePort = () => new Promise((resolve, reject) => {
+  const probe = createServer().once('error', reject).listen(0, '127.0.0.1', () => {
+    const { port } = /** @type {import('node:net').AddressInfo} */ (probe.address())
+    probe.close(() => resolve(port))
+  })
+})

@@ -1,0 +1,3 @@
+import { supervise } from './supervisor.js'
+
+process.exit(await supervise(JSON.parse(process.argv[2])))

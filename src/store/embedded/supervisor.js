@@ -1,0 +1,80 @@
+/**
+ * The one process that owns the embedded servers of a checkout, for as long as any command holds a connection to it.
+ *
+ *     command --- unix socket --- supervisor --+-- primary
+ *     command ---                              +-- replica, replica
+ *                                              +-- guard (kills them when the supervisor is killed)
+ *
+ * It starts them for the first command and ends when the last one has left or the servers cannot go on. It listens
+ * until they are gone, so that the next supervisor begins after this one's end.
+ */
+import { once } from 'node:events'
+import { rm, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { FreshetError } from '../../errors.js'
+import { openDoor } from './door.js'
+import { chooseEngine } from './engine.js'
+import { createFleet } from './fleet.js'
+import { becomeTheOne, ownSocketPath } from './lock.js'
+
+const FIRST_COMMAND_DEADLINE_MS = 30_000
+const LAST_WORDS_DEADLINE_MS = 500
+const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
+
+/** @typedef {{ folder: string, cacheDir: string, named: string | null, replicas: number }} Supervision `folder`: the checkout's .freshet */
+
+/**
+ * @param {Supervision} supervision
+ * @returns {Promise<0 | 1>} the exit status; 0 also when another supervisor runs already
+ */
+export async function supervise ({ folder, cacheDir, named, replicas }) {
+  const ending = new AbortController()
+  /** @param {Error | null} failure */
+  const end = (failure) => ending.abort(failure)
+  const say = (/** @type {import('./door.js').SupervisorEvent} */ event) => {
+    process.stderr.write(JSON.stringify(event) + '\n')
+    door.say(event)
+  }
+  const fleet = createFleet({ folder: join(folder, 'servers'), signal: ending.signal, say, fail: end })
+
+  async function start () {
+    const report = (/** @type {string} */ message) => say({ event: 'report', message })
+    const { program, name, version } = await chooseEngine({ named, env: process.env, cacheDir, report, signal: ending.signal })
+    const addresses = await fleet.start(program, replicas)
+    say({ event: 'ready', ...addresses, engine: { program, name, version }, pid: process.pid })
+  }
+
+  /** @type {Promise<void> | undefined} */
+  let starting
+  const socketPath = ownSocketPath(folder)
+  const door = await openDoor(socketPath, { onFirst () { starting = start().catch(end) }, onLast: () => end(null) })
+  if (await becomeTheOne(folder, socketPath)) {
+    await truncate(join(folder, 'supervisor.log'))
+    await ended(ending, () => starting === undefined)
+    door.shut()
+    await fleet.kill()
+    await starting
+    await fleet.close()
+  }
+  const failure = ending.signal.reason
+  if (failure) await Promise.race([door.sayLast(asEvent(failure)), pause(LAST_WORDS_DEADLINE_MS)])
+  await rm(socketPath, { force: true })
+  return failure ? 1 : 0
+}
+
+/**
+ * Until the last command has left, the servers failed, nobody came, or a signal.
+ * @param {AbortController} ending @param {() => boolean} isUnused
+ */
+async function ended (ending, isUnused) {
+  const unused = setTimeout(() => { if (isUnused()) ending.abort(null) }, FIRST_COMMAND_DEADLINE_MS)
+  for (const name of SIGNALS) {
+    process.on(name, () => ending.abort(new FreshetError('SERVERS_FAILED', `the supervisor of the embedded servers was ended by ${name}`)))
+  }
+  if (!ending.signal.aborted) await once(ending.signal, 'abort')
+  clearTimeout(unused)
+}
+
+/** @param {any} failure @returns {import('./door.js').SupervisorEvent} */
+const asEvent = (failure) => ({ event: 'failed', code: failure instanceof FreshetError ? failure.code : 'SERVERS_FAILED', message: failure.message })

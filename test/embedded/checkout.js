@@ -1,0 +1,78 @@
+/** A checkout of a test's own: an empty folder as root, and the engine cache of the real one. */
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { openConnection } from '../../src/store/connection.js'
+import { useEmbeddedServers } from '../../src/store/embedded/client.js'
+
+const COMMAND = fileURLToPath(new URL('command.js', import.meta.url))
+const REAL_ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const DEADLINE_MS = 90_000
+
+export const cacheDir = process.env.FRESHET_CACHE_DIR || join(REAL_ROOT, '.freshet')
+
+/** @param {import('tap').Test} t @param {string} [below] folders to put between */
+export async function makeCheckout (t, below = '') {
+  const base = await realpath(await mkdtemp(join(tmpdir(), 'fr-')))
+  t.teardown(() => rm(base, { recursive: true, force: true, maxRetries: 5 }))
+  return join(base, below)
+}
+
+/** In this process. @param {import('tap').Test} t @param {string} root @param {object} [options] */
+export async function useServers (t, root, options = {}) {
+  const servers = await useEmbeddedServers({ root, cacheDir, ...options })
+  t.teardown(() => servers.release())
+  return servers
+}
+
+/** In a process of its own, leader of a process group. @param {import('tap').Test} t @param {string} root */
+export async function startCommand (t, root) {
+  const child = spawn(process.execPath, [COMMAND, root, cacheDir], { detached: true, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } })
+  t.teardown(() => child.kill('SIGKILL'))
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const next = async () => JSON.parse((await lines.next()).value)
+  const exited = once(child, 'exit')
+  return { child, next, exited }
+}
+
+/** @param {string} url @returns {Promise<Record<string, string>>} INFO */
+export async function infoOf (url) {
+  const connection = await openConnection(url, { name: 'test', deadlineMs: 10_000 })
+  const text = String(await connection.send('INFO'))
+  connection.close()
+  return Object.fromEntries(text.split('\r\n').filter((line) => line.includes(':')).map((line) => line.split(/:(.*)/)))
+}
+
+/** @param {string} url @returns {Promise<number>} */
+export const pidOf = async (url) => Number((await infoOf(url)).process_id)
+
+/** @param {number} pid @returns {Promise<boolean>} dead ones that nobody has buried do not count */
+export async function isRunning (pid) {
+  const { stdout } = await promisify(execFile)('ps', ['-o', 'stat=', '-p', String(pid)]).catch(() => ({ stdout: '' }))
+  return /^[^Z]/.test(stdout.trim())
+}
+
+/** @param {string} root @returns {Promise<string[]>} sockets and server folders in the checkout's .freshet */
+export async function leftIn (root) {
+  const files = await readdir(join(root, '.freshet'))
+  return files.filter((file) => file.endsWith('.sock') || file === 'servers')
+}
+
+/** @param {() => unknown} condition async or not; one that throws is not met yet */
+export async function until (condition) {
+  for (const end = Date.now() + DEADLINE_MS; Date.now() < end; await pause(20)) {
+    try {
+      if (await condition()) return
+    } catch {}
+  }
+  throw new Error(`not within ${DEADLINE_MS} ms: ${condition}`)
+}
+
+/** @param {...number} pids */
+export const allGone = (...pids) => until(async () => !(await Promise.all(pids.map(isRunning))).includes(true))
