@@ -13,8 +13,8 @@ const ALL = ['start', 'writer', 'reader', 'servers', 'doctor', 'feed']
 const CLIENTS = ['start', 'writer', 'reader', 'feed', 'doctor']
 
 /**
- * A check takes the text of a value and answers the value, or throws a sentence that says what is expected.
- * @typedef {{ expects: string, read: (text: string, known: Known) => unknown, flagOnly?: boolean }} Check
+ * A check takes the text of a value and answers the value, or throws.
+ * @typedef {{ expects: string | ((known: Known) => string), read: (text: string, known: Known) => unknown, flagOnly?: boolean }} Check
  * @typedef {{ command: string, layouts: string[], acks: string[] }} Known what the rest of the program has
  * @typedef {{ name: string, default: any, check: Check, meaning: string, uses: string[], unit?: string,
  *   group: string, env?: string, secret?: boolean }} Row
@@ -58,11 +58,11 @@ const matching = (expects, pattern) => ({
   }
 })
 
-/** @type {(of: 'layouts' | 'acks', noun: string) => Check} */
-const oneOfKnown = (of, noun) => ({
-  expects: noun,
+/** @type {(of: 'layouts' | 'acks') => Check} */
+const oneOfKnown = (of) => ({
+  expects: (known) => known[of].join(' | '),
   read (text, known) {
-    if (!known[of].includes(text)) throw new RangeError(known[of].join(' | '))
+    if (!known[of].includes(text)) throw new RangeError()
     return text
   }
 })
@@ -101,6 +101,9 @@ export const SETTINGS = Object.freeze([
     { name: 'replicaUrl', default: null, check: serverUrls, secret: true, meaning: 'the replicas; without it the primary is asked for them' },
     { name: 'keyPrefix', default: 'fr:', check: matching('1-32 of a-z 0-9 : _ -', /^[a-z0-9:_-]{1,32}$/), meaning: 'what every key begins with' }
   ]),
+  ...group('Servers', ['writer', 'reader'], [
+    { name: 'readFrom', default: 'replica', check: oneOf('replica', 'primary'), meaning: 'which nodes answer questions; a writer reads the figures of replicas too, or leaves them alone' }
+  ]),
   ...group('Servers', ALL, [
     { name: 'server', default: null, check: matching('a program such as valkey-server, or its path', /\S/), meaning: 'the server program for the embedded servers; without it the newest found, or a pinned copy' }
   ]),
@@ -108,7 +111,7 @@ export const SETTINGS = Object.freeze([
     { name: 'feed', default: 'latest', check: matching('a name: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -', /^[a-z0-9][a-z0-9._-]{0,63}$/), meaning: 'which feed' }
   ]),
   ...group('Feed', ['start', 'writer'], [
-    { name: 'layout', default: 'ids', check: oneOfKnown('layouts', 'a layout'), meaning: 'how a partition is stored on the server' },
+    { name: 'layout', default: 'ids', check: oneOfKnown('layouts'), meaning: 'how a partition is stored on the server' },
     { name: 'sortedSetContainsActualValue', env: 'SORTED_SET_CONTAINS_ACTUAL_VALUE', default: null, check: trueOrFalse, meaning: 'true chooses layout values, false ids; --layout overrides it' }
   ]),
   ...group('Feed', ['writer'], [
@@ -148,7 +151,7 @@ export const SETTINGS = Object.freeze([
     { name: 'batchBytes', unit: 'bytes', default: MIB, check: integer(1, 64 * MIB), meaning: 'or at so many bytes' },
     { name: 'batchMs', unit: 'ms', default: 5, check: integer(0, 60_000), meaning: 'or when its first item is so old' },
     { name: 'inFlightBytes', unit: 'bytes', default: 16 * MIB, check: integer(1024, 1024 * MIB), meaning: 'bytes sent and not yet answered, at most' },
-    { name: 'ack', default: 'primary', check: oneOfKnown('acks', 'an acknowledgement'), meaning: 'who must have a batch before it counts' },
+    { name: 'ack', default: 'primary', check: oneOfKnown('acks'), meaning: 'who must have a batch before it counts' },
     { name: 'whenFull', default: 'block', check: oneOf('block', 'refuse', 'drop'), meaning: 'what happens to items at the in-flight bound' },
     { name: 'drainMs', unit: 'ms', default: 10_000, check: integer(0, 600_000), meaning: 'how long a stopping writer tries to flush' }
   ]),
@@ -162,7 +165,6 @@ export const SETTINGS = Object.freeze([
     { name: 'host', default: '127.0.0.1', check: matching('an address or host name', /^[A-Za-z0-9.:_-]+$/), meaning: 'address to listen on' },
     { name: 'authToken', default: null, check: matching('8 characters or more, no spaces', /^\S{8,}$/), secret: true, meaning: 'bearer token that every POST, PUT and DELETE needs' },
     { name: 'open', default: false, check: present, meaning: 'listen elsewhere than on this machine without a token' },
-    { name: 'readFrom', default: 'replica', check: oneOf('replica', 'primary'), meaning: 'which nodes answer' },
     { name: 'maxStaleMs', unit: 'ms', default: 10_000, check: integer(0, 3_600_000), meaning: 'when the servers are gone, the last answer is given while younger than this' }
   ]),
   ...group('Operating', ['writer'], [
@@ -195,12 +197,15 @@ export class SettingsInvalid extends Error {
 /** @param {string} command @returns {Row[]} the rows a command uses */
 const rowsOf = (command) => SETTINGS.filter((row) => row.uses.includes(command))
 
-/** @param {Row[]} rows @param {string[]} argv */
-function parser (rows, argv) {
+/** @param {Row} row @param {Known} known */
+const expected = ({ check }, known) => typeof check.expects === 'string' ? check.expects : check.expects(known)
+
+/** @param {Row[]} rows @param {string[]} argv @param {Known} known */
+function parser (rows, argv, known) {
   const options = Object.fromEntries(rows.map((row) => {
     const unit = row.unit ? ` (${row.unit})` : ''
     const given = row.default === null ? '' : ` [default: ${row.default}]`
-    const what = `${row.meaning}${unit}; ${row.check.expects}${given} [${envOf(row)}]`
+    const what = `${row.meaning}${unit}; ${expected(row, known)}${given} [${envOf(row)}]`
     return [flagOf(row.name), { type: row.check.flagOnly ? 'boolean' : 'string', describe: what, group: row.group + ':' }]
   }))
   return yargs(argv).help(false).version(false).exitProcess(false).fail(false).wrap(110)
@@ -209,11 +214,11 @@ function parser (rows, argv) {
 }
 
 /**
- * @param {string} command
+ * @param {Known} known
  * @param {string} usage first lines of the help
  * @returns {Promise<string>} what --help prints
  */
-export const help = async (command, usage) => parser(rowsOf(command), []).usage(usage).getHelp()
+export const help = async (known, usage) => parser(rowsOf(known.command), [], known).usage(usage).getHelp()
 
 /**
  * Flags, then environment, then defaults, checked as a whole.
@@ -225,7 +230,7 @@ export const help = async (command, usage) => parser(rowsOf(command), []).usage(
  */
 export function resolve (argv, env, known) {
   const rows = rowsOf(known.command)
-  const { _: words, $0: _script, ...flags } = /** @type {Record<string, any>} */ (parser(rows, argv).parseSync())
+  const { _: words, $0: _script, ...flags } = /** @type {Record<string, any>} */ (parser(rows, argv, known).parseSync())
   /** @type {string[]} */
   const faults = []
   /** @type {Record<string, any>} */
@@ -260,9 +265,8 @@ function readOne (row, given, origin, known, faults) {
   try {
     return row.check.read(String(given), known)
   } catch (error) {
-    const expects = error instanceof RangeError && error.message ? error.message : row.check.expects
     const shown = row.secret ? '(hidden)' : given === '' ? 'no value' : given
-    faults.push(`${row.name}: ${shown} (${origin}); expected ${expects}`)
+    faults.push(`${row.name}: ${shown} (${origin}); expected ${expected(row, known)}`)
     return row.default
   }
 }

@@ -46,12 +46,14 @@ const layout = {
   async latest (connection, key, { limit, after, sinceMs, retention, nowMs }) {
     const minTs = Math.max(sinceMs ?? 0, retention.windowMs ? nowMs - retention.windowMs : 0)
     const wanted = Math.min(limit, MAX_PAGE)
+    // one more than wanted tells whether there is more
     const [members, floor] = await Promise.all([
-      after ? membersAfter(connection, key, after, wanted) : newestMembers(connection, key, minTs, wanted),
+      after ? membersAfter(connection, key, after, wanted + 1) : newestMembers(connection, key, minTs, wanted + 1),
       countFloor(connection, key, retention.maxItems)
     ])
     const inside = members.filter((place) => place.ts >= minTs && isAbove(place, floor))
-    const last = inside.length === wanted ? inside[wanted - 1] : null
+    const last = inside.length > wanted ? inside[wanted - 1] : null
+    inside.length = Math.min(inside.length, wanted)
     const items = (await recordsOf(connection, key, inside.map((place) => place.id)))
       .filter((item) => item !== null)
       .filter((item) => item.ts >= minTs && isAbove(item, floor) &&

@@ -64,6 +64,7 @@ export function createPipeline ({
   const flying = new Map()
   let heldBytes = 0
   let pushed = 0
+  let lastAcknowledgedMs = 0
   /** @type {Error | null} */
   let failure = null
   let closed = false
@@ -90,7 +91,8 @@ export function createPipeline ({
       account.items += batch.count - late
       account.bytes += flown.valueBytes
       if (late) countRefused('late', late)
-      onFlush((clock() - flown.sentMs) / 1000)
+      lastAcknowledgedMs = clock()
+      onFlush((lastAcknowledgedMs - flown.sentMs) / 1000)
       recycle(flown)
       if (ageTimer === null) armAge()
       wake()
@@ -214,6 +216,8 @@ export function createPipeline ({
     account,
     get heldBytes () { return heldBytes },
     get failure () { return failure },
+    /** On `clock`; 0 = nothing yet. */
+    get lastAcknowledgedMs () { return lastAcknowledgedMs },
     fail,
     detach: window.detach,
     /** A new epoch. @param {import('../store/connection.js').Connection} connection */

@@ -2,9 +2,10 @@
  * What one node says of itself: engine, role, offsets, processor time. Everything comes from INFO, ROLE and
  * COMMAND INFO; a capability that cannot be asked for is named as missing, never guessed.
  *
- * @typedef {{ engine: string, role: 'primary' | 'replica', cpuSeconds: number, usedMemoryBytes: number,
+ * @typedef {{ address: string, engine: string, role: 'primary' | 'replica', cpuSeconds: number, usedMemoryBytes: number,
  *   offset: number, linkUp: boolean, loading: boolean, fullSyncs: number }} NodeFigures
  */
+import { openConnection } from './connection.js'
 
 /** @param {Buffer} bytes @returns {Record<string, string>} */
 function readInfo (bytes) {
@@ -22,6 +23,7 @@ export async function nodeFigures (connection) {
   const info = readInfo(await connection.send('INFO'))
   const primary = info.role === 'master'
   return {
+    address: connection.address,
     engine: info.valkey_version ? `valkey ${info.valkey_version}` : `redis ${info.redis_version}`,
     role: primary ? 'primary' : 'replica',
     cpuSeconds: Number(info.used_cpu_user) + Number(info.used_cpu_sys),
@@ -55,4 +57,24 @@ export async function replicaUrls (primary) {
     url.port = String(port)
     return url.href
   })
+}
+
+/**
+ * Figures of the nodes that can be reached now; for before and after a run. Asks only when asked.
+ * @param {{ primaryUrl: string, replicaUrls: string[] | null, withReplicas: boolean, name: string, deadlineMs: number }} options
+ * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED when the primary does not answer
+ */
+export async function watchNodes ({ primaryUrl, replicaUrls: given, withReplicas, name, deadlineMs }) {
+  const primary = await openConnection(primaryUrl, { name, deadlineMs })
+  const urls = withReplicas ? given ?? await replicaUrls(primary) : []
+  const opened = await Promise.allSettled(urls.map((url) => openConnection(url, { name, deadlineMs })))
+  const connections = [primary, ...opened.flatMap((one) => one.status === 'fulfilled' ? [one.value] : [])]
+  return {
+    /** @returns {Promise<NodeFigures[]>} the primary first; without nodes that were lost */
+    async figures () {
+      const answers = await Promise.allSettled(connections.map(nodeFigures))
+      return answers.flatMap((one) => one.status === 'fulfilled' ? [one.value] : [])
+    },
+    close () { for (const connection of connections) connection.close() }
+  }
 }

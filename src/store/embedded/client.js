@@ -24,17 +24,18 @@ export const cacheDirOf = (env, root) => env.FRESHET_CACHE_DIR || join(root, '.f
 
 /**
  * @param {{ root: string, named?: string | null, replicas?: number, env?: Env, cacheDir?: string,
- *   report?: (line: string) => void, onFailure?: (error: FreshetError) => void }} options
- *   `root`: the folder of this package, whose .freshet holds the servers; `named`: a server program; `report` gets
- *   lines for a person; `onFailure` is called at most once, when the servers end before their release
+ *   signal?: AbortSignal, report?: (line: string) => void, onFailure?: (error: FreshetError) => void }} options
+ *   `root`: the folder of this package, whose .freshet holds the servers; `named`: a server program; `signal` ends the
+ *   waiting for servers, with an error; `report` gets lines for a person; `onFailure` is called at most once, when the
+ *   servers end before their release
  * @returns {Promise<EmbeddedServers>} once the primary answers and the replicas are in sync
  * @throws {FreshetError} ENGINE_MISSING, SERVERS_FAILED
  */
-export async function useEmbeddedServers ({ root, named, replicas = 2, env = process.env, cacheDir = cacheDirOf(env, root), report = () => {}, onFailure = () => {} }) {
+export async function useEmbeddedServers ({ root, named, replicas = 2, env = process.env, cacheDir = cacheDirOf(env, root), signal, report = () => {}, onFailure = () => {} }) {
   const program = named ? (await namedEngine(named, env)).program : null
   const folder = await stateFolder(root)
   const supervision = { folder, cacheDir: resolve(cacheDir), named: program, replicas }
-  const { socket, ready, ended } = await reachSupervisor(supervision, { env, report }).catch((error) => {
+  const { socket, ready, ended } = await reachSupervisor(supervision, { env, report, signal }).catch((error) => {
     throw error instanceof FreshetError ? error : new FreshetError('SERVERS_FAILED', `the embedded servers cannot be started or reached (${error.message}). Does ${folder} belong to somebody else?`)
   })
   const difference = differs(ready, supervision)

@@ -23,7 +23,7 @@ const SUPERVISOR = fileURLToPath(new URL('supervisor-process.js', import.meta.ur
  * @typedef {import('./door.js').SupervisorEvent} SupervisorEvent
  * @typedef {Extract<SupervisorEvent, { event: 'ready' }>} Ready
  * @typedef {import('./supervisor.js').Supervision} Supervision
- * @typedef {{ env: Record<string, string | undefined>, report: (line: string) => void }} Caller
+ * @typedef {{ env: Record<string, string | undefined>, report: (line: string) => void, signal?: AbortSignal }} Caller
  */
 
 /** @param {string} folder @returns {string} */
@@ -35,19 +35,20 @@ export const logOf = (folder) => join(folder, 'supervisor.log')
  * @returns {Promise<{ socket: Socket, ready: Ready, ended: Promise<FreshetError | null> }>} the connection is to be held
  * @throws {FreshetError} what the supervisor says, or SERVERS_FAILED
  */
-export async function reachSupervisor (supervision, { env, report }) {
+export async function reachSupervisor (supervision, { env, report, signal }) {
   const { folder } = supervision
   const until = Date.now() + START_DEADLINE_MS
-  while (Date.now() < until) {
+  while (Date.now() < until && !signal?.aborted) {
     const socket = await connectToTheOne(folder) ?? await startSupervisor(supervision, env, until)
     if (!socket) continue
     const { ready, ended } = converse(socket, 'hold', report)
-    const event = await within(ready, until - Date.now())
+    const event = await within(ready, until - Date.now(), signal)
     if (event) return { socket, ready: event, ended }
     socket.destroy()
     const failure = await ended
     if (failure) throw failure
   }
+  if (signal?.aborted) throw new FreshetError('SERVERS_FAILED', 'stopped before the embedded servers were ready')
   throw new FreshetError('SERVERS_FAILED', `the embedded servers were not ready within ${START_DEADLINE_MS / 1000} s; the supervisor's log is ${logOf(folder)}`)
 }
 
@@ -104,13 +105,14 @@ async function startSupervisor (supervision, env, until) {
 
 /**
  * @template T
- * @param {Promise<T>} promise @param {number} deadlineMs
- * @returns {Promise<T | undefined>} undefined when it took longer
+ * @param {Promise<T>} promise @param {number} deadlineMs @param {AbortSignal} [signal]
+ * @returns {Promise<T | undefined>} undefined when it took longer, or was not waited for any more
  */
-export async function within (promise, deadlineMs) {
+export async function within (promise, deadlineMs, signal) {
   const timer = new AbortController()
+  const either = signal ? AbortSignal.any([signal, timer.signal]) : timer.signal
   try {
-    return await Promise.race([promise, pause(deadlineMs, undefined, { signal: timer.signal }).catch(() => undefined)])
+    return await Promise.race([promise, pause(deadlineMs, undefined, { signal: either }).catch(() => undefined)])
   } finally {
     timer.abort()
   }

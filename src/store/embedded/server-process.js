@@ -24,7 +24,7 @@ const CONFIG = [
   '--bind', '127.0.0.1', '--protected-mode', 'yes', '--daemonize', 'no',
   '--save', '', '--appendonly', 'no',
   '--maxmemory', '2gb', '--maxmemory-policy', 'noeviction',
-  '--repl-diskless-sync', 'yes', '--repl-diskless-sync-delay', '0', '--repl-backlog-size', '256mb',
+  '--repl-diskless-sync', 'yes', '--repl-diskless-sync-delay', '0', '--repl-diskless-load', 'on-empty-db', '--repl-backlog-size', '256mb',
   '--client-output-buffer-limit', 'replica 512mb 256mb 60'
 ]
 

@@ -1,0 +1,44 @@
+#!/usr/bin/env node
+/**
+ * `npm start <command> -- <flags>`, or `npx freshet <command> <flags>`: finds the process file, turns its errors into
+ * plain sentences and exit statuses.
+ */
+const COMMANDS = /** @type {Record<string, { file: string, meaning: string }>} */ ({
+  start: { file: './start.js', meaning: 'servers, one writer and one reader (this is what npm start alone does)' },
+  writer: { file: '../writers/feed.js', meaning: 'push items into a feed, synthetic or from standard input' },
+  reader: { file: '../readers/server.js', meaning: 'serve feeds over HTTP' },
+  servers: { file: './servers.js', meaning: 'the embedded servers, in the foreground' },
+  doctor: { file: './doctor.js', meaning: 'versions and capabilities; what would be used' },
+  feed: { file: './feed.js', meaning: 'list | show NAME | set NAME | drop NAME' }
+})
+
+const [first, ...rest] = process.argv.slice(2)
+const named = first !== undefined && !first.startsWith('-')
+const command = named ? first : 'start'
+
+if (first === '--help' || command === 'help') process.stdout.write(usage())
+else if (Object.hasOwn(COMMANDS, command)) await run(COMMANDS[command].file, named ? rest : process.argv.slice(2))
+else {
+  process.stderr.write(`freshet: there is no command ${command}.\n\n${usage()}`)
+  process.exitCode = 2
+}
+
+/** @param {string} file @param {string[]} argv */
+async function run (file, argv) {
+  // whoever reads our output may leave; that is no error of ours
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+  try {
+    const { main } = await import(file)
+    process.exitCode = await main({ argv, env: process.env })
+  } catch (error) {
+    if (error.exitStatus === undefined) throw error
+    process.stderr.write(`freshet ${command}: ${error.message}\n`)
+    process.exitCode = error.exitStatus
+  }
+}
+
+function usage () {
+  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length))
+  const lines = Object.entries(COMMANDS).map(([name, { meaning }]) => `  npm start ${name.padEnd(width)}  ${meaning}`)
+  return `Freshet keeps the newest items of a fast feed and serves them.\n\n${lines.join('\n')}\n\nFlags follow --, as in: npm start writer -- --rate 50000. Each command has --help.\n`
+}

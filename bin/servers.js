@@ -1,0 +1,55 @@
+/** `npm start servers`: the embedded servers in the foreground, for as long as it runs. */
+import { help, resolve } from '../settings.js'
+import { aborted, listenForStop } from '../src/lifecycle.js'
+import { useEmbeddedServers } from '../src/store/embedded/client.js'
+import { ROOT } from '../src/store/target.js'
+
+const USAGE = `npm start servers
+
+One primary and two replicas, shared with the other commands of this checkout. Their addresses are printed, the
+primary's first. Ctrl-C stops them when no other command uses them.`
+
+/** @param {string} line */
+const print = (line) => process.stdout.write(line + '\n')
+/** @param {string} line */
+const report = (line) => process.stderr.write(`freshet servers: ${line}\n`)
+
+/**
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} from
+ * @returns {Promise<number>} the exit status
+ * @throws {import('../settings.js').SettingsInvalid | import('../src/errors.js').FreshetError}
+ */
+export async function main ({ argv, env }) {
+  const known = { command: 'servers', layouts: ['ids'], acks: ['primary'] }
+  if (argv.includes('--help')) {
+    print(await help(known, USAGE))
+    return 0
+  }
+  const settings = resolve(argv, env, known)
+  /** @type {Error | undefined} */
+  let failure
+  const { signal, stop, done } = listenForStop()
+  try {
+    const servers = await useEmbeddedServers({
+      root: ROOT,
+      named: settings.server,
+      env,
+      signal,
+      report,
+      onFailure (error) {
+        failure = error
+        stop('servers failed')
+      }
+    })
+    print(`primary ${servers.primaryUrl}`)
+    for (const url of servers.replicaUrls) print(`replica ${url}`)
+    await aborted(signal)
+    await servers.release()
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    done()
+  }
+  if (failure) throw failure
+  return 0
+}

@@ -1,0 +1,32 @@
+/**
+ * Health for orchestrators, and the scrape. `/livez` answers while the loop turns, whatever the servers do: restarting
+ * this process does not bring a server back. `/readyz` says whether traffic should come here, and why not.
+ */
+import { HttpError } from './problem.js'
+
+/** @typedef {{ ready: boolean, reasons: string[], engine?: string, nodes: { role: string, address: string, state: string, lagMs: number | null }[] }} Status */
+
+/**
+ * @param {import('fastify').FastifyInstance} app
+ * @param {{ status: () => Status, registry: import('prom-client').Registry }} options
+ */
+export async function healthRoutes (app, { status, registry }) {
+  app.get('/livez', { schema: { tags: ['operating'], summary: 'Alive: the event loop turns' } }, async (_request, reply) => {
+    reply.header('cache-control', 'no-store')
+    return { status: 'ok' }
+  })
+
+  app.get('/readyz', { schema: { tags: ['operating'], summary: 'Ready: the servers can answer; else 503 with reasons' } }, async (_request, reply) => {
+    const { ready, reasons, engine, nodes } = status()
+    // addresses stay inside: this page is as public as the port
+    const seen = nodes.map(({ role, state, lagMs }) => ({ role, state, lagMs }))
+    if (!ready) throw new HttpError('NOT_READY', reasons.join('; '), { ready, reasons, nodes: seen })
+    reply.header('cache-control', 'no-store')
+    return { ready, reasons, engine, nodes: seen }
+  })
+
+  app.get('/metrics', { schema: { tags: ['operating'], summary: 'Prometheus metrics' } }, async (_request, reply) => {
+    reply.header('content-type', registry.contentType)
+    return registry.metrics()
+  })
+}

@@ -1,0 +1,32 @@
+/**
+ * A bound on requests in progress: beyond it a request is refused at once instead of queued, so that those inside
+ * still end in time. Health and metrics are not counted: a busy process must still be able to say that it is alive.
+ * A slot is given back when the response closes, finished or not.
+ */
+import { Gauge } from 'prom-client'
+import { HttpError } from './problem.js'
+
+const MAX_REQUESTS = 1000
+
+/**
+ * @param {import('prom-client').Registry} registry
+ * @param {number} [maxRequests]
+ * @returns {import('fastify').onRequestHookHandler} refuses with OVERLOADED
+ */
+export function createLimit (registry, maxRequests = MAX_REQUESTS) {
+  let inProgress = 0
+  const release = () => { inProgress-- }
+  // eslint-disable-next-line no-new
+  new Gauge({
+    name: 'freshet_http_requests_in_progress',
+    help: 'Requests for feeds being answered',
+    registers: [registry],
+    collect () { this.set(inProgress) }
+  })
+  return (_request, reply, done) => {
+    if (inProgress >= maxRequests) return done(new HttpError('OVERLOADED', `${inProgress} requests are in progress, which is the limit; try again in a second`))
+    inProgress++
+    reply.raw.once('close', release)
+    done()
+  }
+}

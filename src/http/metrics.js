@@ -1,0 +1,105 @@
+/**
+ * Requests by route and status. A request costs one clock reading, one array element and one bucket, all of them
+ * plain numbers; prom-client is asked only when somebody scrapes. (Its own counters hash their labels on every call.)
+ *
+ * The label is the route's pattern, never the path, so the number of series is fixed. A client that is gone before
+ * the head of its answer counts as status 499; an answer that ended half-way counts in freshet_http_cut_total too.
+ */
+import { Counter } from 'prom-client'
+
+/** @typedef {{ route: string, byStatus: Record<number, number>, buckets: number[], count: number, seconds: number, cut: number }} RouteRecord */
+
+const BOUNDS_SECONDS = Object.freeze([0.001, 0.005, 0.025, 0.1, 0.5, 2.5])
+const CLIENT_GONE = 499
+
+/** @param {string} route @returns {RouteRecord} */
+const createRecord = (route) => ({ route, byStatus: {}, buckets: BOUNDS_SECONDS.map(() => 0), count: 0, seconds: 0, cut: 0 })
+
+/**
+ * @param {import('prom-client').Registry} registry
+ */
+export function createRequestMetrics (registry) {
+  const unmatched = createRecord('unmatched')
+  const records = new Map([[unmatched.route, unmatched]])
+  register(registry, records)
+  return {
+    /** @param {import('fastify').RouteOptions} options */
+    onRoute (options) {
+      const record = records.get(options.url) ?? createRecord(options.url)
+      records.set(options.url, record)
+      options.config = /** @type {any} */ ({ ...options.config, record })
+    },
+
+    /** @param {any} request @param {any} reply */
+    onRequest (request, reply) {
+      const record = request.routeOptions.config?.record ?? unmatched
+      const startedMs = performance.now()
+      const response = reply.raw
+      response.once('close', () => count(record, response, (performance.now() - startedMs) / 1000))
+    }
+  }
+}
+
+/** @param {RouteRecord} record @param {import('node:http').ServerResponse} response @param {number} seconds */
+function count (record, response, seconds) {
+  const status = response.headersSent ? response.statusCode : CLIENT_GONE
+  record.byStatus[status] = (record.byStatus[status] ?? 0) + 1
+  record.count++
+  record.seconds += seconds
+  const bucket = BOUNDS_SECONDS.findIndex((bound) => seconds <= bound)
+  if (bucket >= 0) record.buckets[bucket]++
+  if (response.headersSent && !response.writableFinished) record.cut++
+}
+
+/** @param {import('prom-client').Registry} registry @param {Map<string, RouteRecord>} records */
+function register (registry, records) {
+  // eslint-disable-next-line no-new
+  new Counter({
+    name: 'freshet_http_requests_total',
+    help: 'Requests by route and status',
+    labelNames: ['route', 'status'],
+    registers: [registry],
+    collect () {
+      this.reset()
+      for (const { route, byStatus } of records.values()) {
+        for (const [status, requests] of Object.entries(byStatus)) this.inc({ route, status }, requests)
+      }
+    }
+  })
+  // eslint-disable-next-line no-new
+  new Counter({
+    name: 'freshet_http_cut_total',
+    help: 'Answers that ended before they were complete',
+    labelNames: ['route'],
+    registers: [registry],
+    collect () {
+      this.reset()
+      for (const { route, cut } of records.values()) if (cut) this.inc({ route }, cut)
+    }
+  })
+  // prom-client's histogram takes one observation at a time, so the totals are handed over in its own output shape
+  const histogram = {
+    name: 'freshet_http_request_seconds',
+    help: 'Time from the request to the end of its answer',
+    type: 'histogram',
+    aggregator: 'sum',
+    reset () {},
+    async get () {
+      const values = [...records.values()].filter((record) => record.count).flatMap(histogramValues)
+      return { name: this.name, help: this.help, type: this.type, aggregator: this.aggregator, values }
+    }
+  }
+  registry.registerMetric(/** @type {any} */ (histogram))
+}
+
+/** @param {RouteRecord} record */
+function histogramValues ({ route, buckets, count, seconds }) {
+  const name = 'freshet_http_request_seconds'
+  let upTo = 0
+  return [
+    ...BOUNDS_SECONDS.map((le, i) => ({ metricName: `${name}_bucket`, labels: { route, le }, value: (upTo += buckets[i]) })),
+    { metricName: `${name}_bucket`, labels: { route, le: '+Inf' }, value: count },
+    { metricName: `${name}_sum`, labels: { route }, value: seconds },
+    { metricName: `${name}_count`, labels: { route }, value: count }
+  ]
+}

@@ -1,0 +1,81 @@
+/**
+ * `npm start writer`: pushes items into a feed, from the synthetic source or standard input. A process file: it
+ * settles the settings and servers, runs one writer here or several as processes, and prints the summary.
+ */
+import { help, printable, resolve } from '../settings.js'
+import { layoutNames } from '../src/layouts/index.js'
+import { listenForStop, tellParent } from '../src/lifecycle.js'
+import { createLog } from '../src/log.js'
+import { watchNodes } from '../src/store/nodes.js'
+import { openTarget } from '../src/store/target.js'
+import { runCrew } from './crew.js'
+import { serveMetrics } from './metrics-server.js'
+import { createProgress } from './progress.js'
+import { exitStatusOf, summaryOf } from './summary.js'
+import { writeFeed } from './write-feed.js'
+
+const USAGE = 'Usage: npm start writer -- [flags]\n\nPushes items into a feed, until --items, --duration, the end of its input, or Ctrl-C.'
+
+/**
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} process
+ * @returns {Promise<number>} exit status
+ */
+export async function main ({ argv, env }) {
+  const known = { command: 'writer', layouts: layoutNames(), acks: ['primary'] }
+  if (argv.includes('--help')) {
+    process.stdout.write(await help(known, USAGE) + '\n')
+    return 0
+  }
+  const settings = resolve(argv, env, known)
+  const log = createLog({ level: settings.logLevel, role: 'writer' })
+  log.info({ settings: printable(settings) }, 'settings')
+  const stopping = listenForStop({ onStop: (reason) => log.info({ reason }, 'stopping: flushing what was appended') })
+  const target = await openTarget(settings, {
+    env,
+    report: (line) => log.info(line),
+    onFailure (error) {
+      log.error(error.message)
+      stopping.stop('servers failed')
+    }
+  })
+  try {
+    return await write(settings, target, log, stopping.signal)
+  } finally {
+    await target.release()
+    stopping.done()
+  }
+}
+
+/**
+ * @param {any} settings @param {import('../src/store/target.js').Target} target
+ * @param {import('pino').Logger} log @param {AbortSignal} signal
+ */
+async function write (settings, { primaryUrl, replicaUrls }, log, signal) {
+  const nodes = await watchNodes({ primaryUrl, replicaUrls, withReplicas: settings.readFrom === 'replica', name: `freshet-writer-${process.pid}:figures`, deadlineMs: settings.deadlineMs })
+  const progress = createProgress({ log, quiet: settings.logLevel === 'silent' })
+  const metrics = settings.writers === 1 ? await serveMetrics({ settings, index: 0, redisUrl: primaryUrl, replicaUrls, log }) : null
+  try {
+    const before = await nodes.figures()
+    tellParent({ event: 'up', engine: before[0]?.engine })
+    const { tallies, error } = settings.writers === 1
+      ? await runHere({ settings, redisUrl: primaryUrl, log, signal, metrics: metrics?.metrics, progress })
+      : await runCrew({ settings, redisUrl: primaryUrl, log, signal, onProgress: progress.update })
+    progress.close()
+    if (error) log.error({ code: /** @type {any} */ (error).code }, error.message)
+    const summary = summaryOf({ settings, tallies, before, after: await nodes.figures() })
+    process.stdout.write(JSON.stringify(summary) + '\n')
+    return exitStatusOf(tallies, error)
+  } finally {
+    progress.close()
+    nodes.close()
+    await metrics?.close()
+  }
+}
+
+/**
+ * @param {Omit<Parameters<typeof writeFeed>[0], 'index'> & { progress: ReturnType<typeof createProgress> }} parts
+ */
+async function runHere ({ progress, ...parts }) {
+  const { error, ...tally } = await writeFeed({ ...parts, index: 0, onStarted: (writer) => progress.update(0, writer.pipeline.account) })
+  return { tallies: [tally], error }
+}

@@ -1,0 +1,134 @@
+/**
+ * Comma-separated values: the first row names the columns, fields may be quoted, lines end in LF or CRLF.
+ *
+ * Two steps. The cutter finds where records end, for which it only has to know whether a quote is open: this bounds
+ * memory, counts lines and contains a fault in its record. Then csv-parse splits the records of a chunk into fields,
+ * in one call. If that call refuses, each record of the chunk is parsed alone and the bad ones are named.
+ *
+ * Rejected: csv-parse on the stream. Over its `max_record_size` it gives up for good, commas do not count towards
+ * it, and the rest of an overlong quoted field would be taken for records.
+ */
+import { isUtf8 } from 'node:buffer'
+import { parse } from 'csv-parse/sync'
+import { FreshetError } from '../../src/errors.js'
+import { createCutter } from './cut.js'
+
+/** @typedef {import('./records.js').Entry} Entry */
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const NEWLINE = 0x0a
+const LINE_END = Buffer.from('\n')
+
+/** @type {import('csv-parse/sync').Options} */
+const FIELDS = { columns: false, delimiter: ',', record_delimiter: '\n', relax_column_count: true }
+
+/** @type {Record<string, string>} */
+const REASONS = {
+  CSV_QUOTE_NOT_CLOSED: 'a quote that is never closed',
+  CSV_INVALID_CLOSING_QUOTE: 'text after a closing quote',
+  INVALID_OPENING_QUOTE: 'a quote inside a field that is not quoted'
+}
+
+/**
+ * @param {{ maxRecordBytes: number }} options
+ * @returns {import('./records.js').Reader}
+ */
+export function createCsvReader ({ maxRecordBytes }) {
+  const cutter = createCutter(maxRecordBytes, createQuoteTracker())
+  /** @type {string[] | null} */
+  let columns = null
+
+  /** @param {Entry[]} lines @param {Entry[]} into */
+  function read (lines, into) {
+    if (columns === null && lines.length > 0) columns = readHeader(/** @type {Entry} */ (lines.shift()))
+    if (columns === null) return
+    const good = lines.filter((line) => line.fault === null)
+    const rows = splitAll(good)
+    good.forEach((line, at) => fill(line, rows[at], /** @type {string[]} */ (columns)))
+    for (const line of lines) into.push(line)
+  }
+
+  return {
+    take: (chunk, into) => read(cutter.cut(chunk), into),
+    end (into) {
+      read(cutter.end(), into)
+      if (columns === null) throw invalidHeader('none')
+    }
+  }
+}
+
+/** Knows whether a newline is inside a quoted field; a quote opens a field only at its start. */
+function createQuoteTracker () {
+  let fieldStarts = true
+  let quoted = false
+  let closing = false // the last byte was a quote in a quoted field: its end, or the first of two
+
+  /** @param {Buffer} bytes @param {number} from @param {number} to */
+  return (bytes, from, to) => {
+    for (let at = from; at < to; at++) {
+      const byte = bytes[at]
+      if (quoted && !closing) closing = byte === QUOTE
+      else if (byte === QUOTE && (closing || fieldStarts)) {
+        quoted = true
+        closing = fieldStarts = false
+      } else {
+        fieldStarts = byte === COMMA || byte === NEWLINE
+        quoted = closing = false
+      }
+    }
+    return quoted && !closing
+  }
+}
+
+/** @param {Entry} line @returns {string[]} the names of the columns, each as the start of a JSON member */
+function readHeader (line) {
+  const names = line.text === null ? String(line.fault) : split(line.text)
+  if (typeof names === 'string') throw invalidHeader(`line ${line.place}: ${names}`)
+  const seen = new Set()
+  for (const name of names) {
+    if (name === '') throw invalidHeader(`column ${seen.size + 1} has no name`)
+    if (seen.has(name)) throw invalidHeader(`column name ${JSON.stringify(name)} is there twice`)
+    seen.add(name)
+  }
+  return names.map((name) => JSON.stringify(name) + ':')
+}
+
+/** @param {string} received */
+const invalidHeader = (received) => new FreshetError('INPUT_INVALID',
+  `CSV header: ${received}; expected a first row with a different name for each column`)
+
+/** @param {Entry[]} lines @returns {(string[] | string)[]} for each the fields, or why not */
+function splitAll (lines) {
+  const texts = lines.map((line) => /** @type {Buffer} */ (line.text))
+  const block = Buffer.concat(texts.flatMap((text) => [text, LINE_END]))
+  try {
+    const rows = isUtf8(block) ? parse(block, FIELDS) : []
+    if (rows.length === lines.length) return rows
+  } catch {
+    // at least one is malformed: found below
+  }
+  return texts.map(split)
+}
+
+/** @param {Buffer} text one record @returns {string[] | string} its fields, or why not */
+function split (text) {
+  if (!isUtf8(text)) return 'not valid UTF-8'
+  try {
+    return parse(text, FIELDS)[0]
+  } catch (error) {
+    return REASONS[error.code] ?? `not CSV (${error.code})`
+  }
+}
+
+/** @param {Entry} line gets record and text, or a fault @param {string[] | string} row @param {string[]} columns */
+function fill (line, row, columns) {
+  if (typeof row === 'string' || row.length !== columns.length) {
+    line.fault = typeof row === 'string' ? row : `columns: ${row.length}; the header has ${columns.length}`
+    line.text = null
+    return
+  }
+  const text = '{' + columns.map((member, at) => member + JSON.stringify(row[at])).join(',') + '}'
+  line.text = Buffer.from(text)
+  line.record = JSON.parse(text) // not obj[name] = value: a column may be called __proto__
+}

@@ -1,0 +1,116 @@
+/**
+ * One JSON document with an array of items: the array is the document, or a field of the one object.
+ *
+ * stream-json's tokenizer turns text into tokens. Nothing is assembled into objects: the tokens of an item are
+ * printed as JSON again and that text is parsed. So the digits of a number reach the text unchanged (the record has
+ * doubles, as JSON.parse makes them), `__proto__` is a plain key, and the length of what is kept is known at every
+ * token. Keys, strings and numbers come in pieces, because the tokenizer would put whole ones together without bound.
+ *
+ * A tokenizer that throws keeps to itself what it had found in that call. So it is called for each piece of text up
+ * to and with a `}`, which is where items end: all items before a mistake are delivered.
+ *
+ * Rejected: stream-json's streams and chains, which cost a promise or an event for each token, and its Assembler,
+ * which rounds numbers in the text too and has no bound.
+ */
+import { isUtf8 } from 'node:buffer'
+import { jsonParser } from 'stream-json/core/parser.js'
+import { FreshetError } from '../../src/errors.js'
+import { createArrayFinder } from './json-array.js'
+import { createItemPrinter } from './json-item.js'
+
+const MAX_DEPTH = 1000
+
+/**
+ * @typedef {import('stream-json/core/parser.js').Token} Token
+ * @typedef {import('./records.js').Entry} Entry
+ */
+
+/**
+ * @param {{ itemsField: string | null, maxRecordBytes: number }} options
+ * @returns {import('./records.js').Reader}
+ */
+export function createJsonReader ({ itemsField, maxRecordBytes }) {
+  const tokenize = jsonParser({ packValues: false })
+  const decode = createDecoder()
+  const finder = createArrayFinder(itemsField)
+  const printer = createItemPrinter(maxRecordBytes)
+  let depth = 0
+  let itemsDepth = 0 // depth at which items lie, while inside their array
+  let offsetBytes = 0
+  let begun = false
+
+  /** @param {Token} token @param {Entry[]} into */
+  function consume (token, into) {
+    if (token.name === 'endObject' || token.name === 'endArray') depth--
+    if (depth < itemsDepth) itemsDepth = 0
+    if (itemsDepth > 0) printer.take(token, depth === itemsDepth, into)
+    else if (finder.take(token)) itemsDepth = depth + 1
+    if (token.name === 'startObject' || token.name === 'startArray') depth++
+    if (depth > MAX_DEPTH) throw invalid(`nested more than ${MAX_DEPTH.toLocaleString('en')} deep`)
+    begun = true
+  }
+
+  /** @param {string} text @param {Entry[]} into */
+  function read (text, into) {
+    for (let from = 0, to = 0; from < text.length; from = to) {
+      to = text.indexOf('}', from) + 1 || text.length
+      const piece = text.slice(from, to)
+      for (const token of tokensOf(piece)) consume(token, into)
+      offsetBytes += Buffer.byteLength(piece)
+    }
+  }
+
+  /** @param {string} text @returns {Token[]} */
+  function tokensOf (text) {
+    try {
+      const found = tokenize(text)
+      return typeof found === 'symbol' ? [] : found.values
+    } catch (cause) {
+      throw invalid(`not JSON (${cause.message.replace(/^.*: /, '')})`, cause)
+    }
+  }
+
+  /** @param {string} received @param {unknown} [cause] */
+  const invalid = (received, cause) => new FreshetError('INPUT_INVALID',
+    `the JSON input is ${received} soon after byte ${offsetBytes.toLocaleString('en')}, after ${printer.count} whole items; ` +
+    'expected one well-formed UTF-8 document', { offsetBytes, items: printer.count, cause })
+
+  return {
+    take (chunk, into) {
+      const { text, broken } = decode(chunk)
+      read(text, into)
+      if (broken) throw invalid('not valid UTF-8')
+    },
+    end () {
+      if (depth > 0 || !begun) throw invalid('cut off or not JSON')
+      finder.end()
+    }
+  }
+}
+
+/** Decodes UTF-8 whose characters may lie across chunks; nothing is decoded from the first broken one on. */
+function createDecoder () {
+  /** @type {Buffer} */
+  let tail = Buffer.alloc(0)
+
+  /** @param {Buffer} chunk */
+  return (chunk) => {
+    const bytes = tail.length > 0 ? Buffer.concat([tail, chunk]) : chunk
+    const whole = bytes.subarray(0, bytes.length - unfinishedBytes(bytes))
+    tail = bytes.subarray(whole.length)
+    const text = whole.toString()
+    if (isUtf8(whole)) return { text, broken: false }
+    const replaced = Buffer.from(text)
+    return { text: whole.toString('utf8', 0, whole.findIndex((byte, at) => byte !== replaced[at])), broken: true }
+  }
+}
+
+/** @param {Buffer} bytes @returns {number} how many bytes at the end begin a character that is not whole yet */
+function unfinishedBytes (bytes) {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back]
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 0
+    if (length > 0) return back < length ? back : 0
+  }
+  return 0
+}

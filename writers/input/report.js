@@ -1,0 +1,28 @@
+/**
+ * Tells a person about bad lines without flooding them: the first few in full, the rest as a number.
+ */
+
+/**
+ * @param {object} options
+ * @param {number} [options.show] how many are written in full
+ * @param {string} [options.noun] what a place counts: line, or item for json
+ * @param {(text: string) => void} options.write gets one line with its line end, without other control characters
+ */
+export function createFaultReport ({ show = 5, noun = 'line', write }) {
+  let count = 0
+  let closed = false
+  return {
+    /** @param {number} place @param {string} reason */
+    add (place, reason) {
+      count++
+      if (count <= show) write(`${noun} ${place}: ${reason.replace(/\p{Cc}/gu, ' ')}\n`)
+    },
+    get count () {
+      return count
+    },
+    close () {
+      if (!closed && count > show) write(`and ${(count - show).toLocaleString('en')} more bad ${noun}${count - show === 1 ? '' : 's'}\n`)
+      closed = true
+    }
+  }
+}

@@ -1,0 +1,30 @@
+/**
+ * /metrics and /livez of a writer process, when `metricsPort` asks for them. Of several writers each has its own port:
+ * the one given, the next, and so on.
+ */
+import { healthRoutes } from '../src/http/health.js'
+import { listen } from '../src/http/listen.js'
+import { createServer } from '../src/http/server.js'
+import { createWriterMetrics } from '../src/metrics.js'
+import { watchNodes } from '../src/store/nodes.js'
+
+/**
+ * @param {{ settings: any, index: number, redisUrl: string, replicaUrls: string[] | null, log: import('pino').Logger }} parts
+ * @throws {import('../src/errors.js').FreshetError} PORT_IN_USE
+ */
+export async function serveMetrics ({ settings, index, redisUrl, replicaUrls, log }) {
+  if (settings.metricsPort === null) return null
+  const nodes = await watchNodes({ primaryUrl: redisUrl, replicaUrls, withReplicas: settings.readFrom === 'replica', name: `freshet-metrics-${process.pid}`, deadlineMs: settings.deadlineMs })
+  const metrics = createWriterMetrics({ feed: settings.feed, figures: nodes.figures })
+  const app = createServer({ registry: metrics.registry })
+  app.register(healthRoutes, { status: () => ({ ready: true, reasons: [], nodes: [] }), registry: metrics.registry })
+  const url = await listen(app, { host: '127.0.0.1', port: settings.metricsPort && settings.metricsPort + index, setting: 'metrics-port' })
+  log.info({ url: `${url}/metrics` }, 'metrics')
+  return {
+    metrics,
+    async close () {
+      await app.close()
+      nodes.close()
+    }
+  }
+}

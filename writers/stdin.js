@@ -1,0 +1,78 @@
+/**
+ * Items from standard input. Nothing is read while there is no room, so back-pressure reaches whoever feeds the pipe.
+ *
+ * Bad records are refused, counted, and the first few shown; the rest is written. With `replay` the times of the input
+ * are shifted so that the first is now, and set the pace.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { FreshetError } from '../src/errors.js'
+import { idBytes } from '../src/item/id.js'
+import { createPacer } from '../src/pipeline/pace.js'
+import { createItemReader } from './input/items.js'
+import { readRecords } from './input/records.js'
+
+/**
+ * @param {{ pipeline: import('../src/pipeline/pipeline.js').Pipeline, settings: any,
+ *   report: ReturnType<typeof import('./input/report.js').createFaultReport>, at: { place: number },
+ *   clock: () => number, signal: AbortSignal, input?: import('node:stream').Readable }} parts
+ *   `at.place` follows the record being read, for whoever reports a refusal
+ * @throws {FreshetError} INPUT_INVALID
+ */
+export async function runStdin ({ pipeline, settings, report, at, clock, signal, input = process.stdin }) {
+  const read = createItemReader(settings)
+  const startMs = clock()
+  const endMs = settings.duration ? startMs + settings.duration * 1000 : Infinity
+  const schedule = settings.replay ? createReplay(settings.replay, startMs) : createPace(settings, startMs)
+  let left = settings.items ?? Infinity
+
+  for await (const entries of readRecords(input, { format: settings.format, itemsField: settings.itemsField, signal })) {
+    for (const entry of entries) {
+      if (signal.aborted || left === 0 || clock() > endMs) return
+      left--
+      at.place = entry.place
+      const item = checked(read(entry))
+      if (item.fault !== null) {
+        report.add(entry.place, item.fault)
+        pipeline.refuse(item.code)
+        continue
+      }
+      const { ts, dueMs } = schedule(item.ts)
+      if (dueMs > clock()) await sleep(dueMs - clock(), undefined, { signal }).catch(() => {})
+      if (signal.aborted) return
+      const room = pipeline.append(item.id, ts, item.value, Math.min(dueMs, clock()))
+      if (!room && settings.whenFull === 'block') await pipeline.ready()
+    }
+  }
+}
+
+/**
+ * @param {{ id: string, ts: number, value: Buffer } | string} item
+ * @returns {{ fault: null, id: Buffer, ts: number, value: Buffer } | { fault: string, code: string }}
+ */
+function checked (item) {
+  if (typeof item === 'string') return { fault: item, code: 'INPUT_INVALID' }
+  try {
+    return { fault: null, id: idBytes(item.id), ts: item.ts, value: item.value }
+  } catch (error) {
+    if (!(error instanceof FreshetError)) throw error
+    return { fault: `${error.code}: ${error.message}`, code: error.code }
+  }
+}
+
+/** @param {any} settings @param {number} startMs @returns {(ts: number) => { ts: number, dueMs: number }} */
+function createPace ({ rate, pace, periodMs, chunks }, startMs) {
+  if (rate === 0) return (ts) => ({ ts, dueMs: 0 })
+  const pacer = createPacer({ ratePerSecond: rate, pace, periodMs, chunks, startMs })
+  return (ts) => ({ ts, dueMs: pacer.take(0) })
+}
+
+/** @param {number} speed @param {number} startMs @returns {(ts: number) => { ts: number, dueMs: number }} */
+function createReplay (speed, startMs) {
+  /** @type {number | null} */
+  let firstTs = null
+  return (ts) => {
+    firstTs ??= ts
+    const dueMs = startMs + (ts - firstTs) / speed
+    return { ts: Math.floor(dueMs), dueMs }
+  }
+}

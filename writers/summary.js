@@ -1,0 +1,55 @@
+/**
+ * The one JSON line a writer ends with, and its exit status.
+ */
+import { addUp, refusedOf } from './tally.js'
+
+/** @typedef {import('../src/store/nodes.js').NodeFigures} NodeFigures */
+
+/**
+ * @param {{ settings: any, tallies: import('./tally.js').Tally[], before: NodeFigures[], after: NodeFigures[] }} run
+ */
+export function summaryOf ({ settings, tallies, before, after }) {
+  const { account, seconds, behindMs } = addUp(tallies)
+  return {
+    event: 'summary',
+    role: 'writer',
+    feed: settings.feed,
+    layout: settings.layout,
+    engine: before[0]?.engine ?? null,
+    writers: settings.writers,
+    offered: account.offered,
+    items: account.items,
+    refused: refusedOf(account),
+    dropped: account.dropped,
+    failed: account.failed,
+    retried: account.retried,
+    bytes: account.bytes,
+    seconds: Math.round(seconds * 1000) / 1000,
+    itemsPerSecond: seconds > 0 ? Math.round(account.items / seconds) : 0,
+    batches: account.batches,
+    behindMs,
+    refusedBy: account.refused,
+    nodes: nodesOf(before, after, account.items)
+  }
+}
+
+/** @param {NodeFigures[]} before @param {NodeFigures[]} after @param {number} items */
+function nodesOf (before, after, items) {
+  return after.flatMap((node) => {
+    const then = before.find((one) => one.address === node.address)
+    if (!then || then.role !== node.role || node.cpuSeconds < then.cpuSeconds) return []
+    const cpuMicrosPerItem = items > 0 ? Math.round((node.cpuSeconds - then.cpuSeconds) * 1e8 / items) / 100 : null
+    return [{ role: node.role, cpuMicrosPerItem }]
+  })
+}
+
+/**
+ * 0 done or stopped with everything flushed, 1 failed or items unacknowledged, 3 done but input lines were refused
+ * @param {import('./tally.js').Tally[]} tallies @param {Error | null} error
+ */
+export function exitStatusOf (tallies, error) {
+  const { account, badLines } = addUp(tallies)
+  if (error) return /** @type {any} */ (error).exitStatus ?? 1
+  if (account.failed > 0) return 1
+  return badLines > 0 ? 3 : 0
+}

@@ -1,0 +1,41 @@
+/** One writer of several (crew.js): a process file that gets its settings from its parent. */
+import { createLog } from '../src/log.js'
+import { listenForStop, tellParent } from '../src/lifecycle.js'
+import { serveMetrics } from './metrics-server.js'
+import { nothing } from './tally.js'
+import { writeFeed } from './write-feed.js'
+
+const PROGRESS_MS = 1000
+
+process.once('message', (/** @type {any} */ { settings, redisUrl, index }) => work(settings, redisUrl, index))
+
+/** @param {any} settings @param {string} redisUrl @param {number} index */
+async function work (settings, redisUrl, index) {
+  const log = createLog({ level: settings.logLevel, role: `writer-${index}` })
+  const stopping = listenForStop()
+  /** @type {NodeJS.Timeout | undefined} */
+  let progress
+  const metrics = await serveMetrics({ settings, index, redisUrl, replicaUrls: null, log })
+  try {
+    const { error, ...tally } = await writeFeed({
+      settings,
+      redisUrl,
+      index,
+      log,
+      signal: stopping.signal,
+      metrics: metrics?.metrics,
+      onStarted (writer) {
+        progress = setInterval(() => tellParent({ event: 'progress', account: writer.pipeline.account }), PROGRESS_MS)
+      }
+    })
+    await tellParent({ event: 'done', tally, error: error && plain(error) })
+  } catch (error) {
+    await tellParent({ event: 'done', tally: nothing(), error: plain(error) })
+  }
+  clearInterval(progress)
+  await metrics?.close()
+  stopping.done()
+}
+
+/** @param {any} error */
+const plain = (error) => ({ message: error.message, code: error.code, exitStatus: error.exitStatus })

@@ -1,0 +1,98 @@
+/**
+ * One writer in this process: opens the feed, runs the source, flushes, and says what became of every item.
+ */
+import { aborted } from '../src/lifecycle.js'
+import { openFeedWriter } from '../src/pipeline/feed-writer.js'
+import { createFaultReport } from './input/report.js'
+import { runStdin } from './stdin.js'
+import { runSynthetic } from './synthetic.js'
+import { createBehind } from './tally.js'
+
+/** @typedef {import('./tally.js').Tally} Tally */
+
+/**
+ * @param {{ settings: any, redisUrl: string, index: number, log: import('pino').Logger,
+ *   signal: AbortSignal, metrics?: import('../src/metrics.js').WriterMetrics,
+ *   onStarted?: (writer: import('../src/pipeline/feed-writer.js').FeedWriter) => void }} parts
+ *   `signal` stops the source; what was appended is still flushed, for at most `drainMs`
+ * @returns {Promise<Tally & { error: Error | null }>}
+ */
+export async function writeFeed ({ settings, redisUrl, index, log, signal, metrics, onStarted = () => {} }) {
+  const clock = () => performance.timeOrigin + performance.now()
+  const behind = createBehind()
+  const noun = settings.format === 'json' ? 'item' : 'line'
+  const report = createFaultReport({ noun, write: (text) => process.stderr.write(text) })
+  const at = { place: 0 }
+  const writer = await openFeedWriter({
+    ...settings,
+    redisUrl,
+    name: `freshet-writer-${process.pid}`,
+    clock,
+    log,
+    onBehind (behindMs) {
+      behind.record(behindMs)
+      metrics?.behind(behindMs)
+    },
+    onFlush: (seconds) => metrics?.flush(seconds),
+    onRefused (code, id, ts) {
+      if (settings.source === 'stdin') report.add(at.place, `${code}: id ${id}, ts ${ts}`)
+    }
+  })
+  metrics?.follow(writer)
+  warnOfRetention(writer.definition, settings, log)
+  onStarted(writer)
+
+  const startMs = clock()
+  const ending = endingOf(settings, signal)
+  // room or a reply may never come: closing ends the source's wait as well
+  const closing = aborted(ending.signal).then(() => writer.close(settings))
+  /** @type {Error | null} */
+  let error = null
+  try {
+    const parts = { pipeline: writer.pipeline, settings, index, clock, signal: ending.signal, report, at }
+    await (settings.source === 'stdin' ? runStdin(parts) : runSynthetic(parts))
+  } catch (caught) {
+    if (caught.code !== 'PIPELINE_CLOSED' || !ending.signal.aborted) error = caught
+  }
+  const sourceEndMs = clock()
+  await (ending.signal.aborted ? closing : writer.close(settings))
+  ending.cancel()
+  report.close()
+  const { account, lastAcknowledgedMs, failure } = writer.pipeline
+  return {
+    account,
+    seconds: (Math.max(sourceEndMs, lastAcknowledgedMs) - startMs) / 1000,
+    behind: behind.encode(),
+    badLines: report.count,
+    error: error ?? failure
+  }
+}
+
+/**
+ * The source is stopped from outside, or when it is still not done `drainMs` after its duration.
+ * @param {any} settings @param {AbortSignal} signal
+ */
+function endingOf ({ duration, drainMs }, signal) {
+  const controller = new AbortController()
+  const end = () => controller.abort()
+  if (signal.aborted) end()
+  signal.addEventListener('abort', end, { once: true })
+  const timer = duration ? setTimeout(end, Math.min(2 ** 31 - 1, duration * 1000 + drainMs)) : undefined
+  return {
+    signal: controller.signal,
+    cancel () {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+    }
+  }
+}
+
+/** @param {import('../src/feeds/definitions.js').Definition} definition @param {any} settings @param {import('pino').Logger} log */
+function warnOfRetention (definition, settings, log) {
+  for (const [name, flag] of [['windowMs', '--window-ms'], ['maxItems', '--max-items']]) {
+    const stored = /** @type {any} */ (definition)[name]
+    if (settings.origins[name] !== 'default' && stored !== settings[name]) {
+      log.warn(`the feed is stored with ${name} ${stored}, which holds; change it by: npm start feed -- set ${definition.feed} ${flag} ${settings[name]}`)
+    }
+  }
+}
