@@ -1,0 +1,30 @@
+/**
+ * Properties with fast-check. The seed is printed; FRESHET_TEST_SEED repeats a run.
+ */
+import fc from 'fast-check'
+
+const seed = Number(process.env.FRESHET_TEST_SEED ?? Date.now() % 2 ** 31)
+
+/**
+ * @param {import('tap').Test} t
+ * @param {fc.IRawProperty<any, any>} property
+ * @param {{ runs?: number, timeLimitMs?: number }} [options] at `timeLimitMs` it stops with the runs made so far
+ */
+export async function holds (t, property, { runs = 200, timeLimitMs = 15_000 } = {}) {
+  const result = await fc.check(property, { seed, numRuns: runs, interruptAfterTimeLimit: timeLimitMs })
+  t.comment(`seed ${seed}, ${result.numRuns} runs`)
+  t.notOk(result.failed && (fc.defaultReportMessage(result) ?? 'failed'), 'holds for every example')
+}
+
+/** An id as bytes: any text that the core takes as one. */
+export const anyId = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
+  .map((text) => Buffer.from(text)).filter((bytes) => bytes.length <= 128)
+
+/** A ts anywhere in its range, its corners more often. */
+export const anyTs = fc.oneof(
+  fc.integer({ min: 0, max: 2 ** 41 - 1 }),
+  fc.constantFrom(0, 1, 2 ** 32 - 1, 2 ** 32, 2 ** 40 - 1, 2 ** 40, 2 ** 41 - 2, 2 ** 41 - 1))
+
+export const anySeq = fc.oneof(fc.integer({ min: 0, max: 4095 }), fc.constantFrom(0, 1, 4094, 4095))
+
+export const anyPlace = fc.record({ ts: anyTs, seq: anySeq, id: anyId })
