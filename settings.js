@@ -107,7 +107,7 @@ export const SETTINGS = Object.freeze([
   ...group('Servers', ALL, [
     { name: 'server', default: null, check: matching('a program such as valkey-server, or its path', /\S/), meaning: 'the server program for the embedded servers; without it the newest found, or a pinned copy' }
   ]),
-  ...group('Feed', ['start', 'writer', 'reader'], [
+  ...group('Feed', ['start', 'writer'], [
     { name: 'feed', default: 'latest', check: matching('a name: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -', /^[a-z0-9][a-z0-9._-]{0,63}$/), meaning: 'which feed' }
   ]),
   ...group('Feed', ['start', 'writer'], [

@@ -26,6 +26,7 @@ export async function main ({ argv, env }) {
     process.stdout.write(await help(known, USAGE) + '\n')
     return 0
   }
+  /** @type {any} */
   const settings = resolve(argv, env, known)
   const log = createLog({ level: settings.logLevel, role: 'writer' })
   log.info({ settings: printable(settings) }, 'settings')

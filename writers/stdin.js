@@ -22,7 +22,7 @@ export async function runStdin ({ pipeline, settings, report, at, clock, signal,
   const read = createItemReader(settings)
   const startMs = clock()
   const endMs = settings.duration ? startMs + settings.duration * 1000 : Infinity
-  const schedule = settings.replay ? createReplay(settings.replay, startMs) : createPace(settings, startMs)
+  const schedule = settings.replay ? createReplay(settings.replay, startMs) : createPace(settings, startMs, clock)
   let left = settings.items ?? Infinity
 
   for await (const entries of readRecords(input, { format: settings.format, itemsField: settings.itemsField, signal })) {
@@ -39,7 +39,7 @@ export async function runStdin ({ pipeline, settings, report, at, clock, signal,
       const { ts, dueMs } = schedule(item.ts)
       if (dueMs > clock()) await sleep(dueMs - clock(), undefined, { signal }).catch(() => {})
       if (signal.aborted) return
-      const room = pipeline.append(item.id, ts, item.value, Math.min(dueMs, clock()))
+      const room = pipeline.append(item.id, ts, item.value, dueMs)
       if (!room && settings.whenFull === 'block') await pipeline.ready()
     }
   }
@@ -59,9 +59,9 @@ function checked (item) {
   }
 }
 
-/** @param {any} settings @param {number} startMs @returns {(ts: number) => { ts: number, dueMs: number }} */
-function createPace ({ rate, pace, periodMs, chunks }, startMs) {
-  if (rate === 0) return (ts) => ({ ts, dueMs: 0 })
+/** @param {any} settings @param {number} startMs @param {() => number} clock @returns {(ts: number) => { ts: number, dueMs: number }} */
+function createPace ({ rate, pace, periodMs, chunks }, startMs, clock) {
+  if (rate === 0) return (ts) => ({ ts, dueMs: clock() })
   const pacer = createPacer({ ratePerSecond: rate, pace, periodMs, chunks, startMs })
   return (ts) => ({ ts, dueMs: pacer.take(0) })
 }

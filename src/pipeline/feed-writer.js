@@ -3,6 +3,7 @@
  * (definition, trimming, figures), so that housekeeping never waits behind 16 MiB of items.
  */
 import { agree } from '../feeds/definitions.js'
+import { expiryMs } from '../feeds/extend.js'
 import { partitionKey } from '../feeds/keys.js'
 import { FreshetError } from '../errors.js'
 import { layoutOf } from '../layouts/index.js'
@@ -13,8 +14,6 @@ import { createPipeline } from './pipeline.js'
 import { createTrimmer } from './trimmer.js'
 
 const HOUSEKEEPING_MS = 1000
-/** keys outlive the window by this, and by how far ahead an item may be */
-const EXPIRY_GRACE_MS = 5000
 
 /** @typedef {Awaited<ReturnType<typeof openFeedWriter>>} FeedWriter */
 
@@ -124,9 +123,6 @@ export async function openFeedWriter (options) {
     }
   }
 }
-
-/** @param {import('../layouts/index.js').Retention} retention @param {number} maxFutureMs */
-export const expiryMs = ({ windowMs }, maxFutureMs) => windowMs === 0 ? 0 : windowMs + maxFutureMs + EXPIRY_GRACE_MS
 
 /** @param {import('../store/connection.js').Connection} connection */
 async function expectPrimary (connection) {

@@ -3,7 +3,7 @@
  * answers. What was missed stays due; only its number is kept, so being behind costs no memory.
  *
  * - steady: item k is due k / rate after the start.
- * - burst: each period has `chunks` bursts; a burst's items are all due at its beginning.
+ * - burst: each period has `chunks` bursts; a burst's items are all due from its beginning on.
  * - rate 0: everything is due always.
  */
 
@@ -24,7 +24,7 @@ export function createPacer ({ ratePerSecond, pace, periodMs, chunks, startMs })
     const passedMs = nowMs - startMs
     if (passedMs < 0) return 0
     if (pace === 'steady') return Math.floor(passedMs * ratePerSecond / 1000)
-    return Math.round((Math.floor(passedMs / burstMs) + 1) * perBurst)
+    return Math.round(Math.ceil(passedMs / burstMs) * perBurst)
   }
 
   /** When item k, from 0, is due. @param {number} k */

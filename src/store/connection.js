@@ -58,6 +58,7 @@ export async function openConnection (url, { name, deadlineMs }) {
     enableReadyCheck: false,
     autoResendUnfulfilledCommands: false,
     disableClientInfo: true,
+    disconnectTimeout: 1,
     connectTimeout: deadlineMs,
     connectionName: name
   })

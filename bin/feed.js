@@ -1,0 +1,73 @@
+/**
+ * `npm start feed -- list | show NAME | set NAME --window-ms 60000 | drop NAME`: looks at and changes definitions.
+ * A process file; answers go to standard output, one JSON line each.
+ */
+import { SettingsInvalid, help, resolve } from '../settings.js'
+import { checkFeedName, dropFeed, listDefinitions, readDefinition, setRetention } from '../src/feeds/definitions.js'
+import { extendFeed } from '../src/feeds/extend.js'
+import { createLog } from '../src/log.js'
+import { openConnection } from '../src/store/connection.js'
+import { openTarget } from '../src/store/target.js'
+
+const ACTIONS = ['list', 'show', 'set', 'drop']
+const USAGE = `Usage: npm start feed -- list
+       npm start feed -- show NAME
+       npm start feed -- set NAME --window-ms 60000 --max-items 100000
+       npm start feed -- drop NAME`
+
+/**
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} process
+ * @returns {Promise<number>} exit status
+ */
+export async function main ({ argv, env }) {
+  const known = { command: 'feed', layouts: [], acks: [], positionals: 2 }
+  if (argv.includes('--help')) {
+    process.stdout.write(await help(known, USAGE) + '\n')
+    return 0
+  }
+  /** @type {any} */
+  const settings = resolve(argv, env, known)
+  const { action, feed, changes } = wanted(settings)
+  const log = createLog({ level: settings.logLevel, role: 'feed' })
+  const target = await openTarget(settings, { env, report: (line) => log.info(line), onFailure: (error) => log.error(error.message) })
+  try {
+    const primary = await openConnection(target.primaryUrl, { name: `freshet-feed-${process.pid}`, deadlineMs: settings.deadlineMs })
+    const answers = await act(primary, settings.keyPrefix, { action, feed, changes })
+    primary.close()
+    for (const answer of answers) process.stdout.write(JSON.stringify(answer) + '\n')
+    return 0
+  } finally {
+    await target.release()
+  }
+}
+
+/**
+ * @param {import('../src/store/connection.js').Connection} primary @param {string} prefix
+ * @param {ReturnType<typeof wanted>} request
+ */
+async function act (primary, prefix, { action, feed, changes }) {
+  if (action === 'list') return listDefinitions(primary, prefix)
+  if (action === 'show') return [await readDefinition(primary, prefix, feed)]
+  if (action === 'drop') return [{ event: 'dropped', feed, keys: await dropFeed(primary, prefix, feed) }]
+  const before = await readDefinition(primary, prefix, feed)
+  const after = await setRetention(primary, prefix, feed, changes)
+  await extendFeed(primary, prefix, before, after)
+  return [after]
+}
+
+/** @param {any} settings */
+function wanted ({ positionals: [action, feed], origins, windowMs, maxItems }) {
+  const changes = {
+    ...(origins.windowMs.startsWith('--') && { windowMs }),
+    ...(origins.maxItems.startsWith('--') && { maxItems })
+  }
+  const faults = []
+  if (!ACTIONS.includes(action)) faults.push(`${action ?? 'nothing'} is not something to do; expected ${ACTIONS.join(' | ')}`)
+  else if (action === 'list' && feed !== undefined) faults.push(`list takes no name (${feed})`)
+  else if (action !== 'list' && feed === undefined) faults.push(`${action} needs the name of a feed`)
+  else if (action === 'set' && Object.keys(changes).length === 0) faults.push('set needs --window-ms or --max-items')
+  if (action !== 'set' && Object.keys(changes).length > 0) faults.push('--window-ms and --max-items belong to set')
+  if (faults.length) throw new SettingsInvalid(faults)
+  if (feed !== undefined) checkFeedName(feed)
+  return { action, feed, changes }
+}

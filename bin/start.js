@@ -1,0 +1,100 @@
+/**
+ * `npm start`: servers, one writer, one reader, each said in one line; Ctrl-C stops all of it. A process file: the
+ * writer and the reader are the ordinary commands, started with ordinary flags.
+ */
+import { fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { flagOf, help, resolve } from '../settings.js'
+import { layoutNames } from '../src/layouts/index.js'
+import { aborted, listenForStop } from '../src/lifecycle.js'
+import { openTarget } from '../src/store/target.js'
+
+const FRESHET = fileURLToPath(new URL('./freshet.js', import.meta.url))
+const USAGE = 'Usage: npm start\n       npm start -- [flags]\n\nRuns embedded servers, one writer and one reader, until Ctrl-C.'
+const WRITER_SETTINGS = ['feed', 'layout', 'windowMs', 'maxItems', 'rate', 'ids', 'valueBytes', 'keyPrefix']
+const READER_SETTINGS = ['port', 'keyPrefix']
+/** everything is stopped within 5 s */
+const DRAIN_MS = 2500
+const KILL_AFTER_MS = 4000
+
+const say = (/** @type {string} */ what, /** @type {string} */ text) => process.stderr.write(`${what.padEnd(9)}${text}\n`)
+
+/**
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} process
+ * @returns {Promise<number>} exit status
+ */
+export async function main ({ argv, env }) {
+  const known = { command: 'start', layouts: layoutNames(), acks: [] }
+  if (argv.includes('--help')) {
+    process.stdout.write(await help(known, USAGE) + '\n')
+    return 0
+  }
+  /** @type {any} */
+  const settings = resolve(argv, env, known)
+  let status = 0
+  const stopping = listenForStop({ onStop: () => say('stopping', 'flushing, then the servers') })
+  const fail = (/** @type {string} */ reason) => {
+    if (!stopping.signal.aborted) status = 1
+    stopping.stop(reason)
+  }
+  const target = await openTarget(settings, {
+    env,
+    report: (line) => say('servers', line),
+    onFailure (error) {
+      say('servers', error.message)
+      fail('servers failed')
+    }
+  })
+  try {
+    say('servers', `primary ${host(target.primaryUrl)}${(target.replicaUrls ?? []).map((url) => `, replica ${host(url)}`).join('')}`)
+    const children = startBoth(settings, target, stopping.signal, fail)
+    await aborted(stopping.signal)
+    await Promise.all(children.map(end))
+    return status
+  } finally {
+    await target.release()
+    stopping.done()
+  }
+}
+
+/**
+ * @param {any} settings @param {import('../src/store/target.js').Target} target @param {AbortSignal} signal
+ * @param {(reason: string) => void} fail
+ */
+function startBoth (settings, { primaryUrl, replicaUrls }, signal, fail) {
+  const servers = ['--redis-url', primaryUrl, ...(replicaUrls ? ['--replica-url', replicaUrls.join(',')] : [])]
+  const level = settings.origins.logLevel === 'default' ? 'warn' : settings.logLevel
+  /** @param {string} command @param {string[]} names @param {string[]} extra @param {(message: any) => string} upLine */
+  const start = (command, names, extra, upLine) => {
+    const flags = names.flatMap((name) => [`--${flagOf(name)}`, String(settings[name])])
+    const child = fork(FRESHET, [command, ...servers, ...flags, ...extra, '--log-level', level], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: withoutSettings() })
+    child.on('message', (/** @type {any} */ message) => { if (message.event === 'up') say(command, upLine(message)) })
+    child.once('exit', (code, killedBy) => {
+      if (signal.aborted) return
+      say(command, `ended on its own (${killedBy ?? `exit status ${code}`})`)
+      fail(`${command} ended`)
+    })
+    return child
+  }
+  return [
+    start('writer', WRITER_SETTINGS, ['--drain-ms', String(DRAIN_MS)], ({ engine }) =>
+      `${settings.rate.toLocaleString('en')} items/s into feed ${settings.feed}, layout ${settings.layout}, on ${engine}`),
+    start('reader', READER_SETTINGS, [], ({ url }) => `${url}   open this; Ctrl-C stops everything`)
+  ]
+}
+
+/** @param {import('node:child_process').ChildProcess} child @returns {Promise<void>} */
+async function end (child) {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = new Promise((resolve) => child.once('exit', resolve))
+  if (child.connected) child.send({ event: 'stop' }, () => {})
+  const timer = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS)
+  await exited
+  clearTimeout(timer)
+}
+
+/** The children get every setting by flag; what the environment says was read here. */
+const withoutSettings = () => Object.fromEntries(Object.entries(process.env).filter(([name]) =>
+  !name.startsWith('FRESHET_') && !name.startsWith('npm_config_') && name !== 'SORTED_SET_CONTAINS_ACTUAL_VALUE'))
+
+const host = (/** @type {string} */ url) => new URL(url).host
