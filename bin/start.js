@@ -62,12 +62,13 @@ export async function main ({ argv, env }) {
  * @param {(reason: string) => void} fail
  */
 function startBoth (settings, { primaryUrl, replicaUrls }, signal, fail) {
-  const servers = ['--redis-url', primaryUrl, ...(replicaUrls ? ['--replica-url', replicaUrls.join(',')] : [])]
+  // addresses may hold a password, which the arguments of a process would show to everybody
+  const env = { ...withoutSettings(), FRESHET_REDIS_URL: primaryUrl, ...(replicaUrls && { FRESHET_REPLICA_URL: replicaUrls.join(',') }) }
   const level = settings.origins.logLevel === 'default' ? 'warn' : settings.logLevel
   /** @param {string} command @param {string[]} names @param {string[]} extra @param {(message: any) => string} upLine */
   const start = (command, names, extra, upLine) => {
     const flags = names.flatMap((name) => [`--${flagOf(name)}`, String(settings[name])])
-    const child = fork(FRESHET, [command, ...servers, ...flags, ...extra, '--log-level', level], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: withoutSettings() })
+    const child = fork(FRESHET, [command, ...flags, ...extra, '--log-level', level], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env })
     child.on('message', (/** @type {any} */ message) => { if (message.event === 'up') say(command, upLine(message)) })
     child.once('exit', (code, killedBy) => {
       if (signal.aborted) return
@@ -93,7 +94,7 @@ async function end (child) {
   clearTimeout(timer)
 }
 
-/** The children get every setting by flag; what the environment says was read here. */
+/** What the environment sets was read here, and reaches the children by flag. */
 const withoutSettings = () => Object.fromEntries(Object.entries(process.env).filter(([name]) =>
   !name.startsWith('FRESHET_') && !name.startsWith('npm_config_') && name !== 'SORTED_SET_CONTAINS_ACTUAL_VALUE'))
 
