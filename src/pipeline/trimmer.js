@@ -9,6 +9,8 @@
 const LEASE_MS = 5000
 /** of each second at most so long, so that a large backlog does not delay the lease of other partitions */
 const SLICE_MS = 500
+/** a reader's clock may be so far behind */
+const SKEW_MS = 1000
 
 /**
  * @param {{ layout: import('../layouts/index.js').Layout, key: (partition: number) => (part: string) => string,
@@ -47,7 +49,7 @@ export function createTrimmer ({ layout, key, partitions, name, now }) {
         const until = now() + SLICE_MS
         let more = true
         while (more && now() < until) {
-          const piece = await layout.trim(primary, partKey, { retention, nowMs: now() })
+          const piece = await layout.trim(primary, partKey, { retention, nowMs: now() - SKEW_MS })
           removed += piece.removed
           more = piece.more
         }
