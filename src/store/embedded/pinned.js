@@ -94,7 +94,7 @@ function inOneLine (error) {
   if (error.killed && !error.stderr) return `no end within ${FETCH_DEADLINE_MS / 1000} s`
   const lines = String(error.stderr || error.message).trim().split('\n')
   const line = lines.findLast((one) => one.startsWith('ERROR')) ?? lines[lines.length - 1]
-  return line.trim().slice(0, 240)
+  return line.replace(/^ERROR: /, '').trim().slice(0, 240)
 }
 
 /** @param {string} file @returns {Promise<boolean>} */

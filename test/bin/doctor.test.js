@@ -1,0 +1,81 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { cacheDir } from '../embedded/checkout.js'
+import { connectFor, startDeployment, testEngines } from '../servers.js'
+
+const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))
+
+/**
+ * @param {string[]} flags @param {Record<string, string>} [env]
+ * @returns {Promise<{ status: number, text: string, error: string }>}
+ */
+const doctor = (flags, env = {}) => new Promise((resolve) => {
+  const options = { env: { PATH: process.env.PATH, FRESHET_CACHE_DIR: cacheDir, ...env } }
+  execFile(process.execPath, [FRESHET, 'doctor', ...flags], options, (error, text, stderr) => resolve({ status: Number(error?.code ?? 0), text, error: stderr }))
+})
+
+/** @param {import('tap').Test} t */
+async function startPair (t) {
+  const [engine] = await testEngines()
+  const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
+  return { primary, replica, admin: await connectFor(t, primary.url) }
+}
+
+t.test('it names the engines found and which would be used', async (t) => {
+  const { status, text } = await doctor([])
+  t.equal(status, 0)
+  t.match(text, /^node +v\d+/m)
+  t.match(text, /^engines +(valkey|redis) \d+\.\d+\.\d+ +MSETEX (yes|no) +\//m)
+  t.match(text, /^would use +(valkey|redis) \d/m)
+  t.match(text, /^servers +/m)
+  t.match(text, /Everything needed is there/)
+})
+
+t.test('with nothing here and nothing to fetch with it says what to install', async (t) => {
+  const { status, text } = await doctor([], { PATH: '/nowhere', FRESHET_CACHE_DIR: '/nowhere' })
+  t.equal(status, 1)
+  t.match(text, /^engines +none\npip +not there\nwould use +none$/m)
+  t.match(text, /To do:\n {2}No server program, .*[Ii]nstall/)
+})
+
+t.test('a named program that is not there is told', async (t) => {
+  const { status, text } = await doctor(['--server', 'absent-server'])
+  t.equal(status, 1)
+  t.match(text, /To do:\n {2}the server program absent-server is not on PATH/)
+})
+
+t.test('a server given by address is described with its replicas', async (t) => {
+  const { primary, replica, admin } = await startPair(t)
+  const { status, text } = await doctor(['--redis-url', primary.url])
+  t.equal(status, 0)
+  t.match(text, new RegExp(`^server +${primary.url} +(valkey|redis) [0-9.]+, primary +MSETEX (yes|no)$`, 'm'))
+  t.match(text, new RegExp(`^replicas +127.0.0.1:${replica.port} +(valkey|redis) [0-9.]+, replica$`, 'm'))
+  t.match(text, /may run every command/)
+  t.equal(await admin.send('DBSIZE'), 0, 'nothing was written')
+  const asked = await doctor(['--redis-url', replica.url])
+  t.equal(asked.status, 1)
+  t.match(asked.text, /This server is a replica: --redis-url has to name the primary/)
+})
+
+t.test('what a user may not do is named, without its password', async (t) => {
+  const { primary, admin } = await startPair(t)
+  await admin.send('ACL', 'SETUSER', 'reader', 'on', '>password', '~fr:*', '+@all', '-zadd', '-role')
+  await admin.send('ACL', 'SETUSER', 'mute', 'on', '>password')
+  const url = (/** @type {string} */ user) => primary.url.replace('//', `//${user}:password@`)
+  const reader = await doctor(['--redis-url', url('reader')])
+  t.equal(reader.status, 1)
+  t.match(reader.text, /Its user may not run ROLE ZADD:/)
+  t.notMatch(reader.text, /password/)
+  const elsewhere = await doctor(['--redis-url', url('reader'), '--key-prefix', 'other:'])
+  t.match(elsewhere.text, /may not run .*GET/)
+  const mute = await doctor(['--redis-url', url('mute')])
+  t.equal(mute.status, 1)
+  t.match(mute.text, /may not run MULTI/)
+})
+
+t.test('an address where nobody answers is told', async (t) => {
+  const { status, text } = await doctor(['--redis-url', 'redis://127.0.0.1:1'])
+  t.equal(status, 1)
+  t.match(text, /no server answers at 127.0.0.1:1/)
+})

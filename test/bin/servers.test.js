@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { cacheDir, infoOf } from '../embedded/checkout.js'
+
+const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))
+
+/** @param {import('tap').Test} t @param {string[]} words */
+function run (t, words) {
+  const child = spawn(process.execPath, [FRESHET, ...words], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '', FRESHET_CACHE_DIR: cacheDir } })
+  t.teardown(() => child.kill('SIGKILL'))
+  return { child, exited: once(child, 'exit'), text: (async () => Buffer.concat(await child.stderr.toArray()).toString())() }
+}
+
+t.test('servers prints the primary first, then its replicas, and ends with 0 on SIGTERM', async (t) => {
+  const { child, exited } = run(t, ['servers'])
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const [primary, ...replicas] = [await lines.next(), await lines.next(), await lines.next()].map(({ value }) => value.split(' '))
+  t.equal(primary[0], 'primary')
+  t.match(await infoOf(primary[1]), { role: 'master' })
+  for (const [word, url] of replicas) {
+    t.equal(word, 'replica')
+    t.match(await infoOf(url), { role: 'slave', master_link_status: 'up' })
+  }
+  child.kill('SIGTERM')
+  t.same(await exited, [0, null])
+})
+
+t.test('servers stopped before they are ready end with 0 too', async (t) => {
+  const { child, exited } = run(t, ['servers'])
+  setTimeout(() => child.kill('SIGINT'), 400)
+  const [status, signal] = await exited
+  t.ok(status === 0 || signal === 'SIGINT', 'the signal may come before anybody listens for it')
+})
+
+t.test('servers refuses a server program that is not there', async (t) => {
+  const { exited, text } = run(t, ['servers', '--server', 'absent-server'])
+  t.same(await exited, [1, null])
+  t.match(await text, /absent-server is not on PATH/)
+})
