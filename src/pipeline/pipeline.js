@@ -236,11 +236,11 @@ export function createPipeline ({
      * @param {Buffer} id checked already (item/id.js)
      * @param {number} ts
      * @param {Buffer} value
-     * @param {number} [dueMs] when it was to be appended; now, if it has no such time
+     * @param {number} [dueMs] when it was to be appended, on `clock`; now, if it has no such time
      * @returns {boolean} false = back-pressure: `await ready()` before the next
      * @throws {FreshetError} PIPELINE_CLOSED, or what the server refused for good
      */
-    append (id, ts, value, dueMs = clock()) {
+    append (id, ts, value, dueMs) {
       // --- per item from here: no await, no log, no allocation
       if (failure) throw failure
       if (closed) throw new FreshetError('PIPELINE_CLOSED', 'append after close; open the feed again')
@@ -249,7 +249,7 @@ export function createPipeline ({
       const refusal = judge(ts) ?? (value.length > MAX_VALUE_BYTES ? 'ITEM_VALUE_TOO_LARGE' : null)
       if (refusal !== null) return refuse(refusal, id, ts)
       const partition = partitionOf(id, partitions)
-      const current = open[partition] ?? openBatch(partition, dueMs)
+      const current = open[partition] ?? openBatch(partition, dueMs ?? clock())
       const { batch } = current
       const before = batch.bytes
       batch.add(id, ts, sequence(ts), value)
@@ -257,7 +257,7 @@ export function createPipeline ({
       heldBytes += added
       current.heldBytes += added
       current.valueBytes += value.length
-      if (batch.count >= current.maxItems || batch.bytes >= flushAt.bytes) push(current, dueMs)
+      if (batch.count >= current.maxItems || batch.bytes >= flushAt.bytes) push(current, dueMs ?? clock())
       return heldBytes < inFlightBytes
       // --- to here
     },
