@@ -83,6 +83,7 @@ export function createJsonReader ({ itemsField, maxRecordBytes }) {
     },
     end () {
       if (depth > 0 || !begun) throw invalid('cut off or not JSON')
+      if (decode(Buffer.from('\n')).broken) throw invalid('not valid UTF-8')
       finder.end()
     }
   }

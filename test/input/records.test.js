@@ -1,0 +1,77 @@
+import { Readable } from 'node:stream'
+import t from 'tap'
+import { readRecords } from '../../writers/input/records.js'
+import { endless, streamOf } from './feeding.js'
+
+const MIB = 1024 * 1024
+const CHUNK_BYTES = 64 * 1024
+const filled = (text) => Buffer.alloc(CHUNK_BYTES, text)
+
+t.test('an unknown format is refused by name', async (t) => {
+  await t.rejects(readRecords(streamOf(''), { format: 'xml' }).next(), { name: 'TypeError', message: 'format xml; expected ndjson | csv | json' })
+})
+
+t.test('the stream is read only as fast as records are asked for, and no further once the consumer stops', async (t) => {
+  let produced = 0
+  const stream = endless('', filled('{"n":1}\n'), Infinity, '', () => produced++)
+  const records = readRecords(stream, { format: 'ndjson' })
+  for (let n = 0; n < 3; n++) await records.next()
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  t.ok(produced < 10, `${produced} chunks were produced for 3 that were asked for`)
+  await records.return()
+  const atEnd = produced
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  t.equal(produced, atEnd)
+  t.ok(stream.destroyed)
+})
+
+t.test('a signal ends the iteration while the stream is silent, without the record that had only begun', async (t) => {
+  const stop = new AbortController()
+  const stream = new Readable({ read () {} })
+  stream.push('{"n":1}\n{"n":')
+  const seen = []
+  for await (const entries of readRecords(stream, { format: 'ndjson', signal: stop.signal })) {
+    seen.push(...entries.map((entry) => entry.record))
+    setImmediate(() => stop.abort())
+  }
+  t.same(seen, [{ n: 1 }])
+  t.ok(stream.destroyed)
+})
+
+t.test('a stream that breaks gives what it had, then INPUT_INVALID with the reason', async (t) => {
+  const stream = new Readable({ read () {} })
+  stream.push('{"n":1}\n{"n":')
+  setImmediate(() => stream.destroy(new Error('EIO: i/o error, read')))
+  const records = readRecords(stream, { format: 'ndjson' })
+  t.equal((await records.next()).value.length, 1)
+  await t.rejects(records.next(), { code: 'INPUT_INVALID', message: /EIO: i\/o error, read/ })
+})
+
+t.test('memory does not grow with the input, whatever 200 MiB consist of', async (t) => {
+  const json = { format: 'json', itemsField: 'items' }
+  const chunks = 200 * MIB / CHUNK_BYTES
+  for (const [what, options, before, text, after, good, bad] of [
+    ['many lines', { format: 'ndjson' }, '', '{"id":"a","ts":1700000000000}'.padEnd(127) + '\n', '', 200 * MIB / 128, 0],
+    ['one line', { format: 'ndjson' }, '{"n":1}\n{"n":"', 'x', '"}\n{"n":3}', 2, 1],
+    ['one quoted field of many lines', { format: 'csv' }, 'a,b\n1,2\n"', 'x,\ny', '",3\n4,5\n', 2, 1],
+    ['one row of commas', { format: 'csv' }, 'a,b\n1,2\n', ',', '\n4,5\n', 2, 1],
+    ['one text in an item', json, '{"items":[{"n":1},{"n":"', 'x', '"},{"n":3}]}', 2, 1],
+    ['one number in an item', json, '{"items":[{"n":1},{"n":', '1', '},{"n":3}]}', 2, 1],
+    ['one key outside the items', json, '{"', 'k', '":1,"items":[{"n":1}]}', 1, 0],
+    ['white space', json, '{"items":[{"n":1},', ' ', '{"n":2}]}', 2, 0]
+  ]) {
+    let atQuarter = 0
+    let peak = 0
+    const stream = endless(before, filled(text), chunks, after, (n) => {
+      if (n === chunks / 4) atQuarter = process.memoryUsage.rss()
+      if (n > chunks / 4) peak = Math.max(peak, process.memoryUsage.rss())
+    })
+    let items = 0
+    let faults = 0
+    for await (const entries of readRecords(stream, options)) {
+      for (const { fault } of entries) fault === null ? items++ : faults++
+    }
+    t.same([items, faults], [good, bad], what)
+    t.ok(peak - atQuarter < 75 * MIB, `${what}: ${Math.round((peak - atQuarter) / MIB)} MiB more after the first quarter`)
+  }
+})
