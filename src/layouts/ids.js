@@ -137,12 +137,8 @@ async function recordsOf (connection, key, wantedIds) {
 
 /** @param {any} connection @param {(part: string) => string} key @param {import('./index.js').Retention} retention @param {number} nowMs */
 async function oldest (connection, key, { windowMs, maxItems }, nowMs) {
-  if (windowMs > 0) {
-    const aged = placesOf(await connection.send('ZRANGEBYSCORE', key('ids'), '-inf', `(${nowMs - windowMs}`, 'WITHSCORES', 'LIMIT', 0, TRIM_PIECE))
-    if (aged.length > 0) return aged
-  }
-  if (maxItems === 0) return []
-  const over = await connection.send('ZCARD', key('ids')) - maxItems
-  if (over <= 0) return []
-  return placesOf(await connection.send('ZRANGE', key('ids'), 0, Math.min(over, TRIM_PIECE) - 1, 'WITHSCORES'))
+  const floor = await countFloor(connection, key, maxItems)
+  const minTs = windowMs ? nowMs - windowMs : 0
+  return placesOf(await connection.send('ZRANGE', key('ids'), 0, TRIM_PIECE - 1, 'WITHSCORES'))
+    .filter((place) => place.ts < minTs || !isAbove(place, floor))
 }
