@@ -1,0 +1,63 @@
+/**
+ * What a partition must answer: the naive way, in memory. It shares no code with the layouts, not even the order.
+ *
+ * @typedef {{ id: Buffer, ts: number, seq: number, value: Buffer }} Item
+ * @typedef {{ windowMs: number, maxItems: number }} Retention
+ * @typedef {{ retention: Retention, nowMs: number }} Now
+ */
+
+/** @param {Pick<Item, 'id' | 'ts' | 'seq'>} a @param {Pick<Item, 'id' | 'ts' | 'seq'>} b */
+const newestFirst = (a, b) => b.ts - a.ts || b.seq - a.seq || Buffer.compare(b.id, a.id)
+
+/** A version in one line, for comparing and for reading. @param {Item} item */
+export const shown = ({ id, ts, seq, value }) =>
+  `${ts}+${seq} ${JSON.stringify(id.toString())} ${value.length > 40 ? `${value.length} bytes` : value.toString('latin1')}`
+
+/** @param {'overwrite' | 'drop'} late */
+export function createModel (late) {
+  /** @type {Map<string, Item>} */
+  const stored = new Map()
+
+  /** @param {Now} now */
+  function live ({ retention, nowMs }) {
+    const all = [...stored.values()].sort(newestFirst)
+    const young = retention.windowMs ? all.filter(({ ts }) => ts >= nowMs - retention.windowMs) : all
+    return retention.maxItems ? young.slice(0, retention.maxItems) : young
+  }
+
+  return {
+    live,
+
+    /** @param {Item[]} items @returns {number} how many were late and dropped */
+    append (items) {
+      let dropped = 0
+      for (const item of items) {
+        const name = item.id.toString('latin1')
+        const known = stored.get(name)
+        const older = known && (item.ts < known.ts || (item.ts === known.ts && item.seq < known.seq))
+        if (late === 'drop' && older) dropped++
+        else stored.set(name, item)
+      }
+      return dropped
+    },
+
+    /** @param {Now & { limit: number, after?: Pick<Item, 'id' | 'ts' | 'seq'> | null, sinceMs?: number | null }} question */
+    latest: ({ limit, after = null, sinceMs = null, ...now }) => live(now)
+      .filter((item) => (after === null || newestFirst(after, item) < 0) && item.ts >= (sinceMs ?? 0))
+      .slice(0, limit),
+
+    /** @param {Buffer[]} ids @param {Now} now */
+    get: (ids, now) => ids.map((id) => live(now).find((item) => item.id.equals(id)) ?? null),
+
+    /** @param {Now} now */
+    count: (now) => live(now).length,
+
+    /** Removes what is not live. @param {Now} now @returns {number} how many */
+    trim (now) {
+      const kept = new Set(live(now))
+      const gone = [...stored].filter(([, item]) => !kept.has(item))
+      for (const [name] of gone) stored.delete(name)
+      return gone.length
+    }
+  }
+}

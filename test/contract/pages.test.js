@@ -1,0 +1,102 @@
+/**
+ * The paging promise: every version that is live and newest from the first page to the last is returned exactly once.
+ */
+import t from 'tap'
+import fc from 'fast-check'
+import { createSequence } from '../../src/item/order.js'
+import { holds } from '../properties.js'
+import { connectFor } from '../servers.js'
+import { createModel, shown } from './model.js'
+import { UNLIMITED, item, overAllArms } from './partition.js'
+
+const NOW = 1_750_000_000_000
+
+await overAllArms(t, async (t, { layout, promises, server, open }) => {
+  await t.test('pages of every size give every item once, in order', async (t) => {
+    const partition = open()
+    const items = Array.from({ length: 60 }, (_, i) => item(`id-${i * 7 % 60}`, NOW - i % 9, i % 4))
+    const model = createModel('overwrite')
+    model.append(items)
+    await partition.append(items)
+    for (let limit = 1; limit <= 61; limit++) {
+      t.same((await partition.walk({ ...UNLIMITED, limit })).map(shown), model.live(UNLIMITED).map(shown), `limit ${limit}`)
+    }
+  })
+
+  await t.test('10,000 items of one ts, seq saturated, come once each', async (t) => {
+    const partition = open()
+    const next = createSequence()
+    const items = Array.from({ length: 10_000 }, (_, i) => item(`id-${i * 7919 % 10_000}`, NOW, next(NOW), String(i)))
+    const model = createModel('overwrite')
+    model.append(items)
+    const wanted = model.live(UNLIMITED).map(shown)
+    await partition.append(items)
+    t.equal(items.filter(({ seq }) => seq === 4095).length, 10_000 - 4095)
+    t.same(await partition.count(UNLIMITED), { count: 10_000, exact: true })
+    for (const limit of [997, promises.maxPage]) {
+      const found = (await partition.walk({ ...UNLIMITED, limit })).map(shown)
+      t.equal(found.length, 10_000)
+      t.ok(found.every((one, i) => one === wanted[i]), `in order, limit ${limit}`)
+    }
+  })
+
+  await t.test('a page holds no more than the layout says, and then there is a next one', async (t) => {
+    const partition = open()
+    await partition.append(Array.from({ length: promises.maxPage + 1 }, (_, i) => item(`id-${i}`, NOW - i)))
+    const page = await partition.latest({ ...UNLIMITED, limit: 1_000_000 })
+    t.equal(page.items.length, promises.maxPage)
+    t.equal(page.next?.ts, NOW - promises.maxPage + 1)
+  })
+
+  const anyUpdate = fc.record({ id: fc.integer({ min: 0, max: 50 }), ts: fc.integer({ min: NOW - 60, max: NOW + 20 }), seq: fc.constantFrom(0, 1, 4095) })
+  const anyWalk = fc.record({
+    retention: fc.record({ windowMs: fc.constantFrom(0, 50), maxItems: fc.constantFrom(0, 30) }),
+    late: fc.constantFrom(/** @type {const} */ ('overwrite'), /** @type {const} */ ('drop')),
+    limit: fc.integer({ min: 1, max: 12 }),
+    first: fc.array(anyUpdate, { minLength: 1, maxLength: 50 }),
+    updates: fc.array(fc.array(anyUpdate, { maxLength: 8 }), { maxLength: 8 })
+  })
+
+  await t.test('what stays live and newest comes once, although items are updated between the pages', (t) =>
+    holds(t, fc.asyncProperty(anyWalk, async ({ retention, late, limit, first, updates }) => {
+      const partition = open({ late })
+      const model = createModel(late)
+      const now = { retention, nowMs: NOW }
+      const append = async (/** @type {typeof first} */ changes) => {
+        const items = changes.map(({ id, ts, seq }) => item(`id-${id}`, ts, seq, `${ts}-${seq}`))
+        model.append(items)
+        await partition.append(items)
+      }
+      await append(first)
+      let steady = model.live(now).map(shown)
+      const found = (await partition.walk({ ...now, limit }, async () => {
+        const changes = updates.shift()
+        if (changes?.length) await append(changes)
+        const live = new Set(model.live(now).map(shown))
+        steady = steady.filter((version) => live.has(version))
+      })).map(shown)
+      const twice = found.filter((version, i) => found.indexOf(version) !== i)
+      const missed = steady.filter((version) => !found.includes(version))
+      if (twice.length + missed.length) throw new Error(`twice: ${twice}; missed: ${missed}`)
+    }), { runs: 60 }))
+
+  await t.test('the same while another connection writes without pause', async (t) => {
+    const other = await connectFor(t, server.url)
+    const partition = open()
+    const reading = open({ feed: partition.feed, connection: other })
+    await partition.append(Array.from({ length: 400 }, (_, i) => item(`${i % 2 ? 'still' : 'moving'}-${i}`, NOW - i)))
+    const progress = { done: false }
+    let batches = 0
+    const writing = (async () => {
+      for (; !progress.done; batches++) {
+        await partition.append(Array.from({ length: 20 }, (_, i) => item(`moving-${(batches * 26 + i * 2) % 400}`, NOW - (batches * 31 + i * 17) % 500, batches % 4096, String(batches))))
+      }
+    })()
+    const found = (await reading.walk({ ...UNLIMITED, limit: 3 })).map(shown)
+    progress.done = true
+    await writing
+    t.ok(batches > 10, `${batches} batches written meanwhile`)
+    t.equal(new Set(found).size, found.length, `no version twice in ${layout.name}`)
+    t.equal(found.filter((version) => version.includes('"still-')).length, 200)
+  })
+})

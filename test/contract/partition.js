@@ -1,0 +1,119 @@
+/**
+ * One partition of a feed, stored in one layout on a real server: what the contract suite asks its questions of.
+ * @typedef {import('./model.js').Item} Item
+ * @typedef {import('./model.js').Now} Now
+ */
+import { partitionKey } from '../../src/feeds/keys.js'
+import { layoutNames, layoutOf } from '../../src/layouts/index.js'
+import { capabilities } from '../../src/store/nodes.js'
+import { readScript, scriptNames } from '../../src/store/scripts.js'
+import { connectFor, engineName, startServer, testEngines } from '../servers.js'
+
+/** @typedef {Awaited<ReturnType<typeof openArm>>} Arm */
+/** @typedef {ReturnType<Arm['open']>} Partition */
+
+export const UNLIMITED = { retention: { windowMs: 0, maxItems: 0 }, nowMs: Date.now() }
+
+/**
+ * Runs a test over every layout on every engine, and in every way of writing that the engine has.
+ * @param {import('tap').Test} t
+ * @param {(t: import('tap').Test, arm: Arm) => Promise<void>} run
+ */
+export async function overAllArms (t, run) {
+  for (const engine of await testEngines()) {
+    t.test(engineName(engine), async (t) => {
+      const server = await startServer(t, { engine })
+      const able = (await capabilities(await connectFor(t, server.url))).msetex
+      for (const name of layoutNames()) {
+        for (const msetex of able ? [true, false] : [false]) {
+          await t.test(`${name} with ${msetex ? 'MSETEX' : 'SET'}`, async (t) => run(t, await openArm(t, server, name, msetex)))
+        }
+      }
+    })
+  }
+}
+
+let feeds = 0
+
+/** @param {import('tap').Test} t @param {{ url: string }} server @param {string} layoutName @param {boolean} msetex */
+async function openArm (t, server, layoutName, msetex) {
+  const layout = layoutOf(layoutName)
+  const connection = await connectFor(t, server.url)
+  for (const name of scriptNames()) await connection.send('SCRIPT', 'LOAD', readScript(name).body)
+  const dialect = { msetex, sha: (/** @type {string} */ name) => readScript(name).sha }
+
+  /**
+   * @param {{ ttlMs?: number, late?: 'overwrite' | 'drop', connection?: import('../../src/store/connection.js').Connection, feed?: string }} [options]
+   *   `connection`: another one to ask with
+   */
+  function open ({ ttlMs = 60_000, late = 'overwrite', connection: asking = connection, feed = `feed-${process.pid}-${++feeds}` } = {}) {
+    const key = partitionKey('fr:', feed, 0)
+    const batchOf = () => layout.createBatch({ key, ttlMs, late, dialect })
+
+    /** @param {{ limit?: number, after?: any, sinceMs?: number | null } & Now} question */
+    const latest = ({ limit = 1000, after = null, sinceMs = null, retention, nowMs }) =>
+      layout.latest(asking, key, { limit, after, sinceMs, retention, nowMs })
+
+    return {
+      feed,
+      key,
+      latest,
+
+      /** @param {Item[]} items @returns {Promise<{ late: number }>} */
+      async append (items) {
+        const batch = batchOf()
+        let late = 0
+        for (let from = 0; from < items.length; from += batch.maxItems) {
+          batch.reset()
+          for (const { id, ts, seq, value } of items.slice(from, from + batch.maxItems)) batch.add(id, ts, seq, value)
+          late += (await layout.append(connection, batch)).late
+        }
+        return { late }
+      },
+
+      /**
+       * All pages until `next` is null.
+       * @param {{ limit: number, sinceMs?: number | null } & Now} question
+       * @param {() => Promise<unknown> | unknown} [between] done before each page but the first
+       */
+      async walk (question, between = () => {}) {
+        /** @type {Item[]} */
+        const items = []
+        let page = await latest(question)
+        items.push(...page.items)
+        while (page.next) {
+          await between()
+          page = await latest({ ...question, after: page.next })
+          items.push(...page.items)
+        }
+        return items
+      },
+
+      /** @param {Buffer[]} ids @param {Now} now */
+      get: (ids, now) => layout.get(asking, key, ids, now),
+      /** @param {Now} now */
+      count: (now) => layout.count(asking, key, now),
+      /** @param {Now} now */
+      trim: (now) => layout.trim(asking, key, now),
+      /** @param {Now} now @returns {Promise<number[]>} how many each piece removed */
+      async trimAll (now) {
+        const pieces = []
+        for (let more = true; more;) {
+          const piece = await layout.trim(asking, key, now)
+          pieces.push(piece.removed)
+          more = piece.more
+        }
+        return pieces
+      },
+      /** @param {number} newTtlMs */
+      extend: (newTtlMs) => layout.extend(asking, key, { ttlMs: newTtlMs }),
+      /** @returns {Promise<string[]>} the keys of the partition */
+      keys: async () => (await connection.send('KEYS', `fr:{${feed}:0}:*`)).map(String).sort()
+    }
+  }
+
+  return { layout, promises: layout.describe(), server, connection, open }
+}
+
+/** @param {string} id @param {number} ts @param {number} [seq] @param {string | Buffer} [value] @returns {Item} */
+export const item = (id, ts, seq = 0, value = `${id}@${ts}`) => ({ id: Buffer.from(id), ts, seq, value: Buffer.from(value) })
