@@ -8,17 +8,10 @@
  * output, because a page of large values would not fit into one string.
  *
  * @typedef {import('../item/order.js').Place} Place
- * @typedef {{ id: Buffer, ts: number, seq: number, value: Buffer }} Item
+ * @typedef {import('../view/ask.js').Item} Item
+ * @typedef {import('../view/ask.js').Ask} Ask
  * @typedef {{ items: Item[], next: Place | null, asOf: number, lagMs: number | null }} Page
  * @typedef {{ limit: number, sinceMs: number | null, after: Place | null }} Question
- * @typedef {object} Ask the read path without HTTP; its promises settle within a deadline of its own
- * @property {() => Promise<import('../feeds/definitions.js').Definition[]>} definitions
- * @property {(feed: string) => Promise<import('../feeds/definitions.js').Definition>} definition rejects FEED_UNKNOWN
- * @property {(feed: string, question: Question) => Promise<Page>} latest newest first
- * @property {(feed: string, ids: Buffer[]) => Promise<{ items: (Item | null)[], asOf: number, lagMs: number | null }>} get
- * @property {(feed: string) => Promise<{ count: number, exact: boolean, asOf: number, lagMs: number | null }>} count
- * @property {() => import('./health.js').Status} status
- *
  * @typedef {{ bytes: Buffer, next: Place | null, end: boolean, asOf: number, lagMs: number | null }} Chunk
  *   `next`: the place behind the last item so far, null when the feed ends there; `asOf` and `lagMs` are the first page's
  */

@@ -4,7 +4,7 @@
  */
 import { HttpError } from './problem.js'
 
-/** @typedef {{ ready: boolean, reasons: string[], engine?: string, nodes: { role: string, address: string, state: string, lagMs: number | null }[] }} Status */
+/** @typedef {ReturnType<import('../view/ask.js').Ask['status']>} Status */
 
 /**
  * @param {import('fastify').FastifyInstance} app
@@ -17,12 +17,10 @@ export async function healthRoutes (app, { status, registry }) {
   })
 
   app.get('/readyz', { schema: { tags: ['operating'], summary: 'Ready: the servers can answer; else 503 with reasons' } }, async (_request, reply) => {
-    const { ready, reasons, engine, nodes } = status()
-    // addresses stay inside: this page is as public as the port
-    const seen = nodes.map(({ role, state, lagMs }) => ({ role, state, lagMs }))
-    if (!ready) throw new HttpError('NOT_READY', reasons.join('; '), { ready, reasons, nodes: seen })
+    const { ready, reasons, ...rest } = status()
+    if (!ready) throw new HttpError('NOT_READY', reasons.join('; '), { ready, reasons, ...rest })
     reply.header('cache-control', 'no-store')
-    return { ready, reasons, engine, nodes: seen }
+    return { ready, reasons, ...rest }
   })
 
   app.get('/metrics', { schema: { tags: ['operating'], summary: 'Prometheus metrics' } }, async (_request, reply) => {

@@ -1,0 +1,51 @@
+/** Which feeds there are, and how each is stored. */
+import { checkFeedName } from '../../src/feeds/definitions.js'
+import { JSON_TYPE } from '../../src/http/answer.js'
+import { feedRoute } from '../../src/http/openapi.js'
+import { NO_FIELDS, querySchema, readQuery } from '../../src/http/query.js'
+
+const DEFINITION = {
+  type: 'object',
+  properties: {
+    feed: { type: 'string' },
+    layout: { type: 'string' },
+    partitions: { type: 'integer' },
+    windowMs: { type: 'integer' },
+    maxItems: { type: 'integer' },
+    format: { type: 'integer' },
+    createdAt: { type: 'string' }
+  }
+}
+
+const LIST = feedRoute({
+  summary: 'All feeds',
+  query: querySchema(NO_FIELDS),
+  content: { 'application/json': { type: 'object', properties: { feeds: { type: 'array', items: DEFINITION } } } }
+})
+
+const ONE = feedRoute({
+  summary: 'One feed: its layout, partitions and retention',
+  params: ['feed'],
+  query: querySchema(NO_FIELDS),
+  content: { 'application/json': DEFINITION }
+})
+
+/**
+ * @param {import('fastify').FastifyInstance} app
+ * @param {{ ask: import('../app.js').Ask, answers: import('../../src/http/answer.js').Answers }} parts
+ */
+export async function feedRoutes (app, { ask, answers }) {
+  /** @param {unknown} content */
+  const answerOf = (content) => ({ asOf: answers.clock(), lagMs: null, type: JSON_TYPE, body: Buffer.from(JSON.stringify(content)) })
+
+  app.get('/v1/feeds', { schema: LIST }, async (request, reply) => {
+    readQuery(request, NO_FIELDS)
+    return answers.give(request, reply, JSON_TYPE, async () => answerOf({ feeds: await ask.definitions() }))
+  })
+
+  app.get('/v1/feeds/:feed', { schema: ONE }, async (request, reply) => {
+    const feed = checkFeedName(/** @type {any} */ (request.params).feed)
+    readQuery(request, NO_FIELDS)
+    return answers.give(request, reply, JSON_TYPE, async () => answerOf(await ask.definition(feed)))
+  })
+}

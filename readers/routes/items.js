@@ -1,0 +1,155 @@
+/**
+ * Items of a feed: the newest, those of given ids, one.
+ *
+ * Up to 10,000 items are one page, made before its head is sent: JSON within 16 MiB (then a short page with `next`),
+ * NDJSON with its cursor in the header Freshet-Next. NDJSON that is larger in number or bytes is streamed, and the
+ * cursor, known only at the end, is the trailer of that name. Without either, the feed ended there.
+ */
+import { Readable } from 'node:stream'
+import { checkFeedName } from '../../src/feeds/definitions.js'
+import { prefersNdjson } from '../../src/http/accept.js'
+import { JSON_TYPE, NDJSON_TYPE } from '../../src/http/answer.js'
+import { chosenPages, chunksOf, latestPages } from '../../src/http/chunks.js'
+import { ENCODINGS, itemEncoder } from '../../src/http/encode.js'
+import { feedRoute } from '../../src/http/openapi.js'
+import { HttpError } from '../../src/http/problem.js'
+import { integer, many, oneOf, querySchema, readQuery, text } from '../../src/http/query.js'
+import { decodeCursor, encodeCursor } from '../../src/item/cursor.js'
+import { idBytes } from '../../src/item/id.js'
+import { MAX_TS } from '../../src/item/order.js'
+
+/** @typedef {import('../../src/http/chunks.js').Chunk} Chunk */
+
+const DEFAULT_LIMIT = 100
+const MAX_PAGE_ITEMS = 10_000
+const MAX_STREAM_ITEMS = 1_000_000
+const MAX_PAGE_BYTES = 16 * 1024 * 1024
+const MAX_IDS = 1000
+const JSON_MARKS = Object.freeze({ between: ',', behind: '' })
+const NDJSON_MARKS = Object.freeze({ between: '', behind: '\n' })
+
+const encoding = oneOf(ENCODINGS, { description: 'how values are written; a value that is not that is base64 and says so' })
+
+/** @param {number} maxLimit @param {string} description */
+const fieldsOf = (maxLimit, description) => ({
+  limit: integer(1, maxLimit, { description, default: DEFAULT_LIMIT }),
+  since: integer(0, MAX_TS, { description: 'milliseconds since 1970: only items of this time and newer' }),
+  after: text(String, { description: 'a cursor: only items strictly older than that place', expects: 'the text of "next" in an earlier answer' }),
+  id: many(MAX_IDS, text(idBytes, { description: 'only items of these ids', expects: 'an id' })),
+  encoding
+})
+const JSON_FIELDS = fieldsOf(MAX_PAGE_ITEMS, 'how many items at most; up to 1,000,000 as NDJSON')
+const NDJSON_FIELDS = fieldsOf(MAX_STREAM_ITEMS, 'how many items at most')
+const ITEM_FIELDS = { encoding }
+
+const ITEM = {
+  type: 'object',
+  required: ['id', 'ts', 'value'],
+  properties: { id: { type: 'string' }, ts: { type: 'integer' }, value: {}, encoding: { type: 'string', enum: ['base64'] } }
+}
+
+const MANY = feedRoute({
+  summary: 'The newest items, newest first; as JSON, or one a line by Accept: application/x-ndjson',
+  params: ['feed'],
+  query: querySchema(JSON_FIELDS),
+  content: {
+    'application/json': {
+      type: 'object',
+      properties: { feed: { type: 'string' }, asOf: { type: 'integer' }, items: { type: 'array', items: ITEM }, next: { type: ['string', 'null'] } }
+    },
+    'application/x-ndjson': { type: 'string' }
+  }
+})
+
+const ONE = feedRoute({ summary: 'One live item', params: ['feed', 'id'], query: querySchema(ITEM_FIELDS), content: { 'application/json': ITEM } })
+
+/**
+ * @param {import('fastify').FastifyInstance} app
+ * @param {{ ask: import('../app.js').Ask, answers: import('../../src/http/answer.js').Answers }} parts
+ */
+export async function itemRoutes (app, { ask, answers }) {
+  app.get('/v1/feeds/:feed/items', { schema: MANY }, async (request, reply) => {
+    const feed = checkFeedName(/** @type {any} */ (request.params).feed)
+    const ndjson = prefersNdjson(request.headers.accept)
+    const query = readQuery(request, ndjson ? NDJSON_FIELDS : JSON_FIELDS)
+    const question = { limit: query.limit, sinceMs: query.since, after: query.after === null ? null : decodeCursor(feed, query.after) }
+    reply.header('vary', 'accept')
+    return answers.give(request, reply, ndjson ? NDJSON_TYPE : JSON_TYPE, () => {
+      const pages = query.id ? chosenPages(ask, feed, query.id, question) : latestPages(ask, feed, question)
+      const chunks = chunksOf(pages, itemEncoder(query.encoding), ndjson ? NDJSON_MARKS : JSON_MARKS)
+      return ndjson ? ndjsonAnswer(feed, chunks, question.limit, reply, answers) : jsonAnswer(feed, chunks)
+    })
+  })
+
+  app.get('/v1/feeds/:feed/items/:id', { schema: ONE }, async (request, reply) => {
+    const params = /** @type {any} */ (request.params)
+    const feed = checkFeedName(params.feed)
+    const id = idBytes(params.id)
+    const query = readQuery(request, ITEM_FIELDS)
+    return answers.give(request, reply, JSON_TYPE, async () => {
+      const { items: [item], asOf, lagMs } = await ask.get(feed, [id])
+      if (!item) throw new HttpError('ITEM_UNKNOWN', `feed ${feed} has no live item ${JSON.stringify(params.id)}`, { feed, id: params.id })
+      return { asOf, lagMs, type: JSON_TYPE, body: Buffer.from(itemEncoder(query.encoding)(item)) }
+    })
+  })
+}
+
+/**
+ * Takes chunks until they end or their bytes reach a bound.
+ * @param {AsyncGenerator<Chunk>} chunks @param {number} maxBytes
+ * @returns {Promise<{ parts: Buffer[], last: Chunk }>}
+ */
+async function take (chunks, maxBytes) {
+  const parts = []
+  let bytes = 0
+  let last
+  do {
+    last = /** @type {Chunk} */ ((await chunks.next()).value)
+    bytes += last.bytes.length
+    parts.push(last.bytes)
+  } while (!last.end && bytes < maxBytes)
+  return { parts, last }
+}
+
+/** @param {string} feed @param {import('../../src/item/order.js').Place | null} place */
+const cursorOf = (feed, place) => place && encodeCursor(feed, place)
+
+/**
+ * @param {string} feed
+ * @param {AsyncGenerator<Chunk>} chunks
+ * @returns {Promise<import('../../src/http/answer.js').Answer>}
+ */
+async function jsonAnswer (feed, chunks) {
+  const { parts, last } = await take(chunks, MAX_PAGE_BYTES)
+  await chunks.return(undefined)
+  const { asOf, lagMs } = last
+  const head = Buffer.from(`{"feed":"${feed}","asOf":${asOf},"items":[`)
+  const tail = Buffer.from(`],"next":${JSON.stringify(cursorOf(feed, last.next))}}`)
+  return { asOf, lagMs, type: JSON_TYPE, body: Buffer.concat([head, ...parts, tail]) }
+}
+
+/**
+ * @param {string} feed
+ * @param {AsyncGenerator<Chunk>} chunks
+ * @param {number} limit
+ * @param {import('fastify').FastifyReply} reply
+ * @param {import('../../src/http/answer.js').Answers} answers
+ * @returns {Promise<import('../../src/http/answer.js').Answer | Readable>}
+ */
+async function ndjsonAnswer (feed, chunks, limit, reply, answers) {
+  const { parts, last } = await take(chunks, limit <= MAX_PAGE_ITEMS ? MAX_PAGE_BYTES : 1)
+  const { asOf, lagMs } = last
+  if (last.end) return { asOf, lagMs, type: NDJSON_TYPE, body: Buffer.concat(parts), next: cursorOf(feed, last.next) }
+  answers.setHeaders(reply, { asOf, lagMs, type: NDJSON_TYPE })
+  let next = last.next
+  async function * rest () {
+    yield * parts
+    if (reply.request.method === 'HEAD') return
+    for await (const chunk of chunks) {
+      next = chunk.next
+      yield chunk.bytes
+    }
+  }
+  reply.trailer('freshet-next', async () => cursorOf(feed, next) ?? '')
+  return Readable.from(rest(), { objectMode: false })
+}

@@ -1,0 +1,144 @@
+import { Writable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import pino from 'pino'
+import t from 'tap'
+import { FreshetError } from '../../src/errors.js'
+import { createReader, isProblem, item, NOW, overSocket } from './fake-ask.js'
+
+const feeds = () => ({ latest: [item('a', NOW, 'value')] })
+
+/** A logger whose lines the test reads. */
+function createLog () {
+  const lines = []
+  const logger = pino({ level: 'info' }, new Writable({ write (chunk, _encoding, done) { lines.push(JSON.parse(chunk)); done() } }))
+  return { lines, logger }
+}
+
+t.test('livez answers whatever the servers do; readyz says why not', async (t) => {
+  const { app, state } = createReader(t, feeds())
+  const ready = await app.inject('/readyz')
+  t.equal(ready.statusCode, 200)
+  t.match(ready.json(), { ready: true, reasons: [], nodes: [{ role: 'replica', address: '10.1.2.3:6379', state: 'ok', lagMs: 1 }] })
+  state.status = { ready: false, reasons: ['no replica answers', 'no primary'], nodes: [] }
+  state.failure = new FreshetError('REPLICAS_GONE', 'gone')
+  const response = await app.inject('/readyz')
+  const problem = isProblem(t, response, 503, 'NOT_READY')
+  t.match(problem, { ready: false, reasons: ['no replica answers', 'no primary'], detail: 'no replica answers; no primary' })
+  t.equal(response.headers['retry-after'], '1')
+  t.equal((await app.inject('/livez')).statusCode, 200)
+})
+
+t.test('metrics count requests by route and status, and their time', async (t) => {
+  const { app } = createReader(t, feeds())
+  await app.inject('/v1/feeds/latest/items')
+  await app.inject('/v1/feeds/latest/items?limit=0')
+  await app.inject('/v1/feeds/latest/items/a')
+  await app.inject('/v1/feeds/latest/items/b')
+  await app.inject('/nowhere')
+  await overSocket(app, '/v1/feeds/%zz')
+  const response = await app.inject('/metrics')
+  t.match(response.headers['content-type'], 'text/plain')
+  const text = response.body
+  const count = (route, status) => Number(text.split('\n').find((line) => line.startsWith(`freshet_http_requests_total{route="${route}",status="${status}"}`))?.split(' ')[1])
+  t.equal(count('/v1/feeds/:feed/items', 200), 1)
+  t.equal(count('/v1/feeds/:feed/items', 400), 1)
+  t.equal(count('/v1/feeds/:feed/items/:id', 200), 1)
+  t.equal(count('/v1/feeds/:feed/items/:id', 404), 1)
+  t.equal(count('unmatched', 404), 1)
+  t.equal(count('unmatched', 400), 1)
+  t.match(text, '# TYPE freshet_http_request_seconds histogram')
+  t.match(text, 'freshet_http_request_seconds_bucket{route="/v1/feeds/:feed/items",le="+Inf"} 2')
+  t.match(text, 'freshet_http_request_seconds_count{route="/v1/feeds/:feed/items"} 2')
+  t.match(text, /freshet_http_request_seconds_sum\{route="\/v1\/feeds\/:feed\/items"\} 0\.\d+/)
+  for (const name of ['freshet_stale_answers_total 0', 'freshet_stale_evicted_total 0', 'freshet_http_requests_in_progress 0', '# TYPE freshet_http_cut_total counter']) t.match(text, name)
+  const buckets = [...text.matchAll(/items",le="[^"]+"\} (\d+)/g)].map(([, value]) => Number(value))
+  t.same(buckets, buckets.toSorted((a, b) => a - b), 'buckets are cumulative')
+})
+
+t.test('beyond the bound on requests in progress a request is refused at once, and the slot comes back', async (t) => {
+  const { app, state } = createReader(t, feeds(), { maxRequests: 2 })
+  const waiting = []
+  state.delay = () => new Promise((resolve) => waiting.push(resolve))
+  const asked = [app.inject('/v1/feeds/latest/items'), app.inject('/v1/feeds/latest/count')]
+  while (waiting.length < 2) await setImmediate()
+  const refused = await app.inject('/v1/feeds/latest/items')
+  isProblem(t, refused, 503, 'OVERLOADED')
+  t.equal(refused.headers['retry-after'], '1')
+  t.equal((await app.inject('/livez')).statusCode, 200, 'health is not counted')
+  t.equal((await app.inject('/metrics')).statusCode, 200)
+  state.delay = async () => {}
+  for (const resume of waiting) resume()
+  t.same((await Promise.all(asked)).map(({ statusCode }) => statusCode), [200, 200])
+  t.equal((await app.inject('/v1/feeds/latest/items')).statusCode, 200)
+})
+
+t.test('with a token, what may change something needs it; reading does not', async (t) => {
+  const { app } = createReader(t, feeds(), { authToken: 'correct-horse' })
+  const post = (authorization) => app.inject({ method: 'POST', url: '/v1/feeds/latest/items', headers: authorization ? { authorization } : {} })
+  const refused = await post()
+  isProblem(t, refused, 401, 'UNAUTHORIZED')
+  t.equal(refused.headers['www-authenticate'], 'Bearer')
+  t.notMatch(refused.body, 'correct-horse')
+  for (const wrong of ['Bearer wrong', 'Bearer correct-hors', 'Bearer correct-horsee', 'Basic correct-horse', 'correct-horse', 'Bearer']) isProblem(t, await post(wrong), 401, 'UNAUTHORIZED')
+  isProblem(t, await post('Bearer correct-horse'), 404, 'NOT_FOUND')
+  isProblem(t, await post('bearer correct-horse'), 404, 'NOT_FOUND')
+  t.equal((await app.inject('/v1/feeds/latest/items')).statusCode, 200)
+  for (const method of ['PUT', 'DELETE', 'PATCH']) isProblem(t, await app.inject({ method, url: '/v1/feeds/latest' }), 401, 'UNAUTHORIZED')
+})
+
+t.test('a body beyond 1 MiB, of another type or malformed is a problem', async (t) => {
+  const { app } = createReader(t, feeds())
+  app.post('/probe', async () => 'taken')
+  const post = (payload, type) => app.inject({ method: 'POST', url: '/probe', payload, headers: { 'content-type': type } })
+  isProblem(t, await post('x'.repeat(1024 * 1024 + 1), 'application/json'), 413, 'PAYLOAD_TOO_LARGE')
+  isProblem(t, await post('{', 'application/json'), 400, 'REQUEST_INVALID')
+  isProblem(t, await post('<a/>', 'application/xml'), 415, 'MEDIA_TYPE_UNSUPPORTED')
+})
+
+t.test('failures are logged once a second with a number, without commands or addresses in the answer', async (t) => {
+  const { lines, logger } = createLog()
+  const { app, state } = createReader(t, feeds(), { logger })
+  state.failure = Object.assign(new Error('boom'), { command: { name: 'auth', args: ['secret'] } })
+  const problems = []
+  for (let n = 0; n < 5; n++) problems.push(isProblem(t, await app.inject('/v1/feeds/latest/items'), 500, 'INTERNAL'))
+  t.equal(lines.length, 1)
+  t.match(lines[0], { level: 50, code: 'INTERNAL', status: 500, msg: 'boom', requestId: problems[0].requestId, route: '/v1/feeds/:feed/items', stack: /boom/ })
+  t.notMatch(JSON.stringify(lines), 'secret')
+  t.equal(new Set(problems.map(({ requestId }) => requestId)).size, 5)
+  await app.inject('/v1/feeds/latest/items?limit=0')
+  t.equal(lines.length, 1, 'a fault of the request is not logged')
+})
+
+t.test('the API describes all its routes', async (t) => {
+  const { app } = createReader(t, feeds())
+  const document = (await app.inject('/docs/json')).json()
+  t.match(document.openapi, /^3\.1/)
+  t.same(Object.keys(document.paths).sort(), ['/', '/livez', '/metrics', '/readyz', '/v1/feeds', '/v1/feeds/{feed}', '/v1/feeds/{feed}/count', '/v1/feeds/{feed}/items', '/v1/feeds/{feed}/items/{id}'])
+  const items = document.paths['/v1/feeds/{feed}/items'].get
+  t.same(items.parameters.map(({ name }) => name).sort(), ['after', 'encoding', 'feed', 'id', 'limit', 'since'])
+  t.same(Object.keys(items.responses[200].content).sort(), ['application/json', 'application/x-ndjson'])
+  t.ok(items.responses.default.content['application/problem+json'])
+})
+
+t.test('neither page asks anything of another host', async (t) => {
+  const { app } = createReader(t, feeds())
+  for (const path of ['/', '/page.js', '/page.css', '/icon.svg', '/docs', '/docs/static/swagger-ui.css', '/docs/static/swagger-initializer.js']) {
+    const response = await app.inject(path)
+    t.equal(response.statusCode, 200, path)
+    const policy = response.headers['content-security-policy']
+    t.match(policy, "default-src 'none'", path)
+    t.notMatch(policy, /https?:|\*|unsafe-eval/, path)
+    t.match(policy, /script-src 'self';/, path)
+  }
+  const page = (await app.inject('/')).body
+  t.notMatch(page, /https?:\/\//, 'no address in the page')
+  t.notMatch(page, /<script(?![^>]*src=)|<style| on\w+=| style=/, 'nothing inline')
+  t.notMatch((await app.inject('/page.js')).body, /innerHTML|insertAdjacentHTML|document\.write/)
+})
+
+t.test('the shared limits of time and size are set', async (t) => {
+  const { app } = createReader(t, feeds())
+  await app.ready()
+  t.match(app.server, { requestTimeout: 10_000, headersTimeout: 10_000, timeout: 30_000, keepAliveTimeout: 72_000, connectionsCheckingInterval: 2_000 })
+  t.match(app.initialConfig, { bodyLimit: 1024 * 1024, forceCloseConnections: 'idle' })
+})

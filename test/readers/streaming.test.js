@@ -1,0 +1,135 @@
+import { request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { FreshetError } from '../../src/errors.js'
+import { decodeCursor } from '../../src/item/cursor.js'
+import { createReader, NOW, overSocket } from './fake-ask.js'
+
+const NDJSON = { accept: 'application/x-ndjson' }
+const CUT = 'freshet_http_cut_total{route="/v1/feeds/:feed/items"} 1'
+const VALUE = Buffer.alloc(2048, 'v')
+
+/** A feed of `total` items that exist only while they are asked for. */
+const endless = (total, onPage = () => {}) => (limit, after) => {
+  onPage()
+  const from = after === null ? 0 : NOW - after.ts + 1
+  const items = Array.from({ length: Math.min(limit, total - from) }, (_, i) => ({ id: Buffer.from(`item-${from + i}`), ts: NOW - from - i, seq: 0, value: VALUE }))
+  return { items, next: from + items.length < total ? items.at(-1) : null }
+}
+
+/** Opens an answer without reading it. */
+async function open (app, path) {
+  if (!app.server.listening) await app.listen({ port: 0, host: '127.0.0.1' })
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: '127.0.0.1', port: app.server.address().port, path, headers: NDJSON, agent: false }, (response) => resolve({ sent, response }))
+    sent.on('error', reject).end()
+  })
+}
+
+async function until (condition) {
+  while (!condition()) await sleep(10)
+}
+
+t.test('50,000 items stream line by line, with flat memory', async (t) => {
+  const total = 50_000
+  const { app } = createReader(t, { latest: endless(total) })
+  const { response } = await open(app, '/v1/feeds/latest/items?limit=1000000')
+  t.match(response.headers, { 'transfer-encoding': 'chunked', trailer: 'freshet-next', 'freshet-as-of': String(NOW) })
+  t.equal(response.headers['freshet-next'], undefined)
+  let lines = 0
+  let bytes = 0
+  let most = 0
+  const before = process.memoryUsage().rss
+  for await (const chunk of response) {
+    bytes += chunk.length
+    for (const byte of chunk) if (byte === 10) lines++
+    most = Math.max(most, process.memoryUsage().rss - before)
+  }
+  t.equal(lines, total)
+  t.ok(bytes > 130e6, `${bytes} bytes`)
+  t.ok(most < 100e6, `${Math.round(most / 1e6)} MB more for ${Math.round(bytes / 1e6)} MB of answer, both ends in this process`)
+  t.same(response.trailers, { 'freshet-next': '' }, 'the feed ended')
+})
+
+t.test('a stream that stops at its limit has the cursor of the rest in its trailer', async (t) => {
+  const { app } = createReader(t, { latest: endless(30_000) })
+  const response = await overSocket(app, '/v1/feeds/latest/items?limit=20000', { headers: NDJSON })
+  t.equal(response.body.split('\n').length, 20_001)
+  t.equal(decodeCursor('latest', response.trailers['freshet-next']).ts, NOW - 19_999)
+})
+
+t.test('up to 10,000 items the cursor is a header', async (t) => {
+  const { app } = createReader(t, { latest: endless(30_000) })
+  const response = await overSocket(app, '/v1/feeds/latest/items?limit=5000', { headers: NDJSON })
+  t.equal(response.body.split('\n').length, 5001)
+  t.equal(decodeCursor('latest', response.headers['freshet-next']).ts, NOW - 4999)
+  t.equal(response.headers.trailer, undefined)
+})
+
+t.test('up to 10,000 items of more than 16 MiB stream too', async (t) => {
+  const { app } = createReader(t, { latest: endless(30_000) })
+  const response = await overSocket(app, '/v1/feeds/latest/items?limit=10000', { headers: NDJSON })
+  t.equal(response.body.split('\n').length, 10_001)
+  t.equal(decodeCursor('latest', response.trailers['freshet-next']).ts, NOW - 9999)
+})
+
+t.test('a small feed asked for with a large limit is a plain answer', async (t) => {
+  const { app } = createReader(t, { latest: endless(5) })
+  const response = await overSocket(app, '/v1/feeds/latest/items?limit=1000000', { headers: NDJSON })
+  t.equal(response.body.split('\n').length, 6)
+  t.equal(response.headers['content-length'], String(response.body.length))
+})
+
+t.test('HEAD of a stream makes no stream', async (t) => {
+  let pages = 0
+  const { app } = createReader(t, { latest: endless(1_000_000, () => { pages++ }) })
+  const response = await overSocket(app, '/v1/feeds/latest/items?limit=1000000', { method: 'HEAD', headers: NDJSON })
+  t.equal(response.statusCode, 200)
+  t.equal(response.body, '')
+  t.equal(pages, 1)
+})
+
+t.test('a client that does not read stops the reading', async (t) => {
+  let pages = 0
+  const { app } = createReader(t, { latest: endless(1_000_000, () => { pages++ }) })
+  const { response } = await open(app, '/v1/feeds/latest/items?limit=1000000')
+  let seen = -1
+  while (seen !== pages) {
+    seen = pages
+    await sleep(300)
+  }
+  t.ok(pages < 50, `${pages} of 1,000 pages were read for a client that takes nothing`)
+  response.destroy()
+})
+
+t.test('a client that goes away ends the reading, and is counted', async (t) => {
+  let pages = 0
+  const { app, registry } = createReader(t, { latest: endless(1_000_000, () => { pages++ }) })
+  const { response } = await open(app, '/v1/feeds/latest/items?limit=1000000')
+  await until(() => pages > 1)
+  response.destroy()
+  while (!(await registry.metrics()).includes(CUT)) await sleep(10)
+  t.match(await registry.metrics(), 'freshet_http_requests_in_progress 0')
+  const after = pages
+  await sleep(100)
+  t.equal(pages, after)
+})
+
+t.test('servers that go away half-way cut the answer, so nobody takes it for whole', async (t) => {
+  let failing = false
+  const feed = endless(1_000_000, () => { if (failing) throw new FreshetError('SERVER_LOST', 'gone') })
+  const { app } = createReader(t, { latest: feed })
+  const { response } = await open(app, '/v1/feeds/latest/items?limit=1000000')
+  failing = true
+  await t.rejects(response.toArray(), { code: 'ECONNRESET' })
+})
+
+t.test('a stalled client is cut when no byte moves', async (t) => {
+  const { app, registry } = createReader(t, { latest: endless(1_000_000) })
+  await app.ready()
+  t.equal(app.server.timeout, 30_000)
+  app.server.setTimeout(200)
+  const { response } = await open(app, '/v1/feeds/latest/items?limit=1000000')
+  while (!(await registry.metrics()).includes(CUT)) await sleep(10)
+  await t.rejects(response.toArray(), { code: 'ECONNRESET' })
+})
