@@ -52,6 +52,9 @@ export async function infoOf (url) {
 /** @param {string} url @returns {Promise<number>} */
 export const pidOf = async (url) => Number((await infoOf(url)).process_id)
 
+/** @param {{ primaryUrl: string, replicaUrls: string[] }} servers @returns {Promise<number[]>} the primary's first */
+export const pidsOf = ({ primaryUrl, replicaUrls }) => Promise.all([primaryUrl, ...replicaUrls].map(pidOf))
+
 /** @param {number} pid @returns {Promise<boolean>} dead ones that nobody has buried do not count */
 export async function isRunning (pid) {
   const { stdout } = await promisify(execFile)('ps', ['-o', 'stat=', '-p', String(pid)]).catch(() => ({ stdout: '' }))

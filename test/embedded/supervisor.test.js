@@ -1,16 +1,19 @@
-import { readFile, stat } from 'node:fs/promises'
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { lookAtEmbeddedServers } from '../../src/store/embedded/client.js'
-import { allGone, infoOf, isRunning, leftIn, makeCheckout, pidOf, startCommand, until, useServers } from './checkout.js'
+import { enginesFound } from '../../src/store/embedded/engine.js'
+import { allGone, cacheDir, infoOf, isRunning, leftIn, makeCheckout, pidsOf, startCommand, until, useServers } from './checkout.js'
 
-/** @param {{ primaryUrl: string, replicaUrls: string[] }} servers */
-const pidsOf = (servers) => Promise.all([servers.primaryUrl, ...servers.replicaUrls].map(pidOf))
+for (const { program, name, version } of await enginesFound({ env: process.env, cacheDir })) {
+  t.test(`${name} ${version}: a command gets a primary with two replicas in sync, and nothing is left after its release`, (t) => useAndRelease(t, program, { name, version }))
+}
 
-t.test('a command gets a primary with two replicas in sync, and nothing is left after its release', async (t) => {
+/** @param {import('tap').Test} t @param {string} program @param {{ name: string, version: string }} engine */
+async function useAndRelease (t, program, engine) {
   const root = await makeCheckout(t)
-  const servers = await useServers(t, root)
-  t.match(servers.engine, { name: /^(valkey|redis)$/, version: /^\d+\.\d+\.\d+$/ })
+  const servers = await useServers(t, root, { named: program })
+  t.same(servers.engine, engine)
   t.match(await infoOf(servers.primaryUrl), { role: 'master', connected_slaves: '2', maxmemory_policy: 'noeviction' })
   for (const url of servers.replicaUrls) t.match(await infoOf(url), { role: 'slave', master_link_status: 'up' })
   t.match(await lookAtEmbeddedServers({ root }), { primary: servers.primaryUrl, replicas: servers.replicaUrls })
@@ -20,7 +23,7 @@ t.test('a command gets a primary with two replicas in sync, and nothing is left 
   await allGone(servers.supervisorPid)
   t.same(await leftIn(root), [])
   t.equal(await lookAtEmbeddedServers({ root }), null)
-})
+}
 
 t.test('commands that start at once share one supervisor, and the servers stay until the last has released', async (t) => {
   const root = await makeCheckout(t)
@@ -65,59 +68,6 @@ t.test('a command that is killed with -9 leaves nothing', async (t) => {
   t.same(await leftIn(root), [])
 })
 
-t.test('a supervisor that is killed with -9 leaves no server, its commands are told, and the next one takes over', async (t) => {
-  const root = await makeCheckout(t)
-  /** @type {any[]} */
-  const failures = []
-  const servers = await useServers(t, root, { onFailure: (/** @type {Error} */ error) => failures.push(error) })
-  const pids = await pidsOf(servers)
-  process.kill(servers.supervisorPid, 'SIGKILL')
-  await allGone(...pids, servers.supervisorPid)
-  await until(() => failures.length === 1)
-  t.match(failures[0], { code: 'SERVERS_FAILED', message: /supervisor .* ended unexpectedly/ })
-  t.equal((await leftIn(root)).length, 2, 'its socket and folders are still there')
-  const next = await Promise.all([useServers(t, root), useServers(t, root), useServers(t, root)])
-  t.equal(new Set(next.map((one) => one.supervisorPid)).size, 1)
-  for (const one of next) await one.release()
-  await allGone(next[0].supervisorPid)
-  t.same(await leftIn(root), [])
-})
-
-t.test('a replica that is killed is started again on its address and gets in sync, and its commands are told', async (t) => {
-  const root = await makeCheckout(t)
-  /** @type {string[]} */
-  const lines = []
-  const servers = await useServers(t, root, { report: (/** @type {string} */ line) => lines.push(line) })
-  const [url] = servers.replicaUrls
-  const pid = await pidOf(url)
-  process.kill(pid, 'SIGKILL')
-  await until(async () => (await infoOf(url)).master_link_status === 'up')
-  t.not(await pidOf(url), pid)
-  await until(() => lines.length >= 2)
-  t.match(lines.join('\n'), /replica .* ended by SIGKILL; it is started again\n.* in sync again/)
-  const pids = await pidsOf(servers)
-  process.kill(servers.supervisorPid, 'SIGKILL')
-  await allGone(...pids)
-})
-
-t.test('a primary that is killed ends everything, with one plain sentence', async (t) => {
-  const root = await makeCheckout(t)
-  /** @type {any[]} */
-  const failures = []
-  const command = await startCommand(t, root)
-  const servers = await command.next()
-  await useServers(t, root, { onFailure: (/** @type {Error} */ error) => failures.push(error) })
-  const pids = await pidsOf(servers)
-  process.kill(pids[0], 'SIGKILL')
-  const told = await command.next()
-  t.equal(told.code, 'SERVERS_FAILED')
-  t.match(told.message, /^the primary of the embedded servers .* ended by SIGKILL .*run the command again/)
-  await until(() => failures.length === 1)
-  t.equal(failures[0].message, told.message)
-  await allGone(...pids, servers.supervisorPid)
-  t.same(await leftIn(root), [])
-})
-
 t.test('Ctrl-C reaches the command and not its servers', async (t) => {
   const root = await makeCheckout(t)
   const command = await startCommand(t, root)
@@ -129,19 +79,8 @@ t.test('Ctrl-C reaches the command and not its servers', async (t) => {
   await allGone(servers.supervisorPid)
 })
 
-t.test('a supervisor that is told to end stops the servers and says so', async (t) => {
-  const root = await makeCheckout(t)
-  const command = await startCommand(t, root)
-  const servers = await command.next()
-  const pids = await pidsOf(servers)
-  process.kill(servers.supervisorPid, 'SIGTERM')
-  t.match(await command.next(), { code: 'SERVERS_FAILED', message: /ended by SIGTERM/ })
-  await allGone(...pids)
-})
-
 t.test('a folder too deep for a socket path works all the same', async (t) => {
   const root = await makeCheckout(t)
-  const { mkdir } = await import('node:fs/promises')
   const deep = join(root, 'node_modules', 'x'.repeat(120), 'freshet')
   await mkdir(deep, { recursive: true })
   const [one, other] = await Promise.all([useServers(t, deep), useServers(t, deep)])
@@ -164,14 +103,16 @@ t.test('a server program that cannot be had is told with its code, and nothing i
   await until(async () => (await leftIn(root)).length === 0)
 })
 
-t.test('servers that cannot start are told with their last words', async (t) => {
+t.test('a command that gives up while a server program is fetched leaves nothing', async (t) => {
   const root = await makeCheckout(t)
-  const { chmod, writeFile } = await import('node:fs/promises')
-  const program = join(root, 'valkey-server')
-  await writeFile(program, '#!/bin/sh\n[ "$1" = --version ] && echo "Server v=9.9.9" || { echo no memory today; exit 3; }\n')
-  await chmod(program, 0o755)
-  await t.rejects(useServers(t, root, { named: program }), { code: 'SERVERS_FAILED', message: /ended with status 3 .*\nno memory today/ })
+  const PATH = join(root, 'bin')
+  const cache = join(root, 'cache')
+  await mkdir(PATH)
+  await writeFile(join(PATH, 'pip3'), '#!/bin/sh\n[ "$1" = --version ] || PATH=/bin:/usr/bin exec sleep 600\n')
+  await chmod(join(PATH, 'pip3'), 0o755)
+  const givingUp = new AbortController()
+  const report = (/** @type {string} */ line) => { if (/^fetching valkey/.test(line)) givingUp.abort() }
+  await t.rejects(useServers(t, root, { env: { ...process.env, PATH }, cacheDir: cache, report, signal: givingUp.signal }), { code: 'SERVERS_FAILED', message: /stopped before/ })
   await until(async () => (await leftIn(root)).length === 0)
-  t.match(await readFile(join(root, '.freshet', 'supervisor.log'), 'utf8'), '')
-  t.ok((await stat(join(root, '.freshet', 'supervisor.log'))).size < 10_000)
+  t.same(await readdir(join(cache, 'engines')), [])
 })
