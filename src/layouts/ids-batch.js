@@ -17,7 +17,8 @@ import { Wire, argument, command, wholeCommand } from './wire.js'
 /** ElastiCache Serverless refuses requests of more than 3,999 arguments */
 export const MAX_BATCH_ITEMS = 1997
 
-const HEAD_ROOM = 160
+/** EVALSHA with its digest and the longest key takes 192 bytes */
+const HEAD_ROOM = 256
 const ITEM_ROOM = 96
 const MULTI = wholeCommand('MULTI')
 const EXEC = wholeCommand('EXEC')
@@ -97,7 +98,8 @@ export function createIdsBatch ({ key, ttlMs, late, dialect }) {
   return {
     get count () { return count },
     get bytes () { return items.length + members.length },
-    maxItems: MAX_BATCH_ITEMS,
+    // EVALSHA has two words more of its own
+    maxItems: late === 'drop' ? MAX_BATCH_ITEMS - 1 : MAX_BATCH_ITEMS,
     add,
     encoded () {
       if (start < 0) replies = late === 'drop' ? encodeScript() : encodeTransaction()
