@@ -4,6 +4,7 @@
  * A setting's value comes from its flag, else its environment variable, else its default. All faults of an
  * input are found before the first is reported; each names the value, the bound and where it came from.
  * This file imports nothing of ours: what it must know of the rest (layout names, acks) is handed to `resolve`.
+ * It is long because the table is: half of it are the rows, and they belong together.
  */
 import yargs from 'yargs'
 
@@ -265,8 +266,7 @@ function readOne (row, given, origin, known, faults) {
   try {
     return row.check.read(String(given), known)
   } catch (error) {
-    const shown = row.secret ? '(hidden)' : given === '' ? 'no value' : given
-    faults.push(`${row.name}: ${shown} (${origin}); expected ${expected(row, known)}`)
+    faults.push(`${row.name}: ${row.secret ? '(hidden)' : given || 'no value'} (${origin}); expected ${expected(row, known)}`)
     return row.default
   }
 }

@@ -5,9 +5,10 @@
 import { SettingsInvalid, help, resolve } from '../settings.js'
 import { checkFeedName, dropFeed, listDefinitions, readDefinition, setRetention } from '../src/feeds/definitions.js'
 import { extendFeed } from '../src/feeds/extend.js'
+import { listenForStop } from '../src/lifecycle.js'
 import { createLog } from '../src/log.js'
 import { openConnection } from '../src/store/connection.js'
-import { openTarget } from '../src/store/target.js'
+import { withTarget } from '../src/store/target.js'
 
 const ACTIONS = ['list', 'show', 'set', 'drop']
 const USAGE = `Usage: npm start feed -- list
@@ -27,17 +28,19 @@ export async function main ({ argv, env }) {
   }
   /** @type {any} */
   const settings = resolve(argv, env, known)
-  const { action, feed, changes } = wanted(settings)
+  const request = wanted(settings)
   const log = createLog({ level: settings.logLevel, role: 'feed' })
-  const target = await openTarget(settings, { env, report: (line) => log.info(line), onFailure: (error) => log.error(error.message) })
+  const stopping = listenForStop()
   try {
-    const primary = await openConnection(target.primaryUrl, { name: `freshet-feed-${process.pid}`, deadlineMs: settings.deadlineMs })
-    const answers = await act(primary, settings.keyPrefix, { action, feed, changes })
-    primary.close()
-    for (const answer of answers) process.stdout.write(JSON.stringify(answer) + '\n')
-    return 0
+    return await withTarget(settings, { env, report: (line) => log.info(line), stopping }, async ({ primaryUrl }) => {
+      const primary = await openConnection(primaryUrl, { name: `freshet-feed-${process.pid}`, deadlineMs: settings.deadlineMs })
+      const answers = await act(primary, settings.keyPrefix, request)
+      primary.close()
+      for (const answer of answers) process.stdout.write(JSON.stringify(answer) + '\n')
+      return 0
+    })
   } finally {
-    await target.release()
+    stopping.done()
   }
 }
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { flagOf, help, resolve } from '../settings.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { aborted, listenForStop } from '../src/lifecycle.js'
-import { openTarget } from '../src/store/target.js'
+import { withTarget } from '../src/store/target.js'
 
 const FRESHET = fileURLToPath(new URL('./freshet.js', import.meta.url))
 const USAGE = 'Usage: npm start\n       npm start -- [flags]\n\nRuns embedded servers, one writer and one reader, until Ctrl-C.'
@@ -37,22 +37,15 @@ export async function main ({ argv, env }) {
     if (!stopping.signal.aborted) status = 1
     stopping.stop(reason)
   }
-  const target = await openTarget(settings, {
-    env,
-    report: (line) => say('servers', line),
-    onFailure (error) {
-      say('servers', error.message)
-      fail('servers failed')
-    }
-  })
   try {
-    say('servers', `primary ${host(target.primaryUrl)}${(target.replicaUrls ?? []).map((url) => `, replica ${host(url)}`).join('')}`)
-    const children = startBoth(settings, target, stopping.signal, fail)
-    await aborted(stopping.signal)
-    await Promise.all(children.map(end))
-    return status
+    return await withTarget(settings, { env, report: (line) => say('servers', line), stopping }, async (target) => {
+      say('servers', `primary ${host(target.primaryUrl)}${(target.replicaUrls ?? []).map((url) => `, replica ${host(url)}`).join('')}`)
+      const children = startBoth(settings, target, stopping.signal, fail)
+      await aborted(stopping.signal)
+      await Promise.all(children.map(end))
+      return status
+    })
   } finally {
-    await target.release()
     stopping.done()
   }
 }

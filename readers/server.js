@@ -8,7 +8,7 @@ import { aborted, listenForStop, tellParent } from '../src/lifecycle.js'
 import { createLog } from '../src/log.js'
 import { createReaderRegistry } from '../src/metrics.js'
 import { createDeployment } from '../src/store/deployment.js'
-import { openTarget } from '../src/store/target.js'
+import { withTarget } from '../src/store/target.js'
 import { createAsk } from '../src/view/ask.js'
 import { createReaderApp } from './app.js'
 
@@ -29,22 +29,11 @@ export async function main ({ argv, env }) {
   const settings = resolve(argv, env, known)
   const log = createLog({ level: settings.logLevel, role: 'reader' })
   log.info({ settings: printable(settings) }, 'settings')
-  let status = 0
   const stopping = listenForStop({ onStop: (reason) => log.info({ reason }, 'stopping') })
-  const target = await openTarget(settings, {
-    env,
-    report: (line) => log.info(line),
-    onFailure (error) {
-      log.error(error.message)
-      status = 1
-      stopping.stop('servers failed')
-    }
-  })
   try {
-    await serve(settings, target, log, stopping.signal)
-    return status
+    return await withTarget(settings, { env, report: (line) => log.info(line), stopping }, (target) =>
+      serve(settings, target, log, stopping.signal))
   } finally {
-    await target.release()
     stopping.done()
   }
 }
@@ -66,6 +55,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
     const timer = setTimeout(() => app.server.closeAllConnections(), CLOSE_WITHIN_MS)
     await app.close()
     clearTimeout(timer)
+    return 0
   } finally {
     await deployment.close()
   }

@@ -7,7 +7,7 @@ import { layoutNames } from '../src/layouts/index.js'
 import { listenForStop, tellParent } from '../src/lifecycle.js'
 import { createLog } from '../src/log.js'
 import { watchNodes } from '../src/store/nodes.js'
-import { openTarget } from '../src/store/target.js'
+import { withTarget } from '../src/store/target.js'
 import { runCrew } from './crew.js'
 import { serveMetrics } from './metrics-server.js'
 import { createProgress } from './progress.js'
@@ -31,18 +31,10 @@ export async function main ({ argv, env }) {
   const log = createLog({ level: settings.logLevel, role: 'writer' })
   log.info({ settings: printable(settings) }, 'settings')
   const stopping = listenForStop({ onStop: (reason) => log.info({ reason }, 'stopping: flushing what was appended') })
-  const target = await openTarget(settings, {
-    env,
-    report: (line) => log.info(line),
-    onFailure (error) {
-      log.error(error.message)
-      stopping.stop('servers failed')
-    }
-  })
   try {
-    return await write(settings, target, log, stopping.signal)
+    return await withTarget(settings, { env, report: (line) => log.info(line), stopping }, (target) =>
+      write(settings, target, log, stopping.signal))
   } finally {
-    await target.release()
     stopping.done()
   }
 }

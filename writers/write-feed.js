@@ -3,6 +3,7 @@
  */
 import { aborted } from '../src/lifecycle.js'
 import { openFeedWriter } from '../src/pipeline/feed-writer.js'
+import { SERVERS_FAILED } from '../src/store/target.js'
 import { createFaultReport } from './input/report.js'
 import { runStdin } from './stdin.js'
 import { runSynthetic } from './synthetic.js'
@@ -45,7 +46,7 @@ export async function writeFeed ({ settings, redisUrl, index, log, signal, metri
   const startMs = clock()
   const ending = endingOf(settings, signal)
   // room or a reply may never come: closing ends the source's wait as well
-  const closing = aborted(ending.signal).then(() => writer.close(settings))
+  const closing = aborted(ending.signal).then(() => writer.close({ drainMs: ending.signal.reason === SERVERS_FAILED ? 0 : settings.drainMs }))
   /** @type {Error | null} */
   let error = null
   try {
@@ -74,7 +75,7 @@ export async function writeFeed ({ settings, redisUrl, index, log, signal, metri
  */
 function endingOf ({ duration, drainMs }, signal) {
   const controller = new AbortController()
-  const end = () => controller.abort()
+  const end = () => controller.abort(signal.reason)
   if (signal.aborted) end()
   signal.addEventListener('abort', end, { once: true })
   const timer = duration ? setTimeout(end, Math.min(2 ** 31 - 1, duration * 1000 + drainMs)) : undefined

@@ -7,17 +7,49 @@ import { useEmbeddedServers } from './embedded/client.js'
 /** The folder of this package. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** @typedef {{ primaryUrl: string, replicaUrls: string[] | null, embedded: boolean, release: () => Promise<void> }} Target
- *   `replicaUrls` null = ask the primary for them */
+/** Why a command was stopped when its servers ended under it: nothing can be flushed any more. */
+export const SERVERS_FAILED = 'servers failed'
+
+/** @typedef {{ primaryUrl: string, replicaUrls: string[] | null }} Target `replicaUrls` null = ask the primary for them */
 
 /**
+ * Finds the servers, uses them, lets them go.
  * @param {{ redisUrl: string | null, replicaUrl: string[] | null, server: string | null }} settings
- * @param {{ env: Record<string, string | undefined>, report: (line: string) => void, onFailure: (error: Error) => void }} to
- * @returns {Promise<Target>}
+ * @param {{ env: Record<string, string | undefined>, report: (line: string) => void,
+ *   stopping: { signal: AbortSignal, stop: (reason: string) => void } }} to
+ * @param {(target: Target) => Promise<number>} use answers the command's exit status
+ * @returns {Promise<number>} 0 also when the command was stopped before there were servers
  * @throws {import('../errors.js').FreshetError} ENGINE_MISSING, SERVERS_FAILED
  */
-export async function openTarget ({ redisUrl, replicaUrl, server }, { env, report, onFailure }) {
-  if (redisUrl !== null) return { primaryUrl: redisUrl, replicaUrls: replicaUrl, embedded: false, release: async () => {} }
-  const servers = await useEmbeddedServers({ root: ROOT, named: server, env, report, onFailure })
-  return { primaryUrl: servers.primaryUrl, replicaUrls: servers.replicaUrls, embedded: true, release: servers.release }
+export async function withTarget ({ redisUrl, replicaUrl, server }, { env, report, stopping }, use) {
+  if (redisUrl !== null) return use({ primaryUrl: redisUrl, replicaUrls: replicaUrl })
+  /** @type {Error | null} */
+  let failure = null
+  /** @type {import('./embedded/client.js').EmbeddedServers} */
+  let servers
+  try {
+    servers = await useEmbeddedServers({
+      root: ROOT,
+      named: server,
+      env,
+      report,
+      signal: stopping.signal,
+      onFailure (error) {
+        failure = error
+        stopping.stop(SERVERS_FAILED)
+      }
+    })
+  } catch (error) {
+    if (stopping.signal.aborted) return 0
+    throw error
+  }
+  try {
+    const status = await use(servers)
+    if (failure) throw failure
+    return status
+  } catch (error) {
+    throw failure ?? error
+  } finally {
+    await servers.release()
+  }
 }
