@@ -61,3 +61,9 @@ export function createModel (late) {
     }
   }
 }
+
+/** For properties, which fail by throwing. @param {string} what @param {unknown} found @param {unknown} wanted */
+export function expectSame (what, found, wanted) {
+  const [left, right] = [found, wanted].map((one) => JSON.stringify(one))
+  if (left !== right) throw new Error(`${what}: found ${left}, wanted ${right}`)
+}

@@ -4,7 +4,7 @@
 import t from 'tap'
 import fc from 'fast-check'
 import { anySeq, holds } from '../properties.js'
-import { createModel, shown } from './model.js'
+import { createModel, expectSame, shown } from './model.js'
 import { UNLIMITED, item, overAllArms } from './partition.js'
 
 const IDS = ['a', 'b', 'ab', 'é', 'bus/7', '{x}', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']
@@ -85,10 +85,4 @@ async function compareAnswers (partition, model, { limit, sinceMs, ...now }) {
   expectSame('all pages', (await partition.walk({ ...now, limit, sinceMs })).map(shown), model.latest({ ...now, limit: Infinity, sinceMs }).map(shown))
   expectSame('by id', (await partition.get(ids, now)).map((one) => one && shown(one)), model.get(ids, now).map((one) => one && shown(one)))
   expectSame('count', await partition.count(now), { count: model.count(now), exact: true })
-}
-
-/** @param {string} what @param {unknown} found @param {unknown} wanted */
-function expectSame (what, found, wanted) {
-  const [left, right] = [found, wanted].map((one) => JSON.stringify(one))
-  if (left !== right) throw new Error(`${what}: found ${left}, wanted ${right}`)
 }
