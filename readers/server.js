@@ -50,6 +50,8 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
     const app = createReaderApp({ ask, registry: createReaderRegistry(deployment), logger: log, maxStaleMs: settings.maxStaleMs, authToken: settings.authToken })
     const url = await listen(app, { ...settings, setting: 'port' })
     log.info({ url }, `serving at ${url}`)
+    const { ready, reasons } = ask.status()
+    if (!ready) log.warn({ reasons }, 'not ready')
     tellParent({ event: 'up', url })
     await aborted(signal)
     const timer = setTimeout(() => app.server.closeAllConnections(), CLOSE_WITHIN_MS)

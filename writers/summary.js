@@ -9,7 +9,7 @@ import { addUp, refusedOf } from './tally.js'
  * @param {{ settings: any, tallies: import('./tally.js').Tally[], before: NodeFigures[], after: NodeFigures[] }} run
  */
 export function summaryOf ({ settings, tallies, before, after }) {
-  const { account, seconds, behindMs } = addUp(tallies)
+  const { account, seconds, cpuMicros, behindMs } = addUp(tallies)
   return {
     event: 'summary',
     role: 'writer',
@@ -29,6 +29,7 @@ export function summaryOf ({ settings, tallies, before, after }) {
     batches: account.batches,
     behindMs,
     refusedBy: account.refused,
+    writerCpuMicrosPerItem: perItem(cpuMicros, account.items),
     nodes: nodesOf(before, after, account.items)
   }
 }
@@ -38,10 +39,12 @@ function nodesOf (before, after, items) {
   return after.flatMap((node) => {
     const then = before.find((one) => one.address === node.address)
     if (!then || then.role !== node.role || node.cpuSeconds < then.cpuSeconds) return []
-    const cpuMicrosPerItem = items > 0 ? Math.round((node.cpuSeconds - then.cpuSeconds) * 1e8 / items) / 100 : null
-    return [{ role: node.role, cpuMicrosPerItem }]
+    return [{ role: node.role, cpuMicrosPerItem: perItem((node.cpuSeconds - then.cpuSeconds) * 1e6, items) }]
   })
 }
+
+/** @param {number} micros @param {number} items */
+const perItem = (micros, items) => items > 0 ? Math.round(micros * 100 / items) / 100 : null
 
 /**
  * 0 done or stopped with everything flushed, 1 failed or items unacknowledged, 3 done but input lines were refused

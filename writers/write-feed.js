@@ -44,6 +44,7 @@ export async function writeFeed ({ settings, redisUrl, index, log, signal, metri
   onStarted(writer)
 
   const startMs = clock()
+  const cpuBefore = process.cpuUsage()
   const ending = endingOf(settings, signal)
   // room or a reply may never come: closing ends the source's wait as well
   const closing = aborted(ending.signal).then(() => writer.close({ drainMs: ending.signal.reason === SERVERS_FAILED ? 0 : settings.drainMs }))
@@ -60,9 +61,11 @@ export async function writeFeed ({ settings, redisUrl, index, log, signal, metri
   ending.cancel()
   report.close()
   const { account, lastAcknowledgedMs, failure } = writer.pipeline
+  const { user, system } = process.cpuUsage(cpuBefore)
   return {
     account,
     seconds: (Math.max(sourceEndMs, lastAcknowledgedMs) - startMs) / 1000,
+    cpuMicros: user + system,
     behind: behind.encode(),
     badLines: report.count,
     error: error ?? failure
