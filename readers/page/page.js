@@ -85,7 +85,7 @@ async function refreshItems (feed) {
   show('count', (count.body.exact ? '' : 'about ') + numbers.format(count.body.count))
   show('as-of', times.format(items.body.asOf))
   show('lag', lag === null ? 'unknown' : duration(Number(lag)))
-  show('layout', `${layout}${partitions > 1 ? ` × ${partitions}` : ''}, ${windowMs ? `last ${duration(windowMs)}` : 'no age limit'}`)
+  show('layout', `Layout ${layout}${partitions > 1 ? `, ${partitions} partitions` : ''}, ${windowMs ? `window ${duration(windowMs)}` : 'no age limit'}`)
   at('raw').href = path + query
   notice(items.header('freshet-stale') ? `The servers do not answer. This is the last answer, ${age} s old.` : '')
 }
@@ -96,9 +96,9 @@ async function refreshServers () {
   const texts = nodes.map((/** @type {any} */ { role, state }) => `${role} ${state}`)
   const grouped = [...new Set(texts)].map((text) => {
     const same = texts.filter((/** @type {string} */ other) => other === text).length
-    return same > 1 ? `${same} × ${text}` : text
+    return same > 1 ? `${same} ${text.replace(' ', 's ')}` : text
   })
-  show('servers', [...engines, ...grouped].join(', ') || 'unknown')
+  show('servers', [...engines, ...grouped].join(', '))
 }
 
 async function refresh () {

@@ -17,7 +17,7 @@ const CONTENT_POLICY = Object.freeze({
   'frame-ancestors': ["'none'"]
 })
 
-export const PROBLEM_SCHEMA = Object.freeze({
+const PROBLEM = Object.freeze({
   description: 'A problem (RFC 9457); test `code`, never the text',
   content: {
     'application/problem+json': {
@@ -43,7 +43,7 @@ export const PROBLEM_SCHEMA = Object.freeze({
  * @param {{ title: string, description: string }} info
  */
 export function describeRoutes (app, { title, description }) {
-  app.register(swagger, { openapi: { openapi: '3.1.0', info: { title, description, version: '1' } } })
+  app.register(swagger, { openapi: { openapi: '3.1.0', info: { title, description, version: '1' }, tags: [{ name: 'feeds' }, { name: 'operating' }] } })
   app.register(swaggerUi, {
     routePrefix: '/docs',
     theme: { title },
@@ -57,6 +57,13 @@ const PARAMS = Object.freeze({
   id: { type: 'string', description: 'id of the item, percent-encoded: 1-128 bytes of UTF-8' }
 })
 
+const HEADERS = Object.freeze({
+  'Freshet-As-Of': { type: 'integer', description: 'when the answer was true: milliseconds since 1970, on the clock of this reader' },
+  Age: { type: 'integer', description: 'seconds since then' },
+  'Freshet-Lag-Ms': { type: 'integer', description: 'how far the replica that answered is behind; absent when that is not known' },
+  'Freshet-Stale': { type: 'string', description: '"true": the servers cannot answer, this is the last answer to the same question' }
+})
+
 /**
  * What a route about feeds says of itself.
  * @param {{ summary: string, params?: ('feed' | 'id')[], query: Record<string, unknown>, content: Record<string, unknown> }} route
@@ -68,7 +75,7 @@ export const feedRoute = ({ summary, params = [], query, content }) => ({
   ...(params.length ? { params: { type: 'object', required: params, properties: Object.fromEntries(params.map((name) => [name, PARAMS[name]])) } } : {}),
   querystring: query,
   response: {
-    200: { description: summary, content: Object.fromEntries(Object.entries(content).map(([type, schema]) => [type, { schema }])) },
-    default: PROBLEM_SCHEMA
+    200: { description: summary, headers: HEADERS, content: Object.fromEntries(Object.entries(content).map(([type, schema]) => [type, { schema }])) },
+    default: PROBLEM
   }
 })

@@ -1,0 +1,94 @@
+/** The reader over real servers: one primary, two replicas, items from a writer. */
+import { Registry } from 'prom-client'
+import t from 'tap'
+import { createReaderApp } from '../../readers/app.js'
+import { createDeployment } from '../../src/store/deployment.js'
+import { createAsk } from '../../src/view/ask.js'
+import { connectFor, engineName, eventually, inSync, openWriterFor, silentLog, startDeployment, testEngines } from '../servers.js'
+import { isProblem, overSocket } from './fake-ask.js'
+
+const ITEMS = 3000
+
+/** A reader from the replicas of its own servers, with items written and visible on each replica. */
+async function openReader (t, engine, { maxStaleMs = 60_000 } = {}) {
+  const servers = await startDeployment(t, { engine })
+  const writer = await openWriterFor(t, { redisUrl: servers.primary.url, partitions: 3 })
+  const firstTs = Date.now() - ITEMS
+  for (let n = 0; n < ITEMS; n++) writer.pipeline.append(Buffer.from(`item/${n}`), firstTs + n, Buffer.from(`{"n":${n}}`))
+  await writer.pipeline.flush()
+  const deployment = createDeployment({ primaryUrl: servers.primary.url, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs: 1000, log: silentLog })
+  t.teardown(() => deployment.close())
+  await deployment.ready
+  const app = createReaderApp({ ask: createAsk({ deployment, keyPrefix: 'fr:', now: Date.now }), registry: new Registry(), maxStaleMs })
+  t.teardown(() => app.close())
+  for (const replica of servers.replicas) {
+    const connection = await connectFor(t, replica.url)
+    await eventually(async () => {
+      const counts = await Promise.all([0, 1, 2].map((partition) => connection.send('ZCARD', `fr:{latest:${partition}}:ids`)))
+      return counts.reduce((sum, count) => sum + Number(count), 0) === ITEMS
+    })
+  }
+  return { app, servers, firstTs }
+}
+
+for (const engine of await testEngines()) {
+  t.test(`${engineName(engine)}: every question has its answer`, async (t) => {
+    const { app, firstTs } = await openReader(t, engine)
+    t.match((await overSocket(app, '/v1/feeds')).json(), { feeds: [{ feed: 'latest', layout: 'ids', partitions: 3 }] })
+    const page = await overSocket(app, '/v1/feeds/latest/items?limit=5&encoding=json')
+    t.same(page.json().items, [1, 2, 3, 4, 5].map((back) => ({ id: `item/${ITEMS - back}`, ts: firstTs + ITEMS - back, value: { n: ITEMS - back } })))
+    t.match(page.headers['freshet-lag-ms'], /^\d+$/)
+    t.same((await overSocket(app, `/v1/feeds/latest/items/${encodeURIComponent('item/7')}?encoding=utf8`)).json(), { id: 'item/7', ts: firstTs + 7, value: '{"n":7}' })
+    t.match((await overSocket(app, '/v1/feeds/latest/count')).json(), { count: ITEMS, exact: true })
+    const chosen = (await overSocket(app, '/v1/feeds/latest/items?id=item%2F1&id=item%2F2000&id=none')).json()
+    t.same(chosen.items.map(({ id }) => id), ['item/2000', 'item/1'])
+    const lines = await overSocket(app, '/v1/feeds/latest/items?limit=1000000', { headers: { accept: 'application/x-ndjson' } })
+    t.same(lines.body.trimEnd().split('\n').map((line) => JSON.parse(line).id), Array.from({ length: ITEMS }, (_, n) => `item/${ITEMS - 1 - n}`))
+    isProblem(t, await overSocket(app, '/v1/feeds/nowhere/items'), 404, 'FEED_UNKNOWN')
+    isProblem(t, await overSocket(app, '/v1/feeds/latest/items/none'), 404, 'ITEM_UNKNOWN')
+    t.equal((await overSocket(app, '/readyz')).json().ready, true)
+  })
+
+  t.test(`${engineName(engine)}: pages by cursor give every item once`, async (t) => {
+    const { app } = await openReader(t, engine)
+    const seen = []
+    let next = ''
+    do {
+      const page = (await app.inject(`/v1/feeds/latest/items?limit=700${next && `&after=${next}`}`)).json()
+      seen.push(...page.items.map(({ id }) => id))
+      next = page.next
+    } while (next)
+    t.equal(seen.length, ITEMS)
+    t.equal(new Set(seen).size, ITEMS)
+  })
+
+  t.test(`${engineName(engine)}: without replicas the last answer is given, what was not asked is 503, and it comes back`, async (t) => {
+    const { app, servers } = await openReader(t, engine)
+    const before = await app.inject('/v1/feeds/latest/items')
+    await Promise.all(servers.replicas.map((replica) => replica.kill()))
+    const stale = await eventually(async () => {
+      const response = await app.inject('/v1/feeds/latest/items')
+      return response.headers['freshet-stale'] === 'true' && response
+    })
+    t.equal(stale.statusCode, 200)
+    t.equal(stale.json().items.length, before.json().items.length)
+    isProblem(t, await app.inject('/v1/feeds/latest/items?limit=3'), 503, 'REPLICAS_GONE')
+    isProblem(t, await app.inject('/readyz'), 503, 'NOT_READY')
+    t.equal((await app.inject('/livez')).statusCode, 200)
+    await Promise.all(servers.replicas.map(async (replica) => {
+      await replica.restart()
+      await inSync(replica)
+    }))
+    await eventually(async () => (await app.inject('/v1/feeds/latest/items?limit=3')).statusCode === 200)
+    t.equal((await app.inject('/readyz')).statusCode, 200)
+  })
+
+  t.test(`${engineName(engine)}: replicas that are frozen are given up, not waited for`, async (t) => {
+    const { app, servers } = await openReader(t, engine)
+    await app.inject('/v1/feeds/latest/items')
+    t.teardown(() => { for (const replica of servers.replicas) replica.thaw() })
+    for (const replica of servers.replicas) replica.freeze()
+    const responses = await Promise.all(Array.from({ length: 20 }, () => app.inject('/v1/feeds/latest/items')))
+    for (const response of responses) t.match(response, { statusCode: 200, headers: { 'freshet-stale': 'true' } })
+  })
+}
