@@ -2,7 +2,8 @@
  * Items from standard input. Nothing is read while there is no room, so back-pressure reaches whoever feeds the pipe.
  *
  * Bad records are refused, counted, and the first few shown; the rest is written. With `replay` the times of the input
- * are shifted so that the first is now, and set the pace.
+ * are shifted so that the first is now, and set the pace. Now is when the first record is there: whoever feeds the pipe
+ * may begin late.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../src/errors.js'
@@ -20,29 +21,46 @@ import { readRecords } from './input/records.js'
  */
 export async function runStdin ({ pipeline, settings, report, at, clock, signal, input = process.stdin }) {
   const read = createItemReader(settings)
-  const startMs = clock()
-  const endMs = settings.duration ? startMs + settings.duration * 1000 : Infinity
-  const schedule = settings.replay ? createReplay(settings.replay, startMs) : createPace(settings, startMs, clock)
+  const ending = endingOf(settings, signal)
+  /** @type {((ts: number) => { ts: number, dueMs: number }) | undefined} */
+  let schedule
   let left = settings.items ?? Infinity
 
-  for await (const entries of readRecords(input, { format: settings.format, itemsField: settings.itemsField, signal })) {
-    for (const entry of entries) {
-      if (signal.aborted || left === 0 || clock() > endMs) return
-      left--
-      at.place = entry.place
-      const item = checked(read(entry))
-      if (item.fault !== null) {
-        report.add(entry.place, item.fault)
-        pipeline.refuse(item.code)
-        continue
+  try {
+    for await (const entries of readRecords(input, { format: settings.format, itemsField: settings.itemsField, signal: ending.signal })) {
+      schedule ??= settings.replay ? createReplay(settings.replay, clock()) : createPace(settings, clock(), clock)
+      for (const entry of entries) {
+        if (ending.signal.aborted || left === 0) return
+        left--
+        at.place = entry.place
+        const item = checked(read(entry))
+        if (item.fault !== null) {
+          report.add(entry.place, item.fault)
+          pipeline.refuse(item.code)
+          continue
+        }
+        const { ts, dueMs } = schedule(item.ts)
+        if (dueMs > clock()) await sleep(dueMs - clock(), undefined, { signal: ending.signal }).catch(() => {})
+        if (ending.signal.aborted) return
+        const room = pipeline.append(item.id, ts, item.value, dueMs)
+        if (!room && settings.whenFull === 'block') await pipeline.ready()
       }
-      const { ts, dueMs } = schedule(item.ts)
-      if (dueMs > clock()) await sleep(dueMs - clock(), undefined, { signal }).catch(() => {})
-      if (signal.aborted) return
-      const room = pipeline.append(item.id, ts, item.value, dueMs)
-      if (!room && settings.whenFull === 'block') await pipeline.ready()
+      // the pipe may stay open and silent
+      if (left === 0) return
     }
+  } finally {
+    ending.cancel()
   }
+}
+
+/**
+ * Reading ends when the writer is stopped or its duration is over, also while the pipe is silent.
+ * @param {any} settings @param {AbortSignal} signal
+ */
+function endingOf ({ duration }, signal) {
+  const over = new AbortController()
+  const timer = duration ? setTimeout(() => over.abort(), Math.min(2 ** 31 - 1, duration * 1000)) : undefined
+  return { signal: AbortSignal.any([signal, over.signal]), cancel: () => clearTimeout(timer) }
 }
 
 /**
