@@ -46,8 +46,10 @@ export async function main ({ argv, env }) {
 async function write (settings, { primaryUrl, replicaUrls }, log, signal) {
   const nodes = await watchNodes({ primaryUrl, replicaUrls, withReplicas: settings.readFrom === 'replica', name: `freshet-writer-${process.pid}:figures`, deadlineMs: settings.deadlineMs })
   const progress = createProgress({ log, quiet: settings.logLevel === 'silent' })
-  const metrics = settings.writers === 1 ? await serveMetrics({ settings, index: 0, redisUrl: primaryUrl, replicaUrls, log }) : null
+  /** @type {Awaited<ReturnType<typeof serveMetrics>>} */
+  let metrics = null
   try {
+    if (settings.writers === 1) metrics = await serveMetrics({ settings, index: 0, redisUrl: primaryUrl, replicaUrls, log })
     const before = await nodes.figures()
     tellParent({ event: 'up', engine: before[0]?.engine })
     const { tallies, error } = settings.writers === 1

@@ -18,13 +18,16 @@ export async function serveMetrics ({ settings, index, redisUrl, replicaUrls, lo
   const metrics = createWriterMetrics({ feed: settings.feed, figures: nodes.figures })
   const app = createServer({ registry: metrics.registry })
   app.register(healthRoutes, { status: () => ({ ready: true, reasons: [], nodes: [] }), registry: metrics.registry })
-  const url = await listen(app, { host: '127.0.0.1', port: settings.metricsPort && settings.metricsPort + index, setting: 'metrics-port' })
-  log.info({ url: `${url}/metrics` }, 'metrics')
-  return {
-    metrics,
-    async close () {
-      await app.close()
-      nodes.close()
-    }
+  const close = async () => {
+    await app.close()
+    nodes.close()
   }
+  try {
+    const url = await listen(app, { host: '127.0.0.1', port: settings.metricsPort && settings.metricsPort + index, setting: 'metrics-port' })
+    log.info({ url: `${url}/metrics` }, 'metrics')
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { metrics, close }
 }

@@ -15,8 +15,10 @@ async function work (settings, redisUrl, index) {
   const stopping = listenForStop()
   /** @type {NodeJS.Timeout | undefined} */
   let progress
-  const metrics = await serveMetrics({ settings, index, redisUrl, replicaUrls: null, log })
+  /** @type {Awaited<ReturnType<typeof serveMetrics>>} */
+  let metrics = null
   try {
+    metrics = await serveMetrics({ settings, index, redisUrl, replicaUrls: null, log })
     const { error, ...tally } = await writeFeed({
       settings,
       redisUrl,
