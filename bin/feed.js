@@ -34,8 +34,7 @@ export async function main ({ argv, env }) {
   try {
     return await withTarget(settings, { env, report: (line) => log.info(line), stopping }, async ({ primaryUrl }) => {
       const primary = await openConnection(primaryUrl, { name: `freshet-feed-${process.pid}`, deadlineMs: settings.deadlineMs })
-      const answers = await act(primary, settings.keyPrefix, request)
-      primary.close()
+      const answers = await act(primary, settings.keyPrefix, request).finally(() => primary.close())
       for (const answer of answers) process.stdout.write(JSON.stringify(answer) + '\n')
       return 0
     })
