@@ -66,15 +66,22 @@ export async function replicaUrls (primary) {
  */
 export async function watchNodes ({ primaryUrl, replicaUrls: given, withReplicas, name, deadlineMs }) {
   const primary = await openConnection(primaryUrl, { name, deadlineMs })
-  const urls = withReplicas ? given ?? await replicaUrls(primary) : []
-  const opened = await Promise.allSettled(urls.map((url) => openConnection(url, { name, deadlineMs })))
-  const connections = [primary, ...opened.flatMap((one) => one.status === 'fulfilled' ? [one.value] : [])]
+  const connections = [primary]
+  const close = () => { for (const connection of connections) connection.close() }
+  if (withReplicas) {
+    const urls = given ?? await replicaUrls(primary).catch((error) => {
+      close()
+      throw error
+    })
+    const opened = await Promise.allSettled(urls.map((url) => openConnection(url, { name, deadlineMs })))
+    for (const one of opened) if (one.status === 'fulfilled') connections.push(one.value)
+  }
   return {
     /** @returns {Promise<NodeFigures[]>} the primary first; without nodes that were lost */
     async figures () {
       const answers = await Promise.allSettled(connections.map(nodeFigures))
       return answers.flatMap((one) => one.status === 'fulfilled' ? [one.value] : [])
     },
-    close () { for (const connection of connections) connection.close() }
+    close
   }
 }
