@@ -1,0 +1,158 @@
+/**
+ * The real commands as processes. Each has a process group of its own, the settings of a test and nothing of the
+ * environment's, and is gone with everything it started when the test ends.
+ *
+ * @typedef {ReturnType<typeof runCommand>} RunningCommand
+ * @typedef {{ code: number | null, signal: string | null, stdout: string, stderr: string, summary: any, seconds: number }} Ended
+ *   `summary`: the one JSON line a writer ends with, null without it; `seconds` from the start of the process
+ */
+import { execFile, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { fileURLToPath } from 'node:url'
+import { eventually } from './servers.js'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const CACHE_DIR = process.env.FRESHET_CACHE_DIR || join(ROOT, '.freshet')
+const DEADLINE_MS = 90_000
+
+/** @type {Set<number>} process groups */
+const running = new Set()
+const killGroup = (/** @type {number} */ pid, /** @type {NodeJS.Signals} */ signal) => {
+  try {
+    process.kill(-pid, signal)
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error
+  }
+}
+process.on('exit', () => { for (const pid of running) killGroup(pid, 'SIGKILL') })
+
+/** What the environment says about settings is not the test's; NODE_OPTIONS is the test runner's. */
+const cleanEnv = () => Object.fromEntries(Object.entries(process.env).filter(([name]) =>
+  !/^(FRESHET_|npm_|SORTED_SET_CONTAINS_ACTUAL_VALUE$|NODE_OPTIONS$)/i.test(name)))
+
+/**
+ * @param {import('tap').Test} t
+ * @param {string[]} args command and flags
+ * @param {{ env?: Record<string, string>, input?: string | Buffer | null, cwd?: string, npm?: boolean }} [options]
+ *   `input` is all of standard input; null leaves it open, to be written by the test. `cwd` is a checkout, ours if not
+ *   given. `npm`: typed as `npm start <args>`
+ */
+export function runCommand (t, args, { env = {}, input = '', cwd = ROOT, npm = false } = {}) {
+  const [program, ...words] = npm ? ['npm', 'start', ...args] : [process.execPath, join(cwd, 'bin/freshet.js'), ...args]
+  const startedAt = performance.now()
+  const child = spawn(program, words, { cwd, detached: true, stdio: 'pipe', env: { ...cleanEnv(), FRESHET_CACHE_DIR: CACHE_DIR, ...env } })
+  const pid = /** @type {number} */ (child.pid)
+  const text = { stdout: '', stderr: '' }
+  running.add(pid)
+  for (const name of /** @type {const} */ (['stdout', 'stderr'])) child[name].setEncoding('utf8').on('data', (chunk) => { text[name] += chunk })
+  child.stdin.on('error', () => {}) // a command may end before it has read all of it
+  if (input !== null) child.stdin.end(input)
+
+  /** @type {Promise<Ended>} */
+  const ended = new Promise((resolve, reject) => {
+    child.once('error', reject).once('close', (code, signal) => resolve({ code, signal, ...text, summary: summaryIn(text.stdout), seconds: (performance.now() - startedAt) / 1000 }))
+  })
+  t.teardown(async () => {
+    killGroup(pid, 'SIGKILL')
+    await ended
+    running.delete(pid)
+  })
+
+  return {
+    pid,
+    stdin: child.stdin,
+    get stdout () { return text.stdout },
+    get stderr () { return text.stderr },
+    /** Resolves when the process is gone and its output read. @returns {Promise<Ended>} */
+    ended: () => within(ended, () => `${args.join(' ')} has not ended after ${DEADLINE_MS} ms; its last words: ${text.stderr.slice(-2000)}`),
+    /** What Ctrl-C does: a signal to everything of the command. @returns {Promise<Ended>} */
+    stop () {
+      killGroup(pid, 'SIGINT')
+      return this.ended()
+    },
+    /** A signal to the one process. @param {NodeJS.Signals} [signal] @returns {Promise<Ended>} */
+    kill (signal = 'SIGKILL') {
+      child.kill(signal)
+      return this.ended()
+    },
+    /** Waits until one of its outputs matches. @param {RegExp} pattern @returns {Promise<RegExpExecArray>} */
+    until: (pattern) => eventually(() => {
+      const match = pattern.exec(text.stdout) ?? pattern.exec(text.stderr)
+      if (!match && child.exitCode !== null) throw new Error(`${args.join(' ')} ended with ${child.exitCode} before ${pattern}: ${text.stderr}`)
+      return match
+    }, { deadlineMs: DEADLINE_MS })
+  }
+}
+
+/** Runs a command to its end. @param {Parameters<typeof runCommand>} given @returns {Promise<Ended>} */
+export const endOf = (...given) => runCommand(...given).ended()
+
+/**
+ * A reader on a free port, up.
+ * @param {import('tap').Test} t
+ * @param {{ redisUrl: string, flags?: string[] }} options
+ */
+export async function startReader (t, { redisUrl, flags = [] }) {
+  const command = runCommand(t, ['reader', '--redis-url', redisUrl, '--port', '0', ...flags])
+  const [, url] = await command.until(/serving at (http:[^"]+)"/)
+  return { command, url, ...askAt(url) }
+}
+
+/** @param {string} url of a reader */
+export function askAt (url) {
+  /** @param {string} path @param {Record<string, string>} [headers] */
+  async function get (path, headers = {}) {
+    const response = await fetch(url + path, { headers, signal: AbortSignal.timeout(DEADLINE_MS) })
+    const body = await response.text()
+    return { status: response.status, headers: response.headers, body, json: /json/.test(response.headers.get('content-type') ?? '') && !/ndjson/.test(response.headers.get('content-type') ?? '') ? JSON.parse(body) : null }
+  }
+
+  /** Every item, by following the cursors. @param {string} feed @param {string} [query] */
+  async function allItems (feed, query = 'limit=1000') {
+    const items = []
+    let after = ''
+    do {
+      const { status, json } = await get(`/v1/feeds/${feed}/items?${query}${after}`)
+      if (status !== 200) throw new Error(`${status}: ${JSON.stringify(json)}`)
+      items.push(...json.items)
+      after = json.next && `&after=${json.next}`
+    } while (after)
+    return items
+  }
+
+  return { get, allItems }
+}
+
+/** @param {string} stdout */
+function summaryIn (stdout) {
+  const line = stdout.split('\n').find((one) => one.startsWith('{"event":"summary"'))
+  return line ? JSON.parse(line) : null
+}
+
+/** @param {Ended} ended @returns {any[]} what the log says; lines that are not JSON are left out */
+export const logOf = ({ stderr }) => stderr.split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
+
+/** @param {number} pid @returns {Promise<number>} resident memory, MiB; 0 when it is gone */
+export async function residentMib (pid) {
+  const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(pid)]).catch(() => ({ stdout: '0' }))
+  return Number(stdout) / 1024
+}
+
+/** @param {number} pid @returns {Promise<number[]>} its children's */
+export async function childrenOf (pid) {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid='])
+  return stdout.trim().split('\n').map((line) => line.trim().split(/\s+/).map(Number)).filter(([, parent]) => parent === pid).map(([child]) => child)
+}
+
+/** @template T @param {Promise<T>} promise @param {() => string} what @returns {Promise<T>} */
+async function within (promise, what) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  const late = new Promise((resolve, reject) => { timer = setTimeout(() => reject(new Error(what())), DEADLINE_MS) })
+  try {
+    return await Promise.race([promise, /** @type {Promise<never>} */ (late)])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,152 @@
+import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { residentMib } from '../commands.js'
+import { eventually, testEngines } from '../servers.js'
+import { startFlow } from './flow.js'
+
+const MIB = 1024 * 1024
+const [engine] = await testEngines()
+const { primary, reader, write, startWriter } = await startFlow(t, { engine })
+
+/** @param {string} feed @param {string[]} flags */
+const stdin = (feed, flags = []) => ['--source', 'stdin', '--feed', feed, ...flags]
+/** @param {object[]} records */
+const ndjson = (records) => records.map((record) => JSON.stringify(record) + '\n').join('')
+const now = Date.now()
+
+t.test('ndjson: every line an item, the whole line its value', async (t) => {
+  const records = Array.from({ length: 250 }, (_, i) => ({ id: `bus-${i}`, ts: now - 250 + i, speed: i / 10 }))
+  const { code, summary } = await write(t, stdin('lines'), { input: ndjson(records) })
+  t.equal(code, 0)
+  t.match(summary, { offered: 250, items: 250, refused: 0 })
+  const items = await reader.allItems('lines', 'limit=100&encoding=json')
+  t.same(items, records.reverse().map((record) => ({ id: record.id, ts: record.ts, value: record })))
+})
+
+t.test('csv: every row an item, with a value field or the whole row', async (t) => {
+  const input = 'place,seen,note\nharbour,2026-01-31T10:00:00Z,"calm, clear"\n"old ""port""",2026-01-31,rain\n'
+  const flags = ['--format', 'csv', '--id-field', 'place', '--ts-field', 'seen', '--window-ms', '0']
+  t.equal((await write(t, stdin('rows', flags), { input })).code, 0)
+  t.same(await reader.allItems('rows', 'encoding=json'), [
+    { id: 'harbour', ts: Date.UTC(2026, 0, 31, 10), value: { place: 'harbour', seen: '2026-01-31T10:00:00Z', note: 'calm, clear' } },
+    { id: 'old "port"', ts: Date.UTC(2026, 0, 31), value: { place: 'old "port"', seen: '2026-01-31', note: 'rain' } }
+  ])
+  t.equal((await write(t, stdin('notes', [...flags, '--value-field', 'note']), { input })).code, 0)
+  t.same((await reader.allItems('notes', 'encoding=utf8')).map(({ value }) => value), ['calm, clear', 'rain'])
+})
+
+t.test('json: the items of one array in one object', async (t) => {
+  const input = JSON.stringify({ type: 'list', data: { rows: [{ key: 1, at: { time: now }, v: { a: [1] } }, { key: 2, at: { time: now - 1 }, v: null }] } }, null, 2)
+  const flags = ['--format', 'json', '--items-field', 'data.rows', '--id-field', 'key', '--ts-field', 'at.time', '--value-field', 'v']
+  t.equal((await write(t, stdin('array', flags), { input })).code, 0)
+  t.same(await reader.allItems('array', 'encoding=json'), [{ id: '1', ts: now, value: { a: [1] } }, { id: '2', ts: now - 1, value: null }])
+})
+
+t.test('bad lines are refused and counted, the first few shown with line and reason, the rest written: exit 3', async (t) => {
+  const good = Array.from({ length: 20 }, (_, i) => ({ id: `good-${i}`, ts: now + i }))
+  const lines = good.map((record) => JSON.stringify(record))
+  lines.splice(3, 0, 'not json', '[1]', '{"ts":1}', '{"id":"x"}', '{"id":"x","ts":"soon"}', '{"id":"x"', '')
+  const { code, summary, stderr, stdout } = await write(t, stdin('mixed'), { input: lines.join('\n') })
+  t.equal(code, 3)
+  t.match(summary, { offered: 26, items: 20, refused: 6, refusedBy: { input_invalid: 6 } })
+  t.equal(stdout.trim().split('\n').length, 1)
+  t.match(stderr, /^line 4: not JSON: /m)
+  t.match(stderr, /^line 5: not a JSON object$/m)
+  t.match(stderr, /^line 6: id field id is missing$/m)
+  t.match(stderr, /^line 7: time field ts is missing$/m)
+  t.match(stderr, /^line 8: time field ts is "soon"; expected epoch milliseconds or ISO 8601$/m)
+  t.notMatch(stderr, /^line 9:/m)
+  t.match(stderr, /^and 1 more bad line$/m)
+  t.same((await reader.allItems('mixed')).map(({ id }) => id).reverse(), good.map(({ id }) => id))
+})
+
+t.test('input that is not what its format says ends with one plain sentence', async (t) => {
+  const { code, stderr } = await write(t, stdin('broken', ['--format', 'json', '--items-field', 'rows']), { input: '{"row":[]}' })
+  t.equal(code, 1)
+  t.match(stderr, /"code":"INPUT_INVALID".*has no field rows/)
+  t.notMatch(stderr, /\n {4}at /)
+})
+
+t.test('--items and --duration end a pipe that is still open', async (t) => {
+  const counted = startWriter(t, stdin('two', ['--items', '2']), { input: null })
+  counted.stdin.write(ndjson([{ id: 'a', ts: now }, { id: 'b', ts: now }]))
+  t.match(await counted.ended(), { code: 0, summary: { items: 2 } })
+  const timed = startWriter(t, stdin('silent', ['--duration', '0.5', '--drain-ms', '600000']), { input: null })
+  t.match(await timed.ended(), { code: 0, summary: { items: 0 } })
+})
+
+t.test('Ctrl-C ends a silent pipe', async (t) => {
+  const writer = startWriter(t, stdin('quiet'), { input: null })
+  writer.stdin.write(ndjson([{ id: 'a', ts: now }]))
+  await writer.until(/"items":1,/)
+  t.match(await writer.stop(), { code: 0, summary: { items: 1 } })
+})
+
+t.test('--replay shifts the first time to its arrival and goes on ten times as fast', async (t) => {
+  const gaps = [0, 0, 2000, 2500, 5000, 5001, 9000]
+  const writer = startWriter(t, stdin('replay', ['--replay', '10']), { input: null })
+  await writer.until(/"msg":"settings"/)
+  await pause(500)
+  const sentAt = Date.now()
+  writer.stdin.end(ndjson(gaps.map((gap, i) => ({ id: `${i}`, ts: 1_000_000 + gap }))))
+  const { code, summary } = await writer.ended()
+  t.equal(code, 0)
+  t.equal(summary.items, gaps.length)
+  const items = (await eventually(async () => {
+    const found = await reader.allItems('replay')
+    return found.length === gaps.length && found
+  })).reverse()
+  t.same(items.map(({ id }) => id), gaps.map((_, i) => `${i}`), 'in the order of the input')
+  t.ok(items[0].ts >= sentAt, 'the first is now')
+  t.same(items.filter(({ ts }, i) => Math.abs(ts - items[0].ts - gaps[i] / 10) > 1), [], 'a tenth of the distances')
+  t.ok(summary.seconds >= 0.9, 'and the pace is theirs')
+})
+
+t.test('while the server takes nothing, nothing more is read from the pipe', async (t) => {
+  const writer = startWriter(t, stdin('pressed', ['--in-flight-bytes', String(MIB)]), { input: null })
+  const line = (/** @type {number} */ i) => JSON.stringify({ id: `${i % 1000}`, ts: now - 20_000 + i, pad: 'x'.repeat(2000) }) + '\n'
+  writer.stdin.write(line(0))
+  await writer.until(/"items":1,/)
+  let written = 0
+  const producer = (async () => {
+    for (let i = 1; i < 20_000; i++) {
+      const text = line(i)
+      written += text.length
+      if (!writer.stdin.write(text)) await once(writer.stdin, 'drain')
+    }
+  })()
+  primary.freeze()
+  t.teardown(() => primary.thaw())
+  for (let before = -1; before !== written; await pause(1000)) before = written
+  t.ok(written < 8 * MIB, `${Math.round(written / MIB)} of 40 MiB went into the pipe`)
+  primary.thaw()
+  await producer
+  writer.stdin.end()
+  const { code, summary } = await writer.ended()
+  t.equal(code, 0)
+  t.match(summary, { offered: 20_000, items: 20_000 })
+})
+
+t.test('a long input does not gather in the memory of the writer', async (t) => {
+  const writer = startWriter(t, stdin('long'), { input: null })
+  const pad = 'x'.repeat(3000)
+  const total = 100_000
+  writer.stdin.write(JSON.stringify({ id: '0', ts: now }) + '\n')
+  await writer.until(/"items":1,/)
+  const before = await residentMib(writer.pid)
+  let peak = before
+  const sampler = setInterval(async () => { peak = Math.max(peak, await residentMib(writer.pid)) }, 200)
+  t.teardown(() => clearInterval(sampler))
+  for (let i = 1; i < total;) {
+    let block = ''
+    for (const end = Math.min(total, i + 100); i < end; i++) block += `{"id":"${i % 1000}","ts":${now - total + i},"pad":"${pad}"}\n`
+    if (!writer.stdin.write(block)) await once(writer.stdin, 'drain')
+  }
+  writer.stdin.end()
+  const { code, summary } = await writer.ended()
+  t.equal(code, 0)
+  t.match(summary, { offered: total, items: total })
+  t.comment(`resident ${Math.round(before)} MiB before, ${Math.round(peak)} MiB at most, ${Math.round(summary.bytes / MIB)} MiB written, in ${summary.seconds} s`)
+  t.ok(peak - before < 128)
+})
