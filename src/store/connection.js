@@ -18,7 +18,10 @@ import { readScript } from './scripts.js'
 
 const SINK = /** @type {any} */ ({ write () {} })
 
-/** Several commands as one write whose bytes are made already; replies are counted, the last one and the first error kept. */
+/**
+ * Several commands as one write whose bytes are made already; replies are counted, the last one and the first error
+ * kept. Errors inside the reply of EXEC are errors.
+ */
 class Encoded extends Command {
   #bytes
   /** @param {Buffer} bytes @param {number} replies @param {(error: Error | null, last: any) => void} done */
@@ -29,7 +32,10 @@ class Encoded extends Command {
     /** @type {Error | null} */
     let failed = null
     let missing = replies
-    this.resolve = (/** @type {any} */ last) => { if (--missing === 0) done(failed, last) }
+    this.resolve = (/** @type {any} */ reply) => {
+      if (Array.isArray(reply)) failed ??= reply.find((one) => one instanceof Error) ?? null
+      if (--missing === 0) done(failed, reply)
+    }
     this.reject = (/** @type {Error} */ error) => {
       failed ??= error
       if (--missing === 0) done(failed, null)
@@ -93,9 +99,17 @@ export async function openConnection (url, { name, deadlineMs }) {
     pending.clear()
     settleClosed(reason)
   }
-  redis.once('end', () => end(lastError ? lastError.message : 'closed by the server'))
+  const endedByServer = () => end(lastError ? lastError.message : 'closed by the server')
+  redis.once('end', endedByServer)
 
   const lost = () => new FreshetError('SERVER_LOST', `the connection to ${address} ended (${endedBecause}) before the reply`, { outcome: 'over' })
+
+  /** @param {Error} error an error reply, or the client's own: it rejects what is unanswered before it says `end` */
+  function failed (error) {
+    if (error.name === 'ReplyError') return fromReply(error, address)
+    endedByServer()
+    return lost()
+  }
 
   /** @template T @param {(resolve: (value: T) => void, reject: (error: Error) => void) => void} start @returns {Promise<T>} */
   function awaiting (start) {
@@ -107,7 +121,7 @@ export async function openConnection (url, { name, deadlineMs }) {
         heardAt = Date.now()
         pending.delete(reject)
       }
-      start((value) => { heard(); resolve(value) }, (error) => { heard(); reject(fromReply(error, address)) })
+      start((value) => { heard(); resolve(value) }, (error) => { heard(); reject(failed(error)) })
     })
   }
 
