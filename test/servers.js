@@ -17,6 +17,7 @@ import { pino } from 'pino'
 import { openFeedWriter } from '../src/pipeline/feed-writer.js'
 import { openConnection } from '../src/store/connection.js'
 import { enginesFound } from '../src/store/embedded/engine.js'
+import { createGuard } from '../src/store/embedded/guard.js'
 
 const WANTED = ['valkey', 'redis']
 const PORTS_TRIED = 5
@@ -25,10 +26,6 @@ const DEADLINE_MS = 20_000
 const POLL_MS = 10
 const KEEPS_NOTHING = ['--bind', '127.0.0.1', '--daemonize', 'no', '--save', '', '--appendonly', 'no', '--loglevel', 'notice',
   '--repl-diskless-sync', 'yes', '--repl-diskless-sync-delay', '0']
-
-/** @type {Set<import('node:child_process').ChildProcess>} */
-const running = new Set()
-process.on('exit', () => { for (const child of running) child.kill('SIGKILL') })
 
 /**
  * The engines that suites run on. An absent one is named on stderr, and is a failure when FRESHET_TEST_ENGINES
@@ -69,8 +66,10 @@ export async function startServer (t, { engine, args = [], replicaOf = null, por
     log = ''
     child = spawn(engine.program, ['--port', String(port), '--dir', folder, ...KEEPS_NOTHING, ...role, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
     const mine = child
-    running.add(mine)
-    mine.once('exit', () => running.delete(mine))
+    // should this process be killed, the server goes too
+    const guard = createGuard()
+    if (mine.pid) guard.watch([mine.pid])
+    mine.once('exit', () => guard.release()).once('error', () => guard.release())
     for (const stream of [mine.stdout, mine.stderr]) stream?.on('data', (chunk) => { log = (log + chunk).slice(-20_000) })
     const until = Date.now() + START_DEADLINE_MS
     // its own word first: another server may hold the port
