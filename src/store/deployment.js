@@ -119,6 +119,7 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
     if (!closed) timer = setTimeout(poll, POLL_MS)
   }
   const firstRound = firstAnswers()
+  firstRound.catch(() => {})
 
   async function firstAnswers () {
     try {

@@ -5,6 +5,7 @@
  * same instant; a server that refuses (password, permission) is asked at most once a second.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { FreshetError } from '../errors.js'
 import { openConnection } from './connection.js'
 
 const FIRST_WAIT_MS = 50
@@ -83,6 +84,7 @@ export function createLink (url, { name, deadlineMs, prepare = async () => {}, o
       stop.abort()
       current?.close()
       await kept
+      first.reject(new FreshetError('SERVER_LOST', `the link to ${new URL(url).host} was closed before it opened`))
     }
   }
 }
