@@ -1,0 +1,229 @@
+import t from 'tap'
+import { connect, createServer } from 'node:net'
+import { once } from 'node:events'
+import { createDeployment } from '../../src/store/deployment.js'
+import { connectFor, engineName, eventually, freePort, inSync, silentLog, startDeployment, startServer, testEngines } from '../servers.js'
+
+/** @typedef {ReturnType<typeof createDeployment>} Deployment */
+
+/** @param {import('tap').Test} t @param {{ url: string }} primary @param {Partial<Parameters<typeof createDeployment>[0]>} [more] */
+async function deploymentFor (t, primary, more) {
+  const deployment = createDeployment({ primaryUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs: 800, log: silentLog, ...more })
+  t.teardown(() => deployment.close())
+  await deployment.ready
+  return deployment
+}
+
+/** @param {Deployment} deployment @returns {string[]} addresses that answer, in turns */
+const answering = (deployment) => [...new Set(Array.from({ length: 6 }, () => deployment.pick().connection.address))].sort()
+
+/** @param {Deployment} deployment @param {...{ port: number }} servers */
+const answeredBy = (deployment, ...servers) => eventually(() => String(answering(deployment)) === String(servers.map(({ port }) => `127.0.0.1:${port}`).sort()))
+
+/** @param {Deployment} deployment @param {{ port: number }} server */
+const nodeOf = (deployment, { port }) => deployment.nodes().find(({ address }) => address === `127.0.0.1:${port}`)
+
+for (const engine of await testEngines()) {
+  t.test(engineName(engine), async (t) => {
+    await t.test('replicas are found by the primary and answer in turns', async (t) => {
+      const { primary, replicas } = await startDeployment(t, { engine })
+      const deployment = await deploymentFor(t, primary)
+      await answeredBy(deployment, ...replicas)
+      const [first, ...others] = deployment.nodes()
+      t.match(first, { role: 'primary', address: `127.0.0.1:${primary.port}`, state: 'up', engine: engineName(engine), lagMs: 0 })
+      for (const node of others) t.match(node, { role: 'replica', state: 'connected', engine: engineName(engine), lagMs: Number })
+      t.ok(deployment.pick().lagMs !== null)
+      const { connection } = deployment.pick()
+      t.notOk(deployment.pick(connection).connection === connection, 'another than the one that has just failed')
+      const figures = await deployment.figures()
+      t.same(figures.map(({ role }) => role), ['primary', 'replica', 'replica'])
+    })
+
+    await t.test('a replica that comes later is found', async (t) => {
+      const { primary } = await startDeployment(t, { engine, replicas: 0 })
+      const deployment = await deploymentFor(t, primary)
+      t.throws(() => deployment.pick(), { code: 'REPLICAS_GONE', message: /has no replica/ })
+      const late = await startServer(t, { engine, replicaOf: primary })
+      await answeredBy(deployment, late)
+    })
+
+    await t.test('a replica that is killed is left and comes back', async (t) => {
+      const { primary, replicas: [one, other] } = await startDeployment(t, { engine })
+      const deployment = await deploymentFor(t, primary)
+      await answeredBy(deployment, one, other)
+      await one.kill()
+      await answeredBy(deployment, other)
+      await one.restart()
+      await answeredBy(deployment, one, other)
+    })
+
+    await t.test('a replica that is frozen is left and comes back', async (t) => {
+      const { primary, replicas: [one, other] } = await startDeployment(t, { engine })
+      const deployment = await deploymentFor(t, primary)
+      await answeredBy(deployment, one, other)
+      one.freeze()
+      await answeredBy(deployment, other)
+      one.thaw()
+      await answeredBy(deployment, one, other)
+    })
+
+    await t.test('a replica that has lost its primary, or is one itself, is left until it is in sync', async (t) => {
+      const { primary, replicas: [one, other] } = await startDeployment(t, { engine })
+      const deployment = await deploymentFor(t, primary, { replicaUrls: [one.url, other.url] })
+      await answeredBy(deployment, one, other)
+      const control = await connectFor(t, one.url)
+      await control.send('REPLICAOF', 'NO', 'ONE')
+      await answeredBy(deployment, other)
+      t.equal(nodeOf(deployment, one)?.state, 'not a replica')
+      await control.send('REPLICAOF', '127.0.0.1', await freePort())
+      await eventually(() => nodeOf(deployment, one)?.state.startsWith('connect'))
+      t.same(answering(deployment), [`127.0.0.1:${other.port}`])
+      await control.send('REPLICAOF', '127.0.0.1', primary.port)
+      await answeredBy(deployment, one, other)
+    })
+
+    await t.test('a replica that is loading is left until it has loaded', async (t) => {
+      const { primary, replicas: [one, other] } = await startDeployment(t, { engine })
+      const deployment = await deploymentFor(t, primary, { replicaUrls: [one.url, other.url] })
+      await answeredBy(deployment, one, other)
+      const writing = await connectFor(t, primary.url)
+      await writing.send('MSET', ...Array.from({ length: 6000 }, (_, i) => i % 2 ? 'x'.repeat(100) : `key-${i}`))
+      const control = await connectFor(t, one.url)
+      await control.send('CONFIG', 'SET', 'key-load-delay', 500, 'loading-process-events-interval-bytes', 1024)
+      await control.send('REPLICAOF', 'NO', 'ONE')
+      await control.send('REPLICAOF', '127.0.0.1', primary.port)
+      await writing.send('INCR', 'n')
+      await eventually(async () => String(await control.send('INFO', 'persistence')).includes('loading:1'))
+      await answeredBy(deployment, other)
+      await control.send('CONFIG', 'SET', 'key-load-delay', 0)
+      await answeredBy(deployment, one, other)
+      t.ok(String(await control.send('INFO', 'persistence')).includes('loading:0'))
+    })
+
+    await t.test('a replica that lags is left until it has caught up', async (t) => {
+      const primary = await startServer(t, { engine })
+      const other = await startServer(t, { engine, replicaOf: primary })
+      const wire = await stallableWire(t, primary.port)
+      const lagging = await startServer(t, { engine, replicaOf: wire })
+      await Promise.all([inSync(other), inSync(lagging)])
+      const deployment = await deploymentFor(t, primary)
+      await answeredBy(deployment, other, lagging)
+      wire.stall()
+      const writing = await connectFor(t, primary.url)
+      await writing.send('INCR', 'n')
+      await answeredBy(deployment, other)
+      const node = nodeOf(deployment, lagging)
+      t.equal(node?.state, 'lagging')
+      t.ok(/** @type {number} */ (node?.lagMs) > 1000, `${node?.lagMs} ms`)
+      await other.kill()
+      await eventually(() => throwsCode(() => deployment.pick(), 'REPLICAS_GONE'))
+      t.throws(() => deployment.pick(), { message: /lagging/ })
+      wire.flow()
+      await answeredBy(deployment, lagging)
+    })
+
+    await t.test('without the primary the replicas answer, and nobody knows how old', async (t) => {
+      const { primary, replicas } = await startDeployment(t, { engine })
+      const deployment = await deploymentFor(t, primary)
+      await answeredBy(deployment, ...replicas)
+      await primary.kill()
+      await eventually(() => nodeOf(deployment, primary)?.state === 'down')
+      await answeredBy(deployment, ...replicas)
+      await eventually(() => deployment.pick().lagMs === null)
+      await primary.restart()
+      await eventually(() => nodeOf(deployment, primary)?.state === 'up')
+      await answeredBy(deployment, ...replicas)
+      await eventually(() => deployment.pick().lagMs !== null)
+    })
+
+    await t.test('a primary that is frozen counts as gone', async (t) => {
+      const { primary, replicas } = await startDeployment(t, { engine })
+      const deployment = await deploymentFor(t, primary)
+      await answeredBy(deployment, ...replicas)
+      primary.freeze()
+      await eventually(() => nodeOf(deployment, primary)?.state === 'down')
+      await answeredBy(deployment, ...replicas)
+      await eventually(() => deployment.pick().lagMs === null)
+      primary.thaw()
+      await eventually(() => deployment.pick().lagMs !== null)
+    })
+
+    await t.test('with all replicas gone there is nobody to ask', async (t) => {
+      const { primary, replicas } = await startDeployment(t, { engine })
+      const deployment = await deploymentFor(t, primary, { replicaUrls: replicas.map(({ url }) => url) })
+      await Promise.all(replicas.map((replica) => replica.kill()))
+      await eventually(() => throwsCode(() => deployment.pick(), 'REPLICAS_GONE'))
+      t.throws(() => deployment.pick(), { code: 'REPLICAS_GONE', retryable: true, message: /none of 2 replicas can answer \(down, down\)/ })
+    })
+
+    await t.test('with replicas named, the primary may be down from the start', async (t) => {
+      const { primary, replicas } = await startDeployment(t, { engine })
+      await primary.kill()
+      const deployment = await deploymentFor(t, primary, { replicaUrls: replicas.map(({ url }) => url) })
+      await answeredBy(deployment, ...replicas)
+      t.equal(deployment.pick().lagMs, null)
+      const unnamed = createDeployment({ primaryUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test', deadlineMs: 800, log: silentLog })
+      t.teardown(() => unnamed.close())
+      await t.rejects(unnamed.ready, { code: 'SERVER_UNREACHABLE' })
+    })
+
+    await t.test('reading from the primary asks it alone', async (t) => {
+      const { primary } = await startDeployment(t, { engine, replicas: 1 })
+      const deployment = await deploymentFor(t, primary, { readFrom: 'primary' })
+      t.same(answering(deployment), [`127.0.0.1:${primary.port}`])
+      t.equal(deployment.pick().lagMs, 0)
+      await primary.kill()
+      await eventually(() => throwsCode(() => deployment.pick(), 'SERVER_UNREACHABLE'))
+    })
+
+    await t.test('closing leaves no connection, whenever it comes', async (t) => {
+      const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
+      const control = await connectFor(t, replica.url)
+      const deployment = await deploymentFor(t, primary)
+      await answeredBy(deployment, replica)
+      await deployment.close()
+      const early = createDeployment({ primaryUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs: 800, log: silentLog })
+      await early.close()
+      await eventually(() => early.ready.then(() => true, () => true))
+      await eventually(async () => !String(await control.send('CLIENT', 'LIST')).includes('test-reader'))
+    })
+  })
+}
+
+/** @param {() => unknown} call @param {string} code */
+function throwsCode (call, code) {
+  try {
+    call()
+    return false
+  } catch (error) {
+    if (error.code !== code) throw error
+    return true
+  }
+}
+
+/** A wire to a server that can be made to carry nothing for a while. @param {import('tap').Test} t @param {number} port */
+async function stallableWire (t, port) {
+  /** @type {Set<import('node:net').Socket>} */
+  const sockets = new Set()
+  const wire = createServer((near) => {
+    const far = connect(port, '127.0.0.1')
+    near.pipe(far).pipe(near)
+    for (const socket of [near, far]) {
+      sockets.add(socket)
+      socket.on('error', () => {}).on('close', () => {
+        near.destroy()
+        far.destroy()
+      })
+    }
+  }).listen(0, '127.0.0.1')
+  await once(wire, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    wire.close()
+  })
+  return {
+    port: /** @type {import('node:net').AddressInfo} */ (wire.address()).port,
+    stall: () => { for (const socket of sockets) socket.pause() },
+    flow: () => { for (const socket of sockets) socket.resume() }
+  }
+}
