@@ -25,7 +25,7 @@ const START_DEADLINE_MS = 30_000
 const DEADLINE_MS = 20_000
 const POLL_MS = 10
 const KEEPS_NOTHING = ['--bind', '127.0.0.1', '--daemonize', 'no', '--save', '', '--appendonly', 'no', '--loglevel', 'notice',
-  '--repl-diskless-sync', 'yes', '--repl-diskless-sync-delay', '0']
+  '--repl-diskless-sync', 'yes', '--repl-diskless-sync-delay', '0', '--repl-diskless-load', 'on-empty-db']
 
 /**
  * The engines that suites run on. An absent one is named on stderr, and is a failure when FRESHET_TEST_ENGINES
