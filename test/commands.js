@@ -7,9 +7,11 @@
  *   `summary`: the one JSON line a writer ends with, null without it; `seconds` from the start of the process
  */
 import { execFile, spawn } from 'node:child_process'
+import { cp, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
+import { makeCheckout } from './embedded/checkout.js'
 import { eventually } from './servers.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -83,6 +85,14 @@ export function runCommand (t, args, { env = {}, input = '', cwd = ROOT, npm = f
       return match
     }, { deadlineMs: DEADLINE_MS })
   }
+}
+
+/** A copy of this checkout, for commands that use embedded servers: those belong to the checkout. @param {import('tap').Test} t @returns {Promise<string>} */
+export async function copyCheckout (t) {
+  const root = await makeCheckout(t)
+  for (const part of ['package.json', 'settings.js', 'bin', 'lua', 'src', 'writers', 'readers']) await cp(join(ROOT, part), join(root, part), { recursive: true })
+  await symlink(join(ROOT, 'node_modules'), join(root, 'node_modules'))
+  return root
 }
 
 /** Runs a command to its end. @param {Parameters<typeof runCommand>} given @returns {Promise<Ended>} */

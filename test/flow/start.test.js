@@ -1,0 +1,95 @@
+import t from 'tap'
+import { askAt, childrenOf, copyCheckout, endOf, runCommand } from '../commands.js'
+import { allGone, leftIn, pidsOf } from '../embedded/checkout.js'
+import { eventually } from '../servers.js'
+import { lookAtEmbeddedServers } from '../../src/store/embedded/client.js'
+
+/** Everything running, with the ids of all its processes. @param {import('tap').Test} t @param {string} root */
+async function startAll (t, root) {
+  const command = runCommand(t, ['start', '--port', '0', '--rate', '500', '--ids', '50'], { cwd: root })
+  await command.until(/^servers +primary 127\.0\.0\.1:\d+, replica 127\.0\.0\.1:\d+, replica 127\.0\.0\.1:\d+$/m)
+  await command.until(/^writer +500 items\/s into feed latest, layout ids, on (valkey|redis) \d+\.\d+\.\d+$/m)
+  const [, url] = await command.until(/^reader +(http:\/\/127\.0\.0\.1:\d+) /m)
+  const servers = /** @type {import('../../src/store/embedded/client.js').Ready} */ (await lookAtEmbeddedServers({ root }))
+  const pids = [...await pidsOf({ primaryUrl: servers.primary, replicaUrls: servers.replicas }), ...await childrenOf(servers.pid), servers.pid, ...await childrenOf(command.pid)]
+  return { command, pids, ...askAt(url) }
+}
+
+t.test('start runs servers, a writer and a reader, and Ctrl-C ends all of it with everything flushed', async (t) => {
+  const root = await copyCheckout(t)
+  const { command, pids, get } = await startAll(t, root)
+  t.ok(new Set(pids).size >= 7, 'three servers, their supervisor and guard, writer, reader')
+
+  t.match(await get('/'), { status: 200, body: /<html/i })
+  t.match(await get('/readyz'), { status: 200 })
+  const items = await eventually(async () => {
+    const { json } = await get('/v1/feeds/latest/items?limit=50&encoding=json')
+    return json.items?.length === 50 && json.items
+  })
+  t.match(items[0], { id: /^id-\d+$/, ts: Number, value: { writer: 0 } })
+  await eventually(async () => (await get('/v1/feeds/latest/items?limit=1')).json.items[0].ts > items[0].ts)
+
+  await t.test('feed lists, shows and changes what is running, and does not drop it', async (t) => {
+    /** @param {string[]} words */
+    const feed = (...words) => endOf(t, ['feed', ...words], { cwd: root })
+    const listed = await feed('list')
+    t.equal(listed.code, 0)
+    t.match(JSON.parse(listed.stdout), { feed: 'latest', layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 1_000_000 })
+    t.match(JSON.parse((await feed('set', 'latest', '--window-ms', '90000', '--max-items', '40')).stdout), { windowMs: 90_000, maxItems: 40 })
+    t.match(JSON.parse((await feed('show', 'latest')).stdout), { windowMs: 90_000, maxItems: 40 })
+    await eventually(async () => (await get('/v1/feeds/latest/count')).json.count === 40)
+    const dropped = await feed('drop', 'latest')
+    t.equal(dropped.code, 1)
+    t.match(dropped.stderr, /feed latest is being written/)
+  })
+
+  const stoppedAt = performance.now()
+  const { code, stdout, summary } = await command.stop()
+  t.comment(`stopped after ${Math.round(performance.now() - stoppedAt)} ms`)
+  t.equal(code, 0)
+  t.equal(stdout, JSON.stringify(summary) + '\n')
+  t.ok(summary.items > 0)
+  t.equal(summary.items, summary.offered)
+  await allGone(...pids)
+  t.same(await leftIn(root), [])
+})
+
+t.test('start that is killed takes everything with it', async (t) => {
+  const root = await copyCheckout(t)
+  const { command, pids } = await startAll(t, root)
+  const killedAt = performance.now()
+  t.equal((await command.kill()).signal, 'SIGKILL')
+  await allGone(...pids)
+  t.comment(`all gone after ${Math.round(performance.now() - killedAt)} ms`)
+  t.same(await leftIn(root), [])
+})
+
+t.test('two commands that start the servers at once use the same ones', async (t) => {
+  const root = await copyCheckout(t)
+  const both = ['first', 'second'].map((feed) => runCommand(t, ['writer', '--feed', feed, '--rate', '1000'], { cwd: root }))
+  for (const writer of both) await writer.until(/"msg":"writing"/)
+  const listed = await endOf(t, ['feed', 'list'], { cwd: root })
+  t.same(listed.stdout.trim().split('\n').map((line) => JSON.parse(line).feed), ['first', 'second'])
+  const { pid } = /** @type {import('../../src/store/embedded/client.js').Ready} */ (await lookAtEmbeddedServers({ root }))
+  for (const writer of both) {
+    const { code, summary } = await writer.stop()
+    t.equal(code, 0)
+    t.equal(summary.items, summary.offered)
+  }
+  await allGone(pid)
+})
+
+t.test('feed drop removes a feed whose writers are gone, with all its keys', async (t) => {
+  const root = await copyCheckout(t)
+  const servers = runCommand(t, ['servers'], { cwd: root })
+  const [, redisUrl] = await servers.until(/^primary (redis:\S+)$/m)
+  t.equal((await endOf(t, ['writer', '--items', '500', '--rate', '0'], { cwd: root })).code, 0)
+  const dropped = await endOf(t, ['feed', 'drop', 'latest', '--redis-url', redisUrl])
+  t.equal(dropped.code, 0)
+  t.match(JSON.parse(dropped.stdout), { event: 'dropped', feed: 'latest', keys: Number })
+  const shown = await endOf(t, ['feed', 'show', 'latest', '--redis-url', redisUrl])
+  t.equal(shown.code, 1)
+  t.match(shown.stderr, /^freshet feed: there is no feed latest/m)
+  t.equal((await endOf(t, ['feed', 'list'], { cwd: root })).stdout, '')
+  t.equal((await servers.stop()).code, 0)
+})
