@@ -127,21 +127,25 @@ export async function startServer (t, { engine, args = [], replicaOf = null, por
 
 /**
  * @param {import('tap').Test} t
- * @param {{ engine: Engine, replicas?: number, args?: string[] }} options
+ * @param {{ engine: Engine, replicas?: number, args?: string[], password?: string }} options `password`: what `args` ask for
  * @returns {Promise<{ primary: Server, replicas: Server[] }>} in sync
  */
-export async function startDeployment (t, { engine, replicas: count = 2, args = [] }) {
+export async function startDeployment (t, { engine, replicas: count = 2, args = [], password = '' }) {
   const primary = await startServer(t, { engine, args: ['--repl-ping-replica-period', '1', ...args] })
   const replicas = await Promise.all(Array.from({ length: count }, () => startServer(t, { engine, args, replicaOf: primary })))
-  await Promise.all(replicas.map(inSync))
+  await Promise.all(replicas.map((replica) => inSync(replica, password)))
+  await replicationSays(primary, password, (info) => (info.match(/state=online/g)?.length ?? 0) === count)
   return { primary, replicas }
 }
 
-/** @param {{ url: string }} replica resolves when it follows its primary */
-export const inSync = (replica) => eventually(async () => {
-  const connection = await openConnection(replica.url, { name: 'test', deadlineMs: DEADLINE_MS })
+/** Resolves when it follows its primary. @param {{ port: number }} replica @param {string} [password] */
+export const inSync = (replica, password) => replicationSays(replica, password, (info) => info.includes('master_link_status:up'))
+
+/** @param {{ port: number }} server @param {string | undefined} password @param {(info: string) => boolean} check */
+const replicationSays = ({ port }, password = '', check) => eventually(async () => {
+  const connection = await openConnection(`redis://:${password}@127.0.0.1:${port}`, { name: 'test', deadlineMs: DEADLINE_MS })
   try {
-    return String(await connection.send('INFO', 'replication')).includes('master_link_status:up')
+    return check(String(await connection.send('INFO', 'replication')))
   } finally {
     connection.close()
   }

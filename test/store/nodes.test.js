@@ -1,0 +1,36 @@
+import t from 'tap'
+import { capabilities, nodeFigures, replicaUrls, watchNodes } from '../../src/store/nodes.js'
+import { connectFor, engineName, eventually, startDeployment, testEngines } from '../servers.js'
+
+for (const engine of await testEngines()) {
+  t.test(engineName(engine), async (t) => {
+    const { primary, replicas } = await startDeployment(t, { engine, replicas: 2, args: ['--requirepass', 'sesame', '--masterauth', 'sesame'], password: 'sesame' })
+    const withPassword = (/** @type {{ port: number }} */ { port }) => `redis://:sesame@127.0.0.1:${port}`
+    const connection = await connectFor(t, withPassword(primary))
+
+    await t.test('a node says what it is', async (t) => {
+      t.match(await nodeFigures(connection), { address: `127.0.0.1:${primary.port}`, engine: engineName(engine), role: 'primary', linkUp: true, loading: false, fullSyncs: 2 })
+      const onReplica = await connectFor(t, withPassword(replicas[0]))
+      const figures = await nodeFigures(onReplica)
+      t.match(figures, { engine: engineName(engine), role: 'replica', linkUp: true, loading: false })
+      for (const number of [figures.cpuSeconds, figures.usedMemoryBytes, figures.offset]) t.ok(number >= 0, String(number))
+    })
+
+    await t.test('a node is asked whether it has MSETEX', async (t) => {
+      t.same(await capabilities(connection), { msetex: engine.hasMsetex })
+    })
+
+    await t.test('a primary names its replicas, with the credentials of its own address', async (t) => {
+      t.same((await replicaUrls(connection)).sort(), replicas.map(withPassword).sort())
+      t.same(await replicaUrls(await connectFor(t, withPassword(replicas[0]))), [], 'a replica names none')
+    })
+
+    await t.test('figures come from the nodes that are there', async (t) => {
+      const nodes = await watchNodes({ primaryUrl: withPassword(primary), replicaUrls: null, withReplicas: true, name: 'test', deadlineMs: 5000 })
+      t.teardown(() => nodes.close())
+      t.same((await nodes.figures()).map(({ role }) => role), ['primary', 'replica', 'replica'])
+      await replicas[1].kill()
+      await eventually(async () => (await nodes.figures()).length === 2)
+    })
+  })
+}

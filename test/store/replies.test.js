@@ -1,0 +1,41 @@
+import t from 'tap'
+import { FreshetError } from '../../src/errors.js'
+import { fromReply } from '../../src/store/replies.js'
+
+/** @type {[string, string, string][]} */
+const REPLIES = [
+  ['OOM command not allowed when used memory > \'maxmemory\'.', 'SERVER_FULL', 'full'],
+  ['WRONGTYPE Operation against a key holding the wrong kind of value', 'KEY_HOLDS_OTHER', 'refused'],
+  ['READONLY You can\'t write against a read only replica.', 'SERVER_LOST', 'over'],
+  ['LOADING Redis is loading the dataset in memory', 'SERVER_LOST', 'over'],
+  ['MASTERDOWN Link with MASTER is down', 'SERVER_LOST', 'over'],
+  ['NOSCRIPT No matching script.', 'SERVER_LOST', 'over'],
+  ['BUSY Redis is busy running a script.', 'SERVER_LOST', 'over'],
+  ['MISCONF Errors writing to the AOF file', 'SERVER_LOST', 'over'],
+  ['CLUSTERDOWN The cluster is down', 'SERVER_LOST', 'over'],
+  ['NOREPLICAS Not enough good replicas to write.', 'SERVER_LOST', 'over'],
+  ['NOAUTH Authentication required.', 'SERVER_REFUSED', 'refused'],
+  ['NOPERM User bus has no permissions to run the \'set\' command', 'SERVER_REFUSED', 'refused'],
+  ['ERR syntax error', 'SERVER_REFUSED', 'refused'],
+  ['toString is not an error word', 'SERVER_REFUSED', 'refused'],
+  ['', 'SERVER_REFUSED', 'refused']
+]
+
+for (const [text, code, outcome] of REPLIES) {
+  t.test(`"${text}" means ${code}, ${outcome}`, async (t) => {
+    const error = Object.assign(new Error(text), { command: { name: 'set', args: ['key', 'secret-value'] } })
+    const told = fromReply(error, 'host:1')
+    t.match(told, { code, outcome, message: /^the server at host:1 answered: / })
+    t.notOk(JSON.stringify({ ...told, message: told.message, cause: told.cause }).includes('secret-value'))
+  })
+}
+
+t.test('the beginning of the arguments is cut off', async (t) => {
+  const told = fromReply(new Error('ERR unknown command \'NOPE\', with args beginning with: \'secret-value\' \n\'more\' '), 'host:1')
+  t.equal(told.message, 'the server at host:1 answered: ERR unknown command \'NOPE\'')
+})
+
+t.test('an error of ours stays as it is', async (t) => {
+  const error = new FreshetError('SERVER_LOST', 'gone', { outcome: 'over' })
+  t.equal(fromReply(error, 'host:1'), error)
+})

@@ -1,0 +1,87 @@
+/**
+ * The header of a script and its body agree, for every file in lua/.
+ */
+import t from 'tap'
+import { readScript, scriptNames } from '../../src/store/scripts.js'
+import { connectFor, engineName, startDeployment, testEngines } from '../servers.js'
+
+const PARTS = ['KEYS', 'ARGV', 'RETURNS', 'COST', 'MODE']
+
+/** How each is called to see that it runs on a replica, or writes: on a set of a at 1 and b at 2. @type {Record<string, any>} */
+const CALLS = {
+  'append-ids': { keys: ['ids', 'item:a'], args: [5, 0, Buffer.alloc(9, 1)] },
+  'page-ids': { keys: ['ids'], args: [2, 'b', 10], reply: ['a', '1'].map((word) => Buffer.from(word)) },
+  'trim-ids': { keys: ['ids', 'item:a'], args: ['a', 1] }
+}
+
+/** @param {string} body without its comments */
+const codeOf = (body) => body.split('\n').filter((line) => !line.trim().startsWith('--'))
+
+/** @param {string} header @returns {{ single: number[], ranges: number[] }} `[1] a, [2..n+1] b` -> 1, and from 2 on */
+const declaredIn = (header) => ({
+  single: [...header.matchAll(/\[(\d+)\]/g)].map(([, index]) => Number(index)),
+  ranges: [...header.matchAll(/\[(\d+|n\+1)\.\.\d*n(?:[+-]\d+)?\]/g)].map(([, from]) => Number(from))
+})
+
+/** @param {string} code @returns {string[]} */
+const commandsIn = (code) => [...new Set([...code.matchAll(/redis\.p?call\(\s*'([A-Z]+)'/g)].map(([, command]) => command))]
+
+for (const name of scriptNames()) {
+  const { body, headers, mode } = readScript(name)
+  const lines = codeOf(body)
+  const code = lines.join('\n')
+
+  t.test(`lua/${name}.lua begins with its effect and why it is atomic, then all parts in order`, async (t) => {
+    const [effect, why, ...rest] = body.split('\n')
+    t.match(effect, /^-- [A-Z].*\.$/)
+    t.match(why, /^-- Atomic, because .*\.$/)
+    t.same(rest.slice(0, PARTS.length).map((line) => /^-- ([A-Z]+) /.exec(line)?.[1]), PARTS)
+    t.ok(PARTS.every((part) => headers[part].length > 0))
+    t.ok(lines.length <= 60, `${lines.length} lines`)
+  })
+
+  for (const table of ['KEYS', 'ARGV']) {
+    t.test(`lua/${name}.lua uses the ${table} that its header declares`, async (t) => {
+      const { single, ranges } = declaredIn(headers[table])
+      const used = [...code.matchAll(new RegExp(`${table}\\[([^\\]]+)\\]`, 'g'))].map(([, index]) => index.trim())
+      const numbers = used.filter((index) => /^\d+$/.test(index)).map(Number)
+      const isComputed = used.some((index) => !/^\d+$/.test(index)) || code.includes(`unpack(${table}`) || code.includes(`#${table}`)
+      t.same([...new Set(numbers)].sort(), single, 'every single one, and no other')
+      t.equal(isComputed, ranges.length > 0, 'a range, if there is one')
+      for (const index of single) t.ok(lines[0].includes(`${table}[${index}]`), `the first line names ${table}[${index}]`)
+    })
+  }
+
+  t.test(`lua/${name}.lua makes no key and repeats no text of a user in an error`, async (t) => {
+    const calls = code.match(/redis\.p?call\(/g) ?? []
+    const plain = code.match(/redis\.call\('[A-Z]+', (KEYS\[[^\]]+\]|[a-z]+|unpack\([a-z]+\))[,)]/g) ?? []
+    t.equal(plain.length, calls.length, 'commands and keys stand there whole')
+    t.notOk(/error_reply|pcall|loadstring|math\.random/.test(code))
+  })
+
+  t.test(`lua/${name}.lua has only local names`, async (t) => {
+    const assigned = lines.flatMap((line) => [...line.matchAll(/^\s*([a-z_]\w*)\s*=(?!=)/g)].map(([, variable]) => variable))
+    for (const variable of assigned) t.ok(new RegExp(`local [^=\\n]*\\b${variable}\\b`).test(code), variable)
+  })
+
+  for (const engine of await testEngines()) {
+    t.test(`lua/${name}.lua on ${engineName(engine)}: MODE ${mode} is what its commands do`, async (t) => {
+      const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
+      const connection = await connectFor(t, primary.url)
+      const infos = await connection.send('COMMAND', 'INFO', ...commandsIn(code))
+      const writing = infos.filter((/** @type {any} */ info) => info[2].map(String).includes('write'))
+      t.equal(writing.length > 0, mode === 'writes', commandsIn(code).join(' '))
+      t.equal(String(await connection.send('SCRIPT', 'LOAD', body)), readScript(name).sha)
+      await connection.send('ZADD', 'ids', 1, 'a', 2, 'b')
+      await connection.send('WAIT', 1, 20_000)
+      const onReplica = await connectFor(t, replica.url)
+      const run = onReplica.runScript(name, CALLS[name].keys, CALLS[name].args)
+      if (mode === 'read') t.same(await run, CALLS[name].reply)
+      else await t.rejects(run, { code: 'SERVER_LOST', outcome: 'over', message: /READONLY/ })
+    })
+  }
+}
+
+t.test('a script that does not exist is an error', async (t) => {
+  t.throws(() => readScript('no-such-script'), { code: 'ENOENT' })
+})
