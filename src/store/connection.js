@@ -70,7 +70,7 @@ export async function openConnection (url, { name, deadlineMs }) {
   })
   /** @type {Error | undefined} */
   let lastError
-  redis.on('error', (error) => { lastError = error })
+  redis.on('error', (error) => { lastError = /^Unknown RESP type/.test(error.message) ? new Error('its answer is not one of Valkey or Redis') : error })
   await ready(redis, address, deadlineMs, () => lastError)
 
   /** @type {Set<(error: FreshetError) => void>} */
