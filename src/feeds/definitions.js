@@ -62,10 +62,10 @@ export async function readDefinition (node, prefix, feed) {
   const text = await node.send('GET', key)
   if (text === null) throw new FreshetError('FEED_UNKNOWN', `there is no feed ${feed}; write to it first, or look at GET /v1/feeds`)
   try {
-    return JSON.parse(text)
-  } catch {
-    throw new FreshetError('KEY_HOLDS_OTHER', `${key} does not hold a definition; expected JSON written by Freshet`)
-  }
+    const definition = JSON.parse(text)
+    if (definition?.feed === feed) return definition
+  } catch {}
+  throw new FreshetError('KEY_HOLDS_OTHER', `${key} does not hold a definition; expected JSON written by Freshet`)
 }
 
 /** @param {Connection} node @param {string} prefix @returns {Promise<Definition[]>} by name */
