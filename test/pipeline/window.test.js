@@ -1,0 +1,154 @@
+import t from 'tap'
+import fc from 'fast-check'
+import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises'
+import { createWindow } from '../../src/pipeline/window.js'
+import { holds } from '../properties.js'
+
+/** A window over connections that answer when told to. */
+function build () {
+  /** @type {{ batch: any, connection: any, resolve: (answer: { late: number }) => void, reject: (error: Error) => void }[]} sent and unanswered */
+  const wire = []
+  /** @type {string[]} */
+  const events = []
+  const window = createWindow({
+    append: (connection, batch) => new Promise((resolve, reject) => { wire.push({ batch, connection, resolve, reject }) }),
+    onSent: (batch, again) => events.push(`${again ? 'again' : 'sent'} ${batch.name}`),
+    onAcknowledged: (batch, { late }) => events.push(`acknowledged ${batch.name}${late ? ` late ${late}` : ''}`),
+    onFull: () => events.push('full'),
+    onRefused: (error) => events.push(`refused ${error.message}`)
+  })
+  let epochs = 0
+  const open = () => {
+    const connection = { name: `epoch ${++epochs}`, close: (/** @type {string} */ reason) => events.push(`closed ${reason}`) }
+    window.attach(/** @type {any} */ (connection))
+    return connection
+  }
+  const push = (/** @type {string | number} */ name) => window.push(/** @type {any} */ ({ name }))
+  const answer = async (late = 0) => {
+    wire.shift()?.resolve({ late })
+    await turn()
+  }
+  const fail = async (/** @type {string} */ outcome) => {
+    wire.shift()?.reject(Object.assign(new Error(outcome), { outcome }))
+    await turn()
+  }
+  const seen = () => events.splice(0)
+  return { window, wire, open, push, answer, fail, seen }
+}
+
+t.test('batches wait for a connection, go in order, and are acknowledged in order', async (t) => {
+  const { window, open, push, answer, seen } = build()
+  push('a')
+  push('b')
+  t.same(seen(), [])
+  t.equal(window.canSend, false)
+  open()
+  push('c')
+  t.same(seen(), ['sent a', 'sent b', 'sent c'])
+  t.equal(window.unanswered, 3)
+  await answer()
+  await answer(2)
+  t.same(seen(), ['acknowledged a', 'acknowledged b late 2'])
+  t.equal(window.length, 1)
+  t.equal(window.unanswered, 1)
+})
+
+t.test('when an epoch ends, everything unanswered is sent again on the next, in order', async (t) => {
+  const { window, wire, open, push, answer, fail, seen } = build()
+  open()
+  for (const name of ['a', 'b', 'c']) push(name)
+  await answer()
+  seen()
+  await fail('over')
+  t.same(seen(), ['closed over'])
+  window.detach()
+  push('d')
+  t.same(seen(), [])
+  open()
+  t.same(seen(), ['again b', 'again c', 'sent d'])
+  t.equal(wire.at(-1)?.connection.name, 'epoch 2')
+})
+
+t.test('what an ended epoch still answers does not count', async (t) => {
+  const { window, open, push, answer, seen } = build()
+  open()
+  push('a')
+  window.detach()
+  open()
+  seen()
+  await answer()
+  t.same(seen(), [], 'the answer of epoch 1')
+  t.equal(window.length, 1)
+  await answer()
+  t.same(seen(), ['acknowledged a'])
+})
+
+t.test('a full server is tried again a little later, from the head on', async (t) => {
+  const { window, open, push, answer, fail, seen } = build()
+  open()
+  for (const name of ['a', 'b']) push(name)
+  seen()
+  await fail('full')
+  t.equal(window.canSend, false)
+  await answer()
+  push('c')
+  t.same(seen(), ['full'], 'b was taken by the server, but goes again behind a')
+  while (!window.canSend) await pause(5)
+  t.same(seen(), ['again a', 'again b', 'sent c'])
+  for (let i = 0; i < 3; i++) await answer()
+  t.same(seen(), ['acknowledged a', 'acknowledged b', 'acknowledged c'])
+})
+
+t.test('what is refused for good stops the sending', async (t) => {
+  const { window, open, push, fail, seen } = build()
+  open()
+  push('a')
+  push('b')
+  seen()
+  await fail('refused')
+  push('c')
+  t.same(seen(), ['refused refused'])
+  t.equal(window.canSend, false)
+  t.equal(window.length, 3)
+})
+
+t.test('a closed window sends nothing more, even after a pause', async (t) => {
+  const { window, open, push, fail, seen } = build()
+  open()
+  push('a')
+  await fail('full')
+  seen()
+  window.close()
+  await pause(150)
+  t.same(seen(), [])
+})
+
+const anyStory = fc.array(fc.constantFrom('push', 'push', 'answer', 'answer', 'over', 'full', 'open', 'lose', 'wait'), { maxLength: 60 })
+
+t.test('through any story each batch is acknowledged once, in order, and sent before that', (t) =>
+  holds(t, fc.asyncProperty(anyStory, async (story) => {
+    const { window, wire, open, push, answer, fail, seen } = build()
+    let pushed = 0
+    const steps = /** @type {Record<string, () => unknown>} */ ({
+      push: () => push(pushed++),
+      answer,
+      over: () => fail('over'),
+      full: () => fail('full'),
+      open: () => { wire.length = 0; open() },
+      lose: () => { wire.length = 0; window.detach() },
+      wait: turn
+    })
+    for (const step of story) await steps[step]()
+    wire.length = 0
+    open()
+    while (window.length > 0) {
+      if (wire.length === 0) await pause(5)
+      await answer()
+    }
+    const events = seen()
+    const acknowledged = events.filter((event) => event.startsWith('acknowledged'))
+    const firstSent = events.filter((event) => event.startsWith('sent'))
+    const inOrder = (/** @type {string} */ word) => Array.from({ length: pushed }, (_, i) => `${word} ${i}`).join()
+    if (acknowledged.join() !== inOrder('acknowledged') || firstSent.join() !== inOrder('sent')) throw new Error(events.join('; '))
+    window.close()
+  }), { runs: 40 }))
