@@ -4,7 +4,7 @@
  * plain sentences and exit statuses.
  */
 const COMMANDS = /** @type {Record<string, { file: string, meaning: string }>} */ ({
-  start: { file: './start.js', meaning: 'servers, one writer and one reader (this is what npm start alone does)' },
+  start: { file: './start.js', meaning: 'servers, one writer and one reader, until Ctrl-C' },
   writer: { file: '../writers/feed.js', meaning: 'push items into a feed, synthetic or from standard input' },
   reader: { file: '../readers/server.js', meaning: 'serve feeds over HTTP' },
   servers: { file: './servers.js', meaning: 'the embedded servers, in the foreground' },
@@ -39,6 +39,6 @@ async function run (file, argv) {
 
 function usage () {
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length))
-  const lines = Object.entries(COMMANDS).map(([name, { meaning }]) => `  npm start ${name.padEnd(width)}  ${meaning}`)
+  const lines = Object.entries(COMMANDS).map(([name, { meaning }]) => `  npm start ${(name === 'start' ? '' : name).padEnd(width)}  ${meaning}`)
   return `Freshet keeps the newest items of a fast feed and serves them.\n\n${lines.join('\n')}\n\nFlags follow --, as in: npm start writer -- --rate 50000. Each command has --help.\n`
 }

@@ -11,7 +11,7 @@ import pretty from 'pino-pretty'
  */
 export function createLog ({ level, role, terminal = process.stderr.isTTY }) {
   const stream = terminal
-    ? pretty({ destination: 2, sync: true, ignore: 'pid,hostname,role', translateTime: 'SYS:HH:MM:ss', messageFormat: `${role}: {msg}` })
+    ? pretty({ destination: 2, sync: true, singleLine: true, ignore: 'pid,hostname,role', translateTime: 'SYS:HH:MM:ss', messageFormat: `${role}: {msg}` })
     : pino.destination({ fd: 2, sync: true })
   return pino({ level, base: { pid: process.pid, role } }, stream)
 }
