@@ -1,0 +1,118 @@
+import t from 'tap'
+import { dropFeed, readDefinition, setRetention } from '../../src/feeds/definitions.js'
+import { connectFor, engineName, eventually, openWriterFor, startDeployment, startServer, testEngines } from '../servers.js'
+import { accounted } from './fake-server.js'
+
+const VALUE = Buffer.alloc(200, 'v')
+
+/** @param {Awaited<ReturnType<typeof openWriterFor>>} writer @param {number} from @param {number} to */
+function appendIds (writer, from, to, value = VALUE) {
+  for (let i = from; i < to; i++) writer.pipeline.append(Buffer.from(`id-${i}`), Date.now(), value)
+}
+
+for (const engine of await testEngines()) {
+  t.test(engineName(engine), async (t) => {
+    await t.test('what is flushed is stored, over all partitions, with the commands of this engine', async (t) => {
+      const server = await startServer(t, { engine })
+      const connection = await connectFor(t, server.url)
+      const writer = await openWriterFor(t, { redisUrl: server.url, partitions: 4 })
+      appendIds(writer, 0, 10_000)
+      await writer.pipeline.flush()
+      t.match(writer.pipeline.account, { offered: 10_000, items: 10_000, failed: 0, retried: 0, bytes: 2_000_000, refused: {} })
+      const counts = await Promise.all([0, 1, 2, 3].map((partition) => connection.send('ZCARD', `fr:{latest:${partition}}:ids`)))
+      t.equal(counts.reduce((sum, count) => sum + count, 0), 10_000)
+      t.ok(counts.every((count) => count > 2000), counts.join(' '))
+      t.match(await readDefinition(connection, 'fr:', 'latest'), { feed: 'latest', layout: 'ids', partitions: 4, windowMs: 60_000, maxItems: 1_000_000, format: 1 })
+      const stats = String(await connection.send('INFO', 'commandstats'))
+      t.equal(stats.includes('cmdstat_msetex'), engine.hasMsetex)
+      t.equal(stats.includes('cmdstat_set:calls=10'), !engine.hasMsetex)
+    })
+
+    await t.test('a writer that differs from the definition, or is sent to a replica, is refused and leaves no connection', async (t) => {
+      const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
+      const connection = await connectFor(t, primary.url)
+      const onReplica = await connectFor(t, replica.url)
+      const writer = await openWriterFor(t, { redisUrl: primary.url, partitions: 2 })
+      await writer.close({ drainMs: 0 })
+      await t.rejects(openWriterFor(t, { redisUrl: primary.url, partitions: 3 }), { code: 'FEED_DEFINITION_DIFFERS', stored: 2, wanted: 3 })
+      await t.rejects(openWriterFor(t, { redisUrl: replica.url, partitions: 2 }), { code: 'SERVER_REFUSED', message: /is a replica/ })
+      await t.rejects(openWriterFor(t, { redisUrl: primary.url, layout: 'no-such' }), { code: 'FEED_LAYOUT_UNKNOWN' })
+      for (const node of [connection, onReplica]) await eventually(async () => !String(await node.send('CLIENT', 'LIST')).includes('test-writer'))
+    })
+
+    await t.test('a key that holds another type fails the writer, and all items are accounted for', async (t) => {
+      const server = await startServer(t, { engine })
+      const connection = await connectFor(t, server.url)
+      await connection.send('SET', 'fr:{latest:0}:ids', 'somebody else\'s')
+      for (const late of /** @type {const} */ (['overwrite', 'drop'])) {
+        const writer = await openWriterFor(t, { redisUrl: server.url, late })
+        appendIds(writer, 0, 1500)
+        await t.rejects(writer.pipeline.flush(), { code: 'KEY_HOLDS_OTHER' })
+        t.throws(() => appendIds(writer, 0, 1), { code: 'KEY_HOLDS_OTHER' })
+        await writer.close({ drainMs: 20_000 })
+        t.match(writer.pipeline.account, { offered: 1500, items: 0, failed: 1500 })
+      }
+    })
+
+    await t.test('a server that is full is waited for, and nothing is lost', async (t) => {
+      const server = await startServer(t, { engine, args: ['--maxmemory-policy', 'noeviction'] })
+      const connection = await connectFor(t, server.url)
+      const writer = await openWriterFor(t, { redisUrl: server.url })
+      const used = Number(/used_memory:(\d+)/.exec(String(await connection.send('INFO', 'memory')))?.[1])
+      await connection.send('CONFIG', 'SET', 'maxmemory', used + 3_000_000)
+      appendIds(writer, 0, 20_000)
+      await eventually(() => writer.pipeline.account.full >= 2)
+      const { items } = writer.pipeline.account
+      t.ok(items < 20_000, `${items} before it was full`)
+      t.equal(writer.pipeline.failure, null)
+      await connection.send('CONFIG', 'SET', 'maxmemory', 0)
+      await writer.pipeline.flush()
+      t.match(writer.pipeline.account, { offered: 20_000, items: 20_000, failed: 0, dropped: 0 })
+      t.ok(writer.pipeline.account.retried > 0)
+      t.equal(await connection.send('ZCARD', 'fr:{latest:0}:ids'), 20_000)
+    })
+
+    await t.test('closing while the server is frozen reports what failed', async (t) => {
+      const server = await startServer(t, { engine })
+      const writer = await openWriterFor(t, { redisUrl: server.url, deadlineMs: 600 })
+      appendIds(writer, 0, 500)
+      await writer.pipeline.flush()
+      server.freeze()
+      appendIds(writer, 500, 2000)
+      await writer.close({ drainMs: 300 })
+      t.match(writer.pipeline.account, { offered: 2000, items: 500, failed: 1500 })
+      t.match(accounted(writer.pipeline.account), { offered: 2000, ended: 2000 })
+      server.thaw()
+    })
+
+    await t.test('a changed retention is followed by a running writer', async (t) => {
+      const server = await startServer(t, { engine })
+      const connection = await connectFor(t, server.url)
+      const writer = await openWriterFor(t, { redisUrl: server.url, windowMs: 3_600_000, maxFutureMs: 0 })
+      appendIds(writer, 0, 300)
+      await writer.pipeline.flush()
+      const ttl = () => connection.send('PTTL', 'fr:{latest:0}:ids')
+      t.ok(await ttl() > 3_000_000)
+      await setRetention(connection, 'fr:', 'latest', { windowMs: 600_000, maxItems: 20 })
+      await eventually(() => writer.definition.maxItems === 20)
+      writer.pipeline.append(Buffer.from('old'), Date.now() - 700_000, VALUE)
+      t.same(writer.pipeline.account.refused, { too_old: 1 })
+      await eventually(async () => {
+        appendIds(writer, 0, 1)
+        await writer.pipeline.flush()
+        return await connection.send('ZCARD', 'fr:{latest:0}:ids') === 20 && await ttl() <= 605_000
+      })
+    })
+
+    await t.test('a definition that is removed under a running writer comes back; one that differs ends it', async (t) => {
+      const server = await startServer(t, { engine })
+      const connection = await connectFor(t, server.url)
+      const writer = await openWriterFor(t, { redisUrl: server.url })
+      await dropFeed(connection, 'fr:', 'latest')
+      await eventually(() => readDefinition(connection, 'fr:', 'latest'))
+      await connection.send('SET', 'fr:{latest}:feed', JSON.stringify({ ...writer.definition, partitions: 9 }))
+      await eventually(() => writer.pipeline.failure)
+      t.match(writer.pipeline.failure, { code: 'FEED_DEFINITION_DIFFERS', stored: 9, wanted: 1 })
+    })
+  })
+}
