@@ -1,0 +1,102 @@
+import t from 'tap'
+import { setRetention } from '../../src/feeds/definitions.js'
+import { createDeployment } from '../../src/store/deployment.js'
+import { createAsk } from '../../src/view/ask.js'
+import { connectFor, engineName, eventually, openWriterFor, silentLog, startDeployment, testEngines } from '../servers.js'
+
+const bytes = (/** @type {string} */ text) => Buffer.from(text)
+
+/** @param {import('tap').Test} t @param {{ url: string }} primary @param {Partial<Parameters<typeof createDeployment>[0]>} [more] */
+async function askFor (t, primary, more) {
+  const deployment = createDeployment({ primaryUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs: 1500, log: silentLog, ...more })
+  t.teardown(() => deployment.close())
+  await deployment.ready
+  return { deployment, ask: createAsk({ deployment, keyPrefix: 'fr:', now: Date.now }) }
+}
+
+for (const engine of await testEngines()) {
+  t.test(engineName(engine), async (t) => {
+    const { primary, replicas } = await startDeployment(t, { engine })
+    const connection = await connectFor(t, primary.url)
+    const inSync = async () => {
+      await connection.send('INCR', 'marker')
+      await connection.send('WAIT', replicas.length, 20_000)
+    }
+    const writer = await openWriterFor(t, { redisUrl: primary.url, feed: 'positions', partitions: 3 })
+    const now = Date.now()
+    for (let i = 0; i < 100; i++) writer.pipeline.append(bytes(`bus-${i}`), now - i, bytes(`at ${i}`))
+    await writer.pipeline.flush()
+    await inSync()
+    const { ask } = await askFor(t, primary)
+
+    await t.test('an answer says when it was asked and how far its node was behind', async (t) => {
+      const before = Date.now()
+      const { items, next, asOf, lagMs } = await ask.latest('positions', { limit: 10 })
+      t.equal(items.length, 10)
+      t.same(next, { ts: items[9].ts, seq: items[9].seq, id: items[9].id })
+      t.ok(asOf >= before && asOf <= Date.now())
+      t.ok(lagMs === null || lagMs >= 0)
+    })
+
+    await t.test('a page that holds the last item has no next', async (t) => {
+      t.equal((await ask.latest('positions', { limit: 100 })).next, null)
+      t.equal((await ask.latest('positions', { limit: 1000 })).next, null)
+      t.ok((await ask.latest('positions', { limit: 99 })).next)
+    })
+
+    await t.test('by id, in the order of the question', async (t) => {
+      const { items } = await ask.get('positions', ['bus-7', 'nobody', 'bus-3', 'bus-7'].map(bytes))
+      t.same(items.map((item) => item && String(item.value)), ['at 7', null, 'at 3', 'at 7'])
+      t.same((await ask.get('positions', [])).items, [])
+    })
+
+    await t.test('definitions come from the server, and a changed retention holds within a second', async (t) => {
+      t.match(await ask.definition('positions'), { feed: 'positions', partitions: 3, maxItems: 1_000_000 })
+      t.same((await ask.definitions()).map(({ feed }) => feed), ['positions'])
+      await setRetention(connection, 'fr:', 'positions', { maxItems: 2 })
+      await eventually(async () => (await ask.count('positions')).count === 6)
+      t.equal((await ask.latest('positions', { limit: 100 })).items.length, 6, 'maxItems is kept per partition')
+      await setRetention(connection, 'fr:', 'positions', { maxItems: 0 })
+      await eventually(async () => (await ask.definition('positions')).maxItems === 0)
+    })
+
+    await t.test('an unknown feed has a code, and is known as soon as it is there', async (t) => {
+      for (const question of [() => ask.latest('later', { limit: 1 }), () => ask.get('later', [bytes('a')]), () => ask.count('later'), () => ask.definition('later')]) {
+        await t.rejects(question, { code: 'FEED_UNKNOWN' })
+      }
+      await t.rejects(ask.count('{x}'), { code: 'FEED_NAME_INVALID' })
+      await openWriterFor(t, { redisUrl: primary.url, feed: 'later' })
+      await inSync()
+      t.same(await ask.count('later').then(({ count, exact }) => ({ count, exact })), { count: 0, exact: true })
+    })
+
+    await t.test('a key that holds another type has a code', async (t) => {
+      await openWriterFor(t, { redisUrl: primary.url, feed: 'other' })
+      await connection.send('SET', 'fr:{other:0}:ids', 'text')
+      await inSync()
+      await t.rejects(ask.latest('other', { limit: 1 }), { code: 'KEY_HOLDS_OTHER' })
+    })
+
+    await t.test('when the node that was asked is lost, another is asked once', async (t) => {
+      const { ask, deployment } = await askFor(t, primary, { deadlineMs: 400 })
+      await eventually(() => deployment.nodes().filter(({ state }) => state === 'connected').length === 2)
+      const [frozen] = replicas
+      frozen.freeze()
+      for (let i = 0; i < 4; i++) t.equal((await ask.latest('positions', { limit: 5 })).items.length, 5)
+      frozen.thaw()
+      await eventually(() => deployment.nodes().filter(({ state }) => state === 'connected').length === 2)
+    })
+
+    await t.test('with nobody to ask, the question fails and the status says why', async (t) => {
+      const { ask, deployment } = await askFor(t, primary)
+      await eventually(() => ask.status().ready)
+      t.same(ask.status().reasons, [])
+      t.equal(ask.status().nodes.length, 3)
+      await Promise.all(replicas.map((replica) => replica.kill()))
+      await eventually(() => !ask.status().ready)
+      await t.rejects(ask.count('positions'), { code: 'REPLICAS_GONE' })
+      t.match(ask.status().reasons[0], /^REPLICAS_GONE: /)
+      await deployment.close()
+    })
+  })
+}
