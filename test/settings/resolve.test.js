@@ -1,0 +1,157 @@
+import t from 'tap'
+import { SETTINGS, SettingsInvalid, envOf, flagOf, help, resolve } from '../../settings.js'
+
+const WRITER = { command: 'writer', layouts: ['ids', 'values'], acks: ['primary'] }
+const READER = { ...WRITER, command: 'reader' }
+const COMMANDS = ['start', 'writer', 'reader', 'servers', 'doctor', 'feed']
+
+/** @param {string[]} argv @param {Record<string, string>} [env] @param {Parameters<typeof resolve>[2]} [known] @returns {SettingsInvalid} */
+function faultsOf (argv, env = {}, known = WRITER) {
+  try {
+    resolve(argv, env, known)
+  } catch (error) {
+    if (error instanceof SettingsInvalid) return error
+    throw error
+  }
+  throw new Error(`${argv.join(' ')} was accepted`)
+}
+
+t.test('without flags and environment every setting has its default', async (t) => {
+  for (const command of COMMANDS) {
+    const settings = resolve([], {}, { ...WRITER, command })
+    const rows = SETTINGS.filter(({ uses }) => uses.includes(command))
+    for (const { name, default: value } of rows) {
+      t.equal(settings[name], value, `${command}: ${name}`)
+      t.equal(settings.origins[name], 'default')
+    }
+    t.same(Object.keys(settings).sort(), [...rows.map(({ name }) => name), 'origins', 'positionals'].sort())
+  }
+})
+
+t.test('every default passes its own check, and every setting is used', async (t) => {
+  for (const row of SETTINGS) {
+    if (row.default !== null) t.same(row.check.read(String(row.default), WRITER), row.default, row.name)
+    t.ok(row.uses.length > 0 && row.uses.every((command) => COMMANDS.includes(command)), row.name)
+    t.equal(/Ms$/.test(row.name), row.unit === 'ms', `${row.name} carries its unit`)
+  }
+})
+
+t.test('a flag comes before the environment, and the environment before the default', async (t) => {
+  const env = { FRESHET_RATE: '200', FRESHET_FEED: 'positions' }
+  const settings = resolve(['--rate', '300', '--batch-ms=7'], env, WRITER)
+  t.match(settings, { rate: 300, feed: 'positions', batchMs: 7, partitions: 1 })
+  t.match(settings.origins, { rate: '--rate', feed: 'FRESHET_FEED', batchMs: '--batch-ms', partitions: 'default' })
+  t.equal(resolve([], { FRESHET_RATE: '' }, WRITER).rate, 10_000, 'an empty variable is none')
+})
+
+t.test('settings cannot be changed afterwards', async (t) => {
+  const settings = resolve([], {}, WRITER)
+  t.throws(() => { /** @type {any} */ (settings).rate = 1 }, TypeError)
+  t.throws(() => { settings.origins.rate = 'somewhere' }, TypeError)
+})
+
+t.test('all faults are told at once, each with value, bound and origin', async (t) => {
+  const error = faultsOf(['--partitions', '0', '--late', 'never', '--batch-ms', 'soon', '--rate', '--layout', 'list', '--no-such', '5', 'word'], { FRESHET_WINDOW_MS: '-1', FRESHET_FEED: 'A B' })
+  t.match(error, { code: 'SETTINGS_INVALID', exitStatus: 2 })
+  t.same(error.faults.toSorted(), [
+    '"word" is not expected: values follow a flag',
+    'batchMs: soon (--batch-ms); expected an integer from 0 to 60,000',
+    'feed: A B (FRESHET_FEED); expected a name: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -',
+    'late: never (--late); expected overwrite | drop',
+    'layout: list (--layout); expected ids | values',
+    'partitions: 0 (--partitions); expected an integer from 1 to 1,024',
+    'rate: no value (--rate); expected a number from 0 to 100,000,000',
+    'windowMs: -1 (FRESHET_WINDOW_MS); expected an integer from 0 to 2,199,023,255,551'
+  ].concat(error.faults.filter((fault) => fault.startsWith('--no-such'))).toSorted())
+  t.match(error.faults.find((fault) => fault.startsWith('--no-such')), /^--no-such is unknown; writer knows .*--rate/)
+  for (const fault of error.faults) t.ok(error.message.includes(fault))
+})
+
+/** @type {[string, string[]][]} setting, texts that are not accepted */
+const REFUSED = [
+  ['partitions', ['1.5', '1e2', '-1', '+1', '', ' 1', '1025', 'NaN', 'Infinity', '0x10']],
+  ['rate', ['-1', '1e9', '1.', '.5', 'NaN', '100000001']],
+  ['redisUrl', ['127.0.0.1:6379', 'http://host', 'redis://', 'redis', '']],
+  ['replicaUrl', ['redis://a,', 'redis://a,http://b']],
+  ['keyPrefix', ['', 'FR:', '{x}', 'a*', 'x'.repeat(33)]],
+  ['feed', ['', 'A', '.a', 'a b', '{a}', 'x'.repeat(65)]],
+  ['idField', ['', '.', 'a.', '.a', 'a..b', 'a b']],
+  ['logLevel', ['verbose', 'INFO']]
+]
+
+for (const [name, texts] of REFUSED) {
+  t.test(`${name} does not take ${texts.map((text) => JSON.stringify(text.slice(0, 20))).join(', ')}`, async (t) => {
+    for (const text of texts) {
+      const { faults } = faultsOf(['--source', 'stdin', `--${flagOf(name)}=${text}`])
+      t.equal(faults.length, 1)
+      t.match(faults[0], new RegExp(`^${name}: .* \\(--${flagOf(name)}\\); expected `))
+    }
+  })
+}
+
+t.test('values are what their check makes of them', async (t) => {
+  const argv = ['--replica-url', 'redis://a:1, redis://b:2', '--rate', '0.5', '--sorted-set-contains-actual-value', 'false']
+  t.match(resolve(argv, {}, WRITER), { replicaUrl: ['redis://a:1', 'redis://b:2'], rate: 0.5, sortedSetContainsActualValue: false })
+  t.equal(resolve(['--host', '0.0.0.0', '--open'], {}, READER).open, true)
+})
+
+t.test('a flag that is given twice is a fault', async (t) => {
+  t.same(faultsOf(['--rate', '1', '--rate', '2']).faults, ['rate: given 2 times (--rate); give it once'])
+})
+
+t.test('a near name is offered', async (t) => {
+  t.match(faultsOf(['--batch', '5']).faults[0], /^--batch is unknown; writer knows --batch-items --batch-bytes --batch-ms$/)
+  t.match(faultsOf(['--batchMs', '5']).faults[0], /--batch-ms/)
+})
+
+t.test('a command does not take the flags of another', async (t) => {
+  t.match(faultsOf(['--rate', '5'], {}, READER).faults[0], /^--rate is unknown; reader knows /)
+  t.equal(resolve([], { FRESHET_RATE: '5' }, READER).rate, undefined, 'its variable is not looked at')
+})
+
+t.test('words are taken where a command takes some', async (t) => {
+  t.same(resolve(['show', '007'], {}, { ...WRITER, command: 'feed', positionals: 2 }).positionals, ['show', '007'])
+  t.same(faultsOf(['show', 'a', 'b'], {}, { ...WRITER, command: 'feed', positionals: 2 }).faults, ['"b" is not expected: values follow a flag'])
+})
+
+t.test('SORTED_SET_CONTAINS_ACTUAL_VALUE chooses the layout, --layout overrides it', async (t) => {
+  const env = { SORTED_SET_CONTAINS_ACTUAL_VALUE: 'true' }
+  t.match(resolve([], env, WRITER), { layout: 'values', origins: { layout: 'SORTED_SET_CONTAINS_ACTUAL_VALUE' } })
+  t.match(resolve(['--layout', 'ids'], env, WRITER), { layout: 'ids', origins: { layout: '--layout' } })
+  t.equal(resolve([], { SORTED_SET_CONTAINS_ACTUAL_VALUE: 'false' }, WRITER).layout, 'ids')
+  t.same(faultsOf([], env, { ...WRITER, layouts: ['ids'] }).faults, ['layout: values (SORTED_SET_CONTAINS_ACTUAL_VALUE); expected ids'])
+})
+
+/** @type {[string, string[], Parameters<typeof resolve>[2], RegExp][]} */
+const TOGETHER = [
+  ['several writers cannot read one standard input', ['--source', 'stdin', '--writers', '2'], WRITER, /^writers: 2 .* expected 1 with --source stdin/],
+  ['the format belongs to standard input', ['--format', 'csv'], WRITER, /^format: csv .* only with --source stdin/],
+  ['the items field belongs to json', ['--source', 'stdin', '--items-field', 'a'], WRITER, /^itemsField: a .* only with --format json/],
+  ['a replay has its own pace', ['--source', 'stdin', '--replay', '2', '--rate', '5'], WRITER, /^replay: 2 .* without --rate/],
+  ['bursts need a rate', ['--pace', 'burst', '--rate', '0'], WRITER, /^pace: burst .* --rate above 0/],
+  ['an open address needs a token or consent', ['--host', '0.0.0.0'], READER, /^host: 0\.0\.0\.0 .* --auth-token, or --open/]
+]
+
+for (const [title, argv, known, fault] of TOGETHER) {
+  t.test(title, async (t) => {
+    const { faults } = faultsOf(argv, {}, known)
+    t.equal(faults.length, 1)
+    t.match(faults[0], fault)
+  })
+}
+
+t.test('standard input is read as fast as it goes, unless a rate is given', async (t) => {
+  t.equal(resolve(['--source', 'stdin'], {}, WRITER).rate, 0)
+  t.equal(resolve(['--source', 'stdin', '--rate', '7'], {}, WRITER).rate, 7)
+})
+
+t.test('every flag is in the help of the commands that use it, with variable and meaning', async (t) => {
+  for (const command of COMMANDS) {
+    const text = (await help({ ...WRITER, command }, 'Usage: x')).replace(/\s+/g, ' ')
+    t.ok(text.startsWith('Usage: x'))
+    for (const row of SETTINGS) {
+      t.equal(text.includes(`--${flagOf(row.name)} `), row.uses.includes(command), `${command} --${flagOf(row.name)}`)
+      if (row.uses.includes(command)) t.ok(text.includes(`[${envOf(row)}]`), `${command} ${envOf(row)}`)
+    }
+  }
+})
