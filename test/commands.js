@@ -9,14 +9,15 @@
 import { execFile, spawn } from 'node:child_process'
 import { cp, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import { makeCheckout } from './embedded/checkout.js'
-import { eventually } from './servers.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const CACHE_DIR = process.env.FRESHET_CACHE_DIR || join(ROOT, '.freshet')
 const DEADLINE_MS = 90_000
+const POLL_MS = 10
 
 /** @type {Set<number>} process groups */
 const running = new Set()
@@ -55,6 +56,8 @@ export function runCommand (t, args, { env = {}, input = '', cwd = ROOT, npm = f
   const ended = new Promise((resolve, reject) => {
     child.once('error', reject).once('close', (code, signal) => resolve({ code, signal, ...text, summary: summaryIn(text.stdout), seconds: (performance.now() - startedAt) / 1000 }))
   })
+  let isOver = false
+  ended.then(() => { isOver = true }, () => {})
   t.teardown(async () => {
     killGroup(pid, 'SIGKILL')
     await ended
@@ -79,11 +82,13 @@ export function runCommand (t, args, { env = {}, input = '', cwd = ROOT, npm = f
       return this.ended()
     },
     /** Waits until one of its outputs matches. @param {RegExp} pattern @returns {Promise<RegExpExecArray>} */
-    until: (pattern) => eventually(() => {
-      const match = pattern.exec(text.stdout) ?? pattern.exec(text.stderr)
-      if (!match && child.exitCode !== null) throw new Error(`${args.join(' ')} ended with ${child.exitCode} before ${pattern}: ${text.stderr}`)
-      return match
-    }, { deadlineMs: DEADLINE_MS })
+    async until (pattern) {
+      for (const until = Date.now() + DEADLINE_MS; ; await pause(POLL_MS)) {
+        const match = pattern.exec(text.stdout) ?? pattern.exec(text.stderr)
+        if (match) return match
+        if (isOver || Date.now() > until) throw new Error(`${args.join(' ')} ${isOver ? 'ended' : 'ran on'} without ${pattern}: ${text.stderr.slice(-2000)}`)
+      }
+    }
   }
 }
 
@@ -115,7 +120,8 @@ export function askAt (url) {
   async function get (path, headers = {}) {
     const response = await fetch(url + path, { headers, signal: AbortSignal.timeout(DEADLINE_MS) })
     const body = await response.text()
-    return { status: response.status, headers: response.headers, body, json: /json/.test(response.headers.get('content-type') ?? '') && !/ndjson/.test(response.headers.get('content-type') ?? '') ? JSON.parse(body) : null }
+    const isJson = /^application\/(problem\+)?json/.test(response.headers.get('content-type') ?? '')
+    return { status: response.status, headers: response.headers, body, json: isJson ? JSON.parse(body) : null }
   }
 
   /** Every item, by following the cursors. @param {string} feed @param {string} [query] */

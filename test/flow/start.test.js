@@ -1,6 +1,8 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import t from 'tap'
 import { askAt, childrenOf, copyCheckout, endOf, runCommand } from '../commands.js'
-import { allGone, leftIn, pidsOf } from '../embedded/checkout.js'
+import { allGone, leftIn, pidOf, pidsOf } from '../embedded/checkout.js'
 import { eventually } from '../servers.js'
 import { lookAtEmbeddedServers } from '../../src/store/embedded/client.js'
 
@@ -12,7 +14,7 @@ async function startAll (t, root) {
   const [, url] = await command.until(/^reader +(http:\/\/127\.0\.0\.1:\d+) /m)
   const servers = /** @type {import('../../src/store/embedded/client.js').Ready} */ (await lookAtEmbeddedServers({ root }))
   const pids = [...await pidsOf({ primaryUrl: servers.primary, replicaUrls: servers.replicas }), ...await childrenOf(servers.pid), servers.pid, ...await childrenOf(command.pid)]
-  return { command, pids, ...askAt(url) }
+  return { command, pids, servers, ...askAt(url) }
 }
 
 t.test('start runs servers, a writer and a reader, and Ctrl-C ends all of it with everything flushed', async (t) => {
@@ -61,6 +63,32 @@ t.test('start that is killed takes everything with it', async (t) => {
   t.equal((await command.kill()).signal, 'SIGKILL')
   await allGone(...pids)
   t.comment(`all gone after ${Math.round(performance.now() - killedAt)} ms`)
+  t.same(await leftIn(root), [])
+})
+
+t.test('start whose primary dies says so in one sentence and ends with 1', async (t) => {
+  const root = await copyCheckout(t)
+  const { command, pids, servers } = await startAll(t, root)
+  process.kill(await pidOf(servers.primary), 'SIGKILL')
+  const { code, stderr, stdout, summary } = await command.ended()
+  t.equal(code, 1)
+  t.match(stderr, /the primary of the embedded servers \(redis:\S+\) ended by SIGKILL and its items with it/)
+  t.notMatch(stderr, /^\s+at /m)
+  t.equal(stdout, JSON.stringify(summary) + '\n', 'the writer still says what it did')
+  await allGone(...pids)
+  t.same(await leftIn(root), [])
+})
+
+t.test('start whose port is taken says which and leaves nothing running', async (t) => {
+  const root = await copyCheckout(t)
+  const taken = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => taken.close())
+  await once(taken, 'listening')
+  const { port } = /** @type {import('node:net').AddressInfo} */ (taken.address())
+  const { code, stderr } = await endOf(t, ['start', '--port', String(port), '--rate', '500'], { cwd: root })
+  t.equal(code, 1)
+  t.match(stderr, new RegExp(`port ${port} on 127\\.0\\.0\\.1 is in use; .* give another --port`))
+  t.notMatch(stderr, /^\s+at /m)
   t.same(await leftIn(root), [])
 })
 
