@@ -25,7 +25,7 @@ export const ERRORS = Object.freeze({
   SERVER_UNREACHABLE: { retryable: true, exitStatus: 1, meaning: 'nothing answers at that address within the deadline' },
   SERVER_REFUSED: { retryable: false, exitStatus: 1, meaning: 'the server answers and refuses: password, user or permission' },
   SERVER_LOST: { retryable: true, exitStatus: 1, meaning: 'the connection ended before the reply; the outcome is unknown' },
-  SERVER_FULL: { retryable: true, exitStatus: 1, meaning: 'the server has reached its maxmemory' },
+  SERVER_FULL: { retryable: true, exitStatus: 1, meaning: 'the server takes no writes now: maxmemory is reached, replicas are missing or its disk fails' },
   REPLICAS_GONE: { retryable: true, exitStatus: 1, meaning: 'no replica can answer now' },
   ENGINE_MISSING: { retryable: false, exitStatus: 1, meaning: 'no server program was found and none could be fetched' },
   SERVERS_FAILED: { retryable: false, exitStatus: 1, meaning: 'the embedded servers could not be started or ended on their own' },

@@ -45,7 +45,7 @@ export function createIdsBatch ({ key, ttlMs, late, dialect }) {
   /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value */
   function add (id, ts, seq, value) {
     items.reserve(prefix.length + id.length + value.length + ITEM_ROOM + expiry.length)
-    members.reserve(id.length + value.length + ITEM_ROOM)
+    members.reserve(id.length + ITEM_ROOM + (late === 'drop' ? value.length : 0))
     if (separateSets) items.short(setHead)
     items.bulkHead(prefix.length + id.length)
     items.short(prefix)

@@ -2,7 +2,8 @@
  * A feed opened for writing: its definition agreed, a connection for batches, another for everything else
  * (definition, trimming, figures), so that housekeeping never waits behind 16 MiB of items.
  */
-import { agree } from '../feeds/definitions.js'
+import { randomUUID } from 'node:crypto'
+import { agree, readDefinition } from '../feeds/definitions.js'
 import { expiryMs } from '../feeds/extend.js'
 import { partitionKey } from '../feeds/keys.js'
 import { FreshetError } from '../errors.js'
@@ -34,11 +35,12 @@ export async function openFeedWriter (options) {
   /** @type {import('./pipeline.js').Pipeline | null} */
   let pipeline = null
   let msetex = false
+  const fence = createFence()
   const items = createLink(redisUrl, {
     name: `${name}:items`,
     deadlineMs,
     async prepare (connection) {
-      await expectPrimary(connection)
+      await fence(connection, await expectPrimary(connection))
       const found = await capabilities(connection)
       if (pipeline && msetex && !found.msetex) throw new FreshetError('SERVER_REFUSED', `the server at ${connection.address} has no MSETEX, the one before had it; restart the writer`)
       msetex = found.msetex
@@ -48,7 +50,8 @@ export async function openFeedWriter (options) {
     onClosed (reason) {
       log.warn({ reason }, 'connection to the primary lost, opening the next')
       pipeline?.detach()
-    }
+    },
+    onError (error) { if (pipeline) log.warn({ code: error.code, reason: error.message }, 'the primary cannot be used, trying on') }
   })
   const control = createLink(redisUrl, { name: `${name}:control`, deadlineMs, prepare: expectPrimary })
 
@@ -82,28 +85,32 @@ export async function openFeedWriter (options) {
   })
   if (items.connection) pipeline.attach(items.connection)
 
-  const trimmer = createTrimmer({ layout, key, partitions, name, now: Date.now })
-  let trimmedBatches = -1
-  /** @type {Promise<void>} */
-  let round = Promise.resolve()
-  const timer = setInterval(() => { round = round.then(keepHouse) }, HOUSEKEEPING_MS)
+  // process ids are the same in every container
+  const trimmer = createTrimmer({ layout, key, partitions, name: `${name}-${randomUUID()}`, now: Date.now, log })
+  let keptAt = -1
+  /** @type {Promise<void> | null} */
+  let round = null
+  const timer = setInterval(() => { round ??= keepHouse().finally(() => { round = null }) }, HOUSEKEEPING_MS)
 
   async function keepHouse () {
     const primary = control.connection
     if (!primary || !pipeline || pipeline.failure) return
+    const idle = pipeline.account.batches === keptAt
+    keptAt = pipeline.account.batches
     try {
-      const stored = await agree(primary, keyPrefix, { ...wanted, windowMs: definition.windowMs, maxItems: definition.maxItems })
+      // a feed that was dropped while nobody wrote to it stays so
+      const stored = idle
+        ? await readDefinition(primary, keyPrefix, feed)
+        : await agree(primary, keyPrefix, { ...wanted, windowMs: definition.windowMs, maxItems: definition.maxItems })
       if (stored.windowMs !== definition.windowMs || stored.maxItems !== definition.maxItems) {
         log.info({ windowMs: stored.windowMs, maxItems: stored.maxItems }, 'retention changed')
         definition = stored
         pipeline.setRetention(stored)
       }
-      if (pipeline.account.batches === trimmedBatches) return
-      trimmedBatches = pipeline.account.batches
-      await trimmer.round(primary, definition)
+      if (!idle) await trimmer.round(primary, definition)
     } catch (error) {
       if (error.code === 'FEED_DEFINITION_DIFFERS') pipeline.fail(error)
-      else log.warn({ code: error.code, reason: error.message }, 'housekeeping failed, again in a second')
+      else if (!(idle && error.code === 'FEED_UNKNOWN')) log.warn({ code: error.code, reason: error.message }, 'housekeeping failed, again in a second')
     }
   }
 
@@ -116,6 +123,7 @@ export async function openFeedWriter (options) {
     /** @param {{ drainMs: number }} drain */
     async close ({ drainMs }) {
       clearInterval(timer)
+      trimmer.stop()
       await pipeline.close({ drainMs })
       await round
       if (control.connection) await trimmer.release(control.connection).catch(() => {})
@@ -126,7 +134,21 @@ export async function openFeedWriter (options) {
 
 /** @param {import('../store/connection.js').Connection} connection */
 async function expectPrimary (connection) {
-  const { role, loading } = await nodeFigures(connection)
-  if (loading) throw new FreshetError('SERVER_LOST', `the server at ${connection.address} is loading its data`)
-  if (role !== 'primary') throw new FreshetError('SERVER_REFUSED', `the server at ${connection.address} is a replica; give the address of its primary`)
+  const figures = await nodeFigures(connection)
+  if (figures.loading) throw new FreshetError('SERVER_LOST', `the server at ${connection.address} is loading its data`)
+  if (figures.role !== 'primary') throw new FreshetError('SERVER_REFUSED', `the server at ${connection.address} is a replica; give the address of its primary`)
+  return figures
+}
+
+/**
+ * What an ended epoch had sent may still be under way, and would arrive after it was sent again and overwritten. So
+ * the next epoch has the server drop the one before, if it is the same server still: ids of clients are its own.
+ */
+function createFence () {
+  /** @type {{ runId: string, clientId: number } | null} */
+  let before = null
+  return async (/** @type {import('../store/connection.js').Connection} */ connection, /** @type {{ runId: string }} */ { runId }) => {
+    if (before?.runId === runId) await connection.send('CLIENT', 'KILL', 'ID', before.clientId)
+    before = { runId, clientId: await connection.send('CLIENT', 'ID') }
+  }
 }

@@ -73,6 +73,8 @@ export function createPipeline ({
   /** @type {(() => void)[]} who waits for room, or for everything to be acknowledged */
   let waiting = []
 
+  const room = () => heldBytes < inFlightBytes && !window.full
+
   const window = createWindow({
     append: layout.append,
     onSent (batch, again) {
@@ -167,7 +169,7 @@ export function createPipeline ({
   function refuse (code, id, ts) {
     countRefused(code.replace(/^ITEM_/, '').toLowerCase(), 1)
     onRefused(code, id, ts)
-    return heldBytes < inFlightBytes
+    return room()
   }
 
   /** @param {number} ts @returns {string | null} code of the refusal */
@@ -245,7 +247,7 @@ export function createPipeline ({
       if (failure) throw failure
       if (closed) throw new FreshetError('PIPELINE_CLOSED', 'append after close; open the feed again')
       account.offered++
-      if (heldBytes >= inFlightBytes && whenFull !== 'block') return atBound(id, ts)
+      if (whenFull !== 'block' && !room()) return atBound(id, ts)
       const refusal = judge(ts) ?? (value.length > MAX_VALUE_BYTES ? 'ITEM_VALUE_TOO_LARGE' : null)
       if (refusal !== null) return refuse(refusal, id, ts)
       const partition = partitionOf(id, partitions)
@@ -257,8 +259,10 @@ export function createPipeline ({
       heldBytes += added
       current.heldBytes += added
       current.valueBytes += value.length
-      if (batch.count >= current.maxItems || batch.bytes >= flushAt.bytes) push(current, dueMs ?? clock())
-      return heldBytes < inFlightBytes
+      if (batch.count >= current.maxItems || batch.bytes >= flushAt.bytes) {
+        push(current, Math.min(dueMs ?? clock(), current.firstDueMs + flushAt.ms))
+      }
+      return room()
       // --- to here
     },
 
@@ -275,7 +279,7 @@ export function createPipeline ({
     },
 
     /** Resolves when there is room again. */
-    ready: () => until(() => heldBytes < inFlightBytes * RESUME_AT),
+    ready: () => until(() => heldBytes < inFlightBytes * RESUME_AT && !window.full),
 
     /** Resolves when everything appended so far is acknowledged. */
     async flush () {

@@ -8,18 +8,20 @@
 
 const LEASE_MS = 5000
 /** of each second at most so long, so that a large backlog does not delay the lease of other partitions */
-const SLICE_MS = 500
+const SLICE_MS = 900
 /** a reader's clock may be so far behind */
 const SKEW_MS = 1000
 
 /**
  * @param {{ layout: import('../layouts/index.js').Layout, key: (partition: number) => (part: string) => string,
- *   partitions: number, name: string, now: () => number }} parts `name`: who holds the lease
+ *   partitions: number, name: string, now: () => number,
+ *   log: import('pino').Logger }} parts `name`: who holds the lease
  */
-export function createTrimmer ({ layout, key, partitions, name, now }) {
+export function createTrimmer ({ layout, key, partitions, name, now, log }) {
   /** @type {Set<number>} */
   const held = new Set()
   let removed = 0
+  const stopping = new AbortController()
 
   /** @param {import('../store/connection.js').Connection} primary @param {string} lease @returns {Promise<boolean>} */
   async function take (primary, lease) {
@@ -46,15 +48,19 @@ export function createTrimmer ({ layout, key, partitions, name, now }) {
           continue
         }
         held.add(partition)
-        const until = now() + SLICE_MS
+        const until = now() + SLICE_MS / partitions
         let more = true
-        while (more && now() < until) {
+        while (more && !stopping.signal.aborted && now() < until) {
           const piece = await layout.trim(primary, partKey, { retention, nowMs: now() - SKEW_MS })
           removed += piece.removed
           more = piece.more
         }
+        if (more && !stopping.signal.aborted) log.warn({ partition, removed }, 'trimming falls behind what leaves the window; memory of the server grows')
       }
     },
+
+    /** Ends the round that runs after its next piece. */
+    stop () { stopping.abort() },
 
     /** Gives the leases back. @param {import('../store/connection.js').Connection} primary */
     async release (primary) {

@@ -32,9 +32,11 @@ export function createWindow ({ append, onSent, onAcknowledged, onFull, onRefuse
   let connection = null
   /** @type {NodeJS.Timeout | null} */
   let pause = null
+  let full = false
 
   function sendAll () {
-    while (connection && !pause && sent < batches.length) {
+    // a full server is asked with the head alone, until it takes it
+    while (connection && !pause && sent < (full ? Math.min(1, batches.length) : batches.length)) {
       const batch = batches[sent++]
       const mine = generation
       const again = sent <= everSent
@@ -51,7 +53,9 @@ export function createWindow ({ append, onSent, onAcknowledged, onFull, onRefuse
     const batch = /** @type {Batch} */ (batches.shift())
     sent--
     everSent--
+    full = false
     onAcknowledged(batch, answer)
+    sendAll()
   }
 
   /** @param {Error & { outcome?: import('../store/replies.js').Outcome }} error */
@@ -59,6 +63,7 @@ export function createWindow ({ append, onSent, onAcknowledged, onFull, onRefuse
     rewind()
     if (error.outcome === 'over') connection?.close(error.message)
     else if (error.outcome === 'full') {
+      full = true
       onFull()
       pause = setTimeout(() => {
         pause = null
@@ -80,7 +85,9 @@ export function createWindow ({ append, onSent, onAcknowledged, onFull, onRefuse
     get length () { return batches.length },
     /** Batches sent and not answered. */
     get unanswered () { return sent },
-    get canSend () { return connection !== null && pause === null },
+    get canSend () { return connection !== null && !full },
+    /** The server had no memory for the last batch that it was asked to take. */
+    get full () { return full },
     /** @param {Batch} batch */
     push (batch) {
       batches.push(batch)

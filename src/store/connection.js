@@ -82,7 +82,10 @@ export async function openConnection (url, { name, deadlineMs }) {
   let settleClosed
   const closed = /** @type {Promise<string>} */ (new Promise((resolve) => { settleClosed = resolve }))
 
-  const silent = () => pending.size > 0 && Date.now() - heardAt > deadlineMs
+  // every byte counts, or a large answer over a slow line would never arrive
+  redis.stream.on('data', () => { heardAt = performance.now() })
+
+  const silent = () => pending.size > 0 && performance.now() - heardAt > deadlineMs
   const watch = setInterval(() => {
     // a busy process looks like a silent server: replies that have arrived are read before the verdict
     if (silent()) setImmediate(() => { if (silent()) end(`silent for ${deadlineMs} ms`) })
@@ -115,13 +118,10 @@ export async function openConnection (url, { name, deadlineMs }) {
   function awaiting (start) {
     return new Promise((resolve, reject) => {
       if (endedBecause !== null) return reject(lost())
-      if (pending.size === 0) heardAt = Date.now()
+      if (pending.size === 0) heardAt = performance.now()
       pending.add(reject)
-      const heard = () => {
-        heardAt = Date.now()
-        pending.delete(reject)
-      }
-      start((value) => { heard(); resolve(value) }, (error) => { heard(); reject(failed(error)) })
+      const answered = () => pending.delete(reject)
+      start((value) => { answered(); resolve(value) }, (error) => { answered(); reject(failed(error)) })
     })
   }
 
@@ -136,7 +136,7 @@ export async function openConnection (url, { name, deadlineMs }) {
 
   /**
    * Commands in one write. Not a transaction.
-   * @param {(string | number | Buffer)[][]} commands
+   * @param {(string | number | Buffer)[][]} commands at least one
    * @returns {Promise<any[]>} a reply each; the first error rejects
    */
   const sendAll = (commands) => awaiting((resolve, reject) => {
@@ -189,7 +189,7 @@ async function ready (redis, address, deadlineMs, lastError) {
     redis.stream?.destroy()
     const cause = /** @type {any} */ (lastError() ?? error)
     if (/^(WRONGPASS|NOAUTH|NOPERM|ERR)/.test(cause.message)) throw fromReply(cause, address)
-    throw new FreshetError('SERVER_UNREACHABLE', `no server answers at ${address} (${cause.code ?? cause.message}). Is it running, and is the address right?`, { cause: undefined })
+    throw new FreshetError('SERVER_UNREACHABLE', `no server answers at ${address} (${cause.code ?? cause.message}). Is it running, and is the address right?`)
   } finally {
     clearTimeout(timer)
   }

@@ -17,14 +17,16 @@ const LONGEST_WAIT_MS = 1000
 /**
  * @param {string} url
  * @param {{ name: string, deadlineMs: number, prepare?: (connection: Connection) => Promise<unknown>,
- *   onOpen?: (connection: Connection) => void, onClosed?: (reason: string) => void }} options
- *   `prepare` makes an epoch usable (checks the role, probes); when it rejects, the epoch ends.
+ *   onOpen?: (connection: Connection) => void, onClosed?: (reason: string) => void,
+ *   onError?: (error: Error & { code?: string }) => void }} options
+ *   `prepare` makes an epoch usable (checks the role, probes); when it rejects, the epoch ends. `onError` is told why
+ *   an attempt failed, once for each code in a row
  */
-export function createLink (url, { name, deadlineMs, prepare = async () => {}, onOpen = () => {}, onClosed = () => {} }) {
+export function createLink (url, { name, deadlineMs, prepare = async () => {}, onOpen = () => {}, onClosed = () => {}, onError = () => {} }) {
   const stop = new AbortController()
   /** @type {Connection | null} */
   let current = null
-  /** @type {Error | null} */
+  /** @type {Error & { code?: string } | null} */
   let lastError = null
   let epochs = 0
 
@@ -51,7 +53,7 @@ export function createLink (url, { name, deadlineMs, prepare = async () => {}, o
       try {
         const connection = await open()
         if (stop.signal.aborted) return connection.close()
-        waitMs = FIRST_WAIT_MS
+        const openedAt = performance.now()
         lastError = null
         current = connection
         epochs++
@@ -59,8 +61,11 @@ export function createLink (url, { name, deadlineMs, prepare = async () => {}, o
         onOpen(connection)
         const reason = await connection.closed
         current = null
+        // one that ends as soon as it is open is no reason to hurry
+        if (performance.now() - openedAt > LONGEST_WAIT_MS) waitMs = FIRST_WAIT_MS
         if (!stop.signal.aborted) onClosed(reason)
       } catch (error) {
+        if (error.code !== lastError?.code) onError(error)
         lastError = error
         first.reject(error)
         refused = !error.retryable

@@ -2,7 +2,7 @@
  * What one node says of itself: engine, role, offsets, processor time. Everything comes from INFO, ROLE and
  * COMMAND INFO; a capability that cannot be asked for is named as missing, never guessed.
  *
- * @typedef {{ address: string, engine: string, role: 'primary' | 'replica', cpuSeconds: number, usedMemoryBytes: number,
+ * @typedef {{ address: string, runId: string, engine: string, role: 'primary' | 'replica', cpuSeconds: number, usedMemoryBytes: number,
  *   offset: number, linkUp: boolean, loading: boolean, fullSyncs: number }} NodeFigures
  */
 import { openConnection } from './connection.js'
@@ -24,6 +24,7 @@ export async function nodeFigures (connection) {
   const primary = info.role === 'master'
   return {
     address: connection.address,
+    runId: info.run_id,
     engine: info.valkey_version ? `valkey ${info.valkey_version}` : `redis ${info.redis_version}`,
     role: primary ? 'primary' : 'replica',
     cpuSeconds: Number(info.used_cpu_user) + Number(info.used_cpu_sys),

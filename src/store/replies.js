@@ -2,7 +2,7 @@
  * What an error reply means for whoever sent the command. The store only says what happened; the write path and
  * the read path decide what to do about it.
  *
- *     full     the server has no memory for it: at the bound, try later
+ *     full     the server takes no writes now (no memory, too few replicas, a failing disk): at the bound, try later
  *     over     this connection is of no more use (node demoted, loading, scripts lost): find the server again
  *     refused  it will be refused again
  *
@@ -17,8 +17,8 @@ const KNOWN = {
   READONLY: { code: 'SERVER_LOST', outcome: 'over' },
   LOADING: { code: 'SERVER_LOST', outcome: 'over' },
   MASTERDOWN: { code: 'SERVER_LOST', outcome: 'over' },
-  NOREPLICAS: { code: 'SERVER_LOST', outcome: 'over' },
-  MISCONF: { code: 'SERVER_LOST', outcome: 'over' },
+  NOREPLICAS: { code: 'SERVER_FULL', outcome: 'full' },
+  MISCONF: { code: 'SERVER_FULL', outcome: 'full' },
   CLUSTERDOWN: { code: 'SERVER_LOST', outcome: 'over' },
   NOSCRIPT: { code: 'SERVER_LOST', outcome: 'over' },
   BUSY: { code: 'SERVER_LOST', outcome: 'over' }
