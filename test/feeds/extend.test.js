@@ -8,8 +8,9 @@ t.test('keys outlive the window, and without one for ever', async (t) => {
   t.equal(expiryMs({ windowMs: 0 }, 60_000), 0)
 })
 
+t.jobs = 2
 for (const engine of await testEngines()) {
-  t.test(engineName(engine), async (t) => {
+  t.test(engineName(engine), { buffered: true }, async (t) => {
     const server = await startServer(t, { engine })
     const connection = await connectFor(t, server.url)
 

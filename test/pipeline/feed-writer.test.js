@@ -10,8 +10,9 @@ function appendIds (writer, from, to, value = VALUE) {
   for (let i = from; i < to; i++) writer.pipeline.append(Buffer.from(`id-${i}`), Date.now(), value)
 }
 
+t.jobs = 2
 for (const engine of await testEngines()) {
-  t.test(engineName(engine), async (t) => {
+  t.test(engineName(engine), { buffered: true }, async (t) => {
     await t.test('what is flushed is stored, over all partitions, with the commands of this engine', async (t) => {
       const server = await startServer(t, { engine })
       const connection = await connectFor(t, server.url)

@@ -37,8 +37,9 @@ async function expectLastVersions (t, server, appended) {
   t.equal(await connection.send('ZCARD', 'fr:{latest:0}:ids'), ids.length)
 }
 
+t.jobs = 2
 for (const engine of await testEngines()) {
-  t.test(engineName(engine), async (t) => {
+  t.test(engineName(engine), { buffered: true }, async (t) => {
     for (const late of /** @type {const} */ (['overwrite', 'drop'])) {
       await t.test(`a server that is killed and comes back with its log has everything, late: ${late}`, async (t) => {
         const server = await startServer(t, { engine, args: ['--appendonly', 'yes', '--appendfsync', 'always'] })

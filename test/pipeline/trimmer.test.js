@@ -16,8 +16,9 @@ function keepAppending (t, writer) {
   return () => clearInterval(timer)
 }
 
+t.jobs = 2
 for (const engine of await testEngines()) {
-  t.test(engineName(engine), async (t) => {
+  t.test(engineName(engine), { buffered: true }, async (t) => {
     const server = await startServer(t, { engine })
     const connection = await connectFor(t, server.url)
     // a holder is its name and a unique part

@@ -14,8 +14,9 @@ async function askFor (t, primary, more) {
   return { deployment, ask: createAsk({ deployment, keyPrefix: 'fr:', now: Date.now }) }
 }
 
+t.jobs = 2
 for (const engine of await testEngines()) {
-  t.test(engineName(engine), async (t) => {
+  t.test(engineName(engine), { buffered: true }, async (t) => {
     const { primary, replicas } = await startDeployment(t, { engine })
     const connection = await connectFor(t, primary.url)
     const inSync = async () => {
