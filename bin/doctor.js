@@ -1,7 +1,7 @@
 /** `npm start doctor`: what is here and what would be used. Starts, fetches and writes nothing. */
 import { readFileSync } from 'node:fs'
 import { help, printable, resolve } from '../settings.js'
-import { cacheDirOf, lookAtEmbeddedServers } from '../src/store/embedded/client.js'
+import { defaultCacheDir, lookAtEmbeddedServers } from '../src/store/embedded/client.js'
 import { installAdvice, installedEngines, namedEngine, newest } from '../src/store/embedded/engine.js'
 import { PINNED_VERSION, findPip } from '../src/store/embedded/pinned.js'
 import { probeServer } from '../src/store/probe.js'
@@ -33,7 +33,7 @@ export async function main ({ argv, env }) {
   }
   const settings = resolve(argv, env, known)
   const program = programFindings()
-  const servers = settings.redisUrl ? await urlFindings(settings) : await embeddedFindings(settings.server, env)
+  const servers = settings.redisUrl ? await urlFindings(settings) : await embeddedFindings(settings, env)
   const problems = [...program.problems, ...servers.problems]
   process.stdout.write(table([...program.rows, ...servers.rows]))
   process.stdout.write(problems.length ? `\nTo do:\n${problems.map((one) => `  ${one}\n`).join('')}` : '\nEverything needed is there.\n')
@@ -52,11 +52,11 @@ function programFindings () {
   }
 }
 
-/** @param {string | null} named @param {Env} env @returns {Promise<Findings>} */
-async function embeddedFindings (named, env) {
+/** @param {any} settings @param {Env} env @returns {Promise<Findings>} */
+async function embeddedFindings ({ server: named, cacheDir }, env) {
   /** @type {string[]} */
   const passedOver = []
-  const installed = await installedEngines({ env, cacheDir: cacheDirOf(env, ROOT), report: (line) => passedOver.push(line) })
+  const installed = await installedEngines({ env, cacheDir: cacheDir ?? defaultCacheDir(ROOT), report: (line) => passedOver.push(line) })
   const pip = await findPip(env)
   const choice = await choiceOf(named, env, installed, pip)
   const running = await lookAtEmbeddedServers({ root: ROOT })

@@ -13,7 +13,9 @@ const COMMANDS = /** @type {Record<string, { file: string, meaning: string }>} *
 })
 
 const [first, ...rest] = process.argv.slice(2)
-const named = first !== undefined && !first.startsWith('-')
+// npm start --rate 50000 arrives as 50000: no command, but one may hear from its settings what to type
+const swallowed = Object.keys(process.env).some((name) => name.startsWith('npm_config_')) && /^\d/.test(first)
+const named = first !== undefined && !first.startsWith('-') && !swallowed
 const command = named ? first : 'start'
 
 if (first === '--help' || command === 'help') process.stdout.write(usage())

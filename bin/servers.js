@@ -33,6 +33,7 @@ export async function main ({ argv, env }) {
     const servers = await useEmbeddedServers({
       root: ROOT,
       named: settings.server,
+      cacheDir: settings.cacheDir ?? undefined,
       env,
       signal,
       report,

@@ -42,8 +42,8 @@ export async function main ({ argv, env }) {
       say('servers', `primary ${host(target.primaryUrl)}${(target.replicaUrls ?? []).map((url) => `, replica ${host(url)}`).join('')}`)
       const children = startBoth(settings, target, stopping.signal, fail)
       await aborted(stopping.signal)
-      await Promise.all(children.map(end))
-      return status
+      const ended = await Promise.all(children.map(end))
+      return status || (ended.every((code) => code === 0) ? 0 : 1)
     })
   } finally {
     stopping.done()
@@ -56,7 +56,7 @@ export async function main ({ argv, env }) {
  */
 function startBoth (settings, { primaryUrl, replicaUrls }, signal, fail) {
   // addresses may hold a password, which the arguments of a process would show to everybody
-  const env = { ...withoutSettings(), FRESHET_REDIS_URL: primaryUrl, ...(replicaUrls && { FRESHET_REPLICA_URL: replicaUrls.join(',') }) }
+  const env = { ...process.env, FRESHET_REDIS_URL: primaryUrl, ...(replicaUrls && { FRESHET_REPLICA_URL: replicaUrls.join(',') }) }
   const level = settings.origins.logLevel === 'default' ? 'warn' : settings.logLevel
   /** @param {string} command @param {string[]} names @param {string[]} extra @param {(message: any) => string} upLine */
   const start = (command, names, extra, upLine) => {
@@ -77,18 +77,15 @@ function startBoth (settings, { primaryUrl, replicaUrls }, signal, fail) {
   ]
 }
 
-/** @param {import('node:child_process').ChildProcess} child @returns {Promise<void>} */
+/** @param {import('node:child_process').ChildProcess} child @returns {Promise<number | null>} its exit status, null if it was killed */
 async function end (child) {
-  if (child.exitCode !== null || child.signalCode !== null) return
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
   const exited = new Promise((resolve) => child.once('exit', resolve))
   if (child.connected) child.send({ event: 'stop' }, () => {})
   const timer = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS)
   await exited
   clearTimeout(timer)
+  return child.exitCode
 }
-
-/** What the environment sets was read here, and reaches the children by flag. */
-const withoutSettings = () => Object.fromEntries(Object.entries(process.env).filter(([name]) =>
-  !name.startsWith('FRESHET_') && !name.startsWith('npm_config_') && name !== 'SORTED_SET_CONTAINS_ACTUAL_VALUE'))
 
 const host = (/** @type {string} */ url) => new URL(url).host

@@ -27,7 +27,7 @@ export function listenForStop ({ onStop = () => {} } = {}) {
     } else if (SIGNALS.some((name) => name === reason) && Date.now() - stoppedAt > SAME_CTRL_C_MS) process.exit(1)
   }
   const onDisconnect = () => stop('parent gone')
-  const onMessage = (/** @type {any} */ message) => { if (message?.event === 'stop') stop('told to') }
+  const onMessage = (/** @type {any} */ message) => { if (message?.event === 'stop') stop(message.reason ?? 'told to') }
   for (const name of SIGNALS) process.on(name, stop)
   process.on('disconnect', onDisconnect)
   process.on('message', onMessage)

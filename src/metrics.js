@@ -34,8 +34,12 @@ export function createWriterMetrics ({ feed, figures }) {
   const flushSeconds = new Histogram({ name: 'freshet_flush_seconds', help: 'From the sending of a batch to its acknowledgement', buckets: SECONDS, registers: [registry] })
   const behindSeconds = new Histogram({ name: 'freshet_behind_seconds', help: 'How late a flush started against its intended time', buckets: SECONDS, registers: [registry] })
   registerNodes(registry, figures)
+  /** @type {import('./pipeline/feed-writer.js').FeedWriter | null} */
+  let followed = null
   return {
     registry,
+    /** For /readyz. */
+    status: () => ({ ready: followed?.connected ?? false, reasons: followed?.connected ? [] : ['SERVER_LOST: the primary cannot be reached'], nodes: [] }),
     /** @param {number} seconds */
     flush: (seconds) => flushSeconds.observe(seconds),
     /** @param {number} behindMs */
@@ -43,6 +47,7 @@ export function createWriterMetrics ({ feed, figures }) {
 
     /** @param {import('./pipeline/feed-writer.js').FeedWriter} writer */
     follow (writer) {
+      followed = writer
       const { account } = writer.pipeline
       counter(registry, 'freshet_items_total', 'Items acknowledged', () => account.items)
       counter(registry, 'freshet_batches_total', 'Batches acknowledged', () => account.batches)

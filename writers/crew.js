@@ -13,11 +13,15 @@ const WORKER = new URL('./worker.js', import.meta.url)
  * @param {{ settings: any, redisUrl: string, log: import('pino').Logger, signal: AbortSignal,
  *   onProgress: (index: number, account: Tally['account']) => void }} parts
  * @returns {Promise<{ tallies: Tally[], error: Error | null }>}
+ * @throws {Error} when none of them could open the feed
  */
 export async function runCrew ({ settings, redisUrl, log, signal, onProgress }) {
   const results = await Promise.all(Array.from({ length: settings.writers }, (_, index) =>
     runOne({ settings, redisUrl, index, log, signal, onProgress })))
-  return { tallies: results.map((result) => result.tally), error: results.find((result) => result.error)?.error ?? null }
+  const error = results.find((result) => result.error)?.error ?? null
+  // none of them got as far as an item: there is nothing to sum up
+  if (error && results.every((result) => result.error && result.tally.account.offered === 0)) throw error
+  return { tallies: results.map((result) => result.tally), error }
 }
 
 /**
@@ -27,7 +31,7 @@ export async function runCrew ({ settings, redisUrl, log, signal, onProgress }) 
 function runOne ({ settings, redisUrl, index, log, signal, onProgress }) {
   const startedAt = Date.now()
   const child = fork(WORKER, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-  const stop = () => { if (child.connected) child.send({ event: 'stop' }, () => {}) }
+  const stop = () => { if (child.connected) child.send({ event: 'stop', reason: signal.reason }, () => {}) }
   let tally = nothing()
   /** @type {any} */
   let error = null
@@ -47,6 +51,7 @@ function runOne ({ settings, redisUrl, index, log, signal, onProgress }) {
       onProgress(index, tally.account)
     }
   })
+  child.once('error', (cause) => { error = cause })
   return new Promise((resolve) => {
     child.once('exit', (code, killedBy) => {
       signal.removeEventListener('abort', stop)

@@ -6,7 +6,7 @@ import { help, printable, resolve } from '../settings.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { listenForStop, tellParent } from '../src/lifecycle.js'
 import { createLog } from '../src/log.js'
-import { watchNodes } from '../src/store/nodes.js'
+import { watchNodes } from '../src/store/node-watch.js'
 import { withTarget } from '../src/store/target.js'
 import { runCrew } from './crew.js'
 import { serveMetrics } from './metrics-server.js'
@@ -59,10 +59,10 @@ async function write (settings, { primaryUrl, replicaUrls }, log, signal) {
     if (error) log.error({ code: /** @type {any} */ (error).code }, error.message)
     const summary = summaryOf({ settings, tallies, before, after: await nodes.figures() })
     process.stdout.write(JSON.stringify(summary) + '\n')
-    return exitStatusOf(tallies, error)
+    return exitStatusOf(settings, tallies, error)
   } finally {
     progress.close()
-    nodes.close()
+    await nodes.close()
     await metrics?.close()
   }
 }

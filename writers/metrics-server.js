@@ -6,7 +6,7 @@ import { healthRoutes } from '../src/http/health.js'
 import { listen } from '../src/http/listen.js'
 import { createServer } from '../src/http/server.js'
 import { createWriterMetrics } from '../src/metrics.js'
-import { watchNodes } from '../src/store/nodes.js'
+import { watchNodes } from '../src/store/node-watch.js'
 
 /**
  * @param {{ settings: any, index: number, redisUrl: string, replicaUrls: string[] | null, log: import('pino').Logger }} parts
@@ -17,10 +17,10 @@ export async function serveMetrics ({ settings, index, redisUrl, replicaUrls, lo
   const nodes = await watchNodes({ primaryUrl: redisUrl, replicaUrls, withReplicas: settings.readFrom === 'replica', name: `freshet-metrics-${process.pid}`, deadlineMs: settings.deadlineMs })
   const metrics = createWriterMetrics({ feed: settings.feed, figures: nodes.figures })
   const app = createServer({ registry: metrics.registry })
-  app.register(healthRoutes, { status: () => ({ ready: true, reasons: [], nodes: [] }), registry: metrics.registry })
+  app.register(healthRoutes, { status: metrics.status, registry: metrics.registry })
   const close = async () => {
     await app.close()
-    nodes.close()
+    await nodes.close()
   }
   try {
     const url = await listen(app, { host: '127.0.0.1', port: settings.metricsPort && settings.metricsPort + index, setting: 'metrics-port' })

@@ -1,6 +1,7 @@
 /**
  * How a long write is going: once a second one line that is written over on a terminal, a log line elsewhere.
  */
+import { refusedOf } from './tally.js'
 
 const EVERY_MS = 1000
 
@@ -25,7 +26,7 @@ export function createProgress ({ log, quiet = false, terminal = process.stderr.
     const perSecond = Math.round((items - lastItems) * 1000 / (now - lastAt))
     lastItems = items
     lastAt = now
-    const refused = accounts.reduce((total, account) => total + Object.values(account?.refused ?? {}).reduce((a, b) => a + b, 0), 0)
+    const refused = accounts.reduce((total, account) => total + (account ? refusedOf(account) : 0), 0)
     const figures = { items, itemsPerSecond: perSecond, unacknowledged: sum('offered') - items - refused - sum('dropped'), refused, dropped: sum('dropped'), retried: sum('retried') }
     if (!terminal) return log.info(figures, 'writing')
     const text = [`${Math.round((now - started) / 1000)} s`, `${grouped(perSecond)} items/s`, `${grouped(items)} acknowledged`,
@@ -40,6 +41,7 @@ export function createProgress ({ log, quiet = false, terminal = process.stderr.
     close () {
       clearInterval(timer)
       if (drawn) write('\n')
+      drawn = false
     }
   }
 }

@@ -12,6 +12,8 @@ import { createPacer } from '../src/pipeline/pace.js'
 import { createItemReader } from './input/items.js'
 import { readRecords } from './input/records.js'
 
+const LONGEST_SLEEP_MS = 3_600_000
+
 /**
  * @param {{ pipeline: import('../src/pipeline/pipeline.js').Pipeline, settings: any,
  *   report: ReturnType<typeof import('./input/report.js').createFaultReport>, at: { place: number },
@@ -40,7 +42,8 @@ export async function runStdin ({ pipeline, settings, report, at, clock, signal,
           continue
         }
         const { ts, dueMs } = schedule(item.ts)
-        if (dueMs > clock()) await sleep(dueMs - clock(), undefined, { signal: ending.signal }).catch(() => {})
+        // in pieces: a timer cannot be set further than 24 days ahead
+        while (dueMs > clock() && !ending.signal.aborted) await sleep(Math.min(dueMs - clock(), LONGEST_SLEEP_MS), undefined, { signal: ending.signal }).catch(() => {})
         if (ending.signal.aborted) return
         const room = pipeline.append(item.id, ts, item.value, dueMs)
         if (!room && settings.whenFull === 'block') await pipeline.ready()

@@ -38,7 +38,8 @@ export function summaryOf ({ settings, tallies, before, after }) {
 function nodesOf (before, after, items) {
   return after.flatMap((node) => {
     const then = before.find((one) => one.address === node.address)
-    if (!then || then.role !== node.role || node.cpuSeconds < then.cpuSeconds) return []
+    // one that was started again, or has another role now, has no sum
+    if (then?.runId !== node.runId || then.role !== node.role) return []
     return [{ role: node.role, cpuMicrosPerItem: perItem((node.cpuSeconds - then.cpuSeconds) * 1e6, items) }]
   })
 }
@@ -48,11 +49,11 @@ const perItem = (micros, items) => items > 0 ? Math.round(micros * 100 / items) 
 
 /**
  * 0 done or stopped with everything flushed, 1 failed or items unacknowledged, 3 done but input lines were refused
- * @param {import('./tally.js').Tally[]} tallies @param {Error | null} error
+ * @param {any} settings @param {import('./tally.js').Tally[]} tallies @param {Error | null} error
  */
-export function exitStatusOf (tallies, error) {
-  const { account, badLines } = addUp(tallies)
+export function exitStatusOf ({ source }, tallies, error) {
+  const { account } = addUp(tallies)
   if (error) return /** @type {any} */ (error).exitStatus ?? 1
   if (account.failed > 0) return 1
-  return badLines > 0 ? 3 : 0
+  return source === 'stdin' && refusedOf(account) > 0 ? 3 : 0
 }

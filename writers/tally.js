@@ -2,7 +2,7 @@
  * What a writer process did, in a form that can be sent to its parent and added up.
  *
  * @typedef {{ account: import('../src/pipeline/pipeline.js').Pipeline['account'], seconds: number, cpuMicros: number,
- *   behind: string, badLines: number }} Tally `cpuMicros` of the process while it wrote; `behind`: an encoded histogram of
+ *   behind: string }} Tally `cpuMicros` of the process while it wrote; `behind`: an encoded histogram of
  *   tenths of a millisecond
  */
 import { build, decodeFromCompressedBase64, encodeIntoCompressedBase64 } from 'hdr-histogram-js'
@@ -24,11 +24,11 @@ export function createBehind () {
 const noItems = () => ({ offered: 0, items: 0, dropped: 0, failed: 0, retried: 0, batches: 0, bytes: 0, full: 0, refused: {} })
 
 /** @returns {Tally} of a writer that has done nothing yet */
-export const nothing = () => ({ account: noItems(), seconds: 0, cpuMicros: 0, behind: createBehind().encode(), badLines: 0 })
+export const nothing = () => ({ account: noItems(), seconds: 0, cpuMicros: 0, behind: createBehind().encode() })
 
 /**
  * @param {Tally[]} tallies of one run
- * @returns {{ account: Tally['account'], seconds: number, cpuMicros: number, badLines: number, behindMs: { p50: number, p99: number, max: number } }}
+ * @returns {{ account: Tally['account'], seconds: number, cpuMicros: number, behindMs: { p50: number, p99: number, max: number } }}
  */
 export function addUp (tallies) {
   const behind = build({ lowestDiscernibleValue: 1, highestTrackableValue: DAY_IN_TENTHS, numberOfSignificantValueDigits: 3 })
@@ -44,7 +44,6 @@ export function addUp (tallies) {
     account,
     seconds: Math.max(0, ...tallies.map((tally) => tally.seconds)),
     cpuMicros: tallies.reduce((sum, tally) => sum + tally.cpuMicros, 0),
-    badLines: tallies.reduce((sum, tally) => sum + tally.badLines, 0),
     behindMs: { p50: ms(behind.getValueAtPercentile(50)), p99: ms(behind.getValueAtPercentile(99)), max: ms(behind.totalCount ? behind.maxValue : 0) }
   }
 }

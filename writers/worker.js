@@ -18,7 +18,7 @@ async function work (settings, redisUrl, index) {
   /** @type {Awaited<ReturnType<typeof serveMetrics>>} */
   let metrics = null
   try {
-    metrics = await serveMetrics({ settings, index, redisUrl, replicaUrls: null, log })
+    metrics = await serveMetrics({ settings, index, redisUrl, replicaUrls: settings.replicaUrl, log })
     const { error, ...tally } = await writeFeed({
       settings,
       redisUrl,

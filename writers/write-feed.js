@@ -1,6 +1,7 @@
 /**
  * One writer in this process: opens the feed, runs the source, flushes, and says what became of every item.
  */
+import { createClock } from '../src/clock.js'
 import { aborted } from '../src/lifecycle.js'
 import { openFeedWriter } from '../src/pipeline/feed-writer.js'
 import { SERVERS_FAILED } from '../src/store/target.js'
@@ -19,7 +20,7 @@ import { createBehind } from './tally.js'
  * @returns {Promise<Tally & { error: Error | null }>}
  */
 export async function writeFeed ({ settings, redisUrl, index, log, signal, metrics, onStarted = () => {} }) {
-  const clock = () => performance.timeOrigin + performance.now()
+  const clock = createClock()
   const behind = createBehind()
   const noun = settings.format === 'json' ? 'item' : 'line'
   const report = createFaultReport({ noun, write: (text) => process.stderr.write(text) })
@@ -67,7 +68,6 @@ export async function writeFeed ({ settings, redisUrl, index, log, signal, metri
     seconds: (Math.max(sourceEndMs, lastAcknowledgedMs) - startMs) / 1000,
     cpuMicros: user + system,
     behind: behind.encode(),
-    badLines: report.count,
     error: error ?? failure
   }
 }

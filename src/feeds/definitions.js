@@ -44,7 +44,7 @@ export async function agree (primary, prefix, wanted) {
   for (const name of FIXED) {
     if (stored[name] !== wanted[name]) {
       throw new FreshetError('FEED_DEFINITION_DIFFERS',
-        `feed ${wanted.feed} is stored with ${name} ${stored[name]}, not ${wanted[name]}; write with --${name} ${stored[name]}, or into another --feed, or drop it first`,
+        `feed ${wanted.feed} is stored with ${name} ${stored[name]}, not ${wanted[name]}; ${name === 'format' ? 'use the version that wrote it,' : `write with --${name} ${stored[name]},`} or into another --feed, or drop it first`,
         { stored: stored[name], wanted: wanted[name] })
     }
   }

@@ -27,6 +27,6 @@ export async function extendFeed (primary, prefix, before, after) {
   await sleep(WRITERS_FOLLOW_MS)
   const layout = layoutOf(after.layout)
   for (let partition = 0; partition < after.partitions; partition++) {
-    await layout.extend(primary, partitionKey(prefix, after.feed, partition), { ttlMs: expiryMs(after, 0) })
+    await layout.extend(primary, partitionKey(prefix, after.feed, partition), { ttlMs: expiryMs(after, 0), condition: longer ? 'GT' : 'NX' })
   }
 }

@@ -31,8 +31,10 @@ export async function * latestPages (ask, feed, { limit, sinceMs, after }) {
   let missing = limit
   /** @type {Place | null} */
   let place = after
+  let node
   do {
-    const page = await ask.latest(feed, { limit: Math.min(missing, PAGE_ITEMS), sinceMs, after: place })
+    const page = await ask.latest(feed, { limit: Math.min(missing, PAGE_ITEMS), sinceMs, after: place, node })
+    node = page.node
     missing -= page.items.length
     place = page.next
     yield page

@@ -82,8 +82,8 @@ const layout = {
     return { removed, more: places.length === TRIM_PIECE }
   },
 
-  async extend (connection, key, { ttlMs }) {
-    const expire = (/** @type {string | Buffer} */ name) => ttlMs ? ['PEXPIRE', name, ttlMs] : ['PERSIST', name]
+  async extend (connection, key, { ttlMs, condition }) {
+    const expire = (/** @type {string | Buffer} */ name) => ttlMs ? ['PEXPIRE', name, ttlMs, condition] : ['PERSIST', name]
     await connection.sendAll([expire(key('ids'))])
     /** @type {Place | null} */
     let place = null

@@ -35,8 +35,9 @@
  *   Promise<{ count: number, exact: boolean }>} count
  * @property {(connection: Connection, key: Key, now: { retention: Retention, nowMs: number }) =>
  *   Promise<{ removed: number, more: boolean }>} trim one piece of what is not live any more
- * @property {(connection: Connection, key: Key, expiry: { ttlMs: number }) => Promise<void>} extend gives stored items
- *   a new expiry after a longer window was set; 0 = none
+ * @property {(connection: Connection, key: Key, expiry: { ttlMs: number, condition: 'GT' | 'NX' }) =>
+ *   Promise<void>} extend gives stored items a new expiry after another window was set (0 = none): those that would
+ *   expire earlier (GT), or have none yet (NX)
  */
 import { FreshetError } from '../errors.js'
 import { ids } from './ids.js'

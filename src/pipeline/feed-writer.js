@@ -43,7 +43,8 @@ export async function openFeedWriter (options) {
       await fence(connection, await expectPrimary(connection))
       const found = await capabilities(connection)
       if (pipeline && msetex && !found.msetex) throw new FreshetError('SERVER_REFUSED', `the server at ${connection.address} has no MSETEX, the one before had it; restart the writer`)
-      msetex = found.msetex
+      if (found.msetex === null) log.warn('this user may not ask for MSETEX (COMMAND INFO), so each item is one SET')
+      msetex = found.msetex ?? false
       if (late === 'drop') await connection.send('SCRIPT', 'LOAD', readScript('append-ids').body)
     },
     onOpen: (connection) => pipeline?.attach(connection),

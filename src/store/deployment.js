@@ -17,6 +17,8 @@ const POLL_MS = 100
 const SAMPLES = 600
 const LEAVE_AT_MS = 1000
 const RETURN_AT_MS = 200
+/** replicas that are hardly further behind than the nearest take turns */
+const NEAR_MS = 100
 
 /** @typedef {ReturnType<typeof createDeployment>} Deployment */
 /** @typedef {{ role: 'primary' | 'replica', url: string, link: import('./link.js').Link, engine: string | null,
@@ -98,7 +100,7 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
     node.offset = Number(offset)
     node.lagMs = lagOf(node)
     const far = node.lagMs !== null && node.lagMs > (node.left ? RETURN_AT_MS : LEAVE_AT_MS)
-    if (far !== node.left) log.warn({ node: connection.address, lagMs: node.lagMs }, far ? 'replica lags, left' : 'replica caught up')
+    if (far !== node.left && node.lagMs !== null) log.warn({ node: connection.address, lagMs: node.lagMs }, far ? 'replica lags, left' : 'replica caught up')
     node.left = far
   }
 
@@ -137,7 +139,8 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
   function usable (node) {
     if (!node.link.connection) return false
     if (primary.state === 'up') return node.state === 'connected' && !node.left
-    return ['connected', 'connect', 'connecting'].includes(node.state)
+    // its link to the primary may be in any state but a full resync; what it has it can answer
+    return !['sync', 'down', 'not a replica'].includes(node.state)
   }
 
   return {
@@ -146,15 +149,16 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
 
     /**
      * A node that may answer now.
-     * @param {import('./connection.js').Connection} [but] one that has just failed
+     * @param {{ but?: import('./connection.js').Connection, prefer?: import('./connection.js').Connection }} [among]
+     *   `but`: one that has just failed; `prefer`: the one that answered the page before
      * @returns {{ connection: import('./connection.js').Connection, lagMs: number | null }}
      * @throws {FreshetError} REPLICAS_GONE, SERVER_UNREACHABLE
      */
-    pick (but) {
+    pick ({ but, prefer } = {}) {
       if (readFrom === 'primary') {
         const { connection } = primary.link
-        if (connection && connection !== but) return { connection, lagMs: 0 }
-        throw new FreshetError('SERVER_UNREACHABLE', `the primary at ${new URL(primaryUrl).host} cannot be reached`)
+        if (connection && connection !== but && primary.state !== 'not a primary') return { connection, lagMs: 0 }
+        throw new FreshetError('SERVER_UNREACHABLE', `the primary at ${new URL(primaryUrl).host} cannot be reached, or is none`)
       }
       const able = [...replicas.values()].filter((node) => usable(node) && node.link.connection !== but)
       if (able.length === 0) {
@@ -162,7 +166,9 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
           ? 'the primary has no replica; connect one, or read with --read-from primary'
           : `none of ${replicas.size} replicas can answer (${[...replicas.values()].map((node) => node.left ? 'lagging' : node.state).join(', ')})`)
       }
-      const node = able[turn++ % able.length]
+      const least = Math.min(...able.map((node) => node.lagMs ?? 0))
+      const near = able.filter((node) => (node.lagMs ?? 0) <= least + NEAR_MS)
+      const node = near.find((one) => one.link.connection === prefer) ?? near[turn++ % near.length]
       return { connection: /** @type {import('./connection.js').Connection} */ (node.link.connection), lagMs: node.lagMs }
     },
 

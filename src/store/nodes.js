@@ -5,7 +5,6 @@
  * @typedef {{ address: string, runId: string, engine: string, role: 'primary' | 'replica', cpuSeconds: number, usedMemoryBytes: number,
  *   offset: number, linkUp: boolean, loading: boolean, fullSyncs: number }} NodeFigures
  */
-import { openConnection } from './connection.js'
 
 /** @param {Buffer} bytes @returns {Record<string, string>} */
 function readInfo (bytes) {
@@ -38,11 +37,16 @@ export async function nodeFigures (connection) {
 
 /**
  * @param {import('./connection.js').Connection} connection
- * @returns {Promise<{ msetex: boolean }>}
+ * @returns {Promise<{ msetex: boolean | null }>} null = this user may not ask
  */
 export async function capabilities (connection) {
-  const [msetex] = await connection.send('COMMAND', 'INFO', 'MSETEX')
-  return { msetex: msetex !== null }
+  try {
+    const [msetex] = await connection.send('COMMAND', 'INFO', 'MSETEX')
+    return { msetex: msetex !== null }
+  } catch (error) {
+    if (error.code === 'SERVER_REFUSED') return { msetex: null }
+    throw error
+  }
 }
 
 /**
@@ -58,31 +62,4 @@ export async function replicaUrls (primary) {
     url.port = String(port)
     return url.href
   })
-}
-
-/**
- * Figures of the nodes that can be reached now; for before and after a run. Asks only when asked.
- * @param {{ primaryUrl: string, replicaUrls: string[] | null, withReplicas: boolean, name: string, deadlineMs: number }} options
- * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED when the primary does not answer
- */
-export async function watchNodes ({ primaryUrl, replicaUrls: given, withReplicas, name, deadlineMs }) {
-  const primary = await openConnection(primaryUrl, { name, deadlineMs })
-  const connections = [primary]
-  const close = () => { for (const connection of connections) connection.close() }
-  if (withReplicas) {
-    const urls = given ?? await replicaUrls(primary).catch((error) => {
-      close()
-      throw error
-    })
-    const opened = await Promise.allSettled(urls.map((url) => openConnection(url, { name, deadlineMs })))
-    for (const one of opened) if (one.status === 'fulfilled') connections.push(one.value)
-  }
-  return {
-    /** @returns {Promise<NodeFigures[]>} the primary first; without nodes that were lost */
-    async figures () {
-      const answers = await Promise.allSettled(connections.map(nodeFigures))
-      return answers.flatMap((one) => one.status === 'fulfilled' ? [one.value] : [])
-    },
-    close
-  }
 }

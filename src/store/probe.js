@@ -7,15 +7,15 @@
 import { openConnection } from './connection.js'
 import { capabilities, nodeFigures, replicaUrls } from './nodes.js'
 
-/** Every command that the store, layouts and feeds send. @type {(key: string) => string[][]} */
+/** Every command that commands of Freshet send; a test holds the list to what servers really see. @type {(key: string) => string[][]} */
 const COMMANDS_SENT = (key) => [
-  ['INFO'], ['ROLE'], ['COMMAND', 'INFO', 'GET'], ['SCAN', '0'], ['EVAL', 'return 1', '0'], ['SCRIPT', 'LOAD', 'return 1'], ['WAIT', '0', '1'],
+  ['INFO'], ['ROLE'], ['COMMAND', 'INFO', 'GET'], ['SCAN', '0'], ['CLIENT', 'ID'], ['CLIENT', 'KILL', 'ID', '0'], ['SCRIPT', 'LOAD', 'return 1'],
+  ['EVAL', 'return 1', '0'], ['EVALSHA', '0'.repeat(40), '0'], ['EVAL_RO', 'return 1', '0'], ['EVALSHA_RO', '0'.repeat(40), '0'],
   ['GET', key], ['MGET', key], ['SET', key, 'v'], ['MSET', key, 'v'], ['MSETEX', '1', key, 'v', 'PX', '1'],
   ['PEXPIRE', key, '1'], ['PERSIST', key], ['DEL', key], ['UNLINK', key],
   ['SADD', key, 'v'], ['SREM', key, 'v'], ['SMEMBERS', key],
   ['ZADD', key, '0', 'v'], ['ZREM', key, 'v'], ['ZCARD', key], ['ZCOUNT', key, '0', '1'], ['ZMSCORE', key, 'v'], ['ZRANGE', key, '0', '0'],
-  ['ZREVRANGE', key, '0', '0'], ['ZRANGEBYSCORE', key, '0', '1'], ['ZREVRANGEBYSCORE', key, '1', '0'],
-  ['XADD', key, '*', 'f', 'v'], ['XRANGE', key, '-', '+'], ['XREVRANGE', key, '+', '-'], ['XREAD', 'STREAMS', key, '0'], ['XTRIM', key, 'MAXLEN', '0']
+  ['ZREVRANGE', key, '0', '0'], ['ZREVRANGEBYSCORE', key, '1', '0']
 ]
 
 /**

@@ -14,14 +14,15 @@ export const SERVERS_FAILED = 'servers failed'
 
 /**
  * Finds the servers, uses them, lets them go.
- * @param {{ redisUrl: string | null, replicaUrl: string[] | null, server: string | null }} settings
+ * @param {{ redisUrl: string | null, replicaUrl: string[] | null, server: string | null,
+ *   cacheDir: string | null }} settings
  * @param {{ env: Record<string, string | undefined>, report: (line: string) => void,
  *   stopping: { signal: AbortSignal, stop: (reason: string) => void } }} to
  * @param {(target: Target) => Promise<number>} use answers the command's exit status
  * @returns {Promise<number>} 0 also when the command was stopped before there were servers
  * @throws {import('../errors.js').FreshetError} ENGINE_MISSING, SERVERS_FAILED
  */
-export async function withTarget ({ redisUrl, replicaUrl, server }, { env, report, stopping }, use) {
+export async function withTarget ({ redisUrl, replicaUrl, server, cacheDir }, { env, report, stopping }, use) {
   if (redisUrl !== null) return use({ primaryUrl: redisUrl, replicaUrls: replicaUrl })
   /** @type {Error | null} */
   let failure = null
@@ -31,6 +32,7 @@ export async function withTarget ({ redisUrl, replicaUrl, server }, { env, repor
     servers = await useEmbeddedServers({
       root: ROOT,
       named: server,
+      cacheDir: cacheDir ?? undefined,
       env,
       report,
       signal: stopping.signal,

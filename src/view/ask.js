@@ -6,9 +6,10 @@
  * has more shows its newest. Values are fetched in pieces whose size follows the values seen before, so that a page of
  * 1 MiB values does not fill the memory of server and reader.
  */
+import { FreshetError } from '../errors.js'
 import { listDefinitions, readDefinition } from '../feeds/definitions.js'
 import { partitionKey } from '../feeds/keys.js'
-import { newestFirst } from '../item/order.js'
+import { compareOrder } from '../item/order.js'
 import { partitionOf } from '../item/partition.js'
 import { layoutOf } from '../layouts/index.js'
 
@@ -16,6 +17,8 @@ const DEFINITION_AGE_MS = 500
 const FIRST_PIECE = 100
 const PIECE_BYTES = 8 * 1024 * 1024
 const MAX_BYTES = 16 * 1024 * 1024
+/** how much of a feed's largest item is remembered after each page */
+const FORGET = 0.9
 
 /** @typedef {import('../layouts/index.js').Item} Item */
 /** @typedef {import('../layouts/index.js').Place} Place */
@@ -30,24 +33,25 @@ const MAX_BYTES = 16 * 1024 * 1024
 export function createAsk ({ deployment, keyPrefix, now }) {
   /** @type {Map<string, { definition: Definition, atMs: number }>} */
   const definitions = new Map()
-  /** @type {Map<string, number>} bytes of an item, as seen lately */
+  /** @type {Map<string, number>} bytes of the largest item seen lately */
   const itemBytes = new Map()
 
   /**
    * @template T
    * @param {(connection: Connection) => Promise<T>} question
-   * @returns {Promise<T & { asOf: number, lagMs: number | null }>}
+   * @param {Connection} [prefer]
+   * @returns {Promise<T & { asOf: number, lagMs: number | null, node: Connection }>}
    */
-  async function asked (question) {
-    const first = deployment.pick()
+  async function asked (question, prefer) {
+    const first = deployment.pick({ prefer })
     const asOf = now()
     try {
-      return { ...await question(first.connection), asOf, lagMs: first.lagMs }
+      return { ...await question(first.connection), asOf, lagMs: first.lagMs, node: first.connection }
     } catch (error) {
       if (error.code !== 'SERVER_LOST') throw error
-      const second = deployment.pick(first.connection)
+      const second = deployment.pick({ but: first.connection })
       const asOfSecond = now()
-      return { ...await question(second.connection), asOf: asOfSecond, lagMs: second.lagMs }
+      return { ...await question(second.connection), asOf: asOfSecond, lagMs: second.lagMs, node: second.connection }
     }
   }
 
@@ -57,18 +61,22 @@ export function createAsk ({ deployment, keyPrefix, now }) {
     if (known && now() - known.atMs < DEFINITION_AGE_MS) return known.definition
     definitions.delete(feed)
     const definition = await readDefinition(connection, keyPrefix, feed)
+    const { format } = layoutOf(definition.layout)
+    if (definition.format !== format) {
+      throw new FreshetError('FEED_DEFINITION_DIFFERS', `feed ${feed} is stored in format ${definition.format} of layout ${definition.layout}; this version reads ${format}: use the version that wrote it, or drop the feed`)
+    }
     definitions.set(feed, { definition, atMs: now() })
     return definition
   }
 
-  /** @param {string} feed @param {number} wanted */
-  const pieceOf = (feed, wanted) => Math.max(1, Math.min(wanted, 1000, Math.floor(PIECE_BYTES / (itemBytes.get(feed) ?? PIECE_BYTES / FIRST_PIECE))))
+  /** @param {string} feed @param {number} wanted @param {number} [at] how many pieces are fetched at once */
+  const pieceOf = (feed, wanted, at = 1) => Math.max(1, Math.min(wanted, 1000, Math.floor(PIECE_BYTES / at / (itemBytes.get(feed) ?? PIECE_BYTES / FIRST_PIECE))))
 
   /** @param {string} feed @param {Item[]} items */
   function learn (feed, items) {
     if (items.length === 0) return
-    const mean = items.reduce((sum, item) => sum + item.value.length + item.id.length, 0) / items.length
-    itemBytes.set(feed, Math.max(64, mean))
+    const largest = items.reduce((most, item) => Math.max(most, item.value.length + item.id.length), 64)
+    itemBytes.set(feed, Math.max(largest, (itemBytes.get(feed) ?? 0) * FORGET))
   }
 
   /**
@@ -89,7 +97,7 @@ export function createAsk ({ deployment, keyPrefix, now }) {
     /** @param {typeof sources[0]} source */
     const refill = async (source) => {
       while (source.waiting.length === 0 && !source.done) {
-        const page = await layout.latest(connection, source.key, { limit: pieceOf(definition.feed, limit), after: source.place, sinceMs, retention: definition, nowMs })
+        const page = await layout.latest(connection, source.key, { limit: pieceOf(definition.feed, limit, sources.length), after: source.place, sinceMs, retention: definition, nowMs })
         learn(definition.feed, page.items)
         source.waiting = page.items.reverse()
         source.place = page.next
@@ -103,12 +111,14 @@ export function createAsk ({ deployment, keyPrefix, now }) {
       await Promise.all(sources.map(refill))
       const heads = sources.filter((source) => source.waiting.length > 0)
       if (heads.length === 0) break
+      let emptied = false
       do {
-        heads.sort((a, b) => newestFirst(/** @type {Item} */ (a.waiting.at(-1)), /** @type {Item} */ (b.waiting.at(-1))))
-        const item = /** @type {Item} */ (heads[0].waiting.pop())
+        const newest = heads.reduce((a, b) => compareOrder(/** @type {Item} */ (a.waiting.at(-1)), /** @type {Item} */ (b.waiting.at(-1))) > 0 ? a : b)
+        const item = /** @type {Item} */ (newest.waiting.pop())
         items.push(item)
         bytes += item.value.length + item.id.length
-      } while (heads[0].waiting.length > 0 && items.length < limit && bytes < maxBytes)
+        emptied = newest.waiting.length === 0
+      } while (!emptied && items.length < limit && bytes < maxBytes)
     }
     const more = sources.some((source) => source.waiting.length > 0 || !source.done)
     const last = items.at(-1)
@@ -124,11 +134,12 @@ export function createAsk ({ deployment, keyPrefix, now }) {
 
     /**
      * @param {string} feed
-     * @param {{ limit: number, sinceMs?: number | null, after?: Place | null, maxBytes?: number }} question
-     *   a page ends early when ids and values reach `maxBytes`; `next` then says where to go on
+     * @param {{ limit: number, sinceMs?: number | null, after?: Place | null, maxBytes?: number, node?: Connection }} question
+     *   a page ends early when ids and values reach `maxBytes`; `next` then says where to go on. `node`: who answered the
+     *   page before; pages of one answer come from one node as long as it lives
      */
-    latest: (feed, { limit, sinceMs = null, after = null, maxBytes = MAX_BYTES }) => asked(async (connection) =>
-      merged(connection, await definitionOf(connection, feed), { limit, sinceMs, after, maxBytes })),
+    latest: (feed, { limit, sinceMs = null, after = null, maxBytes = MAX_BYTES, node }) => asked(async (connection) =>
+      merged(connection, await definitionOf(connection, feed), { limit, sinceMs, after, maxBytes }), node),
 
     /** @param {string} feed @param {Buffer[]} ids answered in their order; null = not live */
     get: (feed, ids) => asked(async (connection) => {
@@ -139,8 +150,14 @@ export function createAsk ({ deployment, keyPrefix, now }) {
       const items = new Array(ids.length).fill(null)
       await Promise.all([...new Set(places)].map(async (partition) => {
         const mine = ids.map((_, i) => i).filter((i) => places[i] === partition)
-        const found = await layout.get(connection, partitionKey(keyPrefix, feed, partition), mine.map((i) => ids[i]), { retention: definition, nowMs: now() })
-        mine.forEach((i, j) => { items[i] = found[j] })
+        const key = partitionKey(keyPrefix, feed, partition)
+        for (let from = 0, piece = 0; from < mine.length; from += piece) {
+          piece = pieceOf(feed, mine.length, definition.partitions)
+          const part = mine.slice(from, from + piece)
+          const found = await layout.get(connection, key, part.map((i) => ids[i]), { retention: definition, nowMs: now() })
+          learn(feed, found.filter((item) => item !== null))
+          part.forEach((i, j) => { items[i] = found[j] })
+        }
       }))
       return { items }
     }),

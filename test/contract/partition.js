@@ -106,7 +106,7 @@ async function openArm (t, server, layoutName, msetex) {
         return pieces
       },
       /** @param {number} newTtlMs */
-      extend: (newTtlMs) => layout.extend(asking, key, { ttlMs: newTtlMs }),
+      extend: (newTtlMs, condition = 'GT') => layout.extend(asking, key, { ttlMs: newTtlMs, condition }),
       /** @returns {Promise<string[]>} the keys of the partition */
       keys: async () => (await connection.send('KEYS', `fr:{${feed}:0}:*`)).map(String).sort()
     }

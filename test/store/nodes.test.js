@@ -1,5 +1,6 @@
 import t from 'tap'
-import { capabilities, nodeFigures, replicaUrls, watchNodes } from '../../src/store/nodes.js'
+import { watchNodes } from '../../src/store/node-watch.js'
+import { capabilities, nodeFigures, replicaUrls } from '../../src/store/nodes.js'
 import { connectFor, engineName, eventually, startDeployment, testEngines } from '../servers.js'
 
 for (const engine of await testEngines()) {

@@ -19,8 +19,8 @@ const LOOK_DEADLINE_MS = 2_000
  *   release(): Promise<void> }} EmbeddedServers `release` of the last command resolves when everything is gone
  */
 
-/** @param {Env} env @param {string} root @returns {string} where the pinned copy is kept */
-export const cacheDirOf = (env, root) => env.FRESHET_CACHE_DIR || join(root, '.freshet')
+/** @param {string} root the folder of this package @returns {string} where the pinned copy is kept, unless a setting says otherwise */
+export const defaultCacheDir = (root) => join(root, '.freshet')
 
 /**
  * @param {{ root: string, named?: string | null, replicas?: number, env?: Env, cacheDir?: string,
@@ -31,7 +31,7 @@ export const cacheDirOf = (env, root) => env.FRESHET_CACHE_DIR || join(root, '.f
  * @returns {Promise<EmbeddedServers>} once the primary answers and the replicas are in sync
  * @throws {FreshetError} ENGINE_MISSING, SERVERS_FAILED
  */
-export async function useEmbeddedServers ({ root, named, replicas = 2, env = process.env, cacheDir = cacheDirOf(env, root), signal, report = () => {}, onFailure = () => {} }) {
+export async function useEmbeddedServers ({ root, named, replicas = 2, env = process.env, cacheDir = defaultCacheDir(root), signal, report = () => {}, onFailure = () => {} }) {
   const program = named ? (await namedEngine(named, env)).program : null
   const folder = await stateFolder(root)
   const supervision = { folder, cacheDir: resolve(cacheDir), named: program, replicas }
