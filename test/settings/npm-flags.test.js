@@ -12,7 +12,8 @@ const TYPED = [
   ['npm start writer --rate=50000', 'writer', [], { npm_config_rate: '50000' }, 'npm start writer -- --rate 50000'],
   ['npm start --rate 50000', 'start', ['50000'], { npm_config_rate: 'true' }, 'npm start -- --rate 50000'],
   ['npm start writer --batch-ms 5 -- --rate 7', 'writer', ['5', '--rate', '7'], { npm_config_batch_ms: 'true' }, 'npm start writer -- --rate 7 --batch-ms 5'],
-  ['npm start writer --rate 5 --writers 2', 'writer', ['5', '2'], { npm_config_rate: 'true', npm_config_writers: 'true' }, 'npm start writer -- --rate <value> --writers <value>']
+  ['npm start writer --rate 5 --writers 2', 'writer', ['5', '2'], { npm_config_rate: 'true', npm_config_writers: 'true' }, 'npm start writer -- --rate <value> --writers <value>'],
+  ['npm start writer --writers 4 --rate 50000', 'writer', ['4', '50000'], { npm_config_rate: 'true', npm_config_writers: 'true' }, 'npm start writer -- --rate 50000 --writers 4']
 ]
 
 for (const [typed, command, argv, env, meant] of TYPED) {
