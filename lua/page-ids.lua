@@ -1,7 +1,7 @@
 -- Reads the members that stand after a place in the order (score, then id bytes, newest first), however many share that score.
 -- Atomic, because ranks move with every write; a page by rank or offset alone would lose or repeat members.
 -- KEYS [1] ids: sorted set
--- ARGV [1] score of the place: number, [2] id of the place: bytes, [3] members wanted: integer from 1 to 1,000
+-- ARGV [1] score of the place: number, [2] id of the place: bytes, [3] members wanted: integer from 1 to 1,001
 -- RETURNS array of member, score, member, score, ...; newest first, empty at the end
 -- COST O(log N * log T + wanted), T members of that score
 -- MODE read
