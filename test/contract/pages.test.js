@@ -11,7 +11,7 @@ import { UNLIMITED, item, overAllArms } from './partition.js'
 
 const NOW = 1_750_000_000_000
 
-await overAllArms(t, async (t, { layout, promises, server, open }) => {
+await overAllArms(t, async (t, { layout, promises, server, connection, open }) => {
   await t.test('pages of every size give every item once, in order', async (t) => {
     const partition = open()
     const items = Array.from({ length: 60 }, (_, i) => item(`id-${i * 7 % 60}`, NOW - i % 9, i % 4))
@@ -47,6 +47,34 @@ await overAllArms(t, async (t, { layout, promises, server, open }) => {
     t.equal(page.items.length, promises.maxPage)
     t.equal(page.next?.ts, NOW - promises.maxPage + 1)
   })
+
+  /** @type {[string, number, string, number, string][]} what moves, on which page it is found, where to, its new ts, the walk */
+  const moves = [
+    ['b', 1, 'above all', NOW + 5, 'bacdef'],
+    ['b', 1, 'up inside the page', NOW - 5, 'abcdef'],
+    ['b', 1, 'to a later page', NOW - 25, 'acbdef'],
+    ['d', 2, 'to an earlier page', NOW - 5, 'abcef'],
+    ['d', 2, 'up inside the page', NOW - 15, 'abdcef'],
+    ['c', 2, 'down inside the page', NOW - 25, 'abcdef'],
+    ['d', 2, 'to a later page', NOW - 45, 'abcedf']
+  ]
+  for (const [id, onPage, where, ts, wanted] of layout.name === 'ids' ? moves : []) {
+    await t.test(`an item that moves ${where} while page ${onPage} is being read is on one page, or has left the later ones`, async (t) => {
+      const partition = open()
+      await partition.append([...'abcdef'].map((one, i) => item(one, NOW - 10 * i)))
+      let pages = 0
+      /** @type {typeof connection} */
+      const meddling = {
+        ...connection,
+        async send (command, ...args) {
+          if (command === 'MGET' && ++pages === onPage) await partition.append([item(id, ts)])
+          return connection.send(command, ...args)
+        }
+      }
+      const found = await open({ feed: partition.feed, connection: meddling }).walk({ ...UNLIMITED, limit: 2 })
+      t.equal(found.map((one) => String(one.id)).join(''), wanted)
+    })
+  }
 
   const anyUpdate = fc.record({ id: fc.integer({ min: 0, max: 50 }), ts: fc.integer({ min: NOW - 60, max: NOW + 20 }), seq: fc.constantFrom(0, 1, 4095) })
   const anyWalk = fc.record({

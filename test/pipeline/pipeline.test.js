@@ -43,10 +43,9 @@ t.test('a changed retention holds for items at once, and for keys from the next 
   for (let i = 0; i < 3; i++) append('a')
   t.same(wire.map(({ batch }) => batch.retention.windowMs), [60_000, 10_000])
   await answer()
-  await answer()
   append('a')
   append('a')
-  t.same(wire.map(({ batch }) => batch.retention.windowMs), [10_000], 'a batch made for the old window is not used again')
+  t.same(wire.map(({ batch }) => batch.retention.windowMs), [10_000, 10_000], 'a batch made for the old window is not used again')
 })
 
 for (const whenFull of /** @type {const} */ (['block', 'refuse', 'drop'])) {

@@ -31,7 +31,7 @@ for (const engine of await testEngines()) {
       const second = await openWriterFor(t, { redisUrl: server.url, name: 'second', ...RETENTION })
       const stopSecond = keepAppending(t, second)
       const { trimmed } = first
-      await eventually(() => second.pipeline.account.items > 500 && first.trimmed > trimmed + 500)
+      await eventually(() => second.pipeline.account.items > 3000 && first.trimmed > trimmed + 500)
       t.equal(await holder(), 'first')
       t.equal(second.trimmed, 0)
       stopFirst()

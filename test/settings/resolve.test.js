@@ -109,6 +109,13 @@ t.test('a command does not take the flags of another', async (t) => {
   t.equal(resolve([], { FRESHET_RATE: '5' }, READER).rate, undefined, 'its variable is not looked at')
 })
 
+t.test('a variable that no setting has is a fault, whoever uses it', async (t) => {
+  const { faults } = faultsOf([], { FRESHET_RATES: '5' })
+  t.equal(faults.length, 1)
+  t.match(faults[0], /^FRESHET_RATES \(environment\) is unknown; known are .*FRESHET_RATE /)
+  t.equal(resolve([], { FRESHET_TEST_ENGINES: 'redis', FRESHET_PORT: '1' }, WRITER).rate, 10_000)
+})
+
 t.test('words are taken where a command takes some', async (t) => {
   t.same(resolve(['show', '007'], {}, { ...WRITER, command: 'feed', positionals: 2 }).positionals, ['show', '007'])
   t.same(faultsOf(['show', 'a', 'b'], {}, { ...WRITER, command: 'feed', positionals: 2 }).faults, ['"b" is not expected: values follow a flag'])
@@ -128,6 +135,8 @@ const TOGETHER = [
   ['the format belongs to standard input', ['--format', 'csv'], WRITER, /^format: csv .* only with --source stdin/],
   ['the items field belongs to json', ['--source', 'stdin', '--items-field', 'a'], WRITER, /^itemsField: a .* only with --format json/],
   ['a replay has its own pace', ['--source', 'stdin', '--replay', '2', '--rate', '5'], WRITER, /^replay: 2 .* without --rate/],
+  ['what is read is not skipped', ['--source', 'stdin', '--catch-up', 'no'], WRITER, /^catchUp: no .* only with the synthetic source/],
+  ['each writer has a port for its metrics', ['--metrics-port', '65535', '--writers', '2'], WRITER, /^metricsPort: 65535 .* room for 2 writers/],
   ['bursts need a rate', ['--pace', 'burst', '--rate', '0'], WRITER, /^pace: burst .* --rate above 0/],
   ['an open address needs a token or consent', ['--host', '0.0.0.0'], READER, /^host: 0\.0\.0\.0 .* --auth-token, or --open/]
 ]

@@ -17,6 +17,10 @@ t.test('passwords and tokens are not printable', async (t) => {
   t.notOk('origins' in shown)
 })
 
+t.test('a password may hold an @', async (t) => {
+  t.equal(printable(resolve(['--redis-url', 'redis://:open@sesame@host:1'], {}, KNOWN)).redisUrl, 'redis://***@host:1')
+})
+
 t.test('what is not set, or has no password, is shown as it is', async (t) => {
   t.match(printable(resolve(['--redis-url', 'redis://host:1'], {}, KNOWN)), { redisUrl: 'redis://host:1', replicaUrl: null, authToken: null })
 })
