@@ -45,6 +45,26 @@ for (const engine of await testEngines()) {
       t.ok((await ask.latest('positions', { limit: 99 })).next)
     })
 
+    await t.test('the pages of one answer come from one node, as long as it lives', async (t) => {
+      let page = await ask.latest('positions', { limit: 9 })
+      const { node } = page
+      const ids = page.items.map(({ id }) => String(id))
+      while (page.next) {
+        page = await ask.latest('positions', { limit: 9, after: page.next, node })
+        t.equal(page.node, node)
+        ids.push(...page.items.map(({ id }) => String(id)))
+      }
+      t.same(ids, Array.from({ length: 100 }, (_, i) => `bus-${i}`))
+    })
+
+    await t.test('a feed in a format that this version does not read has a code', async (t) => {
+      await connection.send('SET', 'fr:{newer}:feed', JSON.stringify({ feed: 'newer', layout: 'ids', partitions: 1, windowMs: 0, maxItems: 0, format: 99 }))
+      await connection.send('SET', 'fr:{stranger}:feed', JSON.stringify({ feed: 'stranger', layout: 'sticks', partitions: 1, windowMs: 0, maxItems: 0, format: 1 }))
+      await inSync()
+      await t.rejects(ask.count('newer'), { code: 'FEED_DEFINITION_DIFFERS', message: /format 99/ })
+      await t.rejects(ask.count('stranger'), { code: 'FEED_LAYOUT_UNKNOWN', message: /sticks/ })
+    })
+
     await t.test('by id, in the order of the question', async (t) => {
       const { items } = await ask.get('positions', ['bus-7', 'nobody', 'bus-3', 'bus-7'].map(bytes))
       t.same(items.map((item) => item && String(item.value)), ['at 7', null, 'at 3', 'at 7'])
