@@ -1,19 +1,20 @@
--- Removes the given ids of a partition with their item keys, but only those that nobody has written since they were read.
+-- Removes the oldest ids of a partition with their item keys: of those given, only the ones that are still the oldest and not live.
 -- Atomic, because a newer version may arrive between the look and the removal.
 -- KEYS [1] ids: sorted set, [2..n+1] item keys: strings, in the order of the ids; all of one slot
--- ARGV [1..n] ids: bytes, [n+1..2n] their scores: numbers as the server printed them; n from 1 to 500
+-- ARGV [1] ts before which items are not live: ms, 0 = no age limit, [2] ids kept: integer, 0 = no limit, [3..n+2] ids, oldest first: bytes; n from 1 to 500
 -- RETURNS integer, how many were removed
--- COST O(n log N)
+-- COST O(log N + n)
 -- MODE writes
-local ids, n = KEYS[1], #KEYS - 1
-local scores = redis.call('ZMSCORE', ids, unpack(ARGV, 1, n))
-local gone, keys = {}, {}
-for i = 1, n do
-  if scores[i] and tonumber(scores[i]) == tonumber(ARGV[n + i]) then
-    gone[#gone + 1] = ARGV[i]
-    keys[#keys + 1] = KEYS[i + 1]
-  end
+local ids, minTs, kept, n = KEYS[1], ARGV[1], tonumber(ARGV[2]), #KEYS - 1
+local dead = redis.call('ZCOUNT', ids, '-inf', '(' .. minTs)
+if kept > 0 then dead = math.max(dead, redis.call('ZCARD', ids) - kept) end
+if dead == 0 then return 0 end
+local given, keys = {}, {}
+for i = 1, n do given[ARGV[i + 2]] = KEYS[i + 1] end
+for i, member in ipairs(redis.call('ZRANGE', ids, 0, math.min(dead, n) - 1)) do
+  keys[i] = given[member]
+  if not keys[i] then break end
 end
-if #gone == 0 then return 0 end
+if #keys == 0 then return 0 end
 redis.call('UNLINK', unpack(keys))
-return redis.call('ZREM', ids, unpack(gone))
+return redis.call('ZREMRANGEBYRANK', ids, 0, #keys - 1)

@@ -73,13 +73,16 @@ const layout = {
     return { count: retention.maxItems ? Math.min(count, retention.maxItems) : count, exact: true }
   },
 
-  async trim (connection, key, { retention, nowMs }) {
-    const places = await oldest(connection, key, retention, nowMs)
-    if (places.length === 0) return { removed: 0, more: false }
-    const removed = await connection.runScript('trim-ids',
-      [key('ids'), ...places.map(({ id }) => itemKey(key, id))],
-      [...places.map(({ id }) => id), ...places.map(({ ts, seq }) => scoreOf(ts, seq))])
-    return { removed, more: places.length === TRIM_PIECE }
+  async trim (connection, key, { retention: { windowMs, maxItems }, nowMs }) {
+    const minTs = windowMs ? nowMs - windowMs : 0
+    const [aged, all, oldest] = await connection.sendAll([
+      ['ZCOUNT', key('ids'), '-inf', `(${minTs}`], ['ZCARD', key('ids')], ['ZRANGE', key('ids'), 0, TRIM_PIECE - 1]
+    ])
+    const dead = oldest.slice(0, Math.max(aged, maxItems ? all - maxItems : 0))
+    if (dead.length === 0) return { removed: 0, more: false }
+    const keys = dead.map((/** @type {Buffer} */ id) => itemKey(key, id))
+    const removed = await connection.runScript('trim-ids', [key('ids'), ...keys], [minTs, maxItems, ...dead])
+    return { removed, more: dead.length === TRIM_PIECE }
   },
 
   async extend (connection, key, { ttlMs, condition }) {
@@ -130,12 +133,4 @@ async function recordsOf (connection, key, wantedIds) {
   if (wantedIds.length === 0) return []
   const records = await connection.send('MGET', ...wantedIds.map((id) => itemKey(key, id)))
   return wantedIds.map((id, i) => records[i] === null ? null : readRecord(id, records[i]))
-}
-
-/** @param {any} connection @param {(part: string) => string} key @param {import('./index.js').Retention} retention @param {number} nowMs */
-async function oldest (connection, key, { windowMs, maxItems }, nowMs) {
-  const floor = await countFloor(connection, key, maxItems)
-  const minTs = windowMs ? nowMs - windowMs : 0
-  return placesOf(await connection.send('ZRANGE', key('ids'), 0, TRIM_PIECE - 1, 'WITHSCORES'))
-    .filter((place) => place.ts < minTs || !isAbove(place, floor))
 }

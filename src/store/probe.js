@@ -14,7 +14,7 @@ const COMMANDS_SENT = (key) => [
   ['GET', key], ['MGET', key], ['SET', key, 'v'], ['MSET', key, 'v'], ['MSETEX', '1', key, 'v', 'PX', '1'],
   ['PEXPIRE', key, '1'], ['PERSIST', key], ['DEL', key], ['UNLINK', key],
   ['SADD', key, 'v'], ['SREM', key, 'v'], ['SMEMBERS', key],
-  ['ZADD', key, '0', 'v'], ['ZREM', key, 'v'], ['ZCARD', key], ['ZCOUNT', key, '0', '1'], ['ZMSCORE', key, 'v'], ['ZRANGE', key, '0', '0'],
+  ['ZADD', key, '0', 'v'], ['ZREMRANGEBYRANK', key, '0', '0'], ['ZCARD', key], ['ZCOUNT', key, '0', '1'], ['ZMSCORE', key, 'v'], ['ZRANGE', key, '0', '0'],
   ['ZREVRANGE', key, '0', '0'], ['ZREVRANGEBYSCORE', key, '1', '0']
 ]
 

@@ -11,7 +11,7 @@ const PARTS = ['KEYS', 'ARGV', 'RETURNS', 'COST', 'MODE']
 const CALLS = {
   'append-ids': { keys: ['ids', 'item:a'], args: [5, 0, Buffer.alloc(9, 1)] },
   'page-ids': { keys: ['ids'], args: [2, 'b', 10], reply: ['a', '1'].map((word) => Buffer.from(word)) },
-  'trim-ids': { keys: ['ids', 'item:a'], args: ['a', 1] }
+  'trim-ids': { keys: ['ids', 'item:a'], args: [2, 0, 'a'] }
 }
 
 /** @param {string} body without its comments */
