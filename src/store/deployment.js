@@ -95,24 +95,22 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
       node.state = 'down'
       return
     }
+    const askedMs = performance.now()
     const [role, , , state, offset] = await connection.send('ROLE')
     node.state = String(role) === 'slave' ? String(state) : 'not a replica'
     node.offset = Number(offset)
-    node.lagMs = lagOf(node)
+    node.lagMs = lagOf(node, askedMs)
     const far = node.lagMs !== null && node.lagMs > (node.left ? RETURN_AT_MS : LEAVE_AT_MS)
     if (far !== node.left && node.lagMs !== null) log.warn({ node: connection.address, lagMs: node.lagMs }, far ? 'replica lags, left' : 'replica caught up')
     node.left = far
   }
 
-  /** @param {Node} node @returns {number | null} */
-  function lagOf (node) {
-    const now = performance.now()
+  /** @param {Node} node @param {number} askedMs when the replica was asked: a process that reads the answer late is no lag of the replica @returns {number | null} */
+  function lagOf (node, askedMs) {
     const last = samples.at(-1)
-    if (!last || now - last.atMs > LEAVE_AT_MS) return null
-    for (let i = samples.length - 1; i >= 0; i--) {
-      if (samples[i].offset <= node.offset) return Math.round(now - samples[i].atMs)
-    }
-    return Math.round(now - samples[0].atMs)
+    if (!last || askedMs - last.atMs > LEAVE_AT_MS) return null
+    const reached = samples.findLast((sample) => sample.offset <= node.offset) ?? samples[0]
+    return Math.round(askedMs - reached.atMs)
   }
 
   async function poll () {
