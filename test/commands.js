@@ -13,6 +13,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import { makeCheckout } from './embedded/checkout.js'
+import { eventually } from './servers.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const CACHE_DIR = process.env.FRESHET_CACHE_DIR || join(ROOT, '.freshet')
@@ -28,7 +29,15 @@ const killGroup = (/** @type {number} */ pid, /** @type {NodeJS.Signals} */ sign
     if (error.code !== 'ESRCH') throw error
   }
 }
-process.on('exit', () => { for (const pid of running) killGroup(pid, 'SIGKILL') })
+const killAll = () => { for (const pid of running) killGroup(pid, 'SIGKILL') }
+process.on('exit', killAll)
+// the runner ends a test that is out of time by a signal, for which there is no 'exit'
+for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+  process.once(name, () => {
+    killAll()
+    process.kill(process.pid, name)
+  })
+}
 
 /** What the environment says about settings is not the test's; NODE_OPTIONS is the test runner's. */
 const cleanEnv = () => Object.fromEntries(Object.entries(process.env).filter(([name]) =>
@@ -124,20 +133,27 @@ export function askAt (url) {
     return { status: response.status, headers: response.headers, body, json: isJson ? JSON.parse(body) : null }
   }
 
+  /** Asks until it is answered afresh: on a busy machine a replica may lag for a moment, and is then not asked. @param {string} path */
+  const ask = (path) => eventually(async () => {
+    const answer = await get(path)
+    if (answer.status === 503 || answer.headers.get('freshet-stale')) throw new Error(`${path}: ${answer.status} ${answer.body.slice(0, 500)}`)
+    return answer
+  })
+
   /** Every item, by following the cursors. @param {string} feed @param {string} [query] */
   async function allItems (feed, query = 'limit=1000') {
     const items = []
     let after = ''
     do {
-      const { status, json } = await get(`/v1/feeds/${feed}/items?${query}${after}`)
-      if (status !== 200) throw new Error(`${status}: ${JSON.stringify(json)}`)
+      const { status, json, body } = await ask(`/v1/feeds/${feed}/items?${query}${after}`)
+      if (status !== 200) throw new Error(`${status}: ${body}`)
       items.push(...json.items)
       after = json.next && `&after=${json.next}`
     } while (after)
     return items
   }
 
-  return { get, allItems }
+  return { get, ask, allItems }
 }
 
 /** @param {string} stdout */

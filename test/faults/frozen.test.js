@@ -9,6 +9,7 @@ const FROZEN_MS = 30_000
 const GROWTH_MIB = 64
 const RATE = 50_000
 const [engine] = await testEngines()
+t.setTimeout(300_000)
 
 t.test('a primary frozen for 30 s at 50,000 items/s: bounded memory, nothing lost, and the writer catches up', async (t) => {
   const { primary, replicas, reader, startWriter } = await startFlow(t, { engine, replicas: 1 })
@@ -29,10 +30,9 @@ t.test('a primary frozen for 30 s at 50,000 items/s: bounded memory, nothing los
   primary.freeze()
   phase = 'frozen'
   await writer.until(/connection to the primary lost/)
-  await eventually(async () => (await reader.get('/v1/feeds/latest/items?limit=1')).status === 200)
-  t.equal((await reader.get('/v1/feeds/latest/count')).status, 200, 'replicas answer what they have')
+  t.equal((await reader.ask('/v1/feeds/latest/count')).status, 200, 'replicas answer what they have')
   await pause(FROZEN_MS)
-  t.equal((await reader.get('/readyz')).status, 200)
+  t.equal((await reader.ask('/readyz')).status, 200)
   phase = 'after'
   primary.thaw()
 

@@ -1,4 +1,15 @@
-/** What the synthetic source leaves behind: item k, from 0, has id k mod `ids` and a value that says k + 1. */
+/** A synthetic writer on one server, and what it leaves behind: item k, from 0, has id k mod `ids` and a value that says k + 1. */
+import { runCommand, startReader } from '../commands.js'
+import { connectFor, eventually } from '../servers.js'
+
+/** @param {import('tap').Test} t @param {string} url @param {string[]} flags */
+export const startWriter = (t, url, flags) => runCommand(t, ['writer', '--redis-url', url, '--read-from', 'primary', '--window-ms', '86400000', ...flags])
+
+/** Waits until the server has so many ids. @param {import('tap').Test} t @param {string} url @param {number} ids */
+export async function untilStored (t, url, ids) {
+  const admin = await connectFor(t, url)
+  await eventually(async () => await admin.send('ZCARD', 'fr:{latest:0}:ids') >= ids)
+}
 
 /** @param {{ items: number, ids: number }} run @returns {[string, number][]} each id with the number of its newest version */
 export const newestOf = ({ items, ids }) => Array.from({ length: Math.min(items, ids) }, (_, k) => [`id-${k}`, k + 1 + ids * Math.floor((items - 1 - k) / ids)])
@@ -6,3 +17,9 @@ export const newestOf = ({ items, ids }) => Array.from({ length: Math.min(items,
 /** @param {{ id: string, value: any }[]} items read with encoding=json @returns {[string, number][]} in the order of the ids */
 export const numbersOf = (items) => items.map(({ id, value }) => /** @type {[string, number]} */ ([id, Number(value.n)]))
   .sort(([a], [b]) => Number(a.slice(3)) - Number(b.slice(3)))
+
+/** What a reader finds on the primary. @param {import('tap').Test} t @param {string} url @returns {Promise<[string, number][]>} as `newestOf` */
+export async function storedIn (t, url) {
+  const { allItems } = await startReader(t, { redisUrl: url, flags: ['--read-from', 'primary'] })
+  return numbersOf(await allItems('latest', 'limit=10000&encoding=json'))
+}

@@ -39,17 +39,17 @@ for (const engine of engines) {
     t.same(items.map(({ value }) => Number(value.n)), Array.from({ length: 1000 }, (_, i) => 2500 - i), 'each with its newest value')
     t.ok(items.every(({ ts }, i) => i === 0 || ts <= items[i - 1].ts))
 
-    const first = (await reader.get('/v1/feeds/latest/items?limit=5&encoding=json')).json
+    const first = (await reader.ask('/v1/feeds/latest/items?limit=5&encoding=json')).json
     t.same(first.items, items.slice(0, 5))
     t.match(first, { feed: 'latest', asOf: Number, next: String })
     const { ts } = items[400]
     const since = await reader.allItems('latest', `limit=1000&encoding=json&since=${ts}`)
     t.same(since, items.filter((item) => item.ts >= ts))
-    t.same((await reader.get('/v1/feeds/latest/items/id-7?encoding=json')).json, items.find(({ id }) => id === 'id-7'))
-    t.match(await reader.get('/v1/feeds/latest/items/id-1000'), { status: 404, json: { code: 'ITEM_UNKNOWN' } })
-    t.match((await reader.get('/v1/feeds/latest/count')).json, { count: 1000, exact: true })
-    t.match((await reader.get('/v1/feeds')).json.feeds, [{ feed: 'latest', layout: 'ids', partitions: 1 }])
-    t.equal((await reader.get('/readyz')).status, 200)
+    t.same((await reader.ask('/v1/feeds/latest/items/id-7?encoding=json')).json, items.find(({ id }) => id === 'id-7'))
+    t.match(await reader.ask('/v1/feeds/latest/items/id-1000'), { status: 404, json: { code: 'ITEM_UNKNOWN' } })
+    t.match((await reader.ask('/v1/feeds/latest/count')).json, { count: 1000, exact: true })
+    t.match((await reader.ask('/v1/feeds')).json.feeds, [{ feed: 'latest', layout: 'ids', partitions: 1 }])
+    t.equal((await reader.ask('/readyz')).status, 200)
   })
 }
 
@@ -83,7 +83,7 @@ t.test('one writer and one reader', async (t) => {
     t.equal(code, 0)
     t.ok(summary.items > 0)
     t.equal(summary.items, summary.offered)
-    await eventually(async () => (await reader.get('/v1/feeds/stopped/count')).json.count === summary.items)
+    await eventually(async () => (await reader.ask('/v1/feeds/stopped/count')).json.count === summary.items)
   })
 
   t.test('a running writer tells its figures to Prometheus', async (t) => {

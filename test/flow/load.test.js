@@ -23,7 +23,7 @@ t.test('--duration makes what was due by its end, no more and no less', async (t
   const { code, summary } = await write(t, ['--feed', 'timed', '--duration', '0.5', '--rate', '4000', '--ids', '10000'])
   t.equal(code, 0)
   t.match(summary, { offered: 2000, items: 2000 })
-  t.equal((await reader.get('/v1/feeds/timed/count')).json.count, 2000)
+  t.equal((await reader.ask('/v1/feeds/timed/count')).json.count, 2000)
 })
 
 t.test('--rate 0 goes as fast as it can, until its duration is over', async (t) => {
@@ -69,7 +69,7 @@ t.test('one writer of several that is killed costs its unacknowledged items, and
   t.match(stderr, /writer [01] died \(SIGKILL\)/)
   t.equal(summary.offered, summary.items + summary.refused + summary.dropped + summary.failed)
   t.ok(summary.items >= 20000, 'the other one finished')
-  await eventually(async () => (await reader.get('/v1/feeds/killed/count')).json.count >= summary.items)
+  await eventually(async () => (await reader.ask('/v1/feeds/killed/count')).json.count >= summary.items)
 })
 
 t.test('Ctrl-C on several writers flushes what each of them offered', async (t) => {
@@ -79,7 +79,7 @@ t.test('Ctrl-C on several writers flushes what each of them offered', async (t) 
   t.equal(code, 0)
   t.ok(summary.items > 0)
   t.equal(summary.items, summary.offered)
-  await eventually(async () => (await reader.get('/v1/feeds/stopped/count')).json.count === summary.items)
+  await eventually(async () => (await reader.ask('/v1/feeds/stopped/count')).json.count === summary.items)
 })
 
 t.test('writers do not outlive the command that started them', async (t) => {

@@ -19,17 +19,17 @@ async function startAll (t, root) {
 
 t.test('start runs servers, a writer and a reader, and Ctrl-C ends all of it with everything flushed', async (t) => {
   const root = await copyCheckout(t)
-  const { command, pids, get } = await startAll(t, root)
+  const { command, pids, get, ask } = await startAll(t, root)
   t.ok(new Set(pids).size >= 7, 'three servers, their supervisor and guard, writer, reader')
 
   t.match(await get('/'), { status: 200, body: /<html/i })
-  t.match(await get('/readyz'), { status: 200 })
+  t.match(await ask('/readyz'), { status: 200 })
   const items = await eventually(async () => {
-    const { json } = await get('/v1/feeds/latest/items?limit=50&encoding=json')
+    const { json } = await ask('/v1/feeds/latest/items?limit=50&encoding=json')
     return json.items?.length === 50 && json.items
   })
   t.match(items[0], { id: /^id-\d+$/, ts: Number, value: { writer: 0 } })
-  await eventually(async () => (await get('/v1/feeds/latest/items?limit=1')).json.items[0].ts > items[0].ts)
+  await eventually(async () => (await ask('/v1/feeds/latest/items?limit=1')).json.items[0].ts > items[0].ts)
 
   await t.test('feed lists, shows and changes what is running, and does not drop it', async (t) => {
     /** @param {string[]} words */
@@ -39,7 +39,7 @@ t.test('start runs servers, a writer and a reader, and Ctrl-C ends all of it wit
     t.match(JSON.parse(listed.stdout), { feed: 'latest', layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 1_000_000 })
     t.match(JSON.parse((await feed('set', 'latest', '--window-ms', '90000', '--max-items', '40')).stdout), { windowMs: 90_000, maxItems: 40 })
     t.match(JSON.parse((await feed('show', 'latest')).stdout), { windowMs: 90_000, maxItems: 40 })
-    await eventually(async () => (await get('/v1/feeds/latest/count')).json.count === 40)
+    await eventually(async () => (await ask('/v1/feeds/latest/count')).json.count === 40)
     const dropped = await feed('drop', 'latest')
     t.equal(dropped.code, 1)
     t.match(dropped.stderr, /feed latest is being written/)
