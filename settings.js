@@ -333,7 +333,7 @@ function correctedLine (known, argv, extra, swallowed) {
   const bare = swallowed.filter(([, value]) => value === 'true').map(([flag]) => flag)
   const fitting = arrangements(extra).filter((values) => values.length === bare.length && values.every((value, i) => fits(bare[i], value, known)))
   const words = swallowed.map(([flag, value]) => {
-    if (value !== 'true') return `--${flag} ${value}`
+    if (value !== 'true') return `--${flag} ${SETTINGS.find((row) => flagOf(row.name) === flag)?.secret ? '<value>' : value}`
     return `--${flag} ${fitting.length === 1 ? fitting[0][bare.indexOf(flag)] : '<value>'}`
   })
   const start = known.command === 'start' ? 'npm start' : `npm start ${known.command}`
@@ -364,7 +364,7 @@ function fits (flag, value, known) {
  */
 export function printable (settings) {
   const { origins: _origins, positionals: _positionals, ...values } = settings
-  const mask = (/** @type {unknown} */ value) => String(value).replace(/\/\/[^/]*@/g, '//***@')
+  const mask = (/** @type {unknown} */ value) => String(value).replace(/\/\/[^/]*@/g, '//***@').replace(/\?[^,]*/g, '?***')
   return Object.fromEntries(Object.entries(values).map(([name, value]) => {
     if (!SETTINGS.find((row) => row.name === name)?.secret || value === null) return [name, value]
     return [name, /Url$/.test(name) ? mask(value) : '***']

@@ -302,7 +302,6 @@ export function createPipeline ({
       closed = true
       window.close()
       for (const batch of flying.keys()) account.failed += batch.count
-      for (const one of open) account.failed += one?.batch.count ?? 0
       flying.clear()
       open.fill(null)
       wake()
