@@ -3,7 +3,8 @@
  * that dies counts what it had offered and not yet acknowledged as failed.
  */
 import { fork } from 'node:child_process'
-import { nothing, refusedOf } from './tally.js'
+import { refusedOf } from '../src/pipeline/account.js'
+import { nothing } from './tally.js'
 
 const WORKER = new URL('./worker.js', import.meta.url)
 

@@ -1,7 +1,7 @@
 /**
  * How a long write is going: once a second one line that is written over on a terminal, a log line elsewhere.
  */
-import { refusedOf } from './tally.js'
+import { addAccounts, refusedOf } from '../src/pipeline/account.js'
 
 const EVERY_MS = 1000
 
@@ -9,29 +9,30 @@ const EVERY_MS = 1000
  * @param {{ log: import('pino').Logger, quiet?: boolean, terminal?: boolean, write?: (text: string) => void }} options
  */
 export function createProgress ({ log, quiet = false, terminal = process.stderr.isTTY, write = (text) => process.stderr.write(text) }) {
-  /** @type {import('../src/pipeline/pipeline.js').Pipeline['account'][]} */
+  /** @type {import('../src/pipeline/account.js').Account[]} */
   const accounts = []
   let lastItems = 0
   let lastAt = performance.now()
   const started = lastAt
   let drawn = false
 
-  const sum = (/** @type {'items' | 'offered' | 'dropped' | 'retried'} */ name) => accounts.reduce((total, account) => total + (account?.[name] ?? 0), 0)
   const timer = quiet ? undefined : setInterval(show, EVERY_MS)
 
   function show () {
     if (accounts.length === 0) return
     const now = performance.now()
-    const items = sum('items')
-    const perSecond = Math.round((items - lastItems) * 1000 / (now - lastAt))
+    // those that have not reported yet are holes
+    const account = addAccounts(accounts.filter(() => true))
+    const { offered, items, dropped, retried } = account
+    const itemsPerSecond = Math.round((items - lastItems) * 1000 / (now - lastAt))
     lastItems = items
     lastAt = now
-    const refused = accounts.reduce((total, account) => total + (account ? refusedOf(account) : 0), 0)
-    const figures = { items, itemsPerSecond: perSecond, unacknowledged: sum('offered') - items - refused - sum('dropped'), refused, dropped: sum('dropped'), retried: sum('retried') }
+    const refused = refusedOf(account)
+    const figures = { items, itemsPerSecond, unacknowledged: offered - items - refused - dropped, refused, dropped, retried }
     if (!terminal) return log.info(figures, 'writing')
-    const text = [`${Math.round((now - started) / 1000)} s`, `${grouped(perSecond)} items/s`, `${grouped(items)} acknowledged`,
-      ...(['unacknowledged', 'refused', 'dropped', 'retried']).filter((name) => /** @type {any} */ (figures)[name] > 0).map((name) => `${grouped(/** @type {any} */ (figures)[name])} ${name}`)].join('  ')
-    write(`\r\x1b[2K${text}`)
+    const { unacknowledged } = figures
+    const troubles = Object.entries({ unacknowledged, refused, dropped, retried }).filter(([, n]) => n > 0).map(([name, n]) => `  ${grouped(n)} ${name}`)
+    write(`\r\x1b[2K${Math.round((now - started) / 1000)} s  ${grouped(itemsPerSecond)} items/s  ${grouped(items)} acknowledged${troubles.join('')}`)
     drawn = true
   }
 

@@ -1,7 +1,8 @@
 /**
  * The one JSON line a writer ends with, and its exit status.
  */
-import { addUp, refusedOf } from './tally.js'
+import { refusedOf } from '../src/pipeline/account.js'
+import { addUp } from './tally.js'
 
 /** @typedef {import('../src/store/nodes.js').NodeFigures} NodeFigures */
 

@@ -1,11 +1,12 @@
 /**
  * What a writer process did, in a form that can be sent to its parent and added up.
  *
- * @typedef {{ account: import('../src/pipeline/pipeline.js').Pipeline['account'], seconds: number, cpuMicros: number,
+ * @typedef {{ account: import('../src/pipeline/account.js').Account, seconds: number, cpuMicros: number,
  *   behind: string }} Tally `cpuMicros` of the process while it wrote; `behind`: an encoded histogram of
  *   tenths of a millisecond
  */
 import { build, decodeFromCompressedBase64, encodeIntoCompressedBase64 } from 'hdr-histogram-js'
+import { addAccounts, newAccount } from '../src/pipeline/account.js'
 
 const TENTHS = 10
 const DAY_IN_TENTHS = 24 * 3600 * 1000 * TENTHS
@@ -20,11 +21,8 @@ export function createBehind () {
   }
 }
 
-/** @returns {Tally['account']} */
-const noItems = () => ({ offered: 0, items: 0, dropped: 0, failed: 0, retried: 0, batches: 0, bytes: 0, full: 0, refused: {} })
-
 /** @returns {Tally} of a writer that has done nothing yet */
-export const nothing = () => ({ account: noItems(), seconds: 0, cpuMicros: 0, behind: createBehind().encode() })
+export const nothing = () => ({ account: newAccount(), seconds: 0, cpuMicros: 0, behind: createBehind().encode() })
 
 /**
  * @param {Tally[]} tallies of one run
@@ -32,21 +30,12 @@ export const nothing = () => ({ account: noItems(), seconds: 0, cpuMicros: 0, be
  */
 export function addUp (tallies) {
   const behind = build({ lowestDiscernibleValue: 1, highestTrackableValue: DAY_IN_TENTHS, numberOfSignificantValueDigits: 3 })
-  const account = noItems()
-  for (const tally of tallies) {
-    behind.add(decodeFromCompressedBase64(tally.behind))
-    const { refused, ...numbers } = tally.account
-    for (const [name, n] of Object.entries(numbers)) /** @type {any} */ (account)[name] += n
-    for (const [reason, n] of Object.entries(refused)) account.refused[reason] = (account.refused[reason] ?? 0) + n
-  }
+  for (const tally of tallies) behind.add(decodeFromCompressedBase64(tally.behind))
   const ms = (/** @type {number} */ tenths) => Math.round(tenths) / TENTHS
   return {
-    account,
+    account: addAccounts(tallies.map((tally) => tally.account)),
     seconds: Math.max(0, ...tallies.map((tally) => tally.seconds)),
     cpuMicros: tallies.reduce((sum, tally) => sum + tally.cpuMicros, 0),
     behindMs: { p50: ms(behind.getValueAtPercentile(50)), p99: ms(behind.getValueAtPercentile(99)), max: ms(behind.totalCount ? behind.maxValue : 0) }
   }
 }
-
-/** @param {Tally['account']} account */
-export const refusedOf = (account) => Object.values(account.refused).reduce((sum, n) => sum + n, 0)

@@ -11,6 +11,7 @@ import { FreshetError } from '../errors.js'
 import { createSequence, MAX_TS } from '../item/order.js'
 import { partitionOf } from '../item/partition.js'
 import { MAX_VALUE_BYTES } from '../item/record.js'
+import { countRefused, newAccount } from './account.js'
 import { createWindow } from './window.js'
 
 const LONE_FLUSHES = 4
@@ -43,18 +44,7 @@ export function createPipeline ({
   layout, partitions, createBatch, retention, maxFutureMs, flushAt, inFlightBytes, whenFull, clock,
   onFlush = () => {}, onBehind = () => {}, onRefused = () => {}
 }) {
-  const account = {
-    offered: 0,
-    items: 0,
-    dropped: 0,
-    failed: 0,
-    retried: 0,
-    batches: 0,
-    bytes: 0,
-    full: 0,
-    /** @type {Record<string, number>} */
-    refused: {}
-  }
+  const account = newAccount()
   const sequence = createSequence()
   /** @type {(OpenBatch | null)[]} */
   const open = new Array(partitions).fill(null)
@@ -92,7 +82,7 @@ export function createPipeline ({
       account.batches++
       account.items += batch.count - late
       account.bytes += flown.valueBytes
-      if (late) countRefused('late', late)
+      if (late) countRefused(account, 'late', late)
       lastAcknowledgedMs = clock()
       onFlush((lastAcknowledgedMs - flown.sentMs) / 1000)
       recycle(flown)
@@ -160,14 +150,9 @@ export function createPipeline ({
     for (const one of open) if (one) push(one, Math.min(clock(), one.firstDueMs + flushAt.ms))
   }
 
-  /** @param {string} reason @param {number} n */
-  function countRefused (reason, n) {
-    account.refused[reason] = (account.refused[reason] ?? 0) + n
-  }
-
   /** @param {string} code @param {Buffer} id @param {number} ts */
   function refuse (code, id, ts) {
-    countRefused(code.replace(/^ITEM_/, '').toLowerCase(), 1)
+    countRefused(account, code)
     onRefused(code, id, ts)
     return room()
   }
@@ -269,7 +254,7 @@ export function createPipeline ({
     /** Counts an item that its source could not even offer. @param {string} code of the error */
     refuse (code) {
       account.offered++
-      countRefused(code.replace(/^ITEM_/, '').toLowerCase(), 1)
+      countRefused(account, code)
     },
 
     /** Counts intended items that were never made. @param {number} n */

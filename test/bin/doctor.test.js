@@ -23,6 +23,7 @@ async function startPair (t) {
 }
 
 t.test('it names the engines found and which would be used', async (t) => {
+  await testEngines() // where PATH has none, this fetches one, which doctor does not
   const { status, text } = await doctor([])
   t.equal(status, 0)
   t.match(text, /^node +v\d+/m)
