@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { readRecords } from '../../writers/input/records.js'
+import { memoryInUse } from '../memory.js'
 import { endless, streamOf } from './feeding.js'
 
 const MIB = 1024 * 1024
@@ -48,16 +47,6 @@ t.test('a stream that breaks gives what it had, then INPUT_INVALID with the reas
   t.equal((await records.next()).value.length, 1)
   await t.rejects(records.next(), { code: 'INPUT_INVALID', message: /EIO: i\/o error, read/ })
 })
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc')
-
-/** What is reachable, in bytes: what the process holds beside that depends on how busy the machine is. */
-function memoryInUse () {
-  collectGarbage()
-  const { heapUsed, external } = process.memoryUsage()
-  return heapUsed + external
-}
 
 t.test('memory does not grow with the input, whatever 200 MiB consist of', async (t) => {
   const json = { format: 'json', itemsField: 'items' }
