@@ -32,7 +32,7 @@ export async function main ({ argv, env }) {
   /** @type {any} */
   const settings = resolve(argv, env, known)
   let status = 0
-  const stopping = listenForStop({ onStop: () => say('stopping', 'flushing, then the servers') })
+  const stopping = listenForStop({ onStop: () => say('stopping', 'the writer flushes, then servers that nobody else uses') })
   const fail = (/** @type {string} */ reason) => {
     if (!stopping.signal.aborted) status = 1
     stopping.stop(reason)
@@ -40,7 +40,7 @@ export async function main ({ argv, env }) {
   try {
     return await withTarget(settings, { env, report: (line) => say('servers', line), stopping }, async (target) => {
       say('servers', `primary ${host(target.primaryUrl)}${(target.replicaUrls ?? []).map((url) => `, replica ${host(url)}`).join('')}`)
-      const children = startBoth(settings, target, stopping.signal, fail)
+      const children = await startBoth(settings, target, stopping.signal, fail)
       await aborted(stopping.signal)
       const ended = await Promise.all(children.map(end))
       return status || (ended.every((code) => code === 0) ? 0 : 1)
@@ -54,7 +54,7 @@ export async function main ({ argv, env }) {
  * @param {any} settings @param {import('../src/store/target.js').Target} target @param {AbortSignal} signal
  * @param {(reason: string) => void} fail
  */
-function startBoth (settings, { primaryUrl, replicaUrls }, signal, fail) {
+async function startBoth (settings, { primaryUrl, replicaUrls }, signal, fail) {
   // addresses may hold a password, which the arguments of a process would show to everybody
   const env = { ...process.env, FRESHET_REDIS_URL: primaryUrl, ...(replicaUrls && { FRESHET_REPLICA_URL: replicaUrls.join(',') }) }
   const level = settings.origins.logLevel === 'default' ? 'warn' : settings.logLevel
@@ -70,11 +70,17 @@ function startBoth (settings, { primaryUrl, replicaUrls }, signal, fail) {
     })
     return child
   }
-  return [
-    start('writer', WRITER_SETTINGS, ['--drain-ms', String(DRAIN_MS)], ({ engine }) =>
-      `${settings.rate.toLocaleString('en')} items/s into feed ${settings.feed}, layout ${settings.layout}, on ${engine}`),
-    start('reader', READER_SETTINGS, [], ({ url }) => `${url}   open this; Ctrl-C stops everything`)
-  ]
+  // the reader first: when its port is in use, nothing is written
+  const reader = start('reader', READER_SETTINGS, [], ({ url }) => `${url}   open this; Ctrl-C stops everything`)
+  await new Promise((resolve) => {
+    reader.once('message', resolve)
+    reader.once('exit', resolve)
+    signal.addEventListener('abort', resolve, { once: true })
+  })
+  if (signal.aborted || reader.exitCode !== null) return [reader]
+  const writer = start('writer', WRITER_SETTINGS, ['--drain-ms', String(DRAIN_MS)], ({ engine }) =>
+    `${settings.rate.toLocaleString('en')} items/s into feed ${settings.feed}, layout ${settings.layout}, on ${engine}`)
+  return [reader, writer]
 }
 
 /** @param {import('node:child_process').ChildProcess} child @returns {Promise<number | null>} its exit status, null if it was killed */

@@ -10,6 +10,8 @@ import { runStdin } from './stdin.js'
 import { runSynthetic } from './synthetic.js'
 import { createBehind } from './tally.js'
 
+const AGE_HINT = ': older than the window of the feed (--window-ms; 0 = no age limit)'
+
 /** @typedef {import('./tally.js').Tally} Tally */
 
 /**
@@ -37,7 +39,7 @@ export async function writeFeed ({ settings, redisUrl, index, log, signal, metri
     },
     onFlush: (seconds) => metrics?.flush(seconds),
     onRefused (code, id, ts) {
-      if (settings.source === 'stdin') report.add(at.place, `${code}: id ${id}, ts ${ts}`)
+      if (settings.source === 'stdin') report.add(at.place, `${code}: id ${id}, ts ${ts}${code === 'ITEM_TOO_OLD' ? AGE_HINT : ''}`)
     }
   })
   metrics?.follow(writer)

@@ -60,7 +60,7 @@ export async function agree (primary, prefix, wanted) {
 export async function readDefinition (node, prefix, feed) {
   const key = definitionKey(prefix, checkFeedName(feed))
   const text = await node.send('GET', key)
-  if (text === null) throw new FreshetError('FEED_UNKNOWN', `there is no feed ${feed}; write to it first, or look at GET /v1/feeds`)
+  if (text === null) throw new FreshetError('FEED_UNKNOWN', `there is no feed ${feed}; write to it first, or see which there are: npm start feed -- list, GET /v1/feeds`)
   try {
     const definition = JSON.parse(text)
     if (definition?.feed === feed) return definition
