@@ -99,7 +99,9 @@ t.test('with nothing at all the error names what was looked for and how to insta
 
 t.test('two that fetch at once both end with the whole program', async (t) => {
   const { PATH } = process.env
-  if (!await findPip({ PATH })) return t.skip('no pip here')
+  // where the engines are asked for by name, a fetch that does not work is a failure
+  const maySkip = !process.env.FRESHET_TEST_ENGINES
+  if (maySkip && !await findPip({ PATH })) return t.skip('no pip here')
   const cacheDir = await makeCheckout(t)
   const nothing = await emptyPath(t)
   // pip without the engines that PATH has
@@ -109,7 +111,7 @@ t.test('two that fetch at once both end with the whole program', async (t) => {
     if (error.code === 'ENGINE_MISSING') return null
     throw error
   })
-  if (engines === null) return t.skip('no index that pip reaches')
+  if (maySkip && engines === null) return t.skip('no index that pip reaches')
   const expected = { program: pinnedProgram(cacheDir), name: 'valkey', version: '9.1.2', hasMsetex: true, origin: 'pinned' }
   t.same(engines, [expected, expected])
   t.same(await readdir(join(cacheDir, 'engines')), ['valkey-9.1.2'])
