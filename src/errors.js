@@ -24,13 +24,18 @@ export const ERRORS = Object.freeze({
   KEY_HOLDS_OTHER: { retryable: false, exitStatus: 1, meaning: 'a key of the feed holds another type' },
   SERVER_UNREACHABLE: { retryable: true, exitStatus: 1, meaning: 'nothing answers at that address within the deadline' },
   SERVER_REFUSED: { retryable: false, exitStatus: 1, meaning: 'the server answers and refuses: password, user or permission' },
+  SERVER_UNTRUSTED: { retryable: false, exitStatus: 1, meaning: 'the certificate of the server, or the one it asks for, cannot be used' },
   SERVER_LOST: { retryable: true, exitStatus: 1, meaning: 'the connection ended before the reply; the outcome is unknown' },
   SERVER_FULL: { retryable: true, exitStatus: 1, meaning: 'the server takes no writes now: maxmemory is reached, replicas are missing or its disk fails' },
   REPLICAS_GONE: { retryable: true, exitStatus: 1, meaning: 'no replica can answer now' },
+  VIEW_NEEDED: { retryable: false, exitStatus: 1, meaning: 'the layout would have to be read too deep for one answer' },
   ENGINE_MISSING: { retryable: false, exitStatus: 1, meaning: 'no server program was found and none could be fetched' },
   SERVERS_FAILED: { retryable: false, exitStatus: 1, meaning: 'the embedded servers could not be started or ended on their own' },
   PORT_IN_USE: { retryable: false, exitStatus: 1, meaning: 'another program listens on the port' },
   PIPELINE_CLOSED: { retryable: false, exitStatus: 1, meaning: 'an append after close' },
+  PIPELINE_FULL: { retryable: true, exitStatus: 1, meaning: 'an append far above the in-flight bound, made without waiting for room' },
+  DEADLINE_PASSED: { retryable: true, exitStatus: 1, meaning: 'not done within the time given; what was appended is still held and sent' },
+  POSITION_INVALID: { retryable: false, exitStatus: 1, meaning: 'a position that this feed did not hand out' },
   INPUT_INVALID: { retryable: false, exitStatus: 1, meaning: 'the input as a whole cannot be read in the format given' }
 })
 
