@@ -11,15 +11,18 @@ import yargs from 'yargs'
 
 const MIB = 1024 * 1024
 const MAX_MS = 2 ** 41 - 1
-const ALL = ['start', 'writer', 'reader', 'servers', 'doctor', 'feed']
-const CLIENTS = ['start', 'writer', 'reader', 'feed', 'doctor']
+const ALL = ['start', 'writer', 'reader', 'gateway', 'servers', 'doctor', 'feed']
+/** `library` is openFeed: its options are the rows that name it */
+const CLIENTS = ['start', 'writer', 'reader', 'gateway', 'feed', 'doctor', 'library']
+const APPENDS = ['writer', 'gateway', 'library']
 
 /**
  * A check takes the text of a value and answers the value, or throws.
  * @typedef {{ expects: string | ((known: Known) => string), read: (text: string, known: Known) => unknown, flagOnly?: boolean }} Check
  * @typedef {{ command: string, layouts: string[], acks: string[] }} Known what the rest of the program has
  * @typedef {{ name: string, default: any, check: Check, meaning: string, uses: string[], unit?: string,
- *   group: string, env?: string, secret?: boolean }} Row
+ *   group: string, env?: string, secret?: boolean, defaults?: Record<string, any> }} Row `defaults`: of commands that
+ *   have another one
  */
 
 /** @type {(low: number, high: number) => Check} */
@@ -69,12 +72,17 @@ const oneOfKnown = (of) => ({
   }
 })
 
+/** of an address: files of an authority, and of a certificate and key of one's own */
+const TLS_FILES = ['ca', 'cert', 'key']
+
 /** @type {Check} */
 const serverUrl = {
-  expects: 'redis://[user:password@]host[:port] or rediss://...',
+  expects: 'redis://[user:password@]host[:port], or rediss://... for TLS, with ?ca=FILE&cert=FILE&key=FILE if need be',
   read (text) {
     const url = new URL(text)
     if (!['redis:', 'rediss:'].includes(url.protocol) || !url.hostname) throw new RangeError()
+    const files = [...url.searchParams.keys()]
+    if (files.some((name) => !TLS_FILES.includes(name)) || (files.length && url.protocol === 'redis:')) throw new RangeError()
     return text
   }
 }
@@ -103,8 +111,8 @@ export const SETTINGS = Object.freeze([
     { name: 'replicaUrl', default: null, check: serverUrls, secret: true, meaning: 'the replicas; without it the primary is asked for them' },
     { name: 'keyPrefix', default: 'fr:', check: matching('1-32 of a-z 0-9 : _ -', /^[a-z0-9:_-]{1,32}$/), meaning: 'what every key begins with' }
   ]),
-  ...group('Servers', ['writer', 'reader'], [
-    { name: 'readFrom', default: 'replica', check: oneOf('replica', 'primary'), meaning: 'which nodes answer questions; a writer reads the figures of replicas too, or leaves them alone' }
+  ...group('Servers', ['writer', 'reader', 'gateway', 'library'], [
+    { name: 'readFrom', default: 'replica', check: oneOf('replica', 'primary'), meaning: 'which nodes answer questions; who writes reads the figures of replicas too, or leaves them alone' }
   ]),
   ...group('Servers', ALL, [
     { name: 'server', default: null, check: matching('a program such as valkey-server, or its path', /\S/), meaning: 'the server program for the embedded servers; without it the newest found, or a pinned copy' },
@@ -113,18 +121,18 @@ export const SETTINGS = Object.freeze([
   ...group('Feed', ['start', 'writer'], [
     { name: 'feed', default: 'latest', check: matching('a name: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -', /^[a-z0-9][a-z0-9._-]{0,63}$/), meaning: 'which feed' }
   ]),
-  ...group('Feed', ['start', 'writer'], [
+  ...group('Feed', ['start', ...APPENDS], [
     { name: 'layout', default: 'ids', check: oneOfKnown('layouts'), meaning: 'how a partition is stored on the server' },
     { name: 'sortedSetContainsActualValue', env: 'SORTED_SET_CONTAINS_ACTUAL_VALUE', default: null, check: trueOrFalse, meaning: 'true chooses layout values, false ids; --layout overrides it' }
   ]),
-  ...group('Feed', ['writer'], [
+  ...group('Feed', APPENDS, [
     { name: 'partitions', default: 1, check: integer(1, 1024), meaning: 'over how many partitions the ids of the feed are spread' },
     { name: 'late', default: 'overwrite', check: oneOf('overwrite', 'drop'), meaning: 'what an older version does to a newer one that is stored (ids): the last write wins, or it is compared and dropped' },
     { name: 'maxFutureMs', unit: 'ms', default: 60_000, check: integer(0, MAX_MS), meaning: 'items further ahead of the clock are refused' }
   ]),
-  ...group('Feed', ['start', 'writer', 'feed'], [
+  ...group('Feed', ['start', ...APPENDS, 'feed'], [
     { name: 'windowMs', unit: 'ms', default: 60_000, check: integer(0, MAX_MS), meaning: 'items older than this are not live; 0 = no age limit' },
-    { name: 'maxItems', default: 1_000_000, check: integer(0, 1e9), meaning: 'ids kept in a partition; 0 = no limit' }
+    { name: 'maxItems', default: 1_000_000, check: integer(0, 1e9), meaning: 'ids (layout ids) or versions (others) kept in a partition; 0 = no limit' }
   ]),
   ...group('Load', ['start', 'writer'], [
     { name: 'rate', unit: 'items/s', default: 10_000, check: number(0, 1e8), meaning: 'items a second of each process; 0 = as fast as it goes (the default for stdin)' },
@@ -149,25 +157,33 @@ export const SETTINGS = Object.freeze([
     { name: 'valueField', default: null, check: FIELD, meaning: 'field with the value; without it the whole record is the value' },
     { name: 'replay', default: null, check: number(0.001, 1e6), meaning: 'shift times to now and pace by them, so many times as fast as they were' }
   ]),
-  ...group('Write path', ['writer'], [
+  ...group('Write path', APPENDS, [
     { name: 'batchItems', default: 1_000, check: integer(1, 1997), meaning: 'flush a batch at so many items' },
     { name: 'batchBytes', unit: 'bytes', default: MIB, check: integer(1, 64 * MIB), meaning: 'or at so many bytes' },
     { name: 'batchMs', unit: 'ms', default: 5, check: integer(0, 60_000), meaning: 'or when its first item is so old' },
     { name: 'inFlightBytes', unit: 'bytes', default: 16 * MIB, check: integer(1024, 1024 * MIB), meaning: 'bytes sent and not yet answered, at most' },
     { name: 'ack', default: 'primary', check: oneOfKnown('acks'), meaning: 'who must have a batch before it counts' },
-    { name: 'whenFull', default: 'block', check: oneOf('block', 'refuse', 'drop'), meaning: 'what happens to items at the in-flight bound' },
-    { name: 'drainMs', unit: 'ms', default: 10_000, check: integer(0, 600_000), meaning: 'how long a stopping writer tries to flush' }
+    { name: 'whenFull', default: 'block', defaults: { gateway: 'refuse' }, check: oneOf('block', 'refuse', 'drop'), meaning: 'what happens to items at the in-flight bound' },
+    { name: 'drainMs', unit: 'ms', default: 10_000, check: integer(0, 600_000), meaning: 'how long flushing is tried when a feed is closed' }
   ]),
-  ...group('Write path', ['writer', 'reader', 'feed'], [
+  ...group('Write path', ['writer', 'reader', 'gateway', 'library', 'feed'], [
     { name: 'deadlineMs', unit: 'ms', default: 1_000, check: integer(10, 600_000), meaning: 'a server that is silent for so long while asked is given up' }
   ]),
-  ...group('HTTP', ['start', 'reader'], [
-    { name: 'port', default: 8080, check: integer(0, 65_535), meaning: 'port of the reader; 0 = any free one' }
+  ...group('Write path', ['gateway'], [
+    { name: 'ackWithinMs', unit: 'ms', default: 5_000, check: integer(10, 600_000), meaning: 'how long a request waits for its acknowledgement; then it is answered 503, unknown' }
   ]),
-  ...group('HTTP', ['reader'], [
+  ...group('HTTP', ['start', 'reader', 'gateway'], [
+    { name: 'port', default: 8080, defaults: { gateway: 8081 }, check: integer(0, 65_535), meaning: 'port to listen on (start: of the reader); 0 = any free one' }
+  ]),
+  ...group('HTTP', ['start'], [
+    { name: 'gatewayPort', default: 8081, check: integer(0, 65_535), meaning: 'port of the gateway; 0 = any free one' }
+  ]),
+  ...group('HTTP', ['reader', 'gateway'], [
     { name: 'host', default: '127.0.0.1', check: matching('an address or host name', /^[A-Za-z0-9.:_-]+$/), meaning: 'address to listen on' },
     { name: 'authToken', default: null, check: matching('8 characters or more, no spaces', /^\S{8,}$/), secret: true, meaning: 'bearer token that every POST, PUT and DELETE needs' },
-    { name: 'open', default: false, check: present, meaning: 'listen elsewhere than on this machine without a token' },
+    { name: 'open', default: false, check: present, meaning: 'listen elsewhere than on this machine without a token' }
+  ]),
+  ...group('HTTP', ['reader'], [
     { name: 'maxStaleMs', unit: 'ms', default: 10_000, check: integer(0, 3_600_000), meaning: 'when the servers are gone, the last answer is given while younger than this' }
   ]),
   ...group('Operating', ['writer'], [
@@ -203,11 +219,15 @@ const rowsOf = (command) => SETTINGS.filter((row) => row.uses.includes(command))
 /** @param {Row} row @param {Known} known */
 const expected = ({ check }, known) => typeof check.expects === 'string' ? check.expects : check.expects(known)
 
+/** @param {Row} row @param {string} command */
+const defaultOf = (row, command) => row.defaults && Object.hasOwn(row.defaults, command) ? row.defaults[command] : row.default
+
 /** @param {Row[]} rows @param {string[]} argv @param {Known} known */
 function parser (rows, argv, known) {
   const options = Object.fromEntries(rows.map((row) => {
     const unit = row.unit ? ` (${row.unit})` : ''
-    const given = row.default === null ? '' : ` [default: ${row.default}]`
+    const unset = defaultOf(row, known.command)
+    const given = unset === null ? '' : ` [default: ${unset}]`
     const what = `${row.meaning}${unit}; ${expected(row, known)}${given} [${envOf(row)}]`
     return [flagOf(row.name), { type: row.check.flagOnly ? 'boolean' : 'string', describe: what, group: row.group + ':' }]
   }))
@@ -244,7 +264,7 @@ export function resolve (argv, env, known) {
     const flag = flagOf(row.name)
     const origin = flag in flags ? `--${flag}` : env[envOf(row)] ? envOf(row) : 'default'
     origins[row.name] = origin
-    values[row.name] = origin === 'default' ? row.default : readOne(row, origin === `--${flag}` ? flags[flag] : env[envOf(row)], origin, known, faults)
+    values[row.name] = origin === 'default' ? defaultOf(row, known.command) : readOne(row, origin === `--${flag}` ? flags[flag] : env[envOf(row)], origin, known, faults)
   }
   for (const name of Object.keys(env)) {
     if (name.startsWith('FRESHET_') && !name.startsWith('FRESHET_TEST_') && !SETTINGS.some((row) => envOf(row) === name)) faults.push(`${name} (environment) is unknown; known are ${SETTINGS.map(envOf).join(' ')}`)
@@ -276,6 +296,44 @@ function readOne (row, given, origin, known, faults) {
   }
 }
 
+/** @returns {string[]} names of the options of openFeed and openReader */
+const optionNames = () => rowsOf('library').map(({ name }) => name)
+
+/**
+ * The settings that openFeed takes, out of those of a command.
+ * @param {Record<string, any>} settings
+ * @returns {Record<string, any>}
+ */
+export const optionsOf = (settings) => Object.fromEntries(optionNames().flatMap((name) => name in settings && settings[name] !== null ? [[name, settings[name]]] : []))
+
+/**
+ * The same table for callers in the same process: values come as they are, not from flags and environment.
+ * @param {Record<string, unknown>} options by name; undefined and null = the default
+ * @param {Omit<Known, 'command'>} rest
+ * @returns {Readonly<Record<string, any>>}
+ * @throws {SettingsInvalid} with all faults
+ */
+export function resolveOptions (options, rest) {
+  const known = { ...rest, command: 'library' }
+  /** @type {string[]} */
+  const faults = []
+  const names = optionNames()
+  for (const name of Object.keys(options)) if (!names.includes(name)) faults.push(`${name} is unknown; the options are ${names.join(' ')}`)
+  /** @type {Record<string, string>} */
+  const origins = {}
+  /** @type {Record<string, any>} */
+  const values = {}
+  for (const row of rowsOf('library')) {
+    const given = options[row.name]
+    origins[row.name] = given === undefined || given === null ? 'default' : 'option'
+    values[row.name] = origins[row.name] === 'default' ? defaultOf(row, 'library') : readOne(row, Array.isArray(given) ? given.join(',') : given, 'option', known, faults)
+  }
+  derive(values, origins, known, faults)
+  if (values.redisUrl === null && origins.redisUrl === 'default') faults.push('redisUrl is missing; expected the address of the primary, such as redis://127.0.0.1:6379')
+  if (faults.length) throw new SettingsInvalid(faults)
+  return Object.freeze(values)
+}
+
 /**
  * Rules that hold between rows.
  * @param {Record<string, any>} values @param {Record<string, string>} origins @param {Known} known @param {string[]} faults
@@ -295,6 +353,9 @@ function derive (values, origins, known, faults) {
     for (const name of ['format', 'itemsField', 'idField', 'tsField', 'valueField', 'replay']) {
       if (origins[name].startsWith('--')) faults.push(`${name}: ${values[name]} (${origins[name]}); expected only with --source stdin`)
     }
+  }
+  if (values.layout !== undefined && values.layout !== 'ids' && values.windowMs === 0 && values.maxItems === 0) {
+    faults.push(`windowMs: 0 (${origins.windowMs}) and maxItems: 0 (${origins.maxItems}) with layout ${values.layout}; expected one of them above 0: it keeps every version`)
   }
   if (values.itemsField && values.format !== 'json') faults.push(`itemsField: ${values.itemsField} (${origins.itemsField}); expected only with --format json`)
   if (values.replay && values.rate > 0) faults.push(`replay: ${values.replay} (${origins.replay}); expected without --rate: the times in the input set the pace`)

@@ -1,15 +1,18 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import t from 'tap'
 import { SETTINGS, envOf, flagOf } from '../../settings.js'
+import { layoutNames } from '../../src/layouts/index.js'
+import { ackNames } from '../../src/pipeline/acks.js'
 
 const README = new URL('../../README.md', import.meta.url)
 const BEGIN = /(<!-- settings:[^\n]*-->\n)[\s\S]*?(<!-- \/settings -->)/
 
 function table () {
   const rows = SETTINGS.map((row) => {
-    const expects = typeof row.check.expects === 'string' ? row.check.expects : row.check.expects({ command: '', layouts: ['ids'], acks: ['primary'] })
+    const expects = typeof row.check.expects === 'string' ? row.check.expects : row.check.expects({ command: '', layouts: layoutNames(), acks: ackNames() })
     const unit = row.unit ? ` (${row.unit})` : ''
-    const shown = row.default === null ? '' : String(row.default)
+    const others = Object.entries(row.defaults ?? {}).map(([command, value]) => ` (${command}: ${value})`).join('')
+    const shown = (row.default === null ? '' : String(row.default)) + others
     return `| \`--${flagOf(row.name)}\` | \`${envOf(row)}\` | ${shown} | ${row.meaning}${unit} | ${expects.replaceAll('|', '\\|')} | ${row.uses.join(' ')} |`
   })
   return ['| flag | environment | default | meaning | expects | used by |', '|---|---|---|---|---|---|', ...rows].join('\n') + '\n'
