@@ -209,6 +209,7 @@ export async function openWriterFor (t, options) {
     batchMs: 5,
     inFlightBytes: 16 * 1024 * 1024,
     whenFull: 'block',
+    ack: 'primary',
     clock: () => performance.timeOrigin + performance.now(),
     log: silentLog,
     ...options

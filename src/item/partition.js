@@ -1,13 +1,32 @@
 /**
  * Which partition an id belongs to: FNV-1a (32 bit) of its bytes, mod the number of partitions.
  * Source: http://www.isthe.com/chongo/tech/comp/fnv/
+ *
+ * Inside a writer ids are spread over lanes (connections) by the same hash; a slot is a partition on a lane.
+ */
+
+/** @param {Buffer} id */
+function hashOf (id) {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < id.length; i++) hash = Math.imul(hash ^ id[i], 0x01000193)
+  return hash >>> 0
+}
+
+/**
  * @param {Buffer} id
  * @param {number} partitions
  * @returns {number} 0 <= partition < partitions
  */
-export function partitionOf (id, partitions) {
-  if (partitions === 1) return 0
-  let hash = 0x811c9dc5
-  for (let i = 0; i < id.length; i++) hash = Math.imul(hash ^ id[i], 0x01000193)
-  return (hash >>> 0) % partitions
+export const partitionOf = (id, partitions) => partitions === 1 ? 0 : hashOf(id) % partitions
+
+/**
+ * @param {Buffer} id
+ * @param {number} partitions
+ * @param {number} lanes
+ * @returns {number} lane * partitions + partition
+ */
+export function slotOf (id, partitions, lanes) {
+  if (lanes === 1) return partitionOf(id, partitions)
+  const hash = hashOf(id)
+  return hash % lanes * partitions + hash % partitions
 }

@@ -18,6 +18,8 @@ export const newAccount = () => ({
   bytes: 0,
   /** how often the server took no batch */
   full: 0,
+  /** how often no replica confirmed a group of batches in time */
+  unconfirmed: 0,
   /** @type {Record<string, number>} by reason */
   refused: {}
 })

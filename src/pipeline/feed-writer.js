@@ -1,5 +1,5 @@
 /**
- * A feed opened for writing: its definition agreed, a connection for batches, another for everything else
+ * A feed opened for writing: its definition agreed, connections for batches (one a lane), another for everything else
  * (definition, trimming, figures), so that housekeeping never waits behind 16 MiB of items.
  */
 import { randomUUID } from 'node:crypto'
@@ -11,10 +11,14 @@ import { layoutOf } from '../layouts/index.js'
 import { createLink } from '../store/link.js'
 import { capabilities, nodeFigures } from '../store/nodes.js'
 import { readScript } from '../store/scripts.js'
+import { ackOf } from './acks.js'
 import { createPipeline } from './pipeline.js'
 import { createTrimmer } from './trimmer.js'
 
 const HOUSEKEEPING_MS = 1000
+/** of the deadline: an answer of WAIT must come before the server counts as silent */
+const WAIT_SHARE = 0.5
+const SAY_AGAIN_MS = 10_000
 
 /** @typedef {Awaited<ReturnType<typeof openFeedWriter>>} FeedWriter */
 
@@ -22,7 +26,7 @@ const HOUSEKEEPING_MS = 1000
  * @param {{ redisUrl: string, keyPrefix: string, feed: string, layout: string, partitions: number, windowMs: number,
  *   maxItems: number, maxFutureMs: number, late: 'overwrite' | 'drop', name: string, deadlineMs: number,
  *   batchItems: number, batchBytes: number, batchMs: number, inFlightBytes: number, whenFull: 'block' | 'refuse' | 'drop',
- *   clock: () => number, log: import('pino').Logger }
+ *   ack: string | import('./acks.js').Ack, clock: () => number, log: import('pino').Logger }
  *   & Pick<import('./pipeline.js').PipelineOptions, 'onFlush' | 'onBehind' | 'onRefused'>} options
  * @throws {FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, FEED_DEFINITION_DIFFERS, FEED_LAYOUT_UNKNOWN
  */
@@ -32,47 +36,69 @@ export async function openFeedWriter (options) {
   const wanted = { feed, layout: layout.name, partitions, windowMs: options.windowMs, maxItems: options.maxItems, format: layout.format }
   const key = (/** @type {number} */ partition) => partitionKey(keyPrefix, feed, partition)
 
+  const ack = ackOf(options.ack)
   /** @type {import('./pipeline.js').Pipeline | null} */
   let pipeline = null
-  let msetex = false
-  const fence = createFence()
-  const items = createLink(redisUrl, {
-    name: `${name}:items`,
-    deadlineMs,
-    async prepare (connection) {
-      await fence(connection, await expectPrimary(connection))
-      const found = await capabilities(connection)
-      if (pipeline && msetex && !found.msetex) throw new FreshetError('SERVER_REFUSED', `the server at ${connection.address} has no MSETEX, the one before had it; restart the writer`)
-      if (found.msetex === null) log.warn('this user may not ask for MSETEX (COMMAND INFO), so each item is one SET')
-      msetex = found.msetex ?? false
-      if (late === 'drop') await connection.send('SCRIPT', 'LOAD', readScript('append-ids').body)
-    },
-    onOpen: (connection) => pipeline?.attach(connection),
-    onClosed (reason) {
-      log.warn({ reason }, 'connection to the primary lost, opening the next')
-      pipeline?.detach()
-    },
-    onError (error) { if (pipeline) log.warn({ code: error.code, reason: error.message }, 'the primary cannot be used, trying on') }
-  })
+  /** @type {boolean | null} */
+  let msetex = null
+  // process ids are the same in every container
+  const writerName = `${name}-${randomUUID()}`
+
+  /** @param {number} lane */
+  const createLane = (lane) => {
+    const fence = createFence()
+    return createLink(redisUrl, {
+      name: `${name}:items`,
+      deadlineMs,
+      async prepare (connection) {
+        await fence(connection, await expectPrimary(connection))
+        const found = await capabilities(connection)
+        if (msetex && !found.msetex) throw new FreshetError('SERVER_REFUSED', `the server at ${connection.address} has no MSETEX, the one before had it; restart the writer`)
+        if (found.msetex === null && msetex === null) log.warn('this user may not ask for MSETEX (COMMAND INFO), so each item is one SET')
+        msetex ??= found.msetex ?? false
+        if (late === 'drop') await connection.send('SCRIPT', 'LOAD', readScript('append-ids').body)
+      },
+      onOpen: (connection) => pipeline?.attach(lane, connection),
+      onClosed (reason) {
+        log.warn({ reason }, 'connection to the primary lost, opening the next')
+        pipeline?.detach(lane)
+      },
+      onError (error) { if (pipeline) log.warn({ code: error.code, reason: error.message }, 'the primary cannot be used, trying on') }
+    })
+  }
+  const lanes = Array.from({ length: ack.lanes }, (_, lane) => createLane(lane))
   const control = createLink(redisUrl, { name: `${name}:control`, deadlineMs, prepare: expectPrimary })
+  const closeLinks = () => Promise.all([control, ...lanes].map((link) => link.close()))
 
   /** @type {import('../feeds/definitions.js').Definition} */
   let definition
   try {
-    const [primary] = await Promise.all([control.opened, items.opened])
+    const [primary] = await Promise.all([control.opened, ...lanes.map((link) => link.opened)])
     definition = await agree(primary, keyPrefix, wanted)
   } catch (error) {
-    await Promise.all([control.close(), items.close()])
+    await closeLinks()
     throw error
   }
+  const confirmation = createConfirmation(log)
+  const contexts = lanes.map((_, lane) => ({
+    append: layout.append,
+    marker: { key: key(0)(`marker:${writerName}:${lane}`), value: 0 },
+    waitMs: Math.max(1, Math.floor(deadlineMs * WAIT_SHARE)),
+    onUnconfirmed: () => confirmation.missing(/** @type {import('./pipeline.js').Pipeline} */ (pipeline).account)
+  }))
   pipeline = createPipeline({
-    layout,
+    ack,
+    send: async (lane, connection, batches) => {
+      const answers = await ack.send(connection, batches, contexts[lane])
+      confirmation.given()
+      return answers
+    },
     partitions,
     createBatch: (partition, retention) => layout.createBatch({
       key: key(partition),
       late,
       ttlMs: expiryMs(retention, maxFutureMs),
-      dialect: { msetex, sha: (script) => readScript(script).sha }
+      dialect: { msetex: msetex ?? false, sha: (script) => readScript(script).sha }
     }),
     retention: definition,
     maxFutureMs,
@@ -84,10 +110,9 @@ export async function openFeedWriter (options) {
     onBehind: options.onBehind,
     onRefused: options.onRefused
   })
-  if (items.connection) pipeline.attach(items.connection)
+  lanes.forEach((link, lane) => { if (link.connection) pipeline?.attach(lane, link.connection) })
 
-  // process ids are the same in every container
-  const trimmer = createTrimmer({ layout, key, partitions, name: `${name}-${randomUUID()}`, now: Date.now, log })
+  const trimmer = createTrimmer({ layout, key, partitions, name: writerName, now: Date.now, log })
   let keptAt = -1
   /** @type {Promise<void> | null} */
   let round = null
@@ -119,8 +144,19 @@ export async function openFeedWriter (options) {
     pipeline,
     get definition () { return definition },
     get trimmed () { return trimmer.removed },
-    get connected () { return items.connection !== null },
-    get epochs () { return items.epochs },
+    get connected () { return lanes.every((link) => link.connection !== null) },
+    /** Connections opened for batches. */
+    get epochs () { return lanes.reduce((sum, link) => sum + link.epochs, 0) },
+
+    /** Whether items are being acknowledged, or would be. @returns {{ ready: boolean, reasons: string[] }} */
+    status () {
+      const error = /** @type {(Error & { code?: string }) | null | undefined} */ (pipeline.failure) ?? lanes.find((link) => link.connection === null)?.lastError
+      const reasons = error ? [`${error.code ?? 'INTERNAL'}: ${error.message}`] : []
+      if (!error && lanes.some((link) => link.connection === null)) reasons.push('SERVER_LOST: the connection to the primary is being opened again')
+      if (confirmation.isMissing) reasons.push('REPLICAS_GONE: no replica confirms what was written')
+      return { ready: reasons.length === 0, reasons }
+    },
+
     /** @param {{ drainMs: number }} drain */
     async close ({ drainMs }) {
       clearInterval(timer)
@@ -128,7 +164,30 @@ export async function openFeedWriter (options) {
       await pipeline.close({ drainMs })
       await round
       if (control.connection) await trimmer.release(control.connection).catch(() => {})
-      await Promise.all([control.close(), items.close()])
+      await closeLinks()
+    }
+  }
+}
+
+/** Says when no replica confirms, and when one does again. @param {import('pino').Logger} log */
+function createConfirmation (log) {
+  let isMissing = false
+  let saidMs = -Infinity
+  return {
+    get isMissing () { return isMissing },
+    /** @param {import('./account.js').Account} account */
+    missing (account) {
+      account.unconfirmed++
+      isMissing = true
+      if (performance.now() - saidMs < SAY_AGAIN_MS) return
+      saidMs = performance.now()
+      log.warn('no replica confirms what was written: nothing is acknowledged until one does')
+    },
+    given () {
+      if (!isMissing) return
+      isMissing = false
+      saidMs = -Infinity
+      log.info('a replica confirms again')
     }
   }
 }

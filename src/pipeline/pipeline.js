@@ -1,31 +1,37 @@
 /**
- * The write path: items -> partition -> batch -> window -> server, and an account of every item.
+ * The write path: items -> partition and lane -> batch -> window -> server, and an account of every item.
  *
- * - `append` does no await and makes no object: it spells the item into the open batch of its partition.
+ * - `append` does no await and makes no object: it spells the item into the open batch of its slot.
  * - A batch is flushed when it is full (count or bytes) or when its first item is `batchMs` old. While a few batches
  *   are unanswered already, or none can be sent, age does not flush: a batch that would only wait goes on filling.
  * - What is held, from append to acknowledgement, is bounded by `inFlightBytes`; the client below has no bound.
+ * - A lane is a window over a connection of its own (acks.js says how many). An id has its lane, so its versions are
+ *   written in order whatever becomes of connections.
  * - Every item offered ends in exactly one of: items (acknowledged), refused, dropped, failed.
  */
 import { FreshetError } from '../errors.js'
 import { createSequence, MAX_TS } from '../item/order.js'
-import { partitionOf } from '../item/partition.js'
+import { slotOf } from '../item/partition.js'
 import { MAX_VALUE_BYTES } from '../item/record.js'
 import { countRefused, newAccount } from './account.js'
+import { createOpenBatches } from './open-batches.js'
+import { createWaiting } from './waiting.js'
 import { createWindow } from './window.js'
 
-const LONE_FLUSHES = 4
 /** above the bound `ready` waits until a quarter is free, so that it does not open and shut per batch */
 const RESUME_AT = 0.75
-const MOST_SPARE = 64
+/** so far above the bound whoever appends without waiting for room is stopped; a body of the gateway fits in */
+const FAR_ABOVE_BYTES = 16 * 1024 * 1024
 
 /** @typedef {import('../layouts/index.js').Batch} Batch */
 /** @typedef {import('../layouts/index.js').Retention} Retention */
+/** @typedef {import('./open-batches.js').OpenBatch} OpenBatch */
 /** @typedef {ReturnType<typeof createPipeline>} Pipeline */
 
 /**
  * @typedef {object} PipelineOptions
- * @property {import('../layouts/index.js').Layout} layout
+ * @property {(lane: number, connection: import('../store/connection.js').Connection, batches: Batch[]) => Promise<{ late: number }[]>} send
+ * @property {{ lanes: number, grouped: boolean }} ack
  * @property {number} partitions
  * @property {(partition: number, retention: Retention) => Batch} createBatch
  * @property {Retention} retention
@@ -41,113 +47,87 @@ const MOST_SPARE = 64
 
 /** @param {PipelineOptions} options */
 export function createPipeline ({
-  layout, partitions, createBatch, retention, maxFutureMs, flushAt, inFlightBytes, whenFull, clock,
+  send, ack, partitions, createBatch, retention, maxFutureMs, flushAt, inFlightBytes, whenFull, clock,
   onFlush = () => {}, onBehind = () => {}, onRefused = () => {}
 }) {
   const account = newAccount()
   const sequence = createSequence()
-  /** @type {(OpenBatch | null)[]} */
-  const open = new Array(partitions).fill(null)
-  /** @type {OpenBatch[][]} batches that were acknowledged and are used again */
-  const spare = Array.from({ length: partitions }, () => [])
-  /** @type {Map<Batch, OpenBatch>} */
+  /** @type {Map<Batch, OpenBatch>} on their way */
   const flying = new Map()
+  /** @type {Set<OpenBatch>} open or on their way, in the order in which they were begun */
+  const live = new Set()
   let heldBytes = 0
-  let pushed = 0
   let lastAcknowledgedMs = 0
-  /** @type {Error | null} */
-  let failure = null
   let closed = false
-  /** @type {NodeJS.Timeout | null} */
-  let ageTimer = null
-  /** @type {(() => void)[]} who waits for room, or for everything to be acknowledged */
-  let waiting = []
+  const farAboveBytes = 2 * inFlightBytes + FAR_ABOVE_BYTES
 
-  const room = () => heldBytes < inFlightBytes && !window.full
-
-  const window = createWindow({
-    append: layout.append,
-    onSent (batch, again) {
-      const flown = /** @type {OpenBatch} */ (flying.get(batch))
-      const nowMs = clock()
-      if (again) account.retried += batch.count
-      else {
-        flown.sentMs = nowMs
-        onBehind(Math.max(0, nowMs - flown.flushDueMs))
-      }
-    },
-    onAcknowledged (batch, { late }) {
-      const flown = /** @type {OpenBatch} */ (flying.get(batch))
-      flying.delete(batch)
-      account.batches++
-      account.items += batch.count - late
-      account.bytes += flown.valueBytes
-      if (late) countRefused(account, 'late', late)
-      lastAcknowledgedMs = clock()
-      onFlush((lastAcknowledgedMs - flown.sentMs) / 1000)
-      recycle(flown)
-      if (ageTimer === null) armAge()
-      wake()
-    },
+  const waiting = createWaiting()
+  const windows = Array.from({ length: ack.lanes }, (_, lane) => createWindow({
+    send: (connection, batches) => send(lane, connection, batches),
+    grouped: ack.grouped,
+    onSent,
+    onAcknowledged,
     onFull () { account.full++ },
-    onRefused (error) { fail(error) }
+    onRefused: (error) => fail(error)
+  }))
+  const laneOf = (/** @type {number} */ slot) => windows[Math.floor(slot / partitions)]
+  const batches = createOpenBatches({
+    slots: ack.lanes * partitions,
+    partitions,
+    createBatch,
+    retention,
+    flushAt,
+    clock,
+    isBusy: (slot) => !laneOf(slot).canSend || laneOf(slot).busy,
+    close: push
   })
+  const { open } = batches
 
-  /** @param {OpenBatch} used */
-  function recycle (used) {
-    heldBytes -= used.heldBytes
-    used.batch.reset()
-    used.heldBytes = used.batch.bytes
-    used.valueBytes = 0
-    if (used.retention === retention && spare[used.partition].length < MOST_SPARE) spare[used.partition].push(used)
-  }
+  const isFull = () => windows.some((window) => window.full)
+  const room = () => heldBytes < inFlightBytes && !isFull()
 
-  /** @param {number} partition @param {number} dueMs @returns {OpenBatch} */
-  function openBatch (partition, dueMs) {
-    const opened = spare[partition].pop() ?? newBatch(partition)
-    heldBytes += opened.heldBytes
-    opened.firstDueMs = dueMs
-    open[partition] = opened
-    if (ageTimer === null) armAge(dueMs)
-    return opened
-  }
-
-  /** @param {number} partition @returns {OpenBatch} */
-  function newBatch (partition) {
-    const batch = createBatch(partition, retention)
-    const maxItems = Math.min(flushAt.items, batch.maxItems)
-    return { batch, partition, retention, maxItems, heldBytes: batch.bytes, valueBytes: 0, firstDueMs: 0, flushDueMs: 0, sentMs: 0 }
-  }
-
-  /** @param {OpenBatch} batch @param {number} flushDueMs */
-  function push (batch, flushDueMs) {
-    open[batch.partition] = null
-    batch.flushDueMs = flushDueMs
-    pushed++
-    flying.set(batch.batch, batch)
-    window.push(batch.batch)
-  }
-
-  /** @param {number} [dueMs] */
-  function armAge (dueMs) {
-    dueMs ??= open.reduce((least, one) => one ? Math.min(least, one.firstDueMs) : least, Infinity)
-    if (dueMs === Infinity) return
-    ageTimer = setTimeout(flushAged, Math.max(0, dueMs + flushAt.ms - clock()))
-  }
-
-  function flushAged () {
-    ageTimer = null
-    // with enough on the way, the next acknowledgement arms the timer again
-    if (!window.canSend || window.unanswered >= LONE_FLUSHES) return
+  /** @param {Batch} batch @param {boolean} again */
+  function onSent (batch, again) {
+    const flown = /** @type {OpenBatch} */ (flying.get(batch))
     const nowMs = clock()
-    for (const one of open) {
-      if (one && one.firstDueMs + flushAt.ms <= nowMs + 0.5) push(one, one.firstDueMs + flushAt.ms)
+    if (again) account.retried += batch.count
+    else {
+      flown.sentMs = nowMs
+      onBehind(Math.max(0, nowMs - flown.flushDueMs))
     }
-    armAge()
   }
 
-  function flushOpen () {
-    for (const one of open) if (one) push(one, Math.min(clock(), one.firstDueMs + flushAt.ms))
+  /** @param {Batch} batch @param {{ late: number }} answer */
+  function onAcknowledged (batch, { late }) {
+    const flown = /** @type {OpenBatch} */ (flying.get(batch))
+    flying.delete(batch)
+    live.delete(flown)
+    account.batches++
+    account.items += batch.count - late
+    account.bytes += flown.valueBytes
+    if (late) countRefused(account, 'late', late)
+    lastAcknowledgedMs = clock()
+    onFlush((lastAcknowledgedMs - flown.sentMs) / 1000)
+    heldBytes -= flown.heldBytes
+    batches.recycle(flown)
+    batches.arm()
+    waiting.look()
+  }
+
+  /** @param {OpenBatch} one @param {number} flushDueMs */
+  function push (one, flushDueMs) {
+    open[one.slot] = null
+    one.flushDueMs = flushDueMs
+    flying.set(one.batch, one)
+    laneOf(one.slot).push(one.batch)
+  }
+
+  /** @param {number} slot @param {number} dueMs */
+  function begin (slot, dueMs) {
+    const begun = batches.begin(slot, dueMs)
+    live.add(begun)
+    heldBytes += begun.heldBytes
+    return begun
   }
 
   /** @param {string} code @param {Buffer} id @param {number} ts */
@@ -157,12 +137,13 @@ export function createPipeline ({
     return room()
   }
 
-  /** @param {number} ts @returns {string | null} code of the refusal */
-  function judge (ts) {
+  /** @param {number} ts @param {number} valueBytes @returns {string | null} code of the refusal */
+  function refusalOf (ts, valueBytes) {
     if (!Number.isInteger(ts) || ts < 0 || ts > MAX_TS) return 'ITEM_TS_INVALID'
     const nowMs = Date.now()
     if (ts > nowMs + maxFutureMs) return 'ITEM_FROM_FUTURE'
-    return retention.windowMs > 0 && ts < nowMs - retention.windowMs ? 'ITEM_TOO_OLD' : null
+    if (retention.windowMs > 0 && ts < nowMs - retention.windowMs) return 'ITEM_TOO_OLD'
+    return valueBytes > MAX_VALUE_BYTES ? 'ITEM_VALUE_TOO_LARGE' : null
   }
 
   /** @param {Buffer} id @param {number} ts */
@@ -174,82 +155,88 @@ export function createPipeline ({
     return refuse('full', id, ts)
   }
 
+  /** Why nothing can be appended. @returns {Error | null} */
+  function obstacle () {
+    if (waiting.failure) return waiting.failure
+    if (closed) return new FreshetError('PIPELINE_CLOSED', 'append after close; open the feed again')
+    if (heldBytes < farAboveBytes) return null
+    return new FreshetError('PIPELINE_FULL', `${heldBytes} bytes are not acknowledged, far above the bound of ${inFlightBytes} (inFlightBytes); when append answers false, await ready() before the next`)
+  }
+
+  /** @param {Buffer} id @param {number} ts @param {Buffer | null} value null = a deletion @param {number} [dueMs] */
+  function put (id, ts, value, dueMs) {
+    // --- per item from here: no await, no log, no allocation
+    const error = obstacle()
+    if (error !== null) throw error
+    account.offered++
+    if (whenFull !== 'block' && !room()) return atBound(id, ts)
+    const valueBytes = value === null ? 0 : value.length
+    const refusal = refusalOf(ts, valueBytes)
+    if (refusal !== null) return refuse(refusal, id, ts)
+    const slot = slotOf(id, partitions, ack.lanes)
+    const current = open[slot] ?? begin(slot, dueMs ?? clock())
+    const { batch } = current
+    const before = batch.bytes
+    if (value === null) batch.remove(id, ts, sequence(ts))
+    else batch.add(id, ts, sequence(ts), value)
+    const added = batch.bytes - before
+    heldBytes += added
+    current.heldBytes += added
+    current.valueBytes += valueBytes
+    if (batch.count >= current.maxItems || batch.bytes >= flushAt.bytes) {
+      push(current, Math.min(dueMs ?? clock(), current.firstDueMs + flushAt.ms))
+    }
+    return room()
+    // --- to here
+  }
+
   /** @param {Error} error */
-  function fail (error) {
-    failure = error
-    wake()
-  }
+  const fail = (error) => waiting.fail(error)
 
-  function wake () {
-    const woken = waiting
-    waiting = []
-    for (const look of woken) look()
-  }
-
-  /** @param {() => boolean} condition @returns {Promise<void>} */
-  function until (condition) {
-    return new Promise((resolve, reject) => {
-      const look = () => {
-        if (failure) reject(failure)
-        else if (closed) reject(new FreshetError('PIPELINE_CLOSED', 'the pipeline was closed while waiting for it'))
-        else if (condition()) resolve()
-        else waiting.push(look)
-      }
-      look()
-    })
+  /** @param {{ deadlineMs?: number }} [within] @returns {Promise<void>} */
+  function acknowledged ({ deadlineMs } = {}) {
+    const last = batches.lastSerial
+    const isDone = () => live.size === 0 || /** @type {OpenBatch} */ (live.values().next().value).serial > last
+    return waiting.until(isDone, deadlineMs, 'what was appended was not acknowledged')
   }
 
   return {
     account,
     get heldBytes () { return heldBytes },
-    get failure () { return failure },
+    get failure () { return waiting.failure },
     /** On `clock`; 0 = nothing yet. */
     get lastAcknowledgedMs () { return lastAcknowledgedMs },
     fail,
-    detach: window.detach,
-    /** A new epoch. @param {import('../store/connection.js').Connection} connection */
-    attach (connection) {
-      window.attach(connection)
-      if (ageTimer === null) armAge()
+    refusalOf,
+    acknowledged,
+
+    /** A new epoch of a lane. @param {number} lane @param {import('../store/connection.js').Connection} connection */
+    attach (lane, connection) {
+      windows[lane].attach(connection)
+      batches.arm()
     },
+    /** @param {number} lane */
+    detach: (lane) => windows[lane].detach(),
+
     /** @param {Retention} changed holds for batches opened from now on */
     setRetention (changed) {
       retention = changed
-      for (const pool of spare) pool.length = 0
+      batches.setRetention(changed)
     },
 
     /**
      * Takes an item; id and value are copied.
-     * @param {Buffer} id checked already (item/id.js)
-     * @param {number} ts
-     * @param {Buffer} value
-     * @param {number} [dueMs] when it was to be appended, on `clock`; now, if it has no such time
-     * @returns {boolean} false = back-pressure: `await ready()` before the next
-     * @throws {FreshetError} PIPELINE_CLOSED, or what the server refused for good
+     * @type {(id: Buffer, ts: number, value: Buffer, dueMs?: number) => boolean} `id` checked already (item/id.js),
+     *   `dueMs`: when it was to be appended, on `clock`; now, if it has no such time. False = back-pressure: `await
+     *   ready()` before the next. Throws PIPELINE_CLOSED, PIPELINE_FULL, or what the server refused for good
      */
-    append (id, ts, value, dueMs) {
-      // --- per item from here: no await, no log, no allocation
-      if (failure) throw failure
-      if (closed) throw new FreshetError('PIPELINE_CLOSED', 'append after close; open the feed again')
-      account.offered++
-      if (whenFull !== 'block' && !room()) return atBound(id, ts)
-      const refusal = judge(ts) ?? (value.length > MAX_VALUE_BYTES ? 'ITEM_VALUE_TOO_LARGE' : null)
-      if (refusal !== null) return refuse(refusal, id, ts)
-      const partition = partitionOf(id, partitions)
-      const current = open[partition] ?? openBatch(partition, dueMs ?? clock())
-      const { batch } = current
-      const before = batch.bytes
-      batch.add(id, ts, sequence(ts), value)
-      const added = batch.bytes - before
-      heldBytes += added
-      current.heldBytes += added
-      current.valueBytes += value.length
-      if (batch.count >= current.maxItems || batch.bytes >= flushAt.bytes) {
-        push(current, Math.min(dueMs ?? clock(), current.firstDueMs + flushAt.ms))
-      }
-      return room()
-      // --- to here
-    },
+    append: put,
+
+    /** Takes a deletion, a version without a value; as `append`. @param {Buffer} id @param {number} ts */
+    remove: (id, ts) => put(id, ts, null),
+
+    /** Whether so many more bytes may be appended now; when nothing is held, any number. @param {number} bytes */
+    roomFor: (bytes) => !isFull() && (live.size === 0 || heldBytes + bytes <= inFlightBytes),
 
     /** Counts an item that its source could not even offer. @param {string} code of the error */
     refuse (code) {
@@ -263,14 +250,13 @@ export function createPipeline ({
       account.dropped += n
     },
 
-    /** Resolves when there is room again. */
-    ready: () => until(() => heldBytes < inFlightBytes * RESUME_AT && !window.full),
+    /** Resolves when there is room again. @param {{ deadlineMs?: number }} [within] */
+    ready: ({ deadlineMs } = {}) => waiting.until(() => heldBytes < inFlightBytes * RESUME_AT && !isFull(), deadlineMs, 'there is no room'),
 
-    /** Resolves when everything appended so far is acknowledged. */
-    async flush () {
-      flushOpen()
-      const last = pushed
-      await until(() => account.batches >= last)
+    /** Sends what is open and resolves when everything appended so far is acknowledged. @param {{ deadlineMs?: number }} [within] */
+    flush (within) {
+      for (const one of open) if (one) push(one, Math.min(clock(), one.firstDueMs + flushAt.ms))
+      return acknowledged(within)
     },
 
     /**
@@ -278,31 +264,15 @@ export function createPipeline ({
      * @param {{ drainMs: number }} options
      */
     async close ({ drainMs }) {
-      /** @type {NodeJS.Timeout | undefined} */
-      let timer
-      const drained = this.flush().catch(() => {})
-      await Promise.race([drained, new Promise((resolve) => { timer = setTimeout(resolve, drainMs) })])
-      clearTimeout(timer)
-      if (ageTimer) clearTimeout(ageTimer)
+      if (closed) return
+      await this.flush({ deadlineMs: drainMs }).catch(() => {})
       closed = true
-      window.close()
+      batches.stop()
+      for (const window of windows) window.close()
       for (const batch of flying.keys()) account.failed += batch.count
       flying.clear()
-      open.fill(null)
-      wake()
+      live.clear()
+      waiting.close()
     }
   }
 }
-
-/**
- * @typedef {object} OpenBatch
- * @property {Batch} batch
- * @property {number} partition
- * @property {number} maxItems
- * @property {Retention} retention that it was made for
- * @property {number} heldBytes
- * @property {number} valueBytes
- * @property {number} firstDueMs when its first item was due
- * @property {number} flushDueMs when its flush was due
- * @property {number} sentMs
- */

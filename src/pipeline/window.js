@@ -8,21 +8,26 @@
  * sent again, in order, on the next occasion. A batch sent twice has the effect of one sent once, so the only cost is
  * the sending, and an older version never comes to lie over a newer one. Rejected: retrying single batches, which
  * reorders them.
+ *
+ * A grouped window sends everything that waits as one group, and the next group when that is acknowledged.
  */
 
 const FULL_WAIT_MS = 100
+/** with so many unanswered, a batch that is not full would only wait */
+const LONE_BATCHES = 4
 
 /** @typedef {import('../layouts/index.js').Batch} Batch */
 /** @typedef {import('../store/connection.js').Connection} Connection */
+/** @typedef {ReturnType<typeof createWindow>} Window */
 
 /**
- * @param {{ append: (connection: Connection, batch: Batch) => Promise<{ late: number }>,
+ * @param {{ send: (connection: Connection, batches: Batch[]) => Promise<{ late: number }[]>, grouped?: boolean,
  *   onSent: (batch: Batch, again: boolean) => void,
  *   onAcknowledged: (batch: Batch, answer: { late: number }) => void,
  *   onFull: () => void, onRefused: (error: Error) => void }} parts
  *   `onRefused`: the server will refuse the head again whatever we do; nothing more is sent
  */
-export function createWindow ({ append, onSent, onAcknowledged, onFull, onRefused }) {
+export function createWindow ({ send, grouped = false, onSent, onAcknowledged, onFull, onRefused }) {
   /** @type {Batch[]} */
   const batches = []
   let sent = 0
@@ -35,26 +40,33 @@ export function createWindow ({ append, onSent, onAcknowledged, onFull, onRefuse
   let full = false
 
   function sendAll () {
-    // a full server is asked with the head alone, until it takes it
-    while (connection && !pause && sent < (full ? Math.min(1, batches.length) : batches.length)) {
-      const batch = batches[sent++]
+    while (connection && !pause && !(grouped && sent > 0)) {
+      // a full server is asked with the head alone, until it takes it
+      const end = full ? Math.min(1, batches.length) : batches.length
+      if (sent >= end) return
+      const group = batches.slice(sent, grouped ? end : sent + 1)
       const mine = generation
-      const again = sent <= everSent
-      everSent = Math.max(everSent, sent)
-      onSent(batch, again)
-      append(connection, batch).then(
-        (answer) => { if (mine === generation) acknowledged(answer) },
+      for (const batch of group) {
+        sent++
+        const again = sent <= everSent
+        everSent = Math.max(everSent, sent)
+        onSent(batch, again)
+      }
+      send(connection, group).then(
+        (answers) => { if (mine === generation) acknowledged(answers) },
         (error) => { if (mine === generation) unanswered(error) })
     }
   }
 
-  /** @param {{ late: number }} answer */
-  function acknowledged (answer) {
-    const batch = /** @type {Batch} */ (batches.shift())
-    sent--
-    everSent--
+  /** @param {{ late: number }[]} answers */
+  function acknowledged (answers) {
     full = false
-    onAcknowledged(batch, answer)
+    for (const answer of answers) {
+      const batch = /** @type {Batch} */ (batches.shift())
+      sent--
+      everSent--
+      onAcknowledged(batch, answer)
+    }
     sendAll()
   }
 
@@ -62,6 +74,7 @@ export function createWindow ({ append, onSent, onAcknowledged, onFull, onRefuse
   function unanswered (error) {
     rewind()
     if (error.outcome === 'over') connection?.close(error.message)
+    else if (error.outcome === 'forbidden') connection?.close(error.message, { refused: true })
     else if (error.outcome === 'full') {
       full = true
       onFull()
@@ -86,6 +99,8 @@ export function createWindow ({ append, onSent, onAcknowledged, onFull, onRefuse
     /** Batches sent and not answered. */
     get unanswered () { return sent },
     get canSend () { return connection !== null && !full },
+    /** A batch pushed now would wait. */
+    get busy () { return sent >= (grouped ? 1 : LONE_BATCHES) },
     /** The server had no memory for the last batch that it was asked to take. */
     get full () { return full },
     /** @param {Batch} batch */

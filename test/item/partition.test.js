@@ -1,6 +1,6 @@
 import t from 'tap'
 import fc from 'fast-check'
-import { partitionOf } from '../../src/item/partition.js'
+import { partitionOf, slotOf } from '../../src/item/partition.js'
 import { anyId, holds } from '../properties.js'
 
 t.test('the hash is FNV-1a of 32 bits, as published', async (t) => {
@@ -20,3 +20,8 @@ t.test('ids spread evenly', async (t) => {
   for (let i = 0; i < 8000; i++) counts[partitionOf(Buffer.from(`id-${i}`), 8)]++
   t.ok(counts.every((count) => count > 800 && count < 1200), counts.join(' '))
 })
+
+t.test('a slot is one of the partition, on a lane that the id keeps', (t) => holds(t, fc.property(anyId, fc.integer({ min: 1, max: 64 }), fc.integer({ min: 1, max: 8 }), (id, partitions, lanes) => {
+  const slot = slotOf(id, partitions, lanes)
+  return slot % partitions === partitionOf(id, partitions) && slot >= 0 && slot < partitions * lanes && slot === slotOf(Buffer.from(id), partitions, lanes)
+})))

@@ -36,7 +36,8 @@ export function buildPipeline (t, options) {
   /** @type {{ id: string, ts: number, seq: number, value: string }[][]} what the server acknowledged */
   const stored = []
   const pipeline = createPipeline(/** @type {any} */ ({
-    layout: { append: (/** @type {any} */ connection, /** @type {any} */ batch) => new Promise((resolve, reject) => { wire.push({ batch, resolve, reject }) }) },
+    send: (/** @type {number} */ lane, /** @type {any} */ connection, /** @type {any[]} */ batches) => Promise.all(batches.map((batch) => new Promise((resolve, reject) => { wire.push({ batch, resolve, reject }) }))),
+    ack: { lanes: 1, grouped: false },
     partitions: 1,
     createBatch,
     retention: { windowMs: 60_000, maxItems: 0 },
@@ -53,12 +54,12 @@ export function buildPipeline (t, options) {
     pipeline,
     wire,
     stored,
-    open: () => pipeline.attach(/** @type {any} */ ({ close: () => pipeline.detach() })),
+    open: () => pipeline.attach(0, /** @type {any} */ ({ close: () => pipeline.detach(0) })),
     /** Begins a new epoch; what the one before owes is lost. */
     reopen () {
       wire.length = 0
-      pipeline.detach()
-      pipeline.attach(/** @type {any} */ ({ close: () => pipeline.detach() }))
+      pipeline.detach(0)
+      pipeline.attach(0, /** @type {any} */ ({ close: () => pipeline.detach(0) }))
     },
     /** @param {string} id @param {number} [ts] @param {string} [value] */
     append: (id, ts = Date.now(), value = 'v') => pipeline.append(Buffer.from(id), ts, Buffer.from(value)),

@@ -11,7 +11,7 @@ function build () {
   /** @type {string[]} */
   const events = []
   const window = createWindow({
-    append: (connection, batch) => new Promise((resolve, reject) => { wire.push({ batch, connection, resolve, reject }) }),
+    send: (connection, batches) => Promise.all(batches.map((batch) => new Promise((resolve, reject) => { wire.push({ batch, connection, resolve, reject }) }))),
     onSent: (batch, again) => events.push(`${again ? 'again' : 'sent'} ${batch.name}`),
     onAcknowledged: (batch, { late }) => events.push(`acknowledged ${batch.name}${late ? ` late ${late}` : ''}`),
     onFull: () => events.push('full'),
