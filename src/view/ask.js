@@ -162,6 +162,17 @@ export function createAsk ({ deployment, keyPrefix, now }) {
       return { items }
     }),
 
+    /**
+     * Versions of one partition by event time, oldest first (layouts/index.js).
+     * @param {string} feed @param {number} partition
+     * @param {{ after: Place | null, sinceMs: number, limit: number, known: (version: Place) => boolean, node?: Connection }} question
+     */
+    tail: (feed, partition, { node, ...question }) => asked(async (connection) => {
+      const definition = await definitionOf(connection, feed)
+      const key = partitionKey(keyPrefix, feed, partition)
+      return layoutOf(definition.layout).tail(connection, key, { ...question, retention: definition, nowMs: now() })
+    }, node),
+
     /** @param {string} feed */
     count: (feed) => asked(async (connection) => {
       const definition = await definitionOf(connection, feed)

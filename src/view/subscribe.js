@@ -1,0 +1,156 @@
+/**
+ * Changes of a feed as they come, by asking a node again and again: for layouts that keep no order of arrival.
+ *
+ * Each round reads again what is at most `overlapMs` older than the newest event time seen, and delivers the versions
+ * that are newer than what was delivered of their id. So per id it never goes back; a version that has a newer one by
+ * then may be left out; an item that arrives later than `overlapMs` behind newer ones is missed; and after going on from
+ * a position, versions of the last `overlapMs` come again. Time ahead of the clock does not move the place to read from.
+ *
+ * Memory: one place for each id that changed in the overlap. A round takes no more than half of the time.
+ *
+ * @typedef {{ id: string, ts: number, value: Buffer, deleted: false, position: string }
+ *   | { id: string, ts: number, value: null, deleted: true, position: string }} Change
+ * @typedef {import('../item/order.js').Place} Place
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { compareOrder } from '../item/order.js'
+import { decodePosition, encodePosition } from '../item/position.js'
+
+const POLL_MS = 100
+const OVERLAP_MS = 1000
+const PAGE = 1000
+const TRY_AGAIN_MS = 250
+
+/**
+ * @param {import('./ask.js').Ask} ask
+ * @param {string} feed
+ * @param {{ from?: string, signal: AbortSignal, pollMs?: number, overlapMs?: number, now?: () => number }} options
+ *   `from`: a position; without it, what comes from now on. The iteration ends when `signal` is aborted
+ * @returns {AsyncGenerator<Change>}
+ * @throws {import('../errors.js').FreshetError} POSITION_INVALID, FEED_UNKNOWN; while servers are gone it waits for them
+ */
+export async function * subscribe (ask, feed, { from, signal, pollMs = POLL_MS, overlapMs = OVERLAP_MS, now = Date.now }) {
+  const { partitions } = await patiently(() => ask.definition(feed), signal) ?? { partitions: 0 }
+  const times = from === undefined ? await patiently(() => newestTimes(ask, feed, partitions, now), signal) : decodePosition(feed, from, partitions)
+  if (times === null) return
+  const followed = times.map((newestMs, partition) => createFollowed({ ask, feed, partition, newestMs, overlapMs, now }))
+  if (from === undefined) await Promise.all(followed.map((one) => patiently(one.passOver, signal)))
+  const position = createPositionText(feed, followed)
+
+  while (!signal.aborted) {
+    const begunMs = performance.now()
+    for (const one of followed) {
+      for (let more = true; more && !signal.aborted;) {
+        const page = await patiently(one.next, signal)
+        if (page === null) return
+        more = page.more
+        for (const { id, ts, value, deleted } of page.items) {
+          yield /** @type {Change} */ ({ id: id.toString(), ts, value: deleted ? null : value, deleted: deleted ?? false, position: position() })
+          if (signal.aborted) return
+        }
+      }
+    }
+    await sleep(Math.max(pollMs, performance.now() - begunMs), undefined, { signal }).catch(() => {})
+  }
+}
+
+/** @param {import('./ask.js').Ask} ask @param {string} feed @param {number} partitions @param {() => number} now */
+async function newestTimes (ask, feed, partitions, now) {
+  const { items: [newest] } = await ask.latest(feed, { limit: 1 })
+  return new Array(partitions).fill(newest ? Math.min(newest.ts, now()) : 0)
+}
+
+/**
+ * @param {{ ask: import('./ask.js').Ask, feed: string, partition: number, newestMs: number, overlapMs: number,
+ *   now: () => number }} parts `newestMs`: the newest event time delivered before
+ */
+function createFollowed ({ ask, feed, partition, newestMs, overlapMs, now }) {
+  /** @type {Map<string, Place>} the newest version delivered of ids that changed lately */
+  const delivered = new Map()
+  /** @type {Place | null} where this round goes on */
+  let place = null
+  let sinceMs = 0
+  /** @type {import('../store/connection.js').Connection | undefined} */
+  let node
+
+  /** @param {Place} version */
+  const isKnown = (version) => {
+    const last = delivered.get(version.id.latin1Slice())
+    return last !== undefined && compareOrder(version, last) <= 0
+  }
+
+  /** @param {Place} version @returns {boolean} whether it is newer than what was delivered */
+  function deliver (version) {
+    if (isKnown(version)) return false
+    const { id, ts, seq } = version
+    delivered.set(id.latin1Slice(), { id, ts, seq })
+    newestMs = Math.max(newestMs, Math.min(ts, now()))
+    return true
+  }
+
+  function beginRound () {
+    sinceMs = Math.max(0, newestMs - overlapMs)
+    for (const [name, { ts }] of delivered) if (ts < sinceMs) delivered.delete(name)
+  }
+
+  /** @param {(version: Place) => boolean} known */
+  async function page (known) {
+    if (place === null) beginRound()
+    const answer = await ask.tail(feed, partition, { after: place, sinceMs, limit: PAGE, known, node })
+    node = answer.node
+    place = answer.next
+    return answer.items
+  }
+
+  return {
+    get newestMs () { return newestMs },
+
+    /** The next page of this round, or the first of another; asked again after an error, it goes on where it was. */
+    async next () {
+      const items = await page(isKnown)
+      // a key may tell of a version that is newer than the one it was looked up for, and twice in a page
+      return { items: items.filter(deliver), more: place !== null }
+    },
+
+    /** One round that delivers nothing: what is there already is no change. */
+    async passOver () {
+      do {
+        await page((version) => {
+          deliver(version)
+          return true
+        })
+      } while (place !== null)
+    }
+  }
+}
+
+/**
+ * Repeats a question until it is answered.
+ * @template T @param {() => Promise<T>} question @param {AbortSignal} signal
+ * @returns {Promise<T | null>} null = aborted
+ */
+async function patiently (question, signal) {
+  while (!signal.aborted) {
+    try {
+      return await question()
+    } catch (error) {
+      if (!error.retryable) throw error
+      await sleep(TRY_AGAIN_MS, undefined, { signal }).catch(() => {})
+    }
+  }
+  return null
+}
+
+/** Made again only when a time moved. @param {string} feed @param {{ newestMs: number }[]} followed */
+function createPositionText (feed, followed) {
+  /** @type {number[]} */
+  let times = []
+  let text = ''
+  return () => {
+    if (followed.some((one, i) => one.newestMs !== times[i])) {
+      times = followed.map((one) => one.newestMs)
+      text = encodePosition(feed, times)
+    }
+    return text
+  }
+}
