@@ -17,6 +17,7 @@ export const ERRORS = Object.freeze({
   FEED_IN_USE: { retryable: true, exitStatus: 1, meaning: 'a feed that is being written cannot be dropped' },
   ITEM_ID_INVALID: { retryable: false, exitStatus: 1, meaning: 'an id that is not 1-128 bytes of UTF-8 without control characters' },
   ITEM_TS_INVALID: { retryable: false, exitStatus: 1, meaning: 'a ts that is not an integer of milliseconds, 0 <= ts < 2^41' },
+  ITEM_VALUE_INVALID: { retryable: false, exitStatus: 1, meaning: 'a value that is neither text nor bytes' },
   ITEM_VALUE_TOO_LARGE: { retryable: false, exitStatus: 1, meaning: 'a value above 1 MiB' },
   ITEM_TOO_OLD: { retryable: false, exitStatus: 1, meaning: 'a ts older than the window of the feed' },
   ITEM_FROM_FUTURE: { retryable: false, exitStatus: 1, meaning: 'a ts further ahead of the clock than maxFutureMs' },

@@ -7,6 +7,7 @@ import { layoutNames } from '../src/layouts/index.js'
 import { listenForStop, tellParent } from '../src/lifecycle.js'
 import { createLog } from '../src/log.js'
 import { watchNodes } from '../src/store/node-watch.js'
+import { ackNames } from '../src/pipeline/acks.js'
 import { withTarget } from '../src/store/target.js'
 import { runCrew } from './crew.js'
 import { serveMetrics } from './metrics-server.js'
@@ -21,7 +22,7 @@ const USAGE = 'Usage: npm start writer -- [flags]\n\nPushes items into a feed, u
  * @returns {Promise<number>} exit status
  */
 export async function main ({ argv, env }) {
-  const known = { command: 'writer', layouts: layoutNames(), acks: ['primary'] }
+  const known = { command: 'writer', layouts: layoutNames(), acks: ackNames() }
   if (argv.includes('--help')) {
     process.stdout.write(await help(known, USAGE) + '\n')
     return 0

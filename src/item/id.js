@@ -1,12 +1,37 @@
 /**
  * An id is 1-128 bytes of UTF-8 without control characters. Everything else in it is plain data.
  */
+import { isUtf8 } from 'node:buffer'
 import { FreshetError } from '../errors.js'
 
 export const MAX_ID_BYTES = 128
 
 // ASCII control characters, DEL and the C1 block (Unicode's category Cc)
 const CONTROL = /\p{Cc}/u
+
+/**
+ * @param {string | Uint8Array} id text, or its bytes
+ * @returns {Buffer}
+ * @throws {FreshetError} ITEM_ID_INVALID
+ */
+export function checkedId (id) {
+  if (!(id instanceof Uint8Array)) return idBytes(id)
+  const bytes = Buffer.isBuffer(id) ? id : Buffer.from(id.buffer, id.byteOffset, id.byteLength)
+  if (bytes.length === 0 || bytes.length > MAX_ID_BYTES) throw invalid(`an id of ${bytes.length} bytes`)
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]
+    // printable ASCII needs no closer look
+    if (byte < 0x20 || byte > 0x7e) return checkedBytes(bytes)
+  }
+  return bytes
+}
+
+/** @param {Buffer} bytes */
+function checkedBytes (bytes) {
+  if (!isUtf8(bytes)) throw invalid('an id that is not UTF-8')
+  idBytes(bytes.toString())
+  return bytes
+}
 
 /**
  * @param {string} text

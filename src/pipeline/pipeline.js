@@ -209,6 +209,8 @@ export function createPipeline ({
     fail,
     refusalOf,
     acknowledged,
+    /** @param {number} bytes @returns {string | null} code of the refusal */
+    valueRefusal: (bytes) => bytes > MAX_VALUE_BYTES ? 'ITEM_VALUE_TOO_LARGE' : null,
 
     /** A new epoch of a lane. @param {number} lane @param {import('../store/connection.js').Connection} connection */
     attach (lane, connection) {

@@ -75,7 +75,7 @@ function createFollowed ({ ask, feed, partition, newestMs, overlapMs, now }) {
 
   /** @param {Place} version */
   const isKnown = (version) => {
-    const last = delivered.get(version.id.latin1Slice())
+    const last = delivered.get(version.id.toString('latin1'))
     return last !== undefined && compareOrder(version, last) <= 0
   }
 
@@ -83,7 +83,7 @@ function createFollowed ({ ask, feed, partition, newestMs, overlapMs, now }) {
   function deliver (version) {
     if (isKnown(version)) return false
     const { id, ts, seq } = version
-    delivered.set(id.latin1Slice(), { id, ts, seq })
+    delivered.set(id.toString('latin1'), { id, ts, seq })
     newestMs = Math.max(newestMs, Math.min(ts, now()))
     return true
   }

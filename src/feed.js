@@ -1,0 +1,124 @@
+/**
+ * One feed opened for writing, and for reading as soon as somebody asks: the write path with checks of what a caller
+ * hands over, and the questions of view/reader.js.
+ *
+ * @typedef {Awaited<ReturnType<typeof openWritableFeed>>} Feed
+ */
+import { FreshetError } from './errors.js'
+import { checkedId } from './item/id.js'
+import { MAX_TS } from './item/order.js'
+import { openFeedWriter } from './pipeline/feed-writer.js'
+import { createReading, openAsk } from './view/reader.js'
+
+/** @typedef {{ id: string | Uint8Array, ts?: number, value: string | Uint8Array, dueMs?: number }} Appended */
+
+/**
+ * @param {string} name
+ * @param {Omit<Parameters<typeof openFeedWriter>[0], 'feed'> & Parameters<typeof openAsk>[0] & { drainMs: number }} options
+ */
+export async function openWritableFeed (name, options) {
+  const writer = await openFeedWriter({ ...options, feed: name })
+  const { pipeline } = writer
+  const closing = new AbortController()
+  /** @type {ReturnType<typeof openAsk> | null} opened by the first question, opened again after a failure */
+  let reader = null
+
+  async function asking () {
+    if (closing.signal.aborted) throw new FreshetError('PIPELINE_CLOSED', `feed ${name} is closed; open it again`)
+    reader ??= openAsk({ ...options, name: `${options.name}:reader` })
+    try {
+      return (await reader).ask
+    } catch (error) {
+      reader = null
+      throw error
+    }
+  }
+
+  /** @param {{ deadlineMs?: number }} [within] */
+  const bounded = ({ deadlineMs = options.drainMs } = {}) => ({ deadlineMs })
+
+  /** @param {string} code @param {string} message @returns {never} */
+  function refuse (code, message) {
+    pipeline.refuse(code)
+    throw new FreshetError(code, message)
+  }
+
+  /** @param {string | Uint8Array} id @returns {Buffer} */
+  function idOf (id) {
+    try {
+      return checkedId(id)
+    } catch (error) {
+      pipeline.refuse(error.code)
+      throw error
+    }
+  }
+
+  /** @param {number} ts @returns {number} */
+  function timeOf (ts) {
+    return Number.isInteger(ts) && ts >= 0 && ts <= MAX_TS ? ts : refuse('ITEM_TS_INVALID', `ts ${String(ts)}; expected integer milliseconds since 1970, below 2^41`)
+  }
+
+  /** @param {string | Uint8Array} value @returns {Buffer} */
+  function valueOf (value) {
+    if (Buffer.isBuffer(value)) return value
+    if (typeof value === 'string') return Buffer.from(value)
+    if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+    return refuse('ITEM_VALUE_INVALID', `a value of type ${value === null ? 'null' : typeof value}; expected text or bytes: JSON.stringify what is neither`)
+  }
+
+  return {
+    name,
+    /** As stored: layout, partitions, retention. */
+    get definition () { return writer.definition },
+    /** What became of every item offered; for reading. */
+    account: pipeline.account,
+    writer,
+
+    /**
+     * Takes an item; id and value are copied. Sent with others, within `batchMs`.
+     *
+     * Items too old or too far ahead of the clock are refused and counted (`account.refused`, `onRefused`); so are, with
+     * whenFull refuse, those above the in-flight bound. What cannot be an item throws.
+     * @param {Appended} item `ts` in ms since 1970, now without it; text is stored as UTF-8
+     * @returns {boolean} false = back-pressure: `await ready()` before the next
+     * @throws {FreshetError} ITEM_ID_INVALID, ITEM_TS_INVALID, ITEM_VALUE_INVALID, ITEM_VALUE_TOO_LARGE, PIPELINE_FULL, PIPELINE_CLOSED, or what
+     *   the server refused for good
+     */
+    append ({ id, ts = Date.now(), value, dueMs }) {
+      const bytes = valueOf(value)
+      const refusal = pipeline.valueRefusal(bytes.length)
+      if (refusal !== null) refuse(refusal, `a value of ${bytes.length} bytes; expected at most 1 MiB`)
+      return pipeline.append(idOf(id), timeOf(ts), bytes, dueMs)
+    },
+
+    /** Deletes an item: a version like any other, that hides its id until a newer one comes or it leaves the window. @param {{ id: string | Uint8Array, ts?: number }} item */
+    delete: ({ id, ts = Date.now() }) => pipeline.remove(idOf(id), timeOf(ts)),
+
+    /** What `append` would refuse now. @param {{ ts: number, value: Uint8Array }} item @returns {string | null} a code */
+    refusalOf: ({ ts, value }) => pipeline.refusalOf(ts, value.length),
+
+    /** Whether so many more bytes fit under the in-flight bound now; when nothing is held, any number. @param {number} bytes */
+    room: (bytes) => pipeline.roomFor(bytes),
+
+    /** Resolves when there is room again. @param {{ deadlineMs?: number }} [within] @throws {FreshetError} DEADLINE_PASSED */
+    ready: (within) => pipeline.ready(bounded(within)),
+
+    /** Resolves when everything appended so far is acknowledged, without sending it sooner. @param {{ deadlineMs?: number }} [within] @throws {FreshetError} DEADLINE_PASSED */
+    acknowledged: (within) => pipeline.acknowledged(bounded(within)),
+
+    /** Sends what was appended, and resolves when it is acknowledged. @param {{ deadlineMs?: number }} [within] @throws {FreshetError} DEADLINE_PASSED */
+    flush: (within) => pipeline.flush(bounded(within)),
+
+    ...createReading(asking, name, closing.signal),
+
+    /** Whether items are being acknowledged. */
+    status: writer.status,
+
+    /** Ends subscriptions, flushes for at most `drainMs`, and lets go of the servers. @param {{ drainMs?: number }} [drain] */
+    async close ({ drainMs = options.drainMs } = {}) {
+      closing.abort()
+      await writer.close({ drainMs })
+      await reader?.then((one) => one.close(), () => {})
+    }
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * The face of the library.
+ *
+ *     import { openFeed } from 'freshet'
+ *     const feed = await openFeed('positions', { redisUrl: 'redis://127.0.0.1:6379' })
+ *     feed.append({ id: 'bus-7', ts: Date.now(), value: 'stop 12' })     // false: await feed.ready() before the next
+ *     await feed.flush()
+ *     const { items } = await feed.latest(100)
+ *     for await (const change of feed.subscribe()) { ... }
+ *     await feed.close()
+ *
+ * Options are the rows of settings.js that name `library`, checked by that table: this file stands where a process file
+ * would, so it is the one of src that reads it.
+ *
+ * @typedef {{ id: string | Uint8Array, ts?: number, value: string | Uint8Array }} NewItem
+ * @typedef {import('./view/reader.js').ReadItem} ReadItem
+ * @typedef {import('./view/reader.js').Page} Page
+ * @typedef {import('./view/subscribe.js').Change} Change
+ * @typedef {import('./feeds/definitions.js').Definition} Definition
+ *
+ * @typedef {object} ServerOptions
+ * @property {string} redisUrl of the primary: redis:// or rediss://
+ * @property {string[]} [replicaUrl] of replicas; without it the primary is asked for them
+ * @property {'replica' | 'primary'} [readFrom]
+ * @property {string} [keyPrefix]
+ * @property {number} [deadlineMs] a server that is silent for so long while asked is given up
+ * @property {Log} [log] such as one of pino; silent without
+ *
+ * @typedef {object} Log
+ * @property {(...args: any[]) => void} info
+ * @property {(...args: any[]) => void} warn
+ * @property {(...args: any[]) => void} error
+ *
+ * @typedef {ServerOptions & {
+ *   layout?: string, sortedSetContainsActualValue?: boolean, partitions?: number, windowMs?: number, maxItems?: number,
+ *   late?: 'overwrite' | 'drop', maxFutureMs?: number, batchItems?: number, batchBytes?: number, batchMs?: number,
+ *   inFlightBytes?: number, ack?: 'primary' | 'replica', whenFull?: 'block' | 'refuse' | 'drop', drainMs?: number,
+ *   clock?: () => number, onFlush?: (seconds: number) => void, onBehind?: (behindMs: number) => void,
+ *   onRefused?: (code: string, id: Buffer, ts: number) => void }} FeedOptions
+ */
+import { resolveOptions } from '../settings.js'
+import { createClock } from './clock.js'
+import { openWritableFeed } from './feed.js'
+import { checkFeedName } from './feeds/definitions.js'
+import { layoutNames } from './layouts/index.js'
+import { createLog } from './log.js'
+import { ackNames } from './pipeline/acks.js'
+import { createReading, openAsk } from './view/reader.js'
+
+export { FreshetError } from './errors.js'
+export { SettingsInvalid } from '../settings.js'
+
+const HOOKS = ['log', 'clock', 'onFlush', 'onBehind', 'onRefused']
+let opened = 0
+
+/** @param {Record<string, any>} options */
+function split (options) {
+  const hooks = Object.fromEntries(HOOKS.flatMap((name) => options[name] === undefined ? [] : [[name, options[name]]]))
+  const settings = Object.fromEntries(Object.entries(options).filter(([name]) => !HOOKS.includes(name)))
+  return {
+    name: `freshet-${process.pid}-${++opened}`,
+    clock: createClock(),
+    log: createLog({ level: 'silent', role: 'library' }),
+    ...hooks,
+    ...resolveOptions(settings, { layouts: layoutNames(), acks: ackNames() })
+  }
+}
+
+/**
+ * Opens a feed for writing and reading. The first to open it creates its definition; others must agree with it.
+ * @param {string} name of the feed
+ * @param {FeedOptions} options
+ * @returns {Promise<Feed>}
+ * @throws {import('../settings.js').SettingsInvalid | import('./errors.js').FreshetError} SETTINGS_INVALID (all faults at
+ *   once), FEED_NAME_INVALID, FEED_DEFINITION_DIFFERS, SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
+ *
+ * @typedef {import('./feed.js').Feed} Feed
+ */
+export async function openFeed (name, options) {
+  return openWritableFeed(checkFeedName(name), /** @type {any} */ (split(options)))
+}
+
+/**
+ * Opens servers for reading alone: nothing is written, no feed is created.
+ * @param {ServerOptions} options
+ * @returns {Promise<Reader>}
+ * @throws {import('../settings.js').SettingsInvalid | import('./errors.js').FreshetError}
+ *
+ * @typedef {object} Reader
+ * @property {() => Promise<Definition[]>} feeds definitions of all feeds
+ * @property {(name: string) => import('./view/reader.js').Reading} feed questions about one feed
+ * @property {() => { ready: boolean, reasons: string[], nodes: object[] }} status
+ * @property {import('./view/ask.js').Ask} ask the same questions in bytes, for those who encode answers themselves
+ * @property {import('./store/deployment.js').Deployment} deployment
+ * @property {() => Promise<void>} close
+ */
+export async function openReader (options) {
+  const closing = new AbortController()
+  const { ask, deployment, close } = await openAsk(/** @type {any} */ (split(options)))
+  return {
+    feeds: ask.definitions,
+    feed: (name) => createReading(async () => ask, checkFeedName(name), closing.signal),
+    status: ask.status,
+    ask,
+    deployment,
+    async close () {
+      closing.abort()
+      await close()
+    }
+  }
+}

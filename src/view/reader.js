@@ -1,0 +1,91 @@
+/**
+ * Feeds opened for reading: the nodes of a deployment, questions to them, and one feed's questions in the types of a
+ * caller: ids as text, values as bytes, cursors as text.
+ *
+ * @typedef {{ id: string, ts: number, value: Buffer }} ReadItem
+ * @typedef {{ items: ReadItem[], next: string | null, asOf: number, lagMs: number | null }} Page newest first; `next`: the
+ *   cursor of the next page, null at the end; `asOf`: ms since 1970 on the clock of this process; `lagMs`: of the replica
+ *   that answered, null = not known
+ * @typedef {ReturnType<typeof createReading>} Reading
+ */
+import { decodeCursor, encodeCursor } from '../item/cursor.js'
+import { idBytes } from '../item/id.js'
+import { createDeployment } from '../store/deployment.js'
+import { createAsk } from './ask.js'
+import { subscribe } from './subscribe.js'
+
+const NEWEST = 100
+
+/**
+ * @param {{ redisUrl: string, replicaUrl: string[] | null, readFrom: 'replica' | 'primary', keyPrefix: string,
+ *   deadlineMs: number, name: string, log: import('pino').Logger, now?: () => number }} options
+ * @returns {Promise<{ ask: import('./ask.js').Ask, deployment: import('../store/deployment.js').Deployment, close: () => Promise<void> }>}
+ * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
+ */
+export async function openAsk ({ redisUrl, replicaUrl, keyPrefix, now = Date.now, ...rest }) {
+  const deployment = createDeployment({ ...rest, primaryUrl: redisUrl, replicaUrls: replicaUrl })
+  try {
+    await deployment.ready
+  } catch (error) {
+    await deployment.close()
+    throw error
+  }
+  return { ask: createAsk({ deployment, keyPrefix, now }), deployment, close: () => deployment.close() }
+}
+
+/**
+ * Questions about one feed.
+ * @param {() => Promise<import('./ask.js').Ask>} asking
+ * @param {string} feed
+ * @param {AbortSignal} closing ends subscriptions
+ */
+export function createReading (asking, feed, closing) {
+  /** @param {import('./ask.js').Item} item @returns {ReadItem} */
+  const shown = ({ id, ts, value }) => ({ id: id.toString(), ts, value })
+
+  /**
+   * The newest items, newest first. A page ends early at 16 MiB; `next` then says where to go on.
+   * @param {number | { limit?: number, sinceMs?: number | null, after?: string | null }} [question] how many, or more:
+   *   `sinceMs`: only items of that time and newer, `after`: the `next` of the page before
+   * @returns {Promise<Page>}
+   */
+  async function latest (question = {}) {
+    const { limit = NEWEST, sinceMs = null, after = null } = typeof question === 'number' ? { limit: question } : question
+    if (!Number.isInteger(limit) || limit < 1) throw new RangeError(`limit ${limit}; expected an integer of 1 or more`)
+    const place = after === null ? null : decodeCursor(feed, after)
+    const ask = await asking()
+    const { items, next, asOf, lagMs } = await ask.latest(feed, { limit, sinceMs, after: place })
+    return { items: items.map(shown), next: next && encodeCursor(feed, next), asOf, lagMs }
+  }
+
+  return {
+    latest,
+
+    /** Items of that time and newer, newest first. @param {number} sinceMs ms since 1970 @param {{ limit?: number, after?: string | null }} [rest] */
+    since: (sinceMs, rest = {}) => latest({ ...rest, sinceMs }),
+
+    /** One live item. @param {string} id @returns {Promise<ReadItem | null>} */
+    async get (id) {
+      const bytes = idBytes(id)
+      const { items: [item] } = await (await asking()).get(feed, [bytes])
+      return item && shown(item)
+    },
+
+    /** How many items are live; `exact` is false where the layout can only estimate. */
+    async count () {
+      const { count, exact, asOf, lagMs } = await (await asking()).count(feed)
+      return { count, exact, asOf, lagMs }
+    },
+
+    /**
+     * Changes as they come. What is promised depends on the layout (view/subscribe.js).
+     * @param {{ from?: string, signal?: AbortSignal, pollMs?: number, overlapMs?: number }} [options] `from`: the position of
+     *   a change, to go on there; without it, what comes from now on
+     * @returns {AsyncGenerator<import('./subscribe.js').Change, void, void>} ends when `signal` is aborted or the feed is closed
+     */
+    async * subscribe ({ signal, ...options } = {}) {
+      const ask = await asking()
+      yield * subscribe(ask, feed, { ...options, signal: signal ? AbortSignal.any([closing, signal]) : closing })
+    }
+  }
+}
