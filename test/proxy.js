@@ -1,0 +1,189 @@
+/**
+ * A TCP proxy on which things go wrong. Its address stays, whatever server is behind it: what a DNS name or the
+ * endpoint of a primary is elsewhere.
+ *
+ *     client -> line.held? -> delayed, in pieces -> server
+ *     client <- in pieces, delayed <- counted by replies: reset or silent from the k-th <- server
+ *
+ * @typedef {Awaited<ReturnType<typeof startProxy>>} Proxy
+ * @typedef {ReturnType<typeof createLine>} Line
+ */
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises'
+import { createReplies } from './resp.js'
+
+/**
+ * @param {import('tap').Test} t
+ * @param {number} port of the server behind it
+ * @param {{ delayMs?: number, pieceBytes?: number, onLine?: (line: Line) => void }} [options] `delayMs` each way;
+ *   `pieceBytes`: everything is written in pieces of so many bytes; `onLine` is called for each new connection
+ */
+export async function startProxy (t, port, { delayMs = 0, pieceBytes = Infinity, onLine = () => {} } = {}) {
+  /** @type {Set<Line>} */
+  const lines = new Set()
+  let silent = false
+  let accepted = 0
+  const server = createServer((client) => {
+    accepted++
+    const line = createLine(client, port, { delayMs, pieceBytes, onGone: () => lines.delete(line) })
+    lines.add(line)
+    if (silent) line.goSilent()
+    onLine(line)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const own = /** @type {import('node:net').AddressInfo} */ (server.address()).port
+  const each = (/** @type {(line: Line) => void} */ act) => { for (const line of [...lines]) act(line) }
+  const stop = () => {
+    server.close()
+    each((line) => line.reset())
+  }
+  t.teardown(stop)
+
+  return {
+    port: own,
+    url: `redis://127.0.0.1:${own}`,
+    get lines () { return [...lines] },
+    get accepted () { return accepted },
+    stop,
+    /** Connections from now on go to that port. @param {number} other */
+    switchTo (other) { port = other },
+    /** Ends every connection with a reset, on both sides. */
+    resetAll () { each((line) => line.reset()) },
+    /** From now on every connection, those that come too, is accepted and swallows what it is sent. */
+    goSilent () {
+      silent = true
+      each((line) => line.goSilent())
+    },
+    /** New connections are as before; those that were silent are reset. */
+    speak () {
+      silent = false
+      each((line) => { if (line.silent) line.reset() })
+    },
+    /** Keeps what the clients of now send from now on. */
+    hold () { each((line) => line.hold()) },
+    /** Delivers what was kept, also when its client has gone meanwhile. @returns {number} bytes */
+    release () {
+      let bytes = 0
+      each((line) => { bytes += line.release() })
+      return bytes
+    }
+  }
+}
+
+/**
+ * @param {import('node:net').Socket} client
+ * @param {number} port
+ * @param {{ delayMs: number, pieceBytes: number, onGone: () => void }} options
+ */
+function createLine (client, port, { delayMs, pieceBytes, onGone }) {
+  const upstream = connect({ port, host: '127.0.0.1', noDelay: true })
+  client.setNoDelay(true)
+  const replies = createReplies()
+  const toServer = createWay(upstream, { delayMs, pieceBytes })
+  const toClient = createWay(client, { delayMs, pieceBytes })
+  let counted = 0
+  /** @type {{ before: number, act: () => void } | null} */
+  let fault = null
+  /** @type {Buffer[] | null} */
+  let held = null
+  let silent = false
+
+  function reset () {
+    held = null
+    for (const socket of [client, upstream]) {
+      if (socket.connecting) socket.destroy()
+      else socket.resetAndDestroy()
+    }
+  }
+  function goSilent () { silent = true }
+
+  client.on('data', (bytes) => {
+    if (silent) return
+    if (held) held.push(bytes)
+    else toServer.write(bytes)
+  })
+  upstream.on('data', (bytes) => {
+    if (silent) return
+    const ends = replies.ends(bytes)
+    const cut = fault && (counted === fault.before ? 0 : ends[fault.before - counted - 1])
+    counted += ends.length
+    if (fault === null || cut === null || cut === undefined || cut >= bytes.length) return toClient.write(bytes)
+    if (cut > 0) toClient.write(bytes.subarray(0, cut))
+    const { act } = fault
+    fault = null
+    act()
+  })
+  upstream.on('close', () => { if (!silent) toClient.end() })
+  client.on('close', () => { if (!held) toServer.end() })
+  for (const socket of [client, upstream]) {
+    socket.on('error', () => {})
+    socket.on('close', () => { if (client.destroyed && upstream.destroyed && !held) onGone() })
+  }
+
+  return {
+    /** Replies that the server has given. */
+    get replies () { return counted },
+    get silent () { return silent },
+    reset,
+    goSilent,
+    /** The k-th reply from now on is lost, and the connection reset on both sides. @param {number} k from 1 @param {() => void} [onLost] */
+    loseReply (k, onLost = () => {}) {
+      fault = {
+        before: counted + k - 1,
+        act () {
+          onLost()
+          reset()
+        }
+      }
+    },
+    /** Silent from the k-th reply on. @param {number} k from 1 @param {() => void} [onSilent] */
+    goSilentAtReply (k, onSilent = () => {}) {
+      fault = {
+        before: counted + k - 1,
+        act () {
+          onSilent()
+          goSilent()
+        }
+      }
+    },
+    hold () { held ??= [] },
+    release () {
+      const parts = held ?? []
+      held = null
+      for (const part of parts) if (!upstream.destroyed) upstream.write(part)
+      if (client.destroyed) upstream.end()
+      if (upstream.destroyed) onGone()
+      return parts.reduce((sum, part) => sum + part.length, 0)
+    }
+  }
+}
+
+/**
+ * What is written to a socket, in order, later and in pieces. It is ended behind everything that was written.
+ * @param {import('node:net').Socket} socket @param {{ delayMs: number, pieceBytes: number }} options
+ */
+function createWay (socket, { delayMs, pieceBytes }) {
+  if (delayMs === 0 && pieceBytes === Infinity) {
+    return { write: (/** @type {Buffer} */ bytes) => { if (!socket.destroyed) socket.write(bytes) }, end: () => { socket.destroySoon() } }
+  }
+  let last = Promise.resolve()
+  const after = (/** @type {() => unknown} */ act) => {
+    const readyAt = performance.now() + delayMs
+    last = last.then(async () => {
+      const waitMs = readyAt - performance.now()
+      if (waitMs > 0) await pause(waitMs)
+      await act()
+    })
+  }
+  /** @param {Buffer} bytes */
+  const write = (bytes) => after(async () => {
+    for (let at = 0; at < bytes.length && !socket.destroyed; at += pieceBytes) {
+      socket.write(bytes.subarray(at, at + pieceBytes))
+      // a turn between the pieces, or the kernel would put them together again
+      if (pieceBytes < bytes.length) await turn()
+    }
+  })
+  return { write, end: () => after(() => { socket.destroySoon() }) }
+}
