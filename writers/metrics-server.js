@@ -1,5 +1,5 @@
 /**
- * /metrics and /livez of a writer process, when `metricsPort` asks for them. Of several writers each has its own port:
+ * /metrics, /livez and /readyz of a writer process, when `metricsPort` asks for them. Of several writers each has its own port:
  * the one given, the next, and so on.
  */
 import { healthRoutes } from '../src/http/health.js'
@@ -15,9 +15,13 @@ import { watchNodes } from '../src/store/node-watch.js'
 export async function serveMetrics ({ settings, index, redisUrl, replicaUrls, log }) {
   if (settings.metricsPort === null) return null
   const nodes = await watchNodes({ primaryUrl: redisUrl, replicaUrls, withReplicas: settings.readFrom === 'replica', name: `freshet-metrics-${process.pid}`, deadlineMs: settings.deadlineMs })
-  const metrics = createWriterMetrics({ feed: settings.feed, figures: nodes.figures })
+  const metrics = createWriterMetrics({ figures: nodes.figures })
   const app = createServer({ registry: metrics.registry })
-  app.register(healthRoutes, { status: metrics.status, registry: metrics.registry })
+  const status = () => {
+    const now = metrics.status()
+    return now.feeds > 0 ? now : { ...now, ready: false, reasons: ['SERVER_LOST: the feed is not open'] }
+  }
+  app.register(healthRoutes, { status, registry: metrics.registry })
   const close = async () => {
     await app.close()
     await nodes.close()

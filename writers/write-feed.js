@@ -35,14 +35,14 @@ export async function writeFeed ({ settings, redisUrl, index, log, signal, metri
     log,
     onBehind (behindMs) {
       behind.record(behindMs)
-      metrics?.behind(behindMs)
+      metrics?.behind(settings.feed, behindMs)
     },
-    onFlush: (seconds) => metrics?.flush(seconds),
+    onFlush: (seconds) => metrics?.flush(settings.feed, seconds),
     onRefused (code, id, ts) {
       if (settings.source === 'stdin') report.add(at.place, `${code}: id ${id}, ts ${ts}${code === 'ITEM_TOO_OLD' ? AGE_HINT : ''}`)
     }
   })
-  metrics?.follow(writer)
+  metrics?.follow(settings.feed, writer)
   warnOfRetention(writer.definition, settings, log)
   onStarted(writer)
 

@@ -2,6 +2,7 @@
  * Health for orchestrators, and the scrape. `/livez` answers while the loop turns, whatever the servers do: restarting
  * this process does not bring a server back. `/readyz` says whether traffic should come here, and why not.
  */
+import { registerProcess } from '../metrics/process.js'
 import { HttpError } from './problem.js'
 
 /** @typedef {ReturnType<import('../view/ask.js').Ask['status']>} Status */
@@ -11,6 +12,9 @@ import { HttpError } from './problem.js'
  * @param {{ status: () => Status, registry: import('prom-client').Registry }} options
  */
 export async function healthRoutes (app, { status, registry }) {
+  const stopSampling = registerProcess(registry, { isReady: () => status().ready })
+  app.addHook('onClose', async () => stopSampling())
+
   app.get('/livez', { schema: { tags: ['operating'], summary: 'Alive: the event loop turns' } }, async (_request, reply) => {
     reply.header('cache-control', 'no-store')
     return { status: 'ok' }

@@ -82,6 +82,7 @@ function register (registry, records) {
     name: 'freshet_http_request_seconds',
     help: 'Time from the request to the end of its answer',
     type: 'histogram',
+    labelNames: ['route'],
     aggregator: 'sum',
     reset () {},
     async get () {

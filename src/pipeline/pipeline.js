@@ -203,6 +203,8 @@ export function createPipeline ({
   return {
     account,
     get heldBytes () { return heldBytes },
+    /** What `heldBytes` is bounded by. */
+    inFlightBytes,
     get failure () { return waiting.failure },
     /** On `clock`; 0 = nothing yet. */
     get lastAcknowledgedMs () { return lastAcknowledgedMs },

@@ -96,7 +96,7 @@ t.test('one writer and one reader', async (t) => {
     for (const name of ['freshet_batches_total', 'freshet_dropped_total', 'freshet_refused_total', 'freshet_flush_seconds_count', 'freshet_behind_seconds_count', 'freshet_inflight_bytes']) {
       t.match(metrics, new RegExp(`^(# TYPE )?${name}[ {]`, 'm'))
     }
-    t.match(metrics, /^freshet_node_cpu_seconds_total\{role="primary",.*feed="metered"\} [\d.]+$/m)
+    t.match(metrics, /^freshet_node_cpu_seconds_total\{role="primary",node="[^"]+"\} [\d.]+$/m)
     t.equal((await fetch(url + '/livez')).status, 200)
     t.equal((await writer.stop()).code, 0)
   })

@@ -1,0 +1,49 @@
+/** Metrics whose values are looked up when somebody scrapes, and kept nowhere else. */
+import { Counter, Gauge } from 'prom-client'
+
+/** @typedef {import('prom-client').Registry} Registry */
+/** @typedef {{ name: string, help: string, labels?: string[] }} Named */
+/** @typedef {Iterable<[labels: Record<string, string>, value: number]>} Samples one a series; a series not among them is absent */
+
+/** @param {Registry} registry @param {Named} named @param {() => Samples | Promise<Samples>} read must not throw, or the scrape fails */
+export function counter (registry, { name, help, labels = [] }, read) {
+  // eslint-disable-next-line no-new
+  new Counter({
+    name,
+    help,
+    labelNames: labels,
+    registers: [registry],
+    collect () { return fill(this, read(), (of, value) => this.inc(of, value)) }
+  })
+}
+
+/** @param {Registry} registry @param {Named} named @param {() => Samples | Promise<Samples>} read must not throw, or the scrape fails */
+export function gauge (registry, { name, help, labels = [] }, read) {
+  // eslint-disable-next-line no-new
+  new Gauge({
+    name,
+    help,
+    labelNames: labels,
+    registers: [registry],
+    collect () { return fill(this, read(), (of, value) => this.set(of, value)) }
+  })
+}
+
+/** @param {number} value @returns {Samples} of a metric without labels */
+export const one = (value) => [[{}, value]]
+
+/**
+ * At once when the samples are here: prom-client awaits a promise only.
+ * @param {{ reset: () => void }} metric @param {Samples | Promise<Samples>} samples
+ * @param {(labels: Record<string, string>, value: number) => void} put
+ */
+function fill (metric, samples, put) {
+  if (samples instanceof Promise) return samples.then((here) => replace(metric, here, put))
+  replace(metric, samples, put)
+}
+
+/** @param {{ reset: () => void }} metric @param {Samples} samples @param {(labels: Record<string, string>, value: number) => void} put */
+function replace (metric, samples, put) {
+  metric.reset()
+  for (const [labels, value] of samples) put(labels, value)
+}
