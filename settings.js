@@ -291,7 +291,7 @@ function readOne (row, given, origin, known, faults) {
   try {
     return row.check.read(String(given), known)
   } catch (error) {
-    faults.push(`${row.name}: ${row.secret ? '(hidden)' : given || 'no value'} (${origin}); expected ${expected(row, known)}`)
+    faults.push(`${row.name}: ${row.secret ? '(hidden)' : given === '' ? 'no value' : given} (${origin}); expected ${expected(row, known)}`)
     return row.default
   }
 }

@@ -1,15 +1,14 @@
 /**
  * `npm start reader`: answers questions about feeds over HTTP. A process file: settings, servers, app, listen, stop.
  */
-import { help, printable, resolve } from '../settings.js'
+import { help, optionsOf, printable, resolve } from '../settings.js'
 import { listen } from '../src/http/listen.js'
+import { openReader } from '../src/index.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { aborted, listenForStop, tellParent } from '../src/lifecycle.js'
 import { createLog } from '../src/log.js'
 import { createReaderRegistry } from '../src/metrics.js'
-import { createDeployment } from '../src/store/deployment.js'
 import { withTarget } from '../src/store/target.js'
-import { createAsk } from '../src/view/ask.js'
 import { createReaderApp } from './app.js'
 
 const USAGE = 'Usage: npm start reader -- [flags]\n\nServes feeds over HTTP, from replicas, until Ctrl-C.'
@@ -43,10 +42,8 @@ export async function main ({ argv, env }) {
  * @param {import('pino').Logger} log @param {AbortSignal} signal
  */
 async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
-  const deployment = createDeployment({ ...settings, primaryUrl, replicaUrls, name: `freshet-reader-${process.pid}`, log })
+  const { ask, deployment, close } = await openReader({ ...optionsOf(settings), redisUrl: primaryUrl, replicaUrl: replicaUrls ?? undefined, log })
   try {
-    await deployment.ready
-    const ask = createAsk({ deployment, keyPrefix: settings.keyPrefix, now: Date.now })
     const app = createReaderApp({ ask, registry: createReaderRegistry(deployment), logger: log, maxStaleMs: settings.maxStaleMs, authToken: settings.authToken })
     const url = await listen(app, { ...settings, setting: 'port' })
     log.info({ url }, `serving at ${url}`)
@@ -59,6 +56,6 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
     clearTimeout(timer)
     return 0
   } finally {
-    await deployment.close()
+    await close()
   }
 }

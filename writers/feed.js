@@ -2,12 +2,12 @@
  * `npm start writer`: pushes items into a feed, from the synthetic source or standard input. A process file: it
  * settles the settings and servers, runs one writer here or several as processes, and prints the summary.
  */
-import { help, printable, resolve } from '../settings.js'
+import { help, optionsOf, printable, resolve } from '../settings.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { listenForStop, tellParent } from '../src/lifecycle.js'
 import { createLog } from '../src/log.js'
-import { watchNodes } from '../src/store/node-watch.js'
 import { ackNames } from '../src/pipeline/acks.js'
+import { watchNodes } from '../src/store/node-watch.js'
 import { withTarget } from '../src/store/target.js'
 import { runCrew } from './crew.js'
 import { serveMetrics } from './metrics-server.js'
@@ -54,7 +54,7 @@ async function write (settings, { primaryUrl, replicaUrls }, log, signal) {
     const before = await nodes.figures()
     tellParent({ event: 'up', engine: before[0]?.engine })
     const { tallies, error } = settings.writers === 1
-      ? await runHere({ settings, redisUrl: primaryUrl, log, signal, metrics: metrics?.metrics, progress })
+      ? await runHere({ settings, options: optionsOf(settings), redisUrl: primaryUrl, log, signal, metrics: metrics?.metrics, progress })
       : await runCrew({ settings, redisUrl: primaryUrl, log, signal, onProgress: progress.update })
     progress.close()
     if (error) log.error({ code: /** @type {any} */ (error).code }, error.message)

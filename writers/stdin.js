@@ -6,8 +6,6 @@
  * may begin late.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { FreshetError } from '../src/errors.js'
-import { idBytes } from '../src/item/id.js'
 import { createPacer } from '../src/pipeline/pace.js'
 import { createItemReader } from './input/items.js'
 import { readRecords } from './input/records.js'
@@ -15,13 +13,13 @@ import { readRecords } from './input/records.js'
 const LONGEST_SLEEP_MS = 3_600_000
 
 /**
- * @param {{ pipeline: import('../src/pipeline/pipeline.js').Pipeline, settings: any,
+ * @param {{ feed: import('../src/index.js').Feed, settings: any,
  *   report: ReturnType<typeof import('./input/report.js').createFaultReport>, at: { place: number },
  *   clock: () => number, signal: AbortSignal, input?: import('node:stream').Readable }} parts
  *   `at.place` follows the record being read, for whoever reports a refusal
  * @throws {FreshetError} INPUT_INVALID
  */
-export async function runStdin ({ pipeline, settings, report, at, clock, signal, input = process.stdin }) {
+export async function runStdin ({ feed, settings, report, at, clock, signal, input = process.stdin }) {
   const read = createItemReader(settings)
   const ending = endingOf(settings, signal)
   /** @type {((ts: number) => { ts: number, dueMs: number }) | undefined} */
@@ -35,18 +33,18 @@ export async function runStdin ({ pipeline, settings, report, at, clock, signal,
         if (ending.signal.aborted || left === 0) return
         left--
         at.place = entry.place
-        const item = checked(read(entry))
-        if (item.fault !== null) {
-          report.add(entry.place, item.fault)
-          pipeline.refuse(item.code)
+        const item = read(entry)
+        if (typeof item === 'string') {
+          report.add(entry.place, item)
+          feed.writer.pipeline.refuse('INPUT_INVALID')
           continue
         }
         const { ts, dueMs } = schedule(item.ts)
         // in pieces: a timer cannot be set further than 24 days ahead
         while (dueMs > clock() && !ending.signal.aborted) await sleep(Math.min(dueMs - clock(), LONGEST_SLEEP_MS), undefined, { signal: ending.signal }).catch(() => {})
         if (ending.signal.aborted) return
-        const room = pipeline.append(item.id, ts, item.value, dueMs)
-        if (!room && settings.whenFull === 'block') await pipeline.ready()
+        const room = append(feed, { ...item, ts, dueMs }, (fault) => report.add(entry.place, fault))
+        if (!room && settings.whenFull === 'block') await feed.ready({ deadlineMs: Infinity })
       }
       // the pipe may stay open and silent
       if (left === 0) return
@@ -67,16 +65,18 @@ function endingOf ({ duration }, signal) {
 }
 
 /**
- * @param {{ id: string, ts: number, value: Buffer } | string} item
- * @returns {{ fault: null, id: Buffer, ts: number, value: Buffer } | { fault: string, code: string }}
+ * @param {import('../src/index.js').Feed} feed @param {{ id: string, ts: number, value: Buffer, dueMs: number }} item
+ * @param {(fault: string) => void} onFault
+ * @returns {boolean} whether there is room
  */
-function checked (item) {
-  if (typeof item === 'string') return { fault: item, code: 'INPUT_INVALID' }
+function append (feed, item, onFault) {
   try {
-    return { fault: null, id: idBytes(item.id), ts: item.ts, value: item.value }
+    return feed.append(item)
   } catch (error) {
-    if (!(error instanceof FreshetError)) throw error
-    return { fault: `${error.code}: ${error.message}`, code: error.code }
+    // those are counted already
+    if (!/^ITEM_/.test(error.code)) throw error
+    onFault(`${error.code}: ${error.code === 'ITEM_ID_INVALID' ? '' : `id ${item.id}, `}${error.message}`)
+    return true
   }
 }
 

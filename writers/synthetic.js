@@ -10,10 +10,10 @@ const SLICE_MS = 5
 const TURN_ITEMS = 2000
 
 /**
- * @param {{ pipeline: import('../src/pipeline/pipeline.js').Pipeline, settings: any, index: number,
+ * @param {{ feed: import('../src/index.js').Feed, settings: any, index: number,
  *   clock: () => number, signal: AbortSignal }} parts `index` of this process: writers share the ids out
  */
-export async function runSynthetic ({ pipeline, settings, index, clock, signal }) {
+export async function runSynthetic ({ feed, settings, index, clock, signal }) {
   const ids = makeIds(settings.ids, index, settings.writers)
   const { value, change } = makeValue(settings.valueBytes, index)
   const startMs = clock()
@@ -21,6 +21,8 @@ export async function runSynthetic ({ pipeline, settings, index, clock, signal }
   const pacer = createPacer({ ratePerSecond: settings.rate, pace: settings.pace, periodMs: settings.periodMs, chunks: settings.chunks, startMs })
   let left = settings.items ?? Infinity
   let next = 0
+  const item = { id: ids[0], ts: 0, value, dueMs: 0 }
+  const { pipeline } = feed.writer
 
   while (!signal.aborted && left > 0) {
     const nowMs = clock()
@@ -32,13 +34,16 @@ export async function runSynthetic ({ pipeline, settings, index, clock, signal }
       // --- per item from here
       const dueMs = pacer.take(nowMs)
       change()
-      room = pipeline.append(ids[next], Math.floor(dueMs), value, dueMs)
+      item.id = ids[next]
+      item.ts = Math.floor(dueMs)
+      item.dueMs = dueMs
+      room = feed.append(item)
       if (++next === ids.length) next = 0
       left--
       // --- to here
     }
     if (!room && settings.whenFull === 'block') {
-      await pipeline.ready()
+      await feed.ready({ deadlineMs: Infinity })
       if (settings.catchUp === 'no') pipeline.skip(pacer.skip(Math.min(clock(), endMs)))
     } else if (nowMs >= endMs && pacer.due(endMs) < 1) break
     else if (settings.rate === 0 && nowMs >= endMs) break

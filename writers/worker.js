@@ -1,4 +1,5 @@
 /** One writer of several (crew.js): a process file that gets its settings from its parent. */
+import { optionsOf } from '../settings.js'
 import { createLog } from '../src/log.js'
 import { listenForStop, tellParent } from '../src/lifecycle.js'
 import { serveMetrics } from './metrics-server.js'
@@ -21,6 +22,7 @@ async function work (settings, redisUrl, index) {
     metrics = await serveMetrics({ settings, index, redisUrl, replicaUrls: settings.replicaUrl, log })
     const { error, ...tally } = await writeFeed({
       settings,
+      options: optionsOf(settings),
       redisUrl,
       index,
       log,

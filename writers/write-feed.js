@@ -3,7 +3,7 @@
  */
 import { createClock } from '../src/clock.js'
 import { aborted } from '../src/lifecycle.js'
-import { openFeedWriter } from '../src/pipeline/feed-writer.js'
+import { openFeed } from '../src/index.js'
 import { SERVERS_FAILED } from '../src/store/target.js'
 import { createFaultReport } from './input/report.js'
 import { runStdin } from './stdin.js'
@@ -15,22 +15,21 @@ const AGE_HINT = ': older than the window of the feed (--window-ms; 0 = no age l
 /** @typedef {import('./tally.js').Tally} Tally */
 
 /**
- * @param {{ settings: any, redisUrl: string, index: number, log: import('pino').Logger,
+ * @param {{ settings: any, options: Record<string, any>, redisUrl: string, index: number, log: import('pino').Logger,
  *   signal: AbortSignal, metrics?: import('../src/metrics.js').WriterMetrics,
  *   onStarted?: (writer: import('../src/pipeline/feed-writer.js').FeedWriter) => void }} parts
- *   `signal` stops the source; what was appended is still flushed, for at most `drainMs`
+ *   `options`: of openFeed; `signal` stops the source, and what was appended is still flushed, for at most `drainMs`
  * @returns {Promise<Tally & { error: Error | null }>}
  */
-export async function writeFeed ({ settings, redisUrl, index, log, signal, metrics, onStarted = () => {} }) {
+export async function writeFeed ({ settings, options, redisUrl, index, log, signal, metrics, onStarted = () => {} }) {
   const clock = createClock()
   const behind = createBehind()
   const noun = settings.format === 'json' ? 'item' : 'line'
   const report = createFaultReport({ noun, write: (text) => process.stderr.write(text) })
   const at = { place: 0 }
-  const writer = await openFeedWriter({
-    ...settings,
+  const feed = await openFeed(settings.feed, {
+    ...options,
     redisUrl,
-    name: `freshet-writer-${process.pid}`,
     clock,
     log,
     onBehind (behindMs) {
@@ -42,28 +41,28 @@ export async function writeFeed ({ settings, redisUrl, index, log, signal, metri
       if (settings.source === 'stdin') report.add(at.place, `${code}: id ${id}, ts ${ts}${code === 'ITEM_TOO_OLD' ? AGE_HINT : ''}`)
     }
   })
-  metrics?.follow(settings.feed, writer)
-  warnOfRetention(writer.definition, settings, log)
-  onStarted(writer)
+  metrics?.follow(settings.feed, feed.writer)
+  warnOfRetention(feed.definition, settings, log)
+  onStarted(feed.writer)
 
   const startMs = clock()
   const cpuBefore = process.cpuUsage()
   const ending = endingOf(settings, signal)
   // room or a reply may never come: closing ends the source's wait as well
-  const closing = aborted(ending.signal).then(() => writer.close({ drainMs: ending.signal.reason === SERVERS_FAILED ? 0 : settings.drainMs }))
+  const closing = aborted(ending.signal).then(() => feed.close({ drainMs: ending.signal.reason === SERVERS_FAILED ? 0 : settings.drainMs }))
   /** @type {Error | null} */
   let error = null
   try {
-    const parts = { pipeline: writer.pipeline, settings, index, clock, signal: ending.signal, report, at }
+    const parts = { feed, settings, index, clock, signal: ending.signal, report, at }
     await (settings.source === 'stdin' ? runStdin(parts) : runSynthetic(parts))
   } catch (caught) {
     if (caught.code !== 'PIPELINE_CLOSED' || !ending.signal.aborted) error = caught
   }
   const sourceEndMs = clock()
-  await (ending.signal.aborted ? closing : writer.close(settings))
+  await (ending.signal.aborted ? closing : feed.close(settings))
   ending.cancel()
   report.close()
-  const { account, lastAcknowledgedMs, failure } = writer.pipeline
+  const { account, lastAcknowledgedMs, failure } = feed.writer.pipeline
   const { user, system } = process.cpuUsage(cpuBefore)
   return {
     account,

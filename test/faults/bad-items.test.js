@@ -28,7 +28,7 @@ t.test('times that are none, too old or ahead of the clock are refused', async (
   t.equal(code, 3)
   t.match(summary, { offered: 9, items: 1, refused: 8, refusedBy: { input_invalid: 4, ts_invalid: 2, too_old: 1, from_future: 1 } })
   const { stderr } = await feedWith(t, 'bad-times', bad.slice(4).map((item, i) => ({ id: `${i}`, ...item, v: '' })), ['--window-ms', '3600000'])
-  t.match(stderr, /^line 1: ITEM_TS_INVALID: id 0, ts 2199023255552$/m)
+  t.match(stderr, /^line 1: ITEM_TS_INVALID: id 0, ts 2199023255552; expected/m)
   t.match(stderr, /^line 3: ITEM_TOO_OLD: id 2, ts \d+: older than the window of the feed \(--window-ms; 0 = no age limit\)$/m)
   t.match(stderr, /^line 4: ITEM_FROM_FUTURE: id 3, ts \d+$/m)
   const edges = [{ id: 'first', ts: 0, v: '' }, { id: 'last', ts: 2 ** 41 - 1, v: '' }]

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { SETTINGS, SettingsInvalid, envOf, flagOf, help, resolve } from '../../settings.js'
+import { SETTINGS, SettingsInvalid, envOf, flagOf, help, resolve, optionsOf, resolveOptions } from '../../settings.js'
 
 const WRITER = { command: 'writer', layouts: ['ids', 'values'], acks: ['primary'] }
 const READER = { ...WRITER, command: 'reader' }
-const COMMANDS = ['start', 'writer', 'reader', 'servers', 'doctor', 'feed']
+const COMMANDS = ['start', 'writer', 'reader', 'servers', 'doctor', 'feed', 'gateway', 'library']
 
 /** @param {string[]} argv @param {Record<string, string>} [env] @param {Parameters<typeof resolve>[2]} [known] @returns {SettingsInvalid} */
 function faultsOf (argv, env = {}, known = WRITER) {
@@ -163,4 +163,25 @@ t.test('every flag is in the help of the commands that use it, with variable and
       if (row.uses.includes(command)) t.ok(text.includes(`[${envOf(row)}]`), `${command} ${envOf(row)}`)
     }
   }
+})
+
+t.test('options of a caller go through the same table', async (t) => {
+  const rest = { layouts: ['ids', 'values'], acks: ['primary', 'replica'] }
+  const redisUrl = 'redis://127.0.0.1:6379'
+  t.match(resolveOptions({ redisUrl, batchMs: 7, replicaUrl: [redisUrl, redisUrl], late: undefined, layout: null }, rest),
+    { redisUrl, batchMs: 7, replicaUrl: [redisUrl, redisUrl], late: 'overwrite', layout: 'ids', whenFull: 'block' })
+  t.equal(resolveOptions({ redisUrl, sortedSetContainsActualValue: true }, rest).layout, 'values')
+  t.throws(() => resolveOptions({ redisUr: redisUrl, batchItems: 0, layout: 'lists', partitions: '2x' }, rest), {
+    code: 'SETTINGS_INVALID',
+    faults: [/^redisUr is unknown; the options are .*redisUrl/, /^layout: lists \(option\); expected ids \| values/, /^partitions: 2x/, /^batchItems: 0 \(option\); expected an integer from 1/, /^redisUrl is missing/]
+  })
+  t.throws(() => resolveOptions({ redisUrl, layout: 'values', windowMs: 0, maxItems: 0 }, rest), { message: /keeps every version/ })
+})
+
+t.test('the options of a writer are among its settings, without what is not set', async (t) => {
+  const settings = resolve(['--rate', '5', '--batch-ms', '7', '--redis-url', 'redis://127.0.0.1:1'], {}, WRITER)
+  const options = optionsOf(settings)
+  t.match(options, { batchMs: 7, redisUrl: 'redis://127.0.0.1:1', ack: 'primary' })
+  for (const name of ['rate', 'replicaUrl', 'origins', 'server', 'logLevel']) t.notOk(name in options, name)
+  t.ok(resolveOptions(options, WRITER))
 })
