@@ -20,8 +20,8 @@ t.test('without flags and environment every setting has its default', async (t) 
   for (const command of COMMANDS) {
     const settings = resolve([], {}, { ...WRITER, command })
     const rows = SETTINGS.filter(({ uses }) => uses.includes(command))
-    for (const { name, default: value } of rows) {
-      t.equal(settings[name], value, `${command}: ${name}`)
+    for (const { name, default: value, defaults = {} } of rows) {
+      t.equal(settings[name], defaults[command] ?? value, `${command}: ${name}`)
       t.equal(settings.origins[name], 'default')
     }
     t.same(Object.keys(settings).sort(), [...rows.map(({ name }) => name), 'origins', 'positionals'].sort())

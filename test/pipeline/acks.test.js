@@ -1,0 +1,96 @@
+/**
+ * `ack: replica`: what goes over the wire, what counts as an answer, and that nothing is acknowledged before.
+ */
+import t from 'tap'
+import { ackNames, ackOf } from '../../src/pipeline/acks.js'
+import { connectFor, engineName, eventually, openWriterFor, startDeployment, startServer, testEngines } from '../servers.js'
+
+const batch = (/** @type {string} */ name) => /** @type {any} */ ({ name })
+
+/** @param {(commands: any[][]) => any[]} answer */
+function build (answer) {
+  /** @type {any[]} */
+  const sent = []
+  const connection = /** @type {any} */ ({
+    address: 'here',
+    async sendAll (/** @type {any[][]} */ commands) {
+      sent.push(...commands)
+      return answer(commands)
+    }
+  })
+  let unconfirmed = 0
+  const context = {
+    append: async (/** @type {any} */ _, /** @type {any} */ { name }) => {
+      sent.push(name)
+      return { late: name.length }
+    },
+    marker: { key: 'm', value: 41 },
+    waitMs: 500,
+    onUnconfirmed: () => { unconfirmed++ }
+  }
+  return { sent, connection, context, unconfirmed: () => unconfirmed }
+}
+
+t.test('the acks are primary and replica', async (t) => t.same(ackNames(), ['primary', 'replica']))
+
+t.test('a group ends with a marker write and WAIT, and its answers are those of its batches', async (t) => {
+  const { sent, connection, context } = build(() => [null, 1])
+  t.same(await ackOf('replica').send(connection, [batch('a'), batch('bb')], context), [{ late: 1 }, { late: 2 }])
+  t.same(sent, ['a', 'bb', ['SET', 'm', 42, 'PX', 60_000, 'GET'], ['WAIT', 1, 500]])
+})
+
+t.test('without a replica the question is put again, with another marker and without the batches', async (t) => {
+  const replies = [0, 0, 2]
+  const { sent, connection, context, unconfirmed } = build(([[, , value]]) => [value === 42 ? null : value - 1, replies.shift()])
+  await ackOf('replica').send(connection, [batch('a')], context)
+  t.same(sent.filter((one) => one[0] === 'SET').map((one) => one[2]), [42, 43, 44])
+  t.equal(sent.filter((one) => one === 'a').length, 1)
+  t.equal(unconfirmed(), 2)
+})
+
+t.test('a server whose marker is not the last one lost writes: the connection is over', async (t) => {
+  const { connection, context } = build(() => [null, 0])
+  await t.rejects(ackOf('replica').send(connection, [batch('a')], context), { code: 'SERVER_LOST', outcome: 'over', message: /lost writes/ })
+})
+
+for (const engine of await testEngines()) {
+  t.test(engineName(engine), async (t) => {
+    const { primary, replicas } = await startDeployment(t, { engine })
+
+    await t.test('items are on a replica when they are acknowledged', async (t) => {
+      const writer = await openWriterFor(t, { redisUrl: primary.url, ack: 'replica', feed: 'acked' })
+      const nodes = await Promise.all(replicas.map(({ url }) => connectFor(t, url)))
+      for (let round = 0; round < 20; round++) {
+        for (let i = 0; i < 500; i++) writer.pipeline.append(Buffer.from(`id-${round}-${i}`), Date.now(), Buffer.from('v'))
+        await writer.pipeline.flush()
+        const counts = await Promise.all(nodes.map((node) => node.send('ZCARD', 'fr:{acked:0}:ids')))
+        t.ok(Math.max(...counts) >= 500 * (round + 1), counts.join(' '))
+      }
+      t.match(writer.pipeline.account, { offered: 10_000, items: 10_000, retried: 0 })
+      t.same(writer.status(), { ready: true, reasons: [] })
+    })
+
+    await t.test('versions of one id stay in order over the connections', async (t) => {
+      const writer = await openWriterFor(t, { redisUrl: primary.url, ack: 'replica', feed: 'ordered', batchItems: 7 })
+      const connection = await connectFor(t, primary.url)
+      for (let i = 0; i < 5000; i++) writer.pipeline.append(Buffer.from(`id-${i % 50}`), Date.now(), Buffer.from(String(i)))
+      await writer.pipeline.flush()
+      const values = await connection.send('MGET', ...Array.from({ length: 50 }, (_, i) => `fr:{ordered:0}:item:id-${i}`))
+      t.same(values.map((/** @type {Buffer} */ one) => Number(one.subarray(8))), Array.from({ length: 50 }, (_, i) => 4950 + i))
+    })
+
+    await t.test('without a replica nothing is acknowledged, the writer says so, and goes on when there is one', async (t) => {
+      const alone = await startServer(t, { engine })
+      const writer = await openWriterFor(t, { redisUrl: alone.url, ack: 'replica', deadlineMs: 400 })
+      writer.pipeline.append(Buffer.from('a'), Date.now(), Buffer.from('v'))
+      await t.rejects(writer.pipeline.flush({ deadlineMs: 1000 }), { code: 'DEADLINE_PASSED' })
+      t.match(writer.pipeline.account, { offered: 1, items: 0, retried: 0 })
+      t.ok(writer.pipeline.account.unconfirmed > 0)
+      t.match(writer.status(), { ready: false, reasons: [/^REPLICAS_GONE/] })
+      await startServer(t, { engine, replicaOf: alone })
+      await eventually(() => writer.pipeline.account.items === 1)
+      t.same(writer.status(), { ready: true, reasons: [] })
+      t.equal(writer.epochs, 4, 'all that on the first connections')
+    })
+  })
+}
