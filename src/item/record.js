@@ -6,7 +6,7 @@
  *     | ts, ms     | seq:12| value
  *     | 48 bit     |flags:4|
  *     +------------+-------+---------------
- *     big-endian; flag bit 0 is reserved for deletion (tombstones)
+ *     big-endian; flag bit 0: this version is a deletion (a tombstone) and has no value
  *
  * A reader answers what the key says, so it never pairs one version's time with another version's value.
  */
@@ -15,14 +15,17 @@ import { FreshetError } from '../errors.js'
 export const RECORD_HEAD_BYTES = 8
 export const MAX_VALUE_BYTES = 1024 * 1024
 
+const DELETED = 1
+
 /**
  * @param {Buffer} target
  * @param {number} offset
  * @param {number} ts
  * @param {number} seq
+ * @param {boolean} [deleted]
  * @returns {number} offset behind the head
  */
-export function writeRecordHead (target, offset, ts, seq) {
+export function writeRecordHead (target, offset, ts, seq, deleted = false) {
   // by hand: writeUIntBE checks its arguments and costs three times as much here
   const high = Math.floor(ts / 0x100000000)
   target[offset] = high >>> 8
@@ -32,14 +35,14 @@ export function writeRecordHead (target, offset, ts, seq) {
   target[offset + 4] = ts >>> 8
   target[offset + 5] = ts
   target[offset + 6] = seq >>> 4
-  target[offset + 7] = seq << 4
+  target[offset + 7] = seq << 4 | (deleted ? DELETED : 0)
   return offset + RECORD_HEAD_BYTES
 }
 
 /**
  * @param {Buffer} id
  * @param {Buffer} bytes what the key holds
- * @returns {{ id: Buffer, ts: number, seq: number, value: Buffer }}
+ * @returns {{ id: Buffer, ts: number, seq: number, value: Buffer, deleted: boolean }}
  * @throws {FreshetError} KEY_HOLDS_OTHER
  */
 export function readRecord (id, bytes) {
@@ -50,6 +53,7 @@ export function readRecord (id, bytes) {
     id,
     ts: bytes.readUIntBE(0, 6),
     seq: bytes.readUInt16BE(6) >>> 4,
-    value: bytes.subarray(RECORD_HEAD_BYTES)
+    value: bytes.subarray(RECORD_HEAD_BYTES),
+    deleted: (bytes[RECORD_HEAD_BYTES - 1] & DELETED) !== 0
   }
 }

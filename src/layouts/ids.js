@@ -8,6 +8,9 @@
  * whatever their keys say now. Between the two looks an id may be written again, so a page keeps only versions that
  * lie between its own bounds; one that has moved up may leave the page, one that has moved down comes later.
  *
+ * A deleted id is not in the set; its key holds a tombstone for as long as an item would stay, so that with `late: drop`
+ * an older version that arrives afterwards is dropped.
+ *
  * Retention: items older than the window are not live from the moment they are too old, whether or not they were
  * trimmed; with maxItems the floor is the first member beyond that rank. `trim` removes both set member and key.
  */
@@ -132,5 +135,11 @@ async function countFloor (connection, key, maxItems) {
 async function recordsOf (connection, key, wantedIds) {
   if (wantedIds.length === 0) return []
   const records = await connection.send('MGET', ...wantedIds.map((id) => itemKey(key, id)))
-  return wantedIds.map((id, i) => records[i] === null ? null : readRecord(id, records[i]))
+  return wantedIds.map((id, i) => records[i] === null ? null : itemOf(id, records[i]))
+}
+
+/** @param {Buffer} id @param {Buffer} record @returns {import('./index.js').Item | null} null = deleted */
+function itemOf (id, record) {
+  const { ts, seq, value, deleted } = readRecord(id, record)
+  return deleted ? null : { id, ts, seq, value }
 }

@@ -15,6 +15,7 @@
  * @property {number} bytes held
  * @property {number} maxItems that it takes
  * @property {(id: Buffer, ts: number, seq: number, value: Buffer) => void} add copies id and value
+ * @property {(id: Buffer, ts: number, seq: number) => void} remove adds a tombstone: a version that is a deletion
  * @property {() => { bytes: Buffer, replies: number }} encoded closes the batch until `reset`
  * @property {() => void} reset
  *

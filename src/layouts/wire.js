@@ -84,3 +84,6 @@ export const wholeCommand = (...words) => command(words.length, ...words)
 
 /** @param {string | number} word */
 export const argument = (word) => `$${Buffer.byteLength(String(word))}\r\n${word}\r\n`
+
+/** @param {Buffer} bytes @returns {Buffer} as an argument */
+export const bulk = (bytes) => Buffer.concat([Buffer.from(`$${bytes.length}\r\n`), bytes, Buffer.from('\r\n')])

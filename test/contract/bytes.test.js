@@ -5,7 +5,7 @@ import t from 'tap'
 import { partitionKey } from '../../src/feeds/keys.js'
 import { layoutOf } from '../../src/layouts/index.js'
 import { readScript } from '../../src/store/scripts.js'
-import { item } from './partition.js'
+import { addTo, gone, item } from './partition.js'
 
 /** ElastiCache Serverless refuses longer ones. */
 const MAX_WORDS = 3999
@@ -19,7 +19,7 @@ const HEADS = ['018bcfe5687b0000', '018bcfe5687b0010', '000000000007fff0'].map((
 /** @param {Partial<Parameters<typeof createBatch>[0]>} options @param {import('./model.js').Item[]} items */
 function encode (options, items) {
   const batch = createBatch({ key, ttlMs: 0, late: 'overwrite', dialect, ...options })
-  for (const { id, ts, seq, value } of items) batch.add(id, ts, seq, value)
+  for (const one of items) addTo(batch, one)
   return batch.encoded()
 }
 
@@ -91,9 +91,51 @@ t.test('with late: drop', async (t) => {
   const { bytes, replies } = encode({ ttlMs: 125_000, late: 'drop' }, ITEMS)
   t.same(commandsIn(bytes), [
     ['EVALSHA', readScript('append-ids').sha, '4', 'fr:{latest:0}:ids', keyOf('bus-7'), keyOf('é'), keyOf('old'),
-      String('fr:{latest:0}:item:'.length), '125000', HEADS[0] + 'hi', HEADS[1], HEADS[2] + '\r\n']
+      String('fr:{latest:0}:item:'.length), '125000', '125000', HEADS[0] + 'hi', HEADS[1], HEADS[2] + '\r\n']
   ])
   t.equal(replies, 1)
+})
+
+const DAY_MS = '86400000'
+/** b goes and comes back, bus-7 goes for good */
+const REMOVALS = [gone('b', 7), item('b', 7, 1, 'x'), item('bus-7', 7, 2, 'y'), gone('bus-7', 1_700_000_000_123)]
+const REMOVED = ['0000000000070001', '0000000000070010', '0000000000070020', '018bcfe5687b0001'].map((hex) => Buffer.from(hex, 'hex').toString('latin1'))
+const REMOVED_SCORES = ['7', 'b', '7.000244140625', 'b', '7.00048828125', 'bus-7', '1700000000123', 'bus-7']
+
+t.test('with deletions: what leaves the set is what the last operation on an id says', async (t) => {
+  const { bytes, replies } = encode({ ttlMs: 125_000 }, REMOVALS)
+  t.same(commandsIn(bytes), [
+    ['MULTI'],
+    ['MSETEX', '4', keyOf('b'), REMOVED[0], keyOf('b'), REMOVED[1] + 'x', keyOf('bus-7'), REMOVED[2] + 'y', keyOf('bus-7'), REMOVED[3], 'PX', '125000'],
+    ['ZADD', 'fr:{latest:0}:ids', ...REMOVED_SCORES],
+    ['ZREM', 'fr:{latest:0}:ids', 'bus-7'],
+    ['PEXPIRE', 'fr:{latest:0}:ids', '125000'],
+    ['EXEC']
+  ])
+  t.equal(replies, 6)
+})
+
+t.test('with deletions and no age limit, a tombstone expires after a day', async (t) => {
+  const both = encode({}, REMOVALS)
+  t.same(commandsIn(both.bytes).slice(2), [
+    ['ZADD', 'fr:{latest:0}:ids', ...REMOVED_SCORES],
+    ['ZREM', 'fr:{latest:0}:ids', 'bus-7'],
+    ['PEXPIRE', keyOf('bus-7'), DAY_MS],
+    ['EXEC']
+  ])
+  t.equal(both.replies, 6)
+  const separate = encode({ dialect: { ...dialect, msetex: false } }, REMOVALS)
+  t.same(commandsIn(separate.bytes), [
+    ['MULTI'],
+    ['SET', keyOf('b'), REMOVED[0], 'PX', DAY_MS], ['SET', keyOf('b'), REMOVED[1] + 'x'],
+    ['SET', keyOf('bus-7'), REMOVED[2] + 'y'], ['SET', keyOf('bus-7'), REMOVED[3], 'PX', DAY_MS],
+    ['ZADD', 'fr:{latest:0}:ids', ...REMOVED_SCORES],
+    ['ZREM', 'fr:{latest:0}:ids', 'bus-7'],
+    ['EXEC']
+  ])
+  t.equal(separate.replies, 8)
+  const script = encode({ late: 'drop' }, REMOVALS.slice(0, 1))
+  t.same(commandsIn(script.bytes)[0].slice(4), [keyOf('b'), String('fr:{latest:0}:item:'.length), '0', DAY_MS, REMOVED[0]])
 })
 
 t.test('the bytes of a batch of one item are these', async (t) => {
@@ -110,6 +152,7 @@ t.test('a batch that is used again carries nothing of before', async (t) => {
   for (const late of /** @type {const} */ (['overwrite', 'drop'])) {
     const batch = createBatch({ key, ttlMs: 1000, late, dialect })
     batch.add(Buffer.from('gone'), 1, 2, Buffer.alloc(1000))
+    batch.remove(Buffer.from('gone'), 1, 3)
     batch.encoded()
     batch.reset()
     t.equal(batch.count, 0)
@@ -136,8 +179,11 @@ t.test('full batches under the longest names fit a request of every server', asy
   for (const options of [{}, { ttlMs: 2 ** 41 }, { ttlMs: 2 ** 41, late: /** @type {const} */ ('drop') }, { ttlMs: 2 ** 41, dialect: { ...dialect, msetex: false } }]) {
     const batch = createBatch({ key: longest, ttlMs: 0, late: 'overwrite', dialect, ...options })
     t.ok(batch.maxItems <= layoutOf('ids').describe().maxBatchItems)
-    for (let i = 0; i < batch.maxItems; i++) batch.add(Buffer.from(String(i).padEnd(128, 'x')), 2 ** 41 - 1, 4095, Buffer.from('v'))
-    const longestCommand = commandsIn(batch.encoded().bytes).reduce((a, b) => a.length > b.length ? a : b)
-    t.ok(longestCommand.length <= MAX_WORDS, `${longestCommand[0]} has ${longestCommand.length} words`)
+    for (const one of [item, gone]) {
+      batch.reset()
+      for (let i = 0; i < batch.maxItems; i++) addTo(batch, one(String(i).padEnd(128, 'x'), 2 ** 41 - 1, 4095))
+      const longestCommand = commandsIn(batch.encoded().bytes).reduce((a, b) => a.length > b.length ? a : b)
+      t.ok(longestCommand.length <= MAX_WORDS, `${longestCommand[0]} has ${longestCommand.length} words`)
+    }
   }
 })

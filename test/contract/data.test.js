@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { scoreOf } from '../../src/item/order.js'
 import { anyId, anySeq, anyTs, holds } from '../properties.js'
 import { shown } from './model.js'
-import { UNLIMITED, item, overAllArms } from './partition.js'
+import { UNLIMITED, gone, item, overAllArms } from './partition.js'
 
 const NOW = 1_750_000_000_000
 const IDS = [
@@ -46,6 +46,9 @@ await overAllArms(t, async (t, { layout, promises, connection, open }) => {
       const found = await partition.walk({ ...UNLIMITED, limit: 1000 })
       t.equal(found.length, promises.maxBatchItems)
       t.ok(found.every((one, i) => shown(one) === shown(items[items.length - 1 - i])))
+      t.same(await partition.append(items.map(({ id, ts }) => gone(String(id), ts, 1))), { late: 0 }, 'and as many deletions')
+      t.same(await partition.walk({ ...UNLIMITED, limit: 1000 }), [])
+      t.same(await partition.append(items), { late: late === 'drop' ? items.length : 0 })
     })
 
     await t.test(`ts and seq are exact from 1970 to 2^41, late: ${late}`, async (t) => {

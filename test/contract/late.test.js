@@ -1,10 +1,10 @@
 import t from 'tap'
 import { shown } from './model.js'
-import { UNLIMITED, item, overAllArms } from './partition.js'
+import { UNLIMITED, gone, item, overAllArms } from './partition.js'
 
 const NOW = 1_750_000_000_000
 
-await overAllArms(t, async (t, { open }) => {
+await overAllArms(t, async (t, { connection, open }) => {
   /** @param {import('./partition.js').Partition} partition */
   const all = async (partition) => (await partition.walk({ ...UNLIMITED, limit: 100 })).map(shown)
 
@@ -46,6 +46,53 @@ await overAllArms(t, async (t, { open }) => {
       t.same(await all(partition), once)
     })
   }
+
+  await t.test('a deleted id is nowhere, until it is written again', async (t) => {
+    for (const late of /** @type {const} */ (['overwrite', 'drop'])) {
+      const partition = open({ late })
+      await partition.append([item('a', NOW), item('b', NOW - 1), item('c', NOW - 2)])
+      t.same(await partition.append([gone('b', NOW + 1), gone('nobody', NOW)]), { late: 0 })
+      t.same(await all(partition), [item('a', NOW), item('c', NOW - 2)].map(shown))
+      t.same(await partition.get(['b', 'nobody'].map((id) => Buffer.from(id)), UNLIMITED), [null, null])
+      t.equal((await partition.count(UNLIMITED)).count, 2)
+      t.same((await partition.walk({ retention: { windowMs: 0, maxItems: 2 }, nowMs: NOW, limit: 1 })).map(shown), [item('a', NOW), item('c', NOW - 2)].map(shown), 'it takes no place under maxItems')
+      t.same(await partition.append([item('b', NOW + 2)]), { late: 0 })
+      t.same(await all(partition), [item('b', NOW + 2), item('a', NOW), item('c', NOW - 2)].map(shown))
+    }
+  })
+
+  await t.test('late: drop compares with deletions, and deletions are compared', async (t) => {
+    const partition = open({ late: 'drop' })
+    await partition.append([item('a', NOW, 5), item('b', NOW), gone('never-was', NOW)])
+    t.same(await partition.append([gone('a', NOW, 4)]), { late: 1 }, 'an older deletion is dropped')
+    t.same(await all(partition), [item('a', NOW, 5), item('b', NOW)].map(shown))
+    t.same(await partition.append([gone('a', NOW, 5), gone('b', NOW + 9)]), { late: 0 }, 'of equal ones the later append wins')
+    t.same(await partition.append([item('a', NOW, 4), item('b', NOW + 8), item('never-was', NOW - 1)]), { late: 3 }, 'older versions do not come back')
+    t.same(await partition.append([gone('b', NOW + 8)]), { late: 1 })
+    t.same(await all(partition), [])
+    t.same(await partition.append([item('b', NOW + 8), item('b', NOW + 10), item('b', NOW + 9), gone('a', NOW + 1), item('a', NOW + 2)]), { late: 2 })
+    t.same(await all(partition), [item('b', NOW + 10), item('a', NOW + 2)].map(shown))
+  })
+
+  await t.test('the last operation of a batch on an id decides', async (t) => {
+    const partition = open()
+    await partition.append([gone('a', NOW), item('a', NOW, 1), item('b', NOW), gone('b', NOW, 1), gone('c', NOW), item('c', NOW, 1), gone('c', NOW, 2)])
+    t.same(await all(partition), [shown(item('a', NOW, 1))])
+  })
+
+  await t.test('a tombstone lives as long as an item would, and a day where items stay', async (t) => {
+    for (const late of /** @type {const} */ (['overwrite', 'drop'])) {
+      for (const [ttlMs, least, most] of [[50_000, 20_000, 50_000], [0, 80_000_000, 86_400_000]]) {
+        const partition = open({ late, ttlMs })
+        await partition.append([item('a', NOW), item('b', NOW)])
+        await partition.append([gone('a', NOW + 1)])
+        const ttl = await connection.send('PTTL', partition.key('item:a'))
+        t.ok(ttl > least && ttl <= most, `${ttl} ms`)
+        await partition.append([item('a', NOW + 2)])
+        t.ok(await connection.send('PTTL', partition.key('item:a')) <= (ttlMs || -1), 'and no longer once it is written again')
+      }
+    }
+  })
 
   await t.test('late: drop counts one step of seq as older', async (t) => {
     const partition = open({ late: 'drop' })

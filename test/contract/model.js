@@ -1,7 +1,7 @@
 /**
  * What a partition must answer: the naive way, in memory. It shares no code with the layouts, not even the order.
  *
- * @typedef {{ id: Buffer, ts: number, seq: number, value: Buffer }} Item
+ * @typedef {{ id: Buffer, ts: number, seq: number, value: Buffer, deleted?: boolean }} Item
  * @typedef {{ windowMs: number, maxItems: number }} Retention
  * @typedef {{ retention: Retention, nowMs: number }} Now
  */
@@ -20,7 +20,7 @@ export function createModel (late) {
 
   /** @param {Now} now */
   function live ({ retention, nowMs }) {
-    const all = [...stored.values()].sort(newestFirst)
+    const all = [...stored.values()].filter(({ deleted }) => !deleted).sort(newestFirst)
     const young = retention.windowMs ? all.filter(({ ts }) => ts >= nowMs - retention.windowMs) : all
     return retention.maxItems ? young.slice(0, retention.maxItems) : young
   }
@@ -55,7 +55,7 @@ export function createModel (late) {
     /** Removes what is not live. @param {Now} now @returns {number} how many */
     trim (now) {
       const kept = new Set(live(now))
-      const gone = [...stored].filter(([, item]) => !kept.has(item))
+      const gone = [...stored].filter(([, item]) => !item.deleted && !kept.has(item))
       for (const [name] of gone) stored.delete(name)
       return gone.length
     }

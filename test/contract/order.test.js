@@ -10,18 +10,20 @@ import { UNLIMITED, item, overAllArms } from './partition.js'
 const IDS = ['a', 'b', 'ab', 'é', 'bus/7', '{x}', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']
 const NOW = 1_750_000_000_000
 
-const anyItem = fc.record({
+const anyVersion = fc.record({
   id: fc.constantFrom(...IDS).map((id) => Buffer.from(id)),
   ts: fc.oneof(fc.constantFrom(NOW, NOW - 1, NOW - 100), fc.integer({ min: NOW - 300, max: NOW })),
   seq: fc.oneof(fc.constant(0), anySeq),
-  value: fc.uint8Array({ maxLength: 12 }).map((bytes) => Buffer.from(bytes))
+  value: fc.uint8Array({ maxLength: 12 }).map((bytes) => Buffer.from(bytes)),
+  deleted: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) })
 })
 
 const anyHistory = fc.record({
   late: fc.constantFrom(/** @type {const} */ ('overwrite'), /** @type {const} */ ('drop')),
+  ttlMs: fc.constantFrom(0, 60_000),
   retention: fc.record({ windowMs: fc.constantFrom(0, 50, 200, 1000), maxItems: fc.constantFrom(0, 1, 5, 12, 100) }),
   steps: fc.array(fc.record({
-    batch: fc.array(anyItem, { minLength: 1, maxLength: 30 }),
+    batch: fc.array(anyVersion, { minLength: 1, maxLength: 30 }),
     passMs: fc.constantFrom(0, 0, 20, 150),
     trims: fc.boolean(),
     limit: fc.integer({ min: 1, max: 20 }),
@@ -31,8 +33,8 @@ const anyHistory = fc.record({
 
 await overAllArms(t, async (t, { open }) => {
   await t.test('answers what the model answers, through batches, passing time and trimming', (t) =>
-    holds(t, fc.asyncProperty(anyHistory, async ({ late, retention, steps }) => {
-      const partition = open({ late })
+    holds(t, fc.asyncProperty(anyHistory, async ({ late, ttlMs, retention, steps }) => {
+      const partition = open({ late, ttlMs })
       const model = createModel(late)
       let nowMs = NOW
       for (const { batch, passMs, trims, limit, sinceMs } of steps) {

@@ -65,7 +65,7 @@ async function openArm (t, server, layoutName, msetex) {
         let late = 0
         for (let from = 0; from < items.length; from += batch.maxItems) {
           batch.reset()
-          for (const { id, ts, seq, value } of items.slice(from, from + batch.maxItems)) batch.add(id, ts, seq, value)
+          for (const one of items.slice(from, from + batch.maxItems)) addTo(batch, one)
           late += (await layout.append(connection, batch)).late
         }
         return { late }
@@ -114,6 +114,15 @@ async function openArm (t, server, layoutName, msetex) {
 
   return { layout, promises: layout.describe(), server, connection, open }
 }
+
+/** @param {import('../../src/layouts/index.js').Batch} batch @param {Item} item */
+export function addTo (batch, { id, ts, seq, value, deleted }) {
+  if (deleted) batch.remove(id, ts, seq)
+  else batch.add(id, ts, seq, value)
+}
+
+/** A deletion. @param {string} id @param {number} ts @param {number} [seq] @returns {Item} */
+export const gone = (id, ts, seq = 0) => ({ id: Buffer.from(id), ts, seq, value: Buffer.alloc(0), deleted: true })
 
 /** @param {string} id @param {number} ts @param {number} [seq] @param {string | Buffer} [value] @returns {Item} */
 export const item = (id, ts, seq = 0, value = `${id}@${ts}`) => ({ id: Buffer.from(id), ts, seq, value: Buffer.from(value) })

@@ -88,7 +88,7 @@ for (const engine of await testEngines()) {
       const connection = await connectFor(t, full.url)
       await t.rejects(connection.send('SET', 'a', Buffer.alloc(100_000)), { code: 'SERVER_FULL', outcome: 'full', retryable: true })
       await t.rejects(connection.sendEncoded(encoded(['MULTI'], ['SET', 'a', 1], ['EXEC'])), { code: 'SERVER_FULL', outcome: 'full' })
-      await t.rejects(connection.runScript('append-ids', ['ids', 'item:a'], [5, 0, Buffer.alloc(9)]), { code: 'SERVER_FULL', outcome: 'full' })
+      await t.rejects(connection.runScript('append-ids', ['ids', 'item:a'], [5, 0, 1000, Buffer.alloc(9)]), { code: 'SERVER_FULL', outcome: 'full' })
     })
 
     await t.test('a wrong password is refused and not repeated', async (t) => {
