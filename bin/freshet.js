@@ -4,9 +4,10 @@
  * plain sentences and exit statuses.
  */
 const COMMANDS = /** @type {Record<string, { file: string, meaning: string }>} */ ({
-  start: { file: './start.js', meaning: 'servers, one writer and one reader, until Ctrl-C' },
+  start: { file: './start.js', meaning: 'servers, one writer, one reader, one gateway, until Ctrl-C' },
   writer: { file: '../writers/feed.js', meaning: 'push items into a feed, synthetic or from standard input' },
   reader: { file: '../readers/server.js', meaning: 'serve feeds over HTTP' },
+  gateway: { file: '../writers/gateway.js', meaning: 'take items over HTTP into feeds' },
   servers: { file: './servers.js', meaning: 'the embedded servers, in the foreground' },
   doctor: { file: './doctor.js', meaning: 'versions and capabilities; what would be used' },
   feed: { file: './feed.js', meaning: 'list | show NAME | set NAME | drop NAME' }

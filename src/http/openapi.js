@@ -37,13 +37,23 @@ const PROBLEM = Object.freeze({
   }
 })
 
+const BEARER = Object.freeze({ type: 'http', scheme: 'bearer', description: 'the token of --auth-token' })
+
 /**
  * Before any route: routes are described as they are added.
  * @param {import('fastify').FastifyInstance} app
- * @param {{ title: string, description: string }} info
+ * @param {{ title: string, description: string, bearer?: boolean }} info `bearer`: what may change something needs a token
  */
-export function describeRoutes (app, { title, description }) {
-  app.register(swagger, { openapi: { openapi: '3.1.0', info: { title, description, version: '1' }, tags: [{ name: 'feeds' }, { name: 'operating' }] } })
+export function describeRoutes (app, { title, description, bearer = false }) {
+  app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title, description, version: '1' },
+      tags: [{ name: 'feeds' }, { name: 'operating' }],
+      ...(bearer ? { components: { securitySchemes: { bearer: /** @type {any} */ (BEARER) } } } : {})
+    },
+    transform: ({ schema, url, route }) => ({ url, schema: bearer && !isReading(route.method) ? { ...schema, security: [{ bearer: [] }] } : schema })
+  })
   app.register(swaggerUi, {
     routePrefix: '/docs',
     theme: { title },
@@ -51,6 +61,9 @@ export function describeRoutes (app, { title, description }) {
     staticCSP: /** @type {any} */ (CONTENT_POLICY)
   })
 }
+
+/** @param {string | string[]} method */
+const isReading = (method) => [method].flat().every((one) => one === 'GET' || one === 'HEAD')
 
 const PARAMS = Object.freeze({
   feed: { type: 'string', description: 'name of the feed', maxLength: 64 },
@@ -64,18 +77,23 @@ const HEADERS = Object.freeze({
   'Freshet-Stale': { type: 'string', description: '"true": the servers cannot answer, this is the last answer to the same question' }
 })
 
+/** @param {Record<string, unknown>} content media types with their schemas */
+const described = (content) => Object.fromEntries(Object.entries(content).map(([type, schema]) => [type, { schema }]))
+
 /**
  * What a route about feeds says of itself.
- * @param {{ summary: string, params?: ('feed' | 'id')[], query: Record<string, unknown>, content: Record<string, unknown> }} route
- *   `content`: media types of the 200 answer with their schemas
+ * @param {{ summary: string, params?: ('feed' | 'id')[], query: Record<string, unknown>, body?: Record<string, unknown>,
+ *   content: Record<string, unknown>, headers?: Record<string, unknown> }} route
+ *   `body`: media types that are taken, with their schemas; `content`: those of the 200 answer
  */
-export const feedRoute = ({ summary, params = [], query, content }) => ({
+export const feedRoute = ({ summary, params = [], query, body, content, headers = HEADERS }) => ({
   tags: ['feeds'],
   summary,
   ...(params.length ? { params: { type: 'object', required: params, properties: Object.fromEntries(params.map((name) => [name, PARAMS[name]])) } } : {}),
   querystring: query,
+  ...(body ? { body: { content: described(body) } } : {}),
   response: {
-    200: { description: summary, headers: HEADERS, content: Object.fromEntries(Object.entries(content).map(([type, schema]) => [type, { schema }])) },
+    200: { description: summary, headers, content: described(content) },
     default: PROBLEM
   }
 })

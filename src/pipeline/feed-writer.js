@@ -193,7 +193,7 @@ function createConfirmation (log) {
 }
 
 /** @param {import('../store/connection.js').Connection} connection */
-async function expectPrimary (connection) {
+export async function expectPrimary (connection) {
   const figures = await nodeFigures(connection)
   if (figures.loading) throw new FreshetError('SERVER_LOST', `the server at ${connection.address} is loading its data`)
   if (figures.role !== 'primary') throw new FreshetError('SERVER_REFUSED', `the server at ${connection.address} is a replica; give the address of its primary`)

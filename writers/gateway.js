@@ -1,0 +1,78 @@
+/**
+ * `npm start gateway`: takes items over HTTP. A process file: settings, servers, app, listen, stop.
+ */
+import { help, optionsOf, printable, resolve } from '../settings.js'
+import { listen } from '../src/http/listen.js'
+import { openFeed } from '../src/index.js'
+import { layoutNames } from '../src/layouts/index.js'
+import { aborted, listenForStop, tellParent } from '../src/lifecycle.js'
+import { createLog } from '../src/log.js'
+import { createWriterMetrics } from '../src/metrics.js'
+import { ackNames } from '../src/pipeline/acks.js'
+import { SERVERS_FAILED, withTarget } from '../src/store/target.js'
+import { createGatewayApp } from './gateway/app.js'
+import { createFeeds } from './gateway/feeds.js'
+import { watchPrimary } from './gateway/primary.js'
+import { stopGateway } from './gateway/stop.js'
+
+const USAGE = 'Usage: npm start gateway -- [flags]\n\nTakes items over HTTP into feeds, until Ctrl-C.'
+
+/**
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} process
+ * @returns {Promise<number>} exit status
+ */
+export async function main ({ argv, env }) {
+  const known = { command: 'gateway', layouts: layoutNames(), acks: ackNames() }
+  if (argv.includes('--help')) {
+    process.stdout.write(await help(known, USAGE) + '\n')
+    return 0
+  }
+  /** @type {any} */
+  const settings = resolve(argv, env, known)
+  const log = createLog({ level: settings.logLevel, role: 'gateway' })
+  log.info({ settings: printable(settings) }, 'settings')
+  const stopping = listenForStop({ onStop: (reason) => log.info({ reason }, 'stopping: answering and flushing what was taken') })
+  try {
+    return await withTarget(settings, { env, report: (line) => log.info(line), stopping }, (target) =>
+      serve(settings, target, log, stopping.signal))
+  } finally {
+    stopping.done()
+  }
+}
+
+/**
+ * @param {any} settings @param {import('../src/store/target.js').Target} target
+ * @param {import('pino').Logger} log @param {AbortSignal} signal
+ */
+async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
+  const primary = watchPrimary({ ...settings, primaryUrl, replicaUrls, log })
+  const metrics = createWriterMetrics({ figures: primary.figures })
+  const feeds = createFeeds({
+    // what happens at the bound is decided for whole requests, before they are appended
+    open: (name, stored) => openFeed(name, {
+      ...optionsOf(settings),
+      ...stored,
+      redisUrl: primaryUrl,
+      whenFull: 'block',
+      log,
+      onFlush: (seconds) => metrics.flush(name, seconds),
+      onBehind: (behindMs) => metrics.behind(name, behindMs)
+    }),
+    definition: primary.definition,
+    onOpen: ({ name, writer }) => metrics.follow(name, writer),
+    onClose: ({ name }) => metrics.unfollow(name),
+    log
+  })
+  try {
+    await primary.opened()
+    const app = createGatewayApp({ ...primary, feeds, settings, stopping: signal, registry: metrics.registry, logger: log })
+    const url = await listen(app, { ...settings, setting: 'port' })
+    log.info({ url }, `taking items at ${url}`)
+    tellParent({ event: 'up', url })
+    await aborted(signal)
+    return await stopGateway({ app, feeds, drainMs: signal.reason === SERVERS_FAILED ? 0 : settings.drainMs, log })
+  } finally {
+    await feeds.close({ drainMs: 0 })
+    await primary.close()
+  }
+}

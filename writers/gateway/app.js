@@ -1,0 +1,44 @@
+/**
+ * The gateway: items over HTTP into feeds. It wires routes to the parts beside it and in src/http and never listens;
+ * ../gateway.js does.
+ */
+import { healthRoutes } from '../../src/http/health.js'
+import { createLimit } from '../../src/http/limits.js'
+import { describeRoutes } from '../../src/http/openapi.js'
+import { HttpError } from '../../src/http/problem.js'
+import { createServer } from '../../src/http/server.js'
+import { createIngest } from './ingest.js'
+import { itemRoutes } from './routes/items.js'
+
+/** a connection that waits for its answer must not be taken for a stalled one */
+const STALL_SPARE_MS = 25_000
+
+/**
+ * @param {{ feeds: import('./feeds.js').Feeds, definition: (name: string) => Promise<unknown>,
+ *   status: () => { ready: boolean, reasons: string[], nodes: any[] }, stopping: AbortSignal,
+ *   settings: { whenFull: 'block' | 'refuse' | 'drop', ackWithinMs: number, inFlightBytes: number, authToken: string | null },
+ *   registry: import('prom-client').Registry, logger?: import('fastify').FastifyBaseLogger, clock?: () => number,
+ *   maxRequests?: number }} options `stopping`: no new requests
+ * @returns {import('fastify').FastifyInstance}
+ */
+export function createGatewayApp ({ feeds, definition, status, stopping, settings, registry, logger, clock = Date.now, maxRequests }) {
+  const { authToken } = settings
+  const app = createServer({ registry, logger, authToken })
+  app.server.setTimeout(Math.max(app.server.timeout, settings.ackWithinMs + STALL_SPARE_MS))
+  const limit = createLimit(registry, maxRequests)
+  describeRoutes(app, { title: 'Freshet gateway', description: 'Items into fast feeds.', bearer: authToken !== null })
+  app.register(healthRoutes, { status, registry })
+  app.register(async (items) => {
+    items.addHook('onRequest', (_request, _reply, done) => {
+      if (stopping.aborted) done(new HttpError('NOT_READY', 'this process is stopping; ask another one, or again in a second'))
+      else done()
+    })
+    items.addHook('onRequest', limit)
+    items.addHook('onSend', (_request, reply, _payload, done) => {
+      if (stopping.aborted) reply.header('connection', 'close')
+      done()
+    })
+    items.register(itemRoutes, { feeds, definition, clock, ingest: createIngest({ ...settings, feeds, log: app.log }) })
+  })
+  return app
+}

@@ -1,0 +1,170 @@
+/**
+ * The feeds this process holds open, opened by the first request that names them.
+ *
+ * What is stored about a feed is adopted: layout, partitions, retention. Only a request that may create a feed opens one
+ * that is not stored. Each request holds its feed while it uses it; a feed that nobody holds and that has nothing in
+ * flight is idle, and is closed after a while, or sooner when its place is needed. Nobody closes what still waits for its
+ * acknowledgement. A feed whose pipeline failed (it was dropped and created otherwise, or the server refused) lies here
+ * until the next request, which opens it anew.
+ *
+ * The Map keeps the order of insertion; whoever is used is inserted again, so the first is the one not used for longest.
+ *
+ * @typedef {import('../../src/index.js').Feed} Feed
+ * @typedef {import('../../src/index.js').Definition} Definition
+ * @typedef {Partial<Pick<Definition, 'layout' | 'partitions' | 'windowMs' | 'maxItems'>>} Stored
+ * @typedef {{ opening: Promise<Feed>, feed: Feed | null, holders: number, usedAtMs: number }} Entry
+ * @typedef {ReturnType<typeof createFeeds>} Feeds
+ */
+import { HttpError } from '../../src/http/problem.js'
+
+const MAX_FEEDS = 256
+const IDLE_MS = 60_000
+const SWEEPS_PER_IDLE = 6
+
+/**
+ * @param {{ open: (name: string, stored: Stored) => Promise<Feed>, definition: (name: string) => Promise<Definition>,
+ *   onOpen?: (feed: Feed) => void, onClose?: (feed: Feed) => void, log: import('pino').Logger,
+ *   maxFeeds?: number, idleMs?: number }} options
+ *   `open` creates the feed when `stored` is empty; `definition` throws FEED_UNKNOWN; `onClose`: it is closed
+ */
+export function createFeeds ({ open, definition, onOpen = () => {}, onClose = () => {}, log, maxFeeds = MAX_FEEDS, idleMs = IDLE_MS }) {
+  /** @type {Map<string, Entry>} */
+  const entries = new Map()
+  /** @type {Map<string, Promise<unknown>>} */
+  const closing = new Map()
+  let isClosed = false
+  let failed = 0
+  const sweep = setInterval(closeIdle, Math.ceil(idleMs / SWEEPS_PER_IDLE)).unref()
+
+  /** @param {string} name @param {boolean} mayCreate @returns {Promise<Stored>} nothing, when the feed is to be created */
+  async function storedOf (name, mayCreate) {
+    try {
+      const { layout, partitions, windowMs, maxItems } = await definition(name)
+      return { layout, partitions, windowMs, maxItems }
+    } catch (error) {
+      if (mayCreate && error.code === 'FEED_UNKNOWN') return {}
+      throw error
+    }
+  }
+
+  /** @param {string} name @param {Stored} stored @returns {Promise<Feed>} */
+  async function openStored (name, stored) {
+    try {
+      return await open(name, stored)
+    } catch (error) {
+      // somebody else created it meanwhile, in another way
+      if (error.code !== 'FEED_DEFINITION_DIFFERS') throw error
+      return open(name, await storedOf(name, false))
+    }
+  }
+
+  /** @param {string} name @param {Stored} stored @returns {Entry} */
+  function begin (name, stored) {
+    const ready = Promise.all([closing.get(name), entries.size < maxFeeds ? null : freePlace()])
+    /** @type {Entry} */
+    const entry = { opening: ready.then(() => openStored(name, stored)), feed: null, holders: 0, usedAtMs: 0 }
+    entries.set(name, entry)
+    entry.opening.then((feed) => {
+      entry.feed = feed
+      const { layout, partitions, windowMs, maxItems } = feed.definition
+      log.info({ feed: name, layout, partitions, windowMs, maxItems }, 'feed opened')
+      onOpen(feed)
+    }, () => { if (entries.get(name) === entry) entries.delete(name) })
+    return entry
+  }
+
+  /** @returns {Promise<void>} when the idle feed that was not used for longest is closed */
+  function freePlace () {
+    for (const [name, entry] of entries) if (isIdle(entry)) return close(name, entry, 'its place is needed')
+    throw new HttpError('OVERLOADED', `${entries.size} feeds are open and in use, which is the limit; try again in a second, or write to fewer feeds through one gateway`)
+  }
+
+  /** @param {string} name @param {Entry} entry @param {string} reason @param {{ drainMs?: number }} [drain] @returns {Promise<void>} */
+  function close (name, entry, reason, drain) {
+    if (entries.get(name) === entry) entries.delete(name)
+    const closed = entry.opening.then(async (feed) => {
+      await feed.close(drain).catch((error) => log.warn({ feed: name, code: error.code, reason: error.message }, 'closing a feed failed'))
+      failed += feed.account.failed
+      log.info({ feed: name, reason }, 'feed closed')
+      onClose(feed)
+    }, () => {}).finally(() => closing.delete(name))
+    closing.set(name, closed)
+    return closed
+  }
+
+  function closeIdle () {
+    const before = performance.now() - idleMs
+    for (const [name, entry] of entries) if (isIdle(entry) && entry.usedAtMs <= before) close(name, entry, 'idle')
+  }
+
+  /** @param {string} name @param {boolean} mayCreate @returns {Promise<Entry>} */
+  async function entryOf (name, mayCreate) {
+    const known = entries.get(name)
+    if (known && !hasFailed(known)) return known
+    const stored = await storedOf(name, mayCreate)
+    if (isClosed) throw stopping()
+    // another request may have come first
+    const now = entries.get(name)
+    if (now && !hasFailed(now)) return now
+    if (now) close(name, now, 'failed', { drainMs: 0 })
+    return begin(name, stored)
+  }
+
+  return {
+    /**
+     * Lends a feed while `work` runs.
+     * @template T
+     * @param {string} name checked already
+     * @param {{ mayCreate: boolean }} options
+     * @param {(feed: Feed) => Promise<T>} work
+     * @returns {Promise<T>}
+     * @throws {HttpError | import('../../src/errors.js').FreshetError} OVERLOADED, NOT_READY (stopping), FEED_UNKNOWN, what opening throws
+     */
+    async use (name, { mayCreate }, work) {
+      if (isClosed) throw stopping()
+      const entry = await entryOf(name, mayCreate)
+      entry.holders++
+      try {
+        return await work(entry.feed ?? await entry.opening)
+      } finally {
+        entry.holders--
+        entry.usedAtMs = performance.now()
+        if (entries.get(name) === entry) {
+          entries.delete(name)
+          entries.set(name, entry)
+        }
+      }
+    },
+
+    /** Items that were not acknowledged when their feed was closed. */
+    get failed () { return failed },
+
+    /** Bytes in flight of all feeds together. */
+    get heldBytes () {
+      let sum = 0
+      for (const { feed } of entries.values()) if (feed) sum += feed.writer.pipeline.heldBytes
+      return sum
+    },
+
+    /** Sends what is in open batches, so that those who wait are answered soon. */
+    hurry () {
+      for (const { feed } of entries.values()) feed?.flush().catch(() => {})
+    },
+
+    /** Opens nothing more; closes all, and resolves when they are closed. @param {{ drainMs: number }} drain */
+    async close (drain) {
+      isClosed = true
+      clearInterval(sweep)
+      for (const [name, entry] of entries) close(name, entry, 'stopping', drain)
+      await Promise.all(closing.values())
+    }
+  }
+}
+
+/** @param {Entry} entry */
+const isIdle = ({ feed, holders }) => holders === 0 && feed !== null && feed.writer.pipeline.heldBytes === 0
+
+/** @param {Entry} entry */
+const hasFailed = ({ feed }) => feed !== null && feed.writer.pipeline.failure !== null
+
+const stopping = () => new HttpError('NOT_READY', 'this process is stopping; ask another one, or again in a second')

@@ -1,0 +1,67 @@
+/**
+ * The gateway's own view of the servers, beside the connections of its feeds: whether the primary can be reached, what
+ * is stored about feeds, and, from the first scrape on, figures of the nodes.
+ */
+import { readDefinition } from '../../src/feeds/definitions.js'
+import { FreshetError } from '../../src/errors.js'
+import { expectPrimary } from '../../src/pipeline/feed-writer.js'
+import { createLink } from '../../src/store/link.js'
+import { watchNodes } from '../../src/store/node-watch.js'
+
+/** nobody asks a primary that is silent otherwise, so nobody would notice */
+const PING_MS = 1000
+
+/**
+ * @param {{ primaryUrl: string, replicaUrls: string[] | null, readFrom: string, keyPrefix: string, deadlineMs: number,
+ *   log: import('pino').Logger }} options
+ */
+export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, deadlineMs, log }) {
+  const name = `freshet-gateway-${process.pid}`
+  const link = createLink(primaryUrl, {
+    name: `${name}:control`,
+    deadlineMs,
+    prepare: expectPrimary,
+    onOpen: () => log.info('the primary can be reached'),
+    onClosed: (reason) => log.warn({ reason }, 'the primary cannot be reached'),
+    onError: (error) => log.warn({ code: error.code, reason: error.message }, 'the primary cannot be used, trying on')
+  })
+  const ping = setInterval(() => { link.connection?.send('PING').catch(() => {}) }, PING_MS).unref()
+  /** @type {ReturnType<typeof watchNodes> | null} */
+  let nodes = null
+
+  return {
+    /** Resolves when the primary answered, or can only be waited for. @throws {FreshetError} SERVER_REFUSED, SERVER_UNTRUSTED: waiting will not help */
+    async opened () {
+      await link.opened.catch((error) => { if (!error.retryable) throw error })
+    },
+
+    /** What is stored about a feed now. @param {string} feed @throws {FreshetError} FEED_UNKNOWN, SERVER_LOST */
+    async definition (feed) {
+      if (link.connection) return readDefinition(link.connection, keyPrefix, feed)
+      throw link.lastError ?? new FreshetError('SERVER_LOST', 'the connection to the primary is being opened again')
+    },
+
+    /** For /readyz. */
+    status () {
+      const { connection, lastError } = link
+      const reason = lastError ? `${lastError.code}: ${lastError.message}` : 'SERVER_LOST: the connection to the primary is being opened again'
+      return { ready: connection !== null, reasons: connection ? [] : [reason], nodes: [] }
+    },
+
+    /** @returns {Promise<import('../../src/store/nodes.js').NodeFigures[]>} of the nodes that answer */
+    async figures () {
+      nodes ??= watchNodes({ primaryUrl, replicaUrls, withReplicas: readFrom === 'replica', name: `${name}:figures`, deadlineMs })
+      try {
+        return await (await nodes).figures()
+      } catch (error) {
+        nodes = null
+        throw error
+      }
+    },
+
+    async close () {
+      clearInterval(ping)
+      await Promise.all([link.close(), nodes?.then((open) => open.close(), () => {})])
+    }
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * How a gateway ends: nobody new comes in, those inside are answered, then every feed flushes, all of it within
+ * `drainMs`. Who is still inside then is answered that nobody knows (their feed is closed), or cut off while sending.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const ANSWER_WITHIN_MS = 500
+
+/**
+ * @param {{ app: import('fastify').FastifyInstance, feeds: import('./feeds.js').Feeds, drainMs: number,
+ *   log: import('pino').Logger }} parts
+ * @returns {Promise<number>} exit status: 1 when items were not acknowledged
+ */
+export async function stopGateway ({ app, feeds, drainMs, log }) {
+  const endMs = performance.now() + drainMs
+  const closed = app.close()
+  feeds.hurry()
+  await atMost(drainMs, closed)
+  await feeds.close({ drainMs: Math.max(0, endMs - performance.now()) })
+  await atMost(ANSWER_WITHIN_MS, closed)
+  app.server.closeAllConnections()
+  await closed
+  if (feeds.failed > 0) log.error({ failed: feeds.failed }, 'items were not acknowledged')
+  return feeds.failed > 0 ? 1 : 0
+}
+
+/** @param {number} ms @param {Promise<unknown>} work */
+async function atMost (ms, work) {
+  const timer = new AbortController()
+  await Promise.race([work, sleep(ms, undefined, { signal: timer.signal }).catch(() => {})])
+  timer.abort()
+}
