@@ -48,7 +48,7 @@ const layout = {
     const wanted = Math.min(limit, MAX_PAGE)
     // one more than wanted tells whether there is more
     const [members, floor] = await Promise.all([
-      after ? membersAfter(connection, key, after, wanted + 1) : newestMembers(connection, key, minTs, wanted + 1),
+      after ? membersBeside(connection, key, after, 'older', wanted + 1) : newestMembers(connection, key, minTs, wanted + 1),
       countFloor(connection, key, retention.maxItems)
     ])
     const inside = members.filter((place) => place.ts >= minTs && isAbove(place, floor))
@@ -95,7 +95,7 @@ const layout = {
     let place = null
     do {
       /** @type {Place[]} */
-      const members = place ? await membersAfter(connection, key, place, MAX_PAGE) : await newestMembers(connection, key, 0, MAX_PAGE)
+      const members = place ? await membersBeside(connection, key, place, 'older', MAX_PAGE) : await newestMembers(connection, key, 0, MAX_PAGE)
       if (members.length) await connection.sendAll(members.map(({ id }) => expire(itemKey(key, id))))
       place = members.length === MAX_PAGE ? members[MAX_PAGE - 1] : null
     } while (place)
@@ -121,9 +121,11 @@ function placesOf (flat) {
 const newestMembers = async (connection, key, minTs, wanted) =>
   placesOf(await connection.send('ZREVRANGEBYSCORE', key('ids'), '+inf', minTs, 'WITHSCORES', 'LIMIT', 0, wanted))
 
-/** @param {any} connection @param {(part: string) => string} key @param {Place} after @param {number} wanted */
-const membersAfter = async (connection, key, after, wanted) =>
-  placesOf(await connection.runScript('page-ids', [key('ids')], [scoreOf(after.ts, after.seq), after.id, wanted]))
+/** @param {any} connection @param {(part: string) => string} key @param {Place} place @param {'older' | 'newer'} side @param {number} wanted */
+async function membersBeside (connection, key, place, side, wanted) {
+  const [, flat] = await connection.runScript('members-beside', [key('ids')], [scoreOf(place.ts, place.seq), place.id, side, wanted])
+  return placesOf(flat)
+}
 
 /** @param {any} connection @param {(part: string) => string} key @param {number} maxItems @returns {Promise<Place | null>} */
 async function countFloor (connection, key, maxItems) {

@@ -10,7 +10,7 @@ const PARTS = ['KEYS', 'ARGV', 'RETURNS', 'COST', 'MODE']
 /** How each is called to see that it runs on a replica, or writes: on a set of a at 1 and b at 2. @type {Record<string, any>} */
 const CALLS = {
   'append-ids': { keys: ['ids', 'item:a'], args: [5, 0, 1000, Buffer.alloc(9, 1)] },
-  'page-ids': { keys: ['ids'], args: [2, 'b', 10], reply: ['a', '1'].map((word) => Buffer.from(word)) },
+  'members-beside': { keys: ['ids'], args: [2, 'b', 'older', 10], reply: [1, ['a', '1'].map((word) => Buffer.from(word))] },
   'trim-ids': { keys: ['ids', 'item:a'], args: [2, 0, 'a'] }
 }
 
