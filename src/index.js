@@ -11,26 +11,44 @@
  *
  * Options are the rows of settings.js that name `library`, checked by that table: this file stands where a process file
  * would, so it is the one of src that reads it.
- *
- * @typedef {{ id: string | Uint8Array, ts?: number, value: string | Uint8Array }} NewItem
- * @typedef {import('./view/reader.js').ReadItem} ReadItem
- * @typedef {import('./view/reader.js').Page} Page
- * @typedef {import('./view/subscribe.js').Change} Change
- * @typedef {import('./feeds/definitions.js').Definition} Definition
- *
+ */
+import { resolveOptions } from '../settings.js'
+import { createClock } from './clock.js'
+import { openWritableFeed } from './feed.js'
+import { checkFeedName } from './feeds/definitions.js'
+import { layoutNames } from './layouts/index.js'
+import { ackNames } from './pipeline/acks.js'
+import { createReading, openAsk } from './view/reader.js'
+
+export { FreshetError } from './errors.js'
+export { SettingsInvalid } from '../settings.js'
+
+/** @typedef {import('./feed.js').Feed} Feed a feed opened for writing and reading */
+/** @typedef {import('./feed.js').Appended} NewItem what `append` takes */
+/** @typedef {import('./view/reader.js').ReadItem} ReadItem an item as it is read */
+/** @typedef {import('./view/reader.js').Page} Page an answer of `latest` and `since` */
+/** @typedef {import('./view/reader.js').Reading} Reading a feed opened for reading */
+/** @typedef {import('./view/subscribe.js').Change} Change what `subscribe` yields */
+/** @typedef {import('./feeds/definitions.js').Definition} Definition what is stored about a feed */
+
+/**
+ * Where log lines go: such as a logger of pino, called as (facts, message) or (message).
+ * @typedef {{ info: (...args: any[]) => void, warn: (...args: any[]) => void, error: (...args: any[]) => void }} Log
+ */
+
+/**
+ * Which servers. README lists defaults and bounds.
  * @typedef {object} ServerOptions
  * @property {string} redisUrl of the primary: redis:// or rediss://
  * @property {string[]} [replicaUrl] of replicas; without it the primary is asked for them
- * @property {'replica' | 'primary'} [readFrom]
- * @property {string} [keyPrefix]
+ * @property {'replica' | 'primary'} [readFrom] which nodes answer questions
+ * @property {string} [keyPrefix] what every key begins with
  * @property {number} [deadlineMs] a server that is silent for so long while asked is given up
- * @property {Log} [log] such as one of pino; silent without
- *
- * @typedef {object} Log
- * @property {(...args: any[]) => void} info
- * @property {(...args: any[]) => void} warn
- * @property {(...args: any[]) => void} error
- *
+ * @property {Log} [log] silent without
+ */
+
+/**
+ * Which feed, and how it is written. README lists defaults and bounds.
  * @typedef {ServerOptions & {
  *   layout?: string, sortedSetContainsActualValue?: boolean, partitions?: number, windowMs?: number, maxItems?: number,
  *   late?: 'overwrite' | 'drop', maxFutureMs?: number, batchItems?: number, batchBytes?: number, batchMs?: number,
@@ -38,18 +56,20 @@
  *   clock?: () => number, onFlush?: (seconds: number) => void, onBehind?: (behindMs: number) => void,
  *   onRefused?: (code: string, id: Buffer, ts: number) => void }} FeedOptions
  */
-import { resolveOptions } from '../settings.js'
-import { createClock } from './clock.js'
-import { openWritableFeed } from './feed.js'
-import { checkFeedName } from './feeds/definitions.js'
-import { layoutNames } from './layouts/index.js'
-import { createLog } from './log.js'
-import { ackNames } from './pipeline/acks.js'
-import { createReading, openAsk } from './view/reader.js'
 
-export { FreshetError } from './errors.js'
-export { SettingsInvalid } from '../settings.js'
+/**
+ * Servers opened for reading.
+ * @typedef {object} Reader
+ * @property {() => Promise<Definition[]>} feeds definitions of all feeds
+ * @property {(name: string) => Reading} feed questions about one feed
+ * @property {() => { ready: boolean, reasons: string[], nodes: object[] }} status
+ * @property {import('./view/ask.js').Ask} ask the same questions in bytes, for those who encode answers themselves
+ * @property {import('./store/deployment.js').Deployment} deployment
+ * @property {() => Promise<void>} close
+ */
 
+/** @type {Log} */
+const SILENT = Object.freeze({ info () {}, warn () {}, error () {} })
 const HOOKS = ['log', 'clock', 'onFlush', 'onBehind', 'onRefused']
 let opened = 0
 
@@ -60,7 +80,7 @@ function split (options) {
   return {
     name: `freshet-${process.pid}-${++opened}`,
     clock: createClock(),
-    log: createLog({ level: 'silent', role: 'library' }),
+    log: SILENT,
     ...hooks,
     ...resolveOptions(settings, { layouts: layoutNames(), acks: ackNames() })
   }
@@ -73,8 +93,6 @@ function split (options) {
  * @returns {Promise<Feed>}
  * @throws {import('../settings.js').SettingsInvalid | import('./errors.js').FreshetError} SETTINGS_INVALID (all faults at
  *   once), FEED_NAME_INVALID, FEED_DEFINITION_DIFFERS, SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
- *
- * @typedef {import('./feed.js').Feed} Feed
  */
 export async function openFeed (name, options) {
   return openWritableFeed(checkFeedName(name), /** @type {any} */ (split(options)))
@@ -85,14 +103,6 @@ export async function openFeed (name, options) {
  * @param {ServerOptions} options
  * @returns {Promise<Reader>}
  * @throws {import('../settings.js').SettingsInvalid | import('./errors.js').FreshetError}
- *
- * @typedef {object} Reader
- * @property {() => Promise<Definition[]>} feeds definitions of all feeds
- * @property {(name: string) => import('./view/reader.js').Reading} feed questions about one feed
- * @property {() => { ready: boolean, reasons: string[], nodes: object[] }} status
- * @property {import('./view/ask.js').Ask} ask the same questions in bytes, for those who encode answers themselves
- * @property {import('./store/deployment.js').Deployment} deployment
- * @property {() => Promise<void>} close
  */
 export async function openReader (options) {
   const closing = new AbortController()

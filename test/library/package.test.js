@@ -1,0 +1,82 @@
+/**
+ * The package as it is published: packed, installed into an empty project, and used there as the README shows.
+ */
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { startDeployment, testEngines } from '../servers.js'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const run = promisify(execFile)
+const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(FRESHET_|npm_|NODE_OPTIONS$)/i.test(name)))
+
+const folder = await mkdtemp(join(tmpdir(), 'freshet-package-'))
+t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: ROOT, env })
+// lines of the build may come first
+const packed = JSON.parse(stdout.slice(stdout.search(/^[[{]/m)))
+const [{ filename, files, unpackedSize }] = Array.isArray(packed) ? packed : Object.values(packed)
+const names = files.map((/** @type {{ path: string }} */ { path }) => path)
+
+t.test('the package holds what a user needs and nothing else', async (t) => {
+  for (const name of ['package.json', 'README.md', 'LICENSE', 'settings.js', 'src/index.js', 'types/src/index.d.ts', 'types/settings.d.ts',
+    'bin/freshet.js', 'writers/feed.js', 'writers/gateway.js', 'readers/server.js', 'readers/page/index.html', 'docs/errors.md', 'docs/metrics.md', 'infra/grafana/freshet.json']) {
+    t.ok(names.includes(name), name)
+  }
+  for (const script of (await readdir(join(ROOT, 'lua')))) t.ok(names.includes(`lua/${script}`), script)
+  const allowed = /^(bin|docs|infra|lua|readers|src|types\/src|writers)\/|^(package\.json|README\.md|LICENSE|settings\.js|types\/settings\.d\.ts)$/
+  t.same(names.filter((/** @type {string} */ name) => !allowed.test(name) || /\.(test|map)\.|tgz$|^docs\/decisions|\.freshet/.test(name)), [])
+  t.ok(unpackedSize < 1_500_000, `${unpackedSize} bytes`)
+})
+
+t.test('installed into an empty project', async (t) => {
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ name: 'user', private: true, type: 'module' }))
+  await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', `./${filename}`], { cwd: folder, env })
+
+  await t.test('the example of the README prints what the README shows', async (t) => {
+    const text = await readFile(join(ROOT, 'README.md'), 'utf8')
+    const [code, printed] = [...text.slice(text.indexOf('<!-- example: library -->')).matchAll(/```(?:js)?\n([\s\S]*?)```/g)].map(([, block]) => block)
+    for (const engine of await testEngines()) {
+      const { primary } = await startDeployment(t, { engine, replicas: 1 })
+      await writeFile(join(folder, 'example.js'), code.replace('redis://127.0.0.1:6379', primary.url))
+      const { stdout, stderr } = await run('node', ['example.js'], { cwd: folder, env })
+      t.equal(stdout, printed)
+      t.equal(stderr, '')
+    }
+  })
+
+  await t.test('types are checked for whoever uses it, strictly', async (t) => {
+    const program = `
+      import { openFeed, openReader, FreshetError, type Change, type Feed, type Page } from 'freshet'
+      const feed: Feed = await openFeed('positions', { redisUrl: 'redis://h', ack: 'replica', batchMs: 5, onRefused: (code: string) => code })
+      const room: boolean = feed.append({ id: 'a', ts: 1, value: new Uint8Array(1) })
+      const page: Page = await feed.latest({ limit: 10, after: null })
+      const text: string | undefined = page.items[0]?.value.toString()
+      for await (const change of feed.subscribe({ from: 'p' })) { const one: Change = change; if (!one.deleted) one.value.length }
+      const reader = await openReader({ redisUrl: 'redis://h' })
+      const { count, exact } = await reader.feed('positions').count()
+      const error = new FreshetError('SERVER_LOST', 'x'); const retry: boolean = error.retryable
+      // @ts-expect-error: an ack that is none
+      await openFeed('x', { redisUrl: 'redis://h', ack: 'nobody' })
+      // @ts-expect-error: an option that is none
+      await openFeed('x', { redisUrl: 'redis://h', redisUr: '' })
+      // @ts-expect-error: a value must be text or bytes
+      feed.append({ id: 'a', value: 1 })
+      export { room, text, count, exact, retry }
+    `
+    await writeFile(join(folder, 'program.mts'), program)
+    const flags = ['--noEmit', '--strict', '--target', 'es2023', '--lib', 'es2024', '--module', 'nodenext', '--moduleResolution', 'nodenext', '--skipLibCheck',
+      '--types', 'node', '--typeRoots', join(ROOT, 'node_modules/@types')]
+    const checked = await run('node', [join(ROOT, 'node_modules/typescript/bin/tsc'), ...flags, 'program.mts'], { cwd: folder, env }).catch((error) => error)
+    t.equal(checked.stdout, '')
+  })
+
+  await t.test('its command is there', async (t) => {
+    const { stdout } = await run('npx', ['--no-install', 'freshet', '--help'], { cwd: folder, env })
+    t.match(stdout, /npm start writer/)
+  })
+})
