@@ -1,0 +1,54 @@
+/** What each process would answer at /metrics: the registries of its real parts, over a real server. */
+import { createReaderApp } from '../../readers/app.js'
+import { createReaderRegistry } from '../../src/metrics.js'
+import { createDeployment } from '../../src/store/deployment.js'
+import { createAsk } from '../../src/view/ask.js'
+import { serveMetrics } from '../../writers/metrics-server.js'
+import { silentLog } from '../servers.js'
+
+/**
+ * A writer's, served; the feed is not followed yet.
+ * @param {import('tap').Test} t @param {{ redisUrl: string, feed?: string, deadlineMs?: number, log?: import('pino').Logger }} options
+ */
+export async function serveWriterMetrics (t, { redisUrl, feed = 'latest', deadlineMs = 2000 }) {
+  let url = ''
+  const log = { ...silentLog, info: (fields) => { url = fields.url } }
+  const served = await serveMetrics({ settings: { metricsPort: 0, readFrom: 'replica', deadlineMs, feed }, index: 0, redisUrl, replicaUrls: null, log })
+  t.teardown(() => served.close())
+  return { ...served.metrics, url }
+}
+
+/** @param {import('tap').Test} t @param {{ redisUrl: string, deadlineMs?: number }} options */
+export async function createReaderMetrics (t, { redisUrl, deadlineMs = 2000 }) {
+  const deployment = createDeployment({ primaryUrl: redisUrl, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs, log: silentLog })
+  t.teardown(() => deployment.close())
+  await deployment.ready
+  const registry = createReaderRegistry(deployment)
+  const app = createReaderApp({ ask: createAsk({ deployment, keyPrefix: 'fr:', now: Date.now }), registry, maxStaleMs: 10_000 })
+  t.teardown(() => app.close())
+  await app.ready()
+  return { registry, app, deployment }
+}
+
+/** @typedef {Map<string, { type: string, labels: string[] }>} Described by name */
+
+/** @param {import('prom-client').Registry} registry @returns {Described} */
+export const describeMetrics = (registry) => new Map(registry.getMetricsAsArray().map(({ name, type, labelNames }) => [name, { type, labels: [...labelNames].sort() }]))
+
+/**
+ * @param {string} text of a scrape
+ * @returns {{ name: string, labels: Record<string, string>, value: number }[]}
+ */
+export const samplesOf = (text) => text.split('\n').filter((line) => line && !line.startsWith('#')).map((line) => {
+  const [, name, labels = '', value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line)
+  return { name, labels: Object.fromEntries([...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label, of]) => [label, of])), value: Number(value) }
+})
+
+/**
+ * @param {string} text of a scrape @param {string} name @param {Record<string, string>} [labels]
+ * @returns {number | undefined} the sum of the series that have these labels, undefined without any
+ */
+export function valueOf (text, name, labels = {}) {
+  const found = samplesOf(text).filter((one) => one.name === name && Object.entries(labels).every(([label, of]) => one.labels[label] === of))
+  return found.length ? found.reduce((sum, { value }) => sum + value, 0) : undefined
+}
