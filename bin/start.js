@@ -1,6 +1,6 @@
 /**
- * `npm start`: servers, one writer, one reader, each said in one line; Ctrl-C stops all of it. A process file: the
- * writer and the reader are the ordinary commands, started with ordinary flags.
+ * `npm start`: servers, one reader, one gateway, one writer, each said in one line; Ctrl-C stops all of it. A process
+ * file: reader, gateway and writer are the ordinary commands, started with ordinary flags.
  */
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -10,9 +10,10 @@ import { aborted, listenForStop } from '../src/lifecycle.js'
 import { withTarget } from '../src/store/target.js'
 
 const FRESHET = fileURLToPath(new URL('./freshet.js', import.meta.url))
-const USAGE = 'Usage: npm start\n       npm start -- [flags]\n\nRuns embedded servers, one writer and one reader, until Ctrl-C.'
+const USAGE = 'Usage: npm start\n       npm start -- [flags]\n\nRuns embedded servers, one reader, one gateway and one writer, until Ctrl-C.'
 const WRITER_SETTINGS = ['feed', 'layout', 'windowMs', 'maxItems', 'rate', 'ids', 'valueBytes', 'keyPrefix']
 const READER_SETTINGS = ['port', 'keyPrefix']
+const GATEWAY_SETTINGS = ['layout', 'windowMs', 'maxItems', 'keyPrefix']
 /** everything is stopped within 5 s */
 const DRAIN_MS = 2500
 const KILL_AFTER_MS = 4000
@@ -32,7 +33,7 @@ export async function main ({ argv, env }) {
   /** @type {any} */
   const settings = resolve(argv, env, known)
   let status = 0
-  const stopping = listenForStop({ onStop: () => say('stopping', 'the writer flushes, then servers that nobody else uses') })
+  const stopping = listenForStop({ onStop: () => say('stopping', 'what was taken is flushed, then servers that nobody else uses') })
   const fail = (/** @type {string} */ reason) => {
     if (!stopping.signal.aborted) status = 1
     stopping.stop(reason)
@@ -40,7 +41,7 @@ export async function main ({ argv, env }) {
   try {
     return await withTarget(settings, { env, report: (line) => say('servers', line), stopping }, async (target) => {
       say('servers', `primary ${host(target.primaryUrl)}${(target.replicaUrls ?? []).map((url) => `, replica ${host(url)}`).join('')}`)
-      const children = await startBoth(settings, target, stopping.signal, fail)
+      const children = await startAll(settings, target, stopping.signal, fail)
       await aborted(stopping.signal)
       const ended = await Promise.all(children.map(end))
       return status || (ended.every((code) => code === 0) ? 0 : 1)
@@ -54,7 +55,7 @@ export async function main ({ argv, env }) {
  * @param {any} settings @param {import('../src/store/target.js').Target} target @param {AbortSignal} signal
  * @param {(reason: string) => void} fail
  */
-async function startBoth (settings, { primaryUrl, replicaUrls }, signal, fail) {
+async function startAll (settings, { primaryUrl, replicaUrls }, signal, fail) {
   // addresses may hold a password, which the arguments of a process would show to everybody
   const env = { ...process.env, FRESHET_REDIS_URL: primaryUrl, ...(replicaUrls && { FRESHET_REPLICA_URL: replicaUrls.join(',') }) }
   const level = settings.origins.logLevel === 'default' ? 'warn' : settings.logLevel
@@ -62,25 +63,27 @@ async function startBoth (settings, { primaryUrl, replicaUrls }, signal, fail) {
   const start = (command, names, extra, upLine) => {
     const flags = names.flatMap((name) => [`--${flagOf(name)}`, String(settings[name])])
     const child = fork(FRESHET, [command, ...flags, ...extra, '--log-level', level], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env })
+    const up = new Promise((resolve) => child.once('exit', resolve).once('message', resolve))
     child.on('message', (/** @type {any} */ message) => { if (message.event === 'up') say(command, upLine(message)) })
     child.once('exit', (code, killedBy) => {
       if (signal.aborted) return
-      say(command, `ended on its own (${killedBy ?? `exit status ${code}`})`)
+      say(command, `ended on its own (${killedBy ?? `exit status ${code}`})${command === 'gateway' ? '; its port here is --gateway-port' : ''}`)
       fail(`${command} ended`)
     })
-    return child
+    return { child, up }
   }
-  // the reader first: when its port is in use, nothing is written
-  const reader = start('reader', READER_SETTINGS, [], ({ url }) => `${url}   open this; Ctrl-C stops everything`)
-  await new Promise((resolve) => {
-    reader.once('message', resolve)
-    reader.once('exit', resolve)
-    signal.addEventListener('abort', resolve, { once: true })
-  })
-  if (signal.aborted || reader.exitCode !== null) return [reader]
-  const writer = start('writer', WRITER_SETTINGS, ['--drain-ms', String(DRAIN_MS)], ({ engine }) =>
+  const drain = ['--drain-ms', String(DRAIN_MS)]
+  // those with a port first: when one is in use, nothing is written
+  const serving = [
+    start('reader', READER_SETTINGS, [], ({ url }) => `${url}   open this; Ctrl-C stops everything`),
+    start('gateway', GATEWAY_SETTINGS, ['--port', String(settings.gatewayPort), ...drain], ({ url }) => `${url}   POST items here`)
+  ]
+  const children = serving.map(({ child }) => child)
+  await Promise.race([aborted(signal), Promise.all(serving.map(({ up }) => up))])
+  if (signal.aborted) return children
+  const { child: writer } = start('writer', WRITER_SETTINGS, drain, ({ engine }) =>
     `${settings.rate.toLocaleString('en')} items/s into feed ${settings.feed}, layout ${settings.layout}, on ${engine}`)
-  return [reader, writer]
+  return [...children, writer]
 }
 
 /** @param {import('node:child_process').ChildProcess} child @returns {Promise<number | null>} its exit status, null if it was killed */

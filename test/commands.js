@@ -156,6 +156,38 @@ export function askAt (url) {
   return { get, ask, allItems }
 }
 
+/**
+ * A gateway on a free port, up.
+ * @param {import('tap').Test} t
+ * @param {{ redisUrl: string, flags?: string[], env?: Record<string, string> }} options
+ */
+export async function startGateway (t, { redisUrl, flags = [], env = {} }) {
+  const command = runCommand(t, ['gateway', '--redis-url', redisUrl, '--port', '0', ...flags], { env })
+  const [, url] = await command.until(/taking items at (http:[^"]+)"/)
+  return { command, url, ...sendTo(url) }
+}
+
+/** @param {string} url of a gateway */
+export function sendTo (url) {
+  /** @param {string} method @param {string} path @param {string | Buffer} [body] @param {Record<string, string>} [headers] */
+  async function send (method, path, body, headers = {}) {
+    const response = await fetch(url + path, { method, body, headers, signal: AbortSignal.timeout(DEADLINE_MS) })
+    const text = await response.text()
+    const isJson = /^application\/(problem\+)?json/.test(response.headers.get('content-type') ?? '')
+    return { status: response.status, headers: response.headers, body: text, json: isJson ? JSON.parse(text) : null }
+  }
+
+  return {
+    send,
+    /** Posts text or bytes as they are, anything else as JSON. @param {string} path @param {any} body @param {Record<string, string>} [headers] */
+    post: (path, body, headers = {}) => send('POST', path, typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body), { 'content-type': 'application/json', ...headers }),
+    /** @param {string} path @param {string[]} lines @param {Record<string, string>} [headers] */
+    postLines: (path, lines, headers = {}) => send('POST', path, lines.join('\n'), { 'content-type': 'application/x-ndjson', ...headers }),
+    /** @param {string} path @param {Record<string, string>} [headers] */
+    remove: (path, headers = {}) => send('DELETE', path, undefined, headers)
+  }
+}
+
 /** @param {string} stdout */
 function summaryIn (stdout) {
   const line = stdout.split('\n').find((one) => one.startsWith('{"event":"summary"'))

@@ -1,26 +1,27 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import t from 'tap'
-import { askAt, childrenOf, copyCheckout, endOf, runCommand } from '../commands.js'
+import { askAt, childrenOf, copyCheckout, endOf, runCommand, sendTo } from '../commands.js'
 import { allGone, leftIn, pidOf, pidsOf } from '../embedded/checkout.js'
 import { eventually } from '../servers.js'
 import { lookAtEmbeddedServers } from '../../src/store/embedded/client.js'
 
 /** Everything running, with the ids of all its processes. @param {import('tap').Test} t @param {string} root */
 async function startAll (t, root) {
-  const command = runCommand(t, ['start', '--port', '0', '--rate', '500', '--ids', '50'], { cwd: root })
+  const command = runCommand(t, ['start', '--port', '0', '--gateway-port', '0', '--rate', '500', '--ids', '50'], { cwd: root })
   await command.until(/^servers +primary 127\.0\.0\.1:\d+, replica 127\.0\.0\.1:\d+, replica 127\.0\.0\.1:\d+$/m)
   await command.until(/^writer +500 items\/s into feed latest, layout ids, on (valkey|redis) \d+\.\d+\.\d+$/m)
   const [, url] = await command.until(/^reader +(http:\/\/127\.0\.0\.1:\d+) /m)
+  const [, gatewayUrl] = await command.until(/^gateway +(http:\/\/127\.0\.0\.1:\d+) /m)
   const servers = /** @type {import('../../src/store/embedded/client.js').Ready} */ (await lookAtEmbeddedServers({ root }))
   const pids = [...await pidsOf({ primaryUrl: servers.primary, replicaUrls: servers.replicas }), ...await childrenOf(servers.pid), servers.pid, ...await childrenOf(command.pid)]
-  return { command, pids, servers, ...askAt(url) }
+  return { command, pids, servers, ...askAt(url), ...sendTo(gatewayUrl) }
 }
 
-t.test('start runs servers, a writer and a reader, and Ctrl-C ends all of it with everything flushed', async (t) => {
+t.test('start runs servers, a reader, a gateway and a writer, and Ctrl-C ends all of it with everything flushed', async (t) => {
   const root = await copyCheckout(t)
-  const { command, pids, get, ask } = await startAll(t, root)
-  t.ok(new Set(pids).size >= 7, 'three servers, their supervisor and guard, writer, reader')
+  const { command, pids, get, ask, post } = await startAll(t, root)
+  t.ok(new Set(pids).size >= 8, 'three servers, their supervisor and guard, writer, reader, gateway')
 
   t.match(await get('/'), { status: 200, body: /<html/i })
   t.match(await ask('/readyz'), { status: 200 })
@@ -31,12 +32,17 @@ t.test('start runs servers, a writer and a reader, and Ctrl-C ends all of it wit
   t.match(items[0], { id: /^id-\d+$/, ts: Number, value: { writer: 0 } })
   await eventually(async () => (await ask('/v1/feeds/latest/items?limit=1')).json.items[0].ts > items[0].ts)
 
+  t.match(await post('/v1/feeds/mine/items', [{ id: 'a', value: { n: 1 } }]), { status: 200, json: { accepted: 1 } })
+  await eventually(async () => (await ask('/v1/feeds/mine/items/a?encoding=json')).json.value?.n === 1)
+
   await t.test('feed lists, shows and changes what is running, and does not drop it', async (t) => {
     /** @param {string[]} words */
     const feed = (...words) => endOf(t, ['feed', ...words], { cwd: root })
     const listed = await feed('list')
     t.equal(listed.code, 0)
-    t.match(JSON.parse(listed.stdout), { feed: 'latest', layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 1_000_000 })
+    const [first, second] = listed.stdout.trim().split('\n').map((line) => JSON.parse(line))
+    t.match(second, { feed: 'mine', layout: 'ids', windowMs: 60_000 })
+    t.match(first, { feed: 'latest', layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 1_000_000 })
     t.match(JSON.parse((await feed('set', 'latest', '--window-ms', '90000', '--max-items', '40')).stdout), { windowMs: 90_000, maxItems: 40 })
     t.match(JSON.parse((await feed('show', 'latest')).stdout), { windowMs: 90_000, maxItems: 40 })
     await eventually(async () => (await ask('/v1/feeds/latest/count')).json.count === 40)
@@ -79,18 +85,22 @@ t.test('start whose primary dies says so in one sentence and ends with 1', async
   t.same(await leftIn(root), [])
 })
 
-t.test('start whose port is taken says which and leaves nothing running', async (t) => {
-  const root = await copyCheckout(t)
-  const taken = createServer().listen(0, '127.0.0.1')
-  t.teardown(() => taken.close())
-  await once(taken, 'listening')
-  const { port } = /** @type {import('node:net').AddressInfo} */ (taken.address())
-  const { code, stderr } = await endOf(t, ['start', '--port', String(port), '--rate', '500'], { cwd: root })
-  t.equal(code, 1)
-  t.match(stderr, new RegExp(`port ${port} on 127\\.0\\.0\\.1 is in use; .* give another --port`))
-  t.notMatch(stderr, /^\s+at /m)
-  t.same(await leftIn(root), [])
-})
+for (const [flag, other, hint] of [['--port', '--gateway-port', ''], ['--gateway-port', '--port', '; its port here is --gateway-port']]) {
+  t.test(`start whose ${flag} is taken says which, writes nothing and leaves nothing running`, async (t) => {
+    const root = await copyCheckout(t)
+    const taken = createServer().listen(0, '127.0.0.1')
+    t.teardown(() => taken.close())
+    await once(taken, 'listening')
+    const { port } = /** @type {import('node:net').AddressInfo} */ (taken.address())
+    const { code, stderr, stdout } = await endOf(t, ['start', flag, String(port), other, '0', '--rate', '500'], { cwd: root })
+    t.equal(code, 1)
+    t.match(stderr, new RegExp(`port ${port} on 127\\.0\\.0\\.1 is in use; .* give another --port`))
+    t.ok(stderr.includes(`ended on its own (exit status 1)${hint}\n`))
+    t.notMatch(stderr, /^\s+at /m)
+    t.equal(stdout, '', 'no writer was started')
+    t.same(await leftIn(root), [])
+  })
+}
 
 t.test('two commands that start the servers at once use the same ones', async (t) => {
   const root = await copyCheckout(t)
