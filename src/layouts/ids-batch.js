@@ -16,11 +16,9 @@
  * remembered only by batches with deletions, so an item that is added pays one comparison for them.
  */
 import { RECORD_HEAD_BYTES, writeRecordHead } from '../item/record.js'
+import { MAX_BATCH_ITEMS } from './pieces.js'
 import { createScoreText } from './score-text.js'
 import { Wire, argument, bulk, command, wholeCommand } from './wire.js'
-
-/** ElastiCache Serverless refuses requests of more than 3,999 arguments */
-export const MAX_BATCH_ITEMS = 1997
 
 /**
  * A tombstone is there to be compared with older versions that arrive later. Where items do not expire it must end all

@@ -16,11 +16,8 @@
  */
 import { compareOrder, newestFirst, scoreOf, unscore } from '../item/order.js'
 import { readRecord } from '../item/record.js'
-import { MAX_BATCH_ITEMS, createIdsBatch } from './ids-batch.js'
-
-/** Large ranges collapse a server. */
-const MAX_PAGE = 1000
-const TRIM_PIECE = 500
+import { createIdsBatch } from './ids-batch.js'
+import { MAX_BATCH_ITEMS, MAX_PIECE, PIECE_BYTES, TRIM_PIECE, createPieceSize } from './pieces.js'
 
 /** @typedef {import('../item/order.js').Place} Place */
 /** @typedef {import('./index.js').Layout} Layout */
@@ -30,10 +27,13 @@ const layout = {
   name: 'ids',
   format: 1,
   describe: () => ({
-    late: 'last write wins; with late: drop the newest wins',
+    versions: 'one',
+    late: 'last write',
+    deletionsInTail: false,
+    equalInTail: false,
     askedPerRequest: { latest: 'exact', get: 'exact', count: 'exact' },
     maxBatchItems: MAX_BATCH_ITEMS,
-    maxPage: MAX_PAGE,
+    maxPage: MAX_PIECE,
     encodings: { ids: 'skiplist' }
   }),
   createBatch: createIdsBatch,
@@ -45,7 +45,7 @@ const layout = {
 
   async latest (connection, key, { limit, after, sinceMs, retention, nowMs }) {
     const minTs = Math.max(sinceMs ?? 0, retention.windowMs ? nowMs - retention.windowMs : 0)
-    const wanted = Math.min(limit, MAX_PAGE)
+    const wanted = Math.min(limit, MAX_PIECE)
     // one more than wanted tells whether there is more
     const [members, floor] = await Promise.all([
       after ? membersBeside(connection, key, after, 'older', wanted + 1) : newestMembers(connection, key, minTs, wanted + 1),
@@ -76,6 +76,21 @@ const layout = {
     return { count: retention.maxItems ? Math.min(count, retention.maxItems) : count, exact: true }
   },
 
+  async tail (connection, key, { after, sinceMs, limit, known, retention, nowMs }) {
+    const minTs = Math.max(sinceMs, retention.windowMs ? nowMs - retention.windowMs : 0)
+    const looked = Math.min(limit, MAX_PIECE)
+    const [members, floor] = await Promise.all([
+      after && after.ts >= minTs ? membersBeside(connection, key, after, 'newer', looked) : oldestMembers(connection, key, minTs, looked),
+      countFloor(connection, key, retention.maxItems)
+    ])
+    const wanted = members.filter((place) => isAbove(place, floor) && !known(place))
+    const { items, read } = await itemsWithin(connection, key, wanted.map((place) => place.id))
+    const shown = items.filter((item) => item.ts >= minTs && isAbove(item, floor) && isAbove(item, after)).sort(compareOrder)
+    // when the bytes are full first, the rest comes with the next page
+    const last = read < wanted.length ? wanted[read - 1] : members.length === looked ? members[looked - 1] : null
+    return { items: shown.map((item) => ({ ...item, deleted: false })), next: last }
+  },
+
   async trim (connection, key, { retention: { windowMs, maxItems }, nowMs }) {
     const minTs = windowMs ? nowMs - windowMs : 0
     const [aged, all, oldest] = await connection.sendAll([
@@ -95,9 +110,9 @@ const layout = {
     let place = null
     do {
       /** @type {Place[]} */
-      const members = place ? await membersBeside(connection, key, place, 'older', MAX_PAGE) : await newestMembers(connection, key, 0, MAX_PAGE)
+      const members = place ? await membersBeside(connection, key, place, 'older', MAX_PIECE) : await newestMembers(connection, key, 0, MAX_PIECE)
       if (members.length) await connection.sendAll(members.map(({ id }) => expire(itemKey(key, id))))
-      place = members.length === MAX_PAGE ? members[MAX_PAGE - 1] : null
+      place = members.length === MAX_PIECE ? members[MAX_PIECE - 1] : null
     } while (place)
   }
 }
@@ -107,7 +122,7 @@ export const ids = Object.freeze(layout)
 /** @param {(part: string) => string} key @param {Buffer} id */
 const itemKey = (key, id) => Buffer.concat([Buffer.from(key('item:')), id])
 
-/** @param {Place} place @param {Place | null} floor the newest place that is not live any more */
+/** @param {Place} place @param {Place | null} floor such as the newest place that is not live any more */
 const isAbove = (place, floor) => floor === null || compareOrder(place, floor) > 0
 
 /** @param {Buffer[]} flat member, score, member, score, ... @returns {Place[]} */
@@ -121,6 +136,10 @@ function placesOf (flat) {
 const newestMembers = async (connection, key, minTs, wanted) =>
   placesOf(await connection.send('ZREVRANGEBYSCORE', key('ids'), '+inf', minTs, 'WITHSCORES', 'LIMIT', 0, wanted))
 
+/** @param {any} connection @param {(part: string) => string} key @param {number} minTs @param {number} wanted */
+const oldestMembers = async (connection, key, minTs, wanted) =>
+  placesOf(await connection.send('ZRANGEBYSCORE', key('ids'), minTs, '+inf', 'WITHSCORES', 'LIMIT', 0, wanted))
+
 /** @param {any} connection @param {(part: string) => string} key @param {Place} place @param {'older' | 'newer'} side @param {number} wanted */
 async function membersBeside (connection, key, place, side, wanted) {
   const [, flat] = await connection.runScript('members-beside', [key('ids')], [scoreOf(place.ts, place.seq), place.id, side, wanted])
@@ -131,6 +150,26 @@ async function membersBeside (connection, key, place, side, wanted) {
 async function countFloor (connection, key, maxItems) {
   if (maxItems === 0) return null
   return placesOf(await connection.send('ZREVRANGE', key('ids'), maxItems, maxItems, 'WITHSCORES'))[0] ?? null
+}
+
+/**
+ * Items of the ids in their order, until their bytes fill a piece.
+ * @param {any} connection @param {(part: string) => string} key @param {Buffer[]} wantedIds
+ * @returns {Promise<{ items: import('./index.js').Item[], read: number }>} `read`: of how many ids
+ */
+async function itemsWithin (connection, key, wantedIds) {
+  /** @type {import('./index.js').Item[]} */
+  const items = []
+  const size = createPieceSize()
+  let read = 0
+  for (let bytes = 0; read < wantedIds.length && bytes < PIECE_BYTES;) {
+    const part = wantedIds.slice(read, read + size.of(wantedIds.length))
+    const found = await recordsOf(connection, key, part)
+    bytes += size.learn(found.map((item) => item && item.value))
+    read += part.length
+    for (const item of found) if (item) items.push(item)
+  }
+  return { items, read }
 }
 
 /** @param {any} connection @param {(part: string) => string} key @param {Buffer[]} wantedIds */

@@ -19,17 +19,32 @@
  * @property {() => { bytes: Buffer, replies: number }} encoded closes the batch until `reset`
  * @property {() => void} reset
  *
+ * @typedef {object} Promises
+ * @property {'one' | 'many'} versions how many of an id are stored
+ * @property {'last write' | 'newest'} late which version of an id counts when an older one arrives later. `last write`
+ *   becomes `newest` where the writer has `late: drop`
+ * @property {boolean} deletionsInTail whether `tail` shows deletions; else an id that is deleted only stops coming
+ * @property {boolean} equalInTail whether `tail` shows, beside a version, another of the same id, ts and seq
+ * @property {Record<'latest' | 'get' | 'count', 'exact'>} askedPerRequest what an answer is without a view
+ * @property {number} maxBatchItems
+ * @property {number} maxPage items in an answer of `latest`
+ * @property {Record<string, string>} encodings of its keys on the server once they are large, by part
+ *
  * @typedef {object} Layout
  * @property {string} name
  * @property {number} format version of what is stored
- * @property {() => { late: string, askedPerRequest: Record<'latest' | 'get' | 'count', 'exact' | 'newest' | 'view'>,
- *   maxBatchItems: number, maxPage: number, encodings: Record<string, string> }} describe what it promises
+ * @property {() => Promises} describe
  * @property {(options: { key: Key, ttlMs: number, late: 'overwrite' | 'drop',
  *   dialect: { msetex: boolean, sha: (script: string) => string } }) => Batch} createBatch
  * @property {(connection: Connection, batch: Batch) => Promise<{ late: number }>} append `late`: older versions dropped
  * @property {(connection: Connection, key: Key, question: { limit: number, after: Place | null, sinceMs: number | null,
  *   retention: Retention, nowMs: number }) => Promise<{ items: Item[], next: Place | null }>} latest newest first; may
  *   hold fewer than `limit` items although `next` says that there are more
+ * @property {(connection: Connection, key: Key, question: { after: Place | null, sinceMs: number, limit: number,
+ *   known: (version: Place) => boolean, retention: Retention, nowMs: number }) =>
+ *   Promise<{ items: (Item & { deleted: boolean })[], next: Place | null }>} tail live versions of `sinceMs` and newer
+ *   that `known` does not name, oldest first, strictly newer than `after`. At most `limit` (<= 1,000) members are looked
+ *   at; `next`: where to go on, null at the end
  * @property {(connection: Connection, key: Key, ids: Buffer[], now: { retention: Retention, nowMs: number }) =>
  *   Promise<(Item | null)[]>} get in the order of the ids
  * @property {(connection: Connection, key: Key, now: { retention: Retention, nowMs: number }) =>

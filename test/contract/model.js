@@ -13,8 +13,14 @@ const newestFirst = (a, b) => b.ts - a.ts || b.seq - a.seq || Buffer.compare(b.i
 export const shown = ({ id, ts, seq, value }) =>
   `${ts}+${seq} ${JSON.stringify(id.toString())} ${value.length > 40 ? `${value.length} bytes` : value.toString('latin1')}`
 
-/** @param {'overwrite' | 'drop'} late */
-export function createModel (late) {
+/**
+ * @param {'overwrite' | 'drop'} late
+ * @param {'one' | 'many'} versions kept of an id
+ */
+export const createModel = (late, versions) => versions === 'one' ? modelOfItems(late) : modelOfVersions()
+
+/** The last write on an id is its version, or the newest with `late: drop`. @param {'overwrite' | 'drop'} late */
+function modelOfItems (late) {
   /** @type {Map<string, Item>} */
   const stored = new Map()
 
@@ -27,6 +33,8 @@ export function createModel (late) {
 
   return {
     live,
+    newest: live,
+    ...questionsOf(live),
 
     /** @param {Item[]} items @returns {number} how many were late and dropped */
     append (items) {
@@ -41,26 +49,67 @@ export function createModel (late) {
       return dropped
     },
 
-    /** @param {Now & { limit: number, after?: Pick<Item, 'id' | 'ts' | 'seq'> | null, sinceMs?: number | null }} question */
-    latest: ({ limit, after = null, sinceMs = null, ...now }) => live(now)
-      .filter((item) => (after === null || newestFirst(after, item) < 0) && item.ts >= (sinceMs ?? 0))
-      .slice(0, limit),
-
-    /** @param {Buffer[]} ids @param {Now} now */
-    get: (ids, now) => ids.map((id) => live(now).find((item) => item.id.equals(id)) ?? null),
-
     /** @param {Now} now */
-    count: (now) => live(now).length,
+    count: (now) => ({ count: live(now).length, exact: true }),
 
     /** Removes what is not live. @param {Now} now @returns {number} how many */
     trim (now) {
       const kept = new Set(live(now))
-      const gone = [...stored].filter(([, item]) => !item.deleted && !kept.has(item))
-      for (const [name] of gone) stored.delete(name)
-      return gone.length
+      const dead = [...stored].filter(([, item]) => !item.deleted && !kept.has(item))
+      for (const [name] of dead) stored.delete(name)
+      return dead.length
     }
   }
 }
+
+/** Every version is kept; the newest of an id counts, of equal ones the later append. */
+function modelOfVersions () {
+  /** @type {Item[]} in the order of appending */
+  let stored = []
+
+  /** @param {Now} now @returns {Item[]} versions inside the retention, newest first */
+  function kept ({ retention, nowMs }) {
+    const all = stored.toReversed().sort(newestFirst)
+    const young = retention.windowMs ? all.filter(({ ts }) => ts >= nowMs - retention.windowMs) : all
+    return retention.maxItems ? young.slice(0, retention.maxItems) : young
+  }
+
+  /** @param {Now} now @returns {Item[]} one version an id, deletions too */
+  const newest = (now) => kept(now).filter((version, i, all) => all.findIndex(({ id }) => id.equals(version.id)) === i)
+  /** @param {Now} now */
+  const live = (now) => newest(now).filter(({ deleted }) => !deleted)
+
+  return {
+    live,
+    newest,
+    ...questionsOf(live),
+    /** @param {Item[]} items @returns {number} none is dropped */
+    append (items) {
+      stored.push(...items)
+      return 0
+    },
+    /** @param {Now} now */
+    count: (now) => ({ count: kept(now).length, exact: false }),
+    /** Removes versions that are not live. @param {Now} now @returns {number} how many */
+    trim (now) {
+      const before = stored.length
+      const keep = new Set(kept(now))
+      stored = stored.filter((version) => keep.has(version))
+      return before - stored.length
+    }
+  }
+}
+
+/** @param {(now: Now) => Item[]} live newest first */
+const questionsOf = (live) => ({
+  /** @param {Now & { limit: number, after?: Pick<Item, 'id' | 'ts' | 'seq'> | null, sinceMs?: number | null }} question */
+  latest: ({ limit, after = null, sinceMs = null, ...now }) => live(now)
+    .filter((item) => (after === null || newestFirst(after, item) < 0) && item.ts >= (sinceMs ?? 0))
+    .slice(0, limit),
+
+  /** @param {Buffer[]} ids @param {Now} now */
+  get: (ids, now) => ids.map((id) => live(now).find((item) => item.id.equals(id)) ?? null)
+})
 
 /** For properties, which fail by throwing. @param {string} what @param {unknown} found @param {unknown} wanted */
 export function expectSame (what, found, wanted) {

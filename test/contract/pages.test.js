@@ -15,7 +15,7 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
   await t.test('pages of every size give every item once, in order', async (t) => {
     const partition = open()
     const items = Array.from({ length: 60 }, (_, i) => item(`id-${i * 7 % 60}`, NOW - i % 9, i % 4))
-    const model = createModel('overwrite')
+    const model = createModel('overwrite', promises.versions)
     model.append(items)
     await partition.append(items)
     for (let limit = 1; limit <= 61; limit++) {
@@ -27,7 +27,7 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
     const partition = open()
     const next = createSequence()
     const items = Array.from({ length: 10_000 }, (_, i) => item(`id-${i * 7919 % 10_000}`, NOW, next(NOW), String(i)))
-    const model = createModel('overwrite')
+    const model = createModel('overwrite', promises.versions)
     model.append(items)
     const wanted = model.live(UNLIMITED).map(shown)
     await partition.append(items)
@@ -88,7 +88,7 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
   await t.test('what stays live and newest comes once, although items are updated between the pages', (t) =>
     holds(t, fc.asyncProperty(anyWalk, async ({ retention, late, limit, first, updates }) => {
       const partition = open({ late })
-      const model = createModel(late)
+      const model = createModel(late, promises.versions)
       const now = { retention, nowMs: NOW }
       const append = async (/** @type {typeof first} */ changes) => {
         const items = changes.map(({ id, ts, seq }) => item(`id-${id}`, ts, seq, `${ts}-${seq}`))

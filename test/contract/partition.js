@@ -89,6 +89,10 @@ async function openArm (t, server, layoutName, msetex) {
         return items
       },
 
+      /** @param {{ after?: any, sinceMs?: number, limit?: number, known?: (version: any) => boolean } & Now} question */
+      tail: ({ after = null, sinceMs = 0, limit = 1000, known = () => false, retention, nowMs }) =>
+        layout.tail(asking, key, { after, sinceMs, limit, known, retention, nowMs }),
+
       /** @param {Buffer[]} ids @param {Now} now */
       get: (ids, now) => layout.get(asking, key, ids, now),
       /** @param {Now} now */
@@ -107,6 +111,22 @@ async function openArm (t, server, layoutName, msetex) {
       },
       /** @param {number} newTtlMs */
       extend: (newTtlMs, condition = 'GT') => layout.extend(asking, key, { ttlMs: newTtlMs, condition }),
+      /**
+       * A connection on which something happens just before a command, each time it is sent.
+       * @param {string} wanted command or script @param {() => unknown} happens
+       * @returns {import('../../src/store/connection.js').Connection}
+       */
+      meddling: (wanted, happens) => ({
+        ...connection,
+        async send (command, ...args) {
+          if (command === wanted) await happens()
+          return connection.send(command, ...args)
+        },
+        async runScript (name, keys, args) {
+          if (name === wanted) await happens()
+          return connection.runScript(name, keys, args)
+        }
+      }),
       /** @returns {Promise<string[]>} the keys of the partition */
       keys: async () => (await connection.send('KEYS', `fr:{${feed}:0}:*`)).map(String).sort()
     }
