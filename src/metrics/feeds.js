@@ -116,7 +116,8 @@ function registerGauges (registry, entries) {
     [...entries.values()].filter(({ open }) => open.size > 0).map(({ label, open }) => [{ feed: label }, read([...open.values()])]))
 
   ofOpen('freshet_inflight_bytes', 'Bytes appended and not yet acknowledged', (writers) => sum(writers, ({ pipeline }) => pipeline.heldBytes))
-  ofOpen('freshet_inflight_bound_bytes', 'Bytes that may be appended and not yet acknowledged', (writers) => sum(writers, ({ pipeline }) => pipeline.inFlightBytes))
+  ofOpen('freshet_inflight_bound_bytes', 'Bytes that may be appended and not yet acknowledged: of each feed, in a gateway of all together', (writers) =>
+    Math.max(...writers.map(({ pipeline }) => pipeline.inFlightBytes)))
   ofOpen('freshet_connected', 'Whether all connections for batches are open', (writers) => Number(writers.every(({ connected }) => connected)))
   gauge(registry, { name: 'freshet_open_feeds', help: 'Feeds open for writing' }, () => one(sum([...entries.values()], ({ open }) => open.size)))
 }

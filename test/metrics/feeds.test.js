@@ -97,6 +97,7 @@ t.test('beyond 100 feeds the rest counts together as other, and nothing falls as
   t.equal(valueOf(text, 'freshet_items_total', { feed: 'other' }), 300)
   t.equal(valueOf(text, 'freshet_items_total'), 500)
   t.equal(valueOf(text, 'freshet_inflight_bytes', { feed: 'other' }), 1500)
+  t.equal(valueOf(text, 'freshet_inflight_bound_bytes', { feed: 'other' }), 1000)
   t.equal(valueOf(text, 'freshet_flush_seconds_count', { feed: 'other' }), 150)
   t.equal(valueOf(text, 'freshet_behind_seconds_count'), 250)
   t.equal(valueOf(text, 'freshet_open_feeds'), 250)

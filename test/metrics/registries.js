@@ -1,8 +1,12 @@
 /** What each process would answer at /metrics: the registries of its real parts, over a real server. */
 import { createReaderApp } from '../../readers/app.js'
-import { createReaderRegistry } from '../../src/metrics.js'
+import { openFeed } from '../../src/index.js'
+import { createReaderRegistry, createWriterMetrics } from '../../src/metrics.js'
 import { createDeployment } from '../../src/store/deployment.js'
 import { createAsk } from '../../src/view/ask.js'
+import { createGatewayApp } from '../../writers/gateway/app.js'
+import { createFeeds } from '../../writers/gateway/feeds.js'
+import { watchPrimary } from '../../writers/gateway/primary.js'
 import { serveMetrics } from '../../writers/metrics-server.js'
 import { silentLog } from '../servers.js'
 
@@ -28,6 +32,41 @@ export async function createReaderMetrics (t, { redisUrl, deadlineMs = 2000 }) {
   t.teardown(() => app.close())
   await app.ready()
   return { registry, app, deployment }
+}
+
+/** @param {import('tap').Test} t @param {{ redisUrl: string, deadlineMs?: number }} options */
+export async function createGatewayMetrics (t, { redisUrl, deadlineMs = 2000 }) {
+  const settings = { readFrom: 'replica', keyPrefix: 'fr:', deadlineMs, whenFull: 'refuse', ackWithinMs: 5000, inFlightBytes: 16 * 1024 * 1024, authToken: null }
+  const primary = watchPrimary({ ...settings, primaryUrl: redisUrl, replicaUrls: null, log: silentLog })
+  const metrics = createWriterMetrics({ figures: primary.figures })
+  const feeds = createFeeds({
+    open: (name, stored) => openFeed(name, { ...stored, redisUrl, deadlineMs, onFlush: (seconds) => metrics.flush(name, seconds), onBehind: (ms) => metrics.behind(name, ms) }),
+    definition: primary.definition,
+    onOpen: ({ name, writer }) => metrics.follow(name, writer),
+    onClose: ({ name }) => metrics.unfollow(name),
+    log: silentLog
+  })
+  const app = createGatewayApp({ ...primary, feeds, settings, stopping: new AbortController().signal, registry: metrics.registry })
+  t.teardown(async () => {
+    await app.close()
+    await feeds.close({ drainMs: 0 })
+    await primary.close()
+  })
+  await primary.opened()
+  await app.ready()
+  return { registry: metrics.registry, app }
+}
+
+/**
+ * The registries of a writer, a reader and a gateway, described.
+ * @param {import('tap').Test} t @param {{ redisUrl: string }} options
+ * @returns {Promise<Record<'writer' | 'reader' | 'gateway', Described>>}
+ */
+export async function describeProcesses (t, options) {
+  const writer = await serveWriterMetrics(t, options)
+  const reader = await createReaderMetrics(t, options)
+  const gateway = await createGatewayMetrics(t, options)
+  return { writer: describeMetrics(writer.registry), reader: describeMetrics(reader.registry), gateway: describeMetrics(gateway.registry) }
 }
 
 /** @typedef {Map<string, { type: string, labels: string[] }>} Described by name */

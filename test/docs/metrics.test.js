@@ -1,0 +1,59 @@
+/** docs/metrics.md, the alerts and the dashboard name what processes really serve. */
+import { readFile } from 'node:fs/promises'
+import t from 'tap'
+import { describeProcesses } from '../metrics/registries.js'
+import { checkQuery } from '../metrics/queries.js'
+import { startDeployment, testEngines } from '../servers.js'
+
+const read = (path) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
+const page = await read('docs/metrics.md')
+const alerts = await read('infra/prometheus/alerts.yml')
+const scraping = await read('infra/prometheus/prometheus.yml')
+
+/** @returns {{ name: string, type: string, labels: string[], processes: string[], meaning: string }[]} the rows of all tables of metrics */
+const rows = [...page.matchAll(/^\| `([a-z_]+)` \| (\w+) \| ([\w, ]*) ?\| ([a-z ]+) \| (.*) \|$/gm)].map(([, name, type, labels, processes, meaning]) =>
+  ({ name, type, labels: labels.split(/[, ]+/).filter(Boolean).sort(), processes: processes.trim().split(' ').sort(), meaning }))
+
+const [engine] = await testEngines()
+const { primary } = await startDeployment(t, { engine, replicas: 1 })
+const processes = await describeProcesses(t, { redisUrl: primary.url })
+/** @type {import('../metrics/registries.js').Described} of all processes together */
+const known = new Map(Object.values(processes).flatMap((of) => [...of]))
+
+t.test('the page has every metric of every process, with its type and labels, and no other', async (t) => {
+  t.ok(known.size > 40)
+  t.same(rows.map(({ name }) => name).sort(), [...known.keys()].sort())
+  for (const { name, type, labels, processes: named, meaning } of rows) {
+    t.match({ type, labels }, known.get(name), name)
+    t.same(named, Object.keys(processes).filter((process) => processes[process].has(name)).sort(), `${name}: the processes that have it`)
+    t.ok(meaning.length > 5, name)
+  }
+})
+
+t.test('names say the unit: seconds, bytes, and total where something is counted', async (t) => {
+  for (const [name, { type }] of known) {
+    if (type === 'counter') t.match(name, /_total$/)
+    else t.notMatch(name, /_total$/)
+    if (type === 'histogram') t.match(name, /_seconds$/)
+    t.notMatch(name, /_(ms|millis|kb|percent)(_|$)/)
+  }
+})
+
+t.test('alerts ask for metrics and labels that exist, and the page says what to do about each', async (t) => {
+  const names = [...alerts.matchAll(/^ +- alert: (\w+)$/gm)].map(([, name]) => name)
+  const queries = [...alerts.matchAll(/^ +expr: (.+)$/gm)].map(([, query]) => query)
+  t.ok(names.length > 10)
+  t.equal(queries.length, names.length)
+  queries.forEach((query, i) => t.same(checkQuery(query, known), [], `${names[i]}: ${query}`))
+  t.same([...page.matchAll(/^\| `(Freshet\w+)` \| .{10,} \| .{10,} \|$/gm)].map(([, name]) => name), names)
+  for (const [, label] of alerts.matchAll(/\$labels\.(\w+)/g)) t.ok([...known.values()].some(({ labels }) => labels.includes(label)) || ['job', 'instance'].includes(label), label)
+})
+
+t.test('the configuration scrapes the ports that processes have by default', async (t) => {
+  const { SETTINGS } = await import('../../settings.js')
+  const port = SETTINGS.find(({ name }) => name === 'port')
+  for (const one of [port.default, port.defaults.gateway]) t.match(scraping, `'127.0.0.1:${one}'`)
+  const [, writerPort] = /--metrics-port (\d+)/.exec(scraping)
+  t.match(scraping, `'127.0.0.1:${writerPort}'`)
+  t.match(scraping, /rule_files:\n +- alerts\.yml/)
+})
