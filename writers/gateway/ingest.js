@@ -9,6 +9,8 @@
  *     fits?  yes -> append -> acknowledged within ackWithinMs -> 200
  *                                                      else  -> 503 ACK_UNKNOWN (still held, and sent on)
  *            no  -> refuse: 503 INGEST_FULL | drop: 200, dropped | block: wait for room, then as above
+ *
+ * Requests that wait for room hold their bodies, so they have the same bound again; beyond it nobody waits.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HttpError } from '../../src/http/problem.js'
@@ -34,6 +36,8 @@ const LOOK_AGAIN_MS = 5
  *   inFlightBytes: number, log: import('fastify').FastifyBaseLogger }} options
  */
 export function createIngest ({ feeds, whenFull, ackWithinMs, inFlightBytes, log }) {
+  let waitingBytes = 0
+
   /** @param {Feed} feed @param {number} bytes */
   function fits (feed, bytes) {
     const heldBytes = feeds.heldBytes
@@ -41,8 +45,19 @@ export function createIngest ({ feeds, whenFull, ackWithinMs, inFlightBytes, log
     return heldBytes === 0 || (feed.room(bytes) && heldBytes + bytes <= inFlightBytes)
   }
 
-  /** @param {Feed} feed @param {number} bytes @param {() => number} leftMs @returns {Promise<boolean>} */
-  async function hasRoomInTime (feed, bytes, leftMs) {
+  /** @param {Feed} feed @param {number} bytes @param {() => number} leftMs @returns {Promise<boolean>} whether there was room in time */
+  async function waitForRoom (feed, bytes, leftMs) {
+    if (waitingBytes > 0 && waitingBytes + bytes > inFlightBytes) return false
+    waitingBytes += bytes
+    try {
+      return await roomInTime(feed, bytes, leftMs)
+    } finally {
+      waitingBytes -= bytes
+    }
+  }
+
+  /** @param {Feed} feed @param {number} bytes @param {() => number} leftMs */
+  async function roomInTime (feed, bytes, leftMs) {
     while (leftMs() > 0) {
       try {
         await feed.ready({ deadlineMs: Math.ceil(leftMs()) })
@@ -82,7 +97,7 @@ export function createIngest ({ feeds, whenFull, ackWithinMs, inFlightBytes, log
           feed.writer.pipeline.skip(count)
           return { accepted: 0, dropped: count }
         }
-        if (whenFull === 'refuse' || !await hasRoomInTime(feed, bytes, leftMs)) {
+        if (whenFull === 'refuse' || !await waitForRoom(feed, bytes, leftMs)) {
           feed.account.offered += count
           countRefused(feed.account, 'full', count)
           throw new HttpError('INGEST_FULL', `about ${bytes} bytes more do not fit: ${feeds.heldBytes} of ${inFlightBytes} wait for their acknowledgement (--in-flight-bytes); nothing was taken: send the same request again`)
