@@ -1,0 +1,165 @@
+/** Which feeds the gateway holds open, on a real server. */
+import { once } from 'node:events'
+import t from 'tap'
+import { openFeed } from '../../src/index.js'
+import { agree, dropFeed, listDefinitions, readDefinition } from '../../src/feeds/definitions.js'
+import { createFeeds } from '../../writers/gateway/feeds.js'
+import { connectFor, eventually, silentLog, startServer, testEngines } from '../servers.js'
+
+const [engine] = await testEngines()
+
+/** @param {import('tap').Test} t @param {object} [options] */
+async function setUp (t, options = {}) {
+  const server = await startServer(t, { engine })
+  const connection = await connectFor(t, server.url)
+  const events = /** @type {string[]} */ ([])
+  const feeds = createFeeds({
+    open (name, stored) {
+      events.push(`open ${name}`)
+      return openFeed(name, { redisUrl: server.url, partitions: 2, ...stored })
+    },
+    definition: (name) => readDefinition(connection, 'fr:', name),
+    onOpen: ({ name }) => events.push(`opened ${name}`),
+    onClose: ({ name }) => events.push(`closed ${name}`),
+    log: silentLog,
+    ...options
+  })
+  t.teardown(() => feeds.close({ drainMs: 0 }))
+  const put = (/** @type {string} */ name) => feeds.use(name, { mayCreate: true }, async (feed) => {
+    feed.append({ id: 'a', value: '1' })
+    await feed.flush()
+    return feed
+  })
+  return { server, connection, events, feeds, put }
+}
+
+/** A lease that ends when told to. @param {import('../../writers/gateway/feeds.js').Feeds} feeds @param {string} name */
+function hold (feeds, name) {
+  let release
+  const until = new Promise((resolve) => { release = resolve })
+  return { done: feeds.use(name, { mayCreate: true }, () => until), release }
+}
+
+t.test('a feed is opened once, however many ask for it at once, and created with the settings given', async (t) => {
+  const { feeds, events, put, connection } = await setUp(t)
+  const held = await Promise.all(Array.from({ length: 20 }, () => put('one')))
+  t.equal(new Set(held).size, 1)
+  t.same(events, ['open one', 'opened one'])
+  t.match(await listDefinitions(connection, 'fr:'), [{ feed: 'one', layout: 'ids', partitions: 2 }])
+  t.equal(feeds.heldBytes, 0)
+})
+
+t.test('what is stored is adopted, and who may not create finds no feed', async (t) => {
+  const { feeds, connection, put } = await setUp(t)
+  await agree(connection, 'fr:', { feed: 'stored', layout: 'ids', partitions: 5, windowMs: 1234, maxItems: 77, format: 1 })
+  t.match((await put('stored')).definition, { partitions: 5, windowMs: 1234, maxItems: 77 })
+  await t.rejects(feeds.use('unknown', { mayCreate: false }, async () => t.fail('no feed')), { code: 'FEED_UNKNOWN' })
+  t.equal((await listDefinitions(connection, 'fr:')).length, 1)
+  t.equal(await feeds.use('stored', { mayCreate: false }, async ({ name }) => name), 'stored')
+})
+
+t.test('a feed that somebody else creates otherwise at the same moment is adopted too', async (t) => {
+  const { connection, put } = await setUp(t, {
+    definition: async (/** @type {string} */ name) => {
+      try {
+        return await readDefinition(connection, 'fr:', name)
+      } finally {
+        await agree(connection, 'fr:', { feed: name, layout: 'ids', partitions: 9, windowMs: 60_000, maxItems: 0, format: 1 })
+      }
+    }
+  })
+  t.match((await put('race')).definition, { partitions: 9 })
+})
+
+t.test('a feed that was dropped and created otherwise is opened anew by the next request', async (t) => {
+  const { feeds, connection, put, events } = await setUp(t)
+  const first = await put('one')
+  await eventually(async () => {
+    await dropFeed(connection, 'fr:', 'one')
+    await agree(connection, 'fr:', { feed: 'one', layout: 'ids', partitions: 3, windowMs: 60_000, maxItems: 0, format: 1 })
+    return true
+  })
+  await eventually(async () => {
+    await put('one').catch(() => {})
+    return first.writer.pipeline.failure !== null
+  })
+  const second = await put('one')
+  t.equal(second.definition.partitions, 3)
+  t.not(first, second)
+  t.same(events, ['open one', 'opened one', 'closed one', 'open one', 'opened one'], 'the first is closed before the second is opened')
+  t.equal(await feeds.use('one', { mayCreate: true }, async (feed) => feed), second)
+})
+
+t.test('an idle feed is closed after a while; one that is held or has something in flight is not', async (t) => {
+  const { feeds, put, events, server } = await setUp(t, { idleMs: 150 })
+  const held = hold(feeds, 'held')
+  await put('idle')
+  await eventually(() => events.includes('closed idle'))
+  t.notOk(events.includes('closed held'))
+  held.release()
+  await held.done
+  await eventually(() => events.includes('closed held'))
+
+  const feed = await put('busy')
+  server.freeze()
+  feed.append({ id: 'b', value: '2' })
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  t.notOk(events.includes('closed busy'), 'it waits for its acknowledgement')
+  server.thaw()
+  await eventually(() => events.includes('closed busy'))
+  t.equal(feed.account.items, 2)
+  t.equal(feeds.failed, 0)
+  await put('idle')
+  t.equal(events.filter((event) => event === 'open idle').length, 2, 'the next request opens it again')
+})
+
+t.test('at the bound the idle feed not used for longest makes place; with none idle it is refused', async (t) => {
+  const { feeds, put, events } = await setUp(t, { maxFeeds: 3 })
+  for (const name of ['a', 'b', 'c', 'a']) await put(name)
+  await put('d')
+  t.same(events.filter((event) => event.startsWith('closed')), ['closed b'])
+  const held = ['a', 'c', 'd'].map((name) => hold(feeds, name))
+  await t.rejects(put('e'), { code: 'OVERLOADED', message: /^3 feeds are open and in use/ })
+  t.ok(await put('a'), 'those that are open are used as before')
+  held[1].release()
+  await held[1].done
+  await put('e')
+  t.same(events.filter((event) => event.startsWith('closed')), ['closed b', 'closed c'])
+  for (const { release } of held) release()
+  await Promise.all(held.map(({ done }) => done))
+})
+
+t.test('a feed that cannot be opened is tried again by the next request', async (t) => {
+  let broken = true
+  const { put, server } = await setUp(t, {
+    open: (/** @type {string} */ name, /** @type {object} */ stored) => openFeed(name, { redisUrl: broken ? 'redis://127.0.0.1:1' : server.url, ...stored })
+  })
+  await t.rejects(put('one'), { code: 'SERVER_UNREACHABLE' })
+  broken = false
+  t.equal((await put('one')).name, 'one')
+})
+
+t.test('closing flushes, counts what was not acknowledged, and opens nothing more', async (t) => {
+  const { feeds, put, server, events } = await setUp(t)
+  const [kept, lost] = [await put('kept'), await put('lost')]
+  kept.append({ id: 'b', value: '2' })
+  await kept.flush()
+  server.freeze()
+  lost.append({ id: 'b', value: '2' })
+  await feeds.close({ drainMs: 200 })
+  server.thaw()
+  t.equal(kept.account.items, 2)
+  t.equal(feeds.failed, 1)
+  t.same(events.slice(-2).sort(), ['closed kept', 'closed lost'])
+  await t.rejects(put('kept'), { code: 'NOT_READY' })
+  const connection = await connectFor(t, server.url)
+  await eventually(async () => !String(await connection.send('CLIENT', 'LIST')).includes('name=freshet-'))
+})
+
+t.test('a sweep keeps no process alive', async (t) => {
+  const { spawn } = await import('node:child_process')
+  const file = new URL('../../writers/gateway/feeds.js', import.meta.url).href
+  const child = spawn(process.execPath, ['--input-type=module', '-e', `import { createFeeds } from '${file}'; createFeeds({ open: null, definition: null, log: null })`], { env: { ...process.env, NODE_OPTIONS: '' } })
+  const [code] = await once(child, 'exit')
+  t.equal(code, 0)
+})
