@@ -1,6 +1,7 @@
 /** docs/metrics.md, the alerts and the dashboard name what processes really serve. */
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
+import { ERRORS } from '../../src/errors.js'
 import { describeProcesses } from '../metrics/registries.js'
 import { checkQuery } from '../metrics/queries.js'
 import { startDeployment, testEngines } from '../servers.js'
@@ -28,6 +29,12 @@ t.test('the page has every metric of every process, with its type and labels, an
     t.same(named, Object.keys(processes).filter((process) => processes[process].has(name)).sort(), `${name}: the processes that have it`)
     t.ok(meaning.length > 5, name)
   }
+})
+
+t.test('the page has every reason of a refusal', async (t) => {
+  const { meaning } = rows.find(({ name }) => name === 'freshet_refused_total')
+  const reasons = [...Object.keys(ERRORS).filter((code) => code.startsWith('ITEM_')).map((code) => code.slice('ITEM_'.length).toLowerCase()), 'full', 'late']
+  t.same([...meaning.matchAll(/`([a-z_]+)`/g)].map(([, reason]) => reason).sort(), reasons.sort())
 })
 
 t.test('names say the unit: seconds, bytes, and total where something is counted', async (t) => {

@@ -47,7 +47,7 @@ t.test('refusals are by reason, and each reason is there at zero before the firs
   const writer = createWriter()
   follow('latest', writer)
   const before = await registry.metrics()
-  for (const reason of ['id_invalid', 'ts_invalid', 'value_too_large', 'too_old', 'from_future', 'full', 'late']) {
+  for (const reason of ['id_invalid', 'ts_invalid', 'value_invalid', 'value_too_large', 'too_old', 'from_future', 'full', 'late']) {
     t.equal(valueOf(before, 'freshet_refused_total', { feed: 'latest', reason }), 0, reason)
   }
   writer.pipeline.account.refused = { too_old: 2, input_invalid: 3 }
