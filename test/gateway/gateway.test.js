@@ -1,0 +1,214 @@
+/** The gateway and a reader as processes, on real servers: what is sent in is what comes out. */
+import t from 'tap'
+import { startGateway, startReader } from '../commands.js'
+import { engineName, eventually, startDeployment, testEngines } from '../servers.js'
+
+const MAX_BODY_BYTES = 1024 * 1024
+
+/** @param {import('tap').Test} t @param {import('../servers.js').Engine} engine @param {{ flags?: string[], env?: Record<string, string> }} [options] */
+async function startBoth (t, engine, options = {}) {
+  const { primary } = await startDeployment(t, { engine, replicas: 1 })
+  const [gateway, reader] = await Promise.all([startGateway(t, { redisUrl: primary.url, ...options }), startReader(t, { redisUrl: primary.url })])
+  return { primary, gateway, reader }
+}
+
+/** Everything of a small feed as it was stored, newest first. @param {any} reader @param {string} feed */
+const stored = async (reader, feed) => (await reader.ask(`/v1/feeds/${feed}/items?encoding=utf8&limit=10000`)).json.items?.map((item) => [item.id, item.ts, item.value])
+
+/** Asks until it is answered so: a replica has it a moment later. @param {import('tap').Test} t @param {() => Promise<unknown>} ask @param {unknown} expected */
+async function becomes (t, ask, expected) {
+  await eventually(async () => JSON.stringify(await ask()) === JSON.stringify(expected)).catch(() => {})
+  t.same(await ask(), expected)
+}
+
+/** @param {import('tap').Test} t @param {any} answer @param {number} status @param {string} code */
+function isProblem (t, answer, status, code) {
+  t.equal(answer.status, status, `status of ${code}`)
+  t.match(answer.headers.get('content-type'), 'application/problem+json')
+  t.match(answer.json, { type: `urn:freshet:error:${code}`, title: String, status, detail: String, code, retryable: status === 503 })
+  t.notMatch(answer.body, /node_modules|at .*\.js:\d+/, 'no stack')
+  return answer.json
+}
+
+for (const engine of await testEngines()) {
+  t.test(`on ${engineName(engine)}`, async (t) => {
+    const { gateway, reader } = await startBoth(t, engine)
+    const { post, postLines, remove, send } = gateway
+    const now = Date.now()
+    const idsOf = async (/** @type {string} */ feed) => (await stored(reader, feed))?.map(([id]) => id)
+    const countOf = async (/** @type {string} */ feed) => (await reader.ask(`/v1/feeds/${feed}/count`)).json.count
+
+    await t.test('items are stored as they were sent, from arrays and from lines', async (t) => {
+      const array = await post('/v1/feeds/plain/items', `[ {"id":"a","ts":${now},"value": {"price":1.10, "n":12345678901234567890} },{"value":"\\u00e9","id":"b/%","ts":${now - 1}} ]`)
+      t.match(array, { status: 200, json: { accepted: 2 } })
+      t.match(array.headers.get('content-type'), 'application/json')
+      t.same(Object.keys(array.json), ['accepted'])
+      t.match(await postLines('/v1/feeds/plain/items', [`{"id":"c","ts":${now - 2},"value":null}`, '', `{"id":"d","ts":${now - 3},"value":[ ]}\r`, '']), { status: 200, json: { accepted: 2 } })
+      t.match(await postLines('/v1/feeds/plain/items', [`{"id":"e","ts":${now - 4},"value":0}`], { 'content-type': 'application/jsonl; charset=utf-8' }), { status: 200, json: { accepted: 1 } })
+      await becomes(t, () => stored(reader, 'plain'), [
+        ['a', now, '{"price":1.10, "n":12345678901234567890}'], ['b/%', now - 1, '"\\u00e9"'], ['c', now - 2, 'null'], ['d', now - 3, '[ ]'], ['e', now - 4, '0']
+      ])
+      t.match((await reader.ask('/v1/feeds/plain')).json, { layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 1_000_000 })
+    })
+
+    await t.test('bytes go in as base64', async (t) => {
+      const bytes = Buffer.from([0, 255, 10, 34, 92])
+      t.match(await post('/v1/feeds/bytes/items?encoding=base64', [{ id: 'a', ts: now, value: bytes.toString('base64') }, { id: 'b', ts: now - 1, value: '' }]), { json: { accepted: 2 } })
+      await becomes(t, async () => (await reader.ask('/v1/feeds/bytes/items')).json.items, [{ id: 'a', ts: now, value: bytes.toString('base64') }, { id: 'b', ts: now - 1, value: '' }])
+    })
+
+    await t.test('without ts an item is of now; of an id sent twice the later stays; nothing is nothing', async (t) => {
+      const before = Date.now()
+      t.match(await post('/v1/feeds/times/items', [{ id: 'a', value: 1 }, { id: 'b', value: 1 }, { id: 'a', value: 2 }]), { json: { accepted: 3 } })
+      await becomes(t, async () => (await stored(reader, 'times'))?.length, 2)
+      const [[first, ts, value], [second, otherTs]] = await stored(reader, 'times')
+      t.same([first, second, value], ['a', 'b', '2'])
+      t.equal(ts, otherTs, 'one clock reading a request')
+      t.ok(ts >= before && ts <= Date.now())
+      t.match(await post('/v1/feeds/nothing/items', []), { status: 200, json: { accepted: 0 } })
+      t.match(await postLines('/v1/feeds/nothing/items', []), { status: 200, json: { accepted: 0 } })
+      t.equal((await reader.get('/v1/feeds/nothing')).status, 404, 'and creates no feed')
+    })
+
+    await t.test('a deletion hides an item, may be repeated, and gives way to what is newer', async (t) => {
+      await post('/v1/feeds/gone/items', [{ id: 'a/b', value: 1 }, { id: 'kept', value: 1 }])
+      await becomes(t, () => idsOf('gone'), ['kept', 'a/b'])
+      for (let n = 0; n < 2; n++) {
+        t.match(await remove('/v1/feeds/gone/items/a%2Fb'), { status: 200, json: { accepted: 1 } })
+        await becomes(t, () => idsOf('gone'), ['kept'])
+      }
+      t.equal((await reader.ask('/v1/feeds/gone/items/a%2Fb')).status, 404)
+      t.match(await remove(`/v1/feeds/gone/items/never?ts=${now}`), { status: 200, json: { accepted: 1 } }, 'an id that is not there')
+      t.match(await post('/v1/feeds/gone/items', [{ id: 'a/b', value: 2 }]), { status: 200 })
+      await becomes(t, () => idsOf('gone'), ['a/b', 'kept'])
+
+      isProblem(t, await remove('/v1/feeds/unknown/items/a'), 404, 'FEED_UNKNOWN')
+      t.equal((await reader.get('/v1/feeds/unknown')).status, 404, 'a deletion creates no feed')
+      isProblem(t, await remove('/v1/feeds/gone/items/a?ts=5'), 400, 'ITEM_TOO_OLD')
+      isProblem(t, await remove(`/v1/feeds/gone/items/a?ts=${now + 3_600_000}`), 400, 'ITEM_FROM_FUTURE')
+      isProblem(t, await remove('/v1/feeds/gone/items/a?ts=1.5'), 400, 'REQUEST_INVALID')
+      isProblem(t, await remove('/v1/feeds/gone/items/a?at=5'), 400, 'REQUEST_INVALID')
+      isProblem(t, await remove(`/v1/feeds/gone/items/${'x'.repeat(129)}`), 400, 'ITEM_ID_INVALID')
+      isProblem(t, await remove('/v1/feeds/gone/items'), 404, 'NOT_FOUND')
+    })
+
+    await t.test('a body with a fault is refused whole, with every fault', async (t) => {
+      await post('/v1/feeds/strict/items', [{ id: 'first', value: 0 }])
+      const problem = isProblem(t, await post('/v1/feeds/strict/items', [
+        { id: 'a', value: 1 }, { id: '', value: 1 }, { id: 'b', ts: 5, value: 1 }, { id: 'c', ts: now + 3_600_000, value: 1 }, { id: 'd', value: 1, at: 7 }, { id: 'e' }
+      ]), 400, 'REQUEST_INVALID')
+      t.equal(problem.faultCount, 5)
+      t.same(problem.faults.map(({ index, code }) => [index, code]), [[1, 'ITEM_ID_INVALID'], [2, 'ITEM_TOO_OLD'], [3, 'ITEM_FROM_FUTURE'], [4, 'REQUEST_INVALID'], [5, 'REQUEST_INVALID']])
+      const lines = isProblem(t, await postLines('/v1/feeds/strict/items', ['{"id":"a","value":1}', 'nonsense', ...Array(20).fill('{"id":"b","ts":5,"value":1}')]), 400, 'REQUEST_INVALID')
+      t.equal(lines.faultCount, 21)
+      t.same(lines.faults.map(({ line }) => line), [2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
+      isProblem(t, await post('/v1/feeds/strict/items', '[{"id":"a","value":1},'), 400, 'REQUEST_INVALID')
+      isProblem(t, await post('/v1/feeds/strict/items', { id: 'a', value: 1 }), 400, 'REQUEST_INVALID')
+      isProblem(t, await post('/v1/feeds/strict/items', Buffer.from([...Buffer.from('[{"id":"a","value":"'), 0xff, ...Buffer.from('"}]')])), 400, 'REQUEST_INVALID')
+      isProblem(t, await post('/v1/feeds/strict/items?encoding=utf8', []), 400, 'REQUEST_INVALID')
+      isProblem(t, await post('/v1/feeds/strict/items?window=5', []), 400, 'REQUEST_INVALID')
+      isProblem(t, await post('/v1/feeds/Strict/items', []), 400, 'FEED_NAME_INVALID')
+      isProblem(t, await post('/v1/feeds/new/items', [{ id: 'a', value: 1 }, { id: 'b' }]), 400, 'REQUEST_INVALID')
+      t.equal((await reader.get('/v1/feeds/new')).status, 404, 'a refused body creates no feed')
+      t.match(await post('/v1/feeds/strict/items', [{ id: 'last', value: 0 }]), { status: 200 })
+      await becomes(t, () => idsOf('strict'), ['last', 'first'])
+      t.match((await send('GET', '/metrics')).body, /^freshet_refused_total\{feed="strict",reason="too_old"\} 21$/m)
+    })
+
+    await t.test('other types, compressed bodies, none, and too large ones are refused', async (t) => {
+      const path = '/v1/feeds/typed/items'
+      for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/xml']) {
+        t.match(isProblem(t, await post(path, '[]', { 'content-type': type }), 415, 'MEDIA_TYPE_UNSUPPORTED').detail, 'expected Content-Type: application/json or application/x-ndjson')
+      }
+      isProblem(t, await post(path, '[]', { 'content-type': 'nonsense' }), 415, 'MEDIA_TYPE_UNSUPPORTED')
+      for (const encoding of ['gzip', 'br', 'identity, gzip']) isProblem(t, await post(path, '[]', { 'content-encoding': encoding }), 415, 'MEDIA_TYPE_UNSUPPORTED')
+      t.equal((await post(path, '[]', { 'content-encoding': 'identity' })).status, 200)
+      isProblem(t, await send('POST', path), 400, 'REQUEST_INVALID')
+      isProblem(t, await send('POST', path, Buffer.from('[]')), 415, 'MEDIA_TYPE_UNSUPPORTED')
+
+      const value = (/** @type {number} */ bytes) => `[{"id":"a","value":"${'x'.repeat(bytes - 23)}"}]`
+      t.equal(Buffer.byteLength(value(MAX_BODY_BYTES)), MAX_BODY_BYTES)
+      t.match(await post(path, value(MAX_BODY_BYTES)), { status: 200, json: { accepted: 1 } })
+      isProblem(t, await post(path, value(MAX_BODY_BYTES + 1)), 413, 'PAYLOAD_TOO_LARGE')
+      await becomes(t, async () => (await reader.ask(`${path}/a?encoding=json`)).json.value?.length, MAX_BODY_BYTES - 23)
+    })
+
+    await t.test('1,000 items a request, from 50 clients at once, are all there', async (t) => {
+      const [clients, items] = [50, 1000]
+      const answers = await Promise.all(Array.from({ length: clients }, (_, client) =>
+        post('/v1/feeds/many/items', Array.from({ length: items }, (_, n) => ({ id: `${client}-${n}`, value: n })))))
+      t.equal(answers.reduce((sum, { json }) => sum + json.accepted, 0), clients * items)
+      await becomes(t, () => countOf('many'), clients * items)
+      const { body } = await send('GET', '/metrics')
+      t.match(body, new RegExp(`^freshet_items_total\\{feed="many"\\} ${clients * items}$`, 'm'))
+      const batches = Number(/^freshet_batches_total\{feed="many"\} (\d+)$/m.exec(body)?.[1])
+      t.ok(batches < clients * 4, `${batches} batches: requests share them`)
+    })
+
+    await t.test('single items from 50 clients at once are all there', async (t) => {
+      const send = async (/** @type {number} */ client) => {
+        for (let n = 0; n < 20; n++) t.match(await post('/v1/feeds/few/items', [{ id: `${client}-${n}`, value: n }]), { status: 200, json: { accepted: 1 } })
+      }
+      await Promise.all(Array.from({ length: 50 }, (_, client) => send(client)))
+      await becomes(t, () => countOf('few'), 1000)
+    })
+
+    t.equal((await gateway.command.stop()).code, 0)
+  })
+}
+
+t.test('the gateway speaks of itself', async (t) => {
+  const [engine] = await testEngines()
+  const { gateway: { send } } = await startBoth(t, engine)
+  t.match(await send('GET', '/livez'), { status: 200 })
+  t.match(await send('GET', '/readyz'), { status: 200, json: { ready: true, reasons: [] } })
+  const hint = await send('GET', '/')
+  t.match(isProblem(t, hint, 404, 'NOT_FOUND').detail, '/docs lists them')
+  const { json } = await send('GET', '/docs/json')
+  t.same(Object.keys(json.paths).sort(), ['/livez', '/metrics', '/readyz', '/v1/feeds/{feed}/items', '/v1/feeds/{feed}/items/{id}'])
+  const { post } = json.paths['/v1/feeds/{feed}/items']
+  t.same(Object.keys(post.requestBody.content), ['application/json', 'application/x-ndjson', 'application/jsonl'])
+  for (const { schema } of Object.values(post.requestBody.content)) t.ok(schema.type)
+  t.same(post.parameters.map(({ name }) => name).sort(), ['encoding', 'feed'])
+  t.equal(post.security, undefined, 'no token was asked for')
+  t.equal((await send('GET', '/docs')).status, 200)
+  t.match((await send('GET', '/metrics')).body, /^freshet_open_feeds 0$/m)
+})
+
+t.test('with a token nothing is taken without it, and its body is not read', async (t) => {
+  const [engine] = await testEngines()
+  const { gateway, reader } = await startBoth(t, engine, { env: { FRESHET_AUTH_TOKEN: 'correct-horse' } })
+  const { post, remove, send } = gateway
+  const path = '/v1/feeds/secret/items'
+  for (const authorization of [undefined, 'Bearer wrong', 'Basic correct-horse']) {
+    const headers = authorization ? { authorization } : {}
+    const refused = await post(path, [{ id: 'a', value: 1 }], headers)
+    isProblem(t, refused, 401, 'UNAUTHORIZED')
+    t.equal(refused.headers.get('www-authenticate'), 'Bearer')
+    isProblem(t, await post(path, 'x'.repeat(2 * MAX_BODY_BYTES), headers), 401, 'UNAUTHORIZED')
+    isProblem(t, await post(path, 'x', { 'content-type': 'text/plain', ...headers }), 401, 'UNAUTHORIZED')
+    isProblem(t, await remove(`${path}/a`, headers), 401, 'UNAUTHORIZED')
+  }
+  t.equal((await reader.get('/v1/feeds/secret')).status, 404)
+  t.equal((await send('GET', '/readyz')).status, 200)
+  const authorization = 'Bearer correct-horse'
+  t.match(await post(path, [{ id: 'a', value: 1 }], { authorization }), { status: 200, json: { accepted: 1 } })
+  t.match(await remove(`${path}/a`, { authorization }), { status: 200 })
+  const { json } = await send('GET', '/docs/json')
+  t.same(json.paths['/v1/feeds/{feed}/items'].post.security, [{ bearer: [] }])
+  t.equal(json.paths['/livez'].get.security, undefined)
+  t.notMatch(gateway.command.stderr, 'correct-horse')
+})
+
+t.test('feeds are created as the settings say, and adopted as they are', async (t) => {
+  const [engine] = await testEngines()
+  const { primary, gateway, reader } = await startBoth(t, engine, { flags: ['--partitions', '3', '--window-ms', '5000', '--max-items', '10'] })
+  t.match(await gateway.post('/v1/feeds/mine/items', Array.from({ length: 30 }, (_, n) => ({ id: `${n}`, value: n }))), { json: { accepted: 30 } })
+  await eventually(async () => (await reader.ask('/v1/feeds/mine')).status === 200)
+  t.match((await reader.ask('/v1/feeds/mine')).json, { partitions: 3, windowMs: 5000, maxItems: 10 })
+  const other = await startGateway(t, { redisUrl: primary.url, flags: ['--partitions', '1', '--window-ms', '0'] })
+  t.match(await other.post('/v1/feeds/mine/items', [{ id: 'other', value: 1 }]), { json: { accepted: 1 } })
+  t.match((await reader.ask('/v1/feeds/mine')).json, { partitions: 3, windowMs: 5000 })
+  const old = await other.post('/v1/feeds/mine/items', [{ id: 'old', ts: Date.now() - 10_000, value: 1 }])
+  t.match(old, { status: 400, json: { faults: [{ code: 'ITEM_TOO_OLD' }] } })
+})
