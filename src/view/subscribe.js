@@ -10,7 +10,8 @@
  *
  * @typedef {{ id: string, ts: number, value: Buffer, deleted: false, position: string }
  *   | { id: string, ts: number, value: null, deleted: true, position: string }} Change
- * @typedef {import('../item/order.js').Place} Place
+ * @typedef {import('../item/order.js').Place & { stamp?: number }} Place `stamp`: tells versions of one place apart, where the
+ *   layout keeps them
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { compareOrder } from '../item/order.js'
@@ -76,14 +77,14 @@ function createFollowed ({ ask, feed, partition, newestMs, overlapMs, now }) {
   /** @param {Place} version */
   const isKnown = (version) => {
     const last = delivered.get(version.id.toString('latin1'))
-    return last !== undefined && compareOrder(version, last) <= 0
+    return last !== undefined && (compareOrder(version, last) || (version.stamp ?? 0) - (last.stamp ?? 0)) <= 0
   }
 
   /** @param {Place} version @returns {boolean} whether it is newer than what was delivered */
   function deliver (version) {
     if (isKnown(version)) return false
-    const { id, ts, seq } = version
-    delivered.set(id.toString('latin1'), { id, ts, seq })
+    const { id, ts, seq, stamp } = version
+    delivered.set(id.toString('latin1'), { id, ts, seq, stamp })
     newestMs = Math.max(newestMs, Math.min(ts, now()))
     return true
   }
