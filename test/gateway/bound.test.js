@@ -1,0 +1,67 @@
+/** The bound on what is in flight: what happens to requests above it. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { startGateway } from '../commands.js'
+import { eventually, startDeployment, testEngines } from '../servers.js'
+import { GENEROUS_MS, itemsOf, timed } from './requests.js'
+
+const [engine] = await testEngines()
+
+/** @param {string} text of /metrics @param {string} name with labels */
+const metric = (text, name) => Number(text.split('\n').find((line) => line.startsWith(name + ' '))?.split(' ')[1])
+
+t.test('at the in-flight bound a request is refused whole, dropped whole, or waits', async (t) => {
+  const { primary } = await startDeployment(t, { engine, replicas: 0 })
+  const start = (/** @type {string} */ whenFull) => startGateway(t, { redisUrl: primary.url, flags: ['--in-flight-bytes', '60000', '--ack-within-ms', '700', '--when-full', whenFull] })
+  const [refuse, drop, block] = await Promise.all(['refuse', 'drop', 'block'].map(start))
+  const large = itemsOf('large', 100, 5000)
+  for (const [name, { post }] of Object.entries({ refuse, drop, block })) {
+    t.match(await post(`/v1/feeds/${name}/items`, large), { status: 200, json: { accepted: 100 } }, 'one that can never fit is taken when nothing is in flight')
+  }
+  primary.freeze()
+  // fills half the bound, and is never acknowledged
+  const fill = ({ post }, name) => post(`/v1/feeds/${name}/items`, itemsOf('fill', 10, 3000))
+  for (const answer of await Promise.all([fill(refuse, 'refuse'), fill(drop, 'drop'), fill(block, 'block')])) t.match(answer.json, { code: 'ACK_UNKNOWN' })
+  const more = itemsOf('more', 10, 3000)
+
+  const refused = await timed(() => refuse.post('/v1/feeds/refuse/items', more))
+  t.match(refused.json, { status: 503, code: 'INGEST_FULL', retryable: true })
+  t.equal(refused.headers.get('retry-after'), '1')
+  t.match((await refuse.post('/v1/feeds/refuse/items', itemsOf('small', 2))).json, { code: 'ACK_UNKNOWN' }, 'what fits is taken')
+  t.match(await drop.post('/v1/feeds/drop/items', more), { status: 200, json: { accepted: 0, dropped: 10 } })
+  const waited = await timed(() => block.post('/v1/feeds/block/items', more))
+  t.match(waited.json, { code: 'INGEST_FULL' })
+  t.ok(waited.ms >= 650 && waited.ms < GENEROUS_MS, `waited ${waited.ms} ms`)
+
+  const metrics = async ({ send }) => (await send('GET', '/metrics')).body
+  t.equal(metric(await metrics(refuse), 'freshet_refused_total{feed="refuse",reason="full"}'), 10)
+  t.equal(metric(await metrics(drop), 'freshet_dropped_total{feed="drop"}'), 10)
+  t.equal(metric(await metrics(block), 'freshet_refused_total{feed="block",reason="full"}'), 10)
+
+  primary.thaw()
+  for (const [name, { post }] of Object.entries({ refuse, drop, block })) {
+    await eventually(async () => (await post(`/v1/feeds/${name}/items`, more)).json.accepted === 10)
+  }
+  t.equal(metric(await metrics(refuse), 'freshet_inflight_bytes{feed="refuse"}'), 0)
+})
+
+t.test('a request that waits for room goes on when there is some', async (t) => {
+  const { primary } = await startDeployment(t, { engine, replicas: 0 })
+  const { post } = await startGateway(t, { redisUrl: primary.url, flags: ['--in-flight-bytes', '60000', '--ack-within-ms', '20000', '--when-full', 'block', '--deadline-ms', '20000'] })
+  await post('/v1/feeds/one/items', itemsOf('first', 1))
+  primary.freeze()
+  const answers = [0, 1, 2, 3, 4].map((n) => post('/v1/feeds/one/items', itemsOf(`${n}`, 8, 3000)))
+  await sleep(300)
+  primary.thaw()
+  const done = await Promise.all(answers)
+  t.same(done.map(({ json }) => json.accepted ?? json.code).toSorted(), [8, 8, 8, 8, 'INGEST_FULL'], 'two had room, two waited, and no more than that may wait')
+})
+
+t.test('feeds share the bound', async (t) => {
+  const { primary } = await startDeployment(t, { engine, replicas: 0 })
+  const { post } = await startGateway(t, { redisUrl: primary.url, flags: ['--in-flight-bytes', '60000', '--ack-within-ms', '300'] })
+  for (const feed of ['a', 'b']) t.equal((await post(`/v1/feeds/${feed}/items`, itemsOf('first', 1))).status, 200)
+  primary.freeze()
+  t.match((await post('/v1/feeds/a/items', itemsOf('fill', 10, 4000))).json, { code: 'ACK_UNKNOWN' })
+  t.match((await post('/v1/feeds/b/items', itemsOf('more', 10, 4000))).json, { code: 'INGEST_FULL' })
+})

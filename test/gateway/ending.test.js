@@ -1,0 +1,117 @@
+/** How a gateway begins and ends: under load, with requests that wait, with servers that are not there. */
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { askAt, endOf, runCommand, sendTo, startGateway, startReader } from '../commands.js'
+import { engineName, eventually, freePort, startDeployment, startServer, testEngines } from '../servers.js'
+import { GENEROUS_MS, itemsOf, timed } from './requests.js'
+
+const engines = await testEngines()
+const [engine] = engines
+
+for (const engine of engines) {
+  t.test(`stopped under load every answer 200 is kept, on ${engineName(engine)}`, async (t) => {
+    const { primary } = await startDeployment(t, { engine, replicas: 1 })
+    const [{ command, post }, reader] = await Promise.all([startGateway(t, { redisUrl: primary.url }), startReader(t, { redisUrl: primary.url })])
+    const taken = /** @type {string[]} */ ([])
+    const other = /** @type {Record<string, number>} */ ({})
+    const stopped = new AbortController()
+    const clients = Array.from({ length: 20 }, async (_, client) => {
+      for (let n = 0; !stopped.signal.aborted; n++) {
+        const items = itemsOf(`${client}-${n}`, 10)
+        const answer = await post('/v1/feeds/load/items', items).catch(() => ({ status: 0, json: null }))
+        if (answer.status === 200) taken.push(...items.map(({ id }) => id))
+        else other[`${answer.status} ${answer.json?.code}`] = (other[`${answer.status} ${answer.json?.code}`] ?? 0) + 1
+        if (answer.status === 0) return
+      }
+    })
+    await eventually(() => taken.length > 2000)
+    const { code, stderr, ms } = await timed(() => command.stop())
+    stopped.abort()
+    await Promise.all(clients)
+    t.equal(code, 0)
+    t.ok(ms < GENEROUS_MS, `stopped after ${ms} ms`)
+    t.notMatch(stderr, /"level":[56]0/)
+    t.same(Object.keys(other).filter((answer) => !['0 undefined', '503 NOT_READY'].includes(answer)), [], 'whoever was too late was told so, or met nobody')
+    await eventually(async () => (await reader.ask('/v1/feeds/load/count')).json.count >= taken.length)
+    const stored = new Set((await reader.allItems('load')).map(({ id }) => id))
+    t.same(taken.filter((id) => !stored.has(id)), [])
+  })
+}
+
+t.test('stopped while a request waits, it is answered, and the process says that items were not acknowledged', async (t) => {
+  const { primary } = await startDeployment(t, { engine, replicas: 0 })
+  const { command, post } = await startGateway(t, { redisUrl: primary.url, flags: ['--drain-ms', '500', '--ack-within-ms', '60000'] })
+  await post('/v1/feeds/one/items', itemsOf('before', 1))
+  primary.freeze()
+  const waiting = post('/v1/feeds/one/items', itemsOf('during', 5))
+  await sleep(200)
+  const { code, stderr, ms } = await timed(() => command.stop())
+  t.match((await waiting).json, { code: 'ACK_UNKNOWN', detail: /the feed was closed/ })
+  t.equal(code, 1)
+  t.match(stderr, /"failed":5/)
+  t.ok(ms < GENEROUS_MS, `stopped after ${ms} ms`)
+})
+
+t.test('stopped while a request waits for a batch that is still open, the batch is sent at once', async (t) => {
+  const { primary } = await startDeployment(t, { engine, replicas: 0 })
+  const { command, post } = await startGateway(t, { redisUrl: primary.url, flags: ['--batch-ms', '60000', '--ack-within-ms', '60000'] })
+  const waiting = post('/v1/feeds/one/items', itemsOf('a', 5))
+  await command.until(/feed opened/)
+  await sleep(100)
+  const { code, ms } = await timed(() => command.stop())
+  t.match(await waiting, { status: 200, json: { accepted: 5 } })
+  t.equal(code, 0)
+  t.ok(ms < GENEROUS_MS, `stopped after ${ms} ms`)
+})
+
+t.test('clients that leave, stall or wait on a kept connection do not hold up the end', async (t) => {
+  const { primary } = await startDeployment(t, { engine, replicas: 0 })
+  const gateway = await startGateway(t, { redisUrl: primary.url, flags: ['--drain-ms', '700'] })
+  const [reader] = await Promise.all([startReader(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })])
+  const { port } = new URL(gateway.url)
+  const body = JSON.stringify(itemsOf('left', 3))
+  const head = (/** @type {number} */ bytes) => `POST /v1/feeds/one/items HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n`
+  const open = async (/** @type {string} */ text) => {
+    const socket = connect(Number(port), '127.0.0.1')
+    t.teardown(() => socket.destroy())
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    socket.write(text)
+    return socket
+  }
+  const left = await open(head(body.length) + body)
+  left.destroySoon()
+  await eventually(async () => (await reader.ask('/v1/feeds/one/count')).json.count === 3)
+
+  const stalled = await open(head(1000) + '[')
+  const kept = await open(head(2) + '[]')
+  const [answer] = await once(kept, 'data')
+  t.match(String(answer), /^HTTP\/1\.1 200 /)
+  const { code, ms } = await timed(() => gateway.command.stop())
+  t.equal(code, 0)
+  t.ok(ms < GENEROUS_MS, `stopped after ${ms} ms`)
+  await Promise.all([stalled, kept].map((socket) => socket.closed || once(socket, 'close')))
+})
+
+t.test('a gateway waits for servers that are not there, but not for those that refuse it', async (t) => {
+  const port = await freePort()
+  const flags = ['--redis-url', `redis://127.0.0.1:${port}`, '--port', '0']
+  const gateway = runCommand(t, ['gateway', ...flags])
+  const [, url] = await gateway.until(/taking items at (http:[^"]+)"/)
+  const { post } = sendTo(url)
+  const { get } = askAt(url)
+  t.match((await get('/readyz')).json, { code: 'NOT_READY', reasons: [/^SERVER_UNREACHABLE/] })
+  t.match((await post('/v1/feeds/one/items', itemsOf('a', 1))).json, { status: 503, code: 'SERVER_UNREACHABLE', retryable: true })
+  t.equal((await get('/metrics')).status, 200)
+  await startServer(t, { engine, port })
+  await eventually(async () => (await get('/readyz')).status === 200)
+  t.match(await post('/v1/feeds/one/items', itemsOf('a', 1)), { status: 200 })
+  t.equal((await gateway.stop()).code, 0)
+
+  const guarded = await startServer(t, { engine, args: ['--requirepass', 'right'] })
+  const { code, stderr } = await endOf(t, ['gateway', '--redis-url', guarded.url.replace('//', '//:wrong@'), '--port', '0'])
+  t.equal(code, 1)
+  t.match(stderr, /^freshet gateway: the server at .*WRONGPASS/m)
+})

@@ -1,0 +1,41 @@
+/** A primary that is frozen under a gateway. */
+import t from 'tap'
+import { startGateway, startReader } from '../commands.js'
+import { engineName, eventually, startDeployment, testEngines } from '../servers.js'
+import { GENEROUS_MS, itemsOf, timed } from './requests.js'
+
+for (const engine of await testEngines()) {
+  t.test(`a primary that is silent leaves nobody waiting, and repeating is safe, on ${engineName(engine)}`, async (t) => {
+    const { primary } = await startDeployment(t, { engine, replicas: 1 })
+    const [{ post, remove, send }, reader] = await Promise.all([
+      startGateway(t, { redisUrl: primary.url, flags: ['--ack-within-ms', '400'] }), startReader(t, { redisUrl: primary.url })])
+    t.match(await post('/v1/feeds/one/items', itemsOf('before', 10)), { status: 200 })
+
+    primary.freeze()
+    const during = itemsOf('during', 20).map((item) => ({ ...item, ts: Date.now() }))
+    const answers = await Promise.all([0, 1, 2].map(() => timed(() => post('/v1/feeds/one/items', during))))
+    for (const { status, json, headers, ms } of answers) {
+      t.match(json, { code: 'ACK_UNKNOWN', status: 503, retryable: true })
+      t.equal(headers.get('retry-after'), '1')
+      t.ok(status === 503 && ms >= 390 && ms < GENEROUS_MS, `answered after ${ms} ms`)
+    }
+    const others = await Promise.all([timed(() => post('/v1/feeds/other/items', during)), timed(() => remove('/v1/feeds/one/items/before-0'))])
+    for (const { json, ms } of others) {
+      t.match(json, { status: 503, retryable: true, code: /^SERVER_/ })
+      t.ok(ms < GENEROUS_MS, `answered after ${ms} ms`)
+    }
+    await eventually(async () => (await send('GET', '/readyz')).status === 503)
+    t.match((await send('GET', '/readyz')).json, { code: 'NOT_READY', reasons: [/^SERVER_/] })
+    t.equal((await send('GET', '/livez')).status, 200)
+
+    primary.thaw()
+    await eventually(async () => (await send('GET', '/readyz')).status === 200)
+    t.match(await eventually(async () => {
+      const again = await post('/v1/feeds/one/items', during)
+      return again.status === 200 && again
+    }), { json: { accepted: 20 } })
+    t.match(await post('/v1/feeds/other/items', during), { status: 200 })
+    await eventually(async () => (await reader.ask('/v1/feeds/one/count')).json.count === 30)
+    t.equal((await reader.allItems('one')).length, 30)
+  })
+}
