@@ -148,11 +148,12 @@ export async function openFeedWriter (options) {
     /** Connections opened for batches. */
     get epochs () { return lanes.reduce((sum, link) => sum + link.epochs, 0) },
 
-    /** Whether items are being acknowledged, or would be. @returns {{ ready: boolean, reasons: string[] }} */
+    /** Whether items are being acknowledged, or would be: an idle writer hears of its primary by the control connection. @returns {{ ready: boolean, reasons: string[] }} */
     status () {
-      const error = /** @type {(Error & { code?: string }) | null | undefined} */ (pipeline.failure) ?? lanes.find((link) => link.connection === null)?.lastError
+      const links = [...lanes, control]
+      const error = /** @type {(Error & { code?: string }) | null | undefined} */ (pipeline.failure) ?? links.find((link) => link.connection === null)?.lastError
       const reasons = error ? [`${error.code ?? 'INTERNAL'}: ${error.message}`] : []
-      if (!error && lanes.some((link) => link.connection === null)) reasons.push('SERVER_LOST: the connection to the primary is being opened again')
+      if (!error && links.some((link) => link.connection === null)) reasons.push('SERVER_LOST: the connection to the primary is being opened again')
       if (confirmation.isMissing) reasons.push('REPLICAS_GONE: no replica confirms what was written')
       return { ready: reasons.length === 0, reasons }
     },
