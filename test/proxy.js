@@ -93,7 +93,8 @@ function createLine (client, port, { delayMs, pieceBytes, onGone }) {
   function reset () {
     held = null
     for (const socket of [client, upstream]) {
-      if (socket.connecting) socket.destroy()
+      // one that is being shut down cannot be reset: its handle would stay, and the process not end
+      if (socket.connecting || socket.writableEnded) socket.destroy()
       else socket.resetAndDestroy()
     }
   }

@@ -35,6 +35,15 @@ export function startRun (t, run) {
   })
   const check = () => { if (error) throw new Error(`the writers failed: ${error}`) }
 
+  /** @param {number} [deadlineMs] @returns {Promise<any[]>} */
+  async function ended (deadlineMs = 80_000) {
+    await eventually(() => {
+      check()
+      return accounts !== null
+    }, { deadlineMs })
+    return /** @type {any[]} */ (accounts)
+  }
+
   return {
     ledger,
     /** Resolves when all writers are open. */
@@ -57,14 +66,12 @@ export function startRun (t, run) {
       child.kill('SIGKILL')
       await gone
     },
-    /** The writers append no more; resolves with their accounts when all is acknowledged. @param {number} [deadlineMs] @returns {Promise<any[]>} */
-    async finish (deadlineMs = 80_000) {
+    /** Resolves with the accounts of the writers when they have written their `items` and all is acknowledged. @param {number} [deadlineMs] @returns {Promise<any[]>} */
+    ended,
+    /** The same, and they append no more. @param {number} [deadlineMs] */
+    finish (deadlineMs) {
       if (child.connected && !accounts) child.send('stop', () => {})
-      await eventually(() => {
-        check()
-        return accounts !== null
-      }, { deadlineMs })
-      return /** @type {any[]} */ (accounts)
+      return ended(deadlineMs)
     },
     /** The ledger against what a server holds. @param {{ url: string }} server */
     async compare (server) {

@@ -1,0 +1,80 @@
+/** Connections that end under load, by the server, by the kernel, by a reset on the way. */
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { startProxy } from '../proxy.js'
+import { connectFor, engineName, eventually, startServer, testEngines } from '../servers.js'
+import { expectWhole, startRun } from './ledger/run.js'
+
+const FAULTS = 20
+const MOST_PAUSE_MS = 250
+
+/** Ends every connection to that port inside the kernel. @param {number} port */
+const killSockets = (port) => promisify(execFile)('ss', ['-K', 'dst', '127.0.0.1', 'dport', '=', String(port)])
+
+/** @returns {Promise<boolean>} whether the kernel lets us */
+async function canKillSockets () {
+  const server = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  const socket = connect(port, '127.0.0.1').on('error', () => {})
+  await once(socket, 'connect')
+  await killSockets(port).catch(() => {})
+  const answer = await eventually(() => socket.destroyed, { deadlineMs: 1000 }).catch(() => false)
+  socket.destroy()
+  server.close()
+  return answer
+}
+
+/** @typedef {{ server: import('../servers.js').Server, proxy: import('../proxy.js').Proxy, admin: import('../../src/store/connection.js').Connection }} Parts */
+/** @type {Record<string, { how: string, isDirect?: boolean, cut: (parts: Parts) => unknown }>} */
+const WAYS = {
+  server: { how: 'CLIENT KILL TYPE normal', isDirect: true, cut: ({ admin }) => admin.send('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes') },
+  reset: { how: 'reset on the way', cut: ({ proxy }) => proxy.resetAll() },
+  // those of the clients, before the proxy; it sees them go
+  kernel: { how: 'ss -K', cut: ({ proxy }) => killSockets(proxy.port) }
+}
+if (!await canKillSockets()) {
+  t.comment('the kernel ends no connections for us here (ss -K): these are reset on the way instead')
+  delete WAYS.kernel
+}
+
+t.jobs = 2
+for (const engine of await testEngines()) {
+  for (const { how, isDirect = false, cut } of Object.values(WAYS)) {
+    t.test(`${engineName(engine)}: connections ended again and again by ${how} cost only the sending`, { buffered: true }, async (t) => {
+      const server = await startServer(t, { engine })
+      const admin = await connectFor(t, server.url)
+      const proxy = await startProxy(t, server.port)
+      const run = startRun(t, { redisUrl: isDirect ? server.url : proxy.url, writers: 4 })
+      await run.open()
+      for (let faults = 0; faults < FAULTS; faults++) {
+        await run.acknowledged(100)
+        await pause(Math.random() * MOST_PAUSE_MS)
+        await cut({ server, proxy, admin })
+      }
+      await run.acknowledged(100)
+      const accounts = await run.finish()
+      const epochs = accounts.reduce((sum, one) => sum + one.epochs, 0)
+      t.ok(epochs >= accounts.length + FAULTS, 'they were really ended')
+      expectWhole(t, await run.compare(server), `${FAULTS} times all connections ended, ${epochs - accounts.length} of batches among them`)
+    })
+  }
+
+  t.test(`${engineName(engine)}: few ids, connections cut again and again: the newest acknowledged version of each is there`, { buffered: true }, async (t) => {
+    const server = await startServer(t, { engine })
+    const proxy = await startProxy(t, server.port)
+    const run = startRun(t, { redisUrl: proxy.url, ids: 37, itemsPerRound: 50, options: { batchItems: 20 } })
+    await run.open()
+    for (let faults = 0; faults < FAULTS; faults++) {
+      await run.acknowledged(100)
+      await pause(Math.random() * MOST_PAUSE_MS)
+      proxy.resetAll()
+    }
+    await run.finish()
+    expectWhole(t, await run.compare(server), `${FAULTS} times all connections reset`)
+  })
+}

@@ -1,0 +1,103 @@
+/** The ledger finds what it is there to find: it is shown sums that it has to see, and acks that lie. */
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { layoutNames } from '../../src/layouts/index.js'
+import { connectFor, engineName, eventually, openWriterFor, startServer, testEngines } from '../servers.js'
+import { startFailover } from './ledger/failover.js'
+import { createLedger } from './ledger/ledger.js'
+import { say } from './ledger/run.js'
+import { storedOn } from './ledger/stored.js'
+
+const LIES = 3
+const WATCHED_MS = 2000
+const engines = await testEngines()
+/** it needs batches that change nothing when they are sent again */
+const idempotent = layoutNames().includes('values') ? ['values'] : []
+
+t.test('the ledger counts what is lost, twice there, and never intended', async (t) => {
+  const ledger = createLedger()
+  ledger.intend(0, 100)
+  ledger.acknowledge(0, 50)
+  ledger.acknowledge(40, 60)
+  const own = (/** @type {number[]} */ ...numbers) => numbers.map((n) => ({ id: n, n }))
+  const all = own(...Array(60).keys())
+  t.match(ledger.compare(all), { intended: 100, acknowledged: 60, there: 60, lost: 0, doubled: 0, foreign: 0 })
+  t.match(ledger.compare([...all, ...own(99)]), { there: 61, lost: 0, doubled: 0, foreign: 0 }, 'intended and not acknowledged may be there')
+  t.match(ledger.compare([...all.slice(1), ...own(5, 5, 100)]), { lost: 1, doubled: 2, foreign: 1, examples: ['doubled 5', 'doubled 5', 'foreign 100', 'lost 0'] })
+  t.match(ledger.compare([...all.slice(0, 59), { id: 1, n: 59 }]), { lost: 1, foreign: 1 }, 'under another id')
+
+  const newest = Array.from({ length: 7 }, (_, id) => ({ id, n: 56 - 7 * Number(id > 3) + id }))
+  t.match(ledger.compare(newest, { ids: 7 }), { lost: 0, doubled: 0, foreign: 0 })
+  t.match(ledger.compare([...newest.slice(1), { id: 0, n: 63 }], { ids: 7 }), { lost: 0 }, 'a newer one, intended')
+  t.match(ledger.compare([...newest.slice(1), { id: 0, n: 49 }], { ids: 7 }), { lost: 1, examples: ['lost 56'] })
+  t.match(ledger.compare(newest.slice(1), { ids: 7 }), { lost: 1 })
+})
+
+t.test('what is read from a server is what is there', async (t) => {
+  const server = await startServer(t, { engine: engines[0] })
+  const admin = await connectFor(t, server.url)
+  const writer = await openWriterFor(t, { redisUrl: server.url })
+  for (let n = 0; n < 2500; n++) writer.pipeline.append(Buffer.from(String(n)), Date.now(), Buffer.from(`${n} x`))
+  await writer.pipeline.flush()
+  t.equal((await storedOn(t, server)).length, 2500)
+  await admin.send('DEL', 'fr:{latest:0}:item:7')
+  await t.rejects(storedOn(t, server), { message: 'id 7 is in the sorted set and has no key' })
+  await admin.send('ZREM', 'fr:{latest:0}:ids', '7', '8')
+  await t.rejects(storedOn(t, server), { message: 'ZCARD says 2498, 2498 members were read, 2499 keys are there' })
+})
+
+/** While nothing reaches the replica, or is answered by it. @param {Awaited<ReturnType<typeof startFailover>>} servers @param {() => unknown} meanwhile */
+async function acknowledgedWhileCut ({ run, line }, meanwhile) {
+  await run.acknowledged(300)
+  line.goSilent()
+  await pause(500) // what had been confirmed before is told by then
+  const before = run.ledger.acknowledged
+  await meanwhile()
+  return run.ledger.acknowledged - before
+}
+
+t.jobs = 2
+for (const engine of engines) {
+  /** @type {{ what: string, ack: string, layout: string, cut: (servers: Awaited<ReturnType<typeof startFailover>>) => void }[]} */
+  const lies = [
+    { what: 'an ack before WAIT', ack: 'early', layout: 'ids', cut: () => {} },
+    ...idempotent.map((layout) => ({
+      what: 'a bare WAIT after a batch that is sent again',
+      ack: 'bareWait',
+      layout,
+      cut: (/** @type {any} */ { proxy }) => { for (const line of proxy.lines) line.loseReply(1) }
+    }))
+  ]
+  for (const { what, ack, layout, cut } of lies) {
+    for (const isHonest of [false, true]) {
+      t.test(`${engineName(engine)}, ${layout}: ${what} ${isHonest ? 'is not what ack: replica does: the same loses nothing' : 'is found out'}`, { buffered: true }, async (t) => {
+        const servers = await startFailover(t, { engine, run: { writers: 2, ack: isHonest ? 'replica' : ack, options: { layout, windowMs: 0, maxItems: 10_000_000, deadlineMs: 1000 } } })
+        const { run } = servers
+        const acknowledged = await acknowledgedWhileCut(servers, async () => {
+          for (let lie = 0; lie < LIES; lie++) {
+            await pause(WATCHED_MS / LIES)
+            cut(servers)
+          }
+          if (isHonest) await pause(WATCHED_MS)
+          else await eventually(() => run.ledger.acknowledged > 1000)
+        })
+        await run.kill()
+        await servers.failOver()
+        const sums = await run.compare(servers.primary)
+        say(t, sums, 'one primary killed while nothing reached its replica')
+        t.match(sums, { doubled: 0, foreign: 0 })
+        if (isHonest) t.same([acknowledged, sums.lost], [0, 0])
+        else t.ok(sums.lost > 0, `${sums.lost} lost, ${acknowledged} acknowledged meanwhile`)
+      })
+    }
+  }
+
+  t.test(`${engineName(engine)}: kills in a row lose what was acknowledged before WAIT`, { buffered: true }, async (t) => {
+    const servers = await startFailover(t, { engine, run: { writers: 2, ack: 'early', options: { deadlineMs: 1000 } } })
+    for (let kills = 0; kills < LIES; kills++) await servers.kill('primary')
+    await servers.run.finish()
+    const sums = await servers.run.compare(servers.primary)
+    say(t, sums, `${LIES} primaries killed`)
+    t.ok(sums.lost > 0)
+  })
+}

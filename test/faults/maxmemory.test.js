@@ -1,0 +1,61 @@
+/** A server that has no memory left, gets some, and has none left again. */
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { layoutNames } from '../../src/layouts/index.js'
+import { connectFor, engineName, eventually, startServer, testEngines } from '../servers.js'
+import { expectWhole, say, startRun } from './ledger/run.js'
+
+const FAULTS = 4
+const STEP_BYTES = 1024 * 1024
+
+/** @param {import('tap').Test} t @param {import('../servers.js').Engine} engine @param {string} layout */
+async function startFilling (t, engine, layout) {
+  const server = await startServer(t, { engine, args: ['--maxmemory', '8mb', '--maxmemory-policy', 'noeviction'] })
+  const admin = await connectFor(t, server.url)
+  const infoOf = async (/** @type {string} */ section, /** @type {RegExp} */ pattern) => Number(pattern.exec(String(await admin.send('INFO', section)))?.[1] ?? 0)
+  // a batch is in memory while it is refused, so a small write may still be taken: refusals are counted instead
+  const refusals = () => infoOf('errorstats', /errorstat_OOM:count=(\d+)/)
+  const run = startRun(t, { redisUrl: server.url, writers: 4, itemsPerRound: 40, options: { layout } })
+  await run.open()
+  return {
+    server,
+    run,
+    usedBytes: () => infoOf('memory', /used_memory:(\d+)/),
+    setMost: (/** @type {number} */ bytes) => admin.send('CONFIG', 'SET', 'maxmemory', bytes),
+    async untilFull () {
+      const before = await refusals()
+      await eventually(async () => await refusals() > before + 10)
+    }
+  }
+}
+
+t.jobs = 2
+for (const engine of await testEngines()) {
+  for (const layout of layoutNames()) {
+    t.test(`${engineName(engine)}, ${layout}: a server that is full again and again has everything in the end`, { buffered: true }, async (t) => {
+      const { server, run, usedBytes, setMost, untilFull } = await startFilling(t, engine, layout)
+      for (let faults = 1; faults <= FAULTS; faults++) {
+        await untilFull()
+        await pause(300)
+        await setMost(0)
+        await run.acknowledged(500)
+        if (faults < FAULTS) await setMost(await usedBytes() + STEP_BYTES)
+      }
+      const accounts = await run.finish()
+      t.ok(accounts.some(({ full }) => full > 0), 'writers were told')
+      t.same(accounts.map(({ dropped, refused }) => [dropped, refused]), accounts.map(() => [0, {}]))
+      expectWhole(t, await run.compare(server), `${FAULTS} times full`)
+    })
+
+    t.test(`${engineName(engine)}, ${layout}: what was acknowledged is there when writers die at a full server`, { buffered: true }, async (t) => {
+      const { server, run, untilFull } = await startFilling(t, engine, layout)
+      await untilFull()
+      await run.kill()
+      const sums = await run.compare(server)
+      say(t, sums, 'once full, writers killed')
+      t.match(sums, { lost: 0, doubled: 0, foreign: 0 })
+      t.ok(sums.acknowledged > 1000)
+      t.ok(sums.intended > sums.acknowledged)
+    })
+  }
+}

@@ -1,0 +1,64 @@
+/** A server that forgets its scripts, again and again, while it is written to and read with them. */
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { openFeed, openReader } from '../../src/index.js'
+import { connectFor, engineName, startServer, testEngines } from '../servers.js'
+import { expectWhole, startRun } from './ledger/run.js'
+
+const FAULTS = 30
+const KNOWN = 3000
+const PAGE = 250
+
+/** Reads all pages of a feed that nobody writes to, again and again; each time it has to be the same. @param {any} reading @param {string[]} expected @param {AbortSignal} over */
+async function keepReading (reading, expected, over) {
+  const said = { rounds: 0, pages: 0, wrong: /** @type {unknown[]} */ ([]) }
+  while (!over.aborted) {
+    /** @type {string[]} */
+    const ids = []
+    let after = null
+    do {
+      const page = await reading.latest({ limit: PAGE, after })
+      ids.push(...page.items.map((/** @type {any} */ item) => item.id))
+      after = page.next
+      said.pages++
+    } while (after !== null)
+    if (ids.join() !== expected.join()) said.wrong.push({ length: ids.length, first: ids.slice(0, 3) })
+    said.rounds++
+  }
+  return said
+}
+
+t.jobs = 2
+for (const engine of await testEngines()) {
+  t.test(`${engineName(engine)}: SCRIPT FLUSH under load loses nothing and no page is wrong`, { buffered: true }, async (t) => {
+    const server = await startServer(t, { engine })
+    const admin = await connectFor(t, server.url)
+    const feed = await openFeed('known', { redisUrl: server.url, windowMs: 86_400_000 })
+    t.teardown(() => feed.close())
+    const ids = Array.from({ length: KNOWN }, (_, n) => `item-${n}`)
+    const ts = Date.now()
+    ids.forEach((id, n) => feed.append({ id, ts: ts - n, value: id }))
+    await feed.flush()
+
+    const reader = await openReader({ redisUrl: server.url, readFrom: 'primary' })
+    t.teardown(() => reader.close())
+    const over = new AbortController()
+    const reading = keepReading(reader.feed('known'), ids, over.signal)
+    reading.catch(() => {}) // looked at below
+    const run = startRun(t, { redisUrl: server.url, writers: 4, options: { late: 'drop' } })
+    await run.open()
+    for (let faults = 0; faults < FAULTS; faults++) {
+      await run.acknowledged(50)
+      await pause(Math.random() * 100)
+      await admin.send('SCRIPT', 'FLUSH')
+    }
+    const accounts = await run.finish()
+    over.abort()
+    const { rounds, pages, wrong } = await reading
+    t.comment(`${pages} pages read in ${rounds} rounds, ${wrong.length} rounds wrong`)
+    t.same(wrong, [])
+    t.ok(rounds > 0)
+    t.ok(accounts.reduce((sum, { epochs }) => sum + epochs, 0) > accounts.length, 'scripts were missed')
+    expectWhole(t, await run.compare(server), `${FAULTS} times all scripts forgotten`)
+  })
+}
