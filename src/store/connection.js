@@ -11,51 +11,72 @@
  */
 import { Command, Redis } from 'ioredis'
 import { FreshetError } from '../errors.js'
+import { Encoded } from './encoded.js'
+import { greet, openingFailure } from './greeting.js'
 import { fromReply } from './replies.js'
+import { createReplyCheck } from './reply-check.js'
 import { readScript } from './scripts.js'
+import { connectorTo } from './socket.js'
+import { bareHost, tlsOptions } from './tls.js'
 
-/** @typedef {Awaited<ReturnType<typeof openConnection>>} Connection */
+/**
+ * @typedef {object} Connection
+ * @property {string} address host:port, for messages
+ * @property {string} url as it was given, secrets included
+ * @property {(command: string, ...args: (string | number | Buffer)[]) => Promise<any>} send one command; strings come as
+ *   Buffers
+ * @property {(commands: (string | number | Buffer)[][]) => Promise<any[]>} sendAll at least one command in one write, not a
+ *   transaction: a reply each; the first error rejects
+ * @property {(encoded: { bytes: Buffer, replies: number }) => Promise<any>} sendEncoded commands on the wire, and how many
+ *   replies they bring: the last reply
+ * @property {(scriptName: string, keys: (string | Buffer)[], args: (string | number | Buffer)[]) => Promise<any>} runScript
+ *   a file in lua/
+ * @property {Promise<string>} closed resolves with the reason
+ * @property {number} answered requests that were answered, with an error or not
+ * @property {boolean} refused whether it was closed because this user may not do what it is for
+ * @property {(reason?: string, because?: { refused?: boolean }) => void} close
+ *
+ * @typedef {{ error: FreshetError, connection: Connection, again: ((connection: Connection) => Promise<unknown>) | null }} Refusal
+ *   the user may not do what it was about to do; `again` asks the same of another connection, null for bytes
+ */
 
+const DEFAULT_PORT = '6379'
 const SINK = /** @type {any} */ ({ write () {} })
 
 /**
- * Several commands as one write whose bytes are made already; replies are counted, the last one and the first error
- * kept. Errors inside the reply of EXEC are errors.
+ * @param {string} url redis://, or rediss:// with ?ca=FILE&cert=FILE&key=FILE (tls.js)
+ * @param {{ name: string, deadlineMs: number, onForbidden?: (refusal: Refusal) => void }} options `name` is what CLIENT
+ *   LIST shows
+ * @returns {Promise<Connection>}
+ * @throws {FreshetError} SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED
  */
-class Encoded extends Command {
-  #bytes
-  /** @param {Buffer} bytes @param {number} replies @param {(error: Error | null, last: any) => void} done */
-  constructor (bytes, replies, done) {
-    super('encoded', [])
-    this.#bytes = bytes
-    this.isTraced = true
-    /** @type {Error | null} */
-    let failed = null
-    let missing = replies
-    this.resolve = (/** @type {any} */ reply) => {
-      if (Array.isArray(reply)) failed ??= reply.find((one) => one instanceof Error) ?? null
-      if (--missing === 0) done(failed, reply)
-    }
-    this.reject = (/** @type {Error} */ error) => {
-      failed ??= error
-      if (--missing === 0) done(failed, null)
+export async function openConnection (url, { name, deadlineMs, onForbidden = () => {} }) {
+  const target = new URL(url)
+  const [host, port] = [bareHost(target), target.port || DEFAULT_PORT]
+  const address = `${target.hostname}:${port}`
+  const tls = await tlsOptions(target)
+  const check = createReplyCheck()
+  let asked = 0
+  let answered = 0
+  let heardAt = 0
+  let wasReached = false
+  let wasHeard = false
+  /** @type {Error | undefined} */
+  let lastError
+
+  /** @param {Buffer} bytes */
+  function accept (bytes) {
+    // every byte counts, or a large answer over a slow line would never arrive
+    heardAt = performance.now()
+    wasHeard = true
+    try {
+      check(bytes, asked)
+    } catch (error) {
+      lastError ??= error
+      throw error
     }
   }
-
-  toWritable () {
-    return /** @type {any} */ (this.#bytes)
-  }
-}
-
-/**
- * @param {string} url redis:// or rediss://
- * @param {{ name: string, deadlineMs: number }} options `name` is what CLIENT LIST shows
- * @throws {FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED
- */
-export async function openConnection (url, { name, deadlineMs }) {
-  const { host, hostname, port } = new URL(url)
-  const address = port ? host : `${hostname}:6379`
-  const redis = new Redis(url, {
+  const redis = new Redis({
     lazyConnect: true,
     protocol: 2,
     retryStrategy: /** @type {any} */ (null),
@@ -64,26 +85,22 @@ export async function openConnection (url, { name, deadlineMs }) {
     enableReadyCheck: false,
     autoResendUnfulfilledCommands: false,
     disableClientInfo: true,
-    disconnectTimeout: 1,
-    connectTimeout: deadlineMs,
-    connectionName: name
+    connectTimeout: 0,
+    ...(tls && { tls: {} }),
+    Connector: connectorTo({ host, port: Number(port), tls, onReached: () => { wasReached = true }, accept })
   })
-  /** @type {Error | undefined} */
-  let lastError
-  redis.on('error', (error) => { lastError = /^Unknown RESP type/.test(error.message) ? new Error('its answer is not one of Valkey or Redis') : error })
-  await ready(redis, address, deadlineMs, () => lastError)
+  redis.on('error', (error) => { lastError ??= error })
 
   /** @type {Set<(error: FreshetError) => void>} */
   const pending = new Set()
-  let heardAt = 0
   /** @type {string | null} */
   let endedBecause = null
+  let refused = false
+  /** @type {Connection | null} */
+  let connection = null
   /** @type {(reason: string) => void} */
   let settleClosed
   const closed = /** @type {Promise<string>} */ (new Promise((resolve) => { settleClosed = resolve }))
-
-  // every byte counts, or a large answer over a slow line would never arrive
-  redis.stream.on('data', () => { heardAt = performance.now() })
 
   const silent = () => pending.size > 0 && performance.now() - heardAt > deadlineMs
   const watch = setInterval(() => {
@@ -107,60 +124,61 @@ export async function openConnection (url, { name, deadlineMs }) {
 
   const lost = () => new FreshetError('SERVER_LOST', `the connection to ${address} ended (${endedBecause}) before the reply`, { outcome: 'over' })
 
-  /** @param {Error} error an error reply, or the client's own: it rejects what is unanswered before it says `end` */
-  function failed (error) {
-    if (error.name === 'ReplyError') return fromReply(error, address)
-    endedByServer()
-    return lost()
+  /**
+   * @param {Error} error an error reply, or the client's own: it rejects what is unanswered before it says `end`
+   * @param {Refusal['again']} again
+   */
+  function failed (error, again) {
+    if (error.name !== 'ReplyError') {
+      endedByServer()
+      return lost()
+    }
+    answered++
+    const told = fromReply(error, address)
+    if (told.outcome === 'forbidden' && connection) onForbidden({ error: told, connection, again })
+    return told
   }
 
-  /** @template T @param {(resolve: (value: T) => void, reject: (error: Error) => void) => void} start @returns {Promise<T>} */
-  function awaiting (start) {
+  /**
+   * @template T
+   * @param {number} replies how many are asked for
+   * @param {(resolve: (value: T) => void, reject: (error: Error) => void) => void} start
+   * @param {Refusal['again']} again
+   * @returns {Promise<T>}
+   */
+  function awaiting (replies, start, again) {
     return new Promise((resolve, reject) => {
       if (endedBecause !== null) return reject(lost())
       if (pending.size === 0) heardAt = performance.now()
       pending.add(reject)
-      const answered = () => pending.delete(reject)
-      start((value) => { answered(); resolve(value) }, (error) => { answered(); reject(failed(error)) })
+      asked += replies
+      const settled = () => pending.delete(reject)
+      start((value) => { settled(); answered++; resolve(value) }, (error) => { settled(); reject(failed(error, again)) })
     })
   }
 
-  /**
-   * @param {string} command @param {...(string | number | Buffer)} args
-   * @returns {Promise<any>} strings come as Buffers
-   */
-  const send = (command, ...args) => awaiting((resolve, reject) => {
+  /** @type {Connection['send']} */
+  const send = (command, ...args) => awaiting(1, (resolve, reject) => {
     const reply = /** @type {Promise<any>} */ (redis.sendCommand(new Command(command, args)))
     reply.then(resolve, reject)
-  })
+  }, (next) => next.send(command, ...args))
 
-  /**
-   * Commands in one write. Not a transaction.
-   * @param {(string | number | Buffer)[][]} commands at least one
-   * @returns {Promise<any[]>} a reply each; the first error rejects
-   */
-  const sendAll = (commands) => awaiting((resolve, reject) => {
+  /** @type {Connection['sendAll']} */
+  const sendAll = (commands) => awaiting(commands.length, (resolve, reject) => {
     const made = commands.map(([command, ...args]) => new Command(String(command), args))
     const bytes = Buffer.concat(made.map((command) => Buffer.from(/** @type {any} */ (command.toWritable(SINK)))))
     made[0].toWritable = () => /** @type {any} */ (bytes)
     Promise.all(made.map((command, i) => redis.sendCommand(command, i === 0 ? undefined : SINK))).then(resolve, reject)
-  })
+  }, (next) => next.sendAll(commands))
 
-  /**
-   * @param {{ bytes: Buffer, replies: number }} encoded commands on the wire, and how many replies they bring
-   * @returns {Promise<any>} the last reply
-   */
-  const sendEncoded = ({ bytes, replies }) => awaiting((resolve, reject) => {
+  /** @type {Connection['sendEncoded']} */
+  const sendEncoded = ({ bytes, replies }) => awaiting(replies, (resolve, reject) => {
     const command = new Encoded(bytes, replies, (error, last) => error ? reject(error) : resolve(last))
     redis.sendCommand(command)
     for (let i = 1; i < replies; i++) redis.sendCommand(command, SINK)
-  })
+  }, null)
 
-  /**
-   * @param {string} scriptName a file in lua/
-   * @param {(string | Buffer)[]} keys @param {(string | number | Buffer)[]} args
-   * @returns {Promise<any>}
-   */
+  /** @type {Connection['runScript']} */
   async function runScript (scriptName, keys, args) {
     const script = readScript(scriptName)
     const suffix = script.mode === 'read' ? '_RO' : ''
@@ -172,25 +190,34 @@ export async function openConnection (url, { name, deadlineMs }) {
     }
   }
 
-  return { address, url, send, sendAll, sendEncoded, runScript, closed, close: (reason = 'closed') => end(reason) }
-}
-
-/** @param {Redis} redis @param {string} address @param {number} deadlineMs @param {() => Error | undefined} lastError */
-async function ready (redis, address, deadlineMs, lastError) {
-  const deadline = new AbortController()
-  const timer = setTimeout(() => deadline.abort(), deadlineMs)
+  const late = `no answer within ${deadlineMs} ms`
+  const timer = setTimeout(() => end(late), deadlineMs)
   try {
-    await Promise.race([
-      redis.connect(),
-      new Promise((resolve, reject) => deadline.signal.addEventListener('abort', () => reject(new Error(`no answer within ${deadlineMs} ms`))))
-    ])
+    await Promise.race([redis.connect(), closed.then((reason) => { throw new Error(reason) })])
+    await greet(target, name, send)
   } catch (error) {
-    redis.disconnect()
-    redis.stream?.destroy()
-    const cause = /** @type {any} */ (lastError() ?? error)
-    if (/^(WRONGPASS|NOAUTH|NOPERM|ERR)/.test(cause.message)) throw fromReply(cause, address)
-    throw new FreshetError('SERVER_UNREACHABLE', `no server answers at ${address} (${cause.code ?? cause.message}). Is it running, and is the address right?`)
+    const answer = error instanceof FreshetError && error.code !== 'SERVER_LOST' ? error : null
+    const cause = lastError ?? (endedBecause === null ? error : new Error(endedBecause))
+    end('not opened')
+    throw openingFailure(answer ?? cause, { address, isTls: tls !== null, wasReached, wasHeard, isLate: cause.message === late })
   } finally {
     clearTimeout(timer)
   }
+
+  connection = {
+    address,
+    url,
+    send,
+    sendAll,
+    sendEncoded,
+    runScript,
+    closed,
+    get answered () { return answered },
+    get refused () { return refused },
+    close (reason = 'closed', because = {}) {
+      if (endedBecause === null) refused = because.refused ?? false
+      end(reason)
+    }
+  }
+  return connection
 }

@@ -2,11 +2,12 @@
  * What an error reply means for whoever sent the command. The store only says what happened; the write path and
  * the read path decide what to do about it.
  *
- *     full     the server takes no writes now (no memory, too few replicas, a failing disk): at the bound, try later
- *     over     this connection is of no more use (node demoted, loading, scripts lost): find the server again
- *     refused  it will be refused again
+ *     full       the server takes no writes now (no memory, too few replicas, a failing disk): at the bound, try later
+ *     over       this connection is of no more use (node demoted, loading, scripts lost): find the server again
+ *     forbidden  the user of this connection may not, or is none any more: somebody may mend that, so ask seldom
+ *     refused    it will be refused again
  *
- * @typedef {'full' | 'over' | 'refused'} Outcome
+ * @typedef {'full' | 'over' | 'forbidden' | 'refused'} Outcome
  */
 import { FreshetError } from '../errors.js'
 
@@ -21,8 +22,14 @@ const KNOWN = {
   MISCONF: { code: 'SERVER_FULL', outcome: 'full' },
   CLUSTERDOWN: { code: 'SERVER_LOST', outcome: 'over' },
   NOSCRIPT: { code: 'SERVER_LOST', outcome: 'over' },
-  BUSY: { code: 'SERVER_LOST', outcome: 'over' }
+  BUSY: { code: 'SERVER_LOST', outcome: 'over' },
+  NOPERM: { code: 'SERVER_REFUSED', outcome: 'forbidden' },
+  NOAUTH: { code: 'SERVER_REFUSED', outcome: 'forbidden' },
+  WRONGPASS: { code: 'SERVER_REFUSED', outcome: 'forbidden' }
 }
+
+/** What a user may not do, a script of that user may not either; servers say that as ERR. */
+const FORBIDDEN_IN_SCRIPT = /^ERR (ACL failure in script|The user executing the script can't)/
 
 /**
  * @param {Error} error as the client gave it; it carries the command with its arguments, which go no further
@@ -31,7 +38,7 @@ const KNOWN = {
  */
 export function fromReply (error, address) {
   if (error instanceof FreshetError) return /** @type {any} */ (error)
-  const word = /^[A-Z]+/.exec(error.message)?.[0] ?? ''
+  const word = FORBIDDEN_IN_SCRIPT.test(error.message) ? 'NOPERM' : /^[A-Z]+/.exec(error.message)?.[0] ?? ''
   const { code, outcome } = KNOWN[word] ?? { code: 'SERVER_REFUSED', outcome: 'refused' }
   const text = error.message.replace(/,? with args beginning with.*$/s, '')
   return /** @type {any} */ (new FreshetError(code, `the server at ${address} answered: ${text}`, { outcome, reply: word }))

@@ -14,8 +14,11 @@ const REPLIES = [
   ['MISCONF Errors writing to the AOF file', 'SERVER_FULL', 'full'],
   ['CLUSTERDOWN The cluster is down', 'SERVER_LOST', 'over'],
   ['NOREPLICAS Not enough good replicas to write.', 'SERVER_FULL', 'full'],
-  ['NOAUTH Authentication required.', 'SERVER_REFUSED', 'refused'],
-  ['NOPERM User bus has no permissions to run the \'set\' command', 'SERVER_REFUSED', 'refused'],
+  ['NOAUTH Authentication required.', 'SERVER_REFUSED', 'forbidden'],
+  ['NOPERM User bus has no permissions to run the \'set\' command', 'SERVER_REFUSED', 'forbidden'],
+  ['WRONGPASS invalid username-password pair or user is disabled.', 'SERVER_REFUSED', 'forbidden'],
+  ['ERR ACL failure in script: User u has no permissions to run the \'set\' command script: on @user_script:1.', 'SERVER_REFUSED', 'forbidden'],
+  ['ERR The user executing the script can\'t run this command or subcommand script: 0, on @user_script:1.', 'SERVER_REFUSED', 'forbidden'],
   ['ERR syntax error', 'SERVER_REFUSED', 'refused'],
   ['toString is not an error word', 'SERVER_REFUSED', 'refused'],
   ['', 'SERVER_REFUSED', 'refused']
