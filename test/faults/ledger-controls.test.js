@@ -1,7 +1,6 @@
 /** The ledger finds what it is there to find: it is shown sums that it has to see, and acks that lie. */
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { layoutNames } from '../../src/layouts/index.js'
 import { connectFor, engineName, eventually, openWriterFor, startServer, testEngines } from '../servers.js'
 import { startFailover } from './ledger/failover.js'
 import { createLedger } from './ledger/ledger.js'
@@ -11,8 +10,9 @@ import { storedOn } from './ledger/stored.js'
 const LIES = 3
 const WATCHED_MS = 2000
 const engines = await testEngines()
-/** it needs batches that change nothing when they are sent again */
-const idempotent = layoutNames().includes('values') ? ['values'] : []
+
+/** Before Redis 7.2 WAIT is compared with all that its connection sent, whether or not it changed something. @param {import('../servers.js').Engine} engine */
+const bareWaitLies = ({ name, version }) => name === 'valkey' || parseFloat(version) >= 7.2
 
 t.test('the ledger counts what is lost, twice there, and never intended', async (t) => {
   const ledger = createLedger()
@@ -31,6 +31,7 @@ t.test('the ledger counts what is lost, twice there, and never intended', async 
   t.match(ledger.compare([...newest.slice(1), { id: 0, n: 63 }], { ids: 7 }), { lost: 0 }, 'a newer one, intended')
   t.match(ledger.compare([...newest.slice(1), { id: 0, n: 49 }], { ids: 7 }), { lost: 1, examples: ['lost 56'] })
   t.match(ledger.compare(newest.slice(1), { ids: 7 }), { lost: 1 })
+  t.match(ledger.compare(newest, { ids: 7, keepsAll: true }), { lost: 53 }, 'where every version is kept, each is missed')
 })
 
 t.test('what is read from a server is what is there', async (t) => {
@@ -61,15 +62,20 @@ for (const engine of engines) {
   /** @type {{ what: string, ack: string, layout: string, cut: (servers: Awaited<ReturnType<typeof startFailover>>) => void }[]} */
   const lies = [
     { what: 'an ack before WAIT', ack: 'early', layout: 'ids', cut: () => {} },
-    ...idempotent.map((layout) => ({
+    {
       what: 'a bare WAIT after a batch that is sent again',
       ack: 'bareWait',
-      layout,
-      cut: (/** @type {any} */ { proxy }) => { for (const line of proxy.lines) line.loseReply(1) }
-    }))
+      // its batches change nothing when they are sent again
+      layout: 'values',
+      cut: ({ proxy }) => { for (const line of proxy.lines) line.loseReply(1) }
+    }
   ]
   for (const { what, ack, layout, cut } of lies) {
     for (const isHonest of [false, true]) {
+      if (ack === 'bareWait' && !isHonest && !bareWaitLies(engine)) {
+        t.comment(`${engineName(engine)}: here a bare WAIT does not lie`)
+        continue
+      }
       t.test(`${engineName(engine)}, ${layout}: ${what} ${isHonest ? 'is not what ack: replica does: the same loses nothing' : 'is found out'}`, { buffered: true }, async (t) => {
         const servers = await startFailover(t, { engine, run: { writers: 2, ack: isHonest ? 'replica' : ack, options: { layout, windowMs: 0, maxItems: 10_000_000, deadlineMs: 1000 } } })
         const { run } = servers

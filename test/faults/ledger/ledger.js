@@ -8,7 +8,7 @@
  *     there     1  1  0  1  0  0      read from the server
  *                     ^  ^ may be     acked and not there is lost
  *
- * In a run with few ids, item n is a version of id n mod `ids`. Where a server keeps the newest version only, an older
+ * In a run with few ids, item n is a version of id n mod `ids`. Where a layout keeps the newest version only, an older
  * one that is not there is no loss; an id whose version is older than the newest acknowledged one is.
  *
  * @typedef {ReturnType<typeof createLedger>} Ledger
@@ -30,10 +30,11 @@ export function createLedger () {
 
     /**
      * @param {Iterable<Found>} found every version on the server
-     * @param {{ ids?: number }} [run] 0 = every item has an id of its own
+     * @param {{ ids?: number, keepsAll?: boolean }} [run] `ids` 0 = every item has an id of its own; `keepsAll`: every
+     *   version of an id has to be there, not only the newest
      * @returns {Sums}
      */
-    compare (found, { ids = 0 } = {}) {
+    compare (found, { ids = 0, keepsAll = ids === 0 } = {}) {
       const there = createBits()
       const sums = { intended: intent.count, acknowledged: acked.count, there: 0, lost: 0, doubled: 0, foreign: 0, examples: /** @type {string[]} */ ([]) }
       /** @param {'lost' | 'doubled' | 'foreign'} what @param {number} n */
@@ -44,10 +45,13 @@ export function createLedger () {
         else if (there.has(n)) count('doubled', n)
         else there.add(n, n + 1)
       }
-      if (ids === 0) for (let n = 0; n < acked.end; n++) if (acked.has(n) && !there.has(n)) count('lost', n)
-      for (let id = 0; id < ids; id++) {
-        const newest = acked.newest(id, ids)
-        if (newest !== null && (there.newest(id, ids) ?? -1) < newest) count('lost', newest)
+      if (keepsAll) {
+        for (let n = 0; n < acked.end; n++) if (acked.has(n) && !there.has(n)) count('lost', n)
+      } else {
+        for (let id = 0; id < ids; id++) {
+          const newest = acked.newest(id, ids)
+          if (newest !== null && (there.newest(id, ids) ?? -1) < newest) count('lost', newest)
+        }
       }
       return sums
     }

@@ -6,6 +6,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { layoutOf } from '../../../src/layouts/index.js'
 import { eventually } from '../../servers.js'
 import { createLedger } from './ledger.js'
 import { storedOn } from './stored.js'
@@ -75,8 +76,9 @@ export function startRun (t, run) {
     },
     /** The ledger against what a server holds. @param {{ url: string }} server */
     async compare (server) {
-      const { layout, partitions } = /** @type {any} */ (run.options ?? {})
-      return ledger.compare(await storedOn(t, server, { layout, partitions }), run)
+      const { layout = 'ids', partitions } = /** @type {any} */ (run.options ?? {})
+      const keepsAll = !run.ids || layoutOf(layout).describe().versions === 'many'
+      return ledger.compare(await storedOn(t, server, { layout, partitions }), { ids: run.ids, keepsAll })
     }
   }
 }

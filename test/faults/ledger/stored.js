@@ -5,7 +5,8 @@
 import { connectFor } from '../../servers.js'
 
 const PIECE = 1000
-const HEAD_BYTES = 8
+const RECORD_HEAD_BYTES = 8
+const MEMBER_HEAD_BYTES = 9
 
 /** @typedef {import('../../../src/store/connection.js').Connection} Connection */
 
@@ -18,11 +19,24 @@ const READERS = {
       const records = await connection.send('MGET', ...ids.map((id) => `${key('item:')}${id}`))
       for (let i = 0; i < ids.length; i++) {
         if (records[i] === null) throw new Error(`id ${ids[i]} is in the sorted set and has no key`)
-        yield { id: Number(ids[i]), n: parseInt(String(records[i].subarray(HEAD_BYTES)), 10) }
+        yield { id: Number(ids[i]), n: parseInt(String(records[i].subarray(RECORD_HEAD_BYTES)), 10) }
       }
     }
     const [card, keys] = [await connection.send('ZCARD', key('ids')), await countKeys(connection, `${key('item:')}*`)]
     if (card !== members || keys !== members) throw new Error(`ZCARD says ${card}, ${members} members were read, ${keys} keys are there`)
+  },
+
+  async * values (connection, key) {
+    let members = 0
+    for await (const versions of pieces(connection, key('values'))) {
+      members += versions.length
+      for (const version of versions) {
+        const idBytes = version.indexOf(0)
+        yield { id: Number(version.subarray(0, idBytes)), n: parseInt(String(version.subarray(idBytes + MEMBER_HEAD_BYTES)), 10) }
+      }
+    }
+    const card = await connection.send('ZCARD', key('values'))
+    if (card !== members) throw new Error(`ZCARD says ${card}, ${members} members were read`)
   }
 }
 
@@ -63,6 +77,3 @@ export async function storedOn (t, { url }, { layout = 'ids', partitions = 1 } =
   connection.close()
   return found
 }
-
-/** Layouts that can be read here. */
-export const readableLayouts = () => Object.keys(READERS)
