@@ -5,6 +5,7 @@ import { access, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { startGateway, startReader } from '../commands.js'
 import { startDeployment, testEngines } from '../servers.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -45,4 +46,17 @@ t.test('the examples with real files print what the README shows', async (t) => 
     const asked = await fetch(ask.match(/'(.*)'/)[1].replace('http://127.0.0.1:8080', url))
     t.same({ ...await asked.json(), asOf: 0 }, { ...answer, asOf: 0 }, `${name}: the answer`)
   }
+})
+
+t.test('the example with items over HTTP prints what the README shows', async (t) => {
+  const [engine] = await testEngines()
+  const { primary } = await startDeployment(t, { engine, replicas: 0 })
+  const [gateway, reader] = await Promise.all([
+    startGateway(t, { redisUrl: primary.url }), startReader(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })])
+  const { write, summary, ask, answer } = example('positions')
+  const { stdout } = await run('bash', ['-c', write.replace('curl', 'curl -s').replace('http://127.0.0.1:8081', gateway.url)])
+  t.same(JSON.parse(stdout), summary)
+  const { json } = await reader.ask(ask.match(/127\.0\.0\.1:8080(.*)'/)[1])
+  const timeless = ({ asOf, items, ...rest }) => ({ ...rest, items: items.map(({ ts, ...item }) => item) })
+  t.same(timeless(json), timeless(answer))
 })
