@@ -8,6 +8,9 @@
  *
  * A replica is left when it is down, syncing, or more than `LEAVE_AT_MS` behind, until it is within `RETURN_AT_MS`.
  * When the primary itself is gone, replicas answer what they have. Nothing falls back to the primary by itself.
+ *
+ * A node that refuses its user a question is left too, and opened again after a second. It counts as open when it
+ * answers that same question: a node that refused it would otherwise seem ready until somebody asks.
  */
 import { FreshetError } from '../errors.js'
 import { createLink } from './link.js'
@@ -41,6 +44,8 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
 
   /** @param {'primary' | 'replica'} role @param {string} url @returns {Node} */
   function createNode (role, url) {
+    /** @type {import('./connection.js').Refusal['again']} what it refused last */
+    let refusedQuestion = null
     /** @type {Node} */
     const node = {
       role,
@@ -53,11 +58,22 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
       link: createLink(url, {
         name: `${name}:${role}`,
         deadlineMs,
-        async prepare (connection) { node.engine = (await nodeFigures(connection)).engine },
+        async prepare (connection) {
+          node.engine = (await nodeFigures(connection)).engine
+          await refusedQuestion?.(connection).catch((error) => { if (error.outcome === 'forbidden') throw error })
+          refusedQuestion = null
+        },
         onClosed (reason) {
-          node.state = 'down'
+          node.state = absence(node)
           node.lagMs = null
           log.warn({ node: new URL(url).host, role, reason }, 'node lost')
+        },
+        onError (error) {
+          log.warn({ node: new URL(url).host, role, code: error.code, reason: error.message }, 'node cannot be used, trying on')
+        },
+        onForbidden ({ error, connection, again }) {
+          refusedQuestion = again
+          connection.close(error.message, { refused: true })
         }
       })
     }
@@ -67,7 +83,7 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
   async function pollPrimary () {
     const { connection } = primary.link
     if (!connection) {
-      primary.state = 'down'
+      primary.state = absence(primary)
       return
     }
     const [role, offset] = await connection.send('ROLE')
@@ -92,7 +108,7 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
   async function pollReplica (node) {
     const { connection } = node.link
     if (!connection) {
-      node.state = 'down'
+      node.state = absence(node)
       return
     }
     const askedMs = performance.now()
@@ -138,7 +154,19 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
     if (!node.link.connection) return false
     if (primary.state === 'up') return node.state === 'connected' && !node.left
     // its link to the primary may be in any state but a full resync; what it has it can answer
-    return !['sync', 'down', 'not a replica'].includes(node.state)
+    return !['sync', 'down', 'refused', 'untrusted', 'not a replica'].includes(node.state)
+  }
+
+  /** Why no replica can answer. */
+  function nobody () {
+    const nodes = [...replicas.values()]
+    const summary = nodes.length
+      ? `none of ${nodes.length} replicas can answer (${nodes.map((node) => node.left ? 'lagging' : node.state).join(', ')})`
+      : 'the primary has no replica; connect one, or read with --read-from primary'
+    const refusal = refusalOf(nodes.length ? nodes : [primary])
+    return refusal
+      ? new FreshetError(refusal.code, `${nodes.length ? `${summary}: ` : ''}${refusal.message}`)
+      : new FreshetError('REPLICAS_GONE', summary)
   }
 
   return {
@@ -150,20 +178,16 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
      * @param {{ but?: import('./connection.js').Connection, prefer?: import('./connection.js').Connection }} [among]
      *   `but`: one that has just failed; `prefer`: the one that answered the page before
      * @returns {{ connection: import('./connection.js').Connection, lagMs: number | null }}
-     * @throws {FreshetError} REPLICAS_GONE, SERVER_UNREACHABLE
+     * @throws {FreshetError} REPLICAS_GONE, SERVER_UNREACHABLE; SERVER_REFUSED, SERVER_UNTRUSTED until somebody mends that
      */
     pick ({ but, prefer } = {}) {
       if (readFrom === 'primary') {
         const { connection } = primary.link
         if (connection && connection !== but && primary.state !== 'not a primary') return { connection, lagMs: 0 }
-        throw new FreshetError('SERVER_UNREACHABLE', `the primary at ${new URL(primaryUrl).host} cannot be reached, or is none`)
+        throw refusalOf([primary]) ?? new FreshetError('SERVER_UNREACHABLE', `the primary at ${new URL(primaryUrl).host} cannot be reached, or is none`)
       }
       const able = [...replicas.values()].filter((node) => usable(node) && node.link.connection !== but)
-      if (able.length === 0) {
-        throw new FreshetError('REPLICAS_GONE', replicas.size === 0
-          ? 'the primary has no replica; connect one, or read with --read-from primary'
-          : `none of ${replicas.size} replicas can answer (${[...replicas.values()].map((node) => node.left ? 'lagging' : node.state).join(', ')})`)
-      }
+      if (able.length === 0) throw nobody()
       const least = Math.min(...able.map((node) => node.lagMs ?? 0))
       const near = able.filter((node) => (node.lagMs ?? 0) <= least + NEAR_MS)
       const node = near.find((one) => one.link.connection === prefer) ?? near[turn++ % near.length]
@@ -189,4 +213,16 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
       await Promise.all([primary, ...replicas.values()].map((node) => node.link.close()))
     }
   }
+}
+
+/** How a node is that has no connection. @param {Node} node */
+function absence ({ link: { lastError } }) {
+  if (lastError?.code === 'SERVER_REFUSED') return 'refused'
+  return lastError?.code === 'SERVER_UNTRUSTED' ? 'untrusted' : 'down'
+}
+
+/** What one of them refuses, if one does. @param {Node[]} nodes @returns {FreshetError | null} */
+function refusalOf (nodes) {
+  const refusing = nodes.find((node) => node.link.connection === null && absence(node) !== 'down')
+  return /** @type {FreshetError | null} */ (refusing?.link.lastError ?? null)
 }

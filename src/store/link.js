@@ -2,7 +2,8 @@
  * Keeps one epoch open to a server: opens a connection, and when it ends, the next, until closed.
  *
  * Waits between attempts grow from 50 ms to a second, with jitter, so that many processes do not come back at the
- * same instant; a server that refuses (password, permission) is asked at most once a second.
+ * same instant. An epoch that was of use begins with the first wait again; one that ends as soon as it is open does
+ * not. A server that refuses (password, permission, certificate) is asked at most once a second.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
@@ -12,17 +13,18 @@ const FIRST_WAIT_MS = 50
 const LONGEST_WAIT_MS = 1000
 
 /** @typedef {import('./connection.js').Connection} Connection */
+/** @typedef {import('./connection.js').Refusal} Refusal */
 /** @typedef {ReturnType<typeof createLink>} Link */
 
 /**
  * @param {string} url
  * @param {{ name: string, deadlineMs: number, prepare?: (connection: Connection) => Promise<unknown>,
  *   onOpen?: (connection: Connection) => void, onClosed?: (reason: string) => void,
- *   onError?: (error: Error & { code?: string }) => void }} options
+ *   onError?: (error: Error & { code?: string }) => void, onForbidden?: (refusal: Refusal) => void }} options
  *   `prepare` makes an epoch usable (checks the role, probes); when it rejects, the epoch ends. `onError` is told why
- *   an attempt failed, once for each code in a row
+ *   an attempt failed, once for each code in a row; `onForbidden` what the user of an epoch may not do
  */
-export function createLink (url, { name, deadlineMs, prepare = async () => {}, onOpen = () => {}, onClosed = () => {}, onError = () => {} }) {
+export function createLink (url, { name, deadlineMs, prepare = async () => {}, onOpen = () => {}, onClosed = () => {}, onError = () => {}, onForbidden }) {
   const stop = new AbortController()
   /** @type {Connection | null} */
   let current = null
@@ -36,7 +38,7 @@ export function createLink (url, { name, deadlineMs, prepare = async () => {}, o
   opened.catch(() => {})
 
   async function open () {
-    const connection = await openConnection(url, { name, deadlineMs })
+    const connection = await openConnection(url, { name, deadlineMs, onForbidden })
     try {
       await prepare(connection)
     } catch (error) {
@@ -46,31 +48,42 @@ export function createLink (url, { name, deadlineMs, prepare = async () => {}, o
     return connection
   }
 
+  /** @returns {Promise<{ wasOfUse: boolean, refused: boolean }>} how an epoch was, when it has ended */
+  async function epoch () {
+    const connection = await open()
+    if (stop.signal.aborted) {
+      connection.close()
+      return { wasOfUse: false, refused: false }
+    }
+    lastError = null
+    current = connection
+    epochs++
+    const openedAt = performance.now()
+    const before = connection.answered
+    first.resolve(connection)
+    onOpen(connection)
+    const reason = await connection.closed
+    current = null
+    const { refused } = connection
+    if (refused) lastError = new FreshetError('SERVER_REFUSED', reason)
+    if (!stop.signal.aborted) onClosed(reason)
+    return { wasOfUse: connection.answered > before || performance.now() - openedAt > LONGEST_WAIT_MS, refused }
+  }
+
+  /** @param {Error & { code?: string, retryable?: boolean }} error @returns {{ wasOfUse: boolean, refused: boolean }} */
+  function failed (error) {
+    if (error.code !== lastError?.code) onError(error)
+    lastError = error
+    first.reject(error)
+    return { wasOfUse: false, refused: !error.retryable }
+  }
+
   async function keep () {
     let waitMs = FIRST_WAIT_MS
     while (!stop.signal.aborted) {
-      let refused = false
-      try {
-        const connection = await open()
-        if (stop.signal.aborted) return connection.close()
-        const openedAt = performance.now()
-        lastError = null
-        current = connection
-        epochs++
-        first.resolve(connection)
-        onOpen(connection)
-        const reason = await connection.closed
-        current = null
-        // one that ends as soon as it is open is no reason to hurry
-        if (performance.now() - openedAt > LONGEST_WAIT_MS) waitMs = FIRST_WAIT_MS
-        if (!stop.signal.aborted) onClosed(reason)
-      } catch (error) {
-        if (error.code !== lastError?.code) onError(error)
-        lastError = error
-        first.reject(error)
-        refused = !error.retryable
-      }
-      const jittered = refused ? LONGEST_WAIT_MS : waitMs * (0.5 + Math.random() / 2)
+      const { wasOfUse, refused } = await epoch().catch(failed)
+      if (wasOfUse) waitMs = FIRST_WAIT_MS
+      const jittered = refused ? LONGEST_WAIT_MS * (1 + Math.random() / 2) : waitMs * (0.5 + Math.random() / 2)
       await sleep(jittered, undefined, { signal: stop.signal }).catch(() => {})
       waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)
     }
@@ -83,6 +96,7 @@ export function createLink (url, { name, deadlineMs, prepare = async () => {}, o
     opened,
     /** @returns {Connection | null} */
     get connection () { return current },
+    /** Why there is no connection, if that is known. */
     get lastError () { return lastError },
     get epochs () { return epochs },
     async close () {
