@@ -32,9 +32,11 @@ export async function * latestPages (ask, feed, { limit, sinceMs, after }) {
   /** @type {Place | null} */
   let place = after
   let node
+  let walk
   do {
-    const page = await ask.latest(feed, { limit: Math.min(missing, PAGE_ITEMS), sinceMs, after: place, node })
+    const page = await ask.latest(feed, { limit: Math.min(missing, PAGE_ITEMS), sinceMs, after: place, node, walk })
     node = page.node
+    walk = page.walk
     missing -= page.items.length
     place = page.next
     yield page

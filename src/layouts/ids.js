@@ -32,6 +32,7 @@ const layout = {
     deletionsInTail: false,
     equalInTail: false,
     askedPerRequest: { latest: 'exact', get: 'exact', count: 'exact' },
+    maxWalk: Infinity,
     maxBatchItems: MAX_BATCH_ITEMS,
     maxPage: MAX_PIECE,
     encodings: { ids: 'skiplist' }

@@ -5,6 +5,8 @@
  * A layout is handed a connection and a function that makes the keys of one partition; it knows no clock.
  *
  * @typedef {import('../item/order.js').Place} Place
+ * @typedef {import('../item/member.js').VersionPlace} VersionPlace a place; with a stamp where versions that compare equal
+ *   are told apart
  * @typedef {{ id: Buffer, ts: number, seq: number, value: Buffer }} Item
  * @typedef {{ windowMs: number, maxItems: number }} Retention 0 = no limit
  * @typedef {import('../store/connection.js').Connection} Connection
@@ -25,7 +27,10 @@
  *   becomes `newest` where the writer has `late: drop`
  * @property {boolean} deletionsInTail whether `tail` shows deletions; else an id that is deleted only stops coming
  * @property {boolean} equalInTail whether `tail` shows, beside a version, another of the same id, ts and seq
- * @property {Record<'latest' | 'get' | 'count', 'exact'>} askedPerRequest what an answer is without a view
+ * @property {{ latest: 'exact' | 'newest', get: 'exact' | 'newest', count: 'exact' | 'estimate' }} askedPerRequest what an
+ *   answer is without a view. `exact`: right, however deep. `newest`: right, or VIEW_NEEDED where more than `maxWalk`
+ *   versions would have to be looked at. `estimate`: live versions, superseded ones and deletions among them
+ * @property {number} maxWalk versions looked at for one question; Infinity where the answer does not depend on it
  * @property {number} maxBatchItems
  * @property {number} maxPage items in an answer of `latest`
  * @property {Record<string, string>} encodings of its keys on the server once they are large, by part
@@ -35,14 +40,18 @@
  * @property {number} format version of what is stored
  * @property {() => Promises} describe
  * @property {(options: { key: Key, ttlMs: number, late: 'overwrite' | 'drop',
- *   dialect: { msetex: boolean, sha: (script: string) => string } }) => Batch} createBatch
+ *   dialect: { msetex: boolean, sha: (script: string) => string }, clock?: () => number }) => Batch} createBatch `ttlMs`
+ *   0 = keys do not expire; `late` where only one version is kept; `clock`: ms since 1970, for layouts that store when a
+ *   version was appended
  * @property {(connection: Connection, batch: Batch) => Promise<{ late: number }>} append `late`: older versions dropped
  * @property {(connection: Connection, key: Key, question: { limit: number, after: Place | null, sinceMs: number | null,
- *   retention: Retention, nowMs: number }) => Promise<{ items: Item[], next: Place | null }>} latest newest first; may
- *   hold fewer than `limit` items although `next` says that there are more
- * @property {(connection: Connection, key: Key, question: { after: Place | null, sinceMs: number, limit: number,
- *   known: (version: Place) => boolean, retention: Retention, nowMs: number }) =>
- *   Promise<{ items: (Item & { deleted: boolean })[], next: Place | null }>} tail live versions of `sinceMs` and newer
+ *   retention: Retention, nowMs: number, walk?: unknown }) => Promise<{ items: Item[], next: Place | null, walk?: unknown }>}
+ *   latest newest first; may hold fewer than `limit` items although `next` says that there are more, and then nothing may
+ *   follow. `walk`: what the page before gave, of the same question to the same partition; it spares a layout that must
+ *   know what it has seen from reading again, and never changes the answer. Good for one page
+ * @property {(connection: Connection, key: Key, question: { after: VersionPlace | null, sinceMs: number, limit: number,
+ *   known: (version: VersionPlace) => boolean, retention: Retention, nowMs: number }) =>
+ *   Promise<{ items: (Item & VersionPlace & { deleted: boolean })[], next: VersionPlace | null }>} tail live versions of `sinceMs` and newer
  *   that `known` does not name, oldest first, strictly newer than `after`. At most `limit` (<= 1,000) members are looked
  *   at; `next`: where to go on, null at the end
  * @property {(connection: Connection, key: Key, ids: Buffer[], now: { retention: Retention, nowMs: number }) =>
@@ -57,9 +66,10 @@
  */
 import { FreshetError } from '../errors.js'
 import { ids } from './ids.js'
+import { values } from './values.js'
 
 /** @type {Readonly<Record<string, Layout>>} */
-const LAYOUTS = Object.freeze({ ids })
+const LAYOUTS = Object.freeze({ ids, values })
 
 /** @returns {string[]} */
 export const layoutNames = () => Object.keys(LAYOUTS)

@@ -81,15 +81,16 @@ export function createAsk ({ deployment, keyPrefix, now }) {
 
   /**
    * @param {Connection} connection @param {Definition} definition
-   * @param {{ limit: number, sinceMs: number | null, after: Place | null, maxBytes: number }} question
-   * @returns {Promise<{ items: Item[], next: Place | null }>}
+   * @param {{ limit: number, sinceMs: number | null, after: Place | null, maxBytes: number, walk: unknown[] }} question
+   * @returns {Promise<{ items: Item[], next: Place | null, walk: unknown[] }>}
    */
-  async function merged (connection, definition, { limit, sinceMs, after, maxBytes }) {
+  async function merged (connection, definition, { limit, sinceMs, after, maxBytes, walk }) {
     const layout = layoutOf(definition.layout)
     const nowMs = now()
     const sources = Array.from({ length: definition.partitions }, (_, partition) => ({
       key: partitionKey(keyPrefix, definition.feed, partition),
       place: after,
+      walk: walk[partition],
       /** @type {Item[]} newest last */
       waiting: [],
       done: false
@@ -97,10 +98,11 @@ export function createAsk ({ deployment, keyPrefix, now }) {
     /** @param {typeof sources[0]} source */
     const refill = async (source) => {
       while (source.waiting.length === 0 && !source.done) {
-        const page = await layout.latest(connection, source.key, { limit: pieceOf(definition.feed, limit, sources.length), after: source.place, sinceMs, retention: definition, nowMs })
+        const page = await layout.latest(connection, source.key, { limit: pieceOf(definition.feed, limit, sources.length), after: source.place, walk: source.walk, sinceMs, retention: definition, nowMs })
         learn(definition.feed, page.items)
         source.waiting = page.items.reverse()
         source.place = page.next
+        source.walk = page.walk
         source.done = page.next === null
       }
     }
@@ -122,7 +124,7 @@ export function createAsk ({ deployment, keyPrefix, now }) {
     }
     const more = sources.some((source) => source.waiting.length > 0 || !source.done)
     const last = items.at(-1)
-    return { items, next: more && last ? { ts: last.ts, seq: last.seq, id: last.id } : null }
+    return { items, next: more && last ? { ts: last.ts, seq: last.seq, id: last.id } : null, walk: sources.map((source) => source.walk) }
   }
 
   return {
@@ -134,17 +136,19 @@ export function createAsk ({ deployment, keyPrefix, now }) {
 
     /**
      * @param {string} feed
-     * @param {{ limit: number, sinceMs?: number | null, after?: Place | null, maxBytes?: number, node?: Connection }} question
+     * @param {{ limit: number, sinceMs?: number | null, after?: Place | null, maxBytes?: number, node?: Connection, walk?: unknown[] }} question
      *   a page ends early when ids and values reach `maxBytes`; `next` then says where to go on. `node`: who answered the
-     *   page before; pages of one answer come from one node as long as it lives
+     *   page before; pages of one answer come from one node as long as it lives. `walk`: of the page before, which some
+     *   layouts go on from
      */
-    latest: (feed, { limit, sinceMs = null, after = null, maxBytes = MAX_BYTES, node }) => asked(async (connection) =>
-      merged(connection, await definitionOf(connection, feed), { limit, sinceMs, after, maxBytes }), node),
+    latest: (feed, { limit, sinceMs = null, after = null, maxBytes = MAX_BYTES, node, walk = [] }) => asked(async (connection) =>
+      merged(connection, await definitionOf(connection, feed), { limit, sinceMs, after, maxBytes, walk }), node),
 
     /** @param {string} feed @param {Buffer[]} ids answered in their order; null = not live */
     get: (feed, ids) => asked(async (connection) => {
       const definition = await definitionOf(connection, feed)
       const layout = layoutOf(definition.layout)
+      const isWalked = layout.describe().versions === 'many'
       const places = ids.map((id) => partitionOf(id, definition.partitions))
       /** @type {(Item | null)[]} */
       const items = new Array(ids.length).fill(null)
@@ -152,7 +156,8 @@ export function createAsk ({ deployment, keyPrefix, now }) {
         const mine = ids.map((_, i) => i).filter((i) => places[i] === partition)
         const key = partitionKey(keyPrefix, feed, partition)
         for (let from = 0, piece = 0; from < mine.length; from += piece) {
-          piece = pieceOf(feed, mine.length, definition.partitions)
+          // one walk finds all of them, and takes care of its bytes itself
+          piece = isWalked ? mine.length : pieceOf(feed, mine.length, definition.partitions)
           const part = mine.slice(from, from + piece)
           const found = await layout.get(connection, key, part.map((i) => ids[i]), { retention: definition, nowMs: now() })
           learn(feed, found.filter((item) => item !== null))

@@ -1,9 +1,10 @@
 /**
- * What a batch of layout `ids` looks like on the wire, byte for byte.
+ * What a batch looks like on the wire, byte for byte: of layout `ids`, then of `values`.
  */
 import t from 'tap'
 import { partitionKey } from '../../src/feeds/keys.js'
-import { layoutOf } from '../../src/layouts/index.js'
+import { readMember } from '../../src/item/member.js'
+import { layoutNames, layoutOf } from '../../src/layouts/index.js'
 import { readScript } from '../../src/store/scripts.js'
 import { addTo, gone, item } from './partition.js'
 
@@ -148,6 +149,61 @@ t.test('the bytes of a batch of one item are these', async (t) => {
   ].join(''))
 })
 
+const STAMP_MS = 2 ** 41
+const values = layoutOf('values')
+/** A batch whose first append is at the next ms of a clock that only goes on. */
+const encodeValues = (() => {
+  let nowMs = STAMP_MS
+  return (/** @type {number} */ ttlMs, /** @type {import('./model.js').Item[]} */ items) => {
+    const batch = values.createBatch({ key, ttlMs, late: 'overwrite', dialect, clock: () => nowMs++ })
+    for (const one of items) addTo(batch, one)
+    return batch.encoded()
+  }
+})()
+
+t.test('values: one ZADD, and the expiry of its key', async (t) => {
+  // 2^41 ms in microseconds, and one more for each append
+  const head = (/** @type {number} */ appended, flags = '00') => Buffer.from('00' + (STAMP_MS * 1000 + appended).toString(16).padStart(14, '0') + flags, 'hex').toString('latin1')
+  const first = encodeValues(125_000, [...ITEMS, gone('bus-7', 8)])
+  t.same(commandsIn(first.bytes), [
+    ['ZADD', 'fr:{latest:0}:values', SCORES[0], 'bus-7' + head(1) + 'hi', SCORES[2], utf8('é') + head(2), SCORES[4], 'old' + head(3) + '\r\n', '8', 'bus-7' + head(4, '01')],
+    ['PEXPIRE', 'fr:{latest:0}:values', '125000']
+  ])
+  t.equal(first.replies, 2)
+  const second = encodeValues(0, ITEMS.slice(0, 1))
+  t.same(commandsIn(second.bytes), [['ZADD', 'fr:{latest:0}:values', SCORES[0], 'bus-7' + head(1001) + 'hi']])
+  t.equal(second.replies, 1)
+})
+
+t.test('values: no two appends of a process share a stamp, and none goes back', async (t) => {
+  const clocks = [STAMP_MS * 2, STAMP_MS * 2, STAMP_MS, STAMP_MS * 2 + 0.5]
+  const batches = clocks.map((now) => values.createBatch({ key, ttlMs: 0, late: 'overwrite', dialect, clock: () => now }))
+  /** @type {number[]} by append */
+  const stamps = []
+  for (let round = 0; round < 3; round++) {
+    for (let i = 0; i < 10; i++) batches[i * 7 % 4].add(Buffer.from(String(round * 10 + i)), 7, 0, Buffer.from('v'))
+    for (const batch of batches) {
+      const [words] = commandsIn(batch.encoded().bytes)
+      for (let i = 3; i < words.length; i += 2) {
+        const { id, stamp } = readMember(Buffer.from(words[i], 'latin1'))
+        stamps[Number(id)] = stamp
+      }
+      batch.reset()
+    }
+  }
+  t.equal(stamps.length, 30)
+  t.ok(stamps.every((stamp, i) => i === 0 || stamp > stamps[i - 1]), stamps.join(' '))
+})
+
+t.test('values: the bytes of a batch of one item are these', async (t) => {
+  const batch = values.createBatch({ key, ttlMs: 125_000, late: 'overwrite', dialect, clock: () => STAMP_MS * 4 })
+  batch.add(Buffer.from('a'), 1_700_000_000_123, 5, Buffer.from('v'))
+  t.equal(batch.encoded().bytes.toString('latin1'), [
+    '*4\r\n$4\r\nZADD\r\n$20\r\nfr:{latest:0}:values\r\n$18\r\n1700000000123.0012\r\n$11\r\na\x00\x1f\x40\x00\x00\x00\x00\x01\x00v\r\n',
+    '*3\r\n$7\r\nPEXPIRE\r\n$20\r\nfr:{latest:0}:values\r\n$6\r\n125000\r\n'
+  ].join(''))
+})
+
 t.test('a batch that is used again carries nothing of before', async (t) => {
   for (const late of /** @type {const} */ (['overwrite', 'drop'])) {
     const batch = createBatch({ key, ttlMs: 1000, late, dialect })
@@ -163,27 +219,43 @@ t.test('a batch that is used again carries nothing of before', async (t) => {
   }
 })
 
+t.test('values: a batch that is used again carries nothing of before', async (t) => {
+  const batch = values.createBatch({ key, ttlMs: 1000, late: 'overwrite', dialect })
+  batch.add(Buffer.from('before'), 1, 2, Buffer.alloc(1000))
+  batch.encoded()
+  batch.reset()
+  t.equal(batch.count, 0)
+  addTo(batch, ITEMS[0])
+  const { bytes } = batch.encoded()
+  t.same(commandsIn(bytes).map((words) => words.length), [4, 3])
+  t.equal(batch.encoded().bytes.toString('latin1'), bytes.toString('latin1'), 'encoding twice changes nothing')
+})
+
 t.test('a batch copies ids and values', async (t) => {
-  const batch = createBatch({ key, ttlMs: 0, late: 'overwrite', dialect })
-  const id = Buffer.from('bus-7')
-  const value = Buffer.alloc(100, 'v')
-  batch.add(id, 1, 0, value)
-  id.fill('x')
-  value.fill('x')
-  const text = batch.encoded().bytes.toString()
-  t.ok(text.includes('item:bus-7') && text.includes('v'.repeat(100)) && !text.includes('xx'))
+  for (const name of layoutNames()) {
+    const batch = layoutOf(name).createBatch({ key, ttlMs: 0, late: 'overwrite', dialect })
+    const id = Buffer.from('bus-7')
+    const value = Buffer.alloc(100, 'v')
+    batch.add(id, 1, 0, value)
+    id.fill('x')
+    value.fill('x')
+    const text = batch.encoded().bytes.toString()
+    t.ok(text.includes('bus-7') && text.includes('v'.repeat(100)) && !text.includes('xx'), name)
+  }
 })
 
 t.test('full batches under the longest names fit a request of every server', async (t) => {
   const longest = partitionKey('p'.repeat(32), 'f'.repeat(64), 1023)
   for (const options of [{}, { ttlMs: 2 ** 41 }, { ttlMs: 2 ** 41, late: /** @type {const} */ ('drop') }, { ttlMs: 2 ** 41, dialect: { ...dialect, msetex: false } }]) {
-    const batch = createBatch({ key: longest, ttlMs: 0, late: 'overwrite', dialect, ...options })
-    t.ok(batch.maxItems <= layoutOf('ids').describe().maxBatchItems)
-    for (const one of [item, gone]) {
-      batch.reset()
-      for (let i = 0; i < batch.maxItems; i++) addTo(batch, one(String(i).padEnd(128, 'x'), 2 ** 41 - 1, 4095))
-      const longestCommand = commandsIn(batch.encoded().bytes).reduce((a, b) => a.length > b.length ? a : b)
-      t.ok(longestCommand.length <= MAX_WORDS, `${longestCommand[0]} has ${longestCommand.length} words`)
+    for (const { createBatch, describe } of layoutNames().map(layoutOf)) {
+      const batch = createBatch({ key: longest, ttlMs: 0, late: 'overwrite', dialect, ...options })
+      t.ok(batch.maxItems <= describe().maxBatchItems)
+      for (const one of [item, gone]) {
+        batch.reset()
+        for (let i = 0; i < batch.maxItems; i++) addTo(batch, one(String(i).padEnd(128, 'x'), 2 ** 41 - 1, 4095))
+        const longestCommand = commandsIn(batch.encoded().bytes).reduce((a, b) => a.length > b.length ? a : b)
+        t.ok(longestCommand.length <= MAX_WORDS, `${longestCommand[0]} has ${longestCommand.length} words`)
+      }
     }
   }
 })

@@ -24,7 +24,7 @@ await overAllArms(t, async (t, { layout, promises, connection, open }) => {
       t.same((await partition.walk({ ...UNLIMITED, limit: 3 })).map(shown), items.toReversed().map(shown))
       const found = await partition.get(items.map(({ id }) => id), UNLIMITED)
       t.same(found.map((one) => one && shown(one)), items.map(shown))
-      t.same(await partition.count(UNLIMITED), { count: IDS.length, exact: true })
+      t.same(await partition.count(UNLIMITED), { count: IDS.length, exact: promises.askedPerRequest.count === 'exact' })
       t.same(await partition.trimAll({ retention: { windowMs: 0, maxItems: 3 }, nowMs: NOW }), [IDS.length - 3])
       t.equal((await partition.walk({ ...UNLIMITED, limit: 100 })).length, 3)
     })
@@ -48,7 +48,7 @@ await overAllArms(t, async (t, { layout, promises, connection, open }) => {
       t.ok(found.every((one, i) => shown(one) === shown(items[items.length - 1 - i])))
       t.same(await partition.append(items.map(({ id, ts }) => gone(String(id), ts, 1))), { late: 0 }, 'and as many deletions')
       t.same(await partition.walk({ ...UNLIMITED, limit: 1000 }), [])
-      t.same(await partition.append(items), { late: late === 'drop' ? items.length : 0 })
+      t.same(await partition.append(items), { late: late === 'drop' && promises.versions === 'one' ? items.length : 0 })
     })
 
     await t.test(`ts and seq are exact from 1970 to 2^41, late: ${late}`, async (t) => {
@@ -80,14 +80,12 @@ await overAllArms(t, async (t, { layout, promises, connection, open }) => {
     }
   })
 
-  if (layout.name === 'ids') {
-    await t.test('a score on the server is ts + seq / 4096 to the last bit', async (t) => {
-      const items = [0, 1, 2 ** 40 - 1, 2 ** 40, NOW, 2 ** 41 - 1].flatMap((ts) => Array.from({ length: 4096 }, (_, seq) => item(`${ts}-${seq}`, ts, seq, '')))
-      const partition = open()
-      await partition.append(items)
-      const flat = await connection.send('ZRANGE', partition.key('ids'), 0, -1, 'WITHSCORES')
-      t.equal(flat.length, items.length * 2)
-      t.ok(items.every(({ id, ts, seq }, i) => id.equals(flat[2 * i]) && Number(flat[2 * i + 1]) === scoreOf(ts, seq)))
-    })
-  }
+  await t.test('a score on the server is ts + seq / 4096 to the last bit', async (t) => {
+    const items = [0, 1, 2 ** 40 - 1, 2 ** 40, NOW, 2 ** 41 - 1].flatMap((ts) => Array.from({ length: 4096 }, (_, seq) => item(`${ts}-${seq}`, ts, seq, '')))
+    const partition = open()
+    await partition.append(items)
+    const flat = await connection.send('ZRANGE', partition.key(layout.name), 0, -1, 'WITHSCORES')
+    t.equal(flat.length, items.length * 2)
+    t.ok(items.every(({ id, ts, seq }, i) => id.equals(flat[2 * i].subarray(0, id.length)) && Number(flat[2 * i + 1]) === scoreOf(ts, seq)))
+  })
 })

@@ -32,6 +32,7 @@ function modelOfItems (late) {
   }
 
   return {
+    kept: live,
     live,
     newest: live,
     ...questionsOf(live),
@@ -75,11 +76,17 @@ function modelOfVersions () {
   }
 
   /** @param {Now} now @returns {Item[]} one version an id, deletions too */
-  const newest = (now) => kept(now).filter((version, i, all) => all.findIndex(({ id }) => id.equals(version.id)) === i)
+  function newest (now) {
+    /** @type {Map<string, Item>} */
+    const first = new Map()
+    for (const version of kept(now)) if (!first.has(version.id.toString('latin1'))) first.set(version.id.toString('latin1'), version)
+    return [...first.values()]
+  }
   /** @param {Now} now */
   const live = (now) => newest(now).filter(({ deleted }) => !deleted)
 
   return {
+    kept,
     live,
     newest,
     ...questionsOf(live),

@@ -25,8 +25,11 @@ export async function overAllArms (t, run) {
       const server = await startServer(t, { engine })
       const able = (await capabilities(await connectFor(t, server.url))).msetex
       for (const name of layoutNames()) {
-        for (const msetex of able ? [true, false] : [false]) {
-          await t.test(`${name} with ${msetex ? 'MSETEX' : 'SET'}`, async (t) => run(t, await openArm(t, server, name, msetex)))
+        // only `ids` has items in keys of their own
+        const dialects = name !== 'ids' ? [null] : able ? [true, false] : [false]
+        for (const msetex of dialects) {
+          const title = msetex === null ? name : `${name} with ${msetex ? 'MSETEX' : 'SET'}`
+          await t.test(title, async (t) => run(t, await openArm(t, server, name, msetex ?? able ?? false)))
         }
       }
     })
@@ -50,23 +53,23 @@ async function openArm (t, server, layoutName, msetex) {
     const key = partitionKey('fr:', feed, 0)
     const batchOf = () => layout.createBatch({ key, ttlMs, late, dialect })
 
-    /** @param {{ limit?: number, after?: any, sinceMs?: number | null } & Now} question */
-    const latest = ({ limit = 1000, after = null, sinceMs = null, retention, nowMs }) =>
-      layout.latest(asking, key, { limit, after, sinceMs, retention, nowMs })
+    /** @param {{ limit?: number, after?: any, sinceMs?: number | null, walk?: unknown } & Now} question */
+    const latest = ({ limit = 1000, after = null, sinceMs = null, walk, retention, nowMs }) =>
+      layout.latest(asking, key, { limit, after, sinceMs, walk, retention, nowMs })
 
     return {
       feed,
       key,
       latest,
 
-      /** @param {Item[]} items @returns {Promise<{ late: number }>} */
-      async append (items) {
+      /** @param {Item[]} items @param {{ times?: number }} [sent] how often each batch is sent @returns {Promise<{ late: number }>} */
+      async append (items, { times = 1 } = {}) {
         const batch = batchOf()
         let late = 0
         for (let from = 0; from < items.length; from += batch.maxItems) {
           batch.reset()
           for (const one of items.slice(from, from + batch.maxItems)) addTo(batch, one)
-          late += (await layout.append(connection, batch)).late
+          for (let time = 0; time < times; time++) late += (await layout.append(connection, batch)).late
         }
         return { late }
       },
@@ -74,19 +77,23 @@ async function openArm (t, server, layoutName, msetex) {
       /**
        * All pages until `next` is null.
        * @param {{ limit: number, sinceMs?: number | null } & Now} question
-       * @param {() => Promise<unknown> | unknown} [between] done before each page but the first
+       * @param {(page: { items: Item[], after: any, next: any }) => Promise<unknown> | unknown} [behind] done after each page
+       * @param {{ anew?: boolean }} [options] `anew`: each page is asked for as if it were the first
        */
-      async walk (question, between = () => {}) {
+      async walk (question, behind = () => {}, { anew = false } = {}) {
         /** @type {Item[]} */
         const items = []
-        let page = await latest(question)
-        items.push(...page.items)
-        while (page.next) {
-          await between()
-          page = await latest({ ...question, after: page.next })
+        /** @type {any} */
+        let after = null
+        let walk
+        for (;;) {
+          const page = await latest({ ...question, after, walk: anew ? undefined : walk })
           items.push(...page.items)
+          await behind({ items: page.items, after, next: page.next })
+          if (!page.next) return items
+          after = page.next
+          walk = page.walk
         }
-        return items
       },
 
       /** @param {{ after?: any, sinceMs?: number, limit?: number, known?: (version: any) => boolean } & Now} question */
@@ -113,17 +120,17 @@ async function openArm (t, server, layoutName, msetex) {
       extend: (newTtlMs, condition = 'GT') => layout.extend(asking, key, { ttlMs: newTtlMs, condition }),
       /**
        * A connection on which something happens just before a command, each time it is sent.
-       * @param {string} wanted command or script @param {() => unknown} happens
+       * @param {string} wanted command or script, or '*' @param {() => unknown} happens
        * @returns {import('../../src/store/connection.js').Connection}
        */
       meddling: (wanted, happens) => ({
         ...connection,
         async send (command, ...args) {
-          if (command === wanted) await happens()
+          if (command === wanted || wanted === '*') await happens()
           return connection.send(command, ...args)
         },
         async runScript (name, keys, args) {
-          if (name === wanted) await happens()
+          if (name === wanted || wanted === '*') await happens()
           return connection.runScript(name, keys, args)
         }
       }),

@@ -10,7 +10,7 @@ const aged = (/** @type {number} */ count) => Array.from({ length: count }, (_, 
 const age = (/** @type {number} */ windowMs, nowMs = NOW) => ({ retention: { windowMs, maxItems: 0 }, nowMs })
 const atMost = (/** @type {number} */ maxItems) => ({ retention: { windowMs: 0, maxItems }, nowMs: NOW })
 
-await overAllArms(t, async (t, { layout, server, connection, open }) => {
+await overAllArms(t, async (t, { layout, promises, server, connection, open }) => {
   /** @param {import('./partition.js').Partition} partition @param {import('./model.js').Now} now */
   const answers = async (partition, now) => ({
     items: (await partition.walk({ ...now, limit: 7 })).map(({ id }) => String(id)),
@@ -69,16 +69,9 @@ await overAllArms(t, async (t, { layout, server, connection, open }) => {
     const partition = open()
     await partition.append(aged(30))
     const rewritten = item('id-29', NOW + 1)
-    /** @type {import('../../src/store/connection.js').Connection} */
-    const meddling = {
-      ...connection,
-      async runScript (name, keys, args) {
-        if (layout.name === 'ids' && name === 'trim-ids') await partition.append([rewritten])
-        return connection.runScript(name, keys, args)
-      }
-    }
+    const meddling = partition.meddling(`trim-${layout.name}`, () => partition.append([rewritten]))
     const { removed } = await open({ feed: partition.feed, connection: meddling }).trim(age(10))
-    t.equal(removed, 18)
+    t.equal(removed, promises.versions === 'one' ? 18 : 19)
     t.same((await partition.get([Buffer.from('id-29')], UNLIMITED)).map((one) => one && shown(one)), [shown(rewritten)])
     t.same((await answers(partition, age(10))).items, ['id-29', ...ids(11)])
   })
@@ -110,7 +103,8 @@ await overAllArms(t, async (t, { layout, server, connection, open }) => {
   await t.test('extend gives all stored items a new expiry, and 0 none', async (t) => {
     const partition = open({ ttlMs: 60_000 })
     await partition.append(aged(2500))
-    const oldestKeys = (await partition.keys()).filter((key) => /(:ids|id-0|id-1000|id-2499)$/.test(key))
+    const oldestKeys = (await partition.keys()).filter((key) => /(:ids|:values|id-0|id-1000|id-2499)$/.test(key))
+    t.ok(oldestKeys.length > 0)
     await partition.extend(900_000)
     for (const key of oldestKeys) t.ok(await connection.send('PTTL', key) > 600_000, key)
     await partition.extend(0)

@@ -11,7 +11,8 @@ const PARTS = ['KEYS', 'ARGV', 'RETURNS', 'COST', 'MODE']
 const CALLS = {
   'append-ids': { keys: ['ids', 'item:a'], args: [5, 0, 1000, Buffer.alloc(9, 1)] },
   'members-beside': { keys: ['ids'], args: [2, 'b', 'older', 10], reply: [1, ['a', '1'].map((word) => Buffer.from(word))] },
-  'trim-ids': { keys: ['ids', 'item:a'], args: [2, 0, 'a'] }
+  'trim-ids': { keys: ['ids', 'item:a'], args: [2, 0, 'a'] },
+  'trim-values': { keys: ['ids'], args: [2, 0, 500] }
 }
 
 /** @param {string} body without its comments */

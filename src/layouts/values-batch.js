@@ -1,0 +1,70 @@
+/**
+ * A batch of layout `values` as it travels:
+ *
+ *     ZADD values  score <member> ...             item/member.js
+ *     PEXPIRE values ttl                          not when the feed has no age limit
+ *
+ * One command stores everything, so no transaction is needed. Items are spelt when they are added, with the time of
+ * their append: a batch that is sent again is the same bytes, and adds no member that is there.
+ */
+import { MEMBER_HEAD_BYTES, writeMemberHead } from '../item/member.js'
+import { MAX_BATCH_ITEMS } from './pieces.js'
+import { createScoreText } from './score-text.js'
+import { Wire, command, wholeCommand } from './wire.js'
+
+/** ZADD with the longest key takes 160 bytes */
+const HEAD_ROOM = 256
+/** score, lengths and line ends */
+const ITEM_ROOM = 96
+const NO_VALUE = Buffer.alloc(0)
+
+/** Microseconds. One for all batches of the process: its appends never share one, and none goes back with the clock. */
+let lastStamp = 0
+
+/** @type {import('./index.js').Layout['createBatch']} */
+export function createValuesBatch ({ key, ttlMs, clock = Date.now }) {
+  const expire = ttlMs > 0 ? wholeCommand('PEXPIRE', key('values'), ttlMs) : NO_VALUE
+  const members = new Wire(64 * 1024)
+  const writeScore = createScoreText()
+  let count = 0
+  let start = -1
+  members.length = HEAD_ROOM
+
+  /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted */
+  function spell (id, ts, seq, value, deleted) {
+    if (count === 0) lastStamp = Math.max(lastStamp, Math.floor(clock() * 1000))
+    members.reserve(id.length + value.length + ITEM_ROOM)
+    writeScore(members, ts, seq)
+    members.bulkHead(id.length + MEMBER_HEAD_BYTES + value.length)
+    members.short(id)
+    members.length = writeMemberHead(members.bytes, members.length, ++lastStamp, deleted)
+    members.long(value)
+    members.end()
+    count++
+  }
+
+  function encode () {
+    const head = command(2 + 2 * count, 'ZADD', key('values'))
+    start = HEAD_ROOM - head.length
+    head.copy(members.bytes, start)
+    members.reserve(expire.length)
+    members.long(expire)
+  }
+
+  return {
+    get count () { return count },
+    get bytes () { return members.length },
+    maxItems: MAX_BATCH_ITEMS,
+    add: (id, ts, seq, value) => spell(id, ts, seq, value, false),
+    remove: (id, ts, seq) => spell(id, ts, seq, NO_VALUE, true),
+    encoded () {
+      if (start < 0) encode()
+      return { bytes: members.bytes.subarray(start, members.length), replies: ttlMs > 0 ? 2 : 1 }
+    },
+    reset () {
+      count = 0
+      start = -1
+      members.length = HEAD_ROOM
+    }
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * A walk over the stored versions of a partition, newest first, from which layout `values` answers: the first version
+ * met of an id is its newest. What is older is superseded, and a deletion hides it all the same.
+ *
+ *     newest                     place                    oldest
+ *     | looked at, ids known     | read next ...          | not live
+ *
+ * A walk goes over several pages: then nothing is read again but what has come since. That is found by counting: the
+ * members on the newer side of the place, against those that were looked at. If there are more now, the difference is
+ * looked for from the newest member down, where versions usually arrive. So a page is what it would be without the walk.
+ * In the middle of a page nothing is counted: a page is as of its beginning.
+ *
+ * A member that was looked at is remembered by its id, stamp and flags, not by its value.
+ */
+import { FreshetError } from '../errors.js'
+import { memberBound, placeText, readMember } from '../item/member.js'
+import { compareOrder, scoreOf, unscore } from '../item/order.js'
+import { createPieceSize } from './pieces.js'
+
+/** Versions looked at for one question: beyond it an answer costs server and reader more than a view would. */
+export const MAX_WALK = 20_000
+
+/** the least that is asked for once a first piece was not enough */
+const SECOND_PIECE = 32
+
+/** @typedef {import('../item/member.js').VersionPlace} VersionPlace */
+/** @typedef {import('../item/order.js').Place & import('../item/member.js').Member & { score: number, text: string }} Version */
+/** @typedef {ReturnType<typeof newState>} State */
+/** @typedef {ReturnType<typeof beginWalk>} Walk */
+
+const newState = () => ({
+  /** @type {Map<string, number>} `text` and `score` of what was looked at */
+  looked: new Map(),
+  /** @type {Map<string, string>} id, byte for character -> `text` of its newest */
+  newest: new Map(),
+  /** @type {VersionPlace | null} the oldest that was looked at, or where the caller goes on */
+  place: null,
+  size: createPieceSize()
+})
+
+/**
+ * @param {import('./index.js').Connection} connection
+ * @param {string} name of the sorted set
+ * @param {{ minTs: number, maxItems: number, state?: State | null, after?: VersionPlace | null }} options what is live:
+ *   versions of `minTs` and newer, `maxItems` of them (0 = no limit). `state`: of an earlier page that ended at `after`
+ */
+export function beginWalk (connection, name, { minTs, maxItems, state: before = null, after = null }) {
+  const state = before && after ? rewound(before, after) : newState()
+  const { looked, newest, size } = state
+  let isCounted = state.place === null
+  let ended = false
+  let asked = 0
+
+  /** @param {Version} version @returns {boolean} whether its id is met for the first time */
+  function note ({ id, score, text }) {
+    if (looked.size >= MAX_WALK) throw viewNeeded()
+    const name = id.toString('latin1')
+    const known = newest.get(name)
+    looked.set(text, score)
+    if (known !== undefined && isNewer(/** @type {number} */ (looked.get(known)), known, score, text)) return false
+    newest.set(name, text)
+    return known === undefined
+  }
+
+  /** Looks for versions that came on the newer side of the place. @param {number} missing how many @param {VersionPlace} place */
+  async function catchUp (missing, place) {
+    const score = scoreOf(place.ts, place.seq)
+    const text = placeText(place)
+    for (let rank = 0; missing > 0;) {
+      const piece = versionsOf(await connection.send('ZREVRANGE', name, rank, rank + size.of(missing + 16) - 1, 'WITHSCORES'), size)
+      for (const version of piece) {
+        if (isNewer(score, text, version.score, version.text)) return
+        if (looked.has(version.text)) continue
+        note(version)
+        missing--
+      }
+      if (piece.length === 0) return
+      rank += piece.length
+    }
+  }
+
+  /** @param {number} wanted */
+  async function readPiece (wanted) {
+    const { place } = state
+    if (place === null) return versionsOf(await connection.send('ZREVRANGE', name, 0, wanted - 1, 'WITHSCORES'), size)
+    const [newer, flat] = await connection.runScript('members-beside', [name], [scoreOf(place.ts, place.seq), memberBound(place, 'begin'), 'older', wanted])
+    if (!isCounted) await catchUp(newer - looked.size, place)
+    return versionsOf(flat, size)
+  }
+
+  const room = () => maxItems === 0 ? Infinity : maxItems - looked.size
+
+  return {
+    state,
+    /** Whether nothing live is older than what was read. */
+    get ended () { return ended },
+
+    /**
+     * The live versions next to the place, newest first; each is to be looked at before the next piece is read.
+     * @param {number} wanted how many would do
+     * @returns {Promise<Version[]>}
+     */
+    async read (wanted) {
+      // when few of what came were wanted, it takes many more
+      asked = asked === 0 ? wanted : Math.max(wanted, 2 * asked, SECOND_PIECE)
+      const wantedNow = Math.min(size.of(asked), MAX_WALK + 1 - looked.size, Math.max(1, room()))
+      const piece = await readPiece(wantedNow)
+      isCounted = true
+      const live = piece.slice(0, Math.max(0, room())).filter(({ ts }) => ts >= minTs)
+      ended = piece.length < wantedNow || live.length < piece.length || live.length >= room()
+      return live
+    },
+
+    /**
+     * @param {Version} version the next one
+     * @returns {boolean} whether it is the newest of its id
+     * @throws {FreshetError} VIEW_NEEDED after MAX_WALK versions
+     */
+    look (version) {
+      state.place = version
+      return note(version)
+    },
+
+    /** Whether the newest version of that id was looked at. @param {Buffer} id */
+    knows: (id) => newest.has(id.toString('latin1'))
+  }
+}
+
+/**
+ * @param {Buffer[]} flat member, score, member, score, ...
+ * @param {ReturnType<typeof createPieceSize>} size
+ * @returns {Version[]}
+ */
+export function versionsOf (flat, size) {
+  /** @type {Version[]} */
+  const versions = []
+  for (let i = 0; i < flat.length; i += 2) {
+    const { id, stamp, deleted, value, text } = readMember(flat[i])
+    const score = Number(flat[i + 1])
+    const { ts, seq } = unscore(score)
+    versions.push({ id, ts, seq, stamp, deleted, value, score, text })
+  }
+  size.learn(flat)
+  return versions
+}
+
+/** As the walk was when it came to a place. @param {State} state @param {VersionPlace} after @returns {State} */
+function rewound (state, after) {
+  const { place, looked, newest, size } = state
+  if (place === null || compareOrder(after, place) <= 0) return state
+  const from = { ts: after.ts, seq: after.seq, id: after.id }
+  const score = scoreOf(from.ts, from.seq)
+  const text = placeText(from)
+  const kept = new Map([...looked].filter(([one, itsScore]) => !isNewer(score, text, itsScore, one)))
+  return { looked: kept, newest: new Map([...newest].filter(([, one]) => kept.has(one))), place: from, size }
+}
+
+/** @param {number} scoreA @param {string} textA @param {number} scoreB @param {string} textB whether A is newer than B */
+const isNewer = (scoreA, textA, scoreB, textB) => scoreA > scoreB || (scoreA === scoreB && textA > textB)
+
+const viewNeeded = () => new FreshetError('VIEW_NEEDED', `${MAX_WALK} stored versions were looked at, newest first, and the answer needs more of them; ask for fewer or newer items, or store the feed in layout ids`, { looked: MAX_WALK })
