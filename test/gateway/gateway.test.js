@@ -130,6 +130,10 @@ for (const engine of await testEngines()) {
       t.equal(Buffer.byteLength(value(MAX_BODY_BYTES)), MAX_BODY_BYTES)
       t.match(await post(path, value(MAX_BODY_BYTES)), { status: 200, json: { accepted: 1 } })
       isProblem(t, await post(path, value(MAX_BODY_BYTES + 1)), 413, 'PAYLOAD_TOO_LARGE')
+      const unannounced = await fetch(gateway.url + path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: new Blob([value(2 * MAX_BODY_BYTES)]).stream(), duplex: 'half' })
+      t.equal(unannounced.status, 413)
+      t.equal(unannounced.headers.get('connection'), 'close', 'what follows is not read')
+      await unannounced.body?.cancel()
       await becomes(t, async () => (await reader.ask(`${path}/a?encoding=json`)).json.value?.length, MAX_BODY_BYTES - 23)
     })
 

@@ -13,6 +13,8 @@ import { itemRoutes } from './routes/items.js'
 /** a connection that waits for its answer must not be taken for a stalled one */
 const STALL_SPARE_MS = 25_000
 
+const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stopping'], nodes: [] })
+
 /**
  * @param {{ feeds: import('./feeds.js').Feeds, definition: (name: string) => Promise<unknown>,
  *   status: () => { ready: boolean, reasons: string[], nodes: any[] }, stopping: AbortSignal,
@@ -27,7 +29,7 @@ export function createGatewayApp ({ feeds, definition, status, stopping, setting
   app.server.setTimeout(Math.max(app.server.timeout, settings.ackWithinMs + STALL_SPARE_MS))
   const limit = createLimit(registry, maxRequests)
   describeRoutes(app, { title: 'Freshet gateway', description: 'Items into fast feeds.', bearer: authToken !== null })
-  app.register(healthRoutes, { status, registry })
+  app.register(healthRoutes, { status: () => stopping.aborted ? STOPPING : status(), registry })
   app.register(async (items) => {
     items.addHook('onRequest', (_request, _reply, done) => {
       if (stopping.aborted) done(new HttpError('NOT_READY', 'this process is stopping; ask another one, or again in a second'))
