@@ -23,13 +23,24 @@ const KNOWN = {
   CLUSTERDOWN: { code: 'SERVER_LOST', outcome: 'over' },
   NOSCRIPT: { code: 'SERVER_LOST', outcome: 'over' },
   BUSY: { code: 'SERVER_LOST', outcome: 'over' },
+  UNBLOCKED: { code: 'SERVER_LOST', outcome: 'over' },
   NOPERM: { code: 'SERVER_REFUSED', outcome: 'forbidden' },
   NOAUTH: { code: 'SERVER_REFUSED', outcome: 'forbidden' },
   WRONGPASS: { code: 'SERVER_REFUSED', outcome: 'forbidden' }
 }
 
-/** What a user may not do, a script of that user may not either; servers say that as ERR. */
-const FORBIDDEN_IN_SCRIPT = /^ERR (ACL failure in script|The user executing the script can't)/
+/**
+ * Replies that say in words what others say by their first word: what a user may not do, a script of that user may not
+ * either; a node that was demoted waits for no replicas.
+ * @type {[RegExp, string][]}
+ */
+const SAID_AS_ERR = [
+  [/^ERR (ACL failure in script|The user executing the script can't)/, 'NOPERM'],
+  [/^ERR WAIT cannot be used with replica/, 'READONLY']
+]
+
+/** EXEC says what turned it down, when none of the commands before it was */
+const EXEC_TURNED_DOWN = /^EXECABORT [^:]*because of: /
 
 /**
  * @param {Error} error as the client gave it; it carries the command with its arguments, which go no further
@@ -38,7 +49,8 @@ const FORBIDDEN_IN_SCRIPT = /^ERR (ACL failure in script|The user executing the 
  */
 export function fromReply (error, address) {
   if (error instanceof FreshetError) return /** @type {any} */ (error)
-  const word = FORBIDDEN_IN_SCRIPT.test(error.message) ? 'NOPERM' : /^[A-Z]+/.exec(error.message)?.[0] ?? ''
+  const said = error.message.replace(EXEC_TURNED_DOWN, '')
+  const word = SAID_AS_ERR.find(([pattern]) => pattern.test(said))?.[1] ?? /^[A-Z]+/.exec(said)?.[0] ?? ''
   const { code, outcome } = KNOWN[word] ?? { code: 'SERVER_REFUSED', outcome: 'refused' }
   const text = error.message.replace(/,? with args beginning with.*$/s, '')
   return /** @type {any} */ (new FreshetError(code, `the server at ${address} answered: ${text}`, { outcome, reply: word }))

@@ -19,6 +19,12 @@ const REPLIES = [
   ['WRONGPASS invalid username-password pair or user is disabled.', 'SERVER_REFUSED', 'forbidden'],
   ['ERR ACL failure in script: User u has no permissions to run the \'set\' command script: on @user_script:1.', 'SERVER_REFUSED', 'forbidden'],
   ['ERR The user executing the script can\'t run this command or subcommand script: 0, on @user_script:1.', 'SERVER_REFUSED', 'forbidden'],
+  ['UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)', 'SERVER_LOST', 'over'],
+  ['ERR WAIT cannot be used with replica instances. Please also note that', 'SERVER_LOST', 'over'],
+  ['EXECABORT Transaction discarded because of: OOM command not allowed when used memory > \'maxmemory\'.', 'SERVER_FULL', 'full'],
+  ['EXECABORT Transaction discarded because of: NOREPLICAS Not enough good replicas to write.', 'SERVER_FULL', 'full'],
+  ['EXECABORT Transaction discarded because of: READONLY You can\'t write against a read only replica.', 'SERVER_LOST', 'over'],
+  ['EXECABORT Transaction discarded because of previous errors.', 'SERVER_REFUSED', 'refused'],
   ['ERR syntax error', 'SERVER_REFUSED', 'refused'],
   ['toString is not an error word', 'SERVER_REFUSED', 'refused'],
   ['', 'SERVER_REFUSED', 'refused']
