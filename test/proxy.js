@@ -88,6 +88,8 @@ function createLine (client, port, { delayMs, pieceBytes, onGone }) {
   let fault = null
   /** @type {Buffer[] | null} */
   let held = null
+  /** @type {string | null} */
+  let holdFrom = null
   let silent = false
 
   function reset () {
@@ -102,6 +104,13 @@ function createLine (client, port, { delayMs, pieceBytes, onGone }) {
 
   client.on('data', (bytes) => {
     if (silent) return
+    const at = holdFrom === null ? -1 : bytes.indexOf(holdFrom)
+    if (at >= 0) {
+      toServer.write(bytes.subarray(0, at))
+      bytes = bytes.subarray(at)
+      holdFrom = null
+      held = []
+    }
     if (held) held.push(bytes)
     else toServer.write(bytes)
   })
@@ -149,7 +158,11 @@ function createLine (client, port, { delayMs, pieceBytes, onGone }) {
         }
       }
     },
+    /** Bytes that the client has sent and that are kept. */
+    get heldBytes () { return held?.reduce((sum, { length }) => sum + length, 0) ?? 0 },
     hold () { held ??= [] },
+    /** Keeps what the client sends from that text on, the next time it comes in one piece. @param {string} text */
+    holdFrom (text) { holdFrom = text },
     release () {
       const parts = held ?? []
       held = null
