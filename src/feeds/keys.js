@@ -6,6 +6,7 @@
  *     fr:{latest}:feed             definition
  *     fr:{latest:0}:ids            partition 0, part `ids`
  *     fr:{latest:0}:item:<id>
+ *     fr:{latest:0}:values         partition 0 of a feed of layout values
  */
 
 /** @param {string} prefix */

@@ -98,6 +98,7 @@ export async function openFeedWriter (options) {
       key: key(partition),
       late,
       ttlMs: expiryMs(retention, maxFutureMs),
+      clock: options.clock,
       dialect: { msetex: msetex ?? false, sha: (script) => readScript(script).sha }
     }),
     retention: definition,
