@@ -17,6 +17,8 @@ const DEFINITION_AGE_MS = 500
 const FIRST_PIECE = 100
 const PIECE_BYTES = 8 * 1024 * 1024
 const MAX_BYTES = 16 * 1024 * 1024
+/** in standard deviations */
+const SPREAD = 4
 /** how much of a feed's largest item is remembered after each page */
 const FORGET = 0.9
 
@@ -95,10 +97,13 @@ export function createAsk ({ deployment, keyPrefix, now }) {
       waiting: [],
       done: false
     }))
+    // ids spread evenly: its share, and what chance may add to it, is what a partition has to give
+    const share = limit / sources.length
+    const wanted = Math.min(limit, Math.ceil(share + SPREAD * Math.sqrt(share)))
     /** @param {typeof sources[0]} source */
     const refill = async (source) => {
       while (source.waiting.length === 0 && !source.done) {
-        const page = await layout.latest(connection, source.key, { limit: pieceOf(definition.feed, limit, sources.length), after: source.place, walk: source.walk, sinceMs, retention: definition, nowMs })
+        const page = await layout.latest(connection, source.key, { limit: pieceOf(definition.feed, wanted, sources.length), after: source.place, walk: source.walk, sinceMs, retention: definition, nowMs })
         learn(definition.feed, page.items)
         source.waiting = page.items.reverse()
         source.place = page.next

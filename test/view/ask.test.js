@@ -1,5 +1,6 @@
 import t from 'tap'
 import { setRetention } from '../../src/feeds/definitions.js'
+import { layoutNames } from '../../src/layouts/index.js'
 import { createDeployment } from '../../src/store/deployment.js'
 import { createAsk } from '../../src/view/ask.js'
 import { connectFor, engineName, eventually, openWriterFor, silentLog, startDeployment, testEngines } from '../servers.js'
@@ -12,6 +13,28 @@ async function askFor (t, primary, more) {
   t.teardown(() => deployment.close())
   await deployment.ready
   return { deployment, ask: createAsk({ deployment, keyPrefix: 'fr:', now: Date.now }) }
+}
+
+/** Members and values that come over a connection. @param {import('../../src/store/connection.js').Connection} connection */
+function counting (connection) {
+  const seen = { replies: 0 }
+  const count = (/** @type {any} */ reply) => {
+    seen.replies += Array.isArray(reply) ? reply.flat().length : 1
+    return reply
+  }
+  return {
+    seen,
+    deployment: /** @type {any} */ ({
+      pick: () => ({
+        lagMs: null,
+        connection: {
+          ...connection,
+          send: async (/** @type {string} */ command, /** @type {string[]} */ ...args) => count(await connection.send(command, ...args)),
+          runScript: async (/** @type {[string, string[], string[]]} */ ...run) => count(await connection.runScript(...run))
+        }
+      })
+    })
+  }
 }
 
 t.jobs = 2
@@ -96,6 +119,30 @@ for (const engine of await testEngines()) {
       await connection.send('SET', 'fr:{other:0}:ids', 'text')
       await inSync()
       await t.rejects(ask.latest('other', { limit: 1 }), { code: 'KEY_HOLDS_OTHER' })
+    })
+
+    await t.test('the pages of one answer, of one partition or several, read little more than they show', async (t) => {
+      for (const layout of layoutNames()) {
+        for (const partitions of [1, 4]) {
+          const feed = `wide-${layout}-${partitions}`
+          const writer = await openWriterFor(t, { redisUrl: primary.url, feed, layout, partitions })
+          for (let i = 0; i < 4000; i++) writer.pipeline.append(bytes(`id-${i}`), now - Math.floor(i / 3), bytes('x'))
+          await writer.pipeline.flush()
+          const { seen, deployment } = counting(connection)
+          const ask = createAsk({ deployment, keyPrefix: 'fr:', now: Date.now })
+          const ids = []
+          /** @type {any} */
+          let page = { next: null }
+          do {
+            page = await ask.latest(feed, { limit: 500, after: page.next, walk: page.walk })
+            ids.push(...page.items.map((/** @type {any} */ { id }) => String(id)))
+          } while (page.next)
+          t.equal(new Set(ids).size, 4000)
+          // a member and its score, and in ids the value
+          const perItem = layout === 'ids' ? 3 : 2
+          t.ok(seen.replies < 4000 * perItem * 1.7, `${feed}: ${seen.replies} for ${ids.length} items`)
+        }
+      }
     })
 
     await t.test('when the node that was asked is lost, another is asked once', async (t) => {
