@@ -1,4 +1,8 @@
 /** What several tests of the gateway need. */
+import { startGateway, startReader } from '../commands.js'
+import { startDeployment } from '../servers.js'
+
+export const MAX_BODY_BYTES = 1024 * 1024
 
 /** longer than anything here takes, also on a busy machine */
 export const GENEROUS_MS = 5000
@@ -11,4 +15,20 @@ export async function timed (work) {
   const startedMs = performance.now()
   const answer = await work()
   return { ...answer, ms: performance.now() - startedMs }
+}
+
+/** @param {import('tap').Test} t @param {{ engine: import('../servers.js').Engine, flags?: string[], env?: Record<string, string> }} options */
+export async function startBoth (t, { engine, ...options }) {
+  const { primary } = await startDeployment(t, { engine, replicas: 1 })
+  const [gateway, reader] = await Promise.all([startGateway(t, { redisUrl: primary.url, ...options }), startReader(t, { redisUrl: primary.url })])
+  return { primary, gateway, reader }
+}
+
+/** @param {import('tap').Test} t @param {any} answer @param {number} status @param {string} code */
+export function isProblem (t, answer, status, code) {
+  t.equal(answer.status, status, `status of ${code}`)
+  t.match(answer.headers.get('content-type'), 'application/problem+json')
+  t.match(answer.json, { type: `urn:freshet:error:${code}`, title: String, status, detail: String, code, retryable: status === 503 })
+  t.notMatch(answer.body, /node_modules|at .*\.js:\d+/, 'no stack')
+  return answer.json
 }
