@@ -14,6 +14,12 @@ Starts nothing. Exit status 1 when something needed is missing.`
 
 const DEADLINE_MS = 5_000
 
+/** @type {Record<string, string>} */
+const REPLICA_ADVICE = {
+  SERVER_REFUSED: 'users are not replicated, so each server needs the same',
+  SERVER_UNTRUSTED: 'its certificate needs the address that the primary names, or give another with --replica-url'
+}
+
 /**
  * @typedef {[label: string, ...cells: string[]]} Row an empty label continues the row above
  * @typedef {{ rows: Row[], problems: string[] }} Findings `problems`: what to do, a sentence each
@@ -111,18 +117,20 @@ async function urlFindings (settings) {
 }
 
 /** @param {string} url @param {import('../src/store/probe.js').ServerFacts} facts @returns {Findings} */
-function findingsOf (url, { primary, hasMsetex, evicts, refused, replicas }) {
+function findingsOf (url, { primary, hasMsetex, evicts, roles, replicas }) {
   const problems = []
   if (primary.error === null && primary.role === 'replica') problems.push('This server is a replica: --redis-url has to name the primary.')
-  if (refused.length) problems.push(`Its user may not run ${refused.join(' ')}: allow them with ACL SETUSER, and the keys with the prefix.`)
-  for (const { address, error } of replicas) if (error !== null) problems.push(`The replica ${address} cannot be used (${error}): give addresses that this machine reaches with --replica-url.`)
+  if (roles.every(({ missing }) => missing.length)) {
+    problems.push(`Its user may not run what any command of Freshet needs (${roles.map(({ role, missing }) => `${role}: ${missing.join(' ')}`).join('; ')}): allow commands, and keys with the prefix, as docs/acl says.`)
+  }
+  for (const node of replicas) if (node.error !== null) problems.push(`The replica ${node.address} cannot be used (${node.error}): ${REPLICA_ADVICE[node.code] ?? 'give addresses that this machine reaches with --replica-url'}.`)
   /** @param {import('../src/store/probe.js').NodeFacts} node */
   const words = (node) => node.error === null ? `${node.engine}, ${node.role}${node.linkUp ? '' : ', not in sync'}` : node.error
   return {
     rows: [
       ['server', url, words(primary), `MSETEX ${hasMsetex === null ? 'not known' : hasMsetex ? 'yes' : 'no'}`],
       ...(evicts ? labelled('memory', [[`maxmemory-policy is ${evicts}: a full server drops items unseen; noeviction refuses them`]]) : []),
-      ['user', refused.length ? `may not run ${refused.join(' ')}` : 'may run every command that Freshet sends'],
+      ...labelled('user', roles.map(({ role, missing, without }) => [role, missing.length ? `may not run ${missing.join(' ')}` : ['may run all it needs', ...without].join('; ')])),
       ...labelled('replicas', replicas.length ? replicas.map((node) => [node.address, words(node)]) : [['none: readers need --read-from primary']])
     ],
     problems

@@ -1,6 +1,6 @@
 /**
- * What one node says of itself: engine, role, offsets, processor time. Everything comes from INFO, ROLE and
- * COMMAND INFO; a capability that cannot be asked for is named as missing, never guessed.
+ * What one node says of itself: engine, role, offsets, processor time, from INFO and ROLE; and what it lets this user
+ * use. Nothing is guessed from a version.
  *
  * @typedef {{ address: string, runId: string, engine: string, role: 'primary' | 'replica', cpuSeconds: number, usedMemoryBytes: number,
  *   offset: number, linkUp: boolean, loading: boolean, fullSyncs: number }} NodeFigures
@@ -36,17 +36,21 @@ export async function nodeFigures (connection) {
 }
 
 /**
+ * Asked inside MULTI ... DISCARD: when a command is queued it is looked up first, then permitted, then other reasons
+ * against it are found, such as a full memory or a replica. It names no key, so keys do not matter.
  * @param {import('./connection.js').Connection} connection
- * @returns {Promise<{ msetex: boolean | null }>} null = this user may not ask
+ * @returns {Promise<{ msetex: boolean | null }>} null = the server has it, and this user may not use it
+ * @throws {import('../errors.js').FreshetError} SERVER_LOST, SERVER_REFUSED
  */
 export async function capabilities (connection) {
-  try {
-    const [msetex] = await connection.send('COMMAND', 'INFO', 'MSETEX')
-    return { msetex: msetex !== null }
-  } catch (error) {
-    if (error.code === 'SERVER_REFUSED') return { msetex: null }
-    throw error
-  }
+  const [multi, msetex, discard] = await Promise.allSettled([
+    connection.send('MULTI'), connection.send('MSETEX', 0, 'none', 'none'), connection.send('DISCARD')
+  ])
+  for (const one of [multi, discard]) if (one.status === 'rejected') throw one.reason
+  if (msetex.status === 'fulfilled') return { msetex: true }
+  const { outcome, message, reply } = msetex.reason
+  if (reply === undefined) throw msetex.reason
+  return { msetex: outcome === 'forbidden' ? null : !/unknown command/i.test(message) }
 }
 
 /**

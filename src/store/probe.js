@@ -2,38 +2,30 @@
  * What somebody else's server is and what it lets its user do, for `npm start doctor`. Nothing is written.
  *
  * Permissions are asked for inside MULTI ... DISCARD: a server checks them when a command is queued, with its real
- * arguments, and a discarded command has no effect.
+ * arguments, and a discarded command has no effect. A user that may not even queue is asked by what changes nothing,
+ * the commands of a reader.
  */
+import { COMMANDS, ROLES, commandName, rowsOf } from './commands.js'
 import { openConnection } from './connection.js'
 import { capabilities, nodeFigures, replicaUrls } from './nodes.js'
 
-/** Every command that commands of Freshet send; a test holds the list to what servers really see. @type {(key: string) => string[][]} */
-const COMMANDS_SENT = (key) => [
-  ['INFO'], ['ROLE'], ['COMMAND', 'INFO', 'GET'], ['SCAN', '0'], ['CLIENT', 'ID'], ['CLIENT', 'KILL', 'ID', '0'], ['SCRIPT', 'LOAD', 'return 1'],
-  ['EVAL', 'return 1', '0'], ['EVALSHA', '0'.repeat(40), '0'], ['EVAL_RO', 'return 1', '0'], ['EVALSHA_RO', '0'.repeat(40), '0'],
-  ['GET', key], ['MGET', key], ['SET', key, 'v'], ['MSET', key, 'v'], ['MSETEX', '1', key, 'v', 'PX', '1'],
-  ['PEXPIRE', key, '1'], ['PERSIST', key], ['DEL', key], ['UNLINK', key],
-  ['SADD', key, 'v'], ['SREM', key, 'v'], ['SMEMBERS', key],
-  ['ZADD', key, '0', 'v'], ['ZREMRANGEBYRANK', key, '0', '0'], ['ZCARD', key], ['ZCOUNT', key, '0', '1'], ['ZMSCORE', key, 'v'], ['ZRANGE', key, '0', '0'],
-  ['ZREVRANGE', key, '0', '0'], ['ZREVRANGEBYSCORE', key, '1', '0']
-]
-
 /**
- * @typedef {{ address: string, error: string } | { address: string, error: null, engine: string, role: 'primary' | 'replica', linkUp: boolean }} NodeFacts
- * @typedef {{ primary: NodeFacts, hasMsetex: boolean | null, evicts: string | null, refused: string[], replicas: NodeFacts[] }} ServerFacts
- *   `hasMsetex` null = may not be asked; `evicts`: its maxmemory-policy when that is not noeviction; `refused`: commands that the user may not run
+ * @typedef {{ address: string, error: string, code: string } | { address: string, error: null, engine: string, role: 'primary' | 'replica', linkUp: boolean }} NodeFacts
+ * @typedef {{ role: import('./commands.js').Role, missing: string[], without: string[] }} RoleFacts `missing`: commands that
+ *   the user may not run and the role needs; `without`: what is lost for want of others
+ * @typedef {{ primary: NodeFacts, hasMsetex: boolean | null, evicts: string | null, roles: RoleFacts[], replicas: NodeFacts[] }} ServerFacts
+ *   `hasMsetex` null = may not be used; `evicts`: its maxmemory-policy when that is not noeviction
  */
 
 /**
  * @param {string} url
  * @param {{ replicas: string[] | null, keyPrefix: string, deadlineMs: number }} options `replicas` null = ask the primary
  * @returns {Promise<ServerFacts>}
- * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_LOST
+ * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED, SERVER_LOST
  */
 export async function probeServer (url, { replicas, keyPrefix, deadlineMs }) {
   const connection = await openConnection(url, { name: 'freshet-doctor', deadlineMs })
   try {
-    const refused = await refusedCommands(connection, `${keyPrefix}{doctor}`)
     const primary = await nodeFacts(connection)
     const { msetex } = await unlessRefused(capabilities(connection), { msetex: null })
     const memory = String(await unlessRefused(connection.send('INFO', 'memory'), ''))
@@ -43,7 +35,7 @@ export async function probeServer (url, { replicas, keyPrefix, deadlineMs }) {
       primary,
       hasMsetex: msetex,
       evicts: policy && policy !== 'noeviction' ? policy : null,
-      refused,
+      roles: await roleFacts(connection, `${keyPrefix}{doctor}`),
       replicas: await Promise.all(addresses.map((address) => replicaFacts(address, deadlineMs)))
     }
   } finally {
@@ -60,13 +52,34 @@ const unlessRefused = (answer, instead) => answer.catch((error) => {
   throw error
 })
 
-/** @param {import('./connection.js').Connection} connection @param {string} key @returns {Promise<string[]>} */
-async function refusedCommands (connection, key) {
-  if (await unlessRefused(connection.send('MULTI'), null) === null) return ['MULTI']
-  const commands = COMMANDS_SENT(key)
-  const outcomes = await Promise.allSettled(commands.map(([name, ...args]) => connection.send(name, ...args)))
-  await connection.send('DISCARD')
-  return commands.filter((_, i) => outcomes[i].status === 'rejected' && isRefused(outcomes[i].reason)).map(([name]) => name)
+/** The last thing asked of a connection: it may be left inside MULTI. @param {import('./connection.js').Connection} connection @param {string} key @returns {Promise<RoleFacts[]>} */
+async function roleFacts (connection, key) {
+  // these two would not be queued: without MULTI they are errors and change nothing
+  const apart = COMMANDS.filter((row) => ['EXEC', 'DISCARD'].includes(commandName(row)))
+  const refused = await refusedOf(connection, apart, key)
+  const mayQueue = await unlessRefused(connection.send('MULTI'), null) !== null
+  const asked = mayQueue ? COMMANDS.filter((row) => !apart.includes(row) && commandName(row) !== 'MULTI') : rowsOf('reader')
+  refused.push(...await refusedOf(connection, asked, key), ...COMMANDS.filter((row) => !mayQueue && !asked.includes(row) && !apart.includes(row)))
+  return ROLES.map((role) => {
+    const rows = rowsOf(role).filter((row) => refused.includes(row))
+    return {
+      role,
+      missing: rows.filter((row) => row.without === undefined).map(commandName),
+      without: rows.flatMap((row) => row.without ?? [])
+    }
+  })
+}
+
+/**
+ * @param {import('./connection.js').Connection} connection @param {readonly import('./commands.js').CommandRow[]} rows
+ * @param {string} key
+ */
+async function refusedOf (connection, rows, key) {
+  const outcomes = await Promise.allSettled(rows.map(({ words }) => {
+    const [name, ...args] = words(key)
+    return connection.send(name, ...args)
+  }))
+  return rows.filter((_, i) => outcomes[i].status === 'rejected' && isRefused(/** @type {PromiseRejectedResult} */ (outcomes[i]).reason))
 }
 
 /** @param {import('./connection.js').Connection} connection @returns {Promise<NodeFacts>} */
@@ -76,7 +89,7 @@ async function nodeFacts (connection) {
     const { engine, role, linkUp } = await nodeFigures(connection)
     return { address, error: null, engine, role, linkUp }
   } catch (error) {
-    return { address, error: error.message }
+    return { address, error: error.message, code: error.code }
   }
 }
 
@@ -88,6 +101,6 @@ async function replicaFacts (url, deadlineMs) {
     connection.close()
     return facts
   } catch (error) {
-    return { address: new URL(url).host, error: error.message }
+    return { address: new URL(url).host, error: error.message, code: error.code }
   }
 }

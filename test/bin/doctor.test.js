@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { commandName, rowsOf } from '../../src/store/commands.js'
 import { cacheDir } from '../embedded/checkout.js'
 import { connectFor, startDeployment, testEngines } from '../servers.js'
 
@@ -52,27 +53,44 @@ t.test('a server given by address is described with its replicas', async (t) => 
   t.equal(status, 0)
   t.match(text, new RegExp(`^server +${primary.url} +(valkey|redis) [0-9.]+, primary +MSETEX (yes|no)$`, 'm'))
   t.match(text, new RegExp(`^replicas +127.0.0.1:${replica.port} +(valkey|redis) [0-9.]+, replica$`, 'm'))
-  t.match(text, /may run every command/)
+  for (const role of ['writer', 'reader', 'admin']) t.match(text, new RegExp(`^(user)? +${role} +may run all it needs$`, 'm'))
   t.equal(await admin.send('DBSIZE'), 0, 'nothing was written')
   const asked = await doctor(['--redis-url', replica.url])
   t.equal(asked.status, 1)
   t.match(asked.text, /This server is a replica: --redis-url has to name the primary/)
 })
 
-t.test('what a user may not do is named, without its password', async (t) => {
-  const { primary, admin } = await startPair(t)
-  await admin.send('ACL', 'SETUSER', 'reader', 'on', '>password', '~fr:*', '+@all', '-zadd', '-role')
-  await admin.send('ACL', 'SETUSER', 'mute', 'on', '>password')
-  const url = (/** @type {string} */ user) => primary.url.replace('//', `//${user}:password@`)
-  const reader = await doctor(['--redis-url', url('reader')])
-  t.equal(reader.status, 1)
-  t.match(reader.text, /Its user may not run ROLE ZADD:/)
-  t.notMatch(reader.text, /password/)
-  const elsewhere = await doctor(['--redis-url', url('reader'), '--key-prefix', 'other:'])
-  t.match(elsewhere.text, /may not run .*GET/)
-  const mute = await doctor(['--redis-url', url('mute')])
+t.test('what a user may not do is named by role, without its password', async (t) => {
+  const { primary, replica, admin } = await startPair(t)
+  const onReplica = await connectFor(t, replica.url)
+  const asked = async (/** @type {string[]} */ rules, /** @type {string[]} */ ...flags) => {
+    for (const node of [admin, onReplica]) await node.send('ACL', 'SETUSER', 'asking', 'reset', 'on', '>canary-4711', ...rules)
+    const answer = await doctor(['--redis-url', primary.url.replace('//', '//asking:canary-4711@'), ...flags])
+    t.notMatch(answer.text + answer.error, /canary/)
+    return answer
+  }
+  const every = await asked(['~fr:*', '+@all', '-zadd'])
+  t.equal(every.status, 0, 'who may read is of use')
+  t.match(every.text, /^user +writer +may not run ZADD\n +reader +may run all it needs\n +admin +may run all it needs$/m)
+  const none = await asked(['~fr:*', '+@all', '-zadd', '-role'])
+  t.equal(none.status, 1)
+  t.match(none.text, /To do:\n {2}Its user may not run what any command of Freshet needs \(writer: ROLE ZADD; reader: ROLE; admin: ROLE\): allow/)
+  const elsewhere = await asked(['~fr:*', '+@all'], '--key-prefix', 'other:')
+  t.match(elsewhere.text, /reader +may not run GET .*MGET/)
+  const reader = await asked(['%R~fr:*', '-@all', ...rowsOf('reader').map((row) => `+${commandName(row).toLowerCase()}`)])
+  t.equal(reader.status, 0, 'and is asked without MULTI')
+  t.match(reader.text, /^user +writer +may not run .*\bMULTI .*\n +reader +may run all it needs$/m)
+  const lacking = await asked(['~fr:*', '+@all', '-client|setname'])
+  t.equal(lacking.status, 0)
+  t.match(lacking.text, /reader +may run all it needs; CLIENT LIST does not tell/)
+  await onReplica.send('ACL', 'SETUSER', 'asking', 'off')
+  const halfway = await doctor(['--redis-url', primary.url.replace('//', '//asking:canary-4711@')])
+  t.equal(halfway.status, 1)
+  t.match(halfway.text, /The replica .* cannot be used .*: users are not replicated/)
+  const mute = await asked([])
   t.equal(mute.status, 1)
-  t.match(mute.text, /may not run MULTI/)
+  t.match(mute.text, /may not run .*MULTI/)
+  t.equal(await admin.send('DBSIZE'), 0, 'nothing was written')
 })
 
 t.test('an address where nobody answers is told', async (t) => {

@@ -1,0 +1,97 @@
+/**
+ * Which commands are sent, by whom and why: one table for the permissions of docs/acl and for what `npm start doctor`
+ * looks for. A test holds it to what servers really see, both ways. Permissions hold inside scripts too, so what a
+ * script calls is in its role's rows.
+ *
+ *     writer   appends: `npm start writer`, `npm start gateway`, openFeed
+ *     reader   asks, changes nothing: `npm start reader`, openReader
+ *     admin    `npm start feed`, `npm start doctor`
+ *
+ * Whoever writes and reads with one address (openFeed) needs the rows of both.
+ *
+ * @typedef {'writer' | 'reader' | 'admin'} Role
+ * @typedef {{ roles: Role[], words: (key: string) => string[], why: string, without?: string }} CommandRow
+ *   `words`: an example that does no harm when it is only queued; `without`: what is lost where it may not be run, for
+ *   commands that a role can do without
+ */
+
+/** @type {Role[]} */
+export const ROLES = ['writer', 'reader', 'admin']
+/** @type {Role[]} */
+const WRITER = ['writer']
+/** @type {Role[]} */
+const READER = ['reader']
+/** @type {Role[]} */
+const ADMIN = ['admin']
+
+const SHA = '0'.repeat(40)
+
+/** @type {readonly CommandRow[]} */
+const ROWS = [
+  { roles: ROLES, words: () => ['CLIENT', 'SETNAME', 'freshet'], why: 'who a connection is, in CLIENT LIST', without: 'CLIENT LIST does not tell whose a connection is' },
+  { roles: ROLES, words: () => ['INFO'], why: 'engine, role, offsets, processor time' },
+  { roles: ROLES, words: () => ['ROLE'], why: 'which replicas there are, and how far behind' },
+  { roles: ROLES, words: (key) => ['GET', key], why: 'definitions, leases' },
+  { roles: ROLES, words: (key) => ['ZCOUNT', key, '0', '1'], why: 'counting; in scripts, places in the order' },
+  { roles: ROLES, words: (key) => ['ZCARD', key], why: 'retention by count; in scripts, ranks' },
+  { roles: ROLES, words: (key) => ['ZRANGE', key, '0', '0'], why: 'what leaves the window next; in scripts, members by rank' },
+  { roles: [...READER, ...ADMIN], words: (key) => ['ZREVRANGE', key, '0', '0'], why: 'newest items' },
+  { roles: [...READER, ...ADMIN], words: (key) => ['ZREVRANGEBYSCORE', key, '1', '0'], why: 'newest ids' },
+  { roles: [...READER, ...ADMIN], words: () => ['EVALSHA_RO', SHA, '0'], why: 'pages' },
+  { roles: [...READER, ...ADMIN], words: () => ['EVAL_RO', 'return 1', '0'], why: 'pages, after the server lost its scripts' },
+  { roles: [...READER, ...ADMIN], words: (key) => ['SMEMBERS', key], why: 'names of feeds' },
+
+  { roles: READER, words: (key) => ['MGET', key], why: 'items by id' },
+  { roles: READER, words: (key) => ['ZRANGEBYSCORE', key, '0', '1'], why: 'changes since a time' },
+
+  { roles: [...WRITER, ...ADMIN], words: (key) => ['SET', key, 'v'], why: 'definitions; items, leases and markers of a writer' },
+  { roles: [...WRITER, ...ADMIN], words: (key) => ['PEXPIRE', key, '1'], why: 'expiry of what is stored' },
+  { roles: [...WRITER, ...ADMIN], words: (key) => ['UNLINK', key], why: 'items that left the window; a feed that is dropped' },
+  { roles: [...WRITER, ...ADMIN], words: () => ['MULTI'], why: 'a batch is stored whole; the doctor looks inside MULTI' },
+  { roles: [...WRITER, ...ADMIN], words: () => ['DISCARD'], why: 'asking whether MSETEX may be used; the doctor writes nothing' },
+
+  { roles: WRITER, words: () => ['EXEC'], why: 'a batch is stored whole' },
+  { roles: WRITER, words: (key) => ['MSETEX', '1', key, 'v', 'PX', '1'], why: 'items of a batch in one command', without: 'each item is a SET: two to three times the work for the server' },
+  { roles: WRITER, words: (key) => ['MSET', key, 'v'], why: 'the same where the feed has no age limit' },
+  { roles: WRITER, words: (key) => ['ZADD', key, '0', 'v'], why: 'the order of a feed' },
+  { roles: WRITER, words: (key) => ['ZREM', key, 'v'], why: 'deletions' },
+  { roles: WRITER, words: (key) => ['ZREMRANGEBYRANK', key, '0', '0'], why: 'trimming' },
+  { roles: WRITER, words: (key) => ['ZMSCORE', key, 'v'], why: 'comparing versions (late: drop)' },
+  { roles: WRITER, words: (key) => ['GETRANGE', key, '0', '7'], why: 'comparing with deletions (late: drop)' },
+  { roles: WRITER, words: () => ['EVALSHA', SHA, '0'], why: 'trimming; comparing versions' },
+  { roles: WRITER, words: () => ['EVAL', 'return 1', '0'], why: 'the same, after the server lost its scripts' },
+  { roles: WRITER, words: () => ['SCRIPT', 'LOAD', 'return 1'], why: 'comparing versions (late: drop)' },
+  { roles: WRITER, words: (key) => ['SADD', key, 'v'], why: 'names of feeds' },
+  { roles: WRITER, words: (key) => ['DEL', key], why: 'giving a lease back' },
+  { roles: WRITER, words: () => ['WAIT', '1', '1'], why: 'acknowledged by a replica (ack: replica)' },
+  { roles: WRITER, words: () => ['PING'], why: 'whether the primary is there (gateway)' },
+  { roles: WRITER, words: () => ['CLIENT', 'ID'], why: 'which connection the next one has to end' },
+  { roles: WRITER, words: () => ['CLIENT', 'KILL', 'ID', '0'], why: 'ending what a lost connection had sent, before it is sent again' },
+
+  { roles: ADMIN, words: () => ['SCAN', '0'], why: 'keys of a feed that is dropped' },
+  { roles: ADMIN, words: (key) => ['SREM', key, 'v'], why: 'the name of a feed that is dropped' },
+  { roles: ADMIN, words: (key) => ['PERSIST', key], why: 'a window that is opened for ever' }
+]
+export const COMMANDS = Object.freeze(ROWS)
+
+const CONTAINERS = ['CLIENT', 'SCRIPT']
+
+/** @param {CommandRow} row @returns {string} as permissions name it: ZADD, CLIENT|KILL */
+export function commandName ({ words }) {
+  const [name, second] = words('')
+  return CONTAINERS.includes(name) ? `${name}|${second}` : name
+}
+
+/** @param {Role} role @returns {CommandRow[]} */
+export const rowsOf = (role) => COMMANDS.filter(({ roles }) => roles.includes(role))
+
+/**
+ * The permissions of a role, as ACL SETUSER and ACL files take them.
+ * @param {Role} role
+ * @param {{ keyPrefix: string, msetex: boolean }} options `msetex`: a server refuses rules about commands it does not have
+ * @returns {string}
+ */
+export function permissions (role, { keyPrefix, msetex }) {
+  const names = rowsOf(role).map(commandName).filter((name) => msetex || name !== 'MSETEX')
+  return [`${role === 'reader' ? '%R' : ''}~${keyPrefix}*`, '-@all', ...names.map((name) => `+${name.toLowerCase()}`)].join(' ')
+}
