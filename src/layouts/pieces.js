@@ -19,8 +19,8 @@ export function createPieceSize () {
   let largestBytes = PIECE_BYTES / FIRST_PIECE
   let isLearnt = false
   return {
-    /** @param {number} wanted @returns {number} how many may be asked for next, at least 1 */
-    of: (wanted) => Math.max(1, Math.min(wanted, MAX_PIECE, Math.floor(PIECE_BYTES / largestBytes))),
+    /** @param {number} wanted the last of them may be the one that tells whether there is more @returns {number} how many to ask for, at least 1 */
+    of: (wanted) => Math.max(1, Math.min(wanted, MAX_PIECE + 1, Math.floor(PIECE_BYTES / largestBytes))),
 
     /** @param {(Buffer | null)[]} piece what came @returns {number} its bytes */
     learn (piece) {

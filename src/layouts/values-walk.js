@@ -10,7 +10,8 @@
  * looked for from the newest member down, where versions usually arrive. So a page is what it would be without the walk.
  * In the middle of a page nothing is counted: a page is as of its beginning.
  *
- * A member that was looked at is remembered by its id, stamp and flags, not by its value.
+ * A version that was looked at is remembered by id, stamp and score (two writers may append an id in one microsecond),
+ * not by its value.
  */
 import { FreshetError } from '../errors.js'
 import { memberBound, placeText, readMember } from '../item/member.js'
@@ -29,9 +30,9 @@ const SECOND_PIECE = 32
 /** @typedef {ReturnType<typeof beginWalk>} Walk */
 
 const newState = () => ({
-  /** @type {Map<string, number>} `text` and `score` of what was looked at */
+  /** @type {Map<string, number>} keys of versions that were looked at -> score */
   looked: new Map(),
-  /** @type {Map<string, string>} id, byte for character -> `text` of its newest */
+  /** @type {Map<string, string>} id, byte for character -> key of its newest */
   newest: new Map(),
   /** @type {VersionPlace | null} the oldest that was looked at, or where the caller goes on */
   place: null,
@@ -52,13 +53,15 @@ export function beginWalk (connection, name, { minTs, maxItems, state: before = 
   let asked = 0
 
   /** @param {Version} version @returns {boolean} whether its id is met for the first time */
-  function note ({ id, score, text }) {
+  function note (version) {
     if (looked.size >= MAX_WALK) throw viewNeeded()
+    const { id, score } = version
     const name = id.toString('latin1')
     const known = newest.get(name)
-    looked.set(text, score)
-    if (known !== undefined && isNewer(/** @type {number} */ (looked.get(known)), known, score, text)) return false
-    newest.set(name, text)
+    const key = keyOf(version)
+    looked.set(key, score)
+    if (known !== undefined && isNewer(/** @type {number} */ (looked.get(known)), known, score, key)) return false
+    newest.set(name, key)
     return known === undefined
   }
 
@@ -70,7 +73,7 @@ export function beginWalk (connection, name, { minTs, maxItems, state: before = 
       const piece = versionsOf(await connection.send('ZREVRANGE', name, rank, rank + size.of(missing + 16) - 1, 'WITHSCORES'), size)
       for (const version of piece) {
         if (isNewer(score, text, version.score, version.text)) return
-        if (looked.has(version.text)) continue
+        if (looked.has(keyOf(version))) continue
         note(version)
         missing--
       }
@@ -151,9 +154,12 @@ function rewound (state, after) {
   const from = { ts: after.ts, seq: after.seq, id: after.id }
   const score = scoreOf(from.ts, from.seq)
   const text = placeText(from)
-  const kept = new Map([...looked].filter(([one, itsScore]) => !isNewer(score, text, itsScore, one)))
-  return { looked: kept, newest: new Map([...newest].filter(([, one]) => kept.has(one))), place: from, size }
+  const kept = new Map([...looked].filter(([key, itsScore]) => !isNewer(score, text, itsScore, key)))
+  return { looked: kept, newest: new Map([...newest].filter(([, key]) => kept.has(key))), place: from, size }
 }
+
+/** Of one score, keys compare as versions do. @param {Version} version */
+const keyOf = ({ text, score }) => text + score
 
 /** @param {number} scoreA @param {string} textA @param {number} scoreB @param {string} textB whether A is newer than B */
 const isNewer = (scoreA, textA, scoreB, textB) => scoreA > scoreB || (scoreA === scoreB && textA > textB)

@@ -4,6 +4,7 @@
  */
 import t from 'tap'
 import fc from 'fast-check'
+import { MEMBER_HEAD_BYTES, writeMemberHead } from '../../src/item/member.js'
 import { holds } from '../properties.js'
 import { createModel, expectSame, shown } from './model.js'
 import { UNLIMITED, gone, item, overAllArms } from './partition.js'
@@ -49,6 +50,11 @@ await overAllArms(t, async (t, { promises, connection, open }) => {
     const partition = open()
     await partition.append([item('a', NOW), item('a', NOW - 1), item('a', NOW - 2), item('b', NOW - 3), gone('c', NOW - 4), item('c', NOW - 5), item('a', NOW - 6)])
     t.equal((await partition.latest({ ...UNLIMITED, limit: 2 })).next, null)
+    const full = open()
+    await full.append(Array.from({ length: 2000 }, (_, i) => item(`id-${i}`, NOW - i)))
+    const first = await full.latest({ ...UNLIMITED, limit: 1000 })
+    const second = await full.latest({ ...UNLIMITED, limit: 1000, after: first.next, walk: first.walk })
+    t.same([first.items.length, second.items.length, second.next], [1000, 1000, null])
     await partition.append([item('d', NOW - 7)])
     const { next } = await partition.latest({ ...UNLIMITED, limit: 2 })
     t.same((await partition.latest({ ...UNLIMITED, limit: 2, after: next })).items.map(({ id }) => String(id)), ['d'])
@@ -99,6 +105,29 @@ await overAllArms(t, async (t, { promises, connection, open }) => {
     t.same((await partition.latest({ ...UNLIMITED, limit: 4, after: second.next, walk: second.walk })).items.map(shown), plain)
     const further = await partition.latest({ ...UNLIMITED, limit: 12 })
     t.same((await partition.latest({ ...UNLIMITED, limit: 4, after: first.next, walk: further.walk })).items.map(shown), plain, 'back from where it went')
+  })
+
+  await t.test('two writers that append an id in one microsecond do not confuse a walk', async (t) => {
+    const partition = open()
+    const stamped = (/** @type {number} */ i) => {
+      const head = Buffer.alloc(MEMBER_HEAD_BYTES)
+      writeMemberHead(head, 0, 1_750_000_000_000_000 + Math.floor(i / 4), false)
+      return [NOW - i, Buffer.concat([bytes(`id-${Math.floor(i / 4)}`), head, bytes(String(i))])]
+    }
+    await connection.send('ZADD', partition.key('values'), ...Array.from({ length: 1600 }, (_, i) => stamped(i)).flat())
+    const { seen, asking } = counting()
+    const found = await open({ feed: partition.feed, connection: asking }).walk({ ...UNLIMITED, limit: 20 })
+    t.same(found.map(({ value }) => Number(value)), Array.from({ length: 400 }, (_, i) => 4 * i))
+    t.ok(seen.members < 3400, `${seen.members} members read`)
+  })
+
+  await t.test('a member that another program wrote has a code', async (t) => {
+    const partition = open()
+    await partition.append([item('a', NOW)])
+    await connection.send('ZADD', partition.key('values'), NOW + 1, 'stranger')
+    for (const question of [() => partition.latest({ ...UNLIMITED }), () => partition.get([bytes('a')], UNLIMITED), () => partition.tail({ ...UNLIMITED })]) {
+      await t.rejects(question, { code: 'KEY_HOLDS_OTHER' })
+    }
   })
 
   await t.test('large values come in pieces of bounded bytes', async (t) => {
