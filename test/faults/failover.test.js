@@ -8,6 +8,7 @@ import { expectWhole } from './ledger/run.js'
 const KILLS = 10
 
 t.jobs = 2
+t.setTimeout(300_000)
 for (const engine of await testEngines()) {
   for (const layout of layoutNames()) {
     t.test(`${engineName(engine)}, ${layout}, ack: replica: ${KILLS} kills in a row lose nothing that was acknowledged`, { buffered: true }, async (t) => {

@@ -38,6 +38,7 @@ async function expectNoneUntil (t, run, what, undo) {
 }
 
 t.jobs = 2
+t.setTimeout(300_000)
 for (const engine of await testEngines()) {
   t.test(`${engineName(engine)}, ack: replica: nothing is acknowledged while all replicas are frozen or gone, and one is enough`, { buffered: true }, async (t) => {
     const { primary, replicas } = await startDeployment(t, { engine, replicas: 2 })

@@ -5,6 +5,7 @@ import { connect, createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { layoutNames } from '../../src/layouts/index.js'
 import { startProxy } from '../proxy.js'
 import { connectFor, engineName, eventually, startServer, testEngines } from '../servers.js'
 import { expectWhole, startRun } from './ledger/run.js'
@@ -43,6 +44,7 @@ if (!await canKillSockets()) {
 }
 
 t.jobs = 2
+t.setTimeout(300_000)
 for (const engine of await testEngines()) {
   for (const { how, isDirect = false, cut } of Object.values(WAYS)) {
     t.test(`${engineName(engine)}: connections ended again and again by ${how} cost only the sending`, { buffered: true }, async (t) => {
@@ -64,17 +66,19 @@ for (const engine of await testEngines()) {
     })
   }
 
-  t.test(`${engineName(engine)}: few ids, connections cut again and again: the newest acknowledged version of each is there`, { buffered: true }, async (t) => {
-    const server = await startServer(t, { engine })
-    const proxy = await startProxy(t, server.port)
-    const run = startRun(t, { redisUrl: proxy.url, ids: 37, itemsPerRound: 50, options: { batchItems: 20 } })
-    await run.open()
-    for (let faults = 0; faults < FAULTS; faults++) {
-      await run.acknowledged(100)
-      await pause(Math.random() * MOST_PAUSE_MS)
-      proxy.resetAll()
-    }
-    await run.finish()
-    expectWhole(t, await run.compare(server), `${FAULTS} times all connections reset`)
-  })
+  for (const layout of layoutNames()) {
+    t.test(`${engineName(engine)}, ${layout}: few ids, connections cut again and again: every version that the layout keeps is there`, { buffered: true }, async (t) => {
+      const server = await startServer(t, { engine })
+      const proxy = await startProxy(t, server.port)
+      const run = startRun(t, { redisUrl: proxy.url, ids: 37, itemsPerRound: 50, options: { layout, batchItems: 20 } })
+      await run.open()
+      for (let faults = 0; faults < FAULTS; faults++) {
+        await run.acknowledged(100)
+        await pause(Math.random() * MOST_PAUSE_MS)
+        proxy.resetAll()
+      }
+      await run.finish()
+      expectWhole(t, await run.compare(server), `${FAULTS} times all connections reset`)
+    })
+  }
 }

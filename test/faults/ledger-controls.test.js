@@ -58,6 +58,7 @@ async function acknowledgedWhileCut ({ run, line }, meanwhile) {
 }
 
 t.jobs = 2
+t.setTimeout(300_000)
 for (const engine of engines) {
   /** @type {{ what: string, ack: string, layout: string, cut: (servers: Awaited<ReturnType<typeof startFailover>>) => void }[]} */
   const lies = [

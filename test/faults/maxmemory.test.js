@@ -7,15 +7,17 @@ import { expectWhole, say, startRun } from './ledger/run.js'
 
 const FAULTS = 4
 const STEP_BYTES = 1024 * 1024
+/** @type {{ layout: string, late?: 'drop' }[]} */
+const KINDS = [...layoutNames().map((layout) => ({ layout })), { layout: 'ids', late: 'drop' }]
 
-/** @param {import('tap').Test} t @param {import('../servers.js').Engine} engine @param {string} layout */
-async function startFilling (t, engine, layout) {
+/** @param {import('tap').Test} t @param {import('../servers.js').Engine} engine @param {{ layout: string, late?: 'drop' }} options */
+async function startFilling (t, engine, options) {
   const server = await startServer(t, { engine, args: ['--maxmemory', '8mb', '--maxmemory-policy', 'noeviction'] })
   const admin = await connectFor(t, server.url)
   const infoOf = async (/** @type {string} */ section, /** @type {RegExp} */ pattern) => Number(pattern.exec(String(await admin.send('INFO', section)))?.[1] ?? 0)
   // a batch is in memory while it is refused, so a small write may still be taken: refusals are counted instead
   const refusals = () => infoOf('errorstats', /errorstat_OOM:count=(\d+)/)
-  const run = startRun(t, { redisUrl: server.url, writers: 4, itemsPerRound: 40, options: { layout } })
+  const run = startRun(t, { redisUrl: server.url, writers: 4, itemsPerRound: 40, options })
   await run.open()
   return {
     server,
@@ -30,10 +32,12 @@ async function startFilling (t, engine, layout) {
 }
 
 t.jobs = 2
+t.setTimeout(300_000)
 for (const engine of await testEngines()) {
-  for (const layout of layoutNames()) {
-    t.test(`${engineName(engine)}, ${layout}: a server that is full again and again has everything in the end`, { buffered: true }, async (t) => {
-      const { server, run, usedBytes, setMost, untilFull } = await startFilling(t, engine, layout)
+  for (const options of KINDS) {
+    const what = `${engineName(engine)}, ${Object.values(options).join(' with late: ')}`
+    t.test(`${what}: a server that is full again and again has everything in the end`, { buffered: true }, async (t) => {
+      const { server, run, usedBytes, setMost, untilFull } = await startFilling(t, engine, options)
       for (let faults = 1; faults <= FAULTS; faults++) {
         await untilFull()
         await pause(300)
@@ -47,8 +51,8 @@ for (const engine of await testEngines()) {
       expectWhole(t, await run.compare(server), `${FAULTS} times full`)
     })
 
-    t.test(`${engineName(engine)}, ${layout}: what was acknowledged is there when writers die at a full server`, { buffered: true }, async (t) => {
-      const { server, run, untilFull } = await startFilling(t, engine, layout)
+    t.test(`${what}: what was acknowledged is there when writers die at a full server`, { buffered: true }, async (t) => {
+      const { server, run, untilFull } = await startFilling(t, engine, options)
       await untilFull()
       await run.kill()
       const sums = await run.compare(server)

@@ -29,6 +29,7 @@ async function keepReading (reading, expected, over) {
 }
 
 t.jobs = 2
+t.setTimeout(300_000)
 for (const engine of await testEngines()) {
   t.test(`${engineName(engine)}: SCRIPT FLUSH under load loses nothing and no page is wrong`, { buffered: true }, async (t) => {
     const server = await startServer(t, { engine })

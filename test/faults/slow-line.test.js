@@ -12,6 +12,7 @@ const LINES = [
 const ITEMS = 3000
 
 t.jobs = 2
+t.setTimeout(300_000)
 for (const engine of await testEngines()) {
   for (const { what, line, deadlineMs } of LINES) {
     t.test(`${engineName(engine)}, ${what}: everything arrives once, over one connection`, { buffered: true }, async (t) => {

@@ -29,6 +29,7 @@ const TURNS = {
 }
 
 t.jobs = 2
+t.setTimeout(300_000)
 for (const engine of await testEngines()) {
   for (const [what, { turn, back }] of Object.entries(TURNS)) {
     t.test(`${engineName(engine)}: a server that ${what} in the middle of a batch is written to when that is over`, { buffered: true }, async (t) => {
