@@ -10,9 +10,9 @@
  * Whoever writes and reads with one address (openFeed) needs the rows of both.
  *
  * @typedef {'writer' | 'reader' | 'admin'} Role
- * @typedef {{ roles: Role[], words: (key: string) => string[], why: string, without?: string }} CommandRow
+ * @typedef {{ roles: Role[], words: (key: string) => string[], why: string, without?: string, isWithMsetex?: boolean }} CommandRow
  *   `words`: an example that does no harm when it is only queued; `without`: what is lost where it may not be run, for
- *   commands that a role can do without
+ *   commands that a role can do without; `isWithMsetex`: sent only to servers that have MSETEX
  */
 
 /** @type {Role[]} */
@@ -51,8 +51,8 @@ const ROWS = [
   { roles: [...WRITER, ...ADMIN], words: () => ['DISCARD'], why: 'asking whether MSETEX may be used; the doctor writes nothing' },
 
   { roles: WRITER, words: () => ['EXEC'], why: 'a batch is stored whole' },
-  { roles: WRITER, words: (key) => ['MSETEX', '1', key, 'v', 'PX', '1'], why: 'items of a batch in one command', without: 'each item is a SET: two to three times the work for the server' },
-  { roles: WRITER, words: (key) => ['MSET', key, 'v'], why: 'the same where the feed has no age limit' },
+  { roles: WRITER, words: (key) => ['MSETEX', '1', key, 'v', 'PX', '1'], why: 'items of a batch in one command', without: 'each item is a SET: two to three times the work for the server', isWithMsetex: true },
+  { roles: WRITER, words: (key) => ['MSET', key, 'v'], why: 'the same where the feed has no age limit', isWithMsetex: true },
   { roles: WRITER, words: (key) => ['ZADD', key, '0', 'v'], why: 'the order of a feed' },
   { roles: WRITER, words: (key) => ['ZREM', key, 'v'], why: 'deletions' },
   { roles: WRITER, words: (key) => ['ZREMRANGEBYRANK', key, '0', '0'], why: 'trimming' },
@@ -92,6 +92,6 @@ export const rowsOf = (role) => COMMANDS.filter(({ roles }) => roles.includes(ro
  * @returns {string}
  */
 export function permissions (role, { keyPrefix, msetex }) {
-  const names = rowsOf(role).map(commandName).filter((name) => msetex || name !== 'MSETEX')
+  const names = rowsOf(role).filter(({ isWithMsetex }) => msetex || !isWithMsetex).map(commandName)
   return [`${role === 'reader' ? '%R' : ''}~${keyPrefix}*`, '-@all', ...names.map((name) => `+${name.toLowerCase()}`)].join(' ')
 }

@@ -1,0 +1,189 @@
+/** The users of docs/acl: each may run what its role sends, and nothing else; and the table they come from is what servers see. */
+import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { openReader } from '../../src/index.js'
+import { COMMANDS, ROLES, commandName, permissions, rowsOf } from '../../src/store/commands.js'
+import { endOf, startGateway } from '../commands.js'
+import { startProxy } from '../proxy.js'
+import { connectFor, engineName, eventually, openWriterFor, startDeployment, testEngines } from '../servers.js'
+
+const FILES = new Map([[true, 'freshet.acl'], [false, 'freshet-without-msetex.acl']])
+const fileOf = (/** @type {boolean} */ msetex) => fileURLToPath(new URL(`../../docs/acl/${FILES.get(msetex)}`, import.meta.url))
+
+/** @param {import('tap').Test} t @param {import('../servers.js').Engine} engine */
+async function startGuarded (t, engine) {
+  const folder = await mkdtemp(join(tmpdir(), 'freshet-acl-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  await copyFile(fileOf(engine.hasMsetex), join(folder, 'users.acl'))
+  const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1, args: ['--aclfile', join(folder, 'users.acl')] })
+  const [control, onReplica] = await Promise.all([primary, replica].map(({ url }) => connectFor(t, url)))
+  for (const role of ROLES) {
+    for (const node of [control, onReplica]) await node.send('ACL', 'SETUSER', `freshet-${role}`, '>word')
+  }
+  return { primary, replica, control, onReplica, urlOf: (/** @type {string} */ role, { port } = primary) => `redis://freshet-${role}:word@127.0.0.1:${port}` }
+}
+
+t.test('the files are what the table says, and no row is told twice', async (t) => {
+  for (const msetex of FILES.keys()) {
+    const lines = ROLES.map((role) => `user freshet-${role} on ${permissions(role, { keyPrefix: 'fr:', msetex })}\n`)
+    t.equal(await readFile(fileOf(msetex), 'utf8'), lines.join(''), FILES.get(msetex))
+  }
+  const names = COMMANDS.map(commandName)
+  t.same(names, [...new Set(names)])
+  const text = await readFile(new URL('../../docs/acl/README.md', import.meta.url), 'utf8')
+  for (const row of COMMANDS.filter(({ without }) => without)) {
+    t.ok(text.includes(`\`+${commandName(row).toLowerCase().replace('|', '\\|')}\``), `README says what is lost without ${commandName(row)}`)
+  }
+})
+
+for (const engine of await testEngines()) {
+  t.test(engineName(engine), async (t) => {
+    const { primary, replica, control, onReplica, urlOf } = await startGuarded(t, engine)
+    const known = (/** @type {import('../../src/store/commands.js').CommandRow} */ { isWithMsetex }) => engine.hasMsetex || !isWithMsetex
+
+    /** @param {string} role @param {string[]} words */
+    const mayRun = async (role, words) => String(await control.send('ACL', 'DRYRUN', `freshet-${role}`, ...words)) === 'OK'
+
+    await t.test('each user may run the commands of its role, on its keys only', async (t) => {
+      for (const role of ROLES) {
+        for (const row of rowsOf(role).filter(known)) {
+          t.ok(await mayRun(role, row.words('fr:{a:0}:b')), `${role} ${commandName(row)}`)
+          const words = row.words('other:{a:0}:b')
+          if (words.includes('other:{a:0}:b')) t.notOk(await mayRun(role, words), `${role} ${commandName(row)} elsewhere`)
+        }
+      }
+    })
+
+    await t.test('and no others', async (t) => {
+      for (const role of ROLES) {
+        for (const row of COMMANDS.filter((row) => known(row) && !row.roles.includes(role))) {
+          t.notOk(await mayRun(role, row.words('fr:{a:0}:b')), `${role} ${commandName(row)}`)
+        }
+        for (const words of [['FLUSHALL'], ['FLUSHDB'], ['KEYS', '*'], ['CONFIG', 'GET', '*'], ['CONFIG', 'SET', 'maxmemory', '1'], ['SHUTDOWN'], ['MONITOR'], ['DEBUG', 'SLEEP', '1'],
+          ['REPLICAOF', 'NO', 'ONE'], ['ACL', 'LIST'], ['CLIENT', 'LIST'], ['CLIENT', 'PAUSE', '1'], ['SCRIPT', 'FLUSH'], ['RENAME', 'fr:a', 'fr:b'], ['SUBSCRIBE', 'fr:a'], ['SAVE']]) {
+          t.notOk(await mayRun(role, words), `${role} ${words.join(' ')}`)
+        }
+      }
+      for (const words of [['SET', 'fr:a', 'v'], ['ZADD', 'fr:a', '1', 'm'], ['UNLINK', 'fr:a'], ['EVAL', 'return 1', '1', 'fr:a'], ['PEXPIRE', 'fr:a', '1']]) {
+        t.notOk(await mayRun('reader', words), `reader ${words.join(' ')}`)
+      }
+    })
+
+    /** Forgets what the servers saw so far. */
+    const forget = () => Promise.all([control, onReplica].map((node) => node.send('CONFIG', 'RESETSTAT')))
+
+    /**
+     * Commands that ran since, in scripts too; those of the test, of replication and of Valkey's script engine are left out.
+     * @param {boolean} [alsoReplica] @returns {Promise<string[]>}
+     */
+    async function seen (alsoReplica = false) {
+      const nodes = alsoReplica ? [control, onReplica] : [control]
+      const texts = await Promise.all(nodes.map((node) => node.send('INFO', 'commandstats')))
+      const names = texts.flatMap((text) => [...String(text).matchAll(/^cmdstat_(\S+?):calls=(\d+)/gm)].filter(([, , calls]) => calls !== '0').map(([, name]) => name.toUpperCase()))
+      return [...new Set(names)].filter((name) => !/^(AUTH|CONFIG\|.*|SCRIPT\|FLUSH|REPLCONF|PSYNC)$/.test(name)).sort()
+    }
+
+    /** @param {import('../../src/store/commands.js').Role} role */
+    const expected = (role) => rowsOf(role).filter(known).map(commandName).sort()
+
+    const now = Date.now()
+
+    await t.test('a writer sends what its rows name, and its user may', async (t) => {
+      await forget()
+      const value = Buffer.alloc(10)
+      const write = async (/** @type {any} */ options, items = 20) => {
+        const writer = await openWriterFor(t, { redisUrl: urlOf('writer'), ...options })
+        for (let i = 0; i < items; i++) writer.pipeline.append(Buffer.from(`id-${i}`), now + i, value)
+        writer.pipeline.remove(Buffer.from('id-1'), now + items)
+        await writer.pipeline.flush()
+        t.equal(writer.pipeline.account.items, items + 1)
+        return writer
+      }
+      for (const ack of ['primary', 'replica']) {
+        for (const layout of ['ids', 'values']) await write({ feed: `${layout}-${ack}`, layout, ack })
+      }
+      await write({ feed: 'for-ever', windowMs: 0 })
+      await write({ feed: 'dropping', late: 'drop' })
+      const trimmed = [await write({ feed: 'few-ids', maxItems: 5 }), await write({ feed: 'few-values', layout: 'values', maxItems: 5 })]
+      await control.send('SCRIPT', 'FLUSH')
+      for (const writer of trimmed) await eventually(() => writer.trimmed > 0)
+      for (const writer of trimmed) await writer.close({ drainMs: 1000 })
+
+      const proxy = await startProxy(t, primary.port)
+      const cut = await write({ redisUrl: urlOf('writer', proxy), feed: 'cut' })
+      proxy.resetAll()
+      await eventually(() => cut.connected && cut.epochs > 1)
+
+      const ended = await endOf(t, ['writer', '--redis-url', urlOf('writer'), '--items', '500', '--rate', '0'])
+      t.match(ended.summary, { items: 500, nodes: [{ role: 'primary' }, { role: 'replica' }] }, ended.stderr)
+
+      const gateway = await startGateway(t, { redisUrl: urlOf('writer'), flags: ['--read-from', 'primary'] })
+      t.equal((await gateway.post('/v1/feeds/posted/items', [{ id: 'a', value: 1 }])).status, 200)
+      t.equal((await gateway.remove('/v1/feeds/posted/items/a')).status, 200)
+      await eventually(async () => (await seen()).includes('PING'))
+      t.same(await seen(), expected('writer'))
+      t.equal((await gateway.command.stop()).code, 0)
+    })
+
+    await t.test('a reader sends what its rows name, and its user may', async (t) => {
+      await forget()
+      const reader = await openReader({ redisUrl: urlOf('reader') })
+      t.teardown(() => reader.close())
+      await eventually(() => reader.status().ready)
+      t.ok((await reader.feeds()).length >= 9)
+      for (const layout of ['ids', 'values']) {
+        const feed = reader.feed(`${layout}-primary`)
+        const page = await feed.latest({ limit: 5 })
+        t.equal(page.items.length, 5)
+        t.equal((await feed.latest({ limit: 5, after: page.next })).items.length, 5)
+        await onReplica.send('SCRIPT', 'FLUSH')
+        t.equal((await feed.latest({ limit: 5, after: page.next })).items.length, 5)
+        t.equal((await feed.since(now + 18)).items.length, 2)
+        t.ok(await feed.get('id-2'))
+        t.equal(await feed.get('id-1'), null, 'deleted')
+        await feed.count()
+        const stop = new AbortController()
+        const changes = feed.subscribe({ signal: stop.signal, pollMs: 1 })
+        const first = changes.next()
+        const pusher = await openWriterFor(t, { redisUrl: primary.url, feed: `${layout}-primary`, layout })
+        const push = setInterval(() => pusher.pipeline.append(Buffer.from('new'), Date.now(), Buffer.from('x')), 20)
+        t.match(await first, { value: { id: 'new' } })
+        clearInterval(push)
+        stop.abort()
+        await changes.return()
+        await pusher.close({ drainMs: 5000 })
+      }
+      const all = await seen(true)
+      t.same(expected('reader').filter((name) => !all.includes(name)), [], 'all of them were seen')
+      const asked = [control, onReplica].map((node) => node.send('ACL', 'LOG'))
+      t.same((await Promise.all(asked)).flat().length, 0, 'and nothing was refused')
+    })
+
+    await t.test('an admin sends what its rows name, and its user may', async (t) => {
+      const filler = await openWriterFor(t, { redisUrl: primary.url, feed: 'large' })
+      for (let i = 0; i < 1500; i++) filler.pipeline.append(Buffer.from(`id-${i}`), now + i % 3, Buffer.from('v'))
+      await filler.close({ drainMs: 10_000 })
+      await forget()
+      const redisUrl = urlOf('admin')
+      const run = async (/** @type {string[]} */ ...args) => {
+        const ended = await endOf(t, [...args, '--redis-url', redisUrl])
+        t.equal(ended.code, 0, `${args.join(' ')}: ${ended.stderr}`)
+        return ended.stdout
+      }
+      t.match(await run('doctor'), /admin +may run all it needs$/m)
+      t.match(await run('feed', 'list'), /"large"/)
+      await run('feed', 'show', 'large')
+      await run('feed', 'set', 'large', '--window-ms', '120000')
+      await control.send('SCRIPT', 'FLUSH')
+      await run('feed', 'set', 'large', '--window-ms', '0')
+      t.match(await run('feed', 'drop', 'large'), /"dropped"/)
+      t.same(await seen(), expected('admin'))
+      t.equal(await control.send('EXISTS', 'fr:{large:0}:ids'), 0)
+    })
+
+    t.ok(replica.pid)
+  })
+}
