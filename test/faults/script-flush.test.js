@@ -1,6 +1,7 @@
 /** A server that forgets its scripts, again and again, while it is written to and read with them. */
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
+import { layoutNames } from '../../src/layouts/index.js'
 import { openFeed, openReader } from '../../src/index.js'
 import { connectFor, engineName, startServer, testEngines } from '../servers.js'
 import { expectWhole, startRun } from './ledger/run.js'
@@ -34,18 +35,20 @@ for (const engine of await testEngines()) {
   t.test(`${engineName(engine)}: SCRIPT FLUSH under load loses nothing and no page is wrong`, { buffered: true }, async (t) => {
     const server = await startServer(t, { engine })
     const admin = await connectFor(t, server.url)
-    const feed = await openFeed('known', { redisUrl: server.url, windowMs: 86_400_000 })
-    t.teardown(() => feed.close())
     const ids = Array.from({ length: KNOWN }, (_, n) => `item-${n}`)
-    const ts = Date.now()
-    ids.forEach((id, n) => feed.append({ id, ts: ts - n, value: id }))
-    await feed.flush()
-
     const reader = await openReader({ redisUrl: server.url, readFrom: 'primary' })
     t.teardown(() => reader.close())
     const over = new AbortController()
-    const reading = keepReading(reader.feed('known'), ids, over.signal)
-    reading.catch(() => {}) // looked at below
+    const readings = await Promise.all(layoutNames().map(async (layout) => {
+      const feed = await openFeed(`known-${layout}`, { redisUrl: server.url, layout, windowMs: 86_400_000 })
+      t.teardown(() => feed.close())
+      const ts = Date.now()
+      ids.forEach((id, n) => feed.append({ id, ts: ts - n, value: id }))
+      await feed.flush()
+      const reading = keepReading(reader.feed(feed.name), ids, over.signal)
+      reading.catch(() => {}) // looked at below
+      return { layout, reading }
+    }))
     const run = startRun(t, { redisUrl: server.url, writers: 4, options: { late: 'drop' } })
     await run.open()
     for (let faults = 0; faults < FAULTS; faults++) {
@@ -55,10 +58,12 @@ for (const engine of await testEngines()) {
     }
     const accounts = await run.finish()
     over.abort()
-    const { rounds, pages, wrong } = await reading
-    t.comment(`${pages} pages read in ${rounds} rounds, ${wrong.length} rounds wrong`)
-    t.same(wrong, [])
-    t.ok(rounds > 0)
+    for (const { layout, reading } of readings) {
+      const { rounds, pages, wrong } = await reading
+      t.comment(`${layout}: ${pages} pages read in ${rounds} rounds, ${wrong.length} rounds wrong`)
+      t.same(wrong, [])
+      t.ok(rounds > 0)
+    }
     t.ok(accounts.reduce((sum, { epochs }) => sum + epochs, 0) > accounts.length, 'scripts were missed')
     expectWhole(t, await run.compare(server), `${FAULTS} times all scripts forgotten`)
   })
