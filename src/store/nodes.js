@@ -5,9 +5,11 @@
  * @typedef {{ address: string, runId: string, engine: string, role: 'primary' | 'replica', cpuSeconds: number, usedMemoryBytes: number,
  *   offset: number, linkUp: boolean, loading: boolean, fullSyncs: number }} NodeFigures
  */
+import { FreshetError } from '../errors.js'
 
-/** @param {Buffer} bytes @returns {Record<string, string>} */
-function readInfo (bytes) {
+/** @param {unknown} bytes @param {string} address @returns {Record<string, string>} */
+function readInfo (bytes, address) {
+  if (!Buffer.isBuffer(bytes)) throw unlike(address, 'INFO')
   return Object.fromEntries(bytes.toString().split('\r\n').filter((line) => line.includes(':')).map((line) => {
     const at = line.indexOf(':')
     return [line.slice(0, at), line.slice(at + 1)]
@@ -19,7 +21,7 @@ function readInfo (bytes) {
  * @returns {Promise<NodeFigures>}
  */
 export async function nodeFigures (connection) {
-  const info = readInfo(await connection.send('INFO'))
+  const info = readInfo(await connection.send('INFO'), connection.address)
   const primary = info.role === 'master'
   return {
     address: connection.address,
@@ -58,8 +60,11 @@ export async function capabilities (connection) {
  * @returns {Promise<string[]>} addresses of its replicas, with the credentials and scheme of the primary's own
  */
 export async function replicaUrls (primary) {
-  const [role, , replicas] = await primary.send('ROLE')
+  const answer = await primary.send('ROLE')
+  if (!Array.isArray(answer)) throw unlike(primary.address, 'ROLE')
+  const [role, , replicas] = answer
   if (String(role) !== 'master') return []
+  if (!Array.isArray(replicas) || !replicas.every(Array.isArray)) throw unlike(primary.address, 'ROLE')
   return replicas.map((/** @type {Buffer[]} */ [host, port]) => {
     const url = new URL(primary.url)
     url.hostname = String(host).includes(':') ? `[${host}]` : String(host)
@@ -67,3 +72,6 @@ export async function replicaUrls (primary) {
     return url.href
   })
 }
+
+/** @param {string} address @param {string} command */
+const unlike = (address, command) => new FreshetError('SERVER_REFUSED', `what answers at ${address} is no Valkey or Redis: its answer to ${command} is not one of theirs`)

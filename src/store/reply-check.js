@@ -16,6 +16,7 @@ const MAX_PARTS = 2 ** 20
 const MAX_DEPTH = 32
 /** status, number or error; strings have a length in front */
 const MAX_LINE_BYTES = 64 * 1024
+const MAX_NUMBER_BYTES = 20
 
 const CR = 13
 const LF = 10
@@ -50,6 +51,7 @@ export function createReplyCheck ({ maxReplyBytes = MAX_REPLY_BYTES } = {}) {
   let type = 0
   let lineBytes = 0
   let number = 0
+  let isSigned = false
   let isNegative = false
   let sawCr = false
   /** bytes of a string that are still to come, its line end included */
@@ -67,6 +69,7 @@ export function createReplyCheck ({ maxReplyBytes = MAX_REPLY_BYTES } = {}) {
     type = byte
     lineBytes = 0
     number = 0
+    isSigned = false
     isNegative = false
   }
 
@@ -102,12 +105,14 @@ export function createReplyCheck ({ maxReplyBytes = MAX_REPLY_BYTES } = {}) {
     }
     number = value
     lineBytes += to - at
+    if (lineBytes > MAX_NUMBER_BYTES) throw new ReplyRefused('it sent a number that is none')
     return to
   }
 
   /** @param {number} byte */
   function sign (byte) {
     if (lineBytes !== 1 || (byte !== MINUS && (byte !== PLUS || type !== NUMBER))) throw unlike(byte)
+    isSigned = true
     isNegative = byte === MINUS
   }
 
@@ -116,7 +121,7 @@ export function createReplyCheck ({ maxReplyBytes = MAX_REPLY_BYTES } = {}) {
     type = 0
     count(lineBytes)
     if (ended === STATUS || ended === ERROR) return endPart()
-    if (lineBytes === 0 || lineBytes > 20) throw new ReplyRefused('it sent a number that is none')
+    if (lineBytes === (isSigned ? 1 : 0)) throw new ReplyRefused('it sent a number that is none')
     if (ended === NUMBER) return endPart()
     if (isNegative) {
       if (number !== 1) throw new ReplyRefused('it sent a length below zero')
