@@ -160,6 +160,8 @@ function createLine (client, port, { delayMs, pieceBytes, onGone }) {
     },
     /** Bytes that the client has sent and that are kept. */
     get heldBytes () { return held?.reduce((sum, { length }) => sum + length, 0) ?? 0 },
+    /** Lets somebody else speak to the client, between the words of the server. @param {(client: import('node:net').Socket) => void} act */
+    say (act) { act(client) },
     hold () { held ??= [] },
     /** Keeps what the client sends from that text on, the next time it comes in one piece. @param {string} text */
     holdFrom (text) { holdFrom = text },
