@@ -5,10 +5,10 @@
  *     newest                     place                    oldest
  *     | looked at, ids known     | read next ...          | not live
  *
- * A walk goes over several pages: then nothing is read again but what has come since. That is found by counting: the
- * members on the newer side of the place, against those that were looked at. If there are more now, the difference is
- * looked for from the newest member down, where versions usually arrive. So a page is what it would be without the walk.
- * In the middle of a page nothing is counted: a page is as of its beginning.
+ * A walk reads piece by piece, and may go over several pages. Versions come meanwhile, also on the newer side of the
+ * place, where they supersede what is on the older. They are found by counting: each piece brings the number of members
+ * on the newer side. If it is more than were looked at, the difference is looked for from the newest member down, where
+ * versions usually arrive. So a piece shows what was newest when it was read, and little is read twice.
  *
  * A version that was looked at is remembered by id, stamp and score (two writers may append an id in one microsecond),
  * not by its value.
@@ -48,7 +48,6 @@ const newState = () => ({
 export function beginWalk (connection, name, { minTs, maxItems, state: before = null, after = null }) {
   const state = before && after ? rewound(before, after) : newState()
   const { looked, newest, size } = state
-  let isCounted = state.place === null
   let ended = false
   let asked = 0
 
@@ -87,7 +86,7 @@ export function beginWalk (connection, name, { minTs, maxItems, state: before = 
     const { place } = state
     if (place === null) return versionsOf(await connection.send('ZREVRANGE', name, 0, wanted - 1, 'WITHSCORES'), size)
     const [newer, flat] = await connection.runScript('members-beside', [name], [scoreOf(place.ts, place.seq), memberBound(place, 'begin'), 'older', wanted])
-    if (!isCounted) await catchUp(newer - looked.size, place)
+    await catchUp(newer - looked.size, place)
     return versionsOf(flat, size)
   }
 
@@ -108,7 +107,6 @@ export function beginWalk (connection, name, { minTs, maxItems, state: before = 
       asked = asked === 0 ? wanted : Math.max(wanted, 2 * asked, SECOND_PIECE)
       const wantedNow = Math.min(size.of(asked), MAX_WALK + 1 - looked.size, Math.max(1, room()))
       const piece = await readPiece(wantedNow)
-      isCounted = true
       const live = piece.slice(0, Math.max(0, room())).filter(({ ts }) => ts >= minTs)
       ended = piece.length < wantedNow || live.length < piece.length || live.length >= room()
       return live

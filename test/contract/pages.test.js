@@ -89,7 +89,8 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
 
   for (const anew of [false, true]) {
     await t.test(`a page is what the model says then, and what stays live and newest comes once, although items are updated between the pages${anew ? ', each asked for anew' : ''}`, (t) =>
-      holds(t, fc.asyncProperty(anyWalk, async ({ retention, late, limit, first, updates }) => {
+      holds(t, fc.asyncProperty(anyWalk, async ({ retention, late, limit, first, ...rest }) => {
+        const updates = [...rest.updates]
         const { partition, model, append } = opened(late)
         const now = { retention, nowMs: NOW }
         await append(first)
@@ -106,7 +107,8 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
   }
 
   await t.test('the same while items are updated in the middle of pages, which show what was newest at some time meanwhile', (t) =>
-    holds(t, fc.asyncProperty(anyWalk, async ({ retention, late, limit, first, updates }) => {
+    holds(t, fc.asyncProperty(anyWalk, async ({ retention, late, limit, first, ...rest }) => {
+      const updates = [...rest.updates]
       const { partition, model, append } = opened(late)
       const now = { retention, nowMs: NOW }
       await append(first)
