@@ -1,0 +1,61 @@
+/**
+ * A process of its own, for what might end one: meets every address given, all at once, each with a connection, then a
+ * link, then a feed writer, and says in a line of JSON how every promise was settled.
+ *
+ *     node hostile-client.js <deadlineMs> <url> ...
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { openConnection } from '../../src/store/connection.js'
+import { createLink } from '../../src/store/link.js'
+import { openWriterFor } from '../servers.js'
+
+const LINK_MS = 300
+const [deadlineMs, ...urls] = process.argv.slice(2)
+/** it is closed here @type {any} */
+const noTest = { teardown () {} }
+const options = { name: 'meeting', deadlineMs: Number(deadlineMs) }
+
+/** @param {Promise<unknown>} promise @returns {Promise<string>} */
+const outcomeOf = (promise) => promise.then(() => 'answered', (error) => error.code ?? `no code: ${error.stack}`)
+
+/** @param {string} url @returns {Promise<string[]>} */
+async function meetConnection (url) {
+  const opening = openConnection(url, options)
+  const outcomes = [await outcomeOf(opening)]
+  const connection = await opening.catch(() => null)
+  if (connection === null) return outcomes
+  const ping = Buffer.from('*1\r\n$4\r\nPING\r\n')
+  outcomes.push(...await Promise.all([
+    connection.send('PING'), connection.sendAll([['PING'], ['PING']]), connection.sendEncoded({ bytes: Buffer.concat([ping, ping]), replies: 2 }),
+    connection.runScript('trim-ids', ['ids'], [0, 0])
+  ].map(outcomeOf)))
+  connection.close()
+  await connection.closed
+  return outcomes
+}
+
+/** @param {string} url @returns {Promise<string[]>} */
+async function meetLink (url) {
+  const link = createLink(url, { ...options, prepare: (connection) => connection.send('INFO') })
+  const outcomes = [await outcomeOf(link.opened)]
+  await pause(LINK_MS)
+  await link.close()
+  return outcomes
+}
+
+/** @param {string} url @returns {Promise<string[]>} */
+async function meetWriter (url) {
+  const opening = openWriterFor(noTest, { redisUrl: url, deadlineMs: options.deadlineMs })
+  const outcomes = [await outcomeOf(opening)]
+  const writer = await opening.catch(() => null)
+  if (writer === null) return outcomes
+  writer.pipeline.append(Buffer.from('a'), Date.now(), Buffer.from('v'))
+  outcomes.push(await outcomeOf(writer.pipeline.flush({ deadlineMs: 500 })))
+  await writer.close({ drainMs: 0 })
+  return outcomes
+}
+
+await Promise.all(urls.map(async (url) => {
+  const outcomes = [await meetConnection(url), await meetLink(url), await meetWriter(url)]
+  process.stdout.write(JSON.stringify({ url, outcomes: outcomes.flat(), mostMib: process.resourceUsage().maxRSS / 1024 }) + '\n')
+}))
