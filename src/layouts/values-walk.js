@@ -23,6 +23,8 @@ export const MAX_WALK = 20_000
 
 /** the least that is asked for once a first piece was not enough */
 const SECOND_PIECE = 32
+/** more than is missing is asked for at once, as more may have come */
+const KNOWN_BEHIND = 16
 
 /** @typedef {import('../item/member.js').VersionPlace} VersionPlace */
 /** @typedef {import('../item/order.js').Place & import('../item/member.js').Member & { score: number, text: string }} Version */
@@ -64,20 +66,26 @@ export function beginWalk (connection, name, { minTs, maxItems, state: before = 
     return known === undefined
   }
 
-  /** Looks for versions that came on the newer side of the place. @param {number} missing how many @param {VersionPlace} place */
+  /**
+   * Looks for versions that came on the newer side of the place, from the newest down, until as many members are left
+   * above the place as are known there. What comes while it looks does no harm: it is above, or counted.
+   * @param {number} missing how many there were @param {VersionPlace} place
+   */
   async function catchUp (missing, place) {
-    const score = scoreOf(place.ts, place.seq)
-    const text = placeText(place)
-    for (let rank = 0; missing > 0;) {
-      const piece = versionsOf(await connection.send('ZREVRANGE', name, rank, rank + size.of(missing + 16) - 1, 'WITHSCORES'), size)
+    const end = [scoreOf(place.ts, place.seq), memberBound(place, 'begin')]
+    /** @type {(string | number | Buffer)[]} */
+    let from = ['+inf', '']
+    let known = looked.size
+    for (let left = known + missing; left > known;) {
+      const [between, flat] = await connection.runScript('members-between', [name], [...from, ...end, size.of(left - known + KNOWN_BEHIND)])
+      const piece = versionsOf(flat, size)
       for (const version of piece) {
-        if (isNewer(score, text, version.score, version.text)) return
-        if (looked.has(keyOf(version))) continue
-        note(version)
-        missing--
+        if (looked.has(keyOf(version))) known--
+        else note(version)
       }
-      if (piece.length === 0) return
-      rank += piece.length
+      left = between - piece.length
+      const last = piece.at(-1)
+      if (last) from = [last.score, memberBound(last, 'begin')]
     }
   }
 

@@ -85,6 +85,19 @@ await overAllArms(t, async (t, { promises, connection, open }) => {
     }
   })
 
+  await t.test('a version that came before a page is found, however many come while it is looked for', async (t) => {
+    for (const storm of [0, 10, 40, 300]) {
+      const partition = open()
+      await partition.append([...'abcdef'].map((id, i) => item(id, NOW - 10 * i)))
+      const first = await partition.latest({ ...UNLIMITED, limit: 2 })
+      await partition.append([item('c', NOW + 1), gone('e', NOW - 5), item('x', NOW - 25)])
+      let serial = 0
+      const meddling = partition.meddling('*', () => storm && partition.append(Array.from({ length: storm }, () => item(`storm-${++serial}`, NOW + 1 + serial))))
+      const rest = await open({ feed: partition.feed, connection: meddling }).latest({ ...UNLIMITED, limit: 9, after: first.next, walk: first.walk })
+      t.equal([...first.items, ...rest.items].map(({ id }) => String(id)).join(''), 'abxdf', `${serial} came meanwhile`)
+    }
+  })
+
   await t.test('a walk is good for one page of its own partition, and never changes an answer', async (t) => {
     const partition = open()
     const other = open()

@@ -1,5 +1,5 @@
 /**
- * Members next to a place are those that a sort of all members finds there, on both sides.
+ * Members next to a place, and between two, are those that a sort of all members finds there.
  */
 import t from 'tap'
 import fc from 'fast-check'
@@ -34,6 +34,17 @@ for (const engine of await testEngines()) {
           const right = beside.slice(0, wanted).flatMap(({ score, bytes }) => [bytes.toString('hex'), Buffer.from(String(score)).toString('hex')]).join()
           if (others !== sorted.length - beside.length || found !== right) throw new Error(`${side}: ${others} ${found}, wanted ${sorted.length - beside.length} ${right}`)
         }
+      }), { runs: 150 }))
+
+    await t.test('between two places: the older one and what is newer, but not the newer one', (t) =>
+      holds(t, fc.asyncProperty(fc.uniqueArray(anyMember, { selector: ({ bytes }) => bytes.toString('hex'), maxLength: 40 }), fc.option(anyMember), anyMember, fc.integer({ min: 1, max: 12 }), async (members, newer, older, wanted) => {
+        const key = `set-${++sets}`
+        if (members.length) await connection.send('ZADD', key, ...members.flatMap(({ score, bytes }) => [score, bytes]))
+        const between = members.toSorted(oldestFirst).reverse().filter((member) => (newer === null || oldestFirst(member, newer) < 0) && oldestFirst(member, older) >= 0)
+        const [count, flat] = await connection.runScript('members-between', [key], [newer?.score ?? '+inf', newer?.bytes ?? '', older.score, older.bytes, wanted])
+        const found = flat.map((/** @type {Buffer} */ word) => word.toString('hex')).join()
+        const right = between.slice(0, wanted).flatMap(({ score, bytes }) => [bytes.toString('hex'), Buffer.from(String(score)).toString('hex')]).join()
+        if (count !== between.length || found !== right) throw new Error(`${count} ${found}, wanted ${between.length} ${right}`)
       }), { runs: 150 }))
   })
 }

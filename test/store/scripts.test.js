@@ -11,6 +11,7 @@ const PARTS = ['KEYS', 'ARGV', 'RETURNS', 'COST', 'MODE']
 const CALLS = {
   'append-ids': { keys: ['ids', 'item:a'], args: [5, 0, 1000, Buffer.alloc(9, 1)] },
   'members-beside': { keys: ['ids'], args: [2, 'b', 'older', 10], reply: [1, ['a', '1'].map((word) => Buffer.from(word))] },
+  'members-between': { keys: ['ids'], args: ['+inf', '', 1, 'a', 1], reply: [2, ['b', '2'].map((word) => Buffer.from(word))] },
   'trim-ids': { keys: ['ids', 'item:a'], args: [2, 0, 'a'] },
   'trim-values': { keys: ['ids'], args: [2, 0, 500] }
 }
