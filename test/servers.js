@@ -51,10 +51,12 @@ export const engineName = ({ name, version }) => `${name} ${version}`
 
 /**
  * @param {import('tap').Test} t
- * @param {{ engine: Engine, args?: string[], replicaOf?: { port: number } | null, port?: number }} options
+ * @param {{ engine: Engine, args?: string[], replicaOf?: { port: number } | null, port?: number, tls?: Tls | null }} options
  *   `args` as on the command line of the server, such as `['--maxmemory', '20mb']`
+ * @typedef {import('./certificates.js').Files & { asks?: boolean }} Tls TLS and nothing else, to replicas too; `asks` its
+ *   clients for a certificate
  */
-export async function startServer (t, { engine, args = [], replicaOf = null, port: wantedPort }) {
+export async function startServer (t, { engine, args = [], replicaOf = null, port: wantedPort, tls = null }) {
   const folder = await mkdtemp(join(tmpdir(), 'freshet-test-'))
   let port = wantedPort ?? 0
   /** @type {import('node:child_process').ChildProcess} */
@@ -64,7 +66,7 @@ export async function startServer (t, { engine, args = [], replicaOf = null, por
   async function start () {
     const role = replicaOf ? ['--replicaof', '127.0.0.1', String(replicaOf.port)] : []
     log = ''
-    child = spawn(engine.program, ['--port', String(port), '--dir', folder, ...KEEPS_NOTHING, ...role, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+    child = spawn(engine.program, [...listenArgs(port, tls), '--dir', folder, ...KEEPS_NOTHING, ...role, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
     const mine = child
     // should this process be killed, the server goes too
     const guard = createGuard()
@@ -73,7 +75,7 @@ export async function startServer (t, { engine, args = [], replicaOf = null, por
     for (const stream of [mine.stdout, mine.stderr]) stream?.on('data', (chunk) => { log = (log + chunk).slice(-20_000) })
     const until = Date.now() + START_DEADLINE_MS
     // its own word first: another server may hold the port
-    while (!(log.includes('Ready to accept connections') && await answersPing(port))) {
+    while (!(log.includes('Ready to accept connections') && await answersPing(port, tls))) {
       if (mine.exitCode !== null || Date.now() > until) throw new Error(`${engineName(engine)} did not start on port ${port}:\n${log.slice(-1000)}`)
       await pause(POLL_MS)
     }
@@ -108,7 +110,7 @@ export async function startServer (t, { engine, args = [], replicaOf = null, por
 
   return {
     port,
-    url: `redis://127.0.0.1:${port}`,
+    url: tls ? `rediss://127.0.0.1:${port}?ca=${tls.ca}` : `redis://127.0.0.1:${port}`,
     get process () { return child },
     get pid () { return /** @type {number} */ (child.pid) },
     /** Ends it with SIGKILL; its folder stays, for `restart`. */
@@ -125,25 +127,32 @@ export async function startServer (t, { engine, args = [], replicaOf = null, por
   }
 }
 
+/** @param {number} port @param {Tls | null} tls @returns {string[]} */
+const listenArgs = (port, tls) => tls === null
+  ? ['--port', String(port)]
+  : ['--port', '0', '--tls-port', String(port), '--tls-cert-file', tls.cert, '--tls-key-file', tls.key, '--tls-ca-cert-file', tls.ca,
+      '--tls-auth-clients', tls.asks ? 'yes' : 'no', '--tls-replication', 'yes']
+
 /**
  * @param {import('tap').Test} t
- * @param {{ engine: Engine, replicas?: number, args?: string[], password?: string }} options `password`: what `args` ask for
+ * @param {{ engine: Engine, replicas?: number, args?: string[], password?: string, tls?: Tls | null }} options `password`: what
+ *   `args` ask for
  * @returns {Promise<{ primary: Server, replicas: Server[] }>} in sync
  */
-export async function startDeployment (t, { engine, replicas: count = 2, args = [], password = '' }) {
-  const primary = await startServer(t, { engine, args: ['--repl-ping-replica-period', '1', ...args] })
-  const replicas = await Promise.all(Array.from({ length: count }, () => startServer(t, { engine, args, replicaOf: primary })))
+export async function startDeployment (t, { engine, replicas: count = 2, args = [], password = '', tls = null }) {
+  const primary = await startServer(t, { engine, args: ['--repl-ping-replica-period', '1', ...args], tls })
+  const replicas = await Promise.all(Array.from({ length: count }, () => startServer(t, { engine, args, replicaOf: primary, tls })))
   await Promise.all(replicas.map((replica) => inSync(replica, password)))
   await replicationSays(primary, password, (info) => (info.match(/state=online/g)?.length ?? 0) === count)
   return { primary, replicas }
 }
 
-/** Resolves when it follows its primary. @param {{ port: number }} replica @param {string} [password] */
+/** Resolves when it follows its primary. @param {{ url: string }} replica @param {string} [password] */
 export const inSync = (replica, password) => replicationSays(replica, password, (info) => info.includes('master_link_status:up'))
 
-/** @param {{ port: number }} server @param {string | undefined} password @param {(info: string) => boolean} check */
-const replicationSays = ({ port }, password = '', check) => eventually(async () => {
-  const connection = await openConnection(`redis://:${password}@127.0.0.1:${port}`, { name: 'test', deadlineMs: DEADLINE_MS })
+/** @param {{ url: string }} server @param {string | undefined} password @param {(info: string) => boolean} check */
+const replicationSays = ({ url }, password = '', check) => eventually(async () => {
+  const connection = await openConnection(url.replace('//', `//:${password}@`), { name: 'test', deadlineMs: DEADLINE_MS })
   try {
     return check(String(await connection.send('INFO', 'replication')))
   } finally {
@@ -228,9 +237,9 @@ export const freePort = () => new Promise((resolve, reject) => {
   })
 })
 
-/** @param {number} port @returns {Promise<boolean>} whether it answers, if only to ask for a password */
-const answersPing = (port) => new Promise((resolve) => {
-  const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'))
+/** @param {number} port @param {Tls | null} tls @returns {Promise<boolean>} whether it answers, if only to ask for a password; with TLS, whether it listens */
+const answersPing = (port, tls) => new Promise((resolve) => {
+  const socket = connect(port, '127.0.0.1', () => tls ? settle(true) : socket.write('PING\r\n'))
   const settle = (/** @type {boolean} */ answers) => {
     socket.destroy()
     resolve(answers)

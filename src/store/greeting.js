@@ -60,7 +60,7 @@ export function openingFailure (error, { address, isTls, wasReached, wasHeard, i
   let advice = 'Is it running, and is the address right?'
   if (wasReached && !wasHeard) {
     if (isTls && (isLate || isNoTls(error))) advice = 'Does that port speak TLS? Without, its address is redis://'
-    if (!isTls && !isLate) advice = 'A port that expects TLS ends connections like that: its address is rediss://'
+    if (!isTls && !isLate) advice = 'A port that expects TLS ends connections like that; its address is rediss://'
   }
   const { code, message } = /** @type {Error & { code?: string }} */ (error)
   return new FreshetError('SERVER_UNREACHABLE', `no server answers at ${address} (${code ?? message}). ${advice}`)
