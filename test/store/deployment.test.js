@@ -167,6 +167,45 @@ for (const engine of await testEngines()) {
       await t.rejects(unnamed.ready, { code: 'SERVER_UNREACHABLE' })
     })
 
+    await t.test('a node that refuses a question is left, until it answers that question', async (t) => {
+      const { primary, replicas: [one, other] } = await startDeployment(t, { engine })
+      const [onOne, onOther, onPrimary] = await Promise.all([one, other, primary].map(({ url }) => connectFor(t, url)))
+      const allow = (/** @type {typeof onOne} */ node, /** @type {string[]} */ ...rules) => node.send('ACL', 'SETUSER', 'asking', ...rules)
+      for (const node of [onOne, onOther, onPrimary]) await allow(node, 'on', '>canary-4711', '~*', '+@all')
+      const deployment = await deploymentFor(t, { url: primary.url.replace('//', '//asking:canary-4711@') })
+      await answeredBy(deployment, one, other)
+
+      await allow(onOne, '-get')
+      await eventually(async () => {
+        await deployment.pick().connection.send('GET', 'a').catch(() => {})
+        return nodeOf(deployment, one)?.state === 'refused'
+      })
+      t.same(answering(deployment), [`127.0.0.1:${other.port}`])
+      await onOne.send('ACL', 'LOG', 'RESET')
+      await new Promise((resolve) => setTimeout(resolve, 2000))
+      t.equal(nodeOf(deployment, one)?.state, 'refused', 'it was opened again and asked the same')
+      t.match((await onOne.send('ACL', 'LOG')).map(String).join(), /get/)
+
+      await allow(onOther, '-@all')
+      await eventually(() => throwsCode(() => deployment.pick(), 'SERVER_REFUSED'))
+      t.throws(() => deployment.pick(), { retryable: false, message: /none of 2 replicas can answer \(refused, refused\): the server at 127.0.0.1:\d+ answered: NOPERM/ })
+      for (const node of [onOne, onOther]) await allow(node, '+@all')
+      await answeredBy(deployment, one, other)
+    })
+
+    await t.test('a primary that refuses is told as such to those who read from it', async (t) => {
+      const { primary } = await startDeployment(t, { engine, replicas: 0 })
+      const control = await connectFor(t, primary.url)
+      await control.send('ACL', 'SETUSER', 'asking', 'on', '>canary-4711', '~*', '+@all')
+      const deployment = await deploymentFor(t, { url: primary.url.replace('//', '//asking:canary-4711@') }, { readFrom: 'primary' })
+      t.ok(deployment.pick())
+      await control.send('ACL', 'SETUSER', 'asking', '-@all')
+      await eventually(() => throwsCode(() => deployment.pick(), 'SERVER_REFUSED'))
+      t.equal(nodeOf(deployment, primary)?.state, 'refused')
+      await control.send('ACL', 'SETUSER', 'asking', '+@all')
+      await eventually(() => deployment.pick())
+    })
+
     await t.test('reading from the primary asks it alone', async (t) => {
       const { primary } = await startDeployment(t, { engine, replicas: 1 })
       const deployment = await deploymentFor(t, primary, { readFrom: 'primary' })

@@ -1,6 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { createLink } from '../../src/store/link.js'
 import { FreshetError } from '../../src/errors.js'
+import { startProxy } from '../proxy.js'
 import { connectFor, engineName, eventually, freePort, startServer, testEngines } from '../servers.js'
 
 const options = { name: 'test-link', deadlineMs: 5000 }
@@ -65,6 +67,65 @@ for (const engine of await testEngines()) {
     })
   })
 }
+
+t.test('after an epoch that was refused the next is opened a second later', async (t) => {
+  const [engine] = await testEngines()
+  const server = await startServer(t, { engine })
+  const link = linkFor(t, server.url)
+  const first = await link.opened
+  t.equal(first.refused, false)
+  const closedAt = performance.now()
+  first.close('the server at x answered: NOPERM', { refused: true })
+  t.equal(first.refused, true)
+  await eventually(() => link.connection === null)
+  await eventually(() => link.lastError)
+  t.match(link.lastError, { code: 'SERVER_REFUSED', retryable: false, message: /NOPERM/ })
+  await eventually(() => link.connection)
+  t.ok(performance.now() - closedAt >= 1000)
+  t.equal(link.lastError, null)
+})
+
+t.test('a server that refuses is asked at most once a second, and found when it does not any more', async (t) => {
+  const [engine] = await testEngines()
+  const server = await startServer(t, { engine })
+  const control = await connectFor(t, server.url)
+  await control.send('ACL', 'SETUSER', 'late', 'on', '+@all')
+  const proxy = await startProxy(t, server.port)
+  const reasons = []
+  const link = linkFor(t, proxy.url.replace('//', '//late:word@'), { onError: (error) => reasons.push(error.code) })
+  await t.rejects(link.opened, { code: 'SERVER_REFUSED', message: /WRONGPASS/ })
+  await pause(2500)
+  t.ok(proxy.accepted <= 3, `${proxy.accepted} attempts`)
+  t.same(reasons, ['SERVER_REFUSED'], 'told once')
+  await control.send('ACL', 'SETUSER', 'late', '>word')
+  await eventually(() => link.connection)
+})
+
+t.test('epochs that were of use follow each other quickly, however often they end', async (t) => {
+  const [engine] = await testEngines()
+  const server = await startServer(t, { engine })
+  const proxy = await startProxy(t, server.port)
+  const link = linkFor(t, proxy.url)
+  await link.opened
+  const since = performance.now()
+  const rounds = 40
+  for (let round = 1; round <= rounds; round++) {
+    await link.connection?.send('PING')
+    proxy.resetAll()
+    await eventually(() => link.epochs > round && link.connection)
+  }
+  t.ok(performance.now() - since < rounds * 500, 'waits that grow to a second would take longer')
+})
+
+t.test('epochs that end as soon as they are open follow each other ever more slowly', async (t) => {
+  const [engine] = await testEngines()
+  const server = await startServer(t, { engine })
+  const proxy = await startProxy(t, server.port)
+  const link = linkFor(t, proxy.url, { onOpen: () => setImmediate(() => proxy.resetAll()) })
+  await pause(3000)
+  t.ok(link.epochs > 1)
+  t.ok(link.epochs < 15, `${link.epochs} epochs`)
+})
 
 t.test('the first failure is told, and a server that comes later is found', async (t) => {
   const [engine] = await testEngines()
