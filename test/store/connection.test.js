@@ -104,6 +104,35 @@ for (const engine of await testEngines()) {
       t.equal(String(await connection.send('PING')), 'PONG')
     })
 
+    await t.test('users and passwords may have any characters, and be nobody\'s business', async (t) => {
+      const control = await connectFor(t, server.url)
+      for (const [user, password] of [['plain', 'word'], ['user@x', 'p@ss:w/rd?%&=#'], ['percent', '100%'], ['é', 'ü%zz']]) {
+        await control.send('ACL', 'SETUSER', user, 'on', `>${password}`, '+@all', '~*')
+        const encoded = `redis://${encodeURIComponent(user)}:${encodeURIComponent(password)}@127.0.0.1:${server.port}`
+        t.equal(String(await (await connectFor(t, encoded)).send('ACL', 'WHOAMI')), user)
+      }
+      const unencoded = await connectFor(t, `redis://percent:100%@127.0.0.1:${server.port}`)
+      t.equal(String(await unencoded.send('ACL', 'WHOAMI')), 'percent')
+      const needless = await connectFor(t, `redis://:needless@127.0.0.1:${server.port}`)
+      t.equal(String(await needless.send('PING')), 'PONG', 'a server without passwords takes none')
+    })
+
+    await t.test('the database of the address is used, or refused', async (t) => {
+      const [second, first] = await Promise.all([connectFor(t, `${server.url}/2`), connectFor(t, server.url)])
+      await second.send('SET', 'only-here', '1')
+      t.equal(await first.send('EXISTS', 'only-here'), 0)
+      await t.rejects(openConnection(`${server.url}/99`, options), { code: 'SERVER_REFUSED', message: /DB index is out of range/ })
+    })
+
+    await t.test('a user that may not name its connection has one', async (t) => {
+      const control = await connectFor(t, server.url)
+      await control.send('ACL', 'SETUSER', 'nameless', 'on', '>word', '-@all', '+ping')
+      const connection = await connectFor(t, `redis://nameless:word@127.0.0.1:${server.port}`)
+      t.equal(String(await connection.send('PING')), 'PONG')
+      t.match(await connection.send('GET', 'a').catch((error) => error), { code: 'SERVER_REFUSED', outcome: 'forbidden' })
+      t.equal(connection.answered, 4, 'who it is, its name, and two questions')
+    })
+
     await t.test('a server that is killed loses every pending request', async (t) => {
       const dying = await startServer(t, { engine })
       const connection = await connectFor(t, dying.url)
