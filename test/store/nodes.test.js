@@ -21,6 +21,21 @@ for (const engine of await testEngines()) {
       t.same(await capabilities(connection), { msetex: engine.hasMsetex })
     })
 
+    await t.test('what a user may not use is told from what a server has not, whatever else is against it', async (t) => {
+      const control = await connectFor(t, withPassword(primary))
+      await control.send('ACL', 'SETUSER', 'without', 'on', '>word', '~*', '+@all', ...(engine.hasMsetex ? ['-msetex'] : []))
+      const without = await connectFor(t, `redis://without:word@127.0.0.1:${primary.port}`)
+      t.same(await capabilities(without), { msetex: engine.hasMsetex ? null : false })
+      t.same(await capabilities(await connectFor(t, withPassword(replicas[0]))), { msetex: engine.hasMsetex }, 'on a replica')
+      await control.send('SET', 'large', Buffer.alloc(1000))
+      await control.send('CONFIG', 'SET', 'maxmemory', 1)
+      t.same(await capabilities(connection), { msetex: engine.hasMsetex }, 'on a full server')
+      await control.send('CONFIG', 'SET', 'maxmemory', 0)
+      t.equal(String(await connection.send('PING')), 'PONG', 'nothing is left open')
+      await control.send('ACL', 'SETUSER', 'without', '-discard')
+      await t.rejects(capabilities(await connectFor(t, `redis://without:word@127.0.0.1:${primary.port}`)), { code: 'SERVER_REFUSED', outcome: 'forbidden' }, 'or every command would be queued from then on')
+    })
+
     await t.test('a primary names its replicas, with the credentials of its own address', async (t) => {
       t.same((await replicaUrls(connection)).sort(), replicas.map(withPassword).sort())
       t.same(await replicaUrls(await connectFor(t, withPassword(replicas[0]))), [], 'a replica names none')
