@@ -3,11 +3,13 @@
  *
  * Waits between attempts grow from 50 ms to a second, with jitter, so that many processes do not come back at the
  * same instant. An epoch that was of use begins with the first wait again; one that ends as soon as it is open does
- * not. A server that refuses (password, permission, certificate) is asked at most once a second.
+ * not. A server that refuses (password, permission, certificate) is asked in turns (refusal-gate.js), at most once a
+ * second by all links of this process together.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
 import { openConnection } from './connection.js'
+import { gateTo } from './refusal-gate.js'
 
 const FIRST_WAIT_MS = 50
 const LONGEST_WAIT_MS = 1000
@@ -26,6 +28,7 @@ const LONGEST_WAIT_MS = 1000
  */
 export function createLink (url, { name, deadlineMs, prepare = async () => {}, onOpen = () => {}, onClosed = () => {}, onError = () => {}, onForbidden }) {
   const stop = new AbortController()
+  const gate = gateTo(url)
   /** @type {Connection | null} */
   let current = null
   /** @type {Error & { code?: string } | null} */
@@ -48,43 +51,59 @@ export function createLink (url, { name, deadlineMs, prepare = async () => {}, o
     return connection
   }
 
-  /** @returns {Promise<{ wasOfUse: boolean, refused: boolean }>} how an epoch was, when it has ended */
+  /** Waits for its turn where others of this process are refused. @returns {Promise<boolean>} whether the epoch was of use */
   async function epoch () {
-    const connection = await open()
+    if (gate.refusal) tell(gate.refusal)
+    const attempt = await gate.enter(stop.signal)
+    if (stop.signal.aborted) {
+      attempt.ended()
+      return false
+    }
+    try {
+      return await live(await open(), attempt)
+    } catch (error) {
+      tell(error)
+      attempt.ended(error.retryable ? null : error)
+      return false
+    }
+  }
+
+  /** @param {Connection} connection @param {import('./refusal-gate.js').Attempt} attempt */
+  async function live (connection, attempt) {
     if (stop.signal.aborted) {
       connection.close()
-      return { wasOfUse: false, refused: false }
+      attempt.ended()
+      return false
     }
     lastError = null
     current = connection
     epochs++
     const openedAt = performance.now()
     const before = connection.answered
+    attempt.opened()
     first.resolve(connection)
     onOpen(connection)
     const reason = await connection.closed
     current = null
-    const { refused } = connection
-    if (refused) lastError = new FreshetError('SERVER_REFUSED', reason)
+    const refusal = connection.refused ? new FreshetError('SERVER_REFUSED', reason) : null
+    if (refusal) lastError = refusal
+    attempt.ended(refusal)
     if (!stop.signal.aborted) onClosed(reason)
-    return { wasOfUse: connection.answered > before || performance.now() - openedAt > LONGEST_WAIT_MS, refused }
+    return connection.answered > before || performance.now() - openedAt > LONGEST_WAIT_MS
   }
 
-  /** @param {Error & { code?: string, retryable?: boolean }} error @returns {{ wasOfUse: boolean, refused: boolean }} */
-  function failed (error) {
+  /** @param {Error & { code?: string }} error why there is no connection */
+  function tell (error) {
     if (error.code !== lastError?.code) onError(error)
     lastError = error
     first.reject(error)
-    return { wasOfUse: false, refused: !error.retryable }
   }
 
   async function keep () {
     let waitMs = FIRST_WAIT_MS
     while (!stop.signal.aborted) {
-      const { wasOfUse, refused } = await epoch().catch(failed)
-      if (wasOfUse) waitMs = FIRST_WAIT_MS
-      const jittered = refused ? LONGEST_WAIT_MS * (1 + Math.random() / 2) : waitMs * (0.5 + Math.random() / 2)
-      await sleep(jittered, undefined, { signal: stop.signal }).catch(() => {})
+      if (await epoch()) waitMs = FIRST_WAIT_MS
+      await sleep(waitMs * (0.5 + Math.random() / 2), undefined, { signal: stop.signal }).catch(() => {})
       waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)
     }
   }

@@ -5,6 +5,8 @@ import { FreshetError } from '../../src/errors.js'
 import { startProxy } from '../proxy.js'
 import { connectFor, engineName, eventually, freePort, startServer, testEngines } from '../servers.js'
 
+/** of one process to one server */
+const LINKS = 8
 const options = { name: 'test-link', deadlineMs: 5000 }
 
 /** @param {import('tap').Test} t @param {string} url @param {Partial<Parameters<typeof createLink>[1]>} [more] */
@@ -99,6 +101,50 @@ t.test('a server that refuses is asked at most once a second, and found when it 
   t.same(reasons, ['SERVER_REFUSED'], 'told once')
   await control.send('ACL', 'SETUSER', 'late', '>word')
   await eventually(() => link.connection)
+})
+
+t.test('links to a server that refuses them all ask in turns, and all are back soon after one is let in', async (t) => {
+  const [engine] = await testEngines()
+  const server = await startServer(t, { engine })
+  const control = await connectFor(t, server.url)
+  await control.send('ACL', 'SETUSER', 'many', 'on', '>word', '+@all')
+  const proxy = await startProxy(t, server.port)
+  const url = proxy.url.replace('//', '//many:word@')
+  const links = Array.from({ length: LINKS }, () => linkFor(t, url))
+  await Promise.all(links.map((link) => link.opened))
+  await control.send('ACL', 'SETUSER', 'many', 'resetpass', '>other')
+  proxy.resetAll()
+  await eventually(() => links.every(({ connection, lastError }) => connection === null && lastError?.code === 'SERVER_REFUSED'))
+  const [before, since] = [proxy.accepted, performance.now()]
+  await pause(4000)
+  const newcomer = linkFor(t, url)
+  await t.rejects(newcomer.opened, { code: 'SERVER_REFUSED' }, 'told without asking')
+  const made = proxy.accepted - before
+  const seconds = (performance.now() - since) / 1000
+  t.ok(made >= 1, 'somebody asks')
+  t.ok(made <= seconds + 2, `${made} attempts in ${seconds} s`)
+  await links[0].close()
+  await control.send('ACL', 'SETUSER', 'many', '>word')
+  await eventually(() => [...links.slice(1), newcomer].every(({ connection }) => connection), { deadlineMs: LINKS * 1000 })
+  const other = linkFor(t, url)
+  await other.opened
+})
+
+t.test('connections that are let in and refused by what they do are asked for in turns too', async (t) => {
+  const [engine] = await testEngines()
+  const server = await startServer(t, { engine })
+  const proxy = await startProxy(t, server.port)
+  let isRefusing = true
+  const links = Array.from({ length: LINKS }, () => linkFor(t, proxy.url, {
+    onOpen: (connection) => { if (isRefusing) setImmediate(() => connection.close('the server at x answered: NOPERM', { refused: true })) }
+  }))
+  await eventually(() => links.every(({ lastError }) => lastError))
+  const [before, since] = [proxy.accepted, performance.now()]
+  await pause(3000)
+  const [made, seconds] = [proxy.accepted - before, (performance.now() - since) / 1000]
+  t.ok(made >= 1 && made <= seconds + 2, `${made} attempts in ${seconds} s`)
+  isRefusing = false
+  await eventually(() => links.every(({ connection }) => connection))
 })
 
 t.test('epochs that were of use follow each other quickly, however often they end', async (t) => {
