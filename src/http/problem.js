@@ -33,7 +33,10 @@ export const HTTP_ERRORS = Object.freeze({
   ACK_UNKNOWN: { status: 503, meaning: 'the items were not acknowledged in time; they may be stored or not, and repeating is safe' }
 })
 
-/** Where a core error is the caller's own doing; other core errors are 503 when retryable, else 500. */
+/** A server that refuses this process: no doing of the caller, who may ask again, since somebody can mend it any moment. */
+const MENDABLE = Object.freeze(['SERVER_REFUSED', 'SERVER_UNTRUSTED'])
+
+/** Where a core error is the caller's own doing; other core errors are 503 when retryable or mendable, else 500. */
 const CORE_STATUS = Object.freeze({
   FEED_NAME_INVALID: 400,
   FEED_UNKNOWN: 404,
@@ -84,6 +87,10 @@ export function problemOf (error) {
 
 /** @param {FreshetError} error @returns {Problem} */
 function coreProblem ({ code, message, name: _name, retryable, exitStatus: _exitStatus, ...facts }) {
+  if (MENDABLE.includes(code)) {
+    const { status, meaning } = HTTP_ERRORS.NOT_READY
+    return { status, code: 'NOT_READY', title: meaning, detail: 'the servers of this feed cannot be used now; the log of this process has the cause under the requestId: try again', retryable: true, facts: {} }
+  }
   const status = /** @type {Record<string, number>} */ (CORE_STATUS)[code] ?? (retryable ? 503 : 500)
   const title = ERRORS[code].meaning
   if (status < 500) return { status, code, title, detail: message, retryable, facts }
@@ -134,7 +141,7 @@ function createFailureLog (log) {
     seen.set(code, { loggedAt: now, leftOut: 0 })
     // by hand: a client library's error carries the command it belonged to, with its arguments
     const { message, stack } = error ?? {}
-    log[status === 500 ? 'error' : 'warn']({ code, status, requestId: request.id, route: request.routeOptions.url, leftOut, stack: status === 500 ? stack : undefined }, message)
+    log[status === 500 ? 'error' : 'warn']({ code, cause: error?.code === code ? undefined : error?.code, status, requestId: request.id, route: request.routeOptions.url, leftOut, stack: status === 500 ? stack : undefined }, message)
   }
 }
 

@@ -59,13 +59,17 @@ t.test('maxStaleMs 0 repeats nothing', async (t) => {
   isProblem(t, await app.inject('/v1/feeds/latest/items'), 503, 'SERVER_LOST')
 })
 
-t.test('errors that waiting does not cure are told, not papered over', async (t) => {
+t.test('servers that refuse, and errors of ours, are told, not papered over', async (t) => {
   const { app, state } = createClocked(t)
   await app.inject('/v1/feeds/latest/items')
-  state.failure = new FreshetError('SERVER_REFUSED', 'WRONGPASS for user reader')
-  const problem = isProblem(t, await app.inject('/v1/feeds/latest/items'), 500, 'SERVER_REFUSED')
-  t.equal(problem.retryable, false)
-  t.notMatch(problem.detail, 'WRONGPASS')
+  for (const code of ['SERVER_REFUSED', 'SERVER_UNTRUSTED']) {
+    state.failure = new FreshetError(code, 'WRONGPASS for user reader')
+    const response = await app.inject('/v1/feeds/latest/items')
+    const problem = isProblem(t, response, 503, 'NOT_READY')
+    t.equal(problem.retryable, true, 'until somebody mends it')
+    t.equal(response.headers['retry-after'], '1')
+    t.notMatch(response.body, /WRONGPASS|user reader/)
+  }
   state.failure = new TypeError('a bug')
   t.notMatch(isProblem(t, await app.inject('/v1/feeds/latest/items'), 500, 'INTERNAL').detail, 'a bug')
 })
