@@ -10,11 +10,14 @@
  *                                                      else  -> 503 ACK_UNKNOWN (still held, and sent on)
  *            no  -> refuse: 503 INGEST_FULL | drop: 200, dropped | block: wait for room, then as above
  *
+ * The clock goes on between looking at the items and appending them: one at the edge of the window may be too old by
+ * then. It is counted as refused, in the answer too, and the others are taken.
+ *
  * Requests that wait for room hold their bodies, so they have the same bound again; beyond it nobody waits.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HttpError } from '../../src/http/problem.js'
-import { countRefused } from '../../src/pipeline/account.js'
+import { countRefused, refusedOf } from '../../src/pipeline/account.js'
 
 /** room under the bound of the process is made by other feeds, which wake nobody here */
 const LOOK_AGAIN_MS = 5
@@ -27,7 +30,7 @@ const LOOK_AGAIN_MS = 5
  * @property {(feed: Feed) => void} append all of them; synchronous
  *
  * @typedef {import('./feeds.js').Feed} Feed
- * @typedef {{ accepted: number, dropped?: number }} Taken
+ * @typedef {{ accepted: number, dropped?: number, refused?: number }} Taken
  * @typedef {ReturnType<typeof createIngest>} Ingest
  */
 
@@ -104,13 +107,16 @@ export function createIngest ({ feeds, whenFull, ackWithinMs, inFlightBytes, log
         }
         check(feed)
       }
+      const refusedBefore = refusedOf(feed.account)
+      let refused = 0
       try {
         append(feed)
+        refused = refusedOf(feed.account) - refusedBefore
         await feed.acknowledged({ deadlineMs: Math.max(1, Math.ceil(leftMs())) })
       } catch (error) {
         throw unknown(error, true)
       }
-      return { accepted: count }
+      return refused > 0 ? { accepted: count - refused, refused } : { accepted: count }
     }
   }
 }

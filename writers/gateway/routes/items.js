@@ -28,6 +28,7 @@ const TAKEN = {
   required: ['accepted'],
   properties: {
     accepted: { type: 'integer', description: 'acknowledged items' },
+    refused: { type: 'integer', description: 'items that became too old for the feed while they were taken' },
     dropped: { type: 'integer', description: 'all of them, when as many bytes are in flight as are allowed and the gateway was told to drop' }
   }
 }

@@ -1,0 +1,33 @@
+/** What a request is told about its items, on a real server. */
+import t from 'tap'
+import { openFeed } from '../../src/index.js'
+import { createIngest } from '../../writers/gateway/ingest.js'
+import { silentLog, startServer, testEngines } from '../servers.js'
+
+const [engine] = await testEngines()
+const WINDOW_MS = 60_000
+
+t.test('an item that became too old between the look at it and the append is not told as accepted', async (t) => {
+  const server = await startServer(t, { engine })
+  const feed = await openFeed('one', { redisUrl: server.url, windowMs: WINDOW_MS })
+  t.teardown(() => feed.close({ drainMs: 0 }))
+  const ingest = createIngest({ feeds: { heldBytes: 0 }, whenFull: 'block', ackWithinMs: 30_000, inFlightBytes: 1000, log: silentLog })
+  const now = Date.now()
+  const takenAt = (/** @type {number} */ clockMs) => ingest.take(feed, {
+    count: 3,
+    bytes: 30,
+    check () {},
+    append (/** @type {typeof feed} */ open) {
+      const real = Date.now
+      Date.now = () => clockMs
+      try {
+        for (const [id, ts] of [['a', now], ['b', now - WINDOW_MS], ['c', now - 1]]) open.append({ id, ts, value: '1' })
+      } finally {
+        Date.now = real
+      }
+    }
+  })
+  t.same(await takenAt(now), { accepted: 3 })
+  t.same(await takenAt(now + 1), { accepted: 2, refused: 1 })
+  t.match(feed.account, { offered: 6, items: 5, refused: { too_old: 1 } })
+})
