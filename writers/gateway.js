@@ -65,7 +65,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
   })
   try {
     await primary.opened()
-    const app = createGatewayApp({ ...primary, feeds, settings, stopping: signal, registry: metrics.registry, logger: log })
+    const app = createGatewayApp({ definition: primary.definition, status: () => statusOf(primary, feeds), feeds, settings, stopping: signal, registry: metrics.registry, logger: log })
     const url = await listen(app, { ...settings, setting: 'port' })
     log.info({ url }, `taking items at ${url}`)
     tellParent({ event: 'up', url })
@@ -75,4 +75,13 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
     await feeds.close({ drainMs: 0 })
     await primary.close()
   }
+}
+
+/**
+ * For /readyz.
+ * @param {{ reasons: () => string[] }} primary @param {{ reasons: () => string[] }} feeds
+ */
+function statusOf (primary, feeds) {
+  const reasons = [...primary.reasons(), ...feeds.reasons()]
+  return { ready: reasons.length === 0, reasons, nodes: [] }
 }

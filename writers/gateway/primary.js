@@ -1,9 +1,12 @@
 /**
  * The gateway's own view of the servers, beside the connections of its feeds: whether the primary can be reached, what
  * is stored about feeds, and, from the first scrape on, figures of the nodes.
+ *
+ * A primary that refuses its user a question is left, and asked that same question before it counts as reached again:
+ * one that lets a user in but refuses every command would otherwise seem ready.
  */
 import { readDefinition } from '../../src/feeds/definitions.js'
-import { FreshetError } from '../../src/errors.js'
+import { ERRORS, FreshetError } from '../../src/errors.js'
 import { expectPrimary } from '../../src/pipeline/feed-writer.js'
 import { createLink } from '../../src/store/link.js'
 import { watchNodes } from '../../src/store/node-watch.js'
@@ -17,14 +20,25 @@ const PING_MS = 1000
  */
 export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, deadlineMs, log }) {
   const name = `freshet-gateway-${process.pid}`
+  /** @type {import('../../src/store/connection.js').Refusal['again']} what it refused last */
+  let refusedQuestion = null
   const link = createLink(primaryUrl, {
     name: `${name}:control`,
     deadlineMs,
-    prepare: expectPrimary,
+    async prepare (connection) {
+      await expectPrimary(connection)
+      await refusedQuestion?.(connection).catch((error) => { if (error.outcome === 'forbidden') throw error })
+      refusedQuestion = null
+    },
+    onForbidden ({ error, connection, again }) {
+      refusedQuestion = again
+      connection.close(error.message, { refused: true })
+    },
     onOpen: () => log.info('the primary can be reached'),
     onClosed: (reason) => log.warn({ reason }, 'the primary cannot be reached'),
     onError: (error) => log.warn({ code: error.code, reason: error.message }, 'the primary cannot be used, trying on')
   })
+  // a reply that says no ends the connection, as silence does
   const ping = setInterval(() => { link.connection?.send('PING').catch(() => {}) }, PING_MS).unref()
   /** @type {ReturnType<typeof watchNodes> | null} */
   let nodes = null
@@ -41,11 +55,12 @@ export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, de
       throw link.lastError ?? new FreshetError('SERVER_LOST', 'the connection to the primary is being opened again')
     },
 
-    /** For /readyz. */
-    status () {
-      const { connection, lastError } = link
-      const reason = lastError ? `${lastError.code}: ${lastError.message}` : 'SERVER_LOST: the connection to the primary is being opened again'
-      return { ready: connection !== null, reasons: connection ? [] : [reason], nodes: [] }
+    /** For /readyz, without words of the server: they may name users and files. @returns {string[]} why the primary cannot be used */
+    reasons () {
+      if (link.connection) return []
+      const code = link.lastError?.code
+      const reason = code && ERRORS[code] ? `${code}: ${ERRORS[code].meaning}` : 'SERVER_LOST: the connection is being opened again'
+      return [`${reason} (the primary, ${new URL(primaryUrl).host})`]
     },
 
     /** @returns {Promise<import('../../src/store/nodes.js').NodeFigures[]>} of the nodes that answer */

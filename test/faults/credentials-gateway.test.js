@@ -1,0 +1,112 @@
+/**
+ * Rights that are taken away and passwords that are changed while a gateway has feeds open: it says so within a second or
+ * two, refuses as one that may be asked again, opens few connections, goes on by itself, and tells nobody a name, a
+ * password or what the server said.
+ */
+import { readFile } from 'node:fs/promises'
+import t from 'tap'
+import { startGateway } from '../commands.js'
+import { connectFor, engineName, eventually, startServer, testEngines } from '../servers.js'
+
+const USER = 'freshet-writer'
+const REQUESTS = 40
+/** of feeds that are open: a second and a half between tries, on each of their connections and on the control connection */
+const TRIES_PER_SECOND = 8
+
+/** The rules of docs/acl, as ACL SETUSER takes them. @param {import('../servers.js').Engine} engine @returns {Promise<string[]>} */
+async function rulesOf ({ hasMsetex }) {
+  const text = await readFile(new URL(`../../docs/acl/freshet${hasMsetex ? '' : '-without-msetex'}.acl`, import.meta.url), 'utf8')
+  const [, line] = /** @type {RegExpExecArray} */ (new RegExp(`^user ${USER} on (.*)$`, 'm').exec(text))
+  return line.split(' ')
+}
+
+t.jobs = 2
+for (const engine of await testEngines()) {
+  t.test(engineName(engine), { buffered: true }, async (t) => {
+    const server = await startServer(t, { engine })
+    const admin = await connectFor(t, server.url)
+    const rules = await rulesOf(engine)
+    const setUser = (/** @type {string[]} */ ...changes) => admin.send('ACL', 'SETUSER', USER, ...changes)
+    const endConnections = () => admin.send('CLIENT', 'KILL', 'USER', USER)
+    const connections = async () => Number(/total_connections_received:(\d+)/.exec(String(await admin.send('INFO', 'stats')))?.[1])
+    await setUser('on', '>canary-1', ...rules)
+    const { command, send, post, remove } = await startGateway(t, { redisUrl: server.url.replace('//', `//${USER}:canary-1@`), flags: ['--ack-within-ms', '300'] })
+    /** @type {string[]} */
+    const bodies = []
+    /** a feed that was not opened before */
+    let fresh = 0
+    const items = (/** @type {string} */ id) => [{ id, value: 1 }]
+
+    const readiness = async () => {
+      const answer = await send('GET', '/readyz')
+      bodies.push(answer.body)
+      return answer
+    }
+    const becomesReady = () => eventually(async () => (await readiness()).status === 200)
+    const becomesUnready = async () => {
+      await eventually(async () => (await readiness()).status === 503)
+      await eventually(async () => /^SERVER_REFUSED: the server answers and refuses: password, user or permission \(the primary, 127\.0\.0\.1:\d+\)$/.test((await readiness()).json.reasons[0]))
+    }
+    /** Asks for feeds that are open and for others. @param {import('tap').Test} t */
+    async function refuses (t) {
+      const path = `/v1/feeds/fresh-${++fresh}/items`
+      const [before, since] = [await connections(), performance.now()]
+      for (let n = 0; n < REQUESTS; n++) {
+        const answers = await Promise.all([post(path, items('a')), remove('/v1/feeds/one/items/a')])
+        for (const { status, body, json, headers } of answers) {
+          bodies.push(body)
+          if (!(status === 503 && json.retryable && headers.get('retry-after') === '1')) t.fail(`${status} ${body}`)
+        }
+      }
+      bodies.push((await post('/v1/feeds/one/items', items('a'))).body)
+      const seconds = (performance.now() - since) / 1000
+      const made = await connections() - before
+      t.ok(made <= TRIES_PER_SECOND * (seconds + 1), `${made} connections in ${seconds} s`)
+    }
+    /** @param {import('tap').Test} t @param {string} id */
+    async function comesBack (t, id) {
+      await becomesReady()
+      for (const feed of ['one', 'two', `fresh-${fresh}`]) {
+        await eventually(async () => (await post(`/v1/feeds/${feed}/items`, items(id))).status === 200)
+      }
+      await becomesReady()
+      t.equal((await send('GET', '/livez')).status, 200)
+    }
+
+    await comesBack(t, 'begin')
+
+    await t.test('rights that are taken away', async (t) => {
+      await setUser('-@all')
+      await becomesUnready()
+      await refuses(t)
+      t.equal((await readiness()).status, 503)
+      await setUser(...rules)
+      await comesBack(t, 'rights')
+    })
+
+    await t.test('a single right, to the definitions of feeds', async (t) => {
+      await setUser('-get')
+      await refuses(t)
+      await becomesUnready()
+      await setUser(...rules)
+      await comesBack(t, 'right')
+    })
+
+    await t.test('a password that is another one now', async (t) => {
+      await setUser('resetpass', '>canary-2')
+      await endConnections()
+      await becomesUnready()
+      await refuses(t)
+      await setUser('>canary-1')
+      await comesBack(t, 'password')
+    })
+
+    await t.test('nothing is told', async (t) => {
+      const { code, stdout, stderr } = await command.stop()
+      t.equal(code, 0, stderr.slice(-2000))
+      t.notMatch([...bodies, stdout, stderr].join('\n'), /canary/)
+      t.notMatch(bodies.join('\n'), new RegExp(`${USER}|NOPERM|WRONGPASS|NOAUTH`))
+      t.ok(bodies.length > REQUESTS)
+    })
+  })
+}
