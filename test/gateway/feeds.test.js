@@ -129,14 +129,43 @@ t.test('at the bound the idle feed not used for longest makes place; with none i
   await Promise.all(held.map(({ done }) => done))
 })
 
-t.test('a feed that cannot be opened is tried again by the next request', async (t) => {
+t.test('a feed that cannot be opened is tried again after a while, however many ask for it', async (t) => {
   let broken = true
+  let tries = 0
   const { put, server } = await setUp(t, {
-    open: (/** @type {string} */ name, /** @type {object} */ stored) => openFeed(name, { redisUrl: broken ? 'redis://127.0.0.1:1' : server.url, ...stored })
+    maxFeeds: 3,
+    tryAgainMs: 2000,
+    open (/** @type {string} */ name, /** @type {object} */ stored) {
+      tries++
+      return openFeed(name, { redisUrl: broken ? 'redis://127.0.0.1:1' : server.url, ...stored })
+    }
   })
-  await t.rejects(put('one'), { code: 'SERVER_UNREACHABLE' })
+  const askedMs = performance.now()
+  for (let n = 0; n < 20; n++) await t.rejects(put('one'), { code: 'SERVER_UNREACHABLE' })
+  const seconds = (performance.now() - askedMs) / 1000
+  t.ok(tries <= 1 + seconds / 2, `${tries} tries in ${seconds} s`)
+  for (const name of ['a', 'b', 'c']) await t.rejects(put(name), { code: 'SERVER_UNREACHABLE' })
   broken = false
-  t.equal((await put('one')).name, 'one')
+  t.equal((await put('one')).name, 'one', 'as many are remembered as may be open')
+  t.equal((await eventually(() => put('c'))).name, 'c')
+})
+
+t.test('a feed that does not acknowledge is named, one that failed is not, and is closed by the sweep', async (t) => {
+  const { feeds, put, events, server } = await setUp(t, {
+    idleMs: 2000,
+    open: (/** @type {string} */ name, /** @type {object} */ stored) => openFeed(name, { redisUrl: server.url, ...stored, ack: name === 'safe' ? 'replica' : 'primary', deadlineMs: 400 })
+  })
+  await put('one')
+  t.same(feeds.reasons(), [])
+  await feeds.use('safe', { mayCreate: true }, async (feed) => feed.append({ id: 'a', value: '1' }))
+  await eventually(() => feeds.reasons().length > 0)
+  t.match(feeds.reasons(), [/^safe: REPLICAS_GONE: /])
+  t.equal(feeds.reasons().length, 1)
+  const feed = await feeds.use('safe', { mayCreate: true }, async (open) => open)
+  feed.writer.pipeline.fail(new Error('dropped'))
+  t.same(feeds.reasons(), [])
+  await eventually(() => events.includes('closed safe'))
+  t.equal(feeds.heldBytes, 0, 'what it held makes room')
 })
 
 t.test('closing flushes, counts what was not acknowledged, and opens nothing more', async (t) => {

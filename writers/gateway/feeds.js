@@ -4,8 +4,9 @@
  * What is stored about a feed is adopted: layout, partitions, retention. Only a request that may create a feed opens one
  * that is not stored. Each request holds its feed while it uses it; a feed that nobody holds and that has nothing in
  * flight is idle, and is closed after a while, or sooner when its place is needed. Nobody closes what still waits for its
- * acknowledgement. A feed whose pipeline failed (it was dropped and created otherwise, or the server refused) lies here
- * until the next request, which opens it anew.
+ * acknowledgement. A feed whose pipeline failed (it was dropped and created otherwise, or the server refused) is closed by
+ * the next request, which opens it anew, or by the next sweep. A feed that could not be opened is not tried again for a
+ * second: each try costs connections.
  *
  * The Map keeps the order of insertion; whoever is used is inserted again, so the first is the one not used for longest.
  *
@@ -15,23 +16,28 @@
  * @typedef {{ opening: Promise<Feed>, feed: Feed | null, holders: number, usedAtMs: number }} Entry
  * @typedef {ReturnType<typeof createFeeds>} Feeds
  */
+import { ERRORS } from '../../src/errors.js'
 import { HttpError } from '../../src/http/problem.js'
 
 const MAX_FEEDS = 256
 const IDLE_MS = 60_000
 const SWEEPS_PER_IDLE = 6
+const TRY_AGAIN_MS = 1000
+const MAX_REASONS = 10
 
 /**
  * @param {{ open: (name: string, stored: Stored) => Promise<Feed>, definition: (name: string) => Promise<Definition>,
  *   onOpen?: (feed: Feed) => void, onClose?: (feed: Feed) => void, log: import('pino').Logger,
- *   maxFeeds?: number, idleMs?: number }} options
+ *   maxFeeds?: number, idleMs?: number, tryAgainMs?: number }} options
  *   `open` creates the feed when `stored` is empty; `definition` throws FEED_UNKNOWN; `onClose`: it is closed
  */
-export function createFeeds ({ open, definition, onOpen = () => {}, onClose = () => {}, log, maxFeeds = MAX_FEEDS, idleMs = IDLE_MS }) {
+export function createFeeds ({ open, definition, onOpen = () => {}, onClose = () => {}, log, maxFeeds = MAX_FEEDS, idleMs = IDLE_MS, tryAgainMs = TRY_AGAIN_MS }) {
   /** @type {Map<string, Entry>} */
   const entries = new Map()
   /** @type {Map<string, Promise<unknown>>} */
   const closing = new Map()
+  /** @type {Map<string, { error: Error, untilMs: number }>} opened in vain, in the order of that */
+  const failures = new Map()
   let isClosed = false
   let failed = 0
   const sweep = setInterval(closeIdle, Math.ceil(idleMs / SWEEPS_PER_IDLE)).unref()
@@ -69,8 +75,26 @@ export function createFeeds ({ open, definition, onOpen = () => {}, onClose = ()
       const { layout, partitions, windowMs, maxItems } = feed.definition
       log.info({ feed: name, layout, partitions, windowMs, maxItems }, 'feed opened')
       onOpen(feed)
-    }, () => { if (entries.get(name) === entry) entries.delete(name) })
+    }, (error) => {
+      if (entries.get(name) === entry) entries.delete(name)
+      remember(name, error)
+    })
     return entry
+  }
+
+  /** @param {string} name @param {Error} error that opening it threw */
+  function remember (name, error) {
+    failures.delete(name)
+    failures.set(name, { error, untilMs: performance.now() + tryAgainMs })
+    if (failures.size > maxFeeds) failures.delete(/** @type {string} */ (failures.keys().next().value))
+  }
+
+  /** @param {string} name @throws what opening it threw a moment ago */
+  function throwRemembered (name) {
+    const failure = failures.get(name)
+    if (!failure) return
+    if (performance.now() < failure.untilMs) throw failure.error
+    failures.delete(name)
   }
 
   /** @returns {Promise<void>} when the idle feed that was not used for longest is closed */
@@ -94,18 +118,23 @@ export function createFeeds ({ open, definition, onOpen = () => {}, onClose = ()
 
   function closeIdle () {
     const before = performance.now() - idleMs
-    for (const [name, entry] of entries) if (isIdle(entry) && entry.usedAtMs <= before) close(name, entry, 'idle')
+    for (const [name, entry] of entries) {
+      if (isIdle(entry) && entry.usedAtMs <= before) close(name, entry, 'idle')
+      else if (hasFailed(entry) && entry.holders === 0) close(name, entry, 'failed', { drainMs: 0 })
+    }
   }
 
   /** @param {string} name @param {boolean} mayCreate @returns {Promise<Entry>} */
   async function entryOf (name, mayCreate) {
     const known = entries.get(name)
     if (known && !hasFailed(known)) return known
+    throwRemembered(name)
     const stored = await storedOf(name, mayCreate)
     if (isClosed) throw stopping()
     // another request may have come first
     const now = entries.get(name)
     if (now && !hasFailed(now)) return now
+    throwRemembered(name)
     if (now) close(name, now, 'failed', { drainMs: 0 })
     return begin(name, stored)
   }
@@ -146,6 +175,22 @@ export function createFeeds ({ open, definition, onOpen = () => {}, onClose = ()
       return sum
     },
 
+    /**
+     * Why feeds do not acknowledge, for /readyz, without words of the server. A feed that failed is no reason: the next
+     * request opens it anew.
+     * @returns {string[]} the first few
+     */
+    reasons () {
+      const reasons = []
+      let left = 0
+      for (const [name, entry] of entries) {
+        const said = hasFailed(entry) ? [] : entry.feed?.status().reasons ?? []
+        if (said.length > 0 && reasons.length >= MAX_REASONS) left++
+        else for (const reason of said) reasons.push(`${name}: ${inOurWords(reason)}`)
+      }
+      return left > 0 ? [...reasons, `and ${left} feeds more`] : reasons
+    },
+
     /** Sends what is in open batches, so that those who wait are answered soon. */
     hurry () {
       for (const { feed } of entries.values()) feed?.flush().catch(() => {})
@@ -168,3 +213,9 @@ const isIdle = ({ feed, holders }) => holders === 0 && feed !== null && feed.wri
 const hasFailed = ({ feed }) => feed !== null && feed.writer.pipeline.failure !== null
 
 const stopping = () => new HttpError('NOT_READY', 'this process is stopping; ask another one, or again in a second')
+
+/** @param {string} reason of a writer: CODE: what was said */
+function inOurWords (reason) {
+  const [code] = reason.split(':', 1)
+  return `${code}: ${ERRORS[code]?.meaning ?? 'it cannot be written'}`
+}
