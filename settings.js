@@ -296,8 +296,8 @@ function readOne (row, given, origin, known, faults) {
   }
 }
 
-/** @returns {string[]} names of the options of openFeed and openReader */
-const optionNames = () => rowsOf('library').map(({ name }) => name)
+/** @param {'openFeed' | 'openReader'} [opener] @returns {string[]} names of its options: a reader has those of the reader process */
+const optionNames = (opener = 'openFeed') => rowsOf('library').filter(({ uses }) => opener === 'openFeed' || uses.includes('reader')).map(({ name }) => name)
 
 /**
  * The settings that openFeed takes, out of those of a command.
@@ -310,14 +310,15 @@ export const optionsOf = (settings) => Object.fromEntries(optionNames().flatMap(
  * The same table for callers in the same process: values come as they are, not from flags and environment.
  * @param {Record<string, unknown>} options by name; undefined and null = the default
  * @param {Omit<Known, 'command'>} rest
- * @returns {Readonly<Record<string, any>>}
+ * @param {'openFeed' | 'openReader'} [opener]
+ * @returns {Readonly<Record<string, any>>} all rows of the library
  * @throws {SettingsInvalid} with all faults
  */
-export function resolveOptions (options, rest) {
+export function resolveOptions (options, rest, opener) {
   const known = { ...rest, command: 'library' }
   /** @type {string[]} */
   const faults = []
-  const names = optionNames()
+  const names = optionNames(opener)
   for (const name of Object.keys(options)) if (!names.includes(name)) faults.push(`${name} is unknown; the options are ${names.join(' ')}`)
   /** @type {Record<string, string>} */
   const origins = {}

@@ -40,6 +40,13 @@ export const ERRORS = Object.freeze({
   INPUT_INVALID: { retryable: false, exitStatus: 1, meaning: 'the input as a whole cannot be read in the format given' }
 })
 
+/**
+ * An error in a line that anybody may read, such as of /readyz: its code and meaning. Messages may name users and files.
+ * @param {Error & { code?: string }} error
+ * @returns {string}
+ */
+export const publicReason = ({ code }) => code !== undefined && Object.hasOwn(ERRORS, code) ? `${code}: ${ERRORS[code].meaning}` : 'INTERNAL: something failed here that should not'
+
 /** An error of the core: `code` from ERRORS, facts as properties. */
 export class FreshetError extends Error {
   /**

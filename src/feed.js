@@ -25,7 +25,7 @@ export async function openWritableFeed (name, options) {
 
   async function asking () {
     if (closing.signal.aborted) throw new FreshetError('PIPELINE_CLOSED', `feed ${name} is closed; open it again`)
-    reader ??= openAsk({ ...options, name: `${options.name}:reader` })
+    reader ??= openAsk({ ...options, name: `${options.name}:reader`, definitionOf: () => writer.definition })
     try {
       return (await reader).ask
     } catch (error) {
@@ -91,8 +91,13 @@ export async function openWritableFeed (name, options) {
       return pipeline.append(idOf(id), timeOf(ts), bytes, dueMs)
     },
 
-    /** Deletes an item: a version like any other, that hides its id until a newer one comes or it leaves the window. @param {{ id: string | Uint8Array, ts?: number }} item */
-    delete: ({ id, ts = Date.now() }) => pipeline.remove(idOf(id), timeOf(ts)),
+    /**
+     * Deletes an item: a version like any other, that hides its id until a newer one comes or it leaves the window.
+     * @param {{ id: string | Uint8Array, ts?: number }} item without `ts` a version of now, in its turn; with it, newer than
+     *   every version of that time
+     * @returns {boolean} as `append`
+     */
+    delete: ({ id, ts }) => pipeline.remove(idOf(id), timeOf(ts ?? Date.now()), { ofAllAtThatTime: ts !== undefined }),
 
     /** What `append` would refuse now. @param {{ ts: number, value: Uint8Array }} item @returns {string | null} a code */
     refusalOf: ({ ts, value }) => pipeline.refusalOf(ts, value.length),

@@ -73,16 +73,16 @@ const SILENT = Object.freeze({ info () {}, warn () {}, error () {} })
 const HOOKS = ['log', 'clock', 'onFlush', 'onBehind', 'onRefused']
 let opened = 0
 
-/** @param {Record<string, any>} options */
-function split (options) {
-  const hooks = Object.fromEntries(HOOKS.flatMap((name) => options[name] === undefined ? [] : [[name, options[name]]]))
+/** @param {Record<string, any>} options @param {'openFeed' | 'openReader'} opener */
+function split (options, opener) {
+  const hooks = Object.fromEntries(HOOKS.flatMap((name) => options[name] === undefined || options[name] === null ? [] : [[name, options[name]]]))
   const settings = Object.fromEntries(Object.entries(options).filter(([name]) => !HOOKS.includes(name)))
   return {
     name: `freshet-${process.pid}-${++opened}`,
     clock: createClock(),
     log: SILENT,
     ...hooks,
-    ...resolveOptions(settings, { layouts: layoutNames(), acks: ackNames() })
+    ...resolveOptions(settings, { layouts: layoutNames(), acks: ackNames() }, opener)
   }
 }
 
@@ -95,7 +95,7 @@ function split (options) {
  *   once), FEED_NAME_INVALID, FEED_DEFINITION_DIFFERS, SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
  */
 export async function openFeed (name, options) {
-  return openWritableFeed(checkFeedName(name), /** @type {any} */ (split(options)))
+  return openWritableFeed(checkFeedName(name), /** @type {any} */ (split(options ?? {}, 'openFeed')))
 }
 
 /**
@@ -106,7 +106,7 @@ export async function openFeed (name, options) {
  */
 export async function openReader (options) {
   const closing = new AbortController()
-  const { ask, deployment, close } = await openAsk(/** @type {any} */ (split(options)))
+  const { ask, deployment, close } = await openAsk(/** @type {any} */ (split(options ?? {}, 'openReader')))
   return {
     feeds: ask.definitions,
     feed: (name) => createReading(async () => ask, checkFeedName(name), closing.signal),

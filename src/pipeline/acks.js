@@ -33,8 +33,9 @@
 import { FreshetError } from '../errors.js'
 
 const REPLICA_LANES = 4
-/** a marker of a writer that is gone */
+/** of a marker whose writer is gone; of others it is written again long before */
 const MARKER_TTL_MS = 60_000
+const MARKER_TTL_WAITS = 4
 
 /** @type {Readonly<Record<string, Ack>>} */
 const ACKS = Object.freeze({
@@ -73,7 +74,7 @@ async function sendConfirmed (connection, batches, { append, marker, waitMs, onU
 async function confirm (connection, marker, waitMs, expected) {
   const value = ++marker.value
   const [held, replicas] = await connection.sendAll([
-    ['SET', marker.key, value, 'PX', MARKER_TTL_MS, 'GET'], ['WAIT', 1, waitMs]
+    ['SET', marker.key, value, 'PX', Math.max(MARKER_TTL_MS, MARKER_TTL_WAITS * waitMs), 'GET'], ['WAIT', 1, waitMs]
   ])
   if (expected !== null && String(held) !== String(expected)) {
     throw new FreshetError('SERVER_LOST', `the server at ${connection.address} lost writes: a marker holds ${held}, not ${expected}`, { outcome: 'over' })

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { agree, readDefinition } from '../feeds/definitions.js'
 import { expiryMs } from '../feeds/extend.js'
 import { partitionKey } from '../feeds/keys.js'
-import { FreshetError } from '../errors.js'
+import { FreshetError, publicReason } from '../errors.js'
 import { layoutOf } from '../layouts/index.js'
 import { createLink } from '../store/link.js'
 import { capabilities, nodeFigures } from '../store/nodes.js'
@@ -54,7 +54,7 @@ export async function openFeedWriter (options) {
         await fence(connection, await expectPrimary(connection))
         const found = await capabilities(connection)
         if (msetex && !found.msetex) throw new FreshetError('SERVER_REFUSED', `the server at ${connection.address} has no MSETEX, the one before had it; restart the writer`)
-        if (found.msetex === null && msetex === null) log.warn('this user may not ask for MSETEX (COMMAND INFO), so each item is one SET')
+        if (found.msetex === null && msetex === null) log.warn('this user may not use MSETEX, so each item is one SET')
         msetex ??= found.msetex ?? false
         if (late === 'drop') await connection.send('SCRIPT', 'LOAD', readScript('append-ids').body)
       },
@@ -84,13 +84,13 @@ export async function openFeedWriter (options) {
     append: layout.append,
     marker: { key: key(0)(`marker:${writerName}:${lane}`), value: 0 },
     waitMs: Math.max(1, Math.floor(deadlineMs * WAIT_SHARE)),
-    onUnconfirmed: () => confirmation.missing(/** @type {import('./pipeline.js').Pipeline} */ (pipeline).account)
+    onUnconfirmed: () => confirmation.missing(lane, /** @type {import('./pipeline.js').Pipeline} */ (pipeline).account)
   }))
   pipeline = createPipeline({
     ack,
     send: async (lane, connection, batches) => {
       const answers = await ack.send(connection, batches, contexts[lane])
-      confirmation.given()
+      confirmation.given(lane)
       return answers
     },
     partitions,
@@ -115,6 +115,8 @@ export async function openFeedWriter (options) {
 
   const trimmer = createTrimmer({ layout, key, partitions, name: writerName, now: Date.now, log })
   let keptAt = -1
+  /** @type {Error & { code?: string } | null} the user may not keep house, so it may not append either, or not for long */
+  let houseError = null
   /** @type {Promise<void> | null} */
   let round = null
   const timer = setInterval(() => { round ??= keepHouse().finally(() => { round = null }) }, HOUSEKEEPING_MS)
@@ -135,7 +137,9 @@ export async function openFeedWriter (options) {
         pipeline.setRetention(stored)
       }
       if (!idle) await trimmer.round(primary, definition)
+      houseError = null
     } catch (error) {
+      houseError = error.outcome === 'forbidden' ? error : null
       if (error.code === 'FEED_DEFINITION_DIFFERS') pipeline.fail(error)
       else if (!(idle && error.code === 'FEED_UNKNOWN')) log.warn({ code: error.code, reason: error.message }, 'housekeeping failed, again in a second')
     }
@@ -151,10 +155,10 @@ export async function openFeedWriter (options) {
 
     /** Whether items are being acknowledged, or would be: an idle writer hears of its primary by the control connection. @returns {{ ready: boolean, reasons: string[] }} */
     status () {
-      const links = [...lanes, control]
-      const error = /** @type {(Error & { code?: string }) | null | undefined} */ (pipeline.failure) ?? links.find((link) => link.connection === null)?.lastError
-      const reasons = error ? [`${error.code ?? 'INTERNAL'}: ${error.message}`] : []
-      if (!error && links.some((link) => link.connection === null)) reasons.push('SERVER_LOST: the connection to the primary is being opened again')
+      const without = [...lanes, control].find((link) => link.connection === null)
+      const error = pipeline.failure ?? without?.lastError ?? houseError
+      const reasons = error ? [publicReason(error)] : []
+      if (!error && without) reasons.push('SERVER_LOST: the connection to the primary is being opened again')
       if (confirmation.isMissing) reasons.push('REPLICAS_GONE: no replica confirms what was written')
       return { ready: reasons.length === 0, reasons }
     },
@@ -171,24 +175,27 @@ export async function openFeedWriter (options) {
   }
 }
 
-/** Says when no replica confirms, and when one does again. @param {import('pino').Logger} log */
+/** Says when no replica confirms on some lane, and when one does again on all. @param {import('pino').Logger} log */
 function createConfirmation (log) {
-  let isMissing = false
+  /** @type {Set<number>} */
+  const missing = new Set()
   let saidMs = -Infinity
+  let isSaid = false
   return {
-    get isMissing () { return isMissing },
-    /** @param {import('./account.js').Account} account */
-    missing (account) {
+    get isMissing () { return missing.size > 0 },
+    /** @param {number} lane @param {import('./account.js').Account} account */
+    missing (lane, account) {
       account.unconfirmed++
-      isMissing = true
+      missing.add(lane)
       if (performance.now() - saidMs < SAY_AGAIN_MS) return
       saidMs = performance.now()
-      log.warn('no replica confirms what was written: nothing is acknowledged until one does')
+      isSaid = true
+      log.warn('no replica confirms what was written: nothing of it is acknowledged until one does')
     },
-    given () {
-      if (!isMissing) return
-      isMissing = false
-      saidMs = -Infinity
+    /** @param {number} lane */
+    given (lane) {
+      if (!missing.delete(lane) || missing.size > 0 || !isSaid) return
+      isSaid = false
       log.info('a replica confirms again')
     }
   }

@@ -16,38 +16,41 @@
  * @property {number} firstDueMs when its first item was due
  * @property {number} flushDueMs when its flush was due
  * @property {number} sentMs
+ * @property {number} spareBytes about as many as it keeps while it is spare
  */
-
-const MOST_SPARE = 64
 
 /**
  * @param {{ slots: number, partitions: number, createBatch: (partition: number, retention: Retention) => Batch,
- *   retention: Retention, flushAt: { items: number, ms: number }, clock: () => number,
+ *   retention: Retention, flushAt: { items: number, ms: number }, mostSpareBytes: number, clock: () => number,
  *   isBusy: (slot: number) => boolean, close: (batch: OpenBatch, flushDueMs: number) => void }} parts
- *   `isBusy`: a batch closed now would only wait; `close` is called for each batch that is old enough
+ *   `mostSpareBytes`: kept for use again, of all slots; `isBusy`: a batch closed now would only wait; `close` is called for each batch that is old enough
  */
-export function createOpenBatches ({ slots, partitions, createBatch, retention, flushAt, clock, isBusy, close }) {
+export function createOpenBatches ({ slots, partitions, createBatch, retention, flushAt, mostSpareBytes, clock, isBusy, close }) {
   /** @type {(OpenBatch | null)[]} */
   const open = new Array(slots).fill(null)
   /** @type {OpenBatch[][]} */
   const spare = Array.from({ length: slots }, () => [])
+  let spareBytes = 0
   let serial = 0
   /** @type {NodeJS.Timeout | null} */
   let timer = null
+  let timerDueMs = 0
   let stopped = false
 
   /** @param {number} slot @returns {OpenBatch} */
   function create (slot) {
     const batch = createBatch(slot % partitions, retention)
     const maxItems = Math.min(flushAt.items, batch.maxItems)
-    return { batch, slot, serial: 0, retention, maxItems, heldBytes: batch.bytes, valueBytes: 0, firstDueMs: 0, flushDueMs: 0, sentMs: 0 }
+    return { batch, slot, serial: 0, retention, maxItems, heldBytes: batch.bytes, valueBytes: 0, firstDueMs: 0, flushDueMs: 0, sentMs: 0, spareBytes: 0 }
   }
 
   /** @param {number} [dueMs] */
   function arm (dueMs) {
-    if (timer !== null || stopped) return
+    if (stopped) return
     dueMs ??= open.reduce((least, one) => one ? Math.min(least, one.firstDueMs) : least, Infinity)
-    if (dueMs === Infinity) return
+    if (dueMs === Infinity || (timer !== null && timerDueMs <= dueMs)) return
+    if (timer) clearTimeout(timer)
+    timerDueMs = dueMs
     timer = setTimeout(closeAged, Math.max(0, dueMs + flushAt.ms - clock()))
   }
 
@@ -72,6 +75,8 @@ export function createOpenBatches ({ slots, partitions, createBatch, retention, 
     /** @param {number} slot @param {number} dueMs when its first item was due @returns {OpenBatch} */
     begin (slot, dueMs) {
       const begun = spare[slot].pop() ?? create(slot)
+      spareBytes -= begun.spareBytes
+      begun.spareBytes = 0
       begun.serial = ++serial
       begun.firstDueMs = dueMs
       open[slot] = begun
@@ -81,10 +86,14 @@ export function createOpenBatches ({ slots, partitions, createBatch, retention, 
 
     /** @param {OpenBatch} used */
     recycle (used) {
+      const bytes = used.batch.bytes
       used.batch.reset()
       used.heldBytes = used.batch.bytes
       used.valueBytes = 0
-      if (used.retention === retention && spare[used.slot].length < MOST_SPARE) spare[used.slot].push(used)
+      if (used.retention !== retention || spareBytes + bytes > mostSpareBytes) return
+      used.spareBytes = bytes
+      spareBytes += bytes
+      spare[used.slot].push(used)
     },
 
     /** Sets the timer if there is something to wait for and it is not set. */
@@ -94,6 +103,7 @@ export function createOpenBatches ({ slots, partitions, createBatch, retention, 
     setRetention (changed) {
       retention = changed
       for (const pool of spare) pool.length = 0
+      spareBytes = 0
     },
 
     stop () {

@@ -10,7 +10,7 @@
  * - Every item offered ends in exactly one of: items (acknowledged), refused, dropped, failed.
  */
 import { FreshetError } from '../errors.js'
-import { createSequence, MAX_TS } from '../item/order.js'
+import { MAX_SEQ, MAX_TS, createSequence } from '../item/order.js'
 import { slotOf } from '../item/partition.js'
 import { MAX_VALUE_BYTES } from '../item/record.js'
 import { countRefused, newAccount } from './account.js'
@@ -58,7 +58,7 @@ export function createPipeline ({
   const live = new Set()
   let heldBytes = 0
   let lastAcknowledgedMs = 0
-  let closed = false
+  let closing = false
   const farAboveBytes = 2 * inFlightBytes + FAR_ABOVE_BYTES
 
   const waiting = createWaiting()
@@ -67,7 +67,10 @@ export function createPipeline ({
     grouped: ack.grouped,
     onSent,
     onAcknowledged,
-    onFull () { account.full++ },
+    onFull () {
+      account.full++
+      lookAtFull()
+    },
     onRefused: (error) => fail(error)
   }))
   const laneOf = (/** @type {number} */ slot) => windows[Math.floor(slot / partitions)]
@@ -77,14 +80,17 @@ export function createPipeline ({
     createBatch,
     retention,
     flushAt,
+    mostSpareBytes: inFlightBytes,
     clock,
     isBusy: (slot) => !laneOf(slot).canSend || laneOf(slot).busy,
     close: push
   })
   const { open } = batches
 
-  const isFull = () => windows.some((window) => window.full)
-  const room = () => heldBytes < inFlightBytes && !isFull()
+  // looked at for every item, so it is kept
+  let isFull = false
+  const lookAtFull = () => { isFull = windows.some((window) => window.full) }
+  const room = () => heldBytes < inFlightBytes && !isFull
 
   /** @param {Batch} batch @param {boolean} again */
   function onSent (batch, again) {
@@ -110,6 +116,8 @@ export function createPipeline ({
     onFlush((lastAcknowledgedMs - flown.sentMs) / 1000)
     heldBytes -= flown.heldBytes
     batches.recycle(flown)
+    lookAtFull()
+    sendIfStuck()
     batches.arm()
     waiting.look()
   }
@@ -120,6 +128,15 @@ export function createPipeline ({
     one.flushDueMs = flushDueMs
     flying.set(one.batch, one)
     laneOf(one.slot).push(one.batch)
+  }
+
+  function sendOpen () {
+    for (const one of open) if (one) push(one, Math.min(clock(), one.firstDueMs + flushAt.ms))
+  }
+
+  /** Open batches alone can fill the bound, when there are many: then none of them need wait for more. */
+  function sendIfStuck () {
+    if (flying.size === 0 && heldBytes >= inFlightBytes * RESUME_AT) sendOpen()
   }
 
   /** @param {number} slot @param {number} dueMs */
@@ -152,19 +169,21 @@ export function createPipeline ({
       account.dropped++
       return false
     }
-    return refuse('full', id, ts)
+    countRefused(account, 'full')
+    onRefused('PIPELINE_FULL', id, ts)
+    return false
   }
 
   /** Why nothing can be appended. @returns {Error | null} */
   function obstacle () {
     if (waiting.failure) return waiting.failure
-    if (closed) return new FreshetError('PIPELINE_CLOSED', 'append after close; open the feed again')
+    if (closing) return new FreshetError('PIPELINE_CLOSED', 'append after close; open the feed again')
     if (heldBytes < farAboveBytes) return null
     return new FreshetError('PIPELINE_FULL', `${heldBytes} bytes are not acknowledged, far above the bound of ${inFlightBytes} (inFlightBytes); when append answers false, await ready() before the next`)
   }
 
-  /** @param {Buffer} id @param {number} ts @param {Buffer | null} value null = a deletion @param {number} [dueMs] */
-  function put (id, ts, value, dueMs) {
+  /** @param {Buffer} id @param {number} ts @param {Buffer | null} value null = a deletion @param {number} [dueMs] @param {boolean} [isLastOfItsTime] */
+  function put (id, ts, value, dueMs, isLastOfItsTime = false) {
     // --- per item from here: no await, no log, no allocation
     const error = obstacle()
     if (error !== null) throw error
@@ -177,7 +196,7 @@ export function createPipeline ({
     const current = open[slot] ?? begin(slot, dueMs ?? clock())
     const { batch } = current
     const before = batch.bytes
-    if (value === null) batch.remove(id, ts, sequence(ts))
+    if (value === null) batch.remove(id, ts, isLastOfItsTime ? MAX_SEQ : sequence(ts))
     else batch.add(id, ts, sequence(ts), value)
     const added = batch.bytes - before
     heldBytes += added
@@ -186,8 +205,20 @@ export function createPipeline ({
     if (batch.count >= current.maxItems || batch.bytes >= flushAt.bytes) {
       push(current, Math.min(dueMs ?? clock(), current.firstDueMs + flushAt.ms))
     }
+    if (heldBytes >= inFlightBytes) sendIfStuck()
     return room()
     // --- to here
+  }
+
+  /** @type {Promise<void>} */
+  let drained = Promise.resolve()
+  function end () {
+    batches.stop()
+    for (const window of windows) window.close()
+    for (const { batch } of live) account.failed += batch.count
+    flying.clear()
+    live.clear()
+    waiting.close()
   }
 
   /** @param {Error} error */
@@ -236,11 +267,15 @@ export function createPipeline ({
      */
     append: put,
 
-    /** Takes a deletion, a version without a value; as `append`. @param {Buffer} id @param {number} ts */
-    remove: (id, ts) => put(id, ts, null),
+    /**
+     * Takes a deletion, a version without a value; as `append`.
+     * @param {Buffer} id @param {number} ts
+     * @param {{ ofAllAtThatTime?: boolean }} [options] newer than every version of that ts, whoever wrote it
+     */
+    remove: (id, ts, { ofAllAtThatTime } = {}) => put(id, ts, null, undefined, ofAllAtThatTime),
 
     /** Whether so many more bytes may be appended now; when nothing is held, any number. @param {number} bytes */
-    roomFor: (bytes) => !isFull() && (live.size === 0 || heldBytes + bytes <= inFlightBytes),
+    roomFor: (bytes) => !isFull && (live.size === 0 || heldBytes + bytes <= inFlightBytes),
 
     /** Counts an item that its source could not even offer. @param {string} code of the error */
     refuse (code) {
@@ -255,11 +290,11 @@ export function createPipeline ({
     },
 
     /** Resolves when there is room again. @param {{ deadlineMs?: number }} [within] */
-    ready: ({ deadlineMs } = {}) => waiting.until(() => heldBytes < inFlightBytes * RESUME_AT && !isFull(), deadlineMs, 'there is no room'),
+    ready: ({ deadlineMs } = {}) => waiting.until(() => heldBytes < inFlightBytes * RESUME_AT && !isFull, deadlineMs, 'there is no room'),
 
     /** Sends what is open and resolves when everything appended so far is acknowledged. @param {{ deadlineMs?: number }} [within] */
     flush (within) {
-      for (const one of open) if (one) push(one, Math.min(clock(), one.firstDueMs + flushAt.ms))
+      sendOpen()
       return acknowledged(within)
     },
 
@@ -268,15 +303,10 @@ export function createPipeline ({
      * @param {{ drainMs: number }} options
      */
     async close ({ drainMs }) {
-      if (closed) return
-      await this.flush({ deadlineMs: drainMs }).catch(() => {})
-      closed = true
-      batches.stop()
-      for (const window of windows) window.close()
-      for (const batch of flying.keys()) account.failed += batch.count
-      flying.clear()
-      live.clear()
-      waiting.close()
+      if (closing) return drained
+      closing = true
+      drained = this.flush({ deadlineMs: drainMs }).catch(() => {}).then(end)
+      await drained
     }
   }
 }

@@ -39,8 +39,10 @@ export function createWindow ({ send, grouped = false, onSent, onAcknowledged, o
   let pause = null
   let full = false
 
+  const maySend = () => pause === null && !(grouped && sent > 0)
+
   function sendAll () {
-    while (connection && !pause && !(grouped && sent > 0)) {
+    while (connection !== null && maySend()) {
       // a full server is asked with the head alone, until it takes it
       const end = full ? Math.min(1, batches.length) : batches.length
       if (sent >= end) return

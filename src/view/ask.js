@@ -29,10 +29,11 @@ const FORGET = 0.9
 /** @typedef {ReturnType<typeof createAsk>} Ask */
 
 /**
- * @param {{ deployment: import('../store/deployment.js').Deployment, keyPrefix: string, now: () => number }} parts
- *   `now`: the reader's clock, ms
+ * @param {{ deployment: import('../store/deployment.js').Deployment, keyPrefix: string, now: () => number,
+ *   definitionOf?: (feed: string) => Definition | null }} parts `now`: the reader's clock, ms; `definitionOf`: of a feed
+ *   that the caller has opened, while a replica does not know it yet
  */
-export function createAsk ({ deployment, keyPrefix, now }) {
+export function createAsk ({ deployment, keyPrefix, now, definitionOf: toldOf = () => null }) {
   /** @type {Map<string, { definition: Definition, atMs: number }>} */
   const definitions = new Map()
   /** @type {Map<string, number>} bytes of the largest item seen lately */
@@ -62,7 +63,11 @@ export function createAsk ({ deployment, keyPrefix, now }) {
     const known = definitions.get(feed)
     if (known && now() - known.atMs < DEFINITION_AGE_MS) return known.definition
     definitions.delete(feed)
-    const definition = await readDefinition(connection, keyPrefix, feed)
+    const definition = await readDefinition(connection, keyPrefix, feed).catch((error) => {
+      const told = error.code === 'FEED_UNKNOWN' ? toldOf(feed) : null
+      if (told) return told
+      throw error
+    })
     const { format } = layoutOf(definition.layout)
     if (definition.format !== format) {
       throw new FreshetError('FEED_DEFINITION_DIFFERS', `feed ${feed} is stored in format ${definition.format} of layout ${definition.layout}; this version reads ${format}: use the version that wrote it, or drop the feed`)

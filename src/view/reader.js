@@ -18,11 +18,13 @@ const NEWEST = 100
 
 /**
  * @param {{ redisUrl: string, replicaUrl: string[] | null, readFrom: 'replica' | 'primary', keyPrefix: string,
- *   deadlineMs: number, name: string, log: import('pino').Logger, now?: () => number }} options
+ *   deadlineMs: number, name: string, log: import('pino').Logger, now?: () => number,
+ *   definitionOf?: (feed: string) => import('../feeds/definitions.js').Definition | null }} options `definitionOf`: of a feed
+ *   that the caller knows, while a replica does not yet
  * @returns {Promise<{ ask: import('./ask.js').Ask, deployment: import('../store/deployment.js').Deployment, close: () => Promise<void> }>}
  * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
  */
-export async function openAsk ({ redisUrl, replicaUrl, keyPrefix, now = Date.now, ...rest }) {
+export async function openAsk ({ redisUrl, replicaUrl, keyPrefix, now = Date.now, definitionOf, ...rest }) {
   const deployment = createDeployment({ ...rest, primaryUrl: redisUrl, replicaUrls: replicaUrl })
   try {
     await deployment.ready
@@ -30,7 +32,7 @@ export async function openAsk ({ redisUrl, replicaUrl, keyPrefix, now = Date.now
     await deployment.close()
     throw error
   }
-  return { ask: createAsk({ deployment, keyPrefix, now }), deployment, close: () => deployment.close() }
+  return { ask: createAsk({ deployment, keyPrefix, now, definitionOf }), deployment, close: () => deployment.close() }
 }
 
 /**
@@ -79,13 +81,12 @@ export function createReading (asking, feed, closing) {
 
     /**
      * Changes as they come. What is promised depends on the layout (view/subscribe.js).
-     * @param {{ from?: string, signal?: AbortSignal, pollMs?: number, overlapMs?: number }} [options] `from`: the position of
+     * @param {{ from?: string | null, signal?: AbortSignal, pollMs?: number, overlapMs?: number }} [options] `from`: the position of
      *   a change, to go on there; without it, what comes from now on
      * @returns {AsyncGenerator<import('./subscribe.js').Change, void, void>} ends when `signal` is aborted or the feed is closed
      */
     async * subscribe ({ signal, ...options } = {}) {
-      const ask = await asking()
-      yield * subscribe(ask, feed, { ...options, signal: signal ? AbortSignal.any([closing, signal]) : closing })
+      yield * subscribe(asking, feed, { ...options, signal: signal ? AbortSignal.any([closing, signal]) : closing })
     }
   }
 }

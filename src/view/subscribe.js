@@ -2,11 +2,13 @@
  * Changes of a feed as they come, by asking a node again and again: for layouts that keep no order of arrival.
  *
  * Each round reads again what is at most `overlapMs` older than the newest event time seen, and delivers the versions
- * that are newer than what was delivered of their id. So per id it never goes back; a version that has a newer one by
- * then may be left out; an item that arrives later than `overlapMs` behind newer ones is missed; and after going on from
- * a position, versions of the last `overlapMs` come again. Time ahead of the clock does not move the place to read from.
+ * that are newer than what was delivered of their id. So per id it never goes back, and a version that has a newer one by
+ * then may be left out. What it cannot see: an item that arrives more than `overlapMs` behind newer ones (with ack:
+ * replica, also for as long as one of the writer's connections is being opened again); in `ids` deletions, and a version
+ * that is equal in time and order to one delivered. After going on from a position, versions of the last `overlapMs`
+ * come again. Time ahead of the clock does not move the place to read from.
  *
- * Memory: one place for each id that changed in the overlap. A round takes no more than half of the time.
+ * Memory: one place for each id that changed in the overlap. Asking takes no more than half of the time.
  *
  * @typedef {{ id: string, ts: number, value: Buffer, deleted: false, position: string }
  *   | { id: string, ts: number, value: null, deleted: true, position: string }} Change
@@ -18,41 +20,59 @@ import { compareOrder } from '../item/order.js'
 import { decodePosition, encodePosition } from '../item/position.js'
 
 const POLL_MS = 100
-const OVERLAP_MS = 1000
+const OVERLAP_MS = 2000
+/** ids remembered before it is looked which can be forgotten */
+const REMEMBERED = 1000
 const PAGE = 1000
 const TRY_AGAIN_MS = 250
 
 /**
- * @param {import('./ask.js').Ask} ask
+ * @param {() => Promise<import('./ask.js').Ask>} asking
  * @param {string} feed
- * @param {{ from?: string, signal: AbortSignal, pollMs?: number, overlapMs?: number, now?: () => number }} options
+ * @param {{ from?: string | null, signal: AbortSignal, pollMs?: number, overlapMs?: number, now?: () => number }} options
  *   `from`: a position; without it, what comes from now on. The iteration ends when `signal` is aborted
  * @returns {AsyncGenerator<Change>}
- * @throws {import('../errors.js').FreshetError} POSITION_INVALID, FEED_UNKNOWN; while servers are gone it waits for them
+ * @throws {RangeError | import('../errors.js').FreshetError} POSITION_INVALID, FEED_UNKNOWN; while servers are gone it waits for them
  */
-export async function * subscribe (ask, feed, { from, signal, pollMs = POLL_MS, overlapMs = OVERLAP_MS, now = Date.now }) {
-  const { partitions } = await patiently(() => ask.definition(feed), signal) ?? { partitions: 0 }
-  const times = from === undefined ? await patiently(() => newestTimes(ask, feed, partitions, now), signal) : decodePosition(feed, from, partitions)
+export async function * subscribe (asking, feed, { from, signal, pollMs = POLL_MS, overlapMs = OVERLAP_MS, now = Date.now }) {
+  checkTime('pollMs', pollMs)
+  checkTime('overlapMs', overlapMs)
+  const ask = await patiently(asking, signal)
+  if (ask === null) return
+  const definition = await patiently(() => ask.definition(feed), signal)
+  if (definition === null) return
+  const { partitions } = definition
+  const goesOn = typeof from === 'string'
+  const times = goesOn ? decodePosition(feed, from, partitions) : await patiently(() => newestTimes(ask, feed, partitions, now), signal)
   if (times === null) return
   const followed = times.map((newestMs, partition) => createFollowed({ ask, feed, partition, newestMs, overlapMs, now }))
-  if (from === undefined) await Promise.all(followed.map((one) => patiently(one.passOver, signal)))
+  if (!goesOn) await Promise.all(followed.map((one) => patiently(one.passOver, signal)))
   const position = createPositionText(feed, followed)
 
   while (!signal.aborted) {
-    const begunMs = performance.now()
+    // the consumer's time between two changes is its own
+    let askingMs = 0
     for (const one of followed) {
       for (let more = true; more && !signal.aborted;) {
+        const begunMs = performance.now()
         const page = await patiently(one.next, signal)
+        askingMs += performance.now() - begunMs
         if (page === null) return
         more = page.more
         for (const { id, ts, value, deleted } of page.items) {
+          one.pass(ts)
           yield /** @type {Change} */ ({ id: id.toString(), ts, value: deleted ? null : value, deleted: deleted ?? false, position: position() })
           if (signal.aborted) return
         }
       }
     }
-    await sleep(Math.max(pollMs, performance.now() - begunMs), undefined, { signal }).catch(() => {})
+    await sleep(Math.max(pollMs, askingMs), undefined, { signal }).catch(() => {})
   }
+}
+
+/** @param {string} name @param {number} value */
+function checkTime (name, value) {
+  if (!(value >= 0 && value < 2 ** 31)) throw new RangeError(`${name} ${value}; expected milliseconds, 0 or more`)
 }
 
 /** @param {import('./ask.js').Ask} ask @param {string} feed @param {number} partitions @param {() => number} now */
@@ -71,6 +91,9 @@ function createFollowed ({ ask, feed, partition, newestMs, overlapMs, now }) {
   /** @type {Place | null} where this round goes on */
   let place = null
   let sinceMs = 0
+  /** everything of this time and older was passed on, but for what is late */
+  let passedMs = newestMs
+  let forgetAt = REMEMBERED
   /** @type {import('../store/connection.js').Connection | undefined} */
   let node
 
@@ -89,9 +112,15 @@ function createFollowed ({ ask, feed, partition, newestMs, overlapMs, now }) {
     return true
   }
 
+  /** What will not be met again. @param {number} beforeMs */
+  function forget (beforeMs) {
+    for (const [name, { ts }] of delivered) if (ts < beforeMs) delivered.delete(name)
+    forgetAt = 2 * delivered.size + REMEMBERED
+  }
+
   function beginRound () {
     sinceMs = Math.max(0, newestMs - overlapMs)
-    for (const [name, { ts }] of delivered) if (ts < sinceMs) delivered.delete(name)
+    forget(sinceMs)
   }
 
   /** @param {(version: Place) => boolean} known */
@@ -100,11 +129,15 @@ function createFollowed ({ ask, feed, partition, newestMs, overlapMs, now }) {
     const answer = await ask.tail(feed, partition, { after: place, sinceMs, limit: PAGE, known, node })
     node = answer.node
     place = answer.next
+    if (place !== null && delivered.size > forgetAt) forget(Math.min(place.ts, now()) - overlapMs)
     return answer.items
   }
 
   return {
-    get newestMs () { return newestMs },
+    get passedMs () { return passedMs },
+
+    /** A change of that time is passed on; older ones of this page were, later pages are to come. @param {number} ts */
+    pass (ts) { passedMs = Math.max(passedMs, Math.min(ts, place === null ? Infinity : place.ts, now())) },
 
     /** The next page of this round, or the first of another; asked again after an error, it goes on where it was. */
     async next () {
@@ -142,14 +175,14 @@ async function patiently (question, signal) {
   return null
 }
 
-/** Made again only when a time moved. @param {string} feed @param {{ newestMs: number }[]} followed */
+/** Made again only when a time moved. @param {string} feed @param {{ passedMs: number }[]} followed */
 function createPositionText (feed, followed) {
   /** @type {number[]} */
   let times = []
   let text = ''
   return () => {
-    if (followed.some((one, i) => one.newestMs !== times[i])) {
-      times = followed.map((one) => one.newestMs)
+    if (followed.some((one, i) => one.passedMs !== times[i])) {
+      times = followed.map((one) => one.passedMs)
       text = encodePosition(feed, times)
     }
     return text

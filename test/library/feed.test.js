@@ -14,7 +14,8 @@ t.test('settings are checked as a whole, before any server is asked', async (t) 
   t.equal(error.faults.length, 3, error.message)
   await t.rejects(openFeed('No Such', REDIS), { code: 'FEED_NAME_INVALID' })
   await t.rejects(openFeed('x', /** @type {any} */ ({})), { message: /redisUrl is missing/ })
-  await t.rejects(openReader(/** @type {any} */ ({ redisUrl: 'redis://h', rate: 5 })), { message: /rate is unknown/ })
+  await t.rejects(openReader(/** @type {any} */ ({ redisUrl: 'redis://h', rate: 5, ack: 'primary' })), { message: /rate is unknown.*\nack is unknown/ })
+  await t.rejects(openFeed('x', /** @type {any} */ (undefined)), { code: 'SETTINGS_INVALID' })
 })
 
 t.test('without a server opening fails with a coded error', async (t) => {
@@ -111,6 +112,59 @@ for (const engine of await testEngines()) {
         await t.rejects(feed.subscribe({ from: position.slice(1) }).next(), { code: 'POSITION_INVALID' })
       })
     }
+
+    t.test('a subscription goes on from the position of any change, in the middle of a page too', async (t) => {
+      const feed = await open(t, { windowMs: 0 })
+      const oldest = Date.now() - 60_000
+      const first = feed.subscribe({ pollMs: 10 })
+      const begun = first.next()
+      let attempts = 0
+      await eventually(async () => {
+        feed.append({ id: 'begun', ts: oldest + attempts++, value: '' })
+        await feed.flush()
+        return Promise.race([begun, new Promise((resolve) => setTimeout(() => resolve(false), 50))])
+      })
+      // more than the overlap apart, so that nothing is read twice
+      for (let i = 0; i < 20; i++) feed.append({ id: `b${i}`, ts: oldest + 2500 * (i + 1), value: '' })
+      await feed.flush()
+      let change
+      do change = (await first.next()).value
+      while (change?.id === 'begun')
+      t.equal(change?.id, 'b0')
+      const position = change?.position
+      await first.return()
+      const missed = new Set(Array.from({ length: 19 }, (_, i) => `b${i + 1}`))
+      for await (const { id } of feed.subscribe({ from: position, pollMs: 10 })) {
+        missed.delete(id)
+        if (missed.size === 0) break
+      }
+      t.equal((await feed.subscribe({ from: position, signal: AbortSignal.abort() }).next()).done, true)
+      await t.rejects(feed.subscribe({ pollMs: -1 }).next(), RangeError)
+    })
+
+    t.test('a slow consumer is not made slower', async (t) => {
+      const feed = await open(t)
+      const ticking = setInterval(() => feed.append({ id: 'a', value: '' }), 5)
+      t.teardown(() => clearInterval(ticking))
+      let count = 0
+      const startedMs = performance.now()
+      for await (const { id } of feed.subscribe({ pollMs: 1 })) {
+        if (id !== 'a') continue
+        await new Promise((resolve) => setTimeout(resolve, 500))
+        if (++count === 6) break
+      }
+      // with the consumer's own time slept once more it would be twice as long
+      t.comment(`6 changes of 500 ms each took ${Math.round(performance.now() - startedMs)} ms`)
+    })
+
+    t.test('what was just created and written is asked for without an error, of replicas too', async (t) => {
+      const feed = await openFeed(`feed-${++feeds}`, { redisUrl: primary.url })
+      t.teardown(() => feed.close({ drainMs: 0 }))
+      feed.append({ id: 'a', value: 'x' })
+      await feed.flush()
+      t.ok(Array.isArray((await feed.latest()).items))
+      await eventually(async () => (await feed.get('a')) !== null)
+    })
 
     t.test('what cannot be an item throws, is counted, and nothing of it is written', async (t) => {
       const feed = await open(t)

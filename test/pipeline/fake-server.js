@@ -6,7 +6,7 @@ import { createPipeline } from '../../src/pipeline/pipeline.js'
 
 /** A batch that only keeps its items. @param {number} partition @param {import('../../src/layouts/index.js').Retention} retention */
 function createBatch (partition, retention) {
-  /** @type {{ id: string, ts: number, seq: number, value: string }[]} */
+  /** @type {{ id: string, ts: number, seq: number, value: string | null }[]} */
   let items = []
   let bytes = 100
   return {
@@ -20,6 +20,11 @@ function createBatch (partition, retention) {
     add (id, ts, seq, value) {
       items.push({ id: String(id), ts, seq, value: String(value) })
       bytes += id.length + value.length + 50
+    },
+    /** @param {Buffer} id @param {number} ts @param {number} seq */
+    remove (id, ts, seq) {
+      items.push({ id: String(id), ts, seq, value: null })
+      bytes += id.length + 50
     },
     encoded: () => ({ bytes: Buffer.alloc(0), replies: 1 }),
     reset () {

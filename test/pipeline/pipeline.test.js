@@ -161,6 +161,40 @@ t.test('what is not acknowledged when the time to drain is over has failed, and 
   t.match(pipeline.account, { items: 10, failed: 15 })
 })
 
+t.test('an append while it is being closed is refused, so the account adds up', async (t) => {
+  const { pipeline, open, append, answer } = buildPipeline(t)
+  open()
+  for (let i = 0; i < 10; i++) append(`id-${i}`)
+  const closing = pipeline.close({ drainMs: 10_000 })
+  t.throws(() => append('late'), { code: 'PIPELINE_CLOSED' })
+  await answer()
+  await closing
+  t.match(pipeline.account, { offered: 10, items: 10, failed: 0 })
+})
+
+t.test('open batches that fill the bound are sent, though none is full or old', async (t) => {
+  const { pipeline, wire, open, append, answer } = buildPipeline(t, { partitions: 8, inFlightBytes: 2000, flushAt: { items: 1000, bytes: 1_000_000, ms: 60_000 } })
+  open()
+  let room = true
+  for (let i = 0; room; i++) room = append(`id-${i}`)
+  t.ok(wire.length > 1, `${wire.length} batches sent`)
+  const ready = pipeline.ready()
+  while (wire.length) await answer()
+  await ready
+})
+
+t.test('a deletion at a given time is newer than every version of that time', async (t) => {
+  const { pipeline, wire, open, append } = buildPipeline(t, { flushAt: { items: 5, bytes: 1_000_000, ms: 60_000 } })
+  open()
+  const now = Date.now()
+  append('y', now)
+  append('x', now)
+  append('z', now - 5)
+  pipeline.remove(Buffer.from('x'), now, { ofAllAtThatTime: true })
+  pipeline.remove(Buffer.from('y'), now)
+  t.same(wire[0].batch.items.map(({ id, seq, value }) => [id, seq, value]), [['y', 0, 'v'], ['x', 1, 'v'], ['z', 0, 'v'], ['x', 4095, null], ['y', 0, null]])
+})
+
 const anyStory = fc.array(fc.oneof(
   fc.record({ step: fc.constant('append'), n: fc.integer({ min: 1, max: 30 }), ageMs: fc.constantFrom(0, 0, 0, 100_000, -200_000) }),
   fc.record({ step: fc.constantFrom('answer', 'answer', 'over', 'full', 'reopen', 'flush', 'refuse', 'skip', 'late'), n: fc.integer({ min: 0, max: 5 }), ageMs: fc.constant(0) })
