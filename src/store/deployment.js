@@ -12,7 +12,7 @@
  * A node that refuses its user a question is left too, and opened again after a second. It counts as open when it
  * answers that same question: a node that refused it would otherwise seem ready until somebody asks.
  */
-import { FreshetError } from '../errors.js'
+import { ERRORS, FreshetError } from '../errors.js'
 import { createLink } from './link.js'
 import { nodeFigures, replicaUrls as urlsOfReplicas } from './nodes.js'
 
@@ -194,10 +194,11 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
       return { connection: /** @type {import('./connection.js').Connection} */ (node.link.connection), lagMs: node.lagMs }
     },
 
-    /** @returns {{ role: string, address: string, engine: string | null, state: string, lagMs: number | null }[]} */
+    /** @returns {{ role: string, address: string, connected: boolean, engine: string | null, state: string, lagMs: number | null }[]} */
     nodes: () => [primary, ...replicas.values()].map((node) => ({
       role: node.role,
       address: new URL(node.url).host,
+      connected: node.link.connection !== null,
       engine: node.engine,
       state: node.left ? 'lagging' : node.state,
       lagMs: node.role === 'primary' ? 0 : node.lagMs
@@ -221,8 +222,12 @@ function absence ({ link: { lastError } }) {
   return lastError?.code === 'SERVER_UNTRUSTED' ? 'untrusted' : 'down'
 }
 
-/** What one of them refuses, if one does. @param {Node[]} nodes @returns {FreshetError | null} */
+/**
+ * What one of them refuses, if one does. Whoever asks may read it, so it names no user and no file; the log has those.
+ * @param {Node[]} nodes @returns {FreshetError | null}
+ */
 function refusalOf (nodes) {
   const refusing = nodes.find((node) => node.link.connection === null && absence(node) !== 'down')
-  return /** @type {FreshetError | null} */ (refusing?.link.lastError ?? null)
+  const cause = /** @type {FreshetError | null | undefined} */ (refusing?.link.lastError)
+  return refusing && cause ? new FreshetError(cause.code, `${new URL(refusing.url).host}: ${ERRORS[cause.code].meaning}`, { cause }) : null
 }

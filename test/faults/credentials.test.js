@@ -10,10 +10,10 @@ import { connectFor, engineName, eventually, startDeployment, testEngines } from
 
 const WATCHED_MS = 3000
 const POLL_MS = 50
-/** who would be let in again waits for a second and a half at most */
+/** who would be let in again waits for a second and a half at most, the other connections of its process hardly longer */
 const BACK_MS = 20_000
-/** connections to the primary: batches, control, figures of the run and of /metrics; and the reader's */
-const LINKS_TO_PRIMARY = 5
+/** each asks once a second at most, whatever connections it has */
+const PROCESSES = 2
 
 /** @typedef {'writer' | 'reader'} Role */
 /** @type {Role[]} */
@@ -67,8 +67,8 @@ for (const engine of await testEngines()) {
       }
       const made = await attempts() - before
       const seconds = (performance.now() - since) / 1000
-      t.ok(made > 0, 'both ask again')
-      t.ok(made <= LINKS_TO_PRIMARY * (seconds + 1), `${made} attempts in ${seconds} s`)
+      t.ok(made > 0, 'they ask again')
+      t.ok(made <= PROCESSES * (seconds + 1), `${made} attempts in ${seconds} s`)
       for (const path of ['/readyz', '/metrics', '/livez', '/v1/feeds', '/v1/feeds/latest/items', '/v1/feeds/latest/count']) {
         const answer = await get(reading, path)
         if (path.startsWith('/v1')) t.ok(answer.status >= 500 || /stale/.test(JSON.stringify([...answer.headers])), `${path}: ${answer.status}`)
@@ -90,14 +90,14 @@ for (const engine of await testEngines()) {
 
     await t.test('rights that are taken away', async (t) => {
       await setUsers(() => ['-@all'])
-      await stayOut(t, /SERVER_REFUSED.*NOPERM/)
+      await stayOut(t, /SERVER_REFUSED/)
       await setUsers(allowed)
       await comeBack(t)
     })
 
     await t.test('keys that may not be read or written any more', async (t) => {
       await setUsers(() => ['resetkeys'])
-      await stayOut(t, /SERVER_REFUSED.*NOPERM/)
+      await stayOut(t, /SERVER_REFUSED/)
       await setUsers(allowed)
       await comeBack(t)
     })
@@ -105,18 +105,21 @@ for (const engine of await testEngines()) {
     await t.test('a password that is another one now', async (t) => {
       await setUsers((role) => ['resetpass', `>canary-${role}-2`])
       await endConnections()
-      await stayOut(t, /SERVER_REFUSED.*WRONGPASS/)
+      await stayOut(t, /SERVER_REFUSED/)
       await setUsers((role) => [`>canary-${role}-1`])
       await comeBack(t)
     })
 
-    await t.test('nothing is lost and no password told', async (t) => {
+    await t.test('nothing is lost, and no password or user told', async (t) => {
       const wrote = await writing.stop()
       const { offered, items, refused, dropped, failed } = wrote.summary
       t.equal(wrote.code, 0, wrote.stderr.slice(-2000))
       t.ok(items > 0)
       t.same([items + refused + dropped + failed, failed], [offered, 0])
       t.equal((await reading.command.stop()).code, 0)
+      t.notMatch(said.join('\n'), /a-(writer|reader)/, 'answers name no user')
+      const logged = [wrote.stderr, reading.command.stderr].join('\n')
+      t.match(logged, /NOPERM/, 'the log says what the server said')
       said.push(wrote.stdout, wrote.stderr, reading.command.stdout, reading.command.stderr)
       t.notMatch(said.join('\n'), /canary/)
       t.ok(said.join('').length > 10_000)

@@ -8,6 +8,7 @@ import { openConnection } from '../../src/store/connection.js'
 import { createDeployment } from '../../src/store/deployment.js'
 import { createLink } from '../../src/store/link.js'
 import { replicaUrls } from '../../src/store/nodes.js'
+import { createAsk } from '../../src/view/ask.js'
 import { createAuthority, tlsEngines } from '../certificates.js'
 import { endOf } from '../commands.js'
 import { connectFor, engineName, eventually, openWriterFor, silentLog, startDeployment, startServer } from '../servers.js'
@@ -129,7 +130,19 @@ for (const engine of await tlsEngines()) {
       t.teardown(() => deployment.close())
       await deployment.ready
       await eventually(() => deployment.nodes()[1]?.state === 'untrusted')
-      t.throws(() => deployment.pick(), { code: 'SERVER_UNTRUSTED', message: /none of 1 replicas can answer \(untrusted\): no TLS with the server at .* its certificate is for another name/ })
+      t.throws(() => deployment.pick(), { code: 'SERVER_UNTRUSTED', message: /none of 1 replicas can answer \(untrusted\): 127\.0\.0\.1:\d+: the certificate of the server/ })
+    })
+
+    await t.test('why nobody can answer names no file and no user', async (t) => {
+      const { primary } = await startDeployment(t, { engine, replicas: 0, tls: files })
+      const canary = `rediss://canary-user:canary-word@127.0.0.1:${primary.port}?ca=${join(authority.folder, 'canary-file.pem')}`
+      const deployment = createDeployment({ primaryUrl: primary.url, replicaUrls: [canary], readFrom: 'replica', ...options, log: silentLog })
+      t.teardown(() => deployment.close())
+      await deployment.ready
+      const { ready, reasons, nodes } = createAsk({ deployment, keyPrefix: 'fr:', now: Date.now }).status()
+      t.equal(ready, false)
+      t.match(reasons, [/^SERVER_UNTRUSTED: .*127\.0\.0\.1:\d+/])
+      t.notMatch(JSON.stringify({ reasons, nodes }), /canary|\.pem|freshet-tls/)
     })
 
     await t.test('a command ends with a plain sentence and exit status 1', async (t) => {
