@@ -43,7 +43,7 @@ export function createReaderRegistry (deployment) {
   gauge(registry, { name: 'freshet_replica_lag_seconds', help: 'How far each replica is behind the primary; absent while the primary cannot be asked', labels: ['node'] }, () =>
     deployment.nodes().flatMap(({ role, address, lagMs }) => role === 'replica' && lagMs !== null ? [[{ node: address }, lagMs / 1000]] : []))
   gauge(registry, { name: 'freshet_node_connected', help: 'Whether this process is connected to the node', labels: ['role', 'node'] }, () =>
-    deployment.nodes().map(({ role, address, engine, state }) => [{ role, node: address }, Number(engine !== null && state !== 'down')]))
+    deployment.nodes().map(({ role, address, connected }) => [{ role, node: address }, Number(connected)]))
   gauge(registry, { name: 'freshet_view_items', help: 'Live items held in memory; always 0, as this version holds none and asks a node for each answer' }, () => one(0))
   gauge(registry, { name: 'freshet_view_bytes', help: 'Bytes of the items held in memory; always 0, as freshet_view_items' }, () => one(0))
   return registry

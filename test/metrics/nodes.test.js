@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
 import t from 'tap'
 import { registerNodes } from '../../src/metrics/nodes.js'
-import { engineName, eventually, openWriterFor, startDeployment, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, openWriterFor, startDeployment, testEngines } from '../servers.js'
 import { createReaderMetrics, samplesOf, serveWriterMetrics, valueOf } from './registries.js'
 
 /** what a scrape may take at most: the wait for figures, and a busy machine */
@@ -54,6 +54,20 @@ t.test('figures that never come, or fail, are absent and hold no scrape up', asy
 })
 
 const engines = await testEngines()
+
+t.test('a node that refuses its user is not connected', async (t) => {
+  const { primary, replicas: [replica] } = await startDeployment(t, { engine: engines[0], replicas: 1 })
+  const [control, onReplica] = await Promise.all([primary, replica].map(({ url }) => connectFor(t, url)))
+  for (const node of [control, onReplica]) await node.send('ACL', 'SETUSER', 'reading', 'on', '>word', '~*', '+@all')
+  const { app } = await createReaderMetrics(t, { redisUrl: primary.url.replace('//', '//reading:word@') })
+  const connected = async (/** @type {number} */ port) => valueOf((await app.inject('/metrics')).body, 'freshet_node_connected', { node: `127.0.0.1:${port}` })
+  await eventually(async () => await connected(replica.port) === 1)
+  await onReplica.send('ACL', 'SETUSER', 'reading', 'off')
+  await onReplica.send('CLIENT', 'KILL', 'USER', 'reading')
+  await eventually(async () => /"state":"refused"/.test((await app.inject('/readyz')).body))
+  t.equal(await connected(replica.port), 0)
+  t.equal(await connected(primary.port), 1)
+})
 
 t.test('metrics of real processes', { jobs: 2 }, async (t) => {
   for (const engine of engines) {
