@@ -1,7 +1,7 @@
 /** What a gateway says of itself, whom it lets in, and which feeds it makes. */
 import t from 'tap'
 import { startGateway } from '../commands.js'
-import { eventually, testEngines } from '../servers.js'
+import { eventually, startServer, testEngines } from '../servers.js'
 import { isProblem, MAX_BODY_BYTES, startBoth } from './requests.js'
 
 const [engine] = await testEngines()
@@ -57,4 +57,17 @@ t.test('feeds are created as the settings say, and adopted as they are', async (
   t.match((await reader.ask('/v1/feeds/mine')).json, { partitions: 3, windowMs: 5000 })
   const old = await other.post('/v1/feeds/mine/items', [{ id: 'old', ts: Date.now() - 10_000, value: 1 }])
   t.match(old, { status: 400, json: { faults: [{ code: 'ITEM_TOO_OLD' }] } })
+})
+
+t.test('a gateway whose feed is not acknowledged says so, and comes back when it is', async (t) => {
+  const primary = await startServer(t, { engine })
+  const { send, post, command } = await startGateway(t, { redisUrl: primary.url, flags: ['--ack', 'replica', '--ack-within-ms', '300', '--deadline-ms', '1000'] })
+  t.match(await send('GET', '/readyz'), { status: 200 })
+  isProblem(t, await post('/v1/feeds/safe/items', [{ id: 'a', value: 1 }]), 503, 'ACK_UNKNOWN')
+  await eventually(async () => (await send('GET', '/readyz')).status === 503)
+  t.match((await send('GET', '/readyz')).json, { ready: false, reasons: [/^safe: REPLICAS_GONE: /] })
+  t.match((await send('GET', '/metrics')).body, /^freshet_ready 0$/m)
+  await startServer(t, { engine, replicaOf: primary })
+  await eventually(async () => (await send('GET', '/readyz')).status === 200)
+  t.equal((await command.stop()).code, 0)
 })
