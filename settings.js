@@ -81,6 +81,8 @@ const serverUrl = {
   read (text) {
     const url = new URL(text)
     if (!['redis:', 'rediss:'].includes(url.protocol) || !url.hostname) throw new RangeError()
+    // a plain / in a password ends the host too early: what follows would pass for the path, and be shown as that
+    if ((url.pathname + url.hash).includes('@')) throw new RangeError()
     const files = [...url.searchParams.keys()]
     if (files.some((name) => !TLS_FILES.includes(name)) || (files.length && url.protocol === 'redis:')) throw new RangeError()
     return text
@@ -426,7 +428,8 @@ function fits (flag, value, known) {
  */
 export function printable (settings) {
   const { origins: _origins, positionals: _positionals, ...values } = settings
-  const mask = (/** @type {unknown} */ value) => String(value).replace(/\/\/[^/]*@/g, '//***@').replace(/\?[^,]*/g, '?***')
+  const maskOne = (/** @type {unknown} */ url) => String(url).replace(/\/\/.*@/s, '//***@').replace(/\?.*/s, '?***')
+  const mask = (/** @type {unknown} */ value) => (Array.isArray(value) ? value : [value]).map(maskOne).join(',')
   return Object.fromEntries(Object.entries(values).map(([name, value]) => {
     if (!SETTINGS.find((row) => row.name === name)?.secret || value === null) return [name, value]
     return [name, /Url$/.test(name) ? mask(value) : '***']

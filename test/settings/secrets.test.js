@@ -21,6 +21,27 @@ t.test('a password may hold an @', async (t) => {
   t.equal(printable(resolve(['--redis-url', 'redis://:open@sesame@host:1'], {}, KNOWN)).redisUrl, 'redis://***@host:1')
 })
 
+t.test('an address whose password ends the host too early is refused, and not shown', async (t) => {
+  for (const [flag, url] of [['--redis-url', `redis://user:12/${SECRET}@host:1`], ['--redis-url', `redis://user:12#${SECRET}@host:1`],
+    ['--redis-url', `redis://:12/${SECRET}@host:1`], ['--replica-url', `redis://one:1,redis://user:12/${SECRET}@two:2`]]) {
+    try {
+      resolve([flag, url], {}, KNOWN)
+      t.fail(`${url} was taken`)
+    } catch (error) {
+      t.match(error.message, /\(hidden\)/)
+      t.notOk(error.message.includes(SECRET))
+    }
+  }
+})
+
+t.test('whatever a password holds, it is masked', async (t) => {
+  for (const password of [`a/${SECRET}`, `a@/${SECRET}`, `a,${SECRET}`, `a?${SECRET}`, `a#/@${SECRET}`]) {
+    const shown = printable({ origins: {}, redisUrl: `redis://user:${password}@host:1`, replicaUrl: ['redis://one:1', `rediss://user:${password}@two:2?ca=FILE`] })
+    t.notOk(JSON.stringify(shown).includes(SECRET), password)
+    t.same(shown, { redisUrl: 'redis://***@host:1', replicaUrl: 'redis://one:1,rediss://***@two:2?***' })
+  }
+})
+
 t.test('what is not set, or has no password, is shown as it is', async (t) => {
   t.match(printable(resolve(['--redis-url', 'redis://host:1'], {}, KNOWN)), { redisUrl: 'redis://host:1', replicaUrl: null, authToken: null })
 })
