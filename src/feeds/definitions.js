@@ -36,10 +36,10 @@ export function checkFeedName (feed) {
  */
 export async function agree (primary, prefix, wanted) {
   const key = definitionKey(prefix, checkFeedName(wanted.feed))
-  if (await primary.send('GET', key) === null) {
-    await primary.send('SET', key, JSON.stringify({ ...wanted, createdAt: new Date().toISOString() }), 'NX')
-  }
+  const isNew = await primary.send('GET', key) === null
+  // the name first: one without a definition is no feed, a definition without its name would be one that nobody lists
   await primary.send('SADD', namesKey(prefix), wanted.feed)
+  if (isNew) await primary.send('SET', key, JSON.stringify({ ...wanted, createdAt: new Date().toISOString() }), 'NX')
   const stored = await readDefinition(primary, prefix, wanted.feed)
   for (const name of FIXED) {
     if (stored[name] !== wanted[name]) {

@@ -31,6 +31,19 @@ for (const engine of await testEngines()) {
       for (const definition of found) t.same(definition, found[0])
     })
 
+    await t.test('who may not write the name, or the definition, leaves no feed that nobody lists', async (t) => {
+      const { server, connection } = await emptyServer(t)
+      for (const [user, command] of [['nameless', 'sadd'], ['settled', 'set']]) {
+        await connection.send('ACL', 'SETUSER', user, 'on', '>word', '~*', '+@all', `-${command}`)
+        const own = await connectFor(t, server.url.replace('//', `//${user}:word@`))
+        await t.rejects(agree(own, 'fr:', WANTED), { code: 'SERVER_REFUSED' })
+        t.equal(await connection.send('EXISTS', 'fr:{latest}:feed'), 0)
+        t.same(await listDefinitions(connection, 'fr:'), [])
+      }
+      t.match(await agree(connection, 'fr:', WANTED), WANTED)
+      t.equal((await listDefinitions(connection, 'fr:')).length, 1)
+    })
+
     await t.test('who differs is told both values', async (t) => {
       const { connection } = await emptyServer(t)
       await agree(connection, 'fr:', WANTED)
