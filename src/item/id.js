@@ -39,14 +39,25 @@ function checkedBytes (bytes) {
  * @throws {FreshetError} ITEM_ID_INVALID
  */
 export function idBytes (text) {
-  if (typeof text !== 'string') throw invalid(`an id of type ${text === null ? 'null' : typeof text}`)
-  if (!text.isWellFormed()) throw invalid('an id with half of a surrogate pair, which is not UTF-8')
-  if (CONTROL.test(text)) throw invalid('an id with a control character')
-  const bytes = Buffer.from(text)
-  if (bytes.length === 0 || bytes.length > MAX_ID_BYTES) throw invalid(`an id of ${bytes.length} bytes`)
+  const bytes = readId(text)
+  if (typeof bytes === 'string') throw invalid(bytes)
   return bytes
 }
 
+/**
+ * For very many ids: an error for each would be dear.
+ * @param {any} text
+ * @returns {Buffer | string} its UTF-8 bytes, or what it is instead of an id
+ */
+export function readId (text) {
+  if (typeof text !== 'string') return `an id of type ${text === null ? 'null' : typeof text}`
+  if (!text.isWellFormed()) return 'an id with half of a surrogate pair, which is not UTF-8'
+  if (CONTROL.test(text)) return 'an id with a control character'
+  const bytes = Buffer.from(text)
+  return bytes.length === 0 || bytes.length > MAX_ID_BYTES ? `an id of ${bytes.length} bytes` : bytes
+}
+
+export const EXPECTED_ID = `1-${MAX_ID_BYTES} bytes of UTF-8 without control characters`
+
 /** @param {string} received */
-const invalid = (received) => new FreshetError('ITEM_ID_INVALID',
-  `${received}; expected 1-${MAX_ID_BYTES} bytes of UTF-8 without control characters`)
+const invalid = (received) => new FreshetError('ITEM_ID_INVALID', `${received}; expected ${EXPECTED_ID}`)

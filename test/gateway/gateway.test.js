@@ -84,6 +84,8 @@ for (const engine of await testEngines()) {
       const lines = isProblem(t, await postLines('/v1/feeds/strict/items', ['{"id":"a","value":1}', 'nonsense', ...Array(20).fill('{"id":"b","ts":5,"value":1}')]), 400, 'REQUEST_INVALID')
       t.equal(lines.faultCount, 21)
       t.same(lines.faults.map(({ line }) => line), [2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
+      const mixed = isProblem(t, await postLines('/v1/feeds/strict/items', [...Array(15).fill('nonsense'), '{"id":"a","value":1}', ...Array(20).fill('{"id":"b","ts":5,"value":1}')]), 400, 'REQUEST_INVALID')
+      t.equal(mixed.faultCount, 35, 'what the feed has against items is counted beyond those listed too')
       isProblem(t, await post('/v1/feeds/strict/items', '[{"id":"a","value":1},'), 400, 'REQUEST_INVALID')
       isProblem(t, await post('/v1/feeds/strict/items', { id: 'a', value: 1 }), 400, 'REQUEST_INVALID')
       isProblem(t, await post('/v1/feeds/strict/items', Buffer.from([...Buffer.from('[{"id":"a","value":"'), 0xff, ...Buffer.from('"}]')])), 400, 'REQUEST_INVALID')
@@ -94,7 +96,7 @@ for (const engine of await testEngines()) {
       t.equal((await reader.get('/v1/feeds/new')).status, 404, 'a refused body creates no feed')
       t.match(await post('/v1/feeds/strict/items', [{ id: 'last', value: 0 }]), { status: 200 })
       await becomes(t, () => idsOf('strict'), ['last', 'first'])
-      t.match((await send('GET', '/metrics')).body, /^freshet_refused_total\{feed="strict",reason="too_old"\} 21$/m)
+      t.match((await send('GET', '/metrics')).body, /^freshet_refused_total\{feed="strict",reason="too_old"\} 41$/m)
     })
 
     await t.test('other types, compressed bodies, none, and too large ones are refused', async (t) => {

@@ -101,6 +101,14 @@ t.test('all faults are counted, the first ten told', async (t) => {
   t.match(factsOf(`[${Array(300).fill('0').join(',')}]`), { faultCount: 300, faults: { length: 10 }, message: /^300 items have faults/ })
 })
 
+t.test('a line counts as it would alone, however many faults came before', (t) => holds(t, fc.property(
+  fc.oneof(fc.string({ maxLength: 40 }), valueText, anyItem.map(textOf)), (text) => {
+    const line = text.replace(/[\r\n]/g, ' ')
+    const alone = read(line, { type: LINES })
+    const after = read('x\n'.repeat(10) + line, { type: LINES })
+    return after.faults.count === 10 + alone.faults.count && after.items.length === alone.items.length
+  }), { runs: 1000 }))
+
 t.test('what the feed refuses is a fault like the others, in its place', async (t) => {
   const refusalOf = (/** @type {{ ts: number, value: Buffer }} */ { ts }) => ts < 10 ? 'ITEM_TOO_OLD' : ts > 20 ? 'ITEM_FROM_FUTURE' : null
   const facts = factsOf('[{"id":"a","value":1,"ts":5},{"id":"b","value":1,"ts":15},{"id":"","value":1,"ts":15},{"id":"c","value":1,"ts":25}]', { refusalOf })

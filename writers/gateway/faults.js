@@ -24,9 +24,9 @@ export function createFaults (noun) {
     /** Whether reasons are still wanted; the rest is only counted. */
     get listing () { return count < MOST_LISTED },
 
-    /** @param {At} at @param {string} code @param {string} reason */
+    /** @param {At} at @param {string} code @param {() => string} reason asked for only while it is listed: of very many it would be dear */
     add (at, code, reason) {
-      if (count < MOST_LISTED) listed.push({ ...at, code, reason })
+      if (count < MOST_LISTED) listed.push({ ...at, code, reason: reason() })
       byCode[code] = (byCode[code] ?? 0) + 1
       count++
     },

@@ -10,13 +10,15 @@
  * @typedef {{ id: Buffer, ts: number, value: Buffer }} Item
  * @typedef {{ base64: boolean, nowMs: number, refusalOf?: (item: { ts: number, value: Buffer }) => string | null }} Reading
  *   `refusalOf`: what the feed would say now, a code or null
+ * @typedef {{ code: string, reason: () => string }} Wrong
  * @typedef {{ items: Item[], faults: import('./faults.js').Faults }} Read
  */
 import { ERRORS } from '../../src/errors.js'
 import { HttpError } from '../../src/http/problem.js'
-import { idBytes } from '../../src/item/id.js'
+import { EXPECTED_ID, readId } from '../../src/item/id.js'
 import { MAX_TS } from '../../src/item/order.js'
 import { createFaults } from './faults.js'
+import { isJson } from './json-check.js'
 import { cutMember, eachElement, endOfValue, skipSpace } from './raw-json.js'
 
 export const JSON_TYPE = 'application/json'
@@ -28,6 +30,7 @@ const FIELDS = Object.freeze(['id', 'ts', 'value'])
 /** nothing shorter is an item */
 const SHORTEST = '{"id":"a","value":0}'.length
 const MAX_SHOWN_CHARS = 64
+const NOT_JSON = new SyntaxError()
 
 /**
  * @param {import('../../src/http/body.js').Body} body
@@ -64,14 +67,10 @@ function readLines (bytes, reading) {
     next = end + 1
     const to = end > from && bytes[end - 1] === CARRIAGE_RETURN ? end - 1 : end
     if (to === from) continue
-    // a mistake that is thrown is dear, and a body may have a great many lines
-    if (to - from < SHORTEST && !faults.listing) {
-      faults.add({ line }, 'REQUEST_INVALID', '')
-      continue
-    }
     const text = bytes.subarray(from, to)
-    const record = parse(text)
-    if (record instanceof SyntaxError) faults.add({ line }, 'REQUEST_INVALID', `not JSON (${record.message}); expected an item, all of it in one line`)
+    // a mistake that is thrown is dear, and a body may have a great many lines
+    const record = faults.listing || (text.length >= SHORTEST && isJson(text)) ? parse(text) : NOT_JSON
+    if (record instanceof SyntaxError) faults.add({ line }, 'REQUEST_INVALID', () => `not JSON (${record.message}); expected an item, all of it in one line`)
     else readItem(record, text, skipSpace(text, 0), { line }, reading, items, faults)
   }
   return { items, faults }
@@ -87,45 +86,36 @@ function readLines (bytes, reading) {
  */
 function readItem (record, bytes, at, place, { base64, nowMs, refusalOf }, items, faults) {
   if (kindOf(record) !== 'an object') {
-    faults.add(place, 'REQUEST_INVALID', `${kindOf(record)}; expected an object with ${FIELDS.join(', ')}`)
+    faults.add(place, 'REQUEST_INVALID', () => `${kindOf(record)}; expected an object with ${FIELDS.join(', ')}`)
     return endOfValue(bytes, at)
   }
   const cut = cutMember(bytes, at, 'value')
   const { ts = nowMs } = record
   const value = base64 ? bytesOf(record.value) : cut.from === -1 ? null : bytes.subarray(cut.from, cut.to)
-  const id = idOf(record.id)
-  /** @type {{ code: string, reason: string }[]} */
+  const id = readId(record.id)
+  /** @type {Wrong[]} */
   const wrong = []
   checkFields(Object.keys(record), cut.members, wrong)
-  if ('code' in id) wrong.push({ code: id.code, reason: id.message })
-  if (!isTs(ts)) wrong.push({ code: 'ITEM_TS_INVALID', reason: `ts ${shown(ts)}; expected an integer of milliseconds, 0 <= ts < 2^41` })
-  if (value === null) wrong.push({ code: 'REQUEST_INVALID', reason: `value is ${kindOf(record.value)}; expected ${base64 ? 'text in base64, padded' : 'any JSON value'}` })
+  if (typeof id === 'string') wrong.push({ code: 'ITEM_ID_INVALID', reason: () => `${id}; expected ${EXPECTED_ID}` })
+  if (!isTs(ts)) wrong.push({ code: 'ITEM_TS_INVALID', reason: () => `ts ${shown(ts)}; expected an integer of milliseconds, 0 <= ts < 2^41` })
+  if (value === null) wrong.push({ code: 'REQUEST_INVALID', reason: () => `value is ${kindOf(record.value)}; expected ${base64 ? 'text in base64, padded' : 'any JSON value'}` })
   if (wrong.length === 0 && refusalOf) checkTime(refusalOf, { ts, value: /** @type {Buffer} */ (value) }, wrong)
   if (wrong.length === 0) items.push({ id: /** @type {Buffer} */ (id), ts, value: /** @type {Buffer} */ (value) })
-  else faults.add(place, wrong[0].code, wrong.map(({ reason }) => reason).join('. '))
+  else faults.add(place, wrong[0].code, () => wrong.map(({ reason }) => reason()).join('. '))
   return cut.end
 }
 
-/** @param {string[]} names @param {number} members as many as were sent, doubles too @param {{ code: string, reason: string }[]} wrong */
+/** @param {string[]} names @param {number} members as many as were sent, doubles too @param {Wrong[]} wrong */
 function checkFields (names, members, wrong) {
-  if (members > names.length) wrong.push({ code: 'REQUEST_INVALID', reason: 'a field is given twice; expected each once' })
+  if (members > names.length) wrong.push({ code: 'REQUEST_INVALID', reason: () => 'a field is given twice; expected each once' })
   const unknown = names.find((name) => !FIELDS.includes(name))
-  if (unknown !== undefined) wrong.push({ code: 'REQUEST_INVALID', reason: `unknown field ${shown(unknown)}; expected ${FIELDS.join(', ')}` })
+  if (unknown !== undefined) wrong.push({ code: 'REQUEST_INVALID', reason: () => `unknown field ${shown(unknown)}; expected ${FIELDS.join(', ')}` })
 }
 
-/** @param {NonNullable<Reading['refusalOf']>} refusalOf @param {{ ts: number, value: Buffer }} item @param {{ code: string, reason: string }[]} wrong */
+/** @param {NonNullable<Reading['refusalOf']>} refusalOf @param {{ ts: number, value: Buffer }} item @param {Wrong[]} wrong */
 function checkTime (refusalOf, item, wrong) {
   const code = refusalOf(item)
-  if (code !== null) wrong.push({ code, reason: `ts ${item.ts}: ${ERRORS[code].meaning}` })
-}
-
-/** @param {any} id @returns {Buffer | (Error & { code: string })} */
-function idOf (id) {
-  try {
-    return idBytes(id)
-  } catch (error) {
-    return error
-  }
+  if (code !== null) wrong.push({ code, reason: () => `ts ${item.ts}: ${ERRORS[code].meaning}` })
 }
 
 /** @param {any} ts */

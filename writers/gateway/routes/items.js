@@ -12,6 +12,7 @@ import { JSON_TYPE, LINES_TYPES, readItems } from '../read-items.js'
 /** an item is held as commands: its id twice, keys, lengths, its score */
 const ITEM_HEAD_BYTES = 192
 const NOTHING = Buffer.alloc(0)
+const UNSAID = Object.freeze({ index: -1 })
 
 const ITEM = {
   type: 'object',
@@ -107,7 +108,7 @@ function createSent (body, reading) {
     /** @param {Feed} feed @throws {HttpError} REQUEST_INVALID, with what the feed has against items among the faults */
     check (feed) {
       if (faults.count === 0 && items.every((item) => feed.refusalOf(item) === null)) return
-      const { faults: all } = readItems(body, { ...reading, refusalOf: feed.refusalOf })
+      const all = faults.listing ? readItems(body, { ...reading, refusalOf: feed.refusalOf }).faults : addRefused(faults, items, feed)
       if (all.count === 0) return
       for (const [code, n] of Object.entries(all.byCode)) {
         feed.account.offered += n
@@ -123,6 +124,19 @@ function createSent (body, reading) {
       body = { ...body, bytes: NOTHING }
     }
   }
+}
+
+/**
+ * Counts what the feed has against items, when as many faults are known as are listed: where they stand is not told then.
+ * @param {import('../faults.js').Faults} faults
+ * @param {import('../read-items.js').Item[]} items @param {Feed} feed
+ */
+function addRefused (faults, items, feed) {
+  for (const item of items) {
+    const code = feed.refusalOf(item)
+    if (code !== null) faults.add(UNSAID, code, () => '')
+  }
+  return faults
 }
 
 /** @param {Buffer} id @param {number} ts */
