@@ -5,6 +5,7 @@
 import { SettingsInvalid, help, resolve } from '../settings.js'
 import { checkFeedName, dropFeed, listDefinitions, readDefinition, setRetention } from '../src/feeds/definitions.js'
 import { extendFeed } from '../src/feeds/extend.js'
+import { layoutOf } from '../src/layouts/index.js'
 import { listenForStop } from '../src/lifecycle.js'
 import { createLog } from '../src/log.js'
 import { openConnection } from '../src/store/connection.js'
@@ -52,9 +53,19 @@ async function act (primary, prefix, { action, feed, changes }) {
   if (action === 'show') return [await readDefinition(primary, prefix, feed)]
   if (action === 'drop') return [{ event: 'dropped', feed, keys: await dropFeed(primary, prefix, feed) }]
   const before = await readDefinition(primary, prefix, feed)
+  checkBounded({ ...before, ...changes })
   const after = await setRetention(primary, prefix, feed, changes)
   await extendFeed(primary, prefix, before, after)
   return [after]
+}
+
+/**
+ * What a writer would refuse to open is not stored.
+ * @param {import('../src/feeds/definitions.js').Definition} wanted @throws {SettingsInvalid}
+ */
+function checkBounded ({ feed, layout, windowMs, maxItems }) {
+  if (windowMs > 0 || maxItems > 0 || layoutOf(layout).describe().versions === 'one') return
+  throw new SettingsInvalid([`windowMs: 0 and maxItems: 0 of feed ${feed} with layout ${layout}; expected one of them above 0: it keeps every version`])
 }
 
 /** @param {any} settings */
