@@ -1,23 +1,46 @@
 /**
  * Figures of all nodes of a deployment, for before and after a run and for metrics. Asks only when asked; a node that
- * was lost is found again.
+ * was lost is found again, and replicas that come and go are followed.
  */
 import { createLink } from './link.js'
 import { nodeFigures, replicaUrls as urlsOfReplicas } from './nodes.js'
 
 /**
  * @param {{ primaryUrl: string, replicaUrls: string[] | null, withReplicas: boolean, name: string, deadlineMs: number }} options
- *   `replicaUrls` null = those that the primary names now
+ *   `replicaUrls` null = those that the primary names
  * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED when the primary does not answer
  */
 export async function watchNodes ({ primaryUrl, replicaUrls, withReplicas, name, deadlineMs }) {
-  const links = [createLink(primaryUrl, { name, deadlineMs })]
-  const close = () => Promise.all(links.map((link) => link.close()))
+  const primary = createLink(primaryUrl, { name, deadlineMs })
+  /** @type {Map<string, import('./link.js').Link>} */
+  const replicas = new Map()
+  let closed = false
+
+  /** Those that are new are there when they have answered, or failed. @param {string[]} urls */
+  async function follow (urls) {
+    if (closed) return
+    for (const [url, link] of replicas) {
+      // one that the primary does not name now and that still answers is on its way to another primary, or back
+      if (urls.includes(url) || link.connection) continue
+      replicas.delete(url)
+      link.close()
+    }
+    const added = urls.filter((url) => !replicas.has(url))
+    for (const url of added) replicas.set(url, createLink(url, { name, deadlineMs }))
+    await Promise.allSettled(added.map((url) => replicas.get(url)?.opened))
+  }
+
+  /** @param {import('./connection.js').Connection} connection */
+  const followPrimary = async (connection) => follow(replicaUrls ?? await urlsOfReplicas(connection))
+
+  async function close () {
+    closed = true
+    await Promise.all([primary, ...replicas.values()].map((link) => link.close()))
+  }
+
   try {
-    const primary = await links[0].opened
-    const urls = withReplicas ? replicaUrls ?? await urlsOfReplicas(primary) : []
-    links.push(...urls.map((url) => createLink(url, { name, deadlineMs })))
-    await Promise.allSettled(links.map((link) => link.opened))
+    const connection = await primary.opened
+    if (withReplicas) await followPrimary(connection)
   } catch (error) {
     await close()
     throw error
@@ -25,6 +48,8 @@ export async function watchNodes ({ primaryUrl, replicaUrls, withReplicas, name,
   return {
     /** @returns {Promise<import('./nodes.js').NodeFigures[]>} the primary first; without nodes that cannot be asked now */
     async figures () {
+      if (withReplicas && replicaUrls === null && primary.connection) await followPrimary(primary.connection).catch(() => {})
+      const links = [primary, ...replicas.values()]
       const answers = await Promise.allSettled(links.flatMap(({ connection }) => connection ? [nodeFigures(connection)] : []))
       return answers.flatMap((one) => one.status === 'fulfilled' ? [one.value] : [])
     },

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { watchNodes } from '../../src/store/node-watch.js'
 import { capabilities, nodeFigures, replicaUrls } from '../../src/store/nodes.js'
-import { connectFor, engineName, eventually, startDeployment, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, startDeployment, startServer, testEngines } from '../servers.js'
 
 for (const engine of await testEngines()) {
   t.test(engineName(engine), async (t) => {
@@ -47,6 +47,21 @@ for (const engine of await testEngines()) {
       t.same((await nodes.figures()).map(({ role }) => role), ['primary', 'replica', 'replica'])
       await replicas[1].kill()
       await eventually(async () => (await nodes.figures()).length === 2)
+    })
+
+    await t.test('replicas that come and go are followed', async (t) => {
+      const { primary, replicas: [first] } = await startDeployment(t, { engine, replicas: 1 })
+      const nodes = await watchNodes({ primaryUrl: primary.url, replicaUrls: null, withReplicas: true, name: 'test', deadlineMs: 5000 })
+      t.teardown(() => nodes.close())
+      const addresses = async () => (await nodes.figures()).map(({ address }) => address)
+      t.same(await addresses(), [primary, first].map(({ port }) => `127.0.0.1:${port}`))
+      const second = await startServer(t, { engine, replicaOf: primary })
+      await eventually(async () => (await addresses()).includes(`127.0.0.1:${second.port}`))
+      await first.stop()
+      await eventually(async () => (await addresses()).join() === [primary, second].map(({ port }) => `127.0.0.1:${port}`).join())
+      const third = await startServer(t, { engine, port: first.port })
+      t.same((await addresses()).length, 2, 'one that is no replica any more is not asked')
+      await third.stop()
     })
   })
 }
