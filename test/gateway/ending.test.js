@@ -1,11 +1,10 @@
 /** How a gateway begins and ends: under load, with requests that wait, with servers that are not there. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { askAt, endOf, runCommand, sendTo, startGateway, startReader } from '../commands.js'
 import { engineName, eventually, freePort, startDeployment, startServer, testEngines } from '../servers.js'
-import { GENEROUS_MS, itemsOf, timed } from './requests.js'
+import { GENEROUS_MS, holdsItemsOf, itemsOf, timed } from './requests.js'
 
 const engines = await testEngines()
 const [engine] = engines
@@ -42,11 +41,12 @@ for (const engine of engines) {
 
 t.test('stopped while a request waits, it is answered, and the process says that items were not acknowledged', async (t) => {
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
-  const { command, post } = await startGateway(t, { redisUrl: primary.url, flags: ['--drain-ms', '500', '--ack-within-ms', '60000'] })
+  const gateway = await startGateway(t, { redisUrl: primary.url, flags: ['--drain-ms', '500', '--ack-within-ms', '60000'] })
+  const { command, post } = gateway
   await post('/v1/feeds/one/items', itemsOf('before', 1))
   primary.freeze()
   const waiting = post('/v1/feeds/one/items', itemsOf('during', 5))
-  await sleep(200)
+  await holdsItemsOf(gateway, 'one')
   const { code, stderr, ms } = await timed(() => command.stop())
   t.match((await waiting).json, { code: 'ACK_UNKNOWN', detail: /the feed was closed/ })
   t.equal(code, 1)
@@ -56,10 +56,10 @@ t.test('stopped while a request waits, it is answered, and the process says that
 
 t.test('stopped while a request waits for a batch that is still open, the batch is sent at once', async (t) => {
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
-  const { command, post } = await startGateway(t, { redisUrl: primary.url, flags: ['--batch-ms', '60000', '--ack-within-ms', '60000'] })
+  const gateway = await startGateway(t, { redisUrl: primary.url, flags: ['--batch-ms', '60000', '--ack-within-ms', '60000'] })
+  const { command, post } = gateway
   const waiting = post('/v1/feeds/one/items', itemsOf('a', 5))
-  await command.until(/feed opened/)
-  await sleep(100)
+  await holdsItemsOf(gateway, 'one')
   const { code, ms } = await timed(() => command.stop())
   t.match(await waiting, { status: 200, json: { accepted: 5 } })
   t.equal(code, 0)

@@ -1,11 +1,15 @@
 /** What several tests of the gateway need. */
 import { startGateway, startReader } from '../commands.js'
-import { startDeployment } from '../servers.js'
+import { eventually, startDeployment } from '../servers.js'
 
 export const MAX_BODY_BYTES = 1024 * 1024
 
-/** longer than anything here takes, also on a busy machine */
-export const GENEROUS_MS = 5000
+/** longer than anything here takes, also on a busy machine; shorter than what ends a request by itself */
+export const GENEROUS_MS = 9000
+
+/** Resolves when items of a feed are taken and wait for their acknowledgement. @param {{ send: Function }} gateway @param {string} feed */
+export const holdsItemsOf = ({ send }, feed) => eventually(async () =>
+  new RegExp(`^freshet_inflight_bytes\\{feed="${feed}"\\} [1-9]`, 'm').test((await send('GET', '/metrics')).body))
 
 /** @param {string} prefix @param {number} n @param {number} [bytes] */
 export const itemsOf = (prefix, n, bytes = 10) => Array.from({ length: n }, (_, i) => ({ id: `${prefix}-${i}`, value: 'x'.repeat(bytes) }))

@@ -17,7 +17,7 @@ for (const engine of await testEngines()) {
     for (const { status, json, headers, ms } of answers) {
       t.match(json, { code: 'ACK_UNKNOWN', status: 503, retryable: true })
       t.equal(headers.get('retry-after'), '1')
-      t.ok(status === 503 && ms >= 390 && ms < GENEROUS_MS, `answered after ${ms} ms`)
+      t.ok(status === 503 && ms >= 300 && ms < GENEROUS_MS, `answered after ${ms} ms`)
     }
     const others = await Promise.all([timed(() => post('/v1/feeds/other/items', during)), timed(() => remove('/v1/feeds/one/items/before-0'))])
     for (const { json, ms } of others) {
@@ -25,7 +25,9 @@ for (const engine of await testEngines()) {
       t.ok(ms < GENEROUS_MS, `answered after ${ms} ms`)
     }
     await eventually(async () => (await send('GET', '/readyz')).status === 503)
-    t.match((await send('GET', '/readyz')).json, { code: 'NOT_READY', reasons: [/^SERVER_/] })
+    const { code, reasons } = (await send('GET', '/readyz')).json
+    t.equal(code, 'NOT_READY')
+    t.match(reasons.join(), /SERVER_(LOST|UNREACHABLE): /)
     t.equal((await send('GET', '/livez')).status, 200)
 
     primary.thaw()
