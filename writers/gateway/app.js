@@ -3,7 +3,7 @@
  * ../gateway.js does.
  */
 import { healthRoutes } from '../../src/http/health.js'
-import { createLimit } from '../../src/http/limits.js'
+import { createBodyLimit, createLimit } from '../../src/http/limits.js'
 import { describeRoutes } from '../../src/http/openapi.js'
 import { HttpError } from '../../src/http/problem.js'
 import { createServer } from '../../src/http/server.js'
@@ -13,6 +13,9 @@ import { itemRoutes } from './routes/items.js'
 /** a connection that waits for its answer must not be taken for a stalled one */
 const STALL_SPARE_MS = 25_000
 
+/** beyond what may be in flight and as much again that may wait for room: bodies on their way in */
+const BODIES_BYTES = 64 * 1024 * 1024
+
 const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stopping'], nodes: [] })
 
 /**
@@ -20,14 +23,15 @@ const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stoppi
  *   status: () => { ready: boolean, reasons: string[], nodes: any[] }, stopping: AbortSignal,
  *   settings: { whenFull: 'block' | 'refuse' | 'drop', ackWithinMs: number, inFlightBytes: number, authToken: string | null },
  *   registry: import('prom-client').Registry, logger?: import('fastify').FastifyBaseLogger, clock?: () => number,
- *   maxRequests?: number }} options `stopping`: no new requests
+ *   maxRequests?: number, maxBodiesBytes?: number }} options `stopping`: no new requests
  * @returns {import('fastify').FastifyInstance}
  */
-export function createGatewayApp ({ feeds, definition, status, stopping, settings, registry, logger, clock = Date.now, maxRequests }) {
+export function createGatewayApp ({ feeds, definition, status, stopping, settings, registry, logger, clock = Date.now, maxRequests, maxBodiesBytes }) {
   const { authToken } = settings
   const app = createServer({ registry, logger, authToken })
   app.server.setTimeout(Math.max(app.server.timeout, settings.ackWithinMs + STALL_SPARE_MS))
   const limit = createLimit(registry, maxRequests)
+  const bodyLimit = createBodyLimit({ maxBytes: maxBodiesBytes ?? 2 * settings.inFlightBytes + BODIES_BYTES, bodyLimit: Number(app.initialConfig.bodyLimit) })
   describeRoutes(app, { title: 'Freshet gateway', description: 'Items into fast feeds.', bearer: authToken !== null })
   app.register(healthRoutes, { status: () => stopping.aborted ? STOPPING : status(), registry })
   app.register(async (items) => {
@@ -36,6 +40,7 @@ export function createGatewayApp ({ feeds, definition, status, stopping, setting
       else done()
     })
     items.addHook('onRequest', limit)
+    items.addHook('onRequest', bodyLimit)
     items.addHook('onSend', (_request, reply, _payload, done) => {
       if (stopping.aborted) reply.header('connection', 'close')
       done()
