@@ -16,7 +16,6 @@
  * @typedef {{ opening: Promise<Feed>, feed: Feed | null, holders: number, usedAtMs: number }} Entry
  * @typedef {ReturnType<typeof createFeeds>} Feeds
  */
-import { ERRORS } from '../../src/errors.js'
 import { HttpError } from '../../src/http/problem.js'
 
 const MAX_FEEDS = 256
@@ -176,8 +175,7 @@ export function createFeeds ({ open, definition, onOpen = () => {}, onClose = ()
     },
 
     /**
-     * Why feeds do not acknowledge, for /readyz, without words of the server. A feed that failed is no reason: the next
-     * request opens it anew.
+     * Why feeds do not acknowledge, for /readyz. A feed that failed is no reason: the next request opens it anew.
      * @returns {string[]} the first few
      */
     reasons () {
@@ -186,7 +184,7 @@ export function createFeeds ({ open, definition, onOpen = () => {}, onClose = ()
       for (const [name, entry] of entries) {
         const said = hasFailed(entry) ? [] : entry.feed?.status().reasons ?? []
         if (said.length > 0 && reasons.length >= MAX_REASONS) left++
-        else for (const reason of said) reasons.push(`${name}: ${inOurWords(reason)}`)
+        else for (const reason of said) reasons.push(`${name}: ${reason}`)
       }
       return left > 0 ? [...reasons, `and ${left} feeds more`] : reasons
     },
@@ -213,9 +211,3 @@ const isIdle = ({ feed, holders }) => holders === 0 && feed !== null && feed.wri
 const hasFailed = ({ feed }) => feed !== null && feed.writer.pipeline.failure !== null
 
 const stopping = () => new HttpError('NOT_READY', 'this process is stopping; ask another one, or again in a second')
-
-/** @param {string} reason of a writer: CODE: what was said */
-function inOurWords (reason) {
-  const [code] = reason.split(':', 1)
-  return `${code}: ${ERRORS[code]?.meaning ?? 'it cannot be written'}`
-}

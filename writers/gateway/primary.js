@@ -6,7 +6,7 @@
  * one that lets a user in but refuses every command would otherwise seem ready.
  */
 import { readDefinition } from '../../src/feeds/definitions.js'
-import { ERRORS, FreshetError } from '../../src/errors.js'
+import { FreshetError, publicReason } from '../../src/errors.js'
 import { expectPrimary } from '../../src/pipeline/feed-writer.js'
 import { createLink } from '../../src/store/link.js'
 import { watchNodes } from '../../src/store/node-watch.js'
@@ -58,8 +58,7 @@ export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, de
     /** For /readyz, without words of the server: they may name users and files. @returns {string[]} why the primary cannot be used */
     reasons () {
       if (link.connection) return []
-      const code = link.lastError?.code
-      const reason = code && ERRORS[code] ? `${code}: ${ERRORS[code].meaning}` : 'SERVER_LOST: the connection is being opened again'
+      const reason = link.lastError ? publicReason(link.lastError) : 'SERVER_LOST: the connection is being opened again'
       return [`${reason} (the primary, ${new URL(primaryUrl).host})`]
     },
 
