@@ -19,6 +19,8 @@ const PIECE_BYTES = 8 * 1024 * 1024
 const MAX_BYTES = 16 * 1024 * 1024
 /** in standard deviations */
 const SPREAD = 4
+/** one reply with fewer of the largest items is within what a connection takes (store/reply-check.js) */
+const SAFE_PIECE = 500
 /** how much of a feed's largest item is remembered after each page */
 const FORGET = 0.9
 
@@ -87,6 +89,16 @@ export function createAsk ({ deployment, keyPrefix, now, definitionOf: toldOf = 
   }
 
   /**
+   * After small items large ones may come, and a piece of them may be more than a connection takes, which then ends: the
+   * next is a quarter of it.
+   * @param {string} feed @param {number} piece @param {number} [at] @returns {(error: any) => never}
+   */
+  const smallerAfter = (feed, piece, at = 1) => (error) => {
+    if (error.code === 'SERVER_LOST' && piece >= SAFE_PIECE) itemBytes.set(feed, 4 * PIECE_BYTES / at / piece)
+    throw error
+  }
+
+  /**
    * @param {Connection} connection @param {Definition} definition
    * @param {{ limit: number, sinceMs: number | null, after: Place | null, maxBytes: number, walk: unknown[] }} question
    * @returns {Promise<{ items: Item[], next: Place | null, walk: unknown[] }>}
@@ -108,7 +120,9 @@ export function createAsk ({ deployment, keyPrefix, now, definitionOf: toldOf = 
     /** @param {typeof sources[0]} source */
     const refill = async (source) => {
       while (source.waiting.length === 0 && !source.done) {
-        const page = await layout.latest(connection, source.key, { limit: pieceOf(definition.feed, wanted, sources.length), after: source.place, walk: source.walk, sinceMs, retention: definition, nowMs })
+        const piece = pieceOf(definition.feed, wanted, sources.length)
+        const page = await layout.latest(connection, source.key, { limit: piece, after: source.place, walk: source.walk, sinceMs, retention: definition, nowMs })
+          .catch(smallerAfter(definition.feed, piece, sources.length))
         learn(definition.feed, page.items)
         source.waiting = page.items.reverse()
         source.place = page.next
@@ -170,6 +184,7 @@ export function createAsk ({ deployment, keyPrefix, now, definitionOf: toldOf = 
           piece = isWalked ? mine.length : pieceOf(feed, mine.length, definition.partitions)
           const part = mine.slice(from, from + piece)
           const found = await layout.get(connection, key, part.map((i) => ids[i]), { retention: definition, nowMs: now() })
+            .catch(smallerAfter(feed, part.length, definition.partitions))
           learn(feed, found.filter((item) => item !== null))
           part.forEach((i, j) => { items[i] = found[j] })
         }

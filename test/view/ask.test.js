@@ -1,4 +1,5 @@
 import t from 'tap'
+import { FreshetError } from '../../src/errors.js'
 import { setRetention } from '../../src/feeds/definitions.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { createDeployment } from '../../src/store/deployment.js'
@@ -143,6 +144,27 @@ for (const engine of await testEngines()) {
           t.ok(seen.replies < 4000 * perItem * 1.7, `${feed}: ${seen.replies} for ${ids.length} items`)
         }
       }
+    })
+
+    await t.test('a piece that is more than a connection takes is asked for in smaller ones', async (t) => {
+      const most = 600
+      let ended = 0
+      const limited = async (/** @type {Promise<any>} */ reply, /** @type {number} */ parts) => {
+        if ((await reply).length <= most * parts) return reply
+        ended++
+        throw new FreshetError('SERVER_LOST', 'it sent or announced a reply of more than it may')
+      }
+      const narrow = {
+        ...connection,
+        send: (/** @type {string} */ command, /** @type {any[]} */ ...args) => command === 'MGET' ? limited(connection.send(command, ...args), 1) : connection.send(command, ...args),
+        runScript: (/** @type {any[]} */ ...run) => limited(connection.runScript(...run), 3)
+      }
+      const ask = createAsk({ deployment: /** @type {any} */ ({ pick: () => ({ lagMs: null, connection: narrow }) }), keyPrefix: 'fr:', now: Date.now })
+      const { items } = await ask.latest('wide-ids-1', { limit: 100 })
+      t.equal(items.length, 100)
+      t.equal((await ask.latest('wide-ids-1', { limit: 1000 })).items.length, 1000)
+      t.equal(ended, 1)
+      t.equal((await ask.get('wide-ids-1', Array.from({ length: 1000 }, (_, i) => bytes(`id-${i}`)))).items.filter((item) => item).length, 1000)
     })
 
     await t.test('when the node that was asked is lost, another is asked once', async (t) => {
