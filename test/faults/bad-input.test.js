@@ -52,7 +52,7 @@ t.test('a server that cannot be used is told plainly and soon', async (t) => {
     ['nobody listens', NOWHERE, /no server answers at 127\.0\.0\.1:1 \(ECONNREFUSED\)/],
     ['it accepts and says nothing', `redis://127.0.0.1:${portOf(silent)}`, /no server answers at/],
     ['it is frozen', frozen.url, /no server answers at/],
-    ['it speaks another protocol', `redis://127.0.0.1:${portOf(chatty)}`, /is not one of Valkey or Redis/],
+    ['it speaks another protocol', `redis://127.0.0.1:${portOf(chatty)}`, /where Valkey and Redis never do/],
     ['its name is not known', 'redis://no-such-host.invalid', /no server answers at no-such-host\.invalid:6379/],
     ['the password is wrong', locked.url.replace('//', '//:the-wrong-one@'), /WRONGPASS/],
     ['the password is missing', locked.url, /NOAUTH/],
