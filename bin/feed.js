@@ -75,7 +75,7 @@ function wanted ({ positionals: [action, feed], origins, windowMs, maxItems }) {
     ...(origins.maxItems.startsWith('--') && { maxItems })
   }
   const faults = []
-  if (!ACTIONS.includes(action)) faults.push(`${action ?? 'nothing'} is not something to do; expected ${ACTIONS.join(' | ')}`)
+  if (!ACTIONS.includes(action)) faults.push(`${action === undefined ? 'what to do is missing' : `${action} is not something to do`}; expected ${ACTIONS.join(' | ')}`)
   else if (action === 'list' && feed !== undefined) faults.push(`list takes no name (${feed})`)
   else if (action !== 'list' && feed === undefined) faults.push(`${action} needs the name of a feed`)
   else if (action === 'set' && Object.keys(changes).length === 0) faults.push('set needs --window-ms or --max-items')

@@ -11,6 +11,10 @@ import { openFeedWriter } from './pipeline/feed-writer.js'
 import { createReading, openAsk } from './view/reader.js'
 
 /** @typedef {{ id: string | Uint8Array, ts?: number, value: string | Uint8Array, dueMs?: number }} Appended */
+// named here, or the published types of what is spread below would not find them
+/** @typedef {import('./view/reader.js').ReadItem} ReadItem */
+/** @typedef {import('./view/reader.js').Page} Page */
+/** @typedef {import('./layouts/index.js').Retention} Retention */
 
 /**
  * @param {string} name

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { agree, readDefinition } from '../feeds/definitions.js'
 import { expiryMs } from '../feeds/extend.js'
 import { partitionKey } from '../feeds/keys.js'
-import { FreshetError, publicReason } from '../errors.js'
+import { ERRORS, FreshetError, publicReason } from '../errors.js'
 import { layoutOf } from '../layouts/index.js'
 import { createLink } from '../store/link.js'
 import { capabilities, nodeFigures } from '../store/nodes.js'
@@ -21,6 +21,7 @@ const WAIT_SHARE = 0.5
 const SAY_AGAIN_MS = 10_000
 
 /** @typedef {Awaited<ReturnType<typeof openFeedWriter>>} FeedWriter */
+/** @typedef {import('../layouts/index.js').Retention} Retention for the published types */
 
 /**
  * @param {{ redisUrl: string, keyPrefix: string, feed: string, layout: string, partitions: number, windowMs: number,
@@ -121,9 +122,11 @@ export async function openFeedWriter (options) {
   let round = null
   const timer = setInterval(() => { round ??= keepHouse().finally(() => { round = null }) }, HOUSEKEEPING_MS)
 
+  const sayIfFull = createFullReport(log)
   async function keepHouse () {
     const primary = control.connection
     if (!primary || !pipeline || pipeline.failure) return
+    sayIfFull(pipeline.isFull)
     const idle = pipeline.account.batches === keptAt
     keptAt = pipeline.account.batches
     try {
@@ -159,6 +162,7 @@ export async function openFeedWriter (options) {
       const error = pipeline.failure ?? without?.lastError ?? houseError
       const reasons = error ? [publicReason(error)] : []
       if (!error && without) reasons.push('SERVER_LOST: the connection to the primary is being opened again')
+      if (pipeline.isFull) reasons.push(`SERVER_FULL: ${ERRORS.SERVER_FULL.meaning}`)
       if (confirmation.isMissing) reasons.push('REPLICAS_GONE: no replica confirms what was written')
       return { ready: reasons.length === 0, reasons }
     },
@@ -172,6 +176,16 @@ export async function openFeedWriter (options) {
       if (control.connection) await trimmer.release(control.connection).catch(() => {})
       await closeLinks()
     }
+  }
+}
+
+/** Says when the server takes no writes, and when it does again. @param {import('pino').Logger} log */
+function createFullReport (log) {
+  let wasFull = false
+  return (/** @type {boolean} */ isFull) => {
+    if (isFull && !wasFull) log.warn('the server takes no writes now (memory, replicas or disk): what is appended waits, and the server is asked on')
+    if (!isFull && wasFull) log.info('the server takes writes again')
+    wasFull = isFull
   }
 }
 

@@ -234,6 +234,8 @@ export function createPipeline ({
   return {
     account,
     get heldBytes () { return heldBytes },
+    /** The server takes no batch now. */
+    get isFull () { return isFull },
     /** What `heldBytes` is bounded by. */
     inFlightBytes,
     get failure () { return waiting.failure },

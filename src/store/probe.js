@@ -35,7 +35,7 @@ export async function probeServer (url, { replicas, keyPrefix, deadlineMs }) {
       primary,
       hasMsetex: msetex,
       evicts: policy && policy !== 'noeviction' ? policy : null,
-      roles: await roleFacts(connection, `${keyPrefix}{doctor}`),
+      roles: await roleFacts(connection, `${keyPrefix}{doctor}`, msetex === true),
       replicas: await Promise.all(addresses.map((address) => replicaFacts(address, deadlineMs)))
     }
   } finally {
@@ -52,8 +52,8 @@ const unlessRefused = (answer, instead) => answer.catch((error) => {
   throw error
 })
 
-/** The last thing asked of a connection: it may be left inside MULTI. @param {import('./connection.js').Connection} connection @param {string} key @returns {Promise<RoleFacts[]>} */
-async function roleFacts (connection, key) {
+/** The last thing asked of a connection: it may be left inside MULTI. @param {import('./connection.js').Connection} connection @param {string} key @param {boolean} hasMsetex @returns {Promise<RoleFacts[]>} */
+async function roleFacts (connection, key, hasMsetex) {
   // these two would not be queued: without MULTI they are errors and change nothing
   const apart = COMMANDS.filter((row) => ['EXEC', 'DISCARD'].includes(commandName(row)))
   const refused = await refusedOf(connection, apart, key)
@@ -64,7 +64,7 @@ async function roleFacts (connection, key) {
     const rows = rowsOf(role).filter((row) => refused.includes(row))
     return {
       role,
-      missing: rows.filter((row) => row.without === undefined).map(commandName),
+      missing: rows.filter((row) => row.without === undefined && (hasMsetex || !row.isWithMsetex)).map(commandName),
       without: rows.flatMap((row) => row.without ?? [])
     }
   })

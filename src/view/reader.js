@@ -10,6 +10,7 @@
  */
 import { decodeCursor, encodeCursor } from '../item/cursor.js'
 import { idBytes } from '../item/id.js'
+import { MAX_TS } from '../item/order.js'
 import { createDeployment } from '../store/deployment.js'
 import { createAsk } from './ask.js'
 import { subscribe } from './subscribe.js'
@@ -35,6 +36,12 @@ export async function openAsk ({ redisUrl, replicaUrl, keyPrefix, now = Date.now
   return { ask: createAsk({ deployment, keyPrefix, now, definitionOf }), deployment, close: () => deployment.close() }
 }
 
+/** @param {object} unknown @param {string} known */
+function refuseUnknown (unknown, known) {
+  const [name] = Object.keys(unknown)
+  if (name !== undefined) throw new TypeError(`${name} is unknown; the options are ${known}`)
+}
+
 /**
  * Questions about one feed.
  * @param {() => Promise<import('./ask.js').Ask>} asking
@@ -52,8 +59,10 @@ export function createReading (asking, feed, closing) {
    * @returns {Promise<Page>}
    */
   async function latest (question = {}) {
-    const { limit = NEWEST, sinceMs = null, after = null } = typeof question === 'number' ? { limit: question } : question
+    const { limit = NEWEST, sinceMs = null, after = null, ...unknown } = typeof question === 'object' ? question : { limit: question }
+    refuseUnknown(unknown, 'limit sinceMs after')
     if (!Number.isInteger(limit) || limit < 1) throw new RangeError(`limit ${limit}; expected an integer of 1 or more`)
+    if (sinceMs !== null && !(Number.isInteger(sinceMs) && sinceMs >= 0 && sinceMs <= MAX_TS)) throw new RangeError(`since ${sinceMs}; expected integer milliseconds since 1970`)
     const place = after === null ? null : decodeCursor(feed, after)
     const ask = await asking()
     const { items, next, asOf, lagMs } = await ask.latest(feed, { limit, sinceMs, after: place })
@@ -85,7 +94,9 @@ export function createReading (asking, feed, closing) {
      *   a change, to go on there; without it, what comes from now on
      * @returns {AsyncGenerator<import('./subscribe.js').Change, void, void>} ends when `signal` is aborted or the feed is closed
      */
-    async * subscribe ({ signal, ...options } = {}) {
+    async * subscribe ({ signal, from, pollMs, overlapMs, ...unknown } = {}) {
+      refuseUnknown(unknown, 'from signal pollMs overlapMs')
+      const options = { from, pollMs, overlapMs }
       yield * subscribe(asking, feed, { ...options, signal: signal ? AbortSignal.any([closing, signal]) : closing })
     }
   }

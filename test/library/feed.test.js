@@ -140,6 +140,9 @@ for (const engine of await testEngines()) {
       }
       t.equal((await feed.subscribe({ from: position, signal: AbortSignal.abort() }).next()).done, true)
       await t.rejects(feed.subscribe({ pollMs: -1 }).next(), RangeError)
+      await t.rejects(feed.subscribe(/** @type {any} */ ({ form: position })).next(), { message: 'form is unknown; the options are from signal pollMs overlapMs' })
+      await t.rejects(feed.since(/** @type {any} */ ('x')), RangeError)
+      await t.rejects(feed.latest(/** @type {any} */ ('5')), RangeError)
     })
 
     t.test('a slow consumer is not made slower', async (t) => {

@@ -80,8 +80,8 @@ export function createIngest ({ feeds, whenFull, ackWithinMs, inFlightBytes, log
     if (!['DEADLINE_PASSED', 'PIPELINE_CLOSED'].includes(error.code)) log.warn({ code: error.code, reason: error.message }, 'a feed failed under a request')
     if (!appended) return new HttpError('NOT_READY', 'the feed was closed before there was room; nothing was taken: send the same request again')
     return new HttpError('ACK_UNKNOWN', error.code === 'DEADLINE_PASSED'
-      ? `not acknowledged within ${ackWithinMs} ms; the items may be stored or not: send the same request again, with the same ts`
-      : 'the feed was closed before the items were acknowledged; they may be stored or not: send the same request again, with the same ts')
+      ? `not acknowledged within ${ackWithinMs} ms; the items may be stored or not: send the same request again; items that bring their own ts are then stored once`
+      : 'the feed was closed before the items were acknowledged; they may be stored or not: send the same request again; items that bring their own ts are then stored once')
   }
 
   return {

@@ -86,10 +86,10 @@ export async function itemRoutes (app, { feeds, ingest, definition, clock }) {
     const params = /** @type {any} */ (request.params)
     const name = checkFeedName(params.feed)
     const id = idBytes(params.id)
-    const ts = readQuery(request, DELETE_FIELDS).ts ?? Math.floor(clock())
+    const { ts } = readQuery(request, DELETE_FIELDS)
     // also when it is open: it may have been dropped since, and a deletion must not create it anew
     await definition(name)
-    return feeds.use(name, { mayCreate: false }, (feed) => ingest.take(feed, createDeletion(id, ts)))
+    return feeds.use(name, { mayCreate: false }, (feed) => ingest.take(feed, createDeletion(id, ts, Math.floor(clock()))))
   })
 }
 
@@ -139,17 +139,17 @@ function addRefused (faults, items, feed) {
   return faults
 }
 
-/** @param {Buffer} id @param {number} ts */
-const createDeletion = (id, ts) => ({
+/** @param {Buffer} id @param {number | null} givenTs null = a version of now @param {number} nowMs */
+const createDeletion = (id, givenTs, nowMs) => ({
   count: 1,
   bytes: 2 * id.length + ITEM_HEAD_BYTES,
   /** @param {Feed} feed @throws {FreshetError} ITEM_TOO_OLD, ITEM_FROM_FUTURE */
   check (feed) {
-    const code = feed.refusalOf({ ts, value: NOTHING })
+    const code = feed.refusalOf({ ts: givenTs ?? nowMs, value: NOTHING })
     if (code === null) return
     feed.writer.pipeline.refuse(code)
-    throw new FreshetError(code, `ts ${ts}: ${ERRORS[code].meaning}`)
+    throw new FreshetError(code, `ts ${givenTs ?? nowMs}: ${ERRORS[code].meaning}`)
   },
   /** @param {Feed} feed */
-  append (feed) { feed.delete({ id, ts }) }
+  append (feed) { feed.delete(givenTs === null ? { id } : { id, ts: givenTs }) }
 })
