@@ -114,8 +114,10 @@ t.test('a full server is counted each time, and its items are kept', async (t) =
   for (let i = 0; i < 10; i++) append(`id-${i}`)
   await fail('full')
   t.equal(pipeline.account.full, 1)
+  t.equal(pipeline.isFull, true)
   await eventually(() => wire.length === 1)
   await answer()
+  t.equal(pipeline.isFull, false)
   t.match(pipeline.account, { items: 10, retried: 10 })
 })
 

@@ -162,6 +162,14 @@ for (const engine of await testEngines()) {
       t.same((await Promise.all(asked)).flat().length, 0, 'and nothing was refused')
     })
 
+    await t.test('the doctor says of each user that its file is enough', async (t) => {
+      for (const role of /** @type {const} */ (['writer', 'reader', 'admin'])) {
+        const ended = await endOf(t, ['doctor', '--redis-url', urlOf(role)])
+        t.match(ended.stdout, new RegExp(`${role} +may run all it needs`), ended.stdout)
+        t.equal(ended.code, 0)
+      }
+    })
+
     await t.test('an admin sends what its rows name, and its user may', async (t) => {
       const filler = await openWriterFor(t, { redisUrl: primary.url, feed: 'large' })
       for (let i = 0; i < 1500; i++) filler.pipeline.append(Buffer.from(`id-${i}`), now + i % 3, Buffer.from('v'))
