@@ -5,37 +5,24 @@ import { help, optionsOf, printable, resolve } from '../settings.js'
 import { listen } from '../src/http/listen.js'
 import { openReader } from '../src/index.js'
 import { layoutNames } from '../src/layouts/index.js'
-import { aborted, listenForStop, tellParent } from '../src/lifecycle.js'
-import { createLog } from '../src/log.js'
+import { aborted, tellParent } from '../src/lifecycle.js'
 import { createReaderRegistry } from '../src/metrics.js'
-import { withTarget } from '../src/store/target.js'
+import { runProcess } from '../src/process.js'
 import { createReaderApp } from './app.js'
 
 const USAGE = 'Usage: npm start reader -- [flags]\n\nServes feeds over HTTP, from replicas, until Ctrl-C.'
 const CLOSE_WITHIN_MS = 3000
 
 /**
- * @param {{ argv: string[], env: Record<string, string | undefined> }} process
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} from
  * @returns {Promise<number>} exit status
  */
-export async function main ({ argv, env }) {
-  const known = { command: 'reader', layouts: layoutNames(), acks: [] }
-  if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE) + '\n')
-    return 0
-  }
-  /** @type {any} */
-  const settings = resolve(argv, env, known)
-  const log = createLog({ level: settings.logLevel, role: 'reader' })
-  log.info({ settings: printable(settings) }, 'settings')
-  const stopping = listenForStop({ onStop: (reason) => log.info({ reason }, 'stopping') })
-  try {
-    return await withTarget(settings, { env, report: (line) => log.info(line), stopping }, (target) =>
-      serve(settings, target, log, stopping.signal))
-  } finally {
-    stopping.done()
-  }
-}
+export const main = (from) => runProcess(from, {
+  table: { help, printable, resolve },
+  known: { command: 'reader', layouts: layoutNames(), acks: [] },
+  usage: USAGE,
+  stopping: 'stopping'
+}, serve)
 
 /**
  * @param {any} settings @param {import('../src/store/target.js').Target} target

@@ -4,11 +4,10 @@
  */
 import { help, optionsOf, printable, resolve } from '../settings.js'
 import { layoutNames } from '../src/layouts/index.js'
-import { listenForStop, tellParent } from '../src/lifecycle.js'
-import { createLog } from '../src/log.js'
+import { tellParent } from '../src/lifecycle.js'
 import { ackNames } from '../src/pipeline/acks.js'
 import { watchNodes } from '../src/store/node-watch.js'
-import { withTarget } from '../src/store/target.js'
+import { runProcess } from '../src/process.js'
 import { runCrew } from './crew.js'
 import { serveMetrics } from './metrics-server.js'
 import { createProgress } from './progress.js'
@@ -18,27 +17,15 @@ import { writeFeed } from './write-feed.js'
 const USAGE = 'Usage: npm start writer -- [flags]\n\nPushes items into a feed, until --items, --duration, the end of its input, or Ctrl-C.'
 
 /**
- * @param {{ argv: string[], env: Record<string, string | undefined> }} process
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} from
  * @returns {Promise<number>} exit status
  */
-export async function main ({ argv, env }) {
-  const known = { command: 'writer', layouts: layoutNames(), acks: ackNames() }
-  if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE) + '\n')
-    return 0
-  }
-  /** @type {any} */
-  const settings = resolve(argv, env, known)
-  const log = createLog({ level: settings.logLevel, role: 'writer' })
-  log.info({ settings: printable(settings) }, 'settings')
-  const stopping = listenForStop({ onStop: (reason) => log.info({ reason }, 'stopping: flushing what was appended') })
-  try {
-    return await withTarget(settings, { env, report: (line) => log.info(line), stopping }, (target) =>
-      write(settings, target, log, stopping.signal))
-  } finally {
-    stopping.done()
-  }
-}
+export const main = (from) => runProcess(from, {
+  table: { help, printable, resolve },
+  known: { command: 'writer', layouts: layoutNames(), acks: ackNames() },
+  usage: USAGE,
+  stopping: 'stopping: flushing what was appended'
+}, write)
 
 /**
  * @param {any} settings @param {import('../src/store/target.js').Target} target

@@ -5,11 +5,11 @@ import { help, optionsOf, printable, resolve } from '../settings.js'
 import { listen } from '../src/http/listen.js'
 import { openFeed } from '../src/index.js'
 import { layoutNames } from '../src/layouts/index.js'
-import { aborted, listenForStop, tellParent } from '../src/lifecycle.js'
-import { createLog } from '../src/log.js'
+import { aborted, tellParent } from '../src/lifecycle.js'
 import { createWriterMetrics } from '../src/metrics.js'
 import { ackNames } from '../src/pipeline/acks.js'
-import { SERVERS_FAILED, withTarget } from '../src/store/target.js'
+import { runProcess } from '../src/process.js'
+import { SERVERS_FAILED } from '../src/store/target.js'
 import { createGatewayApp } from './gateway/app.js'
 import { createFeeds } from './gateway/feeds.js'
 import { watchPrimary } from './gateway/primary.js'
@@ -18,27 +18,15 @@ import { stopGateway } from './gateway/stop.js'
 const USAGE = 'Usage: npm start gateway -- [flags]\n\nTakes items over HTTP into feeds, until Ctrl-C.'
 
 /**
- * @param {{ argv: string[], env: Record<string, string | undefined> }} process
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} from
  * @returns {Promise<number>} exit status
  */
-export async function main ({ argv, env }) {
-  const known = { command: 'gateway', layouts: layoutNames(), acks: ackNames() }
-  if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE) + '\n')
-    return 0
-  }
-  /** @type {any} */
-  const settings = resolve(argv, env, known)
-  const log = createLog({ level: settings.logLevel, role: 'gateway' })
-  log.info({ settings: printable(settings) }, 'settings')
-  const stopping = listenForStop({ onStop: (reason) => log.info({ reason }, 'stopping: answering and flushing what was taken') })
-  try {
-    return await withTarget(settings, { env, report: (line) => log.info(line), stopping }, (target) =>
-      serve(settings, target, log, stopping.signal))
-  } finally {
-    stopping.done()
-  }
-}
+export const main = (from) => runProcess(from, {
+  table: { help, printable, resolve },
+  known: { command: 'gateway', layouts: layoutNames(), acks: ackNames() },
+  usage: USAGE,
+  stopping: 'stopping: answering and flushing what was taken'
+}, serve)
 
 /**
  * @param {any} settings @param {import('../src/store/target.js').Target} target
