@@ -37,6 +37,11 @@ export const ERRORS = Object.freeze({
   PIPELINE_FULL: { retryable: true, exitStatus: 1, meaning: 'an append far above the in-flight bound, made without waiting for room' },
   DEADLINE_PASSED: { retryable: true, exitStatus: 1, meaning: 'not done within the time given; what was appended is still held and sent' },
   POSITION_INVALID: { retryable: false, exitStatus: 1, meaning: 'a position that this feed did not hand out' },
+  RESULT_INVALID: { retryable: false, exitStatus: 1, meaning: 'a file that is no result of the lab, or one of another format' },
+  RESULT_UNWRITABLE: { retryable: true, exitStatus: 1, meaning: 'a result of the lab cannot be written; the last whole one is still there' },
+  LAB_BUSY: { retryable: true, exitStatus: 1, meaning: 'another experiment runs in this checkout' },
+  LAB_STOPPED: { retryable: true, exitStatus: 1, meaning: 'an experiment was stopped; what was measured is kept' },
+  LOAD_FAILED: { retryable: true, exitStatus: 1, meaning: 'the process that makes the load of a measurement ended without a summary' },
   INPUT_INVALID: { retryable: false, exitStatus: 1, meaning: 'the input as a whole cannot be read in the format given' }
 })
 

@@ -1,0 +1,105 @@
+/**
+ * The process that makes the load of one measurement: the writer command as a user would start it, or one of the
+ * lab's own loads. Each is a fresh process, so that no arm runs on code that another one warmed up.
+ *
+ *     child -> { event: 'measuring' }                     the warm-up is over, its summary begins here
+ *     child -> { event: 'ended', acknowledged: [n, ...] } since it began, a number for each writer
+ *     child -> one JSON line on standard output           the summary; then it exits
+ *
+ * @typedef {{ load: string, settings: Record<string, any>, redisUrl: string, replicaUrls: string[], keyPrefix: string }} Order
+ * @typedef {{ acknowledged: number[], summary: any }} Ended
+ * @typedef {{ measuring: Promise<void>, ended: Promise<Ended>, pid: number | undefined, stop(): Promise<void> }} Child
+ */
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { FreshetError } from '../errors.js'
+
+const LOAD_PROCESS = fileURLToPath(new URL('loads/load-process.js', import.meta.url))
+const STOP_MS = 3000
+const LINES_KEPT = 6
+
+/**
+ * @param {Order} order
+ * @param {{ writerCommand: (settings: Record<string, any>) => string[], env: Record<string, string | undefined>, deadlineMs: number }} how
+ *   `writerCommand`: arguments of node for `npm start writer` with these settings; `deadlineMs`: it is ended when it
+ *   takes longer
+ * @returns {Child}
+ */
+export function startLoad (order, { writerCommand, env, deadlineMs }) {
+  const { load, settings, redisUrl, replicaUrls, keyPrefix } = order
+  const isWriter = load === 'writer'
+  // addresses may hold a password, which the arguments of a process would show to everybody
+  const own = Object.fromEntries(Object.entries(env).filter(([name]) => !/^(FRESHET_|npm_config_)/.test(name) && name !== 'SORTED_SET_CONTAINS_ACTUAL_VALUE'))
+  const child = spawn(process.execPath, isWriter ? writerCommand({ ...settings, keyPrefix }) : [LOAD_PROCESS], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    // a session of its own: Ctrl-C reaches the lab, and the lab tells it
+    detached: true,
+    env: isWriter ? { ...own, FRESHET_REDIS_URL: redisUrl, FRESHET_REPLICA_URL: replicaUrls.join(',') } : own
+  })
+  let output = ''
+  /** @type {string[]} */
+  const lines = []
+  let isMeasuring = false
+  /** @type {number[] | null} */
+  let acknowledged = null
+  /** @type {{ code: string, message: string } | null} */
+  let failure = null
+  /** @type {() => void} */
+  let tellMeasuring = () => {}
+  const began = /** @type {Promise<void>} */ (new Promise((resolve) => { tellMeasuring = resolve }))
+  /** @type {(how: string) => void} */
+  let tellExit
+  const exited = /** @type {Promise<string>} */ (new Promise((resolve) => { tellExit = resolve }))
+
+  child.stdout?.on('data', (chunk) => { output += chunk })
+  child.stderr?.on('data', (chunk) => { lines.push(...String(chunk).split('\n').filter(Boolean)); lines.splice(0, lines.length - LINES_KEPT) })
+  child.on('message', (/** @type {any} */ message) => {
+    if (message.event === 'measuring') {
+      isMeasuring = true
+      tellMeasuring()
+    } else if (message.event === 'ended') acknowledged = message.acknowledged
+    else if (message.event === 'failed') failure = message
+  })
+  child.once('error', (error) => tellExit(`could not be started: ${error.message}`))
+  child.once('close', (status, signal) => tellExit(signal ? `was ended by ${signal}` : `ended with status ${status}`))
+  if (!isWriter) child.send({ event: 'start', load, settings: { ...settings, keyPrefix }, redisUrl, replicaUrls }, () => {})
+  const timer = setTimeout(() => {
+    failure ??= { code: 'LOAD_FAILED', message: `took longer than ${deadlineMs / 1000} s and was ended` }
+    child.kill('SIGKILL')
+  }, deadlineMs)
+
+  const ended = exited.then((how) => {
+    clearTimeout(timer)
+    const summary = summaryIn(output)
+    if (summary && acknowledged && isMeasuring) return { acknowledged, summary }
+    throw new FreshetError('LOAD_FAILED', `the load ${load} ${failure ? failure.message : `${how}: ${lines.join(' | ') || 'it said nothing'}`}`, failure ? { reason: failure.code } : {})
+  })
+  ended.catch(() => {})
+
+  return {
+    pid: child.pid,
+    measuring: Promise.race([began, ended.then(() => {})]),
+    ended,
+    /** Ends it whatever it does; resolves when it is gone. */
+    async stop () {
+      if (child.exitCode === null && child.signalCode === null) {
+        if (child.connected) child.send({ event: 'stop' }, () => {})
+        const kill = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
+        await exited
+        clearTimeout(kill)
+      }
+      clearTimeout(timer)
+    }
+  }
+}
+
+/** @param {string} output @returns {any} null when there is none */
+function summaryIn (output) {
+  const line = output.trim().split('\n').findLast((one) => one.startsWith('{'))
+  try {
+    const summary = JSON.parse(line ?? '')
+    return summary.event === 'summary' ? summary : null
+  } catch {
+    return null
+  }
+}
