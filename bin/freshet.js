@@ -10,7 +10,8 @@ const COMMANDS = /** @type {Record<string, { file: string, meaning: string }>} *
   gateway: { file: '../writers/gateway.js', meaning: 'take items over HTTP into feeds' },
   servers: { file: './servers.js', meaning: 'the embedded servers, in the foreground' },
   doctor: { file: './doctor.js', meaning: 'versions and capabilities; what would be used' },
-  feed: { file: './feed.js', meaning: 'list | show NAME | set NAME | drop NAME' }
+  feed: { file: './feed.js', meaning: 'list | show NAME | set NAME | drop NAME' },
+  experiment: { file: './experiment.js', meaning: 'measure one setting against another: list | NUMBER | ad-hoc --a .. --b ..' }
 })
 
 const [first, ...rest] = process.argv.slice(2)

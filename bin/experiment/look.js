@@ -1,0 +1,94 @@
+/**
+ * What is done with plans and results without measuring: list, check, compare, draw.
+ */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, relative } from 'node:path'
+import { draw as drawSvg } from '../../charts/draw.js'
+import { FreshetError } from '../../src/errors.js'
+import { analyse } from '../../src/lab/analysis.js'
+import { findExperiment, listExperiments } from '../../src/lab/catalog.js'
+import { checkResult } from '../../src/lab/check.js'
+import { compareResults } from '../../src/lab/compare.js'
+import { drawingOf } from '../../src/lab/report/drawing.js'
+import { markdownOf } from '../../src/lab/report/markdown.js'
+import { newestResult, readResult } from '../../src/lab/result.js'
+import { CHARTS, EXPERIMENTS } from './places.js'
+
+/** @typedef {import('./run.js').Parts} Parts */
+
+const print = (/** @type {string} */ text) => process.stdout.write(text + '\n')
+const shown = (/** @type {string} */ file) => relative(process.cwd(), file) || file
+
+/** @param {Parts} parts @returns {Promise<number>} */
+export async function list ({ table }) {
+  const experiments = await listExperiments(EXPERIMENTS, table)
+  for (const { number, question, arms, minutes, folder, name } of experiments) {
+    const newest = await newestResult(folder)
+    print(`${number}  ${question}`)
+    print(`     ${name}: ${arms.join(' | ')}`)
+    print(`     about ${minutes} min${newest ? `; last measured ${basename(newest, '.json')}, charts/${name}.md` : '; not measured yet'}`)
+  }
+  print('\nnpm run experiment -- NUMBER [--quick]; any two settings: npm run experiment -- ad-hoc --a "--layout ids" --b "--layout values" --rate 50000')
+  return 0
+}
+
+/** @param {Parts} _parts @param {string[]} files @returns {Promise<number>} 1 when one of them cannot be believed */
+export async function check (_parts, files) {
+  const wanted = files.length ? await Promise.all(files.map(fileOf)) : await newestFiles()
+  let status = 0
+  for (const file of wanted) {
+    const { faults, samples, invalid } = checkResult(await readResult(file))
+    print(`${shown(file)}: ${samples} samples, ${invalid} of them INVALID; ${faults.length ? `${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}, this file cannot be believed` : 'no contradiction'}`)
+    for (const fault of faults) print(`  ${fault}`)
+    if (faults.length) status = 1
+  }
+  return status
+}
+
+/** @param {Parts} _parts @param {string[]} files @returns {Promise<number>} */
+export async function compare (_parts, files) {
+  if (files.length !== 2) throw new FreshetError('RESULT_INVALID', `compare: ${files.length} results given; expected two: files, or experiments for their newest`)
+  const [a, b] = await Promise.all(files.map(fileOf))
+  print(compareResults({ name: shown(a), result: await readResult(a) }, { name: shown(b), result: await readResult(b) }))
+  return 0
+}
+
+/** @param {Parts} parts @param {string[]} names @returns {Promise<number>} */
+export async function draw ({ table }, names) {
+  const experiments = names.length ? await Promise.all(names.map((name) => findExperiment(EXPERIMENTS, name, table))) : await listExperiments(EXPERIMENTS, table)
+  for (const { name, folder } of experiments) {
+    const newest = await newestResult(folder)
+    if (newest === null) print(`${name}: not measured yet`)
+    else for (const file of await drawResult(newest, CHARTS, name)) print(shown(file))
+  }
+  return 0
+}
+
+/**
+ * @param {string} file of a result @param {string} folder @param {string} name of the charts
+ * @returns {Promise<string[]>} what was written
+ */
+export async function drawResult (file, folder, name) {
+  const result = await readResult(file)
+  const analysis = analyse(result)
+  const [svg, markdown] = [join(folder, `${name}.svg`), join(folder, `${name}.md`)]
+  await mkdir(dirname(svg), { recursive: true })
+  await writeFile(svg, await drawSvg(drawingOf(analysis, result, result.plan)))
+  await writeFile(markdown, markdownOf(analysis, result, result.plan, relative(folder, file)))
+  return [svg, markdown]
+}
+
+/** @param {string} text a file, or an experiment for its newest result @returns {Promise<string>} */
+async function fileOf (text) {
+  if (text.endsWith('.json')) return text
+  const { name, folder } = await findExperiment(EXPERIMENTS, text)
+  const newest = await newestResult(folder)
+  if (newest === null) throw new FreshetError('RESULT_INVALID', `${name} has no result yet; run it first`)
+  return newest
+}
+
+/** @returns {Promise<string[]>} */
+async function newestFiles () {
+  const files = await Promise.all((await listExperiments(EXPERIMENTS)).map(({ folder }) => newestResult(folder)))
+  return files.filter((file) => file !== null)
+}
