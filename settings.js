@@ -145,6 +145,8 @@ export const SETTINGS = Object.freeze([
     { name: 'writers', default: 1, check: integer(1, 64), meaning: 'writer processes' },
     { name: 'items', default: null, check: integer(1, Number.MAX_SAFE_INTEGER), meaning: 'stop after so many items of each process' },
     { name: 'duration', unit: 's', default: null, check: number(0.001, 1e7), meaning: 'stop after so many seconds' },
+    { name: 'warmUp', unit: 's', default: 0, check: number(0, 3600), meaning: 'the summary leaves out so many seconds at the beginning; --duration counts from there' },
+    { name: 'valueChange', default: 'always', check: oneOf('always', 'never'), meaning: 'whether a synthetic value is another one each time' },
     { name: 'pace', default: 'steady', check: oneOf('steady', 'burst'), meaning: 'steady, or all items of a period at once' },
     { name: 'periodMs', unit: 'ms', default: 1_000, check: integer(1, 3_600_000), meaning: 'the period of --pace burst' },
     { name: 'chunks', default: 1, check: integer(1, 1_000), meaning: 'bursts a period' },

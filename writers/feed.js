@@ -38,14 +38,21 @@ async function write (settings, { primaryUrl, replicaUrls }, log, signal) {
   let metrics = null
   try {
     if (settings.writers === 1) metrics = await serveMetrics({ settings, index: 0, redisUrl: primaryUrl, replicaUrls, log })
-    const before = await nodes.figures()
+    let before = await nodes.figures()
+    let afterWarmUp = Promise.resolve()
     tellParent({ event: 'up', engine: before[0]?.engine })
+    const onMeasuring = () => {
+      tellParent({ event: 'measuring' })
+      if (settings.warmUp > 0) afterWarmUp = nodes.figures().then((figures) => { before = figures })
+    }
     const { tallies, error } = settings.writers === 1
-      ? await runHere({ settings, options: optionsOf(settings), redisUrl: primaryUrl, log, signal, metrics: metrics?.metrics, progress })
-      : await runCrew({ settings, redisUrl: primaryUrl, log, signal, onProgress: progress.update })
+      ? await runHere({ settings, options: optionsOf(settings), redisUrl: primaryUrl, log, signal, metrics: metrics?.metrics, progress, onMeasuring })
+      : await runCrew({ settings, redisUrl: primaryUrl, log, signal, onProgress: progress.update, onMeasuring })
     progress.close()
     if (error) log.error({ code: /** @type {any} */ (error).code }, error.message)
+    await afterWarmUp
     const summary = summaryOf({ settings, tallies, before, after: await nodes.figures() })
+    await tellParent({ event: 'ended', acknowledged: tallies.map(({ account }) => account.items) })
     process.stdout.write(JSON.stringify(summary) + '\n')
     return exitStatusOf(settings, tallies, error)
   } finally {
@@ -59,6 +66,6 @@ async function write (settings, { primaryUrl, replicaUrls }, log, signal) {
  * @param {Omit<Parameters<typeof writeFeed>[0], 'index'> & { progress: ReturnType<typeof createProgress> }} parts
  */
 async function runHere ({ progress, ...parts }) {
-  const { error, ...tally } = await writeFeed({ ...parts, index: 0, onStarted: (writer) => progress.update(0, writer.pipeline.account) })
+  const { error, ...tally } = await writeFeed({ ...parts, index: 0, onOpened: (writer) => progress.update(0, writer.pipeline.account) })
   return { tallies: [tally], error }
 }

@@ -1,7 +1,7 @@
 /**
  * The one JSON line a writer ends with, and its exit status.
  */
-import { refusedOf } from '../src/pipeline/account.js'
+import { addAccounts, refusedOf } from '../src/pipeline/account.js'
 import { addUp } from './tally.js'
 
 /** @typedef {import('../src/store/nodes.js').NodeFigures} NodeFigures */
@@ -10,13 +10,13 @@ import { addUp } from './tally.js'
  * @param {{ settings: any, tallies: import('./tally.js').Tally[], before: NodeFigures[], after: NodeFigures[] }} run
  */
 export function summaryOf ({ settings, tallies, before, after }) {
-  const { account, seconds, cpuMicros, behindMs } = addUp(tallies)
+  const { account, seconds, cpuMicros, loopUse, behindMs } = addUp(tallies)
   return {
     event: 'summary',
     role: 'writer',
     feed: settings.feed,
     layout: settings.layout,
-    engine: before[0]?.engine ?? null,
+    engine: (before[0] ?? after[0])?.engine ?? null,
     writers: settings.writers,
     offered: account.offered,
     items: account.items,
@@ -31,6 +31,7 @@ export function summaryOf ({ settings, tallies, before, after }) {
     behindMs,
     refusedBy: account.refused,
     writerCpuMicrosPerItem: perItem(cpuMicros, account.items),
+    loopUse: Math.round(loopUse * 100) / 100,
     nodes: nodesOf(before, after, account.items)
   }
 }
@@ -53,7 +54,8 @@ const perItem = (micros, items) => items > 0 ? Math.round(micros * 100 / items) 
  * @param {any} settings @param {import('./tally.js').Tally[]} tallies @param {Error | null} error
  */
 export function exitStatusOf ({ source }, tallies, error) {
-  const { account } = addUp(tallies)
+  // of the whole run, warm-up included
+  const account = addAccounts(tallies.map((tally) => tally.account))
   if (error) return /** @type {any} */ (error).exitStatus ?? 1
   if (account.failed > 0) return 1
   return source === 'stdin' && refusedOf(account) > 0 ? 3 : 0

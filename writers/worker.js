@@ -1,7 +1,7 @@
 /** One writer of several (crew.js): a process file that gets its settings from its parent. */
 import { optionsOf } from '../settings.js'
 import { createLog } from '../src/log.js'
-import { listenForStop, tellParent } from '../src/lifecycle.js'
+import { aborted, listenForStop, tellParent } from '../src/lifecycle.js'
 import { serveMetrics } from './metrics-server.js'
 import { nothing } from './tally.js'
 import { writeFeed } from './write-feed.js'
@@ -14,6 +14,7 @@ process.once('message', (/** @type {any} */ { settings, redisUrl, index }) => wo
 async function work (settings, redisUrl, index) {
   const log = createLog({ level: settings.logLevel, role: `writer-${index}` })
   const stopping = listenForStop()
+  const told = new Promise((resolve) => process.on('message', (/** @type {any} */ { event }) => { if (event === 'go') resolve(event) }))
   /** @type {NodeJS.Timeout | undefined} */
   let progress
   /** @type {Awaited<ReturnType<typeof serveMetrics>>} */
@@ -28,9 +29,12 @@ async function work (settings, redisUrl, index) {
       log,
       signal: stopping.signal,
       metrics: metrics?.metrics,
-      onStarted (writer) {
+      async onOpened (writer) {
         progress = setInterval(() => tellParent({ event: 'progress', account: writer.pipeline.account }), PROGRESS_MS)
-      }
+        tellParent({ event: 'opened' })
+        await Promise.race([told, aborted(stopping.signal)])
+      },
+      onMeasuring: (account) => { tellParent({ event: 'measuring', account }) }
     })
     await tellParent({ event: 'done', tally, error: error && plain(error) })
   } catch (error) {

@@ -6,9 +6,9 @@ import { aborted } from '../src/lifecycle.js'
 import { openFeed } from '../src/index.js'
 import { SERVERS_FAILED } from '../src/store/target.js'
 import { createFaultReport } from './input/report.js'
+import { createMeasurement } from './measurement.js'
 import { runStdin } from './stdin.js'
 import { runSynthetic } from './synthetic.js'
-import { createBehind } from './tally.js'
 
 const AGE_HINT = ': older than the window of the feed (--window-ms; 0 = no age limit)'
 
@@ -17,13 +17,15 @@ const AGE_HINT = ': older than the window of the feed (--window-ms; 0 = no age l
 /**
  * @param {{ settings: any, options: Record<string, any>, redisUrl: string, index: number, log: import('pino').Logger,
  *   signal: AbortSignal, metrics?: import('../src/metrics.js').WriterMetrics,
- *   onStarted?: (writer: import('../src/pipeline/feed-writer.js').FeedWriter) => void }} parts
- *   `options`: of openFeed; `signal` stops the source, and what was appended is still flushed, for at most `drainMs`
+ *   onOpened?: (writer: import('../src/pipeline/feed-writer.js').FeedWriter) => void | Promise<void>,
+ *   onMeasuring?: (account: Tally['account']) => void }} parts
+ *   `options`: of openFeed; `signal` stops the source, and what was appended is still flushed, for at most `drainMs`;
+ *   nothing is written before `onOpened` is done; `onMeasuring`: the warm-up is over
  * @returns {Promise<Tally & { error: Error | null }>}
  */
-export async function writeFeed ({ settings, options, redisUrl, index, log, signal, metrics, onStarted = () => {} }) {
+export async function writeFeed ({ settings, options, redisUrl, index, log, signal, metrics, onOpened = () => {}, onMeasuring = () => {} }) {
   const clock = createClock()
-  const behind = createBehind()
+  const measurement = createMeasurement({ warmUp: settings.warmUp, clock })
   const noun = settings.format === 'json' ? 'item' : 'line'
   const report = createFaultReport({ noun, write: (text) => process.stderr.write(text) })
   const at = { place: 0 }
@@ -33,7 +35,7 @@ export async function writeFeed ({ settings, options, redisUrl, index, log, sign
     clock,
     log,
     onBehind (behindMs) {
-      behind.record(behindMs)
+      measurement.behind(behindMs)
       metrics?.behind(settings.feed, behindMs)
     },
     onFlush: (seconds) => metrics?.flush(settings.feed, seconds),
@@ -43,17 +45,18 @@ export async function writeFeed ({ settings, options, redisUrl, index, log, sign
   })
   metrics?.follow(settings.feed, feed.writer)
   warnOfRetention(feed.definition, settings, log)
-  onStarted(feed.writer)
+  await onOpened(feed.writer)
 
-  const startMs = clock()
-  const cpuBefore = process.cpuUsage()
-  const ending = endingOf(settings, signal)
+  const { pipeline } = feed.writer
+  measurement.start(pipeline.account, onMeasuring)
+  const run = { ...settings, duration: settings.duration && settings.warmUp + settings.duration }
+  const ending = endingOf(run, signal)
   // room or a reply may never come: closing ends the source's wait as well
   const closing = aborted(ending.signal).then(() => feed.close({ drainMs: ending.signal.reason === SERVERS_FAILED ? 0 : settings.drainMs }))
   /** @type {Error | null} */
   let error = null
   try {
-    const parts = { feed, settings, index, clock, signal: ending.signal, report, at }
+    const parts = { feed, settings: run, index, clock, signal: ending.signal, report, at }
     await (settings.source === 'stdin' ? runStdin(parts) : runSynthetic(parts))
   } catch (caught) {
     if (caught.code !== 'PIPELINE_CLOSED' || !ending.signal.aborted) error = caught
@@ -62,15 +65,9 @@ export async function writeFeed ({ settings, options, redisUrl, index, log, sign
   await (ending.signal.aborted ? closing : feed.close(settings))
   ending.cancel()
   report.close()
-  const { account, lastAcknowledgedMs, failure } = feed.writer.pipeline
-  const { user, system } = process.cpuUsage(cpuBefore)
-  return {
-    account,
-    seconds: (Math.max(sourceEndMs, lastAcknowledgedMs) - startMs) / 1000,
-    cpuMicros: user + system,
-    behind: behind.encode(),
-    error: error ?? failure
-  }
+  if (!measurement.isMeasuring) log.warn('the run ended within its warm-up: nothing was measured')
+  const tally = measurement.end(pipeline.account, Math.max(sourceEndMs, pipeline.lastAcknowledgedMs))
+  return { ...tally, error: error ?? pipeline.failure }
 }
 
 /**

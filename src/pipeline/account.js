@@ -42,3 +42,22 @@ export function addAccounts (accounts) {
   }
   return total
 }
+
+/**
+ * What happened since the account was as `before`. Items that were under way then count as offered since, so that the
+ * sum holds here too: offered = items + refused + dropped + failed once nothing is under way. What failed was under way
+ * until the end, so all of it belongs here, and no loss is left out with the time before.
+ * @param {Account} account @param {Account} before an earlier copy of it @returns {Account}
+ */
+export function accountSince (account, before) {
+  const since = newAccount()
+  const { refused, ...numbers } = account
+  for (const [name, n] of Object.entries(numbers)) /** @type {any} */ (since)[name] = n - /** @type {any} */ (before)[name]
+  for (const [reason, n] of Object.entries(refused)) {
+    const more = n - (before.refused[reason] ?? 0)
+    if (more > 0) countRefused(since, reason, more)
+  }
+  since.failed = account.failed
+  since.offered += before.offered - before.items - before.dropped - refusedOf(before)
+  return since
+}
