@@ -1,0 +1,144 @@
+/**
+ * Arms as lines over what was varied (`x`), each named where it ends, so that no legend has to be looked up. Arms at
+ * the same place stand a few pixels beside each other, so that every error bar is seen.
+ */
+import { INK, lineStyle, SOFT } from './palette.js'
+import { horizontalScale, verticalScale } from './scale.js'
+import { widthOf, wrap } from './text.js'
+
+const LABEL = { size: 12 }
+const LINE_HEIGHT = 14
+const HEIGHT = 340
+/** left of the plot: numbers and title of the axis */
+const AXIS_WIDTH = 56
+const LEAD = 26
+const NAME_WIDTH = { least: 60, most: 190 }
+/** pixels between arms at the same place */
+const BESIDE = 4
+/** names of levels are broken to fit between their neighbours, but not narrower than this */
+const LEVEL_WIDTH = { least: 44, most: 120 }
+
+/** @typedef {import('./draw.js').Drawing} Drawing */
+/** @typedef {import('./draw.js').Row & { x: number }} Row */
+/** @typedef {import('./scale.js').Scale} Scale */
+
+/**
+ * @param {Drawing} drawing
+ * @param {number} width of all, names included
+ * @returns {{ left: number, views: object[] }} one view; left of its plot are so many pixels
+ */
+export function linePanel (drawing, width) {
+  const rows = /** @type {Row[]} */ (drawing.rows)
+  const arms = armsOf(rows)
+  const names = Math.ceil(Math.min(NAME_WIDTH.most, Math.max(NAME_WIDTH.least, ...arms.map(({ label }) => widthOf(label, LABEL)))))
+  const plot = width - AXIS_WIDTH - LEAD - names
+  const x = horizontalScale(rows, plot)
+  const y = verticalScale(rows, HEIGHT)
+  const axis = { domain: false, ticks: false, ...y.ticks === null ? { tickCount: 6 } : { values: y.ticks, format: '~g' }, titlePadding: 10, labelPadding: 6, minExtent: AXIS_WIDTH - 20, maxExtent: AXIS_WIDTH - 20 }
+  const view = {
+    width: plot,
+    height: HEIGHT,
+    encoding: {
+      x: { field: 'x', type: 'quantitative', scale: x.scale, axis: axisOfLevels(rows, x) },
+      y: { field: 'mid', type: 'quantitative', scale: y.scale, axis: { ...axis, title: drawing.axis + (y.scale.type === 'log' ? ' (logarithmic axis)' : '') } }
+    },
+    layer: [
+      ...arms.flatMap((arm) => layersOf(arm, y.scale)),
+      ...namesOf(arms, { plot, names, placeX: x.place, placeY: y.place })
+    ]
+  }
+  return { left: AXIS_WIDTH, views: [view] }
+}
+
+/** @param {Row[]} rows */
+function armsOf (rows) {
+  const arms = [...new Set(rows.map(({ arm }) => arm))]
+  const inQuestion = arms.filter((arm) => rows.some((row) => row.arm === arm && row.role === 'arm'))
+  return arms.map((arm, index) => {
+    const all = rows.filter((row) => row.arm === arm)
+    const shown = all.filter(({ mid }) => mid !== null).sort((a, b) => a.x - b.x)
+    const marks = [...new Set(all.map(({ mark }) => mark).filter((mark) => mark !== ''))]
+    return {
+      arm,
+      rows: shown,
+      published: all.filter(({ published }) => published !== null),
+      label: [arm, ...shown.slice(-1).map(({ value }) => value)].join(': '),
+      marks,
+      xOffset: (index - (arms.length - 1) / 2) * BESIDE,
+      ...lineStyle(all[0].role, inQuestion.indexOf(arm))
+    }
+  })
+}
+
+/** @typedef {ReturnType<typeof armsOf>[number]} Arm */
+
+/** @param {Arm} arm @param {object} scale */
+function layersOf ({ rows, published, color, shape, fill, strokeDash, xOffset }, scale) {
+  const y = (/** @type {string} */ field) => ({ field, type: 'quantitative', scale })
+  const bars = { values: rows.filter(({ low, high }) => low !== null && high !== null) }
+  const cap = (/** @type {string} */ field) => ({ data: bars, mark: { type: 'tick', orient: 'horizontal', size: 9, thickness: 1.5, color, xOffset }, encoding: { y: y(field) } })
+  return [
+    { data: { values: rows }, mark: { type: 'line', color, strokeDash, strokeWidth: 2, xOffset } },
+    { data: bars, mark: { type: 'rule', color, strokeWidth: 1.5, xOffset, ariaRoleDescription: 'errorbar' }, encoding: { y: y('low'), y2: { field: 'high' } } },
+    cap('low'),
+    cap('high'),
+    { data: { values: rows }, mark: { type: 'point', shape, stroke: color, fill, filled: true, size: 45, strokeWidth: 1.5, opacity: 1, xOffset } },
+    { data: { values: published }, mark: { type: 'point', shape: 'diamond', size: 200, filled: false, stroke: color, strokeWidth: 1.8, opacity: 1, xOffset }, encoding: { y: y('published') } }
+  ]
+}
+
+/**
+ * The name of each arm at the height of its last point, moved apart where they would touch, with a lead to the point.
+ * @param {Arm[]} arms
+ * @param {{ plot: number, names: number, placeX: (value: number) => number, placeY: (value: number) => number }} places
+ */
+function namesOf (arms, { plot, names, placeX, placeY }) {
+  const labels = arms.map(({ label, marks, rows, color, xOffset }) => {
+    const last = rows.at(-1)
+    const text = [...wrap(label, names, LABEL), ...marks.flatMap((mark) => wrap(mark, names, LABEL))]
+    return {
+      text,
+      color,
+      height: text.length * LINE_HEIGHT + 4,
+      from: last === undefined ? null : { x: placeX(last.x) + xOffset, y: placeY(/** @type {number} */ (last.mid)) },
+      wanted: last === undefined ? HEIGHT : placeY(/** @type {number} */ (last.mid))
+    }
+  })
+  return apart(labels).flatMap(({ text, color, from, middle }) => [
+    ...from === null ? [] : [{ data: { values: [{}] }, mark: { type: 'rule', color, strokeWidth: 1, opacity: 0.7 }, encoding: { x: { value: from.x + 6 }, y: { value: from.y }, x2: { value: plot + LEAD - 4 }, y2: { value: middle } } }],
+    { data: { values: [{}] }, mark: { type: 'text', align: 'left', baseline: 'middle', fill: INK, lineHeight: LINE_HEIGHT, text, dy: -(text.length - 1) * LINE_HEIGHT / 2 }, encoding: { x: { value: plot + LEAD }, y: { value: middle } } }
+  ])
+}
+
+/**
+ * @template {{ wanted: number, height: number }} L
+ * @param {L[]} labels
+ * @returns {(L & { middle: number })[]} none over another, each as near to where it wants to be as the order allows
+ */
+function apart (labels) {
+  const sorted = labels.map((label) => ({ ...label, middle: label.wanted })).sort((a, b) => a.wanted - b.wanted)
+  const gap = (/** @type {number} */ i) => (sorted[i].height + sorted[i + 1].height) / 2
+  for (let i = 0; i < sorted.length - 1; i++) sorted[i + 1].middle = Math.max(sorted[i + 1].middle, sorted[i].middle + gap(i))
+  const over = sorted[sorted.length - 1].middle - (HEIGHT - sorted[sorted.length - 1].height / 2)
+  if (over > 0) sorted[sorted.length - 1].middle -= over
+  for (let i = sorted.length - 2; i >= 0; i--) sorted[i].middle = Math.min(sorted[i].middle, sorted[i + 1].middle - gap(i))
+  return sorted
+}
+
+/** The levels by name, where they lie. @param {Row[]} rows @param {Scale} scale */
+function axisOfLevels (rows, { ticks, place, scale }) {
+  const levels = new Map(rows.map((row) => [row.x, row.level]))
+  const values = ticks ?? []
+  const apart = Math.min(LEVEL_WIDTH.most, ...values.slice(1).map((value, i) => place(value) - place(values[i]) - 8))
+  const lines = Object.fromEntries([...levels].map(([x, level]) => [String(x), wrap(level, Math.max(LEVEL_WIDTH.least, apart), LABEL)]))
+  return {
+    title: scale.type === 'log' ? '(logarithmic axis)' : null,
+    values,
+    labelExpr: `${JSON.stringify(lines)}[toString(datum.value)]`,
+    labelOverlap: 'greedy',
+    labelFlush: false,
+    labelLineHeight: LINE_HEIGHT,
+    grid: false,
+    domainColor: SOFT
+  }
+}
