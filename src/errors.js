@@ -37,10 +37,16 @@ export const ERRORS = Object.freeze({
   PIPELINE_FULL: { retryable: true, exitStatus: 1, meaning: 'an append far above the in-flight bound, made without waiting for room' },
   DEADLINE_PASSED: { retryable: true, exitStatus: 1, meaning: 'not done within the time given; what was appended is still held and sent' },
   POSITION_INVALID: { retryable: false, exitStatus: 1, meaning: 'a position that this feed did not hand out' },
+  PLAN_INVALID: { retryable: false, exitStatus: 2, meaning: 'a plan of an experiment that cannot be run as it is' },
+  EXPERIMENT_UNKNOWN: { retryable: false, exitStatus: 2, meaning: 'no experiment has that number or name' },
   RESULT_INVALID: { retryable: false, exitStatus: 1, meaning: 'a file that is no result of the lab, or one of another format' },
   RESULT_UNWRITABLE: { retryable: true, exitStatus: 1, meaning: 'a result of the lab cannot be written; the last whole one is still there' },
   LAB_BUSY: { retryable: true, exitStatus: 1, meaning: 'another experiment runs in this checkout' },
   LAB_STOPPED: { retryable: true, exitStatus: 1, meaning: 'an experiment was stopped; what was measured is kept' },
+  LAB_TARGET_REFUSED: { retryable: false, exitStatus: 1, meaning: 'servers that the lab cannot measure on, or could not clean up on' },
+  LAB_NOT_EMPTY: { retryable: false, exitStatus: 1, meaning: 'servers hold keys of a measurement before it begins, or after it was cleaned up' },
+  LAB_SERVERS_CHANGED: { retryable: true, exitStatus: 1, meaning: 'a node restarted, changed its role or lost its counters while it was measured' },
+  LAB_REPLICAS_BEHIND: { retryable: true, exitStatus: 1, meaning: 'replicas did not reach the offset of their primary within the deadline' },
   LOAD_FAILED: { retryable: true, exitStatus: 1, meaning: 'the process that makes the load of a measurement ended without a summary' },
   INPUT_INVALID: { retryable: false, exitStatus: 1, meaning: 'the input as a whole cannot be read in the format given' }
 })
