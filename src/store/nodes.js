@@ -7,8 +7,8 @@
  */
 import { FreshetError } from '../errors.js'
 
-/** @param {unknown} bytes @param {string} address @returns {Record<string, string>} */
-function readInfo (bytes, address) {
+/** @param {unknown} bytes the answer to INFO @param {string} address @returns {Record<string, string>} @throws {FreshetError} SERVER_REFUSED */
+export function readInfo (bytes, address) {
   if (!Buffer.isBuffer(bytes)) throw unlike(address, 'INFO')
   return Object.fromEntries(bytes.toString().split('\r\n').filter((line) => line.includes(':')).map((line) => {
     const at = line.indexOf(':')
@@ -21,10 +21,14 @@ function readInfo (bytes, address) {
  * @returns {Promise<NodeFigures>}
  */
 export async function nodeFigures (connection) {
-  const info = readInfo(await connection.send('INFO'), connection.address)
+  return figuresIn(readInfo(await connection.send('INFO'), connection.address), connection.address)
+}
+
+/** @param {Record<string, string>} info @param {string} address @returns {NodeFigures} */
+export function figuresIn (info, address) {
   const primary = info.role === 'master'
   return {
-    address: connection.address,
+    address,
     runId: info.run_id,
     engine: info.valkey_version ? `valkey ${info.valkey_version}` : `redis ${info.redis_version}`,
     role: primary ? 'primary' : 'replica',

@@ -100,15 +100,16 @@ async function engineAt (program, origin) {
   return { program, ...read, origin }
 }
 
+const ADVICE = 'name another with --server or FRESHET_SERVER, or leave it out and the newest found is used'
+
 /**
- * @param {string} named @param {Env} env
+ * @param {string} named @param {Env} env @param {string} [advice] what to do when it cannot be used
  * @returns {Promise<Engine>}
  * @throws {FreshetError} ENGINE_MISSING
  */
-export async function namedEngine (named, env) {
+export async function namedEngine (named, env, advice = ADVICE) {
   const isPath = named.includes('/')
   const program = isPath ? resolve(named) : (await programsOnPath(env, [named]))[0]
-  const advice = 'name another with --server or FRESHET_SERVER, or leave it out and the newest found is used'
   if (!program) throw new FreshetError('ENGINE_MISSING', `the server program ${named} is not on PATH; ${advice}`, { named })
   return engineAt(program, 'named').catch((error) => {
     throw new FreshetError('ENGINE_MISSING', `the server program ${named} cannot be used (${error.message}); ${advice}`, { named })
@@ -135,7 +136,7 @@ async function fetchedEngine ({ env, cacheDir, report, signal }) {
 }
 
 /** @param {string} a @param {string} b @returns {number} */
-function compareVersions (a, b) {
+export function compareVersions (a, b) {
   const [left, right] = [a, b].map((version) => version.split('.').map(Number))
   return left[0] - right[0] || left[1] - right[1] || (left[2] ?? 0) - (right[2] ?? 0)
 }

@@ -1,8 +1,9 @@
 /**
  * The servers of one supervisor: a primary, its replicas, and the guard that knows their process ids.
  *
- * A dead replica is started again on its port. A dead primary is not: it would come back empty, and its replicas
- * would drop everything to follow it. So its end is the end of all.
+ * A dead replica is started again on its port, unless whoever asked for them cannot use one that was away. A dead
+ * primary is not: it would come back empty, and its replicas would drop everything to follow it. So its end is the end
+ * of all.
  *
  * Servers are ended with SIGKILL: they keep nothing, and an orderly shutdown waits for replicas.
  */
@@ -18,10 +19,12 @@ const RESTARTS_A_MINUTE = 4
 const MINUTE_MS = 60_000
 
 /**
- * @param {{ folder: string, signal: AbortSignal, say: (event: import('./door.js').SupervisorEvent) => void, fail: (error: Error) => void }} options
- *   `folder` holds a folder of each server; after `signal` nothing stays started; `fail` is told that the servers cannot go on
+ * @param {{ folder: string, signal: AbortSignal, say: (event: import('./door.js').SupervisorEvent) => void, fail: (error: Error & { how?: string }) => void,
+ *   revives?: boolean }} options `folder` holds a folder of each server; after `signal` nothing stays started; `fail` is told
+ *   that the servers cannot go on, and in `how` which one ended how; `revives`: a dead replica is started again, else it
+ *   is the end of all too
  */
-export function createFleet ({ folder, signal, say, fail }) {
+export function createFleet ({ folder, signal, say, fail, revives = true }) {
   /** @type {Set<Server>} */
   const running = new Set()
   const guard = createGuard()
@@ -51,7 +54,10 @@ export function createFleet ({ folder, signal, say, fail }) {
     const plan = { program, folder, replicaOf: primary }
     const replicas = await Promise.all(Array.from({ length: count }, () => startServer({ ...plan, onSpawn: add })))
     await Promise.all(replicas.map(untilInSync))
-    for (const replica of replicas) keepUp(replica, () => spawnServer({ ...plan, port: replica.port })).catch(fail)
+    for (const replica of replicas) {
+      if (revives) keepUp(replica, () => spawnServer({ ...plan, port: replica.port })).catch(fail)
+      else replica.exited.then((how) => fail(replicaDied(replica, how)))
+    }
     return { primary: primary.url, replicas: replicas.map((replica) => replica.url) }
   }
 
@@ -87,4 +93,11 @@ export function createFleet ({ folder, signal, say, fail }) {
 
 /** @param {Server} primary @param {string} how */
 const primaryDied = (primary, how) => new FreshetError('SERVERS_FAILED',
-  `the primary of the embedded servers (${primary.url}) ended ${how} and its items with it, so the replicas were stopped too; run the command again to start with empty servers`)
+  `the primary of the embedded servers (${primary.url}) ended ${how} and its items with it, so the replicas were stopped too; run the command again to start with empty servers`,
+  { how: `the primary ${primary.url} ended ${how}` })
+
+/** @param {Server} replica @param {string} how */
+function replicaDied (replica, how) {
+  const words = `the replica ${replica.url} ended ${how}`
+  return new FreshetError('SERVERS_FAILED', words, { how: words })
+}

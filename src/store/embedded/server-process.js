@@ -25,7 +25,7 @@ const CONFIG = [
   '--save', '', '--appendonly', 'no',
   '--maxmemory', '2gb', '--maxmemory-policy', 'noeviction',
   '--repl-diskless-sync', 'yes', '--repl-diskless-sync-delay', '0', '--repl-diskless-load', 'on-empty-db', '--repl-backlog-size', '256mb',
-  '--client-output-buffer-limit', 'replica 512mb 256mb 60'
+  '--client-output-buffer-limit', 'replica', '512mb', '256mb', '60'
 ]
 
 /**

@@ -1,0 +1,170 @@
+/**
+ * Somebody else's servers. What is theirs is not touched: every key of a measurement begins with a prefix of its own
+ * that carries the run id, nothing is ever flushed or configured, and what was written is removed by that prefix.
+ *
+ *     before   INFO of all nodes, one primary and its replicas; SCAN and UNLINK are permitted; no key has the prefix
+ *     after    SCAN prefix* and UNLINK, until no node has such a key
+ *
+ * Whoever may not clean up is refused before anything is written.
+ *
+ * @typedef {import('./own.js').LabServers} LabServers
+ * @typedef {import('./ask.js').Connection} Connection
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { FreshetError } from '../../errors.js'
+import { figuresIn, readInfo, replicaUrls as urlsOfReplicas } from '../../store/nodes.js'
+import { askAll, askNode, newRunId, prefixOf } from './ask.js'
+import { untilQuiet } from './figures.js'
+
+const DEADLINE_MS = 5_000
+const QUIET_DEADLINE_MS = 20_000
+const SCAN_COUNT = 1000
+const UNLINK_KEYS = 500
+const CLEANINGS = 5
+const CLEAN_AGAIN_MS = 500
+const WORTH_ANOTHER = ['LAB_NOT_EMPTY', 'SERVER_LOST', 'SERVER_UNREACHABLE', 'SERVER_FULL']
+const ADVICE = 'The lab needs a user with +info +role +scan +unlink beside what writers need, on keys that begin with lab-'
+
+/**
+ * @param {{ url: string, replicaUrls?: string[] | null, runId?: string, deadlineMs?: number }} options `replicaUrls` null =
+ *   those that the primary names; `deadlineMs`: how long a node may be silent
+ * @returns {Promise<LabServers>}
+ * @throws {FreshetError} LAB_TARGET_REFUSED, LAB_NOT_EMPTY, SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED
+ */
+export async function openTarget ({ url, replicaUrls: given = null, runId = newRunId(), deadlineMs = DEADLINE_MS }) {
+  const keyPrefix = prefixOf(runId)
+  const primary = await askNode(url, (connection) => lookAtPrimary(connection, { given, keyPrefix }), { deadlineMs })
+  await Promise.all(primary.replicaUrls.map((replica) => lookAtReplica(replica, { primary, isGiven: given !== null, deadlineMs, keyPrefix })))
+  const urls = [url, ...primary.replicaUrls]
+  let isClean = false
+  return {
+    primaryUrl: url,
+    replicaUrls: primary.replicaUrls,
+    engine: primary.engine,
+    ownsAll: false,
+    keyPrefix,
+    notes: primary.notes,
+    died: new Promise(() => {}), // nobody watches over servers that are not ours; whoever asks them is told
+    assertEmpty: () => assertEmpty(urls, keyPrefix, deadlineMs),
+    async close () {
+      if (!isClean) await clean(urls, keyPrefix, deadlineMs)
+      isClean = true
+    }
+  }
+}
+
+/** @param {Connection} connection @param {{ given: string[] | null, keyPrefix: string }} options */
+async function lookAtPrimary (connection, { given, keyPrefix }) {
+  const { address } = connection
+  const info = readInfo(await permitted(connection, ['INFO']), address)
+  const { role, engine, loading } = figuresIn(info, address)
+  if (role === 'replica') throw refused(`${address} is a replica of ${info.master_host}:${info.master_port}; give --target the address of the primary`)
+  if (info.cluster_enabled === '1') throw refused(`${address} is a node of a cluster; expected a primary outside Cluster`)
+  if (loading) throw refused(`${address} is loading its data; wait until it has them`)
+  await permitted(connection, ['SCAN', 0, 'MATCH', `${keyPrefix}*`, 'COUNT', 1])
+  await permitted(connection, ['UNLINK', `${keyPrefix}none`])
+  return { address, engine, replicationId: info.master_replid, replicaUrls: given ?? await namedReplicas(connection), notes: notesOf(info) }
+}
+
+/** @param {Connection} connection @returns {Promise<string[]>} */
+async function namedReplicas (connection) {
+  try {
+    return await urlsOfReplicas(connection)
+  } catch (error) {
+    if (error.outcome !== 'forbidden') throw error
+    throw refused(`${error.message}. ${ADVICE}; without +role, give --replica-url`, error)
+  }
+}
+
+/**
+ * @param {string} url
+ * @param {{ primary: { address: string, replicationId: string }, isGiven: boolean, deadlineMs: number, keyPrefix: string }} options
+ */
+async function lookAtReplica (url, { primary, isGiven, deadlineMs, keyPrefix }) {
+  try {
+    await askNode(url, async (connection) => {
+      const { address } = connection
+      const info = readInfo(await permitted(connection, ['INFO']), address)
+      if (figuresIn(info, address).role !== 'replica') throw refused(`${address} is no replica; give --replica-url the addresses of the replicas of ${primary.address}, or leave it out`)
+      if (info.master_replid !== primary.replicationId) throw refused(`${address} is a replica of another primary than ${primary.address}, or not in sync with it`)
+      await permitted(connection, ['SCAN', 0, 'MATCH', `${keyPrefix}*`, 'COUNT', 1])
+    }, { deadlineMs })
+  } catch (error) {
+    if (error.code !== 'SERVER_UNREACHABLE' || isGiven) throw error
+    throw refused(`the primary ${primary.address} names a replica that cannot be reached from here: ${error.message} Give --replica-url addresses that can`, error)
+  }
+}
+
+/** @param {Connection} connection @param {(string | number)[]} command @returns {Promise<any>} */
+async function permitted (connection, [name, ...args]) {
+  try {
+    return await connection.send(String(name), ...args)
+  } catch (error) {
+    if (error.outcome !== 'forbidden') throw error
+    throw refused(`${error.message}. ${ADVICE}`, error)
+  }
+}
+
+/** @param {string} why @param {unknown} [cause] */
+const refused = (why, cause) => new FreshetError('LAB_TARGET_REFUSED', `the lab cannot measure there: ${why}.`, { cause })
+
+/** @param {Record<string, string>} info @returns {string[]} */
+function notesOf (info) {
+  const keys = Object.entries(info).filter(([name]) => /^db\d+$/.test(name)).reduce((sum, [, text]) => sum + Number(/keys=(\d+)/.exec(text)?.[1] ?? 0), 0)
+  const clients = Number(info.connected_clients) - 1
+  return [
+    ...(keys > 0 ? [`${keys} keys of others are on it`] : []),
+    ...(clients > 0 ? [`${clients} other clients are connected`] : []),
+    ...(info.maxmemory_policy && info.maxmemory_policy !== 'noeviction' ? [`it may evict items (maxmemory-policy ${info.maxmemory_policy})`] : []),
+    ...(info.aof_enabled === '1' ? ['it writes an append-only file'] : [])
+  ]
+}
+
+/** @param {string[]} urls @param {string} prefix @param {number} deadlineMs @throws {FreshetError} LAB_NOT_EMPTY */
+async function assertEmpty (urls, prefix, deadlineMs) {
+  await untilQuiet(urls, { deadlineMs: QUIET_DEADLINE_MS })
+  await askAll(urls, async (connection) => {
+    const { value } = await keysWith(connection, prefix).next()
+    if (value) throw new FreshetError('LAB_NOT_EMPTY', `the server ${connection.address} has keys that begin with ${prefix}, such as ${value[0]}`)
+  }, { deadlineMs })
+}
+
+/**
+ * Removes what has the prefix and looks again, on every node: bytes of a load that was ended can still be on their way.
+ * @param {string[]} urls @param {string} prefix @param {number} deadlineMs
+ * @throws {FreshetError} LAB_NOT_EMPTY: why not, and how to name what is left
+ */
+async function clean (urls, prefix, deadlineMs) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await askNode(urls[0], (connection) => removeKeys(connection, prefix), { deadlineMs })
+      return await assertEmpty(urls, prefix, deadlineMs)
+    } catch (error) {
+      if (attempt === CLEANINGS || !WORTH_ANOTHER.includes(error.code)) {
+        throw new FreshetError('LAB_NOT_EMPTY', `what the lab wrote to ${new URL(urls[0]).host} could not all be removed (${error.message}); when that is mended, remove the keys that begin with ${prefix}`, { cause: error, keyPrefix: prefix })
+      }
+      await pause(CLEAN_AGAIN_MS)
+    }
+  }
+}
+
+/** @param {Connection} connection @param {string} prefix */
+async function removeKeys (connection, prefix) {
+  for await (const keys of keysWith(connection, prefix)) {
+    for (let at = 0; at < keys.length; at += UNLINK_KEYS) await connection.send('UNLINK', ...keys.slice(at, at + UNLINK_KEYS))
+  }
+}
+
+/**
+ * Keys that are there from beginning to end come up at least once, some of them twice.
+ * @param {Connection} connection @param {string} prefix
+ * @returns {AsyncGenerator<Buffer[]>} never an empty one
+ */
+async function * keysWith (connection, prefix) {
+  let cursor = '0'
+  do {
+    const [next, keys] = await connection.send('SCAN', cursor, 'MATCH', `${prefix}*`, 'COUNT', SCAN_COUNT)
+    cursor = String(next)
+    if (keys.length > 0) yield keys
+  } while (cursor !== '0')
+}
