@@ -11,18 +11,19 @@ import yargs from 'yargs'
 
 const MIB = 1024 * 1024
 const MAX_MS = 2 ** 41 - 1
-const ALL = ['start', 'writer', 'reader', 'gateway', 'servers', 'doctor', 'feed']
+const ALL = ['start', 'writer', 'reader', 'gateway', 'servers', 'doctor', 'feed', 'experiment']
 /** `library` is openFeed: its options are the rows that name it */
 const CLIENTS = ['start', 'writer', 'reader', 'gateway', 'feed', 'doctor', 'library']
 const APPENDS = ['writer', 'gateway', 'library']
 
 /**
  * A check takes the text of a value and answers the value, or throws.
- * @typedef {{ expects: string | ((known: Known) => string), read: (text: string, known: Known) => unknown, flagOnly?: boolean }} Check
+ * @typedef {{ expects: string | ((known: Known) => string), read: (text: string, known: Known) => unknown,
+ *   flagOnly?: boolean, isFlags?: boolean }} Check `flagOnly`: the flag has no value; `isFlags`: the value is flags itself
  * @typedef {{ command: string, layouts: string[], acks: string[] }} Known what the rest of the program has
  * @typedef {{ name: string, default: any, check: Check, meaning: string, uses: string[], unit?: string,
- *   group: string, env?: string, secret?: boolean, defaults?: Record<string, any> }} Row `defaults`: of commands that
- *   have another one
+ *   group: string, env?: string | null, secret?: boolean, defaults?: Record<string, any> }} Row `env`: null = it has no
+ *   variable; `defaults`: of commands that have another one
  */
 
 /** @type {(low: number, high: number) => Check} */
@@ -101,16 +102,19 @@ const trueOrFalse = { expects: 'true | false', read: (text, known) => oneOf('tru
 /** @type {Check} */
 const present = { ...trueOrFalse, flagOnly: true }
 
+/** @type {Check} */
+const writerFlags = { ...matching('flags of the writer in quotes, such as "--layout values --batch-ms 10"', /\S/), isFlags: true }
+
 const FIELD = matching('a field, dotted for a nested one, such as properties.time', /^[^.\s]+(\.[^.\s]+)*$/)
 
-/** @type {(group: string, uses: string[], rows: Omit<Row, 'group' | 'uses'>[]) => Row[]} */
+/** @type {(group: string, uses: string[], rows: (Omit<Row, 'group' | 'uses'> & { uses?: string[] })[]) => Row[]} a row may have other uses than its group */
 const group = (title, uses, rows) => rows.map((row) => ({ group: title, uses, ...row }))
 
 /** @type {readonly Row[]} */
 export const SETTINGS = Object.freeze([
   ...group('Servers', CLIENTS, [
     { name: 'redisUrl', default: null, check: serverUrl, secret: true, meaning: 'the primary; without it the embedded servers of this checkout are used, and started if need be' },
-    { name: 'replicaUrl', default: null, check: serverUrls, secret: true, meaning: 'the replicas; without it the primary is asked for them' },
+    { name: 'replicaUrl', uses: [...CLIENTS, 'experiment'], default: null, check: serverUrls, secret: true, meaning: 'the replicas; without it the primary is asked for them' },
     { name: 'keyPrefix', default: 'fr:', check: matching('1-32 of a-z 0-9 : _ -', /^[a-z0-9:_-]{1,32}$/), meaning: 'what every key begins with' }
   ]),
   ...group('Servers', ['writer', 'reader', 'gateway', 'library'], [
@@ -137,7 +141,7 @@ export const SETTINGS = Object.freeze([
     { name: 'maxItems', default: 1_000_000, check: integer(0, 1e9), meaning: 'ids (layout ids) or versions (others) kept in a partition; 0 = no limit' }
   ]),
   ...group('Load', ['start', 'writer'], [
-    { name: 'rate', unit: 'items/s', default: 10_000, check: number(0, 1e8), meaning: 'items a second of each process; 0 = as fast as it goes (the default for stdin)' },
+    { name: 'rate', unit: 'items/s', uses: ['start', 'writer', 'experiment'], default: 10_000, defaults: { experiment: null }, check: number(0, 1e8), meaning: 'items a second of each process; 0 = as fast as it goes (the default for stdin)' },
     { name: 'ids', default: 100_000, check: integer(1, 10_000_000), meaning: 'distinct ids of the synthetic source' },
     { name: 'valueBytes', unit: 'bytes', default: 128, check: integer(0, MIB), meaning: 'size of a synthetic value' }
   ]),
@@ -190,6 +194,18 @@ export const SETTINGS = Object.freeze([
   ...group('HTTP', ['reader'], [
     { name: 'maxStaleMs', unit: 'ms', default: 10_000, check: integer(0, 3_600_000), meaning: 'when the servers are gone, the last answer is given while younger than this' }
   ]),
+  ...group('Experiment', ['experiment'], [
+    { name: 'quick', default: false, check: present, meaning: 'one short round, to see that it works; not a result' },
+    { name: 'rounds', default: null, check: integer(1, 100), meaning: 'how often each arm is measured; without it what the plan says' },
+    { name: 'arms', default: null, check: matching('names of arms, separated by commas', /\S/), meaning: 'measure these arms only' },
+    { name: 'seconds', unit: 's', default: null, check: number(0.1, 3600), meaning: 'how long one measurement takes, after its warm-up; without it what the plan says' },
+    { name: 'target', default: null, check: serverUrl, secret: true, meaning: 'measure on this primary and its replicas; they are never flushed, and what was written is removed' },
+    { name: 'engine', default: null, check: matching('names such as valkey or "redis 6.2", or programs, separated by commas', /\S/), meaning: 'server programs to measure on, the first where a plan names none' },
+    { name: 'rttMs', unit: 'ms', default: 0, check: number(0, 1000), meaning: 'delay put between writers and servers, there and back' },
+    { name: 'timeScale', default: 1, check: number(0.01, 10), meaning: 'all times of the plan are so many times as long' },
+    { name: 'a', env: null, default: null, check: writerFlags, meaning: 'ad-hoc: the first settings, which the others are compared with' },
+    { name: 'b', env: null, default: null, check: writerFlags, meaning: 'ad-hoc: the second settings' }
+  ]),
   ...group('Operating', ['writer'], [
     { name: 'metricsPort', default: null, check: integer(0, 65_535), meaning: 'serve /metrics and /livez of the writer there; 0 = any free one' }
   ]),
@@ -201,8 +217,8 @@ export const SETTINGS = Object.freeze([
 /** @param {string} name camelCase @returns {string} its flag, without dashes in front */
 export const flagOf = (name) => name.replace(/[A-Z]/g, (letter) => '-' + letter.toLowerCase())
 
-/** @param {Row} row @returns {string} its environment variable */
-export const envOf = (row) => row.env ?? 'FRESHET_' + flagOf(row.name).replaceAll('-', '_').toUpperCase()
+/** @param {Row} row @returns {string | null} its environment variable */
+export const envOf = ({ env, name }) => env === undefined ? 'FRESHET_' + flagOf(name).replaceAll('-', '_').toUpperCase() : env
 
 /** Settings that cannot be used. `faults` has one sentence for each. */
 export class SettingsInvalid extends Error {
@@ -232,12 +248,25 @@ function parser (rows, argv, known) {
     const unit = row.unit ? ` (${row.unit})` : ''
     const unset = defaultOf(row, known.command)
     const given = unset === null ? '' : ` [default: ${unset}]`
-    const what = `${row.meaning}${unit}; ${expected(row, known)}${given} [${envOf(row)}]`
+    const variable = envOf(row)
+    const what = `${row.meaning}${unit}; ${expected(row, known)}${given}${variable ? ` [${variable}]` : ''}`
     return [flagOf(row.name), { type: row.check.flagOnly ? 'boolean' : 'string', describe: what, group: row.group + ':' }]
   }))
-  return yargs(argv).help(false).version(false).exitProcess(false).fail(false).wrap(110)
+  return yargs(joined(rows, argv)).help(false).version(false).exitProcess(false).fail(false).wrap(110)
     .parserConfiguration({ 'boolean-negation': false, 'camel-case-expansion': false, 'dot-notation': false, 'parse-numbers': false, 'parse-positional-numbers': false })
     .options(/** @type {any} */ (options))
+}
+
+/** A value that is flags itself would be taken for one, so it is joined to its own: --a=... @param {Row[]} rows @param {string[]} argv */
+function joined (rows, argv) {
+  const takers = rows.filter(({ check }) => check.isFlags).map(({ name }) => '--' + flagOf(name))
+  /** @type {string[]} */
+  const words = []
+  for (const word of argv) {
+    const isValue = takers.includes(/** @type {string} */ (words.at(-1))) && !takers.includes(word)
+    words.push(isValue ? `${words.pop()}=${word}` : word)
+  }
+  return words
 }
 
 /**
@@ -245,7 +274,11 @@ function parser (rows, argv, known) {
  * @param {string} usage first lines of the help
  * @returns {Promise<string>} what --help prints
  */
-export const help = async (known, usage) => parser(rowsOf(known.command), [], known).usage(usage).getHelp()
+export async function help (known, usage) {
+  const text = await parser(rowsOf(known.command), [], known).usage(usage).getHelp()
+  // flags of one letter have two dashes like the others
+  return text.replace(/^ {2}-([a-z]) {5}/gm, '      --$1')
+}
 
 /**
  * Flags, then environment, then defaults, checked as a whole.
@@ -257,33 +290,57 @@ export const help = async (known, usage) => parser(rowsOf(known.command), [], kn
  */
 export function resolve (argv, env, known) {
   const rows = rowsOf(known.command)
-  const { _: words, $0: _script, ...flags } = /** @type {Record<string, any>} */ (parser(rows, argv, known).parseSync())
   /** @type {string[]} */
   const faults = []
+  const { flags, words: positionals } = readFlags(rows, argv, known)
+  const { values, origins } = readRows(rows, known, faults, (row) => {
+    const flag = flagOf(row.name)
+    const variable = envOf(row)
+    if (flag in flags) return [`--${flag}`, flags[flag]]
+    return variable && env[variable] ? [variable, env[variable]] : null
+  })
+  const variables = SETTINGS.flatMap((row) => envOf(row) ?? [])
+  for (const name of Object.keys(env)) {
+    if (name.startsWith('FRESHET_') && !name.startsWith('FRESHET_TEST_') && !variables.includes(name)) faults.push(`${name} (environment) is unknown; known are ${variables.join(' ')}`)
+  }
+  faults.push(...unknownFlags(flags, rows, known))
+  const swallowed = swallowedByNpm(env, rows)
+  const extra = positionals.slice(known.positionals ?? 0)
+  faults.push(...unexpectedWords(extra))
+  for (const [flag] of swallowed) faults.push(`--${flag} did not arrive: npm took it as a setting of its own`)
+  derive(values, origins, known, faults, positionals)
+  if (faults.length) throw new SettingsInvalid(faults, swallowed.length ? correctedLine(known, argv, extra, swallowed) : undefined)
+  return Object.freeze({ ...values, origins: Object.freeze(origins), positionals })
+}
+
+/** @param {Row[]} rows @param {string[]} argv @param {Known} known @returns {{ flags: Record<string, any>, words: string[] }} */
+function readFlags (rows, argv, known) {
+  const { _: words, $0: _script, ...flags } = /** @type {Record<string, any>} */ (parser(rows, argv, known).parseSync())
+  return { flags, words: words.map(String) }
+}
+
+/** @param {Record<string, any>} flags @param {Row[]} rows @param {Known} known */
+const unknownFlags = (flags, rows, { command }) => Object.keys(flags).filter((flag) => !rows.some((row) => flagOf(row.name) === flag))
+  .map((flag) => `--${flag} is unknown; ${command} knows ${nearest(flag, rows.map(({ name }) => flagOf(name))).map((name) => `--${name}`).join(' ')}`)
+
+/** @param {string[]} words */
+const unexpectedWords = (words) => words.length ? [`${words.map((word) => `"${word}"`).join(', ')} is not expected: values follow a flag`] : []
+
+/**
+ * @param {Row[]} rows @param {Known} known @param {string[]} faults
+ * @param {(row: Row) => [origin: string, given: any] | null} givenOf null = not given
+ */
+function readRows (rows, known, faults, givenOf) {
   /** @type {Record<string, any>} */
   const values = {}
   /** @type {Record<string, string>} */
   const origins = {}
   for (const row of rows) {
-    const flag = flagOf(row.name)
-    const origin = flag in flags ? `--${flag}` : env[envOf(row)] ? envOf(row) : 'default'
+    const [origin, given] = givenOf(row) ?? ['default']
     origins[row.name] = origin
-    values[row.name] = origin === 'default' ? defaultOf(row, known.command) : readOne(row, origin === `--${flag}` ? flags[flag] : env[envOf(row)], origin, known, faults)
+    values[row.name] = origin === 'default' ? defaultOf(row, known.command) : readOne(row, given, origin, known, faults)
   }
-  for (const name of Object.keys(env)) {
-    if (name.startsWith('FRESHET_') && !name.startsWith('FRESHET_TEST_') && !SETTINGS.some((row) => envOf(row) === name)) faults.push(`${name} (environment) is unknown; known are ${SETTINGS.map(envOf).join(' ')}`)
-  }
-  for (const flag of Object.keys(flags)) {
-    if (!rows.some((row) => flagOf(row.name) === flag)) faults.push(`--${flag} is unknown; ${known.command} knows ${nearest(flag, rows)}`)
-  }
-  const positionals = words.map(String)
-  const swallowed = swallowedByNpm(env, rows)
-  const extra = positionals.slice(known.positionals ?? 0)
-  if (extra.length) faults.push(`${extra.map((/** @type {string} */ word) => `"${word}"`).join(', ')} is not expected: values follow a flag`)
-  for (const [flag] of swallowed) faults.push(`--${flag} did not arrive: npm took it as a setting of its own`)
-  derive(values, origins, known, faults)
-  if (faults.length) throw new SettingsInvalid(faults, swallowed.length ? correctedLine(known, argv, extra, swallowed) : undefined)
-  return Object.freeze({ ...values, origins: Object.freeze(origins), positionals })
+  return { values, origins }
 }
 
 /** @param {Row} row @param {any} given @param {string} origin @param {Known} known @param {string[]} faults */
@@ -298,6 +355,15 @@ function readOne (row, given, origin, known, faults) {
     faults.push(`${row.name}: ${row.secret ? '(hidden)' : given === '' ? 'no value' : given} (${origin}); expected ${expected(row, known)}`)
     return row.default
   }
+}
+
+/**
+ * Values as they are, of an object.
+ * @param {Record<string, any>} of @param {string} origin @returns {(row: Row) => [string, any] | null}
+ */
+const givenBy = (of, origin) => ({ name }) => {
+  const given = of[name]
+  return given === undefined || given === null ? null : [origin, Array.isArray(given) ? given.join(',') : given]
 }
 
 /** @param {'openFeed' | 'openReader'} [opener] @returns {string[]} names of its options: a reader has those of the reader process */
@@ -324,15 +390,7 @@ export function resolveOptions (options, rest, opener) {
   const faults = []
   const names = optionNames(opener)
   for (const name of Object.keys(options)) if (!names.includes(name)) faults.push(`${name} is unknown; the options are ${names.join(' ')}`)
-  /** @type {Record<string, string>} */
-  const origins = {}
-  /** @type {Record<string, any>} */
-  const values = {}
-  for (const row of rowsOf('library')) {
-    const given = options[row.name]
-    origins[row.name] = given === undefined || given === null ? 'default' : 'option'
-    values[row.name] = origins[row.name] === 'default' ? defaultOf(row, 'library') : readOne(row, Array.isArray(given) ? given.join(',') : given, 'option', known, faults)
-  }
+  const { values, origins } = readRows(rowsOf('library'), known, faults, givenBy(options, 'option'))
   derive(values, origins, known, faults)
   if (values.redisUrl === null && origins.redisUrl === 'default') faults.push('redisUrl is missing; expected the address of the primary, such as redis://127.0.0.1:6379')
   if (faults.length) throw new SettingsInvalid(faults)
@@ -340,10 +398,54 @@ export function resolveOptions (options, rest, opener) {
 }
 
 /**
+ * Settings of a writer that somebody wrote down, such as those of an experiment's plan.
+ * @param {Record<string, unknown>} settings by name; undefined and null = the default
+ * @param {Omit<Known, 'command'>} rest
+ * @returns {string[]} their faults
+ */
+export function checkSettings (settings, rest) {
+  const known = { ...rest, command: 'writer' }
+  const rows = rowsOf('writer')
+  const names = rows.map(({ name }) => name)
+  const faults = Object.keys(settings).filter((name) => !names.includes(name)).map((name) => `${name} is unknown; the settings of a writer are ${nearest(name, names).join(' ')}`)
+  const { values, origins } = readRows(rows, known, faults, givenBy(settings, 'setting'))
+  derive(values, origins, known, faults)
+  return faults
+}
+
+/**
+ * Settings of a writer as somebody typed them in one text.
+ * @param {string} text such as --layout ids --batch-ms 10
+ * @param {Omit<Known, 'command'>} rest
+ * @param {string} origin where the text came from
+ * @returns {Record<string, any>} by name, those that are given
+ * @throws {SettingsInvalid} with all faults
+ */
+export function settingsOfFlags (text, rest, origin) {
+  const known = { ...rest, command: 'writer' }
+  const rows = rowsOf('writer')
+  const { flags, words } = readFlags(rows, text.split(/\s+/).filter(Boolean), known)
+  const faults = [...unknownFlags(flags, rows, known), ...unexpectedWords(words)]
+  const { values, origins } = readRows(rows, known, faults, ({ name }) => flagOf(name) in flags ? [`--${flagOf(name)}`, flags[flagOf(name)]] : null)
+  const given = Object.fromEntries(Object.entries(values).filter(([name]) => origins[name] !== 'default'))
+  derive(values, origins, known, faults)
+  if (faults.length) throw new SettingsInvalid(faults.map((fault) => `${origin}: ${fault}`))
+  return given
+}
+
+/** @param {Record<string, any>} settings by name @returns {string[]} the same as flags; null and undefined are left out */
+export const flagsOf = (settings) => Object.entries(settings).flatMap(([name, value]) => {
+  if (value === null || value === undefined) return []
+  if (SETTINGS.find((row) => row.name === name)?.check.flagOnly) return value ? [`--${flagOf(name)}`] : []
+  return [`--${flagOf(name)}`, String(value)]
+})
+
+/**
  * Rules that hold between rows.
  * @param {Record<string, any>} values @param {Record<string, string>} origins @param {Known} known @param {string[]} faults
+ * @param {string[]} [words] of the command
  */
-function derive (values, origins, known, faults) {
+function derive (values, origins, known, faults, [action] = []) {
   const inline = values.sortedSetContainsActualValue
   if (inline !== null && inline !== undefined && origins.layout === 'default') {
     values.layout = inline ? 'values' : 'ids'
@@ -356,7 +458,7 @@ function derive (values, origins, known, faults) {
     if (values.catchUp === 'no') faults.push(`catchUp: no (${origins.catchUp}); expected only with the synthetic source: input is not skipped`)
   } else if (known.command === 'writer') {
     for (const name of ['format', 'itemsField', 'idField', 'tsField', 'valueField', 'replay']) {
-      if (origins[name].startsWith('--')) faults.push(`${name}: ${values[name]} (${origins[name]}); expected only with --source stdin`)
+      if (origins[name].startsWith('--') || origins[name] === 'setting') faults.push(`${name}: ${values[name]} (${origins[name]}); expected only with --source stdin`)
     }
   }
   if (values.layout !== undefined && values.layout !== 'ids' && values.windowMs === 0 && values.maxItems === 0) {
@@ -366,16 +468,22 @@ function derive (values, origins, known, faults) {
   if (values.replay && values.rate > 0) faults.push(`replay: ${values.replay} (${origins.replay}); expected without --rate: the times in the input set the pace`)
   if (values.metricsPort > 0 && values.metricsPort + values.writers - 1 > 65_535) faults.push(`metricsPort: ${values.metricsPort} (${origins.metricsPort}); expected room for ${values.writers} writers, a port each, up to 65535`)
   if (values.pace === 'burst' && values.rate === 0) faults.push(`pace: burst (${origins.pace}); expected with a --rate above 0`)
+  if (known.command === 'experiment' && action !== 'ad-hoc') {
+    for (const name of ['a', 'b', 'rate']) if (origins[name].startsWith('--')) faults.push(`${name}: ${values[name]} (${origins[name]}); expected only with ad-hoc`)
+  }
   if (values.host && !['127.0.0.1', 'localhost', '::1'].includes(values.host) && !values.authToken && !values.open) {
     faults.push(`host: ${values.host} (${origins.host}); expected 127.0.0.1, or a --auth-token, or --open`)
   }
 }
 
-/** @param {string} flag @param {Row[]} rows */
-function nearest (flag, rows) {
-  const known = rows.map((row) => '--' + flagOf(row.name))
-  const near = known.filter((name) => name.includes(flag) || flag.includes(name.slice(2)) || name.slice(2, 5) === flag.slice(0, 3))
-  return (near.length ? near : known).join(' ')
+/** @param {string} name @param {string[]} known @returns {string[]} those that are like it, or all */
+function nearest (name, known) {
+  const wanted = name.toLowerCase()
+  const near = known.filter((one) => {
+    const other = one.toLowerCase()
+    return other.includes(wanted) || wanted.includes(other) || other.slice(0, 3) === wanted.slice(0, 3)
+  })
+  return near.length ? near : known
 }
 
 /**
@@ -433,7 +541,8 @@ export function printable (settings) {
   const maskOne = (/** @type {unknown} */ url) => String(url).replace(/\/\/.*@/s, '//***@').replace(/\?.*/s, '?***')
   const mask = (/** @type {unknown} */ value) => (Array.isArray(value) ? value : [value]).map(maskOne).join(',')
   return Object.fromEntries(Object.entries(values).map(([name, value]) => {
-    if (!SETTINGS.find((row) => row.name === name)?.secret || value === null) return [name, value]
-    return [name, /Url$/.test(name) ? mask(value) : '***']
+    const row = SETTINGS.find((one) => one.name === name)
+    if (!row?.secret || value === null) return [name, value]
+    return [name, row.check === serverUrl || row.check === serverUrls ? mask(value) : '***']
   }))
 }

@@ -17,6 +17,11 @@ t.test('passwords and tokens are not printable', async (t) => {
   t.notOk('origins' in shown)
 })
 
+t.test('the address of a target that is measured keeps its password as well', async (t) => {
+  const settings = resolve(['007', '--target', `redis://bus:${SECRET}@host:1`], {}, { ...KNOWN, command: 'experiment', positionals: 1 })
+  t.equal(printable(settings).target, 'redis://***@host:1')
+})
+
 t.test('a password may hold an @', async (t) => {
   t.equal(printable(resolve(['--redis-url', 'redis://:open@sesame@host:1'], {}, KNOWN)).redisUrl, 'redis://***@host:1')
 })
