@@ -1,0 +1,96 @@
+/**
+ * What can be read from a sample: one row a measure. A measure that a sample has no value for (no replicas, no items, an
+ * engine that does not say) is null there, never 0.
+ *
+ * `verb` is what an arm does in a sentence of a ratio: "`values` costs 0.58 x `ids`".
+ *
+ * @typedef {{ title: string, unit: string, better: 'less' | 'more' | null, verb: string, of: (sample: Sample) => number | null }} Measure
+ * @typedef {import('./servers/figures.js').SampleNode} SampleNode
+ *
+ * @typedef {object} Sample one arm at one level in one round; what stands behind `nodes` is null or 0 when it ended by a fault
+ * @property {string} arm
+ * @property {string} level
+ * @property {number} round from 1
+ * @property {string} startedAt ISO time
+ * @property {number} seconds of the window
+ * @property {number | null} planned items of the window; null = as fast as it goes
+ * @property {number} offered items
+ * @property {number} items acknowledged in the window
+ * @property {Record<string, number>} refused items by code
+ * @property {number} dropped items
+ * @property {number} failed items
+ * @property {number} retried batches
+ * @property {number} batches
+ * @property {number} bytes
+ * @property {number} itemsAcknowledged since the load began, warm-up included
+ * @property {number} itemsPresent of these, by what the servers hold
+ * @property {{ acknowledged: number, versions: number, missing: number, foreign: number, misplaced: number, detail: string[], nodesEqual?: boolean }} ledger
+ * @property {{ p50: number, p95: number, p99: number, max: number } | null} behindMs how late flushes started, by name
+ * @property {{ processes: number, cpuSeconds: number, loopUse: number }} generator `loopUse`: largest share of an event loop, 0..1
+ * @property {SampleNode[]} nodes
+ * @property {{ loadAverage: number, stealPercent: number | null, otherCores: number | null }} machine
+ * @property {string[]} marks what a reader should know: `generator-bound`, `noisy`, `behind`
+ * @property {{ name: string, ok: boolean, detail: string }[]} invariants
+ * @property {boolean} valid
+ * @property {null | { code: string, message: string }} error by which the measurement ended
+ */
+import { mean } from 'simple-statistics'
+
+/** @type {Record<string, Measure>} by name; plans name them, the first of a plan is its main one */
+export const MEASURES = Object.freeze({
+  primaryCpuMicrosPerItem: {
+    title: 'Primary processor time an item', unit: 'us', better: 'less', verb: 'costs', of: (sample) => ofNodes(sample, 'primary', ({ cpuMicrosPerItem }) => cpuMicrosPerItem)
+  },
+  replicaCpuMicrosPerItem: {
+    title: 'Replica processor time an item', unit: 'us', better: 'less', verb: 'costs a replica', of: (sample) => ofNodes(sample, 'replica', ({ cpuMicrosPerItem }) => cpuMicrosPerItem)
+  },
+  primaryCpuPercent: {
+    title: 'Primary processor time', unit: '% of a core', better: 'less', verb: 'costs', of: (sample) => ofNodes(sample, 'primary', ({ cpuPercent }) => cpuPercent)
+  },
+  replicaCpuPercent: {
+    title: 'Replica processor time', unit: '% of a core', better: 'less', verb: 'costs a replica', of: (sample) => ofNodes(sample, 'replica', ({ cpuPercent }) => cpuPercent)
+  },
+  itemsPerSecond: {
+    title: 'Items acknowledged a second', unit: 'items/s', better: 'more', verb: 'reaches', of: ({ items, seconds }) => each(items, seconds)
+  },
+  behindMsP50: {
+    title: 'Flushes behind, median', unit: 'ms', better: 'less', verb: 'is behind by', of: ({ behindMs }) => behindMs?.p50 ?? null
+  },
+  behindMsP99: {
+    title: 'Flushes behind, 99th percentile', unit: 'ms', better: 'less', verb: 'is behind by', of: ({ behindMs }) => behindMs?.p99 ?? null
+  },
+  netBytesPerItem: {
+    title: 'Bytes sent to the primary an item', unit: 'bytes', better: 'less', verb: 'sends', of: (sample) => anItem(sample, ofNodes(sample, 'primary', ({ netInputBytes }) => netInputBytes))
+  },
+  replicatedBytesPerItem: {
+    title: 'Bytes replicated an item, to each replica', unit: 'bytes', better: 'less', verb: 'replicates', of: (sample) => anItem(sample, ofNodes(sample, 'primary', ({ replicatedBytes }) => replicatedBytes))
+  },
+  generatorCpuMicrosPerItem: {
+    title: 'Processor time of the load an item', unit: 'us', better: 'less', verb: 'costs the writer', of: (sample) => anItem(sample, each(sample.generator.cpuSeconds * 1e6, 1))
+  },
+  commandsPerItem: {
+    title: 'Commands an item', unit: 'commands', better: 'less', verb: 'sends', of: (sample) => anItem(sample, ofNodes(sample, 'primary', ({ commands }) => commands))
+  },
+  scriptMicrosPerItem: {
+    title: 'Script time an item', unit: 'us', better: 'less', verb: 'spends in scripts', of: (sample) => anItem(sample, ofNodes(sample, 'primary', ({ scriptSeconds }) => scriptSeconds === null ? null : scriptSeconds * 1e6))
+  },
+  usedMemoryBytes: {
+    title: 'Memory of the primary at the end', unit: 'bytes', better: 'less', verb: 'holds', of: (sample) => ofNodes(sample, 'primary', ({ usedMemoryBytes }) => usedMemoryBytes)
+  }
+})
+
+/**
+ * The mean over the nodes of a role; null when there are none, or one of them has no value.
+ * @param {Sample} sample @param {'primary' | 'replica'} role @param {(node: SampleNode) => number | null} read
+ * @returns {number | null}
+ */
+function ofNodes ({ nodes }, role, read) {
+  const values = nodes.filter((node) => node.role === role).map(read)
+  return values.length > 0 && values.every((value) => Number.isFinite(value)) ? mean(/** @type {number[]} */ (values)) : null
+}
+
+/** @param {Sample} sample @param {number | null} amount */
+const anItem = ({ items }, amount) => amount === null ? null : each(amount, items)
+
+/** @param {number} amount @param {number} among @returns {number | null} */
+const each = (amount, among) => among > 0 && Number.isFinite(amount) ? amount / among : null
