@@ -133,7 +133,7 @@ function figuresOf ({ settings }, { before, after, useBefore, useAfter, ended, w
  */
 async function contentOf ({ load, settings }, { acknowledged }, servers) {
   const storage = storageOf(load, settings)
-  const key = partitionKey(servers.keyPrefix, FEED, 0)
+  const key = Array.from({ length: settings.partitions ?? 1 }, (_, partition) => partitionKey(servers.keyPrefix, FEED, partition))
   const expected = { storage, acknowledged, distinctIds: settings.ids, valueChange: settings.valueChange ?? 'always', batchItems: settings.batchItems }
   const ledgers = await Promise.all(urlsOf(servers).map(async (url) => {
     const connection = await openConnection(url, { name: 'freshet-lab', deadlineMs: DEADLINE_MS })
@@ -156,6 +156,29 @@ async function contentOf ({ load, settings }, { acknowledged }, servers) {
 
 /** @param {Parameters<typeof measure>[0]} cell @returns {Sample} */
 const nothingOf = ({ level, arm, round }) => /** @type {any} */ ({
-  arm, level, round, startedAt: '', seconds: 0, planned: null, offered: 0, items: 0, refused: {}, dropped: 0, failed: 0, retried: 0, batches: 0, bytes: 0,
-  itemsAcknowledged: 0, itemsPresent: 0, ledger: null, behindMs: null, generator: null, nodes: [], machine: null, marks: [], invariants: [], valid: false, error: null
+  arm,
+  level,
+  round,
+  startedAt: '',
+  seconds: 0,
+  planned: null,
+  offered: 0,
+  items: 0,
+  refused: {},
+  dropped: 0,
+  failed: 0,
+  retried: 0,
+  batches: 0,
+  bytes: 0,
+  itemsAcknowledged: 0,
+  itemsPresent: 0,
+  ledger: null,
+  behindMs: null,
+  generator: null,
+  nodes: [],
+  machine: null,
+  marks: [],
+  invariants: [],
+  valid: false,
+  error: null
 })

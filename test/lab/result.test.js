@@ -1,0 +1,71 @@
+/**
+ * The file of a run: written whole or not at all, and read only when it is one.
+ */
+import t from 'tap'
+import { execFileSync } from 'node:child_process'
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { claimLab } from '../../src/lab/claim.js'
+import { newestResult, readResult, resultName, writeResult } from '../../src/lab/result.js'
+
+const result = (samples = [{ arm: 'a' }]) => /** @type {any} */ ({
+  format: 1, experiment: '001-load', commit: 'abc', engine: 'valkey 9.1.2', node: 'v20', machine: {}, startedAt: '2026-11-21T10:00:00.123Z', settings: {}, plan: {}, samples
+})
+
+t.test('what is written is read, a sample a line', async (t) => {
+  const file = join(t.testdir(), 'results', 'one.json')
+  await writeResult(file, result([{ arm: 'a' }, { arm: 'b' }]))
+  t.same(await readResult(file), result([{ arm: 'a' }, { arm: 'b' }]))
+  t.equal((await readFile(file, 'utf8')).split('\n').filter((line) => line.startsWith('    {"arm"')).length, 2)
+  await writeResult(file, result([]))
+  t.same((await readResult(file)).samples, [])
+  t.same(await readdir(join(file, '..')), ['one.json'], 'nothing beside it')
+})
+
+t.test('what is no result is refused, with what to do', async (t) => {
+  const folder = t.testdir({ 'text.json': 'no', 'list.json': '[]', 'old.json': JSON.stringify({ ...result(), format: 0, commit: 'c0ffee' }), 'lacking.json': JSON.stringify({ format: 1, samples: [] }) })
+  const refused = (/** @type {string} */ name, /** @type {RegExp} */ message) => t.rejects(readResult(join(folder, name)), { code: 'RESULT_INVALID', message })
+  await refused('absent.json', /cannot be read \(ENOENT\)/)
+  await refused('text.json', /is not JSON/)
+  await refused('list.json', /has no format/)
+  await refused('old.json', /is of format 0, this version reads 1; read it with the version that wrote it \(its commit: c0ffee\), or run the experiment again/)
+  await refused('lacking.json', /lacks experiment, engine/)
+})
+
+t.test('a full disk leaves the last whole file', async (t) => {
+  const folder = join(t.testdir(), 'disk')
+  await mkdir(folder)
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder], { stdio: 'ignore' })
+  } catch {
+    return t.skip('a small disk can be mounted by root only')
+  }
+  try {
+    const file = join(folder, 'one.json')
+    await writeResult(file, result())
+    const large = Array.from({ length: 2000 }, (_, i) => ({ arm: `arm ${i}`, text: 'x'.repeat(100) }))
+    await t.rejects(writeResult(file, result(large)), { code: 'RESULT_UNWRITABLE', message: /cannot be written to .*one\.json \(ENOSPC\); what was written before is whole/ })
+    t.same(await readResult(file), result())
+    t.same(await readdir(folder), ['one.json'])
+  } finally {
+    execFileSync('umount', [folder])
+  }
+})
+
+t.test('the newest of results is found by name', async (t) => {
+  const folder = t.testdir({ results: { '2026-11-21T10-00-00Z.json': '', '2026-11-22T09-00-00Z.json': '', 'notes.txt': '' }, empty: {} })
+  t.equal(resultName('2026-11-21T10:00:00.123Z'), '2026-11-21T10-00-00Z.json')
+  t.equal(await newestResult(folder), join(folder, 'results', '2026-11-22T09-00-00Z.json'))
+  t.equal(await newestResult(join(folder, 'empty')), null)
+})
+
+t.test('one run at a time in a checkout', async (t) => {
+  const folder = t.testdir()
+  const release = await claimLab(folder)
+  await t.rejects(claimLab(folder), { code: 'LAB_BUSY', message: /two at once would measure each other/ })
+  await release()
+  const again = await claimLab(folder)
+  await again()
+  await writeFile(join(folder, 'file'), '')
+  await t.rejects(claimLab(join(folder, 'file')), { code: 'RESULT_UNWRITABLE' })
+})
