@@ -220,16 +220,22 @@ export const flagOf = (name) => name.replace(/[A-Z]/g, (letter) => '-' + letter.
 /** @param {Row} row @returns {string | null} its environment variable */
 export const envOf = ({ env, name }) => env === undefined ? 'FRESHET_' + flagOf(name).replaceAll('-', '_').toUpperCase() : env
 
-/** Settings that cannot be used. `faults` has one sentence for each. */
+/**
+ * Flags that npm kept for itself: `npm start writer --rate 50000` reaches us as `writer 50000` with npm_config_rate=true.
+ * @typedef {{ flags: [name: string, value: string][], words: string[], known: Known & { positionals?: number } }} Lost
+ *   `flags` as npm understood them; `words`: all that arrived, values of those flags among them
+ */
+
+/** Settings that cannot be used. `faults` has one sentence for each; `lost`: for whoever can tell what was meant. */
 export class SettingsInvalid extends Error {
   code = 'SETTINGS_INVALID'
   exitStatus = 2
-  /** @param {string[]} faults @param {string} [corrected] the line the person meant to type */
-  constructor (faults, corrected) {
-    super(faults.join('\n') + (corrected ? `\nnpm keeps flags for itself unless they follow --. Type:\n  ${corrected}` : ''))
+  /** @param {string[]} faults @param {Lost} [lost] */
+  constructor (faults, lost) {
+    super(faults.join('\n'))
     this.name = 'SettingsInvalid'
     this.faults = faults
-    this.corrected = corrected
+    this.lost = lost
   }
 }
 
@@ -304,12 +310,11 @@ export function resolve (argv, env, known) {
     if (name.startsWith('FRESHET_') && !name.startsWith('FRESHET_TEST_') && !variables.includes(name)) faults.push(`${name} (environment) is unknown; known are ${variables.join(' ')}`)
   }
   faults.push(...unknownFlags(flags, rows, known))
-  const swallowed = swallowedByNpm(env, rows)
-  const extra = positionals.slice(known.positionals ?? 0)
-  faults.push(...unexpectedWords(extra))
-  for (const [flag] of swallowed) faults.push(`--${flag} did not arrive: npm took it as a setting of its own`)
+  faults.push(...unexpectedWords(positionals.slice(known.positionals ?? 0)))
+  const lost = keptByNpm(rows, env)
+  for (const [flag] of lost) faults.push(`--${flag} did not arrive: npm took it as a setting of its own`)
   derive(values, origins, known, faults, positionals)
-  if (faults.length) throw new SettingsInvalid(faults, swallowed.length ? correctedLine(known, argv, extra, swallowed) : undefined)
+  if (faults.length) throw new SettingsInvalid(faults, lost.length ? { flags: lost, words: positionals, known } : undefined)
   return Object.freeze({ ...values, origins: Object.freeze(origins), positionals })
 }
 
@@ -318,6 +323,12 @@ function readFlags (rows, argv, known) {
   const { _: words, $0: _script, ...flags } = /** @type {Record<string, any>} */ (parser(rows, argv, known).parseSync())
   return { flags, words: words.map(String) }
 }
+
+/** @param {Row[]} rows @param {Record<string, string | undefined>} env @returns {Lost['flags']} */
+const keptByNpm = (rows, env) => rows.flatMap(({ name }) => {
+  const value = env['npm_config_' + flagOf(name).replaceAll('-', '_')]
+  return value === undefined ? [] : [[flagOf(name), value]]
+})
 
 /** @param {Record<string, any>} flags @param {Row[]} rows @param {Known} known */
 const unknownFlags = (flags, rows, { command }) => Object.keys(flags).filter((flag) => !rows.some((row) => flagOf(row.name) === flag))
@@ -484,51 +495,6 @@ function nearest (name, known) {
     return other.includes(wanted) || wanted.includes(other) || other.slice(0, 3) === wanted.slice(0, 3)
   })
   return near.length ? near : known
-}
-
-/**
- * `npm start writer --rate 50000` reaches us as `writer 50000` with npm_config_rate=true.
- * @param {Record<string, string | undefined>} env @param {Row[]} rows
- * @returns {[string, string][]} flag and value as npm understood them
- */
-function swallowedByNpm (env, rows) {
-  return rows.flatMap((row) => {
-    const value = env['npm_config_' + flagOf(row.name).replaceAll('-', '_')]
-    return value === undefined ? [] : [([flagOf(row.name), value])]
-  })
-}
-
-/**
- * npm does not tell which value belonged to which flag; often only one arrangement passes the checks.
- * @param {Known} known @param {string[]} argv @param {string[]} extra @param {[string, string][]} swallowed
- */
-function correctedLine (known, argv, extra, swallowed) {
-  const kept = argv.filter((/** @type {string} */ word) => !extra.includes(word))
-  const bare = swallowed.filter(([, value]) => value === 'true').map(([flag]) => flag)
-  const fitting = arrangements(extra).filter((values) => values.length === bare.length && values.every((value, i) => fits(bare[i], value, known)))
-  const words = swallowed.map(([flag, value]) => {
-    if (value !== 'true') return `--${flag} ${SETTINGS.find((row) => flagOf(row.name) === flag)?.secret ? '<value>' : value}`
-    return `--${flag} ${fitting.length === 1 ? fitting[0][bare.indexOf(flag)] : '<value>'}`
-  })
-  const start = known.command === 'start' ? 'npm start' : `npm start ${known.command}`
-  return [start, '--', ...kept, ...words].join(' ')
-}
-
-/** @param {string[]} words @returns {string[][]} in every order; none of more than 5 */
-function arrangements (words) {
-  if (words.length > 5) return []
-  if (words.length < 2) return [words]
-  return words.flatMap((word, i) => arrangements(words.toSpliced(i, 1)).map((rest) => [word, ...rest]))
-}
-
-/** @param {string} flag @param {string} value @param {Known} known */
-function fits (flag, value, known) {
-  try {
-    rowsOf(known.command).find((row) => flagOf(row.name) === flag)?.check.read(value, known)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /**

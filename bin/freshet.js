@@ -3,6 +3,8 @@
  * `npm start <command> -- <flags>`, or `npx freshet <command> <flags>`: finds the process file, turns its errors into
  * plain sentences and exit statuses.
  */
+import { npmAdvice } from './npm-flags.js'
+
 const COMMANDS = /** @type {Record<string, { file: string, meaning: string }>} */ ({
   start: { file: './start.js', meaning: 'servers, one writer, one reader, one gateway, until Ctrl-C' },
   writer: { file: '../writers/feed.js', meaning: 'push items into a feed, synthetic or from standard input' },
@@ -36,7 +38,7 @@ async function run (file, argv) {
     process.exitCode = await main({ argv, env: process.env })
   } catch (error) {
     if (error.exitStatus === undefined) throw error
-    process.stderr.write(`freshet ${command}: ${error.message}\n`)
+    process.stderr.write(`freshet ${command}: ${error.message}${npmAdvice(error.lost, argv)}\n`)
     process.exitCode = error.exitStatus
   }
 }
