@@ -1,0 +1,56 @@
+/**
+ * 001: see README.md. 15,000 ids over and over: at the lowest rate too, the warm-up has written each of them once.
+ */
+export default {
+  title: 'How does processor time grow with load?',
+  question: 'What does an item cost at 10, 30 and 60 thousand items a second, and what does a second cost without any?',
+  baseline: 'ids',
+  ceiling: 'blob',
+  arms: {
+    ids: { settings: { layout: 'ids' } },
+    values: { settings: { layout: 'values' } },
+    reference: { load: 'reference' },
+    blob: { load: 'blob' }
+  },
+  levels: {
+    '10 k items/s': { settings: { rate: 10_000 }, x: 10_000 },
+    '30 k items/s': { settings: { rate: 30_000 }, x: 30_000 },
+    '60 k items/s': { settings: { rate: 60_000 }, x: 60_000 }
+  },
+  fixed: { ids: 15_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
+  seconds: 4,
+  warmUpSeconds: 1.5,
+  rounds: 5,
+  measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'primaryCpuPercent', 'replicaCpuPercent', 'commandsPerItem', 'behindMsP99', 'itemsPerSecond', 'generatorCpuMicrosPerItem'],
+  differs: [
+    'values keeps every version of an id, ids and reference one',
+    'ids and values send what is 5 ms old: batches of 50, 150 and 300 items; reference and blob gather 1,000',
+    'reference sends values that never change, the others other ones each time',
+    'blob cannot be asked for an item or for the newest'
+  ],
+  expected: [
+    { arm: 'values', against: 'ids', direction: 'less' },
+    { arm: 'reference', against: 'ids', direction: 'more' },
+    { arm: 'blob', against: 'ids', direction: 'less' }
+  ],
+  fixedAndMarginal: true,
+  published: {
+    source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',
+    conditions: 'ElastiCache Redis, 1 primary and 2 replicas; 4-8 writers, ioredis 4; 128-byte values; the same ids once a second',
+    unit: 'primary CPU percent of the whole 2-vCPU node, 50 = one core',
+    figures: [
+      { label: 'r6g.large, 4 writers x 10,000 items/s', arm: 'reference', value: 11 },
+      { label: 'r6g.large, 4 writers x 50,000 items/s', arm: 'reference', value: 36 },
+      { label: 'r6g.large, 6 writers x 50,000 items/s (one full core)', arm: 'reference', value: 50 },
+      { label: 'r5.large, 4 writers x 10,000 items/s', arm: 'reference', value: 9.5 },
+      { label: 'r5.large, 4 writers x 50,000 items/s', arm: 'reference', value: 30 },
+      { label: 'r5.large, 6 writers x 50,000 items/s', arm: 'reference', value: 44 },
+      { label: 'r5.large, 8 writers x 50,000 items/s (ceiling)', arm: 'reference', value: 53 }
+    ],
+    ratios: []
+  },
+  notControlled: [
+    'primary, two replicas and the load share two cores: memory bandwidth, caches and clock frequency are shared too',
+    'one machine stands for what were eight: no network, no other instance type'
+  ]
+}

@@ -1,0 +1,50 @@
+/**
+ * 002: see README.md. An engine that is not found is left out, and the run says so.
+ */
+export default {
+  title: 'Does the engine matter?',
+  question: 'What does the same batch cost on Valkey 9.1 and 9.0, Redis 7.0 and 6.2?',
+  baseline: 'valkey 9.1',
+  ceiling: 'blob',
+  arms: {
+    'valkey 9.1': { engine: 'valkey 9.1' },
+    'valkey 9.0': { engine: 'valkey 9.0' },
+    'redis 7.0': { engine: 'redis 7.0' },
+    'redis 6.2': { engine: 'redis 6.2' },
+    blob: { load: 'blob', engine: 'valkey 9.1' }
+  },
+  levels: {
+    'layout ids': { settings: { layout: 'ids' } },
+    'layout values': { settings: { layout: 'values' }, without: ['valkey 9.0'] }
+  },
+  fixed: { rate: 40_000, ids: 60_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
+  seconds: 4,
+  warmUpSeconds: 1.5,
+  rounds: 5,
+  measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'primaryCpuPercent', 'commandsPerItem', 'behindMsP99', 'itemsPerSecond', 'generatorCpuMicrosPerItem', 'netBytesPerItem', 'replicatedBytesPerItem'],
+  differs: [
+    'layout ids: valkey 9.1 stores the items of a batch by one MSETEX, the other engines by a SET each',
+    'the engines were built by different people with different compilers and allocators'
+  ],
+  expected: [
+    { arm: 'valkey 9.0', against: 'valkey 9.1', direction: 'more', level: 'layout ids' },
+    { arm: 'redis 7.0', against: 'valkey 9.1', direction: 'more' },
+    { arm: 'redis 6.2', against: 'valkey 9.1', direction: 'more' },
+    { arm: 'blob', against: 'valkey 9.1', direction: 'less' }
+  ],
+  published: {
+    source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',
+    conditions: 'ElastiCache Redis, 1 primary and 2 replicas; 8 writers, 200,000 items/s; instance types, where we compare engines',
+    unit: 'primary CPU percent of the whole 2-vCPU node, 50 = one core',
+    figures: [
+      { label: 'r6g.large, 0.1008 USD/h', value: 40 },
+      { label: 'm6g.large, 0.0770 USD/h', value: 40 },
+      { label: 'r5.large, 0.1260 USD/h', value: 37 }
+    ],
+    ratios: []
+  },
+  notControlled: [
+    'how each engine was built: the published binaries were taken as they are',
+    'primary, two replicas and the load share two cores'
+  ]
+}

@@ -1,0 +1,55 @@
+/**
+ * 006: see README.md. Windows begin and end 0.7 s after a full second, between two bursts of every arm, so that none is cut.
+ */
+export default {
+  title: 'Many small chunks or one burst?',
+  question: 'Do the same 40,000 items a second cost less in one burst, in two or four, or spread evenly?',
+  baseline: '1 burst a second',
+  ceiling: 'blob',
+  arms: {
+    '1 burst a second': { settings: { pace: 'burst', periodMs: 1000, chunks: 1 } },
+    '2 bursts a second': { settings: { pace: 'burst', periodMs: 1000, chunks: 2 } },
+    '4 bursts a second': { settings: { pace: 'burst', periodMs: 1000, chunks: 4 } },
+    steady: { settings: { pace: 'steady' } },
+    'reference-burst': { load: 'reference-burst' },
+    reference: { load: 'reference' },
+    blob: { load: 'blob' }
+  },
+  levels: { '40 k items/s': {} },
+  fixed: { layout: 'ids', rate: 40_000, ids: 40_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
+  seconds: 4,
+  warmUpSeconds: 1.7,
+  rounds: 5,
+  measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'primaryCpuPercent', 'replicaCpuPercent', 'commandsPerItem', 'behindMsP99', 'itemsPerSecond', 'generatorCpuMicrosPerItem'],
+  differs: [
+    'in bursts batches hold 1,000 items, at an even pace about 200 (5 ms)',
+    'in bursts items come later: an item waits up to a second, and behindMs counts from the burst',
+    'reference and reference-burst send values that never change, the others other ones each time'
+  ],
+  expected: [
+    { arm: '2 bursts a second', against: '1 burst a second', direction: 'same' },
+    { arm: '4 bursts a second', against: '1 burst a second', direction: 'same' },
+    { arm: 'steady', against: '1 burst a second', direction: 'more' },
+    { arm: 'reference-burst', against: '1 burst a second', direction: 'more' },
+    { arm: 'reference', against: 'reference-burst', direction: 'more' },
+    { arm: 'blob', against: '1 burst a second', direction: 'less' }
+  ],
+  published: {
+    source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',
+    conditions: 'ElastiCache Redis on r6g.large, 1 primary and 2 replicas; 4 writers x 50,000 items/s in 1, 2 and 4 chunks a second',
+    unit: 'primary CPU percent of the whole 2-vCPU node, 50 = one core',
+    figures: [
+      { label: '1 chunk, every 1,000 ms', arm: '1 burst a second', value: 35 },
+      { label: '2 chunks, every 500 ms', arm: '2 bursts a second', value: 36 },
+      { label: '4 chunks, every 250 ms', arm: '4 bursts a second', value: 36 }
+    ],
+    ratios: [
+      { arm: '2 bursts a second', against: '1 burst a second', value: 1.029, label: '36 / 35' },
+      { arm: '4 bursts a second', against: '1 burst a second', value: 1.029, label: '36 / 35' }
+    ]
+  },
+  notControlled: [
+    'primary, two replicas and the load share two cores: during a burst all of them are busy at once',
+    'a published chunk was written with a promise for each item; here only the reference arms do that'
+  ]
+}

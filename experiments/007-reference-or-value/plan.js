@@ -1,0 +1,58 @@
+/**
+ * 007: see README.md. The warm-up writes each of the 100,000 ids once, so that the window holds updates only; of the
+ * 1,000,000 new ids none comes twice in a run.
+ */
+export default {
+  title: 'Reference or actual value?',
+  question: 'Does it cost less to keep values inside the sorted set than beside it?',
+  baseline: 'ids',
+  ceiling: 'blob',
+  arms: {
+    ids: { settings: { layout: 'ids' } },
+    values: { settings: { layout: 'values' } },
+    'ids, values never change': { settings: { layout: 'ids', valueChange: 'never' } },
+    'values, values never change': { settings: { layout: 'values', valueChange: 'never' } },
+    reference: { load: 'reference', note: 'the published way beside the set: SETEX an item, ZADD of ids; values never change' },
+    'published values, never change': { load: 'published-values', settings: { valueChange: 'never' }, note: 'the published way inside the set: ZADD of the values, each of which replaces itself' },
+    'published values, change': { load: 'published-values', settings: { valueChange: 'always' }, note: 'the same with values as they are in life: each stays until it is trimmed' },
+    blob: { load: 'blob' }
+  },
+  levels: {
+    'the same ids again': { settings: { ids: 100_000 } },
+    'new ids': { settings: { ids: 1_000_000 }, without: ['ids, values never change', 'values, values never change', 'reference', 'published values, never change', 'published values, change'] }
+  },
+  fixed: { rate: 40_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
+  seconds: 4,
+  warmUpSeconds: 2.5,
+  rounds: 5,
+  measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'primaryCpuPercent', 'replicaCpuPercent', 'netBytesPerItem', 'replicatedBytesPerItem', 'usedMemoryBytes', 'commandsPerItem', 'behindMsP99', 'itemsPerSecond', 'generatorCpuMicrosPerItem'],
+  differs: [
+    'values and published values that change keep every version, the others one of each id',
+    'values stores a version of its own even of a value that did not change; published values replaces it',
+    'an item of ids can be read by its id; values has to be searched, or kept in a view',
+    'ids and values send what is 5 ms old, about 200 items; the published ways and blob gather 1,000'
+  ],
+  expected: [
+    { arm: 'values', against: 'ids', direction: 'less' },
+    { arm: 'ids, values never change', against: 'ids', direction: 'same' },
+    { arm: 'values, values never change', against: 'values', direction: 'same' },
+    { arm: 'reference', against: 'ids', direction: 'more' },
+    { arm: 'published values, never change', against: 'reference', direction: 'less' },
+    { arm: 'published values, change', against: 'published values, never change', direction: 'more' },
+    { arm: 'blob', against: 'ids', direction: 'less' }
+  ],
+  published: {
+    source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',
+    conditions: 'ElastiCache Redis on r5.large, 1 primary and 2 replicas; 6 writers x 50,000 items/s, 128-byte values that never change',
+    unit: 'primary CPU percent of the whole 2-vCPU node, 50 = one core',
+    figures: [
+      { label: 'actual value in the set', arm: 'published values, never change', level: 'the same ids again', value: 26 },
+      { label: 'reference in the set', arm: 'reference', level: 'the same ids again', value: 43 }
+    ],
+    ratios: [{ arm: 'published values, never change', against: 'reference', level: 'the same ids again', value: 0.605, label: '26 / 43, r5.large, 6 x 50,000' }]
+  },
+  notControlled: [
+    'primary, two replicas and the load share two cores: the memory that versions take competes for the same caches',
+    'a run of seconds: sets of values that nobody trims grow on, and with them what an insertion costs'
+  ]
+}

@@ -1,0 +1,65 @@
+/**
+ * 008: see README.md. Batches hold 1,000 items in every arm. MSETEX is there from Valkey 9.1 on, functions from Redis 7.0
+ * on; on Redis 6.2 only what the published verdict spoke of is measured.
+ */
+export default {
+  title: 'Lua or plain commands?',
+  question: 'What does a batch cost as plain commands, as MSETEX, as a script or a function, and as a script for each item?',
+  baseline: 'pipelined-commands',
+  ceiling: 'blob',
+  arms: {
+    'pipelined-commands': { load: 'pipelined-commands' },
+    'multi-commands': { load: 'multi-commands' },
+    msetex: { load: 'msetex' },
+    'script-per-batch': { load: 'script-per-batch' },
+    'function-per-batch': { load: 'function-per-batch' },
+    'script-per-item': { load: 'script-per-item' },
+    blob: { load: 'blob' }
+  },
+  levels: {
+    'valkey 9.1': { engine: 'valkey 9.1' },
+    'redis 7.0': { engine: 'redis 7.0', without: ['msetex', 'multi-commands'] },
+    'redis 6.2': { engine: 'redis 6.2', without: ['msetex', 'multi-commands', 'function-per-batch'] }
+  },
+  fixed: { rate: 20_000, ids: 20_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
+  seconds: 3,
+  warmUpSeconds: 1,
+  rounds: 5,
+  measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'primaryCpuPercent', 'scriptMicrosPerItem', 'commandsPerItem', 'behindMsP99', 'itemsPerSecond', 'generatorCpuMicrosPerItem', 'netBytesPerItem', 'replicatedBytesPerItem'],
+  differs: [
+    'a batch is stored as a whole by multi-commands, script-per-batch and function-per-batch; msetex and pipelined-commands can be seen half done',
+    'script-per-item stores an item and its place as a whole, and a batch not',
+    'blob cannot be asked for an item or for the newest'
+  ],
+  expected: [
+    { arm: 'multi-commands', against: 'pipelined-commands', direction: 'more' },
+    { arm: 'msetex', against: 'pipelined-commands', direction: 'less' },
+    { arm: 'script-per-batch', against: 'pipelined-commands', direction: 'more' },
+    { arm: 'function-per-batch', against: 'script-per-batch', direction: 'same' },
+    { arm: 'script-per-item', against: 'pipelined-commands', direction: 'more' },
+    { arm: 'blob', against: 'pipelined-commands', direction: 'less' }
+  ],
+  published: {
+    source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',
+    conditions: 'ElastiCache Redis (before 7.0) on r6g.large, 1 primary and 2 replicas; 8 writers x 10,000 items/s in one burst a second unless noted',
+    unit: 'primary CPU percent of the whole 2-vCPU node, 50 = one core',
+    figures: [
+      { label: 'no script', arm: 'pipelined-commands', level: 'redis 6.2', value: 21.5 },
+      { label: 'all items of a call in one script (one full core)', arm: 'script-per-batch', level: 'redis 6.2', value: 51 },
+      { label: 'all items in two calls (one full core)', arm: 'script-per-batch', level: 'redis 6.2', value: 51 },
+      { label: 'one item a call', arm: 'script-per-item', level: 'redis 6.2', value: 40.5 },
+      { label: 'all items of a call, 4 writers x 2,500', arm: 'script-per-batch', level: 'redis 6.2', value: 19 },
+      { label: 'all items of a call, 4 writers x 5,000', arm: 'script-per-batch', level: 'redis 6.2', value: 48 },
+      { label: 'all items in two calls, 4 writers x 5,000', arm: 'script-per-batch', level: 'redis 6.2', value: 34.5 }
+    ],
+    ratios: [
+      { arm: 'script-per-batch', against: 'pipelined-commands', value: 2.372, label: '51 / 21.5, at least: a core was full' },
+      { arm: 'script-per-item', against: 'pipelined-commands', value: 1.884, label: '40.5 / 21.5' }
+    ]
+  },
+  notControlled: [
+    'the published calls held up to 10,000 items, ours 1,000: longer calls cost an item more where Lua hashes badly',
+    'primary, two replicas and the load share two cores',
+    'how each engine was built: the published binaries were taken as they are'
+  ]
+}

@@ -1,0 +1,243 @@
+/**
+ * The plan of an experiment: which arms, at which levels, how long, and what is expected of them. Data, checked as a
+ * whole before the first server starts; all faults are told at once.
+ *
+ *     plan.js -> readPlan -> Plan (frozen, defaults filled) -> schedule.js -> cells
+ *
+ * A cell is an arm at a level; its settings are those of `fixed`, then of the level, then of the arm. Ratios are to the
+ * baseline of the same level. The ceiling is an arm that sends the same bytes without our code (L11), so it is known how
+ * far below the possible an arm is. What settings there are is not known here: the caller hands in who checks them.
+ *
+ * @typedef {Record<string, string | number | boolean | null>} Settings of the writer, by name
+ * @typedef {{ load: string, settings: Settings, engine?: string, note?: string }} Arm `load`: 'writer' = `npm start
+ *   writer`, else one of the lab's own (loads/)
+ * @typedef {{ settings: Settings, engine?: string, x?: number, without: string[] }} Level `x`: its place on the axis of a
+ *   chart; `without`: arms that are not measured there
+ * @typedef {'less' | 'more' | 'same'} Direction
+ * @typedef {{ arm: string, against: string, direction: Direction, level?: string }} Expectation of the main measure
+ * @typedef {{ label: string, value: number, arm?: string, level?: string }} Figure without an arm: there is none like it here
+ * @typedef {{ arm: string, against: string, value: number, label: string, level?: string }} Ratio of the main measure
+ * @typedef {{ source: string, conditions: string, unit: string, figures: Figure[], ratios: Ratio[] }} Published
+ *
+ * @typedef {object} Plan
+ * @property {string} name of its folder, or `ad-hoc`
+ * @property {string} number three digits; empty when ad hoc
+ * @property {string} title
+ * @property {string} question
+ * @property {string} baseline
+ * @property {string} ceiling
+ * @property {Record<string, Arm>} arms
+ * @property {Record<string, Level>} levels
+ * @property {Settings} fixed
+ * @property {number} seconds of a window
+ * @property {number} warmUpSeconds
+ * @property {number} rounds
+ * @property {string[]} measures the first is the main one
+ * @property {string[]} differs in what arms do not do the same job (L12)
+ * @property {Expectation[]} expected
+ * @property {boolean} fixedAndMarginal whether a cost a second and a cost an item are fitted over the levels
+ * @property {Published | null} published
+ * @property {string[]} notControlled
+ *
+ * @typedef {{ checkSettings: (settings: Settings) => string[] }} Known answers one sentence for each fault, which begins
+ *   with the name of the setting
+ */
+import { FreshetError } from '../errors.js'
+import { LOADS, loadNames } from './loads/index.js'
+import { MEASURES } from './measures.js'
+import { meant } from './nearest.js'
+import { at, integer, list, matching, named, number, object, oneOf, orNull, scalar, text, trueOrFalse, unfit } from './shape.js'
+
+/** Of the A/A pair: the baseline once more (L10). */
+export const AA_SUFFIX = ' (A/A)'
+/** A window holds at least so many periods (L9). */
+const PERIODS = 2
+/** Shorter waits are no periods, and stay as they are when time is scaled. */
+const LEAST_PERIOD_MS = 100
+/** The lab sets these itself. */
+const LAB_SETS = ['redisUrl', 'replicaUrl', 'keyPrefix', 'feed', 'warmUp', 'duration', 'items', 'source', 'server', 'cacheDir', 'metricsPort', 'logLevel']
+const DIRECTIONS = ['less', 'more', 'same']
+
+const name = matching(`1 to 60 characters without ${AA_SUFFIX.trim()} at the end`, /^(?!.*\(A\/A\)$)[^\p{Cc}]{1,60}$/u)
+const engine = matching('valkey or redis, with a version if need be, such as valkey 9.1', /^(valkey|redis)( \d+(\.\d+){0,2})?$/)
+const settings = named(text(60), scalar)
+
+const SHAPE = object({
+  title: text(80),
+  question: text(200),
+  baseline: text(60),
+  ceiling: text(60),
+  arms: named(name, object({ load: [oneOf(['writer', ...loadNames()]), 'writer'], settings: [settings, {}], engine: [engine, undefined], note: [text(), undefined] }), 2),
+  levels: named(name, object({ settings: [settings, {}], engine: [engine, undefined], x: [number(0, 1e9), undefined], without: [list(text(60)), []] }), 1),
+  fixed: [settings, {}],
+  seconds: number(1, 3600),
+  warmUpSeconds: number(0, 600),
+  rounds: integer(5, 100),
+  measures: list(oneOf(Object.keys(MEASURES)), 1),
+  differs: [list(text()), []],
+  expected: [list(object({ arm: text(60), against: text(60), direction: oneOf(DIRECTIONS), level: [text(60), undefined] })), []],
+  fixedAndMarginal: [trueOrFalse, false],
+  published: [orNull(object({
+    source: text(),
+    conditions: text(),
+    unit: text(200),
+    figures: [list(object({ label: text(200), value: number(0, 1e12), arm: [text(60), undefined], level: [text(60), undefined] })), []],
+    ratios: [list(object({ arm: text(60), against: text(60), value: number(1e-6, 1e6), label: text(200), level: [text(60), undefined] })), []]
+  })), null],
+  notControlled: [list(text()), []]
+})
+
+/**
+ * @param {string} planName of its folder, such as 007-reference-or-value, or `ad-hoc`
+ * @param {unknown} raw what plan.js exports
+ * @param {Known} known
+ * @returns {Plan} frozen, defaults filled
+ * @throws {FreshetError} PLAN_INVALID with all faults, `faults` one by one
+ */
+export function readPlan (planName, raw, { checkSettings }) {
+  /** @type {string[]} */
+  const faults = []
+  const number = /^(\d{3})-[a-z0-9]+(-[a-z0-9]+)*$/.exec(planName)?.[1] ?? ''
+  if (number === '' && planName !== 'ad-hoc') faults.push(`the name of the folder: ${planName}; expected three digits and words, such as 013-my-question`)
+  const plan = { name: planName, number, ...SHAPE(raw, '', faults) }
+  faults.push(...namesThatLeadNowhere(plan), ...sameTwice('arms', plan.arms ?? {}), ...sameTwice('levels', plan.levels ?? {}))
+  faults.push(...faultsOfSettings(plan, checkSettings), ...faultsOfTime(plan))
+  if (faults.length > 0) throw invalid(planName, faults)
+  return frozen(plan)
+}
+
+/** @param {string} planName @param {string[]} faults */
+const invalid = (planName, faults) => new FreshetError('PLAN_INVALID',
+  faults.length === 1 ? `plan ${planName}: ${faults[0]}` : `plan ${planName} has ${faults.length} faults:\n  ${faults.join('\n  ')}`, { plan: planName, faults })
+
+/** @param {Plan} plan @returns {string[]} */
+function namesThatLeadNowhere ({ arms = {}, levels = {}, baseline, ceiling, expected = [], published, fixedAndMarginal }) {
+  /** @type {string[]} */
+  const faults = []
+  const lookUp = (/** @type {string} */ path, /** @type {string | undefined} */ one, /** @type {Record<string, unknown>} */ known, /** @type {string} */ what) => {
+    if (typeof one === 'string' && !Object.hasOwn(known, one)) faults.push(`${path}: ${JSON.stringify(one)} is no ${what} of this plan; ${meant(one, Object.keys(known))}`)
+  }
+  lookUp('baseline', baseline, arms, 'arm')
+  lookUp('ceiling', ceiling, arms, 'arm')
+  if (baseline !== undefined && baseline === ceiling) faults.push(`ceiling: ${JSON.stringify(ceiling)} is the baseline; expected another arm, such as one with load blob`)
+  for (const [level, { without = [] }] of Object.entries(levels)) {
+    for (const [i, arm] of without.entries()) {
+      lookUp(`${at('levels', level)}.without[${i}]`, arm, arms, 'arm')
+      if (arm === baseline || arm === ceiling) faults.push(`${at('levels', level)}.without[${i}]: ${JSON.stringify(arm)} is the ${arm === baseline ? 'baseline' : 'ceiling'}, which is measured at every level`)
+    }
+  }
+  const entries = [['expected', expected], ['published.figures', published?.figures ?? []], ['published.ratios', published?.ratios ?? []]]
+  for (const [path, those] of /** @type {[string, (Figure & Partial<Ratio>)[]][]} */ (entries)) {
+    for (const [i, { arm, against, level }] of those.entries()) {
+      lookUp(`${path}[${i}].arm`, arm, arms, 'arm')
+      lookUp(`${path}[${i}].against`, against, arms, 'arm')
+      lookUp(`${path}[${i}].level`, level, levels, 'level')
+      if (arm !== undefined && arm === against) faults.push(`${path}[${i}].against: ${JSON.stringify(against)} is the arm itself; expected another`)
+    }
+  }
+  const places = Object.values(levels).map(({ x }) => x)
+  if (fixedAndMarginal && (places.length < 2 || places.includes(undefined) || new Set(places).size < places.length)) {
+    faults.push('fixedAndMarginal: true; expected at least two levels, each with an x of its own')
+  }
+  return faults
+}
+
+/**
+ * An arm that was copied and not changed would pass for a finding.
+ * @param {string} path @param {Record<string, { load?: string, settings?: Settings, engine?: string }>} those
+ */
+function sameTwice (path, those) {
+  const seen = new Map()
+  return Object.entries(those).flatMap(([one, { load, settings = {}, engine }]) => {
+    const content = JSON.stringify([load, engine, Object.entries(settings).sort()])
+    const before = seen.get(content)
+    seen.set(content, before ?? one)
+    return before === undefined ? [] : [`${at(path, one)}: the same as ${at(path, before)}; expected a difference (the lab adds the A/A pair itself)`]
+  })
+}
+
+/** @param {Plan} plan @returns {{ level: string, arm: string, settings: Settings }[]} of all cells */
+const cellsOf = ({ arms = {}, levels = {}, fixed = {} }) => Object.entries(levels).flatMap(([level, { settings: ofLevel, without = [] }]) =>
+  Object.entries(arms).filter(([arm]) => !without.includes(arm)).map(([arm, { settings: ofArm }]) => ({ level, arm, settings: { ...fixed, ...ofLevel, ...ofArm } })))
+
+/** Each fault once, where the setting was written. @param {Plan} plan @param {Known['checkSettings']} checkSettings */
+function faultsOfSettings (plan, checkSettings) {
+  const faults = new Set()
+  for (const { level, arm, settings } of cellsOf(plan)) {
+    const places = /** @type {[string, Settings | undefined][]} */ ([
+      [`${at('arms', arm)}.settings`, plan.arms[arm].settings], [`${at('levels', level)}.settings`, plan.levels[level].settings], ['fixed', plan.fixed]
+    ])
+    const placeOf = (/** @type {string} */ setting) => places.find(([, of]) => of && Object.hasOwn(of, setting))?.[0]
+    for (const setting of LAB_SETS) if (placeOf(setting)) faults.add(`${placeOf(setting)}.${setting}: the lab sets it; leave it out`)
+    for (const fault of checkSettings(settings)) faults.add(`${placeOf(/^\w+/.exec(fault)?.[0] ?? '') ?? `${at('arms', arm)} at ${at('levels', level)}`}: ${fault}`)
+    if (settings.pace === 'burst' && settings.periodMs === undefined) faults.add(`${placeOf('pace')}.pace: burst; expected a periodMs beside it, by which the window is checked`)
+  }
+  return [...faults]
+}
+
+/** The longest period of any cell, ms. @param {Plan} plan @returns {number} */
+export function longestPeriodMs (plan) {
+  const periods = cellsOf(plan).flatMap(({ arm, settings }) => [settings.periodMs, settings.batchMs, LOADS[plan.arms[arm].load]?.always?.periodMs])
+  return Math.max(0, ...periods.filter((ms) => typeof ms === 'number'))
+}
+
+/** @param {Plan} plan @returns {number} the shortest window that L9 allows, seconds */
+export const leastSeconds = (plan) => PERIODS * longestPeriodMs(plan) / 1000
+
+/** L9. @param {Plan} plan */
+const faultsOfTime = (plan) => plan.seconds < leastSeconds(plan)
+  ? [unfit('seconds', plan.seconds, `at least ${leastSeconds(plan)}: ${PERIODS} times the longest period (periodMs, batchMs) of the plan`)]
+  : []
+
+/**
+ * The same plan with periods and windows so many times as long: for trying a plan out, and its figures are of another
+ * question.
+ * @param {Plan} plan
+ * @param {number} scale above 0, at most 10
+ * @returns {Plan}
+ * @throws {FreshetError} PLAN_INVALID
+ */
+export function timeScaled (plan, scale) {
+  if (!(scale > 0 && scale <= 10)) throw invalid(plan.name, [unfit('time scale', scale, 'a number above 0, at most 10')])
+  const resized = (/** @type {string | number | boolean | null} */ ms) => typeof ms === 'number' && ms >= LEAST_PERIOD_MS ? Math.max(1, Math.round(ms * scale)) : ms
+  const scaled = (/** @type {Settings} */ settings) => Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, ['periodMs', 'batchMs'].includes(name) ? resized(value) : value]))
+  const each = (/** @type {Record<string, any>} */ those) => Object.fromEntries(Object.entries(those).map(([name, one]) => [name, { ...one, settings: scaled(one.settings) }]))
+  const resizedPlan = { ...plan, arms: each(plan.arms), levels: each(plan.levels), fixed: scaled(plan.fixed), warmUpSeconds: plan.warmUpSeconds * scale }
+  return frozen({ ...resizedPlan, seconds: Math.max(plan.seconds * scale, leastSeconds(resizedPlan)) })
+}
+
+/**
+ * Two settings against each other, as a plan that is still to be read: readPlan('ad-hoc', ...).
+ * @param {{ a: Settings, b: Settings, aText?: string, bText?: string, rate?: number, fixed?: Settings, seconds?: number,
+ *   warmUpSeconds?: number, rounds?: number }} question `aText`, `bText`: as the person wrote them; `rate`: items a second
+ *   of each process, 0 = as fast as it goes
+ * @returns {object}
+ */
+export function adHocPlan ({ a, b, aText = flagsOf(a), bText = flagsOf(b), rate = 0, fixed = {}, seconds, warmUpSeconds = 2, rounds = 5 }) {
+  const periods = [a, b, fixed].flatMap(({ periodMs, batchMs }) => [periodMs, batchMs]).filter((ms) => typeof ms === 'number')
+  return {
+    title: shortened(`A: ${aText} / B: ${bText}`, 80),
+    question: shortened(`Does B (${bText}) cost less than A (${aText})?`, 200),
+    baseline: 'A',
+    ceiling: 'blob',
+    arms: { A: { settings: a, note: aText }, B: { settings: b, note: bText }, blob: { load: 'blob' } },
+    levels: { [rate > 0 ? `${rate.toLocaleString('en')} items/s` : 'as fast as it goes']: { settings: { rate } } },
+    fixed,
+    seconds: seconds ?? Math.max(5, PERIODS * Math.max(0, ...periods) / 1000),
+    warmUpSeconds,
+    rounds,
+    measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'primaryCpuPercent', 'itemsPerSecond', 'behindMsP99', 'generatorCpuMicrosPerItem', 'netBytesPerItem']
+  }
+}
+
+/** @param {string} text @param {number} most */
+const shortened = (text, most) => text.length > most ? text.slice(0, most - 3) + '...' : text
+
+/** @param {Settings} settings @returns {string} as flags */
+const flagsOf = (settings) => Object.entries(settings).map(([name, value]) => `--${name.replace(/[A-Z]/g, (letter) => '-' + letter.toLowerCase())} ${value}`).join(' ') || 'defaults'
+
+/** @template T @param {T} value @returns {T} with everything in it */
+function frozen (value) {
+  if (value !== null && typeof value === 'object') Object.values(Object.freeze(value)).forEach(frozen)
+  return value
+}

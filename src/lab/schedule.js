@@ -1,0 +1,89 @@
+/**
+ * Which cells are measured, in which order. Pure.
+ *
+ * Rounds are interleaved and every other one goes backwards (ABBA, L10): a machine that becomes slower or faster during
+ * the run touches all arms alike. Every arm has the same number of rounds. At every level the baseline is measured once
+ * more under another name: the A/A pair, which says how much difference is none.
+ *
+ *     round 1   ids  values  blob  ids (A/A)
+ *     round 2   ids (A/A)  blob  values  ids
+ *     round 3   as round 1
+ *
+ * @typedef {import('./plan.js').Plan} Plan
+ * @typedef {{ level: string, arm: string, round: number, aaOf?: string }} Cell `aaOf`: the arm that it is the A/A of
+ * @typedef {{ cells: Cell[], seconds: number, warmUpSeconds: number, dropped: string[] }} Schedule `dropped`: a sentence
+ *   for each kind of thing that the plan has and this run leaves out
+ */
+import { FreshetError } from '../errors.js'
+import { meant } from './nearest.js'
+import { AA_SUFFIX, leastSeconds } from './plan.js'
+
+/** Servers, replicas and checks take so long beside warm-up and window. */
+export const OVERHEAD_SECONDS = 4
+/** A quick run shows that everything works; its figures are no result, and L9 does not hold. */
+const QUICK = { seconds: 2, warmUpSeconds: 0.5, totalSeconds: 30 }
+
+/**
+ * @param {Plan} plan
+ * @param {{ rounds?: number | null, arms?: string[] | null, quick?: boolean, seconds?: number | null }} [wanted] `arms`: these,
+ *   the baseline and the ceiling; without it all of them
+ * @returns {Schedule}
+ * @throws {FreshetError} PLAN_INVALID: an arm that the plan does not have, a window shorter than L9 allows
+ */
+export function scheduleOf (plan, { rounds, arms, quick = false, seconds } = {}) {
+  const all = Object.keys(plan.arms)
+  for (const arm of arms ?? []) {
+    if (!all.includes(arm)) throw new FreshetError('PLAN_INVALID', `--arms: ${JSON.stringify(arm)} is no arm of ${plan.name}; ${meant(arm, all)}`, { plan: plan.name })
+  }
+  if (seconds && seconds < leastSeconds(plan) && !quick) {
+    throw new FreshetError('PLAN_INVALID', `--seconds: ${seconds}; expected at least ${leastSeconds(plan)}: twice the longest period of ${plan.name}`, { plan: plan.name })
+  }
+  const kept = all.filter((arm) => !arms?.length || arms.includes(arm) || arm === plan.baseline || arm === plan.ceiling)
+  const times = quick ? QUICK : { seconds: seconds ?? plan.seconds, warmUpSeconds: plan.warmUpSeconds }
+  const levels = Object.keys(plan.levels).map((level) => ({ level, arms: kept.filter((arm) => !plan.levels[level].without.includes(arm)) }))
+  const measured = quick ? quickLevels(plan, levels) : levels
+  const once = measured.flatMap(({ level, arms }) => [...arms.map((arm) => ({ level, arm })), { level, arm: plan.baseline + AA_SUFFIX, aaOf: plan.baseline }])
+  const cells = Array.from({ length: quick ? 1 : rounds ?? plan.rounds }, (_, i) => (i % 2 === 0 ? once : once.toReversed()).map((cell) => ({ ...cell, round: i + 1 }))).flat()
+  return { cells, seconds: times.seconds, warmUpSeconds: times.warmUpSeconds, dropped: droppedOf(plan, { measured, quick, rounds }) }
+}
+
+/**
+ * What has room in a quick run: the first level; there the baseline, the ceiling, the A/A pair, and then arms as the
+ * plan has them.
+ * @param {Plan} plan @param {{ level: string, arms: string[] }[]} levels
+ */
+function quickLevels ({ baseline, ceiling }, [{ level, arms }]) {
+  const room = Math.ceil(QUICK.totalSeconds / (QUICK.seconds + QUICK.warmUpSeconds + OVERHEAD_SECONDS)) - 1
+  const others = arms.filter((arm) => arm !== baseline && arm !== ceiling).slice(0, Math.max(0, room - 3))
+  return [{ level, arms: arms.filter((arm) => arm === baseline || arm === ceiling || others.includes(arm)) }]
+}
+
+/**
+ * @param {Plan} plan @param {{ measured: { level: string, arms: string[] }[], quick: boolean, rounds?: number | null }} run
+ * @returns {string[]}
+ */
+function droppedOf (plan, { measured, quick, rounds }) {
+  const levels = Object.keys(plan.levels).filter((level) => !measured.some((one) => one.level === level))
+  const arms = Object.keys(plan.arms).filter((arm) => !measured.some((one) => one.arms.includes(arm)))
+  return [
+    ...(quick ? [`quick, not a result: one round, ${QUICK.seconds} s a measurement`] : []),
+    ...(levels.length ? [`levels left out: ${levels.join(', ')}`] : []),
+    ...(arms.length ? [`arms left out: ${arms.join(', ')}`] : []),
+    ...(!quick && rounds && rounds < plan.rounds ? [`${rounds} of ${plan.rounds} rounds: intervals are wider than they look`] : [])
+  ]
+}
+
+/**
+ * What is still to be measured. A measurement that ended by a fault is an outcome and is not repeated (L14).
+ * @param {Cell[]} cells
+ * @param {{ level: string, arm: string, round: number }[]} samples
+ * @returns {Cell[]}
+ */
+export function remaining (cells, samples) {
+  const nameOf = (/** @type {{ level: string, arm: string, round: number }} */ { level, arm, round }) => JSON.stringify([level, arm, round])
+  const done = new Set(samples.map(nameOf))
+  return cells.filter((cell) => !done.has(nameOf(cell)))
+}
+
+/** @param {Schedule} schedule @returns {number} minutes that it takes, about */
+export const minutesOf = ({ cells, seconds, warmUpSeconds }) => Math.ceil(cells.length * (seconds + warmUpSeconds + OVERHEAD_SECONDS) / 60)
