@@ -48,11 +48,11 @@ export async function findEngine (wanted, { others = [], ...place }) {
  */
 export async function listEngines ({ others = [], ...place }) {
   return distinct([...await named(others, place.env), ...await enginesFound(place)])
-    .sort((a, b) => b.name.localeCompare(a.name) || compareVersions(b.version, a.version))
 }
 
 /** @param {string[]} programs @param {Place['env']} env @returns {Promise<Engine[]>} */
 const named = (programs, env) => Promise.all(programs.filter((program) => !ENGINE.test(program)).map((program) => namedEngine(program, env, ADVICE)))
 
-/** @param {Engine[]} engines @returns {Engine[]} the first of each name and version */
+/** @param {Engine[]} engines @returns {Engine[]} the first of each name and version, in order */
 const distinct = (engines) => engines.filter((engine, i) => engines.findIndex((one) => engineName(one) === engineName(engine)) === i)
+  .sort((a, b) => b.name.localeCompare(a.name) || compareVersions(b.version, a.version))
