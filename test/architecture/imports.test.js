@@ -23,10 +23,11 @@ const ARROWS = /** @type {Record<string, string[]>} */ ({
   charts: [],
   experiments: [],
   infra: [],
-  'settings.js': []
+  'settings.js': ['settings'],
+  settings: []
 })
 
-const isOurs = (/** @type {string} */ name) => name.includes('/') ? /^(src|bin|writers|readers|experiments|charts|infra)\//.test(name) : name === 'settings.js'
+const isOurs = (/** @type {string} */ name) => name.includes('/') ? /^(src|bin|writers|readers|settings|experiments|charts|infra)\//.test(name) : name === 'settings.js'
 const isIn = (/** @type {string} */ file, /** @type {string} */ place) => file === place || file.startsWith(place + '/')
 
 const sources = await sourceFiles()
@@ -55,6 +56,7 @@ t.test('every folder of src has its arrows', async (t) => {
 t.test('settings.js is imported by process files, and by the face of the library', async (t) => {
   const isProcessFile = (/** @type {string} */ file) => ['bin', 'writers', 'readers'].includes(dirname(file))
   t.same(edges.filter(({ from, to }) => to === 'settings.js' && from !== 'src/index.js' && !isProcessFile(from)), [])
+  t.same(edges.filter(({ from, to }) => isIn(to, 'settings') && from !== 'settings.js' && !isIn(from, 'settings')), [], 'what is behind it by nobody else')
 })
 
 t.test('the client library is imported in src/store only', async (t) => {
