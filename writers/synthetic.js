@@ -1,8 +1,9 @@
 /**
- * The synthetic source: ids `id-0`, `id-1`, ... in turn, with a value that is different each time, paced open-loop.
+ * The synthetic source: the items of src/synthetic.js, paced open-loop.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { createPacer } from '../src/pipeline/pace.js'
+import { makeIds, makeValue } from '../src/synthetic.js'
 
 /** Due items are appended this often; the pace itself is by item. */
 const SLICE_MS = 5
@@ -15,7 +16,7 @@ const TURN_ITEMS = 2000
  */
 export async function runSynthetic ({ feed, settings, index, clock, signal }) {
   const ids = makeIds(settings.ids, index, settings.writers)
-  const { value, change } = makeValue(settings.valueBytes, index)
+  const { value, change } = makeValue(settings.valueBytes, index, settings.valueChange === 'never' ? ids.length : Infinity)
   const startMs = clock()
   const endMs = settings.duration ? startMs + settings.duration * 1000 : Infinity
   const pacer = createPacer({ ratePerSecond: settings.rate, pace: settings.pace, periodMs: settings.periodMs, chunks: settings.chunks, startMs })
@@ -52,36 +53,4 @@ export async function runSynthetic ({ feed, settings, index, clock, signal }) {
   }
   // out of time while the server did not take them
   if (left > 0 && clock() >= endMs) pipeline.skip(Math.min(left, pacer.skip(endMs)))
-}
-
-/** @param {number} distinct @param {number} index @param {number} writers @returns {Buffer[]} those of this process */
-function makeIds (distinct, index, writers) {
-  const mine = Array.from({ length: Math.ceil(Math.max(0, distinct - index) / writers) }, (_, i) => Buffer.from(`id-${i * writers + index}`))
-  return mine.length > 0 ? mine : [Buffer.from(`id-${index}`)]
-}
-
-/**
- * A JSON value with a number that counts up in place, so that no two are equal and none is allocated.
- * @param {number} bytes @param {number} index
- */
-function makeValue (bytes, index) {
-  const head = `{"writer":${index},"n":"`
-  const digits = 12
-  const shell = `${head}${'0'.repeat(digits)}","pad":""}`
-  const text = bytes >= shell.length
-    ? shell.replace('"pad":""', `"pad":"${'x'.repeat(bytes - shell.length)}"`)
-    : '0'.repeat(bytes)
-  const value = Buffer.from(text)
-  const last = bytes >= shell.length ? head.length + digits - 1 : bytes - 1
-  const first = bytes >= shell.length ? head.length : 0
-  const change = () => {
-    for (let at = last; at >= first; at--) {
-      if (value[at] !== 57) {
-        value[at]++
-        return
-      }
-      value[at] = 48
-    }
-  }
-  return { value, change }
 }

@@ -1,0 +1,242 @@
+/**
+ * What a node holds of a feed, all of it, as the ledger (ledger.js) wants it: a row for each version, newest first within
+ * a partition. A run leaves up to millions of them on each of three nodes, so rows are columns of numbers.
+ *
+ *     storage            where                                  a row is
+ *     ids                sorted set `ids`, keys `item:<id>`     a member with the record of its key
+ *     published-ids      the same                               a member with the plain value of its key
+ *     values             sorted set `values`                    a member: id and value (item/member.js)
+ *     published-values   sorted set `values`                    a member: the value alone
+ *     blob               keys `blob:<writer>:<from>-<to>`       one of the values that lie in it one behind the other
+ *
+ * Read in pieces, while nothing is written. Keys of items that no member names are strays.
+ */
+import { createHash } from 'node:crypto'
+import { readMember } from '../item/member.js'
+import { scoreOf } from '../item/order.js'
+import { readRecord } from '../item/record.js'
+import { MAX_PIECE, createPieceSize } from '../layouts/pieces.js'
+import { readValue } from '../synthetic.js'
+
+/** not told, or none of ours */
+export const NONE = -1
+/** in `numbers`: the member is there, its key is not */
+export const GONE = -2
+
+const FIRST_ROWS = 1024
+const STRAYS_NAMED = 5
+const ID = Buffer.from('id-')
+const ZERO = 48
+
+/** @typedef {'ids' | 'values' | 'published-ids' | 'published-values' | 'blob'} Storage */
+/** @typedef {import('../store/connection.js').Connection} Connection */
+/** @typedef {(part: string) => string} Key */
+/** @typedef {(connection: Connection, key: Key, rows: ReturnType<typeof createRows>) => Promise<void>} Reader */
+
+/**
+ * @typedef {object} Inventory of one node; row r is what all columns hold at r
+ * @property {number} length rows
+ * @property {Float64Array} ids k of `id-<k>`, or NONE
+ * @property {Float64Array} writers index of the writer, where the value tells it, or NONE
+ * @property {Float64Array} numbers that the values carry, NONE or GONE
+ * @property {Float64Array} scores NaN where there is no order
+ * @property {number[]} starts the row with which each partition begins
+ * @property {number[]} astray rows whose key tells another place in the order than the sorted set
+ * @property {{ count: number, examples: string[] }} strays keys that belong to no row
+ * @property {string} digest of all content in the order of the rows: nodes with the same content have the same
+ */
+
+/** @type {Record<Storage, Reader>} */
+const READERS = {
+  ids: (connection, key, rows) => readBesideSet(connection, key, rows, (id, bytes) => {
+    const { ts, seq, value } = readRecord(id, bytes)
+    return { value, score: scoreOf(ts, seq) }
+  }),
+  'published-ids': (connection, key, rows) => readBesideSet(connection, key, rows, (_id, value) => ({ value, score: null })),
+  values: (connection, key, rows) => readSet(connection, key('values'), (member, score) => {
+    const { id, value } = readMember(member)
+    rows.add(idIn(id), readValue(value), score)
+    rows.hash(member, Buffer.from(String(score)))
+  }),
+  'published-values': (connection, key, rows) => readSet(connection, key('values'), (member, score) => {
+    rows.add(NONE, readValue(member), score)
+    rows.hash(member, Buffer.from(String(score)))
+  }),
+  blob: readBlobs
+}
+
+/**
+ * @param {Connection} connection
+ * @param {{ storage: Storage, key: Key | Key[] }} feed `key` makes the keys of a partition; several, of each one
+ * @returns {Promise<Inventory>}
+ * @throws {import('../errors.js').FreshetError} KEY_HOLDS_OTHER, SERVER_LOST, SERVER_REFUSED
+ */
+export async function readInventory (connection, { storage, key }) {
+  const rows = createRows()
+  for (const one of [key].flat()) {
+    rows.beginPartition()
+    await READERS[storage](connection, one, rows)
+  }
+  return rows.end()
+}
+
+function createRows () {
+  const columns = ['ids', 'writers', 'numbers', 'scores'].map(() => new Float64Array(FIRST_ROWS))
+  let length = 0
+  const hash = createHash('sha1')
+  /** @type {Buffer[]} of one piece */
+  let bytes = []
+  const starts = /** @type {number[]} */ ([])
+  const astray = /** @type {number[]} */ ([])
+  const strays = { count: 0, examples: /** @type {string[]} */ ([]) }
+
+  function flush () {
+    hash.update(Buffer.concat(bytes))
+    bytes = []
+  }
+
+  return {
+    beginPartition: () => { starts.push(length) },
+
+    /** @param {number} id @param {ReturnType<typeof readValue>} read @param {number} score @param {number} [unread] number of a value that cannot be read */
+    add (id, read, score, unread = NONE) {
+      if (length === columns[0].length) {
+        columns.forEach((column, i) => {
+          columns[i] = new Float64Array(2 * length)
+          columns[i].set(column)
+        })
+      }
+      columns[0][length] = id
+      columns[1][length] = read?.writer ?? NONE
+      columns[2][length] = read ? read.number : unread
+      columns[3][length] = score
+      length++
+    },
+
+    /** The row that was added last. */
+    markAstray: () => { astray.push(length - 1) },
+
+    /** @param {string} name of a key */
+    stray (name) {
+      if (strays.count++ < STRAYS_NAMED) strays.examples.push(name)
+      bytes.push(Buffer.from(name))
+    },
+
+    /** @param {...Buffer} parts */
+    hash (...parts) {
+      bytes.push(...parts)
+      if (bytes.length >= 4 * MAX_PIECE) flush()
+    },
+
+    /** @returns {Inventory} */
+    end () {
+      flush()
+      const [ids, writers, numbers, scores] = columns.map((column) => column.subarray(0, length))
+      return { length, ids, writers, numbers, scores, starts, astray, strays, digest: hash.digest('hex') }
+    }
+  }
+}
+
+/**
+ * @param {Connection} connection @param {string} name of a sorted set
+ * @param {(member: Buffer, score: number) => void} each newest first
+ * @param {(members: Buffer[], scores: number[]) => Promise<void>} [whole] a piece that is done
+ */
+async function readSet (connection, name, each, whole = async () => {}) {
+  const size = createPieceSize()
+  for (let at = 0; ;) {
+    const asked = Math.min(MAX_PIECE, size.of(MAX_PIECE))
+    /** @type {Buffer[]} member, score, member, score, ... */
+    const flat = await connection.send('ZREVRANGE', name, at, at + asked - 1, 'WITHSCORES')
+    const members = flat.filter((_, i) => i % 2 === 0)
+    const scores = flat.filter((_, i) => i % 2 === 1).map((score) => Number(score.toString('latin1')))
+    size.learn(members)
+    members.forEach((member, i) => each(member, scores[i]))
+    await whole(members, scores)
+    if (members.length < asked) return
+    at += members.length
+  }
+}
+
+/**
+ * @param {Connection} connection @param {Key} key @param {ReturnType<typeof createRows>} rows
+ * @param {(id: Buffer, bytes: Buffer) => { value: Buffer, score: number | null }} decode what a key holds; `score` null =
+ *   it does not tell
+ */
+async function readBesideSet (connection, key, rows, decode) {
+  const prefix = Buffer.from(key('item:'))
+  const size = createPieceSize()
+  /** @type {Set<string>} ids, byte for character */
+  const named = new Set()
+
+  /** @param {Buffer[]} ids @param {number[]} scores */
+  async function readKeys (ids, scores) {
+    for (let from = 0; from < ids.length;) {
+      const part = ids.slice(from, from + size.of(ids.length - from))
+      /** @type {(Buffer | null)[]} */
+      const held = await connection.send('MGET', ...part.map((id) => Buffer.concat([prefix, id])))
+      size.learn(held)
+      part.forEach((id, i) => addItem(id, scores[from + i], held[i]))
+      from += part.length
+    }
+  }
+
+  /** @param {Buffer} id @param {number} score @param {Buffer | null} bytes */
+  function addItem (id, score, bytes) {
+    named.add(id.toString('latin1'))
+    const item = bytes && decode(id, bytes)
+    rows.add(idIn(id), item && readValue(item.value), score, item ? NONE : GONE)
+    if (item && item.score !== null && item.score !== score) rows.markAstray()
+    rows.hash(id, Buffer.from(String(score)), bytes ?? Buffer.alloc(0))
+  }
+
+  await readSet(connection, key('ids'), () => {}, readKeys)
+  const strays = await namesOf(connection, key('item:'), (name) => !named.has(name.toString('latin1', prefix.length)))
+  for (const name of strays) rows.stray(name)
+}
+
+/** @type {Reader} */
+async function readBlobs (connection, key, rows) {
+  const prefix = key('blob:')
+  for (const name of await namesOf(connection, prefix, () => true)) {
+    const [, from, to] = /^\d+:(\d+)-(\d+)$/.exec(name.slice(prefix.length)) ?? []
+    const bytes = from === undefined ? null : await connection.send('GET', name)
+    if (bytes === null) {
+      rows.stray(name)
+      continue
+    }
+    rows.hash(Buffer.from(name), bytes)
+    const count = Number(to) - Number(from)
+    const valueBytes = Math.floor(bytes.length / count)
+    for (let i = 0; i < count; i++) rows.add(NONE, readValue(bytes.subarray(i * valueBytes, (i + 1) * valueBytes)), NaN)
+  }
+}
+
+/**
+ * @param {Connection} connection @param {string} prefix whose characters are no pattern
+ * @param {(name: Buffer) => boolean} wanted
+ * @returns {Promise<string[]>} names of keys, each once, sorted
+ */
+async function namesOf (connection, prefix, wanted) {
+  const found = new Set()
+  let cursor = '0'
+  do {
+    const [next, names] = await connection.send('SCAN', cursor, 'MATCH', `${prefix}*`, 'COUNT', MAX_PIECE)
+    for (const name of names) if (wanted(name)) found.add(name.toString())
+    cursor = String(next)
+  } while (cursor !== '0')
+  return [...found].sort()
+}
+
+/** @param {Buffer} id @returns {number} k of `id-<k>`, or NONE */
+function idIn (id) {
+  if (id.length <= ID.length || id.length > ID.length + 12 || (id[ID.length] === ZERO && id.length > ID.length + 1)) return NONE
+  for (let i = 0; i < ID.length; i++) if (id[i] !== ID[i]) return NONE
+  let number = 0
+  for (let i = ID.length; i < id.length; i++) {
+    const digit = id[i] - ZERO
+    if (digit < 0 || digit > 9) return NONE
+    number = number * 10 + digit
+  }
+  return number
+}

@@ -1,0 +1,94 @@
+/**
+ * The lab's own loads: the reference arms and ceilings of every ratio, the ways of writing that question 008 compares,
+ * and the library without the writer's process around it. Adding one is one row.
+ *
+ * All of them write the synthetic workload (src/synthetic.js) with the pace, batches and bounds of drive.js; what a row
+ * does with a batch is the only difference. The load `writer`, the command itself, is not among them: the lab starts it as
+ * a user would.
+ *
+ * @typedef {import('../inventory.js').Storage} Storage
+ * @typedef {import('./run.js').Settings} Settings
+ * @typedef {object} Opened
+ * @property {import('../../pipeline/account.js').Account} account
+ * @property {(run: import('./run.js').Run) => Promise<void>} run until its time is over or it is told to stop, and
+ *   everything that it sent is answered; rejects when the server fails it
+ * @property {() => Promise<void>} close
+ *
+ * @typedef {object} Load
+ * @property {string} does what it sends, for reports
+ * @property {(settings: Pick<Settings, 'layout'>) => Storage} storage
+ * @property {Partial<Settings>} [always] settings that it has whatever it is given
+ * @property {(parts: { settings: Settings, redisUrl: string, replicaUrls: string[] | null, index: number,
+ *   clock: () => number, onBehind: (behindMs: number) => void }) => Promise<Opened>} open
+ */
+import { FreshetError } from '../../errors.js'
+import { APPEND_FORMS, openAppends } from './appends.js'
+import { openBlob } from './blob.js'
+import { openLibrary } from './library.js'
+import { openPublishedValues, openReference } from './published.js'
+
+/** @type {Load} */
+const reference = {
+  does: 'one SETEX promise per item and one ZADD per batch, auto-pipelined by the client; values that never change',
+  storage: () => 'published-ids',
+  always: { valueChange: 'never', pace: 'steady' },
+  open: openReference
+}
+
+/** @type {Record<string, Load>} */
+const appends = Object.fromEntries(Object.entries(APPEND_FORMS).map(([name, form]) => [name, {
+  does: form.does,
+  storage: () => 'ids',
+  open: (parts) => openAppends(form, parts)
+}]))
+
+/** @type {Record<string, Load>} */
+const loads = {
+  reference,
+  'reference-burst': {
+    ...reference,
+    does: `${reference.does}; all items of a second in one burst`,
+    always: { ...reference.always, pace: 'burst', periodMs: 1000, chunks: 1 }
+  },
+  'published-values': {
+    does: 'one ZADD per batch, whose members are the values themselves, auto-pipelined by the client',
+    storage: () => 'published-values',
+    open: openPublishedValues
+  },
+  blob: {
+    does: 'one SET per batch: its values one behind the other',
+    storage: () => 'blob',
+    always: { valueChange: 'always' },
+    open: openBlob
+  },
+  library: {
+    does: 'openFeed in the process of the load',
+    storage: ({ layout }) => layout,
+    open: openLibrary
+  },
+  ...appends
+}
+export const LOADS = Object.freeze(loads)
+
+/** @returns {string[]} */
+export const loadNames = () => Object.keys(LOADS)
+
+/**
+ * What a load leaves on the servers.
+ * @param {string} load one of LOADS, or `writer`
+ * @param {Pick<Settings, 'layout'>} settings
+ * @returns {Storage}
+ * @throws {FreshetError} LOAD_FAILED
+ */
+export const storageOf = (load, settings) => load === 'writer' ? settings.layout : loadOf(load).storage(settings)
+
+/**
+ * @param {string} name
+ * @param {Readonly<Record<string, Load>>} [loads]
+ * @returns {Load}
+ * @throws {FreshetError} LOAD_FAILED
+ */
+export function loadOf (name, loads = LOADS) {
+  if (Object.hasOwn(loads, name)) return loads[name]
+  throw new FreshetError('LOAD_FAILED', `no load ${name}; expected writer, or one of ${Object.keys(loads).join(', ')}`)
+}

@@ -1,0 +1,130 @@
+/**
+ * One load from its first connection to its tally: opened, driven, and measured from the end of its warm-up on, when all
+ * counters, the histogram, the processor time and the use of the event loop start at zero (L2, L7).
+ *
+ *     startMs ............ measureMs ............... endMs ........ giveUpMs
+ *             warm-up                  duration            drain
+ *
+ * @typedef {object} Run
+ * @property {number} startMs on the clock of the load, ms since 1970
+ * @property {number} endMs nothing is due after it
+ * @property {number} giveUpMs what was due and is not sent by then is dropped
+ * @property {number} items at most
+ * @property {AbortSignal} signal
+ * @property {(nowMs: number) => void} look to be called before anything that is due by then is sent
+ */
+import { encodeIntoCompressedBase64 } from 'hdr-histogram-js'
+import { createClock } from '../../clock.js'
+import { addAccounts } from '../../pipeline/account.js'
+import { expectPrimary } from '../../pipeline/feed-writer.js'
+import { openConnection } from '../../store/connection.js'
+import { LOST_AFTER_MS } from './drive.js'
+import { newHistogram, recordMs } from './tally.js'
+
+/** Bursts come at whole periods: the window opens so long before one, while the parent looks at the servers. */
+const BEFORE_BURST_MS = 25
+
+/**
+ * @typedef {{ rate: number, ids: number, valueBytes: number, valueChange: 'always' | 'never', batchItems: number,
+ *   pace: 'steady' | 'burst', periodMs: number, chunks: number, catchUp: 'yes' | 'no', writers: number, items: number,
+ *   duration: number, warmUp: number, windowMs: number, maxFutureMs: number, drainMs: number, keyPrefix: string, feed: string,
+ *   layout: 'ids' | 'values', [other: string]: any }} Settings of the writer, by name
+ */
+
+/** What they are where a plan leaves them out. @type {Readonly<Settings>} */
+const DEFAULTS = Object.freeze({
+  rate: 0,
+  ids: 100_000,
+  valueBytes: 128,
+  valueChange: 'always',
+  batchItems: 1000,
+  pace: 'steady',
+  periodMs: 1000,
+  chunks: 1,
+  catchUp: 'yes',
+  writers: 1,
+  items: Infinity,
+  duration: Infinity,
+  warmUp: 0,
+  windowMs: 60_000,
+  maxFutureMs: 60_000,
+  drainMs: 10_000,
+  keyPrefix: 'fr:',
+  feed: 'latest',
+  layout: 'ids'
+})
+
+/**
+ * @param {import('./index.js').Load} load
+ * @param {Record<string, any>} given
+ * @returns {Settings} all that a load reads
+ */
+export const settingsOf = (load, given) => ({
+  ...DEFAULTS,
+  ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null)),
+  ...load.always
+})
+
+/**
+ * @param {import('./index.js').Load} load
+ * @param {{ settings: Settings, redisUrl: string, replicaUrls: string[] | null, index: number, signal: AbortSignal,
+ *   onOpened?: () => Promise<unknown> | void, onMeasuring: () => void }} parts `index` of this writer, of `settings.writers`;
+ *   nothing is written before `onOpened` is done; `onMeasuring`: the warm-up is over
+ * @returns {Promise<import('./tally.js').Tally>}
+ * @throws {import('../../errors.js').FreshetError} what the server did to the load
+ */
+export async function runLoad (load, { settings, redisUrl, replicaUrls, index, signal, onOpened = () => {}, onMeasuring }) {
+  const { duration, warmUp, drainMs, items, pace } = settings
+  const engine = await engineOf(redisUrl)
+  const clock = createClock()
+  let behind = newHistogram()
+  const onBehind = (/** @type {number} */ behindMs) => recordMs(behind, behindMs)
+  const opened = await load.open({ settings, redisUrl, replicaUrls, index, clock, onBehind })
+  const { account } = opened
+  let since = addAccounts([account])
+  let sinceMs = 0
+  let cpu = process.cpuUsage()
+  let loop = performance.eventLoopUtilization()
+
+  try {
+    await onOpened()
+    const startMs = clock()
+    const measureMs = startMs + warmUp * 1000
+    const endMs = measureMs + duration * 1000
+    const openMs = pace === 'burst' && warmUp > 0 ? measureMs - BEFORE_BURST_MS : measureMs
+    /** @param {number} nowMs */
+    const look = (nowMs) => {
+      if (sinceMs > 0 || nowMs < openMs) return
+      sinceMs = nowMs
+      behind = newHistogram()
+      since = addAccounts([account])
+      cpu = process.cpuUsage()
+      loop = performance.eventLoopUtilization()
+      onMeasuring()
+    }
+    await opened.run({ startMs, endMs, giveUpMs: endMs + drainMs, items, signal, look })
+    const isMeasured = sinceMs > 0
+    const { user, system } = process.cpuUsage(cpu)
+    return {
+      engine,
+      account,
+      since: isMeasured ? since : addAccounts([account]),
+      seconds: isMeasured ? Math.max(0, clock() - sinceMs) / 1000 : 0,
+      cpuMicros: user + system,
+      loopUse: isMeasured ? performance.eventLoopUtilization(loop).utilization : 0,
+      behind: encodeIntoCompressedBase64(behind)
+    }
+  } finally {
+    await opened.close()
+  }
+}
+
+/** @param {string} redisUrl @returns {Promise<string>} such as `valkey 9.1.2` @throws SERVER_REFUSED by a replica */
+async function engineOf (redisUrl) {
+  const connection = await openConnection(redisUrl, { name: `freshet-load-${process.pid}:look`, deadlineMs: LOST_AFTER_MS })
+  try {
+    return (await expectPrimary(connection)).engine
+  } finally {
+    connection.close()
+  }
+}

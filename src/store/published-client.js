@@ -1,0 +1,79 @@
+/**
+ * The client as the published experiment used it, for the reference arms of the lab and nothing else: a promise for each
+ * command, and auto-pipelining to put those of one turn of the event loop into one write. It stands here because the
+ * client library is known to src/store alone.
+ *
+ * Only what the client does after a failure is set otherwise than published: nothing. No reconnecting, no resending, no
+ * offline queue, so that a lost connection is an outcome and never an acknowledgement; none of it costs a command
+ * anything.
+ */
+import { Redis } from 'ioredis'
+import { FreshetError } from '../errors.js'
+import { openingFailure } from './greeting.js'
+import { fromReply } from './replies.js'
+import { bareHost, tlsOptions } from './tls.js'
+
+const DEFAULT_PORT = 6379
+
+/**
+ * @typedef {object} PublishedClient
+ * @property {(key: string, seconds: number, value: Buffer) => Promise<unknown>} setex
+ * @property {(key: string, scoresAndMembers: (number | string | Buffer)[]) => Promise<unknown>} zadd
+ * @property {(error: any) => FreshetError} fault what a rejected command means: SERVER_LOST, SERVER_FULL, SERVER_REFUSED
+ * @property {() => void} close
+ */
+
+/**
+ * @param {string} url redis:// or rediss://, as for connection.js
+ * @param {{ name: string, deadlineMs: number }} options `deadlineMs` for opening
+ * @returns {Promise<PublishedClient>}
+ * @throws {FreshetError} SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED
+ */
+export async function openPublishedClient (url, { name, deadlineMs }) {
+  const target = new URL(url)
+  const address = `${target.hostname}:${target.port || DEFAULT_PORT}`
+  const tls = await tlsOptions(target)
+  const redis = new Redis({
+    host: bareHost(target),
+    port: Number(target.port || DEFAULT_PORT),
+    username: decodeURIComponent(target.username) || undefined,
+    password: decodeURIComponent(target.password) || undefined,
+    db: Number(target.pathname.slice(1) || 0),
+    ...(tls && { tls }),
+    connectionName: name,
+    protocol: 2,
+    enableAutoPipelining: true,
+    lazyConnect: true,
+    retryStrategy: /** @type {any} */ (null),
+    maxRetriesPerRequest: 0,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    connectTimeout: deadlineMs
+  })
+  /** @type {Error | undefined} */
+  let lastError
+  redis.on('error', (error) => { lastError ??= error })
+
+  /** @param {any} error */
+  const fault = (error) => error.name === 'ReplyError'
+    ? fromReply(error, address)
+    : new FreshetError('SERVER_LOST', `the connection to ${address} ended (${lastError?.message ?? 'closed by the server'}) before the reply`, { outcome: 'over' })
+
+  const timer = setTimeout(() => redis.disconnect(), deadlineMs)
+  try {
+    await redis.connect()
+  } catch (error) {
+    redis.disconnect()
+    const cause = error.name === 'ReplyError' ? fromReply(error, address) : lastError ?? error
+    throw openingFailure(cause, { address, isTls: tls !== null, wasReached: true, wasHeard: true, isLate: false })
+  } finally {
+    clearTimeout(timer)
+  }
+  return {
+    setex: (key, seconds, value) => redis.setex(key, seconds, value),
+    // it flattens the list, so nothing is spread
+    zadd: (key, scoresAndMembers) => /** @type {any} */ (redis).zadd(key, scoresAndMembers),
+    fault,
+    close: () => redis.disconnect()
+  }
+}
