@@ -1,0 +1,130 @@
+/**
+ * What an arm costs the primary when nothing is sent, and what each further item costs: a line through its levels.
+ *
+ *     processor microseconds a second = fixed + marginal x items a second
+ *
+ * The line goes through the medians of the levels (a round with an outlier moves it little), weighted by 1 / cost^2, as
+ * noise is a share of what is measured: without weights the dearest level alone would decide what the cheapest costs.
+ * The interval is that of resampled rounds, within each level (docs/decisions/010). A level where an arm went as fast as
+ * it could, or did not keep up, is not on its line: there, another thing is measured.
+ *
+ * @typedef {import('./measures.js').Sample} Sample
+ * @typedef {{ level: string, samples: Sample[] }} LevelSamples
+ *
+ * @typedef {object} Cost
+ * @property {string} arm
+ * @property {string[]} levels that the line goes through
+ * @property {number | null} fixedMicrosPerSecond null = fewer than 3 levels; below 0 the line has another shape than cost
+ * @property {number | null} fixedMicrosPerSecondLow
+ * @property {number | null} fixedMicrosPerSecondHigh
+ * @property {number | null} fixedPercent of a core: the same as fixedMicrosPerSecond
+ * @property {number | null} fixedPercentLow
+ * @property {number | null} fixedPercentHigh
+ * @property {number | null} marginalMicrosPerItem
+ * @property {number | null} marginalMicrosPerItemLow
+ * @property {number | null} marginalMicrosPerItemHigh
+ * @property {number | null} offLine largest distance of a level from the line, as a share of its cost
+ * @property {string} sentence
+ */
+import { uniformInt } from 'pure-rand/distribution/uniformInt'
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
+import { median, weightedLinearRegression } from 'simple-statistics'
+import { MEASURES } from './measures.js'
+import { FEWEST_VALUES, widenedInterval } from './statistics.js'
+
+/** Of the items planned, what has to be reached. */
+export const KEPT_UP = 0.97
+const FEWEST_LEVELS = 3
+const RESAMPLES = 2000
+const SEED = 1
+/** A level this far off the line is said. */
+const OFF_LINE = 0.1
+/** 1 % of a core */
+const MICROS_PER_PERCENT = 10_000
+
+/**
+ * @param {string} arm
+ * @param {LevelSamples[]} levels valid samples
+ * @param {{ seed?: number }} [options]
+ * @returns {Cost}
+ */
+export function costOf (arm, levels, { seed = SEED } = {}) {
+  const groups = levels.filter(({ samples }) => (reachOf(samples) ?? 0) >= KEPT_UP)
+    .map(({ level, samples }) => ({ level, points: samples.map(pointOf).filter((point) => point !== null) }))
+    .filter(({ points }) => points.length >= FEWEST_VALUES)
+  const names = groups.map(({ level }) => level)
+  if (groups.length < FEWEST_LEVELS) return { ...nothingOf(arm, names), sentence: `\`${arm}\`: fixed and marginal cost not known, ${groups.length} of ${levels.length} levels with ${FEWEST_VALUES} samples at the planned rate; a line takes ${FEWEST_LEVELS}` }
+  const points = groups.map(({ points }) => points)
+  const line = lineThrough(points)
+  const random = xoroshiro128plus(seed)
+  const lines = Array.from({ length: RESAMPLES }, () => lineThrough(points.map((of) => of.map(() => of[uniformInt(random, 0, of.length - 1)]))))
+  const degrees = points.flat().length - 2
+  const fixed = widenedInterval(lines.map(({ b }) => b), line.b, degrees)
+  const marginal = widenedInterval(lines.map(({ m }) => m), line.m, degrees)
+  const offLine = Math.max(...points.map(middleOf).map(([x, y]) => Math.abs(line.b + line.m * x - y) / y))
+  return {
+    arm,
+    levels: names,
+    fixedMicrosPerSecond: line.b,
+    fixedMicrosPerSecondLow: fixed.low,
+    fixedMicrosPerSecondHigh: fixed.high,
+    fixedPercent: line.b / MICROS_PER_PERCENT,
+    fixedPercentLow: fixed.low / MICROS_PER_PERCENT,
+    fixedPercentHigh: fixed.high / MICROS_PER_PERCENT,
+    marginalMicrosPerItem: line.m,
+    marginalMicrosPerItemLow: marginal.low,
+    marginalMicrosPerItemHigh: marginal.high,
+    offLine,
+    sentence: `\`${arm}\`: ${fixedText(line.b, fixed)} and ${digits(line.m)} us an item [${digits(marginal.low)} to ${digits(marginal.high)}]${offLine > OFF_LINE ? `; its levels do not lie on a line (up to ${Math.round(offLine * 100)} % off), so this holds roughly` : ''}`
+  }
+}
+
+/**
+ * @param {Sample[]} samples of one arm at one level
+ * @returns {number | null} median share of the planned items that were acknowledged; null = as fast as it goes
+ */
+export function reachOf (samples) {
+  const shares = samples.flatMap(({ items, planned }) => planned === null || planned <= 0 ? [] : items / planned)
+  return shares.length ? median(shares) : null
+}
+
+/** Items a second and processor microseconds a second. @param {Sample} sample @returns {[number, number] | null} */
+function pointOf (sample) {
+  const rate = MEASURES.itemsPerSecond.of(sample)
+  const each = MEASURES.primaryCpuMicrosPerItem.of(sample)
+  return rate === null || each === null || each <= 0 ? null : [rate, each * rate]
+}
+
+/** @param {[number, number][]} points of one level @returns {[number, number]} */
+const middleOf = (points) => [median(points.map(([x]) => x)), median(points.map(([, y]) => y))]
+
+/** @param {[number, number][][]} levels points of each @returns {{ m: number, b: number }} slope and what is left at 0 */
+function lineThrough (levels) {
+  const middles = levels.map(middleOf)
+  return weightedLinearRegression(middles, middles.map(([, y]) => 1 / y ** 2))
+}
+
+/** @param {number} micros a second @param {{ low: number, high: number }} interval */
+function fixedText (micros, { low, high }) {
+  const [fixed, ...bounds] = [micros, low, high].map((of) => digits(of / MICROS_PER_PERCENT))
+  const text = `${fixed} % of a core [${bounds.join(' to ')}]`
+  return low <= 0 && high >= 0 ? `no fixed cost shown (${text})` : text
+}
+
+const digits = (/** @type {number} */ value) => Math.abs(value) >= 0.1 ? value.toFixed(2) : value.toFixed(3)
+
+/** @param {string} arm @param {string[]} levels @returns {Omit<Cost, 'sentence'>} */
+const nothingOf = (arm, levels) => ({
+  arm,
+  levels,
+  fixedMicrosPerSecond: null,
+  fixedMicrosPerSecondLow: null,
+  fixedMicrosPerSecondHigh: null,
+  fixedPercent: null,
+  fixedPercentLow: null,
+  fixedPercentHigh: null,
+  marginalMicrosPerItem: null,
+  marginalMicrosPerItemLow: null,
+  marginalMicrosPerItemHigh: null,
+  offLine: null
+})

@@ -1,0 +1,50 @@
+/**
+ * What a reader should know before believing a figure: one sentence each, with the arms that it is about.
+ *
+ * @typedef {import('./analysis.js').Result} Result
+ * @typedef {import('./analysis.js').Group} Group
+ */
+import { KEPT_UP, reachOf } from './cost.js'
+
+/** L10 */
+const ROUNDS = 5
+
+/**
+ * @param {Result} result
+ * @param {Group[]} groups samples of each arm at each level
+ * @param {boolean} hasNoise whether the A/A pair was measured at every level
+ * @returns {string[]}
+ */
+export function warningsOf ({ settings, finishedAt, samples }, groups, hasNoise) {
+  const marked = (/** @type {string} */ mark) => cellsWhere(groups, ({ valid }) => {
+    const count = valid.filter(({ marks }) => marks.includes(mark)).length
+    return count && `${count} of ${valid.length}`
+  })
+  const bound = marked('generator-bound')
+  const noisy = marked('noisy')
+  const slow = cellsWhere(groups, ({ valid }) => {
+    const reach = reachOf(valid)
+    return reach !== null && reach < KEPT_UP && `${Math.round(reach * 100)} %`
+  })
+  const few = cellsWhere(groups, ({ valid }) => valid.length < ROUNDS && String(valid.length))
+  const mixed = cellsWhere(groups, ({ valid }) => {
+    const engines = [...new Set(valid.flatMap(({ nodes }) => nodes.map(({ engine }) => engine)))].sort()
+    return engines.length > 1 && engines.join(', ')
+  })
+  /** @type {(string | false)[]} */
+  const said = [
+    settings.quick && 'a quick run: it shows that everything works, its figures are not a result',
+    !finishedAt && `the run has not ended: ${samples.length}${settings.measurements ? ` of ${settings.measurements}` : ''} measurements are there`,
+    !settings.quick && few && `fewer than ${ROUNDS} valid samples: ${few}; their intervals are wide or missing`,
+    bound && `the load was the limit, not the server, in samples of ${bound}: their items a second and lateness say what the load can do`,
+    slow && `the planned rate was not reached: ${slow} of it`,
+    noisy && `other programs were busy, or processor time was stolen, in samples of ${noisy}`,
+    mixed && `engines differ among the samples of ${mixed}: their figures mix them`,
+    !hasNoise && 'the A/A pair is missing at a level: how large a difference this machine makes of nothing is not known there'
+  ]
+  return said.flatMap((sentence) => sentence || [])
+}
+
+/** @param {Group[]} groups @param {(group: Group) => string | number | false} say @returns {string} cells with what was said of them */
+const cellsWhere = (groups, say) => groups.map((group) => ({ group, said: say(group) })).filter(({ said }) => said)
+  .map(({ group: { arm, level }, said }) => `\`${arm}\` at ${level} (${said})`).join(', ')
