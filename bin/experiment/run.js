@@ -14,7 +14,7 @@ import { tableOf } from '../../src/lab/report/table.js'
 import { resultName } from '../../src/lab/result.js'
 import { putAway, runExperiment } from '../../src/lab/runner.js'
 import { scheduleOf } from '../../src/lab/schedule.js'
-import { findEngine, listEngines } from '../../src/lab/servers/engines.js'
+import { findEngine } from '../../src/lab/servers/engines.js'
 import { openOwnServers } from '../../src/lab/servers/own.js'
 import { openTarget } from '../../src/lab/servers/target.js'
 import { ROOT } from '../../src/store/target.js'
@@ -121,7 +121,7 @@ async function keep ({ unfinished, result, folder, isWhole, quick }) {
 
 /**
  * Leaves out arms and levels whose engine is not here, and says so; the baseline must stay.
- * @param {import('../../src/lab/plan.js').Plan} plan @param {Parameters<typeof listEngines>[0]} place @param {any} settings
+ * @param {import('../../src/lab/plan.js').Plan} plan @param {Parameters<typeof findEngine>[1]} place @param {any} settings
  */
 async function withEngines (plan, place, { target }) {
   const named = [...Object.values(plan.arms), ...Object.values(plan.levels)].flatMap(({ engine }) => engine ?? [])
@@ -154,5 +154,5 @@ function without (plan, absent) {
 /** @param {Parts} parts @param {string | null} engine @param {Parameters<typeof findEngine>[1]} place */
 function opener ({ settings, signal }, engine, place) {
   if (settings.target) return () => openTarget({ url: settings.target, replicaUrls: settings.replicaUrl, deadlineMs: settings.deadlineMs ?? 5000 })
-  return async () => openOwnServers({ program: (await findEngine(engine ?? place.others[0] ?? null, place)).program, replicas: 2, folder: join(LAB, 'servers'), signal, report })
+  return async () => openOwnServers({ program: (await findEngine(engine ?? place.others?.[0] ?? null, place)).program, replicas: 2, folder: join(LAB, 'servers'), signal, report })
 }

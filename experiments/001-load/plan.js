@@ -1,9 +1,7 @@
-/**
- * 001: see README.md. 15,000 ids over and over: at the lowest rate too, the warm-up has written each of them once.
- */
+/** 001: see README.md. */
 export default {
   title: 'How does processor time grow with load?',
-  question: 'What does an item cost at 10, 30 and 60 thousand items a second, and what does a second cost without any?',
+  question: 'What does an item cost at 25, 50 and 75 thousand items a second, and what does a second cost without any?',
   baseline: 'ids',
   ceiling: 'blob',
   arms: {
@@ -13,18 +11,18 @@ export default {
     blob: { load: 'blob' }
   },
   levels: {
-    '10 k items/s': { settings: { rate: 10_000 }, x: 10_000 },
-    '30 k items/s': { settings: { rate: 30_000 }, x: 30_000 },
-    '60 k items/s': { settings: { rate: 60_000 }, x: 60_000 }
+    '25 k items/s': { settings: { rate: 25_000 }, x: 25_000 },
+    '50 k items/s': { settings: { rate: 50_000 }, x: 50_000 },
+    '75 k items/s': { settings: { rate: 75_000 }, x: 75_000 }
   },
-  fixed: { ids: 15_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
+  fixed: { ids: 100_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
   seconds: 4,
   warmUpSeconds: 1.5,
   rounds: 5,
   measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'primaryCpuPercent', 'replicaCpuPercent', 'commandsPerItem', 'behindMsP99', 'itemsPerSecond', 'generatorCpuMicrosPerItem'],
   differs: [
     'values keeps every version of an id, ids and reference one',
-    'ids and values send what is 5 ms old: batches of 50, 150 and 300 items; reference and blob gather 1,000',
+    'ids and values send what is 5 ms old: batches of 125, 250 and 375 items; reference and blob gather 1,000',
     'reference sends values that never change, the others other ones each time',
     'blob cannot be asked for an item or for the newest'
   ],

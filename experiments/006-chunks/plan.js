@@ -16,7 +16,7 @@ export default {
     blob: { load: 'blob' }
   },
   levels: { '40 k items/s': {} },
-  fixed: { layout: 'ids', rate: 40_000, ids: 40_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
+  fixed: { layout: 'ids', rate: 40_000, ids: 100_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
   seconds: 4,
   warmUpSeconds: 1.7,
   rounds: 5,

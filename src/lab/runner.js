@@ -111,7 +111,7 @@ const loadOf = (plan, { arm, aaOf }) => plan.arms[aaOf ?? arm].load ?? 'writer'
 const engineOf = (plan, { level, arm, aaOf }) => plan.arms[aaOf ?? arm].engine ?? plan.levels[level].engine ?? null
 
 /** @param {import('./plan.js').Plan} plan @param {Cell} cell @param {Options} options */
-const settingsOf = (plan, { level, arm, aaOf }, { seconds, warmUpSeconds }) => ({
+const settingsOf = (plan, { level, arm, aaOf, warmUpSeconds }, { seconds }) => ({
   ...SETTINGS,
   ...plan.fixed,
   ...plan.levels[level].settings,

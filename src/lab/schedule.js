@@ -10,7 +10,11 @@
  *     round 3   as round 1
  *
  * @typedef {import('./plan.js').Plan} Plan
- * @typedef {{ level: string, arm: string, round: number, aaOf?: string }} Cell `aaOf`: the arm that it is the A/A of
+ * A warm-up lasts at least until every id was written once: a key that is new costs more than one that is there. Where
+ * that would take longer than LONGEST_FILL_S, new ids are the workload.
+ *
+ * @typedef {{ level: string, arm: string, round: number, aaOf?: string, warmUpSeconds: number }} Cell `aaOf`: the arm that
+ *   it is the A/A of
  * @typedef {{ cells: Cell[], seconds: number, warmUpSeconds: number, dropped: string[] }} Schedule `dropped`: a sentence
  *   for each kind of thing that the plan has and this run leaves out
  */
@@ -20,6 +24,9 @@ import { AA_SUFFIX, leastSeconds } from './plan.js'
 
 /** Servers, replicas and checks take so long beside warm-up and window. */
 export const OVERHEAD_SECONDS = 4
+const LONGEST_FILL_S = 10
+/** What a writer has where a plan does not say. */
+const IDS = 100_000
 /** A quick run shows that everything works; its figures are no result, and L9 does not hold. */
 const QUICK = { seconds: 2, warmUpSeconds: 0.5, totalSeconds: 30 }
 
@@ -42,9 +49,20 @@ export function scheduleOf (plan, { rounds, arms, quick = false, seconds } = {})
   const times = quick ? QUICK : { seconds: seconds ?? plan.seconds, warmUpSeconds: plan.warmUpSeconds }
   const levels = Object.keys(plan.levels).map((level) => ({ level, arms: kept.filter((arm) => !plan.levels[level].without.includes(arm)) }))
   const measured = quick ? quickLevels(plan, levels) : levels
-  const once = measured.flatMap(({ level, arms }) => [...arms.map((arm) => ({ level, arm })), { level, arm: plan.baseline + AA_SUFFIX, aaOf: plan.baseline }])
+  const warmUp = (/** @type {string} */ level, /** @type {string} */ arm) => quick ? QUICK.warmUpSeconds : warmUpOf(plan, level, arm)
+  const once = measured.flatMap(({ level, arms }) => [
+    ...arms.map((arm) => ({ level, arm, warmUpSeconds: warmUp(level, arm) })),
+    { level, arm: plan.baseline + AA_SUFFIX, aaOf: plan.baseline, warmUpSeconds: warmUp(level, plan.baseline) }
+  ])
   const cells = Array.from({ length: quick ? 1 : rounds ?? plan.rounds }, (_, i) => (i % 2 === 0 ? once : once.toReversed()).map((cell) => ({ ...cell, round: i + 1 }))).flat()
   return { cells, seconds: times.seconds, warmUpSeconds: times.warmUpSeconds, dropped: droppedOf(plan, { measured, quick, rounds }) }
+}
+
+/** @param {Plan} plan @param {string} level @param {string} arm @returns {number} seconds, in tenths */
+function warmUpOf ({ arms, levels, fixed, warmUpSeconds }, level, arm) {
+  const { ids = IDS, rate = 0, writers = 1 } = /** @type {Record<string, any>} */ ({ ...fixed, ...levels[level].settings, ...arms[arm].settings })
+  const fillSeconds = rate > 0 ? Math.ceil(10 * ids / (rate * writers)) / 10 : 0
+  return fillSeconds > LONGEST_FILL_S ? warmUpSeconds : Math.max(warmUpSeconds, fillSeconds)
 }
 
 /**
@@ -86,4 +104,4 @@ export function remaining (cells, samples) {
 }
 
 /** @param {Schedule} schedule @returns {number} minutes that it takes, about */
-export const minutesOf = ({ cells, seconds, warmUpSeconds }) => Math.ceil(cells.length * (seconds + warmUpSeconds + OVERHEAD_SECONDS) / 60)
+export const minutesOf = ({ cells, seconds }) => Math.ceil(cells.reduce((sum, { warmUpSeconds }) => sum + seconds + warmUpSeconds + OVERHEAD_SECONDS, 0) / 60)
