@@ -81,7 +81,13 @@ function relay (from, to) {
   to.on('drain', () => regulate(way))
   from.on('error', () => {})
   // one side is gone without an end, or the other could not be reached: nobody waits for what is on its way
-  from.on('close', () => { if (!isEnded || from.errored) to.destroy() })
+  from.on('close', () => { if (!isEnded || from.errored) lose(to) })
+}
+
+/** @param {Socket} socket one that is not open, or is being shut down, cannot be reset */
+function lose (socket) {
+  if (socket.connecting || socket.writableEnded) socket.destroy()
+  else socket.resetAndDestroy()
 }
 
 /** @param {{ host: string, port: number }} target */
