@@ -132,7 +132,7 @@ function figuresOf ({ settings }, { before, after, useBefore, useAfter, ended, w
  * @param {Parameters<typeof measure>[0]} cell @param {import('./child.js').Ended} ended @param {LabServers} servers
  */
 async function contentOf ({ load, settings }, { acknowledged }, servers) {
-  const storage = storageOf(load, settings)
+  const storage = storageOf(load, /** @type {any} */ (settings))
   const key = Array.from({ length: settings.partitions ?? 1 }, (_, partition) => partitionKey(servers.keyPrefix, FEED, partition))
   const expected = { storage, acknowledged, distinctIds: settings.ids, valueChange: settings.valueChange ?? 'always', batchItems: settings.batchItems }
   const ledgers = await Promise.all(urlsOf(servers).map(async (url) => {

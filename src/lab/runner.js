@@ -60,7 +60,7 @@ export async function runExperiment ({ plan, schedule, options, unfinished, root
   return result
 }
 
-/** @param {import('./plan.js').Plan} plan @param {Options} options @param {{ commit: string | null, dirty: boolean }} version @returns {Result} */
+/** @param {import('./plan.js').Plan} plan @param {Options} options @param {Awaited<ReturnType<typeof commitOf>>} version @returns {Result} */
 const newResult = (plan, options, { commit, dirty }) => /** @type {Result} */ (/** @type {unknown} */ ({
   format: RESULT_FORMAT,
   experiment: plan.name,
