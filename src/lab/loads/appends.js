@@ -21,6 +21,7 @@ import { createScoreText } from '../../layouts/score-text.js'
 import { Wire, argument, command, wholeCommand } from '../../layouts/wire.js'
 import { openConnection } from '../../store/connection.js'
 import { capabilities } from '../../store/nodes.js'
+import { librariesOf } from '../servers/ask.js'
 import { LOST_AFTER_MS, driveBatches } from './drive.js'
 import { loadFunction, loadScript } from './scripts.js'
 
@@ -192,7 +193,7 @@ export async function openAppends (form, parts) {
   const key = partitionKey(settings.keyPrefix, settings.feed, 0)
   const ttlMs = expiryMs(settings, settings.maxFutureMs)
   if (ttlMs === 0) throw new FreshetError('LOAD_FAILED', 'windowMs 0: items of this load have an expiry; give a window above 0')
-  const library = `freshet_lab_${settings.keyPrefix.replace(/\W/g, '_')}${process.pid}_${index}`
+  const library = `${librariesOf(settings.keyPrefix)}${process.pid}_${index}`
   const connection = await openConnection(redisUrl, { name: `freshet-load-${process.pid}`, deadlineMs: LOST_AFTER_MS })
   let name = ''
   try {

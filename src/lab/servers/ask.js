@@ -20,6 +20,9 @@ export function prefixOf (runId) {
   return `lab-${runId}:`
 }
 
+/** @param {string} keyPrefix @returns {string} what every function library of a run begins with; functions have no keys */
+export const librariesOf = (keyPrefix) => `freshet_lab_${keyPrefix.replace(/\W/g, '_')}`
+
 /**
  * @template T
  * @param {string} url

@@ -33,7 +33,9 @@ import { FreshetError } from '../../errors.js'
 import { figuresIn, readInfo } from '../../store/nodes.js'
 import { askAll, askNode } from './ask.js'
 
-const POLL_MS = 10
+/** Asking takes the processor of who is asked, so it is done seldom where it takes long. */
+const FIRST_POLL_MS = 5
+const LONGEST_POLL_MS = 100
 const SCRIPTS = ['eval', 'eval_ro', 'evalsha', 'evalsha_ro', 'fcall', 'fcall_ro']
 /** Who asks, who follows whom: no work of a feed. Names before a `|`. */
 const TALK = ['auth', 'client', 'command', 'config', 'hello', 'info', 'ping', 'psync', 'replconf', 'role', 'select']
@@ -140,14 +142,14 @@ export async function untilQuiet ([primaryUrl, ...replicaUrls], { deadlineMs }) 
   const until = performance.now() + deadlineMs
   const { offset } = await askNode(primaryUrl, positionOf, { deadlineMs })
   await askAll(replicaUrls, async (connection) => {
-    for (;;) {
+    for (let pollMs = FIRST_POLL_MS; ; pollMs = Math.min(pollMs * 2, LONGEST_POLL_MS)) {
       const at = await positionOf(connection)
       if (at.role !== 'replica') throw new FreshetError('LAB_SERVERS_CHANGED', `the node ${connection.address} is no replica any more; measure again when it is left alone`)
       if (at.linkUp && at.offset >= offset) return
       if (performance.now() > until) {
         throw new FreshetError('LAB_REPLICAS_BEHIND', `the replica ${connection.address} is ${at.linkUp ? `${offset - at.offset} bytes behind its primary` : 'not linked to its primary'} after ${deadlineMs / 1000} s of waiting`)
       }
-      await pause(POLL_MS)
+      await pause(pollMs)
     }
   }, { deadlineMs })
 }

@@ -3,7 +3,7 @@
  * that carries the run id, nothing is ever flushed or configured, and what was written is removed by that prefix.
  *
  *     before   INFO of all nodes, one primary and its replicas; SCAN and UNLINK are permitted; no key has the prefix
- *     after    SCAN prefix* and UNLINK, until no node has such a key
+ *     after    SCAN prefix* and UNLINK, until no node has such a key; function libraries of the run
  *
  * Whoever may not clean up is refused before anything is written.
  *
@@ -13,7 +13,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { FreshetError } from '../../errors.js'
 import { figuresIn, readInfo, replicaUrls as urlsOfReplicas } from '../../store/nodes.js'
-import { askAll, askNode, newRunId, prefixOf } from './ask.js'
+import { askAll, askNode, librariesOf, newRunId, prefixOf } from './ask.js'
 import { untilQuiet } from './figures.js'
 
 const DEADLINE_MS = 5_000
@@ -137,7 +137,10 @@ async function assertEmpty (urls, prefix, deadlineMs) {
 async function clean (urls, prefix, deadlineMs) {
   for (let attempt = 1; ; attempt++) {
     try {
-      await askNode(urls[0], (connection) => removeKeys(connection, prefix), { deadlineMs })
+      await askNode(urls[0], async (connection) => {
+        await removeKeys(connection, prefix)
+        await removeLibraries(connection, prefix)
+      }, { deadlineMs })
       return await assertEmpty(urls, prefix, deadlineMs)
     } catch (error) {
       if (attempt === CLEANINGS || !WORTH_ANOTHER.includes(error.code)) {
@@ -153,6 +156,18 @@ async function removeKeys (connection, prefix) {
   for await (const keys of keysWith(connection, prefix)) {
     for (let at = 0; at < keys.length; at += UNLINK_KEYS) await connection.send('UNLINK', ...keys.slice(at, at + UNLINK_KEYS))
   }
+}
+
+/**
+ * Those of a load that was ended before it could. Who may not ask for them, or a server that has none, has none of ours.
+ * @param {Connection} connection @param {string} prefix
+ */
+async function removeLibraries (connection, prefix) {
+  const listed = await connection.send('FUNCTION', 'LIST', 'LIBRARYNAME', `${librariesOf(prefix)}*`).catch((error) => {
+    if (error.code === 'SERVER_REFUSED') return []
+    throw error
+  })
+  for (const [, name] of listed) await connection.send('FUNCTION', 'DELETE', name)
 }
 
 /**
