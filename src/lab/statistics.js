@@ -18,7 +18,7 @@
  */
 import { uniformInt } from 'pure-rand/distribution/uniformInt'
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
-import { median, medianSorted, quantileSorted, variance } from 'simple-statistics'
+import { median, quantile, variance } from 'simple-statistics'
 
 /** Below it there is no interval. */
 export const FEWEST_VALUES = 3
@@ -79,32 +79,30 @@ export function verdictOf ({ low, high }) {
 }
 
 /**
- * @param {readonly number[]} values
+ * @param {readonly number[]} values in any order: it changes nothing
  * @param {RandomGenerator} random
  * @param {number} [resamples]
  * @returns {number[]} medians of as many values, drawn with replacement
  */
 export function resampledMedians (values, random, resamples = RESAMPLES) {
-  const drawn = new Array(values.length)
+  const sorted = values.toSorted((a, b) => a - b)
+  const drawn = new Array(sorted.length)
   return Array.from({ length: resamples }, () => {
-    for (let i = 0; i < drawn.length; i++) drawn[i] = values[uniformInt(random, 0, values.length - 1)]
-    return medianSorted(drawn.sort(ascending))
+    for (let i = 0; i < drawn.length; i++) drawn[i] = sorted[uniformInt(random, 0, sorted.length - 1)]
+    return median(drawn)
   })
 }
 
 /**
  * The percentile interval, widened about the estimate for few values.
- * @param {readonly number[]} estimates of resamples
+ * @param {number[]} estimates of resamples
  * @param {number} estimate of the values themselves
  * @param {number} degrees of freedom
  */
 export function widenedInterval (estimates, estimate, degrees) {
-  const sorted = estimates.toSorted(ascending)
+  const [low, high] = quantile(estimates, [TAIL, 1 - TAIL])
   const factor = student(degrees) / NORMAL
-  return {
-    low: estimate + factor * (quantileSorted(sorted, TAIL) - estimate),
-    high: estimate + factor * (quantileSorted(sorted, 1 - TAIL) - estimate)
-  }
+  return { low: estimate + factor * (low - estimate), high: estimate + factor * (high - estimate) }
 }
 
 /**
@@ -121,5 +119,3 @@ function student (degrees) {
   const share = next === row ? 0 : (1 / row - 1 / degrees) / (1 / row - 1 / next)
   return STUDENT[row - 1] + share * (STUDENT[next - 1] - STUDENT[row - 1])
 }
-
-const ascending = (/** @type {number} */ a, /** @type {number} */ b) => a - b
