@@ -10,6 +10,7 @@ import { analyse } from '../../src/lab/analysis.js'
 import { findExperiment, listExperiments } from '../../src/lab/catalog.js'
 import { claimLab } from '../../src/lab/claim.js'
 import { adHocPlan, readPlan, timeScaled } from '../../src/lab/plan.js'
+import { enginesOf, withoutEngines } from '../../src/lab/plan-engines.js'
 import { tableOf } from '../../src/lab/report/table.js'
 import { resultName } from '../../src/lab/result.js'
 import { putAway, runExperiment } from '../../src/lab/runner.js'
@@ -120,35 +121,22 @@ async function keep ({ unfinished, result, folder, isWhole, quick }) {
 }
 
 /**
- * Leaves out arms and levels whose engine is not here, and says so; the baseline must stay.
+ * Leaves out arms and levels whose engine is not here, and says so.
  * @param {import('../../src/lab/plan.js').Plan} plan @param {Parameters<typeof findEngine>[1]} place @param {any} settings
  */
 async function withEngines (plan, place, { target }) {
-  const named = [...Object.values(plan.arms), ...Object.values(plan.levels)].flatMap(({ engine }) => engine ?? [])
-  if (named.length === 0) return plan
-  if (target) throw new FreshetError('PLAN_INVALID', `${plan.name} compares engines, so it needs servers of its own; expected no --target`)
-  /** @type {Set<string>} */
-  const absent = new Set()
-  for (const engine of new Set(named)) {
+  const engines = enginesOf(plan)
+  if (engines.length > 0 && target) throw new FreshetError('PLAN_INVALID', `${plan.name} compares engines, so it needs servers of its own; expected no --target`)
+  /** @type {string[]} */
+  const absent = []
+  for (const engine of engines) {
     await findEngine(engine, place).catch((error) => {
       if (error.code !== 'ENGINE_MISSING') throw error
-      absent.add(engine)
+      absent.push(engine)
     })
   }
-  if (absent.size === 0) return plan
-  report(`left out, no such engine here: ${[...absent].join(', ')}; name its program with --engine`)
-  return without(plan, absent)
-}
-
-/** @param {import('../../src/lab/plan.js').Plan} plan @param {Set<string>} absent @returns {import('../../src/lab/plan.js').Plan} */
-function without (plan, absent) {
-  const isThere = (/** @type {[string, { engine?: string }]} */ [, { engine }]) => engine === undefined || !absent.has(engine)
-  const arms = Object.fromEntries(Object.entries(plan.arms).filter(isThere))
-  const levels = Object.fromEntries(Object.entries(plan.levels).filter(isThere))
-  if (!(plan.baseline in arms) || Object.keys(levels).length === 0) throw new FreshetError('ENGINE_MISSING', `${plan.name} cannot be measured without ${[...absent].join(', ')}; install it, or name its program with --engine`)
-  const stays = (/** @type {{ arm: string, against?: string, level?: string }} */ { arm, against, level }) => arm in arms && (against === undefined || against in arms) && (level === undefined || level in levels)
-  const published = plan.published && { ...plan.published, figures: plan.published.figures.filter(stays), ratios: plan.published.ratios.filter(stays) }
-  return { ...plan, arms, levels, expected: plan.expected.filter(stays), published }
+  if (absent.length > 0) report(`left out, no such engine here: ${absent.join(', ')}; name its program with --engine`)
+  return withoutEngines(plan, absent)
 }
 
 /** @param {Parts} parts @param {string | null} engine @param {Parameters<typeof findEngine>[1]} place */
