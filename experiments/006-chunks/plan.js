@@ -1,6 +1,4 @@
-/**
- * 006: see README.md. Windows begin and end 0.7 s after a full second, between two bursts of every arm, so that none is cut.
- */
+/** 006: see README.md. Windows begin and end 0.7 s after a full second, between two bursts of every arm, so that none is cut. */
 export default {
   title: 'Many small chunks or one burst?',
   question: 'Do the same 40,000 items a second cost less in one burst, in two or four, or spread evenly?',
@@ -18,7 +16,7 @@ export default {
   levels: { '40 k items/s': {} },
   fixed: { layout: 'ids', rate: 40_000, ids: 100_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
   seconds: 4,
-  warmUpSeconds: 1.7,
+  warmUpSeconds: 2.7,
   rounds: 5,
   measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'primaryCpuPercent', 'replicaCpuPercent', 'commandsPerItem', 'behindMsP99', 'itemsPerSecond', 'generatorCpuMicrosPerItem'],
   differs: [

@@ -1,6 +1,7 @@
 /**
  * 008: see README.md. Batches hold 1,000 items in every arm. MSETEX is there from Valkey 9.1 on, functions from Redis 7.0
- * on; on Redis 6.2 only what the published verdict spoke of is measured.
+ * on; on Redis 6.2 only what the published verdict spoke of is measured. Values of 126 bytes are those that the Lua of
+ * Redis 6.2 hashes worst.
  */
 export default {
   title: 'Lua or plain commands?',
@@ -12,29 +13,31 @@ export default {
     'multi-commands': { load: 'multi-commands' },
     msetex: { load: 'msetex' },
     'script-per-batch': { load: 'script-per-batch' },
+    'script-per-batch, 126 bytes': { load: 'script-per-batch', settings: { valueBytes: 126 }, note: 'two bytes less: in Redis 6.2 the records of a batch then share two to four hashes in Lua' },
     'function-per-batch': { load: 'function-per-batch' },
     'script-per-item': { load: 'script-per-item' },
     blob: { load: 'blob' }
   },
   levels: {
-    'valkey 9.1': { engine: 'valkey 9.1' },
+    'valkey 9.1': { engine: 'valkey 9.1', without: ['script-per-batch, 126 bytes'] },
     'redis 7.0': { engine: 'redis 7.0', without: ['msetex', 'multi-commands'] },
     'redis 6.2': { engine: 'redis 6.2', without: ['msetex', 'multi-commands', 'function-per-batch'] }
   },
-  fixed: { rate: 20_000, ids: 20_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
-  seconds: 3,
-  warmUpSeconds: 1,
+  fixed: { rate: 20_000, ids: 14_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
+  seconds: 2.5,
+  warmUpSeconds: 0.7,
   rounds: 5,
   measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'primaryCpuPercent', 'scriptMicrosPerItem', 'commandsPerItem', 'behindMsP99', 'itemsPerSecond', 'generatorCpuMicrosPerItem', 'netBytesPerItem', 'replicatedBytesPerItem'],
   differs: [
-    'a batch is stored as a whole by multi-commands, script-per-batch and function-per-batch; msetex and pipelined-commands can be seen half done',
-    'script-per-item stores an item and its place as a whole, and a batch not',
+    'pipelined-commands can be seen half done; script-per-item stores an item and its place as a whole, the others a batch',
     'blob cannot be asked for an item or for the newest'
   ],
   expected: [
     { arm: 'multi-commands', against: 'pipelined-commands', direction: 'more' },
     { arm: 'msetex', against: 'pipelined-commands', direction: 'less' },
     { arm: 'script-per-batch', against: 'pipelined-commands', direction: 'more' },
+    { arm: 'script-per-batch, 126 bytes', against: 'script-per-batch', direction: 'more', level: 'redis 6.2' },
+    { arm: 'script-per-batch, 126 bytes', against: 'script-per-batch', direction: 'same', level: 'redis 7.0' },
     { arm: 'function-per-batch', against: 'script-per-batch', direction: 'same' },
     { arm: 'script-per-item', against: 'pipelined-commands', direction: 'more' },
     { arm: 'blob', against: 'pipelined-commands', direction: 'less' }
@@ -54,11 +57,13 @@ export default {
     ],
     ratios: [
       { arm: 'script-per-batch', against: 'pipelined-commands', value: 2.372, label: '51 / 21.5, at least: a core was full' },
+      { arm: 'script-per-batch, 126 bytes', against: 'pipelined-commands', value: 2.372, label: '51 / 21.5, at least: a core was full', level: 'redis 6.2' },
       { arm: 'script-per-item', against: 'pipelined-commands', value: 1.884, label: '40.5 / 21.5' }
     ]
   },
   notControlled: [
     'the published calls held up to 10,000 items, ours 1,000: longer calls cost an item more where Lua hashes badly',
+    'the published values are not known byte by byte, and so neither how badly they were hashed',
     'primary, two replicas and the load share two cores',
     'how each engine was built: the published binaries were taken as they are'
   ]

@@ -43,19 +43,15 @@
  *   with the name of the setting
  */
 import { FreshetError } from '../errors.js'
-import { LOADS, loadNames } from './loads/index.js'
+import { loadNames } from './loads/index.js'
 import { MEASURES } from './measures.js'
-import { meant } from './nearest.js'
-import { at, integer, list, matching, named, number, object, oneOf, orNull, scalar, text, trueOrFalse, unfit } from './shape.js'
+import { PERIODS, faultsBetween, leastSeconds } from './plan-faults.js'
+import { integer, list, matching, named, number, object, oneOf, orNull, scalar, text, trueOrFalse, unfit } from './shape.js'
 
 /** Of the A/A pair: the baseline once more (L10). */
 export const AA_SUFFIX = ' (A/A)'
-/** A window holds at least so many periods (L9). */
-const PERIODS = 2
 /** Shorter waits are no periods, and stay as they are when time is scaled. */
 const LEAST_PERIOD_MS = 100
-/** The lab sets these itself. */
-const LAB_SETS = ['redisUrl', 'replicaUrl', 'keyPrefix', 'feed', 'warmUp', 'duration', 'items', 'source', 'server', 'cacheDir', 'metricsPort', 'logLevel']
 const DIRECTIONS = ['less', 'more', 'same']
 
 const name = matching(`1 to 60 characters without ${AA_SUFFIX.trim()} at the end`, /^(?!.*\(A\/A\)$)[^\p{Cc}]{1,60}$/u)
@@ -100,8 +96,7 @@ export function readPlan (planName, raw, { checkSettings }) {
   const number = /^(\d{3})-[a-z0-9]+(-[a-z0-9]+)*$/.exec(planName)?.[1] ?? ''
   if (number === '' && planName !== 'ad-hoc') faults.push(`the name of the folder: ${planName}; expected three digits and words, such as 013-my-question`)
   const plan = { name: planName, number, ...SHAPE(raw, '', faults) }
-  faults.push(...namesThatLeadNowhere(plan), ...sameTwice('arms', plan.arms ?? {}), ...sameTwice('levels', plan.levels ?? {}))
-  faults.push(...faultsOfSettings(plan, checkSettings), ...faultsOfTime(plan))
+  faults.push(...faultsBetween(plan, checkSettings))
   if (faults.length > 0) throw invalid(planName, faults)
   return frozen(plan)
 }
@@ -109,85 +104,6 @@ export function readPlan (planName, raw, { checkSettings }) {
 /** @param {string} planName @param {string[]} faults */
 const invalid = (planName, faults) => new FreshetError('PLAN_INVALID',
   faults.length === 1 ? `plan ${planName}: ${faults[0]}` : `plan ${planName} has ${faults.length} faults:\n  ${faults.join('\n  ')}`, { plan: planName, faults })
-
-/** @param {Plan} plan @returns {string[]} */
-function namesThatLeadNowhere ({ arms = {}, levels = {}, baseline, ceiling, expected = [], published, fixedAndMarginal }) {
-  /** @type {string[]} */
-  const faults = []
-  const lookUp = (/** @type {string} */ path, /** @type {string | undefined} */ one, /** @type {Record<string, unknown>} */ known, /** @type {string} */ what) => {
-    if (typeof one === 'string' && !Object.hasOwn(known, one)) faults.push(`${path}: ${JSON.stringify(one)} is no ${what} of this plan; ${meant(one, Object.keys(known))}`)
-  }
-  lookUp('baseline', baseline, arms, 'arm')
-  lookUp('ceiling', ceiling, arms, 'arm')
-  if (baseline !== undefined && baseline === ceiling) faults.push(`ceiling: ${JSON.stringify(ceiling)} is the baseline; expected another arm, such as one with load blob`)
-  for (const [level, { without = [] }] of Object.entries(levels)) {
-    for (const [i, arm] of without.entries()) {
-      lookUp(`${at('levels', level)}.without[${i}]`, arm, arms, 'arm')
-      if (arm === baseline || arm === ceiling) faults.push(`${at('levels', level)}.without[${i}]: ${JSON.stringify(arm)} is the ${arm === baseline ? 'baseline' : 'ceiling'}, which is measured at every level`)
-    }
-  }
-  const entries = [['expected', expected], ['published.figures', published?.figures ?? []], ['published.ratios', published?.ratios ?? []]]
-  for (const [path, those] of /** @type {[string, (Figure & Partial<Ratio>)[]][]} */ (entries)) {
-    for (const [i, { arm, against, level }] of those.entries()) {
-      lookUp(`${path}[${i}].arm`, arm, arms, 'arm')
-      lookUp(`${path}[${i}].against`, against, arms, 'arm')
-      lookUp(`${path}[${i}].level`, level, levels, 'level')
-      if (arm !== undefined && arm === against) faults.push(`${path}[${i}].against: ${JSON.stringify(against)} is the arm itself; expected another`)
-    }
-  }
-  const places = Object.values(levels).map(({ x }) => x)
-  if (fixedAndMarginal && (places.length < 2 || places.includes(undefined) || new Set(places).size < places.length)) {
-    faults.push('fixedAndMarginal: true; expected at least two levels, each with an x of its own')
-  }
-  return faults
-}
-
-/**
- * An arm that was copied and not changed would pass for a finding.
- * @param {string} path @param {Record<string, { load?: string, settings?: Settings, engine?: string }>} those
- */
-function sameTwice (path, those) {
-  const seen = new Map()
-  return Object.entries(those).flatMap(([one, { load, settings = {}, engine }]) => {
-    const content = JSON.stringify([load, engine, Object.entries(settings).sort()])
-    const before = seen.get(content)
-    seen.set(content, before ?? one)
-    return before === undefined ? [] : [`${at(path, one)}: the same as ${at(path, before)}; expected a difference (the lab adds the A/A pair itself)`]
-  })
-}
-
-/** @param {Plan} plan @returns {{ level: string, arm: string, settings: Settings }[]} of all cells */
-const cellsOf = ({ arms = {}, levels = {}, fixed = {} }) => Object.entries(levels).flatMap(([level, { settings: ofLevel, without = [] }]) =>
-  Object.entries(arms).filter(([arm]) => !without.includes(arm)).map(([arm, { settings: ofArm }]) => ({ level, arm, settings: { ...fixed, ...ofLevel, ...ofArm } })))
-
-/** Each fault once, where the setting was written. @param {Plan} plan @param {Known['checkSettings']} checkSettings */
-function faultsOfSettings (plan, checkSettings) {
-  const faults = new Set()
-  for (const { level, arm, settings } of cellsOf(plan)) {
-    const places = /** @type {[string, Settings | undefined][]} */ ([
-      [`${at('arms', arm)}.settings`, plan.arms[arm].settings], [`${at('levels', level)}.settings`, plan.levels[level].settings], ['fixed', plan.fixed]
-    ])
-    const placeOf = (/** @type {string} */ setting) => places.find(([, of]) => of && Object.hasOwn(of, setting))?.[0]
-    for (const setting of LAB_SETS) if (placeOf(setting)) faults.add(`${placeOf(setting)}.${setting}: the lab sets it; leave it out`)
-    for (const fault of checkSettings(settings)) faults.add(`${placeOf(/^\w+/.exec(fault)?.[0] ?? '') ?? `${at('arms', arm)} at ${at('levels', level)}`}: ${fault}`)
-    if (settings.pace === 'burst' && settings.periodMs === undefined) faults.add(`${placeOf('pace')}.pace: burst; expected a periodMs beside it, by which the window is checked`)
-  }
-  return [...faults]
-}
-
-/** The longest period of any cell, ms. @param {Plan} plan @returns {number} */
-export function longestPeriodMs (plan) {
-  const periods = cellsOf(plan).flatMap(({ arm, settings }) => [settings.periodMs, settings.batchMs, LOADS[plan.arms[arm].load]?.always?.periodMs])
-  return Math.max(0, ...periods.filter((ms) => typeof ms === 'number'))
-}
-
-/** @param {Plan} plan @returns {number} the shortest window that L9 allows, seconds */
-export const leastSeconds = (plan) => PERIODS * longestPeriodMs(plan) / 1000
-
-/** L9. @param {Plan} plan */
-const faultsOfTime = (plan) => plan.seconds < leastSeconds(plan)
-  ? [unfit('seconds', plan.seconds, `at least ${leastSeconds(plan)}: ${PERIODS} times the longest period (periodMs, batchMs) of the plan`)]
-  : []
 
 /**
  * The same plan with periods and windows so many times as long: for trying a plan out, and its figures are of another
@@ -210,10 +126,14 @@ export function timeScaled (plan, scale) {
  * Two settings against each other, as a plan that is still to be read: readPlan('ad-hoc', ...).
  * @param {{ a: Settings, b: Settings, aText?: string, bText?: string, rate?: number, fixed?: Settings, seconds?: number,
  *   warmUpSeconds?: number, rounds?: number }} question `aText`, `bText`: as the person wrote them; `rate`: items a second
- *   of each process, 0 = as fast as it goes
+ *   of each process where the settings say nothing else, 0 = as fast as it goes
  * @returns {object}
  */
 export function adHocPlan ({ a, b, aText = flagsOf(a), bText = flagsOf(b), rate = 0, fixed = {}, seconds, warmUpSeconds = 2, rounds = 5 }) {
+  const rates = [a.rate, b.rate].filter((one) => typeof one === 'number')
+  // the ceiling has no rate of its own
+  const levelRate = rate === 0 && rates.length === 2 ? Math.max(...rates) : rate
+  const level = rates.length === 2 ? 'at the rates given' : rate > 0 ? `${rate.toLocaleString('en')} items/s` : 'as fast as it goes'
   const periods = [a, b, fixed].flatMap(({ periodMs, batchMs }) => [periodMs, batchMs]).filter((ms) => typeof ms === 'number')
   return {
     title: shortened(`A: ${aText} / B: ${bText}`, 80),
@@ -221,7 +141,7 @@ export function adHocPlan ({ a, b, aText = flagsOf(a), bText = flagsOf(b), rate 
     baseline: 'A',
     ceiling: 'blob',
     arms: { A: { settings: a, note: aText }, B: { settings: b, note: bText }, blob: { load: 'blob' } },
-    levels: { [rate > 0 ? `${rate.toLocaleString('en')} items/s` : 'as fast as it goes']: { settings: { rate } } },
+    levels: { [level]: { settings: { rate: levelRate } } },
     fixed,
     seconds: seconds ?? Math.max(5, PERIODS * Math.max(0, ...periods) / 1000),
     warmUpSeconds,

@@ -9,10 +9,10 @@
  *     round 2   ids (A/A)  blob  values  ids
  *     round 3   as round 1
  *
- * @typedef {import('./plan.js').Plan} Plan
  * A warm-up lasts at least until every id was written once: a key that is new costs more than one that is there. Where
  * that would take longer than LONGEST_FILL_S, new ids are the workload.
  *
+ * @typedef {import('./plan.js').Plan} Plan
  * @typedef {{ level: string, arm: string, round: number, aaOf?: string, warmUpSeconds: number }} Cell `aaOf`: the arm that
  *   it is the A/A of
  * @typedef {{ cells: Cell[], seconds: number, warmUpSeconds: number, dropped: string[] }} Schedule `dropped`: a sentence
@@ -20,7 +20,8 @@
  */
 import { FreshetError } from '../errors.js'
 import { meant } from './nearest.js'
-import { AA_SUFFIX, leastSeconds } from './plan.js'
+import { AA_SUFFIX } from './plan.js'
+import { leastSeconds } from './plan-faults.js'
 
 /** Servers, replicas and checks take so long beside warm-up and window. */
 export const OVERHEAD_SECONDS = 4

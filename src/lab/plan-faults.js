@@ -1,0 +1,105 @@
+/**
+ * What can be wrong between the parts of a plan, each of which is right by itself: names that lead nowhere, arms that
+ * are the same, settings that do not go together, windows too short for a period. The plan may lack parts, or have
+ * such of another kind: what its shape has told is not told again.
+ *
+ * @typedef {import('./plan.js').Plan} Plan
+ * @typedef {import('./plan.js').Settings} Settings
+ * @typedef {import('./plan.js').Known} Known
+ */
+import { LOADS } from './loads/index.js'
+import { meant } from './nearest.js'
+import { at, unfit } from './shape.js'
+
+/** A window holds at least so many periods (L9). */
+export const PERIODS = 2
+/** The lab sets these itself. */
+const LAB_SETS = ['redisUrl', 'replicaUrl', 'keyPrefix', 'feed', 'warmUp', 'duration', 'items', 'source', 'server', 'cacheDir', 'metricsPort', 'logLevel']
+
+/** @param {Plan} plan @param {Known['checkSettings']} checkSettings @returns {string[]} */
+export const faultsBetween = (plan, checkSettings) => [
+  ...namesThatLeadNowhere(plan),
+  ...sameTwice('arms', plan.arms ?? {}),
+  ...sameTwice('levels', plan.levels ?? {}),
+  ...faultsOfSettings(plan, checkSettings),
+  ...faultsOfTime(plan)
+]
+
+/** @param {Plan} plan @returns {string[]} */
+function namesThatLeadNowhere ({ arms = {}, levels = {}, baseline, ceiling, expected = [], published, fixedAndMarginal }) {
+  /** @type {string[]} */
+  const faults = []
+  const lookUp = (/** @type {string} */ path, /** @type {string | undefined} */ one, /** @type {Record<string, unknown>} */ known, /** @type {string} */ what) => {
+    if (typeof one === 'string' && !Object.hasOwn(known, one)) faults.push(`${path}: ${JSON.stringify(one)} is no ${what} of this plan; ${meant(one, Object.keys(known))}`)
+  }
+  lookUp('baseline', baseline, arms, 'arm')
+  lookUp('ceiling', ceiling, arms, 'arm')
+  if (baseline !== undefined && baseline === ceiling) faults.push(`ceiling: ${JSON.stringify(ceiling)} is the baseline; expected another arm, such as one with load blob`)
+  for (const [level, { without = [] }] of Object.entries(levels)) {
+    for (const [i, arm] of without.entries()) {
+      lookUp(`${at('levels', level)}.without[${i}]`, arm, arms, 'arm')
+      if (arm === baseline || arm === ceiling) faults.push(`${at('levels', level)}.without[${i}]: ${JSON.stringify(arm)} is the ${arm === baseline ? 'baseline' : 'ceiling'}, which is measured at every level`)
+    }
+  }
+  const entries = [['expected', expected], ['published.figures', published?.figures ?? []], ['published.ratios', published?.ratios ?? []]]
+  for (const [path, those] of /** @type {[string, (import('./plan.js').Figure & Partial<import('./plan.js').Ratio>)[]][]} */ (entries)) {
+    for (const [i, { arm, against, level }] of those.entries()) {
+      lookUp(`${path}[${i}].arm`, arm, arms, 'arm')
+      lookUp(`${path}[${i}].against`, against, arms, 'arm')
+      lookUp(`${path}[${i}].level`, level, levels, 'level')
+      if (arm !== undefined && arm === against) faults.push(`${path}[${i}].against: ${JSON.stringify(against)} is the arm itself; expected another`)
+    }
+  }
+  const places = Object.values(levels).map(({ x }) => x)
+  if (fixedAndMarginal && (places.length < 2 || places.includes(undefined) || new Set(places).size < places.length)) {
+    faults.push('fixedAndMarginal: true; expected at least two levels, each with an x of its own')
+  }
+  return faults
+}
+
+/**
+ * An arm that was copied and not changed would pass for a finding.
+ * @param {string} path @param {Record<string, { load?: string, settings?: Settings, engine?: string }>} those
+ */
+function sameTwice (path, those) {
+  const seen = new Map()
+  return Object.entries(those).flatMap(([one, { load, settings = {}, engine }]) => {
+    const content = JSON.stringify([load, engine, Object.entries(settings).sort()])
+    const before = seen.get(content)
+    seen.set(content, before ?? one)
+    return before === undefined ? [] : [`${at(path, one)}: the same as ${at(path, before)}; expected a difference (the lab adds the A/A pair itself)`]
+  })
+}
+
+/** @param {Plan} plan @returns {{ level: string, arm: string, settings: Settings }[]} of all cells */
+const cellsOf = ({ arms = {}, levels = {}, fixed = {} }) => Object.entries(levels).flatMap(([level, { settings: ofLevel, without = [] }]) =>
+  Object.entries(arms).filter(([arm]) => !without.includes(arm)).map(([arm, { settings: ofArm }]) => ({ level, arm, settings: { ...fixed, ...ofLevel, ...ofArm } })))
+
+/** Each fault once, where the setting was written. @param {Plan} plan @param {Known['checkSettings']} checkSettings */
+function faultsOfSettings (plan, checkSettings) {
+  const faults = new Set()
+  for (const { level, arm, settings } of cellsOf(plan)) {
+    const places = /** @type {[string, Settings | undefined][]} */ ([
+      [`${at('arms', arm)}.settings`, plan.arms[arm].settings], [`${at('levels', level)}.settings`, plan.levels[level].settings], ['fixed', plan.fixed]
+    ])
+    const placeOf = (/** @type {string} */ setting) => places.find(([, of]) => of && Object.hasOwn(of, setting))?.[0]
+    for (const setting of LAB_SETS) if (placeOf(setting)) faults.add(`${placeOf(setting)}.${setting}: the lab sets it; leave it out`)
+    for (const fault of checkSettings(settings)) faults.add(`${placeOf(/^\w+/.exec(fault)?.[0] ?? '') ?? `${at('arms', arm)} at ${at('levels', level)}`}: ${fault}`)
+    if (settings.pace === 'burst' && settings.periodMs === undefined) faults.add(`${placeOf('pace')}.pace: burst; expected a periodMs beside it, by which the window is checked`)
+  }
+  return [...faults]
+}
+
+/** The longest period of any cell, ms. @param {Plan} plan @returns {number} */
+export function longestPeriodMs (plan) {
+  const periods = cellsOf(plan).flatMap(({ arm, settings }) => [settings.periodMs, settings.batchMs, LOADS[plan.arms[arm].load]?.always?.periodMs])
+  return Math.max(0, ...periods.filter((ms) => typeof ms === 'number'))
+}
+
+/** @param {Plan} plan @returns {number} the shortest window that L9 allows, seconds */
+export const leastSeconds = (plan) => PERIODS * longestPeriodMs(plan) / 1000
+
+/** L9. @param {Plan} plan */
+const faultsOfTime = (plan) => plan.seconds < leastSeconds(plan)
+  ? [unfit('seconds', plan.seconds, `at least ${leastSeconds(plan)}: ${PERIODS} times the longest period (periodMs, batchMs) of the plan`)]
+  : []

@@ -1,0 +1,89 @@
+/**
+ * Every committed plan can be run, keeps to its time, and says what it must; its README and the list of all agree.
+ */
+import t from 'tap'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { checkSettings } from '../../settings.js'
+import { listExperiments } from '../../src/lab/catalog.js'
+import { readPlan } from '../../src/lab/plan.js'
+import { minutesOf, scheduleOf } from '../../src/lab/schedule.js'
+import { layoutNames } from '../../src/layouts/index.js'
+import { ackNames } from '../../src/pipeline/acks.js'
+import { ROOT } from '../architecture/source.js'
+
+const FOLDER = join(ROOT, 'experiments')
+const KNOWN = { checkSettings: (/** @type {any} */ settings) => checkSettings(settings, { layouts: layoutNames(), acks: ackNames() }) }
+const MOST_MINUTES = 15
+const MOST_MINUTES_OF_ALL = 120
+const PUBLISHED = 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)'
+const HEADINGS = ['## Arms', '## Prediction (before the first run)', '## Published', '## Verdict', '## What would overturn it', '## Not controlled here']
+
+const experiments = await listExperiments(FOLDER, KNOWN)
+const index = await readFile(join(FOLDER, 'README.md'), 'utf8')
+
+t.test('the experiments are there, and every plan can be run', async (t) => {
+  t.same(experiments.map(({ number }) => number), ['001', '002', '003', '005', '006', '007', '008'])
+})
+
+t.test('every experiment keeps to its time, and all of them to theirs', async (t) => {
+  let all = 0
+  for (const { name, plan } of experiments) {
+    const minutes = minutesOf(scheduleOf(plan))
+    t.ok(minutes <= MOST_MINUTES, `${name} takes ${minutes} minutes`)
+    all += minutes
+  }
+  t.ok(all <= MOST_MINUTES_OF_ALL, `all take ${all} minutes`)
+})
+
+t.test('nothing is trimmed during a run', async (t) => {
+  for (const { name, plan } of experiments) {
+    t.match(plan.fixed, { maxItems: 0, windowMs: 60_000 }, name)
+    t.ok(plan.seconds + plan.warmUpSeconds < 30, name)
+  }
+})
+
+t.test('every plan has a prediction for its arms, what differs, what it does not control, and published figures', async (t) => {
+  for (const { name, plan: { arms, baseline, expected, differs, notControlled, published } } of experiments) {
+    const predicted = new Set(expected.map(({ arm }) => arm))
+    t.same(Object.keys(arms).filter((arm) => arm !== baseline && !predicted.has(arm)), [], name)
+    t.ok(differs.length > 0 && notControlled.length > 0, name)
+    t.equal(published?.source, PUBLISHED, name)
+    t.ok(published && published.figures.length > 0, name)
+    t.match(published?.unit, /50 = one core/, name)
+  }
+})
+
+t.test('published ratios follow from the figures beside them', async (t) => {
+  for (const { name, plan: { published } } of experiments) {
+    for (const { value, label } of published?.ratios ?? []) {
+      const [, above, below, times] = /([\d.]+) \/ ([\d.]+)(?: x ([\d.]+))?/.exec(label) ?? []
+      t.equal(value, Math.round(1000 * Number(above) / Number(below) * Number(times ?? 1)) / 1000, `${name}: ${label}`)
+      for (const figure of [above, below]) t.ok(published?.figures.some((one) => one.value === Number(figure)), `${name}: ${figure}`)
+    }
+  }
+})
+
+t.test('every experiment has a README with all parts, its arms and published figures', async (t) => {
+  for (const { name, number, folder, plan } of experiments) {
+    const page = await readFile(join(folder, 'README.md'), 'utf8')
+    t.ok(page.startsWith(`# ${number}: ${plan.title}\n\n**Question.** `), name)
+    const places = HEADINGS.map((heading) => page.indexOf(`\n${heading}\n`))
+    t.ok(places.every((place, i) => place > (places[i - 1] ?? 0)), `${name}: ${places}`)
+    for (const arm of Object.keys(plan.arms)) t.ok(page.includes(`\`${arm}\``), `${name} speaks of ${arm}`)
+    const part = page.slice(places[2], places[3])
+    for (const { value, label } of plan.published?.figures ?? []) t.ok(part.includes(` ${value} `), `${name}: ${label}, ${value}`)
+  }
+})
+
+t.test('experiments/README.md names each experiment once, with its title', async (t) => {
+  const rows = [...index.matchAll(/^\| \[(\d{3})\]\((.+)\/README\.md\) \| (.+?) \| (.+) \|$/gm)].map(([, number, name, title, answer]) => ({ number, name, title, answer }))
+  t.same(rows.map(({ number, name, title }) => ({ number, name, title })), experiments.map(({ number, name, plan: { title } }) => ({ number, name, title })))
+  t.ok(rows.every(({ answer }) => answer.length > 5))
+})
+
+t.test('the plan that experiments/README.md shows can be run', async (t) => {
+  const [, code] = /<!-- example: plan -->\n```js\n([\s\S]*?)```/.exec(index) ?? []
+  const { default: raw } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
+  t.match(readPlan('013-longer-batches', raw, KNOWN), { number: '013', baseline: '5 ms' })
+})

@@ -1,0 +1,65 @@
+import t from 'tap'
+import { findExperiment, listExperiments } from '../../src/lab/catalog.js'
+
+const plan = (/** @type {string} */ question, more = '') => `export default {
+  title: 'T', question: ${JSON.stringify(question)}, baseline: 'ids', ceiling: 'blob', arms: { ids: {}, blob: { load: 'blob' } },
+  levels: { one: {} }, seconds: 4, warmUpSeconds: 2, rounds: 5, measures: ['itemsPerSecond'] ${more}
+}\n`
+
+/** @param {import('tap').Test} t @param {object} [more] folders */
+const folderOf = (t, more = {}) => t.testdir({
+  'README.md': 'what they are',
+  notes: {},
+  '007-reference-or-value': { 'plan.js': plan('Reference?'), results: {} },
+  '001-load': { 'plan.js': plan('Load?') },
+  '012-reshard': { 'plan.js': plan('Reshard?', ', fixed: { rate: -1 }') },
+  ...more
+})
+
+t.test('experiments are listed by number, with question, arms and minutes', async (t) => {
+  const folder = folderOf(t)
+  const list = await listExperiments(folder)
+  t.same(list.map(({ name }) => name), ['001-load', '007-reference-or-value', '012-reshard'])
+  t.match(list[1], { number: '007', question: 'Reference?', arms: ['ids', 'blob'], minutes: Math.ceil(15 * 10 / 60), folder: /007-reference-or-value$/, plan: { name: '007-reference-or-value' } })
+})
+
+t.test('an experiment is found by number and by name', async (t) => {
+  const folder = folderOf(t)
+  for (const text of ['007', '7', '07', 'reference-or-value', 'Reference-Or-Value', '007-reference-or-value']) {
+    t.equal((await findExperiment(folder, text)).name, '007-reference-or-value', text)
+  }
+})
+
+t.test('an unknown experiment is told with the nearest', async (t) => {
+  const folder = folderOf(t)
+  const unknown = (/** @type {string} */ text) => findExperiment(folder, text).then(() => '', (error) => `${error.code} ${error.exitStatus} ${error.message}`)
+  t.match(await unknown('reference-or-vlaue'), /^EXPERIMENT_UNKNOWN 2 there is no experiment "reference-or-vlaue"; did you mean reference-or-value\?/)
+  t.match(await unknown('reshrad'), /did you mean reshard\?/)
+  t.match(await unknown('002'), /did you mean .*(001-load|012-reshard)/)
+  t.match(await unknown('what'), /expected one of: 001-load, 007-reference-or-value, 012-reshard;/)
+  t.match(await unknown(''), /EXPERIMENT_UNKNOWN/)
+  await t.rejects(listExperiments(`${folder}/nowhere`), { code: 'EXPERIMENT_UNKNOWN', message: /nowhere, cannot be read \(ENOENT\)/ })
+})
+
+t.test('a number that two folders have is not guessed', async (t) => {
+  const folder = folderOf(t, { '007-another': { 'plan.js': plan('Another?') } })
+  await t.rejects(findExperiment(folder, '7'), { code: 'EXPERIMENT_UNKNOWN', message: '7 is the number of 007-another and of 007-reference-or-value; give the name' })
+  t.equal((await findExperiment(folder, 'another')).question, 'Another?')
+})
+
+t.test('a plan that cannot be used says why, and does not keep others from being found', async (t) => {
+  const checkSettings = (/** @type {any} */ { rate }) => rate < 0 ? ['rate: -1; expected more'] : []
+  const folder = folderOf(t, {
+    '020-empty': {},
+    '021-typo': { 'plan.js': 'export default {' },
+    '022-nothing': { 'plan.js': 'export const plan = {}\n' },
+    '023-throws': { 'plan.js': 'throw new Error("broken")\n' }
+  })
+  const rejected = (/** @type {string} */ text, /** @type {RegExp} */ message) => t.rejects(findExperiment(folder, text, { checkSettings }), { code: 'PLAN_INVALID', exitStatus: 2, message })
+  await rejected('12', /^plan 012-reshard: fixed: rate: -1; expected more$/)
+  await rejected('20', /020-empty: there is no plan\.js/)
+  await rejected('21', /021-typo: plan\.js cannot be read: /)
+  await rejected('22', /022-nothing: plan\.js exports nothing; expected export default/)
+  await rejected('23', /023-throws: plan\.js cannot be read: broken/)
+  t.equal((await findExperiment(folder, '1', { checkSettings })).name, '001-load')
+})

@@ -1,0 +1,194 @@
+/**
+ * Plans are checked as a whole: every fault is told, with its place and what is expected there.
+ */
+import t from 'tap'
+import { checkSettings } from '../../settings.js'
+import { layoutNames } from '../../src/layouts/index.js'
+import { adHocPlan, readPlan, timeScaled } from '../../src/lab/plan.js'
+import { longestPeriodMs } from '../../src/lab/plan-faults.js'
+import { ackNames } from '../../src/pipeline/acks.js'
+
+const KNOWN = { checkSettings: (/** @type {any} */ settings) => checkSettings(settings, { layouts: layoutNames(), acks: ackNames() }) }
+const NAME = '013-my-question'
+
+/** @param {object} [changes] @returns {any} */
+const raw = (changes = {}) => ({
+  title: 'A or B?',
+  question: 'Does B cost less than A?',
+  baseline: 'ids',
+  ceiling: 'blob',
+  arms: { ids: { settings: { layout: 'ids' } }, values: { settings: { layout: 'values' } }, blob: { load: 'blob' } },
+  levels: { '10 k items/s': { settings: { rate: 10_000 }, x: 10_000 }, '20 k items/s': { settings: { rate: 20_000 }, x: 20_000 } },
+  seconds: 4,
+  warmUpSeconds: 1,
+  rounds: 5,
+  measures: ['primaryCpuMicrosPerItem'],
+  ...changes
+})
+
+/** @param {unknown} plan @param {string} [name] @returns {string[]} */
+function faultsOf (plan, name = NAME) {
+  try {
+    readPlan(name, plan, KNOWN)
+  } catch (error) {
+    if (error.code !== 'PLAN_INVALID') throw error
+    if (error.exitStatus !== 2 || !error.message.includes(name)) throw new Error(`not as errors are: ${error.message}`)
+    return error.faults
+  }
+  return []
+}
+
+t.test('a plan has its name, number and defaults, and cannot be changed', async (t) => {
+  const plan = readPlan(NAME, raw(), KNOWN)
+  t.match(plan, { name: NAME, number: '013', differs: [], expected: [], fixed: {}, fixedAndMarginal: false, published: null, notControlled: [] })
+  t.same(plan.arms.ids, { load: 'writer', settings: { layout: 'ids' } })
+  t.same(plan.arms.blob, { load: 'blob', settings: {} })
+  t.same(plan.levels['10 k items/s'], { settings: { rate: 10_000 }, x: 10_000, without: [] })
+  t.throws(() => { plan.arms.ids.settings.layout = 'values' }, TypeError)
+  t.throws(() => { plan.measures.push('itemsPerSecond') }, TypeError)
+})
+
+t.test('all faults of a plan are told at once, each with its place and what is expected', async (t) => {
+  const faults = faultsOf({
+    ...raw(),
+    titel: 'x',
+    title: 7,
+    arms: { ids: { settings: { layout: 'ids' } }, values: { laod: 'writer', settings: { layout: 'valuse' } }, blob: { load: 'blop' } },
+    levels: { '10 k items/s': { settings: { rate: -1 }, without: ['valeus'], engine: 'mysql 8' } },
+    rounds: 2.5,
+    measures: ['primaryCpuMicrosPerItme'],
+    expected: [{ arm: 'values', against: 'ids', direction: 'fewer' }],
+    question: undefined
+  })
+  t.same(faults.toSorted(), [
+    'arms.blob.load: "blop"; did you mean blob?',
+    'arms.values.laod is unknown; did you mean load?',
+    'arms.values.settings: layout: valuse (setting); expected ids | values',
+    'expected[0].direction: "fewer"; expected one of: less, more, same',
+    'levels["10 k items/s"].engine: "mysql 8"; expected valkey or redis, with a version if need be, such as valkey 9.1',
+    'levels["10 k items/s"].settings: rate: -1 (setting); expected a number from 0 to 100,000,000',
+    'levels["10 k items/s"].without[0]: "valeus" is no arm of this plan; did you mean values?',
+    'measures[0]: "primaryCpuMicrosPerItme"; did you mean primaryCpuMicrosPerItem?',
+    'question is missing; expected a text of 1 to 200 characters',
+    'rounds: 2.5; expected an integer from 5 to 100',
+    'titel is unknown; did you mean title?',
+    'title: 7; expected a text of 1 to 80 characters'
+  ].toSorted())
+})
+
+t.test('what is no plan at all has one clear error', async (t) => {
+  for (const value of [null, 7, 'plan', [], {}]) t.ok(faultsOf(value).length > 0, JSON.stringify(value))
+  t.same(faultsOf([]).slice(0, 1), ['the plan: []; expected an object'])
+  t.match(faultsOf(raw({ arms: [], levels: 3, fixed: 'x', measures: 'itemsPerSecond', expected: {}, published: [] })).join('\n'), /^arms: \[\]; expected an object with at least 2, each under its name\nlevels: 3;/)
+  t.match(faultsOf(raw({ arms: { ids: null, blob: { settings: [] } } })).join('\n'), /arms\.ids: null; expected an object/)
+  t.match(faultsOf(raw({ fixed: { ids: { a: 1 } } })).join('\n'), /fixed\.ids: \{"a":1\}; expected a text, a number, true, false or null/)
+  t.same(faultsOf(raw(), 'my-question'), ['the name of the folder: my-question; expected three digits and words, such as 013-my-question'])
+})
+
+t.test('every arm and level that a plan speaks of is there', async (t) => {
+  const faults = faultsOf(raw({
+    baseline: 'id',
+    expected: [{ arm: 'value', against: 'ids', direction: 'less' }, { arm: 'ids', against: 'ids', direction: 'same' }],
+    published: {
+      source: 'a',
+      conditions: 'b',
+      unit: 'c',
+      figures: [{ label: 'd', value: 1, arm: 'nobody' }, { label: 'without an arm', value: 1 }],
+      ratios: [{ label: 'e', value: 1, arm: 'values', against: 'blobs', level: '10 k item/s' }]
+    }
+  }))
+  t.same(faults, [
+    'baseline: "id" is no arm of this plan; did you mean ids?',
+    'expected[0].arm: "value" is no arm of this plan; did you mean values?',
+    'expected[1].against: "ids" is the arm itself; expected another',
+    'published.figures[0].arm: "nobody" is no arm of this plan; expected one of: ids, values, blob',
+    'published.ratios[0].against: "blobs" is no arm of this plan; did you mean blob?',
+    'published.ratios[0].level: "10 k item/s" is no level of this plan; did you mean 10 k items/s or 20 k items/s?'
+  ])
+})
+
+t.test('L11: a plan has a baseline and a ceiling, two arms that are measured at every level', async (t) => {
+  t.match(faultsOf(raw({ ceiling: undefined })).join(), /^ceiling is missing/)
+  t.match(faultsOf(raw({ baseline: undefined })).join(), /^baseline is missing/)
+  t.match(faultsOf(raw({ ceiling: 'ids' })).join(), /^ceiling: "ids" is the baseline; expected another arm/)
+  t.same(faultsOf(raw({ levels: { one: { without: ['blob', 'ids'] } } })), [
+    'levels.one.without[0]: "blob" is the ceiling, which is measured at every level',
+    'levels.one.without[1]: "ids" is the baseline, which is measured at every level'
+  ])
+})
+
+t.test('L10: five rounds at least, and no arm has the name of the A/A pair', async (t) => {
+  t.same(faultsOf(raw({ rounds: 4 })), ['rounds: 4; expected an integer from 5 to 100'])
+  t.match(faultsOf(raw({ arms: { ...raw().arms, 'ids (A/A)': { settings: { batchMs: 7 } } } })).join(), /^arms: the name: "ids \(A\/A\)"; expected 1 to 60 characters without \(A\/A\) at the end/)
+})
+
+t.test('an arm or a level that was copied and not changed is found', async (t) => {
+  t.same(faultsOf(raw({ arms: { ...raw().arms, 'ids again': { load: 'writer', settings: { layout: 'ids' } } } })),
+    ['arms["ids again"]: the same as arms.ids; expected a difference (the lab adds the A/A pair itself)'])
+  t.same(faultsOf(raw({ levels: { a: { settings: { rate: 5, ids: 9 } }, b: { settings: { ids: 9, rate: 5 } } } })),
+    ['levels.b: the same as levels.a; expected a difference (the lab adds the A/A pair itself)'])
+  t.same(faultsOf(raw({ arms: { ...raw().arms, 'ids elsewhere': { engine: 'redis 7.0', settings: { layout: 'ids' } } } })), [])
+})
+
+t.test('settings are those of the writer, and a fault is told once, where it was written', async (t) => {
+  const faults = faultsOf(raw({
+    fixed: { idz: 5, batchItems: 0, redisUrl: 'redis://127.0.0.1' },
+    arms: { ids: { settings: { layout: 'ids' } }, values: { settings: { layout: 'values', batchItems: 10 } }, blob: { load: 'blob', settings: { duration: 3 } } }
+  }))
+  t.equal(faults.length, 4)
+  const said = faults.join('\n')
+  t.match(said, /^fixed: idz is unknown; the settings of a writer are /m)
+  t.match(said, /^fixed: batchItems: 0 \(setting\); expected an integer from 1 to 1,997$/m)
+  t.match(said, /^fixed\.redisUrl: the lab sets it; leave it out$/m)
+  t.match(said, /^arms\.blob\.settings\.duration: the lab sets it; leave it out$/m)
+})
+
+t.test('settings are judged together: those of fixed, then of the level, then of the arm', async (t) => {
+  // only with the layout of the arm is it wrong to have no bound at all
+  const faults = faultsOf(raw({ fixed: { windowMs: 0 }, levels: { one: { settings: { maxItems: 0 } } } }))
+  t.equal(faults.length, 1)
+  t.match(faults[0], /^fixed: windowMs: 0 .*layout values/)
+  t.same(faultsOf(raw({ fixed: { batchItems: 0 }, levels: { one: { settings: { batchItems: 10 } } } })), [], 'overridden at every level')
+})
+
+t.test('L9: a window holds the longest period twice', async (t) => {
+  const arms = (/** @type {object} */ settings) => ({ ...raw().arms, values: { settings } })
+  t.same(faultsOf(raw({ arms: arms({ pace: 'burst', periodMs: 2001 }) })), ['seconds: 4; expected at least 4.002: 2 times the longest period (periodMs, batchMs) of the plan'])
+  t.same(faultsOf(raw({ arms: arms({ pace: 'burst', periodMs: 2000 }) })), [])
+  t.match(faultsOf(raw({ fixed: { batchMs: 3000 } })).join(), /^seconds: 4; expected at least 6/)
+  t.match(faultsOf(raw({ arms: { ...raw().arms, published: { load: 'reference-burst' } }, seconds: 1.5 })).join(), /^seconds: 1\.5; expected at least 2/, 'loads have periods too')
+  t.same(faultsOf(raw({ arms: arms({ pace: 'burst' }) })), ['arms.values.settings.pace: burst; expected a periodMs beside it, by which the window is checked'])
+})
+
+t.test('a cost a second and an item is fitted over levels that have a place', async (t) => {
+  t.same(faultsOf(raw({ fixedAndMarginal: true })), [])
+  const fault = 'fixedAndMarginal: true; expected at least two levels, each with an x of its own'
+  t.same(faultsOf(raw({ fixedAndMarginal: true, levels: { one: { x: 1 } } })), [fault])
+  t.same(faultsOf(raw({ fixedAndMarginal: true, levels: { a: { settings: { rate: 5 } }, b: { x: 1 } } })), [fault])
+})
+
+t.test('scaled time makes periods and windows shorter or longer, and keeps L9', async (t) => {
+  const plan = readPlan(NAME, raw({ fixed: { batchMs: 5 }, arms: { ...raw().arms, values: { settings: { pace: 'burst', periodMs: 2000 } }, slow: { settings: { batchMs: 400 } } } }), KNOWN)
+  const tenth = timeScaled(plan, 0.1)
+  t.match(tenth, { seconds: 0.4, warmUpSeconds: 0.1, fixed: { batchMs: 5 } })
+  t.same(tenth.arms.values.settings, { pace: 'burst', periodMs: 200 })
+  t.same(tenth.arms.slow.settings, { batchMs: 40 })
+  t.equal(plan.arms.values.settings.periodMs, 2000, 'the plan itself is as it was')
+  t.equal(longestPeriodMs(timeScaled(plan, 2)), 4000)
+  t.equal(timeScaled(plan, 0.0333).seconds >= 2 * longestPeriodMs(timeScaled(plan, 0.0333)) / 1000, true, 'rounding takes nothing from the window')
+  for (const scale of [0, -1, 11, NaN]) t.throws(() => timeScaled(plan, scale), { code: 'PLAN_INVALID' })
+})
+
+t.test('two settings against each other make a plan', async (t) => {
+  const plan = readPlan('ad-hoc', adHocPlan({ a: { layout: 'ids' }, b: { layout: 'values', batchMs: 20 }, rate: 100_000 }), KNOWN)
+  t.match(plan, { name: 'ad-hoc', number: '', title: 'A: --layout ids / B: --layout values --batch-ms 20', baseline: 'A', ceiling: 'blob' })
+  t.same(Object.keys(plan.arms), ['A', 'B', 'blob'])
+  t.same(plan.levels, { '100,000 items/s': { settings: { rate: 100_000 }, without: [] } })
+  const texts = readPlan('ad-hoc', adHocPlan({ a: {}, b: { layout: 'values' }, aText: 'as it is', bText: '-'.repeat(300) }), KNOWN)
+  t.match(texts.title, /^A: as it is \/ B: -+\.\.\.$/)
+  t.same(Object.keys(texts.levels), ['as fast as it goes'])
+  t.same(readPlan('ad-hoc', adHocPlan({ a: { pace: 'burst', periodMs: 4000 }, b: {}, rate: 100 }), KNOWN).seconds, 8, 'the window follows the period')
+  t.same(readPlan('ad-hoc', adHocPlan({ a: { rate: 500 }, b: { rate: 900 } }), KNOWN).levels, { 'at the rates given': { settings: { rate: 900 }, without: [] } })
+  t.same(faultsOf(adHocPlan({ a: { layout: 'ids' }, b: { layout: 'ids' } }), 'ad-hoc'), ['arms.B: the same as arms.A; expected a difference (the lab adds the A/A pair itself)'])
+  t.match(faultsOf(adHocPlan({ a: { layout: 'ids' }, b: { layuot: 'values' } }), 'ad-hoc'), [/^arms\.B\.settings: layuot is unknown/])
+})
