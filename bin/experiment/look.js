@@ -74,7 +74,7 @@ export async function drawResult (file, folder, name) {
   const [svg, markdown] = [join(folder, `${name}.svg`), join(folder, `${name}.md`)]
   await mkdir(dirname(svg), { recursive: true })
   await writeFile(svg, await drawSvg(drawingOf(analysis, result, result.plan)))
-  await writeFile(markdown, markdownOf(analysis, result, result.plan, relative(folder, file)))
+  await writeFile(markdown, markdownOf(analysis, result, result.plan, relative(folder, file), `${name}.svg`))
   return [svg, markdown]
 }
 
