@@ -85,7 +85,7 @@ export function driveBatches ({ settings, index, clock, onBehind }, { source = c
   }
 
   /** @type {import('./index.js').Opened['run']} */
-  async function run ({ startMs, endMs, giveUpMs, items, signal, look }) {
+  async function run ({ startMs, openMs, endMs, giveUpMs, items, signal, look }) {
     const pacer = createPacer({ ratePerSecond: rate, pace, periodMs, chunks, startMs })
     let left = items
     let nowMs = startMs
@@ -116,8 +116,9 @@ export function driveBatches ({ settings, index, clock, onBehind }, { source = c
 
     /** How long until the next batch is due. */
     const waitMs = () => {
+      const untilOpenMs = openMs > nowMs ? openMs - nowMs : Infinity
       const missing = pace === 'burst' ? 1 : Math.max(1, Math.min(wholeBatch, left, room()) - Math.max(0, pacer.due(nowMs)))
-      return Math.max(1, Math.min(pacer.waitMs(nowMs) + (missing - 1) * 1000 / rate, endMs - nowMs, LOOK_MS))
+      return Math.max(1, Math.min(pacer.waitMs(nowMs) + (missing - 1) * 1000 / rate, endMs - nowMs, untilOpenMs, LOOK_MS))
     }
 
     while (!signal.aborted && left > 0) {
@@ -143,5 +144,5 @@ export function driveBatches ({ settings, index, clock, onBehind }, { source = c
     account.dropped += count
   }
 
-  return { account, run, close: async () => close() }
+  return { account, betweenMs: rate > 0 ? wholeBatch * 1000 / rate : 0, run, close: async () => close() }
 }

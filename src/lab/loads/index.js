@@ -10,6 +10,7 @@
  * @typedef {import('./run.js').Settings} Settings
  * @typedef {object} Opened
  * @property {import('../../pipeline/account.js').Account} account
+ * @property {number} [betweenMs] from batch to batch, where it keeps its pace with whole batches
  * @property {(run: import('./run.js').Run) => Promise<void>} run until its time is over or it is told to stop, and
  *   everything that it sent is answered; rejects when the server fails it
  * @property {() => Promise<void>} close
@@ -31,7 +32,7 @@ import { openPublishedValues, openReference } from './published.js'
 const reference = {
   does: 'one SETEX promise per item and one ZADD per batch, auto-pipelined by the client; values that never change',
   storage: () => 'published-ids',
-  always: { valueChange: 'never', pace: 'steady' },
+  always: { valueChange: 'never' },
   open: openReference
 }
 

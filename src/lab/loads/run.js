@@ -2,11 +2,14 @@
  * One load from its first connection to its tally: opened, driven, and measured from the end of its warm-up on, when all
  * counters, the histogram, the processor time and the use of the event loop start at zero (L2, L7).
  *
- *     startMs ............ measureMs ............... endMs ........ giveUpMs
- *             warm-up                  duration            drain
+ *     startMs ............ openMs ................... endMs ........ giveUpMs
+ *             warm-up                   duration            drain
+ *
+ * The lab looks at the servers when measuring begins, so that is between two batches: half-way, or just before a burst.
  *
  * @typedef {object} Run
  * @property {number} startMs on the clock of the load, ms since 1970
+ * @property {number} openMs when measuring begins: to be looked at then
  * @property {number} endMs nothing is due after it
  * @property {number} giveUpMs what was due and is not sent by then is dropped
  * @property {number} items at most
@@ -15,13 +18,14 @@
  */
 import { encodeIntoCompressedBase64 } from 'hdr-histogram-js'
 import { createClock } from '../../clock.js'
+import { FreshetError } from '../../errors.js'
 import { addAccounts } from '../../pipeline/account.js'
 import { expectPrimary } from '../../pipeline/feed-writer.js'
 import { openConnection } from '../../store/connection.js'
 import { LOST_AFTER_MS } from './drive.js'
 import { newHistogram, recordMs } from './tally.js'
 
-/** Bursts come at whole periods: the window opens so long before one, while the parent looks at the servers. */
+/** Bursts come at whole periods. */
 const BEFORE_BURST_MS = 25
 
 /**
@@ -74,7 +78,8 @@ export const settingsOf = (load, given) => ({
  * @throws {import('../../errors.js').FreshetError} what the server did to the load
  */
 export async function runLoad (load, { settings, redisUrl, replicaUrls, index, signal, onOpened = () => {}, onMeasuring }) {
-  const { duration, warmUp, drainMs, items, pace } = settings
+  const { rate, duration, warmUp, drainMs, items, pace } = settings
+  if (pace === 'burst' && rate === 0) throw new FreshetError('LOAD_FAILED', 'rate 0 with bursts: give a rate above 0, it says how many items a burst has')
   const engine = await engineOf(redisUrl)
   const clock = createClock()
   let behind = newHistogram()
@@ -91,7 +96,7 @@ export async function runLoad (load, { settings, redisUrl, replicaUrls, index, s
     const startMs = clock()
     const measureMs = startMs + warmUp * 1000
     const endMs = measureMs + duration * 1000
-    const openMs = pace === 'burst' && warmUp > 0 ? measureMs - BEFORE_BURST_MS : measureMs
+    const openMs = pace !== 'burst' ? measureMs + (opened.betweenMs ?? 0) / 2 : warmUp > 0 ? measureMs - BEFORE_BURST_MS : measureMs
     /** @param {number} nowMs */
     const look = (nowMs) => {
       if (sinceMs > 0 || nowMs < openMs) return
@@ -102,7 +107,7 @@ export async function runLoad (load, { settings, redisUrl, replicaUrls, index, s
       loop = performance.eventLoopUtilization()
       onMeasuring()
     }
-    await opened.run({ startMs, endMs, giveUpMs: endMs + drainMs, items, signal, look })
+    await opened.run({ startMs, openMs, endMs, giveUpMs: endMs + drainMs, items, signal, look })
     const isMeasured = sinceMs > 0
     const { user, system } = process.cpuUsage(cpu)
     return {
