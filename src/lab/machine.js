@@ -15,7 +15,8 @@ const RESULTS = [':(exclude,glob)experiments/*/results/**', ':(exclude)charts']
 
 /**
  * @typedef {{ cpu: string, cores: number, memoryBytes: number, platform: string }} Machine
- * @typedef {{ busy: number, steal: number, total: number, processors: number }} Ticks of all processors since it was started
+ * @typedef {{ busy: number, steal: number, total: number, processors: number }} Ticks of all processors since it was started;
+ *   `busy` with processes
  * @typedef {{ atMs: number, loadAverage: number, ticks: Ticks | null }} MachineUse
  */
 
@@ -63,8 +64,9 @@ function ticksIn (file) {
     const lines = readFileSync(file, 'utf8').split('\n')
     // guest time is part of user time already
     const [user, nice, system, idle, iowait, irq, softirq, steal] = lines[0].split(/\s+/).slice(1, 9).map(Number)
-    const busy = user + nice + system + irq + softirq
-    const total = busy + idle + iowait + steal
+    // interrupts, such as those of our own loopback traffic, belong to no process
+    const busy = user + nice + system
+    const total = busy + idle + iowait + irq + softirq + steal
     return total > 0 ? { busy, steal, total, processors: lines.filter((line) => /^cpu\d/.test(line)).length } : null
   } catch {
     return null
