@@ -1,5 +1,6 @@
 /**
- * Arms as bars, one panel a level, all on one axis that starts at zero: lengths may then be compared across levels.
+ * Arms as bars, one panel a level, on an axis that starts at zero. Levels share it, so that lengths may
+ * be compared across them, unless one would make stubs of all bars of another.
  * Beside each bar stand its figures, since an arm ten times smaller than another is a stub on such an axis.
  */
 import { BARS, INK, SOFT } from './palette.js'
@@ -13,6 +14,8 @@ const LINE_HEIGHT = 14
 const ROW_GAP = 12
 const GAP = 10
 const MARK_WIDTH = 190
+/** largest by smallest level from which each has an axis of its own, and it is said */
+const OWN_AXES_FROM = 4
 
 /** @typedef {import('./draw.js').Drawing} Drawing */
 /** @typedef {import('./draw.js').Row} Row */
@@ -24,13 +27,16 @@ const MARK_WIDTH = 190
  */
 export function barPanels (drawing, width) {
   const columns = columnsOf(drawing, width)
-  const limit = ceilingOf(drawing.rows)
   const levels = [...new Set(drawing.rows.map(({ level }) => level))]
+  const rows = levels.map((level) => drawing.rows.filter((row) => row.level === level))
+  const limits = rows.map((these) => ceilingOf(these))
+  const ownAxes = Math.max(...limits) / Math.min(...limits) > OWN_AXES_FROM
   const views = levels.map((level, index) => panel(drawing, {
     level,
-    rows: drawing.rows.filter((row) => row.level === level),
+    rows: rows[index],
     columns,
-    limit,
+    limit: ownAxes ? limits[index] : Math.max(...limits),
+    ownAxes,
     isFirst: index === 0,
     isLast: index === levels.length - 1
   }))
@@ -52,9 +58,9 @@ function columnsOf ({ rows, columns }, width) {
 
 /**
  * @param {Drawing} drawing
- * @param {{ level: string, rows: Row[], columns: Columns, limit: number, isFirst: boolean, isLast: boolean }} options
+ * @param {{ level: string, rows: Row[], columns: Columns, limit: number, ownAxes: boolean, isFirst: boolean, isLast: boolean }} options
  */
-function panel (drawing, { level, rows, columns, limit, isFirst, isLast }) {
+function panel (drawing, { level, rows, columns, limit, ownAxes, isFirst, isLast }) {
   const values = rows.map((row) => texts(row, columns))
   const step = Math.max(...values.map(({ lines }) => lines)) * LINE_HEIGHT + ROW_GAP
   const y = { field: 'arm', type: 'nominal', axis: null, scale: { domain: rows.map(({ arm }) => arm), paddingInner: 0, paddingOuter: 0 } }
@@ -69,7 +75,7 @@ function panel (drawing, { level, rows, columns, limit, isFirst, isLast }) {
       ...Object.entries(BARS).map(([role, look]) => ({
         transform: [{ filter: `datum.role === '${role}' && datum.mid !== null` }],
         mark: { type: 'bar', height: 16, strokeWidth: 1, ...look },
-        encoding: { x: { ...x('mid'), axis: { title: isLast ? drawing.axis : null, labels: isLast, ticks: isLast, domain: false, labelFlush: false, tickCount: 6, titlePadding: 8 } } }
+        encoding: { x: { ...x('mid'), axis: { title: isLast ? drawing.axis + (ownAxes ? ' (each level has an axis of its own)' : '') : null, labels: isLast || ownAxes, ticks: isLast || ownAxes, domain: false, labelFlush: false, tickCount: 6, titlePadding: 8 } } }
       })),
       { transform: [{ filter: 'datum.low !== null && datum.high !== null' }], mark: { type: 'errorbar', color: INK, thickness: 1.5, ticks: { size: 9, thickness: 1.5, color: INK } }, encoding: { x: { ...x('low'), title: '' }, x2: { field: 'high' } } },
       { transform: [{ filter: 'datum.published !== null' }], mark: { type: 'point', shape: 'diamond', size: 80, filled: false, stroke: INK, strokeWidth: 1.5, opacity: 1 }, encoding: { x: x('published') } },

@@ -56,11 +56,10 @@ const LINE = 1.3
  */
 export async function draw (drawing) {
   if (drawing.rows.length === 0) throw new TypeError('a drawing without rows: there is nothing to draw')
+  measureTextOurselves()
   const spec = specOf(drawing)
-  const silent = { ...vega.logger(vega.Error), level: () => silent, warn: () => silent, info: () => silent, debug: () => silent }
-  vega.resetSVGDefIds()
-  const view = new vega.View(vega.parse(compile(spec, { logger: silent }).spec), { renderer: 'none' })
-  const svg = await measured(() => view.toSVG())
+  const view = new vega.View(vega.parse(compile(spec).spec), { renderer: 'none' })
+  const svg = await view.toSVG()
   view.finalize()
   return withWords(svg, drawing)
 }
@@ -132,18 +131,11 @@ function caption ({ caption }, left) {
 }
 
 /**
- * Vega asks its one table of text widths, which is set to ours while it draws.
- * @template T @param {() => Promise<T>} work @returns {Promise<T>}
+ * Vega has one table of text widths for all of a process; ours takes its place at the first drawing and stays.
  */
-async function measured (work) {
+function measureTextOurselves () {
   const { textMetrics } = /** @type {any} */ (vega)
-  const before = textMetrics.width
   textMetrics.width = (/** @type {any} */ item, /** @type {unknown} */ text) => widthOf(String(text ?? '').trim(), { size: item.fontSize ?? 11, bold: item.fontWeight === 'bold' })
-  try {
-    return await work()
-  } finally {
-    textMetrics.width = before
-  }
 }
 
 /** The finding for readers that are read to. @param {string} svg @param {Drawing} drawing */

@@ -1,0 +1,131 @@
+/**
+ * A result as a page: the finding, the chart, what was published beside what came out, every figure, and all that is
+ * needed to believe it or not.
+ */
+import { accountOf, limitsOf, otherOutcomesOf, sumByName } from './account.js'
+import { rowsOf, textOf } from './conditions.js'
+import { costText, plain, ratioText, titleOf } from './figures.js'
+import { ceilingOf, findingOf, noiseOf, verdictsOf } from './finding.js'
+import { code, list, section, table } from './markdown-table.js'
+import { count, figure, figureWithInterval, interval } from './numbers.js'
+import { publishedSection } from './published.js'
+import { remarksOf } from './remarks.js'
+import { roleOf, shownArm } from './roles.js'
+
+/** @typedef {import('../analysis.js').Analysis} Analysis */
+/** @typedef {import('../analysis.js').Result} Result */
+/** @typedef {import('../plan.js').Plan} Plan */
+/** @typedef {import('./figures.js').Comparison} Comparison */
+
+/** from so many verdicts on they are folded away */
+const MANY = 12
+
+/**
+ * @param {Analysis} analysis
+ * @param {Result} result
+ * @param {Plan} plan
+ * @param {string} [raw] path of the raw result, from the folder of the page
+ * @param {string} [chart] path of the chart, from there
+ * @returns {string} Markdown
+ */
+export function markdownOf (analysis, result, plan, raw = '', chart = `${plan.name}.svg`) {
+  const finding = findingOf(analysis, plan)
+  return [
+    `# ${finding}\n\n`,
+    result.settings.quick ? '**Not a result**: a quick run is one short round, to see that everything works.\n\n' : '',
+    limitsOf(accountOf(result.samples)).map((limit) => `**Not everything was taken**: ${limit}.\n\n`).join(''),
+    `${plan.question}\n\n![${plain(finding).replaceAll(/[[\]]/g, '')}](${encodeURI(chart)})\n\n`,
+    section('Verdict', verdict(analysis, plan)),
+    section('Beside what was published', publishedSection(analysis, plan)),
+    section('Figures', figures(analysis, plan)),
+    section('Fixed and marginal cost', costs(analysis, plan)),
+    section('Conditions', table(['condition', 'value'], rowsOf(result, plan).map(({ name, value }) => [name, value]))),
+    section('Can it be believed', belief(analysis, result, plan)),
+    section('What arms do differently', arms(plan)),
+    section('Not controlled', list(plan.notControlled)),
+    raw === '' ? '' : section('Raw samples', `Every figure here is worked out from [${raw.split('/').slice(-1)}](${encodeURI(raw)}).\n`)
+  ].join('').trimEnd() + '\n'
+}
+
+/** @param {Analysis} analysis @param {Plan} plan */
+function verdict (analysis, plan) {
+  const isFirst = (/** @type {Comparison} */ one) => analysis.comparisons.find(({ arm, against, level }) => arm === one.arm && against === one.against && level === one.level) === one
+  const each = analysis.comparisons.filter(isFirst).filter(({ arm }) => roleOf(arm, plan) === 'arm')
+  const severalTimes = each.filter((one) => each.some(({ arm, against, level }) => arm === one.arm && against === one.against && level !== one.level))
+  const isOneLevel = Object.keys(plan.levels).length === 1
+  const byLevel = severalTimes.map(({ level, sentence }) => `${level}: ${sentence}`)
+  const predicted = analysis.comparisons.filter(isFirst).filter(({ expected }) => expected !== null).map((one) => predictionOf(one, !isOneLevel))
+  const folded = byLevel.length > MANY ? `<details><summary>Level by level</summary>\n\n${list(byLevel)}</details>\n\n` : list(byLevel)
+  return list([...verdictsOf(analysis, plan), ...[noiseOf(analysis, plan), ceilingOf(analysis, plan)].filter((line) => line !== '')]) +
+    folded + (predicted.length ? 'What the plan expected:\n\n' + list(predicted) : '') + list(analysis.warnings.map((warning) => `**Warning**: ${warning}`))
+}
+
+/** @param {Comparison} comparison @param {boolean} withLevel */
+function predictionOf ({ arm, against, level, expected, asExpected, verdict }, withLevel) {
+  const outcome = asExpected === null ? 'not known' : asExpected ? 'so it is' : verdict === 'none' ? 'not shown' : '**it is not so**'
+  return `${code(arm)} ${expected === 'same' ? 'the same as' : `${expected} than`} ${code(against)}${withLevel ? ` at ${level}` : ''}: ${outcome}`
+}
+
+/** All measures of the plan, a table a level. @param {Analysis} analysis @param {Plan} plan */
+function figures (analysis, plan) {
+  const heads = ['arm', '>rounds', `>x ${plan.baseline}`, ...plan.measures.map((measure) => `>${titleOf(measure)}`)]
+  const tables = Object.keys(plan.levels).map((level) => {
+    const rows = analysis.cells.filter((cell) => cell.level === level).map(({ arm, n, figures }) => [
+      [shownArm(arm, plan), ...remarksOf(analysis, { arm, level }).map((remark) => `*${remark}*`)].join('\n'),
+      String(n),
+      ratioText(analysis, plan, { arm, level }),
+      ...plan.measures.map((measure) => figureWithInterval(figures[measure]))
+    ])
+    return rows.length === 0 ? '' : `**${level}**\n\n` + table(heads, rows)
+  })
+  return `Medians of the valid rounds with their 95 % intervals; the ratio is of ${titleOf(analysis.main)}.\n\n` + tables.join('')
+}
+
+/** @param {Analysis} analysis @param {Plan} plan */
+function costs ({ costs }, plan) {
+  if (costs.length === 0) return ''
+  const shown = (/** @type {number | null} */ value, /** @type {number | null} */ low, /** @type {number | null} */ high) => `${figure(value)} ${interval(low, high)}`.trim()
+  const rows = costs.map((cost) => [
+    shownArm(cost.arm, plan),
+    shown(cost.fixedPercent, cost.fixedPercentLow, cost.fixedPercentHigh),
+    shown(cost.marginalMicrosPerItem, cost.marginalMicrosPerItemLow, cost.marginalMicrosPerItemHigh),
+    cost.offLine === null ? '-' : `${Math.round(cost.offLine * 100)} %`,
+    cost.levels.join(', ')
+  ])
+  return 'What the primary spends a second whatever is sent, and on each further item: a line through the levels.\n\n' +
+    table(['arm', '>fixed, % of a core', '>marginal, µs an item', '>levels are off the line by', 'levels on it'], rows) +
+    list(costs.map(costText))
+}
+
+/** Items from plan to server, invariants, and what went wrong. @param {Analysis} analysis @param {Result} result @param {Plan} plan */
+function belief (analysis, { samples }, plan) {
+  const names = [...new Set(samples.map(({ arm }) => arm))]
+  const accounts = names.map((arm) => ({ arm, account: accountOf(samples.filter((sample) => sample.arm === arm)) }))
+  const checks = [...new Set(samples.flatMap(({ invariants }) => invariants.map(({ name }) => name)))].map((name) => {
+    const those = samples.flatMap(({ invariants }) => invariants.filter((invariant) => invariant.name === name))
+    const held = those.filter(({ ok }) => ok).length
+    return [name, `${held} of ${those.length}`, held === those.length ? 'yes' : '**no**']
+  })
+  const marks = Object.entries(sumByName(analysis.cells.map((cell) => cell.marks))).filter(([, n]) => n > 0)
+  const valid = samples.filter((sample) => sample.valid).length
+  const others = accounts.flatMap(({ arm, account }) => otherOutcomesOf(account).map((outcome) => `${code(arm)}: ${outcome}`))
+  return (valid === samples.length ? `All ${count(valid)} measurements are valid.\n\n` : `${count(valid)} of ${count(samples.length)} measurements are valid; the others enter no figure.\n\n`) +
+    table(['arm', '>planned', '>sent', '>acknowledged', '>missing on the servers'], accounts.map(({ arm, account }) =>
+      [shownArm(arm, plan), account.planned === null ? 'as fast as it goes' : count(account.planned), count(account.sent), count(account.acknowledged), count(account.missing)])) +
+    table(['invariant', '>held', 'always'], checks) +
+    (others.length ? 'Outcomes that were not successes:\n\n' + list(others) : 'Nothing was refused, dropped, without an answer or sent again.\n\n') +
+    (analysis.invalid.length ? 'INVALID measurements:\n\n' + list(analysis.invalid.map(({ arm, level, round, why }) => `${code(arm)} at ${level}, round ${round}: ${why.join('; ')}`)) : '') +
+    (marks.length ? 'Marks:\n\n' + list(marks.map(([mark, n]) => `${mark}: ${n} ${n === 1 ? 'measurement' : 'measurements'}${MEANINGS[mark] ? ` (${MEANINGS[mark]})` : ''}`)) : '')
+}
+
+/** @type {Record<string, string>} */
+const MEANINGS = {
+  'generator-bound': 'the load itself was near its limit, so it may be what was measured',
+  noisy: 'other programs used the processors meanwhile',
+  behind: 'fewer items than planned were acknowledged'
+}
+
+/** L12. @param {Plan} plan */
+const arms = (plan) => table(['arm', 'load', 'settings', 'note'], Object.entries(plan.arms).map(([arm, { load, settings, engine, note }]) =>
+  [shownArm(arm, plan), load, [...(engine ? [engine] : []), ...(Object.keys(settings).length ? [textOf(settings)] : [])].join(', ') || '-', note ?? ''])) +
+  list(plan.differs)

@@ -1,0 +1,122 @@
+/**
+ * A result in the terminal: the verdict first, then a table a level, then what may be wrong with it.
+ */
+import { accountOf, limitsOf, otherOutcomesOf } from './account.js'
+import { captionOf } from './conditions.js'
+import { comparisonsOf, costText, directionText, publishedText, ratioText, titleOf } from './figures.js'
+import { ceilingOf, changeOf, findingOf, noiseOf, verdictsOf } from './finding.js'
+import { count, figure, figureWithInterval, ratioWithInterval } from './numbers.js'
+import { remarksOf } from './remarks.js'
+import { shownArm } from './roles.js'
+
+/** @typedef {import('../analysis.js').Analysis} Analysis */
+/** @typedef {import('../analysis.js').Result} Result */
+/** @typedef {import('../plan.js').Plan} Plan */
+
+const WIDTH = 110
+const GAP = '  '
+const INDENT = '    '
+/** names for which there is less room than this have lines of their own */
+const NAME_WIDTH = 12
+/** two lines each */
+const HEADS = [['', 'arm'], ['', 'median [95 %]'], ['', 'x baseline [95 %]'], ['', 'published'], ['same', 'direction'], ['', 'items/s'], ['', 'late p99']]
+
+/**
+ * @param {Analysis} analysis
+ * @param {Result} result
+ * @param {Plan} plan
+ * @returns {string} lines of at most 110 characters
+ */
+export function tableOf (analysis, result, plan) {
+  const lines = [
+    ...(result.settings.quick ? ['not a result: a quick run is one short round, to see that everything works', ''] : []),
+    ...limitsOf(accountOf(result.samples)).map((limit) => `not everything was taken: ${limit}`),
+    ...verdict(analysis, plan),
+    '',
+    ...Object.keys(plan.levels).flatMap((level) => levelTable(analysis, plan, level)),
+    ...costs(analysis),
+    ...belief(analysis, result, plan)
+  ]
+  return lines.flatMap(folded).join('\n')
+}
+
+/** @param {Analysis} analysis @param {Plan} plan */
+function verdict (analysis, plan) {
+  const verdicts = verdictsOf(analysis, plan)
+  const published = analysis.comparisons.filter(({ published }) => published)
+  const same = published.filter(({ sameDirection }) => sameDirection)
+  const open = published.filter(({ sameDirection }) => sameDirection === null).length
+  return [
+    ...(verdicts.length === 0 ? [findingOf(analysis, plan)] : changeOf(analysis, plan)),
+    ...verdicts,
+    ...(published.length ? [`same direction as published: ${same.length} of ${published.length}${open ? `, ${open} not shown or not known` : ''}`] : []),
+    ...[noiseOf(analysis, plan), ceilingOf(analysis, plan)].filter((line) => line !== '')
+  ]
+}
+
+/** @param {Analysis} analysis @param {Plan} plan @param {string} level */
+function levelTable (analysis, plan, level) {
+  const rows = analysis.cells.filter((cell) => cell.level === level).map((cell) => rowOf(analysis, plan, cell))
+  if (rows.length === 0) return []
+  const used = HEADS.map((_, i) => i).filter((i) => i > 0 && rows.some(({ texts }) => texts[i] !== '-'))
+  const widths = used.map((i) => Math.max(...HEADS[i].map(({ length }) => length), ...rows.map(({ texts }) => texts[i].length)))
+  const room = WIDTH - widths.reduce((sum, width) => sum + GAP.length + width, 0)
+  const nameWidth = Math.min(Math.max(NAME_WIDTH, room), Math.max(...rows.map(({ texts }) => texts[0].length)))
+  const line = (/** @type {string} */ name, /** @type {string[]} */ texts) => [name.padEnd(nameWidth), ...used.map((i, at) => texts[i].padStart(widths[at]))].join(GAP).trimEnd()
+  return [
+    `${level}: ${titleOf(analysis.main)}`,
+    ...[0, 1].map((half) => HEADS.map((head) => head[half])).map((heads) => line(heads[0], heads)).filter((heads) => heads !== ''),
+    ...rows.flatMap(({ texts, remarks }) => [
+      ...(texts[0].length > nameWidth ? [texts[0], line('', texts)] : [line(texts[0], texts)]),
+      ...remarks.map((remark) => `${INDENT}${remark}`)
+    ]),
+    ''
+  ]
+}
+
+/** @param {Analysis} analysis @param {Plan} plan @param {Analysis['cells'][number]} cell */
+function rowOf (analysis, plan, { arm, level, figures }) {
+  const comparisons = comparisonsOf(analysis, { arm, level })
+  const known = comparisons.find(({ published, against }) => published && against === plan.baseline)
+  const others = comparisons.filter((one) => one !== known && (one.against !== plan.baseline || one.published))
+  return {
+    texts: [
+      shownArm(arm, plan),
+      figureWithInterval(figures[analysis.main]),
+      ratioText(analysis, plan, { arm, level }),
+      known ? publishedText(Number(known.published?.value)) : '-',
+      known ? directionText(known) : '-',
+      count(figures.itemsPerSecond?.median),
+      figures.behindMsP99?.n ? `${figure(figures.behindMsP99.median)} ms` : '-'
+    ],
+    remarks: [
+      ...others.map((one) => `against ${one.against}: ${ratioWithInterval(one)}${one.published ? `; published ${publishedText(one.published.value)} (${one.published.label}), same direction: ${directionText(one)}` : ''}`),
+      ...remarksOf(analysis, { arm, level })
+    ]
+  }
+}
+
+/** @param {Analysis} analysis */
+const costs = ({ costs }) => costs.length ? ['fixed and marginal processor time of the primary', ...costs.map((cost) => `${INDENT}${costText(cost)}`), ''] : []
+
+/** @param {Analysis} analysis @param {Result} result @param {Plan} plan */
+function belief (analysis, result, plan) {
+  const account = accountOf(result.samples)
+  const valid = result.samples.filter(({ valid }) => valid).length
+  return [
+    `items: ${account.planned === null ? '' : `planned ${count(account.planned)}, `}sent ${count(account.sent)}, acknowledged ${count(account.acknowledged)}, missing ${count(account.missing)}`,
+    ...otherOutcomesOf(account).map((outcome) => `${INDENT}${outcome}`),
+    `measurements: ${valid} of ${result.samples.length} valid`,
+    ...analysis.warnings.map((warning) => `warning: ${warning}`),
+    captionOf(result, plan)
+  ]
+}
+
+/** @param {string} line @returns {string[]} at most WIDTH each, broken at spaces where there are any */
+function folded (line) {
+  if (line.length <= WIDTH) return [line]
+  const indent = `${/^ */.exec(line)?.[0] ?? ''}${INDENT}`
+  const space = line.lastIndexOf(' ', WIDTH)
+  const end = space > indent.length ? space : WIDTH
+  return [line.slice(0, end), ...folded(indent + line.slice(end).trimStart())]
+}
