@@ -29,6 +29,7 @@
  * @property {{ processes: number, cpuSeconds: number, loopUse: number }} generator `loopUse`: largest share of an event loop, 0..1
  * @property {SampleNode[]} nodes
  * @property {{ loadAverage: number, stealPercent: number | null, otherCores: number | null }} machine
+ * @property {import('./serving/figures.js').ServingFigures} [serving] what was asked over HTTP; absent = nothing was
  * @property {string[]} marks what a reader should know: `generator-bound`, `noisy`, `behind`
  * @property {{ name: string, ok: boolean, detail: string }[]} invariants
  * @property {boolean} valid
@@ -58,6 +59,15 @@ export const MEASURES = Object.freeze({
   },
   behindMsP99: {
     title: 'Flushes behind, 99th percentile', unit: 'ms', better: 'less', verb: 'is behind by', of: ({ behindMs }) => behindMs?.p99 ?? null
+  },
+  requestsPerSecond: {
+    title: 'Requests answered a second', unit: 'requests/s', better: 'more', verb: 'reaches', of: ({ serving }) => serving?.requestsPerSecond ?? null
+  },
+  servingCpuMicrosPerRequest: {
+    title: 'Processor time of serving a request', unit: 'us', better: 'less', verb: 'costs', of: ({ serving }) => serving?.cpuMicrosPerRequest ?? null
+  },
+  latencyMsP99: {
+    title: 'Time to the end of an answer, 99th percentile', unit: 'ms', better: 'less', verb: 'answers in', of: ({ serving }) => serving?.latencyMs?.p99 ?? null
   },
   netBytesPerItem: {
     title: 'Bytes sent to the primary an item', unit: 'bytes', better: 'less', verb: 'sends', of: (sample) => anItem(sample, ofNodes(sample, 'primary', ({ netInputBytes }) => netInputBytes))
