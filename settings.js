@@ -205,16 +205,17 @@ export function resolveOptions (options, rest, opener) {
 }
 
 /**
- * Settings of a writer that somebody wrote down, such as those of an experiment's plan.
+ * Settings of a command that somebody wrote down, such as those of an experiment's plan.
  * @param {Record<string, unknown>} settings by name; undefined and null = the default
  * @param {Omit<Known, 'command'>} rest
+ * @param {'writer' | 'reader'} [command]
  * @returns {string[]} their faults
  */
-export function checkSettings (settings, rest) {
-  const known = { ...rest, command: 'writer' }
-  const rows = rowsOf('writer')
+export function checkSettings (settings, rest, command = 'writer') {
+  const known = { ...rest, command }
+  const rows = rowsOf(command)
   const names = rows.map(({ name }) => name)
-  const faults = Object.keys(settings).filter((name) => !names.includes(name)).map((name) => `${name} is unknown; the settings of a writer are ${nearest(name, names).join(' ')}`)
+  const faults = Object.keys(settings).filter((name) => !names.includes(name)).map((name) => `${name} is unknown; the settings of a ${command} are ${nearest(name, names).join(' ')}`)
   const { values, origins } = readRows(rows, known, faults, givenBy(settings, 'setting'))
   derive(values, origins, known, faults)
   return faults

@@ -33,7 +33,7 @@ export async function main ({ argv, env }) {
   const settings = resolve(argv, env, known)
   const [action = 'list', ...rest] = settings.positionals
   const table = {
-    checkSettings: (/** @type {Record<string, unknown>} */ of) => checkSettings(of, known),
+    checkSettings: (/** @type {Record<string, unknown>} */ of, /** @type {'writer' | 'reader'} */ command = 'writer') => checkSettings(of, known, command),
     settingsOfFlags: (/** @type {string} */ text, /** @type {string} */ origin) => settingsOfFlags(text, known, origin),
     flagsOf
   }

@@ -48,6 +48,7 @@ export const ERRORS = Object.freeze({
   LAB_SERVERS_CHANGED: { retryable: true, exitStatus: 1, meaning: 'a node restarted, changed its role or lost its counters while it was measured' },
   LAB_REPLICAS_BEHIND: { retryable: true, exitStatus: 1, meaning: 'replicas did not reach the offset of their primary within the deadline' },
   LOAD_FAILED: { retryable: true, exitStatus: 1, meaning: 'the process that makes the load of a measurement ended without a summary' },
+  SERVING_FAILED: { retryable: true, exitStatus: 1, meaning: 'a process of a measurement that answers HTTP, or the one that asks, ended or did not do so' },
   INPUT_INVALID: { retryable: false, exitStatus: 1, meaning: 'the input as a whole cannot be read in the format given' }
 })
 

@@ -99,7 +99,8 @@ async function runOne (parts, written, folder) {
     report,
     signal,
     env,
-    writerCommand: (of) => [FRESHET, 'writer', ...table.flagsOf(of), '--log-level', 'error']
+    writerCommand: (of) => [FRESHET, 'writer', ...table.flagsOf(of), '--log-level', 'error'],
+    readerCommand: (of) => [FRESHET, 'reader', ...table.flagsOf(of), '--log-level', 'error']
   }).finally(progress.close)
   const analysis = analyse(result)
   process.stdout.write(tableOf(analysis, result, plan) + '\n')

@@ -7,6 +7,8 @@
  * @typedef {{ name: string, ok: boolean, detail: string }} Invariant
  */
 
+import { servingInvariants } from './serving/figures.js'
+
 const PERCENTILES = /** @type {const} */ (['p50', 'p95', 'p99', 'max'])
 
 /** @param {{ p50: number, p95: number, p99: number, max: number } | null} behindMs @returns {boolean} L6 */
@@ -22,7 +24,7 @@ const sum = (refused) => Object.values(refused).reduce((total, n) => total + n, 
  * @returns {Invariant[]}
  */
 export function invariantsOf (sample) {
-  const { ledger, offered, items, dropped, failed, itemsAcknowledged, itemsPresent } = sample
+  const { ledger, offered, items, dropped, failed, itemsAcknowledged, itemsPresent, serving } = sample
   const refused = sum(sample.refused)
   return [
     holds('items acknowledged are present', itemsPresent === itemsAcknowledged && ledger.missing === 0,
@@ -34,7 +36,8 @@ export function invariantsOf (sample) {
     holds('acknowledged in the window and before add up', items <= itemsAcknowledged, `${items} of ${itemsAcknowledged}`),
     holds('something was acknowledged', items > 0, `${items} items`),
     holds('percentiles are in order', percentilesInOrder(sample.behindMs), JSON.stringify(sample.behindMs)),
-    ...(ledger.nodesEqual === undefined ? [] : [holds('replicas hold what the primary holds', ledger.nodesEqual, ledger.nodesEqual ? 'same digest on all nodes' : 'digests differ')])
+    ...(ledger.nodesEqual === undefined ? [] : [holds('replicas hold what the primary holds', ledger.nodesEqual, ledger.nodesEqual ? 'same digest on all nodes' : 'digests differ')]),
+    ...(serving ? [...servingInvariants(serving), holds('percentiles of latency are in order', percentilesInOrder(serving.latencyMs), JSON.stringify(serving.latencyMs))] : [])
   ]
 }
 

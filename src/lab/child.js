@@ -28,12 +28,12 @@ const LINES_KEPT = 6
 export function startLoad (order, { writerCommand, env, deadlineMs }) {
   const { load, settings, redisUrl, replicaUrls, keyPrefix } = order
   const isWriter = load === 'writer'
-  // addresses may hold a password, which the arguments of a process would show to everybody
-  const own = Object.fromEntries(Object.entries(env).filter(([name]) => !/^(FRESHET_|npm_config_)/.test(name) && name !== 'SORTED_SET_CONTAINS_ACTUAL_VALUE'))
+  const own = withoutSettings(env)
   const child = spawn(process.execPath, isWriter ? writerCommand({ ...settings, keyPrefix }) : [LOAD_PROCESS], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     // a session of its own: Ctrl-C reaches the lab, and the lab tells it
     detached: true,
+    // addresses may hold a password, which the arguments of a process would show to everybody
     env: isWriter ? { ...own, FRESHET_REDIS_URL: redisUrl, FRESHET_REPLICA_URL: replicaUrls.join(',') } : own
   })
   let output = ''
@@ -92,6 +92,12 @@ export function startLoad (order, { writerCommand, env, deadlineMs }) {
     }
   }
 }
+
+/**
+ * What a child of the lab gets: settings are the plan's, not those of the environment.
+ * @param {Record<string, string | undefined>} env
+ */
+export const withoutSettings = (env) => Object.fromEntries(Object.entries(env).filter(([name]) => !/^(FRESHET_|npm_config_)/.test(name) && name !== 'SORTED_SET_CONTAINS_ACTUAL_VALUE'))
 
 /** @param {string} output @returns {any} null when there is none */
 function summaryIn (output) {

@@ -1,8 +1,9 @@
 /**
  * One measurement: an arm at a level, on servers that hold nothing else, from the first connection to the last check.
  *
- *     servers -> empty? -> load begins ... warm-up ... | figures | window ... load ends | replicas level | figures |
- *     content of every node against what was acknowledged -> servers end
+ *     servers -> empty? -> (serving begins) -> load begins ... warm-up ... | figures | window ... load ends | replicas level |
+ *     figures | content of every node against what was acknowledged -> servers end
+ *                           (client asks: | window |)
  *
  * Whatever goes wrong on the way is an outcome and part of the sample: the lab goes on with the next (L14).
  *
@@ -14,13 +15,15 @@ import { FreshetError } from '../errors.js'
 import { openConnection } from '../store/connection.js'
 import { partitionKey } from '../feeds/keys.js'
 import { invariantsOf } from './check.js'
-import { startLoad } from './child.js'
+import { startLoad, withoutSettings } from './child.js'
 import { startDelay } from './delay.js'
 import { readInventory } from './inventory.js'
 import { checkLedger } from './ledger.js'
 import { storageOf } from './loads/index.js'
 import { machineUse, useBetween } from './machine.js'
 import { figuresBetween, takeFigures, untilQuiet } from './servers/figures.js'
+import { servingMarks } from './serving/figures.js'
+import { startServing } from './serving/index.js'
 
 /** Beyond this share of an event loop, or of a core, the load is what was measured (L7). */
 const GENERATOR_BOUND = 0.8
@@ -35,14 +38,15 @@ const SPARE_MS = 60_000
 const DEADLINE_MS = 20_000
 
 /**
- * @param {{ level: string, arm: string, round: number, load: string, settings: Record<string, any> }} cell `settings` of the
- *   writer, by name
+ * @param {{ level: string, arm: string, round: number, load: string, settings: Record<string, any>,
+ *   serving?: import('./serving/plan.js').Serving }} cell `settings` of the writer, by name
  * @param {{ openServers: () => Promise<LabServers>, rttMs: number, signal: AbortSignal,
- *   writerCommand: (settings: Record<string, any>) => string[], env: Record<string, string | undefined> }} place
+ *   writerCommand: (settings: Record<string, any>) => string[], readerCommand: (settings: Record<string, any>) => string[],
+ *   env: Record<string, string | undefined> }} place
  * @returns {Promise<Sample>}
  * @throws {FreshetError} what is no outcome of this arm: servers that cannot be had
  */
-export async function measure (cell, { openServers, rttMs, signal, writerCommand, env }) {
+export async function measure (cell, { openServers, rttMs, signal, writerCommand, readerCommand, env }) {
   const startedAt = new Date().toISOString()
   const sample = { ...nothingOf(cell), startedAt }
   const servers = await openServers()
@@ -50,12 +54,20 @@ export async function measure (cell, { openServers, rttMs, signal, writerCommand
   let delay = null
   /** @type {import('./child.js').Child | null} */
   let load = null
-  const stop = () => { load?.stop() }
+  /** @type {import('./serving/index.js').RunningServing | null} */
+  let serving = null
+  const stop = () => Promise.all([load?.stop(), serving?.close()])
   signal.addEventListener('abort', stop, { once: true })
   try {
     await servers.assertEmpty()
     delay = rttMs > 0 ? await startDelay({ to: servers.primaryUrl, ms: rttMs }) : null
     if (signal.aborted) throw stopped()
+    if (cell.serving) {
+      const { primaryUrl: redisUrl, replicaUrls, keyPrefix } = servers
+      serving = startServing(cell.serving, { redisUrl, replicaUrls, keyPrefix, feed: FEED, liveItems: liveItemsOf(cell), readerCommand, env: withoutSettings(env) })
+      await serving.ready
+      if (signal.aborted) throw stopped()
+    }
     load = startLoad({
       load: cell.load,
       settings: { ...cell.settings, feed: FEED },
@@ -63,7 +75,7 @@ export async function measure (cell, { openServers, rttMs, signal, writerCommand
       replicaUrls: servers.replicaUrls,
       keyPrefix: servers.keyPrefix
     }, { writerCommand, env, deadlineMs: (cell.settings.warmUp + cell.settings.duration) * 1000 + SPARE_MS })
-    const window = await watch(servers, load)
+    const window = await watch(cell, servers, load, serving)
     Object.assign(sample, figuresOf(cell, window, servers))
     Object.assign(sample, await contentOf(cell, window.ended, servers))
     sample.invariants = invariantsOf(sample)
@@ -74,7 +86,7 @@ export async function measure (cell, { openServers, rttMs, signal, writerCommand
     sample.error = { code: error.reason ?? error.code, message: error.message }
   } finally {
     signal.removeEventListener('abort', stop)
-    await load?.stop()
+    await stop()
     await delay?.close()
     await servers.close()
   }
@@ -86,29 +98,39 @@ const stopped = () => new FreshetError('LAB_STOPPED', 'stopped; what was measure
 /** @param {LabServers} servers */
 const urlsOf = (servers) => [servers.primaryUrl, ...servers.replicaUrls]
 
+/** How many items the feed will have, at least. @param {Parameters<typeof measure>[0]} cell */
+const liveItemsOf = ({ settings: { ids, maxItems } }) => maxItems ? Math.min(ids, maxItems) : ids
+
 /**
  * From the end of the warm-up until the replicas have what the primary has.
- * @param {LabServers} servers @param {import('./child.js').Child} load
+ * @param {Parameters<typeof measure>[0]} cell @param {LabServers} servers @param {import('./child.js').Child} load
+ * @param {import('./serving/index.js').RunningServing | null} serving
  */
-async function watch (servers, load) {
+async function watch ({ settings }, servers, load, serving) {
   const died = servers.died.then((how) => { throw new FreshetError('SERVER_LOST', `a server ended during the measurement: ${how}`, { outcome: 'over' }) })
   died.catch(() => {})
+  const filled = serving?.fill(load.measuring)
+  filled?.catch(() => {})
   await Promise.race([load.measuring, died])
+  const endsMs = performance.now() + settings.duration * 1000
   const [before, useBefore] = [await takeFigures(urlsOf(servers)), machineUse()]
   const fromMs = performance.now()
   const cpuBefore = process.cpuUsage()
-  const ended = await Promise.race([load.ended, died])
+  const servingCpuBefore = await serving?.cpuSeconds() ?? 0
+  const served = filled?.then(() => serving?.measure((endsMs - performance.now()) / 1000))
+  const [ended, servingFigures] = await Promise.race([Promise.all([load.ended, served]), died])
   const windowSeconds = (performance.now() - fromMs) / 1000
   await untilQuiet(urlsOf(servers), { deadlineMs: DEADLINE_MS })
   const [after, useAfter] = [await takeFigures(urlsOf(servers)), machineUse()]
   const { user, system } = process.cpuUsage(cpuBefore)
-  return { before, after, useBefore, useAfter, ended, windowSeconds, labCpuSeconds: (user + system) / 1e6 }
+  const servingCpuSeconds = (await serving?.cpuSeconds() ?? 0) - servingCpuBefore
+  return { before, after, useBefore, useAfter, ended, windowSeconds, serving: servingFigures, labCpuSeconds: (user + system) / 1e6 + servingCpuSeconds }
 }
 
 /**
  * @param {Parameters<typeof measure>[0]} cell @param {Awaited<ReturnType<typeof watch>>} window @param {LabServers} servers
  */
-function figuresOf ({ settings }, { before, after, useBefore, useAfter, ended, windowSeconds, labCpuSeconds }, servers) {
+function figuresOf ({ settings }, { before, after, useBefore, useAfter, ended, windowSeconds, serving, labCpuSeconds }, servers) {
   const { summary } = ended
   const { items, seconds } = summary
   const nodes = figuresBetween(before, after, { items, seconds: windowSeconds })
@@ -120,11 +142,11 @@ function figuresOf ({ settings }, { before, after, useBefore, useAfter, ended, w
   const planned = settings.rate > 0 ? settings.rate * writers * settings.duration : null
   const { offered, refusedBy, dropped, failed, retried, batches, bytes } = summary
   const marks = [
-    ...(generator.loopUse > GENERATOR_BOUND || generator.cpuSeconds / writers / seconds > GENERATOR_BOUND ? ['generator-bound'] : []),
+    ...(generator.loopUse > GENERATOR_BOUND || generator.cpuSeconds / writers / seconds > GENERATOR_BOUND ? ['generator-bound'] : servingMarks(serving)),
     ...((machine.otherCores ?? 0) > NOISY_CORES || (machine.stealPercent ?? 0) > NOISY_STEAL_PERCENT ? ['noisy'] : []),
     ...(planned !== null && items < planned * KEPT_UP ? ['behind'] : [])
   ]
-  return { seconds, planned, offered, items, refused: refusedBy ?? {}, dropped, failed, retried, batches, bytes, behindMs: summary.behindMs, generator, nodes, machine, marks }
+  return { seconds, planned, offered, items, refused: refusedBy ?? {}, dropped, failed, retried, batches, bytes, behindMs: summary.behindMs, generator, nodes, machine, marks, ...(serving && { serving }) }
 }
 
 /**

@@ -9,6 +9,7 @@
  */
 import { LOADS } from './loads/index.js'
 import { meant } from './nearest.js'
+import { LEAD_SECONDS, LEAST_SECONDS, faultsOfServing } from './serving/plan.js'
 import { at, unfit } from './shape.js'
 
 /** A window holds at least so many periods (L9). */
@@ -22,6 +23,7 @@ export const faultsBetween = (plan, checkSettings) => [
   ...sameTwice('arms', plan.arms ?? {}),
   ...sameTwice('levels', plan.levels ?? {}),
   ...faultsOfSettings(plan, checkSettings),
+  ...faultsOfAllServing(plan, checkSettings),
   ...faultsOfTime(plan)
 ]
 
@@ -59,12 +61,12 @@ function namesThatLeadNowhere ({ arms = {}, levels = {}, baseline, ceiling, expe
 
 /**
  * An arm that was copied and not changed would pass for a finding.
- * @param {string} path @param {Record<string, { load?: string, settings?: Settings, engine?: string }>} those
+ * @param {string} path @param {Record<string, { load?: string, settings?: Settings, serving?: object, engine?: string }>} those
  */
 function sameTwice (path, those) {
   const seen = new Map()
-  return Object.entries(those).flatMap(([one, { load, settings = {}, engine }]) => {
-    const content = JSON.stringify([load, engine, Object.entries(settings).sort()])
+  return Object.entries(those).flatMap(([one, { load, settings = {}, serving, engine }]) => {
+    const content = JSON.stringify([load, engine, serving, Object.entries(settings).sort()])
     const before = seen.get(content)
     seen.set(content, before ?? one)
     return before === undefined ? [] : [`${at(path, one)}: the same as ${at(path, before)}; expected a difference (the lab adds the A/A pair itself)`]
@@ -90,16 +92,30 @@ function faultsOfSettings (plan, checkSettings) {
   return [...faults]
 }
 
+/** Each fault once for each arm. @param {Plan} plan @param {Known['checkSettings']} checkSettings */
+function faultsOfAllServing (plan, checkSettings) {
+  const cells = cellsOf(plan).filter(({ arm }) => plan.arms[arm].serving)
+  const faults = cells.flatMap(({ arm, settings }) => {
+    const { serving, load } = plan.arms[arm]
+    return serving ? faultsOfServing(`${at('arms', arm)}.serving`, serving, { load, settings }, checkSettings) : []
+  })
+  if (cells.length > 0 && plan.warmUpSeconds === 0) faults.push('warmUpSeconds: 0; expected more with serving: who reads must find the feed filled')
+  return [...new Set(faults)]
+}
+
 /** The longest period of any cell, ms. @param {Plan} plan @returns {number} */
 export function longestPeriodMs (plan) {
-  const periods = cellsOf(plan).flatMap(({ arm, settings }) => [settings.periodMs, settings.batchMs, LOADS[plan.arms[arm].load]?.always?.periodMs])
+  const periods = cellsOf(plan).flatMap(({ arm, settings }) => [settings.periodMs, settings.batchMs, LOADS[plan.arms[arm].load]?.always?.periodMs, plan.arms[arm].serving?.everyMs])
   return Math.max(0, ...periods.filter((ms) => typeof ms === 'number'))
 }
 
 /** @param {Plan} plan @returns {number} the shortest window that L9 allows, seconds */
-export const leastSeconds = (plan) => PERIODS * longestPeriodMs(plan) / 1000
+export function leastSeconds (plan) {
+  const periods = PERIODS * longestPeriodMs(plan) / 1000
+  return Object.values(plan.arms ?? {}).some(({ serving }) => serving) ? LEAD_SECONDS + Math.max(periods, LEAST_SECONDS) : periods
+}
 
 /** L9. @param {Plan} plan */
 const faultsOfTime = (plan) => plan.seconds < leastSeconds(plan)
-  ? [unfit('seconds', plan.seconds, `at least ${leastSeconds(plan)}: ${PERIODS} times the longest period (periodMs, batchMs) of the plan`)]
+  ? [unfit('seconds', plan.seconds, `at least ${leastSeconds(plan)}: ${PERIODS} times the longest period (periodMs, batchMs, everyMs) of the plan, and what serving takes beside it`)]
   : []

@@ -35,20 +35,21 @@ const SETTINGS = { ids: 100_000, valueBytes: 128, valueChange: 'always', batchIt
  * @param {{ plan: import('./plan.js').Plan, schedule: Cell[], options: Options, unfinished: string, root: string,
  *   openServers: (engine: string | null) => () => Promise<import('./servers/own.js').LabServers>,
  *   onProgress: (at: { cell: Cell, done: number, of: number, sample?: Sample }) => void, report: (line: string) => void,
- *   signal: AbortSignal, writerCommand: (settings: Record<string, any>) => string[], env: Record<string, string | undefined> }} run
+ *   signal: AbortSignal, writerCommand: (settings: Record<string, any>) => string[],
+ *   readerCommand: (settings: Record<string, any>) => string[], env: Record<string, string | undefined> }} run
  *   `unfinished`: the file that holds the run until it is whole; `openServers` of an engine, once for each measurement
  * @returns {Promise<Result>} whole, and written to `unfinished`
  * @throws {FreshetError} LAB_STOPPED, RESULT_UNWRITABLE, ENGINE_MISSING, SERVERS_FAILED
  */
-export async function runExperiment ({ plan, schedule, options, unfinished, root, openServers, onProgress, report, signal, writerCommand, env }) {
+export async function runExperiment ({ plan, schedule, options, unfinished, root, openServers, onProgress, report, signal, writerCommand, readerCommand, env }) {
   const fresh = newResult(plan, options, await commitOf(root))
   const result = await takeUp(unfinished, fresh, report)
   const left = remaining(schedule, result.samples)
   let done = schedule.length - left.length
   for (const cell of left) {
     onProgress({ cell, done, of: schedule.length })
-    const sample = await measure({ ...cell, load: loadOf(plan, cell), settings: settingsOf(plan, cell, options) }, {
-      openServers: openServers(engineOf(plan, cell)), rttMs: options.rttMs, signal, writerCommand, env
+    const sample = await measure({ ...cell, load: loadOf(plan, cell), settings: settingsOf(plan, cell, options), serving: servingOf(plan, cell) }, {
+      openServers: openServers(engineOf(plan, cell)), rttMs: options.rttMs, signal, writerCommand, readerCommand, env
     })
     result.samples.push(sample)
     result.engine = enginesOf(result.samples)
@@ -106,6 +107,9 @@ const enginesOf = (samples) => [...new Set(samples.flatMap(({ nodes }) => nodes.
 
 /** @param {import('./plan.js').Plan} plan @param {Cell} cell */
 const loadOf = (plan, { arm, aaOf }) => plan.arms[aaOf ?? arm].load ?? 'writer'
+
+/** @param {import('./plan.js').Plan} plan @param {Cell} cell */
+const servingOf = (plan, { arm, aaOf }) => plan.arms[aaOf ?? arm].serving
 
 /** @param {import('./plan.js').Plan} plan @param {Cell} cell @returns {string | null} null = the default */
 const engineOf = (plan, { level, arm, aaOf }) => plan.arms[aaOf ?? arm].engine ?? plan.levels[level].engine ?? null

@@ -1,0 +1,63 @@
+/**
+ * The reference arms of serving, as a process of their own: fastify with its defaults and one route.
+ *
+ *     ask     handler.js on each request
+ *     bare    the same until it is given an answer; from then on it sends that, a constant Buffer, and nothing of a server
+ *             is open any more: what HTTP itself costs for so many bytes (L11)
+ *
+ * Neither has what the reader does around an answer: request metrics, limits, headers about its age, errors as problems.
+ *
+ *                                                                  this -> lab   { event: 'loaded' }
+ *     lab -> this   { event: 'start', urls, keyPrefix, feed }     this -> lab   { event: 'up', url }
+ *     lab -> this   { event: 'constant', body }                   this -> lab   { event: 'constant', bytes }
+ *     lab -> this   { event: 'stop' }, or the lab is gone: it ends
+ */
+import fastify from 'fastify'
+import { aborted, listenForStop, tellParent } from '../../lifecycle.js'
+import { openConnection } from '../../store/connection.js'
+import { createHandler } from './handler.js'
+
+const DEADLINE_MS = 1000
+const DEFAULT_LIMIT = 100
+/** the reader's */
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+if (process.connected) {
+  // tell-usage.js lets go of it
+  process.channel?.ref()
+  process.once('disconnect', () => process.exit(1))
+  process.on('message', (/** @type {any} */ message) => { if (message.event === 'start') serve(message).catch(fail) })
+  tellParent({ event: 'loaded' })
+} else fail(new Error('this is started by the lab: npm run experiment -- list'))
+
+/** @param {Error} error */
+function fail ({ message }) {
+  process.stderr.write(message + '\n')
+  process.exit(1)
+}
+
+/** @param {{ urls: string[], keyPrefix: string, feed: string }} order `urls` of the nodes that are asked */
+async function serve ({ urls, keyPrefix, feed }) {
+  const { signal } = listenForStop()
+  const connections = await Promise.all(urls.map((url) => openConnection(url, { name: `freshet-lab-ask-${process.pid}`, deadlineMs: DEADLINE_MS })))
+  const handle = createHandler({ connections, keyPrefix, feed })
+  /** @type {Buffer | null} */
+  let constant = null
+
+  const app = fastify({ forceCloseConnections: true })
+  app.get('/v1/feeds/:feed/items', async (request, reply) => {
+    reply.header('content-type', JSON_TYPE)
+    return constant ?? handle(Number(/** @type {any} */ (request.query).limit ?? DEFAULT_LIMIT))
+  })
+  process.on('message', (/** @type {any} */ message) => {
+    if (message.event !== 'constant') return
+    constant = Buffer.from(message.body)
+    for (const connection of connections) connection.close()
+    tellParent({ event: 'constant', bytes: constant.length })
+  })
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  await tellParent({ event: 'up', url })
+  await aborted(signal)
+  await app.close()
+  process.exit(0)
+}

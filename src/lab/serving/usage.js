@@ -1,0 +1,17 @@
+/**
+ * What a process has used of a processor, and how much of the time its event loop was busy.
+ *
+ * @typedef {{ atMs: number, cpuSeconds: number, loopBusyMs: number }} Usage since the process began; `atMs` on its own clock
+ */
+
+/** @returns {Usage} of this process */
+export function usageNow () {
+  const { user, system } = process.cpuUsage()
+  return { atMs: performance.now(), cpuSeconds: (user + system) / 1e6, loopBusyMs: performance.eventLoopUtilization().active }
+}
+
+/** @param {Usage} before @param {Usage} after @returns {{ cpuSeconds: number, loopUse: number }} `loopUse`: share of the time, 0 to 1 */
+export const usageBetween = (before, after) => ({
+  cpuSeconds: after.cpuSeconds - before.cpuSeconds,
+  loopUse: Math.min(1, (after.loopBusyMs - before.loopBusyMs) / (after.atMs - before.atMs))
+})
