@@ -1,8 +1,7 @@
 /**
  * What is done with plans and results without measuring: list, check, compare, draw.
  */
-import { mkdir, writeFile } from 'node:fs/promises'
-import { basename, dirname, join, relative } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import { draw as drawSvg } from '../../charts/draw.js'
 import { FreshetError } from '../../src/errors.js'
 import { analyse } from '../../src/lab/analysis.js'
@@ -11,7 +10,7 @@ import { checkResult } from '../../src/lab/check.js'
 import { compareResults } from '../../src/lab/compare.js'
 import { drawingOf } from '../../src/lab/report/drawing.js'
 import { markdownOf } from '../../src/lab/report/markdown.js'
-import { newestResult, readResult } from '../../src/lab/result.js'
+import { newestResult, readResult, writeWhole } from '../../src/lab/result.js'
 import { CHARTS, EXPERIMENTS } from './places.js'
 
 /** @typedef {import('./run.js').Parts} Parts */
@@ -35,6 +34,7 @@ export async function list ({ table }) {
 /** @param {Parts} _parts @param {string[]} files @returns {Promise<number>} 1 when one of them cannot be believed */
 export async function check (_parts, files) {
   const wanted = files.length ? await Promise.all(files.map(fileOf)) : await newestFiles()
+  if (wanted.length === 0) print('no experiment has a result yet')
   let status = 0
   for (const file of wanted) {
     const { faults, samples, invalid } = checkResult(await readResult(file))
@@ -47,7 +47,7 @@ export async function check (_parts, files) {
 
 /** @param {Parts} _parts @param {string[]} files @returns {Promise<number>} */
 export async function compare (_parts, files) {
-  if (files.length !== 2) throw new FreshetError('RESULT_INVALID', `compare: ${files.length} results given; expected two: files, or experiments for their newest`)
+  if (files.length !== 2) throw new FreshetError('RESULT_INVALID', `compare: ${files.length} ${files.length === 1 ? 'result' : 'results'} given; expected two: files, or experiments for their newest`)
   const [a, b] = await Promise.all(files.map(fileOf))
   print(compareResults({ name: shown(a), result: await readResult(a) }, { name: shown(b), result: await readResult(b) }))
   return 0

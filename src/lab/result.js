@@ -12,6 +12,8 @@ import { FreshetError } from '../errors.js'
 
 /** Of what is written; a file of another one is refused. */
 export const RESULT_FORMAT = 1
+/** Of what is being written. */
+export const PART = '.part'
 
 const NEEDED = ['experiment', 'engine', 'node', 'machine', 'startedAt', 'settings', 'plan', 'samples']
 
@@ -20,13 +22,20 @@ const NEEDED = ['experiment', 'engine', 'node', 'machine', 'startedAt', 'setting
  * @param {Result} result
  * @throws {FreshetError} RESULT_UNWRITABLE: the file that was there is whole still
  */
-export async function writeResult (file, result) {
-  const beside = `${file}.${randomBytes(4).toString('hex')}.part`
+export const writeResult = (file, result) => writeWhole(file, textOf(result))
+
+/**
+ * All of it or nothing.
+ * @param {string} file @param {string} text
+ * @throws {FreshetError} RESULT_UNWRITABLE: the file that was there is whole still
+ */
+export async function writeWhole (file, text) {
+  const beside = `${file}.${randomBytes(4).toString('hex')}${PART}`
   try {
     await mkdir(dirname(file), { recursive: true })
     const handle = await open(beside, 'w')
     try {
-      await handle.writeFile(textOf(result))
+      await handle.writeFile(text)
       await handle.sync()
     } finally {
       await handle.close()
@@ -34,7 +43,7 @@ export async function writeResult (file, result) {
     await rename(beside, file)
   } catch (error) {
     await rm(beside, { force: true }).catch(() => {})
-    throw new FreshetError('RESULT_UNWRITABLE', `the result cannot be written to ${file} (${error.code ?? error.message}); what was written before is whole. Make room there, and run it again: it goes on where it was`, { cause: error })
+    throw new FreshetError('RESULT_UNWRITABLE', `what the lab found cannot be written to ${file} (${error.code ?? error.message}); what was written before is whole. Make room there, and run it again: it goes on where it was`, { cause: error })
   }
 }
 
