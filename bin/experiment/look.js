@@ -72,9 +72,8 @@ export async function drawResult (file, folder, name) {
   const result = await readResult(file)
   const analysis = analyse(result)
   const [svg, markdown] = [join(folder, `${name}.svg`), join(folder, `${name}.md`)]
-  await mkdir(dirname(svg), { recursive: true })
-  await writeFile(svg, await drawSvg(drawingOf(analysis, result, result.plan)))
-  await writeFile(markdown, markdownOf(analysis, result, result.plan, relative(folder, file), `${name}.svg`))
+  await writeWhole(svg, await drawSvg(drawingOf(analysis, result, result.plan)))
+  await writeWhole(markdown, markdownOf(analysis, result, result.plan, relative(folder, file), `${name}.svg`))
   return [svg, markdown]
 }
 
