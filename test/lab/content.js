@@ -1,0 +1,74 @@
+/**
+ * What a load would have left on a server, written with plain commands past all loads: item n of a writer is due at
+ * BASE_TS + n / 5 ms.
+ */
+import { writeMemberHead } from '../../src/item/member.js'
+import { scoreOf } from '../../src/item/order.js'
+import { writeRecordHead } from '../../src/item/record.js'
+import { makeIds, makeValue } from '../../src/synthetic.js'
+
+const BASE_TS = 1_700_000_000_000
+const PER_MS = 5
+const PIECE = 500
+
+/** @typedef {(string | number | Buffer)[]} Words of a command */
+/** @typedef {{ n: number, id: Buffer, ts: number, seq: number, score: number, value: Buffer }} Item */
+/** @typedef {(part: string) => string} Key */
+
+/** @param {{ ts: number, seq: number, value: Buffer }} item */
+export function recordOf ({ ts, seq, value }) {
+  const head = Buffer.alloc(8)
+  writeRecordHead(head, 0, ts, seq)
+  return Buffer.concat([head, value])
+}
+
+/** @param {Item} item */
+export function memberOf ({ n, id, value }) {
+  const head = Buffer.alloc(9)
+  writeMemberHead(head, 0, BASE_TS * 1000 + n, false)
+  return Buffer.concat([id, head, value])
+}
+
+/** @type {Record<string, (key: Key, item: Item) => Words[]>} */
+const COMMANDS = {
+  ids: (key, item) => [['SET', `${key('item:')}${item.id}`, recordOf(item)], ['ZADD', key('ids'), item.score, item.id]],
+  'published-ids': (key, item) => [['SET', `${key('item:')}${item.id}`, item.value], ['ZADD', key('ids'), item.ts, item.id]],
+  values: (key, item) => [['ZADD', key('values'), item.score, memberOf(item)]],
+  'published-values': (key, item) => [['ZADD', key('values'), item.ts, item.value]],
+  blob: () => []
+}
+
+/**
+ * @param {{ count: number, ids: number, valueChange?: 'always' | 'never', valueBytes?: number, index?: number, writers?: number }} run
+ * @returns {Item[]} of one writer, in turn
+ */
+export function itemsOf ({ count, ids: distinct, valueChange = 'always', valueBytes = 64, index = 0, writers = 1 }) {
+  const ids = makeIds(distinct, index, writers)
+  const { value, change } = makeValue(valueBytes, index, valueChange === 'never' ? ids.length : Infinity)
+  return Array.from({ length: count }, (_, i) => {
+    change()
+    const [ts, seq] = [BASE_TS + Math.floor((i + 1) / PER_MS), (i + 1) % PER_MS]
+    return { n: i + 1, id: ids[i % ids.length], ts, seq, score: scoreOf(ts, seq), value: Buffer.from(value) }
+  })
+}
+
+/** @param {import('../../src/store/connection.js').Connection} connection @param {Key} key @param {string} storage @param {Item[]} items */
+export async function fill (connection, key, storage, items) {
+  const commands = storage === 'blob' ? blobsOf(key, items) : items.flatMap((item) => COMMANDS[storage](key, item))
+  for (let at = 0; at < commands.length; at += PIECE) await connection.sendAll(commands.slice(at, at + PIECE))
+}
+
+/** Blobs of up to 10 items, that end where the ids begin again. @param {Key} key @param {Item[]} items @returns {Words[]} */
+function blobsOf (key, items) {
+  const ids = new Set(items.map(({ id }) => String(id))).size
+  /** @type {Words[]} */
+  const commands = []
+  for (let at = 0; at < items.length;) {
+    const from = at % ids
+    const part = items.slice(at, at + Math.min(10, ids - from))
+    const writer = String(part[0].value).match(/"writer":(\d+)/)?.[1] ?? 0
+    commands.push(['SET', key(`blob:${writer}:${from}-${from + part.length}`), Buffer.concat(part.map(({ value }) => value))])
+    at += part.length
+  }
+  return commands
+}
