@@ -20,7 +20,7 @@ function example (name) {
 
 t.test('scripts, commands and files that the README names exist', async (t) => {
   const { scripts } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
-  for (const [, name] of text.matchAll(/npm (?:run )?(start|test|lint)\b/g)) t.ok(scripts[name], `npm ${name}`)
+  for (const [, name] of text.matchAll(/npm (?:run )?(start|test|lint|experiment|charts)\b/g)) t.ok(scripts[name], `npm ${name}`)
   const { stdout } = await run('node', ['bin/freshet.js', '--help'], { cwd: ROOT })
   for (const [, name] of text.matchAll(/npm start (?:-s )?([a-z]+)/g)) t.match(stdout, new RegExp(`npm start ${name}\\b`), name)
   for (const [, file] of text.matchAll(/\]\(([^)#:]+)\)/g)) await t.resolves(access(new URL(`../../${file}`, import.meta.url)), file)
