@@ -29,6 +29,7 @@
  * @property {import('./runner.js').Options & { aaSeed?: number }} settings
  * @property {Plan} plan
  * @property {Sample[]} samples
+ * @property {string[]} [notes] what a reader should know of servers that are not ours
  *
  * @typedef {{ level: string, arm: string, valid: Sample[], invalid: Sample[] }} Group
  * @typedef {{ median: number | null, low: number | null, high: number | null, min: number | null, max: number | null, n: number }} Figure
@@ -60,7 +61,7 @@ import { warningsOf } from './warnings.js'
  * @throws {FreshetError} RESULT_INVALID: its plan names a measure that there is not
  */
 export function analyse (result) {
-  const { plan, samples } = result
+  const { plan } = result
   const unknown = plan.measures.filter((measure) => !Object.hasOwn(MEASURES, measure))
   if (unknown.length) throw new FreshetError('RESULT_INVALID', `the result of ${result.experiment} has measures that this version does not know: ${unknown.join(', ')}; known are ${Object.keys(MEASURES).join(', ')}`)
   const options = { seed: result.settings.aaSeed }
@@ -82,7 +83,7 @@ export function analyse (result) {
     }, options))),
     noise,
     costs: plan.fixedAndMarginal ? costsOf(plan, groups, options) : [],
-    invalid: samples.filter((sample) => !isValid(sample)).map((sample) => ({ arm: sample.arm, level: sample.level, round: sample.round, why: whyInvalid(sample) })),
+    invalid: groups.flatMap(({ arm, level, invalid }) => invalid.map((sample) => ({ arm, level, round: sample.round, why: whyInvalid(sample) }))),
     warnings: warningsOf(result, groups, levels.every((level) => noise.some((one) => one.level === level)))
   }
 }
@@ -102,7 +103,7 @@ function groupsOf ({ plan, samples }) {
   const arms = new Set([...Object.keys(plan.arms), plan.baseline + AA_SUFFIX, ...samples.map(({ arm }) => arm)])
   const levels = new Set([...Object.keys(plan.levels), ...samples.map(({ level }) => level)])
   return [...levels].flatMap((level) => [...arms].map((arm) => {
-    const those = samples.filter((sample) => sample.level === level && sample.arm === arm)
+    const those = samples.filter((sample) => sample.level === level && sample.arm === arm).sort((a, b) => a.round - b.round)
     return { level, arm, valid: those.filter(isValid), invalid: those.filter((sample) => !isValid(sample)) }
   })).filter(({ valid, invalid }) => valid.length + invalid.length > 0)
 }

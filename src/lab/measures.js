@@ -7,7 +7,8 @@
  * @typedef {{ title: string, unit: string, better: 'less' | 'more' | null, verb: string, of: (sample: Sample) => number | null }} Measure
  * @typedef {import('./servers/figures.js').SampleNode} SampleNode
  *
- * @typedef {object} Sample one arm at one level in one round; what stands behind `nodes` is null or 0 when it ended by a fault
+ * @typedef {object} Sample one arm at one level in one round. When it ended by a fault, numbers are 0, lists empty, and
+ *   `ledger`, `behindMs`, `generator`, `machine` null
  * @property {string} arm
  * @property {string} level
  * @property {number} round from 1
@@ -30,7 +31,9 @@
  * @property {SampleNode[]} nodes
  * @property {{ loadAverage: number, stealPercent: number | null, otherCores: number | null }} machine
  * @property {import('./serving/figures.js').ServingFigures} [serving] what was asked over HTTP; absent = nothing was
- * @property {string[]} marks what a reader should know: `generator-bound`, `noisy`, `behind`
+ * @property {string[]} marks what a reader should know: `generator-bound`, `noisy`, `behind`, `full copy` (of the data, for a
+ *   replica), `evicted`
+ * @property {string[]} [notes] what a reader should know of servers that are not ours
  * @property {{ name: string, ok: boolean, detail: string }[]} invariants
  * @property {boolean} valid
  * @property {null | { code: string, message: string }} error by which the measurement ended
@@ -76,7 +79,7 @@ export const MEASURES = Object.freeze({
     title: 'Bytes replicated an item, to each replica', unit: 'bytes', better: 'less', verb: 'replicates', of: (sample) => anItem(sample, ofNodes(sample, 'primary', ({ replicatedBytes }) => replicatedBytes))
   },
   generatorCpuMicrosPerItem: {
-    title: 'Processor time of the load an item', unit: 'us', better: 'less', verb: 'costs the writer', of: (sample) => anItem(sample, each(sample.generator.cpuSeconds * 1e6, 1))
+    title: 'Processor time of the load an item', unit: 'us', better: 'less', verb: 'costs the writer', of: (sample) => sample.generator ? anItem(sample, sample.generator.cpuSeconds * 1e6) : null
   },
   commandsPerItem: {
     title: 'Commands an item', unit: 'commands', better: 'less', verb: 'sends', of: (sample) => anItem(sample, ofNodes(sample, 'primary', ({ commands }) => commands))

@@ -1,0 +1,73 @@
+/**
+ * What is read from a sample, and what is null where it has no value.
+ */
+import t from 'tap'
+import { MEASURES } from '../../src/lab/measures.js'
+import { ended, planOf, resultOf } from './results.js'
+
+const [plain] = resultOf({ plan: planOf({ seconds: 10 }), costs: { ids: 2, values: 1, reference: 4, blob: 0.2 } }).samples
+const [primary, replica] = plain.nodes
+
+/** 10 s, 100,000 items; the replicas differ. @type {import('../../src/lab/measures.js').Sample} */
+const sample = {
+  ...plain,
+  seconds: 10,
+  items: 100_000,
+  behindMs: { p50: 1, p95: 2, p99: 4, max: 9 },
+  generator: { processes: 1, cpuSeconds: 0.5, loopUse: 0.3 },
+  nodes: [
+    { ...primary, cpuMicrosPerItem: 2.5, cpuPercent: 25, netInputBytes: 17_000_000, replicatedBytes: 18_000_000, usedMemoryBytes: 40_000_000, commands: 1000, scriptSeconds: 0.1 },
+    { ...replica, cpuMicrosPerItem: 1, cpuPercent: 10 },
+    { ...replica, cpuMicrosPerItem: 2, cpuPercent: 20 }
+  ]
+}
+
+const VALUES = {
+  primaryCpuMicrosPerItem: 2.5,
+  replicaCpuMicrosPerItem: 1.5,
+  primaryCpuPercent: 25,
+  replicaCpuPercent: 15,
+  itemsPerSecond: 10_000,
+  behindMsP50: 1,
+  behindMsP99: 4,
+  netBytesPerItem: 170,
+  replicatedBytesPerItem: 180,
+  generatorCpuMicrosPerItem: 5,
+  commandsPerItem: 0.01,
+  scriptMicrosPerItem: 1,
+  usedMemoryBytes: 40_000_000
+}
+
+const allOf = (/** @type {import('../../src/lab/measures.js').Sample} */ of) => Object.fromEntries(Object.entries(MEASURES).map(([name, { of: read }]) => [name, read(of)]))
+
+t.test('every measure is read from its place', async (t) => {
+  t.same(allOf(sample), VALUES)
+})
+
+t.test('every measure has words, a unit and a direction', async (t) => {
+  for (const [name, { title, unit, better, verb }] of Object.entries(MEASURES)) {
+    t.ok(title.length > 5 && unit.length > 0 && verb.length > 3, name)
+    t.ok(['less', 'more', null].includes(better), name)
+  }
+})
+
+t.test('L6: percentiles are read by name, wherever they stand', async (t) => {
+  const swapped = { ...sample, behindMs: { max: 9, p99: 4, p50: 1, p95: 2 } }
+  t.equal(MEASURES.behindMsP50.of(swapped), 1)
+  t.equal(MEASURES.behindMsP99.of(swapped), 4)
+})
+
+t.test('without a value a measure is null, not 0', async (t) => {
+  const nulls = (/** @type {import('../../src/lab/measures.js').Sample} */ of) => Object.entries(allOf(of)).filter(([, value]) => value === null).map(([name]) => name)
+  t.same(nulls({ ...sample, nodes: [sample.nodes[0]] }), ['replicaCpuMicrosPerItem', 'replicaCpuPercent'], 'no replicas')
+  t.same(nulls({ ...sample, nodes: [{ ...sample.nodes[0], scriptSeconds: null, replicatedBytes: null }, ...sample.nodes.slice(1)] }), ['replicatedBytesPerItem', 'scriptMicrosPerItem'], 'an engine that does not say')
+  t.same(nulls({ ...sample, nodes: [sample.nodes[0], { ...replica, cpuMicrosPerItem: null }, replica] }), ['replicaCpuMicrosPerItem'], 'one replica without a value')
+  t.same(nulls({ ...sample, behindMs: null }), ['behindMsP50', 'behindMsP99'])
+  t.same(nulls({ ...sample, items: 0, nodes: sample.nodes.map((node) => ({ ...node, cpuMicrosPerItem: null })) }),
+    ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'netBytesPerItem', 'replicatedBytesPerItem', 'generatorCpuMicrosPerItem', 'commandsPerItem', 'scriptMicrosPerItem'], 'no items')
+})
+
+t.test('a measurement that ended by a fault has no value at all', async (t) => {
+  const fault = /** @type {any} */ ({ ...sample, ...ended(sample) })
+  t.same(Object.values(allOf(fault)).filter((value) => value !== null), [])
+})
