@@ -2,8 +2,10 @@
  * Runs experiments: plan, schedule, servers, progress, report, and where the result is put.
  *
  * A run that is the plan's whole goes to experiments/NNN-name/results and is drawn into charts/. Anything less (quick,
- * some of the arms, fewer rounds) or other than the plan (ad-hoc, scaled time) stays in .freshet/lab with its chart.
+ * some of the arms, fewer rounds) or other than the plan (ad-hoc, scaled time, other servers) stays in .freshet/lab with its
+ * chart.
  */
+import { rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { FreshetError } from '../../src/errors.js'
 import { analyse } from '../../src/lab/analysis.js'
@@ -58,6 +60,8 @@ export function runAdHoc (parts, _rest) {
 async function runThese (parts, experiments) {
   const release = await claimLab(LAB)
   try {
+    // what a run left that was killed
+    await rm(join(LAB, 'servers'), { recursive: true, force: true })
     let status = 0
     for (const { plan, folder } of experiments) status = Math.max(status, await runOne(parts, plan, folder))
     return status
@@ -104,7 +108,8 @@ async function runOne (parts, written, folder) {
   }).finally(progress.close)
   const analysis = analyse(result)
   process.stdout.write(tableOf(analysis, result, plan) + '\n')
-  const isWhole = folder !== null && !settings.quick && settings.timeScale === 1 && plan === written && settings.arms === null && options.rounds >= written.rounds && seconds >= written.seconds
+  const isAsPlanned = plan === written && !settings.target && settings.rttMs === 0 && (settings.engine === null || enginesOf(plan).length > 0)
+  const isWhole = folder !== null && isAsPlanned && !settings.quick && settings.arms === null && options.rounds >= written.rounds && seconds >= written.seconds
   await keep({ unfinished, result, folder, isWhole, quick: settings.quick })
   return analysis.invalid.length ? 1 : 0
 }

@@ -52,6 +52,7 @@ export async function runExperiment ({ plan, schedule, options, unfinished, root
       openServers: openServers(engineOf(plan, cell)), rttMs: options.rttMs, signal, writerCommand, readerCommand, env
     })
     result.samples.push(sample)
+    result.notes = [...new Set(result.samples.flatMap(({ notes = [] }) => notes))]
     result.engine = enginesOf(result.samples)
     await writeResult(unfinished, result)
     onProgress({ cell, done: ++done, of: schedule.length, sample })

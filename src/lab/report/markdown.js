@@ -42,7 +42,7 @@ export function markdownOf (analysis, result, plan, raw = '', chart = `${plan.na
     section('Conditions', table(['condition', 'value'], rowsOf(result, plan).map(({ name, value }) => [name, value]))),
     section('Can it be believed', belief(analysis, result, plan)),
     section('What arms do differently', arms(plan)),
-    section('Not controlled', list(plan.notControlled)),
+    section('Not controlled', list([...plan.notControlled, ...result.notes ?? []])),
     raw === '' ? '' : section('Raw samples', `Every figure here is worked out from [${raw.split('/').slice(-1)}](${encodeURI(raw)}).\n`)
   ].join('').trimEnd() + '\n'
 }
@@ -122,7 +122,9 @@ function belief (analysis, { samples }, plan) {
 const MEANINGS = {
   'generator-bound': 'the load itself was near its limit, so it may be what was measured',
   noisy: 'other programs used the processors meanwhile',
-  behind: 'fewer items than planned were acknowledged'
+  behind: 'fewer items than planned were acknowledged',
+  'full copy': 'a replica was given all data anew, at the price of the primary',
+  evicted: 'the server threw items away to make room'
 }
 
 /** L12. @param {Plan} plan */
