@@ -4,8 +4,8 @@
  */
 
 const VALUE_BYTES = 128
-/** rounds differ by up to this part, so that intervals are not empty */
-const UNEVEN = 0.03
+/** Rounds differ by these parts, in another order for each arm: intervals are not empty, medians are what was given. */
+const UNEVEN = [-0.03, -0.012, 0, 0.015, 0.028]
 
 /**
  * @param {Partial<import('../../src/lab/plan.js').Plan>} [plan] what is not given is of 007
@@ -55,7 +55,7 @@ export function resultOf ({ plan = planOf(), costs, rounds = 5, quick = false, c
   const samples = Array.from({ length: rounds }, (_, i) => i + 1).flatMap((round) => Object.entries(plan.levels).flatMap(([level, { without, settings }]) =>
     names.filter((arm) => !without.includes(arm)).map((arm, index) => {
       const cost = costs[arm.replace(/ \(A\/A\)$/, '')]
-      const micros = (typeof cost === 'function' ? cost(level) : cost) * (1 + UNEVEN * Math.sin(round * 7 + index * 3 + level.length))
+      const micros = (typeof cost === 'function' ? cost(level) : cost) * (1 + UNEVEN[(round * 2 + index) % UNEVEN.length])
       const sample = sampleOf({ arm, level, round, micros, rate: Number(settings.rate ?? plan.fixed.rate ?? 50_000), seconds: plan.seconds })
       return { ...sample, ...change(sample) }
     })))
