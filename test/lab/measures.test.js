@@ -15,6 +15,7 @@ const sample = {
   items: 100_000,
   behindMs: { p50: 1, p95: 2, p99: 4, max: 9 },
   generator: { processes: 1, cpuSeconds: 0.5, loopUse: 0.3 },
+  serving: /** @type {any} */ ({ requestsPerSecond: 5000, cpuMicrosPerRequest: 120, latencyMs: { p50: 1, p95: 3, p99: 7, max: 20 } }),
   nodes: [
     { ...primary, cpuMicrosPerItem: 2.5, cpuPercent: 25, netInputBytes: 17_000_000, replicatedBytes: 18_000_000, usedMemoryBytes: 40_000_000, commands: 1000, scriptSeconds: 0.1 },
     { ...replica, cpuMicrosPerItem: 1, cpuPercent: 10 },
@@ -30,6 +31,9 @@ const VALUES = {
   itemsPerSecond: 10_000,
   behindMsP50: 1,
   behindMsP99: 4,
+  requestsPerSecond: 5000,
+  servingCpuMicrosPerRequest: 120,
+  latencyMsP99: 7,
   netBytesPerItem: 170,
   replicatedBytesPerItem: 180,
   generatorCpuMicrosPerItem: 5,
@@ -63,11 +67,12 @@ t.test('without a value a measure is null, not 0', async (t) => {
   t.same(nulls({ ...sample, nodes: [{ ...sample.nodes[0], scriptSeconds: null, replicatedBytes: null }, ...sample.nodes.slice(1)] }), ['replicatedBytesPerItem', 'scriptMicrosPerItem'], 'an engine that does not say')
   t.same(nulls({ ...sample, nodes: [sample.nodes[0], { ...replica, cpuMicrosPerItem: null }, replica] }), ['replicaCpuMicrosPerItem'], 'one replica without a value')
   t.same(nulls({ ...sample, behindMs: null }), ['behindMsP50', 'behindMsP99'])
+  t.same(nulls({ ...sample, serving: undefined }), ['requestsPerSecond', 'servingCpuMicrosPerRequest', 'latencyMsP99'], 'nothing was asked over HTTP')
   t.same(nulls({ ...sample, items: 0, nodes: sample.nodes.map((node) => ({ ...node, cpuMicrosPerItem: null })) }),
     ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'netBytesPerItem', 'replicatedBytesPerItem', 'generatorCpuMicrosPerItem', 'commandsPerItem', 'scriptMicrosPerItem'], 'no items')
 })
 
 t.test('a measurement that ended by a fault has no value at all', async (t) => {
-  const fault = /** @type {any} */ ({ ...sample, ...ended(sample) })
+  const fault = /** @type {any} */ ({ ...sample, ...ended(sample), serving: undefined })
   t.same(Object.values(allOf(fault)).filter((value) => value !== null), [])
 })
