@@ -253,7 +253,7 @@ export const flagsOf = (settings) => Object.entries(settings).flatMap(([name, va
  * @param {Record<string, any>} values @param {Record<string, string>} origins @param {Known} known @param {string[]} faults
  * @param {string[]} [words] of the command
  */
-function derive (values, origins, known, faults, [action] = []) {
+function derive (values, origins, known, faults, [action, ...rest] = []) {
   const inline = values.sortedSetContainsActualValue
   if (inline !== null && inline !== undefined && origins.layout === 'default') {
     values.layout = inline ? 'values' : 'ids'
@@ -276,8 +276,11 @@ function derive (values, origins, known, faults, [action] = []) {
   if (values.replay && values.rate > 0) faults.push(`replay: ${values.replay} (${origins.replay}); expected without --rate: the times in the input set the pace`)
   if (values.metricsPort > 0 && values.metricsPort + values.writers - 1 > 65_535) faults.push(`metricsPort: ${values.metricsPort} (${origins.metricsPort}); expected room for ${values.writers} writers, a port each, up to 65535`)
   if (values.pace === 'burst' && values.rate === 0) faults.push(`pace: burst (${origins.pace}); expected with a --rate above 0`)
-  if (known.command === 'experiment' && action !== 'ad-hoc') {
-    for (const name of ['a', 'b', 'rate']) if (origins[name].startsWith('--')) faults.push(`${name}: ${values[name]} (${origins[name]}); expected only with ad-hoc`)
+  if (known.command === 'experiment') {
+    if (action !== 'ad-hoc') for (const name of ['a', 'b', 'rate']) if (origins[name].startsWith('--')) faults.push(`${name}: ${values[name]} (${origins[name]}); expected only with ad-hoc`)
+    if (['list', 'all', 'ad-hoc'].includes(action)) faults.push(...unexpectedWords(rest))
+    if (values.target && values.engine) faults.push(`engine: ${values.engine} (${origins.engine}); expected without --target, which has servers already`)
+    if (!values.target && origins.replicaUrl.startsWith('--')) faults.push(`replicaUrl: (${origins.replicaUrl}); expected only with --target`)
   }
   if (values.host && !['127.0.0.1', 'localhost', '::1'].includes(values.host) && !values.authToken && !values.open) {
     faults.push(`host: ${values.host} (${origins.host}); expected 127.0.0.1, or a --auth-token, or --open`)
