@@ -57,16 +57,26 @@ function armsOf (rows) {
   return arms.map((arm, index) => {
     const all = rows.filter((row) => row.arm === arm)
     const shown = all.filter(({ mid }) => mid !== null).sort((a, b) => a.x - b.x)
-    const marks = [...new Set(all.map(({ mark }) => mark).filter((mark) => mark !== ''))]
+    const last = shown.at(-1)
+    const isLast = last !== undefined && all.every(({ x }) => x <= last.x)
     return {
       arm,
       rows: shown,
       published: all.filter(({ published }) => published !== null),
-      label: [arm, ...shown.slice(-1).map(({ value }) => value)].join(': '),
-      marks,
+      label: arm + (last === undefined ? '' : `: ${last.value}${isLast ? '' : ` at ${last.level}`}`),
+      marks: marksOf(all),
       xOffset: (index - (arms.length - 1) / 2) * BESIDE,
       ...lineStyle(all[0].role, inQuestion.indexOf(arm))
     }
+  })
+}
+
+/** What must be known of an arm, with the levels that it is true of where these are not all. @param {Row[]} rows of one arm @returns {string[]} */
+function marksOf (rows) {
+  const marks = [...new Set(rows.map(({ mark }) => mark).filter((mark) => mark !== ''))]
+  return marks.map((mark) => {
+    const levels = rows.filter((row) => row.mark === mark).map(({ level }) => level)
+    return levels.length === rows.length ? mark : `${mark} at ${levels.join(', ')}`
   })
 }
 

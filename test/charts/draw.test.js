@@ -89,6 +89,8 @@ t.test('an arm without a figure says why, in its place', async (t) => {
     t.same(faultsOf(svg), [])
     t.match(textsOf(svg).join('\n'), /INVALID in 5 of 5 rounds: 12 items are missing/)
   }
+  const ends = [1, 2].map((x) => ({ ...row('drops', x === 1 ? 2 : null, { x, level: `${x} k`, mark: x === 1 ? '' : 'INVALID in 5 of 5 rounds' }) }))
+  t.match(textsOf(await draw(drawing([...ends.map((one) => row('ids', 3, { x: one.x, level: one.level })), ...ends], { kind: 'lines' }))).join('\n'), /drops: 2 at 1 k INVALID in 5 of 5\s+rounds at 2 k/)
   const nothing = await draw(drawing([invalid]))
   t.match(textsOf(nothing).join('\n'), why)
   t.equal(errorBars(nothing), 0)

@@ -58,12 +58,12 @@ export function drawingOf (analysis, result, plan) {
     interval: 'median of the rounds and its 95 % interval',
     published: 'published ratio, applied to our figure',
     caption: [plain(noiseOf(analysis, plan)), captionOf(result, plan)].filter((line) => line !== ''),
-    rows: analysis.cells.filter(({ arm }) => kind === 'bars' || roleOf(arm, plan) !== 'repeat').map((cell) => rowOf(analysis, plan, cell))
+    rows: analysis.cells.filter(({ arm }) => kind === 'bars' || roleOf(arm, plan) !== 'repeat').map((cell) => rowOf(analysis, plan, { ...cell, kind }))
   }
 }
 
-/** @param {Analysis} analysis @param {Plan} plan @param {import('./figures.js').Place} place @returns {Row} */
-function rowOf (analysis, plan, { arm, level }) {
+/** @param {Analysis} analysis @param {Plan} plan @param {import('./figures.js').Place & { kind: Drawing['kind'] }} place @returns {Row} */
+function rowOf (analysis, plan, { arm, level, kind }) {
   const place = { arm, level }
   const of = figureOf(analysis, place)
   const known = comparisonsOf(analysis, place).find(({ published }) => published)
@@ -79,6 +79,6 @@ function rowOf (analysis, plan, { arm, level }) {
     published: known?.published && to ? known.published.value * to.median : null,
     value: of ? figure(of.median) : '',
     ratio: of ? ratioText(analysis, plan, place) : '',
-    mark: [...(of && of.low === null ? ['too few rounds for an interval'] : []), ...remarksOf(analysis, place, { reasons: of ? 0 : 1 })].join('; ') || (of ? '' : 'no valid measurement has a value')
+    mark: [...(of && of.low === null ? ['too few rounds for an interval'] : []), ...remarksOf(analysis, place, { reasons: of || kind === 'lines' ? 0 : 1 })].join('; ') || (of ? '' : 'no valid measurement has a value')
   }
 }

@@ -114,9 +114,14 @@ function belief (analysis, result, plan) {
 
 /** @param {string} line @returns {string[]} at most WIDTH each, broken at spaces where there are any */
 function folded (line) {
-  if (line.length <= WIDTH) return [line]
   const indent = `${/^ */.exec(line)?.[0] ?? ''}${INDENT}`
-  const space = line.lastIndexOf(' ', WIDTH)
-  const end = space > indent.length ? space : WIDTH
-  return [line.slice(0, end), ...folded(indent + line.slice(end).trimStart())]
+  const lines = []
+  let rest = line
+  while (rest.length > WIDTH) {
+    const space = rest.lastIndexOf(' ', WIDTH)
+    const end = space > indent.length ? space : WIDTH
+    lines.push(rest.slice(0, end).trimEnd())
+    rest = indent + rest.slice(end).trimStart()
+  }
+  return [...lines, rest]
 }
