@@ -8,6 +8,8 @@ import { KEPT_UP, reachOf } from './cost.js'
 
 /** L10 */
 const ROUNDS = 5
+/** named in one sentence */
+const MOST_CELLS = 6
 
 /**
  * @param {Result} result
@@ -45,6 +47,15 @@ export function warningsOf ({ settings, finishedAt, samples }, groups, hasNoise)
   return said.flatMap((sentence) => sentence || [])
 }
 
-/** @param {Group[]} groups @param {(group: Group) => string | number | false} say @returns {string} cells with what was said of them */
-const cellsWhere = (groups, say) => groups.map((group) => ({ group, said: say(group) })).filter(({ said }) => said)
-  .map(({ group: { arm, level }, said }) => `\`${arm}\` at ${level} (${said})`).join(', ')
+/**
+ * Cells with what was said of them; the table has the others.
+ * @param {Group[]} groups @param {(group: Group) => string | number | false} say
+ * @returns {string} empty when nothing was said of any
+ */
+function cellsWhere (groups, say) {
+  const told = groups.map((group) => ({ group, said: say(group) })).filter(({ said }) => said)
+  const [first] = told
+  if (told.length > 1 && told.length === groups.length && told.every(({ said }) => said === first.said)) return `every arm at every level (${first.said})`
+  const shown = told.slice(0, MOST_CELLS).map(({ group: { arm, level }, said }) => `\`${arm}\` at ${level} (${said})`).join(', ')
+  return shown + (told.length > MOST_CELLS ? ` and ${told.length - MOST_CELLS} more` : '')
+}

@@ -235,6 +235,13 @@ t.test('warnings', async (t) => {
     t.match(warned(ofArm('ids', () => ({ marks: ['noisy'] }))), [/^other programs were busy, .* `ids` at 50 k items\/s \(5 of 5\)$/])
   })
 
+  await t.test('what holds of every arm is said once, and long lists end', async (t) => {
+    t.same(warned({ change: () => ({ marks: ['noisy'] }) }), ['other programs were busy, or processor time was stolen, in samples of every arm at every level (5 of 5)'])
+    const levels = Object.fromEntries([1, 2, 3].map((x) => [`${x} k`, { settings: { rate: x * 1000 }, without: [] }]))
+    const [many] = warned({ plan: planOf({ levels, published: null }), change: ({ arm }) => ({ marks: arm === 'blob' ? [] : ['noisy'] }) })
+    t.match(many, /`ids` at 1 k \(5 of 5\), .*`values` at 2 k \(5 of 5\) and 6 more$/)
+  })
+
   await t.test('a rate that was not reached', async (t) => {
     t.same(warned(ofArm('reference', ({ items }) => ({ items: items * 0.9 }))), ['the planned rate was not reached: `reference` at 50 k items/s (90 %) of it'])
   })
