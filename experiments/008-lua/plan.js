@@ -33,13 +33,13 @@ export default {
     'blob cannot be asked for an item or for the newest'
   ],
   expected: [
-    { arm: 'multi-commands', against: 'pipelined-commands', direction: 'more' },
-    { arm: 'msetex', against: 'pipelined-commands', direction: 'less' },
     { arm: 'script-per-batch', against: 'pipelined-commands', direction: 'more' },
+    { arm: 'script-per-item', against: 'pipelined-commands', direction: 'more' },
+    { arm: 'msetex', against: 'pipelined-commands', direction: 'less' },
+    { arm: 'multi-commands', against: 'pipelined-commands', direction: 'more' },
     { arm: 'script-per-batch, 126 bytes', against: 'script-per-batch', direction: 'more', level: 'redis 6.2' },
     { arm: 'script-per-batch, 126 bytes', against: 'script-per-batch', direction: 'same', level: 'redis 7.0' },
     { arm: 'function-per-batch', against: 'script-per-batch', direction: 'same' },
-    { arm: 'script-per-item', against: 'pipelined-commands', direction: 'more' },
     { arm: 'blob', against: 'pipelined-commands', direction: 'less' }
   ],
   published: {
