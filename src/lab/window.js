@@ -17,7 +17,7 @@ const GENERATOR_BOUND = 0.8
 const NOISY_CORES = 0.15
 const NOISY_STEAL_PERCENT = 2
 /** A load that reached less of its rate did not keep up. */
-const KEPT_UP = 0.98
+const KEPT_UP = 0.97
 const LOCAL = ['127.0.0.1', 'localhost', '[::1]']
 const DEADLINE_MS = 20_000
 
