@@ -88,7 +88,8 @@ export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed,
   return {
     /** Every process is up; throws SERVING_FAILED. */
     ready: whileAlive(start()),
-    ended,
+    /** Of the servers, then of the client. */
+    pids: all.map(({ pid }) => pid),
 
     /**
      * Until each process gives a right answer. Bare gets the one it will give from then on.

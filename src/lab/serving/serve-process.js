@@ -17,7 +17,8 @@ import { aborted, listenForStop, tellParent } from '../../lifecycle.js'
 import { openConnection } from '../../store/connection.js'
 import { createHandler } from './handler.js'
 
-const DEADLINE_MS = 1000
+/** far more than a busy machine makes of it: a connection that is lost is not opened again */
+const DEADLINE_MS = 10_000
 const DEFAULT_LIMIT = 100
 /** the reader's */
 const JSON_TYPE = 'application/json; charset=utf-8'

@@ -1,0 +1,98 @@
+/**
+ * What a plan may say of serving.
+ */
+import t from 'tap'
+import { checkSettings } from '../../settings.js'
+import { layoutNames } from '../../src/layouts/index.js'
+import { readPlan, timeScaled } from '../../src/lab/plan.js'
+import { leastSeconds } from '../../src/lab/plan-faults.js'
+import { scheduleOf } from '../../src/lab/schedule.js'
+import { ackNames } from '../../src/pipeline/acks.js'
+
+const KNOWN = { checkSettings: (/** @type {any} */ settings, /** @type {'writer' | 'reader' | undefined} */ command) => checkSettings(settings, { layouts: layoutNames(), acks: ackNames() }, command) }
+const NAME = '013-my-question'
+
+/** @param {Record<string, any>} serving of arms @param {object} [changes] @returns {any} */
+const raw = (serving, changes = {}) => ({
+  title: 'A or B?',
+  question: 'Does B cost less than A?',
+  baseline: 'reader',
+  ceiling: 'bare',
+  arms: Object.fromEntries(Object.entries({ reader: { by: 'reader' }, bare: { by: 'bare' }, ...serving }).map(([arm, one]) => [arm, { serving: one }])),
+  levels: { one: { settings: { rate: 10_000 } } },
+  seconds: 4,
+  warmUpSeconds: 1,
+  rounds: 5,
+  measures: ['servingCpuMicrosPerRequest', 'requestsPerSecond', 'latencyMsP99'],
+  ...changes
+})
+
+/** @param {unknown} plan @returns {string[]} */
+function faultsOf (plan) {
+  try {
+    readPlan(NAME, plan, KNOWN)
+  } catch (error) {
+    if (error.code !== 'PLAN_INVALID') throw error
+    return error.faults
+  }
+  return []
+}
+
+t.test('serving has defaults, and an arm without it has none', async (t) => {
+  const plan = readPlan(NAME, raw({ ask: { by: 'ask', processes: 2, everyMs: 250 } }, { fixed: { layout: 'ids' } }), KNOWN)
+  t.same(plan.arms.reader.serving, { by: 'reader', processes: 1, connections: 32, everyMs: 0, path: '/v1/feeds/lab/items?limit=100', settings: {} })
+  t.match(plan.arms.ask.serving, { by: 'ask', processes: 2, everyMs: 250, connections: 32 })
+  t.throws(() => { /** @type {any} */ (plan.arms.reader.serving).by = 'bare' }, TypeError)
+  const without = readPlan(NAME, { ...raw({}), arms: { reader: { settings: { layout: 'ids' } }, bare: { load: 'blob' } }, measures: ['itemsPerSecond'] }, KNOWN)
+  t.notOk('serving' in without.arms.reader)
+})
+
+t.test('all faults of serving are told at once', async (t) => {
+  t.same(faultsOf(raw({
+    a: { by: 'raeder', processes: 9, connections: 0, everyMs: 0.5, path: 'items', settings: [], port: 1 },
+    b: { by: 'reader', settings: { maxStaleMs: -1, batchMs: 5, port: 80 } },
+    c: { by: 'ask', processes: 8, connections: 4, path: '/v1/feeds/lab/count', settings: { maxStaleMs: 1, readFrom: 'nowhere' } }
+  })).toSorted(), [
+    'arms.a.serving.by: "raeder"; did you mean reader?',
+    'arms.a.serving.connections: 0; expected an integer from 1 to 256',
+    'arms.a.serving.everyMs: 0.5; expected an integer from 0 to 60,000',
+    'arms.a.serving.path: "items"; expected a path of the reader, such as /v1/feeds/lab/items?limit=100',
+    'arms.a.serving.port is unknown; did you mean path?',
+    'arms.a.serving.processes: 9; expected an integer from 1 to 8',
+    'arms.a.serving.settings: []; expected an object',
+    'arms.b.serving.settings.port: the lab sets it; leave it out',
+    'arms.b.serving.settings: batchMs is unknown; the settings of a reader are maxStaleMs',
+    'arms.b.serving.settings: maxStaleMs: -1 (setting); expected an integer from 0 to 3,600,000',
+    'arms.c.serving.connections: 4; expected at least 8: one for each process',
+    'arms.c.serving.path: "/v1/feeds/lab/count"; expected /v1/feeds/lab/items?limit=100, or another limit: ask answers nothing else',
+    'arms.c.serving.settings.maxStaleMs: a setting of the reader; ask takes readFrom only',
+    'arms.c.serving.settings.readFrom: "nowhere"; expected replica or primary'
+  ].toSorted())
+})
+
+t.test('what is served must be a feed that the server knows', async (t) => {
+  const arms = raw({}).arms
+  t.same(faultsOf(raw({}, { arms: { ...arms, blob: { load: 'blob', serving: { by: 'reader', processes: 2 } } } })),
+    ['arms.blob.serving: load blob stores no feed that can be served; expected load writer or library'])
+  t.same(faultsOf(raw({}, { fixed: { layout: 'values', partitions: 4 } })), [
+    'arms.bare.serving: bare knows layout ids; expected that, not values',
+    'arms.bare.serving: bare reads one partition; expected partitions 1, not 4'
+  ])
+  t.same(faultsOf(raw({}, { fixed: { sortedSetContainsActualValue: true } })), ['arms.bare.serving: bare knows layout ids; expected that, not values'])
+})
+
+t.test('arms that serve alike are the same, others are not', async (t) => {
+  t.same(faultsOf(raw({ more: { by: 'reader', processes: 2 } })), [])
+  t.same(faultsOf(raw({ again: { by: 'reader' } })), ['arms.again: the same as arms.reader; expected a difference (the lab adds the A/A pair itself)'])
+})
+
+t.test('L9: the window holds two periods of asking, and what the client needs beside its own', async (t) => {
+  t.equal(leastSeconds(readPlan(NAME, raw({}), KNOWN)), 1.25)
+  t.same(faultsOf(raw({ slow: { by: 'reader', everyMs: 2000 } })), ['seconds: 4; expected at least 4.75: 2 times the longest period (periodMs, batchMs, everyMs) of the plan, and what serving takes beside it'])
+  t.match(faultsOf(raw({}, { warmUpSeconds: 0 })), ['warmUpSeconds: 0; expected more with serving: who reads must find the feed filled'])
+  const plan = readPlan(NAME, raw({ slow: { by: 'reader', everyMs: 1000 } }), KNOWN)
+  t.equal(timeScaled(plan, 0.5).arms.slow.serving?.everyMs, 500)
+  t.equal(timeScaled(plan, 0.5).seconds, 2)
+  t.equal(timeScaled(plan, 0.1).seconds, 1.25)
+  t.throws(() => scheduleOf(plan, { seconds: 1 }), { code: 'PLAN_INVALID' })
+})

@@ -1,0 +1,148 @@
+/**
+ * Who answers HTTP while a feed is written, and who asks: on real servers, with the real reader.
+ */
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { flagsOf } from '../../settings.js'
+import { withoutSettings } from '../../src/lab/child.js'
+import { servingInvariants } from '../../src/lab/serving/figures.js'
+import { createHandler } from '../../src/lab/serving/handler.js'
+import { startServing } from '../../src/lab/serving/index.js'
+import { DEFAULT_PATH } from '../../src/lab/serving/plan.js'
+import { startReader } from '../commands.js'
+import { allGone } from '../embedded/checkout.js'
+import { connectFor, eventually, openWriterFor, startDeployment, testEngines } from '../servers.js'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const KEY_PREFIX = 'lab-1234abcd:'
+const ITEMS = 300
+// NODE_OPTIONS is the test runner's
+const env = { ...withoutSettings(process.env), NODE_OPTIONS: '' }
+const commandOf = (/** @type {string} */ command) => (/** @type {Record<string, any>} */ settings) =>
+  [join(ROOT, 'bin/freshet.js'), command, ...flagsOf(settings), '--log-level', 'error']
+
+const [engine] = await testEngines()
+
+// a feed of 300 items that nobody writes any more
+const { primary, replicas } = await startDeployment(t, { engine })
+const writer = await openWriterFor(t, { redisUrl: primary.url, keyPrefix: KEY_PREFIX, feed: 'lab', windowMs: 0 })
+for (let i = 0; i < ITEMS; i++) writer.pipeline.append(Buffer.from(`id-${i}`), 1_750_000_000_000 + i, Buffer.from(`value ${i}`))
+await writer.pipeline.flush()
+const place = { redisUrl: primary.url, replicaUrls: replicas.map(({ url }) => url), keyPrefix: KEY_PREFIX, feed: 'lab', liveItems: ITEMS, readerCommand: commandOf('reader'), env }
+
+/** @param {object} [changes] @returns {any} */
+const servingOf = (changes) => ({ by: 'ask', processes: 1, connections: 8, everyMs: 0, path: DEFAULT_PATH, settings: {}, ...changes })
+
+/** @param {{ pids: (number | undefined)[] }} serving */
+const pidsOf = ({ pids }) => pids.map(Number)
+
+/** Up and filled. @param {import('tap').Test} t @param {object} serving @param {Parameters<typeof startServing>[1]} [where] */
+async function serve (t, serving, where = place) {
+  const running = startServing(servingOf(serving), where)
+  t.teardown(() => running.close())
+  await running.ready
+  await running.fill(Promise.resolve())
+  return running
+}
+
+t.test('reader, ask and bare serve the same bytes, and every request is accounted for', async (t) => {
+  /** @type {number[]} */
+  const bytes = []
+  for (const by of ['reader', 'ask', 'bare']) {
+    const serving = await serve(t, { by })
+    const figures = await serving.measure(1.5)
+    await serving.close()
+    await allGone(...pidsOf(serving))
+    const { requests, answers, latencyMs, bytesPerAnswer } = figures
+    t.match(figures, { by, processes: 1, connections: 8, everyMs: 0, client: { connectionsLost: 0 } })
+    t.match(requests, { planned: null, missing: 0, errors: 0, timeouts: 0 }, by)
+    t.ok(requests.answered > 0)
+    t.equal(requests.sent, requests.answered)
+    t.same(requests.byStatus, { 200: requests.answered })
+    t.same(servingInvariants(figures).filter(({ ok }) => !ok), [])
+    t.ok(answers.looked > 0)
+    t.ok(latencyMs && latencyMs.p50 > 0 && latencyMs.p50 <= latencyMs.p95 && latencyMs.p95 <= latencyMs.p99 && latencyMs.p99 <= latencyMs.max, JSON.stringify(latencyMs))
+    t.equal(figures.requestsPerSecond, requests.answered / figures.seconds)
+    t.equal(figures.cpuMicrosPerRequest, figures.cpuSeconds * 1e6 / requests.answered)
+    for (const share of [figures.loopUse, figures.client.loopUse]) t.ok(share > 0 && share <= 1)
+    for (const seconds of [figures.cpuSeconds, figures.client.cpuSeconds]) t.ok(seconds > 0)
+    bytes.push(Number(bytesPerAnswer))
+  }
+  t.equal(new Set(bytes).size, 1, `bytes of an answer of reader, ask, bare: ${bytes}`)
+
+  const reader = await startReader(t, { redisUrl: primary.url, flags: ['--key-prefix', KEY_PREFIX] })
+  const handle = createHandler({ connections: [await connectFor(t, replicas[0].url), await connectFor(t, replicas[1].url)], keyPrefix: KEY_PREFIX, feed: 'lab' })
+  const withoutTime = (/** @type {string} */ body) => body.replace(/"asOf":\d+/, '')
+  for (const limit of [1, 100]) {
+    const { body } = await reader.ask(`/v1/feeds/lab/items?limit=${limit}`)
+    for (let turn = 0; turn < 2; turn++) t.equal(withoutTime(await handle(limit)), withoutTime(body))
+  }
+})
+
+t.test('in an open loop it is known how many requests there should be; several processes share them', async (t) => {
+  const serving = await serve(t, { by: 'bare', processes: 2, connections: 4, everyMs: 50 })
+  t.equal(serving.pids.length, 3)
+  const figures = await serving.measure(1.75)
+  // the window is 1 s
+  t.equal(figures.requests.planned, 4 * 20)
+  t.ok(figures.requests.sent > 0 && figures.requests.sent <= 80, `${figures.requests.sent} sent`)
+  t.same(servingInvariants(figures).filter(({ ok }) => !ok), [])
+  t.match(figures, { processes: 2, everyMs: 50 })
+})
+
+t.test('a feed that is not filled when the window begins, and a window that is too short, are told', async (t) => {
+  const serving = startServing(servingOf({ path: '/v1/feeds/lab/items?limit=400' }), { ...place, liveItems: 1000 })
+  t.teardown(() => serving.close())
+  await serving.ready
+  await t.rejects(serving.fill(Promise.resolve()), { code: 'SERVING_FAILED', message: /ask did not answer rightly when the window began: 300 items; expected 400/ })
+  await t.rejects(serving.measure(1), { code: 'SERVING_FAILED', message: /1\.0 s of the window are left for asking; expected at least 1\.25/ })
+})
+
+t.test('a server or client that ends is told, and so is one that cannot start', async (t) => {
+  for (const [which, what] of /** @type {const} */ ([[0, /the server ask was ended by SIGKILL/], [1, /the client was ended by SIGKILL/]])) {
+    const serving = await serve(t, {})
+    const measured = serving.measure(20)
+    process.kill(/** @type {number} */ (serving.pids[which]), 'SIGKILL')
+    await t.rejects(measured, { code: 'SERVING_FAILED', message: what })
+    await serving.close()
+    await allGone(...pidsOf(serving))
+  }
+  const unable = startServing(servingOf({ by: 'reader', settings: { maxStaleMs: -1 } }), place)
+  await t.rejects(unable.ready, { code: 'SERVING_FAILED', message: /the reader ended with status 2: .*maxStaleMs: -1/ })
+  await unable.close()
+  await allGone(...pidsOf(unable))
+  const nowhere = startServing(servingOf(), { ...place, replicaUrls: ['redis://127.0.0.1:1'] })
+  await t.rejects(nowhere.ready, { code: 'SERVING_FAILED', message: /the server ask ended with status 1: .*127\.0\.0\.1:1/ })
+  await nowhere.close()
+})
+
+t.test('nothing outlives a lab that was killed', async (t) => {
+  const text = `
+    import { startServing } from ${JSON.stringify(join(ROOT, 'src/lab/serving/index.js'))}
+    const { readerArgs, place, servings } = JSON.parse(process.argv[1])
+    const all = servings.map((serving) => startServing(serving, { ...place, env: process.env, readerCommand: ({ keyPrefix, port }) => [...readerArgs, '--key-prefix', keyPrefix, '--port', port] }))
+    await Promise.all(all.map(({ ready }) => ready))
+    process.stdout.write(JSON.stringify(all.flatMap(({ pids }) => pids)) + '\\n')
+    setInterval(() => {}, 60_000)`
+  const order = { place, readerArgs: commandOf('reader')({}), servings: ['reader', 'ask'].map((by) => servingOf({ by })) }
+  const lab = spawn(process.execPath, ['--input-type=module', '-e', text, JSON.stringify(order)], { env: /** @type {any} */ (env), stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => { lab.kill('SIGKILL') })
+  let said = ''
+  lab.stdout.on('data', (chunk) => { said += chunk })
+  await eventually(() => said.includes('\n'))
+  const pids = JSON.parse(said)
+  t.equal(pids.length, 4)
+  lab.kill('SIGKILL')
+  await allGone(...pids)
+})
+
+t.test('settings of the reader, and other paths; the replicas are not needed when the primary is read', async (t) => {
+  for (const replica of replicas) await replica.kill()
+  const serving = await serve(t, { by: 'reader', settings: { readFrom: 'primary' }, path: '/v1/feeds/lab/count' }, { ...place, replicaUrls: [] })
+  const figures = await serving.measure(1.5)
+  t.same(servingInvariants(figures).filter(({ ok }) => !ok), [])
+  const asking = await serve(t, { by: 'ask', settings: { readFrom: 'primary' } }, { ...place, replicaUrls: [] })
+  t.same(servingInvariants(await asking.measure(1.5)).filter(({ ok }) => !ok), [])
+})
