@@ -153,7 +153,9 @@ t.test('settings are judged together: those of fixed, then of the level, then of
 
 t.test('L9: a window holds the longest period twice', async (t) => {
   const arms = (/** @type {object} */ settings) => ({ ...raw().arms, values: { settings } })
-  t.same(faultsOf(raw({ arms: arms({ pace: 'burst', periodMs: 2001 }) })), ['seconds: 4; expected at least 4.002: 2 times the longest period (periodMs, batchMs) of the plan'])
+  const faults = faultsOf(raw({ arms: arms({ pace: 'burst', periodMs: 2001 }) }))
+  t.equal(faults.length, 1)
+  t.match(faults[0], /^seconds: 4; expected at least 4\.002: 2 times the longest period \(periodMs, batchMs/)
   t.same(faultsOf(raw({ arms: arms({ pace: 'burst', periodMs: 2000 }) })), [])
   t.match(faultsOf(raw({ fixed: { batchMs: 3000 } })).join(), /^seconds: 4; expected at least 6/)
   t.match(faultsOf(raw({ arms: { ...raw().arms, published: { load: 'reference-burst' } }, seconds: 1.5 })).join(), /^seconds: 1\.5; expected at least 2/, 'loads have periods too')
