@@ -49,19 +49,20 @@ t.test('serving has defaults, and an arm without it has none', async (t) => {
 
 t.test('all faults of serving are told at once', async (t) => {
   t.same(faultsOf(raw({
-    a: { by: 'raeder', processes: 9, connections: 0, everyMs: 0.5, path: 'items', settings: [], port: 1 },
+    a: { by: 'raeder' },
+    d: { by: 'ask', processes: 9, connections: 0, everyMs: 0.5, path: 'items', settings: [], port: 1 },
     b: { by: 'reader', settings: { maxStaleMs: -1, batchMs: 5, port: 80 } },
     c: { by: 'ask', processes: 8, connections: 4, path: '/v1/feeds/lab/count', settings: { maxStaleMs: 1, readFrom: 'nowhere' } }
   })).toSorted(), [
     'arms.a.serving.by: "raeder"; did you mean reader?',
-    'arms.a.serving.connections: 0; expected an integer from 1 to 256',
-    'arms.a.serving.everyMs: 0.5; expected an integer from 0 to 60,000',
-    'arms.a.serving.path: "items"; expected a path of the reader, such as /v1/feeds/lab/items?limit=100',
-    'arms.a.serving.port is unknown; did you mean path?',
-    'arms.a.serving.processes: 9; expected an integer from 1 to 8',
-    'arms.a.serving.settings: []; expected an object',
+    'arms.d.serving.connections: 0; expected an integer from 1 to 256',
+    'arms.d.serving.everyMs: 0.5; expected an integer from 0 to 60,000',
+    'arms.d.serving.path: "items"; expected a path of the reader, such as /v1/feeds/lab/items?limit=100',
+    'arms.d.serving.port is unknown; expected one of: by, processes, connections, everyMs, path, settings',
+    'arms.d.serving.processes: 9; expected an integer from 1 to 8',
+    'arms.d.serving.settings: []; expected an object',
     'arms.b.serving.settings.port: the lab sets it; leave it out',
-    'arms.b.serving.settings: batchMs is unknown; the settings of a reader are maxStaleMs',
+    'arms.b.serving.settings: batchMs is unknown; the settings of a reader are redisUrl replicaUrl keyPrefix readFrom server cacheDir deadlineMs port host authToken open maxStaleMs logLevel',
     'arms.b.serving.settings: maxStaleMs: -1 (setting); expected an integer from 0 to 3,600,000',
     'arms.c.serving.connections: 4; expected at least 8: one for each process',
     'arms.c.serving.path: "/v1/feeds/lab/count"; expected /v1/feeds/lab/items?limit=100, or another limit: ask answers nothing else',
