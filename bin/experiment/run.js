@@ -103,7 +103,7 @@ async function runOne (parts, written, folder) {
     report,
     signal,
     env,
-    writerCommand: (of) => [FRESHET, 'writer', ...table.flagsOf(of), '--log-level', 'error'],
+    writerCommand: (of) => [FRESHET, 'writer', ...table.flagsOf(of), '--log-level', 'warn'],
     readerCommand: (of) => [FRESHET, 'reader', ...table.flagsOf(of), '--log-level', 'error']
   }).finally(progress.close)
   const analysis = analyse(result)

@@ -17,6 +17,8 @@ import { FreshetError } from '../errors.js'
 const LOAD_PROCESS = fileURLToPath(new URL('loads/load-process.js', import.meta.url))
 const STOP_MS = 3000
 const LINES_KEPT = 6
+/** A load that ran for less of its window was stopped by somebody. */
+const LEAST_OF_WINDOW = 0.5
 
 /**
  * @param {Order} order
@@ -62,17 +64,20 @@ export function startLoad (order, { writerCommand, env, deadlineMs }) {
   })
   child.once('error', (error) => tellExit(`could not be started: ${error.message}`))
   child.once('close', (status, signal) => tellExit(signal ? `was ended by ${signal}` : `ended with status ${status}`))
+  // writers of several are its children, in its process group
+  child.once('exit', (status) => { if (status !== 0) killGroup(child.pid) })
   if (!isWriter) child.send({ event: 'start', load, settings: { ...settings, keyPrefix }, redisUrl, replicaUrls }, () => {})
   const timer = setTimeout(() => {
     failure ??= { code: 'LOAD_FAILED', message: `took longer than ${deadlineMs / 1000} s and was ended` }
-    child.kill('SIGKILL')
+    killGroup(child.pid)
   }, deadlineMs)
 
   const ended = exited.then((how) => {
     clearTimeout(timer)
     const summary = summaryIn(output)
-    if (summary && acknowledged && isMeasuring) return { acknowledged, summary }
-    throw new FreshetError('LOAD_FAILED', `the load ${load} ${failure ? failure.message : `${how}: ${lines.join(' | ') || 'it said nothing'}`}`, failure ? { reason: failure.code } : {})
+    const why = failure?.message ?? whyNot({ how, status: child.exitCode, summary, isWhole: acknowledged !== null && isMeasuring, duration: settings.duration, lines })
+    if (why !== null) throw new FreshetError('LOAD_FAILED', `the load ${load} ${why}`, failure ? { reason: failure.code } : {})
+    return { acknowledged: /** @type {number[]} */ (acknowledged), summary }
   })
   ended.catch(() => {})
 
@@ -84,12 +89,43 @@ export function startLoad (order, { writerCommand, env, deadlineMs }) {
     async stop () {
       if (child.exitCode === null && child.signalCode === null) {
         if (child.connected) child.send({ event: 'stop' }, () => {})
-        const kill = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
+        const kill = setTimeout(() => killGroup(child.pid), STOP_MS)
         await exited
         clearTimeout(kill)
       }
       clearTimeout(timer)
     }
+  }
+}
+
+/**
+ * Why what a load says of its window is no figure: it failed, or did not last. Null when it is one.
+ * @param {{ how: string, status: number | null, summary: any, isWhole: boolean, duration: number, lines: string[] }} end
+ */
+function whyNot ({ how, status, summary, isWhole, duration, lines }) {
+  const said = lines.map(wordsOf).join(' | ')
+  if (!summary || !isWhole) return `${how}: ${said || 'it said nothing'}`
+  if (status !== 0) return `${how}, ${summary.failed} of ${summary.offered} items were not acknowledged${said && `: ${said}`}`
+  if (summary.seconds < duration * LEAST_OF_WINDOW) return `ended before its time, after ${summary.seconds} s of ${duration} s`
+  return null
+}
+
+/** @param {string} line of a log, or in plain words */
+function wordsOf (line) {
+  try {
+    const { msg, code } = JSON.parse(line)
+    return msg ? `${code ? `${code}: ` : ''}${msg}` : line
+  } catch {
+    return line
+  }
+}
+
+/** @param {number | undefined} pid of its leader */
+function killGroup (pid) {
+  try {
+    if (pid) process.kill(-pid, 'SIGKILL')
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error
   }
 }
 

@@ -39,7 +39,8 @@ const SPARE_MS = 60_000
 export async function measure (cell, { openServers, rttMs, signal, writerCommand, readerCommand, env }) {
   const startedAt = new Date().toISOString()
   const sample = { ...nothingOf(cell), startedAt }
-  const servers = await openServers()
+  if (signal.aborted) throw stopped()
+  const servers = await openServers().catch((error) => { throw signal.aborted ? stopped() : error })
   if (servers.notes.length) sample.notes = servers.notes
   /** @type {import('./delay.js').Delay | null} */
   let delay = null
@@ -48,7 +49,12 @@ export async function measure (cell, { openServers, rttMs, signal, writerCommand
   /** @type {import('./serving/index.js').RunningServing | null} */
   let serving = null
   const stop = () => Promise.all([load?.stop(), serving?.close()])
-  signal.addEventListener('abort', stop, { once: true })
+  /** @type {(reason: Error) => void} */
+  let tellStopped = () => {}
+  const stopping = /** @type {Promise<never>} */ (new Promise((resolve, reject) => { tellStopped = reject }))
+  stopping.catch(() => {})
+  const onAbort = () => tellStopped(stopped())
+  signal.addEventListener('abort', onAbort, { once: true })
   try {
     await servers.assertEmpty()
     delay = rttMs > 0 ? await startDelay({ to: servers.primaryUrl, ms: rttMs }) : null
@@ -56,8 +62,7 @@ export async function measure (cell, { openServers, rttMs, signal, writerCommand
     if (cell.serving) {
       const { primaryUrl: redisUrl, replicaUrls, keyPrefix } = servers
       serving = startServing(cell.serving, { redisUrl, replicaUrls, keyPrefix, feed: FEED, liveItems: liveItemsOf(cell), readerCommand, env: withoutSettings(env) })
-      await serving.ready
-      if (signal.aborted) throw stopped()
+      await Promise.race([serving.ready, stopping])
     }
     load = startLoad({
       load: cell.load,
@@ -66,9 +71,9 @@ export async function measure (cell, { openServers, rttMs, signal, writerCommand
       replicaUrls: servers.replicaUrls,
       keyPrefix: servers.keyPrefix
     }, { writerCommand, env, deadlineMs: (cell.settings.warmUp + cell.settings.duration) * 1000 + SPARE_MS })
-    const window = await watchWindow(cell, { servers, load, serving, delay })
+    const window = await Promise.race([watchWindow(cell, { servers, load, serving, delay }), stopping])
     Object.assign(sample, figuresOf(cell, window, servers))
-    Object.assign(sample, await contentOf({ ...cell, feed: FEED }, window.ended.acknowledged, servers))
+    Object.assign(sample, await Promise.race([contentOf({ ...cell, feed: FEED }, window.ended.acknowledged, servers), stopping]))
     sample.invariants = invariantsOf(sample)
     sample.valid = sample.invariants.every(({ ok }) => ok)
   } catch (error) {
@@ -76,7 +81,7 @@ export async function measure (cell, { openServers, rttMs, signal, writerCommand
     if (error.code === undefined) throw error
     sample.error = { code: error.reason ?? error.code, message: error.message }
   } finally {
-    signal.removeEventListener('abort', stop)
+    signal.removeEventListener('abort', onAbort)
     await stop()
     await delay?.close()
     await servers.close()
