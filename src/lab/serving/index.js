@@ -8,7 +8,8 @@
  *     ask      a handler that reads a replica on each request            (handler.js, with what it leaves out)
  *     bare     a constant Buffer: an answer of `ask`, byte for byte      (serve-process.js)
  *
- * Processes are fresh for every measurement, each has a session and an event loop of its own, and none outlives it.
+ * Processes are fresh for every measurement, each has a session and an event loop of its own, and none outlives it. A delay
+ * that is asked for (--rtt-ms) stands between load and primary; who serves is as near to the replicas as they are.
  *
  * @typedef {import('./plan.js').Serving} Serving
  * @typedef {import('./figures.js').ServingFigures} ServingFigures
@@ -73,6 +74,9 @@ export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed,
     return Promise.race([work, ended])
   }
 
+  const ready = whileAlive(start())
+  ready.catch(() => {})
+
   /** @param {Promise<unknown>} begun */
   async function untilFilled (begun) {
     let untilMs = Infinity
@@ -87,7 +91,7 @@ export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed,
 
   return {
     /** Every process is up; throws SERVING_FAILED. */
-    ready: whileAlive(start()),
+    ready,
     /** Of the servers, then of the client. */
     pids: all.map(({ pid }) => pid),
 

@@ -39,6 +39,7 @@ function fail ({ message }) {
 
 /** @param {{ urls: string[], keyPrefix: string, feed: string }} order `urls` of the nodes that are asked */
 async function serve ({ urls, keyPrefix, feed }) {
+  if (urls.length === 0) throw new Error('there is no replica to ask; expected one, or the setting readFrom primary')
   const { signal } = listenForStop()
   const connections = await Promise.all(urls.map((url) => openConnection(url, { name: `freshet-lab-ask-${process.pid}`, deadlineMs: DEADLINE_MS })))
   const handle = createHandler({ connections, keyPrefix, feed })
