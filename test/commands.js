@@ -104,7 +104,7 @@ export function runCommand (t, args, { env = {}, input = '', cwd = ROOT, npm = f
 /** A copy of this checkout, for commands that use embedded servers: those belong to the checkout. Without experiments. @param {import('tap').Test} t @returns {Promise<string>} */
 export async function copyCheckout (t) {
   const root = await makeCheckout(t)
-  for (const part of ['package.json', 'settings.js', 'settings', 'bin', 'lua', 'src', 'writers', 'readers', 'charts']) await cp(join(ROOT, part), join(root, part), { recursive: true })
+  for (const part of ['package.json', 'settings.js', 'bin', 'lua', 'src', 'writers', 'readers', 'charts']) await cp(join(ROOT, part), join(root, part), { recursive: true })
   await symlink(join(ROOT, 'node_modules'), join(root, 'node_modules'))
   return root
 }

@@ -23,11 +23,10 @@ const ARROWS = /** @type {Record<string, string[]>} */ ({
   charts: [],
   experiments: [],
   infra: [],
-  'settings.js': ['settings'],
-  settings: []
+  'settings.js': []
 })
 
-const isOurs = (/** @type {string} */ name) => name.includes('/') ? /^(src|bin|writers|readers|settings|experiments|charts|infra)\//.test(name) : name === 'settings.js'
+const isOurs = (/** @type {string} */ name) => name.includes('/') ? /^(src|bin|writers|readers|experiments|charts|infra)\//.test(name) : name === 'settings.js'
 const isIn = (/** @type {string} */ file, /** @type {string} */ place) => file === place || file.startsWith(place + '/')
 
 const sources = await sourceFiles()

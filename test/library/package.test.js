@@ -28,7 +28,7 @@ t.test('the package holds what a user needs and nothing else', async (t) => {
     t.ok(names.includes(name), name)
   }
   for (const script of (await readdir(join(ROOT, 'lua')))) t.ok(names.includes(`lua/${script}`), script)
-  const allowed = /^(bin|docs|infra|lua|readers|settings|src|types\/settings|types\/src|writers)\/|^(package\.json|README\.md|LICENSE|settings\.js|types\/settings\.d\.ts)$/
+  const allowed = /^(bin|charts|docs|experiments|infra|lua|readers|src|types\/src|writers)\/|^(package\.json|README\.md|LICENSE|settings\.js|types\/settings\.d\.ts)$/
   t.same(names.filter((/** @type {string} */ name) => !allowed.test(name) || /\.(test|map)\.|tgz$|^docs\/decisions|\.freshet/.test(name)), [])
   t.ok(unpackedSize < 1_500_000, `${unpackedSize} bytes`)
 })
