@@ -22,7 +22,7 @@ export const FEED_OPTIONS = ['replicaUrl', 'keyPrefix', 'readFrom', 'layout', 'p
 export async function openLibrary ({ settings, redisUrl, replicaUrls, index, clock, onBehind }) {
   const { rate, pace, periodMs, chunks, drainMs, catchUp } = settings
   const given = FEED_OPTIONS.filter((name) => settings[name] !== undefined && settings[name] !== null).map((name) => [name, settings[name]])
-  const feed = await openFeed(settings.feed, { ...Object.fromEntries(given), ...(replicaUrls && { replicaUrl: replicaUrls }), redisUrl, clock, onBehind })
+  const feed = await openFeed(settings.feed, { ...Object.fromEntries(given), ...(replicaUrls?.length && { replicaUrl: replicaUrls }), redisUrl, clock, onBehind })
   const { pipeline } = feed.writer
   const source = createSource(settings, index)
 

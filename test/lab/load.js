@@ -1,0 +1,79 @@
+/**
+ * A load process as the lab starts it, and what it said.
+ *
+ * @typedef {{ status: number | null, measuring: boolean, acknowledged: number[] | null, failed: { code: string, message: string } | null,
+ *   summary: any, stderr: string }} Said
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { partitionKey } from '../../src/feeds/keys.js'
+import { readInventory } from '../../src/lab/inventory.js'
+import { checkLedger } from '../../src/lab/ledger.js'
+import { nodeFigures } from '../../src/store/nodes.js'
+import { connectFor, eventually } from '../servers.js'
+
+const LOAD_PROCESS = fileURLToPath(new URL('../../src/lab/loads/load-process.js', import.meta.url))
+/** NODE_OPTIONS is the test runner's */
+const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => name !== 'NODE_OPTIONS'))
+
+/**
+ * @param {import('tap').Test} t
+ * @param {{ load: string, settings: Record<string, any>, redisUrl: string, replicaUrls?: string[], file?: string }} order `file`:
+ *   another load process
+ */
+export function startLoad (t, { file = LOAD_PROCESS, replicaUrls = [], ...order }) {
+  const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+  const said = /** @type {Said} */ ({ status: null, measuring: false, acknowledged: null, failed: null, summary: null, stderr: '' })
+  let stdout = ''
+  child.stdout.on('data', (chunk) => { stdout += chunk })
+  child.stderr.on('data', (chunk) => { said.stderr += chunk })
+  child.on('message', (/** @type {any} */ message) => {
+    if (message.event === 'measuring') said.measuring = true
+    else if (message.event === 'ended') said.acknowledged = message.acknowledged
+    else if (message.event === 'failed') said.failed = { code: message.code, message: message.message }
+  })
+  /** @type {Promise<Said>} */
+  const ended = Promise.all([once(child, 'exit'), once(child, 'disconnect'), once(child.stdout, 'close'), once(child.stderr, 'close')]).then(([[status]]) => {
+    said.status = status
+    if (stdout) said.summary = JSON.parse(stdout)
+    return said
+  })
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  child.send({ event: 'start', replicaUrls, ...order }, () => {})
+  return {
+    child,
+    said,
+    /** Resolves when it is gone. */
+    ended: () => ended,
+    measuring: () => eventually(() => said.measuring || said.status !== null)
+  }
+}
+
+/** @param {import('tap').Test} t @param {Parameters<typeof startLoad>[1]} order @returns {Promise<Said>} */
+export const runLoad = (t, order) => startLoad(t, order).ended()
+
+/**
+ * What a node holds against what was acknowledged.
+ * @param {import('tap').Test} t @param {{ url: string }} server
+ * @param {{ settings: Record<string, any>, acknowledged: number[], storage: import('../../src/lab/inventory.js').Storage }} run
+ */
+export async function ledgerOf (t, { url }, { settings, acknowledged, storage }) {
+  const connection = await connectFor(t, url)
+  const key = Array.from({ length: settings.partitions ?? 1 }, (_, partition) => partitionKey(settings.keyPrefix, settings.feed, partition))
+  const inventory = await readInventory(connection, { storage, key })
+  connection.close()
+  return checkLedger({ storage, acknowledged, distinctIds: settings.ids, valueChange: settings.valueChange ?? 'always' }, inventory)
+}
+
+/** Resolves when the replica has what the primary has now. @param {import('tap').Test} t @param {{ url: string }} primary @param {{ url: string }} replica */
+export async function untilLevel (t, primary, replica) {
+  const [one, other] = await Promise.all([connectFor(t, primary.url), connectFor(t, replica.url)])
+  const { offset } = await nodeFigures(one)
+  await eventually(async () => (await nodeFigures(other)).offset >= offset)
+  one.close()
+  other.close()
+}

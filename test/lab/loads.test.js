@@ -1,0 +1,141 @@
+/**
+ * The lab's own loads as processes, on real servers: what they acknowledge is what the servers hold, and what they say of
+ * themselves adds up.
+ */
+import t from 'tap'
+import { spawnSync } from 'node:child_process'
+import { readFile, readdir } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { SETTINGS, optionsOf } from '../../settings.js'
+import { LOADS, loadNames, storageOf } from '../../src/lab/loads/index.js'
+import { FEED_OPTIONS } from '../../src/lab/loads/library.js'
+import { percentilesInOrder } from '../../src/lab/check.js'
+import { capabilities } from '../../src/store/nodes.js'
+import { runCommand } from '../commands.js'
+import { connectFor, engineName, startDeployment, startServer, testEngines } from '../servers.js'
+import { ledgerOf, runLoad, untilLevel } from './load.js'
+
+const engines = await testEngines()
+const [anyEngine] = engines
+const NOTHING_WRONG = { missing: 0, foreign: 0, misplaced: 0 }
+/** @type {[string, Record<string, any>][]} */
+const VARIANTS = [
+  ['library', { layout: 'values' }],
+  ['library', { layout: 'values', valueChange: 'never', partitions: 3 }],
+  ['published-values', { valueChange: 'never' }],
+  ['script-per-batch', { valueChange: 'never' }]
+]
+/** loads that write at the same time, each into a feed of its own */
+const AT_ONCE = 3
+let feeds = 0
+
+/** @param {Record<string, any>} [more] */
+const settingsWith = (more = {}) => ({ keyPrefix: 'lab:', feed: `f${++feeds}`, ids: 1000, valueBytes: 128, rate: 0, batchItems: 100, layout: 'ids', windowMs: 600_000, maxItems: 0, ...more })
+
+/** @param {import('tap').Test} t @param {import('./load.js').Said} said @param {Record<string, any>} more */
+function saysWhatAddsUp (t, { status, measuring, summary, failed, stderr }, more = {}) {
+  t.match({ status, measuring, failed, stderr }, { status: 0, measuring: true, failed: null, stderr: '' })
+  const { offered, items, refused, dropped, failed: lost, retried, seconds, behindMs, loopUse, writerCpuMicrosPerItem, bytes } = summary
+  t.match(summary, { event: 'summary', feed: /^f/, refusedBy: {}, nodes: [], retried: 0, failed: 0, ...more })
+  t.equal(offered, items + refused + dropped + lost, 'every item has one outcome')
+  t.ok(items > 0 && seconds > 0 && bytes === items * 128 && retried === 0)
+  t.ok(percentilesInOrder(behindMs))
+  t.ok(loopUse > 0 && loopUse <= 1 && writerCpuMicrosPerItem > 0)
+}
+
+for (const engine of engines) {
+  t.test(`${engineName(engine)}: what a load acknowledges is what primary and replica hold`, async (t) => {
+    const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
+    const { msetex } = await capabilities(await connectFor(t, primary.url))
+    /** @param {string} load @param {Record<string, any>} more */
+    async function check (load, more) {
+      // no multiple of the ids, so that the last round is not whole
+      const settings = settingsWith({ items: 4321, ...more })
+      const said = await runLoad(t, { load, settings, redisUrl: primary.url, replicaUrls: [replica.url] })
+      if (load === 'msetex' && !msetex) {
+        return t.match(said, { status: 1, acknowledged: null, failed: { code: 'SERVER_REFUSED', message: /has no MSETEX.*needs Valkey from 9.1/ }, stderr: /^SERVER_REFUSED: .*has no MSETEX/ })
+      }
+      const what = `${load} ${JSON.stringify(more)}`
+      saysWhatAddsUp(t, said, { engine: engineName(engine) })
+      t.same(said.acknowledged, [4321], what)
+      await untilLevel(t, primary, replica)
+      const run = { settings, acknowledged: [4321], storage: storageOf(load, settings) }
+      const [one, other] = [await ledgerOf(t, primary, run), await ledgerOf(t, replica, run)]
+      t.match(one, { ...NOTHING_WRONG, acknowledged: 4321, detail: [] }, what)
+      t.match(other, { ...NOTHING_WRONG, digest: one.digest }, `${what} on the replica`)
+    }
+
+    /** @type {[string, Record<string, any>][]} */
+    const runs = [...loadNames().map((load) => /** @type {[string, {}]} */ ([load, load === 'reference-burst' ? { rate: 3000, duration: 1.5 } : {}])),
+      ...(engine === anyEngine ? VARIANTS : [])]
+    while (runs.length) await Promise.all(runs.splice(0, AT_ONCE).map(([load, more]) => check(load, more)))
+    const connection = await connectFor(t, primary.url)
+    t.same(await connection.send('FUNCTION', 'LIST').catch(() => []), [], 'no function is left')
+  })
+}
+
+t.test('the writer itself is held to the same ledger', async (t) => {
+  const server = await startServer(t, { engine: anyEngine })
+  for (const [layout, valueChange, writers] of /** @type {[string, string, number][]} */ ([['ids', 'never', 1], ['values', 'always', 2]])) {
+    const settings = settingsWith({ layout, valueChange, writers })
+    const flags = Object.entries({ feed: settings.feed, layout, 'value-change': valueChange, items: 2345, writers, ids: 1000, rate: 0, 'key-prefix': 'lab:', 'redis-url': server.url, 'log-level': 'warn' })
+    const { code, summary } = await runCommand(t, ['writer', ...flags.flatMap(([flag, value]) => [`--${flag}`, String(value)])]).ended()
+    t.match({ code, items: summary.items }, { code: 0, items: 2345 * writers })
+    t.match(await ledgerOf(t, server, { settings, acknowledged: Array(writers).fill(2345), storage: storageOf('writer', settings) }), { ...NOTHING_WRONG, detail: [] }, `${layout}, ${valueChange}`)
+  }
+})
+
+t.test('with a rate the items of the window are those that were planned, warm-up left out', async (t) => {
+  const server = await startServer(t, { engine: anyEngine })
+  await Promise.all(/** @type {[string, Record<string, any>][]} */ ([['reference', {}], ['blob', { pace: 'burst', periodMs: 200, chunks: 2 }], ['library', {}]]).map(async ([load, more]) => {
+    const settings = settingsWith({ rate: 2000, warmUp: 0.5, duration: 1, ...more })
+    const said = await runLoad(t, { load, settings, redisUrl: server.url })
+    saysWhatAddsUp(t, said)
+    const [acknowledged] = said.acknowledged ?? []
+    t.equal(acknowledged, 3000, `${load}: all that was due in 1.5 s`)
+    // what the machine kept from being sent in the warm-up belongs to the window
+    t.ok(said.summary.items <= acknowledged && said.summary.items >= 1000, `${load}: ${said.summary.items}`)
+    t.match(await ledgerOf(t, server, { settings, acknowledged: [acknowledged], storage: storageOf(load, settings) }), { ...NOTHING_WRONG, detail: [] })
+  }))
+  const within = await runLoad(t, { load: 'pipelined-commands', settings: settingsWith({ items: 500, warmUp: 600 }), redisUrl: server.url })
+  t.match(within, { status: 0, measuring: false, acknowledged: [500], summary: { items: 0, offered: 0, batches: 0, seconds: 0 } }, 'it ended within its warm-up')
+})
+
+t.test('several writers are processes of one load', async (t) => {
+  const server = await startServer(t, { engine: anyEngine })
+  const settings = settingsWith({ writers: 3, items: 1111 })
+  const whole = await runLoad(t, { load: 'published-values', settings, redisUrl: server.url })
+  saysWhatAddsUp(t, whole, { writers: 3, items: 3333 })
+  t.same(whole.acknowledged, [1111, 1111, 1111])
+  t.match(await ledgerOf(t, server, { settings, acknowledged: [1111, 1111, 1111], storage: 'published-values' }), { ...NOTHING_WRONG, detail: [] })
+  const said = await runLoad(t, { load: 'msetex', settings: settingsWith({ writers: 2, windowMs: 0 }), redisUrl: server.url })
+  t.match(said, { status: 1, acknowledged: null, failed: { code: 'LOAD_FAILED', message: /windowMs 0/ } })
+})
+
+t.test('it is no command', async (t) => {
+  const file = fileURLToPath(new URL('../../src/lab/loads/load-process.js', import.meta.url))
+  const { status, stderr } = spawnSync(process.execPath, [file], { encoding: 'utf8' })
+  t.match({ status, stderr }, { status: 2, stderr: /started by the lab/ })
+})
+
+t.test('every load says what it sends; the references are as written in the lab', async (t) => {
+  for (const name of loadNames()) t.match(LOADS[name].does, /^[a-z].{10,}[^.]$/i, name)
+  t.match(LOADS.reference.always, { valueChange: 'never' })
+  t.match(LOADS['reference-burst'].always, { valueChange: 'never', pace: 'burst', periodMs: 1000, chunks: 1 })
+})
+
+t.test('the library is given what openFeed takes of the settings of a writer', async (t) => {
+  const all = Object.fromEntries(SETTINGS.map(({ name }) => [name, true]))
+  t.same([...FEED_OPTIONS, 'redisUrl'].sort(), Object.keys(optionsOf(all)).sort())
+})
+
+t.test('the scripts of the lab begin as those of lua/ do', async (t) => {
+  const folder = new URL('../../src/lab/loads/lua/', import.meta.url)
+  for (const file of await readdir(folder)) {
+    const lines = (await readFile(new URL(file, folder), 'utf8')).split('\n')
+    t.match(lines[0], /^-- [A-Z].*\.$/, file)
+    t.match(lines[1], /^-- Atomic, because .*\.$/, file)
+    t.same(lines.slice(2, 7).map((line) => /^-- ([A-Z]+) /.exec(line)?.[1]), ['KEYS', 'ARGV', 'RETURNS', 'COST', 'MODE'], file)
+    t.match(lines[7], /^local .* = KEYS\[1\]/, file)
+  }
+})
