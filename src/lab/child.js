@@ -79,11 +79,13 @@ export function startLoad (order, { writerCommand, env, deadlineMs }) {
     if (why !== null) throw new FreshetError('LOAD_FAILED', `the load ${load} ${why}`, failure ? { reason: failure.code } : {})
     return { acknowledged: /** @type {number[]} */ (acknowledged), summary }
   })
-  ended.catch(() => {})
+  const measuring = Promise.race([began, ended.then(() => {})])
+  // whoever stops a load may wait for neither
+  for (const promise of [ended, measuring]) promise.catch(() => {})
 
   return {
     pid: child.pid,
-    measuring: Promise.race([began, ended.then(() => {})]),
+    measuring,
     ended,
     /** Ends it whatever it does; resolves when it is gone. */
     async stop () {
