@@ -1,0 +1,143 @@
+/** One measurement with the real writer on real servers, and what becomes of it when something ends in the middle. */
+import t from 'tap'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { flagsOf } from '../../settings.js'
+import { measure } from '../../src/lab/measurement.js'
+import { askNode } from '../../src/lab/servers/ask.js'
+import { openOwnServers } from '../../src/lab/servers/own.js'
+import { pidOf, pidsOf, until } from '../embedded/checkout.js'
+import { engineName, testEngines } from '../servers.js'
+import { descendantsOf, stillThere } from './lab-checkout.js'
+
+const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))
+const engines = await testEngines()
+const SETTINGS = { ids: 400, valueBytes: 32, valueChange: 'always', batchItems: 100, layout: 'ids', windowMs: 60_000, maxItems: 0, rate: 4000, writers: 1, warmUp: 0.2, duration: 1 }
+
+/**
+ * Begins a measurement. `servers` resolves when they are open, `ended` to its sample or to the error that it threw, and
+ * then to what it left behind.
+ * @param {import('tap').Test} t
+ * @param {{ load?: string, settings?: object, rttMs?: number, program?: string, signal?: AbortSignal }} [options]
+ */
+function begin (t, { load = 'writer', settings = {}, rttMs = 0, program = engines[0].program, signal = new AbortController().signal } = {}) {
+  const folder = t.testdir()
+  /** @type {(servers: import('../../src/lab/servers/own.js').LabServers) => void} */
+  let tellServers
+  const servers = /** @type {Promise<import('../../src/lab/servers/own.js').LabServers>} */ (new Promise((resolve) => { tellServers = resolve }))
+  const sample = measure({ level: 'slow', arm: 'ids', round: 1, load, settings: { ...SETTINGS, ...settings } }, {
+    async openServers () {
+      const opened = await openOwnServers({ program, folder, signal })
+      tellServers(opened)
+      return opened
+    },
+    rttMs,
+    signal,
+    env: process.env,
+    writerCommand: (of) => [FRESHET, 'writer', ...flagsOf(of), '--log-level', 'warn'],
+    readerCommand: () => []
+  })
+  sample.catch(() => {})
+  return {
+    servers,
+    sample,
+    /** Until items are on the primary. */
+    async underWay () {
+      const { primaryUrl } = await servers
+      await until(async () => await askNode(primaryUrl, (connection) => connection.send('DBSIZE')) > 0)
+    },
+    /** Of the load, and of servers and a relay, as long as they are there. */
+    processes: () => descendantsOf(process.pid),
+    left: () => readdir(folder)
+  }
+}
+
+/** @param {{ pid: number, args: string }[]} processes @param {RegExp} pattern */
+const pidOfOne = (processes, pattern) => Number(processes.find(({ args }) => pattern.test(args))?.pid)
+
+for (const [i, engine] of engines.entries()) {
+  t.test(`${engineName(engine)}: what was acknowledged is there, and all figures are`, async (t) => {
+    const { servers, sample: promise, left } = begin(t, { program: engine.program, settings: { writers: 1 + i, layout: i ? 'values' : 'ids' } })
+    const pids = await pidsOf(await servers)
+    const sample = await promise
+    t.same(sample.invariants.filter(({ ok }) => !ok), [])
+    t.match(sample, { arm: 'ids', level: 'slow', round: 1, valid: true, error: null, refused: {}, failed: 0, retried: 0, planned: 4000 * (1 + i) })
+    t.ok(sample.items > 0 && sample.items <= sample.itemsAcknowledged && sample.itemsPresent === sample.itemsAcknowledged)
+    t.equal(sample.offered, sample.items + sample.dropped, 'L3, L4: every item has an outcome')
+    t.ok(sample.seconds >= 0.9)
+    t.match(sample.ledger, { missing: 0, foreign: 0, misplaced: 0, nodesEqual: true })
+    t.same(sample.nodes.map(({ role, engine }) => [role, engine]), ['primary', 'replica', 'replica'].map((role) => [role, engineName(engine)]))
+    for (const { cpuMicrosPerItem, netInputBytes, commands, fullSyncs } of sample.nodes) t.ok(Number(cpuMicrosPerItem) > 0 && netInputBytes > 0 && commands > 0 && fullSyncs === 0)
+    t.ok(sample.generator.processes === 1 + i && sample.generator.cpuSeconds > 0 && sample.generator.loopUse > 0, 'L7: what the load itself took')
+    t.same(await stillThere(pids.map((pid) => ({ pid, args: 'server' }))), [])
+    t.same(await left(), [])
+  })
+}
+
+t.test('L16: with a delay the load goes through it, and it ends with the measurement', async (t) => {
+  const { servers, sample: promise, underWay, processes } = begin(t, { load: 'reference', rttMs: 1 })
+  await servers
+  await underWay()
+  const during = await processes()
+  t.ok(during.some(({ args }) => /delay-process\.js/.test(args)))
+  const sample = await promise
+  t.match(sample, { valid: true, error: null })
+  t.ok(sample.items > 0)
+  t.same((await stillThere(during)).filter((args) => /delay-process|load-process|valkey|redis/.test(args)), [])
+})
+
+for (const [what, which] of /** @type {const} */ ([['primary', 0], ['replica', 1]])) {
+  t.test(`L14: a ${what} that ends in the middle is the outcome of this measurement, and nothing is left`, async (t) => {
+    const { servers, sample: promise, underWay, processes, left } = begin(t, { settings: { duration: 60 } })
+    const { primaryUrl, replicaUrls } = await servers
+    await underWay()
+    const during = await processes()
+    process.kill(await pidOf([primaryUrl, ...replicaUrls][which]), 'SIGKILL')
+    const sample = await promise
+    t.match(sample, { arm: 'ids', valid: false, items: 0, nodes: [], error: { code: 'SERVER_LOST', message: new RegExp(`^a server ended during the measurement: the ${what} redis://127\\.0\\.0\\.1:\\d+ ended by SIGKILL$`) } })
+    t.same((await stillThere(during)).filter((args) => /writer|valkey|redis/.test(args)), [])
+    t.same(await left(), [])
+  })
+}
+
+t.test('L14: a load that is killed is the outcome of this measurement', async (t) => {
+  const { sample: promise, underWay, processes, left } = begin(t, { settings: { duration: 60 } })
+  await underWay()
+  process.kill(pidOfOne(await processes(), /freshet\.js writer/), 'SIGKILL')
+  t.match(await promise, { valid: false, error: { code: 'LOAD_FAILED', message: /^the load writer was ended by SIGKILL/ } })
+  t.same(await left(), [])
+})
+
+t.test('a load that somebody stops has measured nothing', async (t) => {
+  const { sample: promise, underWay, processes } = begin(t, { settings: { duration: 60 } })
+  await underWay()
+  process.kill(pidOfOne(await processes(), /freshet\.js writer/), 'SIGTERM')
+  t.match(await promise, { valid: false, items: 0, error: { code: 'LOAD_FAILED', message: /ended before its time, after [\d.]+ s of 60 s|ended with status 0/ } })
+})
+
+t.test('who stops the lab in the middle waits for nothing, and nothing is left', async (t) => {
+  const stopping = new AbortController()
+  const { sample: promise, underWay, processes, left } = begin(t, { settings: { duration: 60, writers: 2 }, signal: stopping.signal })
+  await underWay()
+  const during = await processes()
+  t.ok(during.filter(({ args }) => /writers\/worker/.test(args)).length === 2, 'two writers are processes of their own')
+  stopping.abort('SIGINT')
+  await t.rejects(promise, { code: 'LAB_STOPPED', message: /what was measured is kept/ })
+  t.same((await stillThere(during)).filter((args) => /writer|valkey|redis/.test(args)), [])
+  t.same(await left(), [])
+})
+
+t.test('who stops the lab while servers start hears the same', async (t) => {
+  const stopping = new AbortController()
+  const { sample: promise, left } = begin(t, { signal: stopping.signal })
+  await until(async () => (await left()).length > 0)
+  stopping.abort('SIGINT')
+  await t.rejects(promise, { code: 'LAB_STOPPED' })
+  t.same(await left(), [])
+  await t.rejects(begin(t, { signal: stopping.signal }).sample, { code: 'LAB_STOPPED' }, 'nothing is begun any more')
+})
+
+t.test('servers that cannot be had are no outcome of an arm', async (t) => {
+  await t.rejects(begin(t, { program: join(t.testdir(), 'no-server') }).sample, { code: 'SERVERS_FAILED' })
+})
