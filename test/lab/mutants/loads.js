@@ -1,0 +1,91 @@
+/**
+ * Loads that lie, or cannot be believed, each in a way that is easily written (L15). They write what storage `ids` holds,
+ * with the machinery of the lab's own loads; the lab has to find every one of them out. `healthy` is the control.
+ *
+ * @typedef {import('../../../src/lab/loads/index.js').Load} Load
+ * @typedef {(write: (items: Written[]) => Promise<unknown>, items: Written[]) => Promise<number>} Deliver answers how many
+ *   count as acknowledged
+ * @typedef {{ n: number, commands: (string | number | Buffer)[][] }} Written
+ */
+import { partitionKey } from '../../../src/feeds/keys.js'
+import { scoreOf } from '../../../src/item/order.js'
+import { driveBatches } from '../../../src/lab/loads/drive.js'
+import { openConnection } from '../../../src/store/connection.js'
+import { recordOf } from '../content.js'
+
+/** @param {() => Deliver} begin makes one for a run @returns {Load} */
+const loadThat = (begin) => ({
+  does: 'a SET and a ZADD for each item',
+  storage: () => 'ids',
+  async open (parts) {
+    const { settings, redisUrl } = parts
+    const key = partitionKey(settings.keyPrefix, settings.feed, 0)
+    const connection = await openConnection(redisUrl, { name: 'freshet-mutant', deadlineMs: 20_000 })
+    const write = (/** @type {Written[]} */ items) => connection.sendAll(items.flatMap(({ commands }) => commands))
+    const deliver = begin()
+    let n = 0
+    return driveBatches(parts, {
+      async send (count, next) {
+        const items = Array.from({ length: count }, () => {
+          const { id, ts, seq, value } = next()
+          return { n: ++n, commands: [['SET', `${key('item:')}${id}`, recordOf({ ts, seq, value })], ['ZADD', key('ids'), scoreOf(ts, seq), id]] }
+        })
+        return deliver(write, items)
+      },
+      close: () => connection.close()
+    })
+  }
+})
+
+/** @type {Record<string, Load>} */
+export const MUTANTS = {
+  healthy: loadThat(() => async (write, items) => {
+    await write(items)
+    return items.length
+  }),
+
+  /** One item of a thousand is not written, and counts: of another id each time. */
+  drops: loadThat(() => async (write, items) => {
+    await write(items.filter(({ n }) => n % 999 !== 500))
+    return items.length
+  }),
+
+  /** A batch counts when it is made, and is written when the next one is. */
+  'answers early': loadThat(() => {
+    /** @type {Written[] | null} */
+    let waiting = null
+    return async (write, items) => {
+      if (waiting) write(waiting).catch(() => {})
+      waiting = items
+      return items.length
+    }
+  }),
+
+  /** The same answer counts twice. */
+  'counts twice': loadThat(() => async (write, items) => {
+    await write(items)
+    return 2 * items.length
+  }),
+
+  /** An answer counts for one batch more than was sent. */
+  'counts one batch more': loadThat(() => {
+    let isFirst = true
+    return async (write, items) => {
+      await write(items)
+      const counted = isFirst ? 2 * items.length : items.length
+      isFirst = false
+      return counted
+    }
+  }),
+
+  /** Its process is busy with something else nine tenths of the time. */
+  starved: loadThat(() => async (write, items) => {
+    const until = performance.now() + 90
+    while (performance.now() < until);
+    await write(items)
+    return items.length
+  })
+}
+
+/** The figures of a run whose columns were mixed up. @param {any} summary */
+export const withSwappedPercentiles = (summary) => ({ ...summary, behindMs: { ...summary.behindMs, p50: summary.behindMs.p99, p99: summary.behindMs.p50 } })
