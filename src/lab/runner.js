@@ -83,17 +83,16 @@ const newResult = (plan, options, { commit, dirty }) => /** @type {Result} */ (/
  */
 async function takeUp (file, fresh, report) {
   if (await stat(file).then(() => false, (error) => error.code === 'ENOENT')) return fresh
-  const before = await readResult(file).catch((error) => {
-    report(`what an earlier run left cannot be taken up: ${error.message}`)
-    return null
-  })
-  if (before && before.samples.length > 0 && conditionsOf(before) === conditionsOf(fresh)) {
+  const before = await readResult(file).catch((error) => ({ error }))
+  if (!('error' in before) && before.samples.length > 0 && conditionsOf(before) === conditionsOf(fresh)) {
     report(`going on with the run that began at ${before.startedAt}: ${before.samples.length} of ${fresh.settings.measurements} measurements are there`)
     return before
   }
   const aside = file.replace(/\.json$/, `-left-${fresh.startedAt.replace(/\D/g, '').slice(0, 14)}.json`)
   await rename(file, aside)
-  if (before?.samples.length) report(`an earlier run with other conditions was not finished; its ${before.samples.length} measurements are kept in ${aside}`)
+  report('error' in before
+    ? `what an earlier run left cannot be taken up: ${before.error.message}; it is kept in ${aside}`
+    : `an earlier run with other conditions was not finished; its measurements (${before.samples.length}) are kept in ${aside}`)
   return fresh
 }
 

@@ -1,6 +1,8 @@
 /**
  * A copy of the checkout with experiments of a test's own: small ones, so that real servers and real loads take seconds.
  * The lab keeps runs and results in its checkout, and takes one run at a time in it.
+ *
+ * @typedef {import('../commands.js').RunningCommand} Running
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -21,7 +23,7 @@ export const tinyPlan = (plan = {}) => ({
   ceiling: 'blob',
   arms: { ids: { settings: { layout: 'ids' } }, blob: { load: 'blob' } },
   levels: { slow: { settings: { rate: 4000 } } },
-  fixed: { ids: 400, valueBytes: 32, batchItems: 100 },
+  fixed: { ids: 400, valueBytes: 64, batchItems: 100 },
   seconds: 1,
   warmUpSeconds: 0.1,
   rounds: 5,
