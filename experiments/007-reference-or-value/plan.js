@@ -12,6 +12,8 @@ export default {
     values: { settings: { layout: 'values' } },
     'ids, values never change': { settings: { layout: 'ids', valueChange: 'never' } },
     'values, values never change': { settings: { layout: 'values', valueChange: 'never' } },
+    'ids, full batches': { settings: { layout: 'ids', batchMs: 25 }, note: 'batches wait 25 ms and hold 1,000 items, as those of the published ways' },
+    'values, full batches': { settings: { layout: 'values', batchMs: 25 }, note: 'likewise' },
     reference: { load: 'reference', note: 'the published way beside the set: SETEX an item, ZADD of ids; values never change' },
     'published values, never change': { load: 'published-values', settings: { valueChange: 'never' }, note: 'the published way inside the set: ZADD of the values, each of which replaces itself' },
     'published values, change': { load: 'published-values', settings: { valueChange: 'always' }, note: 'the same with values as they are in life: each stays until it is trimmed' },
@@ -19,7 +21,7 @@ export default {
   },
   levels: {
     'the same ids again': { settings: { ids: 100_000 } },
-    'new ids': { settings: { ids: 1_000_000 }, without: ['ids, values never change', 'values, values never change', 'reference', 'published values, never change', 'published values, change'] }
+    'new ids': { settings: { ids: 1_000_000 }, without: ['ids, values never change', 'values, values never change', 'ids, full batches', 'values, full batches', 'reference', 'published values, never change', 'published values, change'] }
   },
   fixed: { rate: 40_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
   seconds: 4,
@@ -34,6 +36,8 @@ export default {
   ],
   expected: [
     { arm: 'values', against: 'ids', direction: 'less' },
+    { arm: 'ids, full batches', against: 'reference', direction: 'less' },
+    { arm: 'values, full batches', against: 'ids, full batches', direction: 'less' },
     { arm: 'ids, values never change', against: 'ids', direction: 'same' },
     { arm: 'values, values never change', against: 'values', direction: 'same' },
     { arm: 'reference', against: 'ids', direction: 'more' },
