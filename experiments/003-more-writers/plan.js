@@ -12,7 +12,7 @@ export default {
     '2 writers': { settings: { writers: 2, rate: 20_000 } },
     '4 writers': { settings: { writers: 4, rate: 10_000 } },
     '8 writers': { settings: { writers: 8, rate: 5000 } },
-    '8 writers, batches as full': { settings: { writers: 8, rate: 5000, batchMs: 40 }, note: 'batches wait 40 ms instead of 5 and hold as many items as those of one writer' },
+    '8 writers (full batches)': { settings: { writers: 8, rate: 5000, batchMs: 40 }, note: 'batches wait 40 ms instead of 5 and hold as many items as those of one writer' },
     blob: { load: 'blob', settings: { rate: 40_000 } }
   },
   levels: { '40 k items/s': {} },
@@ -29,7 +29,7 @@ export default {
     { arm: '2 writers', against: '1 writer', direction: 'more' },
     { arm: '4 writers', against: '1 writer', direction: 'more' },
     { arm: '8 writers', against: '1 writer', direction: 'more' },
-    { arm: '8 writers, batches as full', against: '1 writer', direction: 'same' },
+    { arm: '8 writers (full batches)', against: '1 writer', direction: 'same' },
     { arm: 'blob', against: '1 writer', direction: 'less' }
   ],
   published: {

@@ -10,18 +10,18 @@ export default {
   arms: {
     ids: { settings: { layout: 'ids' } },
     values: { settings: { layout: 'values' } },
-    'ids, values never change': { settings: { layout: 'ids', valueChange: 'never' } },
-    'values, values never change': { settings: { layout: 'values', valueChange: 'never' } },
-    'ids, full batches': { settings: { layout: 'ids', batchMs: 25 }, note: 'batches wait 25 ms and hold 1,000 items, as those of the published ways' },
-    'values, full batches': { settings: { layout: 'values', batchMs: 25 }, note: 'likewise' },
+    'ids (never change)': { settings: { layout: 'ids', valueChange: 'never' } },
+    'values (never change)': { settings: { layout: 'values', valueChange: 'never' } },
+    'ids (full batches)': { settings: { layout: 'ids', batchMs: 25 }, note: 'batches wait 25 ms and hold 1,000 items, as those of the published ways' },
+    'values (full batches)': { settings: { layout: 'values', batchMs: 25 }, note: 'likewise' },
     reference: { load: 'reference', note: 'the published way beside the set: SETEX an item, ZADD of ids; values never change' },
-    'published values, never change': { load: 'published-values', settings: { valueChange: 'never' }, note: 'the published way inside the set: ZADD of the values, each of which replaces itself' },
-    'published values, change': { load: 'published-values', settings: { valueChange: 'always' }, note: 'the same with values as they are in life: each stays until it is trimmed' },
+    'published values (never change)': { load: 'published-values', settings: { valueChange: 'never' }, note: 'the published way inside the set: ZADD of the values, each of which replaces itself' },
+    'published values (change)': { load: 'published-values', settings: { valueChange: 'always' }, note: 'the same with values as they are in life: each stays until it is trimmed' },
     blob: { load: 'blob' }
   },
   levels: {
     'the same ids again': { settings: { ids: 100_000 } },
-    'new ids': { settings: { ids: 1_000_000 }, without: ['ids, values never change', 'values, values never change', 'ids, full batches', 'values, full batches', 'reference', 'published values, never change', 'published values, change'] }
+    'new ids': { settings: { ids: 1_000_000 }, without: ['ids (never change)', 'values (never change)', 'ids (full batches)', 'values (full batches)', 'reference', 'published values (never change)', 'published values (change)'] }
   },
   fixed: { rate: 40_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
   seconds: 4,
@@ -36,13 +36,13 @@ export default {
   ],
   expected: [
     { arm: 'values', against: 'ids', direction: 'less' },
-    { arm: 'ids, full batches', against: 'reference', direction: 'less' },
-    { arm: 'values, full batches', against: 'ids, full batches', direction: 'less' },
-    { arm: 'ids, values never change', against: 'ids', direction: 'same' },
-    { arm: 'values, values never change', against: 'values', direction: 'same' },
+    { arm: 'ids (full batches)', against: 'reference', direction: 'less' },
+    { arm: 'values (full batches)', against: 'ids (full batches)', direction: 'less' },
+    { arm: 'ids (never change)', against: 'ids', direction: 'same' },
+    { arm: 'values (never change)', against: 'values', direction: 'same' },
     { arm: 'reference', against: 'ids', direction: 'more' },
-    { arm: 'published values, never change', against: 'reference', direction: 'less' },
-    { arm: 'published values, change', against: 'published values, never change', direction: 'more' },
+    { arm: 'published values (never change)', against: 'reference', direction: 'less' },
+    { arm: 'published values (change)', against: 'published values (never change)', direction: 'more' },
     { arm: 'blob', against: 'ids', direction: 'less' }
   ],
   published: {
@@ -50,10 +50,10 @@ export default {
     conditions: 'ElastiCache Redis on r5.large, 1 primary and 2 replicas; 6 writers x 50,000 items/s, 128-byte values that never change',
     unit: 'primary CPU percent of the whole 2-vCPU node, 50 = one core',
     figures: [
-      { label: 'actual value in the set', arm: 'published values, never change', level: 'the same ids again', value: 26 },
+      { label: 'actual value in the set', arm: 'published values (never change)', level: 'the same ids again', value: 26 },
       { label: 'reference in the set', arm: 'reference', level: 'the same ids again', value: 43 }
     ],
-    ratios: [{ arm: 'published values, never change', against: 'reference', level: 'the same ids again', value: 0.605, label: '26 / 43, r5.large, 6 x 50,000' }]
+    ratios: [{ arm: 'published values (never change)', against: 'reference', level: 'the same ids again', value: 0.605, label: '26 / 43, r5.large, 6 x 50,000' }]
   },
   notControlled: [
     'primary, two replicas and the load share two cores: the memory that versions take competes for the same caches',

@@ -13,13 +13,13 @@ export default {
     'multi-commands': { load: 'multi-commands' },
     msetex: { load: 'msetex' },
     'script-per-batch': { load: 'script-per-batch' },
-    'script-per-batch, 126 bytes': { load: 'script-per-batch', settings: { valueBytes: 126 }, note: 'two bytes less: in Redis 6.2 the records of a batch then share two to four hashes in Lua' },
+    'script-per-batch (126 bytes)': { load: 'script-per-batch', settings: { valueBytes: 126 }, note: 'two bytes less: in Redis 6.2 the records of a batch then share two to four hashes in Lua' },
     'function-per-batch': { load: 'function-per-batch' },
     'script-per-item': { load: 'script-per-item' },
     blob: { load: 'blob' }
   },
   levels: {
-    'valkey 9.1': { engine: 'valkey 9.1', without: ['script-per-batch, 126 bytes'] },
+    'valkey 9.1': { engine: 'valkey 9.1', without: ['script-per-batch (126 bytes)'] },
     'redis 7.0': { engine: 'redis 7.0', without: ['msetex', 'multi-commands'] },
     'redis 6.2': { engine: 'redis 6.2', without: ['msetex', 'multi-commands', 'function-per-batch'] }
   },
@@ -37,8 +37,8 @@ export default {
     { arm: 'script-per-item', against: 'pipelined-commands', direction: 'more' },
     { arm: 'msetex', against: 'pipelined-commands', direction: 'less' },
     { arm: 'multi-commands', against: 'pipelined-commands', direction: 'more' },
-    { arm: 'script-per-batch, 126 bytes', against: 'script-per-batch', direction: 'more', level: 'redis 6.2' },
-    { arm: 'script-per-batch, 126 bytes', against: 'script-per-batch', direction: 'same', level: 'redis 7.0' },
+    { arm: 'script-per-batch (126 bytes)', against: 'script-per-batch', direction: 'more', level: 'redis 6.2' },
+    { arm: 'script-per-batch (126 bytes)', against: 'script-per-batch', direction: 'same', level: 'redis 7.0' },
     { arm: 'function-per-batch', against: 'script-per-batch', direction: 'same' },
     { arm: 'blob', against: 'pipelined-commands', direction: 'less' }
   ],
@@ -57,7 +57,7 @@ export default {
     ],
     ratios: [
       { arm: 'script-per-batch', against: 'pipelined-commands', value: 2.372, label: '51 / 21.5, at least: a core was full' },
-      { arm: 'script-per-batch, 126 bytes', against: 'pipelined-commands', value: 2.372, label: '51 / 21.5, at least: a core was full', level: 'redis 6.2' },
+      { arm: 'script-per-batch (126 bytes)', against: 'pipelined-commands', value: 2.372, label: '51 / 21.5, at least: a core was full', level: 'redis 6.2' },
       { arm: 'script-per-item', against: 'pipelined-commands', value: 1.884, label: '40.5 / 21.5' }
     ]
   },

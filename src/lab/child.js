@@ -18,7 +18,7 @@ const LOAD_PROCESS = fileURLToPath(new URL('loads/load-process.js', import.meta.
 const STOP_MS = 3000
 const LINES_KEPT = 6
 /** A load that ran for less of its window was stopped by somebody. */
-const LEAST_OF_WINDOW = 0.5
+const LEAST_OF_WINDOW = 0.95
 
 /**
  * @param {Order} order

@@ -13,7 +13,8 @@
  * @property {string} level
  * @property {number} round from 1
  * @property {string} startedAt ISO time
- * @property {number} seconds of the window
+ * @property {number} seconds of the window, as the load has it
+ * @property {number} [windowSeconds] between the figures before and after, by which percent of a core are reckoned
  * @property {number | null} planned items of the window; null = as fast as it goes
  * @property {number} offered items
  * @property {number} items acknowledged in the window

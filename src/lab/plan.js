@@ -55,7 +55,7 @@ export const AA_SUFFIX = ' (A/A)'
 const LEAST_PERIOD_MS = 100
 const DIRECTIONS = ['less', 'more', 'same']
 
-const name = matching(`1 to 60 characters without ${AA_SUFFIX.trim()} at the end`, /^(?!.*\(A\/A\)$)[^\p{Cc}]{1,60}$/u)
+const name = matching(`1 to 60 characters without commas and without ${AA_SUFFIX.trim()} at the end`, /^(?!.*\(A\/A\)$)[^,\p{Cc}]{1,60}$/u)
 const engine = matching('valkey or redis, with a version if need be, such as valkey 9.1', /^(valkey|redis)( \d+(\.\d+){0,2})?$/)
 const settings = named(text(60), scalar)
 

@@ -77,5 +77,5 @@ export function figuresOf ({ settings }, { before, after, useBefore, useAfter, e
     ...(nodes.some(({ fullSyncs }) => fullSyncs > 0) ? ['full copy'] : []),
     ...(nodes.some(({ evictedKeys }) => evictedKeys > 0) ? ['evicted'] : [])
   ]
-  return { seconds, planned, offered, items, refused: refusedBy ?? {}, dropped, failed, retried, batches, bytes, behindMs: summary.behindMs, generator, nodes, machine, marks, ...(serving && { serving }) }
+  return { seconds, windowSeconds, planned, offered, items, refused: refusedBy ?? {}, dropped, failed, retried, batches, bytes, behindMs: summary.behindMs, generator, nodes, machine, marks, ...(serving && { serving }) }
 }
