@@ -208,6 +208,7 @@ export const SETTINGS = Object.freeze([
     { name: 'engine', default: null, check: matching('names such as valkey or "redis 6.2", or programs, separated by commas', /\S/), meaning: 'server programs to measure on, the first where a plan names none' },
     { name: 'rttMs', unit: 'ms', default: 0, check: number(0, 1000), meaning: 'delay put between writers and servers, there and back' },
     { name: 'timeScale', default: 1, check: number(0.01, 10), meaning: 'all times of the plan are so many times as long' },
+    { name: 'driver', default: 'process', check: oneOf('process', 'direct'), meaning: 'what makes the load of arms that write as a user would: the writer command, or the library alone' },
     { name: 'a', env: null, default: null, check: writerFlags, meaning: 'ad-hoc: the first settings, which the others are compared with' },
     { name: 'b', env: null, default: null, check: writerFlags, meaning: 'ad-hoc: the second settings' }
   ]),
@@ -442,6 +443,23 @@ export function checkSettings (settings, rest, command = 'writer') {
   const { values, origins } = readRows(rows, known, faults, givenBy(settings, 'setting'))
   derive(values, origins, known, faults)
   return faults
+}
+
+/** What a load is made of; the rest of a writer's settings says where it comes from and goes to. */
+const OF_LOADS = ['Feed', 'Load', 'Write path']
+
+/**
+ * What such settings come to: defaults filled in, rules between rows applied.
+ * @param {Record<string, unknown>} settings by name, without faults
+ * @param {Omit<Known, 'command'>} rest
+ * @returns {Record<string, any>} of the writer's rows about feed, load and write path, those that have a value
+ */
+export function settledSettings (settings, rest) {
+  const known = { ...rest, command: 'writer' }
+  const { values, origins } = readRows(rowsOf('writer'), known, [], givenBy(settings, 'setting'))
+  derive(values, origins, known, [])
+  const names = rowsOf('writer').filter((row) => OF_LOADS.includes(row.group) && row.name !== 'sortedSetContainsActualValue').map(({ name }) => name)
+  return Object.fromEntries(names.flatMap((name) => values[name] === null || values[name] === undefined ? [] : [[name, values[name]]]))
 }
 
 /**

@@ -2,7 +2,7 @@
  * `npm run experiment -- ...`: measures one thing against another on servers of its own, or on somebody's (--target),
  * and says what came out. A process file: what is done stands in experiment/ beside it.
  */
-import { checkSettings, flagsOf, help, resolve, settingsOfFlags } from '../settings.js'
+import { checkSettings, flagsOf, help, resolve, settingsOfFlags, settledSettings } from '../settings.js'
 import { listenForStop } from '../src/lifecycle.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { ackNames } from '../src/pipeline/acks.js'
@@ -35,6 +35,7 @@ export async function main ({ argv, env }) {
   const table = {
     checkSettings: (/** @type {Record<string, unknown>} */ of, /** @type {'writer' | 'reader'} */ command = 'writer') => checkSettings(of, known, command),
     settingsOfFlags: (/** @type {string} */ text, /** @type {string} */ origin) => settingsOfFlags(text, known, origin),
+    settledSettings: (/** @type {Record<string, unknown>} */ of) => settledSettings(of, known),
     flagsOf
   }
   const stopping = listenForStop({ onStop: () => process.stderr.write('\nstopping: servers and load are ended, what was measured is kept\n') })

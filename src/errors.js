@@ -42,6 +42,7 @@ export const ERRORS = Object.freeze({
   RESULT_INVALID: { retryable: false, exitStatus: 1, meaning: 'a file that is no result of the lab, or one of another format' },
   RESULT_UNWRITABLE: { retryable: true, exitStatus: 1, meaning: 'a result of the lab cannot be written; the last whole one is still there' },
   LAB_BUSY: { retryable: true, exitStatus: 1, meaning: 'another experiment runs in this checkout' },
+  LAB_SOURCE_CHANGED: { retryable: true, exitStatus: 1, meaning: 'the code was edited while it was measured' },
   LAB_STOPPED: { retryable: true, exitStatus: 1, meaning: 'an experiment was stopped; what was measured is kept' },
   LAB_TARGET_REFUSED: { retryable: false, exitStatus: 1, meaning: 'servers that the lab cannot measure on, or could not clean up on' },
   LAB_NOT_EMPTY: { retryable: false, exitStatus: 1, meaning: 'servers hold keys of a measurement before it begins, or after it was cleaned up' },

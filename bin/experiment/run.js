@@ -12,14 +12,15 @@ import { analyse } from '../../src/lab/analysis.js'
 import { findExperiment, listExperiments } from '../../src/lab/catalog.js'
 import { claimLab } from '../../src/lab/claim.js'
 import { adHocPlan, readPlan, timeScaled } from '../../src/lab/plan.js'
-import { enginesOf, withoutEngines } from '../../src/lab/plan-engines.js'
+import { drivenBy, enginesOf, withoutEngines } from '../../src/lab/plan-changes.js'
 import { tableOf } from '../../src/lab/report/table.js'
-import { resultName } from '../../src/lab/result.js'
-import { putAway, runExperiment } from '../../src/lab/runner.js'
+import { newestResult, readResult, resultName } from '../../src/lab/result.js'
+import { newRun, runExperiment } from '../../src/lab/runner.js'
 import { scheduleOf } from '../../src/lab/schedule.js'
-import { findEngine } from '../../src/lab/servers/engines.js'
+import { engineName, findEngine } from '../../src/lab/servers/engines.js'
 import { openOwnServers } from '../../src/lab/servers/own.js'
 import { openTarget } from '../../src/lab/servers/target.js'
+import { conditionsOf, putAway } from '../../src/lab/unfinished.js'
 import { ROOT } from '../../src/store/target.js'
 import { defaultCacheDir } from '../../src/store/embedded/client.js'
 import { drawResult } from './look.js'
@@ -27,10 +28,13 @@ import { CHARTS, EXPERIMENTS, FRESHET, LAB } from './places.js'
 import { createProgress } from './progress.js'
 
 /**
+ * @typedef {import('../../src/lab/plan.js').Plan} Plan
+ * @typedef {Parameters<typeof findEngine>[1]} Place
  * @typedef {{ settings: any, env: Record<string, string | undefined>, signal: AbortSignal, table: Table }} Parts
  * @typedef {object} Table the functions of settings.js that the lab is handed
  * @property {(settings: Record<string, unknown>) => string[]} checkSettings
  * @property {(text: string, origin: string) => Record<string, any>} settingsOfFlags
+ * @property {(settings: Record<string, unknown>) => Record<string, any>} settledSettings
  * @property {(settings: Record<string, unknown>) => string[]} flagsOf
  */
 
@@ -46,38 +50,53 @@ export async function runNamed (parts, names) {
 }
 
 /** @param {Parts} parts @param {string[]} _rest @returns {Promise<number>} */
-export const runAll = async (parts, _rest) => runThese(parts, await listExperiments(EXPERIMENTS, parts.table))
+export const runAll = async (parts, _rest) => runThese(parts, await listExperiments(EXPERIMENTS, parts.table), { skipDone: true })
 
 /** @param {Parts} parts @param {string[]} _rest @returns {Promise<number>} */
 export function runAdHoc (parts, _rest) {
   const { settings: { a, b, rate, seconds }, table } = parts
   if (a === null || b === null) throw new FreshetError('PLAN_INVALID', 'ad-hoc compares two settings; expected --a "--layout ids" --b "--layout values", and --rate if it is not to go flat out')
-  const raw = adHocPlan({ a: table.settingsOfFlags(a, '--a'), b: table.settingsOfFlags(b, '--b'), aText: a, bText: b, rate: rate ?? 0, ...(seconds && { seconds }) })
+  const [ofA, ofB] = [table.settingsOfFlags(a, '--a'), table.settingsOfFlags(b, '--b')]
+  // the ledger expects every version, so nothing is trimmed unless that is the question
+  const fixed = 'maxItems' in ofA || 'maxItems' in ofB ? {} : { maxItems: 0 }
+  const raw = adHocPlan({ a: ofA, b: ofB, aText: a, bText: b, rate: rate ?? 0, fixed, ...(seconds && { seconds }) })
   return runThese(parts, [{ plan: readPlan('ad-hoc', raw, table), folder: null }])
 }
 
-/** @param {Parts} parts @param {{ plan: import('../../src/lab/plan.js').Plan, folder: string | null }[]} experiments */
-async function runThese (parts, experiments) {
+/**
+ * @param {Parts} parts @param {{ plan: Plan, folder: string | null }[]} experiments
+ * @param {{ skipDone?: boolean }} [how] leave out those that have a result under these very conditions, and go on when the
+ *   engines of one are missing
+ */
+async function runThese (parts, experiments, { skipDone = false } = {}) {
   const release = await claimLab(LAB)
   try {
     // what a run left that was killed
     await rm(join(LAB, 'servers'), { recursive: true, force: true })
     let status = 0
-    for (const { plan, folder } of experiments) status = Math.max(status, await runOne(parts, plan, folder))
+    for (const { plan, folder } of experiments) {
+      status = Math.max(status, await runOne(parts, plan, folder, skipDone).catch((error) => {
+        if (!skipDone || error.code !== 'ENGINE_MISSING') throw error
+        report(error.message)
+        return 1
+      }))
+    }
     return status
   } finally {
     await release()
   }
 }
 
-/** @param {Parts} parts @param {import('../../src/lab/plan.js').Plan} written @param {string | null} folder null = ad hoc */
-async function runOne (parts, written, folder) {
+/** @param {Parts} parts @param {Plan} written @param {string | null} folder null = ad hoc @param {boolean} skipDone */
+async function runOne (parts, written, folder, skipDone) {
   const { settings, env, signal, table } = parts
-  const place = { env, cacheDir: settings.cacheDir ?? defaultCacheDir(ROOT), report, signal, others: settings.engine?.split(',').map((/** @type {string} */ one) => one.trim()) ?? [] }
+  const others = namesIn(settings.engine)
+  const place = { env, cacheDir: settings.cacheDir ?? defaultCacheDir(ROOT), report, signal, others }
   const scaled = settings.timeScale === 1 ? written : timeScaled(written, settings.timeScale)
-  const plan = await withEngines(scaled, place, settings)
-  const { cells, seconds, warmUpSeconds, dropped } = scheduleOf(plan, { rounds: settings.rounds, arms: settings.arms?.split(',').map((/** @type {string} */ one) => one.trim()), quick: settings.quick, seconds: settings.seconds })
+  const plan = drivenBy(await withEngines(scaled, place, settings), settings.driver)
+  const { cells, seconds, warmUpSeconds, dropped } = scheduleOf(plan, { rounds: settings.rounds, arms: namesIn(settings.arms), quick: settings.quick, seconds: settings.seconds })
   for (const line of dropped) report(line)
+  const isAsPlanned = plan === written && !settings.target && settings.rttMs === 0 && (others.length === 0 || enginesOf(plan).length > 0)
   const options = {
     seconds,
     warmUpSeconds,
@@ -85,34 +104,50 @@ async function runOne (parts, written, folder) {
     quick: settings.quick,
     timeScale: settings.timeScale,
     rttMs: settings.rttMs,
-    target: settings.target ? new URL(settings.target).host : null,
-    engines: place.others,
+    target: settings.target ? new URL(settings.target).host + new URL(settings.target).pathname.replace(/^\/0?$/, '') : null,
+    driver: settings.driver,
+    engines: settings.target ? [] : await enginesHere(plan, place),
     arms: [...new Set(cells.map(({ arm }) => arm))],
     measurements: cells.length
   }
   const progress = createProgress({ title: plan.name, seconds: seconds + warmUpSeconds })
   const unfinished = join(LAB, 'unfinished', `${settings.quick ? 'quick-' : ''}${plan.name}.json`)
-  const result = await runExperiment({
+  const run = {
     plan,
     schedule: cells,
     options,
     unfinished,
     root: ROOT,
-    openServers: (engine) => opener(parts, engine, place),
+    settle: table.settledSettings,
+    openServers: (/** @type {string | null} */ engine) => opener(parts, engine, place),
     onProgress: progress.update,
     report,
     signal,
     env,
-    writerCommand: (of) => [FRESHET, 'writer', ...table.flagsOf(of), '--log-level', 'warn'],
-    readerCommand: (of) => [FRESHET, 'reader', ...table.flagsOf(of), '--log-level', 'error']
-  }).finally(progress.close)
+    writerCommand: (/** @type {Record<string, unknown>} */ of) => [FRESHET, 'writer', ...table.flagsOf(of), '--log-level', 'error'],
+    readerCommand: (/** @type {Record<string, unknown>} */ of) => [FRESHET, 'reader', ...table.flagsOf(of), '--log-level', 'error']
+  }
+  if (skipDone && folder !== null && await isDone(folder, run)) return 0
+  const result = await runExperiment(run).finally(progress.close)
   const analysis = analyse(result)
   process.stdout.write(tableOf(analysis, result, plan) + '\n')
-  const isAsPlanned = plan === written && !settings.target && settings.rttMs === 0 && (settings.engine === null || enginesOf(plan).length > 0)
-  const isWhole = folder !== null && isAsPlanned && !settings.quick && settings.arms === null && options.rounds >= written.rounds && seconds >= written.seconds
-  await keep({ unfinished, result, folder, isWhole, quick: settings.quick })
-  return analysis.invalid.length ? 1 : 0
+  const isFull = folder !== null && isAsPlanned && !settings.quick && settings.arms === null && options.rounds >= written.rounds && seconds >= written.seconds
+  if (isFull && result.dirty) report('the code was not committed, so this is no result for experiments/: nobody could tell what was measured')
+  await keep({ unfinished, result, folder, isWhole: isFull && !result.dirty, quick: settings.quick })
+  return analysis.invalid.length + analysis.ended.length > 0 ? 1 : 0
 }
+
+/** @param {string} folder @param {Parameters<typeof runExperiment>[0]} run whether its newest result is of these very conditions */
+async function isDone (folder, run) {
+  const newest = await newestResult(folder)
+  const before = newest === null ? null : await readResult(newest).catch(() => null)
+  if (!before?.finishedAt || conditionsOf(before) !== conditionsOf(await newRun(run))) return false
+  report(`${run.plan.name} has a result under these conditions, ${shown(/** @type {string} */ (newest))}; measure it again by its number`)
+  return true
+}
+
+/** @param {string | null} text names, separated by commas */
+const namesIn = (text) => text?.split(',').map((one) => one.trim()).filter(Boolean) ?? []
 
 /**
  * @param {{ unfinished: string, result: import('../../src/lab/analysis.js').Result, folder: string | null, isWhole: boolean, quick: boolean }} run
@@ -126,9 +161,16 @@ async function keep ({ unfinished, result, folder, isWhole, quick }) {
   process.stdout.write(`chart        ${shown(drawn[0])}\nreport       ${shown(drawn[1])}\n`)
 }
 
+/** Which versions the servers will be. @param {Plan} plan @param {Place} place */
+async function enginesHere (plan, place) {
+  const wanted = enginesOf(plan)
+  const engines = await Promise.all((wanted.length ? wanted : [place.others?.[0] ?? null]).map((engine) => findEngine(engine, place)))
+  return [...new Set(engines.map(engineName))]
+}
+
 /**
  * Leaves out arms and levels whose engine is not here, and says so.
- * @param {import('../../src/lab/plan.js').Plan} plan @param {Parameters<typeof findEngine>[1]} place @param {any} settings
+ * @param {Plan} plan @param {Place} place @param {any} settings
  */
 async function withEngines (plan, place, { target }) {
   const engines = enginesOf(plan)
@@ -145,7 +187,7 @@ async function withEngines (plan, place, { target }) {
   return withoutEngines(plan, absent)
 }
 
-/** @param {Parts} parts @param {string | null} engine @param {Parameters<typeof findEngine>[1]} place */
+/** @param {Parts} parts @param {string | null} engine @param {Place} place */
 function opener ({ settings, signal }, engine, place) {
   if (settings.target) return () => openTarget({ url: settings.target, replicaUrls: settings.replicaUrl, deadlineMs: settings.deadlineMs ?? 5000 })
   return async () => openOwnServers({ program: (await findEngine(engine ?? place.others?.[0] ?? null, place)).program, replicas: 2, folder: join(LAB, 'servers'), signal, report })

@@ -40,7 +40,7 @@ export async function measure (cell, { openServers, rttMs, signal, writerCommand
   const startedAt = new Date().toISOString()
   const sample = { ...nothingOf(cell), startedAt }
   if (signal.aborted) throw stopped()
-  const servers = await openServers().catch((error) => { throw signal.aborted ? stopped() : error })
+  const servers = await openServers().catch((error) => { throw signal.aborted ? stopped() : isOfSystem(error) ? unopened(error) : error })
   if (servers.notes.length) sample.notes = servers.notes
   /** @type {import('./delay.js').Delay | null} */
   let delay = null
@@ -84,12 +84,19 @@ export async function measure (cell, { openServers, rttMs, signal, writerCommand
     signal.removeEventListener('abort', onAbort)
     await stop()
     await delay?.close()
-    await servers.close()
+    // whoever records it keeps the outcome, and stops: keys of ours are still there
+    await servers.close().catch((error) => { throw Object.assign(error, { sample }) })
   }
   return sample
 }
 
 const stopped = () => new FreshetError('LAB_STOPPED', 'stopped; what was measured is kept, and the next run goes on from there')
+
+/** Of folders, files and processes. @param {Error & { syscall?: string }} error */
+const isOfSystem = ({ syscall }) => syscall !== undefined
+
+/** @param {Error} error */
+const unopened = (error) => new FreshetError('SERVERS_FAILED', `the servers of the measurement could not be started: ${error.message}; what was measured is kept, and the next run goes on from there`, { cause: error })
 
 /** How many items the feed will have, at least. @param {Cell} cell */
 const liveItemsOf = ({ settings: { ids, maxItems } }) => maxItems ? Math.min(ids, maxItems) : ids

@@ -19,15 +19,17 @@
  *   for each kind of thing that the plan has and this run leaves out
  */
 import { FreshetError } from '../errors.js'
+import { LOADS } from './loads/index.js'
 import { meant } from './nearest.js'
 import { AA_SUFFIX } from './plan.js'
 import { leastSeconds } from './plan-faults.js'
+import { faultsOfRetention } from './retention.js'
 
 /** Servers, replicas and checks take so long beside warm-up and window. */
 export const OVERHEAD_SECONDS = 4
 const LONGEST_FILL_S = 10
 /** What a writer has where a plan does not say. */
-const IDS = 100_000
+const [IDS, RATE] = [100_000, 10_000]
 /** A quick run shows that everything works; its figures are no result, and L9 does not hold. */
 const QUICK = { seconds: 2, warmUpSeconds: 0.5, totalSeconds: 30 }
 
@@ -36,7 +38,8 @@ const QUICK = { seconds: 2, warmUpSeconds: 0.5, totalSeconds: 30 }
  * @param {{ rounds?: number | null, arms?: string[] | null, quick?: boolean, seconds?: number | null }} [wanted] `arms`: these,
  *   the baseline and the ceiling; without it all of them
  * @returns {Schedule}
- * @throws {FreshetError} PLAN_INVALID: an arm that the plan does not have, a window shorter than L9 allows
+ * @throws {FreshetError} PLAN_INVALID: an arm that the plan does not have, a window shorter than L9 allows, or so long that
+ *   the feed would let go of what the ledger looks for
  */
 export function scheduleOf (plan, { rounds, arms, quick = false, seconds } = {}) {
   const all = Object.keys(plan.arms)
@@ -48,6 +51,8 @@ export function scheduleOf (plan, { rounds, arms, quick = false, seconds } = {})
   }
   const kept = all.filter((arm) => !arms?.length || arms.includes(arm) || arm === plan.baseline || arm === plan.ceiling)
   const times = quick ? QUICK : { seconds: seconds ?? plan.seconds, warmUpSeconds: plan.warmUpSeconds }
+  const faults = quick ? [] : faultsOfRetention({ ...plan, ...times, arms: Object.fromEntries(kept.map((arm) => [arm, plan.arms[arm]])) }, ({ level, arm }) => warmUpOf(plan, level, arm))
+  if (faults.length > 0) throw new FreshetError('PLAN_INVALID', `${plan.name}, ${times.seconds} s a measurement: ${faults.join('\n  ')}`, { plan: plan.name, faults })
   const levels = Object.keys(plan.levels).map((level) => ({ level, arms: kept.filter((arm) => !plan.levels[level].without.includes(arm)) }))
   const measured = quick ? quickLevels(plan, levels) : levels
   const warmUp = (/** @type {string} */ level, /** @type {string} */ arm) => quick ? QUICK.warmUpSeconds : warmUpOf(plan, level, arm)
@@ -59,11 +64,19 @@ export function scheduleOf (plan, { rounds, arms, quick = false, seconds } = {})
   return { cells, seconds: times.seconds, warmUpSeconds: times.warmUpSeconds, dropped: droppedOf(plan, { measured, quick, rounds }) }
 }
 
-/** @param {Plan} plan @param {string} level @param {string} arm @returns {number} seconds, in tenths */
+/**
+ * Long enough that every id was written once; with bursts it ends half-way between two of them, so that none is cut.
+ * @param {Plan} plan @param {string} level @param {string} arm
+ * @returns {number} seconds, in tenths where there are no bursts
+ */
 function warmUpOf ({ arms, levels, fixed, warmUpSeconds }, level, arm) {
-  const { ids = IDS, rate = 0, writers = 1 } = /** @type {Record<string, any>} */ ({ ...fixed, ...levels[level].settings, ...arms[arm].settings })
+  const settings = /** @type {Record<string, any>} */ ({ ...fixed, ...levels[level].settings, ...arms[arm].settings, ...LOADS[arms[arm].load]?.always })
+  const { ids = IDS, rate = RATE, writers = 1, pace, periodMs = 1000, chunks = 1 } = settings
   const fillSeconds = rate > 0 ? Math.ceil(10 * ids / (rate * writers)) / 10 : 0
-  return fillSeconds > LONGEST_FILL_S ? warmUpSeconds : Math.max(warmUpSeconds, fillSeconds)
+  const seconds = fillSeconds > LONGEST_FILL_S ? warmUpSeconds : Math.max(warmUpSeconds, fillSeconds)
+  if (pace !== 'burst') return seconds
+  const burstSeconds = periodMs / chunks / 1000
+  return (Math.ceil(seconds / burstSeconds - 0.5) + 0.5) * burstSeconds
 }
 
 /**

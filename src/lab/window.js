@@ -1,25 +1,28 @@
 /**
  * The window of a measurement: figures of all nodes and of the machine before and after it, what the load says of it, and
- * the marks of what a figure suffers from.
+ * the marks of what a figure suffers from (L7).
  *
  * @typedef {import('./measurement.js').Cell} Cell
  * @typedef {import('./servers/own.js').LabServers} LabServers
  */
 import { performance } from 'node:perf_hooks'
 import { FreshetError } from '../errors.js'
+import { GENERATOR_BOUND } from './limits.js'
 import { machineUse, useBetween } from './machine.js'
+import { marksOf } from './marks.js'
 import { figuresBetween, takeFigures, untilQuiet } from './servers/figures.js'
-import { servingMarks } from './serving/figures.js'
 
-/** Beyond this share of an event loop, or of a core, the load is what was measured (L7). */
-const GENERATOR_BOUND = 0.8
-/** Cores used by processes that are none of ours, and stolen time in percent, above which a run is marked. */
-const NOISY_CORES = 0.15
-const NOISY_STEAL_PERCENT = 2
-/** A load that reached less of its rate did not keep up. */
-const KEPT_UP = 0.97
+/** More than this through the relay of --rtt-ms is its own limit. */
+const RELAY_BYTES_A_SECOND = 20e6
 const LOCAL = ['127.0.0.1', 'localhost', '[::1]']
 const DEADLINE_MS = 20_000
+
+/**
+ * Whether the delayed line may be what was measured (L16).
+ * @param {{ cpuSeconds: number }} relay @param {{ netInputBytes: number }} primary @param {number} seconds
+ */
+const isRelayBound = ({ cpuSeconds }, { netInputBytes }, seconds) =>
+  cpuSeconds / seconds > GENERATOR_BOUND || netInputBytes / seconds > RELAY_BYTES_A_SECOND
 
 /** @param {LabServers} servers */
 const urlsOf = (servers) => [servers.primaryUrl, ...servers.replicaUrls]
@@ -37,7 +40,8 @@ export async function watchWindow ({ settings }, { servers, load, serving, delay
     ...(delay ? [delay.died.then((how) => { throw new FreshetError('SERVER_LOST', `the relay that delays ended ${how}`, { outcome: 'over' }) })] : [])
   ])
   died.catch(() => {})
-  const helpersCpuSeconds = async () => (await serving?.cpuSeconds() ?? 0) + (await delay?.cpuSeconds() ?? 0)
+  const relayCpuSeconds = async () => await delay?.cpuSeconds() ?? 0
+  const helpersCpuSeconds = async () => (await serving?.cpuSeconds() ?? 0) + await relayCpuSeconds()
   const filled = serving?.fill(load.measuring)
   filled?.catch(() => {})
   await Promise.race([load.measuring, died])
@@ -45,7 +49,7 @@ export async function watchWindow ({ settings }, { servers, load, serving, delay
   const [before, useBefore] = [await takeFigures(urlsOf(servers)), machineUse()]
   const fromMs = performance.now()
   const cpuBefore = process.cpuUsage()
-  const helpersBefore = await helpersCpuSeconds()
+  const [relayBefore, helpersBefore] = [await relayCpuSeconds(), await helpersCpuSeconds()]
   const served = filled?.then(() => serving?.measure((endsMs - performance.now()) / 1000))
   const [ended, servingFigures] = await Promise.race([Promise.all([load.ended, served]), died])
   const windowSeconds = (performance.now() - fromMs) / 1000
@@ -53,13 +57,14 @@ export async function watchWindow ({ settings }, { servers, load, serving, delay
   const [after, useAfter] = [await takeFigures(urlsOf(servers)), machineUse()]
   const { user, system } = process.cpuUsage(cpuBefore)
   const helpers = await helpersCpuSeconds() - helpersBefore
-  return { before, after, useBefore, useAfter, ended, windowSeconds, serving: servingFigures, labCpuSeconds: (user + system) / 1e6 + helpers }
+  const relay = delay ? { cpuSeconds: await relayCpuSeconds() - relayBefore } : null
+  return { before, after, useBefore, useAfter, ended, windowSeconds, serving: servingFigures, relay, labCpuSeconds: (user + system) / 1e6 + helpers }
 }
 
 /**
  * @param {Cell} cell @param {Awaited<ReturnType<typeof watchWindow>>} window @param {LabServers} servers
  */
-export function figuresOf ({ settings }, { before, after, useBefore, useAfter, ended, windowSeconds, serving, labCpuSeconds }, servers) {
+export function figuresOf ({ settings }, { before, after, useBefore, useAfter, ended, windowSeconds, serving, relay, labCpuSeconds }, servers) {
   const { summary } = ended
   const { items, seconds } = summary
   const nodes = figuresBetween(before, after, { items, seconds: windowSeconds })
@@ -71,11 +76,8 @@ export function figuresOf ({ settings }, { before, after, useBefore, useAfter, e
   const planned = settings.rate > 0 ? settings.rate * writers * settings.duration : null
   const { offered, refusedBy, dropped, failed, retried, batches, bytes } = summary
   const marks = [
-    ...(generator.loopUse > GENERATOR_BOUND || generator.cpuSeconds / writers / seconds > GENERATOR_BOUND ? ['generator-bound'] : servingMarks(serving)),
-    ...((machine.otherCores ?? 0) > NOISY_CORES || (machine.stealPercent ?? 0) > NOISY_STEAL_PERCENT ? ['noisy'] : []),
-    ...(planned !== null && items < planned * KEPT_UP ? ['behind'] : []),
-    ...(nodes.some(({ fullSyncs }) => fullSyncs > 0) ? ['full copy'] : []),
-    ...(nodes.some(({ evictedKeys }) => evictedKeys > 0) ? ['evicted'] : [])
+    ...marksOf({ generator, machine, planned, items, seconds, nodes, serving }),
+    ...(relay && isRelayBound(relay, nodes[0], windowSeconds) ? ['relay-bound'] : [])
   ]
   return { seconds, windowSeconds, planned, offered, items, refused: refusedBy ?? {}, dropped, failed, retried, batches, bytes, behindMs: summary.behindMs, generator, nodes, machine, marks, ...(serving && { serving }) }
 }

@@ -1,5 +1,5 @@
 /**
- * Which engines a plan asks for, and what is left of it where some of them are not to be had. Pure.
+ * What a run changes in a plan: engines that are not to be had, and what makes the load. Pure.
  *
  * @typedef {import('./plan.js').Plan} Plan
  */
@@ -27,4 +27,16 @@ export function withoutEngines (plan, absent) {
   const left = Object.fromEntries(Object.entries(levels).map(([name, level]) => [name, { ...level, without: level.without.filter((arm) => arm in arms) }]))
   const published = plan.published && { ...plan.published, figures: plan.published.figures.filter(stays), ratios: plan.published.ratios.filter(stays) }
   return Object.freeze({ ...plan, arms, levels: left, expected: plan.expected.filter(stays), published })
+}
+
+/**
+ * @param {Plan} plan
+ * @param {'process' | 'direct'} driver direct: the library alone, in a process of the lab's, where the plan has the writer
+ *   command; it shows what the command around the library costs
+ * @returns {Plan}
+ */
+export function drivenBy (plan, driver) {
+  if (driver === 'process') return plan
+  const arms = Object.fromEntries(Object.entries(plan.arms).map(([name, arm]) => [name, arm.load === 'writer' ? { ...arm, load: 'library' } : arm]))
+  return Object.freeze({ ...plan, arms })
 }
