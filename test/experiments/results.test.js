@@ -1,0 +1,57 @@
+/**
+ * Committed results, the pages and charts drawn from them, and what READMEs say of them hold together.
+ */
+import { readFile } from 'node:fs/promises'
+import { basename, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { draw } from '../../charts/draw.js'
+import { analyse } from '../../src/lab/analysis.js'
+import { listExperiments } from '../../src/lab/catalog.js'
+import { checkResult } from '../../src/lab/check.js'
+import { drawingOf } from '../../src/lab/report/drawing.js'
+import { markdownOf } from '../../src/lab/report/markdown.js'
+import { newestResult, readResult } from '../../src/lab/result.js'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const CHARTS = join(ROOT, 'charts')
+/** such as 0.58 x [0.55-0.61] */
+const RATIO = /\d+\.\d+ x \[\d+\.\d+-\d+\.\d+\]/g
+const experiments = await listExperiments(join(ROOT, 'experiments'))
+const answers = await readFile(join(ROOT, 'experiments', 'README.md'), 'utf8')
+
+for (const { name, number, folder } of experiments) {
+  const file = await newestResult(folder)
+  if (file === null) continue
+  const readme = await readFile(join(folder, 'README.md'), 'utf8')
+  const verdict = readme.slice(readme.indexOf('## Verdict'), readme.indexOf('\n## ', readme.indexOf('## Verdict') + 5))
+
+  t.test(`${name}: its newest result is whole, of committed code, and without contradictions`, async (t) => {
+    const result = await readResult(file)
+    t.same(checkResult(result).faults, [])
+    t.equal(result.experiment, name)
+    t.equal(result.dirty, false)
+    t.ok(result.finishedAt)
+    t.equal(result.settings.quick, false)
+    t.ok(result.settings.rounds >= 5)
+  })
+
+  t.test(`${name}: page and chart are drawn from it (npm run charts)`, async (t) => {
+    const result = await readResult(file)
+    const analysis = analyse(result)
+    t.equal(await readFile(join(CHARTS, `${name}.md`), 'utf8'), markdownOf(analysis, result, result.plan, relative(CHARTS, file), `${name}.svg`))
+    t.equal(await readFile(join(CHARTS, `${name}.svg`), 'utf8'), await draw(drawingOf(analysis, result, result.plan)))
+  })
+
+  t.test(`${name}: its README gives the verdict of that result`, async (t) => {
+    const page = await readFile(join(CHARTS, `${name}.md`), 'utf8')
+    t.notMatch(verdict, /not measured/i)
+    t.match(verdict, basename(file))
+    const ratios = verdict.match(RATIO) ?? []
+    t.ok(ratios.length > 0, 'with an interval')
+    for (const ratio of ratios) t.ok(page.includes(ratio), ratio)
+    const row = answers.split('\n').find((line) => line.startsWith(`| [${number}]`)) ?? ''
+    t.notMatch(row, /not measured/i)
+    for (const ratio of row.match(RATIO) ?? []) t.ok(page.includes(ratio), `experiments/README.md: ${ratio}`)
+  })
+}
