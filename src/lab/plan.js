@@ -43,6 +43,8 @@
  *   for each fault, which begins with the name of the setting
  */
 import { FreshetError } from '../errors.js'
+import { WRITER_DEFAULTS } from './cells.js'
+import { leastBlobBytes } from './loads/blob.js'
 import { loadNames } from './loads/index.js'
 import { MEASURES } from './measures.js'
 import { PERIODS, faultsBetween, leastSeconds } from './plan-faults.js'
@@ -56,6 +58,7 @@ const LEAST_PERIOD_MS = 100
 const DIRECTIONS = ['less', 'more', 'same']
 
 const name = matching(`1 to 60 characters without commas and without ${AA_SUFFIX.trim()} at the end`, /^(?!.*\(A\/A\)$)[^,\p{Cc}]{1,60}$/u)
+const levelName = matching('1 to 60 characters', /^[^\p{Cc}]{1,60}$/u)
 const engine = matching('valkey or redis, with a version if need be, such as valkey 9.1', /^(valkey|redis)( \d+(\.\d+){0,2})?$/)
 const settings = named(text(60), scalar)
 
@@ -65,7 +68,7 @@ const SHAPE = object({
   baseline: text(60),
   ceiling: text(60),
   arms: named(name, object({ load: [oneOf(['writer', ...loadNames()]), 'writer'], settings: [settings, {}], serving: [servingShape, undefined], engine: [engine, undefined], note: [text(), undefined] }), 2),
-  levels: named(name, object({ settings: [settings, {}], engine: [engine, undefined], x: [number(0, 1e9), undefined], without: [list(text(60)), []] }), 1),
+  levels: named(levelName, object({ settings: [settings, {}], engine: [engine, undefined], x: [number(0, 1e9), undefined], without: [list(text(60)), []] }), 1),
   fixed: [settings, {}],
   seconds: number(1, 3600),
   warmUpSeconds: number(0, 600),
@@ -124,7 +127,8 @@ export function timeScaled (plan, scale) {
 }
 
 /**
- * Two settings against each other, as a plan that is still to be read: readPlan('ad-hoc', ...).
+ * Two settings against each other, as a plan that is still to be read: readPlan('ad-hoc', ...). What both have alike, the
+ * ceiling has too, so that it sends the same bytes.
  * @param {{ a: Settings, b: Settings, aText?: string, bText?: string, rate?: number, fixed?: Settings, seconds?: number,
  *   warmUpSeconds?: number, rounds?: number }} question `aText`, `bText`: as the person wrote them; `rate`: items a second
  *   of each process where the settings say nothing else, 0 = as fast as it goes
@@ -132,22 +136,41 @@ export function timeScaled (plan, scale) {
  */
 export function adHocPlan ({ a, b, aText = flagsOf(a), bText = flagsOf(b), rate = 0, fixed = {}, seconds, warmUpSeconds = 2, rounds = 5 }) {
   const rates = [a.rate, b.rate].filter((one) => typeof one === 'number')
-  // the ceiling has no rate of its own
-  const levelRate = rate === 0 && rates.length === 2 ? Math.max(...rates) : rate
   const level = rates.length === 2 ? 'at the rates given' : rate > 0 ? `${rate.toLocaleString('en')} items/s` : 'as fast as it goes'
   const periods = [a, b, fixed].flatMap(({ periodMs, batchMs }) => [periodMs, batchMs]).filter((ms) => typeof ms === 'number')
+  const shared = Object.fromEntries(Object.entries(a).filter(([name, value]) => name !== 'rate' && b[name] === value))
+  const own = (/** @type {Settings} */ settings) => Object.fromEntries(Object.entries(settings).filter(([name]) => !Object.hasOwn(shared, name)))
+  // nothing is trimmed unless that is the question
+  const both = { maxItems: 0, ...fixed, ...shared }
+  const ceiling = ceilingOf(a, b, both)
   return {
     title: shortened(`A: ${aText} / B: ${bText}`, 80),
     question: shortened(`Does B (${bText}) cost less than A (${aText})?`, 200),
     baseline: 'A',
     ceiling: 'blob',
-    arms: { A: { settings: a, note: aText }, B: { settings: b, note: bText }, blob: { load: 'blob' } },
-    levels: { [level]: { settings: { rate: levelRate } } },
-    fixed,
+    arms: { A: { settings: own(a), note: aText }, B: { settings: own(b), note: bText }, blob: { load: 'blob', settings: ceiling.settings } },
+    // the ceiling has no rate of its own
+    levels: { [level]: { settings: { rate: rates.length === 2 ? Math.max(...rates) : rate } } },
+    fixed: both,
     seconds: seconds ?? Math.max(5, PERIODS * Math.max(0, ...periods) / 1000),
     warmUpSeconds,
     rounds,
-    measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'primaryCpuPercent', 'itemsPerSecond', 'behindMsP99', 'generatorCpuMicrosPerItem', 'netBytesPerItem']
+    measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'primaryCpuPercent', 'itemsPerSecond', 'behindMsP99', 'generatorCpuMicrosPerItem', 'netBytesPerItem'],
+    differs: ceiling.differs
+  }
+}
+
+/** Values of the size that A has, if a blob of such can be checked. @param {Settings} a @param {Settings} b @param {Settings} both */
+function ceilingOf (a, b, both) {
+  const [ofA, ofB] = [a, b].map(({ valueBytes }) => Number(valueBytes ?? both.valueBytes ?? WRITER_DEFAULTS.valueBytes))
+  const least = leastBlobBytes(Number(both.writers ?? WRITER_DEFAULTS.writers))
+  const valueBytes = Math.max(ofA, least)
+  return {
+    settings: valueBytes === (both.valueBytes ?? WRITER_DEFAULTS.valueBytes) ? {} : { valueBytes },
+    differs: [
+      ...(ofA === ofB ? [] : ['A and B carry values of different sizes; the ceiling those of A']),
+      ...(valueBytes === ofA ? [] : [`the ceiling carries values of ${least} bytes: smaller ones do not tell which they are`])
+    ]
   }
 }
 
