@@ -44,7 +44,7 @@ export function createAsking ({ connections, everyMs, fromMs, untilMs, now, look
   /** @param {number} place of the connection @param {number} n from 0 */
   const dueOf = (place, n) => everyMs * (n + place / connections)
 
-  const settled = () => {
+  const settleOne = () => {
     if (--open === 0) whenSettled()
   }
 
@@ -93,7 +93,7 @@ export function createAsking ({ connections, everyMs, fromMs, untilMs, now, look
       if (!counts) return
       if (now() - sentMs >= ANSWER_WITHIN_MS) requests.timeouts++
       else requests.errors++
-      settled()
+      settleOne()
     }
 
     client.on('response', (/** @type {number} */ code) => {
@@ -102,7 +102,7 @@ export function createAsking ({ connections, everyMs, fromMs, untilMs, now, look
         requests.answered++
         requests.byStatus[code] = (requests.byStatus[code] ?? 0) + 1
         latencies.recordValue(Math.min(MAX_MICROS, Math.round((now() - pending.sinceMs) * MICROS)))
-        settled()
+        settleOne()
       }
       pending = null
     })
