@@ -5,6 +5,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../../errors.js'
 import { openFeed } from '../../index.js'
+import { aborted } from '../../lifecycle.js'
 import { createPacer } from '../../pipeline/pace.js'
 import { LOST_AFTER_MS } from './drive.js'
 import { createSource } from './source.js'
@@ -20,7 +21,7 @@ export const FEED_OPTIONS = ['replicaUrl', 'keyPrefix', 'readFrom', 'layout', 'p
 
 /** @type {import('./index.js').Load['open']} */
 export async function openLibrary ({ settings, redisUrl, replicaUrls, index, clock, onBehind }) {
-  const { rate, pace, periodMs, chunks, drainMs, catchUp } = settings
+  const { rate, pace, periodMs, chunks, drainMs, catchUp, whenFull } = settings
   const given = FEED_OPTIONS.filter((name) => settings[name] !== undefined && settings[name] !== null).map((name) => [name, settings[name]])
   const feed = await openFeed(settings.feed, { ...Object.fromEntries(given), ...(replicaUrls?.length && { replicaUrl: replicaUrls }), redisUrl, clock, onBehind })
   const { pipeline } = feed.writer
@@ -29,13 +30,14 @@ export async function openLibrary ({ settings, redisUrl, replicaUrls, index, clo
   /** @type {import('./index.js').Opened['run']} */
   async function run ({ startMs, endMs, giveUpMs, items, signal, look }) {
     const pacer = createPacer({ ratePerSecond: rate, pace, periodMs, chunks, startMs })
+    const stopped = aborted(signal)
     let left = items
     while (!signal.aborted && left > 0) {
       const nowMs = clock()
       look(nowMs)
       if (nowMs >= giveUpMs || (nowMs >= endMs && (rate === 0 || pacer.due(endMs) < 1))) break
-      if (!appendDue(nowMs)) {
-        await feed.ready({ deadlineMs: Math.max(1, Math.min(giveUpMs - nowMs, LOST_AFTER_MS)) }).catch(unlessLate)
+      if (!appendDue(nowMs) && whenFull === 'block') {
+        await Promise.race([stopped, feed.ready({ deadlineMs: Math.max(1, Math.min(giveUpMs - nowMs, LOST_AFTER_MS)) }).catch(unlessLate)])
         if (catchUp === 'no') pipeline.skip(pacer.skip(Math.min(clock(), endMs)))
       } else if (pacer.due(clock()) >= 1) await nextTurn()
       else await sleep(Math.max(SLICE_MS, Math.min(pacer.waitMs(clock()), endMs - clock())), undefined, { signal }).catch(() => {})

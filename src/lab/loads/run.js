@@ -30,9 +30,10 @@ const BEFORE_BURST_MS = 25
 
 /**
  * @typedef {{ rate: number, ids: number, valueBytes: number, valueChange: 'always' | 'never', batchItems: number,
- *   pace: 'steady' | 'burst', periodMs: number, chunks: number, catchUp: 'yes' | 'no', writers: number, items: number,
+ *   pace: 'steady' | 'burst', periodMs: number, chunks: number, catchUp: 'yes' | 'no', whenFull: 'block' | 'refuse' | 'drop', writers: number, items: number,
  *   duration: number, warmUp: number, windowMs: number, maxFutureMs: number, drainMs: number, keyPrefix: string, feed: string,
- *   layout: 'ids' | 'values', [other: string]: any }} Settings of the writer, by name
+ *   layout: 'ids' | 'values', wholeBatches: boolean, [other: string]: any }} Settings of the writer, by name, and
+ *   `wholeBatches`: a batch is sent when it has batchItems, however long that takes
  */
 
 /** What they are where a plan leaves them out. @type {Readonly<Settings>} */
@@ -46,6 +47,7 @@ const DEFAULTS = Object.freeze({
   periodMs: 1000,
   chunks: 1,
   catchUp: 'yes',
+  whenFull: 'block',
   writers: 1,
   items: Infinity,
   duration: Infinity,
@@ -55,7 +57,8 @@ const DEFAULTS = Object.freeze({
   drainMs: 10_000,
   keyPrefix: 'fr:',
   feed: 'latest',
-  layout: 'ids'
+  layout: 'ids',
+  wholeBatches: false
 })
 
 /**
@@ -96,7 +99,7 @@ export async function runLoad (load, { settings, redisUrl, replicaUrls, index, s
     const startMs = clock()
     const measureMs = startMs + warmUp * 1000
     const endMs = measureMs + duration * 1000
-    const openMs = pace !== 'burst' ? measureMs + (opened.betweenMs ?? 0) / 2 : warmUp > 0 ? measureMs - BEFORE_BURST_MS : measureMs
+    const openMs = pace !== 'burst' ? measureMs + Math.min(opened.betweenMs ?? 0, duration * 1000) / 2 : warmUp > 0 ? measureMs - BEFORE_BURST_MS : measureMs
     /** @param {number} nowMs */
     const look = (nowMs) => {
       if (sinceMs > 0 || nowMs < openMs) return
