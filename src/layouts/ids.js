@@ -166,7 +166,7 @@ async function itemsWithin (connection, key, wantedIds) {
   for (let bytes = 0; read < wantedIds.length && bytes < PIECE_BYTES;) {
     const part = wantedIds.slice(read, read + size.of(wantedIds.length))
     const found = await recordsOf(connection, key, part)
-    bytes += size.learn(found.map((item) => item && item.value))
+    bytes += size.learn(found, (item) => item.value.length)
     read += part.length
     for (const item of found) if (item) items.push(item)
   }

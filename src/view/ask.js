@@ -12,23 +12,22 @@ import { partitionKey } from '../feeds/keys.js'
 import { compareOrder } from '../item/order.js'
 import { partitionOf } from '../item/partition.js'
 import { layoutOf } from '../layouts/index.js'
+import { MAX_PIECE, createPieceSize } from '../layouts/pieces.js'
 
 const DEFINITION_AGE_MS = 500
-const FIRST_PIECE = 100
-const PIECE_BYTES = 8 * 1024 * 1024
 const MAX_BYTES = 16 * 1024 * 1024
 /** in standard deviations */
 const SPREAD = 4
-/** one reply with fewer of the largest items is within what a connection takes (store/reply-check.js) */
-const SAFE_PIECE = 500
-/** how much of a feed's largest item is remembered after each page */
-const FORGET = 0.9
 
 /** @typedef {import('../layouts/index.js').Item} Item */
 /** @typedef {import('../layouts/index.js').Place} Place */
 /** @typedef {import('../feeds/definitions.js').Definition} Definition */
 /** @typedef {import('../store/connection.js').Connection} Connection */
+/** @typedef {import('../layouts/pieces.js').PieceSize} PieceSize */
 /** @typedef {ReturnType<typeof createAsk>} Ask */
+
+/** @param {Item} item */
+const bytesOf = ({ id, value }) => id.length + value.length
 
 /**
  * @param {{ deployment: import('../store/deployment.js').Deployment, keyPrefix: string, now: () => number,
@@ -38,8 +37,8 @@ const FORGET = 0.9
 export function createAsk ({ deployment, keyPrefix, now, definitionOf: toldOf = () => null }) {
   /** @type {Map<string, { definition: Definition, atMs: number }>} */
   const definitions = new Map()
-  /** @type {Map<string, number>} bytes of the largest item seen lately */
-  const itemBytes = new Map()
+  /** @type {Map<string, PieceSize>} of each feed, as its items were lately */
+  const sizes = new Map()
 
   /**
    * @template T
@@ -78,23 +77,16 @@ export function createAsk ({ deployment, keyPrefix, now, definitionOf: toldOf = 
     return definition
   }
 
-  /** @param {string} feed @param {number} wanted @param {number} [at] how many pieces are fetched at once */
-  const pieceOf = (feed, wanted, at = 1) => Math.max(1, Math.min(wanted, 1000, Math.floor(PIECE_BYTES / at / (itemBytes.get(feed) ?? PIECE_BYTES / FIRST_PIECE))))
-
-  /** @param {string} feed @param {Item[]} items */
-  function learn (feed, items) {
-    if (items.length === 0) return
-    const largest = items.reduce((most, item) => Math.max(most, item.value.length + item.id.length), 64)
-    itemBytes.set(feed, Math.max(largest, (itemBytes.get(feed) ?? 0) * FORGET))
+  /** @param {string} feed */
+  function sizeOf (feed) {
+    const size = sizes.get(feed) ?? createPieceSize()
+    sizes.set(feed, size)
+    return size
   }
 
-  /**
-   * After small items large ones may come, and a piece of them may be more than a connection takes, which then ends: the
-   * next is a quarter of it.
-   * @param {string} feed @param {number} piece @param {number} [at] @returns {(error: any) => never}
-   */
-  const smallerAfter = (feed, piece, at = 1) => (error) => {
-    if (error.code === 'SERVER_LOST' && piece >= SAFE_PIECE) itemBytes.set(feed, 4 * PIECE_BYTES / at / piece)
+  /** @param {PieceSize} size @param {number} piece @param {number} at @returns {(error: any) => never} */
+  const smallerNext = (size, piece, at) => (error) => {
+    if (error.code === 'SERVER_LOST') size.lost(piece, at)
     throw error
   }
 
@@ -105,6 +97,7 @@ export function createAsk ({ deployment, keyPrefix, now, definitionOf: toldOf = 
    */
   async function merged (connection, definition, { limit, sinceMs, after, maxBytes, walk }) {
     const layout = layoutOf(definition.layout)
+    const size = sizeOf(definition.feed)
     const nowMs = now()
     const sources = Array.from({ length: definition.partitions }, (_, partition) => ({
       key: partitionKey(keyPrefix, definition.feed, partition),
@@ -120,10 +113,10 @@ export function createAsk ({ deployment, keyPrefix, now, definitionOf: toldOf = 
     /** @param {typeof sources[0]} source */
     const refill = async (source) => {
       while (source.waiting.length === 0 && !source.done) {
-        const piece = pieceOf(definition.feed, wanted, sources.length)
+        const piece = size.of(Math.min(wanted, MAX_PIECE), sources.length)
         const page = await layout.latest(connection, source.key, { limit: piece, after: source.place, walk: source.walk, sinceMs, retention: definition, nowMs })
-          .catch(smallerAfter(definition.feed, piece, sources.length))
-        learn(definition.feed, page.items)
+          .catch(smallerNext(size, piece, sources.length))
+        size.learn(page.items, bytesOf)
         source.waiting = page.items.reverse()
         source.place = page.next
         source.walk = page.walk
@@ -172,6 +165,7 @@ export function createAsk ({ deployment, keyPrefix, now, definitionOf: toldOf = 
     get: (feed, ids) => asked(async (connection) => {
       const definition = await definitionOf(connection, feed)
       const layout = layoutOf(definition.layout)
+      const size = sizeOf(feed)
       const isWalked = layout.describe().versions === 'many'
       const places = ids.map((id) => partitionOf(id, definition.partitions))
       /** @type {(Item | null)[]} */
@@ -181,11 +175,11 @@ export function createAsk ({ deployment, keyPrefix, now, definitionOf: toldOf = 
         const key = partitionKey(keyPrefix, feed, partition)
         for (let from = 0, piece = 0; from < mine.length; from += piece) {
           // one walk finds all of them, and takes care of its bytes itself
-          piece = isWalked ? mine.length : pieceOf(feed, mine.length, definition.partitions)
+          piece = isWalked ? mine.length : size.of(Math.min(mine.length, MAX_PIECE), definition.partitions)
           const part = mine.slice(from, from + piece)
           const found = await layout.get(connection, key, part.map((i) => ids[i]), { retention: definition, nowMs: now() })
-            .catch(smallerAfter(feed, part.length, definition.partitions))
-          learn(feed, found.filter((item) => item !== null))
+            .catch(smallerNext(size, part.length, definition.partitions))
+          size.learn(found, bytesOf)
           part.forEach((i, j) => { items[i] = found[j] })
         }
       }))
