@@ -19,7 +19,7 @@ const DEADLINE_MS = 20_000
 export async function contentOf ({ load, settings, feed }, acknowledged, servers) {
   const storage = storageOf(load, /** @type {any} */ (settings))
   const key = Array.from({ length: settings.partitions ?? 1 }, (_, partition) => partitionKey(servers.keyPrefix, feed, partition))
-  const expected = { storage, acknowledged, distinctIds: settings.ids, valueChange: settings.valueChange ?? 'always', batchItems: settings.batchItems }
+  const expected = { storage, acknowledged, distinctIds: settings.ids, valueChange: settings.valueChange ?? 'always', valueBytes: settings.valueBytes }
   const ledgers = await Promise.all([servers.primaryUrl, ...servers.replicaUrls].map(async (url) => {
     const connection = await openConnection(url, { name: 'freshet-lab', deadlineMs: DEADLINE_MS })
     try {

@@ -39,6 +39,7 @@ const ZERO = 48
  * @property {Float64Array} ids k of `id-<k>`, or NONE
  * @property {Float64Array} writers index of the writer, where the value tells it, or NONE
  * @property {Float64Array} numbers that the values carry, NONE or GONE
+ * @property {Float64Array} lengths of the values, bytes; NONE where there is none
  * @property {Float64Array} scores NaN where there is no order
  * @property {number[]} starts the row with which each partition begins
  * @property {number[]} astray rows whose key tells another place in the order than the sorted set
@@ -55,11 +56,11 @@ const READERS = {
   'published-ids': (connection, key, rows) => readBesideSet(connection, key, rows, (_id, value) => ({ value, score: null })),
   values: (connection, key, rows) => readSet(connection, key('values'), (member, score) => {
     const { id, value } = readMember(member)
-    rows.add(idIn(id), readValue(value), score)
+    rows.add(idIn(id), value, score)
     rows.hash(member, Buffer.from(String(score)))
   }),
   'published-values': (connection, key, rows) => readSet(connection, key('values'), (member, score) => {
-    rows.add(NONE, readValue(member), score)
+    rows.add(NONE, member, score)
     rows.hash(member, Buffer.from(String(score)))
   }),
   blob: readBlobs
@@ -81,7 +82,7 @@ export async function readInventory (connection, { storage, key }) {
 }
 
 function createRows () {
-  const columns = ['ids', 'writers', 'numbers', 'scores'].map(() => new Float64Array(FIRST_ROWS))
+  const columns = ['ids', 'writers', 'numbers', 'scores', 'lengths'].map(() => new Float64Array(FIRST_ROWS))
   let length = 0
   const hash = createHash('sha1')
   /** @type {Buffer[]} of one piece */
@@ -98,8 +99,9 @@ function createRows () {
   return {
     beginPartition: () => { starts.push(length) },
 
-    /** @param {number} id @param {ReturnType<typeof readValue>} read @param {number} score @param {number} [unread] number of a value that cannot be read */
-    add (id, read, score, unread = NONE) {
+    /** @param {number} id @param {Buffer | null} value null = its key is not there @param {number} score */
+    add (id, value, score) {
+      const read = value && readValue(value)
       if (length === columns[0].length) {
         columns.forEach((column, i) => {
           columns[i] = new Float64Array(2 * length)
@@ -108,8 +110,9 @@ function createRows () {
       }
       columns[0][length] = id
       columns[1][length] = read?.writer ?? NONE
-      columns[2][length] = read ? read.number : unread
+      columns[2][length] = read ? read.number : value ? NONE : GONE
       columns[3][length] = score
+      columns[4][length] = value ? value.length : NONE
       length++
     },
 
@@ -131,8 +134,8 @@ function createRows () {
     /** @returns {Inventory} */
     end () {
       flush()
-      const [ids, writers, numbers, scores] = columns.map((column) => column.subarray(0, length))
-      return { length, ids, writers, numbers, scores, starts, astray, strays, digest: hash.digest('hex') }
+      const [ids, writers, numbers, scores, lengths] = columns.map((column) => column.subarray(0, length))
+      return { length, ids, writers, numbers, scores, lengths, starts, astray, strays, digest: hash.digest('hex') }
     }
   }
 }
@@ -185,7 +188,7 @@ async function readBesideSet (connection, key, rows, decode) {
   function addItem (id, score, bytes) {
     named.add(id.toString('latin1'))
     const item = bytes && decode(id, bytes)
-    rows.add(idIn(id), item && readValue(item.value), score, item ? NONE : GONE)
+    rows.add(idIn(id), item && item.value, score)
     if (item && item.score !== null && item.score !== score) rows.markAstray()
     rows.hash(id, Buffer.from(String(score)), bytes ?? Buffer.alloc(0))
   }
@@ -201,14 +204,14 @@ async function readBlobs (connection, key, rows) {
   for (const name of await namesOf(connection, prefix, () => true)) {
     const [, from, to] = /^\d+:(\d+)-(\d+)$/.exec(name.slice(prefix.length)) ?? []
     const bytes = from === undefined ? null : await connection.send('GET', name)
-    if (bytes === null) {
+    const count = Number(to) - Number(from)
+    if (bytes === null || count < 1 || bytes.length % count !== 0) {
       rows.stray(name)
       continue
     }
     rows.hash(Buffer.from(name), bytes)
-    const count = Number(to) - Number(from)
-    const valueBytes = Math.floor(bytes.length / count)
-    for (let i = 0; i < count; i++) rows.add(NONE, readValue(bytes.subarray(i * valueBytes, (i + 1) * valueBytes)), NaN)
+    const valueBytes = bytes.length / count
+    for (let i = 0; i < count; i++) rows.add(NONE, bytes.subarray(i * valueBytes, (i + 1) * valueBytes), NaN)
   }
 }
 

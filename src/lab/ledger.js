@@ -8,21 +8,26 @@
  *                                                  7                       storage with every version: all of 1..7
  *     storage with the newest version of an id:    7      5      6
  *
- * Witnesses are the number in a value and the place in the order: from newest to oldest the numbers of a writer go down,
- * where scores do. Where values never change their place is the only witness, so an id whose place contradicts what was
- * acknowledged is missing: its last write is not there.
+ * Witnesses are the size of a value, the number in it, and the place in the order: from newest to oldest the numbers of a
+ * writer go down, where scores do. Values too short for a number tell their size only. Where values never change their place
+ * is the only witness, so an id whose place contradicts what was acknowledged is missing: its last write is not there.
  *
- *     missing     an acknowledged version is not there, or an older one is in its place
- *     foreign     an id, a version or a key is there that was never acknowledged, or twice
+ *     missing     an acknowledged version is not there, or in its place is an older one, or what is no value of the load
+ *     foreign     an id, a version or a key is there that was never acknowledged, or twice; where every version is kept
+ *                 also what is no value of the load, for nobody can say which version is missing for it
  *     misplaced   it is there, and not where it belongs
  *
- * What this cannot see: a version that was lost and whose id was written again later, where only the newest is kept.
+ * What this cannot see: a version that was lost and whose id was written again later, where only the newest is kept; and
+ * why a version is missing, so a feed that trims during a run must not come here (retention.js).
  *
  * @typedef {import('./inventory.js').Inventory} Inventory
  * @typedef {import('./inventory.js').Storage} Storage
- * @typedef {{ acknowledged: number, versions: number, missing: number, foreign: number, misplaced: number,
- *   detail: string[], digest: string }} Ledger `versions`: that must be there
+ * @typedef {{ acknowledged: number, versions: number, verified: number, missing: number, foreign: number, misplaced: number,
+ *   detail: string[], digest: string }} Ledger `versions`: that must be there, all that were acknowledged or the newest of
+ *   each id; `verified`: of those, which were found and looked at
  */
+import { NUMBERED_VALUE_BYTES } from '../synthetic.js'
+import { createWriter } from './acknowledged.js'
 import { GONE, NONE } from './inventory.js'
 
 const EXAMPLES = 5
@@ -42,27 +47,39 @@ const STORAGES = {
 }
 
 /**
- * @param {{ storage: Storage, acknowledged: number[], distinctIds: number, valueChange: 'always' | 'never' }} run
- *   `acknowledged`: items of each writer, all of them from the first on
+ * @param {Storage} storage @param {'always' | 'never'} valueChange
+ * @returns {boolean} whether it keeps every version, else the newest of each id; false of what is no storage
+ */
+export function keepsEvery (storage, valueChange) {
+  const { every, changes = valueChange === 'always' } = STORAGES[storage] ?? STORAGES.ids
+  return every(changes)
+}
+
+/**
+ * @param {{ storage: Storage, acknowledged: number[], distinctIds: number, valueChange: 'always' | 'never', valueBytes: number }} run
+ *   `acknowledged`: items of each writer, all of them from the first on; `valueBytes`: of every value
  * @param {Inventory} inventory of one node
  * @returns {Ledger}
  */
-export function checkLedger ({ storage, acknowledged, distinctIds, valueChange }, inventory) {
-  const { every, changes = valueChange === 'always', idFrom } = STORAGES[storage]
+export function checkLedger ({ storage, acknowledged, distinctIds, valueChange, valueBytes }, inventory) {
+  const { changes = valueChange === 'always', idFrom } = STORAGES[storage]
   const writers = acknowledged.map((count, index) => createWriter(count, index, acknowledged.length, distinctIds))
   const find = idFrom === 'id' ? byId(writers, inventory) : byValue(writers, inventory)
-  const keepsEvery = every(changes)
+  const isEvery = keepsEvery(storage, valueChange)
   const sums = createSums()
-  const visit = { writers, inventory, find, sums, changes }
+  const isNumbered = valueBytes >= NUMBERED_VALUE_BYTES
+  const visit = { writers, inventory, find, sums, tells: changes && isNumbered, isNumbered, valueBytes }
   if (storage === 'blob') checkNewestOfAll(visit)
-  else if (keepsEvery) checkEvery(visit)
+  else if (isEvery) checkEvery(visit)
   else checkNewest(visit)
   for (const row of inventory.astray) sums.add('misplaced', () => `id-${inventory.ids[row]}: its key tells another time than the sorted set`)
   for (const name of inventory.strays.examples) sums.add('foreign', () => `key ${name} belongs to no item`)
   sums.foreign += inventory.strays.count - inventory.strays.examples.length
+  const versions = writers.reduce((sum, { count, ids }) => sum + (isEvery ? count : Math.min(count, ids)), 0)
   return {
     acknowledged: writers.reduce((sum, { count }) => sum + count, 0),
-    versions: writers.reduce((sum, { count, ids }) => sum + (keepsEvery ? count : Math.min(count, ids)), 0),
+    versions,
+    verified: versions - sums.missing,
     missing: sums.missing,
     foreign: sums.foreign,
     misplaced: sums.misplaced,
@@ -74,48 +91,10 @@ export function checkLedger ({ storage, acknowledged, distinctIds, valueChange }
 /**
  * @typedef {ReturnType<typeof createWriter>} Writer
  * @typedef {{ writers: Writer[], inventory: Inventory, find: (row: number) => { writer: Writer, at: number } | null,
- *   sums: ReturnType<typeof createSums>, changes: boolean }} Visit `find`: whose row it is, and at which of its ids; null =
- *   nobody's. The answer is good until the next
+ *   sums: ReturnType<typeof createSums>, isNumbered: boolean, tells: boolean, valueBytes: number }} Visit `find`: whose row it
+ *   is, and at which of its ids; null = nobody's. The answer is good until the next. `isNumbered`: values are long enough to
+ *   carry a number; `tells`: and it tells the version
  */
-
-/** @param {number} count acknowledged @param {number} index @param {number} writers @param {number} distinctIds */
-function createWriter (count, index, writers, distinctIds) {
-  const ids = Math.max(1, Math.ceil(Math.max(0, distinctIds - index) / writers))
-  return {
-    index,
-    count,
-    ids,
-    /** The newest number of an id, 0 = none was acknowledged. @param {number} at */
-    newest: (at) => at < count ? at + 1 + ids * Math.floor((count - at - 1) / ids) : 0,
-    /** @param {number} at */
-    nameOf: (at) => `id-${at * writers + index}`,
-    order: createOrder()
-  }
-}
-
-/** Whether numbers go down where scores do. Rows of one score may lie in any order. */
-function createOrder () {
-  let score = NaN
-  let lowest = Infinity
-  let lowestAbove = Infinity
-  return {
-    begin () {
-      score = NaN
-      lowest = Infinity
-      lowestAbove = Infinity
-    },
-    /** @param {number} rowScore of the next row @param {number} number @returns {boolean} whether it may be there */
-    take (rowScore, number) {
-      if (rowScore !== score) {
-        score = rowScore
-        lowestAbove = Math.min(lowestAbove, lowest)
-        lowest = Infinity
-      }
-      lowest = Math.min(lowest, number)
-      return number < lowestAbove
-    }
-  }
-}
 
 function createSums () {
   return {
@@ -158,13 +137,16 @@ function byValue (writers, { writers: indexes, numbers }) {
 /** What stands in a row, for people. @param {Inventory} inventory @param {number} row */
 const rowName = ({ ids, numbers }, row) => `${ids[row] === NONE ? 'an item of no writer' : `id-${ids[row]}`}, number ${numbers[row] < 0 ? 'unknown' : numbers[row]}`
 
-/** Values shorter than their number tell none; then all rows are like that. @param {Inventory} inventory */
-const tellNumbers = ({ numbers }) => numbers.some((number) => number >= 0)
+/** What is wrong with the value of a row, whichever version it is. @param {Visit} visit @param {number} row @returns {string | null} */
+function wrongValue ({ inventory: { lengths, numbers }, isNumbered, valueBytes }, row) {
+  if (lengths[row] !== valueBytes) return `a value of ${lengths[row]} bytes, and all that were written have ${valueBytes}`
+  return isNumbered && numbers[row] === NONE ? 'what is no value of ours' : null
+}
 
 /** One version of each id, the newest. @param {Visit} visit */
-function checkNewest ({ writers, inventory, find, sums, changes }) {
+function checkNewest (visit) {
+  const { writers, inventory, find, sums, isNumbered, tells } = visit
   const { numbers, scores } = inventory
-  const isNumbered = tellNumbers(inventory)
   const seen = writers.map(({ ids }) => new Uint8Array(ids))
   forEachRow(inventory, writers, (row) => {
     const whose = find(row)
@@ -174,9 +156,10 @@ function checkNewest ({ writers, inventory, find, sums, changes }) {
     if (seen[writer.index][at]++ > 0) return sums.add('foreign', () => `${writer.nameOf(at)} is there twice`)
     const number = numbers[row]
     if (number === GONE) return sums.add('missing', () => `${writer.nameOf(at)} is in the sorted set and its key is not there`)
-    const isOurs = !isNumbered || (changes ? number >= 1 && number <= writer.count && (number - 1) % writer.ids === at : number === at + 1)
-    if (!isOurs) return sums.add('foreign', () => `${writer.nameOf(at)} holds ${number === NONE ? 'what is no value of ours' : `number ${number}, which was never acknowledged for it`}`)
-    const tells = changes && isNumbered
+    const wrong = wrongValue(visit, row)
+    if (wrong) return sums.add('missing', () => `${writer.nameOf(at)} holds ${wrong}`)
+    const isOurs = !isNumbered || (tells ? number >= 1 && number <= writer.count && (number - 1) % writer.ids === at : number === at + 1)
+    if (!isOurs) return sums.add('foreign', () => `${writer.nameOf(at)} holds number ${number}, which was never acknowledged for it`)
     if (tells && number < newest) sums.add('missing', () => `${writer.nameOf(at)} holds number ${number}, and ${newest} was acknowledged`)
     const isInPlace = writer.order.take(scores[row], tells ? number : newest)
     if (!isInPlace && tells) sums.add('misplaced', () => `${writer.nameOf(at)}, number ${number}, lies behind older ones`)
@@ -188,9 +171,9 @@ function checkNewest ({ writers, inventory, find, sums, changes }) {
 }
 
 /** Every version once. @param {Visit} visit */
-function checkEvery ({ writers, inventory, find, sums, changes }) {
+function checkEvery (visit) {
+  const { writers, inventory, find, sums, isNumbered, tells } = visit
   const { numbers, scores } = inventory
-  const isNumbered = tellNumbers(inventory)
   const there = writers.map(({ count }) => new Uint8Array((count >> 3) + 1))
   // versions of an id that do not differ: the k-th newest must be the k-th newest
   const found = writers.map(({ ids }) => new Uint32Array(ids))
@@ -198,7 +181,8 @@ function checkEvery ({ writers, inventory, find, sums, changes }) {
     const whose = find(row)
     if (!whose) return sums.add('foreign', () => `${rowName(inventory, row)}: nothing like it was acknowledged`)
     const { writer, at } = whose
-    const tells = changes && isNumbered
+    const wrong = wrongValue(visit, row)
+    if (wrong) return sums.add('foreign', () => `${writer.nameOf(at)} holds ${wrong}`)
     const isOurs = !isNumbered || (tells ? numbers[row] >= 1 && (numbers[row] - 1) % writer.ids === at : numbers[row] === at + 1)
     const number = tells ? numbers[row] : writer.newest(at) - writer.ids * found[writer.index][at]++
     if (!isOurs || number < 1 || number > writer.count) return sums.add('foreign', () => `${writer.nameOf(at)}, number ${numbers[row]}: no such version was acknowledged, or not so many`)
@@ -215,11 +199,14 @@ function checkEvery ({ writers, inventory, find, sums, changes }) {
 }
 
 /** The newest of each id, among others that it has superseded. @param {Visit} visit */
-function checkNewestOfAll ({ writers, inventory, find, sums }) {
+function checkNewestOfAll (visit) {
+  const { writers, inventory, find, sums } = visit
   const newest = writers.map(({ ids }) => new Float64Array(ids))
   forEachRow(inventory, writers, (row) => {
     const whose = find(row)
     const number = inventory.numbers[row]
+    const wrong = wrongValue(visit, row)
+    if (wrong) return sums.add('foreign', () => `a blob holds ${wrong}`)
     if (!whose || number > whose.writer.count) return sums.add('foreign', () => `${rowName(inventory, row)}: nothing like it was acknowledged`)
     const column = newest[whose.writer.index]
     column[whose.at] = Math.max(column[whose.at], number)

@@ -7,8 +7,9 @@
  * @typedef {import('./plan.js').Settings} Settings
  * @typedef {import('./plan.js').Known} Known
  */
-import { LOADS } from './loads/index.js'
+import { cellsOf, loadNamed, placeOf, settled } from './cells.js'
 import { meant } from './nearest.js'
+import { faultsOfRetention } from './retention.js'
 import { LEAD_SECONDS, LEAST_SECONDS, faultsOfServing } from './serving/plan.js'
 import { at, unfit } from './shape.js'
 
@@ -20,9 +21,12 @@ const LAB_SETS = ['redisUrl', 'replicaUrl', 'keyPrefix', 'feed', 'warmUp', 'dura
 /** @param {Plan} plan @param {Known['checkSettings']} checkSettings @returns {string[]} */
 export const faultsBetween = (plan, checkSettings) => [
   ...namesThatLeadNowhere(plan),
+  ...noCeiling(plan),
   ...sameTwice('arms', plan.arms ?? {}),
   ...sameTwice('levels', plan.levels ?? {}),
   ...faultsOfSettings(plan, checkSettings),
+  ...faultsOfLoads(plan),
+  ...faultsOfRetention(plan),
   ...faultsOfAllServing(plan, checkSettings),
   ...faultsOfTime(plan)
 ]
@@ -59,6 +63,14 @@ function namesThatLeadNowhere ({ arms = {}, levels = {}, baseline, ceiling, expe
   return faults
 }
 
+/** L11. What its shape has told is not told again. @param {Plan} plan */
+function noCeiling ({ arms = {}, baseline, ceiling }) {
+  const { load, serving } = arms[ceiling] ?? {}
+  const isKnown = load === 'writer' || loadNamed(load).open !== undefined
+  if (!isKnown || ceiling === baseline || load === 'blob' || serving?.by === 'bare') return []
+  return [`ceiling: ${JSON.stringify(ceiling)} runs our code; expected an arm with load blob, or with serving by bare: the same bytes without it`]
+}
+
 /**
  * An arm that was copied and not changed would pass for a finding.
  * @param {string} path @param {Record<string, { load?: string, settings?: Settings, serving?: object, engine?: string }>} those
@@ -73,21 +85,31 @@ function sameTwice (path, those) {
   })
 }
 
-/** @param {Plan} plan @returns {{ level: string, arm: string, settings: Settings }[]} of all cells */
-const cellsOf = ({ arms = {}, levels = {}, fixed = {} }) => Object.entries(levels).flatMap(([level, { settings: ofLevel, without = [] }]) =>
-  Object.entries(arms).filter(([arm]) => !without.includes(arm)).map(([arm, { settings: ofArm }]) => ({ level, arm, settings: { ...fixed, ...ofLevel, ...ofArm } })))
-
 /** Each fault once, where the setting was written. @param {Plan} plan @param {Known['checkSettings']} checkSettings */
 function faultsOfSettings (plan, checkSettings) {
   const faults = new Set()
   for (const { level, arm, settings } of cellsOf(plan)) {
-    const places = /** @type {[string, Settings | undefined][]} */ ([
-      [`${at('arms', arm)}.settings`, plan.arms[arm].settings], [`${at('levels', level)}.settings`, plan.levels[level].settings], ['fixed', plan.fixed]
-    ])
-    const placeOf = (/** @type {string} */ setting) => places.find(([, of]) => of && Object.hasOwn(of, setting))?.[0]
-    for (const setting of LAB_SETS) if (placeOf(setting)) faults.add(`${placeOf(setting)}.${setting}: the lab sets it; leave it out`)
-    for (const fault of checkSettings(settings)) faults.add(`${placeOf(/^\w+/.exec(fault)?.[0] ?? '') ?? `${at('arms', arm)} at ${at('levels', level)}`}: ${fault}`)
-    if (settings.pace === 'burst' && settings.periodMs === undefined) faults.add(`${placeOf('pace')}.pace: burst; expected a periodMs beside it, by which the window is checked`)
+    const place = (/** @type {string} */ setting) => placeOf(plan, { level, arm }, setting)
+    for (const setting of LAB_SETS) if (place(setting)) faults.add(`${place(setting)}.${setting}: the lab sets it; leave it out`)
+    for (const fault of checkSettings(settings)) faults.add(`${place(/^\w+/.exec(fault)?.[0] ?? '') ?? `${at('arms', arm)} at ${at('levels', level)}`}: ${fault}`)
+    if (settings.pace === 'burst' && settings.periodMs === undefined) faults.add(`${place('pace')}.pace: burst; expected a periodMs beside it, by which the window is checked`)
+  }
+  return [...faults]
+}
+
+/** What a load has whatever it is given, written otherwise for its arm; what it must be given. Each fault once. @param {Plan} plan */
+function faultsOfLoads (plan) {
+  const faults = new Set()
+  for (const cell of cellsOf(plan)) {
+    const { load, settings: own = {} } = plan.arms[cell.arm]
+    const { always = {}, wants = {} } = loadNamed(load)
+    for (const [setting, value] of Object.entries(always)) {
+      if (Object.hasOwn(own, setting) && own[setting] !== value) faults.add(`${at('arms', cell.arm)}.settings.${setting}: ${own[setting]}; load ${load} always has ${value}; leave it out`)
+    }
+    for (const [setting, value] of Object.entries(wants)) {
+      const given = settled(load, cell.settings)[setting]
+      if (given !== value) faults.add(`${placeOf(plan, cell, setting)}.${setting}: ${given}; expected ${value} for ${at('arms', cell.arm)}: load ${load} is the published way, with values of that size; or leave the arm out`)
+    }
   }
   return [...faults]
 }
@@ -105,8 +127,17 @@ function faultsOfAllServing (plan, checkSettings) {
 
 /** The longest period of any cell, ms. @param {Plan} plan @returns {number} */
 export function longestPeriodMs (plan) {
-  const periods = cellsOf(plan).flatMap(({ arm, settings }) => [settings.periodMs, settings.batchMs, LOADS[plan.arms[arm].load]?.always?.periodMs, plan.arms[arm].serving?.everyMs])
-  return Math.max(0, ...periods.filter((ms) => typeof ms === 'number'))
+  const periods = cellsOf(plan).flatMap(({ arm, settings }) => [settings.periodMs, settings.batchMs, loadNamed(plan.arms[arm].load).always?.periodMs, plan.arms[arm].serving?.everyMs])
+  return Math.max(longestBatchMs(plan), ...periods.filter((ms) => typeof ms === 'number'))
+}
+
+/** How long a load that waits for whole batches gathers one, at most. @param {Plan} plan @returns {number} ms */
+function longestBatchMs (plan) {
+  const times = cellsOf(plan).map(({ arm, settings }) => {
+    const { wholeBatches, batchItems, rate, pace } = settled(plan.arms[arm].load, settings)
+    return wholeBatches && rate > 0 && pace === 'steady' ? Math.ceil(batchItems * 1000 / rate) : 0
+  })
+  return Math.max(0, ...times)
 }
 
 /** @param {Plan} plan @returns {number} the shortest window that L9 allows, seconds */
@@ -116,6 +147,8 @@ export function leastSeconds (plan) {
 }
 
 /** L9. @param {Plan} plan */
-const faultsOfTime = (plan) => plan.seconds < leastSeconds(plan)
-  ? [unfit('seconds', plan.seconds, `at least ${leastSeconds(plan)}: ${PERIODS} times the longest period (periodMs, batchMs, everyMs) of the plan, and what serving takes beside it`)]
-  : []
+function faultsOfTime (plan) {
+  if (!(plan.seconds < leastSeconds(plan))) return []
+  const periods = ['periodMs', 'batchMs', 'everyMs', ...(longestBatchMs(plan) > 0 ? ['the time in which a reference gathers a batch'] : [])].join(', ')
+  return [unfit('seconds', plan.seconds, `at least ${leastSeconds(plan)}: ${PERIODS} times the longest period (${periods}) of the plan, and what serving takes beside it`)]
+}

@@ -24,6 +24,8 @@ const [anyEngine] = await testEngines()
 /** @param {import('../../src/lab/ledger.js').Ledger} ledger */
 const sumsOf = ({ missing, foreign, misplaced }) => ({ missing, foreign, misplaced })
 const NOTHING = { missing: 0, foreign: 0, misplaced: 0 }
+/** of items that do not say */
+const VALUE_BYTES = 64
 
 let feeds = 0
 
@@ -47,7 +49,7 @@ async function ask (t, engine = anyEngine) {
       await fill(connection, key, storage, items)
       const commands = harm({ key, items })
       if (commands.length) await connection.sendAll(commands)
-      return checkLedger({ storage, acknowledged: [told], distinctIds: run.ids, valueChange: run.valueChange ?? 'always' }, await readInventory(connection, { storage, key }))
+      return checkLedger({ storage, acknowledged: [told], distinctIds: run.ids, valueChange: run.valueChange ?? 'always', valueBytes: run.valueBytes ?? VALUE_BYTES }, await readInventory(connection, { storage, key }))
     }
   }
 }
@@ -60,7 +62,8 @@ for (const engine of await testEngines()) {
         for (const count of [0, 7, 20, 21, 50, 2310]) {
           const found = await ledger(storage, { count, ids: 20, valueChange })
           const every = storage === 'values' || (storage === 'published-values' && valueChange === 'always')
-          t.match(found, { ...NOTHING, acknowledged: count, versions: every ? count : Math.min(count, 20), detail: [] }, `${storage}, values change ${valueChange}, ${count} items`)
+          const versions = every ? count : Math.min(count, 20)
+          t.match(found, { ...NOTHING, acknowledged: count, versions, verified: versions, detail: [] }, `${storage}, values change ${valueChange}, ${count} items`)
         }
       }
     }
@@ -79,7 +82,9 @@ t.test('ids: each thing that can be wrong is found', async (t) => {
     ['an id of nobody', { missing: 0, foreign: 1 }, /id-20, number 51: nothing like it/, ({ key }) => [['SET', key('item:id-20'), recordOf(itemsOf({ ...run, count: 51 })[50])], ['ZADD', key('ids'), itemsOf({ ...run, count: 51 })[50].score, 'id-20']]],
     ['a version that was never acknowledged', { missing: 0, foreign: 1 }, /id-10 holds number 51, which was never acknowledged/, ({ key }) => { const [item] = itemsOf({ ...run, count: 51 }).slice(50); return [['SET', key('item:id-10'), recordOf(item)], ['ZADD', key('ids'), item.score, 'id-10']] }],
     ['the version of another id', { missing: 0, foreign: 1 }, /id-3 holds number 45/, ({ key, items }) => [['SET', key('item:id-3'), recordOf({ ...items[43], value: items[44].value })]]],
-    ['another value', { missing: 0, foreign: 1 }, /id-3 holds what is no value of ours/, ({ key, items }) => [['SET', key('item:id-3'), recordOf({ ...items[43], value: Buffer.from('something of somebody') })]]],
+    ['another value of the same size', { missing: 1, foreign: 0 }, /missing: id-3 holds what is no value of ours/, ({ key, items }) => [['SET', key('item:id-3'), recordOf({ ...items[43], value: Buffer.alloc(VALUE_BYTES, 'x') })]]],
+    ['a value that was cut off', { missing: 1, foreign: 0 }, /missing: id-3 holds a value of 30 bytes, and all that were written have 64/, ({ key, items }) => [['SET', key('item:id-3'), recordOf({ ...items[43], value: items[43].value.subarray(0, 30) })]]],
+    ['the right number in a value of another size', { missing: 1, foreign: 0 }, /id-3 holds a value of 12 bytes/, ({ key, items }) => [['SET', key('item:id-3'), recordOf({ ...items[43], value: Buffer.from('000000000044') })]]],
     ['a key of no member', { missing: 0, foreign: 1 }, /item:other belongs to no item/, ({ key }) => [['SET', key('item:other'), 'x']]],
     ['an item behind older ones', { missing: 0, foreign: 0, misplaced: 1 }, /id-3, number 44, lies behind older ones/, ({ key, items }) => [['SET', key('item:id-3'), recordOf({ ...items[20], value: items[43].value })], ['ZADD', key('ids'), items[20].score, 'id-3']]],
     ['a key that tells another time than its place', { missing: 0, foreign: 0, misplaced: 1 }, /id-3: its key tells another time/, ({ key, items }) => [['SET', key('item:id-3'), recordOf({ ...items[20], value: items[43].value })]]]
@@ -111,6 +116,41 @@ t.test('values that never change: the place tells that the last write of an id i
   }
 })
 
+for (const [what, make] of /** @type {[string, (value: Buffer) => Buffer][]} */ ([
+  ['no byte', () => Buffer.alloc(0)],
+  ['a byte less', (value) => value.subarray(1)],
+  ['a byte more', (value) => Buffer.concat([value, Buffer.from('x')])],
+  ['garbage of the right size', (value) => Buffer.alloc(value.length, 'x')]
+])) {
+  t.test(`values that are all ${what} are found wherever they are stored`, async (t) => {
+    const { connection } = await ask(t)
+    for (const storage of STORAGES) {
+      for (const valueChange of changesOf(storage)) {
+        const key = partitionKey('lab:', `wrong-${storage}-${valueChange}`, 0)
+        await fill(connection, key, storage, itemsOf({ count: 50, ids: 20, valueChange }).map((item) => ({ ...item, value: make(item.value) })))
+        const found = checkLedger({ storage, acknowledged: [50], distinctIds: 20, valueChange, valueBytes: VALUE_BYTES }, await readInventory(connection, { storage, key }))
+        t.match(found, { missing: found.versions, verified: 0 }, `${storage}, values change ${valueChange}`)
+        t.match(found.detail[0], /(holds|nothing like it was acknowledged|belongs to no item)/)
+      }
+    }
+  })
+}
+
+t.test('values too short for a number are told by their size', async (t) => {
+  const { ledger } = await ask(t)
+  for (const storage of /** @type {Storage[]} */ (['ids', 'values', 'published-ids'])) {
+    for (const valueBytes of [0, 5]) {
+      const run = { count: 50, ids: 20, valueBytes }
+      t.match(await ledger(storage, run), { ...NOTHING, detail: [] }, `${storage}, ${valueBytes} bytes`)
+      const { missing } = await ledger(storage, run, ({ key, items }) => [
+        storage === 'values' ? ['ZADD', key('values'), items[43].score, memberOf({ ...items[43], value: Buffer.alloc(7) })] : ['SET', key('item:id-3'), storage === 'ids' ? recordOf({ ...items[43], value: Buffer.alloc(7) }) : Buffer.alloc(7)],
+        ...(storage === 'values' ? [['ZREM', key('values'), memberOf(items[43])]] : [])
+      ])
+      t.ok(missing > 0, `${storage}, ${valueBytes} bytes: one of another size`)
+    }
+  }
+})
+
 t.test('where every version is kept: one that is lost, one too many, one in another place', async (t) => {
   const { ledger } = await ask(t)
   const run = { count: 50, ids: 20 }
@@ -134,6 +174,8 @@ t.test('blobs: the newest of each id has to be in one of them', async (t) => {
   t.match(sumsOf(await ledger('blob', run, ({ key }) => [['DEL', key('blob:0:0-10')]])), { missing: 10, foreign: 0 })
   t.match(sumsOf(await ledger('blob', run, () => [], { told: 53 })), { missing: 0, foreign: 2 })
   t.match(sumsOf(await ledger('blob', run, ({ key }) => [['SET', key('blob:other'), 'x']])), { missing: 0, foreign: 1 })
+  t.match(sumsOf(await ledger('blob', run, ({ key }) => [['SET', key('blob:0:5-5'), 'x']])), { missing: 0, foreign: 1 })
+  t.match(sumsOf(await ledger('blob', run, ({ key }) => [['APPEND', key('blob:0:0-10'), 'x']])), { missing: 10, foreign: 1 }, 'one that is a byte too long')
 })
 
 t.test('several writers and partitions: each has its own count and its own order', async (t) => {
@@ -144,7 +186,7 @@ t.test('several writers and partitions: each has its own count and its own order
     for (const [partition, key] of keys.entries()) await fill(connection, key, 'ids', items.filter(({ id }) => partitionOf(id, 2) === partition))
   }
   const check = async (/** @type {number[]} */ acknowledged) =>
-    checkLedger({ storage: 'ids', acknowledged, distinctIds: 20, valueChange: 'always' }, await readInventory(connection, { storage: 'ids', key: keys }))
+    checkLedger({ storage: 'ids', acknowledged, distinctIds: 20, valueChange: 'always', valueBytes: VALUE_BYTES }, await readInventory(connection, { storage: 'ids', key: keys }))
   t.match(await check([30, 41, 52]), { ...NOTHING, acknowledged: 123, versions: 20, detail: [] })
   t.match(sumsOf(await check([30, 41, 51])), { missing: 0, foreign: 1 })
   t.match(sumsOf(await check([30, 42, 52])), { missing: 1, foreign: 0 })
@@ -170,12 +212,13 @@ t.test('whatever is taken away, doubled or moved is found', async (t) => {
   /** Newest first, as a server would list them. @param {{ count: number, ids: number }} run @param {boolean} every */
   const rowsOf = ({ count, ids }, every) => Array.from({ length: every ? count : Math.min(count, ids) }, (_, i) => count - i)
   /** @param {Storage} storage @param {{ count: number, ids: number, valueChange: 'always' | 'never' }} run @param {number[]} rows numbers, newest first @param {number[]} scores */
-  const check = (storage, { count, ids, valueChange }, rows, scores) => checkLedger({ storage, acknowledged: [count], distinctIds: ids, valueChange }, {
+  const check = (storage, { count, ids, valueChange }, rows, scores) => checkLedger({ storage, acknowledged: [count], distinctIds: ids, valueChange, valueBytes: VALUE_BYTES }, {
     length: rows.length,
     ids: Float64Array.from(rows, (n) => (n - 1) % ids),
     writers: new Float64Array(rows.length).fill(NONE),
     numbers: Float64Array.from(rows, (n) => valueChange === 'never' ? (n - 1) % ids + 1 : n),
     scores: Float64Array.from(scores),
+    lengths: new Float64Array(rows.length).fill(VALUE_BYTES),
     starts: [0],
     astray: [],
     strays: { count: 0, examples: [] },
@@ -211,7 +254,7 @@ t.test('100,000 items are looked through in one go', async (t) => {
     batch.reset()
   }
   const startedAt = performance.now()
-  const found = checkLedger({ storage: 'ids', acknowledged: [run.count], distinctIds: run.ids, valueChange: 'always' }, await readInventory(connection, { storage: 'ids', key }))
+  const found = checkLedger({ storage: 'ids', acknowledged: [run.count], distinctIds: run.ids, valueChange: 'always', valueBytes: VALUE_BYTES }, await readInventory(connection, { storage: 'ids', key }))
   t.comment(`${Math.round(performance.now() - startedAt)} ms`)
   t.match(found, { ...NOTHING, versions: 100_000 })
 })

@@ -66,7 +66,7 @@ export async function ledgerOf (t, { url }, { settings, acknowledged, storage })
   const key = Array.from({ length: settings.partitions ?? 1 }, (_, partition) => partitionKey(settings.keyPrefix, settings.feed, partition))
   const inventory = await readInventory(connection, { storage, key })
   connection.close()
-  return checkLedger({ storage, acknowledged, distinctIds: settings.ids, valueChange: settings.valueChange ?? 'always' }, inventory)
+  return checkLedger({ storage, acknowledged, distinctIds: settings.ids, valueChange: settings.valueChange ?? 'always', valueBytes: settings.valueBytes }, inventory)
 }
 
 /** Resolves when the replica has what the primary has now. @param {import('tap').Test} t @param {{ url: string }} primary @param {{ url: string }} replica */

@@ -11,6 +11,7 @@ import { LOADS, loadNames, storageOf } from '../../src/lab/loads/index.js'
 import { FEED_OPTIONS } from '../../src/lab/loads/library.js'
 import { percentilesInOrder } from '../../src/lab/check.js'
 import { capabilities } from '../../src/store/nodes.js'
+import { createAuthority, tlsEngines } from '../certificates.js'
 import { runCommand } from '../commands.js'
 import { connectFor, engineName, startDeployment, startServer, testEngines } from '../servers.js'
 import { ledgerOf, runLoad, untilLevel } from './load.js'
@@ -112,6 +113,19 @@ t.test('several writers are processes of one load', async (t) => {
   t.match(said, { status: 1, acknowledged: null, failed: { code: 'LOAD_FAILED', message: /windowMs 0/ } })
 })
 
+t.test('servers that speak TLS and ask for a password are written to as others are', async (t) => {
+  const [engine] = await tlsEngines()
+  if (!engine) return t.pass('no engine here speaks TLS')
+  const server = await startServer(t, { engine, tls: await (await createAuthority(t)).issue('server'), args: ['--requirepass', 'secret-4711'] })
+  const redisUrl = server.url.replace('//', '//:secret-4711@')
+  for (const load of ['reference', 'msetex', 'pipelined-commands']) {
+    const said = await runLoad(t, { load, settings: settingsWith({ items: 500 }), redisUrl })
+    if (!said.failed || load !== 'msetex') saysWhatAddsUp(t, said)
+    t.notMatch(JSON.stringify(said), /secret-4711/)
+  }
+  for (const load of ['reference', 'blob']) t.match(await runLoad(t, { load, settings: settingsWith(), redisUrl: server.url }), { status: 1, failed: { code: 'SERVER_REFUSED' } })
+})
+
 t.test('it is no command', async (t) => {
   const file = fileURLToPath(new URL('../../src/lab/loads/load-process.js', import.meta.url))
   const { status, stderr } = spawnSync(process.execPath, [file], { encoding: 'utf8' })
@@ -120,8 +134,32 @@ t.test('it is no command', async (t) => {
 
 t.test('every load says what it sends; the references are as written in the lab', async (t) => {
   for (const name of loadNames()) t.match(LOADS[name].does, /^[a-z].{10,}[^.]$/i, name)
-  t.match(LOADS.reference.always, { valueChange: 'never' })
-  t.match(LOADS['reference-burst'].always, { valueChange: 'never', pace: 'burst', periodMs: 1000, chunks: 1 })
+  const reference = { valueChange: 'never', batchItems: 1000, wholeBatches: true }
+  t.same(LOADS.reference.always, reference)
+  t.same(LOADS['reference-burst'].always, { ...reference, pace: 'burst', periodMs: 1000, chunks: 1 })
+  t.same(LOADS.blob.always, { valueChange: 'always', batchItems: 1000 })
+  for (const name of ['reference', 'reference-burst']) t.same(LOADS[name].wants, { valueBytes: 128 })
+})
+
+t.test('whatever a plan says of batches, the reference sends a SETEX an item and a ZADD for 1,000, a blob holds 1,000', async (t) => {
+  /** @param {import('../../src/store/connection.js').Connection} connection @returns {Promise<Record<string, number>>} */
+  const callsOf = async (connection) => Object.fromEntries([...String(await connection.send('INFO', 'commandstats')).matchAll(/cmdstat_(\w+):calls=(\d+)/g)].map(([, name, calls]) => [name, Number(calls)]))
+  /** @type {[string, Record<string, any>, Record<string, number>][]} */
+  const runs = [
+    ['reference', { rate: 0, items: 5000 }, { setex: 5000, zadd: 5 }],
+    ['reference', { rate: 4000, warmUp: 0.25, duration: 0.75 }, { setex: 4000, zadd: 4 }],
+    ['reference', { rate: 4000, duration: 0.6 }, { setex: 2400, zadd: 3 }],
+    ['reference-burst', { rate: 2000, duration: 1.5 }, { setex: 4000, zadd: 4 }],
+    ['blob', { rate: 0, items: 5000 }, { set: 5 }]
+  ]
+  await Promise.all(runs.map(async ([load, more, calls]) => {
+    const server = await startServer(t, { engine: anyEngine })
+    const settings = settingsWith({ batchItems: 10, ...more })
+    const { status, acknowledged } = await runLoad(t, { load, settings, redisUrl: server.url })
+    const what = `${load} ${JSON.stringify(more)}`
+    t.same([status, acknowledged], [0, [calls.setex ?? 5000]], what)
+    t.match(await callsOf(await connectFor(t, server.url)), calls, what)
+  }))
 })
 
 t.test('the library is given what openFeed takes of the settings of a writer', async (t) => {

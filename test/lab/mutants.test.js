@@ -61,6 +61,15 @@ for (const engine of await testEngines()) {
   })
 }
 
+t.test('loads that write less than they say, or something else, are found out by what is in the values', async (t) => {
+  const server = await startServer(t, { engine: (await testEngines())[0] })
+  const [empty, garbage] = await Promise.all([['writes empty values', 'always'], ['writes garbage', 'never']].map(([name, valueChange]) => measured(t, server, name, { valueChange })))
+  t.same(empty.broken, [RIGHT])
+  t.match(empty.sample.ledger, { missing: 1000, verified: 0, versions: 1000, detail: [/id-\d+ holds a value of 0 bytes, and all that were written have 64/] })
+  t.same(garbage.broken, [RIGHT])
+  t.match(garbage.sample.ledger, { missing: 1000, verified: 0, versions: 1000, detail: [/id-\d+ holds what is no value of ours/] })
+})
+
 t.test('percentiles in the wrong columns are found', async (t) => {
   const server = await startServer(t, { engine: (await testEngines())[0] })
   const { sample, summary } = await measured(t, server, 'healthy', { rate: 2000, items: 1000 })

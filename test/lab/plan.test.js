@@ -2,8 +2,9 @@
  * Plans are checked as a whole: every fault is told, with its place and what is expected there.
  */
 import t from 'tap'
-import { checkSettings } from '../../settings.js'
+import { SETTINGS, checkSettings } from '../../settings.js'
 import { layoutNames } from '../../src/layouts/index.js'
+import { WRITER_DEFAULTS } from '../../src/lab/cells.js'
 import { adHocPlan, readPlan, timeScaled } from '../../src/lab/plan.js'
 import { longestPeriodMs } from '../../src/lab/plan-faults.js'
 import { ackNames } from '../../src/pipeline/acks.js'
@@ -117,9 +118,33 @@ t.test('L11: a plan has a baseline and a ceiling, two arms that are measured at 
   ])
 })
 
+t.test('L11: the ceiling has none of our code: a blob, or a constant answer', async (t) => {
+  const arms = { ...raw().arms, reference: { load: 'reference' }, bare: { settings: { layout: 'ids' }, serving: { by: 'bare' } } }
+  for (const ceiling of ['values', 'reference']) {
+    t.same(faultsOf(raw({ arms, ceiling })), [`ceiling: "${ceiling}" runs our code; expected an arm with load blob, or with serving by bare: the same bytes without it`])
+  }
+  for (const ceiling of ['blob', 'bare']) t.same(faultsOf(raw({ arms, ceiling })), [])
+})
+
+t.test('what is known of a writer without its settings is what they say', async (t) => {
+  t.same(WRITER_DEFAULTS, Object.fromEntries(Object.keys(WRITER_DEFAULTS).map((name) => [name, SETTINGS.find((row) => row.name === name)?.default])))
+})
+
+t.test('the reference is the published way, whatever else a plan says', async (t) => {
+  const arms = { ...raw().arms, reference: { load: 'reference' } }
+  t.same(faultsOf(raw({ arms, fixed: { batchItems: 10, valueBytes: 128 } })), [])
+  t.same(faultsOf(raw({ arms, fixed: { valueBytes: 256 } })), ['fixed.valueBytes: 256; expected 128 for arms.reference: load reference is the published way, with values of that size; or leave the arm out'])
+  t.same(faultsOf(raw({ arms: { ...raw().arms, reference: { load: 'reference', settings: { valueBytes: 128 } } }, fixed: { valueBytes: 256 } })), [])
+  t.match(faultsOf(raw({ arms: { ...raw().arms, reference: { load: 'reference-burst', settings: { valueBytes: 64 } } } })), [/^arms\.reference\.settings\.valueBytes: 64; expected 128 for arms\.reference: load reference-burst/])
+  t.same(faultsOf(raw({ arms: { ...raw().arms, reference: { load: 'reference', settings: { batchItems: 100 } }, blob: { load: 'blob', settings: { valueChange: 'never' } } } })), [
+    'arms.blob.settings.valueChange: never; load blob always has always; leave it out',
+    'arms.reference.settings.batchItems: 100; load reference always has 1000; leave it out'
+  ])
+})
+
 t.test('L10: five rounds at least, and no arm has the name of the A/A pair', async (t) => {
   t.same(faultsOf(raw({ rounds: 4 })), ['rounds: 4; expected an integer from 5 to 100'])
-  t.match(faultsOf(raw({ arms: { ...raw().arms, 'ids (A/A)': { settings: { batchMs: 7 } } } })).join(), /^arms: the name: "ids \(A\/A\)"; expected 1 to 60 characters without \(A\/A\) at the end/)
+  t.match(faultsOf(raw({ arms: { ...raw().arms, 'ids (A/A)': { settings: { batchMs: 7 } } } })).join(), /^arms: the name: "ids \(A\/A\)"; expected 1 to 60 characters without commas and without \(A\/A\) at the end/)
 })
 
 t.test('an arm or a level that was copied and not changed is found', async (t) => {
@@ -159,6 +184,7 @@ t.test('L9: a window holds the longest period twice', async (t) => {
   t.same(faultsOf(raw({ arms: arms({ pace: 'burst', periodMs: 2000 }) })), [])
   t.match(faultsOf(raw({ fixed: { batchMs: 3000 } })).join(), /^seconds: 4; expected at least 6/)
   t.match(faultsOf(raw({ arms: { ...raw().arms, published: { load: 'reference-burst' } }, seconds: 1.5 })).join(), /^seconds: 1\.5; expected at least 2/, 'loads have periods too')
+  t.match(faultsOf(raw({ arms: { ...raw().arms, published: { load: 'reference' } }, levels: { slow: { settings: { rate: 450 } } } })), [/^seconds: 4; expected at least 4\.446: 2 times the longest period \(periodMs, batchMs, everyMs, the time in which a reference gathers a batch\)/], 'it waits for 1,000 items')
   t.same(faultsOf(raw({ arms: arms({ pace: 'burst' }) })), ['arms.values.settings.pace: burst; expected a periodMs beside it, by which the window is checked'])
 })
 
@@ -181,7 +207,7 @@ t.test('scaled time makes periods and windows shorter or longer, and keeps L9', 
   for (const scale of [0, -1, 11, NaN]) t.throws(() => timeScaled(plan, scale), { code: 'PLAN_INVALID' })
 })
 
-t.test('two settings against each other make a plan', async (t) => {
+t.test('two settings against each other make a plan, in which nothing is trimmed', async (t) => {
   const plan = readPlan('ad-hoc', adHocPlan({ a: { layout: 'ids' }, b: { layout: 'values', batchMs: 20 }, rate: 100_000 }), KNOWN)
   t.match(plan, { name: 'ad-hoc', number: '', title: 'A: --layout ids / B: --layout values --batch-ms 20', baseline: 'A', ceiling: 'blob' })
   t.same(Object.keys(plan.arms), ['A', 'B', 'blob'])
@@ -193,4 +219,26 @@ t.test('two settings against each other make a plan', async (t) => {
   t.same(readPlan('ad-hoc', adHocPlan({ a: { rate: 500 }, b: { rate: 900 } }), KNOWN).levels, { 'at the rates given': { settings: { rate: 900 }, without: [] } })
   t.same(faultsOf(adHocPlan({ a: { layout: 'ids' }, b: { layout: 'ids' } }), 'ad-hoc'), ['arms.B: the same as arms.A; expected a difference (the lab adds the A/A pair itself)'])
   t.match(faultsOf(adHocPlan({ a: { layout: 'ids' }, b: { layuot: 'values' } }), 'ad-hoc'), [/^arms\.B\.settings: layuot is unknown/])
+  t.match(faultsOf(adHocPlan({ a: { maxItems: 10_000 }, b: {} }), 'ad-hoc'), [/^arms\.A\.settings\.maxItems: 10,000; expected 0 = no limit, or at least 100,000: arms\.A at levels\["as fast as it goes"\] keeps one version of each id/])
+})
+
+t.test('the ceiling of two settings carries the same bytes as they do', async (t) => {
+  const read = (/** @type {any} */ question) => readPlan('ad-hoc', adHocPlan(question), KNOWN)
+  const shared = read({ a: { layout: 'ids', valueBytes: 1000, ids: 500 }, b: { layout: 'values', valueBytes: 1000, ids: 500 }, rate: 1000 })
+  t.same(shared.fixed, { maxItems: 0, valueBytes: 1000, ids: 500 })
+  t.same([shared.arms.A.settings, shared.arms.B.settings, shared.arms.blob.settings], [{ layout: 'ids' }, { layout: 'values' }, {}])
+  t.same(shared.differs, [])
+
+  const different = read({ a: { valueBytes: 1000 }, b: { valueBytes: 200 }, rate: 1000 })
+  t.same([different.arms.A.settings, different.arms.B.settings, different.arms.blob.settings], [{ valueBytes: 1000 }, { valueBytes: 200 }, { valueBytes: 1000 }])
+  t.same(different.differs, ['A and B carry values of different sizes; the ceiling those of A'])
+  const ofB = read({ a: {}, b: { valueBytes: 200 }, rate: 1000 })
+  t.same([ofB.arms.blob.settings, ofB.differs], [{}, different.differs], 'A has the default')
+  t.same(read({ a: { valueBytes: 128 }, b: { batchMs: 7 }, rate: 1000 }).differs, [])
+
+  const small = read({ a: { valueBytes: 4 }, b: { valueBytes: 4, layout: 'values' }, rate: 1000 })
+  t.same([small.fixed.valueBytes, small.arms.blob.settings, small.differs], [4, { valueBytes: 12 }, ['the ceiling carries values of 12 bytes: smaller ones do not tell which they are']])
+
+  const rates = read({ a: { rate: 500 }, b: { rate: 500, layout: 'values' }, rate: 20_000 })
+  t.same([rates.levels, rates.arms.A.settings, rates.arms.B.settings], [{ 'at the rates given': { settings: { rate: 500 }, without: [] } }, { rate: 500 }, { rate: 500, layout: 'values' }])
 })

@@ -5,7 +5,8 @@
  *     blob:<writer>:<from>-<to>     the values of the writer's ids from .. to - 1
  *
  * Batches end where a block of `batchItems` ids does, so a block is overwritten when its ids come round again. Values
- * always change: their numbers are the only witness of what was written last.
+ * always change: their numbers are the only witness of what was written last. A batch holds 1,000 items; below 10,000 items
+ * a second those of a tenth of a second, unlike the reference, because a plan of any rate has a ceiling.
  */
 import { FreshetError } from '../../errors.js'
 import { expiryMs } from '../../feeds/extend.js'
@@ -18,11 +19,14 @@ import { createSource } from './source.js'
 
 const HEAD_ROOM = 512
 
+/** The shortest values that can be told apart when they lie in a blob. @param {number} writers @returns {number} bytes */
+export const leastBlobBytes = (writers) => writers > 1 ? WHOLE_VALUE_BYTES : NUMBERED_VALUE_BYTES
+
 /** @type {import('./index.js').Load['open']} */
 export async function openBlob (parts) {
   const { settings, redisUrl, index } = parts
   const { valueBytes, batchItems, writers } = settings
-  const least = writers > 1 ? WHOLE_VALUE_BYTES : NUMBERED_VALUE_BYTES
+  const least = leastBlobBytes(writers)
   if (valueBytes < least) throw new FreshetError('LOAD_FAILED', `valueBytes ${valueBytes}: the values alone tell what was written, from ${least} bytes on`)
   const key = partitionKey(settings.keyPrefix, settings.feed, 0)
   const ttlMs = expiryMs(settings, settings.maxFutureMs)

@@ -2,8 +2,8 @@
  * The pace and the bounds that all loads share, so that what they send is all that differs (L12).
  *
  *     due     open-loop, by src/pipeline/pace.js; with rate 0 always
- *     batch   batchItems, as soon as the last of them is due; where a tenth of a second brings fewer, those; of a burst,
- *             and at the end, what there is
+ *     batch   batchItems, as soon as the last of them is due; where a tenth of a second brings fewer, those, unless batches
+ *             are to be whole; of a burst, and at the end, what there is
  *     sent    while fewer than 4 batches are unanswered; what is due waits, and only its number is kept
  *     behind  from when the last item of a batch was due until the batch is begun
  *
@@ -35,9 +35,9 @@ const LOOK_MS = 500
  * @returns {import('./index.js').Opened}
  */
 export function driveBatches ({ settings, index, clock, onBehind }, { source = createSource(settings, index), send, room = () => Infinity, close }) {
-  const { rate, batchItems, pace, periodMs, chunks, valueBytes, catchUp } = settings
+  const { rate, batchItems, pace, periodMs, chunks, valueBytes, catchUp, wholeBatches } = settings
   const account = newAccount()
-  const wholeBatch = rate === 0 ? batchItems : Math.min(batchItems, Math.max(1, Math.ceil(rate * BATCH_SECONDS)))
+  const wholeBatch = rate === 0 || wholeBatches ? batchItems : Math.min(batchItems, Math.max(1, Math.ceil(rate * BATCH_SECONDS)))
   let inFlight = 0
   let heardMs = 0
   /** @type {Error | null} */

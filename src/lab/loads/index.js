@@ -19,6 +19,9 @@
  * @property {string} does what it sends, for reports
  * @property {(settings: Pick<Settings, 'layout'>) => Storage} storage
  * @property {Partial<Settings>} [always] settings that it has whatever it is given
+ * @property {Partial<Settings>} [wants] settings that it must be given: with others its figures would not mean the same
+ * @property {readonly ('windowMs' | 'maxItems')[]} bounds which bounds of retention make it let go of items: what a writer
+ *   trims, and keys that expire
  * @property {(parts: { settings: Settings, redisUrl: string, replicaUrls: string[] | null, index: number,
  *   clock: () => number, onBehind: (behindMs: number) => void }) => Promise<Opened>} open
  */
@@ -30,9 +33,11 @@ import { openPublishedValues, openReference } from './published.js'
 
 /** @type {Load} */
 const reference = {
-  does: 'one SETEX promise per item and one ZADD per batch, auto-pipelined by the client; values that never change',
+  does: 'one SETEX promise per item and one ZADD per 1,000, auto-pipelined by the client; values that never change',
   storage: () => 'published-ids',
-  always: { valueChange: 'never' },
+  always: { valueChange: 'never', batchItems: 1000, wholeBatches: true },
+  wants: { valueBytes: 128 },
+  bounds: ['windowMs'],
   open: openReference
 }
 
@@ -40,6 +45,7 @@ const reference = {
 const appends = Object.fromEntries(Object.entries(APPEND_FORMS).map(([name, form]) => [name, {
   does: form.does,
   storage: () => 'ids',
+  bounds: ['windowMs'],
   open: (parts) => openAppends(form, parts)
 }]))
 
@@ -54,17 +60,20 @@ const loads = {
   'published-values': {
     does: 'one ZADD per batch, whose members are the values themselves, auto-pipelined by the client',
     storage: () => 'published-values',
+    bounds: [],
     open: openPublishedValues
   },
   blob: {
-    does: 'one SET per batch: its values one behind the other',
+    does: 'one SET per 1,000 items: their values one behind the other',
     storage: () => 'blob',
-    always: { valueChange: 'always' },
+    always: { valueChange: 'always', batchItems: 1000 },
+    bounds: ['windowMs'],
     open: openBlob
   },
   library: {
     does: 'openFeed in the process of the load',
     storage: ({ layout }) => layout,
+    bounds: ['windowMs', 'maxItems'],
     open: openLibrary
   },
   ...appends

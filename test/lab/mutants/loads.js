@@ -13,10 +13,21 @@ import { driveBatches } from '../../../src/lab/loads/drive.js'
 import { openConnection } from '../../../src/store/connection.js'
 import { recordOf } from '../content.js'
 
-/** @param {() => Deliver} begin makes one for a run @returns {Load} */
-const loadThat = (begin) => ({
+/** @type {() => Deliver} */
+const deliverAll = () => async (write, items) => {
+  await write(items)
+  return items.length
+}
+
+/**
+ * @param {() => Deliver} begin makes one for a run
+ * @param {(value: Buffer) => Buffer} [valueOf] what is stored for a value
+ * @returns {Load}
+ */
+const loadThat = (begin, valueOf = (value) => value) => ({
   does: 'a SET and a ZADD for each item',
   storage: () => 'ids',
+  bounds: [],
   async open (parts) {
     const { settings, redisUrl } = parts
     const key = partitionKey(settings.keyPrefix, settings.feed, 0)
@@ -28,7 +39,7 @@ const loadThat = (begin) => ({
       async send (count, next) {
         const items = Array.from({ length: count }, () => {
           const { id, ts, seq, value } = next()
-          return { n: ++n, commands: [['SET', `${key('item:')}${id}`, recordOf({ ts, seq, value })], ['ZADD', key('ids'), scoreOf(ts, seq), id]] }
+          return { n: ++n, commands: [['SET', `${key('item:')}${id}`, recordOf({ ts, seq, value: valueOf(value) })], ['ZADD', key('ids'), scoreOf(ts, seq), id]] }
         })
         return deliver(write, items)
       },
@@ -39,10 +50,7 @@ const loadThat = (begin) => ({
 
 /** @type {Record<string, Load>} */
 export const MUTANTS = {
-  healthy: loadThat(() => async (write, items) => {
-    await write(items)
-    return items.length
-  }),
+  healthy: loadThat(deliverAll),
 
   /** One item of a thousand is not written, and counts: of another id each time. */
   drops: loadThat(() => async (write, items) => {
@@ -77,6 +85,12 @@ export const MUTANTS = {
       return counted
     }
   }),
+
+  /** Items are there, with nothing in them. */
+  'writes empty values': loadThat(deliverAll, () => Buffer.alloc(0)),
+
+  /** As many bytes as values have, and none of theirs. */
+  'writes garbage': loadThat(deliverAll, (value) => Buffer.alloc(value.length, 'x')),
 
   /** Its process is busy with something else nine tenths of the time. */
   starved: loadThat(() => async (write, items) => {

@@ -1,0 +1,48 @@
+/**
+ * What follows from the number of items that a writer of the synthetic workload was told are stored (src/synthetic.js): which
+ * ids there are, which number each carries, and in which order they lie.
+ */
+
+/**
+ * @param {number} count acknowledged items, all from the first on
+ * @param {number} index of the writer
+ * @param {number} writers
+ * @param {number} distinctIds of all writers together
+ */
+export function createWriter (count, index, writers, distinctIds) {
+  const ids = Math.max(1, Math.ceil(Math.max(0, distinctIds - index) / writers))
+  return {
+    index,
+    count,
+    ids,
+    /** The newest number of an id, 0 = none was acknowledged. @param {number} at */
+    newest: (at) => at < count ? at + 1 + ids * Math.floor((count - at - 1) / ids) : 0,
+    /** @param {number} at */
+    nameOf: (at) => `id-${at * writers + index}`,
+    order: createOrder()
+  }
+}
+
+/** Whether numbers go down where scores do. Rows of one score may lie in any order. */
+function createOrder () {
+  let score = NaN
+  let lowest = Infinity
+  let lowestAbove = Infinity
+  return {
+    begin () {
+      score = NaN
+      lowest = Infinity
+      lowestAbove = Infinity
+    },
+    /** @param {number} rowScore of the next row @param {number} number @returns {boolean} whether it may be there */
+    take (rowScore, number) {
+      if (rowScore !== score) {
+        score = rowScore
+        lowestAbove = Math.min(lowestAbove, lowest)
+        lowest = Infinity
+      }
+      lowest = Math.min(lowest, number)
+      return number < lowestAbove
+    }
+  }
+}
