@@ -13,17 +13,20 @@ import { becomeTheOne, ownSocketPath } from '../store/embedded/lock.js'
  * @throws {FreshetError} LAB_BUSY
  */
 export async function claimLab (folder) {
-  await mkdir(folder, { recursive: true }).catch((error) => {
-    throw new FreshetError('RESULT_UNWRITABLE', `the lab needs the folder ${folder}, which cannot be made (${error.code}); install the package where you may write`)
-  })
   const path = ownSocketPath(folder)
   const server = createServer((socket) => socket.destroy())
-  await /** @type {Promise<void>} */ (new Promise((resolve, reject) => { server.once('error', reject).listen(path, () => resolve()) }))
   async function release () {
     await new Promise((resolve) => server.close(resolve))
     await rm(path, { force: true })
   }
-  if (await becomeTheOne(folder, path)) return release
+  try {
+    await mkdir(folder, { recursive: true })
+    await /** @type {Promise<void>} */ (new Promise((resolve, reject) => { server.once('error', reject).listen(path, () => resolve()) }))
+    if (await becomeTheOne(folder, path)) return release
+  } catch (error) {
+    await release().catch(() => {})
+    throw new FreshetError('RESULT_UNWRITABLE', `the lab needs the folder ${folder}, and cannot write there (${error.code ?? error.message}); make room, or install the package where you may write`, { cause: error })
+  }
   await release()
   throw new FreshetError('LAB_BUSY', 'another experiment runs in this checkout, and two at once would measure each other; wait for it, or stop it')
 }

@@ -14,7 +14,7 @@ t.test('two settings against each other: samples, chart and report, which check 
   t.match(stdout, /`B` against `A`: not known/, 'one round has no interval')
   t.match(stdout, /`A` measured twice \(A\/A\)/)
   t.match(stdout, /ceiling: `blob`/)
-  t.match(stdout, /items: planned 16,000, sent [\d,]+, acknowledged [\d,]+, missing 0/)
+  t.match(stdout, /items: planned 16,000, sent [\d,]+, answered [\d,]+, missing 0, unsent 0, lost 0/)
   t.same(await filesIn(join(root, 'experiments')), before)
   const [json, md, svg, ...others] = await pathsIn(join(root, '.freshet', 'lab', 'results'), /\.\w+$/)
   t.same(others, [])

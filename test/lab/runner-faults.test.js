@@ -90,6 +90,7 @@ t.test('a disk that is full ends the run, what was measured is whole, and the ne
   const { samples } = await readResult(join(lab, 'unfinished', '901-tiny.json'))
   t.ok(samples.length > 0)
 
+  t.match(await runLab(t, root, ['901', ...ONCE]), { code: 1, stderr: /\nfreshet experiment: .*(ENOSPC|no space left).*\n$|^freshet experiment: .*ENOSPC.*\n$/ }, 'one that finds the disk full says so')
   await rm(filler)
   const again = await runLab(t, root, ['901', ...ONCE])
   t.equal(again.code, 0, again.stderr)

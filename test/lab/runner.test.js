@@ -18,7 +18,7 @@ const underWay = (lab, { servers, loads }) => eventually(async () => {
 const halfFiles = (/** @type {string} */ root) => pathsIn(root, /^(\.freshet|experiments|charts).*\.part$/)
 const serversLeft = (/** @type {string} */ root) => readdir(join(root, '.freshet', 'lab', 'servers'))
 
-t.test('a run that was stopped goes on where it was, and the whole is put where results are', async (t) => {
+t.test('L2: a run is one file: stopped, it goes on where it was, and the whole is put where results are', async (t) => {
   const root = await labCheckout(t)
   const first = startLab(t, root, ['901'])
   await first.until(/2 of 15/)
