@@ -37,8 +37,8 @@ export async function check (_parts, files) {
   if (wanted.length === 0) print('no experiment has a result yet')
   let status = 0
   for (const file of wanted) {
-    const { faults, samples, invalid } = checkResult(await readResult(file))
-    print(`${shown(file)}: ${samples} samples, ${invalid} of them INVALID; ${faults.length ? `${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}, this file cannot be believed` : 'no contradiction'}`)
+    const { faults, samples, invalid, ended } = checkResult(await readResult(file))
+    print(`${shown(file)}: ${samples} samples, ${invalid} of them INVALID${ended ? `, ${ended} ended by a fault` : ''}; ${faults.length ? `${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}, this file cannot be believed` : 'no contradiction'}`)
     for (const fault of faults) print(`  ${fault}`)
     if (faults.length) status = 1
   }

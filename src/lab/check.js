@@ -1,12 +1,14 @@
 /**
  * Whether a sample, and a result file, can be believed: what was acknowledged is what the servers hold, sums add up,
  * percentiles are in order. A sample that fails is INVALID and enters no figure; a file that fails was not written by
- * an honest run.
+ * an honest run, or was changed afterwards.
  *
+ * @typedef {import('./analysis.js').Result} Result
  * @typedef {import('./measures.js').Sample} Sample
  * @typedef {{ name: string, ok: boolean, detail: string }} Invariant
  */
-
+import { contradictionsOf, lacksOf } from './contradictions.js'
+import { AA_SUFFIX } from './plan.js'
 import { servingInvariants } from './serving/figures.js'
 
 const PERCENTILES = /** @type {const} */ (['p50', 'p95', 'p99', 'max'])
@@ -29,7 +31,7 @@ export function invariantsOf (sample) {
   return [
     holds('items acknowledged are present', itemsPresent === itemsAcknowledged && ledger.missing === 0,
       `${itemsAcknowledged} acknowledged, ${itemsPresent} present, ${ledger.missing} missing`),
-    holds('nothing is present that was not acknowledged', ledger.foreign === 0 || failed > 0, `${ledger.foreign} foreign`),
+    holds('nothing is present that was not acknowledged', ledger.foreign === 0, `${ledger.foreign} foreign`),
     holds('newest first is right', ledger.misplaced === 0, `${ledger.misplaced} misplaced`),
     holds('offered items add up', offered === items + refused + dropped + failed,
       `${offered} offered; ${items} acknowledged + ${refused} refused + ${dropped} dropped + ${failed} failed`),
@@ -46,34 +48,52 @@ const holds = (name, ok, detail) => ({ name, ok, detail })
 
 /**
  * Looks a result through as it was stored. What the samples say of themselves is worked out anew, not believed.
- * @param {import('./analysis.js').Result} result
- * @returns {{ faults: string[], samples: number, invalid: number }} `faults`: contradictions; samples that are INVALID
- *   and say so are no fault
+ * @param {Result} result
+ * @returns {{ faults: string[], samples: number, invalid: number, ended: number }} `faults`: contradictions; samples that
+ *   are INVALID and say so are no fault, nor are those that ended by one
  */
 export function checkResult (result) {
-  /** @type {string[]} */
-  const faults = []
-  let invalid = 0
-  for (const [i, sample] of result.samples.entries()) {
-    const of = `sample ${i + 1} (${sample.arm}, ${sample.level}, round ${sample.round})`
-    if (sample.error) {
-      invalid++
-      if (sample.valid) faults.push(`${of}: ended by ${sample.error.code} and calls itself valid`)
-      continue
-    }
-    const lacking = ['arm', 'level', 'round', 'items', 'itemsAcknowledged', 'itemsPresent', 'seconds', 'nodes', 'invariants', 'ledger', 'refused'].filter((name) => /** @type {any} */ (sample)[name] === undefined)
-    if (lacking.length) {
-      faults.push(`${of}: lacks ${lacking.join(', ')}`)
-      continue
-    }
-    const broken = invariantsOf(sample).filter(({ ok }) => !ok)
-    if (sample.valid) for (const { name, detail } of broken) faults.push(`${of}: ${name}: no (${detail})`)
-    if (sample.valid && sample.invariants.some(({ ok }) => !ok)) faults.push(`${of}: calls itself valid with an invariant that failed`)
-    if (!sample.valid) invalid++
-    if (!(sample.seconds > 0)) faults.push(`${of}: seconds ${sample.seconds}`)
+  return {
+    faults: [...result.samples.flatMap((sample, i) => faultsOf(sample, i, result)), ...faultsOfRun(result)],
+    samples: result.samples.length,
+    invalid: result.samples.filter((sample) => !sample?.error && !sample?.valid).length,
+    ended: result.samples.filter((sample) => sample?.error).length
   }
-  const rounds = new Set(result.samples.map(({ arm, level, round }) => `${level}\n${arm}\n${round}`))
-  if (rounds.size !== result.samples.length) faults.push(`${result.samples.length - rounds.size} measurements are there twice (same level, arm and round)`)
-  if (result.finishedAt && result.samples.length < result.settings.measurements) faults.push(`${result.samples.length} samples; expected ${result.settings.measurements}`)
-  return { faults, samples: result.samples.length, invalid }
+}
+
+/** @param {Sample} sample @param {number} i @param {Result} result @returns {string[]} */
+function faultsOf (sample, i, result) {
+  if (sample === null || typeof sample !== 'object') return [`sample ${i + 1}: ${JSON.stringify(sample)}; expected a sample`]
+  const of = `sample ${i + 1} (${sample.arm}, ${sample.level}, round ${sample.round})`
+  if (sample.error) return sample.valid ? [`${of}: ended by ${sample.error.code} and calls itself valid`] : []
+  const lacking = lacksOf(sample)
+  if (lacking.length) return [`${of}: lacks ${lacking.join(', ')}`]
+  if (!sample.valid) return []
+  const broken = invariantsOf(sample).filter(({ ok }) => !ok).map(({ name, detail }) => `${name}: no (${detail})`)
+  return [...broken, ...contradictionsOf(sample), ...plannedUnlike(sample, result)].map((fault) => `${of}: ${fault}`)
+}
+
+/** What was planned, by the settings that the run began with, where it has kept them. @param {Sample} sample @param {Result} result */
+function plannedUnlike ({ arm, level, planned }, { effective, settings }) {
+  const of = effective?.[level]?.[arm.replace(AA_SUFFIX, '')]
+  if (of === undefined) return []
+  const due = of.rate > 0 ? of.rate * (of.writers ?? 1) * settings.seconds : null
+  return planned === due ? [] : [`planned ${planned}; expected ${due}, by its settings`]
+}
+
+/** @param {Result} result @returns {string[]} what its samples are together */
+function faultsOfRun ({ engine, finishedAt, settings, plan, samples: stored }) {
+  const samples = stored.filter((sample) => sample !== null && typeof sample === 'object')
+  const cells = new Set(samples.map(({ arm, level, round }) => JSON.stringify([level, arm, round])))
+  const measured = new Set(samples.flatMap(({ nodes }) => Array.isArray(nodes) ? nodes.map((node) => node?.engine) : []))
+  const isNamed = [...measured].sort().join() === String(engine).split(', ').filter(Boolean).sort().join()
+  const [baseline, again] = [plan.baseline, plan.baseline + AA_SUFFIX]
+  const countOf = (/** @type {string} */ level, /** @type {string} */ of) => samples.filter((sample) => sample.level === level && sample.arm === of).length
+  const unpaired = finishedAt ? [...new Set(samples.map(({ level }) => level))].filter((level) => countOf(level, baseline) !== countOf(level, again)) : []
+  return [
+    ...(cells.size === samples.length ? [] : [`${samples.length - cells.size} measurements are there twice (same level, arm and round)`]),
+    ...(!finishedAt || stored.length === settings.measurements ? [] : [`${stored.length} samples; expected ${settings.measurements}`]),
+    ...(isNamed ? [] : [`engine ${JSON.stringify(engine)}; the samples have ${[...measured].sort().join(', ') || 'none'}`]),
+    ...unpaired.map((level) => `${level}: ${countOf(level, again)} samples of ${again}; expected as many as of ${baseline}, ${countOf(level, baseline)}`)
+  ]
 }

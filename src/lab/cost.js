@@ -29,11 +29,10 @@
 import { uniformInt } from 'pure-rand/distribution/uniformInt'
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 import { median, weightedLinearRegression } from 'simple-statistics'
+import { KEPT_UP } from './limits.js'
 import { MEASURES } from './measures.js'
 import { FEWEST_VALUES, widenedInterval } from './statistics.js'
 
-/** Of the items planned, what has to be reached. */
-export const KEPT_UP = 0.97
 const FEWEST_LEVELS = 3
 const RESAMPLES = 2000
 const SEED = 1
@@ -45,10 +44,9 @@ const MICROS_PER_PERCENT = 10_000
 /**
  * @param {string} arm
  * @param {LevelSamples[]} levels valid samples
- * @param {{ seed?: number }} [options]
  * @returns {Cost}
  */
-export function costOf (arm, levels, { seed = SEED } = {}) {
+export function costOf (arm, levels) {
   const groups = levels.filter(({ samples }) => (reachOf(samples) ?? 0) >= KEPT_UP)
     .map(({ level, samples }) => ({ level, points: samples.map(pointOf).filter((point) => point !== null) }))
     .filter(({ points }) => points.length >= FEWEST_VALUES)
@@ -56,7 +54,7 @@ export function costOf (arm, levels, { seed = SEED } = {}) {
   if (groups.length < FEWEST_LEVELS) return { ...nothingOf(arm, names), sentence: `\`${arm}\`: fixed and marginal cost not known, ${groups.length} of ${levels.length} levels with ${FEWEST_VALUES} samples at the planned rate; a line takes ${FEWEST_LEVELS}` }
   const points = groups.map(({ points }) => points)
   const line = lineThrough(points)
-  const random = xoroshiro128plus(seed)
+  const random = xoroshiro128plus(SEED)
   const lines = Array.from({ length: RESAMPLES }, () => lineThrough(points.map((of) => of.map(() => of[uniformInt(random, 0, of.length - 1)]))))
   const degrees = points.flat().length - 2
   const fixed = widenedInterval(lines.map(({ b }) => b), line.b, degrees)

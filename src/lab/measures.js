@@ -4,7 +4,7 @@
  *
  * `verb` is what an arm does in a sentence of a ratio: "`values` costs 0.58 x `ids`".
  *
- * @typedef {{ title: string, unit: string, better: 'less' | 'more' | null, verb: string, of: (sample: Sample) => number | null }} Measure
+ * @typedef {{ title: string, unit: string, verb: string, of: (sample: Sample) => number | null }} Measure
  * @typedef {import('./servers/figures.js').SampleNode} SampleNode
  *
  * @typedef {object} Sample one arm at one level in one round. When it ended by a fault, numbers are 0, lists empty, and
@@ -21,19 +21,20 @@
  * @property {Record<string, number>} refused items by code
  * @property {number} dropped items
  * @property {number} failed items
- * @property {number} retried batches
+ * @property {number} retried items sent again
  * @property {number} batches
  * @property {number} bytes
  * @property {number} itemsAcknowledged since the load began, warm-up included
  * @property {number} itemsPresent of these, by what the servers hold
- * @property {{ acknowledged: number, versions: number, missing: number, foreign: number, misplaced: number, detail: string[], nodesEqual?: boolean }} ledger
+ * @property {{ acknowledged: number, versions: number, missing: number, foreign: number, misplaced: number, detail: string[], nodesEqual?: boolean,
+ *   verified?: number }} ledger `verified`: of the versions that must be there, which were
+ *   found and looked at, on each node
  * @property {{ p50: number, p95: number, p99: number, max: number } | null} behindMs how late flushes started, by name
  * @property {{ processes: number, cpuSeconds: number, loopUse: number }} generator `loopUse`: largest share of an event loop, 0..1
  * @property {SampleNode[]} nodes
  * @property {{ loadAverage: number, stealPercent: number | null, otherCores: number | null }} machine
  * @property {import('./serving/figures.js').ServingFigures} [serving] what was asked over HTTP; absent = nothing was
- * @property {string[]} marks what a reader should know: `generator-bound`, `noisy`, `behind`, `full copy` (of the data, for a
- *   replica), `evicted`
+ * @property {string[]} marks what a reader should know: see marks.js
  * @property {string[]} [notes] what a reader should know of servers that are not ours
  * @property {{ name: string, ok: boolean, detail: string }[]} invariants
  * @property {boolean} valid
@@ -44,54 +45,57 @@ import { mean } from 'simple-statistics'
 /** @type {Record<string, Measure>} by name; plans name them, the first of a plan is its main one */
 export const MEASURES = Object.freeze({
   primaryCpuMicrosPerItem: {
-    title: 'Primary processor time an item', unit: 'us', better: 'less', verb: 'costs', of: (sample) => ofNodes(sample, 'primary', ({ cpuMicrosPerItem }) => cpuMicrosPerItem)
+    title: 'Primary processor time an item', unit: 'us', verb: 'costs', of: (sample) => ofNodes(sample, 'primary', ({ cpuMicrosPerItem }) => cpuMicrosPerItem)
   },
   replicaCpuMicrosPerItem: {
-    title: 'Replica processor time an item', unit: 'us', better: 'less', verb: 'costs a replica', of: (sample) => ofNodes(sample, 'replica', ({ cpuMicrosPerItem }) => cpuMicrosPerItem)
+    title: 'Replica processor time an item', unit: 'us', verb: 'costs a replica', of: (sample) => ofNodes(sample, 'replica', ({ cpuMicrosPerItem }) => cpuMicrosPerItem)
   },
   primaryCpuPercent: {
-    title: 'Primary processor time', unit: '% of a core', better: 'less', verb: 'costs', of: (sample) => ofNodes(sample, 'primary', ({ cpuPercent }) => cpuPercent)
+    title: 'Primary processor time', unit: '% of a core', verb: 'costs', of: (sample) => ofNodes(sample, 'primary', ({ cpuPercent }) => cpuPercent)
   },
   replicaCpuPercent: {
-    title: 'Replica processor time', unit: '% of a core', better: 'less', verb: 'costs a replica', of: (sample) => ofNodes(sample, 'replica', ({ cpuPercent }) => cpuPercent)
+    title: 'Replica processor time', unit: '% of a core', verb: 'costs a replica', of: (sample) => ofNodes(sample, 'replica', ({ cpuPercent }) => cpuPercent)
   },
   itemsPerSecond: {
-    title: 'Items acknowledged a second', unit: 'items/s', better: 'more', verb: 'reaches', of: ({ items, seconds }) => each(items, seconds)
+    title: 'Items acknowledged a second', unit: 'items/s', verb: 'reaches', of: ({ items, seconds }) => each(items, seconds)
   },
   behindMsP50: {
-    title: 'Flushes behind, median', unit: 'ms', better: 'less', verb: 'is behind by', of: ({ behindMs }) => behindMs?.p50 ?? null
+    title: 'Flushes behind, median', unit: 'ms', verb: 'is behind by', of: ({ behindMs }) => behindMs?.p50 ?? null
   },
   behindMsP99: {
-    title: 'Flushes behind, 99th percentile', unit: 'ms', better: 'less', verb: 'is behind by', of: ({ behindMs }) => behindMs?.p99 ?? null
+    title: 'Flushes behind, 99th percentile', unit: 'ms', verb: 'is behind by', of: ({ behindMs }) => behindMs?.p99 ?? null
   },
   requestsPerSecond: {
-    title: 'Requests answered a second', unit: 'requests/s', better: 'more', verb: 'reaches', of: ({ serving }) => serving?.requestsPerSecond ?? null
+    title: 'Requests answered a second', unit: 'requests/s', verb: 'reaches', of: ({ serving }) => serving?.requestsPerSecond ?? null
   },
   servingCpuMicrosPerRequest: {
-    title: 'Processor time of serving a request', unit: 'us', better: 'less', verb: 'costs', of: ({ serving }) => serving?.cpuMicrosPerRequest ?? null
+    title: 'Processor time of serving a request', unit: 'us', verb: 'costs', of: ({ serving }) => serving?.cpuMicrosPerRequest ?? null
   },
   latencyMsP99: {
-    title: 'Time to the end of an answer, 99th percentile', unit: 'ms', better: 'less', verb: 'answers in', of: ({ serving }) => serving?.latencyMs?.p99 ?? null
+    title: 'Time to the end of an answer, 99th percentile', unit: 'ms', verb: 'answers in', of: ({ serving }) => serving?.latencyMs?.p99 ?? null
   },
   netBytesPerItem: {
-    title: 'Bytes sent to the primary an item', unit: 'bytes', better: 'less', verb: 'sends', of: (sample) => anItem(sample, ofNodes(sample, 'primary', ({ netInputBytes }) => netInputBytes))
+    title: 'Bytes sent to the primary an item', unit: 'bytes', verb: 'sends', of: (sample) => anItem(sample, ofNodes(sample, 'primary', ({ netInputBytes }) => netInputBytes))
   },
   replicatedBytesPerItem: {
-    title: 'Bytes replicated an item, to each replica', unit: 'bytes', better: 'less', verb: 'replicates', of: (sample) => anItem(sample, ofNodes(sample, 'primary', ({ replicatedBytes }) => replicatedBytes))
+    title: 'Bytes replicated an item, to each replica', unit: 'bytes', verb: 'replicates', of: (sample) => anItem(sample, ofNodes(sample, 'primary', ({ replicatedBytes }) => replicatedBytes))
   },
   generatorCpuMicrosPerItem: {
-    title: 'Processor time of the load an item', unit: 'us', better: 'less', verb: 'costs the writer', of: (sample) => sample.generator ? anItem(sample, sample.generator.cpuSeconds * 1e6) : null
+    title: 'Processor time of the load an item', unit: 'us', verb: 'costs the writer', of: (sample) => sample.generator ? anItem(sample, sample.generator.cpuSeconds * 1e6) : null
   },
   commandsPerItem: {
-    title: 'Commands an item', unit: 'commands', better: 'less', verb: 'sends', of: (sample) => anItem(sample, ofNodes(sample, 'primary', ({ commands }) => commands))
+    title: 'Commands an item', unit: 'commands', verb: 'sends', of: (sample) => anItem(sample, ofNodes(sample, 'primary', ({ commands }) => commands))
   },
   scriptMicrosPerItem: {
-    title: 'Script time an item', unit: 'us', better: 'less', verb: 'spends in scripts', of: (sample) => anItem(sample, ofNodes(sample, 'primary', ({ scriptSeconds }) => scriptSeconds === null ? null : scriptSeconds * 1e6))
+    title: 'Script time an item', unit: 'us', verb: 'spends in scripts', of: (sample) => anItem(sample, ofNodes(sample, 'primary', ({ scriptSeconds }) => scriptSeconds === null ? null : scriptSeconds * 1e6))
   },
   usedMemoryBytes: {
-    title: 'Memory of the primary at the end', unit: 'bytes', better: 'less', verb: 'holds', of: (sample) => ofNodes(sample, 'primary', ({ usedMemoryBytes }) => usedMemoryBytes)
+    title: 'Memory of the primary at the end', unit: 'bytes', verb: 'holds', of: (sample) => ofNodes(sample, 'primary', ({ usedMemoryBytes }) => usedMemoryBytes)
   }
 })
+
+/** What the servers and the wire counted: a cause is claimed only with one of these that shows it (L18). */
+export const COUNTERS = Object.freeze(['commandsPerItem', 'netBytesPerItem', 'replicatedBytesPerItem', 'scriptMicrosPerItem'])
 
 /**
  * The mean over the nodes of a role; null when there are none, or one of them has no value.

@@ -5,7 +5,13 @@
  *     `values` against `ids`: no difference shown [0.97-1.04]
  *
  * An interval that excludes 1 is a difference. How large a difference this machine makes of nothing is known from the
- * A/A pair, the same arm measured twice: a difference that is not larger is told as such.
+ * A/A pair, the same arm measured twice: a difference that is not larger is not shown to be one of the arms, and no
+ * direction is told of it. What chance adds to the ratio of the pair is in the intervals of the arms too, so their ratios
+ * are compared; but where the pair itself comes out different, something else than chance moved it (drift, the order of
+ * arms), by as much as the farther end of its interval.
+ *
+ * "The same" is a claim as well: it takes an interval that holds nothing beyond a tenth. "No difference shown" alone does
+ * not prove it, as a wide interval never shows any.
  *
  * @typedef {import('./statistics.js').Interval} Interval
  * @typedef {import('./plan.js').Direction} Direction
@@ -27,8 +33,8 @@
  * @typedef {object} Outcome
  * @property {Verdict} verdict
  * @property {boolean | null} withinNoise the difference is not larger than that of the A/A pair; null = no difference, or no pair
- * @property {boolean | null} sameDirection as published; null = nothing published, or no difference shown here
- * @property {boolean | null} asExpected null = nothing expected, or not known
+ * @property {boolean | null} sameDirection as published; null = nothing published, or not shown here
+ * @property {boolean | null} asExpected null = nothing expected, or not shown
  * @property {string} sentence
  *
  * @typedef {Pick<Pair, 'level' | 'arm' | 'against' | 'measure' | 'expected' | 'published'> & RatioWithInterval & Outcome} Comparison
@@ -39,52 +45,77 @@ import { FEWEST_VALUES, ratioOfMedians, verdictOf } from './statistics.js'
 
 /** Published ratios so near to 1 are read as no difference. */
 const PUBLISHED_SAME = 0.02
+/** Ratios between these are the same to us. */
+export const SAME = Object.freeze({ low: 0.9, high: 1.1 })
 const MOST_DECIMALS = 6
 
-/** @param {Pair} pair @param {{ seed?: number }} [options] @returns {Comparison} */
-export function compare (pair, options) {
+/** @param {Pair} pair @returns {Comparison} */
+export function compare (pair) {
   const { level, arm, against, measure, values, valuesAgainst, noise, expected, published } = pair
-  const ratio = ratioOfMedians(values, valuesAgainst, options)
+  const ratio = ratioOfMedians(values, valuesAgainst)
   const verdict = verdictOf(ratio)
-  const differs = verdict === 'less' || verdict === 'more'
-  const withinNoise = differs && noise?.ratio ? distance(ratio.ratio) <= distance(noise.ratio) : null
+  const floor = noise && noiseFloor(noise)
+  const withinNoise = isDifference(verdict) && floor !== null ? distance(ratio.ratio) <= floor : null
+  const outcome = { ...ratio, verdict, withinNoise }
   return {
     level,
     arm,
     against,
     measure,
-    ...ratio,
-    verdict,
-    withinNoise,
+    ...outcome,
     published,
-    sameDirection: published && sameDirection(verdict, published.value),
+    sameDirection: published && sameDirection(outcome, published.value),
     expected,
-    asExpected: expected && asExpected(verdict, expected),
-    sentence: sentenceOf(pair, { ...ratio, verdict, withinNoise })
+    asExpected: expected && asExpected(outcome, expected),
+    sentence: sentenceOf(pair, outcome)
   }
 }
+
+/** @typedef {RatioWithInterval & Pick<Outcome, 'verdict' | 'withinNoise'>} Shown */
+
+/** @param {Verdict} verdict */
+const isDifference = (verdict) => verdict === 'less' || verdict === 'more'
+
+/** Whether a difference was shown that is larger than what the machine makes of nothing. @param {Pick<Outcome, 'verdict' | 'withinNoise'>} outcome */
+export const isShown = ({ verdict, withinNoise }) => isDifference(verdict) && !withinNoise
 
 /** From 1, the same for a half as for twice. @param {number | null} ratio */
 const distance = (ratio) => Math.abs(Math.log(ratio ?? 1))
 
-/** @param {Verdict} verdict @param {number} published ratio @returns {boolean | null} */
-function sameDirection (verdict, published) {
-  if (verdict === 'unknown') return null
-  if (Math.abs(published - 1) <= PUBLISHED_SAME) return verdict === 'none'
-  return verdict === 'none' ? null : verdict === (published < 1 ? 'less' : 'more')
+/** @param {RatioWithInterval} noise of the A/A pair @returns {number | null} as a distance from 1; null = not known */
+function noiseFloor ({ ratio, low, high }) {
+  if (!ratio) return null
+  return isDifference(verdictOf({ low, high })) ? Math.max(distance(low), distance(high)) : distance(ratio)
 }
 
-/** @param {Verdict} verdict @param {Direction} expected @returns {boolean | null} */
-const asExpected = (verdict, expected) => verdict === 'unknown' ? null : verdict === (expected === 'same' ? 'none' : expected)
+/** @param {Shown} outcome @param {number} published ratio @returns {boolean | null} */
+function sameDirection (outcome, published) {
+  if (Math.abs(published - 1) <= PUBLISHED_SAME) return isSame(outcome)
+  return isShown(outcome) ? outcome.verdict === (published < 1 ? 'less' : 'more') : null
+}
 
-/** @param {Pair} pair @param {RatioWithInterval & Pick<Comparison, 'verdict' | 'withinNoise'>} outcome */
+/** @param {Shown} outcome @param {Direction} expected @returns {boolean | null} */
+function asExpected (outcome, expected) {
+  if (expected === 'same') return isSame(outcome)
+  return isShown(outcome) ? outcome.verdict === expected : null
+}
+
+/** @param {Shown} outcome @returns {boolean | null} false: a difference was shown that may be more than a tenth; null = neither is */
+function isSame (outcome) {
+  const { low, high, withinNoise } = outcome
+  if (low === null || high === null || withinNoise) return null
+  if (low >= SAME.low && high <= SAME.high) return true
+  return isShown(outcome) ? false : null
+}
+
+/** @param {Pair} pair @param {Shown} outcome */
 function sentenceOf (pair, { ratio, low, high, verdict, withinNoise }) {
   const { arm, against, measure, noise, baseline } = pair
   if (ratio === null || low === null || high === null) return `\`${arm}\` against \`${against}\`: not known, ${whyUnknown(pair, ratio)}`
   if (verdict === 'none') return `\`${arm}\` against \`${against}\`: no difference shown [${textsOf([low, high]).join('-')}]`
-  const [ratioText, lowText, highText] = textsOf([ratio, low, high], true)
-  const difference = `\`${arm}\` ${MEASURES[measure].verb} ${ratioText} x \`${against}\` [${lowText}-${highText}]`
-  return withinNoise && noise ? `${difference}, within the noise of this machine (\`${baseline}\` against itself: ${textsOf([noise.ratio ?? 1], true)[0]} x)` : difference
+  if (withinNoise && noise) return `\`${arm}\` against \`${against}\`: no difference beyond the noise of this machine (${ratioWithInterval({ ratio, low, high })}, and \`${baseline}\` against itself ${ratioWithInterval(noise)})`
+  const [ratioDigits, ...bounds] = textsOf([ratio, low, high], true)
+  return `\`${arm}\` ${MEASURES[measure].verb} ${ratioDigits} x \`${against}\` [${bounds.join('-')}]`
 }
 
 /** @param {Pair} pair @param {number | null} ratio */
@@ -109,4 +140,12 @@ export function textsOf (ratios, isNotOne = false) {
   const looksEqual = () => ratios.some((ratio) => Number(ratio.toFixed(decimals)) === 1)
   if (isNotOne) while (decimals < MOST_DECIMALS && looksEqual()) decimals++
   return ratios.map((ratio) => ratio.toFixed(decimals))
+}
+
+/** @param {RatioWithInterval} of @returns {string} such as 0.58 x [0.55-0.61]; a dash when there is none */
+export function ratioWithInterval ({ ratio, low, high }) {
+  if (ratio === null) return '-'
+  if (low === null || high === null) return `${textsOf([ratio])[0]} x`
+  const [text, ...bounds] = textsOf([ratio, low, high], low > 1 || high < 1)
+  return `${text} x [${bounds.join('-')}]`
 }

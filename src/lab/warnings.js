@@ -3,8 +3,12 @@
  *
  * @typedef {import('./analysis.js').Result} Result
  * @typedef {import('./analysis.js').Group} Group
+ * @typedef {import('./analysis.js').Noise} Noise
  */
-import { KEPT_UP, reachOf } from './cost.js'
+import { reachOf } from './cost.js'
+import { KEPT_UP } from './limits.js'
+import { verdictOf } from './statistics.js'
+import { ratioWithInterval } from './verdict.js'
 
 /** L10 */
 const ROUNDS = 5
@@ -14,10 +18,10 @@ const MOST_CELLS = 6
 /**
  * @param {Result} result
  * @param {Group[]} groups samples of each arm at each level
- * @param {boolean} hasNoise whether the A/A pair was measured at every level
+ * @param {{ noise: Noise[], isKnownEverywhere: boolean }} pair A/A, by the main measure; whether it was measured at every level
  * @returns {string[]}
  */
-export function warningsOf ({ settings, finishedAt, samples }, groups, hasNoise) {
+export function warningsOf ({ settings, finishedAt, samples }, groups, { noise, isKnownEverywhere }) {
   const marked = (/** @type {string} */ mark) => cellsWhere(groups, ({ valid }) => {
     const count = valid.filter(({ marks }) => marks.includes(mark)).length
     return count && `${count} of ${valid.length}`
@@ -42,7 +46,9 @@ export function warningsOf ({ settings, finishedAt, samples }, groups, hasNoise)
     slow && `the planned rate was not reached: ${slow} of it`,
     noisy && `other programs were busy, or processor time was stolen, in samples of ${noisy}`,
     mixed && `engines differ among the samples of ${mixed}: their figures mix them`,
-    !hasNoise && 'the A/A pair is missing at a level: how large a difference this machine makes of nothing is not known there'
+    ...noise.filter((pair) => ['less', 'more'].includes(verdictOf(pair))).map((pair) =>
+      `the A/A pair differs at ${pair.level}: ${ratioWithInterval(pair)}; differences of that size there are noise`),
+    !isKnownEverywhere && 'the A/A pair is missing at a level: how large a difference this machine makes of nothing is not known there'
   ]
   return said.flatMap((sentence) => sentence || [])
 }

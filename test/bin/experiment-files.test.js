@@ -65,7 +65,7 @@ t.test('two settings against each other: samples, chart and report, which check 
     const { code, stdout } = await runLab(t, root, ['compare', json, '901'])
     t.equal(code, 0)
     t.match(stdout, /^A {2}.*ad-hoc.*\.json\nB {2}experiments\/901-tiny\/results\//)
-    t.match(stdout, /4,000 items\/s +B +[\d.]+ +[\d.]+ +1\.00 +too few rounds/)
+    t.match(stdout, /4,000 items\/s +B +[\d.]+ +[\d.]+ +1\.00 x +too few valid rounds/)
     t.match(await runLab(t, root, ['compare', json]), { code: 1, stderr: /compare: 1 result given; expected two/ })
     t.match(await runLab(t, root, ['compare', json, 'tiny-typo']), { code: 2, stderr: /there is no experiment "tiny-typo"; did you mean tiny\?/ })
   })

@@ -2,7 +2,7 @@
  * What is read from a sample, and what is null where it has no value.
  */
 import t from 'tap'
-import { MEASURES } from '../../src/lab/measures.js'
+import { COUNTERS, MEASURES } from '../../src/lab/measures.js'
 import { ended, planOf, resultOf } from './results.js'
 
 const [plain] = resultOf({ plan: planOf({ seconds: 10 }), costs: { ids: 2, values: 1, reference: 4, blob: 0.2 } }).samples
@@ -48,11 +48,14 @@ t.test('every measure is read from its place', async (t) => {
   t.same(allOf(sample), VALUES)
 })
 
-t.test('every measure has words, a unit and a direction', async (t) => {
-  for (const [name, { title, unit, better, verb }] of Object.entries(MEASURES)) {
+t.test('every measure has words and a unit', async (t) => {
+  for (const [name, { title, unit, verb }] of Object.entries(MEASURES)) {
     t.ok(title.length > 5 && unit.length > 0 && verb.length > 3, name)
-    t.ok(['less', 'more', null].includes(better), name)
   }
+})
+
+t.test('L18: counters are measures, and none of them is processor time', async (t) => {
+  t.same(COUNTERS.filter((name) => !Object.hasOwn(MEASURES, name) || /cpu/i.test(name)), [])
 })
 
 t.test('L6: percentiles are read by name, wherever they stand', async (t) => {

@@ -1,22 +1,9 @@
 import t from 'tap'
-import { analyse } from '../../src/lab/analysis.js'
-import { drawingOf } from '../../src/lab/report/drawing.js'
-import { markdownOf } from '../../src/lab/report/markdown.js'
 import { count, figure, figureWithInterval, ratio, ratioWithInterval } from '../../src/lab/report/numbers.js'
-import { tableOf } from '../../src/lab/report/table.js'
+import { RAW, cellsOf, reportsOf } from './reports.js'
 import { ended, lossy, planOf, resultOf } from './results.js'
 
 const COSTS = { ids: 2.6, values: 1.5, reference: 4.3, blob: 0.21 }
-const RAW = '../experiments/007-reference-or-value/results/2026-07-30T10-00-00Z.json'
-
-const reportsOf = (result) => {
-  const analysis = analyse(result)
-  const parts = [analysis, result, result.plan]
-  return { analysis, table: tableOf(...parts), markdown: markdownOf(...parts, RAW), drawing: drawingOf(...parts) }
-}
-
-/** A line of a table in Markdown, by how it begins, as cells. */
-const cellsOf = (markdown, start) => markdown.split('\n').find((line) => line.startsWith(`| ${start}`))?.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, ''))
 
 const good = reportsOf(resultOf({ costs: COSTS }))
 
@@ -36,6 +23,15 @@ t.test('published ratios and figures stand beside ours, with the direction and t
   const [values] = good.drawing.rows.filter(({ arm }) => arm === 'values')
   const [ids] = good.drawing.rows.filter(({ arm }) => arm === 'ids')
   t.equal(values.published, 0.605 * ids.mid)
+})
+
+t.test('published figures stand below their arm in the terminal, too', async (t) => {
+  t.match(good.table, /^values .*\n {4}published: 26 \(primary CPU percent of the node \(50 = one core\)\)$/m)
+  t.match(good.table, /^ids .*\n {4}published: 43 \(primary/m)
+  t.match(good.table, /^published, of what was not measured here: 48 \(primary/m)
+  const figures = [11, 36, 9.5].map((value, i) => ({ label: `${i}`, arm: 'ids', value, ...(i === 2 ? { level: 'high' } : {}) }))
+  const { table } = reportsOf(resultOf({ plan: planOf({ levels: { low: {}, high: {} }, published: { ...planOf().published, figures, ratios: [] } }), costs: COSTS }))
+  t.same(table.match(/published: [^(]*/g), ['published: 11, 36 ', 'published: 9.5 '], 'at their level, or at the first')
 })
 
 t.test('a direction that differs, and one that cannot be told, is said', async (t) => {
@@ -69,58 +65,62 @@ t.test('the A/A pair and the ceiling are told', async (t) => {
   t.same(good.drawing.rows.map(({ arm, role }) => [arm, role]), [['ids', 'baseline'], ['values', 'arm'], ['reference', 'arm'], ['blob (ceiling)', 'ceiling'], ['ids (A/A)', 'repeat']])
 })
 
-t.test('INVALID samples and their reason are in all three, and so is what ended by a fault (L5, L14)', async (t) => {
+t.test('INVALID samples and their reason are in all three, and so is, in its own words, what ended by a fault (L5, L14)', async (t) => {
   const { table, markdown, drawing } = reportsOf(resultOf({
     costs: COSTS,
     change: (sample) => sample.arm === 'values' && sample.round > 3 ? lossy(sample) : sample.arm === 'reference' ? ended(sample) : undefined
   }))
   t.match(table, /INVALID in 2 of 5 rounds: items acknowledged are present: no \(\d+ acknowledged, \d+ present, 12\s+missing\)/)
-  t.match(table, /INVALID in 5 of 5 rounds: SERVER_LOST: a server ended/)
-  t.match(table, /measurements: 18 of 25 valid/)
-  t.match(table, /missing 24$/m)
+  t.match(table, /ended by SERVER_LOST in 5 of 5 rounds: a server ended during the measurement: killed by\s+SIGKILL/)
+  t.notMatch(table, /INVALID[^\n]*SERVER_LOST/)
+  t.match(table, /measurements: 18 of 25 valid, 2 INVALID, 5 ended by a fault/)
+  t.match(table, /unsent 0, lost 24$/m)
   t.match(table, /5 measurements ended by SERVER_LOST/)
+  t.match(markdown, /18 of 25 measurements are valid; the others enter no figure: 2 INVALID, as they contradict themselves; 5 ended by a fault of the arm, which is an outcome\./)
   t.match(markdown, /\*INVALID in 2 of 5 rounds/)
-  t.match(markdown, /- `values` at 50 k items\/s, round 4: items acknowledged are present: no/)
+  t.match(markdown, /\*ended by SERVER_LOST in 5 of 5 rounds: a server ended/)
+  t.match(markdown, /Measurements that ended by a fault:\n\n- `reference` at 50 k items\/s: ended by SERVER_LOST in 5 of 5 rounds: a server ended during the measurement: killed by SIGKILL\n\nINVALID measurements:\n\n- `values` at 50 k items\/s, round 4: items acknowledged are present: no/)
   t.match(markdown, /`reference`: 5 measurements ended by SERVER_LOST/)
   t.match(cellsOf(markdown, 'items acknowledged are present'), [/./, '18 of 20', '**no**'])
   const marks = Object.fromEntries(drawing.rows.map(({ arm, mid, mark }) => [arm, { mid, mark }]))
   t.match(marks.values, { mid: Number, mark: /^INVALID in 2 of 5 rounds$/ })
-  t.match(marks.reference, { mid: null, mark: /^INVALID in 5 of 5 rounds: SERVER_LOST/ })
+  t.match(marks.reference, { mid: null, mark: /^ended by SERVER_LOST in 5 of 5 rounds: a server ended/ })
+})
+
+t.test('a difference within the noise is no finding, has no direction, and is told as noise', async (t) => {
+  const uneven = (sample) => ({ nodes: sample.nodes.map((node) => node.role === 'primary' ? { ...node, cpuMicrosPerItem: { 'ids (A/A)': 3, values: 2.9 }[sample.arm] * (1 + sample.round / 1000) } : node) })
+  const change = (sample) => sample.arm === 'ids (A/A)' || sample.arm === 'values' ? uneven(sample) : undefined
+  const { table, markdown, drawing } = reportsOf(resultOf({ costs: COSTS, change }))
+  const sentence = /`values` against `ids`: no difference beyond the noise of this machine \(1\.1\d x \[1\.0\d-1\.1\d\], and `ids` against itself 1\.1\d x \[1\.\d\d-1\.\d\d\]\)/
+  t.match(table.replaceAll(/\n */g, ' '), sentence)
+  t.match(markdown, new RegExp(`^# ${sentence.source}`))
+  t.match(drawing.title, /^values against ids: no difference beyond the noise/)
+  t.match(table, /^values .* 0\.605 x +not shown/m)
+  t.match(table, /same direction as published: 0 of 1, 1 not shown or not known/)
+  t.match(table, /^ {4}against ids: within the noise of this machine$/m)
+  t.match(table, /warning: the A\/A pair differs at 50 k items\/s: 1\.1\d x \[/)
+  t.match(markdown, /- `values` less than `ids`: not shown, within the noise of this machine/)
+  t.match(markdown, /\*\*Warning\*\*: the A\/A pair differs/)
+  t.equal(drawing.rows.find(({ arm }) => arm === 'values').mark, 'against ids: within the noise of this machine')
+  const levels = { few: {}, many: {} }
+  const both = reportsOf(resultOf({ plan: planOf({ levels, published: null }), costs: COSTS, change: (sample) => sample.level === 'few' ? change(sample) : undefined }))
+  t.match(both.table, /`values` against `ids`: less at many \(0\.5\d x\), no difference beyond the noise of this machine at few/)
+})
+
+t.test('"the same" is said to be so only of a narrow interval', async (t) => {
+  const plan = planOf({ expected: [{ arm: 'values', against: 'ids', direction: 'same' }], published: null })
+  const said = (change) => reportsOf(resultOf({ plan, costs: { ...COSTS, values: COSTS.ids }, change })).markdown
+  t.match(said(() => {}), /- `values` the same as `ids`: so it is: between 0\.90 and 1\.10 x/)
+  t.match(said(({ arm, round, nodes }) => arm === 'values' ? { nodes: nodes.map((node) => ({ ...node, cpuMicrosPerItem: node.cpuMicrosPerItem * (0.6 + round / 7) })) } : undefined), /- `values` the same as `ids`: not shown/)
 })
 
 t.test('without any valid measurement there is no answer, and nothing breaks', async (t) => {
   const { table, markdown, drawing } = reportsOf(resultOf({ costs: COSTS, change: ended }))
   t.match(table, /`values` against `ids`: not known/)
   t.match(markdown, /^# .*not known/)
-  t.ok(drawing.rows.every(({ mid, mark }) => mid === null && mark.startsWith('INVALID in 5 of 5')))
+  t.ok(drawing.rows.every(({ mid, mark }) => mid === null && mark.startsWith('ended by SERVER_LOST in 5 of 5')))
   const alone = reportsOf(resultOf({ plan: planOf({ arms: { ids: {} }, expected: [], published: null }), costs: COSTS, change: ended }))
   t.match(alone.table, /^No answer: `ids`, the baseline, has no valid measurement/)
-})
-
-t.test('planned, sent, acknowledged and missing items are printed, for all and for each arm (L3)', async (t) => {
-  t.match(good.table, /items: planned 7,500,000, sent 7,500,000, acknowledged 7,500,000, missing 0/)
-  t.same(cellsOf(good.markdown, 'values | 1,'), ['values', '1,500,000', '1,500,000', '1,500,000', '0'])
-  const fast = reportsOf(resultOf({ costs: COSTS, change: () => ({ planned: null }) }))
-  t.match(fast.table, /items: sent 7,500,000/)
-  t.match(fast.markdown, /\| as fast as it goes \|/)
-})
-
-t.test('what limits is counted on the first lines (L13), outcomes by code (L4)', async (t) => {
-  const { table, markdown } = reportsOf(resultOf({
-    costs: COSTS,
-    change: ({ arm }) => arm === 'values' ? { refused: { ITEM_TOO_OLD: 1000, SERVER_FULL: 2 }, dropped: 5, failed: 3, retried: 1 } : undefined
-  }))
-  t.match(table.split('\n').slice(0, 3), ['not everything was taken: 5,000 items refused (ITEM_TOO_OLD)', 'not everything was taken: 10 items refused (SERVER_FULL)', 'not everything was taken: 25 items dropped'])
-  t.match(markdown, /\n\*\*Not everything was taken\*\*: 5,000 items refused \(ITEM_TOO_OLD\)\./)
-  t.match(markdown, /- `values`: 15 items without an answer\n- `values`: 5 batches sent again/)
-  t.match(good.markdown, /Nothing was refused, dropped, without an answer or sent again\./)
-})
-
-t.test('marks are told where they are, with what they mean (L7)', async (t) => {
-  const { table, markdown, drawing } = reportsOf(resultOf({ costs: COSTS, change: ({ arm, round }) => arm === 'reference' && round < 3 ? { marks: ['generator-bound'] } : undefined }))
-  t.match(table, /^reference .*\n {4}generator-bound in 2 of 5 rounds$/m)
-  t.match(markdown, /- generator-bound: 2 measurements \(the load itself was near its limit/)
-  t.equal(drawing.rows.find(({ arm }) => arm === 'reference').mark, 'generator-bound in 2 of 5 rounds')
 })
 
 t.test('conditions: engine, version, machine, commit, value size, date, rounds', async (t) => {

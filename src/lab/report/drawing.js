@@ -34,7 +34,7 @@ import { captionOf } from './conditions.js'
 import { comparisonsOf, figureOf, plain, ratioText, titleOf } from './figures.js'
 import { findingOf, isOverX, noiseOf } from './finding.js'
 import { figure } from './numbers.js'
-import { remarksOf } from './remarks.js'
+import { noiseRemarks, remarksOf } from './remarks.js'
 import { roleOf, shownArm } from './roles.js'
 
 /** characters; such a name would take its width from the bars */
@@ -79,6 +79,10 @@ function rowOf (analysis, plan, { arm, level, kind }) {
     published: known?.published && to ? known.published.value * to.median : null,
     value: of ? figure(of.median) : '',
     ratio: of ? ratioText(analysis, plan, place) : '',
-    mark: [...(of && of.low === null ? ['too few rounds for an interval'] : []), ...remarksOf(analysis, place, { reasons: of || kind === 'lines' ? 0 : 1 })].join('; ') || (of ? '' : 'no valid measurement has a value')
+    mark: [
+      ...(of && of.low === null ? ['too few rounds for an interval'] : []),
+      ...remarksOf(analysis, place, { reasons: of || kind === 'lines' ? 0 : 1 }),
+      ...(kind === 'bars' ? noiseRemarks(analysis, place) : [])
+    ].join('; ') || (of ? '' : 'no valid measurement has a value')
   }
 }

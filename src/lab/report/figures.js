@@ -44,7 +44,7 @@ export function ratioText (analysis, plan, of) {
 /** @param {Comparison} comparison @returns {string} whether our ratio lies on the side of 1 that the published one does */
 export function directionText ({ sameDirection, verdict }) {
   if (sameDirection !== null) return sameDirection ? 'yes' : 'no'
-  return verdict === 'none' ? 'not shown' : 'not known'
+  return verdict === 'unknown' ? 'not known' : 'not shown'
 }
 
 /** @param {number} value @returns {string} as it was published, to three digits */

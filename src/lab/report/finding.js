@@ -3,10 +3,11 @@
  * over table, page and chart. They come in the order in which the plan expects something of them, which was written
  * before anything was measured: so the finding is not picked by what came out.
  *
- * The ceiling and the A/A pair are no findings. Where an interval spans 1 no difference was shown, and it is said so.
+ * The ceiling and the A/A pair are no findings. Where an interval spans 1, or a difference is no larger than what the A/A
+ * pair shows, no difference was shown, and it is said so.
  */
 import { MEASURES } from '../measures.js'
-import { textsOf } from '../verdict.js'
+import { isShown, textsOf } from '../verdict.js'
 import { figureOf, unitOf } from './figures.js'
 import { figure, ratioWithInterval } from './numbers.js'
 import { roleOf } from './roles.js'
@@ -40,18 +41,20 @@ export const verdictsOf = (analysis, plan) => pairsOf(analysis, plan).map((pair)
 /** @param {Pair} pair @param {Plan} plan @returns {string} */
 function sentenceOf ({ arm, against, all }, { levels }) {
   if (all.length === 1) return all[0].sentence + (Object.keys(levels).length > 1 ? ` at ${all[0].level}` : '')
-  const [less, more, none, unknown] = /** @type {const} */ (['less', 'more', 'none', 'unknown']).map((verdict) => all.filter((one) => one.verdict === verdict))
-  const noise = noiseText(all)
+  const [less, more] = /** @type {const} */ (['less', 'more']).map((verdict) => all.filter((one) => one.verdict === verdict && isShown(one)))
+  const [none, unknown] = /** @type {const} */ (['none', 'unknown']).map((verdict) => all.filter((one) => one.verdict === verdict))
+  const within = all.filter(({ withinNoise }) => withinNoise)
   for (const different of [less, more]) {
-    if (different.length === all.length) return `\`${arm}\` ${MEASURES[all[0].measure].verb} ${spanOf(different)} x \`${against}\` ${at(different, all)}${noise}`
+    if (different.length === all.length) return `\`${arm}\` ${MEASURES[all[0].measure].verb} ${spanOf(different)} x \`${against}\` ${at(different, all)}`
   }
   const parts = [
     ...(less.length ? [`less ${at(less, all)} (${spanOf(less)} x)`] : []),
     ...(more.length ? [`more ${at(more, all)} (${spanOf(more)} x)`] : []),
     ...(none.length ? [`no difference shown ${at(none, all)}`] : []),
+    ...(within.length ? [`no difference beyond the noise of this machine ${at(within, all)}`] : []),
     ...(unknown.length ? [`not known ${at(unknown, all)}`] : [])
   ]
-  return `\`${arm}\` against \`${against}\`: ${parts.join(', ')}${noise}`
+  return `\`${arm}\` against \`${against}\`: ${parts.join(', ')}`
 }
 
 /** @param {Comparison[]} those @param {Comparison[]} all */
@@ -59,12 +62,6 @@ function at (those, all) {
   if (those.length === 1) return `at ${those[0].level}`
   if (those.length < all.length) return `at ${those.length} of ${all.length} levels`
   return all.length === 2 ? 'at both levels' : `at all ${all.length} levels`
-}
-
-/** @param {Comparison[]} all */
-function noiseText (all) {
-  const within = all.filter((one) => one.withinNoise)
-  return within.length ? `, within the noise of this machine ${within.length === all.length ? 'everywhere' : at(within, all)}` : ''
 }
 
 /** @param {Comparison[]} those @returns {string} the smallest and the largest ratio */

@@ -2,14 +2,16 @@
  * A result as a page: the finding, the chart, what was published beside what came out, every figure, and all that is
  * needed to believe it or not.
  */
-import { accountOf, limitsOf, otherOutcomesOf, sumByName } from './account.js'
+import { SAME } from '../verdict.js'
+import { accountOf, limitsOf } from './account.js'
+import { believe } from './belief.js'
 import { rowsOf, textOf } from './conditions.js'
 import { costText, plain, ratioText, titleOf } from './figures.js'
 import { ceilingOf, findingOf, noiseOf, verdictsOf } from './finding.js'
 import { code, list, section, table } from './markdown-table.js'
-import { count, figure, figureWithInterval, interval } from './numbers.js'
+import { figure, figureWithInterval, interval, ratio } from './numbers.js'
 import { publishedSection } from './published.js'
-import { remarksOf } from './remarks.js'
+import { noiseRemarks, remarksOf } from './remarks.js'
 import { roleOf, shownArm } from './roles.js'
 
 /** @typedef {import('../analysis.js').Analysis} Analysis */
@@ -40,7 +42,7 @@ export function markdownOf (analysis, result, plan, raw = '', chart = `${plan.na
     section('Figures', figures(analysis, plan)),
     section('Fixed and marginal cost', costs(analysis, plan)),
     section('Conditions', table(['condition', 'value'], rowsOf(result, plan).map(({ name, value }) => [name, value]))),
-    section('Can it be believed', belief(analysis, result, plan)),
+    section('Can it be believed', believe(analysis, result, plan)),
     section('What arms do differently', arms(plan)),
     section('Not controlled', list([...plan.notControlled, ...result.notes ?? []])),
     raw === '' ? '' : section('Raw samples', `Every figure here is worked out from [${raw.split('/').slice(-1)}](${encodeURI(raw)}).\n`)
@@ -61,8 +63,9 @@ function verdict (analysis, plan) {
 }
 
 /** @param {Comparison} comparison @param {boolean} withLevel */
-function predictionOf ({ arm, against, level, expected, asExpected, verdict }, withLevel) {
-  const outcome = asExpected === null ? 'not known' : asExpected ? 'so it is' : verdict === 'none' ? 'not shown' : '**it is not so**'
+function predictionOf ({ arm, against, level, expected, asExpected, verdict, withinNoise }, withLevel) {
+  const open = verdict === 'unknown' ? 'not known' : withinNoise ? 'not shown, within the noise of this machine' : 'not shown'
+  const outcome = asExpected === null ? open : asExpected ? `so it is${expected === 'same' ? `: between ${ratio(SAME.low)} and ${ratio(SAME.high)} x` : ''}` : '**it is not so**'
   return `${code(arm)} ${expected === 'same' ? 'the same as' : `${expected} than`} ${code(against)}${withLevel ? ` at ${level}` : ''}: ${outcome}`
 }
 
@@ -71,7 +74,7 @@ function figures (analysis, plan) {
   const heads = ['arm', '>rounds', `>x ${plan.baseline}`, ...plan.measures.map((measure) => `>${titleOf(measure)}`)]
   const tables = Object.keys(plan.levels).map((level) => {
     const rows = analysis.cells.filter((cell) => cell.level === level).map(({ arm, n, figures }) => [
-      [shownArm(arm, plan), ...remarksOf(analysis, { arm, level }).map((remark) => `*${remark}*`)].join('\n'),
+      [shownArm(arm, plan), ...[...noiseRemarks(analysis, { arm, level }), ...remarksOf(analysis, { arm, level })].map((remark) => `*${remark}*`)].join('\n'),
       String(n),
       ratioText(analysis, plan, { arm, level }),
       ...plan.measures.map((measure) => figureWithInterval(figures[measure]))
@@ -95,36 +98,6 @@ function costs ({ costs }, plan) {
   return 'What the primary spends a second whatever is sent, and on each further item: a line through the levels.\n\n' +
     table(['arm', '>fixed, % of a core', '>marginal, µs an item', '>levels are off the line by', 'levels on it'], rows) +
     list(costs.map(costText))
-}
-
-/** Items from plan to server, invariants, and what went wrong. @param {Analysis} analysis @param {Result} result @param {Plan} plan */
-function belief (analysis, { samples }, plan) {
-  const names = [...new Set(samples.map(({ arm }) => arm))]
-  const accounts = names.map((arm) => ({ arm, account: accountOf(samples.filter((sample) => sample.arm === arm)) }))
-  const checks = [...new Set(samples.flatMap(({ invariants }) => invariants.map(({ name }) => name)))].map((name) => {
-    const those = samples.flatMap(({ invariants }) => invariants.filter((invariant) => invariant.name === name))
-    const held = those.filter(({ ok }) => ok).length
-    return [name, `${held} of ${those.length}`, held === those.length ? 'yes' : '**no**']
-  })
-  const marks = Object.entries(sumByName(analysis.cells.map((cell) => cell.marks))).filter(([, n]) => n > 0)
-  const valid = samples.filter((sample) => sample.valid).length
-  const others = accounts.flatMap(({ arm, account }) => otherOutcomesOf(account).map((outcome) => `${code(arm)}: ${outcome}`))
-  return (valid === samples.length ? `All ${count(valid)} measurements are valid.\n\n` : `${count(valid)} of ${count(samples.length)} measurements are valid; the others enter no figure.\n\n`) +
-    table(['arm', '>planned', '>sent', '>acknowledged', '>missing on the servers'], accounts.map(({ arm, account }) =>
-      [shownArm(arm, plan), account.planned === null ? 'as fast as it goes' : count(account.planned), count(account.sent), count(account.acknowledged), count(account.missing)])) +
-    table(['invariant', '>held', 'always'], checks) +
-    (others.length ? 'Outcomes that were not successes:\n\n' + list(others) : 'Nothing was refused, dropped, without an answer or sent again.\n\n') +
-    (analysis.invalid.length ? 'INVALID measurements:\n\n' + list(analysis.invalid.map(({ arm, level, round, why }) => `${code(arm)} at ${level}, round ${round}: ${why.join('; ')}`)) : '') +
-    (marks.length ? 'Marks:\n\n' + list(marks.map(([mark, n]) => `${mark}: ${n} ${n === 1 ? 'measurement' : 'measurements'}${MEANINGS[mark] ? ` (${MEANINGS[mark]})` : ''}`)) : '')
-}
-
-/** @type {Record<string, string>} */
-const MEANINGS = {
-  'generator-bound': 'the load itself was near its limit, so it may be what was measured',
-  noisy: 'other programs used the processors meanwhile',
-  behind: 'fewer items than planned were acknowledged',
-  'full copy': 'a replica was given all data anew, at the price of the primary',
-  evicted: 'the server threw items away to make room'
 }
 
 /** L12. @param {Plan} plan */

@@ -3,6 +3,8 @@
  */
 import { textsOf } from '../verdict.js'
 
+export { ratioWithInterval } from '../verdict.js'
+
 const DIGITS = 3
 
 /** @param {number | null | undefined} value @returns {string} such as 0.0512, 2.60, 49,987; a dash when there is none */
@@ -31,12 +33,3 @@ export function figureWithInterval (of) {
 
 /** @param {number | null | undefined} value @returns {string} such as 0.58, 1.02, 12.4 */
 export const ratio = (value) => value === null || value === undefined ? '-' : textsOf([value])[0]
-
-/** @param {import('../verdict.js').RatioWithInterval} of @returns {string} such as 0.58 x [0.55-0.61] */
-export function ratioWithInterval ({ ratio: middle, low, high }) {
-  if (middle === null) return '-'
-  if (low === null || high === null) return `${ratio(middle)} x`
-  const isNotOne = low > 1 || high < 1
-  const [text, ...bounds] = textsOf([middle, low, high], isNotOne)
-  return `${text} x [${bounds.join('-')}]`
-}

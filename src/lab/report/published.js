@@ -29,6 +29,20 @@ const ratios = ({ comparisons }) => comparisons.filter(({ published }) => publis
   directionText(one).replace(/^no$/, '**no**')
 ])
 
+/**
+ * Published figures of an arm in one line; those of all levels stand where the arm is first.
+ * @param {Analysis} analysis
+ * @param {Plan} plan
+ * @param {{ arm: string, level: string } | null} place null: those that no arm here is like
+ * @returns {string[]} such as "published: 11, 36, 50 (percent)"
+ */
+export function publishedOf ({ cells }, { published }, place) {
+  if (!published) return []
+  const first = cells.find(({ arm }) => arm === place?.arm)?.level
+  const values = published.figures.filter(({ arm, level }) => arm === place?.arm && (place === null || (level ?? first) === place.level)).map(({ value }) => value)
+  return values.length ? [`published${place === null ? ', of what was not measured here' : ''}: ${values.map((value) => value.toLocaleString('en')).join(', ')} (${published.unit})`] : []
+}
+
 /** The measure that is most like what was published: theirs is in percent of a processor, or else in something that ours is not. @param {Analysis} analysis @param {Plan} plan @param {string} unit */
 const comparable = ({ main }, { measures }, unit) => /percent|%/i.test(unit) && measures.includes('primaryCpuPercent') ? 'primaryCpuPercent' : main
 

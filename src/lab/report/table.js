@@ -1,12 +1,15 @@
 /**
  * A result in the terminal: the verdict first, then a table a level, then what may be wrong with it.
  */
-import { accountOf, limitsOf, otherOutcomesOf } from './account.js'
+import { isValid } from '../groups.js'
+import { accountOf, limitsOf, otherOutcomesOf, requestsOf } from './account.js'
+import { GAP, aligned } from './columns.js'
 import { captionOf } from './conditions.js'
 import { comparisonsOf, costText, directionText, publishedText, ratioText, titleOf } from './figures.js'
 import { ceilingOf, changeOf, findingOf, noiseOf, verdictsOf } from './finding.js'
 import { count, figure, figureWithInterval, ratioWithInterval } from './numbers.js'
-import { remarksOf } from './remarks.js'
+import { publishedOf } from './published.js'
+import { noiseRemarks, remarksOf } from './remarks.js'
 import { shownArm } from './roles.js'
 
 /** @typedef {import('../analysis.js').Analysis} Analysis */
@@ -14,7 +17,6 @@ import { shownArm } from './roles.js'
 /** @typedef {import('../plan.js').Plan} Plan */
 
 const WIDTH = 110
-const GAP = '  '
 const INDENT = '    '
 /** names for which there is less room than this have lines of their own */
 const NAME_WIDTH = 12
@@ -34,6 +36,7 @@ export function tableOf (analysis, result, plan) {
     ...verdict(analysis, plan),
     '',
     ...Object.keys(plan.levels).flatMap((level) => levelTable(analysis, plan, level)),
+    ...publishedOf(analysis, plan, null).flatMap((line) => [line, '']),
     ...costs(analysis),
     ...belief(analysis, result, plan)
   ]
@@ -60,14 +63,16 @@ function levelTable (analysis, plan, level) {
   if (rows.length === 0) return []
   const used = HEADS.map((_, i) => i).filter((i) => i > 0 && rows.some(({ texts }) => texts[i] !== '-'))
   const widths = used.map((i) => Math.max(...HEADS[i].map(({ length }) => length), ...rows.map(({ texts }) => texts[i].length)))
-  const room = WIDTH - widths.reduce((sum, width) => sum + GAP.length + width, 0)
-  const nameWidth = Math.min(Math.max(NAME_WIDTH, room), Math.max(...rows.map(({ texts }) => texts[0].length)))
-  const line = (/** @type {string} */ name, /** @type {string[]} */ texts) => [name.padEnd(nameWidth), ...used.map((i, at) => texts[i].padStart(widths[at]))].join(GAP).trimEnd()
+  const room = Math.max(NAME_WIDTH, WIDTH - widths.reduce((sum, width) => sum + GAP.length + width, 0))
+  const isLong = (/** @type {string} */ name) => name.length > room
+  const heads = [0, 1].map((half) => HEADS.map((head) => head[half]))
+  const lines = aligned([...heads, ...rows.map(({ texts: [name, ...rest] }) => [isLong(name) ? '' : name, ...rest])].map((texts) => [texts[0], ...used.map((i) => texts[i])]), 1)
   return [
     `${level}: ${titleOf(analysis.main)}`,
-    ...[0, 1].map((half) => HEADS.map((head) => head[half])).map((heads) => line(heads[0], heads)).filter((heads) => heads !== ''),
-    ...rows.flatMap(({ texts, remarks }) => [
-      ...(texts[0].length > nameWidth ? [texts[0], line('', texts)] : [line(texts[0], texts)]),
+    ...lines.slice(0, heads.length).filter((line) => line !== ''),
+    ...rows.flatMap(({ texts: [name], remarks }, i) => [
+      ...(isLong(name) ? [name] : []),
+      lines[heads.length + i],
       ...remarks.map((remark) => `${INDENT}${remark}`)
     ]),
     ''
@@ -91,6 +96,8 @@ function rowOf (analysis, plan, { arm, level, figures }) {
     ],
     remarks: [
       ...others.map((one) => `against ${one.against}: ${ratioWithInterval(one)}${one.published ? `; published ${publishedText(one.published.value)} (${one.published.label}), same direction: ${directionText(one)}` : ''}`),
+      ...noiseRemarks(analysis, { arm, level }),
+      ...publishedOf(analysis, plan, { arm, level }),
       ...remarksOf(analysis, { arm, level })
     ]
   }
@@ -102,11 +109,15 @@ const costs = ({ costs }) => costs.length ? ['fixed and marginal processor time 
 /** @param {Analysis} analysis @param {Result} result @param {Plan} plan */
 function belief (analysis, result, plan) {
   const account = accountOf(result.samples)
-  const valid = result.samples.filter(({ valid }) => valid).length
+  const requests = requestsOf(result.samples)
+  const { invalid, ended } = analysis
+  const others = [...(invalid.length ? [`${invalid.length} INVALID`] : []), ...(ended.length ? [`${ended.length} ended by a fault`] : [])]
+  const planned = (/** @type {number | null} */ n) => n === null ? '' : `planned ${count(n)}, `
   return [
-    `items: ${account.planned === null ? '' : `planned ${count(account.planned)}, `}sent ${count(account.sent)}, acknowledged ${count(account.acknowledged)}, missing ${count(account.missing)}`,
+    `items: ${planned(account.planned)}sent ${count(account.sent)}, answered ${count(account.answered)}, missing ${count(account.missing)}, unsent ${count(account.unsent)}, lost ${count(account.lost)}`,
     ...otherOutcomesOf(account).map((outcome) => `${INDENT}${outcome}`),
-    `measurements: ${valid} of ${result.samples.length} valid`,
+    ...(requests ? [`requests: ${planned(requests.planned)}sent ${count(requests.sent)}, answered ${count(requests.answered)}, missing ${count(requests.errors + requests.timeouts)} (${count(requests.errors)} errors, ${count(requests.timeouts)} timeouts)`] : []),
+    `measurements: ${[`${result.samples.filter(isValid).length} of ${result.samples.length} valid`, ...others].join(', ')}`,
     ...analysis.warnings.map((warning) => `warning: ${warning}`),
     captionOf(result, plan)
   ]

@@ -18,10 +18,8 @@
  * @property {{ looked: number, wrong: number, detail: string | null }} answers that were looked at
  * @property {{ cpuSeconds: number, loopUse: number, connectionsLost: number }} client
  */
+import { GENERATOR_BOUND } from '../limits.js'
 import { usageBetween } from './usage.js'
-
-/** Beyond this share of its event loop the client is what was measured (L7). */
-const GENERATOR_BOUND = 0.8
 
 /**
  * @param {Pick<import('./plan.js').Serving, 'by' | 'processes' | 'connections' | 'everyMs'>} serving
@@ -52,7 +50,7 @@ export function servingFigures ({ by, processes, connections, everyMs }, asked, 
   }
 }
 
-/** @param {ServingFigures | undefined} serving @returns {string[]} */
+/** Whether the client is what was measured (L7). @param {ServingFigures | undefined} serving @returns {string[]} */
 export const servingMarks = (serving) => serving && serving.client.loopUse > GENERATOR_BOUND ? ['generator-bound'] : []
 
 /**
