@@ -124,7 +124,7 @@ async function runOne (parts, written, folder, skipDone) {
     report,
     signal,
     env,
-    writerCommand: (/** @type {Record<string, unknown>} */ of) => [FRESHET, 'writer', ...table.flagsOf(of), '--log-level', 'error'],
+    writerCommand: (/** @type {Record<string, unknown>} */ of) => [FRESHET, 'writer', ...table.flagsOf(of), '--log-level', 'warn'],
     readerCommand: (/** @type {Record<string, unknown>} */ of) => [FRESHET, 'reader', ...table.flagsOf(of), '--log-level', 'error']
   }
   if (skipDone && folder !== null && await isDone(folder, run)) return 0
