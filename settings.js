@@ -215,7 +215,7 @@ export const SETTINGS = Object.freeze([
   ...group('Operating', ['writer'], [
     { name: 'metricsPort', default: null, check: integer(0, 65_535), meaning: 'serve /metrics and /livez of the writer there; 0 = any free one' }
   ]),
-  ...group('Operating', ALL, [
+  ...group('Operating', ALL.filter((command) => command !== 'experiment'), [
     { name: 'logLevel', default: 'info', check: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), meaning: 'least level of log lines' }
   ])
 ])

@@ -50,7 +50,12 @@ export async function runNamed (parts, names) {
 }
 
 /** @param {Parts} parts @param {string[]} _rest @returns {Promise<number>} */
-export const runAll = async (parts, _rest) => runThese(parts, await listExperiments(EXPERIMENTS, parts.table), { skipDone: true })
+export async function runAll (parts, _rest) {
+  const all = await listExperiments(EXPERIMENTS, parts.table)
+  const fit = parts.settings.target ? all.filter(({ plan }) => enginesOf(plan).length === 0) : all
+  if (fit.length < all.length) report(`left out, since they compare engines and need servers of their own: ${all.filter((one) => !fit.includes(one)).map(({ name }) => name).join(', ')}`)
+  return runThese(parts, fit, { skipDone: true })
+}
 
 /** @param {Parts} parts @param {string[]} _rest @returns {Promise<number>} */
 export function runAdHoc (parts, _rest) {
@@ -69,6 +74,8 @@ export function runAdHoc (parts, _rest) {
  *   engines of one are missing
  */
 async function runThese (parts, experiments, { skipDone = false } = {}) {
+  // what does not go with one of them is told before the first takes its minutes
+  for (const { plan } of experiments) scheduleFor(parts, plan)
   const release = await claimLab(LAB)
   try {
     // what a run left that was killed
@@ -92,9 +99,7 @@ async function runOne (parts, written, folder, skipDone) {
   const { settings, env, signal, table } = parts
   const others = namesIn(settings.engine)
   const place = { env, cacheDir: settings.cacheDir ?? defaultCacheDir(ROOT), report, signal, others }
-  const scaled = settings.timeScale === 1 ? written : timeScaled(written, settings.timeScale)
-  const plan = drivenBy(await withEngines(scaled, place, settings), settings.driver)
-  const { cells, seconds, warmUpSeconds, dropped } = scheduleOf(plan, { rounds: settings.rounds, arms: namesIn(settings.arms), quick: settings.quick, seconds: settings.seconds })
+  const { plan, cells, seconds, warmUpSeconds, dropped } = scheduleFor(parts, await withEngines(written, place))
   for (const line of dropped) report(line)
   const isAsPlanned = plan === written && !settings.target && settings.rttMs === 0 && (others.length === 0 || enginesOf(plan).length > 0)
   const options = {
@@ -106,7 +111,7 @@ async function runOne (parts, written, folder, skipDone) {
     rttMs: settings.rttMs,
     target: settings.target ? new URL(settings.target).host + new URL(settings.target).pathname.replace(/^\/0?$/, '') : null,
     driver: settings.driver,
-    engines: settings.target ? [] : await enginesHere(plan, place),
+    engines: settings.target ? [] : await enginesHere(plan, place, settings),
     arms: [...new Set(cells.map(({ arm }) => arm))],
     measurements: cells.length
   }
@@ -137,6 +142,16 @@ async function runOne (parts, written, folder, skipDone) {
   return analysis.invalid.length + analysis.ended.length > 0 ? 1 : 0
 }
 
+/**
+ * @param {Parts} parts @param {Plan} written
+ * @throws {FreshetError} PLAN_INVALID: arms, seconds, a driver or a target that do not go with the plan
+ */
+function scheduleFor ({ settings: { timeScale, driver, rounds, arms, quick, seconds, target } }, written) {
+  if (target && enginesOf(written).length > 0) throw new FreshetError('PLAN_INVALID', `${written.name} compares engines, so it needs servers of its own; expected no --target`)
+  const plan = drivenBy(timeScale === 1 ? written : timeScaled(written, timeScale), driver)
+  return { plan, ...scheduleOf(plan, { rounds, arms: namesIn(arms), quick, seconds }) }
+}
+
 /** @param {string} folder @param {Parameters<typeof runExperiment>[0]} run whether its newest result is of these very conditions */
 async function isDone (folder, run) {
   const newest = await newestResult(folder)
@@ -161,20 +176,22 @@ async function keep ({ unfinished, result, folder, isWhole, quick }) {
   process.stdout.write(`chart        ${shown(drawn[0])}\nreport       ${shown(drawn[1])}\n`)
 }
 
-/** Which versions the servers will be. @param {Plan} plan @param {Place} place */
-async function enginesHere (plan, place) {
+/** Where neither arm nor level names one. @param {any} settings @param {Place} place @returns {string | null} null = the newest found */
+const defaultEngine = ({ server }, { others }) => others?.[0] ?? server
+
+/** Which versions the servers will be. @param {Plan} plan @param {Place} place @param {any} settings */
+async function enginesHere (plan, place, settings) {
   const wanted = enginesOf(plan)
-  const engines = await Promise.all((wanted.length ? wanted : [place.others?.[0] ?? null]).map((engine) => findEngine(engine, place)))
+  const engines = await Promise.all((wanted.length ? wanted : [defaultEngine(settings, place)]).map((engine) => findEngine(engine, place)))
   return [...new Set(engines.map(engineName))]
 }
 
 /**
  * Leaves out arms and levels whose engine is not here, and says so.
- * @param {Plan} plan @param {Place} place @param {any} settings
+ * @param {Plan} plan @param {Place} place
  */
-async function withEngines (plan, place, { target }) {
+async function withEngines (plan, place) {
   const engines = enginesOf(plan)
-  if (engines.length > 0 && target) throw new FreshetError('PLAN_INVALID', `${plan.name} compares engines, so it needs servers of its own; expected no --target`)
   /** @type {string[]} */
   const absent = []
   for (const engine of engines) {
@@ -190,5 +207,5 @@ async function withEngines (plan, place, { target }) {
 /** @param {Parts} parts @param {string | null} engine @param {Place} place */
 function opener ({ settings, signal }, engine, place) {
   if (settings.target) return () => openTarget({ url: settings.target, replicaUrls: settings.replicaUrl, deadlineMs: settings.deadlineMs ?? 5000 })
-  return async () => openOwnServers({ program: (await findEngine(engine ?? place.others?.[0] ?? null, place)).program, replicas: 2, folder: join(LAB, 'servers'), signal, report })
+  return async () => openOwnServers({ program: (await findEngine(engine ?? defaultEngine(settings, place), place)).program, replicas: 2, folder: join(LAB, 'servers'), signal, report })
 }
