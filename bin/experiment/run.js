@@ -62,9 +62,7 @@ export function runAdHoc (parts, _rest) {
   const { settings: { a, b, rate, seconds }, table } = parts
   if (a === null || b === null) throw new FreshetError('PLAN_INVALID', 'ad-hoc compares two settings; expected --a "--layout ids" --b "--layout values", and --rate if it is not to go flat out')
   const [ofA, ofB] = [table.settingsOfFlags(a, '--a'), table.settingsOfFlags(b, '--b')]
-  // the ledger expects every version, so nothing is trimmed unless that is the question
-  const fixed = 'maxItems' in ofA || 'maxItems' in ofB ? {} : { maxItems: 0 }
-  const raw = adHocPlan({ a: ofA, b: ofB, aText: a, bText: b, rate: rate ?? 0, fixed, ...(seconds && { seconds }) })
+  const raw = adHocPlan({ a: ofA, b: ofB, aText: a, bText: b, rate: rate ?? 0, ...(seconds && { seconds }) })
   return runThese(parts, [{ plan: readPlan('ad-hoc', raw, table), folder: null }])
 }
 
