@@ -1,5 +1,6 @@
 import t from 'tap'
 import { findExperiment, listExperiments } from '../../src/lab/catalog.js'
+import { OVERHEAD_SECONDS } from '../../src/lab/schedule.js'
 
 const plan = (/** @type {string} */ question, more = '') => `export default {
   title: 'T', question: ${JSON.stringify(question)}, baseline: 'ids', ceiling: 'blob', arms: { ids: {}, blob: { load: 'blob' } },
@@ -20,7 +21,8 @@ t.test('experiments are listed by number, with question, arms and minutes', asyn
   const folder = folderOf(t)
   const list = await listExperiments(folder)
   t.same(list.map(({ name }) => name), ['001-load', '007-reference-or-value', '012-reshard'])
-  t.match(list[1], { number: '007', question: 'Reference?', arms: ['ids', 'blob'], minutes: Math.ceil(15 * 10 / 60), folder: /007-reference-or-value$/, plan: { name: '007-reference-or-value' } })
+  // 15 measurements; at the default rate it takes 10 s until every id was written once
+  t.match(list[1], { number: '007', question: 'Reference?', arms: ['ids', 'blob'], minutes: Math.ceil(15 * (list[1].plan.seconds + 10 + OVERHEAD_SECONDS) / 60), folder: /007-reference-or-value$/, plan: { name: '007-reference-or-value' } })
 })
 
 t.test('an experiment is found by number and by name', async (t) => {
