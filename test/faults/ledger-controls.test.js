@@ -8,6 +8,7 @@ import { say } from './ledger/run.js'
 import { storedOn } from './ledger/stored.js'
 
 const LIES = 3
+const TIMES = 12
 const WATCHED_MS = 2000
 const engines = await testEngines()
 
@@ -100,11 +101,16 @@ for (const engine of engines) {
   }
 
   t.test(`${engineName(engine)}: kills in a row lose what was acknowledged before WAIT`, { buffered: true }, async (t) => {
-    const servers = await startFailover(t, { engine, run: { writers: 2, ack: 'early', options: { deadlineMs: 1000 } } })
-    for (let kills = 0; kills < LIES; kills++) await servers.kill('primary')
-    await servers.run.finish()
-    const sums = await servers.run.compare(servers.primary)
-    say(t, sums, `${LIES} primaries killed`)
-    t.ok(sums.lost > 0)
+    let lost = 0
+    // by chance the replica had everything whenever a primary was killed: then it is done again
+    for (let times = 0; lost === 0 && times < TIMES; times++) {
+      const servers = await startFailover(t, { engine, run: { writers: 2, ack: 'early', options: { deadlineMs: 1000 } } })
+      for (let kills = 0; kills < LIES; kills++) await servers.kill('primary')
+      await servers.run.finish()
+      const sums = await servers.run.compare(servers.primary)
+      say(t, sums, `${LIES} primaries killed`)
+      lost = sums.lost
+    }
+    t.ok(lost > 0)
   })
 }
