@@ -3,14 +3,15 @@
  *
  * A setting's value comes from its flag, else its environment variable, else its default. All faults of an
  * input are found before the first is reported; each names the value, the bound and where it came from.
- * This file imports nothing of ours: what it must know of the rest (layout names, acks) is handed to `resolve`.
- *
- *     kinds of values -> the table -> reading: a row, the command line -> resolve, and the like for options and plans
- *
- * It is long because it is whole: no other file need be read to know what a setting is and how it is refused.
+ * What kinds of values there are, and how rows and flags are read, stands in src/settings, which knows no setting; nothing
+ * else of ours is imported here: what must be known of the rest (layout names, acks) is handed to `resolve`.
  */
-/* eslint max-lines: off -- see the end of the note */
-import yargs from 'yargs'
+import { FIELD, integer, matching, number, oneOf, oneOfKnown, present, serverUrl, serverUrls, trueOrFalse, writerFlags } from './src/settings/checks.js'
+import { helpOf, keptByNpm, readFlags, unexpectedWords, unknownFlags } from './src/settings/flags.js'
+import { SettingsInvalid, envOf, flagOf, givenBy, nearest, readRows } from './src/settings/rows.js'
+
+export { SettingsInvalid, envOf, flagOf }
+
 const MIB = 1024 * 1024
 const MAX_MS = 2 ** 41 - 1
 const ALL = ['start', 'writer', 'reader', 'gateway', 'servers', 'doctor', 'feed', 'experiment']
@@ -18,99 +19,9 @@ const ALL = ['start', 'writer', 'reader', 'gateway', 'servers', 'doctor', 'feed'
 const CLIENTS = ['start', 'writer', 'reader', 'gateway', 'feed', 'doctor', 'library']
 const APPENDS = ['writer', 'gateway', 'library']
 
-/**
- * A check takes the text of a value and answers the value, or throws.
- * @typedef {{ expects: string | ((known: Known) => string), read: (text: string, known: Known) => unknown,
- *   flagOnly?: boolean, isFlags?: boolean }} Check `flagOnly`: the flag has no value; `isFlags`: the value is flags itself
- * @typedef {{ command: string, layouts: string[], acks: string[] }} Known what the rest of the program has
- * @typedef {{ name: string, default: any, check: Check, meaning: string, uses: string[], unit?: string,
- *   group: string, env?: string | null, secret?: boolean, defaults?: Record<string, any> }} Row `env`: null = it has no
- *   variable; `defaults`: of commands that have another one
- */
-
-/** @type {(low: number, high: number) => Check} */
-const integer = (low, high) => ({
-  expects: `an integer from ${low.toLocaleString('en')} to ${high.toLocaleString('en')}`,
-  read (text) {
-    const value = /^\d+$/.test(text) ? Number(text) : NaN
-    if (!(value >= low && value <= high)) throw new RangeError()
-    return value
-  }
-})
-
-/** @type {(low: number, high: number) => Check} */
-const number = (low, high) => ({
-  expects: `a number from ${low} to ${high.toLocaleString('en')}`,
-  read (text) {
-    const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : NaN
-    if (!(value >= low && value <= high)) throw new RangeError()
-    return value
-  }
-})
-
-/** @type {(...words: string[]) => Check} */
-const oneOf = (...words) => ({
-  expects: words.join(' | '),
-  read (text) {
-    if (!words.includes(text)) throw new RangeError()
-    return text
-  }
-})
-
-/** @type {(expects: string, pattern: RegExp) => Check} */
-const matching = (expects, pattern) => ({
-  expects,
-  read (text) {
-    if (!pattern.test(text)) throw new RangeError()
-    return text
-  }
-})
-
-/** @type {(of: 'layouts' | 'acks') => Check} */
-const oneOfKnown = (of) => ({
-  expects: (known) => known[of].join(' | '),
-  read (text, known) {
-    if (!known[of].includes(text)) throw new RangeError()
-    return text
-  }
-})
-
-/** of an address: files of an authority, and of a certificate and key of one's own */
-const TLS_FILES = ['ca', 'cert', 'key']
-
-/** @type {Check} */
-const serverUrl = {
-  expects: 'redis://[user:password@]host[:port], or rediss://... for TLS, with ?ca=FILE&cert=FILE&key=FILE if need be',
-  read (text) {
-    const url = new URL(text)
-    if (!['redis:', 'rediss:'].includes(url.protocol) || !url.hostname) throw new RangeError()
-    // a plain / in a password ends the host too early: what follows would pass for the path, and be shown as that
-    if ((url.pathname + url.hash).includes('@')) throw new RangeError()
-    const files = [...url.searchParams.keys()]
-    if (files.some((name) => !TLS_FILES.includes(name)) || (files.length && url.protocol === 'redis:')) throw new RangeError()
-    return text
-  }
-}
-
-/** @type {Check} */
-const serverUrls = {
-  expects: 'one or more redis:// addresses, separated by commas',
-  read: (text, known) => text.split(',').map((one) => serverUrl.read(one.trim(), known))
-}
-
-/** @type {Check} */
-const trueOrFalse = { expects: 'true | false', read: (text, known) => oneOf('true', 'false').read(text, known) === 'true' }
-
-/** @type {Check} */
-const present = { ...trueOrFalse, flagOnly: true }
-
-/** @type {Check} */
-const writerFlags = { ...matching('flags of the writer in quotes, such as "--layout values --batch-ms 10"', /\S/), isFlags: true }
-
-const FIELD = matching('a field, dotted for a nested one, such as properties.time', /^[^.\s]+(\.[^.\s]+)*$/)
-
-/** @param {Check} check @param {Known} known @returns {string} what it takes */
-const expected = ({ expects }, known) => typeof expects === 'string' ? expects : expects(known)
+/** @typedef {import('./src/settings/checks.js').Known} Known */
+/** @typedef {import('./src/settings/rows.js').Row} Row */
+/** @typedef {import('./src/settings/flags.js').Lost} Lost */
 
 /** @type {(group: string, uses: string[], rows: (Omit<Row, 'group' | 'uses'> & { uses?: string[] })[]) => Row[]} a row may have other uses than its group */
 const group = (title, uses, rows) => rows.map((row) => ({ group: title, uses, ...row }))
@@ -219,141 +130,6 @@ export const SETTINGS = Object.freeze([
     { name: 'logLevel', default: 'info', check: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), meaning: 'least level of log lines' }
   ])
 ])
-
-/** Settings that cannot be used. `faults` has one sentence for each; `lost`: for whoever can tell what was meant. */
-export class SettingsInvalid extends Error {
-  code = 'SETTINGS_INVALID'
-  exitStatus = 2
-  /** @param {string[]} faults @param {Lost} [lost] */
-  constructor (faults, lost) {
-    super(faults.join('\n'))
-    this.name = 'SettingsInvalid'
-    this.faults = faults
-    this.lost = lost
-  }
-}
-
-/** @param {string} name camelCase @returns {string} its flag, without dashes in front */
-export const flagOf = (name) => name.replace(/[A-Z]/g, (letter) => '-' + letter.toLowerCase())
-
-/** @param {Row} row @returns {string | null} its environment variable */
-export const envOf = ({ env, name }) => env === undefined ? 'FRESHET_' + flagOf(name).replaceAll('-', '_').toUpperCase() : env
-
-/** @param {Row} row @param {string} command */
-const defaultOf = (row, command) => row.defaults && Object.hasOwn(row.defaults, command) ? row.defaults[command] : row.default
-
-/**
- * @param {Row[]} rows @param {Known} known @param {string[]} faults
- * @param {(row: Row) => [origin: string, given: any] | null} givenOf null = not given
- */
-function readRows (rows, known, faults, givenOf) {
-  /** @type {Record<string, any>} */
-  const values = {}
-  /** @type {Record<string, string>} */
-  const origins = {}
-  for (const row of rows) {
-    const [origin, given] = givenOf(row) ?? ['default']
-    origins[row.name] = origin
-    values[row.name] = origin === 'default' ? defaultOf(row, known.command) : readOne(row, given, origin, known, faults)
-  }
-  return { values, origins }
-}
-
-/** @param {Row} row @param {any} given @param {string} origin @param {Known} known @param {string[]} faults */
-function readOne (row, given, origin, known, faults) {
-  if (Array.isArray(given)) {
-    faults.push(`${row.name}: given ${given.length} times (${origin}); give it once`)
-    return row.default
-  }
-  try {
-    return row.check.read(String(given), known)
-  } catch (error) {
-    faults.push(`${row.name}: ${row.secret ? '(hidden)' : given === '' ? 'no value' : given} (${origin}); expected ${expected(row.check, known)}`)
-    return row.default
-  }
-}
-
-/**
- * Values as they are, of an object.
- * @param {Record<string, any>} of @param {string} origin @returns {(row: Row) => [string, any] | null}
- */
-const givenBy = (of, origin) => ({ name }) => {
-  const given = of[name]
-  return given === undefined || given === null ? null : [origin, Array.isArray(given) ? given.join(',') : given]
-}
-
-/** @param {string} name @param {string[]} known @returns {string[]} those that are like it, or all */
-function nearest (name, known) {
-  const wanted = name.toLowerCase()
-  const near = known.filter((one) => {
-    const other = one.toLowerCase()
-    return other.includes(wanted) || wanted.includes(other) || other.slice(0, 3) === wanted.slice(0, 3)
-  })
-  return near.length ? near : known
-}
-
-/**
- * Flags that npm kept for itself: `npm start writer --rate 50000` reaches us as `writer 50000` with npm_config_rate=true.
- * @typedef {{ flags: [name: string, value: string][], words: string[], known: Known & { positionals?: number } }} Lost
- *   `flags` as npm understood them; `words`: all that arrived, values of those flags among them
- */
-
-/** @param {Row[]} rows @param {string[]} argv @param {Known} known */
-function parser (rows, argv, known) {
-  const options = Object.fromEntries(rows.map((row) => {
-    const unit = row.unit ? ` (${row.unit})` : ''
-    const unset = defaultOf(row, known.command)
-    const given = unset === null ? '' : ` [default: ${unset}]`
-    const variable = envOf(row)
-    const what = `${row.meaning}${unit}; ${expected(row.check, known)}${given}${variable ? ` [${variable}]` : ''}`
-    return [flagOf(row.name), { type: row.check.flagOnly ? 'boolean' : 'string', describe: what, group: row.group + ':' }]
-  }))
-  return yargs(joined(rows, argv)).help(false).version(false).exitProcess(false).fail(false).wrap(110)
-    .parserConfiguration({ 'boolean-negation': false, 'camel-case-expansion': false, 'dot-notation': false, 'parse-numbers': false, 'parse-positional-numbers': false })
-    .options(/** @type {any} */ (options))
-}
-
-/** A value that is flags itself would be taken for one, so it is joined to its own: --a=... @param {Row[]} rows @param {string[]} argv */
-function joined (rows, argv) {
-  const takers = rows.filter(({ check }) => check.isFlags).map(({ name }) => '--' + flagOf(name))
-  /** @type {string[]} */
-  const words = []
-  for (const word of argv) {
-    const isValue = takers.includes(/** @type {string} */ (words.at(-1))) && !takers.includes(word)
-    words.push(isValue ? `${words.pop()}=${word}` : word)
-  }
-  return words
-}
-
-/**
- * @param {Row[]} rows @param {Known} known
- * @param {string} usage first lines of the help
- * @returns {Promise<string>} what --help prints
- */
-async function helpOf (rows, known, usage) {
-  const text = await parser(rows, [], known).usage(usage).getHelp()
-  // flags of one letter have two dashes like the others
-  return text.replace(/^ {2}-([a-z]) {5}/gm, '      --$1')
-}
-
-/** @param {Row[]} rows @param {string[]} argv @param {Known} known @returns {{ flags: Record<string, any>, words: string[] }} */
-function readFlags (rows, argv, known) {
-  const { _: words, $0: _script, ...flags } = /** @type {Record<string, any>} */ (parser(rows, argv, known).parseSync())
-  return { flags, words: words.map(String) }
-}
-
-/** @param {Row[]} rows @param {Record<string, string | undefined>} env @returns {Lost['flags']} */
-const keptByNpm = (rows, env) => rows.flatMap(({ name }) => {
-  const value = env['npm_config_' + flagOf(name).replaceAll('-', '_')]
-  return value === undefined ? [] : [[flagOf(name), value]]
-})
-
-/** @param {Record<string, any>} flags @param {Row[]} rows @param {Known} known */
-const unknownFlags = (flags, rows, { command }) => Object.keys(flags).filter((flag) => !rows.some((row) => flagOf(row.name) === flag))
-  .map((flag) => `--${flag} is unknown; ${command} knows ${nearest(flag, rows.map(({ name }) => flagOf(name))).map((name) => `--${name}`).join(' ')}`)
-
-/** @param {string[]} words */
-const unexpectedWords = (words) => words.length ? [`${words.map((word) => `"${word}"`).join(', ')} is not expected: values follow a flag`] : []
 
 /** @param {string} command @returns {Row[]} the rows a command uses */
 const rowsOf = (command) => SETTINGS.filter((row) => row.uses.includes(command))

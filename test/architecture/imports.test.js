@@ -23,7 +23,8 @@ const ARROWS = /** @type {Record<string, string[]>} */ ({
   charts: [],
   experiments: [],
   infra: [],
-  'settings.js': []
+  'src/settings': [],
+  'settings.js': ['src/settings']
 })
 
 const isOurs = (/** @type {string} */ name) => name.includes('/') ? /^(src|bin|writers|readers|experiments|charts|infra)\//.test(name) : name === 'settings.js'

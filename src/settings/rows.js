@@ -1,0 +1,82 @@
+/**
+ * A row of the table, and how its value is read and refused, wherever it was given.
+ *
+ * @typedef {import('./checks.js').Check} Check
+ * @typedef {import('./checks.js').Known} Known
+ * @typedef {{ name: string, default: any, check: Check, meaning: string, uses: string[], unit?: string,
+ *   group: string, env?: string | null, secret?: boolean, defaults?: Record<string, any> }} Row `env`: null = it has no
+ *   variable; `defaults`: of commands that have another one
+ */
+import { expected } from './checks.js'
+
+/** Settings that cannot be used. `faults` has one sentence for each; `lost`: for whoever can tell what was meant. */
+export class SettingsInvalid extends Error {
+  code = 'SETTINGS_INVALID'
+  exitStatus = 2
+  /** @param {string[]} faults @param {import('./flags.js').Lost} [lost] */
+  constructor (faults, lost) {
+    super(faults.join('\n'))
+    this.name = 'SettingsInvalid'
+    this.faults = faults
+    this.lost = lost
+  }
+}
+
+/** @param {string} name camelCase @returns {string} its flag, without dashes in front */
+export const flagOf = (name) => name.replace(/[A-Z]/g, (letter) => '-' + letter.toLowerCase())
+
+/** @param {Row} row @returns {string | null} its environment variable */
+export const envOf = ({ env, name }) => env === undefined ? 'FRESHET_' + flagOf(name).replaceAll('-', '_').toUpperCase() : env
+
+/** @param {Row} row @param {string} command */
+export const defaultOf = (row, command) => row.defaults && Object.hasOwn(row.defaults, command) ? row.defaults[command] : row.default
+
+/**
+ * @param {Row[]} rows @param {Known} known @param {string[]} faults
+ * @param {(row: Row) => [origin: string, given: any] | null} givenOf null = not given
+ */
+export function readRows (rows, known, faults, givenOf) {
+  /** @type {Record<string, any>} */
+  const values = {}
+  /** @type {Record<string, string>} */
+  const origins = {}
+  for (const row of rows) {
+    const [origin, given] = givenOf(row) ?? ['default']
+    origins[row.name] = origin
+    values[row.name] = origin === 'default' ? defaultOf(row, known.command) : readOne(row, given, origin, known, faults)
+  }
+  return { values, origins }
+}
+
+/** @param {Row} row @param {any} given @param {string} origin @param {Known} known @param {string[]} faults */
+function readOne (row, given, origin, known, faults) {
+  if (Array.isArray(given)) {
+    faults.push(`${row.name}: given ${given.length} times (${origin}); give it once`)
+    return row.default
+  }
+  try {
+    return row.check.read(String(given), known)
+  } catch (error) {
+    faults.push(`${row.name}: ${row.secret ? '(hidden)' : given === '' ? 'no value' : given} (${origin}); expected ${expected(row.check, known)}`)
+    return row.default
+  }
+}
+
+/**
+ * Values as they are, of an object.
+ * @param {Record<string, any>} of @param {string} origin @returns {(row: Row) => [string, any] | null}
+ */
+export const givenBy = (of, origin) => ({ name }) => {
+  const given = of[name]
+  return given === undefined || given === null ? null : [origin, Array.isArray(given) ? given.join(',') : given]
+}
+
+/** @param {string} name @param {string[]} known @returns {string[]} those that are like it, or all */
+export function nearest (name, known) {
+  const wanted = name.toLowerCase()
+  const near = known.filter((one) => {
+    const other = one.toLowerCase()
+    return other.includes(wanted) || wanted.includes(other) || other.slice(0, 3) === wanted.slice(0, 3)
+  })
+  return near.length ? near : known
+}
