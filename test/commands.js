@@ -46,12 +46,15 @@ const cleanEnv = () => Object.fromEntries(Object.entries(process.env).filter(([n
 /**
  * @param {import('tap').Test} t
  * @param {string[]} args command and flags
- * @param {{ env?: Record<string, string>, input?: string | Buffer | null, cwd?: string, npm?: boolean }} [options]
+ * @param {{ env?: Record<string, string>, input?: string | Buffer | null, cwd?: string, npm?: boolean, fileKiB?: number | null }} [options]
  *   `input` is all of standard input; null leaves it open, to be written by the test. `cwd` is a checkout, ours if not
- *   given. `npm`: typed as `npm start <args>`
+ *   given. `npm`: typed as `npm start <args>`. `fileKiB`: no file can become larger, as on a disk that is full, for which
+ *   nobody need be root
  */
-export function runCommand (t, args, { env = {}, input = '', cwd = ROOT, npm = false } = {}) {
-  const [program, ...words] = npm ? ['npm', 'start', ...args] : [process.execPath, join(cwd, 'bin/freshet.js'), ...args]
+export function runCommand (t, args, { env = {}, input = '', cwd = ROOT, npm = false, fileKiB = null } = {}) {
+  const command = npm ? ['npm', 'start', ...args] : [process.execPath, join(cwd, 'bin/freshet.js'), ...args]
+  // what the test runner puts into NODE_OPTIONS listens to SIGXFSZ, and is then ended by it
+  const [program, ...words] = fileKiB === null ? command : ['bash', '-c', `unset NODE_OPTIONS; ulimit -S -f ${fileKiB} && exec "$0" "$@"`, ...command]
   const startedAt = performance.now()
   const child = spawn(program, words, { cwd, detached: true, stdio: 'pipe', env: { ...cleanEnv(), FRESHET_CACHE_DIR: CACHE_DIR, ...env } })
   const pid = /** @type {number} */ (child.pid)
