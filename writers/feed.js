@@ -8,7 +8,7 @@ import { tellParent } from '../src/lifecycle.js'
 import { ackNames } from '../src/pipeline/acks.js'
 import { watchNodes } from '../src/store/node-watch.js'
 import { runProcess } from '../src/process.js'
-import { runCrew } from './crew.js'
+import { runWriters } from './crew.js'
 import { serveMetrics } from './metrics-server.js'
 import { createProgress } from './progress.js'
 import { exitStatusOf, summaryOf } from './summary.js'
@@ -47,7 +47,7 @@ async function write (settings, { primaryUrl, replicaUrls }, log, signal) {
     }
     const { tallies, error } = settings.writers === 1
       ? await runHere({ settings, options: optionsOf(settings), redisUrl: primaryUrl, log, signal, metrics: metrics?.metrics, progress, onMeasuring })
-      : await runCrew({ settings, redisUrl: primaryUrl, log, signal, onProgress: progress.update, onMeasuring })
+      : await runWriters({ settings, redisUrl: primaryUrl, log, signal, onProgress: progress.update, onMeasuring })
     progress.close()
     if (error) log.error({ code: /** @type {any} */ (error).code }, error.message)
     await afterWarmUp

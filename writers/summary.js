@@ -2,38 +2,17 @@
  * The one JSON line a writer ends with, and its exit status.
  */
 import { addAccounts, refusedOf } from '../src/pipeline/account.js'
-import { addUp } from './tally.js'
+import { perItem, summaryLine } from '../src/pipeline/tally.js'
 
 /** @typedef {import('../src/store/nodes.js').NodeFigures} NodeFigures */
+/** @typedef {import('../src/pipeline/tally.js').Tally} Tally */
 
 /**
- * @param {{ settings: any, tallies: import('./tally.js').Tally[], before: NodeFigures[], after: NodeFigures[] }} run
+ * @param {{ settings: any, tallies: Tally[], before: NodeFigures[], after: NodeFigures[] }} run
  */
 export function summaryOf ({ settings, tallies, before, after }) {
-  const { account, seconds, cpuMicros, loopUse, behindMs } = addUp(tallies)
-  return {
-    event: 'summary',
-    role: 'writer',
-    feed: settings.feed,
-    layout: settings.layout,
-    engine: (before[0] ?? after[0])?.engine ?? null,
-    writers: settings.writers,
-    offered: account.offered,
-    items: account.items,
-    refused: refusedOf(account),
-    dropped: account.dropped,
-    failed: account.failed,
-    retried: account.retried,
-    bytes: account.bytes,
-    seconds: Math.round(seconds * 1000) / 1000,
-    itemsPerSecond: seconds > 0 ? Math.round(account.items / seconds) : 0,
-    batches: account.batches,
-    behindMs,
-    refusedBy: account.refused,
-    writerCpuMicrosPerItem: perItem(cpuMicros, account.items),
-    loopUse: Math.round(loopUse * 100) / 100,
-    nodes: nodesOf(before, after, account.items)
-  }
+  const summary = summaryLine({ role: 'writer', settings, engine: (before[0] ?? after[0])?.engine ?? null, tallies })
+  return { ...summary, nodes: nodesOf(before, after, summary.items) }
 }
 
 /** @param {NodeFigures[]} before @param {NodeFigures[]} after @param {number} items */
@@ -46,12 +25,9 @@ function nodesOf (before, after, items) {
   })
 }
 
-/** @param {number} micros @param {number} items */
-const perItem = (micros, items) => items > 0 ? Math.round(micros * 100 / items) / 100 : null
-
 /**
  * 0 done or stopped with everything flushed, 1 failed or items unacknowledged, 3 done but input lines were refused
- * @param {any} settings @param {import('./tally.js').Tally[]} tallies @param {Error | null} error
+ * @param {any} settings @param {Tally[]} tallies @param {Error | null} error
  */
 export function exitStatusOf ({ source }, tallies, error) {
   // of the whole run, warm-up included

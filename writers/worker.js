@@ -2,8 +2,8 @@
 import { optionsOf } from '../settings.js'
 import { createLog } from '../src/log.js'
 import { aborted, listenForStop, tellParent } from '../src/lifecycle.js'
+import { nothing } from '../src/pipeline/tally.js'
 import { serveMetrics } from './metrics-server.js'
-import { nothing } from './tally.js'
 import { writeFeed } from './write-feed.js'
 
 const PROGRESS_MS = 1000

@@ -4,15 +4,15 @@
 import { createClock } from '../src/clock.js'
 import { aborted } from '../src/lifecycle.js'
 import { openFeed } from '../src/index.js'
+import { createMeasurement } from '../src/pipeline/measurement.js'
 import { SERVERS_FAILED } from '../src/store/target.js'
 import { createFaultReport } from './input/report.js'
-import { createMeasurement } from './measurement.js'
 import { runStdin } from './stdin.js'
 import { runSynthetic } from './synthetic.js'
 
 const AGE_HINT = ': older than the window of the feed (--window-ms; 0 = no age limit)'
 
-/** @typedef {import('./tally.js').Tally} Tally */
+/** @typedef {import('../src/pipeline/tally.js').Tally} Tally */
 
 /**
  * @param {{ settings: any, options: Record<string, any>, redisUrl: string, index: number, log: import('pino').Logger,
@@ -25,7 +25,7 @@ const AGE_HINT = ': older than the window of the feed (--window-ms; 0 = no age l
  */
 export async function writeFeed ({ settings, options, redisUrl, index, log, signal, metrics, onOpened = () => {}, onMeasuring = () => {} }) {
   const clock = createClock()
-  const measurement = createMeasurement({ warmUp: settings.warmUp, clock })
+  const measurement = createMeasurement()
   const noun = settings.format === 'json' ? 'item' : 'line'
   const report = createFaultReport({ noun, write: (text) => process.stderr.write(text) })
   const at = { place: 0 }
@@ -48,7 +48,12 @@ export async function writeFeed ({ settings, options, redisUrl, index, log, sign
   await onOpened(feed.writer)
 
   const { pipeline } = feed.writer
-  measurement.start(pipeline.account, onMeasuring)
+  const measure = () => {
+    measurement.begin(pipeline.account, clock())
+    onMeasuring(pipeline.account)
+  }
+  const warmUp = settings.warmUp > 0 ? setTimeout(measure, settings.warmUp * 1000) : undefined
+  if (!warmUp) measure()
   const run = { ...settings, duration: settings.duration && settings.warmUp + settings.duration }
   const ending = endingOf(run, signal)
   // room or a reply may never come: closing ends the source's wait as well
@@ -63,6 +68,7 @@ export async function writeFeed ({ settings, options, redisUrl, index, log, sign
   }
   const sourceEndMs = clock()
   await (ending.signal.aborted ? closing : feed.close(settings))
+  clearTimeout(warmUp)
   ending.cancel()
   report.close()
   if (!measurement.isMeasuring) log.warn('the run ended within its warm-up: nothing was measured')

@@ -15,7 +15,7 @@ const ARROWS = /** @type {Record<string, string[]>} */ ({
   'src/view': ['src/errors.js', 'src/item', 'src/layouts', 'src/feeds', 'src/store'],
   'src/metrics': ['src/errors.js', 'src/pipeline'],
   'src/http': ['src/errors.js', 'src/item', 'src/metrics'],
-  'src/lab': ['src/errors.js', 'src/clock.js', 'src/lifecycle.js', 'src/index.js', 'src/synthetic.js', 'src/item', 'src/layouts', 'src/feeds', 'src/store', 'src/pipeline', 'src/view'],
+  'src/lab': ['src/errors.js', 'src/clock.js', 'src/crew.js', 'src/lifecycle.js', 'src/index.js', 'src/synthetic.js', 'src/item', 'src/layouts', 'src/feeds', 'src/store', 'src/pipeline', 'src/view'],
   src: ['lua', 'settings.js'],
   bin: ['settings.js', 'src', 'writers', 'readers', 'charts'],
   writers: ['settings.js', 'src'],

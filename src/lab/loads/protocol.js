@@ -12,10 +12,10 @@
  * has not written by then is not written.
  */
 import { listenForStop, tellParent } from '../../lifecycle.js'
-import { runCrew } from './crew.js'
+import { summaryLine } from '../../pipeline/tally.js'
+import { runLoadCrew } from './crew.js'
 import { loadOf } from './index.js'
 import { runLoad, settingsOf } from './run.js'
-import { summaryOf } from './tally.js'
 
 /**
  * @typedef {{ load: string, settings: Record<string, any>, redisUrl: string, replicaUrls: string[] | null, index?: number }} Order
@@ -46,10 +46,12 @@ async function work (loads, file, order) {
     const onMeasuring = () => { tellParent({ event: 'measuring' }) }
     if (order.index !== undefined) return await workAsMember(load, { ...order, settings, index: order.index, signal, onMeasuring })
     const tallies = settings.writers > 1
-      ? await runCrew({ order, writers: settings.writers, file, signal, onMeasuring })
+      ? await runLoadCrew({ order, writers: settings.writers, file, signal, onMeasuring })
       : [await runLoad(load, { ...order, settings, index: 0, signal, onMeasuring })]
     await tellParent({ event: 'ended', acknowledged: tallies.map(({ account }) => account.items) })
-    process.stdout.write(JSON.stringify(summaryOf(settings, tallies)) + '\n', () => process.exit(0))
+    // what nodes did is the lab's to find out
+    const summary = { ...summaryLine({ role: 'load', settings, engine: tallies[0].engine, tallies }), nodes: [] }
+    process.stdout.write(JSON.stringify(summary) + '\n', () => process.exit(0))
   } catch (error) {
     const { code = 'LOAD_FAILED', message } = error
     process.stderr.write(`${code}: ${message}\n`)

@@ -15,15 +15,15 @@
  * @property {number} items at most
  * @property {AbortSignal} signal
  * @property {(nowMs: number) => void} look to be called before anything that is due by then is sent
+ *
+ * @typedef {import('../../pipeline/tally.js').Tally & { engine: string }} LoadTally
  */
-import { encodeIntoCompressedBase64 } from 'hdr-histogram-js'
 import { createClock } from '../../clock.js'
 import { FreshetError } from '../../errors.js'
-import { addAccounts } from '../../pipeline/account.js'
 import { expectPrimary } from '../../pipeline/feed-writer.js'
+import { createMeasurement } from '../../pipeline/measurement.js'
 import { openConnection } from '../../store/connection.js'
 import { LOST_AFTER_MS } from './drive.js'
-import { newHistogram, recordMs } from './tally.js'
 
 /** Bursts come at whole periods. */
 const BEFORE_BURST_MS = 25
@@ -77,7 +77,7 @@ export const settingsOf = (load, given) => ({
  * @param {{ settings: Settings, redisUrl: string, replicaUrls: string[] | null, index: number, signal: AbortSignal,
  *   onOpened?: () => Promise<unknown> | void, onMeasuring: () => void }} parts `index` of this writer, of `settings.writers`;
  *   nothing is written before `onOpened` is done; `onMeasuring`: the warm-up is over
- * @returns {Promise<import('./tally.js').Tally>}
+ * @returns {Promise<LoadTally>}
  * @throws {import('../../errors.js').FreshetError} what the server did to the load
  */
 export async function runLoad (load, { settings, redisUrl, replicaUrls, index, signal, onOpened = () => {}, onMeasuring }) {
@@ -85,14 +85,8 @@ export async function runLoad (load, { settings, redisUrl, replicaUrls, index, s
   if (pace === 'burst' && rate === 0) throw new FreshetError('LOAD_FAILED', 'rate 0 with bursts: give a rate above 0, it says how many items a burst has')
   const engine = await engineOf(redisUrl)
   const clock = createClock()
-  let behind = newHistogram()
-  const onBehind = (/** @type {number} */ behindMs) => recordMs(behind, behindMs)
-  const opened = await load.open({ settings, redisUrl, replicaUrls, index, clock, onBehind })
-  const { account } = opened
-  let since = addAccounts([account])
-  let sinceMs = 0
-  let cpu = process.cpuUsage()
-  let loop = performance.eventLoopUtilization()
+  const measurement = createMeasurement()
+  const opened = await load.open({ settings, redisUrl, replicaUrls, index, clock, onBehind: measurement.behind })
 
   try {
     await onOpened()
@@ -102,26 +96,12 @@ export async function runLoad (load, { settings, redisUrl, replicaUrls, index, s
     const openMs = pace !== 'burst' ? measureMs + Math.min(opened.betweenMs ?? 0, duration * 1000) / 2 : warmUp > 0 ? measureMs - BEFORE_BURST_MS : measureMs
     /** @param {number} nowMs */
     const look = (nowMs) => {
-      if (sinceMs > 0 || nowMs < openMs) return
-      sinceMs = nowMs
-      behind = newHistogram()
-      since = addAccounts([account])
-      cpu = process.cpuUsage()
-      loop = performance.eventLoopUtilization()
+      if (measurement.isMeasuring || nowMs < openMs) return
+      measurement.begin(opened.account, nowMs)
       onMeasuring()
     }
     await opened.run({ startMs, openMs, endMs, giveUpMs: endMs + drainMs, items, signal, look })
-    const isMeasured = sinceMs > 0
-    const { user, system } = process.cpuUsage(cpu)
-    return {
-      engine,
-      account,
-      since: isMeasured ? since : addAccounts([account]),
-      seconds: isMeasured ? Math.max(0, clock() - sinceMs) / 1000 : 0,
-      cpuMicros: user + system,
-      loopUse: isMeasured ? performance.eventLoopUtilization(loop).utilization : 0,
-      behind: encodeIntoCompressedBase64(behind)
-    }
+    return { ...measurement.end(opened.account, clock()), engine }
   } finally {
     await opened.close()
   }
