@@ -1,0 +1,83 @@
+/**
+ * What an entry of layout `stream` holds: one version of an item.
+ *
+ *     0         1          5        30        38          39
+ *     +---------+----------+--------+---------+-----------+----+-------
+ *     | format  | checksum | origin | order   | id length | id | value
+ *     | version | crc32    | 25     | flags 8 | 8 bit     |    |
+ *     +---------+----------+--------+---------+-----------+----+-------
+ *     big-endian; format version 1; the checksum is that of bytes 5 to the end; origin: item/origin.js; order and flags:
+ *     item/record.js, flag bit 0: this version is a deletion and has no value
+ */
+import { crc32 } from 'node:zlib'
+import { FreshetError } from '../errors.js'
+import { MAX_ID_BYTES } from './id.js'
+import { originText, readStamp, writeOrigin, writeWord } from './origin.js'
+import { MAX_VALUE_BYTES, writeRecordHead } from './record.js'
+
+export const ENTRY_VERSION = 1
+/** in front of the id */
+export const ENTRY_HEAD_BYTES = 39
+
+const SUM_AT = 1
+const ORIGIN_AT = 5
+const ORDER_AT = 30
+const ID_LENGTH_AT = 38
+
+/**
+ * @param {Buffer} target @param {number} offset room must be there: ENTRY_HEAD_BYTES, id and value
+ * @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted
+ * @param {import('./origin.js').Origin} origin
+ * @returns {number} offset behind it
+ */
+export function writeEntry (target, offset, id, ts, seq, value, deleted, { stamp, writer, epoch, sequence }) {
+  target[offset] = ENTRY_VERSION
+  writeOrigin(target, offset + ORIGIN_AT, stamp, writer, epoch, sequence)
+  writeRecordHead(target, offset + ORDER_AT, ts, seq, deleted)
+  target[offset + ID_LENGTH_AT] = id.length
+  const idAt = offset + ENTRY_HEAD_BYTES
+  id.copy(target, idAt)
+  value.copy(target, idAt + id.length)
+  const end = idAt + id.length + value.length
+  writeWord(target, offset + SUM_AT, crc32(target.subarray(offset + ORIGIN_AT, end)))
+  return end
+}
+
+/**
+ * @param {Buffer} bytes
+ * @returns {import('./segment.js').EntryHead}
+ * @throws {FreshetError} SEGMENT_INVALID, SEGMENT_VERSION
+ */
+export function entryHead (bytes) {
+  check(bytes)
+  const ts = tsOf(bytes)
+  return { count: 1, firstTs: ts, lastTs: ts, stamp: readStamp(bytes, ORIGIN_AT), origin: originText(bytes, ORIGIN_AT) }
+}
+
+/**
+ * Visits the one version that an entry has.
+ * @param {Buffer} bytes @param {import('./segment.js').Visit} visit
+ * @throws {FreshetError} SEGMENT_INVALID, SEGMENT_VERSION
+ */
+export function visitEntry (bytes, visit) {
+  check(bytes)
+  const idEnd = ENTRY_HEAD_BYTES + bytes[ID_LENGTH_AT]
+  const flags = bytes[ORDER_AT + 7]
+  visit(bytes, ENTRY_HEAD_BYTES, idEnd, tsOf(bytes), bytes[ORDER_AT + 6] << 4 | flags >>> 4, (flags & 1) === 1, idEnd, bytes.length)
+}
+
+/** @param {Buffer} bytes */
+const tsOf = (bytes) => bytes.readUIntBE(ORDER_AT, 6)
+
+/** @param {Buffer} bytes */
+function check (bytes) {
+  if (bytes.length <= ENTRY_HEAD_BYTES) throw invalid(`${bytes.length} bytes; an item has more than ${ENTRY_HEAD_BYTES}. Was it written by another program?`)
+  if (bytes[0] !== ENTRY_VERSION) throw new FreshetError('SEGMENT_VERSION', `an entry of format version ${bytes[0]}; this version of Freshet reads ${ENTRY_VERSION}: use the one that wrote it`, { version: bytes[0] })
+  if (crc32(bytes.subarray(ORIGIN_AT)) !== bytes.readUInt32BE(SUM_AT)) throw invalid('bytes that do not fit their checksum')
+  const idBytes = bytes[ID_LENGTH_AT]
+  const valueBytes = bytes.length - ENTRY_HEAD_BYTES - idBytes
+  if (idBytes < 1 || idBytes > MAX_ID_BYTES || valueBytes < 0 || valueBytes > MAX_VALUE_BYTES) throw invalid(`an item that is impossible: an id of ${idBytes} bytes and ${valueBytes} of value`)
+}
+
+/** @param {string} received */
+const invalid = (received) => new FreshetError('SEGMENT_INVALID', `an entry of ${received}`)

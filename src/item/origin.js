@@ -1,0 +1,59 @@
+/**
+ * Where bytes of a log come from: who wrote them, and which of its writings they are. Two of one origin are one writing
+ * that was sent twice (its outcome was unknown), and count once.
+ *
+ *     0       7        15      19         25
+ *     +-------+--------+-------+----------+
+ *     | stamp | writer | epoch | sequence |
+ *     | 56 bit| 8 bytes| 32 bit| 48 bit   |
+ *     +-------+--------+-------+----------+
+ *     big-endian; stamp: microseconds since 1970 of the first append; writer: hash of its name; epoch rises when a writer
+ *     of that name is opened again; sequence rises with every writing of an epoch
+ *
+ * @typedef {{ stamp: number, writer: Buffer, epoch: number, sequence: number }} Origin
+ */
+
+export const ORIGIN_BYTES = 25
+export const WRITER_BYTES = 8
+const STAMP_BYTES = 7
+const HIGH = 0x100000000
+
+/**
+ * @param {Buffer} target @param {number} offset
+ * @param {number} stamp below 2^53 @param {Buffer} writer 8 bytes @param {number} epoch below 2^32 @param {number} sequence below 2^48
+ * @returns {number} offset behind it
+ */
+export function writeOrigin (target, offset, stamp, writer, epoch, sequence) {
+  // by hand, as in record.js
+  const stampHigh = Math.floor(stamp / HIGH)
+  target[offset] = stampHigh >>> 16
+  target[offset + 1] = stampHigh >>> 8
+  target[offset + 2] = stampHigh
+  writeWord(target, offset + 3, stamp)
+  for (let i = 0; i < WRITER_BYTES; i++) target[offset + 7 + i] = writer[i]
+  writeWord(target, offset + 15, epoch)
+  const sequenceHigh = Math.floor(sequence / HIGH)
+  target[offset + 19] = sequenceHigh >>> 8
+  target[offset + 20] = sequenceHigh
+  writeWord(target, offset + 21, sequence)
+  return offset + ORIGIN_BYTES
+}
+
+/** The lowest 32 bits. @param {Buffer} target @param {number} offset @param {number} word */
+export function writeWord (target, offset, word) {
+  target[offset] = word >>> 24
+  target[offset + 1] = word >>> 16
+  target[offset + 2] = word >>> 8
+  target[offset + 3] = word
+}
+
+/** @param {Buffer} bytes @param {number} offset @returns {number} the stamp */
+export const readStamp = (bytes, offset) => bytes.readUIntBE(offset, 3) * HIGH + bytes.readUInt32BE(offset + 3)
+
+/**
+ * What tells an origin from all others, the stamp not among it: writer, epoch and sequence, byte for character. Of one
+ * writer, texts compare as its writings came.
+ * @param {Buffer} bytes @param {number} offset where the origin begins
+ * @returns {string}
+ */
+export const originText = (bytes, offset) => bytes.toString('latin1', offset + STAMP_BYTES, offset + ORIGIN_BYTES)

@@ -1,0 +1,166 @@
+/**
+ * A segment: a batch of versions as one byte string, an entry of layout `segments`.
+ *
+ *     0       3         4          8          12       13      14      18      22         28        34       59
+ *     +-------+---------+----------+----------+--------+-------+-------+-------+----------+---------+--------+-------
+ *     | "FSG" | format  | checksum | checksum | method | flags | count | bytes | first ts | last ts | origin | items
+ *     |       | version | of head  | of items | 8 bit  | 8 bit | 32 bit| 32 bit| 48 bit   | 48 bit  | 25     |
+ *     +-------+---------+----------+----------+--------+-------+-------+-------+----------+---------+--------+-------
+ *     big-endian; format version 1; checksums: crc32, that of the head over bytes 8 to 58; method of compression of the
+ *     items: 0 = none, the only one; flags: none yet; bytes: of the items, not compressed; first and last ts: the least
+ *     and the greatest; origin: item/origin.js
+ *
+ * An item, in order of append:
+ *
+ *     0            8           9            12
+ *     +------------+-----------+--------------+----+-------
+ *     | order and  | id length | value length | id | value
+ *     | flags      | 8 bit     | 24 bit       |    |
+ *     +------------+-----------+--------------+----+-------
+ *     order and flags: item/record.js; flag bit 0: this version is a deletion and has no value
+ *
+ * A segment has one stamp for all its items: of two that are the same version but for their value, the later one in the
+ * segment is the newer.
+ *
+ * Nothing of a segment is used before all of it was found whole: its items are written by another process, perhaps of
+ * another version, and one that cannot be read is passed over as a whole.
+ */
+import { crc32 } from 'node:zlib'
+import { FreshetError } from '../errors.js'
+import { MAX_ID_BYTES } from './id.js'
+import { originText, readStamp, writeOrigin, writeWord } from './origin.js'
+import { MAX_VALUE_BYTES, writeRecordHead } from './record.js'
+
+export const SEGMENT_VERSION = 1
+export const SEGMENT_HEAD_BYTES = 59
+/** of an item, in front of its id */
+export const ITEM_HEAD_BYTES = 12
+
+const MAGIC = Buffer.from('FSG')
+const NOT_COMPRESSED = 0
+const HEAD_SUM_AT = 4
+const ITEMS_SUM_AT = 8
+const METHOD_AT = 12
+const COUNT_AT = 14
+const BYTES_AT = 18
+const FIRST_TS_AT = 22
+const LAST_TS_AT = 28
+const ORIGIN_AT = 34
+/** a loop beats a call into C++ below it */
+const SHORT_BYTES = 32
+
+/** @typedef {{ count: number, firstTs: number, lastTs: number, stamp: number, origin: string }} EntryHead `origin`: equal = delivered twice */
+/**
+ * @typedef {(bytes: Buffer, idAt: number, idEnd: number, ts: number, seq: number, deleted: boolean, valueAt: number, valueEnd: number) => void} Visit
+ *   of a version: where its id and its value lie in `bytes`, which are valid during the call
+ */
+
+/**
+ * Writes an item. Room must be there: ITEM_HEAD_BYTES, id and value.
+ * @param {Buffer} target @param {number} offset
+ * @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted
+ * @returns {number} offset behind it
+ */
+export function writeItem (target, offset, id, ts, seq, value, deleted) {
+  let at = writeRecordHead(target, offset, ts, seq, deleted)
+  const idBytes = id.length
+  const valueBytes = value.length
+  target[at++] = idBytes
+  target[at++] = valueBytes >>> 16
+  target[at++] = valueBytes >>> 8
+  target[at++] = valueBytes
+  for (let i = 0; i < idBytes; i++) target[at + i] = id[i]
+  at += idBytes
+  if (valueBytes < SHORT_BYTES) for (let i = 0; i < valueBytes; i++) target[at + i] = value[i]
+  else value.copy(target, at)
+  return at + valueBytes
+}
+
+/**
+ * Writes the head in front of the items, which are written already.
+ * @param {Buffer} target @param {number} offset where the segment begins @param {number} end behind its last item
+ * @param {{ count: number, firstTs: number, lastTs: number } & import('./origin.js').Origin} head
+ */
+export function writeSegmentHead (target, offset, end, { count, firstTs, lastTs, stamp, writer, epoch, sequence }) {
+  const itemsAt = offset + SEGMENT_HEAD_BYTES
+  MAGIC.copy(target, offset)
+  target[offset + MAGIC.length] = SEGMENT_VERSION
+  writeWord(target, offset + ITEMS_SUM_AT, crc32(target.subarray(itemsAt, end)))
+  target[offset + METHOD_AT] = NOT_COMPRESSED
+  target[offset + METHOD_AT + 1] = 0
+  writeWord(target, offset + COUNT_AT, count)
+  writeWord(target, offset + BYTES_AT, end - itemsAt)
+  target.writeUIntBE(firstTs, offset + FIRST_TS_AT, 6)
+  target.writeUIntBE(lastTs, offset + LAST_TS_AT, 6)
+  writeOrigin(target, offset + ORIGIN_AT, stamp, writer, epoch, sequence)
+  writeWord(target, offset + HEAD_SUM_AT, crc32(target.subarray(offset + ITEMS_SUM_AT, itemsAt)))
+}
+
+/**
+ * What a segment says of itself. That its items are whole is found out by `eachVersion`.
+ * @param {Buffer} bytes
+ * @returns {EntryHead}
+ * @throws {FreshetError} SEGMENT_INVALID, SEGMENT_VERSION
+ */
+export function segmentHead (bytes) {
+  if (bytes.length < SEGMENT_HEAD_BYTES) throw invalid(`${bytes.length} bytes; a segment has at least ${SEGMENT_HEAD_BYTES}`)
+  if (MAGIC.compare(bytes, 0, MAGIC.length) !== 0) throw invalid('bytes that do not begin as a segment does; was it written by another program?')
+  const version = bytes[MAGIC.length]
+  if (version !== SEGMENT_VERSION) throw new FreshetError('SEGMENT_VERSION', `a segment of format version ${version}; this version of Freshet reads ${SEGMENT_VERSION}: use the one that wrote it`, { version })
+  if (crc32(bytes.subarray(ITEMS_SUM_AT, SEGMENT_HEAD_BYTES)) !== bytes.readUInt32BE(HEAD_SUM_AT)) throw invalid('a head that does not fit its checksum')
+  const method = bytes[METHOD_AT]
+  if (method !== NOT_COMPRESSED) throw new FreshetError('SEGMENT_VERSION', `a segment compressed by method ${method}; this version of Freshet reads ${NOT_COMPRESSED} (not compressed): use the one that wrote it`, { method })
+  if (bytes.length !== SEGMENT_HEAD_BYTES + bytes.readUInt32BE(BYTES_AT)) throw invalid(`${bytes.length - SEGMENT_HEAD_BYTES} bytes of items; its head says ${bytes.readUInt32BE(BYTES_AT)}`)
+  return {
+    count: bytes.readUInt32BE(COUNT_AT),
+    firstTs: bytes.readUIntBE(FIRST_TS_AT, 6),
+    lastTs: bytes.readUIntBE(LAST_TS_AT, 6),
+    stamp: readStamp(bytes, ORIGIN_AT),
+    origin: originText(bytes, ORIGIN_AT)
+  }
+}
+
+/**
+ * Visits the versions of a segment in order of append, when all of it is whole; else none of them.
+ * @param {Buffer} bytes
+ * @param {Visit} visit
+ * @throws {FreshetError} SEGMENT_INVALID, SEGMENT_VERSION, before the first visit
+ */
+export function eachVersion (bytes, visit) {
+  const { count, firstTs, lastTs } = segmentHead(bytes)
+  if (crc32(bytes.subarray(SEGMENT_HEAD_BYTES)) !== bytes.readUInt32BE(ITEMS_SUM_AT)) throw invalid('items that do not fit their checksum')
+  checkItems(bytes, count, firstTs, lastTs)
+  for (let at = SEGMENT_HEAD_BYTES; at < bytes.length;) {
+    const idAt = at + ITEM_HEAD_BYTES
+    const idEnd = idAt + bytes[at + 8]
+    const valueEnd = idEnd + (bytes[at + 9] << 16 | bytes[at + 10] << 8 | bytes[at + 11])
+    visit(bytes, idAt, idEnd, tsAt(bytes, at), bytes[at + 6] << 4 | bytes[at + 7] >>> 4, (bytes[at + 7] & 1) === 1, idEnd, valueEnd)
+    at = valueEnd
+  }
+}
+
+/** @param {Buffer} bytes @param {number} at */
+const tsAt = (bytes, at) => (bytes[at] << 8 | bytes[at + 1]) * 0x100000000 + ((bytes[at + 2] << 24 | bytes[at + 3] << 16 | bytes[at + 4] << 8 | bytes[at + 5]) >>> 0)
+
+/** What fits its checksum may still be nonsense, if it was written so. @param {Buffer} bytes @param {number} count @param {number} firstTs @param {number} lastTs */
+function checkItems (bytes, count, firstTs, lastTs) {
+  let at = SEGMENT_HEAD_BYTES
+  let found = 0
+  while (at < bytes.length) {
+    const idBytes = bytes[at + 8]
+    const valueBytes = bytes[at + 9] << 16 | bytes[at + 10] << 8 | bytes[at + 11]
+    const ts = tsAt(bytes, at)
+    // behind the end there is nothing, and nothing compares with anything
+    const fits = idBytes >= 1 && idBytes <= MAX_ID_BYTES && valueBytes <= MAX_VALUE_BYTES && ts >= firstTs && ts <= lastTs
+    at += ITEM_HEAD_BYTES + idBytes + valueBytes
+    found++
+    if (!fits || at > bytes.length) throw invalid(`item ${found} that is impossible`)
+  }
+  if (found !== count || found === 0) throw invalid(`${found} items; its head says ${count}`)
+}
+
+/** @param {string} received */
+const invalid = (received) => new FreshetError('SEGMENT_INVALID', `a segment of ${received}`)
+
+/** For whoever makes room. @param {Buffer} id @param {Buffer} value */
+export const itemBytes = (id, value) => ITEM_HEAD_BYTES + id.length + value.length
