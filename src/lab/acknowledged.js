@@ -23,6 +23,9 @@ export function createWriter (count, index, writers, distinctIds) {
   }
 }
 
+/** @param {ReturnType<typeof createWriter>[]} writers @returns {number} ids that there are, superseded versions not counted */
+export const liveOf = (writers) => writers.reduce((sum, { count, ids }) => sum + Math.min(count, ids), 0)
+
 /** Whether numbers go down where scores do. Rows of one score may lie in any order. */
 function createOrder () {
   let score = NaN

@@ -26,6 +26,9 @@ export function placeOf ({ arms, levels, fixed }, { level, arm }, setting) {
 /** @param {string} load @returns {Partial<import('./loads/index.js').Load>} nothing of `writer`, and of what is no load */
 export const loadNamed = (load) => Object.hasOwn(LOADS, load ?? '') ? LOADS[load] : {}
 
+/** @param {string} load @returns {readonly ('windowMs' | 'maxItems')[]} which bounds of retention make it let go of items; a writer's are the library's */
+export const boundsOf = (load) => (load === 'writer' ? LOADS.library : loadNamed(load)).bounds ?? []
+
 /**
  * What a load has, as far as the lab must know it.
  * @param {string} load @param {Settings} settings as they are written

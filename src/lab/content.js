@@ -1,13 +1,21 @@
 /**
  * What the nodes hold when a load has ended, against what was acknowledged: on every node, and the same on all (L5).
  *
+ * A log may be gigabytes. It is looked through on the primary; a replica whose entries have the same digest holds the same,
+ * byte for byte, and one that has another is looked through as well, for what is wrong with it.
+ *
  * @typedef {import('./servers/own.js').LabServers} LabServers
+ * @typedef {import('./ledger.js').Ledger} Ledger
  */
 import { partitionKey } from '../feeds/keys.js'
-import { openConnection } from '../store/connection.js'
+import { readInfo } from '../store/nodes.js'
+import { boundsOf, settled } from './cells.js'
 import { readInventory } from './inventory.js'
 import { checkLedger } from './ledger.js'
 import { storageOf } from './loads/index.js'
+import { isLog, readLog } from './log-inventory.js'
+import { checkLog } from './log-ledger.js'
+import { askNode } from './servers/ask.js'
 
 const DEADLINE_MS = 20_000
 
@@ -16,18 +24,19 @@ const DEADLINE_MS = 20_000
  * @param {number[]} acknowledged of each writer
  * @param {LabServers} servers
  */
-export async function contentOf ({ load, settings, feed }, acknowledged, servers) {
+export async function contentOf ({ load, settings: given, feed }, acknowledged, servers) {
+  const settings = settled(load, given)
   const storage = storageOf(load, /** @type {any} */ (settings))
   const key = Array.from({ length: settings.partitions ?? 1 }, (_, partition) => partitionKey(servers.keyPrefix, feed, partition))
-  const expected = { storage, acknowledged, distinctIds: settings.ids, valueChange: settings.valueChange ?? 'always', valueBytes: settings.valueBytes }
-  const ledgers = await Promise.all([servers.primaryUrl, ...servers.replicaUrls].map(async (url) => {
-    const connection = await openConnection(url, { name: 'freshet-lab', deadlineMs: DEADLINE_MS })
-    try {
-      return checkLedger(expected, await readInventory(connection, { storage, key }))
-    } finally {
-      connection.close()
-    }
-  }))
+  const run = {
+    acknowledged,
+    distinctIds: settings.ids,
+    valueChange: settings.valueChange,
+    valueBytes: settings.valueBytes,
+    maxItems: boundsOf(load).includes('maxItems') ? settings.maxItems : 0
+  }
+  const urls = [servers.primaryUrl, ...servers.replicaUrls]
+  const ledgers = isLog(storage) ? await logLedgers(urls, { storage, key }, run) : await rowLedgers(urls, { storage, key }, run)
   // the worst of the nodes speaks for all
   const worst = ledgers.reduce((a, b) => b.missing + b.foreign + b.misplaced > a.missing + a.foreign + a.misplaced ? b : a)
   const { digest: _digest, ...ledger } = worst
@@ -35,6 +44,34 @@ export async function contentOf ({ load, settings, feed }, acknowledged, servers
   return {
     itemsAcknowledged,
     itemsPresent: itemsAcknowledged - ledger.missing,
-    ledger: { ...ledger, nodesEqual: ledgers.every(({ digest }) => digest === ledgers[0].digest) }
+    ledger: { ...ledger, nodesEqual: ledgers.every(({ digest }) => digest === ledgers[0].digest) },
+    ...(servers.ownsAll && { dataBytes: await dataBytesOf(servers.primaryUrl) })
   }
 }
+
+/** @typedef {import('./inventory.js').Key} Key */
+
+/** @param {string[]} urls @param {{ storage: import('./inventory.js').RowStorage, key: Key[] }} feed @param {import('./ledger.js').Run} run @returns {Promise<Ledger[]>} */
+const rowLedgers = (urls, feed, run) => Promise.all(urls.map((url) => askNode(url, async (connection) =>
+  checkLedger({ ...run, storage: feed.storage }, await readInventory(connection, feed)), { deadlineMs: DEADLINE_MS })))
+
+/** @param {string[]} urls @param {{ storage: import('./log-inventory.js').LogStorage, key: Key[] }} feed @param {import('./ledger.js').Run} run @returns {Promise<Ledger[]>} */
+async function logLedgers ([primaryUrl, ...replicaUrls], feed, run) {
+  const check = (/** @type {import('../store/connection.js').Connection} */ connection) => checkLog(connection, feed, run)
+  const primary = await askNode(primaryUrl, check, { deadlineMs: DEADLINE_MS })
+  const replicas = await Promise.all(replicaUrls.map((url) => askNode(url, async (connection) =>
+    await readLog(connection, feed) === primary.digest ? primary : check(connection), { deadlineMs: DEADLINE_MS })))
+  return [primary, ...replicas]
+}
+
+/**
+ * What the keys of a server take, which holds nothing but those of the lab: all memory but that which it had at its start,
+ * and buffers for clients and replicas.
+ * @param {string} url
+ */
+const dataBytesOf = (url) => askNode(url, async (connection) => {
+  const info = readInfo(await connection.send('INFO', 'memory'), connection.address)
+  const buffers = ['mem_clients_normal', 'mem_clients_slaves', 'mem_replication_backlog'].map((name) => Number(info[name] ?? 0))
+  const bytes = buffers.reduce((left, size) => left - size, Number(info.used_memory) - Number(info.used_memory_startup))
+  return Number.isFinite(bytes) ? Math.max(0, bytes) : null
+})

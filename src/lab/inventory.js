@@ -9,7 +9,7 @@
  *     published-values   sorted set `values`                    a member: the value alone
  *     blob               keys `blob:<writer>:<from>-<to>`       one of the values that lie in it one behind the other
  *
- * Read in pieces, while nothing is written. Keys of items that no member names are strays.
+ * Logs have another one (log-inventory.js). Read in pieces, while nothing is written. Keys of items that no member names are strays.
  */
 import { createHash } from 'node:crypto'
 import { readMember } from '../item/member.js'
@@ -28,7 +28,8 @@ const STRAYS_NAMED = 5
 const ID = Buffer.from('id-')
 const ZERO = 48
 
-/** @typedef {'ids' | 'values' | 'published-ids' | 'published-values' | 'blob'} Storage */
+/** @typedef {'ids' | 'values' | 'published-ids' | 'published-values' | 'blob'} RowStorage */
+/** @typedef {RowStorage | import('./log-inventory.js').LogStorage} Storage */
 /** @typedef {import('../store/connection.js').Connection} Connection */
 /** @typedef {(part: string) => string} Key */
 /** @typedef {(connection: Connection, key: Key, rows: ReturnType<typeof createRows>) => Promise<void>} Reader */
@@ -47,7 +48,7 @@ const ZERO = 48
  * @property {string} digest of all content in the order of the rows: nodes with the same content have the same
  */
 
-/** @type {Record<Storage, Reader>} */
+/** @type {Record<RowStorage, Reader>} */
 const READERS = {
   ids: (connection, key, rows) => readBesideSet(connection, key, rows, (id, bytes) => {
     const { ts, seq, value } = readRecord(id, bytes)
@@ -68,7 +69,7 @@ const READERS = {
 
 /**
  * @param {Connection} connection
- * @param {{ storage: Storage, key: Key | Key[] }} feed `key` makes the keys of a partition; several, of each one
+ * @param {{ storage: RowStorage, key: Key | Key[] }} feed `key` makes the keys of a partition; several, of each one
  * @returns {Promise<Inventory>}
  * @throws {import('../errors.js').FreshetError} KEY_HOLDS_OTHER, SERVER_LOST, SERVER_REFUSED
  */
@@ -232,12 +233,19 @@ async function namesOf (connection, prefix, wanted) {
 }
 
 /** @param {Buffer} id @returns {number} k of `id-<k>`, or NONE */
-function idIn (id) {
-  if (id.length <= ID.length || id.length > ID.length + 12 || (id[ID.length] === ZERO && id.length > ID.length + 1)) return NONE
-  for (let i = 0; i < ID.length; i++) if (id[i] !== ID[i]) return NONE
+const idIn = (id) => idNumber(id, 0, id.length)
+
+/**
+ * @param {Buffer} bytes @param {number} from @param {number} to where an id lies
+ * @returns {number} k of `id-<k>`, or NONE
+ */
+export function idNumber (bytes, from, to) {
+  const length = to - from
+  if (length <= ID.length || length > ID.length + 12 || (bytes[from + ID.length] === ZERO && length > ID.length + 1)) return NONE
+  for (let i = 0; i < ID.length; i++) if (bytes[from + i] !== ID[i]) return NONE
   let number = 0
-  for (let i = ID.length; i < id.length; i++) {
-    const digit = id[i] - ZERO
+  for (let i = from + ID.length; i < to; i++) {
+    const digit = bytes[i] - ZERO
     if (digit < 0 || digit > 9) return NONE
     number = number * 10 + digit
   }

@@ -5,7 +5,8 @@
  *     N = 3 ids, T = 7 items acknowledged        id-0   id-1   id-2
  *                                                  1      2      3
  *                                                  4      5      6
- *                                                  7                       storage with every version: all of 1..7
+ *                                                  7                       storage with every version: all of 1..7,
+ *                                                                         but for what maxItems lets go of (presence.js)
  *     storage with the newest version of an id:    7      5      6
  *
  * Witnesses are the size of a value, the number in it, and the place in the order: from newest to oldest the numbers of a
@@ -18,19 +19,24 @@
  *     misplaced   it is there, and not where it belongs
  *
  * What this cannot see: a version that was lost and whose id was written again later, where only the newest is kept; and
- * why a version is missing, so a feed that trims during a run must not come here (retention.js).
+ * why a version is missing, so a feed that lets go of items by age, or of ids, must not come here (retention.js).
  *
  * @typedef {import('./inventory.js').Inventory} Inventory
  * @typedef {import('./inventory.js').Storage} Storage
- * @typedef {{ acknowledged: number, versions: number, verified: number, missing: number, foreign: number, misplaced: number,
- *   detail: string[], digest: string }} Ledger `versions`: that must be there, all that were acknowledged or the newest of
- *   each id; `verified`: of those, which were found and looked at
+ * @typedef {{ acknowledged: number[], distinctIds: number, valueChange: 'always' | 'never', valueBytes: number, maxItems?: number }} Run
+ *   `acknowledged`: items of each writer, all of them from the first on; `valueBytes`: of every value; `maxItems`: what the
+ *   feed keeps of each partition, 0 = all
+ * @typedef {{ acknowledged: number, liveItems: number, versions: number, verified: number, stored: number, released: number, doubled?: number, missing: number,
+ *   foreign: number, misplaced: number, detail: string[], digest: string }} Ledger `liveItems`: ids that were acknowledged; `versions`: that must be there, all that
+ *   were acknowledged or the newest of each id; `verified`: of those, which were found and looked at; `stored`: versions that
+ *   the node holds, superseded ones too; `released`: of those acknowledged, which maxItems has let go; `doubled`: delivered
+ *   twice, which counts once
  */
 import { NUMBERED_VALUE_BYTES } from '../synthetic.js'
-import { createWriter } from './acknowledged.js'
+import { createWriter, liveOf } from './acknowledged.js'
 import { GONE, NONE } from './inventory.js'
-
-const EXAMPLES = 5
+import { createPresence } from './presence.js'
+import { createSums } from './sums.js'
 
 /**
  * What a storage promises. `every`: it keeps every version, else the newest of an id; `changes`: whether values change,
@@ -40,6 +46,9 @@ const EXAMPLES = 5
 const STORAGES = {
   ids: { every: () => false, idFrom: 'id' },
   values: { every: () => true, idFrom: 'id' },
+  segments: { every: () => true, idFrom: 'id' },
+  stream: { every: () => true, idFrom: 'id' },
+  'segments-zset': { every: () => true, idFrom: 'id' },
   'published-ids': { every: () => false, changes: false, idFrom: 'id' },
   // a member that is written again is the same member
   'published-values': { every: (changes) => changes, idFrom: 'value' },
@@ -56,30 +65,35 @@ export function keepsEvery (storage, valueChange) {
 }
 
 /**
- * @param {{ storage: Storage, acknowledged: number[], distinctIds: number, valueChange: 'always' | 'never', valueBytes: number }} run
- *   `acknowledged`: items of each writer, all of them from the first on; `valueBytes`: of every value
+ * @param {Run & { storage: import('./inventory.js').RowStorage }} run whose storage is no log: those are checked by log-ledger.js
  * @param {Inventory} inventory of one node
  * @returns {Ledger}
  */
-export function checkLedger ({ storage, acknowledged, distinctIds, valueChange, valueBytes }, inventory) {
+export function checkLedger ({ storage, acknowledged, distinctIds, valueChange, valueBytes, maxItems = 0 }, inventory) {
   const { changes = valueChange === 'always', idFrom } = STORAGES[storage]
   const writers = acknowledged.map((count, index) => createWriter(count, index, acknowledged.length, distinctIds))
   const find = idFrom === 'id' ? byId(writers, inventory) : byValue(writers, inventory)
   const isEvery = keepsEvery(storage, valueChange)
   const sums = createSums()
   const isNumbered = valueBytes >= NUMBERED_VALUE_BYTES
-  const visit = { writers, inventory, find, sums, tells: changes && isNumbered, isNumbered, valueBytes }
+  const visit = { writers, inventory, find, sums, tells: changes && isNumbered, isNumbered, valueBytes, maxItems }
+  let released = 0
   if (storage === 'blob') checkNewestOfAll(visit)
-  else if (isEvery) checkEvery(visit)
+  else if (isEvery) released = checkEvery(visit)
   else checkNewest(visit)
   for (const row of inventory.astray) sums.add('misplaced', () => `id-${inventory.ids[row]}: its key tells another time than the sorted set`)
   for (const name of inventory.strays.examples) sums.add('foreign', () => `key ${name} belongs to no item`)
   sums.foreign += inventory.strays.count - inventory.strays.examples.length
-  const versions = writers.reduce((sum, { count, ids }) => sum + (isEvery ? count : Math.min(count, ids)), 0)
+  const liveItems = liveOf(writers)
+  const total = writers.reduce((sum, { count }) => sum + count, 0)
+  const versions = isEvery ? total - released : liveItems
   return {
-    acknowledged: writers.reduce((sum, { count }) => sum + count, 0),
+    acknowledged: total,
+    liveItems,
     versions,
     verified: versions - sums.missing,
+    stored: inventory.length,
+    released,
     missing: sums.missing,
     foreign: sums.foreign,
     misplaced: sums.misplaced,
@@ -91,24 +105,10 @@ export function checkLedger ({ storage, acknowledged, distinctIds, valueChange, 
 /**
  * @typedef {ReturnType<typeof createWriter>} Writer
  * @typedef {{ writers: Writer[], inventory: Inventory, find: (row: number) => { writer: Writer, at: number } | null,
- *   sums: ReturnType<typeof createSums>, isNumbered: boolean, tells: boolean, valueBytes: number }} Visit `find`: whose row it
+ *   sums: ReturnType<typeof createSums>, isNumbered: boolean, tells: boolean, valueBytes: number, maxItems: number }} Visit `find`: whose row it
  *   is, and at which of its ids; null = nobody's. The answer is good until the next. `isNumbered`: values are long enough to
  *   carry a number; `tells`: and it tells the version
  */
-
-function createSums () {
-  return {
-    missing: 0,
-    foreign: 0,
-    misplaced: 0,
-    detail: /** @type {string[]} */ ([]),
-    /** @param {'missing' | 'foreign' | 'misplaced'} what @param {() => string} why */
-    add (what, why) {
-      this[what]++
-      if (this.detail.length < EXAMPLES) this.detail.push(`${what}: ${why()}`)
-    }
-  }
-}
 
 /** @param {Writer[]} writers @param {Inventory} inventory @returns {Visit['find']} */
 function byId (writers, { ids }) {
@@ -170,11 +170,11 @@ function checkNewest (visit) {
   }))
 }
 
-/** Every version once. @param {Visit} visit */
+/** Every version once. @param {Visit} visit @returns {number} how many were let go */
 function checkEvery (visit) {
-  const { writers, inventory, find, sums, isNumbered, tells } = visit
-  const { numbers, scores } = inventory
-  const there = writers.map(({ count }) => new Uint8Array((count >> 3) + 1))
+  const { writers, inventory, find, sums, isNumbered, tells, maxItems } = visit
+  const { numbers, scores, starts } = inventory
+  const presence = createPresence(writers, { partitions: Math.max(1, starts.length), maxItems })
   // versions of an id that do not differ: the k-th newest must be the k-th newest
   const found = writers.map(({ ids }) => new Uint32Array(ids))
   forEachRow(inventory, writers, (row) => {
@@ -186,16 +186,10 @@ function checkEvery (visit) {
     const isOurs = !isNumbered || (tells ? numbers[row] >= 1 && (numbers[row] - 1) % writer.ids === at : numbers[row] === at + 1)
     const number = tells ? numbers[row] : writer.newest(at) - writer.ids * found[writer.index][at]++
     if (!isOurs || number < 1 || number > writer.count) return sums.add('foreign', () => `${writer.nameOf(at)}, number ${numbers[row]}: no such version was acknowledged, or not so many`)
-    const bits = there[writer.index]
-    if (bits[number >> 3] & 1 << (number & 7)) return sums.add('foreign', () => `${writer.nameOf(at)}, number ${number}, is there twice`)
-    bits[number >> 3] |= 1 << (number & 7)
+    if (!presence.take(writer.index, number)) return sums.add('foreign', () => `${writer.nameOf(at)}, number ${number}, is there twice`)
     if (!writer.order.take(scores[row], number)) sums.add('misplaced', () => `${writer.nameOf(at)}, number ${number}, lies behind older ones`)
   })
-  writers.forEach((writer, w) => {
-    for (let number = 1; number <= writer.count; number++) {
-      if (!(there[w][number >> 3] & 1 << (number & 7))) sums.add('missing', () => `${writer.nameOf((number - 1) % writer.ids)}, number ${number}, is not there`)
-    }
-  })
+  return presence.end((what, why) => sums.add(what, why))
 }
 
 /** The newest of each id, among others that it has superseded. @param {Visit} visit */

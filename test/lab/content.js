@@ -2,9 +2,11 @@
  * What a load would have left on a server, written with plain commands past all loads: item n of a writer is due at
  * BASE_TS + n / 5 ms.
  */
+import { ENTRY_HEAD_BYTES, writeEntry } from '../../src/item/entry.js'
 import { writeMemberHead } from '../../src/item/member.js'
 import { scoreOf } from '../../src/item/order.js'
 import { writeRecordHead } from '../../src/item/record.js'
+import { SEGMENT_HEAD_BYTES, itemBytes, writeItem, writeSegmentHead } from '../../src/item/segment.js'
 import { makeIds, makeValue } from '../../src/synthetic.js'
 
 const BASE_TS = 1_700_000_000_000
@@ -29,13 +31,44 @@ export function memberOf ({ n, id, value }) {
   return Buffer.concat([id, head, value])
 }
 
+/** Of a writing of its own: its number is the number of the first item. @param {Item} item */
+const originOf = ({ n }) => ({ stamp: BASE_TS * 1000 + n, writer: Buffer.from('a writer'), epoch: 1, sequence: n })
+
+/** @param {Item[]} items @param {{ deleted?: boolean }} [how] */
+export function segmentOf (items, { deleted = false } = {}) {
+  const bytes = Buffer.alloc(items.reduce((sum, { id, value }) => sum + itemBytes(id, value), SEGMENT_HEAD_BYTES))
+  let end = SEGMENT_HEAD_BYTES
+  for (const { id, ts, seq, value } of items) end = writeItem(bytes, end, id, ts, seq, value, deleted)
+  const times = items.map(({ ts }) => ts)
+  writeSegmentHead(bytes, 0, end, { count: items.length, firstTs: Math.min(...times), lastTs: Math.max(...times), ...originOf(items[0]) })
+  return bytes
+}
+
+/** @param {Item} item */
+export function entryOf (item) {
+  const bytes = Buffer.alloc(ENTRY_HEAD_BYTES + item.id.length + item.value.length)
+  writeEntry(bytes, 0, item.id, item.ts, item.seq, item.value, false, originOf(item))
+  return bytes
+}
+
+/**
+ * Commands that append to a log; in batches of 10 where an entry is a segment.
+ * @param {Key} key @param {string} storage @param {Item[]} items @returns {Words[]}
+ */
+export function appendsOf (key, storage, items) {
+  if (storage === 'stream') return items.map((item) => ['XADD', key('stream'), '*', 'v', entryOf(item)])
+  const batches = Array.from({ length: Math.ceil(items.length / 10) }, (_, i) => items.slice(10 * i, 10 * i + 10))
+  return batches.map((batch) => storage === 'segments'
+    ? ['XADD', key('segments'), '*', 's', segmentOf(batch)]
+    : ['ZADD', key('segments'), batch[0].score, segmentOf(batch)])
+}
+
 /** @type {Record<string, (key: Key, item: Item) => Words[]>} */
 const COMMANDS = {
   ids: (key, item) => [['SET', `${key('item:')}${item.id}`, recordOf(item)], ['ZADD', key('ids'), item.score, item.id]],
   'published-ids': (key, item) => [['SET', `${key('item:')}${item.id}`, item.value], ['ZADD', key('ids'), item.ts, item.id]],
   values: (key, item) => [['ZADD', key('values'), item.score, memberOf(item)]],
-  'published-values': (key, item) => [['ZADD', key('values'), item.ts, item.value]],
-  blob: () => []
+  'published-values': (key, item) => [['ZADD', key('values'), item.ts, item.value]]
 }
 
 /**
@@ -54,7 +87,7 @@ export function itemsOf ({ count, ids: distinct, valueChange = 'always', valueBy
 
 /** @param {import('../../src/store/connection.js').Connection} connection @param {Key} key @param {string} storage @param {Item[]} items */
 export async function fill (connection, key, storage, items) {
-  const commands = storage === 'blob' ? blobsOf(key, items) : items.flatMap((item) => COMMANDS[storage](key, item))
+  const commands = storage === 'blob' ? blobsOf(key, items) : storage in COMMANDS ? items.flatMap((item) => COMMANDS[storage](key, item)) : appendsOf(key, storage, items)
   for (let at = 0; at < commands.length; at += PIECE) await connection.sendAll(commands.slice(at, at + PIECE))
 }
 
