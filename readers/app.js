@@ -2,11 +2,13 @@
  * The reader: what HTTP asks about feeds, answered from what `ask` finds on the servers. It wires routes to the parts
  * in src/http and never listens; server.js does.
  *
- * @typedef {import('../src/view/ask.js').Ask} Ask
+ * @typedef {import('../src/http/chunks.js').Asked & { revision?: (feed: string) => import('../src/http/answer.js').Revision | null }} Ask
+ *   `revision` and `visit`: of views, where there are some
  */
 import { createAnswers } from '../src/http/answer.js'
+import { answerInFront } from '../src/http/front.js'
 import { healthRoutes } from '../src/http/health.js'
-import { createLimit } from '../src/http/limits.js'
+import { createPlaces, limitTo } from '../src/http/limits.js'
 import { describeRoutes } from '../src/http/openapi.js'
 import { createServer } from '../src/http/server.js'
 import { countRoutes } from './routes/count.js'
@@ -16,18 +18,20 @@ import { pageRoutes } from './routes/page.js'
 
 /**
  * @param {{ ask: Ask, registry: import('prom-client').Registry, logger?: import('fastify').FastifyBaseLogger,
- *   maxStaleMs: number, authToken?: string | null, clock?: () => number, maxRequests?: number }} options
+ *   maxStaleMs: number, authToken?: string | null, clock?: () => number, elapsed?: () => number,
+ *   maxRequests?: number }} options `clock`: ms since 1970; `elapsed`: ms that never go back
  * @returns {import('fastify').FastifyInstance}
  */
-export function createReaderApp ({ ask, registry, logger, maxStaleMs, authToken, clock = Date.now, maxRequests }) {
+export function createReaderApp ({ ask, registry, logger, maxStaleMs, authToken, clock = Date.now, elapsed, maxRequests }) {
   const app = createServer({ registry, logger, authToken })
-  const answers = createAnswers({ registry, maxStaleMs, clock })
-  const limit = createLimit(registry, maxRequests)
+  const answers = createAnswers({ registry, maxStaleMs, clock, elapsed, revisionOf: ask.revision })
+  const places = createPlaces(registry, maxRequests)
+  answerInFront(app, { answers, places })
   describeRoutes(app, { title: 'Freshet reader', description: 'The newest items of fast feeds.' })
   app.register(healthRoutes, { status: ask.status, registry })
   app.register(pageRoutes)
   app.register(async (feeds) => {
-    feeds.addHook('onRequest', limit)
+    feeds.addHook('onRequest', limitTo(places))
     feeds.register(feedRoutes, { ask, answers })
     feeds.register(itemRoutes, { ask, answers })
     feeds.register(countRoutes, { ask, answers })

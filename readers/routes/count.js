@@ -1,6 +1,5 @@
 /** How many items of a feed are live. */
 import { checkFeedName } from '../../src/feeds/definitions.js'
-import { JSON_TYPE } from '../../src/http/answer.js'
 import { feedRoute } from '../../src/http/openapi.js'
 import { NO_FIELDS, querySchema, readQuery } from '../../src/http/query.js'
 
@@ -19,9 +18,9 @@ export async function countRoutes (app, { ask, answers }) {
   app.get('/v1/feeds/:feed/count', { schema: COUNT }, async (request, reply) => {
     const feed = checkFeedName(/** @type {any} */ (request.params).feed)
     readQuery(request, NO_FIELDS)
-    return answers.give(request, reply, JSON_TYPE, async () => {
+    return answers.give(request, reply, { feed }, async () => {
       const { count, exact, asOf, lagMs } = await ask.count(feed)
-      return { asOf, lagMs, type: JSON_TYPE, body: Buffer.from(JSON.stringify({ count, exact, asOf })) }
+      return { asOf, lagMs, body: Buffer.from(JSON.stringify({ count, exact, asOf })), content: [`${count} ${exact}`] }
     })
   })
 }

@@ -1,6 +1,5 @@
 /** Which feeds there are, and how each is stored. */
 import { checkFeedName } from '../../src/feeds/definitions.js'
-import { JSON_TYPE } from '../../src/http/answer.js'
 import { feedRoute } from '../../src/http/openapi.js'
 import { NO_FIELDS, querySchema, readQuery } from '../../src/http/query.js'
 
@@ -36,16 +35,19 @@ const ONE = feedRoute({
  */
 export async function feedRoutes (app, { ask, answers }) {
   /** @param {unknown} content */
-  const answerOf = (content) => ({ asOf: answers.clock(), lagMs: null, type: JSON_TYPE, body: Buffer.from(JSON.stringify(content)) })
+  const answerOf = (content) => {
+    const body = Buffer.from(JSON.stringify(content))
+    return { asOf: answers.clock(), lagMs: null, body, content: [body] }
+  }
 
   app.get('/v1/feeds', { schema: LIST }, async (request, reply) => {
     readQuery(request, NO_FIELDS)
-    return answers.give(request, reply, JSON_TYPE, async () => answerOf({ feeds: await ask.definitions() }))
+    return answers.give(request, reply, {}, async () => answerOf({ feeds: await ask.definitions() }))
   })
 
   app.get('/v1/feeds/:feed', { schema: ONE }, async (request, reply) => {
     const feed = checkFeedName(/** @type {any} */ (request.params).feed)
     readQuery(request, NO_FIELDS)
-    return answers.give(request, reply, JSON_TYPE, async () => answerOf(await ask.definition(feed)))
+    return answers.give(request, reply, {}, async () => answerOf(await ask.definition(feed)))
   })
 }

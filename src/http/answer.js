@@ -1,74 +1,246 @@
 /**
- * Answers about feeds: what they say about their age, and what is said when the servers are gone.
+ * Answers about feeds: made once, given to all who ask meanwhile, and what is said when the servers are gone.
+ *
+ *     with a view      an answer is given again while its question's revision is the same, for 1 s (its `asOf` is in its
+ *                      body), and after a change for as long as making it anew would be dear: 5 ms, or ten times what the
+ *                      last making took when that is more. So a question costs a tenth of a core at most, whoever asks.
+ *     without a view   one fetch is under way for a question; who asks meanwhile gets what it brings. Nothing is kept on.
  *
  * The body is fixed when it is made, with `asOf` in it; everything that changes while it lies around (age, replica lag)
- * is in headers, so one body can be given again. When the servers cannot answer, the last answer to the same question
- * is given while it is younger than maxStaleMs, marked three ways: Age, Cache-Status (RFC 9211), Freshet-Stale. After
- * that the error itself goes out, 503. A question is the request's URL and the type of its answer.
+ * is in headers (head.js), so one body can be given again, and a client that has it hears only that (304).
  *
- * `max-age=0, stale-if-error` tells caches in front the same rule. Rejected: no-cache, which forbids them the second half.
+ * When the servers cannot answer, the last answer to the same question is given while it is younger than maxStaleMs, and
+ * so is what a view holds that has not heard of its feed for longer than 1 s. Both are marked three ways: Age,
+ * Cache-Status (RFC 9211), Freshet-Stale. After that the error itself goes out, 503. A question is the request's URL
+ * and the type of its answer.
  *
- * @typedef {{ asOf: number, lagMs: number | null, type: string, body: Buffer, next?: string | null }} Answer
- *   `next`: the cursor, for answers that have it in a header
+ * @typedef {object} Made what a route makes
+ * @property {number} asOf @property {number | null} lagMs @property {Buffer} body
+ * @property {(Buffer | string)[]} content all of the answer that is not its time
+ * @property {string | null} [next] the cursor, for answers that have it in a header
+ *
+ * @typedef {object} Kept what becomes of it
+ * @property {string} question @property {string} type @property {string} vary @property {string} tag
+ * @property {import('./metrics.js').RouteRecord | undefined} record
+ * @property {string | null} revision of the view that it was made from
+ * @property {import('./head.js').Live} live
+ * @property {number} madeMs on the clock of `elapsed` @property {number} tookMs
+ * @property {number} goodUntilMs before it, it is given without a further look
+ * @property {Buffer | null | undefined} zipped null: it does not pay; undefined: nobody asked
+ * @property {number} zipAgainMs before it, compressing it is not tried
+ * @property {Partial<Record<import('./head.js').Kind, string[]>>} heads as `live` has them
+ * @typedef {Made & Kept} Answer
+ * @typedef {{ question: string, type: string, vary: string, request: import('fastify').FastifyRequest }} About
+ *
+ * @typedef {{ key: string, asOf: number, lagMs: number | null }} Revision of a feed's view: while `key` is the same, so is
+ *   its content; `asOf`: when it last heard of its feed
  */
 import { Counter } from 'prom-client'
+import { FreshetError } from '../errors.js'
 import { createAnswerCache } from './answer-cache.js'
+import { Flights } from './flights.js'
+import { headOf } from './head.js'
+import { isKnown, tagOf } from './tag.js'
+import { acceptsGzip, zip, zipAgainMs } from './zip.js'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 export const NDJSON_TYPE = 'application/x-ndjson; charset=utf-8'
 
+/** Nothing is made anew, or looked at again, within it. */
+const LOOK_EVERY_MS = 5
+/** A question is being made for so small a part of the time at most, but it is made at least so often. */
+const SHARE = 10
+const LOOK_AT_LEAST_MS = 50
+/** Unchanged content is made anew after it, so that the time in it goes on. */
+const RENEW_MS = 1000
+/** A view that has heard nothing of its feed for so long is behind. */
+const BEHIND_MS = 1000
+
 /** @typedef {ReturnType<typeof createAnswers>} Answers */
+/** @typedef {import('node:stream').Readable} Readable */
 
 /**
- * @param {{ registry: import('prom-client').Registry, maxStaleMs: number, clock: () => number }} options
+ * @param {{ registry: import('prom-client').Registry, maxStaleMs: number, clock: () => number, elapsed?: () => number,
+ *   revisionOf?: (feed: string) => Revision | null }} options `clock`: ms since 1970; `elapsed`: ms that never go back;
+ *   `revisionOf`: null when no view of the feed answers
  */
-export function createAnswers ({ registry, maxStaleMs, clock }) {
+export function createAnswers ({ registry, maxStaleMs, clock, elapsed = () => performance.now(), revisionOf = () => null }) {
   const cache = createAnswerCache(registry)
+  /** @type {Flights<Answer | Readable>} */
+  const flights = new Flights()
+  /** @type {Flights<Answer>} */
+  const zipping = new Flights()
   const staleAnswers = new Counter({ name: 'freshet_stale_answers_total', help: 'Answers given from memory because the servers could not answer', registers: [registry] })
-  const cacheControl = `max-age=0, stale-if-error=${Math.floor(maxStaleMs / 1000)}`
+  const shared = { again: 0, together: 0 }
+  // eslint-disable-next-line no-new
+  new Counter({
+    name: 'freshet_shared_answers_total',
+    help: 'Answers that were not made for their request alone: made before, or under way when it came',
+    labelNames: ['how'],
+    registers: [registry],
+    collect () {
+      this.reset()
+      this.inc({ how: 'again' }, shared.again)
+      this.inc({ how: 'together' }, shared.together)
+    }
+  })
 
-  /**
-   * @param {import('fastify').FastifyReply} reply
-   * @param {Omit<Answer, 'body'>} answer
-   */
-  function setHeaders (reply, { asOf, lagMs, type, next }) {
-    reply.header('content-type', type).header('freshet-as-of', asOf).header('age', ageSeconds(asOf))
-      .header('cache-control', cacheControl).header('x-content-type-options', 'nosniff')
-    if (lagMs !== null) reply.header('freshet-lag-ms', Math.round(lagMs))
-    if (next) reply.header('freshet-next', next)
+  /** @param {number} tookMs */
+  const pauseOf = (tookMs) => Math.min(LOOK_AT_LEAST_MS, Math.max(LOOK_EVERY_MS, SHARE * tookMs))
+
+  /** @param {string} feed @throws {FreshetError} VIEW_BEHIND */
+  function lookAt (feed) {
+    const revision = revisionOf(feed)
+    if (!revision) return null
+    const { key, asOf, lagMs } = revision
+    const ageMs = clock() - asOf
+    if (ageMs >= BEHIND_MS && ageMs >= maxStaleMs) throw new FreshetError('VIEW_BEHIND', `the view of feed ${feed} has heard nothing for ${ageMs} ms; answers may be ${maxStaleMs} ms old`)
+    return { key, live: ageMs < BEHIND_MS ? { asOf, lagMs, stale: null } : { asOf, lagMs: null, stale: 'VIEW_BEHIND' } }
   }
 
-  /** @param {number} asOf */
-  const ageSeconds = (asOf) => Math.max(0, Math.floor((clock() - asOf) / 1000))
+  /**
+   * @param {About} about
+   * @param {ReturnType<typeof lookAt>} seen
+   * @param {() => Promise<Made | Readable>} make
+   * @returns {Promise<Answer | Readable>}
+   */
+  async function makeKept ({ question, type, vary, request }, seen, make) {
+    const madeMs = elapsed()
+    const made = await make()
+    if (!('body' in made)) return made
+    const { asOf, lagMs } = made
+    const tookMs = elapsed() - madeMs
+    /** @type {Answer} */
+    const answer = {
+      ...made,
+      question,
+      type,
+      vary,
+      record: /** @type {any} */ (request.routeOptions.config).record,
+      tag: tagOf(made.content),
+      content: [],
+      revision: seen && seen.key,
+      live: { asOf, lagMs, stale: seen && seen.live.stale },
+      madeMs,
+      tookMs,
+      goodUntilMs: seen ? madeMs + pauseOf(tookMs) : -Infinity,
+      zipped: undefined,
+      zipAgainMs: cache.find(question)?.zipAgainMs ?? -Infinity,
+      heads: {}
+    }
+    if (seen || maxStaleMs > 0) cache.keep(answer)
+    return answer
+  }
+
+  /**
+   * @param {About} about
+   * @param {string | null} feed
+   * @param {() => Promise<Made | Readable>} make
+   */
+  async function find (about, feed, make) {
+    const known = cache.find(about.question)
+    const nowMs = elapsed()
+    if (known && nowMs < known.goodUntilMs) return again(known)
+    const seen = feed === null ? null : lookAt(feed)
+    if (seen && known?.revision === seen.key && nowMs - known.madeMs < RENEW_MS) {
+      known.live = seen.live
+      known.heads = {}
+      known.goodUntilMs = nowMs + LOOK_EVERY_MS
+      return again(known)
+    }
+    const { result, isFirst } = flights.join(about.question, () => makeKept(about, seen, make))
+    if (isFirst) return result
+    const answer = await result
+    if (!('body' in answer)) return makeKept(about, seen, make)
+    shared.together++
+    return answer
+  }
+
+  /** @param {Answer} answer */
+  function again (answer) {
+    shared.again++
+    return answer
+  }
+
+  /**
+   * The same, or one made a little earlier, when that is being compressed.
+   * @param {Answer} answer
+   * @returns {Promise<Answer>}
+   */
+  async function zipped (answer) {
+    if (answer.zipped !== undefined || elapsed() < answer.zipAgainMs) return answer
+    return zipping.join(answer.question, async () => {
+      const startedMs = elapsed()
+      answer.zipped = await zip(answer.body)
+      const nowMs = elapsed()
+      if (answer.zipped === null) answer.zipAgainMs = zipAgainMs(nowMs)
+      else cache.grown(answer, answer.zipped.length)
+      if (answer.revision !== null) answer.goodUntilMs = Math.max(answer.goodUntilMs, answer.madeMs + pauseOf(answer.tookMs + nowMs - startedMs))
+      return answer
+    }).result
+  }
+
+  /** @param {Answer} answer @param {import('./head.js').Kind} kind */
+  function headOfKept (answer, kind) {
+    answer.heads[kind] ??= headOf(answer, answer.live, kind, { maxStaleMs, nowMs: clock() })
+    return answer.heads[kind]
+  }
 
   return {
     clock,
-    setHeaders,
+    elapsed,
+    headOf: headOfKept,
+
+    /** The answer to a question of JSON that may be given without a further look. @param {string} url @returns {Answer | undefined} */
+    ready (url) {
+      const answer = cache.find(url)
+      return answer !== undefined && elapsed() < answer.goodUntilMs && answer.live.stale === null ? again(answer) : undefined
+    },
 
     /**
-     * Asks, or repeats itself.
+     * The head of a stream, which is nobody else's.
+     * @param {import('fastify').FastifyReply} reply
+     * @param {import('./head.js').Said & { lagMs: number | null }} said
+     */
+    setHead: (reply, said) => setLines(reply, headOf(said, { asOf: said.asOf, lagMs: said.lagMs, stale: null }, 'identity', { maxStaleMs, nowMs: clock() })),
+
+    /**
+     * Gives what is known, or makes it, or repeats itself.
      * @param {import('fastify').FastifyRequest} request
      * @param {import('fastify').FastifyReply} reply
-     * @param {string} type of the answer
-     * @param {() => Promise<Answer | import('node:stream').Readable>} ask a stream has set its headers itself and is not kept
-     * @returns {Promise<Buffer | import('node:stream').Readable>} the body
+     * @param {{ type?: string, feed?: string | null, vary?: string }} about `feed`: a view of it may have the answer
+     * @param {() => Promise<Made | Readable>} make a stream has set its headers itself and is not kept
+     * @returns {Promise<unknown>} what a handler returns
      */
-    async give (request, reply, type, ask) {
-      const question = `${type} ${request.url}`
+    async give (request, reply, { type = JSON_TYPE, feed = null, vary = 'accept-encoding' }, make) {
+      const { url, headers } = request
+      const about = { question: type === JSON_TYPE ? url : `${type} ${url}`, type, vary, request }
+      let answer
+      let live
       try {
-        const answer = await ask()
+        answer = await find(about, feed, make)
         if (!('body' in answer)) return answer
-        if (maxStaleMs > 0) cache.keep(question, answer)
-        setHeaders(reply, answer)
-        return answer.body
+        live = answer.live
       } catch (error) {
-        const kept = error.retryable ? cache.find(question) : null
+        const kept = error.retryable ? cache.findLast(about.question) : undefined
         if (!kept || clock() - kept.asOf >= maxStaleMs) throw error
-        staleAnswers.inc()
-        setHeaders(reply, { ...kept, lagMs: null })
-        reply.header('freshet-stale', 'true').header('cache-status', `freshet; hit; ttl=-${ageSeconds(kept.asOf)}; detail=${error.code}`)
-        return kept.body
+        answer = kept
+        live = { asOf: kept.asOf, lagMs: null, stale: error.code }
       }
+      if (acceptsGzip(headers['accept-encoding'])) answer = await zipped(answer)
+      if (live.stale) staleAnswers.inc()
+      const isOut = isKnown(headers['if-none-match'], answer.tag)
+      const kind = isOut ? 'known' : acceptsGzip(headers['accept-encoding']) && answer.zipped ? 'gzip' : 'identity'
+      setLines(reply, live === answer.live ? headOfKept(answer, kind) : headOf(answer, live, kind, { maxStaleMs, nowMs: clock() }))
+      if (kind === 'known') reply.code(304)
+      // of HEAD fastify takes the length of what there would be
+      if (kind === 'known' && request.method !== 'HEAD') return reply.send()
+      return kind === 'gzip' ? answer.zipped : answer.body
     }
   }
+}
+
+/** @param {import('fastify').FastifyReply} reply @param {string[]} lines */
+function setLines (reply, lines) {
+  for (let i = 0; i < lines.length; i += 2) reply.header(lines[i], lines[i + 1])
 }

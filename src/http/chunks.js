@@ -1,89 +1,151 @@
 /**
  * A feed's items as chunks of text, for answers that may be far larger than what should lie in memory.
  *
- *     ask.latest -> page of <= 1,000 items -> line per item -> chunk of about 64 KiB -> socket
+ *     a view     ask.visit -> item by item -----.
+ *     no view    ask.latest -> page of <= 1,000 -+-> text buffer -> chunk -> socket
  *
- * One page and one chunk exist at a time; the next is made when the consumer asks for it, so a slow client slows the
- * reading down instead of filling memory. The loop is given back after each chunk. Chunks, not pages, are the unit of
- * output, because a page of large values would not fit into one string.
+ * One chunk, and without a view one page, exists at a time; the next is made when the consumer asks for it, so a slow client
+ * slows the reading down instead of filling memory. The loop is given back after each chunk. Chunks, not pages, are the
+ * unit of output, because a page of large values would fill memory too. A view that is lost half-way is no end: what follows
+ * comes from a server, behind the same place in the order.
  *
  * @typedef {import('../item/order.js').Place} Place
  * @typedef {import('../view/ask.js').Item} Item
  * @typedef {import('../view/ask.js').Ask} Ask
- * @typedef {{ items: Item[], next: Place | null, asOf: number, lagMs: number | null }} Page
+ * @typedef {(bytes: Buffer, idAt: number, idEnd: number, ts: number, seq: number, valueAt: number, valueEnd: number) => boolean | void} Visit
+ *   bytes are looked at during the call only; false: the page ends behind this item
  * @typedef {{ limit: number, sinceMs: number | null, after: Place | null }} Question
+ * @typedef {Ask & { visit?: (feed: string, question: Question, visit: Visit) => { next: Place | null, asOf: number, lagMs: number | null } | null }} Asked
+ *   `visit`: newest first, from memory, at once; null when no view is ready
  * @typedef {{ bytes: Buffer, next: Place | null, end: boolean, asOf: number, lagMs: number | null }} Chunk
  *   `next`: the place behind the last item so far, null when the feed ends there; `asOf` and `lagMs` are the first page's
+ * @typedef {object} Format
+ * @property {import('./encode.js').ItemWriter} write
+ * @property {number} between the byte between two items, 0 = none
+ * @property {number} behind the byte behind each item, 0 = none
+ * @property {number} chunkBytes a chunk ends with the item that reaches them
  */
 import { setImmediate } from 'node:timers/promises'
 import { compareOrder, newestFirst } from '../item/order.js'
+import { TextBuffer } from './text-buffer.js'
 
 const PAGE_ITEMS = 1000
-const CHUNK_CHARS = 64 * 1024
+const SPARE_BUFFERS = 4
+
+/** @type {TextBuffer[]} used one after another */
+const spare = []
 
 /**
- * @param {Ask} ask
+ * The newest items.
+ * @param {Asked} ask
  * @param {string} feed
  * @param {Question} question
- * @returns {AsyncGenerator<Page>} newest first, `limit` items in all
+ * @param {Format} format
+ * @returns {AsyncGenerator<Chunk>} at least one, `limit` items in all; the last has `end`
  */
-export async function * latestPages (ask, feed, { limit, sinceMs, after }) {
-  let missing = limit
-  /** @type {Place | null} */
+export async function * newestChunks (ask, feed, { limit, sinceMs, after }, format) {
+  const text = openText(format)
+  /** @type {{ asOf: number, lagMs: number | null } | null} */
+  let first = null
   let place = after
   let node
   let walk
-  do {
-    const page = await ask.latest(feed, { limit: Math.min(missing, PAGE_ITEMS), sinceMs, after: place, node, walk })
-    node = page.node
-    walk = page.walk
-    missing -= page.items.length
-    place = page.next
-    yield page
-  } while (missing > 0 && place !== null)
+  try {
+    for (;;) {
+      const question = { limit: limit - text.items, sinceMs, after: place }
+      let page = ask.visit?.(feed, question, text.visit)
+      if (!page) {
+        const asked = await ask.latest(feed, { ...question, limit: Math.min(question.limit, PAGE_ITEMS), node, walk })
+        page = asked
+        node = asked.node
+        walk = asked.walk
+        for (const item of asked.items) {
+          if (!text.add(item)) continue
+          yield { bytes: text.take(), next: item, end: false, asOf: (first ?? page).asOf, lagMs: (first ?? page).lagMs }
+          await setImmediate()
+        }
+      }
+      first ??= page
+      place = page.next
+      const { asOf, lagMs } = first
+      if (place === null || text.items >= limit) return yield { bytes: text.take(), next: place, end: true, asOf, lagMs }
+      if (!text.isFull()) continue
+      yield { bytes: text.take(), next: place, end: false, asOf, lagMs }
+      await setImmediate()
+    }
+  } finally {
+    text.close()
+  }
 }
 
 /**
- * @param {Ask} ask
+ * Those of the ids that are live, newest first.
+ * @param {Asked} ask
  * @param {string} feed
  * @param {Buffer[]} ids
  * @param {Question} question
- * @returns {AsyncGenerator<Page>} one page: those of the ids that are live, newest first
+ * @param {Format} format
+ * @returns {AsyncGenerator<Chunk>} at least one; the last has `end`
  */
-export async function * chosenPages (ask, feed, ids, { limit, sinceMs, after }) {
+export async function * chosenChunks (ask, feed, ids, { limit, sinceMs, after }, format) {
   const distinct = [...new Map(ids.map((id) => [id.toString(), id])).values()]
   const { items, asOf, lagMs } = await ask.get(feed, distinct)
   const wanted = /** @type {Item[]} */ (items.filter((item) => item !== null &&
     (sinceMs === null || item.ts >= sinceMs) && (after === null || compareOrder(item, after) < 0))).sort(newestFirst)
-  const shown = wanted.slice(0, limit)
-  yield { items: shown, next: wanted.length > limit ? shown[limit - 1] : null, asOf, lagMs }
-}
-
-/**
- * @param {AsyncGenerator<Page>} pages at least one
- * @param {(item: Item) => string} line
- * @param {{ between: string, behind: string }} marks what stands between two items, and behind each
- * @returns {AsyncGenerator<Chunk>} at least one; the last has `end`
- */
-export async function * chunksOf (pages, line, { between, behind }) {
-  /** @type {Page | null} */
-  let first = null
-  /** @type {Place | null} */
-  let next = null
-  let text = ''
-  let separator = ''
-  for await (const page of pages) {
-    first ??= page
-    for (const item of page.items) {
-      text += separator + line(item) + behind
-      separator = between
-      if (text.length < CHUNK_CHARS) continue
-      yield { bytes: Buffer.from(text), next: item, end: false, asOf: first.asOf, lagMs: first.lagMs }
-      text = ''
+  const text = openText(format)
+  try {
+    for (const item of wanted.slice(0, limit)) {
+      if (!text.add(item)) continue
+      yield { bytes: text.take(), next: item, end: false, asOf, lagMs }
       await setImmediate()
     }
-    next = page.next
+    yield { bytes: text.take(), next: wanted.length > limit ? wanted[limit - 1] : null, end: true, asOf, lagMs }
+  } finally {
+    text.close()
   }
-  const { asOf, lagMs } = /** @type {Page} */ (/** @type {unknown} */ (first))
-  yield { bytes: Buffer.from(text), next, end: true, asOf, lagMs }
+}
+
+/** The text that a chunk is cut from. @param {Format} format */
+function openText ({ write, between, behind, chunkBytes }) {
+  const out = spare.pop() ?? new TextBuffer()
+  let items = 0
+
+  /** @param {Buffer} id @param {number} idAt @param {number} idEnd @param {number} ts @param {Buffer} value @param {number} valueAt @param {number} valueEnd */
+  function put (id, idAt, idEnd, ts, value, valueAt, valueEnd) {
+    if (between && items > 0) out.byte(between)
+    write(out, id, idAt, idEnd, ts, value, valueAt, valueEnd)
+    if (behind) out.byte(behind)
+    items++
+    return out.length >= chunkBytes
+  }
+
+  return {
+    get items () { return items },
+    isFull: () => out.length >= chunkBytes,
+
+    /** @type {Visit} */
+    visit: (bytes, idAt, idEnd, ts, _seq, valueAt, valueEnd) => !put(bytes, idAt, idEnd, ts, bytes, valueAt, valueEnd),
+
+    /** @param {Item} item @returns {boolean} the chunk is full */
+    add: ({ id, ts, value }) => put(id, 0, id.length, ts, value, 0, value.length),
+
+    take: () => out.take(),
+
+    /** The buffer is somebody else's from here on. */
+    close () {
+      out.length = 0
+      if (spare.length < SPARE_BUFFERS) spare.push(out)
+    }
+  }
+}
+
+/** One item. @param {import('./encode.js').ItemWriter} write @param {Item} item @returns {Buffer} */
+export function itemBytes (write, item) {
+  const text = openText({ write, between: 0, behind: 0, chunkBytes: Infinity })
+  try {
+    text.add(item)
+    return text.take()
+  } finally {
+    text.close()
+  }
 }

@@ -8,14 +8,14 @@ import { HttpError } from './problem.js'
 
 const MAX_REQUESTS = 1000
 
+/** @typedef {ReturnType<typeof createPlaces>} Places */
+
 /**
  * @param {import('prom-client').Registry} registry
  * @param {number} [maxRequests]
- * @returns {import('fastify').onRequestHookHandler} refuses with OVERLOADED
  */
-export function createLimit (registry, maxRequests = MAX_REQUESTS) {
+export function createPlaces (registry, maxRequests = MAX_REQUESTS) {
   let inProgress = 0
-  const release = () => { inProgress-- }
   // eslint-disable-next-line no-new
   new Gauge({
     name: 'freshet_http_requests_in_progress',
@@ -23,13 +23,34 @@ export function createLimit (registry, maxRequests = MAX_REQUESTS) {
     registers: [registry],
     collect () { this.set(inProgress) }
   })
-  return (_request, reply, done) => {
-    if (inProgress >= maxRequests) return done(new HttpError('OVERLOADED', `${inProgress} requests are in progress, which is the limit; try again in a second`))
-    inProgress++
-    reply.raw.once('close', release)
-    done()
+  return {
+    /** @returns {number | null} how many are in progress, when none may come; null: one place is taken, and must be left */
+    refusedAt () {
+      if (inProgress >= maxRequests) return inProgress
+      inProgress++
+      return null
+    },
+    leave () { inProgress-- }
   }
 }
+
+/**
+ * @param {Places} places
+ * @returns {import('fastify').onRequestHookHandler} refuses with OVERLOADED
+ */
+export const limitTo = ({ refusedAt, leave }) => (_request, reply, done) => {
+  const inProgress = refusedAt()
+  if (inProgress !== null) return done(new HttpError('OVERLOADED', `${inProgress} requests are in progress, which is the limit; try again in a second`))
+  reply.raw.on('close', leave)
+  done()
+}
+
+/**
+ * @param {import('prom-client').Registry} registry
+ * @param {number} [maxRequests]
+ * @returns {import('fastify').onRequestHookHandler} refuses with OVERLOADED
+ */
+export const createLimit = (registry, maxRequests) => limitTo(createPlaces(registry, maxRequests))
 
 /**
  * A bound on the bodies of requests in progress, from the head of a request to its answer: they are received, and may
