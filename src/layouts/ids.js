@@ -92,6 +92,8 @@ const layout = {
     return { items: shown.map((item) => ({ ...item, deleted: false })), next: last }
   },
 
+  floor: (connection, key, { maxItems }) => countFloor(connection, key, maxItems),
+
   async trim (connection, key, { retention: { windowMs, maxItems }, nowMs }) {
     const minTs = windowMs ? nowMs - windowMs : 0
     const [aged, all, oldest] = await connection.sendAll([

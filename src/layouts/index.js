@@ -58,6 +58,8 @@
  *   Promise<(Item | null)[]>} get in the order of the ids
  * @property {(connection: Connection, key: Key, now: { retention: Retention, nowMs: number }) =>
  *   Promise<{ count: number, exact: boolean }>} count
+ * @property {(connection: Connection, key: Key, retention: Retention) => Promise<VersionPlace | null>} [floor] the newest place
+ *   that is not live because of its rank, where retention by number is by rank; null = none
  * @property {(connection: Connection, key: Key, now: { retention: Retention, nowMs: number }) =>
  *   Promise<{ removed: number, more: boolean }>} trim one piece of what is not live any more
  * @property {(connection: Connection, key: Key, expiry: { ttlMs: number, condition: 'GT' | 'NX' }) =>

@@ -120,6 +120,8 @@ const layout = {
     return { count: retention.maxItems ? Math.min(count, retention.maxItems) : count, exact: false }
   },
 
+  floor: (connection, key, { maxItems }) => countFloor(connection, key, maxItems),
+
   async trim (connection, key, { retention, nowMs }) {
     const dead = await connection.runScript('trim-values', [key('values')], [windowStart(retention, nowMs), retention.maxItems, TRIM_PIECE])
     return { removed: Math.min(dead, TRIM_PIECE), more: dead > TRIM_PIECE }

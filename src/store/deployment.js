@@ -13,6 +13,7 @@
  * answers that same question: a node that refused it would otherwise seem ready until somebody asks.
  */
 import { ERRORS, FreshetError } from '../errors.js'
+import { openConnection } from './connection.js'
 import { createLink } from './link.js'
 import { nodeFigures, replicaUrls as urlsOfReplicas } from './nodes.js'
 
@@ -169,6 +170,28 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
       : new FreshetError('REPLICAS_GONE', summary)
   }
 
+  /** @param {Node} node */
+  const lagNow = (node) => node.role === 'primary' ? 0 : node.lagMs
+
+  /** @param {Node} node */
+  function mayAnswer (node) {
+    if (readFrom === 'replica') return node.role === 'replica' && usable(node)
+    return node === primary && node.link.connection !== null && node.state !== 'not a primary'
+  }
+
+  /** @param {{ but?: import('./connection.js').Connection, prefer?: import('./connection.js').Connection }} [among] @returns {Node} */
+  function choose ({ but, prefer } = {}) {
+    if (readFrom === 'primary') {
+      if (mayAnswer(primary) && primary.link.connection !== but) return primary
+      throw refusalOf([primary]) ?? new FreshetError('SERVER_UNREACHABLE', `the primary at ${new URL(primaryUrl).host} cannot be reached, or is none`)
+    }
+    const able = [...replicas.values()].filter((node) => mayAnswer(node) && node.link.connection !== but)
+    if (able.length === 0) throw nobody()
+    const least = Math.min(...able.map((node) => node.lagMs ?? 0))
+    const near = able.filter((node) => (node.lagMs ?? 0) <= least + NEAR_MS)
+    return near.find((one) => one.link.connection === prefer) ?? near[turn++ % near.length]
+  }
+
   return {
     /** Resolves when every node was asked once. Rejects with what the primary's first connection met. */
     ready: firstRound,
@@ -180,19 +203,30 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
      * @returns {{ connection: import('./connection.js').Connection, lagMs: number | null }}
      * @throws {FreshetError} REPLICAS_GONE, SERVER_UNREACHABLE; SERVER_REFUSED, SERVER_UNTRUSTED until somebody mends that
      */
-    pick ({ but, prefer } = {}) {
-      if (readFrom === 'primary') {
-        const { connection } = primary.link
-        if (connection && connection !== but && primary.state !== 'not a primary') return { connection, lagMs: 0 }
-        throw refusalOf([primary]) ?? new FreshetError('SERVER_UNREACHABLE', `the primary at ${new URL(primaryUrl).host} cannot be reached, or is none`)
-      }
-      const able = [...replicas.values()].filter((node) => usable(node) && node.link.connection !== but)
-      if (able.length === 0) throw nobody()
-      const least = Math.min(...able.map((node) => node.lagMs ?? 0))
-      const near = able.filter((node) => (node.lagMs ?? 0) <= least + NEAR_MS)
-      const node = near.find((one) => one.link.connection === prefer) ?? near[turn++ % near.length]
-      return { connection: /** @type {import('./connection.js').Connection} */ (node.link.connection), lagMs: node.lagMs }
+    pick (among) {
+      const node = choose(among)
+      return { connection: /** @type {import('./connection.js').Connection} */ (node.link.connection), lagMs: lagNow(node) }
     },
+
+    /**
+     * A connection of the caller's own to a node that may answer now, for questions that wait on the server. The caller
+     * closes it.
+     * @param {string} purpose what CLIENT LIST shows behind the name
+     * @throws {FreshetError} as `pick`; what the new connection met
+     */
+    async openOwn (purpose) {
+      const node = choose()
+      const connection = await openConnection(node.url, { name: `${name}:${purpose}`, deadlineMs })
+      return {
+        connection,
+        /** Whether another node should be asked: this one may not answer any more, and another may. */
+        isLeft: () => !mayAnswer(node) && [primary, ...replicas.values()].some(mayAnswer),
+        /** of the node, null = not known */
+        lagMs: () => lagNow(node)
+      }
+    },
+    /** a server that is silent for so long while asked is given up */
+    deadlineMs,
 
     /** @returns {{ role: string, address: string, connected: boolean, engine: string | null, state: string, lagMs: number | null }[]} */
     nodes: () => [primary, ...replicas.values()].map((node) => ({
