@@ -30,6 +30,8 @@ export const ERRORS = Object.freeze({
   SERVER_FULL: { retryable: true, exitStatus: 1, meaning: 'the server takes no writes now: maxmemory is reached, replicas are missing or its disk fails' },
   REPLICAS_GONE: { retryable: true, exitStatus: 1, meaning: 'no replica can answer now' },
   VIEW_NEEDED: { retryable: false, exitStatus: 1, meaning: 'the layout would have to be read too deep for one answer' },
+  VIEW_BEHIND: { retryable: true, exitStatus: 1, meaning: 'the view of the feed is being made, or has not heard of the feed for more than a second' },
+  VIEW_OVER_BOUND: { retryable: true, exitStatus: 1, meaning: 'more items are live than a view may hold; the newest are answered, not all of them' },
   ENGINE_MISSING: { retryable: false, exitStatus: 1, meaning: 'no server program was found and none could be fetched' },
   SERVERS_FAILED: { retryable: false, exitStatus: 1, meaning: 'the embedded servers could not be started or ended on their own' },
   PORT_IN_USE: { retryable: false, exitStatus: 1, meaning: 'another program listens on the port' },
