@@ -38,6 +38,9 @@ const layout = {
     late: 'newest',
     deletionsInTail: true,
     equalInTail: true,
+    tail: 'time',
+    counted: 'by order',
+    trims: 'versions',
     askedPerRequest: { latest: 'newest', get: 'newest', count: 'estimate' },
     maxWalk: MAX_WALK,
     maxBatchItems: MAX_BATCH_ITEMS,
@@ -120,7 +123,7 @@ const layout = {
     return { count: retention.maxItems ? Math.min(count, retention.maxItems) : count, exact: false }
   },
 
-  floor: (connection, key, { maxItems }) => countFloor(connection, key, maxItems),
+  floor: (connection, key, { maxItems }) => countFloor(connection, key('values'), maxItems),
 
   async trim (connection, key, { retention, nowMs }) {
     const dead = await connection.runScript('trim-values', [key('values')], [windowStart(retention, nowMs), retention.maxItems, TRIM_PIECE])

@@ -15,7 +15,8 @@ import { layoutOf } from '../layouts/index.js'
 import { MAX_PIECE, createPieceSize } from '../layouts/pieces.js'
 
 const DEFINITION_AGE_MS = 500
-const MAX_BYTES = 16 * 1024 * 1024
+/** of ids and values in a page */
+export const MAX_BYTES = 16 * 1024 * 1024
 /** in standard deviations */
 const SPREAD = 4
 

@@ -1,0 +1,352 @@
+/**
+ * Follows a feed whose layout keeps a log, and puts what it reads into the stores of a view.
+ *
+ *     trimmed | not read yet  <- history, newest first |  read  | -> newer, as they come
+ *             |               oldest                newest      |
+ *
+ * Newer entries are read by XREAD, which waits on the server; the next question is on its way while an answer is taken in.
+ * History is read backwards at the same time, in pieces that leave the loop free, until nothing older can be live: every
+ * entry before one that arrived at `ms` holds only items of `ms` + `ahead` and older (layouts/log.js). Then the view is in.
+ *
+ * An answer is as of the time it was asked for when it has all there was; one that is as large as it may be has not, so
+ * whoever cannot keep up is seen to be behind.
+ *
+ * That nothing was trimmed between two reads is known when the last entry read is still there after the next ones were
+ * read, as a log is trimmed from its old end only. It is looked for when an epoch begins, and while the view is behind. If
+ * it is gone, the partition is read anew: what was missed is not live any more, but it counts among the newest `maxItems`.
+ *
+ * An entry that cannot be read, or was delivered twice, is passed over and counted.
+ */
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { BEFORE_ALL, comparePlaces, entriesAfter, entriesBefore, newestPlace } from '../layouts/log.js'
+
+/** of one answer, about */
+const ANSWER_BYTES = 1024 * 1024
+/** and of one while the view is behind */
+const LARGEST_ANSWER_BYTES = 4 * ANSWER_BYTES
+const MAX_ENTRIES = 10_000
+const FIRST_ENTRIES = 8
+/** so many tell of their size as much as is known of it */
+const ENOUGH_ENTRIES = 8
+/** the loop is given back after so long */
+const SLICE_MS = 3
+/** versions taken in before it is looked how long that took */
+const SLICE_VERSIONS = 1000
+/** a later answer is one of a view that is behind */
+const BEHIND_MS = 1000
+/** of deliveries remembered, to know one that comes again: twice as many at most */
+const ORIGINS = 50_000
+/** how long a node that has not got as far as the view gets for it */
+const CATCH_UP_MS = 1000
+const CATCH_UP_LOOK_MS = 20
+
+/** @type {Readonly<Record<string, string>>} reasons by code */
+export const PASSED_OVER = Object.freeze({ SEGMENT_INVALID: 'corrupt', SEGMENT_VERSION: 'version' })
+export const DOUBLED = 'doubled'
+
+/** @typedef {import('../layouts/log.js').LogEntry} LogEntry */
+/** @typedef {import('../store/connection.js').Connection} Connection */
+/** @typedef {import('./shelves.js').Store} Store */
+/** @typedef {{ before: string, asked: string, arrival: number, origins: ReturnType<typeof createOrigins>, aheadMs: number | null }} History
+ *   `before`: the oldest place taken in; `asked`: the oldest asked for in this epoch; `arrival`: of the next older version;
+ *   `aheadMs` null = not asked for yet
+ * @typedef {{ name: string, aheadName: string, store: Store, place: string | null, arrival: number, origins: ReturnType<typeof createOrigins>,
+ *   history: History | null }} Part one partition. `place`: of the newest entry read, null before the first epoch */
+
+/**
+ * @param {{ log: import('../layouts/log.js').Log, key: (partition: number) => (part: string) => string, stores: Store[],
+ *   retention: import('../layouts/index.js').Retention, now: () => number, onPassedOver: (reason: string, error?: Error) => void,
+ *   onRebuilt: (partition: number) => void }} parts
+ */
+export function createLogFeed ({ log, key, stores, retention: given, now, onPassedOver, onRebuilt }) {
+  let retention = given
+  let asOf = 0
+  let entryBytes = ANSWER_BYTES / FIRST_ENTRIES / stores.length
+  let answerBytes = ANSWER_BYTES
+  /** @type {Part[]} */
+  const parts = stores.map((store, partition) => ({
+    name: key(partition)(log.part), aheadName: key(partition)('ahead'), store, place: null, arrival: 0, origins: createOrigins(), history: null
+  }))
+
+  /** @param {LogEntry[]} entries */
+  function learn (entries) {
+    if (entries.length === 0) return
+    let bytes = 0
+    for (const entry of entries) bytes += entry.bytes.length
+    entryBytes += (bytes / entries.length - entryBytes) * entries.length / (entries.length + ENOUGH_ENTRIES)
+  }
+
+  /** How many entries of each partition are asked for at once: two at least, as an answer of all that were asked for may not be all there are. */
+  const entriesAtOnce = () => Math.max(2, Math.min(MAX_ENTRIES, Math.floor(answerBytes / parts.length / entryBytes)))
+
+  /** At the newest entry of its log, with all others before it. @param {Connection} connection @param {Part} part */
+  async function begin (connection, part) {
+    part.place = await newestPlace(connection, part.name)
+    part.arrival = 0
+    part.origins = createOrigins()
+    part.history = part.place === BEFORE_ALL ? null : historyBefore(behind(part.place), 0, part.origins)
+  }
+
+  /**
+   * The entry that was read last is not there: the node has not got so far yet, or it was trimmed, or this is another log.
+   * @param {Connection} connection @param {number} partition
+   */
+  async function recover (connection, partition) {
+    const part = parts[partition]
+    const place = /** @type {string} */ (part.place)
+    for (const untilMs = performance.now() + CATCH_UP_MS; performance.now() < untilMs; await sleep(CATCH_UP_LOOK_MS)) {
+      const newest = await newestPlace(connection, part.name)
+      if (newest === BEFORE_ALL || comparePlaces(newest, place) > 0) break
+      if (newest === place) return
+    }
+    if (await isThere(connection, part.name, place)) return
+    const { items, tombstones } = part.store.stats()
+    part.store.clear()
+    part.place = null
+    await begin(connection, part)
+    // where nothing is and nothing was, nothing is lost
+    if (items + tombstones > 0 || part.history !== null) onRebuilt(partition)
+  }
+
+  /**
+   * @param {Connection} connection @param {{ blockMs?: number, isChecked: boolean }} options
+   */
+  async function read (connection, { blockMs, isChecked }) {
+    const askedMs = now()
+    const count = entriesAtOnce()
+    const from = parts.map(({ name, place }) => ({ name, after: /** @type {string} */ (place) }))
+    const [found, ...there] = await Promise.all([
+      entriesAfter(connection, from, { count, blockMs }),
+      // behind it on the same connection, so it is answered after it
+      ...(isChecked ? from.map(({ name, after }) => after === BEFORE_ALL || isThere(connection, name, after)) : [])
+    ])
+    return { found, askedMs, isFull: found.some((entries) => entries.length === count), gaps: there.flatMap((isIt, partition) => isIt ? [] : [partition]) }
+  }
+
+  /** @param {Connection} connection */
+  async function readHistory (connection) {
+    const count = entriesAtOnce()
+    return Promise.all(parts.map(async (part) => {
+      const { history } = part
+      if (history === null) return []
+      if (history.aheadMs === null) {
+        const [, score = 0] = await connection.send('ZREVRANGE', part.aheadName, 0, 0, 'WITHSCORES')
+        history.aheadMs = Math.max(0, Number(score))
+      }
+      const entries = await entriesBefore(connection, part.name, { before: history.asked, count })
+      history.asked = entries.at(-1)?.place ?? history.asked
+      return { history, entries, isEnd: entries.length < count }
+    })).then((found) => found.flat())
+  }
+
+  const slice = createSlices()
+
+  /**
+   * @param {Part} part @param {LogEntry} entry @param {ReturnType<typeof createOrigins>} origins
+   * @param {(count: number) => number} arrivalOf of its first version, when there are so many
+   * @returns {number} versions taken in
+   */
+  function takeIn ({ store }, entry, origins, arrivalOf) {
+    try {
+      const { count, stamp, origin } = log.head(entry.bytes)
+      if (origins.has(origin)) {
+        onPassedOver(DOUBLED)
+        return 0
+      }
+      let arrival = arrivalOf(count)
+      log.each(entry.bytes, (bytes, idAt, idEnd, ts, seq, deleted, valueAt, valueEnd) => {
+        store.put(bytes, idAt, idEnd, ts, seq, stamp, deleted, valueAt, valueEnd, arrival++)
+      })
+      origins.add(origin)
+      return count
+    } catch (error) {
+      const reason = PASSED_OVER[error.code]
+      if (reason === undefined) throw error
+      onPassedOver(reason, error)
+      return 0
+    }
+  }
+
+  /** @param {LogEntry[][]} found by partition */
+  async function takeNewer (found) {
+    for (let partition = 0; partition < parts.length; partition++) {
+      const part = parts[partition]
+      for (const entry of found[partition]) {
+        const count = takeIn(part, entry, part.origins, () => part.arrival + 1)
+        part.arrival += count
+        if (slice.isOver(count)) await slice.rest()
+      }
+      learn(found[partition])
+    }
+  }
+
+  /** @param {Awaited<ReturnType<typeof readHistory>>} pieces */
+  async function takeOlder (pieces) {
+    for (const { history, entries, isEnd } of pieces) {
+      const part = parts.find((one) => one.history === history)
+      if (!part) continue
+      for (const entry of entries) {
+        const count = takeIn(part, entry, history.origins, (count) => history.arrival - count + 1)
+        history.arrival -= count
+        history.before = entry.place
+        if (slice.isOver(count)) await slice.rest()
+      }
+      learn(entries)
+      const last = entries.at(-1)
+      if (isEnd || !last || isBeyond(part, history, last)) part.history = null
+    }
+  }
+
+  /** Whether nothing before an entry can be live. @param {Part} part @param {History} history @param {LogEntry} entry */
+  function isBeyond ({ store, arrival }, history, { ms }) {
+    const { windowMs, maxItems } = retention
+    const newestTs = ms + /** @type {number} */ (history.aheadMs)
+    const { floor } = store.stats()
+    return (windowMs > 0 && newestTs < now() - windowMs) ||
+      (maxItems > 0 && history.arrival <= arrival - maxItems) ||
+      (floor !== null && newestTs < floor.ts)
+  }
+
+  /** Brings the stores to a time. @param {number} nowMs */
+  function settle (nowMs) {
+    for (const { store, arrival } of parts) store.advance(nowMs, arrival)
+  }
+
+  /** Nothing of it is known any more. @param {Part} part @param {number} partition */
+  function anew (part, partition) {
+    part.store.clear()
+    part.place = null
+    part.history = null
+    onRebuilt(partition)
+  }
+
+  return {
+    /** When it was asked for what was read last, ms since 1970. */
+    get asOf () { return asOf },
+    /** Whether all that is live has been read. */
+    get isIn () { return asOf > 0 && parts.every(({ place, history }) => place !== null && history === null) },
+
+    settle,
+
+    /** @param {import('../layouts/index.js').Retention} changed */
+    setRetention (changed) {
+      const isMore = (/** @type {number} */ before, /** @type {number} */ after) => before !== 0 && (after === 0 || after > before)
+      const isWider = isMore(retention.windowMs, changed.windowMs) || isMore(retention.maxItems, changed.maxItems)
+      retention = changed
+      for (const part of parts) {
+        part.store.setRetention(changed)
+        // what was let go may be live again
+        if (isWider && part.place !== null && part.place !== BEFORE_ALL) part.history = historyBefore(behind(part.place), part.arrival, createOrigins())
+      }
+    },
+
+    /**
+     * One epoch: until the connection ends.
+     * @param {Connection} connection @param {import('./following.js').Options} options
+     * @returns {Promise<void>} rejects
+     */
+    async follow (connection, options) {
+      try {
+        await followed(connection, options)
+      } catch (error) {
+        // what was read may not have been taken in
+        if (error.code === undefined) parts.forEach(anew)
+        throw error
+      }
+    }
+  }
+
+  /** @param {Connection} connection @param {import('./following.js').Options} options */
+  async function followed (connection, { blockMs, answered }) {
+    for (const part of parts) {
+      if (part.place === null) await begin(connection, part)
+      if (part.history) part.history.asked = part.history.before
+    }
+    const isFilling = () => parts.some(({ history }) => history !== null)
+    const askNewer = (/** @type {boolean} */ isChecked) => quietly(read(connection, { blockMs: isFilling() ? undefined : blockMs, isChecked }))
+    const askOlder = () => quietly(readHistory(connection))
+    let newer = askNewer(true)
+    let older = askOlder()
+    for (;;) {
+      const { found, askedMs, isFull, gaps } = await newer
+      if (gaps.length > 0) {
+        await older
+        for (const partition of gaps) await recover(connection, partition)
+        newer = askNewer(true)
+        older = askOlder()
+        continue
+      }
+      answered()
+      parts.forEach((part, partition) => { part.place = found[partition].at(-1)?.place ?? part.place })
+      answerBytes = isFull ? Math.min(2 * answerBytes, LARGEST_ANSWER_BYTES) : ANSWER_BYTES
+      newer = askNewer(isFull || now() - askedMs > BEHIND_MS)
+      await takeNewer(found)
+      if (isFilling()) {
+        const pieces = await older
+        older = askOlder()
+        await takeOlder(pieces)
+      }
+      if (!isFull) asOf = askedMs
+      settle(now())
+    }
+  }
+}
+
+/** @param {string} before @param {number} arrival @param {ReturnType<typeof createOrigins>} origins @returns {History} */
+const historyBefore = (before, arrival, origins) => ({ before, asked: before, arrival, origins, aheadMs: null })
+
+/** The place next behind an entry's. @param {string} place */
+function behind (place) {
+  const [ms, n] = place.split('-')
+  return `${ms}-${Number(n) + 1}`
+}
+
+/** @param {Connection} connection @param {string} name @param {string} place */
+async function isThere (connection, name, place) {
+  const [entry] = await entriesBefore(connection, name, { before: behind(place), count: 1 })
+  return entry?.place === place
+}
+
+/** A question whose failure is looked at later. @template T @param {Promise<T>} question @returns {Promise<T>} */
+function quietly (question) {
+  question.catch(() => {})
+  return question
+}
+
+/** The latest deliveries: of a writer that did not hear of one, the same comes again. */
+function createOrigins () {
+  /** @type {Set<string>} */
+  let newer = new Set()
+  /** @type {Set<string>} */
+  let older = new Set()
+  return {
+    /** @param {string} origin */
+    has: (origin) => newer.has(origin) || older.has(origin),
+    /** @param {string} origin */
+    add (origin) {
+      newer.add(origin)
+      if (newer.size < ORIGINS) return
+      older = newer
+      newer = new Set()
+    }
+  }
+}
+
+/** Gives the loop back while much is taken in. */
+function createSlices () {
+  let begunMs = performance.now()
+  let versions = 0
+  return {
+    /** @param {number} count versions taken in since */
+    isOver (count) {
+      versions += count
+      if (versions < SLICE_VERSIONS) return false
+      versions = 0
+      return performance.now() - begunMs > SLICE_MS
+    },
+    async rest () {
+      await setImmediate()
+      begunMs = performance.now()
+    }
+  }
+}

@@ -1,0 +1,302 @@
+/**
+ * Answers questions about feeds from memory where a view can, and by asking a node where there is none: the same
+ * questions as ask.js, the same answers, only exact in every layout.
+ *
+ *     mode auto    a view for each feed whose layout cannot answer everything exactly by itself
+ *          all     for every feed
+ *          none    for none: always asked
+ *
+ * With `discover` views are opened as feeds are discovered, and stay; without, when somebody asks, until nobody has asked
+ * for a while.
+ *
+ *     the view is           newest               by id, count
+ *     being made            asked                asked, so perhaps not exact
+ *     in                    view                 view
+ *     over its bound        view, below: asked   view; VIEW_OVER_BOUND for what it does not have
+ *     more than 1 s behind  asked                VIEW_BEHIND
+ *
+ * When no node can be asked, what a view has is given until it is older than `maxStaleMs`, as of then.
+ *
+ * @typedef {import('./ask.js').Ask} Ask
+ * @typedef {import('./view.js').View} View
+ * @typedef {import('../feeds/definitions.js').Definition} Definition
+ * @typedef {import('../layouts/index.js').Item} Item
+ * @typedef {ReturnType<typeof createViews>} Views
+ * @typedef {{ feed: string, isIn: boolean, items: number, bytes: number, behindMs: number | null, isOverBound: boolean }} ViewFigures
+ *   `behindMs` null while it is being made
+ * @typedef {{ passedOver: Record<string, number>, rebuilt: number }} ViewCounts what views of a feed counted, closed ones too
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { FreshetError } from '../errors.js'
+import { layoutNames, layoutOf } from '../layouts/index.js'
+import { MAX_BYTES } from './ask.js'
+import { DOUBLED, PASSED_OVER } from './log-feed.js'
+import { BEHIND_MS, createView } from './view.js'
+
+const LOOK_MS = 500
+/** a view that nobody asks is closed after it, where feeds are not discovered */
+const IDLE_MS = 60_000
+/** so long a view that is being made keeps the process from being ready */
+const READY_WITHIN_MS = 30_000
+/** so long a question waits for a view that it has opened */
+const OPEN_WITHIN_MS = 5000
+const OPEN_LOOK_MS = 5
+
+export const VIEW_MODES = Object.freeze(['auto', 'all', 'none'])
+
+/** @typedef {{ view: View, openedMs: number, usedMs: number, wasIn: boolean }} Held */
+
+/**
+ * @param {{ ask: Ask, deployment: import('../store/deployment.js').Deployment, keyPrefix: string, now: () => number,
+ *   log: import('pino').Logger, mode: 'auto' | 'all' | 'none', boundItems: number, boundBytes: number, discover?: boolean,
+ *   maxStaleMs?: number }} options `boundItems`, `boundBytes`: of each view; `maxStaleMs` 0 = when no node can be asked, a view that is behind answers
+ *   nothing
+ */
+export function createViews ({ ask, deployment, keyPrefix, now, log, mode, boundItems, boundBytes, discover = true, maxStaleMs = 0 }) {
+  const stop = new AbortController()
+  /** @type {Map<string, Held>} */
+  const held = new Map()
+  /** @type {Map<string, ViewCounts>} */
+  const counts = new Map()
+  const startedMs = performance.now()
+  let isDiscovered = mode === 'none' || !discover
+
+  /** @param {Definition} definition */
+  function needsView ({ layout, format }) {
+    if (mode === 'none' || !layoutNames().includes(layout) || layoutOf(layout).format !== format) return false
+    return mode === 'all' || Object.values(layoutOf(layout).describe().askedPerRequest).some((promise) => promise !== 'exact')
+  }
+
+  /** @param {string} feed @returns {ViewCounts} */
+  function countsOf (feed) {
+    const known = counts.get(feed) ?? { passedOver: Object.fromEntries([...Object.values(PASSED_OVER), DOUBLED].map((reason) => [reason, 0])), rebuilt: 0 }
+    counts.set(feed, known)
+    return known
+  }
+
+  /** @param {Definition} definition @returns {Held} */
+  function open (definition) {
+    const { feed } = definition
+    const counted = countsOf(feed)
+    const view = createView({
+      definition,
+      deployment,
+      keyPrefix,
+      now,
+      log,
+      boundItems,
+      boundBytes,
+      onPassedOver (reason) { counted.passedOver[reason]++ },
+      onRebuilt () { counted.rebuilt++ }
+    })
+    const one = { view, openedMs: performance.now(), usedMs: performance.now(), wasIn: false }
+    held.set(feed, one)
+    return one
+  }
+
+  /** @param {string} feed */
+  async function shut (feed) {
+    const one = held.get(feed)
+    held.delete(feed)
+    await one?.view.close()
+  }
+
+  /** The view of a feed as it is stored now, if it needs one. @param {Definition} definition @returns {Held | null} */
+  function follow (definition) {
+    const { feed } = definition
+    const known = held.get(feed)
+    if (known?.view.isOf(definition)) {
+      known.view.setDefinition(definition)
+      return known
+    }
+    if (known) shut(feed)
+    return !stop.signal.aborted && needsView(definition) ? open(definition) : null
+  }
+
+  async function look () {
+    if (discover) {
+      const definitions = await ask.definitions()
+      for (const feed of held.keys()) if (!definitions.some((definition) => definition.feed === feed)) shut(feed)
+      definitions.forEach(follow)
+      isDiscovered = true
+      return
+    }
+    for (const [feed, { usedMs }] of held) {
+      if (performance.now() - usedMs > IDLE_MS) shut(feed)
+      else await ask.definition(feed).then(follow, (error) => { if (error.code === 'FEED_UNKNOWN') shut(feed) })
+    }
+  }
+
+  async function keepLooking () {
+    if (mode === 'none') return
+    while (!stop.signal.aborted) {
+      // while no node answers, what is known stays
+      await look().catch((error) => { if (!error.retryable) log.warn({ code: error.code, reason: error.message }, 'feeds cannot be listed, trying on') })
+      for (const one of held.values()) one.wasIn ||= one.view.isIn
+      await sleep(LOOK_MS, undefined, { signal: stop.signal }).catch(() => {})
+    }
+  }
+  const looking = keepLooking()
+
+  /** @param {View} view @returns {number} ms */
+  const behindOf = (view) => Math.max(0, now() - view.asOf, view.lagMs ?? 0)
+
+  /** Why no node can be asked. @returns {Error & { code?: string } | null} */
+  function nobody () {
+    try {
+      deployment.pick()
+      return null
+    } catch (error) {
+      return error
+    }
+  }
+
+  /**
+   * How a view may be used now.
+   * @param {View} view
+   * @returns {{ isUsable: boolean, asOf: number, lagMs: number | null, gone: Error | null }} `gone`: no node can be asked, and the view is too old
+   */
+  function standing (view) {
+    if (!view.isIn) return { isUsable: false, asOf: 0, lagMs: null, gone: null }
+    const behindMs = behindOf(view)
+    if (behindMs <= BEHIND_MS) return { isUsable: true, asOf: view.asOf, lagMs: view.lagMs, gone: null }
+    const gone = nobody()
+    return { isUsable: gone !== null && behindMs < maxStaleMs, asOf: Math.round(now() - behindMs), lagMs: null, gone }
+  }
+
+  /**
+   * The view of a feed, opened if it is not yet and feeds are not discovered.
+   * @param {string} feed @param {{ isAwaited: boolean }} options whether a view that is being made is waited for
+   * @returns {Promise<View | null>} null: it has none, or none yet
+   */
+  async function viewOf (feed, { isAwaited }) {
+    const known = held.get(feed)
+    if (known) known.usedMs = performance.now()
+    if (known?.wasIn || mode === 'none' || (discover && !known)) return known?.view ?? null
+    const one = known ?? follow(await ask.definition(feed))
+    if (one === null || discover || !isAwaited) return one?.view ?? null
+    while (!one.view.isIn && one.view.failure === null && performance.now() - one.openedMs < OPEN_WITHIN_MS && !stop.signal.aborted) await sleep(OPEN_LOOK_MS)
+    one.wasIn ||= one.view.isIn
+    return one.view
+  }
+
+  /**
+   * @template T
+   * @param {string} feed
+   * @param {(view: View) => T} answer
+   * @param {() => Promise<T & { asOf: number, lagMs: number | null }>} asked
+   * @returns {Promise<T & { asOf: number, lagMs: number | null }>}
+   */
+  async function exactly (feed, answer, asked) {
+    const view = await viewOf(feed, { isAwaited: true })
+    if (view === null || !view.isIn) return asked()
+    const { isUsable, asOf, lagMs, gone } = standing(view)
+    if (isUsable) return { ...answer(view), asOf, lagMs }
+    throw gone ?? new FreshetError('VIEW_BEHIND', `the view of feed ${feed} is ${Math.round(behindOf(view))} ms behind; ask again, or for newest items`)
+  }
+
+  /** @param {string} feed @param {View} view @param {number} openedMs @returns {{ reason: string, isHindrance: boolean }[]} */
+  function faultsOf (feed, view, openedMs) {
+    const faults = []
+    if (!view.isIn) {
+      faults.push({
+        reason: view.failure ? `feed ${feed}: ${view.failure}` : `VIEW_BEHIND: the view of feed ${feed} is being made`,
+        isHindrance: performance.now() - openedMs < READY_WITHIN_MS
+      })
+    } else if (behindOf(view) > BEHIND_MS) {
+      faults.push({ reason: `VIEW_BEHIND: the view of feed ${feed} is ${(behindOf(view) / 1000).toFixed(1)} s behind`, isHindrance: true })
+    }
+    if (view.floor) faults.push({ reason: `VIEW_OVER_BOUND: the view of feed ${feed} holds ${view.stats().items} items, and more are live`, isHindrance: false })
+    return faults
+  }
+
+  return {
+    definitions: ask.definitions,
+    definition: ask.definition,
+    tail: ask.tail,
+
+    /**
+     * While `key` is the same, so is the content of the feed's view, and `visit` answers from it.
+     * @param {string} feed
+     * @returns {{ key: string, asOf: number, lagMs: number | null } | null} null: not answered from a view now
+     */
+    revision (feed) {
+      const view = held.get(feed)?.view
+      if (!view) return null
+      const { isUsable, asOf, lagMs } = standing(view)
+      return isUsable ? { key: view.revision(), asOf, lagMs } : null
+    },
+
+    /**
+     * The newest items, from memory and at once.
+     * @param {string} feed @param {import('./view.js').Question} question
+     * @param {import('./shelves.js').Visit} visit newest first; false = the page ends behind this item
+     * @returns {{ next: import('../item/order.js').Place | null, asOf: number, lagMs: number | null } | null} null: no view can
+     *   answer that now, and nothing was visited. `next`: where to go on, by a view or by a node
+     */
+    visit (feed, question, visit) {
+      const view = held.get(feed)?.view
+      if (!view) return null
+      const { isUsable, asOf, lagMs } = standing(view)
+      const page = isUsable ? view.visit(question, visit) : null
+      return page && { next: page.next, asOf, lagMs }
+    },
+
+    /** @type {Ask['latest']} */
+    async latest (feed, question) {
+      const { limit, sinceMs, after, maxBytes = MAX_BYTES } = question
+      const view = await viewOf(feed, { isAwaited: false })
+      if (view === null) return ask.latest(feed, question)
+      const { isUsable, asOf, lagMs, gone } = standing(view)
+      if (gone && !isUsable) throw gone
+      /** @type {Item[]} */
+      const items = []
+      let bytes = 0
+      const page = isUsable
+        ? view.visit({ limit, sinceMs, after }, (from, idAt, idEnd, ts, seq, valueAt, valueEnd) => {
+          items.push({ id: Buffer.from(from.subarray(idAt, idEnd)), ts, seq, value: Buffer.from(from.subarray(valueAt, valueEnd)) })
+          bytes += valueEnd - valueAt + idEnd - idAt
+          return bytes < maxBytes
+        })
+        : null
+      if (page === null) return ask.latest(feed, question)
+      return /** @type {any} */ ({ items, next: page.next, walk: undefined, node: undefined, asOf, lagMs })
+    },
+
+    /** @type {Ask['get']} */
+    get: (feed, ids) => exactly(feed, (view) => /** @type {any} */ ({ items: view.get(ids) }), () => ask.get(feed, ids)),
+
+    /** @type {Ask['count']} */
+    count: (feed) => exactly(feed, (view) => /** @type {any} */ ({ count: view.count(), exact: true }), () => ask.count(feed)),
+
+    /**
+     * Whether questions can be answered now, and what is wrong. What a view can do without, or has lacked for long, is
+     * said and no reason to send nobody here.
+     */
+    status () {
+      const { ready, reasons, ...rest } = ask.status()
+      const faults = [...held].flatMap(([feed, { view, openedMs }]) => faultsOf(feed, view, openedMs))
+      if (!isDiscovered && ready) faults.push({ reason: 'VIEW_BEHIND: which feeds there are is being asked', isHindrance: performance.now() - startedMs < READY_WITHIN_MS })
+      return {
+        ready: ready && !(discover && faults.some(({ isHindrance }) => isHindrance)),
+        reasons: [...reasons, ...faults.map(({ reason }) => reason)],
+        ...rest
+      }
+    },
+
+    /** @returns {{ views: ViewFigures[], counts: [feed: string, counts: ViewCounts][] }} */
+    figures: () => ({
+      views: [...held].map(([feed, { view }]) => {
+        const { items, bytes, floor } = view.stats()
+        return { feed, isIn: view.isIn, items, bytes, behindMs: view.isIn ? behindOf(view) : null, isOverBound: floor !== null }
+      }),
+      counts: [...counts]
+    }),
+
+    async close () {
+      stop.abort()
+      await looking
+      await Promise.all([...held.keys()].map(shut))
+    }
+  }
+}
