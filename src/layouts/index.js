@@ -33,16 +33,23 @@
  * @property {number} maxWalk versions looked at for one question; Infinity where the answer does not depend on it
  * @property {number} maxBatchItems
  * @property {number} maxPage items in an answer of `latest`
+ * @property {'time' | 'log'} tail what is followed: `log` = arrival, without a gap, by `layout.log`; `time` = event time, by
+ *   the method `tail`, which all layouts have
+ * @property {'by order' | 'by arrival'} counted which versions maxItems keeps: the newest, or those that arrived last
+ * @property {'versions' | 'entries'} trims what `trim` removes and counts: single versions, or entries of a log whole, of
+ *   which then nothing was live; something that is not live may stay beside what is
  * @property {Record<string, string>} encodings of its keys on the server once they are large, by part
  *
  * @typedef {object} Layout
  * @property {string} name
  * @property {number} format version of what is stored
  * @property {() => Promises} describe
+ * @property {import('./log.js').Log} [log] of layouts that keep a log: how its entries are read
  * @property {(options: { key: Key, ttlMs: number, late: 'overwrite' | 'drop',
- *   dialect: { msetex: boolean, sha: (script: string) => string }, clock?: () => number }) => Batch} createBatch `ttlMs`
- *   0 = keys do not expire; `late` where only one version is kept; `clock`: ms since 1970, for layouts that store when a
- *   version was appended
+ *   dialect: { msetex: boolean, sha: (script: string) => string }, clock?: () => number, maxItems?: number,
+ *   origin?: import('./log-origin.js').Origin }) => Batch} createBatch `ttlMs` 0 = keys do not expire; `late` where only one
+ *   version is kept; `clock`: ms since 1970, for layouts that store when a version was appended; `maxItems`: of the feed,
+ *   and `origin`: who writes, for layouts that keep a log
  * @property {(connection: Connection, batch: Batch) => Promise<{ late: number }>} append `late`: older versions dropped
  * @property {(connection: Connection, key: Key, question: { limit: number, after: Place | null, sinceMs: number | null,
  *   retention: Retention, nowMs: number, walk?: unknown }) => Promise<{ items: Item[], next: Place | null, walk?: unknown }>}
@@ -68,10 +75,12 @@
  */
 import { FreshetError } from '../errors.js'
 import { ids } from './ids.js'
+import { segments } from './segments.js'
+import { stream } from './stream.js'
 import { values } from './values.js'
 
 /** @type {Readonly<Record<string, Layout>>} */
-const LAYOUTS = Object.freeze({ ids, values })
+const LAYOUTS = Object.freeze({ ids, values, stream, segments })
 
 /** @returns {string[]} */
 export const layoutNames = () => Object.keys(LAYOUTS)

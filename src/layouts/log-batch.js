@@ -1,0 +1,90 @@
+/**
+ * What stands around the entries of a batch on its way into a log:
+ *
+ *     MULTI
+ *     ZADD ahead GT ms <member>          when its items are further ahead than was said (log-origin.js)
+ *     XADD ...                           what the layout makes of the items
+ *     INCRBY appended n                  when the feed keeps a number of versions, and it is sent for the first time
+ *     PEXPIRE <key> ttl                  of each key, not when the feed has no age limit
+ *     EXEC
+ *
+ * A batch that is sent again, because its outcome is unknown, brings the same entries. They may then be stored twice;
+ * readers tell it by their origin. `appended` counts how many versions came, for trimming (lua/trim-log.lua), and leaves out
+ * what is sent again: it may count too few, and then more is kept for a while, never too many.
+ */
+import { argument, command, wholeCommand } from './wire.js'
+
+/** MULTI, ZADD with the longest key and the head of the first XADD take 480 bytes */
+export const HEAD_ROOM = 768
+const MULTI = wholeCommand('MULTI')
+const EXEC = wholeCommand('EXEC')
+const NOTHING = Buffer.alloc(0)
+
+/** @typedef {ReturnType<typeof createLogFrame>} LogFrame */
+
+/**
+ * @param {{ key: (part: string) => string, part: string, ttlMs: number, maxItems?: number,
+ *   origin: import('./log-origin.js').Origin }} options
+ */
+export function createLogFrame ({ key, part, ttlMs, maxItems = 0, origin }) {
+  const aheadKey = key('ahead')
+  const expiries = ttlMs === 0 ? NOTHING : Buffer.concat([key(part), key('appended'), aheadKey].map((name) => wholeCommand('PEXPIRE', name, ttlMs)))
+  const tailReplies = (ttlMs === 0 ? 0 : 3) + 1
+  /** @type {{ ms: number, member: string } | null} */
+  let saying = null
+  let isAgain = false
+
+  return {
+    /**
+     * Frames entries that stand in the wire from HEAD_ROOM on, and end where it ends.
+     * @param {import('./wire.js').Wire} wire @param {{ count: number, lastTs: number, head: Buffer, entries: number }} batch `head`: of the
+     *   first entry, which goes in front; `entries`: how many
+     * @returns {{ bytes: Buffer, replies: number }}
+     */
+    around (wire, { count, lastTs, head, entries }) {
+      saying = origin.ahead(aheadKey).needed(lastTs)
+      const says = saying ? wholeCommand('ZADD', aheadKey, 'GT', saying.ms, saying.member) : NOTHING
+      const counts = maxItems > 0 && !isAgain ? wholeCommand('INCRBY', key('appended'), count) : NOTHING
+      isAgain = true
+      const front = Buffer.concat([MULTI, says, head])
+      const start = HEAD_ROOM - front.length
+      front.copy(wire.bytes, start)
+      const end = wire.length
+      wire.reserve(counts.length + expiries.length + EXEC.length)
+      for (const part of [counts, expiries, EXEC]) wire.long(part)
+      const bytes = wire.bytes.subarray(start, wire.length)
+      wire.length = end
+      return { bytes, replies: 1 + (saying ? 1 : 0) + entries + (counts.length ? 1 : 0) + tailReplies }
+    },
+
+    /** It is stored. */
+    stored () {
+      if (saying) origin.ahead(aheadKey).said(saying)
+      saying = null
+    },
+
+    reset () {
+      saying = null
+      isAgain = false
+    }
+  }
+}
+
+/** The beginning of an XADD of one field, up to the length of its value. @param {string} name @param {string} field */
+export const xaddHead = (name, field) => Buffer.from(command(5, 'XADD', name, '*').toString() + argument(field))
+
+/** @type {WeakMap<object, () => void>} told when a batch is stored */
+const told = new WeakMap()
+
+/** @template {object} T @param {T} batch @param {() => void} whenStored @returns {T} */
+export function tell (batch, whenStored) {
+  told.set(batch, whenStored)
+  return batch
+}
+
+/** @type {import('./index.js').Layout['append']} */
+export async function appendToLog (connection, batch) {
+  await connection.sendEncoded(batch.encoded())
+  told.get(batch)?.()
+  return { late: 0 }
+}

@@ -1,0 +1,66 @@
+/**
+ * About how many live versions a log holds, superseded ones and deletions among them: those of its newest entries are
+ * counted, and when these are many, the others are taken to be like them, as far back as the window reaches.
+ */
+import { entriesBefore } from './log.js'
+import { createPieceSize } from './pieces.js'
+
+/** versions that are counted */
+const COUNTED = 20_000
+const FIRST_ENTRIES = 8
+
+/**
+ * @param {import('./index.js').Connection} connection @param {import('./index.js').Key} key
+ * @param {{ log: import('./log.js').Log, retention: import('./index.js').Retention, nowMs: number }} options
+ * @returns {Promise<{ count: number, exact: boolean }>}
+ */
+export async function countLog (connection, key, { log, retention: { windowMs, maxItems }, nowMs }) {
+  const name = key(log.part)
+  const minTs = windowMs ? nowMs - windowMs : 0
+  const size = createPieceSize()
+  const origins = new Set()
+  /** @type {import('./log.js').LogEntry | null} */
+  let oldest = null
+  let read = 0
+  let stored = 0
+  let live = 0
+  let ended = false
+
+  /** @param {Buffer} bytes */
+  function look (bytes) {
+    try {
+      const { origin } = log.head(bytes)
+      if (origins.has(origin)) return
+      // in order of append, so that maxItems leaves out the first of them
+      /** @type {number[]} */
+      const times = []
+      log.each(bytes, (_, idAt, idEnd, ts) => { times.push(ts) })
+      origins.add(origin)
+      const room = maxItems === 0 ? times.length : Math.max(0, maxItems - stored)
+      for (const ts of times.slice(Math.max(0, times.length - room))) if (ts >= minTs) live++
+      stored += times.length
+    } catch (error) {
+      if (error.code !== 'SEGMENT_INVALID' && error.code !== 'SEGMENT_VERSION') throw error
+    }
+  }
+
+  const isOver = () => ended || (maxItems > 0 && stored >= maxItems)
+  for (let entries = FIRST_ENTRIES; !isOver() && stored < COUNTED; entries *= 2) {
+    const count = size.of(entries)
+    const piece = await entriesBefore(connection, name, { before: oldest?.place ?? null, count })
+    for (const entry of piece) {
+      look(entry.bytes)
+      read++
+    }
+    oldest = piece.at(-1) ?? oldest
+    size.learn(piece, (entry) => /** @type {import('./log.js').LogEntry} */ (entry).bytes.length)
+    ended = piece.length < count
+  }
+  if (isOver() || oldest === null) return { count: live, exact: false }
+  const [all, [first]] = await connection.sendAll([['XLEN', name], ['XRANGE', name, '-', '+', 'COUNT', 1]])
+  const firstMs = first ? Number.parseInt(String(first[0])) : oldest.ms
+  const span = oldest.ms - firstMs
+  const share = span > 0 ? Math.min(1, Math.max(0, (oldest.ms - Math.max(firstMs, minTs)) / span)) : 1
+  const estimate = Math.round(live + Math.max(0, all - read) * share * (live / read))
+  return { count: maxItems ? Math.min(estimate, maxItems) : estimate, exact: false }
+}

@@ -1,0 +1,71 @@
+/**
+ * A batch of layout `segments`: ONE entry, whose value is a segment (item/segment.js) of all its items.
+ *
+ *     XADD segments * s <segment>
+ *
+ * Items are spelt into the segment when they are added; its head, and the length in front of it, when the batch is sent.
+ */
+import { SEGMENT_HEAD_BYTES, itemBytes, writeItem, writeSegmentHead } from '../item/segment.js'
+import { HEAD_ROOM, createLogFrame, tell, xaddHead } from './log-batch.js'
+import { originOfProcess } from './log-origin.js'
+import { nextStamp } from './stamps.js'
+import { Wire } from './wire.js'
+
+/** what an item costs of the processor falls hardly any more with larger ones */
+export const MAX_SEGMENT_ITEMS = 10_000
+
+const ITEMS_AT = HEAD_ROOM + SEGMENT_HEAD_BYTES
+const NO_VALUE = Buffer.alloc(0)
+const LINE_END = Buffer.from('\r\n')
+
+/** @type {import('./index.js').Layout['createBatch']} */
+export function createSegmentsBatch ({ key, ttlMs, maxItems, clock = Date.now, origin = originOfProcess() }) {
+  const items = new Wire(64 * 1024)
+  const frame = createLogFrame({ key, part: 'segments', ttlMs, maxItems, origin })
+  const head = xaddHead(key('segments'), 's')
+  let count = 0
+  let firstTs = 0
+  let lastTs = 0
+  let stamp = 0
+  let isClosed = false
+  items.length = ITEMS_AT
+
+  /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted */
+  function spell (id, ts, seq, value, deleted) {
+    if (count === 0) {
+      stamp = nextStamp(clock)
+      firstTs = lastTs = ts
+    } else if (ts > lastTs) lastTs = ts
+    else if (ts < firstTs) firstTs = ts
+    items.reserve(itemBytes(id, value))
+    items.length = writeItem(items.bytes, items.length, id, ts, seq, value, deleted)
+    count++
+  }
+
+  let length = NO_VALUE
+  function close () {
+    isClosed = true
+    writeSegmentHead(items.bytes, HEAD_ROOM, items.length, { count, firstTs, lastTs, stamp, writer: origin.writer, epoch: origin.epoch, sequence: origin.next() })
+    length = Buffer.concat([head, Buffer.from(`$${items.length - HEAD_ROOM}\r\n`)])
+    items.reserve(LINE_END.length)
+    items.short(LINE_END)
+  }
+
+  return tell({
+    get count () { return count },
+    get bytes () { return items.length },
+    maxItems: MAX_SEGMENT_ITEMS,
+    add: (id, ts, seq, value) => spell(id, ts, seq, value, false),
+    remove: (id, ts, seq) => spell(id, ts, seq, NO_VALUE, true),
+    encoded () {
+      if (!isClosed) close()
+      return frame.around(items, { count, lastTs, head: length, entries: 1 })
+    },
+    reset () {
+      count = 0
+      isClosed = false
+      items.length = ITEMS_AT
+      frame.reset()
+    }
+  }, frame.stored)
+}

@@ -1,0 +1,49 @@
+/**
+ * Layout `segments`: a log of batches. Each is ONE entry of a stream, a byte string with all its items (item/segment.js).
+ *
+ *     fr:{feed:p}:segments     stream     <ms>-<n>  s <segment>       and the keys of log-keep.js
+ *
+ * The server stores a batch by one command, whatever is in it, and knows nothing of its items; so it costs a tenth of what
+ * a sorted set does, and whoever reads must do what it does not: order, replace, forget. A view does (src/view). Asked for
+ * each request, answers come from the newest entries (log-walk.js), and only so deep.
+ *
+ * The newest version of an id counts, however late an older one arrives; of equal ones the later append. A deletion is a
+ * version too. With maxItems the versions that arrived last are live, so many, superseded ones and deletions among them.
+ */
+import { eachVersion, segmentHead } from '../item/segment.js'
+import { createLogAnswers } from './log-answers.js'
+import { appendToLog } from './log-batch.js'
+import { createLogKeeping } from './log-keep.js'
+import { MAX_WALK } from './log-walk.js'
+import { MAX_PIECE } from './pieces.js'
+import { MAX_SEGMENT_ITEMS, createSegmentsBatch } from './segments-batch.js'
+
+/** @type {Readonly<import('./log.js').Log>} */
+const log = Object.freeze({ part: 'segments', field: 's', head: segmentHead, each: eachVersion })
+
+/** @type {import('./index.js').Layout} */
+const layout = {
+  name: 'segments',
+  format: 1,
+  log,
+  describe: () => ({
+    versions: 'many',
+    late: 'newest',
+    deletionsInTail: true,
+    equalInTail: true,
+    tail: 'log',
+    counted: 'by arrival',
+    trims: 'entries',
+    askedPerRequest: { latest: 'newest', get: 'newest', count: 'estimate' },
+    maxWalk: MAX_WALK,
+    maxBatchItems: MAX_SEGMENT_ITEMS,
+    maxPage: MAX_PIECE,
+    encodings: { segments: 'stream' }
+  }),
+  createBatch: createSegmentsBatch,
+  append: appendToLog,
+  ...createLogAnswers(log),
+  ...createLogKeeping(log)
+}
+
+export const segments = Object.freeze(layout)

@@ -1,0 +1,56 @@
+/**
+ * A batch of layout `stream`: an entry for each item (item/entry.js).
+ *
+ *     XADD stream * v <entry>          n times
+ *
+ * Items are spelt when they are added, with the time of their append.
+ */
+import { ENTRY_HEAD_BYTES, writeEntry } from '../item/entry.js'
+import { HEAD_ROOM, createLogFrame, tell, xaddHead } from './log-batch.js'
+import { originOfProcess } from './log-origin.js'
+import { MAX_BATCH_ITEMS } from './pieces.js'
+import { nextStamp } from './stamps.js'
+import { Wire } from './wire.js'
+
+/** lengths and line ends of an entry */
+const ENTRY_ROOM = 32
+const NO_VALUE = Buffer.alloc(0)
+
+/** @type {import('./index.js').Layout['createBatch']} */
+export function createStreamBatch ({ key, ttlMs, maxItems, clock = Date.now, origin = originOfProcess() }) {
+  const entries = new Wire(64 * 1024)
+  const frame = createLogFrame({ key, part: 'stream', ttlMs, maxItems, origin })
+  const head = xaddHead(key('stream'), 'v')
+  const place = { stamp: 0, writer: origin.writer, epoch: origin.epoch, sequence: 0 }
+  let count = 0
+  let lastTs = 0
+  entries.length = HEAD_ROOM
+
+  /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted */
+  function spell (id, ts, seq, value, deleted) {
+    place.stamp = nextStamp(clock)
+    place.sequence = origin.next()
+    lastTs = count === 0 ? ts : Math.max(lastTs, ts)
+    const bytes = ENTRY_HEAD_BYTES + id.length + value.length
+    entries.reserve(head.length + bytes + ENTRY_ROOM)
+    entries.short(head)
+    entries.bulkHead(bytes)
+    entries.length = writeEntry(entries.bytes, entries.length, id, ts, seq, value, deleted, place)
+    entries.end()
+    count++
+  }
+
+  return tell({
+    get count () { return count },
+    get bytes () { return entries.length },
+    maxItems: MAX_BATCH_ITEMS,
+    add: (id, ts, seq, value) => spell(id, ts, seq, value, false),
+    remove: (id, ts, seq) => spell(id, ts, seq, NO_VALUE, true),
+    encoded: () => frame.around(entries, { count, lastTs, head: NO_VALUE, entries: count }),
+    reset () {
+      count = 0
+      entries.length = HEAD_ROOM
+      frame.reset()
+    }
+  }, frame.stored)
+}
