@@ -8,14 +8,9 @@
  * @typedef {{ name: string, ok: boolean, detail: string }} Invariant
  */
 import { contradictionsOf, lacksOf } from './contradictions.js'
+import { percentilesInOrder } from './percentiles.js'
 import { AA_SUFFIX } from './plan.js'
 import { servingInvariants } from './serving/figures.js'
-
-const PERCENTILES = /** @type {const} */ (['p50', 'p95', 'p99', 'max'])
-
-/** @param {{ p50: number, p95: number, p99: number, max: number } | null} behindMs @returns {boolean} L6 */
-export const percentilesInOrder = (behindMs) => behindMs === null ||
-  PERCENTILES.every((name, i) => Number.isFinite(behindMs[name]) && behindMs[name] >= (i === 0 ? 0 : behindMs[PERCENTILES[i - 1]]))
 
 /** @param {Record<string, number>} refused */
 const sum = (refused) => Object.values(refused).reduce((total, n) => total + n, 0)
@@ -30,7 +25,7 @@ export function invariantsOf (sample) {
   const refused = sum(sample.refused)
   return [
     holds('items acknowledged are present', itemsPresent === itemsAcknowledged && ledger.missing === 0,
-      `${itemsAcknowledged} acknowledged, ${itemsPresent} present, ${ledger.missing} missing`),
+      `${itemsAcknowledged} acknowledged, ${itemsPresent} present, ${ledger.missing} missing${ledger.released ? `; maxItems has let go of ${ledger.released} of these` : ''}`),
     holds('nothing is present that was not acknowledged', ledger.foreign === 0, `${ledger.foreign} foreign`),
     holds('newest first is right', ledger.misplaced === 0, `${ledger.misplaced} misplaced`),
     holds('offered items add up', offered === items + refused + dropped + failed,
@@ -39,8 +34,15 @@ export function invariantsOf (sample) {
     holds('something was acknowledged', items > 0, `${items} items`),
     holds('percentiles are in order', percentilesInOrder(sample.behindMs), JSON.stringify(sample.behindMs)),
     ...(ledger.nodesEqual === undefined ? [] : [holds('replicas hold what the primary holds', ledger.nodesEqual, ledger.nodesEqual ? 'same digest on all nodes' : 'digests differ')]),
-    ...(serving ? [...servingInvariants(serving), holds('percentiles of latency are in order', percentilesInOrder(serving.latencyMs), JSON.stringify(serving.latencyMs))] : [])
+    ...(serving ? [...servingInvariants(serving), holds('percentiles of latency are in order', percentilesInOrder(serving.latencyMs), JSON.stringify(serving.latencyMs)), ...answeredInvariants(serving, itemsAcknowledged)] : [])
   ]
+}
+
+/** The greatest number of each writer in any answer is how many items it must have written by then. @param {NonNullable<Sample['serving']>} serving @param {number} itemsAcknowledged */
+function answeredInvariants ({ answers: { newest } }, itemsAcknowledged) {
+  if (!newest) return []
+  const shown = newest.reduce((sum, number) => sum + number, 0)
+  return [holds('answers hold nothing that was not acknowledged', shown <= itemsAcknowledged, `the newest items in answers are number ${newest.join(', ')}; ${itemsAcknowledged} were acknowledged by the end`)]
 }
 
 /** @param {string} name @param {boolean} ok @param {string} detail @returns {Invariant} */

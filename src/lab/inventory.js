@@ -8,6 +8,7 @@
  *     values             sorted set `values`                    a member: id and value (item/member.js)
  *     published-values   sorted set `values`                    a member: the value alone
  *     blob               keys `blob:<writer>:<from>-<to>`       one of the values that lie in it one behind the other
+ *     list, set, published-list, published-set, ...             see structure-inventory.js
  *
  * Logs have another one (log-inventory.js). Read in pieces, while nothing is written. Keys of items that no member names are strays.
  */
@@ -17,22 +18,22 @@ import { scoreOf } from '../item/order.js'
 import { readRecord } from '../item/record.js'
 import { MAX_PIECE, createPieceSize } from '../layouts/pieces.js'
 import { readValue } from '../synthetic.js'
+import { NONE, numberOfId } from './id-number.js'
+import { namesOf, readSortedSet, readValues } from './read-keys.js'
+import { readPublishedList, readPublishedSet, readSets, readWholeList } from './structure-inventory.js'
 
-/** not told, or none of ours */
-export const NONE = -1
 /** in `numbers`: the member is there, its key is not */
 export const GONE = -2
 
 const FIRST_ROWS = 1024
 const STRAYS_NAMED = 5
-const ID = Buffer.from('id-')
-const ZERO = 48
 
-/** @typedef {'ids' | 'values' | 'published-ids' | 'published-values' | 'blob'} RowStorage */
+/** @typedef {'ids' | 'values' | 'published-ids' | 'published-values' | 'blob' | 'list' | 'list-hll' | 'set' | 'published-list' | 'published-list-hll' | 'published-set'} RowStorage */
 /** @typedef {RowStorage | import('./log-inventory.js').LogStorage} Storage */
 /** @typedef {import('../store/connection.js').Connection} Connection */
 /** @typedef {(part: string) => string} Key */
-/** @typedef {(connection: Connection, key: Key, rows: ReturnType<typeof createRows>) => Promise<void>} Reader */
+/** @typedef {ReturnType<typeof createRows>} Rows */
+/** @typedef {(connection: Connection, key: Key, rows: Rows) => Promise<void>} Reader */
 
 /**
  * @typedef {object} Inventory of one node; row r is what all columns hold at r
@@ -55,16 +56,22 @@ const READERS = {
     return { value, score: scoreOf(ts, seq) }
   }),
   'published-ids': (connection, key, rows) => readBesideSet(connection, key, rows, (_id, value) => ({ value, score: null })),
-  values: (connection, key, rows) => readSet(connection, key('values'), (member, score) => {
+  values: (connection, key, rows) => readSortedSet(connection, key('values'), (member, score) => {
     const { id, value } = readMember(member)
-    rows.add(idIn(id), value, score)
+    rows.add(numberOfId(id), value, score)
     rows.hash(member, Buffer.from(String(score)))
   }),
-  'published-values': (connection, key, rows) => readSet(connection, key('values'), (member, score) => {
+  'published-values': (connection, key, rows) => readSortedSet(connection, key('values'), (member, score) => {
     rows.add(NONE, member, score)
     rows.hash(member, Buffer.from(String(score)))
   }),
-  blob: readBlobs
+  blob: readBlobs,
+  list: (connection, key, rows) => readWholeList(connection, key, rows),
+  'list-hll': (connection, key, rows) => readWholeList(connection, key, rows, { counts: true }),
+  set: readSets,
+  'published-list': (connection, key, rows) => readPublishedList(connection, key, rows),
+  'published-list-hll': (connection, key, rows) => readPublishedList(connection, key, rows, { counts: true }),
+  'published-set': readPublishedSet
 }
 
 /**
@@ -142,28 +149,7 @@ function createRows () {
 }
 
 /**
- * @param {Connection} connection @param {string} name of a sorted set
- * @param {(member: Buffer, score: number) => void} each newest first
- * @param {(members: Buffer[], scores: number[]) => Promise<void>} [whole] a piece that is done
- */
-async function readSet (connection, name, each, whole = async () => {}) {
-  const size = createPieceSize()
-  for (let at = 0; ;) {
-    const asked = Math.min(MAX_PIECE, size.of(MAX_PIECE))
-    /** @type {Buffer[]} member, score, member, score, ... */
-    const flat = await connection.send('ZREVRANGE', name, at, at + asked - 1, 'WITHSCORES')
-    const members = flat.filter((_, i) => i % 2 === 0)
-    const scores = flat.filter((_, i) => i % 2 === 1).map((score) => Number(score.toString('latin1')))
-    size.learn(members)
-    members.forEach((member, i) => each(member, scores[i]))
-    await whole(members, scores)
-    if (members.length < asked) return
-    at += members.length
-  }
-}
-
-/**
- * @param {Connection} connection @param {Key} key @param {ReturnType<typeof createRows>} rows
+ * @param {Connection} connection @param {Key} key @param {Rows} rows
  * @param {(id: Buffer, bytes: Buffer) => { value: Buffer, score: number | null }} decode what a key holds; `score` null =
  *   it does not tell
  */
@@ -175,26 +161,20 @@ async function readBesideSet (connection, key, rows, decode) {
 
   /** @param {Buffer[]} ids @param {number[]} scores */
   async function readKeys (ids, scores) {
-    for (let from = 0; from < ids.length;) {
-      const part = ids.slice(from, from + size.of(ids.length - from))
-      /** @type {(Buffer | null)[]} */
-      const held = await connection.send('MGET', ...part.map((id) => Buffer.concat([prefix, id])))
-      size.learn(held)
-      part.forEach((id, i) => addItem(id, scores[from + i], held[i]))
-      from += part.length
-    }
+    const held = await readValues(connection, prefix, ids, size)
+    ids.forEach((id, i) => addItem(id, scores[i], held[i]))
   }
 
   /** @param {Buffer} id @param {number} score @param {Buffer | null} bytes */
   function addItem (id, score, bytes) {
     named.add(id.toString('latin1'))
     const item = bytes && decode(id, bytes)
-    rows.add(idIn(id), item && item.value, score)
+    rows.add(numberOfId(id), item && item.value, score)
     if (item && item.score !== null && item.score !== score) rows.markAstray()
     rows.hash(id, Buffer.from(String(score)), bytes ?? Buffer.alloc(0))
   }
 
-  await readSet(connection, key('ids'), () => {}, readKeys)
+  await readSortedSet(connection, key('ids'), () => {}, readKeys)
   const strays = await namesOf(connection, key('item:'), (name) => !named.has(name.toString('latin1', prefix.length)))
   for (const name of strays) rows.stray(name)
 }
@@ -214,40 +194,4 @@ async function readBlobs (connection, key, rows) {
     const valueBytes = bytes.length / count
     for (let i = 0; i < count; i++) rows.add(NONE, bytes.subarray(i * valueBytes, (i + 1) * valueBytes), NaN)
   }
-}
-
-/**
- * @param {Connection} connection @param {string} prefix whose characters are no pattern
- * @param {(name: Buffer) => boolean} wanted
- * @returns {Promise<string[]>} names of keys, each once, sorted
- */
-async function namesOf (connection, prefix, wanted) {
-  const found = new Set()
-  let cursor = '0'
-  do {
-    const [next, names] = await connection.send('SCAN', cursor, 'MATCH', `${prefix}*`, 'COUNT', MAX_PIECE)
-    for (const name of names) if (wanted(name)) found.add(name.toString())
-    cursor = String(next)
-  } while (cursor !== '0')
-  return [...found].sort()
-}
-
-/** @param {Buffer} id @returns {number} k of `id-<k>`, or NONE */
-const idIn = (id) => idNumber(id, 0, id.length)
-
-/**
- * @param {Buffer} bytes @param {number} from @param {number} to where an id lies
- * @returns {number} k of `id-<k>`, or NONE
- */
-export function idNumber (bytes, from, to) {
-  const length = to - from
-  if (length <= ID.length || length > ID.length + 12 || (bytes[from + ID.length] === ZERO && length > ID.length + 1)) return NONE
-  for (let i = 0; i < ID.length; i++) if (bytes[from + i] !== ID[i]) return NONE
-  let number = 0
-  for (let i = from + ID.length; i < to; i++) {
-    const digit = bytes[i] - ZERO
-    if (digit < 0 || digit > 9) return NONE
-    number = number * 10 + digit
-  }
-  return number
 }

@@ -34,7 +34,8 @@
  */
 import { NUMBERED_VALUE_BYTES } from '../synthetic.js'
 import { createWriter, liveOf } from './acknowledged.js'
-import { GONE, NONE } from './inventory.js'
+import { NONE } from './id-number.js'
+import { GONE } from './inventory.js'
 import { createPresence } from './presence.js'
 import { createSums } from './sums.js'
 
@@ -49,6 +50,12 @@ const STORAGES = {
   segments: { every: () => true, idFrom: 'id' },
   stream: { every: () => true, idFrom: 'id' },
   'segments-zset': { every: () => true, idFrom: 'id' },
+  list: { every: () => true, idFrom: 'id' },
+  'list-hll': { every: () => true, idFrom: 'id' },
+  set: { every: () => true, idFrom: 'id' },
+  'published-list': { every: () => true, changes: false, idFrom: 'id' },
+  'published-list-hll': { every: () => true, changes: false, idFrom: 'id' },
+  'published-set': { every: () => false, changes: false, idFrom: 'id' },
   'published-ids': { every: () => false, changes: false, idFrom: 'id' },
   // a member that is written again is the same member
   'published-values': { every: (changes) => changes, idFrom: 'value' },

@@ -13,7 +13,7 @@
 import { scoreOf } from '../item/order.js'
 import { NUMBERED_VALUE_BYTES, makeValue } from '../synthetic.js'
 import { createWriter, liveOf } from './acknowledged.js'
-import { NONE, idNumber } from './inventory.js'
+import { NONE, idNumber } from './id-number.js'
 import { decoderOf, readLog } from './log-inventory.js'
 import { createPresence } from './presence.js'
 import { createSums } from './sums.js'

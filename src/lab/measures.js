@@ -27,8 +27,9 @@
  * @property {number} itemsAcknowledged since the load began, warm-up included
  * @property {number} itemsPresent of these, by what the servers hold
  * @property {{ acknowledged: number, versions: number, missing: number, foreign: number, misplaced: number, detail: string[], nodesEqual?: boolean,
- *   verified?: number }} ledger `verified`: of the versions that must be there, which were
- *   found and looked at, on each node
+ *   verified?: number, liveItems?: number, stored?: number, released?: number, doubled?: number }} ledger `verified`: of the versions that must
+ *   be there, which were found and looked at, on each node; the others: see ledger.js
+ * @property {number | null} [dataBytes] memory that the keys took on the primary when all was over; absent on servers of others
  * @property {{ p50: number, p95: number, p99: number, max: number } | null} behindMs how late flushes started, by name
  * @property {{ processes: number, cpuSeconds: number, loopUse: number }} generator `loopUse`: largest share of an event loop, 0..1
  * @property {SampleNode[]} nodes
@@ -40,7 +41,7 @@
  * @property {boolean} valid
  * @property {null | { code: string, message: string }} error by which the measurement ended
  */
-import { mean } from 'simple-statistics'
+import { mean, median } from 'simple-statistics'
 
 /** @type {Record<string, Measure>} by name; plans name them, the first of a plan is its main one */
 export const MEASURES = Object.freeze({
@@ -71,8 +72,44 @@ export const MEASURES = Object.freeze({
   servingCpuMicrosPerRequest: {
     title: 'Processor time of serving a request', unit: 'us', verb: 'costs', of: ({ serving }) => serving?.cpuMicrosPerRequest ?? null
   },
+  latencyMsP50: {
+    title: 'Time to the end of an answer, median', unit: 'ms', verb: 'answers in', of: ({ serving }) => serving?.latencyMs?.p50 ?? null
+  },
   latencyMsP99: {
     title: 'Time to the end of an answer, 99th percentile', unit: 'ms', verb: 'answers in', of: ({ serving }) => serving?.latencyMs?.p99 ?? null
+  },
+  freshnessMsP50: {
+    title: 'From append to visible in an answer, median', unit: 'ms', verb: 'shows an item after', of: ({ serving }) => serving?.freshness?.p50 ?? null
+  },
+  freshnessMsP99: {
+    title: 'From append to visible in an answer, 99th percentile', unit: 'ms', verb: 'shows an item after', of: ({ serving }) => serving?.freshness?.p99 ?? null
+  },
+  betweenProbesMsP99: {
+    title: 'Between two looks at what is visible, 99th percentile', unit: 'ms', verb: 'is looked at every', of: ({ serving }) => serving?.freshness?.betweenMs.p99 ?? null
+  },
+  everythingMs: {
+    title: 'All live items, to the last byte', unit: 'ms', verb: 'takes', of: ({ serving }) => middle(serving?.everything?.lastMs)
+  },
+  everythingFirstByteMs: {
+    title: 'All live items, to the first byte', unit: 'ms', verb: 'begins after', of: ({ serving }) => middle(serving?.everything?.firstMs)
+  },
+  everythingDelayMsMax: {
+    title: 'Event loop held up while all live items are sent, most', unit: 'ms', verb: 'holds up others for', of: ({ serving }) => serving?.everything?.delayMs.length ? Math.max(...serving.everything.delayMs) : null
+  },
+  everythingItems: {
+    title: 'Items in an answer with all of them', unit: 'items', verb: 'sends', of: ({ serving }) => middle(serving?.everything?.items)
+  },
+  startUpMs: {
+    title: 'From starting a reader until it is ready', unit: 'ms', verb: 'is ready after', of: ({ serving }) => serving?.everything?.startUpMs ?? null
+  },
+  servingCpuPercent: {
+    title: 'Processor time of serving', unit: '% of a core', verb: 'costs', of: ({ serving }) => serving ? each(serving.cpuSeconds * 100, serving.seconds) : null
+  },
+  servingCpuMicrosPerItem: {
+    title: 'Processor time of serving for an item that was written', unit: 'us', verb: 'costs', of: ({ serving, items, seconds }) => serving ? each(serving.cpuSeconds * 1e6, serving.seconds * items / seconds) : null
+  },
+  servingMemoryBytes: {
+    title: 'Memory of the process that serves', unit: 'bytes', verb: 'holds', of: ({ serving }) => serving?.memoryBytes ?? null
   },
   netBytesPerItem: {
     title: 'Bytes sent to the primary an item', unit: 'bytes', verb: 'sends', of: (sample) => anItem(sample, ofNodes(sample, 'primary', ({ netInputBytes }) => netInputBytes))
@@ -88,6 +125,12 @@ export const MEASURES = Object.freeze({
   },
   scriptMicrosPerItem: {
     title: 'Script time an item', unit: 'us', verb: 'spends in scripts', of: (sample) => anItem(sample, ofNodes(sample, 'primary', ({ scriptSeconds }) => scriptSeconds === null ? null : scriptSeconds * 1e6))
+  },
+  memoryBytesPerLiveItem: {
+    title: 'Memory of the keys a live item', unit: 'bytes', verb: 'holds', of: ({ dataBytes, ledger }) => each(dataBytes ?? NaN, ledger?.liveItems ?? 0)
+  },
+  memoryBytesPerVersion: {
+    title: 'Memory of the keys a stored version', unit: 'bytes', verb: 'holds', of: ({ dataBytes, ledger }) => each(dataBytes ?? NaN, ledger?.stored ?? 0)
   },
   usedMemoryBytes: {
     title: 'Memory of the primary at the end', unit: 'bytes', verb: 'holds', of: (sample) => ofNodes(sample, 'primary', ({ usedMemoryBytes }) => usedMemoryBytes)
@@ -109,6 +152,9 @@ function ofNodes ({ nodes }, role, read) {
 
 /** @param {Sample} sample @param {number | null} amount */
 const anItem = ({ items }, amount) => amount === null ? null : each(amount, items)
+
+/** @param {number[] | undefined} values */
+const middle = (values) => values?.length ? median(values) : null
 
 /** @param {number} amount @param {number} among @returns {number | null} */
 const each = (amount, among) => among > 0 && Number.isFinite(amount) ? amount / among : null

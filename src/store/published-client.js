@@ -19,6 +19,7 @@ const DEFAULT_PORT = 6379
  * @typedef {object} PublishedClient
  * @property {(key: string, seconds: number, value: Buffer) => Promise<unknown>} setex
  * @property {(key: string, scoresAndMembers: (number | string | Buffer)[]) => Promise<unknown>} zadd
+ * @property {(command: 'lpush' | 'ltrim' | 'sadd' | 'pfadd' | 'expire', key: string, args: (number | string)[]) => Promise<unknown>} send
  * @property {(error: any) => FreshetError} fault what a rejected command means: SERVER_LOST, SERVER_FULL, SERVER_REFUSED
  * @property {() => void} close
  */
@@ -73,6 +74,7 @@ export async function openPublishedClient (url, { name, deadlineMs }) {
     setex: (key, seconds, value) => redis.setex(key, seconds, value),
     // it flattens the list, so nothing is spread
     zadd: (key, scoresAndMembers) => /** @type {any} */ (redis).zadd(key, scoresAndMembers),
+    send: (command, key, args) => /** @type {any} */ (redis)[command](key, args),
     fault,
     close: () => redis.disconnect()
   }

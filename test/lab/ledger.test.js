@@ -6,14 +6,15 @@ import t from 'tap'
 import fc from 'fast-check'
 import { partitionKey } from '../../src/feeds/keys.js'
 import { partitionOf } from '../../src/item/partition.js'
-import { NONE, readInventory } from '../../src/lab/inventory.js'
+import { NONE } from '../../src/lab/id-number.js'
+import { readInventory } from '../../src/lab/inventory.js'
 import { checkLedger } from '../../src/lab/ledger.js'
 import { layoutOf } from '../../src/layouts/index.js'
 import { holds } from '../properties.js'
 import { connectFor, engineName, startServer, testEngines } from '../servers.js'
 import { fill, itemsOf, memberOf, recordOf } from './content.js'
 
-/** @typedef {import('../../src/lab/inventory.js').Storage} Storage */
+/** @typedef {import('../../src/lab/inventory.js').RowStorage} Storage */
 
 const STORAGES = /** @type {Storage[]} */ (['ids', 'values', 'published-ids', 'published-values', 'blob'])
 const CHANGES = /** @type {const} */ (['always', 'never'])

@@ -10,6 +10,8 @@ import { fileURLToPath } from 'node:url'
 import { partitionKey } from '../../src/feeds/keys.js'
 import { readInventory } from '../../src/lab/inventory.js'
 import { checkLedger } from '../../src/lab/ledger.js'
+import { isLog } from '../../src/lab/log-inventory.js'
+import { checkLog } from '../../src/lab/log-ledger.js'
 import { nodeFigures } from '../../src/store/nodes.js'
 import { connectFor, eventually } from '../servers.js'
 
@@ -64,9 +66,10 @@ export const runLoad = (t, order) => startLoad(t, order).ended()
 export async function ledgerOf (t, { url }, { settings, acknowledged, storage }) {
   const connection = await connectFor(t, url)
   const key = Array.from({ length: settings.partitions ?? 1 }, (_, partition) => partitionKey(settings.keyPrefix, settings.feed, partition))
-  const inventory = await readInventory(connection, { storage, key })
+  const run = { acknowledged, distinctIds: settings.ids, valueChange: settings.valueChange ?? 'always', valueBytes: settings.valueBytes, maxItems: settings.maxItems ?? 0 }
+  const ledger = isLog(storage) ? await checkLog(connection, { storage, key }, run) : checkLedger({ storage, ...run }, await readInventory(connection, { storage, key }))
   connection.close()
-  return checkLedger({ storage, acknowledged, distinctIds: settings.ids, valueChange: settings.valueChange ?? 'always', valueBytes: settings.valueBytes }, inventory)
+  return ledger
 }
 
 /** Resolves when the replica has what the primary has now. @param {import('tap').Test} t @param {{ url: string }} primary @param {{ url: string }} replica */

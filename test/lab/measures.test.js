@@ -14,6 +14,8 @@ const sample = {
   seconds: 10,
   items: 100_000,
   behindMs: { p50: 1, p95: 2, p99: 4, max: 9 },
+  dataBytes: 30_000_000,
+  ledger: { ...plain.ledger, liveItems: 100_000, stored: 150_000 },
   generator: { processes: 1, cpuSeconds: 0.5, loopUse: 0.3 },
   serving: /** @type {any} */ ({ requestsPerSecond: 5000, cpuMicrosPerRequest: 120, latencyMs: { p50: 1, p95: 3, p99: 7, max: 20 } }),
   nodes: [
@@ -39,6 +41,8 @@ const VALUES = {
   generatorCpuMicrosPerItem: 5,
   commandsPerItem: 0.01,
   scriptMicrosPerItem: 1,
+  memoryBytesPerLiveItem: 300,
+  memoryBytesPerVersion: 200,
   usedMemoryBytes: 40_000_000
 }
 
@@ -70,6 +74,8 @@ t.test('without a value a measure is null, not 0', async (t) => {
   t.same(nulls({ ...sample, nodes: [{ ...sample.nodes[0], scriptSeconds: null, replicatedBytes: null }, ...sample.nodes.slice(1)] }), ['replicatedBytesPerItem', 'scriptMicrosPerItem'], 'an engine that does not say')
   t.same(nulls({ ...sample, nodes: [sample.nodes[0], { ...replica, cpuMicrosPerItem: null }, replica] }), ['replicaCpuMicrosPerItem'], 'one replica without a value')
   t.same(nulls({ ...sample, behindMs: null }), ['behindMsP50', 'behindMsP99'])
+  t.same(nulls({ ...sample, dataBytes: undefined }), ['memoryBytesPerLiveItem', 'memoryBytesPerVersion'], 'servers of others')
+  t.same(nulls({ ...sample, ledger: plain.ledger }), ['memoryBytesPerLiveItem', 'memoryBytesPerVersion'], 'a result of before they were counted')
   t.same(nulls({ ...sample, serving: undefined }), ['requestsPerSecond', 'servingCpuMicrosPerRequest', 'latencyMsP99'], 'nothing was asked over HTTP')
   t.same(nulls({ ...sample, items: 0, nodes: sample.nodes.map((node) => ({ ...node, cpuMicrosPerItem: null })) }),
     ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'netBytesPerItem', 'replicatedBytesPerItem', 'generatorCpuMicrosPerItem', 'commandsPerItem', 'scriptMicrosPerItem'], 'no items')

@@ -64,7 +64,7 @@ t.test('all faults of a plan are told at once, each with its place and what is e
   t.same(faults.toSorted(), [
     'arms.blob.load: "blop"; did you mean blob?',
     'arms.values.laod is unknown; did you mean load?',
-    'arms.values.settings: layout: valuse (setting); expected ids | values',
+    'arms.values.settings: layout: valuse (setting); expected ids | values | stream | segments',
     'expected[0].direction: "fewer"; expected one of: less, more, same',
     'levels["10 k items/s"].engine: "mysql 8"; expected valkey or redis, with a version if need be, such as valkey 9.1',
     'levels["10 k items/s"].settings: rate: -1 (setting); expected a number from 0 to 100,000,000',

@@ -29,7 +29,8 @@ import { FreshetError } from '../../errors.js'
 import { APPEND_FORMS, openAppends } from './appends.js'
 import { openBlob } from './blob.js'
 import { openLibrary } from './library.js'
-import { openPublishedValues, openReference } from './published.js'
+import { PUBLISHED_STRUCTURES, openPublishedStructure, openPublishedValues, openReference } from './published.js'
+import { STRUCTURES, openStructure } from './structures.js'
 
 /** @type {Load} */
 const reference = {
@@ -47,6 +48,23 @@ const appends = Object.fromEntries(Object.entries(APPEND_FORMS).map(([name, form
   storage: () => 'ids',
   bounds: ['windowMs'],
   open: (parts) => openAppends(form, parts)
+}]))
+
+/** @type {Record<string, Load>} */
+const structures = Object.fromEntries(Object.entries(STRUCTURES).map(([name, structure]) => [name, {
+  does: structure.does,
+  storage: () => structure.storage,
+  bounds: structure.bounds,
+  open: (parts) => openStructure(structure, parts)
+}]))
+
+/** @type {Record<string, Load>} */
+const publishedStructures = Object.fromEntries(Object.entries(PUBLISHED_STRUCTURES).map(([name, structure]) => [name, {
+  ...reference,
+  does: structure.does,
+  storage: () => structure.storage,
+  bounds: structure.bounds,
+  open: (parts) => openPublishedStructure(structure, parts)
 }]))
 
 /** @type {Record<string, Load>} */
@@ -76,7 +94,9 @@ const loads = {
     bounds: ['windowMs', 'maxItems'],
     open: openLibrary
   },
-  ...appends
+  ...appends,
+  ...structures,
+  ...publishedStructures
 }
 export const LOADS = Object.freeze(loads)
 

@@ -4,6 +4,7 @@
  *
  *     reference          n times SETEX item:<id> seconds value, each with its promise; ZADD ids ts <id> ts <id> ...
  *     published-values   ZADD values ts <value> ts <value> ...
+ *     published-list, published-list-hll, published-set      as the reference, and another structure than its sorted set
  *
  * Values are objects of their own, for the client keeps them until it writes.
  */
@@ -14,30 +15,90 @@ import { NUMBERED_VALUE_BYTES, WHOLE_VALUE_BYTES } from '../../synthetic.js'
 import { LOST_AFTER_MS, driveBatches } from './drive.js'
 import { createSource } from './source.js'
 
+/**
+ * What stands beside the keys of items and leads to them.
+ * @typedef {{ key: (part: string) => string, seconds: number, maxItems: number }} Place
+ * @typedef {{ does: string, storage: import('../inventory.js').Storage, bounds: readonly ('windowMs' | 'maxItems')[],
+ *   index: (client: import('../../store/published-client.js').PublishedClient, place: Place, ids: string[], times: number[]) => Promise<unknown>[] }} Index
+ *   `index` sends a batch of it
+ */
+
+const MINUTE_SECONDS = 60
+const KEYS = 'one SETEX promise per item, auto-pipelined by the client; values that never change; per 1,000'
+
+/** @param {string} name @param {number[]} times of its items @returns {string} name with the minute of the first */
+const ofMinute = (name, [first]) => `${name}:${Math.floor(first / 1000 / MINUTE_SECONDS)}`
+
+/** @type {Index['index']} */
+const push = (client, { key, maxItems }, ids) => [
+  client.send('lpush', key('ids'), ids),
+  ...(maxItems > 0 ? [client.send('ltrim', key('ids'), [0, maxItems - 1])] : [])
+]
+
+/** @type {(command: 'sadd' | 'pfadd', name: string) => Index['index']} */
+const addToMinute = (command, name) => (client, { key, seconds }, ids, times) => {
+  const set = key(ofMinute(name, times))
+  return [client.send(command, set, ids), client.send('expire', set, [seconds + MINUTE_SECONDS])]
+}
+
+/** @type {Index} */
+const SORTED_SET = {
+  does: '',
+  storage: 'published-ids',
+  bounds: ['windowMs'],
+  index (client, { key }, ids, times) {
+    const members = new Array(2 * ids.length)
+    for (let i = 0; i < ids.length; i++) {
+      members[2 * i] = times[i]
+      members[2 * i + 1] = ids[i]
+    }
+    return [client.zadd(key('ids'), members)]
+  }
+}
+
+/**
+ * The other structures of the published table. Their code was not published with it: these are the reference with another
+ * structure in place of the sorted set.
+ * @type {Readonly<Record<string, Index>>}
+ */
+export const PUBLISHED_STRUCTURES = Object.freeze({
+  'published-list': { does: `${KEYS} one LPUSH of ids, and LTRIM`, storage: 'published-list', bounds: ['windowMs', 'maxItems'], index: push },
+  'published-list-hll': {
+    does: `${KEYS} one LPUSH of ids, LTRIM, and a PFADD of them to the HyperLogLog of the minute`,
+    storage: 'published-list-hll',
+    bounds: ['windowMs', 'maxItems'],
+    index: (...batch) => [...push(...batch), ...addToMinute('pfadd', 'hll')(...batch)]
+  },
+  'published-set': { does: `${KEYS} one SADD of ids to the set of the minute`, storage: 'published-set', bounds: ['windowMs'], index: addToMinute('sadd', 'ids') }
+})
+
 /** @type {import('./index.js').Load['open']} */
-export async function openReference (parts) {
+export const openReference = (parts) => openPublishedStructure(SORTED_SET, parts)
+
+/** @param {Index} structure @param {Parameters<import('./index.js').Load['open']>[0]} parts @returns {Promise<import('./index.js').Opened>} */
+export async function openPublishedStructure ({ index: send }, parts) {
   const { settings, redisUrl, index } = parts
   const key = partitionKey(settings.keyPrefix, settings.feed, 0)
   const seconds = Math.ceil(settings.windowMs / 1000)
   if (seconds === 0) throw new FreshetError('LOAD_FAILED', 'windowMs 0: SETEX wants an expiry; give a window above 0')
   const source = createSource(settings, index)
   const values = source.allValues()
-  const ids = source.ids.map(String)
-  const keys = ids.map((id) => `${key('item:')}${id}`)
+  const names = source.ids.map(String)
+  const keys = names.map((id) => `${key('item:')}${id}`)
   const client = await openPublishedClient(redisUrl, { name: `freshet-load-${process.pid}`, deadlineMs: LOST_AFTER_MS })
+  const place = { key, seconds, maxItems: settings.maxItems }
 
   return driveBatches(parts, {
     source,
     async send (count, next) {
-      const promises = new Array(count + 1)
-      const members = new Array(2 * count)
+      const [promises, ids, times] = [new Array(count), new Array(count), new Array(count)]
       for (let i = 0; i < count; i++) {
         const { at, ts } = next()
         promises[i] = client.setex(keys[at], seconds, values[at])
-        members[2 * i] = ts
-        members[2 * i + 1] = ids[at]
+        ids[i] = names[at]
+        times[i] = ts
       }
-      promises[count] = client.zadd(key('ids'), members)
+      promises.push(...send(client, place, ids, times))
       await Promise.all(promises).catch((error) => { throw client.fault(error) })
       return count
     },

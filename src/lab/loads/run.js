@@ -31,8 +31,8 @@ const BEFORE_BURST_MS = 25
 /**
  * @typedef {{ rate: number, ids: number, valueBytes: number, valueChange: 'always' | 'never', batchItems: number,
  *   pace: 'steady' | 'burst', periodMs: number, chunks: number, catchUp: 'yes' | 'no', whenFull: 'block' | 'refuse' | 'drop', writers: number, items: number,
- *   duration: number, warmUp: number, windowMs: number, maxFutureMs: number, drainMs: number, keyPrefix: string, feed: string,
- *   layout: 'ids' | 'values', wholeBatches: boolean, [other: string]: any }} Settings of the writer, by name, and
+ *   duration: number, warmUp: number, windowMs: number, maxItems: number, maxFutureMs: number, drainMs: number, keyPrefix: string, feed: string,
+ *   layout: 'ids' | 'values' | 'segments' | 'stream', wholeBatches: boolean, [other: string]: any }} Settings of the writer, by name, and
  *   `wholeBatches`: a batch is sent when it has batchItems, however long that takes
  */
 
@@ -53,6 +53,7 @@ const DEFAULTS = Object.freeze({
   duration: Infinity,
   warmUp: 0,
   windowMs: 60_000,
+  maxItems: 0,
   maxFutureMs: 60_000,
   drainMs: 10_000,
   keyPrefix: 'fr:',
