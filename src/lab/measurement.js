@@ -11,6 +11,7 @@
  * @typedef {import('./servers/own.js').LabServers} LabServers
  */
 import { FreshetError } from '../errors.js'
+import { NUMBERED_VALUE_BYTES, WHOLE_VALUE_BYTES } from '../synthetic.js'
 import { invariantsOf } from './check.js'
 import { startLoad, withoutSettings } from './child.js'
 import { contentOf } from './content.js'
@@ -61,7 +62,7 @@ export async function measure (cell, { openServers, rttMs, signal, writerCommand
     if (signal.aborted) throw stopped()
     if (cell.serving) {
       const { primaryUrl: redisUrl, replicaUrls, keyPrefix } = servers
-      serving = startServing(cell.serving, { redisUrl, replicaUrls, keyPrefix, feed: FEED, liveItems: liveItemsOf(cell), readerCommand, env: withoutSettings(env) })
+      serving = startServing(cell.serving, { redisUrl, replicaUrls, keyPrefix, feed: FEED, layout: cell.settings.layout ?? 'ids', workload: workloadOf(cell), liveItems: liveItemsOf(cell), readerCommand, env: withoutSettings(env) })
       await Promise.race([serving.ready, stopping])
     }
     load = startLoad({
@@ -97,6 +98,16 @@ const isOfSystem = ({ syscall }) => syscall !== undefined
 
 /** @param {Error} error */
 const unopened = (error) => new FreshetError('SERVERS_FAILED', `the servers of the measurement could not be started: ${error.message}; what was measured is kept, and the next run goes on from there`, { cause: error })
+
+/**
+ * What answers can be held against; null where values do not tell what they are.
+ * @param {Cell} cell @returns {import('./serving/workload.js').Workload | null}
+ */
+function workloadOf ({ settings: { ids, writers = 1, valueBytes, valueChange = 'always', layout, partitions = 1, rate } }) {
+  const isTold = valueChange === 'always' && valueBytes >= (writers > 1 ? WHOLE_VALUE_BYTES : NUMBERED_VALUE_BYTES)
+  // the newest of an id may be overwritten between two looks, and partitions are looked at one by one
+  return isTold ? { ids, writers, valueBytes, isWhole: layout !== 'ids' && partitions === 1 && rate > 0 } : null
+}
 
 /** How many items the feed will have, at least. @param {Cell} cell */
 const liveItemsOf = ({ settings: { ids, maxItems } }) => maxItems ? Math.min(ids, maxItems) : ids

@@ -72,6 +72,15 @@ export const MEASURES = Object.freeze({
   servingCpuMicrosPerRequest: {
     title: 'Processor time of serving a request', unit: 'us', verb: 'costs', of: ({ serving }) => serving?.cpuMicrosPerRequest ?? null
   },
+  servingCpuPercent: {
+    title: 'Processor time of serving', unit: '% of a core', verb: 'costs', of: ({ serving }) => serving ? each(serving.cpuSeconds * 100, serving.seconds) : null
+  },
+  servingCpuMicrosPerItem: {
+    title: 'Processor time of serving for an item that was written', unit: 'us', verb: 'costs', of: ({ serving, items, seconds }) => serving ? each(serving.cpuSeconds * 1e6, serving.seconds * items / seconds) : null
+  },
+  servingMemoryBytes: {
+    title: 'Memory of the process that serves', unit: 'bytes', verb: 'holds', of: ({ serving }) => serving?.memoryBytes ?? null
+  },
   latencyMsP50: {
     title: 'Time to the end of an answer, median', unit: 'ms', verb: 'answers in', of: ({ serving }) => serving?.latencyMs?.p50 ?? null
   },
@@ -101,15 +110,6 @@ export const MEASURES = Object.freeze({
   },
   startUpMs: {
     title: 'From starting a reader until it is ready', unit: 'ms', verb: 'is ready after', of: ({ serving }) => serving?.everything?.startUpMs ?? null
-  },
-  servingCpuPercent: {
-    title: 'Processor time of serving', unit: '% of a core', verb: 'costs', of: ({ serving }) => serving ? each(serving.cpuSeconds * 100, serving.seconds) : null
-  },
-  servingCpuMicrosPerItem: {
-    title: 'Processor time of serving for an item that was written', unit: 'us', verb: 'costs', of: ({ serving, items, seconds }) => serving ? each(serving.cpuSeconds * 1e6, serving.seconds * items / seconds) : null
-  },
-  servingMemoryBytes: {
-    title: 'Memory of the process that serves', unit: 'bytes', verb: 'holds', of: ({ serving }) => serving?.memoryBytes ?? null
   },
   netBytesPerItem: {
     title: 'Bytes sent to the primary an item', unit: 'bytes', verb: 'sends', of: (sample) => anItem(sample, ofNodes(sample, 'primary', ({ netInputBytes }) => netInputBytes))

@@ -10,7 +10,7 @@
 import { cellsOf, loadNamed, placeOf, settled } from './cells.js'
 import { meant } from './nearest.js'
 import { faultsOfRetention } from './retention.js'
-import { LEAD_SECONDS, LEAST_SECONDS, faultsOfServing } from './serving/plan.js'
+import { LEAD_SECONDS, faultsOfServing, leastSecondsOf, servingAt } from './serving/plan.js'
 import { at, unfit } from './shape.js'
 
 /** A window holds at least so many periods (L9). */
@@ -67,7 +67,9 @@ function namesThatLeadNowhere ({ arms = {}, levels = {}, baseline, ceiling, expe
 function noCeiling ({ arms = {}, baseline, ceiling }) {
   const { load, serving } = arms[ceiling] ?? {}
   const isKnown = load === 'writer' || loadNamed(load).open !== undefined
-  if (!isKnown || ceiling === baseline || load === 'blob' || serving?.by === 'bare') return []
+  // nothing that stands still is fresh: there the least is to ask a server each time
+  const isAsked = serving?.by === 'ask' && serving.asks === 'freshness'
+  if (!isKnown || ceiling === baseline || load === 'blob' || serving?.by === 'bare' || isAsked) return []
   return [`ceiling: ${JSON.stringify(ceiling)} runs our code; expected an arm with load blob, or with serving by bare: the same bytes without it`]
 }
 
@@ -117,9 +119,12 @@ function faultsOfLoads (plan) {
 /** Each fault once for each arm. @param {Plan} plan @param {Known['checkSettings']} checkSettings */
 function faultsOfAllServing (plan, checkSettings) {
   const cells = cellsOf(plan).filter(({ arm }) => plan.arms[arm].serving)
-  const faults = cells.flatMap(({ arm, settings }) => {
-    const { serving, load } = plan.arms[arm]
-    return serving ? faultsOfServing(`${at('arms', arm)}.serving`, serving, { load, settings }, checkSettings) : []
+  const faults = cells.flatMap(({ level, arm, settings }) => {
+    const { load } = plan.arms[arm]
+    const ofLevel = plan.levels[level].serving
+    const serving = servingAt(plan.arms[arm].serving, ofLevel)
+    const place = `${at('arms', arm)}.serving${ofLevel ? ` at ${at('levels', level)}` : ''}`
+    return serving ? faultsOfServing(place, serving, { load, settings: settled(load, settings) }, checkSettings) : []
   })
   if (cells.length > 0 && plan.warmUpSeconds === 0) faults.push('warmUpSeconds: 0; expected more with serving: who reads must find the feed filled')
   return [...new Set(faults)]
@@ -127,7 +132,7 @@ function faultsOfAllServing (plan, checkSettings) {
 
 /** The longest period of any cell, ms. @param {Plan} plan @returns {number} */
 export function longestPeriodMs (plan) {
-  const periods = cellsOf(plan).flatMap(({ arm, settings }) => [settings.periodMs, settings.batchMs, loadNamed(plan.arms[arm].load).always?.periodMs, plan.arms[arm].serving?.everyMs])
+  const periods = cellsOf(plan).flatMap(({ level, arm, settings }) => [settings.periodMs, settings.batchMs, loadNamed(plan.arms[arm].load).always?.periodMs, servingAt(plan.arms[arm].serving, plan.levels[level].serving)?.everyMs])
   return Math.max(longestBatchMs(plan), ...periods.filter((ms) => typeof ms === 'number'))
 }
 
@@ -143,7 +148,8 @@ function longestBatchMs (plan) {
 /** @param {Plan} plan @returns {number} the shortest window that L9 allows, seconds */
 export function leastSeconds (plan) {
   const periods = PERIODS * longestPeriodMs(plan) / 1000
-  return Object.values(plan.arms ?? {}).some(({ serving }) => serving) ? LEAD_SECONDS + Math.max(periods, LEAST_SECONDS) : periods
+  const ofServing = Math.max(0, ...Object.values(plan.arms ?? {}).map(({ serving }) => leastSecondsOf(serving)))
+  return ofServing > 0 ? Math.max(LEAD_SECONDS + periods, ofServing) : periods
 }
 
 /** L9. @param {Plan} plan */

@@ -11,8 +11,8 @@
  * @typedef {Record<string, string | number | boolean | null>} Settings of the writer, by name
  * @typedef {{ load: string, settings: Settings, serving?: import('./serving/plan.js').Serving, engine?: string, note?: string }} Arm
  *   `load`: 'writer' = `npm start writer`, else one of the lab's own (loads/); `serving`: who answers HTTP meanwhile
- * @typedef {{ settings: Settings, engine?: string, x?: number, without: string[] }} Level `x`: its place on the axis of a
- *   chart; `without`: arms that are not measured there
+ * @typedef {{ settings: Settings, serving?: import('./serving/plan.js').ServingOfLevel, engine?: string, x?: number, without: string[] }} Level
+ *   `serving` goes over that of every arm; `x`: its place on the axis of a chart; `without`: arms that are not measured there
  * @typedef {'less' | 'more' | 'same'} Direction
  * @typedef {{ arm: string, against: string, direction: Direction, level?: string }} Expectation of the main measure
  * @typedef {{ label: string, value: number, arm?: string, level?: string }} Figure without an arm: there is none like it here
@@ -48,7 +48,7 @@ import { leastBlobBytes } from './loads/blob.js'
 import { loadNames } from './loads/index.js'
 import { MEASURES } from './measures.js'
 import { PERIODS, faultsBetween, leastSeconds } from './plan-faults.js'
-import { servingShape } from './serving/plan.js'
+import { servingOfLevelShape, servingShape } from './serving/plan.js'
 import { integer, list, matching, named, number, object, oneOf, orNull, scalar, text, trueOrFalse, unfit } from './shape.js'
 
 /** Of the A/A pair: the baseline once more (L10). */
@@ -68,7 +68,7 @@ const SHAPE = object({
   baseline: text(60),
   ceiling: text(60),
   arms: named(name, object({ load: [oneOf(['writer', ...loadNames()]), 'writer'], settings: [settings, {}], serving: [servingShape, undefined], engine: [engine, undefined], note: [text(), undefined] }), 2),
-  levels: named(levelName, object({ settings: [settings, {}], engine: [engine, undefined], x: [number(0, 1e9), undefined], without: [list(text(60)), []] }), 1),
+  levels: named(levelName, object({ settings: [settings, {}], serving: [servingOfLevelShape, undefined], engine: [engine, undefined], x: [number(0, 1e9), undefined], without: [list(text(60)), []] }), 1),
   fixed: [settings, {}],
   seconds: number(1, 3600),
   warmUpSeconds: number(0, 600),
@@ -120,8 +120,9 @@ const invalid = (planName, faults) => new FreshetError('PLAN_INVALID',
 export function timeScaled (plan, scale) {
   if (!(scale > 0 && scale <= 10)) throw invalid(plan.name, [unfit('time scale', scale, 'a number above 0, at most 10')])
   const resized = (/** @type {string | number | boolean | null} */ ms) => typeof ms === 'number' && ms >= LEAST_PERIOD_MS ? Math.max(1, Math.round(ms * scale)) : ms
+  const served = (/** @type {{ everyMs?: number } | undefined} */ serving) => serving && { serving: serving.everyMs === undefined ? serving : { ...serving, everyMs: resized(serving.everyMs) } }
   const scaled = (/** @type {Settings} */ settings) => Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, ['periodMs', 'batchMs'].includes(name) ? resized(value) : value]))
-  const each = (/** @type {Record<string, any>} */ those) => Object.fromEntries(Object.entries(those).map(([name, one]) => [name, { ...one, settings: scaled(one.settings), ...(one.serving && { serving: { ...one.serving, everyMs: resized(one.serving.everyMs) } }) }]))
+  const each = (/** @type {Record<string, any>} */ those) => Object.fromEntries(Object.entries(those).map(([name, one]) => [name, { ...one, settings: scaled(one.settings), ...served(one.serving) }]))
   const resizedPlan = { ...plan, arms: each(plan.arms), levels: each(plan.levels), fixed: scaled(plan.fixed), warmUpSeconds: plan.warmUpSeconds * scale }
   return frozen({ ...resizedPlan, seconds: Math.max(plan.seconds * scale, leastSeconds(resizedPlan)) })
 }

@@ -11,6 +11,7 @@ import { measure } from './measurement.js'
 import { commitOf, machineFacts } from './machine.js'
 import { RESULT_FORMAT, writeResult } from './result.js'
 import { remaining } from './schedule.js'
+import { servingAt } from './serving/plan.js'
 import { sourceDigest } from './source.js'
 import { takeUp } from './unfinished.js'
 
@@ -102,7 +103,7 @@ const enginesOf = (samples) => [...new Set(samples.flatMap(({ nodes }) => nodes.
 const loadOf = (plan, { arm, aaOf }) => plan.arms[aaOf ?? arm].load ?? 'writer'
 
 /** @param {import('./plan.js').Plan} plan @param {Cell} cell */
-const servingOf = (plan, { arm, aaOf }) => plan.arms[aaOf ?? arm].serving
+const servingOf = (plan, { level, arm, aaOf }) => servingAt(plan.arms[aaOf ?? arm].serving, plan.levels[level].serving)
 
 /** @param {import('./plan.js').Plan} plan @param {Cell} cell @returns {string | null} null = the default */
 const engineOf = (plan, { level, arm, aaOf }) => plan.arms[aaOf ?? arm].engine ?? plan.levels[level].engine ?? null

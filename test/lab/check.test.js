@@ -2,7 +2,8 @@
  * What a sample and a result file must hold to be believed (L3, L5, L6), and that a tampered file is found.
  */
 import t from 'tap'
-import { checkResult, invariantsOf, percentilesInOrder } from '../../src/lab/check.js'
+import { checkResult, invariantsOf } from '../../src/lab/check.js'
+import { percentilesInOrder } from '../../src/lab/percentiles.js'
 
 const node = (/** @type {string} */ role, /** @type {number} */ cpuSeconds, more = {}) => ({
   role, address: '127.0.0.1:7001', engine: 'valkey 9.1.2', cpuSeconds, cpuMicrosPerItem: cpuSeconds * 1e6 / 250_000, cpuPercent: cpuSeconds / 5 * 100, ...more

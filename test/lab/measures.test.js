@@ -17,7 +17,16 @@ const sample = {
   dataBytes: 30_000_000,
   ledger: { ...plain.ledger, liveItems: 100_000, stored: 150_000 },
   generator: { processes: 1, cpuSeconds: 0.5, loopUse: 0.3 },
-  serving: /** @type {any} */ ({ requestsPerSecond: 5000, cpuMicrosPerRequest: 120, latencyMs: { p50: 1, p95: 3, p99: 7, max: 20 } }),
+  serving: /** @type {any} */ ({
+    requestsPerSecond: 5000,
+    cpuMicrosPerRequest: 120,
+    latencyMs: { p50: 1, p95: 3, p99: 7, max: 20 },
+    seconds: 8,
+    cpuSeconds: 2,
+    memoryBytes: 90_000_000,
+    freshness: { p50: 4, p95: 6, p99: 8, max: 30, betweenMs: { p50: 1, p95: 1.5, p99: 2, max: 5 } },
+    everything: { startUpMs: 600, firstMs: [5, 9, 7], lastMs: [200, 300, 250], delayMs: [3, 8, 4], items: [990, 1000, 995] }
+  }),
   nodes: [
     { ...primary, cpuMicrosPerItem: 2.5, cpuPercent: 25, netInputBytes: 17_000_000, replicatedBytes: 18_000_000, usedMemoryBytes: 40_000_000, commands: 1000, scriptSeconds: 0.1 },
     { ...replica, cpuMicrosPerItem: 1, cpuPercent: 10 },
@@ -35,7 +44,19 @@ const VALUES = {
   behindMsP99: 4,
   requestsPerSecond: 5000,
   servingCpuMicrosPerRequest: 120,
+  latencyMsP50: 1,
   latencyMsP99: 7,
+  freshnessMsP50: 4,
+  freshnessMsP99: 8,
+  betweenProbesMsP99: 2,
+  everythingMs: 250,
+  everythingFirstByteMs: 7,
+  everythingDelayMsMax: 8,
+  everythingItems: 995,
+  startUpMs: 600,
+  servingCpuPercent: 25,
+  servingCpuMicrosPerItem: 25,
+  servingMemoryBytes: 90_000_000,
   netBytesPerItem: 170,
   replicatedBytesPerItem: 180,
   generatorCpuMicrosPerItem: 5,
@@ -45,6 +66,10 @@ const VALUES = {
   memoryBytesPerVersion: 200,
   usedMemoryBytes: 40_000_000
 }
+
+const OF_SERVING = ['requestsPerSecond', 'servingCpuMicrosPerRequest', 'servingCpuPercent', 'servingCpuMicrosPerItem', 'servingMemoryBytes', 'latencyMsP50', 'latencyMsP99']
+const OF_FRESHNESS = ['freshnessMsP50', 'freshnessMsP99', 'betweenProbesMsP99']
+const OF_EVERYTHING = ['everythingMs', 'everythingFirstByteMs', 'everythingDelayMsMax', 'everythingItems', 'startUpMs']
 
 const allOf = (/** @type {import('../../src/lab/measures.js').Sample} */ of) => Object.fromEntries(Object.entries(MEASURES).map(([name, { of: read }]) => [name, read(of)]))
 
@@ -76,9 +101,10 @@ t.test('without a value a measure is null, not 0', async (t) => {
   t.same(nulls({ ...sample, behindMs: null }), ['behindMsP50', 'behindMsP99'])
   t.same(nulls({ ...sample, dataBytes: undefined }), ['memoryBytesPerLiveItem', 'memoryBytesPerVersion'], 'servers of others')
   t.same(nulls({ ...sample, ledger: plain.ledger }), ['memoryBytesPerLiveItem', 'memoryBytesPerVersion'], 'a result of before they were counted')
-  t.same(nulls({ ...sample, serving: undefined }), ['requestsPerSecond', 'servingCpuMicrosPerRequest', 'latencyMsP99'], 'nothing was asked over HTTP')
+  t.same(nulls({ ...sample, serving: undefined }), [...OF_SERVING, ...OF_FRESHNESS, ...OF_EVERYTHING], 'nothing was asked over HTTP')
+  t.same(nulls({ ...sample, serving: /** @type {any} */ ({ ...sample.serving, freshness: null, everything: undefined }) }), [...OF_FRESHNESS, ...OF_EVERYTHING], 'nothing was seen, and nothing asked for as a whole')
   t.same(nulls({ ...sample, items: 0, nodes: sample.nodes.map((node) => ({ ...node, cpuMicrosPerItem: null })) }),
-    ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'netBytesPerItem', 'replicatedBytesPerItem', 'generatorCpuMicrosPerItem', 'commandsPerItem', 'scriptMicrosPerItem'], 'no items')
+    ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'servingCpuMicrosPerItem', 'netBytesPerItem', 'replicatedBytesPerItem', 'generatorCpuMicrosPerItem', 'commandsPerItem', 'scriptMicrosPerItem'], 'no items')
 })
 
 t.test('a measurement that ended by a fault has no value at all', async (t) => {

@@ -17,7 +17,7 @@ const RULES = [
   ['L3', 'planned, sent, answered and missing are all printed', 'src/lab/report/account.js'],
   ['L4', 'outcomes: accepted, refused by code, error, timeout, unsent', 'src/lab/report/account.js'],
   ['L5', 'the content of the servers and the log of the client agree, or it is INVALID', 'src/lab/content.js'],
-  ['L6', 'percentiles by name from a histogram, in order', 'src/lab/check.js'],
+  ['L6', 'percentiles by name from a histogram, in order', 'src/lab/percentiles.js'],
   ['L7', 'event loop and processor of the load are recorded; near its limit it is marked', 'src/lab/window.js'],
   ['L8', 'the ramp ends before the window opens; open and closed loop', /s after [\d.]+ s of warm-up/],
   ['L9', 'the window is at least twice the longest period', 'src/lab/plan-faults.js'],

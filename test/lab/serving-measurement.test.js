@@ -32,7 +32,7 @@ let pids = []
 
 /** @param {'reader' | 'ask' | 'bare'} by @param {{ duration: number, signal?: AbortSignal, onUp?: () => void }} how */
 const measured = (by, { duration, signal = new AbortController().signal, onUp = () => {} }) => measure({
-  level: 'one', arm: 'it', round: 1, load: 'writer', settings: { ...SETTINGS, duration }, serving: { by, processes: 1, connections: 8, everyMs: 0, path: DEFAULT_PATH, settings: {} }
+  level: 'one', arm: 'it', round: 1, load: 'writer', settings: { ...SETTINGS, duration }, serving: { by, asks: 'pages', processes: 1, connections: 8, everyMs: 0, path: DEFAULT_PATH, settings: {} }
 }, {
   openServers: () => openOwnServers({ program: engine.program, replicas: 2, folder }),
   rttMs: 0,

@@ -7,6 +7,7 @@ import { layoutNames } from '../../src/layouts/index.js'
 import { readPlan, timeScaled } from '../../src/lab/plan.js'
 import { leastSeconds } from '../../src/lab/plan-faults.js'
 import { scheduleOf } from '../../src/lab/schedule.js'
+import { DEFAULT_PATH, servingAt } from '../../src/lab/serving/plan.js'
 import { ackNames } from '../../src/pipeline/acks.js'
 
 const KNOWN = { checkSettings: (/** @type {any} */ settings, /** @type {'writer' | 'reader' | undefined} */ command) => checkSettings(settings, { layouts: layoutNames(), acks: ackNames() }, command) }
@@ -40,7 +41,7 @@ function faultsOf (plan) {
 
 t.test('serving has defaults, and an arm without it has none', async (t) => {
   const plan = readPlan(NAME, raw({ ask: { by: 'ask', processes: 2, everyMs: 250 } }, { fixed: { layout: 'ids' } }), KNOWN)
-  t.same(plan.arms.reader.serving, { by: 'reader', processes: 1, connections: 32, everyMs: 0, path: '/v1/feeds/lab/items?limit=100', settings: {} })
+  t.same(plan.arms.reader.serving, { by: 'reader', asks: 'pages', processes: 1, connections: 32, everyMs: 0, path: '/v1/feeds/lab/items?limit=100', settings: {} })
   t.match(plan.arms.ask.serving, { by: 'ask', processes: 2, everyMs: 250, connections: 32 })
   t.throws(() => { /** @type {any} */ (plan.arms.reader.serving).by = 'bare' }, TypeError)
   const without = readPlan(NAME, { ...raw({}), arms: { reader: { settings: { layout: 'ids' } }, bare: { load: 'blob' } }, measures: ['itemsPerSecond'] }, KNOWN)
@@ -58,7 +59,7 @@ t.test('all faults of serving are told at once', async (t) => {
     'arms.d.serving.connections: 0; expected an integer from 1 to 256',
     'arms.d.serving.everyMs: 0.5; expected an integer from 0 to 60,000',
     'arms.d.serving.path: "items"; expected a path of the reader, such as /v1/feeds/lab/items?limit=100',
-    'arms.d.serving.port is unknown; expected one of: by, processes, connections, everyMs, path, settings',
+    'arms.d.serving.port is unknown; expected one of: by, asks, processes, connections, everyMs, path, settings',
     'arms.d.serving.processes: 9; expected an integer from 1 to 8',
     'arms.d.serving.settings: []; expected an object',
     'arms.b.serving.settings.port: the lab sets it; leave it out',
@@ -75,11 +76,56 @@ t.test('what is served must be a feed that the server knows', async (t) => {
   const arms = raw({}).arms
   t.same(faultsOf(raw({}, { arms: { ...arms, blob: { load: 'blob', serving: { by: 'reader', processes: 2 } } } })),
     ['arms.blob.serving: load blob stores no feed that can be served; expected load writer or library'])
-  t.same(faultsOf(raw({}, { fixed: { layout: 'values', partitions: 4 } })), [
-    'arms.bare.serving: bare knows layout ids; expected that, not values',
-    'arms.bare.serving: bare reads one partition; expected partitions 1, not 4'
+  t.same(faultsOf(raw({}, { fixed: { layout: 'values', partitions: 4 } })), ['arms.bare.serving: bare reads one partition; expected partitions 1, not 4'])
+})
+
+t.test('what asks for freshness, or for everything, needs a load whose items can be told apart', async (t) => {
+  const newest = { path: '/v1/feeds/lab/items?limit=1', connections: 1, everyMs: 1 }
+  const all = { path: '/v1/feeds/lab/items?limit=1000000', connections: 1 }
+  const fresh = (/** @type {object} */ changes) => raw({ fresh: { by: 'reader', asks: 'freshness', ...newest, ...changes } })
+  const everything = (/** @type {object} */ changes) => raw({ all: { by: 'reader', asks: 'everything', ...all, ...changes } })
+  t.same(faultsOf(fresh({})), [])
+  t.same(faultsOf(everything({})), [])
+  t.same(faultsOf(everything({ by: 'ask' })), [])
+
+  t.same(faultsOf({ ...fresh({ by: 'bare', processes: 2, connections: 2, path: '/v1/feeds/lab/items' }), levels: { one: { settings: { rate: 999 } } } }), [
+    'arms.fresh.serving.processes: 2; expected 1: asks freshness is of one',
+    'arms.fresh.serving: asks freshness of bare, which sends the same over and over; expected by reader or ask',
+    'arms.fresh.serving.path: "/v1/feeds/lab/items"; expected /v1/feeds/lab/items?limit=1',
+    'arms.fresh.serving: asks freshness needs an item in each millisecond; expected steady pace and at least 1000 items/s, not 999'
   ])
-  t.same(faultsOf(raw({}, { fixed: { sortedSetContainsActualValue: true } })), ['arms.bare.serving: bare knows layout ids; expected that, not values'])
+  t.same(faultsOf({ ...everything({ connections: 2, everyMs: 5, path: '/v1/feeds/lab/items?limit=1000' }), fixed: { writers: 2 } }), [
+    'arms.all.serving.connections: 2; expected 1: asks everything is one answer after the other',
+    'arms.all.serving.everyMs: 5; expected 0: asks everything is one answer after the other',
+    'arms.all.serving.path: "/v1/feeds/lab/items?limit=1000"; expected /v1/feeds/lab/items?limit=1000000, or another limit from 100000, the ids of the load',
+    'arms.all.serving: asks everything follows the numbers of one writer; expected writers 1, not 2'
+  ])
+  t.same(faultsOf({ ...fresh({}), fixed: { valueBytes: 8 } }), ['arms.fresh.serving: asks freshness reads the numbers in values; expected valueBytes 12 or more, and values that change'])
+  t.same(faultsOf({ ...everything({}), fixed: { valueChange: 'never' } }), ['arms.all.serving: asks everything reads the numbers in values; expected valueBytes 12 or more, and values that change'])
+  t.same(faultsOf({ ...everything({ by: 'ask' }), fixed: { layout: 'values' } }), ['arms.all.serving: ask reads everything of layout ids; expected that, not values'])
+  t.equal(leastSeconds(readPlan(NAME, fresh({}), KNOWN)), 1.75)
+})
+
+t.test('L11: where freshness is asked the ceiling asks a server each time, as nothing that stands still is fresh', async (t) => {
+  const serving = { asks: 'freshness', path: '/v1/feeds/lab/items?limit=1', connections: 1, everyMs: 1 }
+  const plan = { ...raw({}), ceiling: 'ask', arms: { reader: { serving: { by: 'reader', ...serving } }, ask: { serving: { by: 'ask', ...serving } } } }
+  t.same(faultsOf(plan), [])
+  t.match(faultsOf({ ...plan, arms: { ...plan.arms, ask: { serving: { by: 'ask' } } } }), [/^ceiling: "ask" runs our code; expected an arm with load blob, or with serving by bare/])
+})
+
+t.test('a level may say something of all who serve', async (t) => {
+  const plan = readPlan(NAME, raw({}, { levels: { 'newest 1,000': { serving: { path: '/v1/feeds/lab/items?limit=1000' } }, slow: { serving: { everyMs: 1000 } }, usual: {} } }), KNOWN)
+  const { reader: { serving } } = plan.arms
+  t.match(servingAt(serving, plan.levels['newest 1,000'].serving), { by: 'reader', path: '/v1/feeds/lab/items?limit=1000', everyMs: 0 })
+  t.match(servingAt(serving, plan.levels.slow.serving), { path: DEFAULT_PATH, everyMs: 1000 })
+  t.same(servingAt(serving, plan.levels.usual.serving), serving)
+  t.equal(servingAt(undefined, plan.levels.slow.serving), undefined)
+  t.equal(leastSeconds(plan), 2.75)
+  t.equal(timeScaled(plan, 0.5).levels.slow.serving?.everyMs, 500)
+  t.same(faultsOf(raw({}, { levels: { one: { serving: { path: '/v1/feeds/lab/count' } }, two: { serving: { by: 'ask' } } } })), [
+    'levels.two.serving.by is unknown; expected one of: connections, everyMs, path',
+    'arms.bare.serving at levels.one.path: "/v1/feeds/lab/count"; expected /v1/feeds/lab/items?limit=100, or another limit: bare answers nothing else'
+  ])
 })
 
 t.test('arms that serve alike are the same, others are not', async (t) => {

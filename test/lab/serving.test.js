@@ -30,10 +30,10 @@ const { primary, replicas } = await startDeployment(t, { engine })
 const writer = await openWriterFor(t, { redisUrl: primary.url, keyPrefix: KEY_PREFIX, feed: 'lab', windowMs: 0 })
 for (let i = 0; i < ITEMS; i++) writer.pipeline.append(Buffer.from(`id-${i}`), 1_750_000_000_000 + i, Buffer.from(`value ${i}`))
 await writer.pipeline.flush()
-const place = { redisUrl: primary.url, replicaUrls: replicas.map(({ url }) => url), keyPrefix: KEY_PREFIX, feed: 'lab', liveItems: ITEMS, readerCommand: commandOf('reader'), env }
+const place = { redisUrl: primary.url, replicaUrls: replicas.map(({ url }) => url), keyPrefix: KEY_PREFIX, feed: 'lab', layout: 'ids', workload: null, liveItems: ITEMS, readerCommand: commandOf('reader'), env }
 
 /** @param {object} [changes] @returns {any} */
-const servingOf = (changes) => ({ by: 'ask', processes: 1, connections: 8, everyMs: 0, path: DEFAULT_PATH, settings: {}, ...changes })
+const servingOf = (changes) => ({ by: 'ask', asks: 'pages', processes: 1, connections: 8, everyMs: 0, path: DEFAULT_PATH, settings: {}, ...changes })
 
 /** @param {{ pids: (number | undefined)[] }} serving */
 const pidsOf = ({ pids }) => pids.map(Number)
@@ -73,11 +73,11 @@ t.test('reader, ask and bare serve the same bytes, and every request is accounte
   t.equal(new Set(bytes).size, 1, `bytes of an answer of reader, ask, bare: ${bytes}`)
 
   const reader = await startReader(t, { redisUrl: primary.url, flags: ['--key-prefix', KEY_PREFIX] })
-  const handle = createHandler({ connections: [await connectFor(t, replicas[0].url), await connectFor(t, replicas[1].url)], keyPrefix: KEY_PREFIX, feed: 'lab' })
+  const { newest } = createHandler({ connections: [await connectFor(t, replicas[0].url), await connectFor(t, replicas[1].url)], keyPrefix: KEY_PREFIX, feed: 'lab', layout: 'ids' })
   const withoutTime = (/** @type {string} */ body) => body.replace(/"asOf":\d+/, '')
   for (const limit of [1, 100]) {
     const { body } = await reader.ask(`/v1/feeds/lab/items?limit=${limit}`)
-    for (let turn = 0; turn < 2; turn++) t.equal(withoutTime(await handle(limit)), withoutTime(body))
+    for (let turn = 0; turn < 2; turn++) t.equal(withoutTime(await newest(limit)), withoutTime(body))
   }
 })
 

@@ -1,7 +1,5 @@
 /**
- * When a connection asks, and what became of each request that was asked in the window. Sockets and HTTP are autocannon's;
- * its own pace is not used: it asks for a second's requests at the beginning of the second, on all connections at once,
- * counts a latency in whole milliseconds from the sending, and breaks off what is under way when its time is over.
+ * When a connection asks, and what became of each request that was asked in the window.
  *
  *     closed loop   everyMs 0: a connection asks again as soon as it is answered
  *     open loop     a connection asks every everyMs, connections evenly spread over that time. One that is not answered when
@@ -11,67 +9,88 @@
  *     sent = answered + missing;  missing = errors (the connection ended first) + timeouts (no answer within 5 s)
  *
  * Requests of the window are those that were due in it (closed loop: sent in it); their answers are waited for. A
- * connection that fails is not opened again, so that nothing is asked in a circle of a server that is gone.
+ * connection that gives no answer in time is not used again.
  */
 import { build } from 'hdr-histogram-js'
+import { openClient } from './connection.js'
 
 export const ANSWER_WITHIN_MS = 5000
 /** What is asked before the window, and not counted. */
 export const WARM_UP_MS = 500
+const LOOK_MS = 250
 const MICROS = 1000
 const MAX_MICROS = 3600 * 1000 * MICROS
 
 /**
  * @typedef {{ planned: number | null, sent: number, answered: number, missing: number, byStatus: Record<string, number>,
  *   errors: number, timeouts: number }} Requests `planned` null in a closed loop
+ *
+ * @typedef {object} Look what looks at answers of the window
+ * @property {(status: number) => boolean} wants whether the body of an answer that begins is wanted
+ * @property {(status: number, bytes: number, body: Buffer | null, at: { askedMs: number, heardMs: number }) => void} look gets
+ *   every answer; times on the clock `now`
  */
 
 /**
- * @param {{ connections: number, everyMs: number, fromMs: number, untilMs: number, now: () => number,
- *   look: (status: number, body: string) => void }} options the window on the clock `now`, which begins at 0; `look` gets
- *   every answer of the window
+ * @param {{ urls: string[], connections: number, everyMs: number, fromMs: number, untilMs: number, now: () => number,
+ *   look: Look }} options the window on the clock `now`, ms; the open loop's pace begins when this is called
  */
-export function createAsking ({ connections, everyMs, fromMs, untilMs, now, look }) {
+export function startAsking ({ urls, connections, everyMs, fromMs, untilMs, now, look }) {
   const requests = { sent: 0, answered: 0, errors: 0, timeouts: 0, byStatus: /** @type {Record<string, number>} */ ({}) }
   const latencies = build({ lowestDiscernibleValue: 1, highestTrackableValue: MAX_MICROS, numberOfSignificantValueDigits: 3 })
-  let places = 0
+  const startMs = now()
   let lost = 0
   let open = 0
   let whenSettled = () => {}
-  /** @type {number | null} of the answer whose body comes next; null = it is not of the window */
-  let status = null
 
   /** @param {number} place of the connection @param {number} n from 0 */
-  const dueOf = (place, n) => everyMs * (n + place / connections)
+  const dueOf = (place, n) => startMs + everyMs * (n + place / connections)
 
   const settleOne = () => {
     if (--open === 0) whenSettled()
   }
 
-  /** @param {any} client one connection of autocannon, before it connects */
-  function setupClient (client) {
-    const place = places++
-    const ask = client._doRequest.bind(client)
+  /** @param {number} place */
+  function startOne (place) {
     /** @type {{ sinceMs: number, sentMs: number, counts: boolean } | null} */
     let pending = null
     let n = 0
     /** @type {NodeJS.Timeout | null} */
     let timer = null
 
-    // called when it has connected, and after each answer: it is free to ask
-    client._doRequest = () => {
-      if (pending) lose()
-      if (timer) return
-      const waitMs = everyMs === 0 ? 0 : dueOf(place, n) - now()
-      if (waitMs <= 0) send(everyMs === 0 ? now() : dueOf(place, n))
-      else {
-        timer = setTimeout(() => {
-          timer = null
-          // a timer that is late is no fault of the server
-          send(now())
-        }, Math.ceil(waitMs))
+    const client = openClient(urls[place % urls.length], {
+      open () {
+        if (timer || pending) return
+        const waitMs = everyMs === 0 ? 0 : dueOf(place, n) - now()
+        if (waitMs <= 0) send(everyMs === 0 ? now() : dueOf(place, n))
+        else {
+          timer = setTimeout(() => {
+            timer = null
+            // a timer that is late is no fault of the server
+            send(now())
+          }, Math.ceil(waitMs))
+        }
+      },
+      head: (status) => pending !== null && pending.counts && look.wants(status),
+      answer (status, bytes, body) {
+        if (!pending) return
+        const { counts, sinceMs, sentMs } = pending
+        pending = null
+        if (!counts) return
+        const heardMs = now()
+        requests.answered++
+        requests.byStatus[status] = (requests.byStatus[status] ?? 0) + 1
+        latencies.recordValue(Math.min(MAX_MICROS, Math.round((heardMs - sinceMs) * MICROS)))
+        look.look(status, bytes, body, { askedMs: sentMs, heardMs })
+        settleOne()
+      },
+      lost: () => lose('errors'),
+      end () {
+        if (timer) clearTimeout(timer)
+        timer = null
+        lost++
       }
-    }
+    })
 
     /** @param {number} sinceMs when it should have been sent */
     function send (sinceMs) {
@@ -83,46 +102,38 @@ export function createAsking ({ connections, everyMs, fromMs, untilMs, now, look
         requests.sent++
         open++
       }
-      ask()
+      client.ask()
     }
 
-    function lose () {
+    /** @param {'errors' | 'timeouts'} how */
+    function lose (how) {
       if (!pending) return
-      const { counts, sentMs } = pending
+      const { counts } = pending
       pending = null
       if (!counts) return
-      if (now() - sentMs >= ANSWER_WITHIN_MS) requests.timeouts++
-      else requests.errors++
+      requests[how]++
       settleOne()
     }
 
-    client.on('response', (/** @type {number} */ code) => {
-      status = pending?.counts ? code : null
-      if (pending?.counts) {
-        requests.answered++
-        requests.byStatus[code] = (requests.byStatus[code] ?? 0) + 1
-        latencies.recordValue(Math.min(MAX_MICROS, Math.round((now() - pending.sinceMs) * MICROS)))
-        settleOne()
+    return {
+      giveUpLate () {
+        if (!pending || now() - pending.sentMs < ANSWER_WITHIN_MS) return
+        client.close()
+        lose('timeouts')
+        lost++
+      },
+      close () {
+        client.close()
+        if (timer) clearTimeout(timer)
+        lose('timeouts')
       }
-      pending = null
-    })
-    client.on('connError', () => {
-      lose()
-      if (timer) clearTimeout(timer)
-      lost++
-      client.destroy()
-    })
+    }
   }
 
+  const all = Array.from({ length: connections }, (_, place) => startOne(place))
+  const looking = setInterval(() => { for (const one of all) one.giveUpLate() }, LOOK_MS)
+
   return {
-    setupClient,
-
-    /** The body of the answer that has just come. @param {string} body */
-    heard (body) {
-      if (status !== null) look(status, body)
-      return true
-    },
-
     /** Resolves when the window is over and everything of it is answered or given up. */
     async settled () {
       if (open > 0) {
@@ -131,8 +142,8 @@ export function createAsking ({ connections, everyMs, fromMs, untilMs, now, look
           setTimeout(resolve, ANSWER_WITHIN_MS)
         }))
       }
-      requests.timeouts += open
-      open = 0
+      clearInterval(looking)
+      for (const one of all) one.close()
     },
 
     /** @returns {{ requests: Requests, latencyMs: import('../measures.js').Sample['behindMs'], connectionsLost: number }} `latencyMs` null without answers */
@@ -152,9 +163,9 @@ export function createAsking ({ connections, everyMs, fromMs, untilMs, now, look
   }
 }
 
-/** @param {import('hdr-histogram-js').Histogram} latencies of microseconds */
-function percentilesOf (latencies) {
-  const most = latencies.maxValue
-  const percentile = (/** @type {number} */ percent) => Math.min(most, latencies.getValueAtPercentile(percent)) / MICROS
+/** @param {import('hdr-histogram-js').Histogram} times of microseconds @returns {{ p50: number, p95: number, p99: number, max: number }} in milliseconds */
+export function percentilesOf (times) {
+  const most = times.maxValue
+  const percentile = (/** @type {number} */ percent) => Math.min(most, times.getValueAtPercentile(percent)) / MICROS
   return { p50: percentile(50), p95: percentile(95), p99: percentile(99), max: most / MICROS }
 }

@@ -1,22 +1,28 @@
 /**
- * The client of a measurement, as a process of its own, so that its event loop is not the lab's: autocannon's connections,
- * the pace of asking.js, and what came of it.
+ * The client of a measurement, as a process of its own, so that its event loop is not the lab's: connections that ask over
+ * and over at the pace of asking.js, or everything in one answer; and what came of it.
  *
  *     this -> lab   { event: 'up' }
- *     lab -> this   { event: 'ask', urls, connections, everyMs, seconds, right }
+ *     lab -> this   { event: 'ask', urls, connections, everyMs, seconds, right, freshness }
  *     this -> lab   { event: 'window' }          half a second of warm-up is over; { event: 'window over' } after `seconds`
- *     this -> lab   { event: 'asked', requests, latencyMs, connectionsLost, bytes, answers, seconds, cpuSeconds, loopUse }
+ *     this -> lab   { event: 'asked', requests, latencyMs, connectionsLost, bytes, answers, freshness, seconds, cpuSeconds, loopUse }
+ *     lab -> this   { event: 'fetch', url }
+ *     this -> lab   { event: 'fetched', status, bytes, firstMs, lastMs, cpuSeconds, loopUse }
+ *     lab -> this   { event: 'check', newestUrl, bytes, workload }    what was fetched last
+ *     this -> lab   { event: 'checked', items, newest, fault }
  *     lab -> this   { event: 'stop' }, or the lab is gone: it ends
  */
 import { setTimeout as pause } from 'node:timers/promises'
-// @ts-expect-error it has no types
-import autocannon from 'autocannon'
 import { tellParent } from '../../lifecycle.js'
-import { createLook } from './answers.js'
-import { ANSWER_WITHIN_MS, WARM_UP_MS, createAsking } from './asking.js'
+import { createLook, readAnswer } from './answers.js'
+import { WARM_UP_MS, startAsking } from './asking.js'
+import { checkAll, fetchAll } from './everything.js'
+import { SEEN_WITHIN_MS, createFreshness } from './freshness.js'
 import { usageBetween, usageNow } from './usage.js'
+import { createChecker } from './workload.js'
 
-const SPARE_S = 3600
+/** Until whatever an answer held is in the newest item of another, on all nodes. */
+const SETTLED_MS = 100
 
 if (process.connected) {
   // tell-usage.js lets go of it
@@ -24,6 +30,8 @@ if (process.connected) {
   process.once('disconnect', () => process.exit(1))
   process.on('message', (/** @type {any} */ message) => {
     if (message.event === 'ask') run(message).catch(fail)
+    else if (message.event === 'fetch') fetch(message).catch(fail)
+    else if (message.event === 'check') check(message).catch(fail)
     else if (message.event === 'stop') process.exit(0)
   })
   tellParent({ event: 'up' })
@@ -42,29 +50,56 @@ function fail ({ message }) {
  * @property {number} everyMs 0 = closed loop
  * @property {number} seconds
  * @property {import('./answers.js').Right} right
+ * @property {boolean} [freshness] each answer is looked at, for the time of its newest item
  */
 
 /** @param {Order} order */
-async function run ({ urls, connections, everyMs, seconds, right }) {
+async function run ({ urls, connections, everyMs, seconds, right, freshness }) {
+  const wallMs = freshness ? wallOrigin() : 0
   const startMs = performance.now()
-  const look = createLook(right)
+  const now = () => performance.now() - startMs
   const untilMs = WARM_UP_MS + seconds * 1000
-  const asking = createAsking({ connections, everyMs, fromMs: WARM_UP_MS, untilMs, now: () => performance.now() - startMs, look: look.look })
-  autocannon({
-    url: urls,
-    connections,
-    // both are bounds that are never reached: asking.js ends the window, and this process ends the rest
-    duration: seconds + SPARE_S,
-    timeout: (ANSWER_WITHIN_MS + everyMs) / 1000,
-    setupClient: asking.setupClient,
-    verifyBody: asking.heard
-  }).catch(fail)
+  const origin = wallMs + startMs
+  const fresh = freshness ? createFreshness({ fromMs: origin + WARM_UP_MS, untilMs: origin + untilMs - SEEN_WITHIN_MS }) : null
+  const look = createLook(right, fresh ? { everyMs: 0, onItems: ([{ ts }], { heardMs }) => fresh.heard(ts, origin + heardMs) } : {})
+  const asking = startAsking({ urls, connections, everyMs, fromMs: WARM_UP_MS, untilMs, now, look })
   await pause(WARM_UP_MS)
   const before = usageNow()
   tellParent({ event: 'window' })
-  await pause(Math.max(0, untilMs - (performance.now() - startMs)))
+  await pause(Math.max(0, untilMs - now()))
   const use = usageBetween(before, usageNow())
   tellParent({ event: 'window over' })
   await asking.settled()
-  await tellParent({ event: 'asked', ...asking.figures(), ...look.figures(), seconds, ...use })
+  await tellParent({ event: 'asked', ...asking.figures(), ...look.figures(), freshness: fresh?.figures() ?? null, seconds, ...use })
+}
+
+/** What `performance.now()` of this process is counted from, ms since 1970: Date.now() lies behind it by less than 1 ms. */
+function wallOrigin () {
+  const untilMs = performance.now() + 10
+  let origin = -Infinity
+  while (performance.now() < untilMs) origin = Math.max(origin, Date.now() - performance.now())
+  return origin
+}
+
+/** @type {Buffer[]} of the last answer */
+let kept = []
+
+/** @param {{ url: string }} order */
+async function fetch ({ url }) {
+  const before = usageNow()
+  const { chunks, ...told } = await fetchAll(url)
+  kept = chunks
+  await tellParent({ event: 'fetched', ...told, ...usageBetween(before, usageNow()) })
+}
+
+/** @param {{ newestUrl: string, bytes: number | null, workload: import('./workload.js').Workload }} order `bytes`: they alone are looked at */
+async function check ({ newestUrl, bytes, workload }) {
+  const body = Buffer.concat(kept)
+  kept = []
+  if (bytes !== null) return tellParent({ event: 'checked', items: 0, newest: 0, fault: body.length === bytes ? null : `${body.length} bytes; expected ${bytes}` })
+  await pause(SETTLED_MS)
+  const { status, chunks } = await fetchAll(newestUrl, { accept: 'application/json' })
+  const checker = createChecker({ ...workload, isWhole: false })
+  const { fault } = readAnswer(status, Buffer.concat(chunks).toString(), { items: 1, bytes: null }, (items) => checker.faultOf(items))
+  await tellParent({ event: 'checked', ...(fault === null ? checkAll(body, { ...workload, newestNow: checker.newest[0] }) : { items: 0, newest: 0, fault: `the newest item: ${fault}` }) })
 }

@@ -1,6 +1,7 @@
 /**
  * What a straightforward handler does: it asks a replica for the newest ids, then for their values, and makes the answer.
- * It does so on each request; nothing is kept, shared or prepared. Its answers have the bytes of the reader's.
+ * It does so on each request; nothing is kept, shared or prepared. Its answers have the bytes of the reader's. Of layouts
+ * other than `ids` it takes the newest as the layout finds them on the server, since that is all there is to ask for.
  *
  * What the reader does and this does not (L12): it reads the definition, knows every layout, leaves out what is older
  * than the window or beyond maxItems, asks for one item more to know whether there is a next page, pairs a value with the
@@ -12,29 +13,62 @@ import { partitionKey } from '../../feeds/keys.js'
 import { encodeCursor } from '../../item/cursor.js'
 import { unscore } from '../../item/order.js'
 import { RECORD_HEAD_BYTES } from '../../item/record.js'
+import { layoutOf } from '../../layouts/index.js'
 
 /** @typedef {import('../../store/connection.js').Connection} Connection */
 
+/** of a range: large ones hold up a server */
+const PIECE = 1000
+const NO_BOUNDS = Object.freeze({ windowMs: 0, maxItems: 0 })
+
 /**
- * @param {{ connections: Connection[], keyPrefix: string, feed: string }} parts a feed of layout ids in one partition
- * @returns {(limit: number) => Promise<string>} the newest items as JSON
+ * @param {{ connections: Connection[], keyPrefix: string, feed: string, layout: string }} parts a feed in one partition
+ * @returns {{ newest: (limit: number) => Promise<string>, everything: () => AsyncGenerator<string> }} the newest items as JSON;
+ *   all of them as NDJSON, of layout ids
  */
-export function createHandler ({ connections, keyPrefix, feed }) {
+export function createHandler ({ connections, keyPrefix, feed, layout }) {
   const key = partitionKey(keyPrefix, feed, 0)
   let turn = 0
+  const next = () => connections[turn++ % connections.length]
+  const findPage = layout === 'ids' ? pageOfIds : pageOfLayout
 
-  return async (limit) => {
-    const connection = connections[turn++ % connections.length]
-    const asOf = Date.now()
+  /** @param {Connection} connection @param {number} limit @returns {Promise<{ lines: string[], last: import('../../item/order.js').Place | null }>} */
+  async function pageOfLayout (connection, limit) {
+    const { items } = await layoutOf(layout).latest(connection, key, { limit, after: null, sinceMs: null, retention: NO_BOUNDS, nowMs: Date.now() })
+    return { lines: items.map(({ id, ts, value }) => lineOf(id, ts, value.toString('base64'))), last: items.length === limit ? items[limit - 1] : null }
+  }
+
+  /** @param {Connection} connection @param {number} limit @param {number} [from] rank */
+  async function pageOfIds (connection, limit, from = 0) {
     /** @type {Buffer[]} id, score, id, score, ... */
-    const flat = await connection.send('ZREVRANGE', key('ids'), 0, limit - 1, 'WITHSCORES')
+    const flat = await connection.send('ZREVRANGE', key('ids'), from, from + limit - 1, 'WITHSCORES')
     const places = Array.from({ length: flat.length / 2 }, (_, i) => ({ id: flat[2 * i], ...unscore(Number(flat[2 * i + 1])) }))
     /** @type {(Buffer | null)[]} */
     const records = places.length ? await connection.send('MGET', ...places.map(({ id }) => `${key('item:')}${id}`)) : []
-    const items = places.flatMap(({ id, ts }, i) => {
+    const lines = places.flatMap(({ id, ts }, i) => {
       const record = records[i]
-      return record === null ? [] : [{ id: id.toString(), ts, value: record.toString('base64', RECORD_HEAD_BYTES) }]
+      return record === null ? [] : [lineOf(id, ts, record.toString('base64', RECORD_HEAD_BYTES))]
     })
-    return JSON.stringify({ feed, asOf, items, next: places.length === limit ? encodeCursor(feed, places[limit - 1]) : null })
+    return { lines, last: places.length === limit ? places[limit - 1] : null }
+  }
+
+  return {
+    async newest (limit) {
+      const asOf = Date.now()
+      const { lines, last } = await findPage(next(), limit)
+      return `{"feed":${JSON.stringify(feed)},"asOf":${asOf},"items":[${lines.join()}],"next":${JSON.stringify(last && encodeCursor(feed, last))}}`
+    },
+
+    async * everything () {
+      const connection = next()
+      for (let from = 0; ; from += PIECE) {
+        const { lines, last } = await pageOfIds(connection, PIECE, from)
+        if (lines.length) yield lines.join('\n') + '\n'
+        if (!last) return
+      }
+    }
   }
 }
+
+/** @param {Buffer} id @param {number} ts @param {string} value base64 */
+const lineOf = (id, ts, value) => JSON.stringify({ id: id.toString(), ts, value })

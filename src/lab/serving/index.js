@@ -15,15 +15,18 @@
  * @typedef {import('./figures.js').ServingFigures} ServingFigures
  * @typedef {ReturnType<typeof startServing>} RunningServing
  */
-import { get } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { FreshetError } from '../../errors.js'
 import { faultOf, limitIn } from './answers.js'
+import { askOnce } from './ask-once.js'
 import { ANSWER_WITHIN_MS } from './asking.js'
+import { fetchAll } from './everything.js'
+import { fetchEverything, untilReady } from './exports.js'
 import { servingFigures } from './figures.js'
-import { LEAD_SECONDS, LEAST_SECONDS } from './plan.js'
+import { LEAD_SECONDS, leastSecondsOf } from './plan.js'
 import { startProcess } from './process.js'
+import { createChecker } from './workload.js'
 
 const SERVE_PROCESS = fileURLToPath(new URL('serve-process.js', import.meta.url))
 const CLIENT_PROCESS = fileURLToPath(new URL('client-process.js', import.meta.url))
@@ -32,6 +35,9 @@ const SPARE_MS = 20_000
 /** The window of the load has begun, and the feed may still lack something for so long. */
 const FILL_MS = 2000
 
+/** of everything, in words that the feed is filled */
+const SAMPLE_ITEMS = 100
+
 /**
  * @param {Serving} serving
  * @param {object} place
@@ -39,61 +45,112 @@ const FILL_MS = 2000
  * @param {string[]} place.replicaUrls
  * @param {string} place.keyPrefix
  * @param {string} place.feed
+ * @param {string} place.layout of the feed
+ * @param {import('./workload.js').Workload | null} place.workload null = values do not tell what they are
  * @param {number} place.liveItems how many the feed will have, at least
  * @param {(settings: Record<string, any>) => string[]} place.readerCommand arguments of node for `npm start reader`
  * @param {Record<string, string | undefined>} place.env without settings
  */
-export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed, liveItems, readerCommand, env }) {
-  const { by, processes, connections, everyMs, path, settings } = serving
-  const servers = Array.from({ length: processes }, () => by === 'reader'
+export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed, layout, workload, liveItems, readerCommand, env }) {
+  const { by, asks, processes, connections, everyMs, path, settings } = serving
+  const isReader = by === 'reader'
+  const ofEverything = asks === 'everything'
+  const start = () => isReader
     ? startProcess('the reader', readerCommand({ ...settings, keyPrefix, port: 0 }), { ...env, FRESHET_REDIS_URL: redisUrl, FRESHET_REPLICA_URL: replicaUrls.join(',') })
-    : startProcess(`the server ${by}`, [SERVE_PROCESS], env))
+    : startProcess(`the server ${by}`, [SERVE_PROCESS], env)
+  let servers = Array.from({ length: processes }, start)
   const client = startProcess('the client', [CLIENT_PROCESS], env)
-  const all = [...servers, client]
   const limit = limitIn(path)
-  const right = { items: limit === null ? null : Math.min(limit, liveItems), bytes: /** @type {number | null} */ (null) }
+  const items = limit === null ? null : Math.min(limit, liveItems, ofEverything ? SAMPLE_ITEMS : Infinity)
+  const right = { items, bytes: /** @type {number | null} */ (null), workload: by === 'bare' ? null : workload }
+  const itemsPath = path.replace(/\?.*$/, '')
   let isClosed = false
+  let constant = ''
+  /** of servers that have ended */
+  let goneCpuSeconds = 0
   /** @type {string[]} */
   let urls = []
 
-  async function start () {
-    urls = await Promise.all(servers.map(async (server) => {
-      if (by !== 'reader') {
-        await server.heard('loaded')
-        server.tell({ event: 'start', urls: settings.readFrom === 'primary' ? [redisUrl] : replicaUrls, keyPrefix, feed })
-      }
-      return (await server.heard('up')).url + path
-    }))
+  /** @param {import('./process.js').Process} server @returns {Promise<string>} its address, when it is up */
+  async function upOf (server) {
+    if (!isReader) {
+      await server.heard('loaded')
+      server.tell({ event: 'start', urls: settings.readFrom === 'primary' ? [redisUrl] : replicaUrls, keyPrefix, feed, layout })
+    }
+    return (await server.heard('up')).url
+  }
+
+  async function startAll () {
+    urls = await Promise.all(servers.map(upOf))
     await client.heard('up')
   }
-  const ended = Promise.race(all.map((process) => process.ended))
-  ended.catch(() => {})
   /** @template T @param {Promise<T>} work @returns {Promise<T>} */
   const whileAlive = (work) => {
     work.catch(() => {})
+    const ended = Promise.race([...servers, client].map((process) => process.ended))
+    ended.catch(() => {})
     return Promise.race([work, ended])
   }
 
-  const ready = whileAlive(start())
+  const ready = whileAlive(startAll())
   ready.catch(() => {})
 
   /** @param {Promise<unknown>} begun */
   async function untilFilled (begun) {
     let untilMs = Infinity
     begun.then(() => { untilMs = performance.now() + FILL_MS }, () => { untilMs = 0 })
+    const question = ofEverything ? `${itemsPath}?limit=${items}` : path
     for (;; await pause(POLL_MS)) {
-      const answers = await Promise.all(urls.map(ask))
-      const fault = answers.map(({ status, body }) => faultOf(status, body, right)).find((one) => one !== null)
+      const answers = await Promise.all(urls.map((url) => askOnce(url + question)))
+      const faultOfItems = right.workload ? createChecker(right.workload).faultOf : undefined
+      const fault = answers.map(({ status, body }) => faultOf(status, body, right, faultOfItems)).find((one) => one !== null)
       if (!fault) return answers[0].body
       if (isClosed || performance.now() > untilMs) throw new FreshetError('SERVING_FAILED', `${by} did not answer rightly when the window began: ${fault}; expected a longer warm-up, or a smaller limit`)
     }
+  }
+
+  /** @param {import('./process.js').Process[]} those that send the constant from now on */
+  async function giveConstant (those) {
+    for (const server of those) server.tell({ event: 'constant', body: constant })
+    await Promise.all(those.map((server) => server.heard('constant')))
+  }
+
+  /** @param {number} seconds of its own */
+  async function measurePages (seconds) {
+    client.tell({ event: 'ask', urls: urls.map((url) => url + path), connections, everyMs, seconds, right, freshness: asks === 'freshness' })
+    await client.heard('window')
+    const before = await Promise.all(servers.map((server) => server.usage()))
+    await client.heard('window over', seconds * 1000 + SPARE_MS)
+    const after = await Promise.all(servers.map((server) => server.usage()))
+    return servingFigures(serving, await client.heard('asked', ANSWER_WITHIN_MS + SPARE_MS), before, after)
+  }
+
+  /** @param {number} seconds of its own */
+  async function measureEverything (seconds) {
+    const untilMs = performance.now() + seconds * 1000
+    goneCpuSeconds += (await servers[0].usage()).cpuSeconds
+    await servers[0].stop()
+    if (isClosed) throw new FreshetError('SERVING_FAILED', 'the measurement was ended')
+    const startedMs = performance.now()
+    const process = start()
+    servers = [process]
+    return whileAlive((async () => {
+      const url = await upOf(process)
+      await untilReady(url + (isReader ? '/readyz' : `${itemsPath}?limit=1`))
+      const startUpMs = performance.now() - startedMs
+      const there = isReader ? JSON.parse((await askOnce(`${url}${itemsPath.replace(/items$/, 'count')}`)).body).count : liveItems
+      if (by === 'bare') await giveConstant(servers)
+      const before = await process.usage()
+      const { asked, everything } = await fetchEverything({ url, process, client, path, bytes: right.bytes, liveItems, workload: /** @type {import('./workload.js').Workload} */ (workload) }, () => (untilMs - performance.now()) / 1000)
+      return { ...servingFigures(serving, asked, [before], [await process.usage()]), everything: { startUpMs, dueItems: liveItems, liveItems: there, ...everything } }
+    })())
   }
 
   return {
     /** Every process is up; throws SERVING_FAILED. */
     ready,
     /** Of the servers, then of the client. */
-    pids: all.map(({ pid }) => pid),
+    get pids () { return [...servers, client].map(({ pid }) => pid) },
 
     /**
      * Until each process gives a right answer. Bare gets the one it will give from then on.
@@ -102,9 +159,15 @@ export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed,
      */
     fill: (begun) => whileAlive(untilFilled(begun).then(async (body) => {
       if (by !== 'bare') return
-      for (const server of servers) server.tell({ event: 'constant', body })
-      await Promise.all(servers.map((server) => server.heard('constant')))
-      right.bytes = body.length
+      constant = body
+      if (ofEverything) {
+        // everything is there when the window begins
+        await begun
+        constant = Buffer.concat((await fetchAll(urls[0] + path)).chunks).toString()
+        const lines = constant.split('\n').length - 1
+        if (lines < liveItems) throw new FreshetError('SERVING_FAILED', `${by} found ${lines} items when the window began; expected ${liveItems}: a longer warm-up, or fewer ids`)
+      } else await giveConstant(servers)
+      right.bytes = constant.length
     })),
 
     /**
@@ -114,35 +177,18 @@ export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed,
      * @throws {FreshetError} SERVING_FAILED
      */
     async measure (seconds) {
-      const own = seconds - LEAD_SECONDS
-      if (own < LEAST_SECONDS) throw new FreshetError('SERVING_FAILED', `${seconds.toFixed(1)} s of the window are left for asking; expected at least ${LEAD_SECONDS + LEAST_SECONDS}: a longer window, or a machine that does less beside it`)
-      return whileAlive((async () => {
-        client.tell({ event: 'ask', urls, connections, everyMs, seconds: own, right })
-        await client.heard('window')
-        const before = await Promise.all(servers.map((server) => server.usage()))
-        await client.heard('window over', seconds * 1000 + SPARE_MS)
-        const after = await Promise.all(servers.map((server) => server.usage()))
-        return servingFigures(serving, await client.heard('asked', ANSWER_WITHIN_MS + SPARE_MS), before, after)
-      })())
+      const least = leastSecondsOf(serving)
+      if (seconds < least) throw new FreshetError('SERVING_FAILED', `${seconds.toFixed(1)} s of the window are left for asking; expected at least ${least}: a longer window, or a machine that does less beside it`)
+      return ofEverything ? measureEverything(seconds) : whileAlive(measurePages(seconds - LEAD_SECONDS))
     },
 
     /** @returns {Promise<number>} processor time of everything here, client included, since it was started */
-    cpuSeconds: () => whileAlive(Promise.all(all.map((process) => process.usage())).then((usages) => usages.reduce((sum, usage) => sum + usage.cpuSeconds, 0))),
+    cpuSeconds: () => whileAlive(Promise.all([...servers, client].map((process) => process.usage())).then((usages) => usages.reduce((sum, usage) => sum + usage.cpuSeconds, goneCpuSeconds))),
 
     /** Ends all of it whatever it does; resolves when it is gone. */
     async close () {
       isClosed = true
-      await Promise.all(all.map((process) => process.stop()))
+      await Promise.all([...servers, client].map((process) => process.stop()))
     }
   }
 }
-
-/** One question over a connection of its own. @param {string} url @returns {Promise<{ status: number, body: string }>} status 0 when there was no answer */
-const ask = (url) => new Promise((resolve) => {
-  const request = get(url, { agent: false, timeout: ANSWER_WITHIN_MS }, (response) => {
-    let body = ''
-    response.setEncoding('utf8').on('data', (chunk) => { body += chunk }).once('end', () => resolve({ status: response.statusCode ?? 0, body }))
-    response.once('error', (error) => resolve({ status: 0, body: error.message }))
-  })
-  request.once('timeout', () => request.destroy(new Error('no answer'))).once('error', (error) => resolve({ status: 0, body: error.message }))
-})

@@ -1,66 +1,125 @@
 /**
  * What a plan says of serving: who answers HTTP while the load writes, and who asks.
  *
+ *     pages        connections ask the same question over and over: requests/s, their price, their latency
+ *     freshness    the same for the newest item, which tells how long items take to be seen     (freshness.js)
+ *     everything   all items in one answer, of a process that was started in the window         (exports.js)
+ *
+ * A level may say something else of every arm that serves: `serving` of a level goes over that of the arm.
+ *
  * @typedef {import('../plan.js').Settings} Settings
  * @typedef {object} Serving
  * @property {'reader' | 'ask' | 'bare'} by `npm start reader`, or one of the lab's own (serve-process.js)
+ * @property {'pages' | 'freshness' | 'everything'} asks
  * @property {number} processes
  * @property {number} connections of the client, spread over the processes
  * @property {number} everyMs 0 = closed loop: a connection asks again as soon as it is answered; else each asks once in so
  *   many ms: open loop
  * @property {string} path
  * @property {Settings} settings of the reader, by name
+ * @typedef {Partial<Pick<Serving, 'connections' | 'everyMs' | 'path'>>} ServingOfLevel
  */
+import { NUMBERED_VALUE_BYTES } from '../../synthetic.js'
 import { integer, matching, named, object, oneOf, scalar, text, unfit } from '../shape.js'
 import { limitIn } from './answers.js'
 import { WARM_UP_MS } from './asking.js'
+import { SEEN_WITHIN_MS } from './freshness.js'
 
 const BY = ['reader', 'ask', 'bare']
+const ASKS = ['pages', 'freshness', 'everything']
 /** Loads that write a feed which a reader finds. */
 const LOADS = ['writer', 'library']
 /** The lab sets these itself. */
 const LAB_SETS = ['redisUrl', 'replicaUrl', 'keyPrefix', 'port', 'host', 'open', 'authToken', 'server', 'cacheDir', 'logLevel']
 const MAX_PAGE = 10_000
+const MOST_ITEMS = 1_000_000
 const PATH = /^\/v1\/[\x21-\x7e]+$/
+const PATH_OF_MANY = /^\/v1\/feeds\/lab\/items(\?limit=\d+)?$/
+/** An item is due in each millisecond. */
+const LEAST_RATE = 1000
 
 /** The client begins so long after the load's window, its warm-up, and ends so long before it. */
 export const LEAD_SECONDS = WARM_UP_MS / 1000 + 0.25
 /** The shortest window of the client. */
 export const LEAST_SECONDS = 0.5
+/** And of one that looks how fresh answers are. */
+const LEAST_FRESHNESS_SECONDS = 2 * SEEN_WITHIN_MS / 1000
 
 export const DEFAULT_PATH = '/v1/feeds/lab/items?limit=100'
 
+const connections = integer(1, 256)
+const everyMs = integer(0, 60_000)
+const path = matching('a path of the reader, such as ' + DEFAULT_PATH, PATH)
+
 export const servingShape = object({
   by: oneOf(BY),
+  asks: [oneOf(ASKS), 'pages'],
   processes: [integer(1, 8), 1],
-  connections: [integer(1, 256), 32],
-  everyMs: [integer(0, 60_000), 0],
-  path: [matching('a path of the reader, such as ' + DEFAULT_PATH, PATH), DEFAULT_PATH],
+  connections: [connections, 32],
+  everyMs: [everyMs, 0],
+  path: [path, DEFAULT_PATH],
   settings: [named(text(60), scalar), {}]
 })
 
+export const servingOfLevelShape = object({ connections: [connections, undefined], everyMs: [everyMs, undefined], path: [path, undefined] })
+
+/** @param {Serving | undefined} serving of an arm @param {ServingOfLevel} [ofLevel] @returns {Serving | undefined} what it is there */
+export const servingAt = (serving, ofLevel) => serving && { ...serving, ...ofLevel }
+
+/** @param {Serving | undefined} serving @returns {number} the shortest window of the load, beside what periods take; 0 = any */
+export const leastSecondsOf = (serving) => serving ? LEAD_SECONDS + (serving.asks === 'freshness' ? LEAST_FRESHNESS_SECONDS : LEAST_SECONDS) : 0
+
 /**
  * What does not fit together, in the arm and with the settings that the load has. What its shape has told is not told again.
- * @param {string} path of the serving in the plan
+ * @param {string} place of the serving in the plan
  * @param {Serving} serving
- * @param {{ load: string, settings: Settings }} cell
+ * @param {{ load: string, settings: Record<string, any> }} cell `settings` with the writer's defaults
  * @param {import('../plan.js').Known['checkSettings']} checkSettings
  * @returns {string[]}
  */
-export function faultsOfServing (path, { by, processes, connections, path: question, settings = {} }, { load, settings: settingsOfLoad }, checkSettings) {
+export function faultsOfServing (place, serving, { load, settings: settingsOfLoad }, checkSettings) {
+  const { by, asks, processes, connections, settings = {} } = serving
   /** @type {string[]} */
   const faults = []
-  if (!BY.includes(by)) return faults
-  if (connections >= 1 && connections < processes) faults.push(unfit(`${path}.connections`, connections, `at least ${processes}: one for each process`))
-  if (!LOADS.includes(load)) faults.push(`${path}: load ${load} stores no feed that can be served; expected load ${LOADS.join(' or ')}`)
-  for (const name of LAB_SETS) if (Object.hasOwn(settings, name)) faults.push(`${path}.settings.${name}: the lab sets it; leave it out`)
-  if (by === 'reader') return [...faults, ...checkSettings(settings, 'reader').map((fault) => `${path}.settings: ${fault}`)]
-  const limit = /^\/v1\/feeds\/lab\/items(\?limit=\d+)?$/.test(question) ? limitIn(question) : null
-  if (PATH.test(question) && (limit === null || limit < 1 || limit > MAX_PAGE)) faults.push(unfit(`${path}.path`, question, `${DEFAULT_PATH}, or another limit: ${by} answers nothing else`))
-  for (const name of Object.keys(settings)) if (name !== 'readFrom') faults.push(`${path}.settings.${name}: a setting of the reader; ${by} takes readFrom only`)
-  if (!['replica', 'primary', undefined].includes(/** @type {any} */ (settings.readFrom))) faults.push(unfit(`${path}.settings.readFrom`, settings.readFrom, 'replica or primary'))
-  const { layout = 'ids', partitions = 1, sortedSetContainsActualValue = false } = settingsOfLoad
-  if (layout !== 'ids' || sortedSetContainsActualValue === true) faults.push(`${path}: ${by} knows layout ids; expected that, not ${layout === 'ids' ? 'values' : layout}`)
-  if (partitions !== 1) faults.push(`${path}: ${by} reads one partition; expected partitions 1, not ${partitions}`)
+  if (!BY.includes(by) || !ASKS.includes(asks)) return faults
+  if (connections >= 1 && connections < processes) faults.push(unfit(`${place}.connections`, connections, `at least ${processes}: one for each process`))
+  if (!LOADS.includes(load)) faults.push(`${place}: load ${load} stores no feed that can be served; expected load ${LOADS.join(' or ')}`)
+  for (const name of LAB_SETS) if (Object.hasOwn(settings, name)) faults.push(`${place}.settings.${name}: the lab sets it; leave it out`)
+  faults.push(...faultsOfAsking(place, serving, settingsOfLoad))
+  if (by === 'reader') return [...faults, ...checkSettings(settings, 'reader').map((fault) => `${place}.settings: ${fault}`)]
+  return [...faults, ...faultsOfReference(place, serving, settingsOfLoad)]
+}
+
+/** What a way of asking needs. @param {string} place @param {Serving} serving @param {Record<string, any>} load settings */
+function faultsOfAsking (place, { by, asks, processes, connections, everyMs, path }, load) {
+  if (asks === 'pages') return []
+  /** @type {string[]} */
+  const faults = []
+  const limit = PATH_OF_MANY.test(path) ? limitIn(path) : null
+  if (processes > 1) faults.push(unfit(`${place}.processes`, processes, `1: asks ${asks} is of one`))
+  if (load.valueBytes < NUMBERED_VALUE_BYTES || load.valueChange === 'never') faults.push(`${place}: asks ${asks} reads the numbers in values; expected valueBytes ${NUMBERED_VALUE_BYTES} or more, and values that change`)
+  if (asks === 'everything') {
+    if (connections > 1) faults.push(unfit(`${place}.connections`, connections, '1: asks everything is one answer after the other'))
+    if (everyMs > 0) faults.push(unfit(`${place}.everyMs`, everyMs, '0: asks everything is one answer after the other'))
+    if (PATH.test(path) && !(limit !== null && limit >= load.ids && limit <= MOST_ITEMS)) faults.push(unfit(`${place}.path`, path, `/v1/feeds/lab/items?limit=${MOST_ITEMS}, or another limit from ${load.ids}, the ids of the load`))
+    if (load.writers > 1) faults.push(`${place}: asks everything follows the numbers of one writer; expected writers 1, not ${load.writers}`)
+    return faults
+  }
+  if (by === 'bare') faults.push(`${place}: asks freshness of bare, which sends the same over and over; expected by reader or ask`)
+  if (PATH.test(path) && limit !== 1) faults.push(unfit(`${place}.path`, path, '/v1/feeds/lab/items?limit=1'))
+  if (!(load.rate * load.writers >= LEAST_RATE) || load.pace !== 'steady') faults.push(`${place}: asks freshness needs an item in each millisecond; expected steady pace and at least ${LEAST_RATE} items/s, not ${load.rate * load.writers}`)
+  return faults
+}
+
+/** What `ask` and `bare` can do. @param {string} place @param {Serving} serving @param {Record<string, any>} load settings */
+function faultsOfReference (place, { by, asks, path, settings = {} }, { layout, partitions = 1 }) {
+  /** @type {string[]} */
+  const faults = []
+  const limit = PATH_OF_MANY.test(path) ? limitIn(path) : null
+  if (asks === 'pages' && PATH.test(path) && (limit === null || limit < 1 || limit > MAX_PAGE)) faults.push(unfit(`${place}.path`, path, `${DEFAULT_PATH}, or another limit: ${by} answers nothing else`))
+  for (const name of Object.keys(settings)) if (name !== 'readFrom') faults.push(`${place}.settings.${name}: a setting of the reader; ${by} takes readFrom only`)
+  if (!['replica', 'primary', undefined].includes(/** @type {any} */ (settings.readFrom))) faults.push(unfit(`${place}.settings.readFrom`, settings.readFrom, 'replica or primary'))
+  if (partitions !== 1) faults.push(`${place}: ${by} reads one partition; expected partitions 1, not ${partitions}`)
+  if (asks === 'everything' && layout !== 'ids') faults.push(`${place}: ${by} reads everything of layout ids; expected that, not ${layout}`)
   return faults
 }

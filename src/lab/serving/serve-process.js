@@ -5,16 +5,19 @@
  *     bare    the same until it is given an answer; from then on it sends that, a constant Buffer, and nothing of a server
  *             is open any more: what HTTP itself costs for so many bytes (L11)
  *
- * Neither has what the reader does around an answer: request metrics, limits, headers about its age, errors as problems.
+ * Everything (NDJSON, by Accept) is streamed by `ask` as it is found, and is one Buffer of `bare`. Neither has what the reader
+ * does around an answer: request metrics, limits, headers about its age, errors as problems.
  *
- *                                                                  this -> lab   { event: 'loaded' }
- *     lab -> this   { event: 'start', urls, keyPrefix, feed }     this -> lab   { event: 'up', url }
- *     lab -> this   { event: 'constant', body }                   this -> lab   { event: 'constant', bytes }
+ *                                                                        this -> lab   { event: 'loaded' }
+ *     lab -> this   { event: 'start', urls, keyPrefix, feed, layout }    this -> lab   { event: 'up', url }
+ *     lab -> this   { event: 'constant', body }                          this -> lab   { event: 'constant', bytes }
  *     lab -> this   { event: 'stop' }, or the lab is gone: it ends
  */
+import { Readable } from 'node:stream'
 import fastify from 'fastify'
 import { aborted, listenForStop, tellParent } from '../../lifecycle.js'
 import { openConnection } from '../../store/connection.js'
+import { NDJSON } from './everything.js'
 import { createHandler } from './handler.js'
 
 /** far more than a busy machine makes of it: a connection that is lost is not opened again */
@@ -37,19 +40,21 @@ function fail ({ message }) {
   process.exit(1)
 }
 
-/** @param {{ urls: string[], keyPrefix: string, feed: string }} order `urls` of the nodes that are asked */
-async function serve ({ urls, keyPrefix, feed }) {
+/** @param {{ urls: string[], keyPrefix: string, feed: string, layout: string }} order `urls` of the nodes that are asked */
+async function serve ({ urls, keyPrefix, feed, layout }) {
   if (urls.length === 0) throw new Error('there is no replica to ask; expected one, or the setting readFrom primary')
   const { signal } = listenForStop()
   const connections = await Promise.all(urls.map((url) => openConnection(url, { name: `freshet-lab-ask-${process.pid}`, deadlineMs: DEADLINE_MS })))
-  const handle = createHandler({ connections, keyPrefix, feed })
+  const handler = createHandler({ connections, keyPrefix, feed, layout })
   /** @type {Buffer | null} */
   let constant = null
 
   const app = fastify({ forceCloseConnections: true })
   app.get('/v1/feeds/:feed/items', async (request, reply) => {
-    reply.header('content-type', JSON_TYPE)
-    return constant ?? handle(Number(/** @type {any} */ (request.query).limit ?? DEFAULT_LIMIT))
+    const isNdjson = request.headers.accept === NDJSON
+    reply.header('content-type', isNdjson ? NDJSON : JSON_TYPE)
+    if (constant) return constant
+    return isNdjson ? Readable.from(handler.everything(), { objectMode: false }) : handler.newest(Number(/** @type {any} */ (request.query).limit ?? DEFAULT_LIMIT))
   })
   process.on('message', (/** @type {any} */ message) => {
     if (message.event !== 'constant') return

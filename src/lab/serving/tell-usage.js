@@ -1,16 +1,31 @@
 /**
- * Tells over IPC what the process has used, whenever it is asked. It is loaded (--import) before a program that knows
- * nothing of the lab, so that the reader is measured by the same means as what it is compared with; until asked it does
- * nothing.
+ * Tells over IPC what the process has used, whenever it is asked, and how long its event loop was held up. It is loaded
+ * (--import) before a program that knows nothing of the lab, so that the reader is measured by the same means as what it is
+ * compared with; until asked it does nothing.
  *
- *     parent -> { event: 'usage' }      child -> { event: 'usage', atMs, cpuSeconds, loopBusyMs }
+ *     parent -> { event: 'usage' }       child -> { event: 'usage', atMs, cpuSeconds, loopBusyMs, memoryBytes }
+ *     parent -> { event: 'watch loop' }  child -> { event: 'watch loop' }             from now on
+ *     parent -> { event: 'loop' }        child -> { event: 'loop', delayMsMax }       since then, and no longer
  *
  * Rejected: /metrics of the reader, whose scrape asks every node for its INFO; /proc, which counts in steps of 10 ms.
  */
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { usageNow } from './usage.js'
+
+/** A timer of so many ms tells the delay, and is in what it tells. */
+const STEP_MS = 1
+const delays = monitorEventLoopDelay({ resolution: STEP_MS })
 
 process.on('message', (/** @type {any} */ message) => {
   if (message?.event === 'usage') process.send?.({ event: 'usage', ...usageNow() }, () => {})
+  else if (message?.event === 'watch loop') {
+    delays.reset()
+    delays.enable()
+    process.send?.({ event: 'watch loop' }, () => {})
+  } else if (message?.event === 'loop') {
+    delays.disable()
+    process.send?.({ event: 'loop', delayMsMax: Math.max(0, delays.max / 1e6 - STEP_MS) }, () => {})
+  }
 })
 // a program that waits for no message ends when its work is done
 process.channel?.unref()

@@ -1,13 +1,14 @@
 /**
- * What a process has used of a processor, and how much of the time its event loop was busy.
+ * What a process has used of a processor and of memory, and how much of the time its event loop was busy.
  *
- * @typedef {{ atMs: number, cpuSeconds: number, loopBusyMs: number }} Usage since the process began; `atMs` on its own clock
+ * @typedef {{ atMs: number, cpuSeconds: number, loopBusyMs: number, memoryBytes: number }} Usage processor and loop since the
+ *   process began; `atMs` on its own clock; `memoryBytes` resident now
  */
 
 /** @returns {Usage} of this process */
 export function usageNow () {
   const { user, system } = process.cpuUsage()
-  return { atMs: performance.now(), cpuSeconds: (user + system) / 1e6, loopBusyMs: performance.eventLoopUtilization().active }
+  return { atMs: performance.now(), cpuSeconds: (user + system) / 1e6, loopBusyMs: performance.eventLoopUtilization().active, memoryBytes: process.memoryUsage.rss() }
 }
 
 /** @param {Usage} before @param {Usage} after @returns {{ cpuSeconds: number, loopUse: number }} `loopUse`: share of the time, 0 to 1 */
