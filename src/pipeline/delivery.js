@@ -4,9 +4,7 @@
  *     begin ──▶ open ── close ──▶ flying ── acknowledged ──▶ used again
  *               └──────────── live ────────────┘
  *
- * - A batch is closed when it is full (count or bytes, by whoever fills it) or when its first item is `batchMs` old. While a
- *   few batches are unanswered already, or none can be sent, age does not close: a batch that would only wait goes on
- *   filling.
+ * - A batch is closed when it is full (count or bytes, by whoever fills it), or by the rule of open-batches.js.
  * - A lane is a window over a connection of its own (acks.js says how many). An id has its lane, so its versions are
  *   written in order whatever becomes of connections.
  * - `held` is counted from append to acknowledgement; what bounds it is not decided here (intake.js).
@@ -59,9 +57,8 @@ export function createDelivery ({
     mostSpareBytes: inFlightBytes,
     clock,
     isBusy: (slot) => !laneOf(slot).canSend || laneOf(slot).busy,
-    close
+    onClosed
   })
-  const { open } = batches
 
   const lookAtFull = () => { held.isFull = windows.some((window) => window.full) }
 
@@ -95,30 +92,24 @@ export function createDelivery ({
     waiting.look()
   }
 
-  /** @param {OpenBatch} one @param {number} flushDueMs */
-  function close (one, flushDueMs) {
-    open[one.slot] = null
-    one.flushDueMs = flushDueMs
+  /** @param {OpenBatch} one */
+  function onClosed (one) {
     flying.set(one.batch, one)
     laneOf(one.slot).push(one.batch)
   }
 
-  function closeAll () {
-    for (const one of open) if (one) close(one, Math.min(clock(), one.firstDueMs + flushAt.ms))
-  }
-
   /** Open batches alone can fill the bound, when there are many: then none of them need wait for more. */
   function closeIfStuck () {
-    if (flying.size === 0 && held.bytes >= inFlightBytes * RESUME_AT) closeAll()
+    if (flying.size === 0 && held.bytes >= inFlightBytes * RESUME_AT) batches.closeAll()
   }
 
   return {
     /** Changed by whoever adds to an open batch, too. `isFull`: the server takes no batch now. */
     held,
     /** By slot; null = none is open. */
-    open,
-    close,
-    closeAll,
+    open: batches.open,
+    close: batches.close,
+    closeAll: batches.closeAll,
     closeIfStuck,
 
     /** Opens a batch. @param {number} slot @param {number} dueMs when its first item was due */

@@ -85,7 +85,7 @@ export function createIntake ({
     current.heldBytes += added
     current.valueBytes += valueBytes
     if (batch.count >= current.maxItems || batch.bytes >= flushAt.bytes) {
-      close(current, Math.min(dueMs ?? clock(), current.firstDueMs + flushAt.ms))
+      close(current, dueMs ?? clock())
     }
     if (held.bytes >= inFlightBytes) closeIfStuck()
     return room()

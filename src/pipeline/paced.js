@@ -7,7 +7,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { createPacer } from './pace.js'
 
-/** due items are appended this often */
+/** due items are appended no more often than this */
 const SLICE_MS = 5
 /** so many at most before the event loop has its turn */
 const TURN_ITEMS = 2000
@@ -36,6 +36,10 @@ export async function appendPaced ({
   const pacer = createPacer({ ratePerSecond: rate, pace, periodMs, chunks, startMs })
   const stopped = /** @type {Promise<void>} */ (new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true })))
   let left = items
+  let sliceMs = startMs - SLICE_MS
+
+  /** @param {number} nowMs @returns {number} ms; a slice that came early by a part of one would make its batch wait for the next */
+  const untilNext = (nowMs) => Math.max(Math.ceil(sliceMs + SLICE_MS - nowMs), Math.min(pacer.waitMs(nowMs), endMs - nowMs))
 
   while (!signal.aborted && left > 0) {
     const nowMs = clock()
@@ -45,14 +49,16 @@ export async function appendPaced ({
       const deadlineMs = Math.max(1, Math.min(giveUpMs - nowMs, patienceMs))
       await Promise.race([stopped, feed.ready({ deadlineMs }).catch(unlessLate)])
       if (catchUp === 'no') pipeline.skip(pacer.skip(Math.min(clock(), endMs)))
-    } else if (pacer.due(clock()) >= 1) await nextTurn()
-    else await sleep(Math.max(SLICE_MS, Math.min(pacer.waitMs(clock()), endMs - clock())), undefined, { signal }).catch(() => {})
+    } else if (pacer.due(Math.min(nowMs, endMs)) >= 1) await nextTurn()
+    else await sleep(untilNext(clock()), undefined, { signal }).catch(() => {})
   }
   if (left > 0 && clock() >= endMs) pipeline.skip(Math.min(left, pacer.skip(endMs)))
 
   /** @param {number} nowMs @returns {boolean} whether there is room for more */
   function appendDue (nowMs) {
     const turn = Math.min(left, TURN_ITEMS, pacer.due(Math.min(nowMs, endMs)))
+    // a large slice has several turns
+    if (turn > 0 && nowMs >= sliceMs + SLICE_MS) sliceMs = nowMs
     for (let i = 0; i < turn; i++) {
       // --- per item from here
       left--

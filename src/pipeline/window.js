@@ -9,7 +9,8 @@
  * the sending, and an older version never comes to lie over a newer one. Rejected: retrying single batches, which
  * reorders them.
  *
- * A grouped window sends everything that waits as one group, and the next group when that is acknowledged.
+ * A grouped window sends everything that waits as one group, and the next group when that is acknowledged: at the end of
+ * the turn, so that what is closed in it, of several partitions, goes along.
  */
 
 const FULL_WAIT_MS = 100
@@ -69,7 +70,8 @@ export function createWindow ({ send, grouped = false, onSent, onAcknowledged, o
       everSent--
       onAcknowledged(batch, answer)
     }
-    sendAll()
+    if (grouped) setImmediate(sendAll)
+    else sendAll()
   }
 
   /** @param {Error & { outcome?: import('../store/replies.js').Outcome }} error */
@@ -108,7 +110,8 @@ export function createWindow ({ send, grouped = false, onSent, onAcknowledged, o
     /** @param {Batch} batch */
     push (batch) {
       batches.push(batch)
-      sendAll()
+      if (grouped) queueMicrotask(sendAll)
+      else sendAll()
     },
     /** A new epoch. @param {Connection} opened */
     attach (opened) {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { setTimeout as pause } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises'
 import { partitionOf } from '../../src/item/partition.js'
 import { eventually } from '../servers.js'
 import { accounted, buildPipeline } from './fake-server.js'
@@ -20,22 +20,29 @@ t.test('a batch is flushed when it has enough bytes', async (t) => {
   t.same(wire.map(({ batch }) => batch.count), [3, 3, 3])
 })
 
-t.test('a batch is flushed when its first item is old enough', async (t) => {
+t.test('a batch is flushed when the one before it is long enough ago', async (t) => {
   const { wire, open, append } = buildPipeline(t, { flushAt: { items: 1000, bytes: 1_000_000, ms: 30 } })
   open()
   append('a')
   append('b')
-  t.equal(wire.length, 0, 'not at once')
-  await eventually(() => wire.length === 1)
-  t.equal(wire[0].batch.count, 2)
+  t.equal(wire.length, 0, 'not before the event loop turns')
+  await turn()
+  t.equal(wire.length, 1)
+  append('c')
+  await turn()
+  t.equal(wire.length, 1)
+  await eventually(() => wire.length === 2)
+  t.same(wire.map(({ batch }) => batch.count), [2, 1])
 })
 
-t.test('a batch that is not old enough is not flushed', async (t) => {
+t.test('a batch that would go too soon after the one before it is not flushed', async (t) => {
   const { wire, open, append } = buildPipeline(t, { flushAt: { items: 1000, bytes: 1_000_000, ms: HOUR_MS } })
   open()
   append('a')
+  await turn()
+  append('b')
   await pause(100)
-  t.equal(wire.length, 0)
+  t.same(wire.map(({ batch }) => batch.count), [1])
 })
 
 t.test('while enough batches are unanswered, or none can be sent, age does not flush', async (t) => {
