@@ -7,6 +7,10 @@
  *     fr:{latest:0}:ids            partition 0, part `ids`
  *     fr:{latest:0}:item:<id>
  *     fr:{latest:0}:values         partition 0 of a feed of layout values
+ *     fr:{latest:0}:segments       partition 0 of a feed of layout segments, or :stream; and beside it
+ *     fr:{latest:0}:ahead :appended :marks      (layouts/log-keep.js)
+ *     fr:{latest:0}:epoch          how often a log was opened for writing
+ *     fr:{latest:0}:trimmer        lease (pipeline/trimmer.js)
  */
 
 /** @param {string} prefix */

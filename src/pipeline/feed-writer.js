@@ -3,19 +3,20 @@
  * (definition, trimming, figures), so that housekeeping never waits behind 16 MiB of items.
  */
 import { randomUUID } from 'node:crypto'
-import { agree, readDefinition } from '../feeds/definitions.js'
+import { agree } from '../feeds/definitions.js'
 import { expiryMs } from '../feeds/extend.js'
 import { partitionKey } from '../feeds/keys.js'
 import { ERRORS, FreshetError, publicReason } from '../errors.js'
 import { layoutOf } from '../layouts/index.js'
+import { createOrigin } from '../layouts/log-origin.js'
 import { createLink } from '../store/link.js'
 import { capabilities, nodeFigures } from '../store/nodes.js'
 import { readScript } from '../store/scripts.js'
 import { ackOf } from './acks.js'
+import { keepHouse } from './housekeeping.js'
 import { createPipeline } from './pipeline.js'
-import { createTrimmer } from './trimmer.js'
+import { createServerClock } from './server-clock.js'
 
-const HOUSEKEEPING_MS = 1000
 /** of the deadline: an answer of WAIT must come before the server counts as silent */
 const WAIT_SHARE = 0.5
 const SAY_AGAIN_MS = 10_000
@@ -44,6 +45,9 @@ export async function openFeedWriter (options) {
   let msetex = null
   // process ids are the same in every container
   const writerName = `${name}-${randomUUID()}`
+  const serverClock = createServerClock()
+  /** @type {import('../layouts/log-origin.js').Origin | undefined} */
+  let origin
 
   /** @param {number} lane */
   const createLane = (lane) => {
@@ -58,6 +62,11 @@ export async function openFeedWriter (options) {
         if (found.msetex === null && msetex === null) log.warn('this user may not use MSETEX, so each item is one SET')
         msetex ??= found.msetex ?? false
         if (late === 'drop') await connection.send('SCRIPT', 'LOAD', readScript('append-ids').body)
+        if (layout.log) {
+          origin?.forget()
+          serverClock.forget()
+          await serverClock.look(connection)
+        }
       },
       onOpen: (connection) => pipeline?.attach(lane, connection),
       onClosed (reason) {
@@ -71,11 +80,15 @@ export async function openFeedWriter (options) {
   const control = createLink(redisUrl, { name: `${name}:control`, deadlineMs, prepare: expectPrimary })
   const closeLinks = () => Promise.all([control, ...lanes].map((link) => link.close()))
 
-  /** @type {import('../feeds/definitions.js').Definition} */
+  /** @type {import('../feeds/definitions.js').Definition} as it was found */
   let definition
   try {
     const [primary] = await Promise.all([control.opened, ...lanes.map((link) => link.opened)])
     definition = await agree(primary, keyPrefix, wanted)
+    if (layout.log) {
+      const epoch = await nextEpoch(primary, key(0)('epoch'), { ttlMs: expiryMs(definition, maxFutureMs), nowMs: serverClock.now() })
+      origin = createOrigin({ name, epoch, serverMs: serverClock.now })
+    }
   } catch (error) {
     await closeLinks()
     throw error
@@ -100,6 +113,8 @@ export async function openFeedWriter (options) {
       late,
       ttlMs: expiryMs(retention, maxFutureMs),
       clock: options.clock,
+      maxItems: retention.maxItems,
+      origin,
       dialect: { msetex: msetex ?? false, sha: (script) => readScript(script).sha }
     }),
     retention: definition,
@@ -114,44 +129,14 @@ export async function openFeedWriter (options) {
   })
   lanes.forEach((link, lane) => { if (link.connection) pipeline?.attach(lane, link.connection) })
 
-  const trimmer = createTrimmer({ layout, key, partitions, name: writerName, now: Date.now, log })
-  let keptAt = -1
-  /** @type {Error & { code?: string } | null} the user may not keep house, so it may not append either, or not for long */
-  let houseError = null
-  /** @type {Promise<void> | null} */
-  let round = null
-  const timer = setInterval(() => { round ??= keepHouse().finally(() => { round = null }) }, HOUSEKEEPING_MS)
-
-  const sayIfFull = createFullReport(log)
-  async function keepHouse () {
-    const primary = control.connection
-    if (!primary || !pipeline || pipeline.failure) return
-    sayIfFull(pipeline.isFull)
-    const idle = pipeline.account.batches === keptAt
-    keptAt = pipeline.account.batches
-    try {
-      // a feed that was dropped while nobody wrote to it stays so
-      const stored = idle
-        ? await readDefinition(primary, keyPrefix, feed)
-        : await agree(primary, keyPrefix, { ...wanted, windowMs: definition.windowMs, maxItems: definition.maxItems })
-      if (stored.windowMs !== definition.windowMs || stored.maxItems !== definition.maxItems) {
-        log.info({ windowMs: stored.windowMs, maxItems: stored.maxItems }, 'retention changed')
-        definition = stored
-        pipeline.setRetention(stored)
-      }
-      if (!idle) await trimmer.round(primary, definition)
-      houseError = null
-    } catch (error) {
-      houseError = error.outcome === 'forbidden' ? error : null
-      if (error.code === 'FEED_DEFINITION_DIFFERS') pipeline.fail(error)
-      else if (!(idle && error.code === 'FEED_UNKNOWN')) log.warn({ code: error.code, reason: error.message }, 'housekeeping failed, again in a second')
-    }
-  }
+  const house = keepHouse({
+    control, pipeline, layout, key, keyPrefix, wanted, definition, name: writerName, log, look: layout.log ? serverClock.look : null
+  })
 
   return {
     pipeline,
-    get definition () { return definition },
-    get trimmed () { return trimmer.removed },
+    get definition () { return house.definition },
+    get trimmed () { return house.trimmed },
     get connected () { return lanes.every((link) => link.connection !== null) },
     /** Connections opened for batches. */
     get epochs () { return lanes.reduce((sum, link) => sum + link.epochs, 0) },
@@ -159,7 +144,7 @@ export async function openFeedWriter (options) {
     /** Whether items are being acknowledged, or would be: an idle writer hears of its primary by the control connection. @returns {{ ready: boolean, reasons: string[] }} */
     status () {
       const without = [...lanes, control].find((link) => link.connection === null)
-      const error = pipeline.failure ?? without?.lastError ?? houseError
+      const error = pipeline.failure ?? without?.lastError ?? house.error
       const reasons = error ? [publicReason(error)] : []
       if (!error && without) reasons.push('SERVER_LOST: the connection to the primary is being opened again')
       if (pipeline.isFull) reasons.push(`SERVER_FULL: ${ERRORS.SERVER_FULL.meaning}`)
@@ -169,23 +154,11 @@ export async function openFeedWriter (options) {
 
     /** @param {{ drainMs: number }} drain */
     async close ({ drainMs }) {
-      clearInterval(timer)
-      trimmer.stop()
+      house.stop()
       await pipeline.close({ drainMs })
-      await round
-      if (control.connection) await trimmer.release(control.connection).catch(() => {})
+      await house.close()
       await closeLinks()
     }
-  }
-}
-
-/** Says when the server takes no writes, and when it does again. @param {import('pino').Logger} log */
-function createFullReport (log) {
-  let wasFull = false
-  return (/** @type {boolean} */ isFull) => {
-    if (isFull && !wasFull) log.warn('the server takes no writes now (memory, replicas or disk): what is appended waits, and the server is asked on')
-    if (!isFull && wasFull) log.info('the server takes writes again')
-    wasFull = isFull
   }
 }
 
@@ -213,6 +186,20 @@ function createConfirmation (log) {
       log.info('a replica confirms again')
     }
   }
+}
+
+/**
+ * Tells what a writer of some name writes from what the one before it wrote. It counts from the time of the server, so
+ * that it rises also after the key expired.
+ * @param {import('../store/connection.js').Connection} primary @param {string} name of the key
+ * @param {{ ttlMs: number, nowMs: number }} options `ttlMs`: of what is stored, 0 = for ever
+ * @returns {Promise<number>}
+ */
+async function nextEpoch (primary, name, { ttlMs, nowMs }) {
+  await primary.send('SET', name, Math.floor(nowMs / 1000), 'NX')
+  const epoch = await primary.send('INCRBY', name, 1)
+  if (ttlMs > 0) await primary.send('PEXPIRE', name, ttlMs)
+  return epoch
 }
 
 /** @param {import('../store/connection.js').Connection} connection */
