@@ -110,6 +110,11 @@ export const SETTINGS = Object.freeze([
   ...group('HTTP', ['reader'], [
     { name: 'maxStaleMs', unit: 'ms', default: 10_000, check: integer(0, 3_600_000), meaning: 'when the servers are gone, the last answer is given while younger than this' }
   ]),
+  ...group('Views', ['reader', 'library'], [
+    { name: 'views', default: 'auto', check: oneOf('auto', 'all', 'none'), meaning: 'feeds that readers hold in memory and answer from there: those whose layout cannot answer everything by itself, all, or none' },
+    { name: 'maxViewItems', default: 2_000_000, check: integer(1, 1e9), meaning: 'live items held of one feed, at most; of more the newest' },
+    { name: 'maxViewBytes', unit: 'bytes', default: 1024 * MIB, check: integer(MIB, 2 ** 40), meaning: 'and memory for them' }
+  ]),
   ...group('Experiment', ['experiment'], [
     { name: 'quick', default: false, check: present, meaning: 'one short round, to see that it works; not a result' },
     { name: 'rounds', default: null, check: integer(1, 100), meaning: 'how often each arm is measured; without it what the plan says' },

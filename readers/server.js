@@ -29,13 +29,16 @@ export const main = (from) => runProcess(from, {
  * @param {import('pino').Logger} log @param {AbortSignal} signal
  */
 async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
-  const { ask, deployment, close } = await openReader({ ...optionsOf(settings), redisUrl: primaryUrl, replicaUrl: replicaUrls ?? undefined, log })
+  const { maxStaleMs, authToken } = settings
+  // servers may come later: /readyz and the log say why nothing is answered
+  const { ask, deployment, close } = await openReader({ ...optionsOf(settings), redisUrl: primaryUrl, replicaUrl: replicaUrls ?? undefined, log },
+    { discover: true, isPatient: true, maxStaleMs })
   try {
-    const app = createReaderApp({ ask, registry: createReaderRegistry(deployment), logger: log, maxStaleMs: settings.maxStaleMs, authToken: settings.authToken })
+    const app = createReaderApp({ ask, registry: createReaderRegistry(deployment, ask.figures), logger: log, maxStaleMs, authToken })
     const url = await listen(app, { ...settings, setting: 'port' })
     log.info({ url }, `serving at ${url}`)
     const { ready, reasons } = ask.status()
-    if (!ready) log.warn({ reasons }, 'not ready')
+    if (!ready) log.info({ reasons }, 'not ready yet')
     tellParent({ event: 'up', url })
     await aborted(signal)
     const timer = setTimeout(() => app.server.closeAllConnections(), CLOSE_WITHIN_MS)

@@ -43,6 +43,9 @@ export { SettingsInvalid } from '../settings.js'
  * @property {string[]} [replicaUrl] of replicas; without it the primary is asked for them
  * @property {'replica' | 'primary'} [readFrom] which nodes answer questions
  * @property {string} [keyPrefix] what every key begins with
+ * @property {'auto' | 'all' | 'none'} [views] feeds that are held in memory once they are asked about, and answered from there
+ * @property {number} [maxViewItems] live items held of one feed
+ * @property {number} [maxViewBytes] and memory for them
  * @property {number} [deadlineMs] a server that is silent for so long while asked is given up
  * @property {Log} [log] silent without
  */
@@ -63,7 +66,7 @@ export { SettingsInvalid } from '../settings.js'
  * @property {() => Promise<Definition[]>} feeds definitions of all feeds
  * @property {(name: string) => Reading} feed questions about one feed
  * @property {() => { ready: boolean, reasons: string[], nodes: object[] }} status
- * @property {import('./view/ask.js').Ask} ask the same questions in bytes, for those who encode answers themselves
+ * @property {import('./view/views.js').Views} ask the same questions in bytes, for those who encode answers themselves
  * @property {import('./store/deployment.js').Deployment} deployment
  * @property {() => Promise<void>} close
  */
@@ -101,12 +104,13 @@ export async function openFeed (name, options) {
 /**
  * Opens servers for reading alone: nothing is written, no feed is created.
  * @param {ServerOptions} options
+ * @param {import('./view/reader.js').Serving} [serving] for a process that serves whatever feeds there are
  * @returns {Promise<Reader>}
  * @throws {import('../settings.js').SettingsInvalid | import('./errors.js').FreshetError}
  */
-export async function openReader (options) {
+export async function openReader (options, serving) {
   const closing = new AbortController()
-  const { ask, deployment, close } = await openAsk(/** @type {any} */ (split(options ?? {}, 'openReader')))
+  const { ask, deployment, close } = await openAsk(/** @type {any} */ (split(options ?? {}, 'openReader')), serving)
   return {
     feeds: ask.definitions,
     feed: (name) => createReading(async () => ask, checkFeedName(name), closing.signal),

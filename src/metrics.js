@@ -5,7 +5,8 @@
 import { Registry } from 'prom-client'
 import { registerFeeds } from './metrics/feeds.js'
 import { registerNodes } from './metrics/nodes.js'
-import { gauge, one } from './metrics/scrape.js'
+import { gauge } from './metrics/scrape.js'
+import { registerViews } from './metrics/views.js'
 
 /**
  * Metrics of a process that writes feeds.
@@ -35,16 +36,16 @@ export function createWriterMetrics ({ figures }) {
 /**
  * Metrics of a reader process.
  * @param {import('./store/deployment.js').Deployment} deployment
+ * @param {import('./view/views.js').Views['figures']} [views] without it the process has none
  * @returns {Registry}
  */
-export function createReaderRegistry (deployment) {
+export function createReaderRegistry (deployment, views = () => ({ views: [], counts: [] })) {
   const registry = new Registry()
   registerNodes(registry, deployment.figures)
   gauge(registry, { name: 'freshet_replica_lag_seconds', help: 'How far each replica is behind the primary; absent while the primary cannot be asked', labels: ['node'] }, () =>
     deployment.nodes().flatMap(({ role, address, lagMs }) => role === 'replica' && lagMs !== null ? [[{ node: address }, lagMs / 1000]] : []))
   gauge(registry, { name: 'freshet_node_connected', help: 'Whether this process is connected to the node', labels: ['role', 'node'] }, () =>
     deployment.nodes().map(({ role, address, connected }) => [{ role, node: address }, Number(connected)]))
-  gauge(registry, { name: 'freshet_view_items', help: 'Live items held in memory; always 0, as this version holds none and asks a node for each answer' }, () => one(0))
-  gauge(registry, { name: 'freshet_view_bytes', help: 'Bytes of the items held in memory; always 0, as freshet_view_items' }, () => one(0))
+  registerViews(registry, views)
   return registry
 }

@@ -158,6 +158,8 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
     return !['sync', 'down', 'refused', 'untrusted', 'not a replica'].includes(node.state)
   }
 
+  const unreachable = () => new FreshetError('SERVER_UNREACHABLE', `the primary at ${new URL(primaryUrl).host} cannot be reached, or is none`)
+
   /** Why no replica can answer. */
   function nobody () {
     const nodes = [...replicas.values()]
@@ -165,9 +167,9 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
       ? `none of ${nodes.length} replicas can answer (${nodes.map((node) => node.left ? 'lagging' : node.state).join(', ')})`
       : 'the primary has no replica; connect one, or read with --read-from primary'
     const refusal = refusalOf(nodes.length ? nodes : [primary])
-    return refusal
-      ? new FreshetError(refusal.code, `${nodes.length ? `${summary}: ` : ''}${refusal.message}`)
-      : new FreshetError('REPLICAS_GONE', summary)
+    if (refusal) return new FreshetError(refusal.code, `${nodes.length ? `${summary}: ` : ''}${refusal.message}`)
+    if (nodes.length === 0 && primary.link.connection === null) return unreachable()
+    return new FreshetError('REPLICAS_GONE', summary)
   }
 
   /** @param {Node} node */
@@ -183,7 +185,7 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
   function choose ({ but, prefer } = {}) {
     if (readFrom === 'primary') {
       if (mayAnswer(primary) && primary.link.connection !== but) return primary
-      throw refusalOf([primary]) ?? new FreshetError('SERVER_UNREACHABLE', `the primary at ${new URL(primaryUrl).host} cannot be reached, or is none`)
+      throw refusalOf([primary]) ?? unreachable()
     }
     const able = [...replicas.values()].filter((node) => mayAnswer(node) && node.link.connection !== but)
     if (able.length === 0) throw nobody()

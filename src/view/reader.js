@@ -14,26 +14,46 @@ import { MAX_TS } from '../item/order.js'
 import { createDeployment } from '../store/deployment.js'
 import { createAsk } from './ask.js'
 import { subscribe } from './subscribe.js'
+import { createViews } from './views.js'
 
 const NEWEST = 100
 
 /**
- * @param {{ redisUrl: string, replicaUrl: string[] | null, readFrom: 'replica' | 'primary', keyPrefix: string,
- *   deadlineMs: number, name: string, log: import('pino').Logger, now?: () => number,
- *   definitionOf?: (feed: string) => import('../feeds/definitions.js').Definition | null }} options `definitionOf`: of a feed
+ * @typedef {{ redisUrl: string, replicaUrl: string[] | null, readFrom: 'replica' | 'primary', keyPrefix: string,
+ *   deadlineMs: number, views: 'auto' | 'all' | 'none', maxViewItems: number, maxViewBytes: number, name: string,
+ *   log: import('pino').Logger, now?: () => number,
+ *   definitionOf?: (feed: string) => import('../feeds/definitions.js').Definition | null }} AskOptions `definitionOf`: of a feed
  *   that the caller knows, while a replica does not yet
- * @returns {Promise<{ ask: import('./ask.js').Ask, deployment: import('../store/deployment.js').Deployment, close: () => Promise<void> }>}
+ * @typedef {{ discover?: boolean, maxStaleMs?: number, isPatient?: boolean }} Serving for a process that serves whatever feeds
+ *   there are: views of them are opened before anybody asks, answers may be so old when the servers are gone, and servers
+ *   that are not there yet are waited for
+ */
+
+/**
+ * @param {AskOptions} options @param {Serving} [serving]
+ * @returns {Promise<{ ask: import('./views.js').Views, deployment: import('../store/deployment.js').Deployment, close: () => Promise<void> }>}
  * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
  */
-export async function openAsk ({ redisUrl, replicaUrl, keyPrefix, now = Date.now, definitionOf, ...rest }) {
+export async function openAsk ({ redisUrl, replicaUrl, keyPrefix, now = Date.now, definitionOf, views: mode, maxViewItems, maxViewBytes, ...rest }, { discover = false, maxStaleMs = 0, isPatient = false } = {}) {
   const deployment = createDeployment({ ...rest, primaryUrl: redisUrl, replicaUrls: replicaUrl })
   try {
     await deployment.ready
   } catch (error) {
-    await deployment.close()
-    throw error
+    if (!isPatient || !error.retryable) {
+      await deployment.close()
+      throw error
+    }
   }
-  return { ask: createAsk({ deployment, keyPrefix, now, definitionOf }), deployment, close: () => deployment.close() }
+  const ask = createAsk({ deployment, keyPrefix, now, definitionOf })
+  const views = createViews({ ask, deployment, keyPrefix, now, log: rest.log, mode, boundItems: maxViewItems, boundBytes: maxViewBytes, discover, maxStaleMs })
+  return {
+    ask: views,
+    deployment,
+    async close () {
+      await views.close()
+      await deployment.close()
+    }
+  }
 }
 
 /** @param {object} unknown @param {string} known */
@@ -44,7 +64,7 @@ function refuseUnknown (unknown, known) {
 
 /**
  * Questions about one feed.
- * @param {() => Promise<import('./ask.js').Ask>} asking
+ * @param {() => Promise<import('./views.js').Views>} asking
  * @param {string} feed
  * @param {AbortSignal} closing ends subscriptions
  */
@@ -82,7 +102,7 @@ export function createReading (asking, feed, closing) {
       return item && shown(item)
     },
 
-    /** How many items are live; `exact` is false where the layout can only estimate. */
+    /** How many items are live; `exact` is false where there is no view and the layout can only estimate. */
     async count () {
       const { count, exact, asOf, lagMs } = await (await asking()).count(feed)
       return { count, exact, asOf, lagMs }

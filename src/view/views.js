@@ -113,6 +113,14 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
     return !stop.signal.aborted && needsView(definition) ? open(definition) : null
   }
 
+  /** Says so when all of a feed is in for the first time. @param {Held} one */
+  function note (one) {
+    if (one.wasIn || !one.view.isIn) return
+    one.wasIn = true
+    const { items, bytes } = one.view.stats()
+    log.info({ feed: one.view.definition.feed, items, bytes }, 'the view is in')
+  }
+
   async function look () {
     if (discover) {
       const definitions = await ask.definitions()
@@ -132,7 +140,7 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
     while (!stop.signal.aborted) {
       // while no node answers, what is known stays
       await look().catch((error) => { if (!error.retryable) log.warn({ code: error.code, reason: error.message }, 'feeds cannot be listed, trying on') })
-      for (const one of held.values()) one.wasIn ||= one.view.isIn
+      for (const one of held.values()) note(one)
       await sleep(LOOK_MS, undefined, { signal: stop.signal }).catch(() => {})
     }
   }
@@ -176,7 +184,7 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
     const one = known ?? follow(await ask.definition(feed))
     if (one === null || discover || !isAwaited) return one?.view ?? null
     while (!one.view.isIn && one.view.failure === null && performance.now() - one.openedMs < OPEN_WITHIN_MS && !stop.signal.aborted) await sleep(OPEN_LOOK_MS)
-    one.wasIn ||= one.view.isIn
+    note(one)
     return one.view
   }
 
