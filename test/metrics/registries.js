@@ -4,6 +4,7 @@ import { openFeed } from '../../src/index.js'
 import { createReaderRegistry, createWriterMetrics } from '../../src/metrics.js'
 import { createDeployment } from '../../src/store/deployment.js'
 import { createAsk } from '../../src/view/ask.js'
+import { createViews } from '../../src/view/views.js'
 import { createGatewayApp } from '../../writers/gateway/app.js'
 import { createFeeds } from '../../writers/gateway/feeds.js'
 import { watchPrimary } from '../../writers/gateway/primary.js'
@@ -27,8 +28,11 @@ export async function createReaderMetrics (t, { redisUrl, deadlineMs = 2000 }) {
   const deployment = createDeployment({ primaryUrl: redisUrl, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs, log: silentLog })
   t.teardown(() => deployment.close())
   await deployment.ready
-  const registry = createReaderRegistry(deployment)
-  const app = createReaderApp({ ask: createAsk({ deployment, keyPrefix: 'fr:', now: Date.now }), registry, maxStaleMs: 10_000 })
+  const ask = createAsk({ deployment, keyPrefix: 'fr:', now: Date.now })
+  const views = createViews({ ask, deployment, keyPrefix: 'fr:', now: Date.now, log: silentLog, mode: 'auto', boundItems: 1_000_000, boundBytes: 2 ** 30 })
+  t.teardown(() => views.close())
+  const registry = createReaderRegistry(deployment, views.figures)
+  const app = createReaderApp({ ask: views, registry, maxStaleMs: 10_000 })
   t.teardown(() => app.close())
   await app.ready()
   return { registry, app, deployment }
