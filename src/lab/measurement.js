@@ -62,7 +62,7 @@ export async function measure (cell, { openServers, rttMs, signal, writerCommand
     if (signal.aborted) throw stopped()
     if (cell.serving) {
       const { primaryUrl: redisUrl, replicaUrls, keyPrefix } = servers
-      serving = startServing(cell.serving, { redisUrl, replicaUrls, keyPrefix, feed: FEED, layout: cell.settings.layout ?? 'ids', workload: workloadOf(cell), liveItems: liveItemsOf(cell), readerCommand, env: withoutSettings(env) })
+      serving = startServing(cell.serving, { redisUrl, replicaUrls, keyPrefix, feed: FEED, layout: cell.settings.layout ?? 'ids', workload: workloadOf(cell), ratePerSecond: cell.settings.rate, liveItems: liveItemsOf(cell), readerCommand, env: withoutSettings(env) })
       await Promise.race([serving.ready, stopping])
     }
     load = startLoad({

@@ -14,6 +14,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { tellParent } from '../../lifecycle.js'
+import { readValue } from '../../synthetic.js'
 import { createLook, readAnswer } from './answers.js'
 import { WARM_UP_MS, startAsking } from './asking.js'
 import { checkAll, fetchAll } from './everything.js'
@@ -50,7 +51,7 @@ function fail ({ message }) {
  * @property {number} everyMs 0 = closed loop
  * @property {number} seconds
  * @property {import('./answers.js').Right} right
- * @property {boolean} [freshness] each answer is looked at, for the time of its newest item
+ * @property {{ ratePerSecond: number } | null} freshness each answer is looked at, for the time of its newest item; the rate of each writer
  */
 
 /** @param {Order} order */
@@ -60,8 +61,8 @@ async function run ({ urls, connections, everyMs, seconds, right, freshness }) {
   const now = () => performance.now() - startMs
   const untilMs = WARM_UP_MS + seconds * 1000
   const origin = wallMs + startMs
-  const fresh = freshness ? createFreshness({ fromMs: origin + WARM_UP_MS, untilMs: origin + untilMs - SEEN_WITHIN_MS }) : null
-  const look = createLook(right, fresh ? { everyMs: 0, onItems: ([{ ts }], { heardMs }) => fresh.heard(ts, origin + heardMs) } : {})
+  const fresh = freshness ? createFreshness({ ...freshness, fromMs: origin + WARM_UP_MS, untilMs: origin + untilMs - SEEN_WITHIN_MS }) : null
+  const look = createLook(right, fresh ? { everyMs: 0, onItems: ([{ ts, value }], { heardMs }) => fresh.heard({ ts, ...numberIn(value) }, origin + heardMs) } : {})
   const asking = startAsking({ urls, connections, everyMs, fromMs: WARM_UP_MS, untilMs, now, look })
   await pause(WARM_UP_MS)
   const before = usageNow()
@@ -71,6 +72,12 @@ async function run ({ urls, connections, everyMs, seconds, right, freshness }) {
   tellParent({ event: 'window over' })
   await asking.settled()
   await tellParent({ event: 'asked', ...asking.figures(), ...look.figures(), freshness: fresh?.figures() ?? null, seconds, ...use })
+}
+
+/** @param {string} value base64, of ours @returns {{ writer: number, number: number }} */
+function numberIn (value) {
+  const { writer, number } = readValue(Buffer.from(value, 'base64')) ?? { writer: 0, number: 0 }
+  return { writer: writer ?? 0, number }
 }
 
 /** What `performance.now()` of this process is counted from, ms since 1970: Date.now() lies behind it by less than 1 ms. */

@@ -9,12 +9,16 @@
  * Of the newest millisecond itself an answer may hold a part only, so it waits for the next answer. A millisecond is counted
  * from its beginning, and seen when the end of an answer has come: so what is told is never shorter than it was, and longer
  * by at most 1 ms, another for the clock of the writer, and the time between two answers, which is told beside it.
+ *
+ * That an item carries the time at which it was due is checked: with a steady pace the time follows from its number.
  */
 import { build } from 'hdr-histogram-js'
 import { percentilesOf } from './asking.js'
 
 const MICROS = 1000
 const MAX_MICROS = 3600 * 1000 * MICROS
+/** times are whole milliseconds, and reckoned in doubles */
+const ROUNDING_MS = 0.01
 /** What is due at the end of the window must have been seen before it is over. */
 export const SEEN_WITHIN_MS = 500
 
@@ -30,8 +34,8 @@ export const SEEN_WITHIN_MS = 500
  * @property {{ p50: number, p95: number, p99: number, max: number }} betweenMs two answers
  */
 
-/** @param {{ fromMs: number, untilMs: number }} window milliseconds since 1970 */
-export function createFreshness ({ fromMs, untilMs }) {
+/** @param {{ fromMs: number, untilMs: number, ratePerSecond: number }} window milliseconds since 1970; the rate of each writer */
+export function createFreshness ({ fromMs, untilMs, ratePerSecond }) {
   const first = Math.ceil(fromMs)
   const end = Math.max(first, Math.floor(untilMs))
   const times = histogram()
@@ -40,13 +44,30 @@ export function createFreshness ({ fromMs, untilMs }) {
   let newest = 0
   let wentBack = 0
   let lastMs = NaN
+  /** of each writer: between these lies when it began, by the times and numbers of its items @type {Map<number, { least: number, most: number }>} */
+  const began = new Map()
+
+  /** @param {{ ts: number, writer: number, number: number }} item */
+  function faultOfTime ({ ts, writer, number }) {
+    const atMs = ts - number * 1000 / ratePerSecond
+    const { least, most } = began.get(writer) ?? { least: atMs, most: atMs }
+    began.set(writer, { least: Math.min(least, atMs), most: Math.max(most, atMs) })
+    return Math.max(most, atMs) - Math.min(least, atMs) < 1 + ROUNDING_MS ? null : `number ${number} has time ${ts}; by the numbers and times before it should have another`
+  }
 
   return {
-    /** @param {number} ts of the newest item of an answer @param {number} heardMs its end, ms since 1970 @returns {string | null} what is wrong with it */
-    heard (ts, heardMs) {
+    /**
+     * @param {{ ts: number, writer: number, number: number }} item the newest of an answer
+     * @param {number} heardMs its end, ms since 1970
+     * @returns {string | null} what is wrong with it
+     */
+    heard (item, heardMs) {
+      const { ts } = item
       if (lastMs >= fromMs) between.recordValue(micros(heardMs - lastMs))
       lastMs = heardMs
       if (!(ts <= heardMs)) return `an item of ${ts} in an answer that came at ${heardMs.toFixed(1)}: it is not due yet`
+      const fault = faultOfTime(item)
+      if (fault !== null) return fault
       if (ts < newest) wentBack++
       newest = Math.max(newest, ts)
       for (; next < end && next < ts; next++) times.recordValue(micros(heardMs - next))

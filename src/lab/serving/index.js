@@ -47,11 +47,12 @@ const SAMPLE_ITEMS = 100
  * @param {string} place.feed
  * @param {string} place.layout of the feed
  * @param {import('./workload.js').Workload | null} place.workload null = values do not tell what they are
+ * @param {number} [place.ratePerSecond] items of each writer
  * @param {number} place.liveItems how many the feed will have, at least
  * @param {(settings: Record<string, any>) => string[]} place.readerCommand arguments of node for `npm start reader`
  * @param {Record<string, string | undefined>} place.env without settings
  */
-export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed, layout, workload, liveItems, readerCommand, env }) {
+export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed, layout, workload, ratePerSecond = 0, liveItems, readerCommand, env }) {
   const { by, asks, processes, connections, everyMs, path, settings } = serving
   const isReader = by === 'reader'
   const ofEverything = asks === 'everything'
@@ -117,7 +118,7 @@ export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed,
 
   /** @param {number} seconds of its own */
   async function measurePages (seconds) {
-    client.tell({ event: 'ask', urls: urls.map((url) => url + path), connections, everyMs, seconds, right, freshness: asks === 'freshness' })
+    client.tell({ event: 'ask', urls: urls.map((url) => url + path), connections, everyMs, seconds, right, freshness: asks === 'freshness' ? { ratePerSecond } : null })
     await client.heard('window')
     const before = await Promise.all(servers.map((server) => server.usage()))
     await client.heard('window over', seconds * 1000 + SPARE_MS)
