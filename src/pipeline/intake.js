@@ -9,6 +9,7 @@ import { MAX_SEQ, MAX_TS, createSequence } from '../item/order.js'
 import { slotOf } from '../item/partition.js'
 import { MAX_VALUE_BYTES } from '../item/record.js'
 import { countRefused } from './account.js'
+import { createCoarseClock } from './coarse-clock.js'
 import { RESUME_AT } from './delivery.js'
 
 /** so far above the bound whoever appends without waiting for room is stopped; a body of the gateway fits in */
@@ -22,6 +23,7 @@ export function createIntake ({
   ack, partitions, retention, maxFutureMs, flushAt, inFlightBytes, whenFull, clock, account, waiting, delivery, onRefused = () => {}
 }) {
   const sequence = createSequence()
+  const wallMs = createCoarseClock()
   const { held, open, begin, close, closeIfStuck } = delivery
   const { lanes } = ack
   const farAboveBytes = 2 * inFlightBytes + FAR_ABOVE_BYTES
@@ -39,7 +41,7 @@ export function createIntake ({
   /** @param {number} ts @param {number} valueBytes @returns {string | null} code of the refusal */
   function refusalOf (ts, valueBytes) {
     if (!Number.isInteger(ts) || ts < 0 || ts > MAX_TS) return 'ITEM_TS_INVALID'
-    const nowMs = Date.now()
+    const nowMs = wallMs()
     if (ts > nowMs + maxFutureMs) return 'ITEM_FROM_FUTURE'
     if (retention.windowMs > 0 && ts < nowMs - retention.windowMs) return 'ITEM_TOO_OLD'
     return valueBytes > MAX_VALUE_BYTES ? 'ITEM_VALUE_TOO_LARGE' : null
