@@ -1,191 +1,270 @@
 /**
- * The live items of one partition or feed, in memory. First version: right, and slow; the fast one has the same face.
+ * The live items of one partition or feed, in memory: newest first, by id, and how many. No clock and no I/O: whoever
+ * fills it says what the time is.
+ *
+ *     put  ->  limits.js    is it live?
+ *              contents.js  by id (id-table.js), newest first (order.js), and which version counts (versions.js)
+ *              items.js     a record (records.js) and the bytes (slabs.js) of each, in chunks of slots (slots.js)
+ *     latest, get, count  ->  reading.js
+ *
+ * Everything lies in typed arrays: an item costs no object, no string and no pause of the collector, and the bytes of a
+ * superseded version are used again at once. Exact, whatever comes in whatever order: late items, repeated ones, equal
+ * ones, deletions, history read backwards. Deletions are kept until they are not live any more, so that a late older
+ * version does not bring the id back.
+ *
+ * Memory: 64 bytes of record, some 30 of notes, and id and value with at most an eighth more. After a peak `advance`
+ * gives back what is free beyond a third, a thousand moves at a time.
  */
-import { compareOrder, newestFirst } from '../../item/order.js'
+import { Contents } from './contents.js'
+import { packed } from './floor.js'
+import { idHash } from './id-hash.js'
+import { Limits } from './limits.js'
+import { readItem, readLatest, readVersion } from './reading.js'
+import { DELETED, WAITING } from './records.js'
+import { NONE } from './slots.js'
+
+/** removals by age in one `advance`, beside twice the number put since the last: some milliseconds */
+const MAX_EXPIRED = 20_000
+/** moves in one `advance` */
+const MAX_MOVES = 1000
 
 /** @typedef {import('../../item/order.js').Place} Place */
 /** @typedef {Place & { value: Buffer }} Item */
-/** @typedef {Item & { stamp: number, deleted: boolean, arrival: number }} Version */
+/** @typedef {{ windowMs: number, maxItems: number, boundItems: number, boundBytes: number }} Bounds */
+/**
+ * @typedef {(bytes: Buffer, idAt: number, idEnd: number, ts: number, seq: number, valueAt: number, valueEnd: number) => boolean | void} Visit
+ *   the bytes are the store's own: to be read before it returns, and nothing may be put meanwhile. False ends the page
+ *   behind this item
+ */
 
-/** @param {{ windowMs: number, maxItems: number, boundItems: number, boundBytes: number }} bounds */
+/**
+ * @param {Bounds} bounds `windowMs`, `maxItems`: retention, 0 = none. `boundItems`, `boundBytes`: what this store may take,
+ *   deletions too; when more comes the oldest go
+ */
 export const createViewStore = (bounds) => new ViewStore(bounds)
 
 export class ViewStore {
   /** rises with every visible change */
   revision = 0
-  #windowMs
-  #maxItems
-  #boundItems
-  #boundBytes
-  /** @type {Map<string, Version>} */
-  #versions = new Map()
-  /** @type {Version[] | null} newest first */
-  #sorted = null
-  #bytes = 0
-  #windowStart = -Infinity
-  #arrivalLimit = -Infinity
-  /** @type {Place | null} */
-  #setFloor = null
-  /** @type {Place | null} */
-  #floor = null
-  #evictedArrival = -Infinity
+  #bounds
+  #limits
+  #contents
+  #putSince = 0
 
-  /** @param {{ windowMs: number, maxItems: number, boundItems: number, boundBytes: number }} bounds */
-  constructor ({ windowMs, maxItems, boundItems, boundBytes }) {
-    this.#windowMs = windowMs
-    this.#maxItems = maxItems
-    this.#boundItems = boundItems
-    this.#boundBytes = boundBytes
+  /** @param {Bounds} bounds */
+  constructor (bounds) {
+    this.#bounds = bounds
+    this.#limits = new Limits(bounds)
+    this.#contents = new Contents(this.#limits.countsArrivals)
   }
 
   /**
-   * @param {Uint8Array} bytes copied @param {number} idAt @param {number} idEnd @param {number} ts @param {number} seq @param {number} stamp
-   * @param {boolean} deleted @param {number} valueAt @param {number} valueEnd @param {number} arrival
+   * @param {Uint8Array} bytes with id and value, which are copied @param {number} idAt @param {number} idEnd
+   * @param {number} ts @param {number} seq
+   * @param {number} stamp decides between versions of equal (ts, seq); the later arrival between equal stamps
+   * @param {boolean} deleted @param {number} valueAt @param {number} valueEnd
+   * @param {number} arrival number in order of arrival, may be negative
    * @returns {boolean} whether what is visible changed
    */
   put (bytes, idAt, idEnd, ts, seq, stamp, deleted, valueAt, valueEnd, arrival) {
-    const id = Buffer.from(bytes.subarray(idAt, idEnd))
-    const version = { id, ts, seq, stamp, deleted, value: Buffer.from(bytes.subarray(valueAt, deleted ? valueAt : valueEnd)), arrival }
-    if (ts < this.#windowStart || arrival <= this.#arrivalLimit) return false
-    if (this.#setFloor && compareOrder(version, this.#setFloor) <= 0) return false
-    if (this.#floor && compareOrder(version, this.#floor) <= 0) {
-      this.#evictedArrival = Math.max(this.#evictedArrival, arrival)
-      return false
+    this.#putSince++
+    const order = packed(ts, seq)
+    if (!this.#limits.isLive(order, arrival, bytes, idAt, idEnd)) return false
+    if (deleted) valueAt = valueEnd = idEnd
+    const contents = this.#contents
+    const hash = idHash(bytes, idAt, idEnd)
+    let record = contents.table.find(hash, bytes, idAt, idEnd)
+    const { revision } = this
+    const later = record !== NONE && this.#limits.countsArrivals ? arrival - contents.records.arrival(record) : 0
+    const isOld = record !== NONE && !contents.versions.isNewer(record, order, stamp, arrival)
+    if (isOld && later <= 0) return false
+    const length = idEnd - idAt + valueEnd - valueAt
+    if (!isOld && this.#isTight(length)) {
+      if (!this.#makeRoom(record, order, arrival, bytes, idAt, idEnd, length)) return this.revision !== revision
+      record = contents.table.find(hash, bytes, idAt, idEnd)
     }
-    const key = id.toString('latin1')
-    const before = this.#versions.get(key)
-    if (before) {
-      const order = compareOrder(version, before) || stamp - before.stamp || arrival - before.arrival
-      if (order < 0) return false
-      this.#drop(key, before)
+    const mark = deleted ? DELETED : 0
+    if (isOld) {
+      contents.addWaiting(record, mark | WAITING, order, stamp, arrival, bytes, idAt, idEnd, valueAt, valueEnd)
+      while (this.#isOver(0, 0)) this.#evict(contents.oldest())
+    } else if (record === NONE) {
+      contents.add(hash, mark, order, stamp, arrival, bytes, idAt, idEnd, valueAt, valueEnd)
+      if (!deleted) this.revision++
+    } else {
+      if (this.#isVisibleChange(record, order, deleted, bytes, valueAt, valueEnd)) this.revision++
+      if (later < 0) contents.addBefore(record, mark, order, stamp, arrival, bytes, idAt, idEnd, valueAt, valueEnd)
+      else contents.overwrite(record, mark, order, stamp, arrival, bytes, idAt, idEnd, valueAt, valueEnd)
     }
-    this.#versions.set(key, version)
-    this.#bytes += costOf(version)
-    this.#sorted = null
-    const isSame = before && before.ts === ts && before.seq === seq && before.deleted === deleted && before.value.equals(version.value)
-    const isChanged = !isSame && (!deleted || (before !== undefined && !before.deleted))
-    if (isChanged) this.revision++
-    while (this.#versions.size > this.#boundItems || this.#bytes > this.#boundBytes) {
-      const oldest = /** @type {Version} */ (this.#all().at(-1))
-      this.#floor = placeOf(oldest)
-      this.#evictedArrival = Math.max(this.#evictedArrival, oldest.arrival)
-      this.#remove(oldest)
-    }
-    return isChanged
+    return this.revision !== revision
   }
 
-  /** @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd @returns {boolean} whether what is visible changed */
+  /** For layouts that remove ids. @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd @returns {boolean} whether what is visible changed */
   forget (bytes, idAt, idEnd) {
-    const before = this.#versions.get(Buffer.from(bytes.subarray(idAt, idEnd)).toString('latin1'))
-    if (before) this.#remove(before)
-    return before !== undefined && !before.deleted
+    const record = this.#contents.find(bytes, idAt, idEnd)
+    const { revision } = this
+    if (record !== NONE) this.#drop(record)
+    return this.revision !== revision
   }
 
-  /** @param {number} nowMs @param {number} [newestArrival] */
-  advance (nowMs, newestArrival = -Infinity) {
-    if (this.#windowMs) this.#windowStart = nowMs - this.#windowMs
-    if (this.#maxItems) this.#arrivalLimit = Math.max(this.#arrivalLimit, newestArrival - this.#maxItems)
-    for (const version of this.#all()) {
-      if (version.ts < this.#windowStart || version.arrival <= this.#arrivalLimit || (this.#setFloor && compareOrder(version, this.#setFloor) <= 0)) this.#remove(version)
-    }
-    if (this.#floor && (this.#floor.ts < this.#windowStart || this.#evictedArrival <= this.#arrivalLimit ||
-        (this.#setFloor && compareOrder(this.#floor, this.#setFloor) <= 0))) {
-      this.#floor = null
-      this.#evictedArrival = -Infinity
-    }
+  /**
+   * Removes what is not live any more. To be called each few milliseconds while items are put.
+   * @param {number} nowMs
+   * @param {number} [newestArrival] number of the newest arrival so far
+   * @returns {boolean} whether more waits to be removed by age; questions do not show it
+   */
+  advance (nowMs, newestArrival) {
+    this.#limits.advance(nowMs, newestArrival)
+    this.#removeArrived()
+    const isMore = this.#removeAged(MAX_EXPIRED + 2 * this.#putSince)
+    this.#putSince = 0
+    this.#contents.tidy(MAX_MOVES)
+    return isMore
   }
 
-  /** @param {Place | null} place nothing at or below it is live */
+  /** @param {Place | null} place nothing at or below it is live, until it is set again */
   setFloor (place) {
-    this.#setFloor = place
-    for (const version of this.#all()) if (place && compareOrder(version, place) <= 0) this.#remove(version)
+    if (!place) return this.#limits.given.clear()
+    this.#limits.given.set(packed(place.ts, place.seq), place.id, 0, place.id.length)
+    this.#removeCovered(this.#limits.given)
   }
 
-  /** @param {{ windowMs: number, maxItems: number }} retention */
-  setRetention ({ windowMs, maxItems }) {
-    this.#windowMs = windowMs
-    this.#maxItems = maxItems
-    if (!windowMs) this.#windowStart = -Infinity
-    if (!maxItems) this.#arrivalLimit = -Infinity
+  /** From the next `advance`. What is gone does not come back. @param {{ windowMs: number, maxItems: number }} retention */
+  setRetention (retention) {
+    this.#limits.retention = retention
+    this.#contents.keepArrivals(this.#limits.countsArrivals)
   }
 
   /**
    * @param {{ limit: number, after: Place | null, sinceMs: number | null, nowMs: number }} question
-   * @param {(bytes: Buffer, idAt: number, idEnd: number, ts: number, seq: number, valueAt: number, valueEnd: number) => boolean | void} visit
-   *   false: the page ends behind this item
-   * @returns {{ next: Place | null, count: number }}
+   * @param {Visit} visit newest first
+   * @returns {{ next: Place | null, count: number }} `next`: the last one visited, if there are more behind it
    */
   latest ({ limit, after, sinceMs, nowMs }, visit) {
-    const minTs = Math.max(sinceMs ?? 0, this.#windowMs ? nowMs - this.#windowMs : 0)
-    let count = 0
-    let last = null
-    let isFull = limit <= 0
-    for (const version of this.#all()) {
-      if (version.deleted || version.ts < minTs || (after && compareOrder(version, after) >= 0)) continue
-      if (isFull) return { next: last && placeOf(last), count }
-      const { id, ts, seq, value } = version
-      const bytes = Buffer.concat([id, value])
-      count++
-      last = version
-      isFull = visit(bytes, 0, id.length, ts, seq, id.length, bytes.length) === false || count === limit
-    }
-    return { next: null, count }
+    const minOrder = Math.max(this.#limits.windowOrderAt(nowMs), packed(Math.ceil(sinceMs ?? 0), 0))
+    return readLatest(this.#contents, { limit, after, minOrder }, visit)
   }
 
-  /** @param {Buffer} id @param {number} nowMs @returns {Item | null} */
+  /** @param {Buffer} id @param {number} nowMs @returns {Item | null} copied */
   get (id, nowMs) {
-    const version = this.#versions.get(id.toString('latin1'))
-    if (!version || version.deleted || (this.#windowMs && version.ts < nowMs - this.#windowMs)) return null
-    return { ...placeOf(version), value: version.value }
+    return readItem(this.#contents, id, this.#limits.windowOrderAt(nowMs))
   }
 
-  /** @param {Buffer} id @returns {{ ts: number, seq: number, stamp: number, deleted: boolean } | null} */
+  /** @param {Buffer} id @returns {{ ts: number, seq: number, stamp: number, deleted: boolean } | null} the newest that is held */
   versionOf (id) {
-    const version = this.#versions.get(id.toString('latin1'))
-    return version ? { ts: version.ts, seq: version.seq, stamp: version.stamp, deleted: version.deleted } : null
+    return readVersion(this.#contents, id)
   }
 
-  /** @param {number} nowMs @returns {number} live ids */
+  /** @param {number} nowMs @returns {number} live ids, deletions not counted */
   count (nowMs) {
-    const minTs = this.#windowMs ? nowMs - this.#windowMs : 0
-    let count = 0
-    for (const { deleted, ts } of this.#versions.values()) if (!deleted && ts >= minTs) count++
-    return count
+    const { live } = this.#contents
+    return live.count - live.countBelow(this.#limits.windowOrderAt(nowMs))
   }
 
-  /** @returns {{ items: number, tombstones: number, bytes: number, floor: Place | null }} */
+  /** @returns {{ items: number, tombstones: number, bytes: number, floor: Place | null }} `bytes` of memory held; above `floor` everything is exact */
   stats () {
-    const items = this.count(-Infinity)
-    return { items, tombstones: this.#versions.size - items, bytes: this.#bytes, floor: this.#floor }
+    const { live, deleted, bytes } = this.#contents
+    return { items: live.count, tombstones: deleted.count, bytes, floor: this.#limits.evicted.place() }
   }
 
+  /** Forgets everything but retention and bounds. */
   clear () {
-    for (const version of this.#all()) this.#remove(version)
-    this.#floor = this.#setFloor = null
-    this.#evictedArrival = this.#arrivalLimit = this.#windowStart = -Infinity
+    if (this.#contents.live.count > 0) this.revision++
+    this.#limits = new Limits(this.#limits.retention)
+    this.#contents = new Contents(this.#limits.countsArrivals)
   }
 
-  #all () {
-    this.#sorted ??= [...this.#versions.values()].sort(newestFirst)
-    return this.#sorted
+  /** @param {number} record @param {number} order @param {boolean} deleted @param {Uint8Array} bytes @param {number} valueAt @param {number} valueEnd */
+  #isVisibleChange (record, order, deleted, bytes, valueAt, valueEnd) {
+    if (this.#contents.isDeleted(record)) return !deleted
+    const { items, records } = this.#contents
+    return deleted || records.order(record) !== order || !items.isValue(record, bytes, valueAt, valueEnd)
   }
 
-  /** @param {string} key @param {Version} version */
-  #drop (key, version) {
-    this.#versions.delete(key)
-    this.#bytes -= costOf(version)
-    this.#sorted = null
+  /** @param {number} record */
+  #drop (record) {
+    if (!this.#contents.isDeleted(record)) this.revision++
+    this.#contents.drop(record)
   }
 
-  /** @param {Version} version */
-  #remove (version) {
-    this.#drop(version.id.toString('latin1'), version)
-    if (!version.deleted) this.revision++
+  #removeArrived () {
+    const contents = this.#contents
+    const { arrivals, records, items } = contents
+    if (arrivals === null) return
+    const isLive = (/** @type {number} */ record) => {
+      const idAt = items.idAt(record)
+      return this.#limits.isLive(records.order(record), records.arrival(record), items.bytes(record), idAt, idAt + records.idBytes(record))
+    }
+    for (let first = arrivals.oldest(); first !== NONE && records.arrival(first) <= this.#limits.arrival; first = arrivals.oldest()) {
+      const wasVisible = !contents.isDeleted(first)
+      const next = contents.outlive(first, isLive)
+      if (wasVisible || (next !== NONE && !contents.isDeleted(next))) this.revision++
+    }
+  }
+
+  /** @param {number} limit @returns {boolean} whether there are more */
+  #removeAged (limit) {
+    const { records, live, deleted } = this.#contents
+    const { windowOrder } = this.#limits
+    for (const order of [live, deleted]) {
+      for (let oldest = order.oldest(); oldest !== NONE && records.order(oldest) < windowOrder; oldest = order.oldest()) {
+        if (limit-- === 0) return true
+        this.#drop(oldest)
+      }
+    }
+    return false
+  }
+
+  /** @param {import('./floor.js').Floor} floor */
+  #removeCovered (floor) {
+    const contents = this.#contents
+    const { items, records } = contents
+    for (let oldest = contents.oldest(); oldest !== NONE; oldest = contents.oldest()) {
+      const idAt = items.idAt(oldest)
+      if (!floor.covers(records.order(oldest), items.bytes(oldest), idAt, idAt + records.idBytes(oldest))) return
+      this.#drop(oldest)
+    }
+  }
+
+  /** @param {number} moreItems @param {number} moreBytes */
+  #isOver (moreItems, moreBytes) {
+    const { records, cost } = this.#contents
+    return records.slots.used + moreItems > this.#bounds.boundItems || cost + moreBytes > this.#bounds.boundBytes
+  }
+
+  /** Whether there may be no room; quick. @param {number} length of id and value */
+  #isTight (length) {
+    return this.#isOver(1, 2 * length + 256)
+  }
+
+  /**
+   * Lets the oldest go until a version has room. It has none when it would be the oldest itself.
+   * @param {number} record that stands for its id, or NONE
+   * @param {number} order @param {number} arrival @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd
+   * @param {number} length of id and value
+   */
+  #makeRoom (record, order, arrival, bytes, idAt, idEnd, length) {
+    const contents = this.#contents
+    while (this.#isOver(record === NONE ? 1 : 0, contents.costOf(length, record))) {
+      const oldest = contents.oldest()
+      if (oldest === NONE || !contents.isBelow(oldest, order, bytes, idAt, idEnd)) {
+        this.#limits.evict(order, arrival, bytes, idAt, idEnd)
+        // it is one itself when it takes the place of what it repeats
+        if (oldest === record && record !== NONE) this.#evict(record)
+        return false
+      }
+      if (oldest === record) record = NONE
+      this.#evict(oldest)
+    }
+    return true
+  }
+
+  /** @param {number} record the oldest */
+  #evict (record) {
+    const { items, records } = this.#contents
+    const idAt = items.idAt(record)
+    // of those that wait behind it the last arrived last
+    const arrival = records.arrival(records.previous(record))
+    this.#limits.evict(records.order(record), arrival, items.bytes(record), idAt, idAt + records.idBytes(record))
+    this.#drop(record)
   }
 }
-
-/** @param {Version} version */
-const costOf = ({ id, value }) => 100 + id.length + value.length
-
-/** @param {Version} version @returns {Place} */
-const placeOf = ({ ts, seq, id }) => ({ ts, seq, id })

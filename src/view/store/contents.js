@@ -1,0 +1,231 @@
+/**
+ * What a store holds: items, and all that leads to them.
+ *
+ *     id  ->  id table  -> \                          live:      the order of what is shown
+ *     live, deleted     ->  record -> id and value    deleted:   the order of deletions, which hide late older versions
+ *     arrivals          -> /                          arrivals:  of both, only when the number of arrivals ends their time
+ *
+ * Versions that wait (versions.js) are in their ring alone. This file keeps these notes of one another true; which items
+ * are live is decided in index.js.
+ */
+import { idHash } from './id-hash.js'
+import { IdTable } from './id-table.js'
+import { Items } from './items.js'
+import { Order } from './order.js'
+import { BY_ARRIVAL, BY_ORDER, DELETED, RECORD_BYTES, WAITING } from './records.js'
+import { NONE } from './slots.js'
+import { Versions } from './versions.js'
+
+/** what an item takes beside its bytes: a record, and notes in the id table and two orders when these are two thirds full */
+const ITEM_BYTES = RECORD_BYTES + 40
+
+export class Contents {
+  items = new Items()
+  records = this.items.records
+  table = new IdTable(this.items)
+  versions = new Versions(this.items)
+  live = new Order(this.items, BY_ORDER)
+  deleted = new Order(this.items, BY_ORDER)
+  /** @type {Order | null} */
+  arrivals = null
+
+  /** @param {boolean} hasArrivals */
+  constructor (hasArrivals) {
+    this.keepArrivals(hasArrivals)
+  }
+
+  /** Bytes that the items take: what a bound is compared with. */
+  get cost () {
+    return this.items.slabs.used + this.records.slots.used * ITEM_BYTES
+  }
+
+  /** @param {number} length of id and value @param {number} record whose place a version of that length takes, or NONE @returns {number} what `cost` rises by */
+  costOf (length, record) {
+    const slotBytes = this.items.slabs.slotBytes(length)
+    return record === NONE ? slotBytes + ITEM_BYTES : slotBytes - this.items.slotBytes(record)
+  }
+
+  /** Bytes of memory held, free slots included. */
+  get bytes () {
+    const { items, table, live, deleted, arrivals } = this
+    return items.slabs.chunks.bytes + items.records.chunks.bytes + table.bytes +
+      live.bytes + deleted.bytes + (arrivals?.bytes ?? 0)
+  }
+
+  /** @param {number} record */
+  isDeleted (record) {
+    return (this.records.mark(record) & DELETED) !== 0
+  }
+
+  /** @param {Uint8Array} bytes @param {number} at @param {number} end @returns {number} the record that stands for an id, or NONE */
+  find (bytes, at, end) {
+    return this.table.find(idHash(bytes, at, end), bytes, at, end)
+  }
+
+  /** @param {number} record @param {number} order @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd @returns {boolean} whether it is older than that place */
+  isBelow (record, order, bytes, idAt, idEnd) {
+    const own = this.records.order(record)
+    return own !== order ? own < order : this.items.compareId(record, bytes, idAt, idEnd) < 0
+  }
+
+  /**
+   * @param {number} hash @param {number} mark @param {number} order @param {number} stamp @param {number} arrival
+   * @param {Uint8Array} bytes with an id that has no record @param {number} idAt @param {number} idEnd @param {number} valueAt @param {number} valueEnd
+   */
+  add (hash, mark, order, stamp, arrival, bytes, idAt, idEnd, valueAt, valueEnd) {
+    const record = this.items.add(hash, mark, bytes, idAt, idEnd, valueAt, valueEnd)
+    this.records.setVersion(record, order, stamp, arrival)
+    this.table.add(hash, record)
+    this.#enter(record)
+  }
+
+  /**
+   * Puts a newer version of the same id, which arrived later, in the place of what a record holds.
+   * @param {number} record @param {number} mark @param {number} order @param {number} stamp @param {number} arrival
+   * @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd @param {number} valueAt @param {number} valueEnd
+   */
+  overwrite (record, mark, order, stamp, arrival, bytes, idAt, idEnd, valueAt, valueEnd) {
+    const { records, items } = this
+    this.#leave(record)
+    if (records.next(record) !== record) this.versions.dropArrived(record, arrival)
+    records.setVersion(record, order, stamp, arrival)
+    records.setMark(record, mark)
+    items.rewrite(record, bytes, idAt, idEnd, valueAt, valueEnd)
+    this.#enter(record)
+  }
+
+  /**
+   * A newer version that arrived earlier takes the place of what stands for its id, which waits behind it from now on.
+   * @param {number} record @param {number} mark @param {number} order @param {number} stamp @param {number} arrival
+   * @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd @param {number} valueAt @param {number} valueEnd
+   */
+  addBefore (record, mark, order, stamp, arrival, bytes, idAt, idEnd, valueAt, valueEnd) {
+    const { records, items, table, versions } = this
+    const hash = records.hash(record)
+    const newest = items.add(hash, mark, bytes, idAt, idEnd, valueAt, valueEnd)
+    records.setVersion(newest, order, stamp, arrival)
+    this.#leave(record)
+    records.setMark(record, records.mark(record) | WAITING)
+    versions.insertBehind(records.previous(record), newest)
+    table.replace(hash, record, newest)
+    this.#enter(newest)
+  }
+
+  /**
+   * An older version that arrived later waits behind what stands for its id, unless it never counts.
+   * @param {number} record @param {number} mark @param {number} order @param {number} stamp @param {number} arrival
+   * @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd @param {number} valueAt @param {number} valueEnd
+   */
+  addWaiting (record, mark, order, stamp, arrival, bytes, idAt, idEnd, valueAt, valueEnd) {
+    const { records, items, versions } = this
+    const place = versions.placeFor(record, order, stamp, arrival)
+    if (place === NONE) return
+    const waiting = items.add(records.hash(record), mark, bytes, idAt, idEnd, valueAt, valueEnd)
+    records.setVersion(waiting, order, stamp, arrival)
+    versions.insertBehind(place, waiting)
+  }
+
+  /** Takes an item out, and whatever waits behind it. @param {number} record that stands for its id */
+  drop (record) {
+    this.#leave(record)
+    this.table.remove(this.records.hash(record), record)
+    this.#releaseRing(record)
+  }
+
+  /**
+   * Takes the newest version of an id out; one that waits may stand for the id from now on.
+   * @param {number} record
+   * @param {(record: number) => boolean} isLive
+   * @returns {number} the record that stands for the id now, or NONE
+   */
+  outlive (record, isLive) {
+    const { records, items, table, versions } = this
+    const hash = records.hash(record)
+    this.#leave(record)
+    let next = versions.leave(record)
+    while (next !== NONE && !isLive(next)) {
+      const dead = next
+      next = versions.leave(dead)
+      items.release(dead)
+    }
+    if (next === NONE) table.remove(hash, record)
+    else {
+      table.replace(hash, record, next)
+      records.setMark(next, records.mark(next) & ~WAITING)
+      this.#enter(next)
+    }
+    items.release(record)
+    return next
+  }
+
+  /** @returns {number} the oldest record of items and deletions, or NONE */
+  oldest () {
+    const live = this.live.oldest()
+    const deleted = this.deleted.oldest()
+    if (live === NONE || deleted === NONE) return live === NONE ? deleted : live
+    const idAt = this.items.idAt(deleted)
+    return this.isBelow(live, this.records.order(deleted), this.items.bytes(deleted), idAt, idAt + this.records.idBytes(deleted)) ? live : deleted
+  }
+
+  /** @param {boolean} isKept whether the order of arrivals is. Making it sorts all items */
+  keepArrivals (isKept) {
+    if (isKept === (this.arrivals !== null)) return
+    if (!isKept) {
+      this.arrivals = null
+      return
+    }
+    this.arrivals = new Order(this.items, BY_ARRIVAL)
+    const all = [...this.live.records(), ...this.deleted.records()]
+    all.sort((a, b) => this.records.arrival(a) - this.records.arrival(b))
+    for (const record of all) this.arrivals.add(record)
+  }
+
+  /** Gives memory back where much of it is free. @param {number} moves at most */
+  tidy (moves) {
+    const { items, records, live, deleted, arrivals } = this
+    if (records.slots.isSparse) moves -= records.slots.drain(moves, (chunk, index) => this.#moveRecord(chunk, index))
+    for (const slots of items.slabs.sizes) {
+      if (moves > 0 && slots.isSparse) moves -= slots.drain(moves, (chunk, index) => items.moveBytes(chunk, index))
+    }
+    for (const order of [live, deleted]) moves -= order.tidy(moves)
+    arrivals?.tidy(moves)
+  }
+
+  /** @param {import('./slots.js').Chunk} chunk @param {number} index */
+  #moveRecord (chunk, index) {
+    const { records } = this
+    const from = records.numberOf(chunk, index)
+    const to = this.items.moveRecord(from)
+    if ((records.mark(to) & WAITING) === 0) {
+      const order = this.isDeleted(to) ? this.deleted : this.live
+      this.table.replace(records.hash(to), from, to)
+      order.replace(from, to)
+      this.arrivals?.replace(from, to)
+    }
+    records.release(from)
+  }
+
+  /** @param {number} record */
+  #enter (record) {
+    const order = this.isDeleted(record) ? this.deleted : this.live
+    order.add(record)
+    this.arrivals?.add(record)
+  }
+
+  /** @param {number} record */
+  #leave (record) {
+    const order = this.isDeleted(record) ? this.deleted : this.live
+    order.remove(record)
+    this.arrivals?.remove(record)
+  }
+
+  /** @param {number} record */
+  #releaseRing (record) {
+    for (let waiting = this.versions.leave(record); waiting !== NONE;) {
+      const dead = waiting
+      waiting = this.versions.leave(dead)
+      this.items.release(dead)
+    }
+    this.items.release(record)
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * From the hash of an id to the record of its item.
+ *
+ *     directory by the upper bits      parts, each open to the next place (linear probing)
+ *     00 ---------------------------->  [ hash, record + 1 | hash, 0 (nothing) | hash, record + 1 | ... ]
+ *     01 ---------------------------->  [ ... ]
+ *     10 --+------------------------->  [ ... ]
+ *     11 --+
+ *
+ * Extendible hashing (Fagin and others, 1979): a full part of 4,096 places is split in two by one more bit, so growing
+ * costs the time of one part and nothing stands still. One large table that doubles would stop for 100 ms at 2 M ids.
+ * A part becomes smaller when it is an eighth full. A part that splitting would not halve grows instead: then hashes are
+ * equal, and the ids themselves decide.
+ */
+import { NONE } from './slots.js'
+
+const MIN_PLACES = 16
+const MAX_PLACES = 4096
+const MAX_DEPTH = 20
+
+/** Holds the records whose hashes begin with the same `depth` bits. */
+class Part {
+  used = 0
+
+  /** @param {number} places a power of two @param {number} depth */
+  constructor (places, depth) {
+    this.depth = depth
+    this.mask = places - 1
+    this.places = new Int32Array(places * 2)
+  }
+
+  /** @param {number} hash @param {number} record that is not in yet; there is room */
+  add (hash, record) {
+    const { places, mask } = this
+    let i = hash & mask
+    while (places[2 * i + 1] !== 0) i = (i + 1) & mask
+    places[2 * i] = hash
+    places[2 * i + 1] = record + 1
+    this.used++
+  }
+
+  /** @param {number} hash @param {number} record @returns {number} its place */
+  placeOf (hash, record) {
+    const { places, mask } = this
+    let i = hash & mask
+    while (places[2 * i + 1] !== record + 1) i = (i + 1) & mask
+    return i
+  }
+
+  /** Those behind a removed one move up, so that no search ends too early. @param {number} hash @param {number} record */
+  remove (hash, record) {
+    const { places, mask } = this
+    let gap = this.placeOf(hash, record)
+    for (let i = (gap + 1) & mask; places[2 * i + 1] !== 0; i = (i + 1) & mask) {
+      const wanted = places[2 * i] & mask
+      if (((i - wanted) & mask) < ((i - gap) & mask)) continue
+      places[2 * gap] = places[2 * i]
+      places[2 * gap + 1] = places[2 * i + 1]
+      gap = i
+    }
+    places[2 * gap + 1] = 0
+    this.used--
+  }
+}
+
+export class IdTable {
+  /** memory held */
+  bytes = MIN_PLACES * 8
+  #depth = 0
+  #directory = [new Part(MIN_PLACES, 0)]
+  #items
+
+  /** @param {import('./items.js').Items} items */
+  constructor (items) {
+    this.#items = items
+  }
+
+  /** @param {number} hash @param {Uint8Array} bytes @param {number} at @param {number} end @returns {number} record, or NONE */
+  find (hash, bytes, at, end) {
+    const { places, mask } = this.#directory[this.#indexOf(hash)]
+    for (let i = hash & mask; ; i = (i + 1) & mask) {
+      const entry = places[2 * i + 1]
+      if (entry === 0) return NONE
+      if (places[2 * i] === hash && this.#items.isId(entry - 1, bytes, at, end)) return entry - 1
+    }
+  }
+
+  /** @param {number} hash @param {number} record whose id is not in yet */
+  add (hash, record) {
+    let part = this.#directory[this.#indexOf(hash)]
+    while ((part.used + 1) * 3 > (part.mask + 1) * 2) part = this.#grow(part, hash)
+    part.add(hash, record)
+  }
+
+  /** @param {number} hash @param {number} record */
+  remove (hash, record) {
+    const part = this.#directory[this.#indexOf(hash)]
+    part.remove(hash, record)
+    if (part.used * 8 < part.mask && part.mask >= MIN_PLACES) this.#resized(part, (part.mask + 1) / 2)
+  }
+
+  /** @param {number} hash @param {number} from @param {number} to the record that stands for the same id now */
+  replace (hash, from, to) {
+    const part = this.#directory[this.#indexOf(hash)]
+    part.places[2 * part.placeOf(hash, from) + 1] = to + 1
+  }
+
+  /** @param {number} hash @returns {number} its upper bits; a shift by 32 would be one by 0 */
+  #indexOf (hash) {
+    return (hash >>> 1) >>> (31 - this.#depth)
+  }
+
+  /** @param {Part} part @param {number} hash @returns {Part} where it belongs now */
+  #grow (part, hash) {
+    if (part.mask + 1 < MAX_PLACES || part.depth === MAX_DEPTH || !this.#isHalved(part)) this.#resized(part, (part.mask + 1) * 2)
+    else this.#split(part)
+    return this.#directory[this.#indexOf(hash)]
+  }
+
+  /** @param {Part} part @param {number} places */
+  #resized (part, places) {
+    const before = part.places
+    this.bytes += places * 8 - before.length * 4
+    part.places = new Int32Array(places * 2)
+    part.mask = places - 1
+    part.used = 0
+    for (let i = 0; i < before.length; i += 2) if (before[i + 1] !== 0) part.add(before[i], before[i + 1] - 1)
+  }
+
+  /** @param {Part} part */
+  #isHalved ({ places, depth, used }) {
+    let ones = 0
+    for (let i = 0; i < places.length; i += 2) if (places[i + 1] !== 0) ones += bitOf(places[i], depth)
+    return Math.min(ones, used - ones) > used / 8
+  }
+
+  /** @param {Part} part */
+  #split ({ places, mask, depth }) {
+    if (depth === this.#depth) {
+      this.#directory = this.#directory.flatMap((part) => [part, part])
+      this.#depth++
+    }
+    const halves = [new Part(mask + 1, depth + 1), new Part(mask + 1, depth + 1)]
+    let first = -1
+    for (let i = 0; i < places.length; i += 2) {
+      if (places[i + 1] === 0) continue
+      halves[bitOf(places[i], depth)].add(places[i], places[i + 1] - 1)
+      first = places[i]
+    }
+    this.bytes += places.length * 4
+    // all hashes of the part begin with the same bits
+    const span = 1 << (this.#depth - depth)
+    const from = this.#indexOf(first) & -span
+    this.#directory.fill(halves[0], from, from + span / 2).fill(halves[1], from + span / 2, from + span)
+  }
+}
+
+/** @param {number} hash @param {number} depth @returns {number} the bit behind the first `depth` ones */
+const bitOf = (hash, depth) => hash >>> (31 - depth) & 1

@@ -1,0 +1,75 @@
+/**
+ * What is live, as far as a store can tell. A version is not
+ *
+ *     below the window                ts < nowMs - windowMs
+ *     beyond the count of arrivals    arrival <= newestArrival - maxItems
+ *     at or below the given floor     of layouts that count by rank
+ *     at or below the evicted floor   what a bound had no room for; it falls away when nothing there would be live
+ */
+import { Floor, packed } from './floor.js'
+
+export class Limits {
+  /** least order inside the window */
+  windowOrder = -Infinity
+  /** what arrived at or before is not live */
+  arrival = -Infinity
+  given = new Floor()
+  evicted = new Floor()
+  #windowMs
+  #maxItems
+  #newestArrival = -Infinity
+  /** the last arrival among those that are at or below the evicted floor */
+  #evictedArrival = -Infinity
+
+  /** @param {{ windowMs: number, maxItems: number }} retention */
+  constructor ({ windowMs, maxItems }) {
+    this.#windowMs = windowMs
+    this.#maxItems = maxItems
+  }
+
+  get retention () {
+    return { windowMs: this.#windowMs, maxItems: this.#maxItems }
+  }
+
+  /** @param {{ windowMs: number, maxItems: number }} retention counts from the next `advance` */
+  set retention ({ windowMs, maxItems }) {
+    this.#windowMs = windowMs
+    this.#maxItems = maxItems
+  }
+
+  /** whether the number of arrivals ends an item's time */
+  get countsArrivals () {
+    return this.#maxItems > 0
+  }
+
+  /** @param {number} nowMs @param {number | undefined} newestArrival */
+  advance (nowMs, newestArrival) {
+    this.windowOrder = this.#windowMs > 0 ? this.windowOrderAt(nowMs) : -Infinity
+    if (newestArrival !== undefined) this.#newestArrival = Math.max(this.#newestArrival, newestArrival)
+    this.arrival = this.#maxItems > 0 ? this.#newestArrival - this.#maxItems : -Infinity
+    const { order, id, idBytes } = this.evicted
+    if (order < this.windowOrder || this.#evictedArrival <= this.arrival || this.given.covers(order, id, 0, idBytes)) {
+      this.evicted.clear()
+      this.#evictedArrival = -Infinity
+    }
+  }
+
+  /** @param {number} nowMs @returns {number} least order that is inside the window then */
+  windowOrderAt (nowMs) {
+    return this.#windowMs > 0 ? packed(Math.ceil(nowMs - this.#windowMs), 0) : 0
+  }
+
+  /** @param {number} order @param {number} arrival @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd */
+  isLive (order, arrival, bytes, idAt, idEnd) {
+    if (order < this.windowOrder || arrival <= this.arrival || this.given.covers(order, bytes, idAt, idEnd)) return false
+    if (!this.evicted.covers(order, bytes, idAt, idEnd)) return true
+    this.#evictedArrival = Math.max(this.#evictedArrival, arrival)
+    return false
+  }
+
+  /** There is no room for a version. @param {number} order @param {number} arrival @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd */
+  evict (order, arrival, bytes, idAt, idEnd) {
+    if (!this.evicted.covers(order, bytes, idAt, idEnd)) this.evicted.set(order, bytes, idAt, idEnd)
+    this.#evictedArrival = Math.max(this.#evictedArrival, arrival)
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * Questions to a store. They change nothing, and do not show what is outside the window by the asker's clock, removed or
+ * not.
+ */
+import { packed, unpacked } from './floor.js'
+import { NONE } from './slots.js'
+
+/** @typedef {import('./contents.js').Contents} Contents */
+/** @typedef {import('../../item/order.js').Place} Place */
+
+/**
+ * A page, newest first, from any depth at the same price.
+ * @param {Contents} contents
+ * @param {{ limit: number, after: Place | null, minOrder: number }} question
+ * @param {import('./index.js').Visit} visit
+ * @returns {{ next: Place | null, count: number }}
+ */
+export function readLatest (contents, { limit, after, minOrder }, visit) {
+  const { items, records, live } = contents
+  let position = after ? live.below(packed(after.ts, after.seq), after.id, 0, after.id.length) : live.end()
+  let last = NONE
+  let count = 0
+  for (let isFull = limit <= 0; position !== NONE; position = live.older(position)) {
+    const record = live.at(position)
+    const order = records.order(record)
+    if (order < minOrder) break
+    if (isFull) return { next: last === NONE ? after : placeOf(contents, last), count }
+    const bytes = items.bytes(record)
+    const idAt = items.idAt(record)
+    const idEnd = idAt + records.idBytes(record)
+    const { ts, seq } = unpacked(order)
+    count++
+    last = record
+    isFull = visit(bytes, idAt, idEnd, ts, seq, idEnd, idEnd + records.valueBytes(record)) === false || count === limit
+  }
+  return { next: null, count }
+}
+
+/**
+ * @param {Contents} contents @param {Buffer} id @param {number} minOrder
+ * @returns {import('./index.js').Item | null} copied
+ */
+export function readItem (contents, id, minOrder) {
+  const { items, records } = contents
+  const record = contents.find(id, 0, id.length)
+  if (record === NONE || contents.isDeleted(record) || records.order(record) < minOrder) return null
+  const valueAt = items.idAt(record) + records.idBytes(record)
+  const value = Buffer.from(items.bytes(record).subarray(valueAt, valueAt + records.valueBytes(record)))
+  return { ...placeOf(contents, record), value }
+}
+
+/** @param {Contents} contents @param {Buffer} id @returns {{ ts: number, seq: number, stamp: number, deleted: boolean } | null} */
+export function readVersion (contents, id) {
+  const { records } = contents
+  const record = contents.find(id, 0, id.length)
+  if (record === NONE) return null
+  return { ...unpacked(records.order(record)), stamp: records.stamp(record), deleted: contents.isDeleted(record) }
+}
+
+/** @param {Contents} contents @param {number} record @returns {Place} copied */
+function placeOf ({ items, records }, record) {
+  const idAt = items.idAt(record)
+  return { ...unpacked(records.order(record)), id: Buffer.from(items.bytes(record).subarray(idAt, idAt + records.idBytes(record))) }
+}

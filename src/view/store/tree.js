@@ -1,0 +1,183 @@
+/**
+ * The shape of an order (order.js): how nodes are filled, split, joined and moved. It compares nothing.
+ *
+ * Leaves are linked. A node that is full gives its upper half to a new one behind it; one of at most 14 entries is joined
+ * with a neighbour that has room; an empty one goes. What is added behind everything gets a node of its own instead of a
+ * split, so items in order leave full nodes. (nodes.js draws a node.)
+ */
+import { COUNT, LEVEL, NEXT, NODE_ENTRIES, Nodes, PARENT, PREVIOUS } from './nodes.js'
+import { NONE } from './slots.js'
+
+const FEW = 14
+const JOINED = 40
+
+export class Tree {
+  nodes = new Nodes()
+  root = NONE
+  firstLeaf = NONE
+  lastLeaf = NONE
+  #records
+  #key
+  #leaf
+
+  /** @param {import('./records.js').Records} records @param {{ key: number, leaf: number }} by BY_ORDER or BY_ARRIVAL (records.js) */
+  constructor (records, { key, leaf }) {
+    this.#records = records
+    this.#key = key
+    this.#leaf = leaf
+  }
+
+  /** @param {number} key of the first record @returns {number} the only leaf */
+  begin (key) {
+    this.root = this.firstLeaf = this.lastLeaf = this.nodes.take(0, key)
+    return this.root
+  }
+
+  /** @param {number} node @param {number} index @param {number} entry goes there */
+  insert (node, index, entry) {
+    const { nodes } = this
+    if (nodes.get(node, COUNT) === NODE_ENTRIES) {
+      const half = NODE_ENTRIES / 2
+      const behind = this.addBehind(node, this.#lowFrom(node, half))
+      this.#moveLast(node, behind, half)
+      if (index > half) {
+        node = behind
+        index -= half
+      }
+    }
+    nodes.insert(node, index, entry)
+    this.#setOwner(nodes.get(node, LEVEL), entry, node)
+  }
+
+  /** @param {number} node @param {number} low @returns {number} an empty node of the same level behind it */
+  addBehind (node, low) {
+    const { nodes } = this
+    const level = nodes.get(node, LEVEL)
+    const added = nodes.take(level, low)
+    if (level === 0) this.#link(added, node, nodes.get(node, NEXT))
+    let parent = nodes.get(node, PARENT)
+    if (parent === NONE) {
+      parent = this.root = nodes.take(level + 1, nodes.low(node))
+      this.insert(parent, 0, node)
+    }
+    let index = nodes.indexOf(parent, node) + 1
+    if (index === NODE_ENTRIES) {
+      parent = this.addBehind(parent, low)
+      index = 0
+    }
+    this.insert(parent, index, added)
+    return added
+  }
+
+  /** @param {number} node @param {number} index of the entry that goes */
+  take (node, index) {
+    const { nodes } = this
+    nodes.remove(node, index)
+    const count = nodes.get(node, COUNT)
+    if (count === 0) this.#removeNode(node)
+    else if (count <= FEW && nodes.get(node, PARENT) !== NONE) this.#join(node, count)
+  }
+
+  /** Something goes before everything. @param {number} leaf the first @param {number} key */
+  lower (leaf, key) {
+    for (let node = leaf; node !== NONE && this.nodes.low(node) > key; node = this.nodes.get(node, PARENT)) this.nodes.setLow(node, key)
+  }
+
+  /** Moves a node into another slot, for a chunk that is drained. @param {import('./slots.js').Chunk} chunk @param {number} index */
+  moveNode (chunk, index) {
+    const { nodes } = this
+    const from = nodes.numberOf(chunk, index)
+    const to = nodes.take(0, 0)
+    nodes.copy(from, to)
+    const level = nodes.get(to, LEVEL)
+    const parent = nodes.get(to, PARENT)
+    if (parent === NONE) this.root = to
+    else nodes.setEntry(parent, nodes.indexOf(parent, from), to)
+    if (level === 0) this.#link(to, nodes.get(to, PREVIOUS), nodes.get(to, NEXT))
+    for (let i = 0, count = nodes.get(to, COUNT); i < count; i++) this.#setOwner(level, nodes.entry(to, i), to)
+    nodes.release(from)
+  }
+
+  /** @param {number} leaf @param {number} previous @param {number} next of its neighbours */
+  #link (leaf, previous, next) {
+    const { nodes } = this
+    nodes.set(leaf, PREVIOUS, previous)
+    nodes.set(leaf, NEXT, next)
+    this.#meet(previous, leaf)
+    this.#meet(leaf, next)
+  }
+
+  /** @param {number} leaf @param {number} next that is behind it now; NONE where there is none */
+  #meet (leaf, next) {
+    if (leaf === NONE) this.firstLeaf = next
+    else this.nodes.set(leaf, NEXT, next)
+    if (next === NONE) this.lastLeaf = leaf
+    else this.nodes.set(next, PREVIOUS, leaf)
+  }
+
+  /** @param {number} level @param {number} entry of a node of that level @param {number} node */
+  #setOwner (level, entry, node) {
+    if (level === 0) this.#records.setLeaf(entry, this.#leaf, node)
+    else this.nodes.set(entry, PARENT, node)
+  }
+
+  /** @param {number} node @param {number} index @returns {number} what is not above anything from there on */
+  #lowFrom (node, index) {
+    const entry = this.nodes.entry(node, index)
+    return this.nodes.get(node, LEVEL) === 0 ? this.#records.key(entry, this.#key) : this.nodes.low(entry)
+  }
+
+  /** @param {number} from @param {number} to an empty one behind it @param {number} count */
+  #moveLast (from, to, count) {
+    const { nodes } = this
+    const level = nodes.get(from, LEVEL)
+    const left = nodes.get(from, COUNT) - count
+    for (let i = 0; i < count; i++) {
+      const entry = nodes.entry(from, left + i)
+      nodes.insert(to, i, entry)
+      this.#setOwner(level, entry, to)
+    }
+    nodes.set(from, COUNT, left)
+  }
+
+  /** Gives the few entries of a node to a neighbour under the same parent, if it has room. @param {number} node @param {number} count */
+  #join (node, count) {
+    const { nodes } = this
+    const parent = nodes.get(node, PARENT)
+    const index = nodes.indexOf(parent, node)
+    const before = index > 0 ? nodes.entry(parent, index - 1) : NONE
+    const behind = index + 1 < nodes.get(parent, COUNT) ? nodes.entry(parent, index + 1) : NONE
+    if (before !== NONE && nodes.get(before, COUNT) + count <= JOINED) {
+      const has = nodes.get(before, COUNT)
+      for (let i = 0; i < count; i++) this.insert(before, has + i, nodes.entry(node, i))
+    } else if (behind !== NONE && nodes.get(behind, COUNT) + count <= JOINED) {
+      for (let i = count - 1; i >= 0; i--) this.insert(behind, 0, nodes.entry(node, i))
+      nodes.setLow(behind, nodes.low(node))
+    } else return
+    this.#removeNode(node)
+  }
+
+  /** @param {number} node whose entries are elsewhere */
+  #removeNode (node) {
+    const { nodes } = this
+    const parent = nodes.get(node, PARENT)
+    if (nodes.get(node, LEVEL) === 0) this.#meet(nodes.get(node, PREVIOUS), nodes.get(node, NEXT))
+    nodes.release(node)
+    if (parent === NONE) this.root = NONE
+    else {
+      this.take(parent, nodes.indexOf(parent, node))
+      this.#lowerRoot()
+    }
+  }
+
+  /** A root with one child is not needed. */
+  #lowerRoot () {
+    const { nodes } = this
+    while (this.root !== NONE && nodes.get(this.root, LEVEL) > 0 && nodes.get(this.root, COUNT) === 1) {
+      const child = nodes.entry(this.root, 0)
+      nodes.release(this.root)
+      nodes.set(child, PARENT, NONE)
+      this.root = child
+    }
+  }
+}

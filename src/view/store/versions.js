@@ -1,0 +1,82 @@
+/**
+ * Which version of an id counts, and which wait.
+ *
+ * The newest counts: greatest (ts, seq), then the greater stamp, then the later arrival. When only age ends an item's
+ * time, an older version never counts again and is not kept. When the number of arrivals does (maxItems), a version that
+ * is older but arrived later outlives the newest, and counts when that is gone. So those wait, in a ring with the newest:
+ *
+ *     the newest  ->  waiting  ->  waiting  -> (the newest)
+ *     order       >   order    >   order
+ *     arrival     <   arrival  <   arrival
+ *
+ * A version that another beats in both never counts, and is not kept. Versions that arrive in order make no ring.
+ */
+import { NONE } from './slots.js'
+
+export class Versions {
+  #items
+
+  /** @param {import('./items.js').Items} items */
+  constructor (items) {
+    this.#items = items
+  }
+
+  /** @param {number} record @param {number} order @param {number} stamp @param {number} arrival of a version of the same id @returns {boolean} whether it is newer than, or again, what the record holds */
+  isNewer (record, order, stamp, arrival) {
+    const { records } = this.#items
+    const ownOrder = records.order(record)
+    if (order !== ownOrder) return order > ownOrder
+    const ownStamp = records.stamp(record)
+    return stamp !== ownStamp ? stamp > ownStamp : arrival >= records.arrival(record)
+  }
+
+  /**
+   * Where an older version that arrived later than the newest belongs; drops those that it beats.
+   * @param {number} newest @param {number} order @param {number} stamp @param {number} arrival
+   * @returns {number} the record that it follows, or NONE when it never counts
+   */
+  placeFor (newest, order, stamp, arrival) {
+    const { records } = this.#items
+    let place = records.previous(newest)
+    while (place !== newest) {
+      const before = records.previous(place)
+      const isLater = arrival >= records.arrival(place)
+      if (this.isNewer(place, order, stamp, arrival)) {
+        if (isLater) this.#drop(place)
+      } else if (isLater) return arrival === records.arrival(place) ? NONE : place
+      else return NONE
+      place = before
+    }
+    return newest
+  }
+
+  /** @param {number} place a record of the ring @param {number} record that follows it from now on */
+  insertBehind (place, record) {
+    const { records } = this.#items
+    records.link(record, records.next(place))
+    records.link(place, record)
+  }
+
+  /** Drops those that wait and arrived at or before a version that is newer than all. @param {number} newest @param {number} arrival */
+  dropArrived (newest, arrival) {
+    const { records } = this.#items
+    for (let waiting = records.next(newest); waiting !== newest && records.arrival(waiting) <= arrival; waiting = records.next(newest)) this.#drop(waiting)
+  }
+
+  /** Takes the newest out of its ring. @param {number} newest @returns {number} the one that counts next, or NONE */
+  leave (newest) {
+    const { records } = this.#items
+    const next = records.next(newest)
+    if (next === newest) return NONE
+    records.link(records.previous(newest), next)
+    records.link(newest, newest)
+    return next
+  }
+
+  /** @param {number} waiting */
+  #drop (waiting) {
+    const { records } = this.#items
+    records.link(records.previous(waiting), records.next(waiting))
+    this.#items.release(waiting)
+  }
+}
