@@ -29,7 +29,13 @@ export async function openWritableFeed (name, options) {
 
   async function asking () {
     if (closing.signal.aborted) throw new FreshetError('PIPELINE_CLOSED', `feed ${name} is closed; open it again`)
-    reader ??= openAsk({ ...options, name: `${options.name}:reader`, definitionOf: () => writer.definition })
+    reader ??= openAsk({
+      ...options,
+      name: `${options.name}:reader`,
+      definitionOf: () => writer.definition,
+      // replicas may not have it yet
+      written: options.readFrom === 'primary' ? () => pipeline.account.items : undefined
+    })
     try {
       return (await reader).ask
     } catch (error) {

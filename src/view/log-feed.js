@@ -19,6 +19,7 @@
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { BEFORE_ALL, comparePlaces, entriesAfter, entriesBefore, newestPlace } from '../layouts/log.js'
+import { createRounds } from './rounds.js'
 
 /** of one answer, about */
 const ANSWER_BYTES = 1024 * 1024
@@ -50,8 +51,9 @@ export const DOUBLED = 'doubled'
 /** @typedef {{ before: string, asked: string, arrival: number, origins: ReturnType<typeof createOrigins>, aheadMs: number | null }} History
  *   `before`: the oldest place taken in; `asked`: the oldest asked for in this epoch; `arrival`: of the next older version;
  *   `aheadMs` null = not asked for yet
- * @typedef {{ name: string, aheadName: string, store: Store, place: string | null, arrival: number, origins: ReturnType<typeof createOrigins>,
- *   history: History | null }} Part one partition. `place`: of the newest entry read, null before the first epoch */
+ * @typedef {{ name: string, aheadName: string, store: Store, place: string | null, taken: string, arrival: number,
+ *   origins: ReturnType<typeof createOrigins>, history: History | null }} Part one partition. `place`: of the newest entry read, null
+ *   before the first epoch; `taken`: of the newest taken in */
 
 /**
  * @param {{ log: import('../layouts/log.js').Log, key: (partition: number) => (part: string) => string, stores: Store[],
@@ -65,8 +67,9 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
   let answerBytes = ANSWER_BYTES
   /** @type {Part[]} */
   const parts = stores.map((store, partition) => ({
-    name: key(partition)(log.part), aheadName: key(partition)('ahead'), store, place: null, arrival: 0, origins: createOrigins(), history: null
+    name: key(partition)(log.part), aheadName: key(partition)('ahead'), store, place: null, taken: BEFORE_ALL, arrival: 0, origins: createOrigins(), history: null
   }))
+  const rounds = createRounds()
 
   /** @param {LogEntry[]} entries */
   function learn (entries) {
@@ -82,6 +85,7 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
   /** At the newest entry of its log, with all others before it. @param {Connection} connection @param {Part} part */
   async function begin (connection, part) {
     part.place = await newestPlace(connection, part.name)
+    part.taken = part.place
     part.arrival = 0
     part.origins = createOrigins()
     part.history = part.place === BEFORE_ALL ? null : historyBefore(behind(part.place), 0, part.origins)
@@ -176,6 +180,7 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
         part.arrival += count
         if (slice.isOver(count)) await slice.rest()
       }
+      part.taken = found[partition].at(-1)?.place ?? part.taken
       learn(found[partition])
     }
   }
@@ -227,6 +232,15 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
     get isIn () { return asOf > 0 && parts.every(({ place, history }) => place !== null && history === null) },
 
     settle,
+
+    /**
+     * Resolves when everything is taken in that a node has now.
+     * @param {Connection} connection to it
+     */
+    async caughtUp (connection) {
+      const newest = await Promise.all(parts.map(({ name }) => newestPlace(connection, name)))
+      while (parts.some(({ taken }, partition) => comparePlaces(taken, newest[partition]) < 0)) await rounds.next()
+    },
 
     /** @param {import('../layouts/index.js').Retention} changed */
     setRetention (changed) {
@@ -288,6 +302,7 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
       }
       if (!isFull) asOf = askedMs
       settle(now())
+      rounds.begin()(true)
     }
   }
 }

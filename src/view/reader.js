@@ -22,8 +22,8 @@ const NEWEST = 100
  * @typedef {{ redisUrl: string, replicaUrl: string[] | null, readFrom: 'replica' | 'primary', keyPrefix: string,
  *   deadlineMs: number, views: 'auto' | 'all' | 'none', maxViewItems: number, maxViewBytes: number, name: string,
  *   log: import('pino').Logger, now?: () => number,
- *   definitionOf?: (feed: string) => import('../feeds/definitions.js').Definition | null }} AskOptions `definitionOf`: of a feed
- *   that the caller knows, while a replica does not yet
+ *   definitionOf?: (feed: string) => import('../feeds/definitions.js').Definition | null, written?: () => number }} AskOptions
+ *   `definitionOf`: of a feed that the caller knows, while a replica does not yet; `written`: how much the caller wrote so far
  * @typedef {{ discover?: boolean, maxStaleMs?: number, isPatient?: boolean }} Serving for a process that serves whatever feeds
  *   there are: views of them are opened before anybody asks, answers may be so old when the servers are gone, and servers
  *   that are not there yet are waited for
@@ -34,7 +34,7 @@ const NEWEST = 100
  * @returns {Promise<{ ask: import('./views.js').Views, deployment: import('../store/deployment.js').Deployment, close: () => Promise<void> }>}
  * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
  */
-export async function openAsk ({ redisUrl, replicaUrl, keyPrefix, now = Date.now, definitionOf, views: mode, maxViewItems, maxViewBytes, ...rest }, { discover = false, maxStaleMs = 0, isPatient = false } = {}) {
+export async function openAsk ({ redisUrl, replicaUrl, keyPrefix, now = Date.now, definitionOf, written, views: mode, maxViewItems, maxViewBytes, ...rest }, { discover = false, maxStaleMs = 0, isPatient = false } = {}) {
   const deployment = createDeployment({ ...rest, primaryUrl: redisUrl, replicaUrls: replicaUrl })
   try {
     await deployment.ready
@@ -45,7 +45,7 @@ export async function openAsk ({ redisUrl, replicaUrl, keyPrefix, now = Date.now
     }
   }
   const ask = createAsk({ deployment, keyPrefix, now, definitionOf })
-  const views = createViews({ ask, deployment, keyPrefix, now, log: rest.log, mode, boundItems: maxViewItems, boundBytes: maxViewBytes, discover, maxStaleMs })
+  const views = createViews({ ask, deployment, keyPrefix, now, log: rest.log, mode, boundItems: maxViewItems, boundBytes: maxViewBytes, discover, maxStaleMs, written })
   return {
     ask: views,
     deployment,

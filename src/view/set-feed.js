@@ -17,6 +17,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { compareOrder } from '../item/order.js'
+import { createRounds } from './rounds.js'
 
 const ROUND_MS = 10
 /** how far back is counted, and how often */
@@ -41,6 +42,8 @@ const SLICE_ITEMS = 2000
 export function createSetFeed ({ layout, key, stores, retention: given, now }) {
   let retention = given
   let asOf = 0
+  const rounds = createRounds()
+  let rest = new AbortController()
   const parts = stores.map((store, partition) => createPart({ layout, key: key(partition), store, now, retention: () => retention }))
 
   /** @param {number} nowMs */
@@ -72,12 +75,29 @@ export function createSetFeed ({ layout, key, stores, retention: given, now }) {
       for (;;) {
         const begunMs = performance.now()
         const askedMs = now()
-        await Promise.all(parts.map((part) => part.round(connection)))
+        const isAwaited = rounds.isAwaited
+        const end = rounds.begin()
+        let isWhole = false
+        try {
+          await Promise.all(parts.map((part) => part.round(connection, { isThorough: isAwaited })))
+          isWhole = true
+        } finally {
+          end(isWhole)
+        }
         answered()
         asOf = askedMs
         settle(now())
-        await sleep(parts.every(({ isIn }) => isIn) ? Math.max(ROUND_MS, performance.now() - begunMs) : 0)
+        if (rounds.isAwaited || !parts.every(({ isIn }) => isIn)) continue
+        await sleep(Math.max(ROUND_MS, performance.now() - begunMs), undefined, { signal: rest.signal }).catch(() => {})
+        rest = new AbortController()
       }
+    },
+
+    /** Resolves when everything is taken in that the node has now. */
+    async caughtUp () {
+      const next = rounds.next()
+      rest.abort()
+      await next
     }
   }
 }
@@ -180,10 +200,10 @@ function createPart ({ layout, key, store, now, retention }) {
     filledMs = fromMs <= windowStart() || (floor !== null && floor.ts >= fromMs) ? null : fromMs
   }
 
-  /** Reads again where not as many members are as were seen there. @param {Connection} connection */
-  async function readLate (connection) {
+  /** Reads again where not as many members are as were seen there. @param {Connection} connection @param {boolean} isThorough */
+  async function readLate (connection, isThorough) {
     const nowMs = performance.now()
-    const due = TIERS.findLastIndex((_, tier) => nowMs >= dueMs[tier])
+    const due = isThorough ? TIERS.length - 1 : TIERS.findLastIndex((_, tier) => nowMs >= dueMs[tier])
     if (due === -1 || newest === null) return
     TIERS.forEach(({ everyMs }, tier) => { if (tier <= due) dueMs[tier] = nowMs + everyMs })
     const untilMs = newest.ts
@@ -201,7 +221,18 @@ function createPart ({ layout, key, store, now, retention }) {
     /** @type {VersionPlace | null} */
     let place = null
     do {
-      place = await page(connection, { after: place, sinceMs: fromMs, seen: ({ ts }) => { if (ts < untilMs) counts.add(ts) } })
+      const from = place
+      /** @type {Set<string>} */
+      const there = new Set()
+      place = await page(connection, {
+        after: from,
+        sinceMs: fromMs,
+        seen ({ id, ts }) {
+          if (ts < untilMs) counts.add(ts)
+          there.add(id.toString('latin1'))
+        }
+      })
+      if (isOneVersion) await forgetMissing(connection, { sinceMs: fromMs, from, to: place, there })
     } while (place !== null && place.ts < untilMs)
   }
 
@@ -226,19 +257,19 @@ function createPart ({ layout, key, store, now, retention }) {
     const there = new Set()
     const next = await page(connection, { after: from, sinceMs, seen: ({ id }) => there.add(id.toString('latin1')) })
     walkedTo = next
-    if (isOneVersion) await forgetMissing(connection, { from, to: next, there })
+    if (isOneVersion) await forgetMissing(connection, { sinceMs: 0, from, to: next, there })
   }
 
   /**
    * What a page does not have is looked up, as it may have been written again meanwhile.
    * @param {Connection} connection
-   * @param {{ from: VersionPlace | null, to: VersionPlace | null, there: Set<string> }} page
+   * @param {{ sinceMs: number, from: VersionPlace | null, to: VersionPlace | null, there: Set<string> }} page
    */
-  async function forgetMissing (connection, { from, to, there }) {
+  async function forgetMissing (connection, { sinceMs, from, to, there }) {
     /** @type {Buffer[]} */
     const missing = []
     const after = to && { ...to, id: Buffer.concat([to.id, Buffer.alloc(1)]) }
-    store.latest({ limit: store.stats().items + 1, after, sinceMs: from ? from.ts : 0, nowMs: now() }, (bytes, idAt, idEnd, ts, seq) => {
+    store.latest({ limit: store.stats().items + 1, after, sinceMs: from ? from.ts : sinceMs, nowMs: now() }, (bytes, idAt, idEnd, ts, seq) => {
       const id = Buffer.from(bytes.subarray(idAt, idEnd))
       if (from !== null && compareOrder({ ts, seq, id }, from) <= 0) return false
       if (!there.has(id.toString('latin1'))) missing.push(id)
@@ -270,14 +301,14 @@ function createPart ({ layout, key, store, now, retention }) {
       sliceMs = FIRST_SLICE_MS
     },
 
-    /** @param {Connection} connection */
-    async round (connection) {
+    /** @param {Connection} connection @param {{ isThorough: boolean }} options */
+    async round (connection, { isThorough }) {
       if (newest === null) await begin(connection)
       await askFloor(connection)
       await readNewer(connection)
       if (filledMs !== null) await fill(connection)
       else {
-        await readLate(connection)
+        await readLate(connection, isThorough)
         await walk(connection)
       }
     }

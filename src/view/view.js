@@ -120,6 +120,9 @@ export function createView ({ definition: given, deployment, keyPrefix, now, log
 
     stats: () => shelves.stats(),
 
+    /** Resolves when everything is taken in that a node has now. @param {import('../store/connection.js').Connection} connection to it */
+    caughtUp: (connection) => feed.caughtUp(connection),
+
     /** Whether it can go on with that definition. @param {Definition} other */
     isOf: (other) => (/** @type {const} */ (['layout', 'partitions', 'format', 'createdAt'])).every((field) => other[field] === definition[field]),
 

@@ -15,6 +15,9 @@
  *     over its bound        view, below: asked   view; VIEW_OVER_BOUND for what it does not have
  *     more than 1 s behind  asked                VIEW_BEHIND
  *
+ * A process that writes, and reads from the primary, finds what it wrote: when something was acknowledged since the last
+ * question, the view takes in what the node has before it answers.
+ *
  * When no node can be asked, what a view has is given until it is older than `maxStaleMs`, as of then.
  *
  * @typedef {import('./ask.js').Ask} Ask
@@ -44,15 +47,19 @@ const OPEN_LOOK_MS = 5
 
 export const VIEW_MODES = Object.freeze(['auto', 'all', 'none'])
 
-/** @typedef {{ view: View, openedMs: number, usedMs: number, wasIn: boolean }} Held */
+/** and for one to take in what was written */
+const CATCH_UP_WITHIN_MS = 1000
+
+/** @typedef {{ view: View, openedMs: number, usedMs: number, wasIn: boolean, hasWritten: number }} Held */
 
 /**
  * @param {{ ask: Ask, deployment: import('../store/deployment.js').Deployment, keyPrefix: string, now: () => number,
  *   log: import('pino').Logger, mode: 'auto' | 'all' | 'none', boundItems: number, boundBytes: number, discover?: boolean,
- *   maxStaleMs?: number }} options `boundItems`, `boundBytes`: of each view; `maxStaleMs` 0 = when no node can be asked, a view that is behind answers
- *   nothing
+ *   maxStaleMs?: number, written?: () => number }} options `boundItems`, `boundBytes`: of each view; `maxStaleMs` 0 = when no
+ *   node can be asked, a view that is behind answers nothing; `written`: how much the caller wrote so far, and expects to
+ *   find
  */
-export function createViews ({ ask, deployment, keyPrefix, now, log, mode, boundItems, boundBytes, discover = true, maxStaleMs = 0 }) {
+export function createViews ({ ask, deployment, keyPrefix, now, log, mode, boundItems, boundBytes, discover = true, maxStaleMs = 0, written = () => 0 }) {
   const stop = new AbortController()
   /** @type {Map<string, Held>} */
   const held = new Map()
@@ -89,7 +96,7 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
       onPassedOver (reason) { counted.passedOver[reason]++ },
       onRebuilt () { counted.rebuilt++ }
     })
-    const one = { view, openedMs: performance.now(), usedMs: performance.now(), wasIn: false }
+    const one = { view, openedMs: performance.now(), usedMs: performance.now(), wasIn: false, hasWritten: written() }
     held.set(feed, one)
     return one
   }
@@ -179,13 +186,31 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
    */
   async function viewOf (feed, { isAwaited }) {
     const known = held.get(feed)
-    if (known) known.usedMs = performance.now()
-    if (known?.wasIn || mode === 'none' || (discover && !known)) return known?.view ?? null
+    if (mode === 'none' || (discover && !known)) return null
     const one = known ?? follow(await ask.definition(feed))
-    if (one === null || discover || !isAwaited) return one?.view ?? null
-    while (!one.view.isIn && one.view.failure === null && performance.now() - one.openedMs < OPEN_WITHIN_MS && !stop.signal.aborted) await sleep(OPEN_LOOK_MS)
+    if (one === null) return null
+    one.usedMs = performance.now()
+    if (discover) return one.view
+    if (isAwaited && !one.wasIn) await untilIn(one)
     note(one)
-    return one.view
+    return one.view.isIn && !await hasCaughtUp(one) ? null : one.view
+  }
+
+  /** Waits for a view that is being made, unless it cannot be. @param {Held} one */
+  async function untilIn ({ view, openedMs }) {
+    while (!view.isIn && view.failure === null && performance.now() - openedMs < OPEN_WITHIN_MS && !stop.signal.aborted) await sleep(OPEN_LOOK_MS)
+  }
+
+  /** Whether it has what the caller wrote. @param {Held} one */
+  async function hasCaughtUp (one) {
+    const count = written()
+    if (count === one.hasWritten) return true
+    const late = new AbortController()
+    // without a node to compare with, the questions that follow are asked, and tell
+    const caughtUp = (async () => one.view.caughtUp(deployment.pick().connection))().then(() => true, () => false)
+    const isIn = await Promise.race([caughtUp, sleep(CATCH_UP_WITHIN_MS, false, { signal: late.signal }).catch(() => false)]).finally(() => late.abort())
+    if (isIn) one.hasWritten = Math.max(one.hasWritten, count)
+    return isIn
   }
 
   /**
