@@ -42,7 +42,8 @@ export function createIntake ({
   function refusalOf (ts, valueBytes) {
     if (!Number.isInteger(ts) || ts < 0 || ts > MAX_TS) return 'ITEM_TS_INVALID'
     const nowMs = wallMs()
-    if (ts > nowMs + maxFutureMs) return 'ITEM_FROM_FUTURE'
+    // an item of this very moment is ahead of what the clock said before
+    if (ts > nowMs + maxFutureMs && ts > Date.now() + maxFutureMs) return 'ITEM_FROM_FUTURE'
     if (retention.windowMs > 0 && ts < nowMs - retention.windowMs) return 'ITEM_TOO_OLD'
     return valueBytes > MAX_VALUE_BYTES ? 'ITEM_VALUE_TOO_LARGE' : null
   }
