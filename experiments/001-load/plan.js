@@ -7,27 +7,31 @@ export default {
   arms: {
     ids: { settings: { layout: 'ids' } },
     values: { settings: { layout: 'values' } },
+    stream: { settings: { layout: 'stream' } },
+    segments: { settings: { layout: 'segments' } },
     reference: { load: 'reference' },
     blob: { load: 'blob' }
   },
   levels: {
     '25 k items/s': { settings: { rate: 25_000 }, x: 25_000 },
-    '50 k items/s': { settings: { rate: 50_000 }, x: 50_000 },
+    '50 k items/s': { settings: { rate: 50_000 }, x: 50_000, without: ['stream'] },
     '75 k items/s': { settings: { rate: 75_000 }, x: 75_000 }
   },
   fixed: { ids: 100_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
-  seconds: 4,
-  warmUpSeconds: 1.5,
+  seconds: 2.5,
+  warmUpSeconds: 1.3,
   rounds: 5,
-  measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'primaryCpuPercent', 'replicaCpuPercent', 'commandsPerItem', 'behindMsP99', 'itemsPerSecond', 'generatorCpuMicrosPerItem'],
+  measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'primaryCpuPercent', 'replicaCpuPercent', 'commandsPerItem', 'behindMsP99', 'itemsPerSecond', 'generatorCpuMicrosPerItem', 'replicatedBytesPerItem'],
   differs: [
-    'values keeps every version of an id, ids and reference one',
-    'ids and values send what is 5 ms old: batches of 125, 250 and 375 items; reference and blob gather 1,000',
+    'values, stream and segments keep every version of an id, ids and reference one',
+    'the layouts send what there is each 5 ms: batches of 125, 250 and 375 items; reference and blob gather 1,000',
     'reference sends values that never change, the others other ones each time',
     'blob cannot be asked for an item or for the newest'
   ],
   expected: [
     { arm: 'values', against: 'ids', direction: 'less' },
+    { arm: 'stream', against: 'ids', direction: 'same' },
+    { arm: 'segments', against: 'ids', direction: 'less' },
     { arm: 'reference', against: 'ids', direction: 'more' },
     { arm: 'blob', against: 'ids', direction: 'less' }
   ],

@@ -1,0 +1,79 @@
+/**
+ * 009: see README.md. The lists have a bound that is never reached, so that each batch asks for it and nothing is trimmed.
+ */
+const bound = { maxItems: 1_000_000 }
+
+export default {
+  title: 'Which structure?',
+  question: 'What does an item cost in sorted sets, streams, lists, sets and HyperLogLogs?',
+  baseline: 'ids',
+  ceiling: 'blob',
+  arms: {
+    ids: { settings: { layout: 'ids' } },
+    values: { settings: { layout: 'values' } },
+    stream: { settings: { layout: 'stream' } },
+    segments: { settings: { layout: 'segments' } },
+    list: { load: 'list', settings: bound },
+    'list-hll': { load: 'list-hll', settings: bound },
+    set: { load: 'set' },
+    'segments-zset': { load: 'segments-zset' },
+    reference: { load: 'reference' },
+    'published-list': { load: 'published-list', settings: bound },
+    'published-list-hll': { load: 'published-list-hll', settings: bound },
+    'published-set': { load: 'published-set' },
+    blob: { load: 'blob' }
+  },
+  levels: {
+    '40 k items/s': { settings: { rate: 40_000, batchMs: 30 } }
+  },
+  fixed: { ids: 100_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
+  seconds: 4,
+  warmUpSeconds: 2.5,
+  rounds: 5,
+  measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'generatorCpuMicrosPerItem', 'primaryCpuPercent', 'replicaCpuPercent', 'replicatedBytesPerItem', 'memoryBytesPerLiveItem', 'memoryBytesPerVersion', 'commandsPerItem', 'itemsPerSecond', 'behindMsP99'],
+  differs: [
+    'ids, reference and published-set keep one version of an id; the others every version',
+    'only ids, reference and the published arms lead from an id to its item; in the others it is searched for, or kept in a view',
+    'sets have no order: who wants the newest reads a minute and sorts it; lists have the order of arrival, late items in the wrong place',
+    'a HyperLogLog tells about how many ids a minute had, and not which',
+    'the arms reference and published-... send values that never change, auto-pipelined by the client; the others change each time, spelt as bytes',
+    'values, stream and segments have the writer command around them, the other arms only the driver of the lab'
+  ],
+  expected: [
+    { arm: 'values', against: 'ids', direction: 'less' },
+    { arm: 'stream', against: 'ids', direction: 'same' },
+    { arm: 'segments', against: 'ids', direction: 'less' },
+    { arm: 'list', against: 'ids', direction: 'less' },
+    { arm: 'list', against: 'values', direction: 'less' },
+    { arm: 'list-hll', against: 'list', direction: 'more' },
+    { arm: 'set', against: 'list', direction: 'more' },
+    { arm: 'segments-zset', against: 'segments', direction: 'same' },
+    { arm: 'segments', against: 'list', direction: 'less' },
+    { arm: 'reference', against: 'ids', direction: 'more' },
+    { arm: 'published-list', against: 'reference', direction: 'less' },
+    { arm: 'published-list-hll', against: 'reference', direction: 'same' },
+    { arm: 'published-set', against: 'reference', direction: 'less' },
+    { arm: 'blob', against: 'ids', direction: 'less' }
+  ],
+  published: {
+    source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',
+    conditions: 'ElastiCache Redis on r6g.large, 1 primary and 2 replicas; 8 writers x 25,000 items/s, 128-byte values',
+    unit: 'primary CPU percent of the whole 2-vCPU node, 50 = one core',
+    figures: [
+      { label: 'sorted set', arm: 'reference', value: 44.5 },
+      { label: 'list', arm: 'published-list', value: 36 },
+      { label: 'list + HyperLogLog', arm: 'published-list-hll', value: 30.5 },
+      { label: 'set per minute', arm: 'published-set', value: 31.5 }
+    ],
+    ratios: [
+      { arm: 'published-list', against: 'reference', value: 0.809, label: '36 / 44.5, r6g.large, 8 x 25,000' },
+      { arm: 'published-list-hll', against: 'reference', value: 0.685, label: '30.5 / 44.5, r6g.large, 8 x 25,000' },
+      { arm: 'published-set', against: 'reference', value: 0.708, label: '31.5 / 44.5, r6g.large, 8 x 25,000' }
+    ]
+  },
+  notControlled: [
+    'how the published list, HyperLogLog and set were written: only their figures are known, and a list with a HyperLogLog beside it cost less than the list alone, so they were not the same list',
+    'primary, two replicas and the load share two cores',
+    'a run of seconds: what trimming and expiry cost later is not in these figures'
+  ]
+}

@@ -1,0 +1,50 @@
+/**
+ * 013: see README.md. As fast as it goes a log of one feed grows by a gigabyte in a few seconds, so there maxItems has its
+ * default, and trimming is in the figures; at the other levels nothing is trimmed.
+ */
+export default {
+  title: 'How far from the possible are the layouts?',
+  question: 'What does an item cost as segments, stream, ids and values, against the published way and against bare bytes?',
+  baseline: 'ids',
+  ceiling: 'blob',
+  arms: {
+    ids: { settings: { layout: 'ids' } },
+    values: { settings: { layout: 'values' } },
+    stream: { settings: { layout: 'stream' } },
+    segments: { settings: { layout: 'segments' } },
+    reference: { load: 'reference' },
+    blob: { load: 'blob' }
+  },
+  levels: {
+    '50 k items/s, full batches': { settings: { rate: 50_000, batchMs: 25 } },
+    'as fast as it goes': { settings: { rate: 0, maxItems: 1_000_000 } },
+    '10 k items/s, batches of 5 ms': { settings: { rate: 10_000, ids: 20_000 }, without: ['values', 'stream', 'reference'] }
+  },
+  fixed: { ids: 100_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
+  seconds: 3,
+  warmUpSeconds: 2,
+  rounds: 5,
+  measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'generatorCpuMicrosPerItem', 'itemsPerSecond', 'primaryCpuPercent', 'replicatedBytesPerItem', 'netBytesPerItem', 'memoryBytesPerLiveItem', 'memoryBytesPerVersion', 'commandsPerItem', 'behindMsP99'],
+  differs: [
+    'ids and reference keep one version of an id, values, stream and segments every version, until it is trimmed',
+    'an item of ids can be asked for by its id; of stream and segments, and of values, through a view, which costs the reader',
+    'reference sends values that never change, the others other ones each time',
+    'reference and blob never trim; the others do as fast as it goes, where maxItems is 1,000,000',
+    'as fast as it goes each arm has another rate, so the fixed cost of a second is shared by more items in faster ones',
+    'reference and blob have 4 batches in flight, the others up to 16 MiB'
+  ],
+  expected: [
+    { arm: 'segments', against: 'ids', direction: 'less' },
+    { arm: 'segments', against: 'reference', direction: 'less' },
+    { arm: 'segments', against: 'blob', direction: 'more' },
+    { arm: 'stream', against: 'ids', direction: 'same' },
+    { arm: 'values', against: 'ids', direction: 'less' },
+    { arm: 'ids', against: 'reference', direction: 'less' },
+    { arm: 'reference', against: 'ids', direction: 'more' },
+    { arm: 'blob', against: 'ids', direction: 'less' }
+  ],
+  notControlled: [
+    'primary, two replicas and the writer share two cores: as fast as it goes one of them is always waiting for another',
+    'one process writes, into one partition'
+  ]
+}
