@@ -14,7 +14,7 @@
  */
 import { FreshetError } from '../errors.js'
 import { compareOrder } from '../item/order.js'
-import { BEFORE_ALL, entriesAfter } from './log.js'
+import { BEFORE_ALL, comparePlaces, entriesAfter, entryOf, newestPlace } from './log.js'
 import { createPieceSize } from './pieces.js'
 
 /** Versions looked at for one question, and their bytes: beyond it an answer costs server and reader more than a view would. */
@@ -108,7 +108,7 @@ export async function beginWalk (connection, key, { log, retention: { windowMs, 
     // what a writer says comes before what it is about, so it is asked for behind it
     const [reply, ahead] = await connection.sendAll([['XREVRANGE', name, before, '-', 'COUNT', count], ['ZREVRANGE', key('ahead'), 0, 0, 'WITHSCORES']])
     at.aheadMs = Math.max(at.aheadMs, Number(ahead[1] ?? 0))
-    const entries = reply.map(toEntry)
+    const entries = reply.map(entryOf)
     if (at.oldest === null && entries.length > 0) at.newest = entries[0].place
     for (const entry of entries) {
       take(entry, 'older')
@@ -118,7 +118,9 @@ export async function beginWalk (connection, key, { log, retention: { windowMs, 
     at.ended = entries.length < count
   }
 
+  /** Reads what came since the page before; not what goes on coming. */
   async function readNewer () {
+    let last = ''
     for (let more = true; more;) {
       const count = at.size.of(NEWER_ENTRIES)
       const [entries] = await entriesAfter(connection, [{ name, after: at.newest }], { count })
@@ -126,8 +128,9 @@ export async function beginWalk (connection, key, { log, retention: { windowMs, 
         take(entry, 'newer')
         at.newest = entry.place
       }
-      more = entries.length === count
+      more = entries.length === count && (last === '' || comparePlaces(at.newest, last) < 0)
       if (more && at.versions.length > 2 * MAX_WALK) throw viewNeeded()
+      if (more && last === '') last = await newestPlace(connection, name)
     }
   }
 
@@ -172,11 +175,5 @@ export async function beginWalk (connection, key, { log, retention: { windowMs, 
 
 /** By order, then by append. @param {Version} a @param {Version} b */
 export const compareVersions = (a, b) => compareOrder(a, b) || a.stamp - b.stamp || a.arrival - b.arrival
-
-/** @param {[Buffer, Buffer[]]} entry @returns {LogEntry} */
-function toEntry ([id, fields]) {
-  const place = id.toString('latin1')
-  return { place, bytes: fields[1], ms: Number(place.slice(0, place.indexOf('-'))) }
-}
 
 const viewNeeded = () => new FreshetError('VIEW_NEEDED', `${MAX_WALK} stored versions were looked at, newest first, and the answer needs more of them; ask for fewer or newer items, or store the feed in layout ids`, { looked: MAX_WALK })

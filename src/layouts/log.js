@@ -61,7 +61,7 @@ export function comparePlaces (a, b) {
 }
 
 /** @param {[Buffer, Buffer[]]} entry its id; field, value, ... @returns {LogEntry} */
-function entryOf ([id, fields]) {
+export function entryOf ([id, fields]) {
   const place = id.toString('latin1')
   return { place, bytes: fields[1], ms: Number(place.slice(0, place.indexOf('-'))) }
 }

@@ -25,7 +25,11 @@ await overAllArms(t, async (t, { layout, promises, connection, open }) => {
       const found = await partition.get(items.map(({ id }) => id), UNLIMITED)
       t.same(found.map((one) => one && shown(one)), items.map(shown))
       t.same(await partition.count(UNLIMITED), { count: IDS.length, exact: promises.askedPerRequest.count === 'exact' })
-      t.same(await partition.trimAll({ retention: { windowMs: 0, maxItems: 3 }, nowMs: NOW }), [IDS.length - 3])
+      const three = { retention: { windowMs: 0, maxItems: 3 }, nowMs: NOW }
+      const pieces = await partition.trimAll(three)
+      t.equal((await partition.walk({ ...three, limit: 100 })).length, 3)
+      if (promises.trims === 'entries') return
+      t.same(pieces, [IDS.length - 3])
       t.equal((await partition.walk({ ...UNLIMITED, limit: 100 })).length, 3)
     })
 
@@ -80,6 +84,7 @@ await overAllArms(t, async (t, { layout, promises, connection, open }) => {
     }
   })
 
+  if (promises.tail === 'log') return
   await t.test('a score on the server is ts + seq / 4096 to the last bit', async (t) => {
     const items = [0, 1, 2 ** 40 - 1, 2 ** 40, NOW, 2 ** 41 - 1].flatMap((ts) => Array.from({ length: 4096 }, (_, seq) => item(`${ts}-${seq}`, ts, seq, '')))
     const partition = open()

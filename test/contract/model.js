@@ -15,9 +15,9 @@ export const shown = ({ id, ts, seq, value }) =>
 
 /**
  * @param {'overwrite' | 'drop'} late
- * @param {'one' | 'many'} versions kept of an id
+ * @param {Pick<import('../../src/layouts/index.js').Promises, 'versions' | 'counted' | 'trims'>} promises
  */
-export const createModel = (late, versions) => versions === 'one' ? modelOfItems(late) : modelOfVersions()
+export const createModel = (late, promises) => promises.versions === 'one' ? modelOfItems(late) : modelOfVersions(promises)
 
 /** The last write on an id is its version, or the newest with `late: drop`. @param {'overwrite' | 'drop'} late */
 function modelOfItems (late) {
@@ -63,14 +63,19 @@ function modelOfItems (late) {
   }
 }
 
-/** Every version is kept; the newest of an id counts, of equal ones the later append. */
-function modelOfVersions () {
+/**
+ * Every version is kept; the newest of an id counts, of equal ones the later append. `by order`: maxItems keeps the newest
+ * versions; `by arrival`: those appended last.
+ * @param {Pick<import('../../src/layouts/index.js').Promises, 'counted' | 'trims'>} promises
+ */
+function modelOfVersions ({ counted, trims }) {
   /** @type {Item[]} in the order of appending */
   let stored = []
 
   /** @param {Now} now @returns {Item[]} versions inside the retention, newest first */
   function kept ({ retention, nowMs }) {
-    const all = stored.toReversed().sort(newestFirst)
+    const last = stored.toReversed()
+    const all = (counted === 'by arrival' && retention.maxItems ? last.slice(0, retention.maxItems) : last).sort(newestFirst)
     const young = retention.windowMs ? all.filter(({ ts }) => ts >= nowMs - retention.windowMs) : all
     return retention.maxItems ? young.slice(0, retention.maxItems) : young
   }
@@ -97,8 +102,9 @@ function modelOfVersions () {
     },
     /** @param {Now} now */
     count: (now) => ({ count: kept(now).length, exact: false }),
-    /** Removes versions that are not live. @param {Now} now @returns {number} how many */
+    /** Removes versions that are not live. @param {Now} now @returns {number | null} how many; null = nobody can say */
     trim (now) {
+      if (trims === 'entries') return null
       const before = stored.length
       const keep = new Set(kept(now))
       stored = stored.filter((version) => keep.has(version))

@@ -17,7 +17,7 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
   await t.test('pages of every size give every item once, in order', async (t) => {
     const partition = open()
     const items = Array.from({ length: 60 }, (_, i) => item(`id-${i * 7 % 60}`, NOW - i % 9, i % 4))
-    const model = createModel('overwrite', promises.versions)
+    const model = createModel('overwrite', promises)
     model.append(items)
     await partition.append(items)
     for (let limit = 1; limit <= 61; limit++) {
@@ -29,7 +29,7 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
     const partition = open()
     const next = createSequence()
     const items = Array.from({ length: 10_000 }, (_, i) => item(`id-${i * 7919 % 10_000}`, NOW, next(NOW), String(i)))
-    const model = createModel('overwrite', promises.versions)
+    const model = createModel('overwrite', promises)
     model.append(items)
     const wanted = model.live(UNLIMITED).map(shown)
     await partition.append(items)
@@ -151,7 +151,7 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
   /** @param {'overwrite' | 'drop'} late */
   function opened (late) {
     const partition = open({ late })
-    const model = createModel(late, promises.versions)
+    const model = createModel(late, promises)
     let serial = 0
     return {
       partition,

@@ -51,7 +51,8 @@ async function openArm (t, server, layoutName, msetex) {
    */
   function open ({ ttlMs = 60_000, late = 'overwrite', connection: asking = connection, feed = `feed-${process.pid}-${++feeds}` } = {}) {
     const key = partitionKey('fr:', feed, 0)
-    const batchOf = () => layout.createBatch({ key, ttlMs, late, dialect })
+    // as of a feed with maxItems, so that what a layout counts for it is there
+    const batchOf = () => layout.createBatch({ key, ttlMs, late, dialect, maxItems: 1_000_000 })
 
     /** @param {{ limit?: number, after?: any, sinceMs?: number | null, walk?: unknown } & Now} question */
     const latest = ({ limit = 1000, after = null, sinceMs = null, walk, retention, nowMs }) =>

@@ -49,7 +49,7 @@ for (const engine of await testEngines()) {
       const layout = layoutOf(layoutName)
       const feed = `feed-${++feeds}`
       await agree(connection, 'fr:', { feed, layout: layoutName, partitions, format: layout.format, ...retention })
-      const models = Array.from({ length: partitions }, () => createModel('overwrite', layout.describe().versions))
+      const models = Array.from({ length: partitions }, () => createModel('overwrite', layout.describe()))
       const dialect = { msetex, sha: (/** @type {string} */ name) => readScript(name).sha }
       return {
         feed,

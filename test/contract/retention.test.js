@@ -6,7 +6,8 @@ import { shown } from './model.js'
 import { UNLIMITED, item, overAllArms } from './partition.js'
 
 const NOW = 1_750_000_000_000
-const aged = (/** @type {number} */ count) => Array.from({ length: count }, (_, i) => item(`id-${i}`, NOW - i))
+/** id-0 is the newest, and comes last */
+const aged = (/** @type {number} */ count) => Array.from({ length: count }, (_, i) => item(`id-${i}`, NOW - i)).reverse()
 const age = (/** @type {number} */ windowMs, nowMs = NOW) => ({ retention: { windowMs, maxItems: 0 }, nowMs })
 const atMost = (/** @type {number} */ maxItems) => ({ retention: { windowMs: 0, maxItems }, nowMs: NOW })
 
@@ -16,6 +17,8 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
     items: (await partition.walk({ ...now, limit: 7 })).map(({ id }) => String(id)),
     count: (await partition.count(now)).count
   })
+  // whole entries are trimmed by the clock of the server and by what came between two rounds: log.test.js
+  const trimsVersions = promises.trims === 'versions'
   const ids = (/** @type {number} */ count) => Array.from({ length: count }, (_, i) => `id-${i}`)
 
   await t.test('an item is live until it is older than the window, trimmed or not', async (t) => {
@@ -25,7 +28,10 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
     t.same(await answers(partition, age(10, NOW + 5)), { items: ids(6), count: 6 })
     t.same(await answers(partition, age(10, NOW + 11)), { items: [], count: 0 })
     t.same(await partition.get([Buffer.from('id-10'), Buffer.from('id-11')], age(10)).then((found) => found.map((one) => one && shown(one))), [shown(item('id-10', NOW - 10)), null])
-    t.same(await partition.trimAll(age(10)), [19])
+    const pieces = await partition.trimAll(age(10))
+    t.same(await answers(partition, age(10)), { items: ids(11), count: 11 })
+    if (!trimsVersions) return
+    t.same(pieces, [19])
     t.same(await answers(partition, age(0)), { items: ids(11), count: 11 })
   })
 
@@ -34,7 +40,10 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
     await partition.append(aged(30))
     t.same(await answers(partition, atMost(12)), { items: ids(12), count: 12 })
     t.same(await partition.get([Buffer.from('id-11'), Buffer.from('id-12')], atMost(12)).then((found) => found.map(Boolean)), [true, false])
-    t.same(await partition.trimAll(atMost(12)), [18])
+    const pieces = await partition.trimAll(atMost(12))
+    t.same(await answers(partition, atMost(12)), { items: ids(12), count: 12 })
+    if (!trimsVersions) return
+    t.same(pieces, [18])
     t.same(await answers(partition, atMost(0)), { items: ids(12), count: 12 })
     t.same(await partition.trimAll(atMost(12)), [0])
   })
@@ -51,27 +60,29 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
     const both = { retention: { windowMs: 20, maxItems: 5 }, nowMs: NOW }
     t.same(await answers(partition, both), { items: ids(5), count: 5 })
     await partition.trim(both)
-    t.equal((await partition.count(UNLIMITED)).count, 5)
+    t.equal((await partition.count(trimsVersions ? UNLIMITED : both)).count, 5)
   })
 
-  await t.test('trimming goes in pieces of at most 500 and says when there is more', async (t) => {
-    const partition = open()
-    await partition.append(aged(1300))
-    const keysBefore = (await partition.keys()).length
-    const pieces = await partition.trimAll(atMost(100))
-    t.equal(pieces.reduce((sum, piece) => sum + piece, 0), 1200)
-    t.ok(pieces.every((piece) => piece <= 500), pieces.join(' '))
-    if (layout.name === 'ids') t.equal(keysBefore - (await partition.keys()).length, 1200, 'their keys are gone too')
-    t.same((await answers(partition, atMost(0))).count, 100)
-  })
+  if (trimsVersions) {
+    await t.test('trimming goes in pieces of at most 500 and says when there is more', async (t) => {
+      const partition = open()
+      await partition.append(aged(1300))
+      const keysBefore = (await partition.keys()).length
+      const pieces = await partition.trimAll(atMost(100))
+      t.equal(pieces.reduce((sum, piece) => sum + piece, 0), 1200)
+      t.ok(pieces.every((piece) => piece <= 500), pieces.join(' '))
+      if (layout.name === 'ids') t.equal(keysBefore - (await partition.keys()).length, 1200, 'their keys are gone too')
+      t.same((await answers(partition, atMost(0))).count, 100)
+    })
+  }
 
   await t.test('an item that is written again while it is being trimmed stays', async (t) => {
     const partition = open()
     await partition.append(aged(30))
     const rewritten = item('id-29', NOW + 1)
-    const meddling = partition.meddling(`trim-${layout.name}`, () => partition.append([rewritten]))
+    const meddling = partition.meddling(trimsVersions ? `trim-${layout.name}` : 'trim-log', () => partition.append([rewritten]))
     const { removed } = await open({ feed: partition.feed, connection: meddling }).trim(age(10))
-    t.equal(removed, promises.versions === 'one' ? 18 : 19)
+    if (trimsVersions) t.equal(removed, promises.versions === 'one' ? 18 : 19)
     t.same((await partition.get([Buffer.from('id-29')], UNLIMITED)).map((one) => one && shown(one)), [shown(rewritten)])
     t.same((await answers(partition, age(10))).items, ['id-29', ...ids(11)])
   })
@@ -81,7 +92,8 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
     const others = await Promise.all([0, 1].map(() => connectFor(t, server.url)))
     await partition.append(aged(2000))
     await Promise.all(others.map((other) => open({ feed: partition.feed, connection: other }).trimAll(atMost(1300))))
-    t.equal((await partition.count(UNLIMITED)).count, 1300)
+    t.equal((await partition.count(trimsVersions ? UNLIMITED : atMost(1300))).count, 1300)
+    t.same((await answers(partition, atMost(1300))).items, ids(1300))
   })
 
   await t.test('every key expires, and each batch puts it off', async (t) => {
@@ -103,7 +115,7 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
   await t.test('extend gives all stored items a new expiry, and 0 none', async (t) => {
     const partition = open({ ttlMs: 60_000 })
     await partition.append(aged(2500))
-    const oldestKeys = (await partition.keys()).filter((key) => /(:ids|:values|id-0|id-1000|id-2499)$/.test(key))
+    const oldestKeys = (await partition.keys()).filter((key) => /(:ids|:values|:stream|:segments|:appended|id-0|id-1000|id-2499)$/.test(key))
     t.ok(oldestKeys.length > 0)
     await partition.extend(900_000)
     for (const key of oldestKeys) t.ok(await connection.send('PTTL', key) > 600_000, key)
