@@ -1,0 +1,48 @@
+/** Views over real servers, for tests: a deployment, its questions asked, and the same questions answered from views. */
+import { createDeployment } from '../../src/store/deployment.js'
+import { createAsk } from '../../src/view/ask.js'
+import { createViews } from '../../src/view/views.js'
+import { eventually, silentLog } from '../servers.js'
+
+/**
+ * @param {import('tap').Test} t
+ * @param {{ primary: { url: string } } & Partial<Parameters<typeof createViews>[0]> & { readFrom?: 'replica' | 'primary',
+ *   replicaUrls?: string[] | null, deadlineMs?: number }} options
+ */
+export async function openViews (t, { primary, readFrom = 'primary', replicaUrls = null, deadlineMs = 2000, ...options }) {
+  const deployment = createDeployment({ primaryUrl: primary.url, replicaUrls, readFrom, name: 'test-reader', deadlineMs, log: silentLog })
+  t.teardown(() => deployment.close())
+  await deployment.ready.catch(() => {})
+  const ask = createAsk({ deployment, keyPrefix: 'fr:', now: options.now ?? Date.now })
+  const views = createViews({ ask, deployment, keyPrefix: 'fr:', now: Date.now, log: silentLog, mode: 'auto', boundItems: 2_000_000, boundBytes: 2 ** 30, ...options })
+  t.teardown(() => views.close())
+
+  /** @param {string} feed */
+  const figuresOf = (feed) => views.figures().views.find((one) => one.feed === feed)
+  return {
+    deployment,
+    ask,
+    views,
+    figuresOf,
+    /** @param {string} feed */
+    countsOf: (feed) => views.figures().counts.find(([name]) => name === feed)?.[1],
+    /** Resolves when the view of a feed answers. @param {string} feed */
+    isIn: (feed) => eventually(() => figuresOf(feed)?.isIn)
+  }
+}
+
+/** Everything live, newest first, page by page. @param {Pick<import('../../src/view/ask.js').Ask, 'latest'>} asked @param {string} feed @param {{ limit?: number, sinceMs?: number | null }} [question] */
+export async function everything (asked, feed, { limit = 100, sinceMs = null } = {}) {
+  /** @type {import('../../src/layouts/index.js').Item[]} */
+  const items = []
+  /** @type {any} */
+  let page = {}
+  do {
+    page = await asked.latest(feed, { limit, sinceMs, after: page.next ?? null, node: page.node, walk: page.walk })
+    items.push(...page.items)
+  } while (page.next)
+  return items
+}
+
+/** @param {import('../../src/layouts/index.js').Item} item */
+export const shown = ({ id, ts, seq, value }) => `${ts}+${seq} ${id} ${value.length > 60 ? `${value.length} bytes ${value.subarray(0, 8)}` : value}`
