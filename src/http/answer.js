@@ -20,7 +20,7 @@
  * @property {string | null} [next] the cursor, for answers that have it in a header
  *
  * @typedef {object} Kept what becomes of it
- * @property {string} question @property {string} type @property {string} vary @property {string} tag
+ * @property {string} question @property {string | null} feed that a view may know @property {string} type @property {string} vary @property {string} tag
  * @property {import('./metrics.js').RouteRecord | undefined} record
  * @property {string | null} revision of the view that it was made from
  * @property {import('./head.js').Live} live
@@ -30,11 +30,13 @@
  * @property {number} zipAgainMs before it, compressing it is not tried
  * @property {Partial<Record<import('./head.js').Kind, string[]>>} heads as `live` has them
  * @typedef {Made & Kept} Answer
- * @typedef {{ question: string, type: string, vary: string, request: import('fastify').FastifyRequest }} About
+ * @typedef {{ question: string, feed: string | null, type: string, vary: string, request: import('fastify').FastifyRequest }} About
  *
  * @typedef {{ key: string, asOf: number, lagMs: number | null }} Revision of a feed's view: while `key` is the same, so is
  *   its content; `asOf`: when it last heard of its feed
+ * @typedef {{ key: string, isTooOld: boolean, live: import('./head.js').Live }} Seen of a view, now
  */
+import { performance } from 'node:perf_hooks'
 import { Counter } from 'prom-client'
 import { FreshetError } from '../errors.js'
 import { createAnswerCache } from './answer-cache.js'
@@ -56,6 +58,8 @@ const RENEW_MS = 1000
 /** A view that has heard nothing of its feed for so long is behind. */
 const BEHIND_MS = 1000
 
+const monotonic = () => performance.now()
+
 /** @typedef {ReturnType<typeof createAnswers>} Answers */
 /** @typedef {import('node:stream').Readable} Readable */
 
@@ -64,7 +68,7 @@ const BEHIND_MS = 1000
  *   revisionOf?: (feed: string) => Revision | null }} options `clock`: ms since 1970; `elapsed`: ms that never go back;
  *   `revisionOf`: null when no view of the feed answers
  */
-export function createAnswers ({ registry, maxStaleMs, clock, elapsed = () => performance.now(), revisionOf = () => null }) {
+export function createAnswers ({ registry, maxStaleMs, clock, elapsed = monotonic, revisionOf = () => null }) {
   const cache = createAnswerCache(registry)
   /** @type {Flights<Answer | Readable>} */
   const flights = new Flights()
@@ -88,23 +92,39 @@ export function createAnswers ({ registry, maxStaleMs, clock, elapsed = () => pe
   /** @param {number} tookMs */
   const pauseOf = (tookMs) => Math.min(LOOK_AT_LEAST_MS, Math.max(LOOK_EVERY_MS, SHARE * tookMs))
 
-  /** @param {string} feed @throws {FreshetError} VIEW_BEHIND */
+  /** @param {string | null} feed @returns {Seen | null} null: it is not answered from a view */
   function lookAt (feed) {
-    const revision = revisionOf(feed)
+    const revision = feed === null ? null : revisionOf(feed)
     if (!revision) return null
     const { key, asOf, lagMs } = revision
     const ageMs = clock() - asOf
-    if (ageMs >= BEHIND_MS && ageMs >= maxStaleMs) throw new FreshetError('VIEW_BEHIND', `the view of feed ${feed} has heard nothing for ${ageMs} ms; answers may be ${maxStaleMs} ms old`)
-    return { key, live: ageMs < BEHIND_MS ? { asOf, lagMs, stale: null } : { asOf, lagMs: null, stale: 'VIEW_BEHIND' } }
+    if (ageMs < BEHIND_MS) return { key, isTooOld: false, live: { asOf, lagMs, stale: null } }
+    return { key, isTooOld: ageMs >= maxStaleMs, live: { asOf, lagMs: null, stale: 'VIEW_BEHIND' } }
+  }
+
+  /**
+   * @param {Answer} answer
+   * @param {number} nowMs of `elapsed`
+   * @returns {boolean} it may be given now: it was looked at a moment ago, or its content is still the same
+   */
+  function isGood (answer, nowMs) {
+    if (nowMs < answer.goodUntilMs) return true
+    if (answer.revision === null || nowMs - answer.madeMs >= RENEW_MS) return false
+    const seen = lookAt(answer.feed)
+    if (seen?.key !== answer.revision || seen.isTooOld) return false
+    answer.live = seen.live
+    answer.heads = {}
+    answer.goodUntilMs = nowMs + LOOK_EVERY_MS
+    return true
   }
 
   /**
    * @param {About} about
-   * @param {ReturnType<typeof lookAt>} seen
+   * @param {Seen | null} seen
    * @param {() => Promise<Made | Readable>} make
    * @returns {Promise<Answer | Readable>}
    */
-  async function makeKept ({ question, type, vary, request }, seen, make) {
+  async function makeKept ({ question, feed, type, vary, request }, seen, make) {
     const madeMs = elapsed()
     const made = await make()
     if (!('body' in made)) return made
@@ -114,6 +134,7 @@ export function createAnswers ({ registry, maxStaleMs, clock, elapsed = () => pe
     const answer = {
       ...made,
       question,
+      feed,
       type,
       vary,
       record: /** @type {any} */ (request.routeOptions.config).record,
@@ -134,20 +155,13 @@ export function createAnswers ({ registry, maxStaleMs, clock, elapsed = () => pe
 
   /**
    * @param {About} about
-   * @param {string | null} feed
    * @param {() => Promise<Made | Readable>} make
    */
-  async function find (about, feed, make) {
+  async function find (about, make) {
     const known = cache.find(about.question)
-    const nowMs = elapsed()
-    if (known && nowMs < known.goodUntilMs) return again(known)
-    const seen = feed === null ? null : lookAt(feed)
-    if (seen && known?.revision === seen.key && nowMs - known.madeMs < RENEW_MS) {
-      known.live = seen.live
-      known.heads = {}
-      known.goodUntilMs = nowMs + LOOK_EVERY_MS
-      return again(known)
-    }
+    if (known && isGood(known, elapsed())) return again(known)
+    const seen = lookAt(about.feed)
+    if (seen?.isTooOld) throw new FreshetError('VIEW_BEHIND', `the view of feed ${about.feed} has heard nothing for so long that nothing is answered from it; answers may be ${maxStaleMs} ms old`)
     const { result, isFirst } = flights.join(about.question, () => makeKept(about, seen, make))
     if (isFirst) return result
     const answer = await result
@@ -191,11 +205,18 @@ export function createAnswers ({ registry, maxStaleMs, clock, elapsed = () => pe
     elapsed,
     headOf: headOfKept,
 
-    /** The answer to a question of JSON that may be given without a further look. @param {string} url @returns {Answer | undefined} */
-    ready (url) {
+    /**
+     * An answer that lies ready, to a question of JSON.
+     * @param {string} url @param {number} nowMs of `elapsed`
+     * @returns {Answer | undefined}
+     */
+    ready (url, nowMs) {
       const answer = cache.find(url)
-      return answer !== undefined && elapsed() < answer.goodUntilMs && answer.live.stale === null ? again(answer) : undefined
+      return answer !== undefined && isGood(answer, nowMs) && answer.live.stale === null ? answer : undefined
     },
+
+    /** It was given. */
+    again,
 
     /**
      * The head of a stream, which is nobody else's.
@@ -214,11 +235,11 @@ export function createAnswers ({ registry, maxStaleMs, clock, elapsed = () => pe
      */
     async give (request, reply, { type = JSON_TYPE, feed = null, vary = 'accept-encoding' }, make) {
       const { url, headers } = request
-      const about = { question: type === JSON_TYPE ? url : `${type} ${url}`, type, vary, request }
+      const about = { question: type === JSON_TYPE ? url : `${type} ${url}`, feed, type, vary, request }
       let answer
       let live
       try {
-        answer = await find(about, feed, make)
+        answer = await find(about, make)
         if (!('body' in answer)) return answer
         live = answer.live
       } catch (error) {

@@ -16,7 +16,7 @@ import { acceptsGzip } from './zip.js'
  * @param {{ answers: import('./answer.js').Answers, places: import('./limits.js').Places }} parts
  */
 export function answerInFront (app, { answers, places }) {
-  const { ready, headOf, elapsed } = answers
+  const { ready, again, headOf, elapsed } = answers
   const { server } = app
   const [route] = /** @type {((request: import('node:http').IncomingMessage, response: import('node:http').ServerResponse) => void)[]} */ (server.listeners('request'))
   let isClosing = false
@@ -29,40 +29,32 @@ export function answerInFront (app, { answers, places }) {
    */
   function answered (request, response) {
     if (request.method !== 'GET' || isClosing) return false
-    const answer = ready(/** @type {string} */ (request.url))
-    if (!answer?.record) return false
+    const startedMs = elapsed()
+    const answer = ready(/** @type {string} */ (request.url), startedMs)
+    if (answer === undefined) return false
+    const { record } = answer
     const { accept, 'accept-encoding': coding, 'if-none-match': tag } = request.headers
-    if (accept !== undefined && /ndjson/i.test(accept)) return false
+    if (record === undefined || (accept !== undefined && /ndjson/i.test(accept))) return false
     /** @type {import('./head.js').Kind} */
     let kind = 'identity'
     if (isKnown(tag, answer.tag)) kind = 'known'
     else if (acceptsGzip(coding)) {
       if (answer.zipped) kind = 'gzip'
-      else if (answer.zipped === undefined && elapsed() >= answer.zipAgainMs) return false
+      else if (answer.zipped === undefined && startedMs >= answer.zipAgainMs) return false
     }
     if (places.refusedAt() !== null) return false
-    const { record } = answer
-    const startedMs = elapsed()
+    again(answer)
     response.on('close', () => {
       places.leave()
       countRequest(record, response, (elapsed() - startedMs) / 1000)
     })
-    send(response, kind, headOf(answer, kind), kind === 'gzip' ? /** @type {Buffer} */ (answer.zipped) : answer.body)
+    response.writeHead(kind === 'known' ? 304 : 200, headOf(answer, kind))
+    if (kind === 'known') response.end()
+    else response.end(kind === 'gzip' ? answer.zipped : answer.body)
     return true
   }
 
   server.off('request', route).on('request', (request, response) => {
     if (!answered(request, response)) route(request, response)
   })
-}
-
-/** @param {import('node:http').ServerResponse} response @param {import('./head.js').Kind} kind @param {string[]} head @param {Buffer} body */
-function send (response, kind, head, body) {
-  if (kind === 'known') {
-    response.writeHead(304, head)
-    response.end()
-    return
-  }
-  response.writeHead(200, [...head, 'content-length', String(body.length)])
-  response.end(body)
 }

@@ -16,6 +16,8 @@
  * @property {string} vary
  * @property {string | null} [tag]
  * @property {string | null} [next] the cursor, for answers that have it in a header
+ * @property {Buffer} [body] none: its length is not known
+ * @property {Buffer | null} [zipped]
  */
 
 /**
@@ -25,7 +27,7 @@
  * @param {{ maxStaleMs: number, nowMs: number }} at
  * @returns {string[]} name, value, name, value ...
  */
-export function headOf ({ asOf, type, vary, tag, next }, live, kind, { maxStaleMs, nowMs }) {
+export function headOf ({ asOf, type, vary, tag, next, body, zipped }, live, kind, { maxStaleMs, nowMs }) {
   // a body carries its own time; without one, the content was true as late as it was confirmed
   const at = kind === 'known' ? live.asOf : asOf
   const age = Math.max(0, Math.floor((nowMs - at) / 1000))
@@ -37,6 +39,8 @@ export function headOf ({ asOf, type, vary, tag, next }, live, kind, { maxStaleM
     'vary', vary
   ]
   if (kind !== 'known') lines.push('content-type', type)
+  const sent = kind === 'gzip' ? zipped : kind === 'identity' ? body : null
+  if (sent) lines.push('content-length', String(sent.length))
   if (kind === 'gzip') lines.push('content-encoding', 'gzip')
   if (tag) lines.push('etag', tag)
   if (live.lagMs !== null) lines.push('freshet-lag-ms', String(Math.round(live.lagMs)))
