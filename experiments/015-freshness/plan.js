@@ -1,0 +1,51 @@
+/**
+ * 015: see README.md. The newest item is asked for over and over, each millisecond (each second one at a million items/s,
+ * where an answer of `ask` takes a whole segment).
+ */
+const PROBE = { asks: 'freshness', path: '/v1/feeds/lab/items?limit=1', connections: 1, everyMs: 1 }
+
+export default {
+  title: 'How soon is an item seen?',
+  question: 'How long does it take from the intended append of an item until an answer of a reader holds it, or a newer one?',
+  baseline: 'segments',
+  ceiling: 'ask',
+  arms: {
+    segments: { settings: { layout: 'segments' }, serving: { by: 'reader', ...PROBE } },
+    'segments (1 ms)': { settings: { layout: 'segments', batchMs: 1 }, serving: { by: 'reader', ...PROBE } },
+    'segments (10 ms)': { settings: { layout: 'segments', batchMs: 10 }, serving: { by: 'reader', ...PROBE } },
+    stream: { settings: { layout: 'stream' }, serving: { by: 'reader', ...PROBE } },
+    values: { settings: { layout: 'values' }, serving: { by: 'reader', ...PROBE } },
+    'ids (view)': { settings: { layout: 'ids' }, serving: { by: 'reader', ...PROBE, settings: { views: 'all' } } },
+    'ids (asked)': { settings: { layout: 'ids' }, serving: { by: 'reader', ...PROBE, settings: { views: 'none' } } },
+    ask: { settings: { layout: 'segments' }, serving: { by: 'ask', ...PROBE }, note: 'a handler that reads a replica on each request: nothing that answers over HTTP is fresher' }
+  },
+  levels: {
+    '1 k items/s': { settings: { rate: 1000, ids: 1500 }, x: 1000 },
+    '10 k items/s': { settings: { rate: 10_000, ids: 20_000 }, x: 10_000, without: ['segments (1 ms)', 'segments (10 ms)', 'stream', 'values', 'ids (view)', 'ids (asked)'] },
+    '200 k items/s': { settings: { rate: 200_000, ids: 100_000 }, x: 200_000, without: ['segments (1 ms)', 'segments (10 ms)', 'stream', 'values', 'ids (asked)'] },
+    '1 M items/s': { settings: { rate: 1_000_000, ids: 100_000, maxItems: 1_000_000 }, serving: { everyMs: 2 }, x: 1_000_000, without: ['segments (1 ms)', 'segments (10 ms)', 'stream', 'values', 'ids (view)', 'ids (asked)'] }
+  },
+  fixed: { batchMs: 5, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
+  seconds: 2.5,
+  warmUpSeconds: 1.5,
+  rounds: 5,
+  measures: ['freshnessMsP99', 'freshnessMsP50', 'betweenProbesMsP99', 'behindMsP99', 'latencyMsP99', 'itemsPerSecond', 'servingCpuPercent', 'primaryCpuPercent', 'replicaCpuPercent'],
+  differs: [
+    'ids and values are read again each 10 ms, or asked; segments and stream are read as they come',
+    'a reader encodes a page at most each 5 ms; ask makes one for each request',
+    'at 1 M items/s the newest item is asked for each 2 ms, elsewhere each millisecond; and all but the newest 1,000,000 versions are trimmed'
+  ],
+  expected: [
+    { arm: 'segments (1 ms)', against: 'segments', direction: 'less', level: '1 k items/s' },
+    { arm: 'segments (10 ms)', against: 'segments', direction: 'more', level: '1 k items/s' },
+    { arm: 'stream', against: 'segments', direction: 'same', level: '1 k items/s' },
+    { arm: 'values', against: 'segments', direction: 'more', level: '1 k items/s' },
+    { arm: 'ids (view)', against: 'segments', direction: 'more' },
+    { arm: 'ids (asked)', against: 'segments', direction: 'same', level: '1 k items/s' },
+    { arm: 'ask', against: 'segments', direction: 'less' }
+  ],
+  notControlled: [
+    'writer, servers, reader and client share two cores: the longest times are those in which one of them waits for a processor',
+    'one machine, one clock: between two, the difference of their clocks would be in each time'
+  ]
+}

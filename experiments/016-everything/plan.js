@@ -1,0 +1,51 @@
+/**
+ * 016: see README.md. The warm-up writes each of the 300,000 ids once; in the window a fresh process starts, and is asked
+ * for everything over and over, one answer after the other.
+ */
+const ALL = { asks: 'everything', path: '/v1/feeds/lab/items?limit=1000000', connections: 1 }
+
+export default {
+  title: 'How long do all live items take?',
+  question: 'How long does a reader take to send 300,000 live items, for whom does it hold up others, and when is a fresh one ready?',
+  baseline: 'view',
+  ceiling: 'bare',
+  arms: {
+    view: { settings: { layout: 'segments' }, serving: { by: 'reader', ...ALL } },
+    'ids (view)': { settings: { layout: 'ids' }, serving: { by: 'reader', ...ALL, settings: { views: 'all' } } },
+    'ids (asked)': { settings: { layout: 'ids' }, serving: { by: 'reader', ...ALL, settings: { views: 'none' } } },
+    ask: { settings: { layout: 'ids' }, serving: { by: 'ask', ...ALL }, note: 'the published way: ids of a range, then their values, a thousand at a time' },
+    bare: { settings: { layout: 'ids' }, serving: { by: 'bare', ...ALL }, note: 'a fastify route that sends as many bytes from one Buffer' }
+  },
+  levels: { '300,000 live items': { settings: { ids: 300_000 } } },
+  fixed: { rate: 40_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
+  seconds: 6,
+  warmUpSeconds: 2,
+  rounds: 5,
+  measures: ['everythingMs', 'everythingFirstByteMs', 'everythingDelayMsMax', 'startUpMs', 'everythingItems', 'servingMemoryBytes', 'servingCpuPercent', 'replicaCpuPercent', 'primaryCpuPercent', 'behindMsP99'],
+  differs: [
+    'bare sends what was right once, from one Buffer, and a whole answer makes its event loop wait for nothing',
+    'ask counts no ranks again: what is written while it goes on may come twice or not at all',
+    'the first answer of a process that has just started is one of those whose median is told',
+    'ids that are asked, ask and bare have nothing to get ready: they are up when they answer'
+  ],
+  expected: [
+    { arm: 'ids (view)', against: 'view', direction: 'same' },
+    { arm: 'ids (asked)', against: 'view', direction: 'more' },
+    { arm: 'ask', against: 'view', direction: 'more' },
+    { arm: 'bare', against: 'view', direction: 'less' }
+  ],
+  published: {
+    source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',
+    conditions: 'ElastiCache Redis on r5.large; 8 readers, each asks for all 300,000 live items every second: ids, then their values',
+    unit: 'ms an answer',
+    figures: [
+      { label: 'all 300,000 live items, ids then values', arm: 'ask', value: 4690 },
+      { label: 'all 300,000 live ids only', value: 317 }
+    ],
+    ratios: []
+  },
+  notControlled: [
+    'the client that takes 67 MB in runs on the same two cores as who sends them, and as the writer and the servers',
+    'published answers crossed a network, and eight readers asked at a time'
+  ]
+}
