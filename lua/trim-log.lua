@@ -36,14 +36,15 @@ if kept > 0 then
     redis.call('ZREMRANGEBYSCORE', marks, '-inf', '(' .. beyond[2])
   end
   local ttl = redis.call('PTTL', log)
-  if ttl > 0 then redis.call('PEXPIRE', marks, ttl) elseif ttl == -1 then redis.call('PERSIST', marks) end
+  if ttl > 0 then redis.call('PEXPIRE', marks, ttl) end
 end
 
-if redis.call('EXISTS', ahead) == 1 then
+local said = redis.call('ZRANGE', ahead, 0, 999)
+if #said > 0 then
   local oldest = redis.call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
-  local from = oldest and tonumber(string.match(oldest[1], '^%d+')) or now
-  for _, member in ipairs(redis.call('ZRANGE', ahead, 0, 999)) do
-    if tonumber(string.match(member, '^%d+')) < math.min(from, now) then redis.call('ZREM', ahead, member) end
+  local from = math.min(now, oldest and tonumber(string.match(oldest[1], '^%d+')) or now)
+  for _, member in ipairs(said) do
+    if tonumber(string.match(member, '^%d+')) < from then redis.call('ZREM', ahead, member) end
   end
 end
 return removed

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { openReader } from '../../src/index.js'
+import { layoutNames } from '../../src/layouts/index.js'
 import { COMMANDS, ROLES, commandName, permissions, rowsOf } from '../../src/store/commands.js'
 import { endOf, startGateway } from '../commands.js'
 import { startProxy } from '../proxy.js'
@@ -103,13 +104,20 @@ for (const engine of await testEngines()) {
         return writer
       }
       for (const ack of ['primary', 'replica']) {
-        for (const layout of ['ids', 'values']) await write({ feed: `${layout}-${ack}`, layout, ack })
+        for (const layout of layoutNames()) await write({ feed: `${layout}-${ack}`, layout, ack })
       }
       await write({ feed: 'for-ever', windowMs: 0 })
       await write({ feed: 'dropping', late: 'drop' })
-      const trimmed = [await write({ feed: 'few-ids', maxItems: 5 }), await write({ feed: 'few-values', layout: 'values', maxItems: 5 })]
+      const trimmed = []
+      for (const layout of layoutNames()) trimmed.push(await write({ feed: `few-${layout}`, layout, maxItems: 5 }))
       await control.send('SCRIPT', 'FLUSH')
-      for (const writer of trimmed) await eventually(() => writer.trimmed > 0)
+      for (const writer of trimmed) {
+        await eventually(() => {
+          // logs trim what lies before what came since the last round, and look what was said of items of the future
+          writer.pipeline.append(Buffer.from('more'), Date.now() + 50, value)
+          return writer.trimmed > 0
+        })
+      }
       for (const writer of trimmed) await writer.close({ drainMs: 1000 })
 
       const proxy = await startProxy(t, primary.port)
@@ -129,12 +137,16 @@ for (const engine of await testEngines()) {
     })
 
     await t.test('a reader sends what its rows name, and its user may', async (t) => {
+      const deep = await openWriterFor(t, { redisUrl: primary.url, feed: 'deep', layout: 'segments' })
+      for (let i = 0; i < 25_000; i++) deep.pipeline.append(Buffer.from(`id-${i}`), now, Buffer.from('v'))
+      await deep.close({ drainMs: 10_000 })
       await forget()
-      const reader = await openReader({ redisUrl: urlOf('reader') })
+      const reader = await openReader({ redisUrl: urlOf('reader'), views: 'none' })
       t.teardown(() => reader.close())
       await eventually(() => reader.status().ready)
       t.ok((await reader.feeds()).length >= 9)
-      for (const layout of ['ids', 'values']) {
+      await eventually(async () => (await reader.feed('deep').count()).count > 20_000)
+      for (const layout of layoutNames()) {
         const feed = reader.feed(`${layout}-primary`)
         const page = await feed.latest({ limit: 5 })
         t.equal(page.items.length, 5)
@@ -156,6 +168,9 @@ for (const engine of await testEngines()) {
         await changes.return()
         await pusher.close({ drainMs: 5000 })
       }
+      const viewing = await openReader({ redisUrl: urlOf('reader'), views: 'all' })
+      t.teardown(() => viewing.close())
+      for (const layout of layoutNames()) t.equal((await viewing.feed(`${layout}-replica`).latest({ limit: 5 })).items.length, 5, `a view of ${layout}`)
       const all = await seen(true)
       t.same(expected('reader').filter((name) => !all.includes(name)), [], 'all of them were seen')
       const asked = [control, onReplica].map((node) => node.send('ACL', 'LOG'))
