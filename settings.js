@@ -82,7 +82,7 @@ export const SETTINGS = Object.freeze([
     { name: 'replay', default: null, check: number(0.001, 1e6), meaning: 'shift times to now and pace by them, so many times as fast as they were' }
   ]),
   ...group('Write path', APPENDS, [
-    { name: 'batchItems', default: 1_000, check: integer(1, 1997), meaning: 'flush a batch at so many items' },
+    { name: 'batchItems', default: 1_000, check: integer(1, 10_000), meaning: 'flush a batch at so many items; layouts other than segments take at most 1,997' },
     { name: 'batchBytes', unit: 'bytes', default: MIB, check: integer(1, 64 * MIB), meaning: 'or at so many bytes' },
     { name: 'batchMs', unit: 'ms', default: 5, check: integer(0, 60_000), meaning: 'or when its first item is so old' },
     { name: 'inFlightBytes', unit: 'bytes', default: 16 * MIB, check: integer(1024, 1024 * MIB), meaning: 'bytes sent and not yet answered, at most' },

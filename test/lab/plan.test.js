@@ -163,7 +163,7 @@ t.test('settings are those of the writer, and a fault is told once, where it was
   t.equal(faults.length, 4)
   const said = faults.join('\n')
   t.match(said, /^fixed: idz is unknown; the settings of a writer are /m)
-  t.match(said, /^fixed: batchItems: 0 \(setting\); expected an integer from 1 to 1,997$/m)
+  t.match(said, /^fixed: batchItems: 0 \(setting\); expected an integer from 1 to 10,000$/m)
   t.match(said, /^fixed\.redisUrl: the lab sets it; leave it out$/m)
   t.match(said, /^arms\.blob\.settings\.duration: the lab sets it; leave it out$/m)
 })
