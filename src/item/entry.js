@@ -36,9 +36,11 @@ export function writeEntry (target, offset, id, ts, seq, value, deleted, { stamp
   writeRecordHead(target, offset + ORDER_AT, ts, seq, deleted)
   target[offset + ID_LENGTH_AT] = id.length
   const idAt = offset + ENTRY_HEAD_BYTES
-  id.copy(target, idAt)
-  value.copy(target, idAt + id.length)
-  const end = idAt + id.length + value.length
+  const valueAt = idAt + id.length
+  // a loop beats a call into C++ where there is little
+  for (let i = 0; i < id.length; i++) target[idAt + i] = id[i]
+  value.copy(target, valueAt)
+  const end = valueAt + value.length
   writeWord(target, offset + SUM_AT, crc32(target.subarray(offset + ORIGIN_AT, end)))
   return end
 }
