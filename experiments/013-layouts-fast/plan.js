@@ -43,6 +43,17 @@ export default {
     { arm: 'reference', against: 'ids', direction: 'more' },
     { arm: 'blob', against: 'ids', direction: 'less' }
   ],
+  budgets: [
+    { measure: 'primaryCpuMicrosPerItem', arm: 'segments', against: 'reference', most: 0.1, level: '50 k items/s, full batches' },
+    { measure: 'primaryCpuMicrosPerItem', arm: 'segments', against: 'blob', most: 1.8, level: '50 k items/s, full batches' },
+    { measure: 'primaryCpuMicrosPerItem', arm: 'ids', against: 'reference', most: 0.65, level: '50 k items/s, full batches' },
+    { measure: 'primaryCpuMicrosPerItem', arm: 'segments', against: 'reference', most: 0.1, level: 'as fast as it goes' },
+    { measure: 'primaryCpuMicrosPerItem', arm: 'segments', against: 'blob', most: 1.8, level: 'as fast as it goes' },
+    { measure: 'primaryCpuMicrosPerItem', arm: 'ids', against: 'reference', most: 0.65, level: 'as fast as it goes' },
+    { measure: 'itemsPerSecond', arm: 'segments', against: 'reference', least: 14, level: 'as fast as it goes' },
+    { measure: 'primaryCpuPercent', arm: 'segments', most: 2, level: '10 k items/s, batches of 5 ms' },
+    { measure: 'primaryCpuPercent', arm: 'ids', most: 6, level: '10 k items/s, batches of 5 ms' }
+  ],
   notControlled: [
     'primary, two replicas and the writer share two cores: as fast as it goes one of them is always waiting for another',
     'one process writes, into one partition'

@@ -47,12 +47,14 @@
  * @property {Comparison[]} comparisons one for each published ratio of a pair, else one for the pair
  * @property {Noise[]} noise
  * @property {import('./cost.js').Cost[]} costs
+ * @property {import('./budgets.js').BudgetOutcome[]} budgets
  * @property {{ arm: string, level: string, round: number, why: string[] }[]} invalid samples that contradict themselves
  * @property {{ arm: string, level: string, round: number, code: string, message: string }[]} ended by a fault of their arm
  * @property {string[]} warnings
  */
 import { median } from 'simple-statistics'
 import { FreshetError } from '../errors.js'
+import { budgetsOf } from './budgets.js'
 import { costOf } from './cost.js'
 import { countsOf, groupsOf, whyInvalid } from './groups.js'
 import { COUNTERS, MEASURES } from './measures.js'
@@ -88,6 +90,7 @@ export function analyse (result) {
     }))),
     noise,
     costs: plan.fixedAndMarginal ? costsOf(plan, groups) : [],
+    budgets: budgetsOf(plan, levels, (level, arm, measure) => valuesOf(find(groups, level, arm), measure)),
     invalid: groups.flatMap(({ arm, level, invalid }) => invalid.map((sample) => ({ arm, level, round: sample.round, why: whyInvalid(sample) }))),
     ended: groups.flatMap(({ arm, level, ended }) => ended.flatMap(({ round, error }) => error ? [{ arm, level, round, code: error.code, message: error.message }] : [])),
     warnings: warningsOf(result, groups, {

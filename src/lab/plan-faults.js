@@ -32,7 +32,7 @@ export const faultsBetween = (plan, checkSettings) => [
 ]
 
 /** @param {Plan} plan @returns {string[]} */
-function namesThatLeadNowhere ({ arms = {}, levels = {}, baseline, ceiling, expected = [], published, fixedAndMarginal }) {
+function namesThatLeadNowhere ({ arms = {}, levels = {}, baseline, ceiling, expected = [], budgets = [], measures = [], published, fixedAndMarginal }) {
   /** @type {string[]} */
   const faults = []
   const lookUp = (/** @type {string} */ path, /** @type {string | undefined} */ one, /** @type {Record<string, unknown>} */ known, /** @type {string} */ what) => {
@@ -47,7 +47,11 @@ function namesThatLeadNowhere ({ arms = {}, levels = {}, baseline, ceiling, expe
       if (arm === baseline || arm === ceiling) faults.push(`${at('levels', level)}.without[${i}]: ${JSON.stringify(arm)} is the ${arm === baseline ? 'baseline' : 'ceiling'}, which is measured at every level`)
     }
   }
-  const entries = [['expected', expected], ['published.figures', published?.figures ?? []], ['published.ratios', published?.ratios ?? []]]
+  for (const [i, { measure, most, least }] of budgets.entries()) {
+    lookUp(`budgets[${i}].measure`, measure, Object.fromEntries(measures.map((one) => [one, true])), 'measure')
+    if ((most === undefined) === (least === undefined)) faults.push(`budgets[${i}]: ${most === undefined ? 'neither most nor least' : 'most and least'}; expected one of them`)
+  }
+  const entries = [['expected', expected], ['budgets', budgets], ['published.figures', published?.figures ?? []], ['published.ratios', published?.ratios ?? []]]
   for (const [path, those] of /** @type {[string, (import('./plan.js').Figure & Partial<import('./plan.js').Ratio>)[]][]} */ (entries)) {
     for (const [i, { arm, against, level }] of those.entries()) {
       lookUp(`${path}[${i}].arm`, arm, arms, 'arm')

@@ -15,6 +15,8 @@
  *   `serving` goes over that of every arm; `x`: its place on the axis of a chart; `without`: arms that are not measured there
  * @typedef {'less' | 'more' | 'same'} Direction
  * @typedef {{ arm: string, against: string, direction: Direction, level?: string }} Expectation of the main measure
+ * @typedef {{ measure: string, arm: string, against?: string, most?: number, least?: number, level?: string }} Budget a bound of the measure, in
+ *   its unit, or of its ratio to another arm (budgets.js)
  * @typedef {{ label: string, value: number, arm?: string, level?: string }} Figure without an arm: there is none like it here
  * @typedef {{ arm: string, against: string, value: number, label: string, level?: string }} Ratio of the main measure
  * @typedef {{ source: string, conditions: string, unit: string, figures: Figure[], ratios: Ratio[] }} Published
@@ -35,6 +37,7 @@
  * @property {string[]} measures the first is the main one
  * @property {string[]} differs in what arms do not do the same job (L12)
  * @property {Expectation[]} expected
+ * @property {Budget[]} [budgets] absent in results of before there were any
  * @property {boolean} fixedAndMarginal whether a cost a second and a cost an item are fitted over the levels
  * @property {Published | null} published
  * @property {string[]} notControlled
@@ -76,6 +79,7 @@ const SHAPE = object({
   measures: list(oneOf(Object.keys(MEASURES)), 1),
   differs: [list(text()), []],
   expected: [list(object({ arm: text(60), against: text(60), direction: oneOf(DIRECTIONS), level: [text(60), undefined] })), []],
+  budgets: [list(object({ measure: text(60), arm: text(60), against: [text(60), undefined], most: [number(0, 1e12), undefined], least: [number(0, 1e12), undefined], level: [text(60), undefined] })), []],
   fixedAndMarginal: [trueOrFalse, false],
   published: [orNull(object({
     source: text(),

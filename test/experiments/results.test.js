@@ -45,8 +45,8 @@ for (const { name, number, folder } of experiments) {
   })
 
   t.test(`${name}: its README gives the verdict of that result`, async (t) => {
-    const { comparisons, noise } = analyse(await readResult(file))
-    const measured = [...comparisons, ...noise].map(ratioWithInterval)
+    const { comparisons, noise, budgets } = analyse(await readResult(file))
+    const measured = [...comparisons, ...noise, ...budgets.map(({ figure, low, high }) => ({ ratio: figure, low, high }))].map(ratioWithInterval)
     t.notMatch(verdict, /not measured/i)
     t.match(verdict, basename(file))
     const ratios = verdict.match(RATIO) ?? []

@@ -5,6 +5,7 @@
 import { SAME } from '../verdict.js'
 import { accountOf, limitsOf } from './account.js'
 import { believe } from './belief.js'
+import { budgetsSection } from './budgets.js'
 import { rowsOf, textOf } from './conditions.js'
 import { costText, plain, ratioText, titleOf } from './figures.js'
 import { ceilingOf, findingOf, noiseOf, verdictsOf } from './finding.js'
@@ -38,6 +39,7 @@ export function markdownOf (analysis, result, plan, raw = '', chart = `${plan.na
     limitsOf(accountOf(result.samples)).map((limit) => `**Not everything was taken**: ${limit}.\n\n`).join(''),
     `${plan.question}\n\n![${plain(finding).replaceAll(/[[\]]/g, '')}](${encodeURI(chart)})\n\n`,
     section('Verdict', verdict(analysis, plan)),
+    section('Budgets', budgetsSection(analysis)),
     section('Beside what was published', publishedSection(analysis, plan)),
     section('Figures', figures(analysis, plan)),
     section('Fixed and marginal cost', costs(analysis, plan)),
