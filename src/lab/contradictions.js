@@ -13,6 +13,10 @@ const NUMBERS = ['round', 'seconds', 'offered', 'items', 'dropped', 'failed', 'i
 const RECORDS = { refused: [], ledger: ['acknowledged', 'missing', 'foreign', 'misplaced'], behindMs: ['p50', 'p95', 'p99', 'max'], generator: ['processes', 'cpuSeconds', 'loopUse'], machine: [] }
 const LISTS = ['nodes', 'marks', 'invariants']
 const SERVING = { requests: ['sent', 'answered', 'missing', 'errors', 'timeouts'], answers: ['looked', 'wrong'], client: ['loopUse'] }
+const FRESHNESS = { freshness: ['p50', 'p95', 'p99', 'max', 'due', 'seen'] }
+const BETWEEN = { betweenMs: ['p50', 'p95', 'p99', 'max'] }
+const EVERYTHING = { everything: ['startUpMs', 'dueItems', 'mostItems', 'liveItems'] }
+const LISTS_OF_EVERYTHING = ['firstMs', 'lastMs', 'delayMs', 'items']
 /** The figures of INFO are stored as they were read; divisions may differ in the last digits. */
 const NEAR = 1e-6
 
@@ -28,9 +32,16 @@ export function lacksOf (sample) {
     ...LISTS.flatMap((name) => !Array.isArray(sample[name]) ? [name] : name === 'marks' ? [] : sample[name].flatMap((/** @type {unknown} */ one, /** @type {number} */ i) => isRecord(one) ? [] : [`${name}[${i}]`])),
     ...(sample.serving === undefined ? [] : isRecord(sample.serving) ? recordsLacking(sample.serving, SERVING).map((name) => `serving.${name}`) : ['serving']),
     ...(isRecord(sample.serving) && sample.serving.latencyMs === undefined ? ['serving.latencyMs'] : []),
+    ...(isRecord(sample.serving) ? probesLacking(sample.serving) : []),
     ...(isRecord(sample.serving?.requests) && !isRecord(sample.serving.requests.byStatus) ? ['serving.requests.byStatus'] : [])
   ]
 }
+
+/** @param {any} serving @returns {string[]} of what is asked beside pages */
+const probesLacking = ({ freshness, everything }) => [
+  ...(freshness ? recordsLacking({ freshness }, FRESHNESS).concat(recordsLacking(freshness, BETWEEN).map((name) => `freshness.${name}`)) : []),
+  ...(everything ? recordsLacking({ everything }, EVERYTHING).concat(LISTS_OF_EVERYTHING.filter((name) => !Array.isArray(everything[name])).map((name) => `everything.${name}`)) : [])
+].map((name) => `serving.${name}`)
 
 /** @param {any} of @param {Record<string, string[]>} records numbers of each @returns {string[]} */
 const recordsLacking = (of, records) => Object.entries(records).flatMap(([name, numbers]) =>

@@ -62,7 +62,7 @@ export async function measure (cell, { openServers, rttMs, signal, writerCommand
     if (signal.aborted) throw stopped()
     if (cell.serving) {
       const { primaryUrl: redisUrl, replicaUrls, keyPrefix } = servers
-      serving = startServing(cell.serving, { redisUrl, replicaUrls, keyPrefix, feed: FEED, layout: cell.settings.layout ?? 'ids', workload: workloadOf(cell), ratePerSecond: cell.settings.rate, liveItems: liveItemsOf(cell), readerCommand, env: withoutSettings(env) })
+      serving = startServing(cell.serving, { redisUrl, replicaUrls, keyPrefix, feed: FEED, layout: cell.settings.layout ?? 'ids', workload: workloadOf(cell), ratePerSecond: cell.settings.rate, liveItems: liveItemsOf(cell), writtenItems: writtenItemsOf(cell), readerCommand, env: withoutSettings(env) })
       await Promise.race([serving.ready, stopping])
     }
     load = startLoad({
@@ -111,6 +111,9 @@ function workloadOf ({ settings: { ids, writers = 1, valueBytes, valueChange = '
 
 /** How many items the feed will have, at least. @param {Cell} cell */
 const liveItemsOf = ({ settings: { ids, maxItems } }) => maxItems ? Math.min(ids, maxItems) : ids
+
+/** Of these, how many were due when the window began. @param {Cell} cell */
+const writtenItemsOf = ({ settings: { rate, writers = 1, warmUp } }) => rate > 0 ? Math.floor(rate * writers * warmUp) : Infinity
 
 /** @param {Cell} cell @returns {Sample} */
 const nothingOf = ({ level, arm, round }) => /** @type {any} */ ({

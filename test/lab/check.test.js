@@ -150,6 +150,8 @@ t.test('figures of serving are held to each other', async (t) => {
     answers: { looked: 80, wrong: 0, detail: null },
     client: { cpuSeconds: 1, loopUse: 0.3, connectionsLost: 0 }
   }
+  const freshness = { p50: 4, p95: 6, p99: 8, max: 30, due: 1000, seen: 1000, wentBack: 0, betweenMs: { p50: 1, p95: 1.5, p99: 2, max: 5 } }
+  const everything = { startUpMs: 500, dueItems: 10, mostItems: 10, liveItems: 10, firstMs: [1], lastMs: [10], delayMs: [1], items: [10] }
   const faultsOf = (/** @type {any} */ more) => checkResult(result([sample({ serving: { ...serving, ...more } })])).faults
   t.same(faultsOf({}), [])
   for (const [more, why] of /** @type {[any, RegExp][]} */ ([
@@ -160,8 +162,17 @@ t.test('figures of serving are held to each other', async (t) => {
     [{ answers: { looked: 80, wrong: 1, detail: 'x' } }, /answers are right: no/],
     [{ requestsPerSecond: 210 }, /serving\.requestsPerSecond 210; expected 200$/],
     [{ cpuMicrosPerRequest: 400 }, /serving\.cpuMicrosPerRequest 400; expected 500$/],
-    [{ client: { ...serving.client, loopUse: 0.9 } }, /is not marked generator-bound/]
+    [{ client: { ...serving.client, loopUse: 0.9 } }, /is not marked generator-bound/],
+    [{ answers: { ...serving.answers, newest: [1e9] } }, /answers hold nothing that was not acknowledged: no \(the newest items in answers are number 1000000000;/],
+    [{ freshness: { ...freshness, p99: undefined } }, /lacks serving\.freshness\.p99$/],
+    [{ freshness: { ...freshness, betweenMs: 1 } }, /lacks serving\.freshness\.betweenMs$/],
+    [{ freshness: 7 }, /lacks serving\.freshness, serving\.freshness\.betweenMs$/],
+    [{ freshness: { ...freshness, seen: 900 } }, /what was due was seen: no/],
+    [{ freshness: { ...freshness, betweenMs: { p50: 1, p95: 2, p99: 5, max: 9 } } }, /is not marked generator-bound/],
+    [{ everything: { ...everything, lastMs: undefined } }, /lacks serving\.everything\.lastMs$/],
+    [{ everything: { ...everything, liveItems: 5 } }, /it was ready with all items: no/]
   ])) t.match(faultsOf(more), [why])
+  t.same(faultsOf({ freshness }), [])
 })
 
 t.test('what samples are together: engines, the A/A pair, their number', async (t) => {

@@ -93,5 +93,7 @@ t.test('L7, L15: a starved client is marked, wrong answers and sums that do not 
   t.same(failing({ answers: { looked: 0, wrong: 0, detail: null } }), ['answers are right'])
   t.same(servingInvariants(undefined), [])
   t.same([0.5, 0.81].map((loopUse) => servingMarks(figures({ client: { loopUse } }))), [[], ['generator-bound']])
+  const seldom = (/** @type {number} */ p99) => servingMarks(figures({ freshness: { p99: 10, betweenMs: { p99 } } }))
+  t.same([4, 6].map(seldom), [[], ['generator-bound']], 'a client that looks so seldom measures itself')
   t.same(servingMarks(undefined), [])
 })

@@ -45,14 +45,16 @@ t.test('times must follow from the numbers', async (t) => {
   const due = (/** @type {number} */ number) => ({ ts: Math.floor(5.5 + number / 3), writer: 0, number })
   for (let number = 1; number < 60; number += 7) t.equal(freshness.heard(due(number), 200), null)
   t.match(freshness.heard({ ...due(60), ts: due(60).ts + 2 }, 200), /number 60 has time 27; by the numbers and times before it should have another/)
-  t.equal(createFreshness({ fromMs: 0, untilMs: 9, ratePerSecond: 1000 }).heard(item(5), 4.5), 'an item of 5 in an answer that came at 4.5: it is not due yet')
+  t.equal(createFreshness({ fromMs: 0, untilMs: 9, ratePerSecond: 1000 }).heard(item(5), 3.5), 'an item of 5 in an answer that came at 3.5: it is not due yet')
 })
 
 t.test('everything is timed as often as it was answered, and ready means that all items are there', async (t) => {
-  const everything = { startUpMs: 500, dueItems: 1000, liveItems: 1000, firstMs: [1, 2, 3], lastMs: [10, 20, 30], delayMs: [1, 1, 1], items: [1000, 990, 1000] }
+  const everything = { startUpMs: 500, dueItems: 1000, mostItems: 1000, liveItems: 1000, firstMs: [1, 2, 3], lastMs: [10, 20, 30], delayMs: [1, 1, 1], items: [1000, 990, 1000] }
   const broken = (/** @type {any} */ changes) => servingInvariants(/** @type {any} */ ({ ...SERVED, everything: { ...everything, ...changes } })).filter(({ ok }) => !ok).map(({ name }) => name)
   t.same(broken({}), [])
   t.same(broken({ liveItems: 0 }), ['it was ready with all items'])
+  t.same(broken({ liveItems: 1001 }), ['it was ready with all items'])
+  t.same(broken({ dueItems: 600, liveItems: 700 }), [], 'a feed that is not full yet')
   t.same(broken({ lastMs: [10, 20] }), ['every answer was timed'])
   t.same(broken({ firstMs: [11, 2, 3] }), ['every answer was timed'])
 })

@@ -10,7 +10,8 @@
  *
  * @typedef {object} Everything
  * @property {number} startUpMs from starting the process until it was ready
- * @property {number} dueItems that the feed has
+ * @property {number} dueItems that the feed has at least
+ * @property {number} mostItems and at most
  * @property {number} liveItems that were there when it was ready, by its own count
  * @property {number[]} firstMs of each answer: from asking to the first byte of its body
  * @property {number[]} lastMs to the last byte
@@ -35,7 +36,7 @@ const ROOM = 2
  * @property {import('./process.js').Process} client
  * @property {string} path of everything
  * @property {number | null} bytes of an answer, where they alone are looked at
- * @property {number} liveItems
+ * @property {number} dueItems
  * @property {import('./workload.js').Workload} workload
  */
 
@@ -45,7 +46,7 @@ const ROOM = 2
  * @returns {Promise<{ asked: any, everything: Pick<Everything, 'firstMs' | 'lastMs' | 'delayMs' | 'items'> }>} `asked`: as the client tells of pages
  */
 export async function fetchEverything (parts, leftSeconds) {
-  const { liveItems, bytes } = parts
+  const { dueItems, bytes } = parts
   const sinceMs = performance.now()
   /** @type {Awaited<ReturnType<typeof fetchOne>>[]} */
   const all = []
@@ -70,7 +71,7 @@ export async function fetchEverything (parts, leftSeconds) {
       loopUse: Math.max(...all.map(({ loopUse }) => loopUse)),
       connectionsLost: errors
     },
-    everything: { firstMs: each('firstMs'), lastMs: each('lastMs'), delayMs: each('delayMs'), items: bytes === null ? each('items') : answered.map(() => liveItems) }
+    everything: { firstMs: each('firstMs'), lastMs: each('lastMs'), delayMs: each('delayMs'), items: bytes === null ? each('items') : answered.map(() => dueItems) }
   }
 }
 

@@ -19,6 +19,8 @@ const MICROS = 1000
 const MAX_MICROS = 3600 * 1000 * MICROS
 /** times are whole milliseconds, and reckoned in doubles */
 const ROUNDING_MS = 0.01
+/** clocks of two processes of one machine differ by less */
+const CLOCKS_MS = 1
 /** What is due at the end of the window must have been seen before it is over. */
 export const SEEN_WITHIN_MS = 500
 
@@ -65,7 +67,7 @@ export function createFreshness ({ fromMs, untilMs, ratePerSecond }) {
       const { ts } = item
       if (lastMs >= fromMs) between.recordValue(micros(heardMs - lastMs))
       lastMs = heardMs
-      if (!(ts <= heardMs)) return `an item of ${ts} in an answer that came at ${heardMs.toFixed(1)}: it is not due yet`
+      if (!(ts <= heardMs + CLOCKS_MS)) return `an item of ${ts} in an answer that came at ${heardMs.toFixed(1)}: it is not due yet`
       const fault = faultOfTime(item)
       if (fault !== null) return fault
       if (ts < newest) wentBack++

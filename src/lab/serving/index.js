@@ -48,11 +48,12 @@ const SAMPLE_ITEMS = 100
  * @param {string} place.layout of the feed
  * @param {import('./workload.js').Workload | null} place.workload null = values do not tell what they are
  * @param {number} [place.ratePerSecond] items of each writer
- * @param {number} place.liveItems how many the feed will have, at least
+ * @param {number} place.liveItems how many the feed will have
+ * @param {number} [place.writtenItems] at least, when the window begins; without it all of them
  * @param {(settings: Record<string, any>) => string[]} place.readerCommand arguments of node for `npm start reader`
  * @param {Record<string, string | undefined>} place.env without settings
  */
-export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed, layout, workload, ratePerSecond = 0, liveItems, readerCommand, env }) {
+export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed, layout, workload, ratePerSecond = 0, liveItems, writtenItems = liveItems, readerCommand, env }) {
   const { by, asks, processes, connections, everyMs, path, settings } = serving
   const isReader = by === 'reader'
   const ofEverything = asks === 'everything'
@@ -63,6 +64,7 @@ export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed,
   const client = startProcess('the client', [CLIENT_PROCESS], env)
   const limit = limitIn(path)
   const items = limit === null ? null : Math.min(limit, liveItems, ofEverything ? SAMPLE_ITEMS : Infinity)
+  const dueItems = Math.min(liveItems, writtenItems)
   const right = { items, bytes: /** @type {number | null} */ (null), workload: by === 'bare' ? null : workload }
   const itemsPath = path.replace(/\?.*$/, '')
   let isClosed = false
@@ -139,11 +141,11 @@ export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed,
       const url = await upOf(process)
       await untilReady(url + (isReader ? '/readyz' : `${itemsPath}?limit=1`))
       const startUpMs = performance.now() - startedMs
-      const there = isReader ? JSON.parse((await askOnce(`${url}${itemsPath.replace(/items$/, 'count')}`)).body).count : liveItems
+      const there = isReader ? JSON.parse((await askOnce(`${url}${itemsPath.replace(/items$/, 'count')}`)).body).count : dueItems
       if (by === 'bare') await giveConstant(servers)
       const before = await process.usage()
-      const { asked, everything } = await fetchEverything({ url, process, client, path, bytes: right.bytes, liveItems, workload: /** @type {import('./workload.js').Workload} */ (workload) }, () => (untilMs - performance.now()) / 1000)
-      return { ...servingFigures(serving, asked, [before], [await process.usage()]), everything: { startUpMs, dueItems: liveItems, liveItems: there, ...everything } }
+      const { asked, everything } = await fetchEverything({ url, process, client, path, bytes: right.bytes, dueItems, workload: /** @type {import('./workload.js').Workload} */ (workload) }, () => (untilMs - performance.now()) / 1000)
+      return { ...servingFigures(serving, asked, [before], [await process.usage()]), everything: { startUpMs, dueItems, mostItems: liveItems, liveItems: there, ...everything } }
     })())
   }
 
@@ -166,7 +168,7 @@ export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed,
         await begun
         constant = Buffer.concat((await fetchAll(urls[0] + path)).chunks).toString()
         const lines = constant.split('\n').length - 1
-        if (lines < liveItems) throw new FreshetError('SERVING_FAILED', `${by} found ${lines} items when the window began; expected ${liveItems}: a longer warm-up, or fewer ids`)
+        if (lines < dueItems) throw new FreshetError('SERVING_FAILED', `${by} found ${lines} items when the window began; expected ${dueItems}: a longer warm-up, or fewer ids`)
       } else await giveConstant(servers)
       right.bytes = constant.length
     })),
