@@ -41,6 +41,11 @@ export default {
     { arm: 'view (400 a second)', against: 'view', direction: 'less', level: 'newest 100' },
     { arm: 'asks (400 a second)', against: 'view', direction: 'less', level: 'newest 100' }
   ],
+  budgets: [
+    { measure: 'requestsPerSecond', arm: 'view', against: 'bare', least: 0.8, level: 'newest 100' },
+    { measure: 'requestsPerSecond', arm: 'view', against: 'ask', least: 6, level: 'newest 100' },
+    { measure: 'servingCpuMicrosPerItem', arm: 'view (10 a second)', most: 1, level: 'newest 100' }
+  ],
   notControlled: [
     'the reader, its client, the writer and three servers share two cores: requests/s are what is left for them, so the processor time of a request stands beside',
     'the client runs on the same machine: no network is in a latency'

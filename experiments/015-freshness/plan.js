@@ -44,6 +44,10 @@ export default {
     { arm: 'ids (asked)', against: 'segments', direction: 'same', level: '1 k items/s' },
     { arm: 'ask', against: 'segments', direction: 'less' }
   ],
+  budgets: [
+    { measure: 'freshnessMsP99', arm: 'segments', most: 15, level: '1 k items/s' },
+    { measure: 'freshnessMsP99', arm: 'segments', most: 15, level: '200 k items/s' }
+  ],
   notControlled: [
     'writer, servers, reader and client share two cores: the longest times are those in which one of them waits for a processor',
     'one machine, one clock: between two, the difference of their clocks would be in each time'

@@ -34,6 +34,10 @@ export default {
     { arm: 'ask', against: 'view', direction: 'more' },
     { arm: 'bare', against: 'view', direction: 'less' }
   ],
+  budgets: [
+    { measure: 'everythingMs', arm: 'view', most: 400 },
+    { measure: 'everythingDelayMsMax', arm: 'view', most: 10 }
+  ],
   published: {
     source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',
     conditions: 'ElastiCache Redis on r5.large; 8 readers, each asks for all 300,000 live items every second: ids, then their values',
