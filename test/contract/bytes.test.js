@@ -1,12 +1,15 @@
 /**
- * What a batch looks like on the wire, byte for byte: of layout `ids`, then of `values`.
+ * What a batch looks like on the wire, byte for byte: of layout `ids`, then of `values`. Those of the
+ * logs: log-bytes.test.js.
  */
 import t from 'tap'
 import { partitionKey } from '../../src/feeds/keys.js'
 import { readMember } from '../../src/item/member.js'
 import { layoutNames, layoutOf } from '../../src/layouts/index.js'
+import { createOrigin } from '../../src/layouts/log-origin.js'
 import { readScript } from '../../src/store/scripts.js'
 import { addTo, gone, item } from './partition.js'
+import { commandsIn } from './resp.js'
 
 /** ElastiCache Serverless refuses longer ones. */
 const MAX_WORDS = 3999
@@ -22,30 +25,6 @@ function encode (options, items) {
   const batch = createBatch({ key, ttlMs: 0, late: 'overwrite', dialect, ...options })
   for (const one of items) addTo(batch, one)
   return batch.encoded()
-}
-
-/** Reads commands back, the plain way. @param {Buffer} bytes @returns {string[][]} as latin1 */
-function commandsIn (bytes) {
-  const commands = []
-  let at = 0
-  const line = () => {
-    const end = bytes.indexOf('\r\n', at)
-    const text = bytes.toString('latin1', at, end)
-    at = end + 2
-    return text
-  }
-  while (at < bytes.length) {
-    const words = Array.from({ length: Number(/^\*(\d+)$/.exec(line())?.[1]) }, () => {
-      const length = Number(/^\$(\d+)$/.exec(line())?.[1])
-      const word = bytes.toString('latin1', at, at + length)
-      at += length
-      if (line() !== '') throw new Error(`a word does not end at ${at}`)
-      return word
-    })
-    if (words.length === 0) throw new Error(`no command at ${at}`)
-    commands.push(words)
-  }
-  return commands
 }
 
 const utf8 = (/** @type {string} */ text) => Buffer.from(text).toString('latin1')
@@ -233,7 +212,8 @@ t.test('values: a batch that is used again carries nothing of before', async (t)
 
 t.test('a batch copies ids and values', async (t) => {
   for (const name of layoutNames()) {
-    const batch = layoutOf(name).createBatch({ key, ttlMs: 0, late: 'overwrite', dialect })
+    const origin = createOrigin({ name: 'w', epoch: 7 })
+    const batch = layoutOf(name).createBatch({ key, ttlMs: 0, late: 'overwrite', dialect, origin })
     const id = Buffer.from('bus-7')
     const value = Buffer.alloc(100, 'v')
     batch.add(id, 1, 0, value)
