@@ -149,7 +149,7 @@ async function ndjsonAnswer (feed, chunks, maxBytes, reply, answers) {
     const next = cursorOf(feed, last.next)
     return { asOf, lagMs, body: Buffer.concat(parts), content: [...parts, next ?? ''], next }
   }
-  answers.setHead(reply, { asOf, lagMs, type: NDJSON_TYPE, vary: VARY })
+  answers.setHead(reply, { asOf, lagMs, type: NDJSON_TYPE, vary: VARY }, feed)
   let next = last.next
   async function * rest () {
     yield * parts

@@ -76,6 +76,7 @@ export function createAnswers ({ registry, maxStaleMs, clock, elapsed = monotoni
   const zipping = new Flights()
   const staleAnswers = new Counter({ name: 'freshet_stale_answers_total', help: 'Answers given from memory because the servers could not answer', registers: [registry] })
   const shared = { again: 0, together: 0 }
+  const zips = new Counter({ name: 'freshet_zipped_answers_total', help: 'Answers compressed for those who take it, and those for which it does not pay', labelNames: ['pays'], registers: [registry] })
   // eslint-disable-next-line no-new
   new Counter({
     name: 'freshet_shared_answers_total',
@@ -102,6 +103,9 @@ export function createAnswers ({ registry, maxStaleMs, clock, elapsed = monotoni
     return { key, isTooOld: ageMs >= maxStaleMs, live: { asOf, lagMs: null, stale: 'VIEW_BEHIND' } }
   }
 
+  /** @param {{ asOf: number, lagMs: number | null }} made @param {Seen | null} seen before it was made @returns {import('./head.js').Live} */
+  const liveOf = ({ asOf, lagMs }, seen) => seen?.live.stale ? { ...seen.live, asOf } : { asOf, lagMs, stale: null }
+
   /**
    * @param {Answer} answer
    * @param {number} nowMs of `elapsed`
@@ -114,7 +118,7 @@ export function createAnswers ({ registry, maxStaleMs, clock, elapsed = monotoni
     if (seen?.key !== answer.revision || seen.isTooOld) return false
     answer.live = seen.live
     answer.heads = {}
-    answer.goodUntilMs = nowMs + LOOK_EVERY_MS
+    answer.goodUntilMs = Math.min(nowMs + LOOK_EVERY_MS, answer.madeMs + RENEW_MS)
     return true
   }
 
@@ -128,7 +132,6 @@ export function createAnswers ({ registry, maxStaleMs, clock, elapsed = monotoni
     const madeMs = elapsed()
     const made = await make()
     if (!('body' in made)) return made
-    const { asOf, lagMs } = made
     const tookMs = elapsed() - madeMs
     /** @type {Answer} */
     const answer = {
@@ -141,7 +144,7 @@ export function createAnswers ({ registry, maxStaleMs, clock, elapsed = monotoni
       tag: tagOf(made.content),
       content: [],
       revision: seen && seen.key,
-      live: { asOf, lagMs, stale: seen && seen.live.stale },
+      live: liveOf(made, seen),
       madeMs,
       tookMs,
       goodUntilMs: seen ? madeMs + pauseOf(tookMs) : -Infinity,
@@ -187,6 +190,7 @@ export function createAnswers ({ registry, maxStaleMs, clock, elapsed = monotoni
       const startedMs = elapsed()
       answer.zipped = await zip(answer.body)
       const nowMs = elapsed()
+      zips.inc({ pays: answer.zipped === null ? 'no' : 'yes' })
       if (answer.zipped === null) answer.zipAgainMs = zipAgainMs(nowMs)
       else cache.grown(answer, answer.zipped.length)
       if (answer.revision !== null) answer.goodUntilMs = Math.max(answer.goodUntilMs, answer.madeMs + pauseOf(answer.tookMs + nowMs - startedMs))
@@ -222,8 +226,13 @@ export function createAnswers ({ registry, maxStaleMs, clock, elapsed = monotoni
      * The head of a stream, which is nobody else's.
      * @param {import('fastify').FastifyReply} reply
      * @param {import('./head.js').Said & { lagMs: number | null }} said
+     * @param {string} feed
      */
-    setHead: (reply, said) => setLines(reply, headOf(said, { asOf: said.asOf, lagMs: said.lagMs, stale: null }, 'identity', { maxStaleMs, nowMs: clock() })),
+    setHead (reply, said, feed) {
+      const live = liveOf(said, lookAt(feed))
+      if (live.stale) staleAnswers.inc()
+      setLines(reply, headOf(said, live, 'identity', { maxStaleMs, nowMs: clock() }))
+    },
 
     /**
      * Gives what is known, or makes it, or repeats itself.

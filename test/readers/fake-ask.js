@@ -17,7 +17,8 @@ export function createFakeAsk (feeds = {}) {
     asOf: () => NOW,
     delay: async () => {},
     status: { ready: true, reasons: [], nodes: [{ role: 'replica', address: '10.1.2.3:6379', state: 'ok', lagMs: 1 }] },
-    asked: []
+    asked: [],
+    feeds
   }
   const definitionOf = (feed) => ({ feed, layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 1_000_000, format: 1, createdAt: '2027-01-15T08:00:00.000Z' })
   const find = async (feed) => {
