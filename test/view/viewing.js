@@ -27,7 +27,7 @@ export async function openViews (t, { primary, readFrom = 'primary', replicaUrls
     /** @param {string} feed */
     countsOf: (feed) => views.figures().counts.find(([name]) => name === feed)?.[1],
     /** Resolves when the view of a feed answers. @param {string} feed */
-    isIn: (feed) => eventually(() => figuresOf(feed)?.isIn)
+    isIn: (feed) => eventually(() => figuresOf(feed)?.isIn === true)
   }
 }
 

@@ -1,0 +1,174 @@
+/** What views answer, and what is asked instead: while a view is made, is over its bound, is behind, or no node is left. */
+import t from 'tap'
+import { dropFeed } from '../../src/feeds/definitions.js'
+import { layoutNames } from '../../src/layouts/index.js'
+import { startProxy } from '../proxy.js'
+import { connectFor, engineName, eventually, openWriterFor, startDeployment, startServer, testEngines } from '../servers.js'
+import { everything, openViews, shown } from './viewing.js'
+
+const bytes = (/** @type {string} */ text) => Buffer.from(text)
+const ids = (/** @type {any[]} */ items) => items.map(({ id }) => String(id))
+
+/** @param {any} views @param {string} feed @param {object} [question] @returns {{ ids: string[], next: any } | null} what is visited */
+function visited (views, feed, question = {}) {
+  /** @type {string[]} */
+  const seen = []
+  const page = views.visit(feed, { limit: 1000, ...question }, (/** @type {Buffer} */ from, /** @type {number} */ at, /** @type {number} */ end) => { seen.push(from.toString('utf8', at, end)) })
+  return page && { ids: seen, next: page.next }
+}
+
+t.jobs = 2
+for (const engine of await testEngines()) {
+  t.test(engineName(engine), { buffered: true }, async (t) => {
+    const primary = await startServer(t, { engine })
+
+    /** @param {import('tap').Test} t @param {string} feed @param {number} count @param {object} [more] */
+    async function write (t, feed, count, more = {}) {
+      const writer = await openWriterFor(t, { redisUrl: primary.url, feed, layout: 'segments', batchItems: 100, ...more })
+      const now = Date.now()
+      for (let n = 0; n < count; n++) writer.pipeline.append(bytes(`${n}`), now - n, bytes(`value ${n}`))
+      await writer.pipeline.flush()
+      return { now, writer }
+    }
+
+    await t.test('a view is for the layouts that cannot answer everything by themselves, for all feeds, or for none', async (t) => {
+      for (const layout of layoutNames()) await write(t, `mode-${layout}`, 3, { layout })
+      const wanted = { auto: ['segments', 'stream', 'values'], all: ['ids', 'segments', 'stream', 'values'], none: [] }
+      for (const mode of /** @type {const} */ (['auto', 'all', 'none'])) {
+        const { views } = await openViews(t, { primary, mode })
+        await eventually(() => views.status().ready && views.figures().views.every(({ isIn }) => isIn) && views.figures().views.length === wanted[mode].length)
+        t.same(views.figures().views.map(({ feed }) => feed.slice('mode-'.length)).sort(), wanted[mode])
+        for (const layout of layoutNames()) {
+          t.match(await views.count(`mode-${layout}`), { count: 3, exact: layout === 'ids' || wanted[mode].includes(layout) })
+          t.equal(views.revision(`mode-${layout}`) !== null, wanted[mode].includes(layout))
+        }
+      }
+    })
+
+    await t.test('answers are those of the servers, their time and revision told; an equal revision is equal content', async (t) => {
+      const { now, writer } = await write(t, 'told', 250, { partitions: 3 })
+      const { views, ask, isIn } = await openViews(t, { primary })
+      await isIn('told')
+      const page = await views.latest('told', { limit: 10 })
+      t.same(ids(page.items), Array.from({ length: 10 }, (_, n) => String(n)))
+      t.match(page, { next: { ts: now - 9, seq: 0, id: bytes('9') }, lagMs: 0 })
+      t.ok(page.asOf >= now && page.asOf <= Date.now())
+      t.same(ids((await views.latest('told', { limit: 5, after: page.next })).items), ['10', '11', '12', '13', '14'])
+      t.same(await everything(views, 'told', { limit: 7 }), await everything(ask, 'told'))
+      t.equal((await views.latest('told', { limit: 250 })).next, null)
+      t.same((await views.get('told', [bytes('3'), bytes('none'), bytes('0')])).items.map((item) => item && shown(item)), [`${now - 3}+0 3 value 3`, null, `${now}+0 0 value 0`])
+      t.equal((await views.latest('told', { limit: 100, maxBytes: 40 })).items.length, 5, 'a page ends when its bytes are full')
+      t.match(visited(views, 'told', { sinceMs: now - 2 }), { ids: ['0', '1', '2'], next: null })
+      t.match(visited(views, 'told', { limit: 3 }), { ids: ['0', '1', '2'], next: { ts: now - 2 } })
+      const before = views.revision('told')?.key
+      t.equal(views.revision('told')?.key, before)
+      writer.pipeline.append(bytes('0'), now + 1, bytes('changed'))
+      await writer.pipeline.flush()
+      await eventually(async () => String((await views.get('told', [bytes('0')])).items[0]?.value) === 'changed')
+      t.not(views.revision('told')?.key, before)
+      t.equal(views.revision('unknown'), null)
+      t.equal(visited(views, 'unknown'), null)
+      await t.rejects(views.count('unknown'), { code: 'FEED_UNKNOWN' })
+    })
+
+    for (const layout of ['segments', 'values']) {
+      await t.test(`${layout}: over its bound a view has the newest, says so, and what it does not have is asked or refused`, async (t) => {
+        const feed = `over-${layout}`
+        const { now } = await write(t, feed, 2000, { layout, partitions: 2 })
+        const { views, ask, isIn } = await openViews(t, { primary, boundItems: 500 })
+        await isIn(feed)
+        const [figures] = views.figures().views.filter((one) => one.feed === feed)
+        t.match(figures, { isOverBound: true })
+        t.ok(figures.items <= 500 && figures.items > 300)
+        await eventually(() => views.status().ready)
+        t.ok(views.status().reasons.some((/** @type {string} */ reason) => reason.startsWith('VIEW_OVER_BOUND') && reason.includes(feed)), 'it is said, and no reason to ask elsewhere')
+        t.same(ids((await views.latest(feed, { limit: 200 })).items), Array.from({ length: 200 }, (_, n) => String(n)))
+        t.same((await everything(views, feed, { limit: 150 })).map(shown), (await everything(ask, feed)).map(shown), 'deeper pages are asked')
+        await t.rejects(views.count(feed), { code: 'VIEW_OVER_BOUND', retryable: true, message: /--max-view-items/ })
+        t.same(ids((await views.get(feed, [bytes('7'), bytes('0')])).items), ['7', '0'])
+        await t.rejects(views.get(feed, [bytes('0'), bytes('1999')]), { code: 'VIEW_OVER_BOUND' })
+        t.ok(views.revision(feed))
+        t.match(visited(views, feed, { sinceMs: now - 50 }), { ids: { length: 51 }, next: null })
+        const above = visited(views, feed)
+        t.ok(above && above.ids.length > 300 && above.next, 'what is visited ends above what was let go of, and is not all')
+        t.equal(visited(views, feed, { after: above?.next }), null)
+      })
+    }
+
+    await t.test('a view that is made meanwhile is asked for, so what it answers is what the layout can', async (t) => {
+      await write(t, 'making', 10)
+      const { views } = await openViews(t, { primary, deadlineMs: 500 })
+      // before feeds are known
+      t.match(views.status(), { ready: false, reasons: [/^VIEW_BEHIND/] })
+      t.match(await views.count('making'), { count: 10 })
+      t.equal((await views.latest('making', { limit: 10 })).items.length, 10)
+      await eventually(() => views.status().ready)
+    })
+
+    await t.test('more than a second behind, newest items are asked for, the rest is refused; it recovers', async (t) => {
+      const { writer, now } = await write(t, 'behind', 10)
+      /** @type {import('../proxy.js').Line[]} */
+      const lines = []
+      const proxy = await startProxy(t, primary.port, { onLine: (line) => lines.push(line) })
+      const { views, isIn, figuresOf } = await openViews(t, { primary: proxy, deadlineMs: 60_000 })
+      await isIn('behind')
+      // the deployment has the first line
+      for (const line of lines.slice(1)) line.goSilent()
+      writer.pipeline.append(bytes('new'), now + 1, bytes('1'))
+      await writer.pipeline.flush()
+      await eventually(() => views.revision('behind') === null)
+      await t.rejects(views.count('behind'), { code: 'VIEW_BEHIND', retryable: true })
+      await t.rejects(views.get('behind', [bytes('1')]), { code: 'VIEW_BEHIND' })
+      t.equal(visited(views, 'behind'), null)
+      t.same(ids((await views.latest('behind', { limit: 2 })).items), ['new', '0'])
+      t.match(views.status(), { ready: false })
+      t.ok(views.status().reasons.some((/** @type {string} */ reason) => /^VIEW_BEHIND: the view of feed behind is \d/.test(reason)))
+      t.ok(Number(figuresOf('behind')?.behindMs) > 1000)
+      for (const line of lines.slice(1)) line.reset()
+      await eventually(async () => (await views.count('behind')).count === 11)
+      t.ok(views.revision('behind'))
+    })
+
+    await t.test('a view stays with what a feed is: dropped and created again it is another, in whatever layout', async (t) => {
+      const admin = await connectFor(t, primary.url)
+      const { views, ask } = await openViews(t, { primary, mode: 'all' })
+      for (const [round, layout] of ['segments', 'values', 'ids', 'segments', 'stream', 'stream'].entries()) {
+        const { writer } = await write(t, 'again', 20 + round, { layout, partitions: 1 + round % 3 })
+        await eventually(async () => {
+          const { count, exact } = await views.count('again')
+          return count === 20 + round && exact && views.revision('again') !== null
+        })
+        t.same((await everything(views, 'again')).map(shown), (await everything(ask, 'again')).map(shown))
+        await writer.close({ drainMs: 0 })
+        await dropFeed(admin, 'fr:', 'again')
+        await eventually(() => views.revision('again') === null)
+        await eventually(() => views.latest('again', { limit: 1 }).then(() => false, ({ code }) => code === 'FEED_UNKNOWN'))
+      }
+    })
+  })
+
+  t.test(`${engineName(engine)}: without nodes a view answers as of when it heard last, until that is too old`, { buffered: true }, async (t) => {
+    const { primary, replicas } = await startDeployment(t, { engine, replicas: 1 })
+    const writer = await openWriterFor(t, { redisUrl: primary.url, feed: 'gone', layout: 'segments' })
+    for (let n = 0; n < 10; n++) writer.pipeline.append(bytes(`${n}`), Date.now(), bytes('x'))
+    await writer.pipeline.flush()
+    let ahead = 0
+    const { views, isIn } = await openViews(t, { primary, readFrom: 'replica', now: () => Date.now() + ahead, maxStaleMs: 30_000 })
+    await isIn('gone')
+    await eventually(async () => (await views.count('gone')).count === 10)
+    await replicas[0].kill()
+    await eventually(() => !views.status().ready)
+    const { asOf } = /** @type {any} */ (views.revision('gone'))
+    ahead += 5000
+    t.match(views.revision('gone'), { asOf, lagMs: null }, 'the time of what is told stands still')
+    t.match(await views.count('gone'), { count: 10, exact: true, asOf })
+    t.equal((await views.latest('gone', { limit: 10 })).items.length, 10)
+    t.match(views.status().reasons, [/^REPLICAS_GONE/, /^VIEW_BEHIND/])
+    ahead += 30_000
+    t.equal(views.revision('gone'), null)
+    for (const question of [() => views.count('gone'), () => views.get('gone', [bytes('1')]), () => views.latest('gone', { limit: 1 })]) await t.rejects(question(), { code: 'REPLICAS_GONE' })
+    ahead = 0
+    await replicas[0].restart()
+    await eventually(async () => views.status().ready && (await views.count('gone')).count === 10)
+  })
+}
