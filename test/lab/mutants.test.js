@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { invariantsOf } from '../../src/lab/check.js'
 import { startServer, engineName, testEngines } from '../servers.js'
 import { ledgerOf, runLoad } from './load.js'
-import { withSwappedPercentiles } from './mutants/loads.js'
+import { MUTANTS, withSwappedPercentiles } from './mutants/loads.js'
 
 const PROCESS = fileURLToPath(new URL('mutants/process.js', import.meta.url))
 /** above it a run is marked as bound by its generator (L7) */
@@ -18,6 +18,7 @@ let feeds = 0
 const RIGHT = 'items acknowledged are present'
 const NOT_MORE = 'nothing is present that was not acknowledged'
 const SUMS = 'offered items add up'
+const ORDER = 'newest first is right'
 const PERCENTILES = 'percentiles are in order'
 
 /**
@@ -28,7 +29,7 @@ async function measured (t, server, load, more = {}) {
   const settings = { keyPrefix: 'lab:', feed: `m${++feeds}`, ids: 1000, valueBytes: 64, batchItems: 100, rate: 0, items: ITEMS, ...more }
   const { status, summary, acknowledged } = await runLoad(t, { file: PROCESS, load, settings, redisUrl: server.url })
   t.equal(status, 0, 'it says itself that all is well')
-  const ledger = await ledgerOf(t, server, { settings, acknowledged: acknowledged ?? [], storage: 'ids' })
+  const ledger = await ledgerOf(t, server, { settings, acknowledged: acknowledged ?? [], storage: MUTANTS[load].storage({ layout: 'ids' }) })
   const itemsAcknowledged = ledger.acknowledged
   const { offered, items, dropped, failed, behindMs } = summary
   const sample = { ledger, offered, items, dropped, failed, refused: {}, itemsAcknowledged, itemsPresent: itemsAcknowledged - ledger.missing, behindMs }
@@ -68,6 +69,17 @@ t.test('loads that write less than they say, or something else, are found out by
   t.match(empty.sample.ledger, { missing: 1000, verified: 0, versions: 1000, detail: [/id-\d+ holds a value of 0 bytes, and all that were written have 64/] })
   t.same(garbage.broken, [RIGHT])
   t.match(garbage.sample.ledger, { missing: 1000, verified: 0, versions: 1000, detail: [/id-\d+ holds what is no value of ours/] })
+})
+
+t.test('a log that lacks a version, though not the newest of its id, has one twice or in the wrong place is found out', async (t) => {
+  const server = await startServer(t, { engine: (await testEngines())[0] })
+  const [healthy, drops, twice, times] = await Promise.all(['healthy log', 'log that drops', 'log that writes twice', 'log with wrong times'].map((name) => measured(t, server, name)))
+  t.same(healthy.broken, [])
+  t.match(healthy.sample.ledger, { versions: ITEMS, verified: ITEMS, stored: ITEMS })
+  t.same(drops.broken, [RIGHT])
+  t.equal(drops.sample.ledger.missing, 5, 'every one of them, not only those of the last round')
+  t.same(twice.broken, [NOT_MORE])
+  t.same(times.broken, [ORDER])
 })
 
 t.test('percentiles in the wrong columns are found', async (t) => {

@@ -1,6 +1,7 @@
 /**
- * Loads that lie, or cannot be believed, each in a way that is easily written (L15). They write what storage `ids` holds,
- * with the machinery of the lab's own loads; the lab has to find every one of them out. `healthy` is the control.
+ * Loads that lie, or cannot be believed, each in a way that is easily written (L15). They write what storage `ids` holds, or
+ * `stream` where they are of a log, with the machinery of the lab's own loads; the lab has to find every one of them out.
+ * `healthy` is the control.
  *
  * @typedef {import('../../../src/lab/loads/index.js').Load} Load
  * @typedef {(write: (items: Written[]) => Promise<unknown>, items: Written[]) => Promise<number>} Deliver answers how many
@@ -11,7 +12,7 @@ import { partitionKey } from '../../../src/feeds/keys.js'
 import { scoreOf } from '../../../src/item/order.js'
 import { driveBatches } from '../../../src/lab/loads/drive.js'
 import { openConnection } from '../../../src/store/connection.js'
-import { recordOf } from '../content.js'
+import { entryOf, recordOf } from '../content.js'
 
 /** @type {() => Deliver} */
 const deliverAll = () => async (write, items) => {
@@ -19,14 +20,24 @@ const deliverAll = () => async (write, items) => {
   return items.length
 }
 
+/** @typedef {{ n: number, id: Buffer, ts: number, seq: number, score: number, value: Buffer }} Item */
+/** @typedef {(key: (part: string) => string, item: Item) => Written['commands']} CommandsOf */
+
+/** @type {CommandsOf} */
+const idsOf = (key, { id, ts, seq, score, value }) => [['SET', `${key('item:')}${id}`, recordOf({ ts, seq, value })], ['ZADD', key('ids'), score, id]]
+
+/** @type {CommandsOf} */
+const logOf = (key, item) => [['XADD', key('stream'), '*', 'v', entryOf(item)]]
+
 /**
  * @param {() => Deliver} begin makes one for a run
  * @param {(value: Buffer) => Buffer} [valueOf] what is stored for a value
+ * @param {CommandsOf} [commandsOf]
  * @returns {Load}
  */
-const loadThat = (begin, valueOf = (value) => value) => ({
-  does: 'a SET and a ZADD for each item',
-  storage: () => 'ids',
+const loadThat = (begin, valueOf = (value) => value, commandsOf = idsOf) => ({
+  does: 'what it does is a lie',
+  storage: () => commandsOf === idsOf ? 'ids' : 'stream',
   bounds: [],
   async open (parts) {
     const { settings, redisUrl } = parts
@@ -39,7 +50,7 @@ const loadThat = (begin, valueOf = (value) => value) => ({
       async send (count, next) {
         const items = Array.from({ length: count }, () => {
           const { id, ts, seq, value } = next()
-          return { n: ++n, commands: [['SET', `${key('item:')}${id}`, recordOf({ ts, seq, value: valueOf(value) })], ['ZADD', key('ids'), scoreOf(ts, seq), id]] }
+          return { n: ++n, commands: commandsOf(key, { n, id, ts, seq, score: scoreOf(ts, seq), value: valueOf(value) }) }
         })
         return deliver(write, items)
       },
@@ -91,6 +102,23 @@ export const MUTANTS = {
 
   /** As many bytes as values have, and none of theirs. */
   'writes garbage': loadThat(deliverAll, (value) => Buffer.alloc(value.length, 'x')),
+
+  'healthy log': loadThat(deliverAll, undefined, logOf),
+
+  /** One version of a thousand is not written, and counts; a newer one of its id is. */
+  'log that drops': loadThat(() => async (write, items) => {
+    await write(items.filter(({ n }) => n % 999 !== 500))
+    return items.length
+  }, undefined, logOf),
+
+  /** Everything is written again, as another writing. */
+  'log that writes twice': loadThat(() => async (write, items) => {
+    await write(items)
+    return items.length
+  }, undefined, (key, item) => [...logOf(key, item), ...logOf(key, { ...item, n: 1e6 + item.n })]),
+
+  /** Everything is there, in the order of a pack of cards. */
+  'log with wrong times': loadThat(deliverAll, undefined, (key, item) => logOf(key, { ...item, ts: item.ts - (item.n % 3) * 1000 })),
 
   /** Its process is busy with something else nine tenths of the time. */
   starved: loadThat(() => async (write, items) => {
