@@ -18,7 +18,8 @@
  * An entry that cannot be read, or was delivered twice, is passed over and counted.
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
-import { BEFORE_ALL, comparePlaces, entriesAfter, entriesBefore, newestPlace } from '../layouts/log.js'
+import { BEFORE_ALL, comparePlaces, entriesAfter, entriesBefore, isThere, newestPlace, placeBehind } from '../layouts/log.js'
+import { createOrigins } from './origins.js'
 import { createRounds } from './rounds.js'
 
 /** of one answer, about */
@@ -35,8 +36,6 @@ const SLICE_MS = 3
 const SLICE_VERSIONS = 1000
 /** a later answer is one of a view that is behind */
 const BEHIND_MS = 1000
-/** of deliveries remembered, to know one that comes again: twice as many at most */
-const ORIGINS = 50_000
 /** how long a node that has not got as far as the view gets for it */
 const CATCH_UP_MS = 1000
 const CATCH_UP_LOOK_MS = 20
@@ -88,7 +87,7 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
     part.taken = part.place
     part.arrival = 0
     part.origins = createOrigins()
-    part.history = part.place === BEFORE_ALL ? null : historyBefore(behind(part.place), 0, part.origins)
+    part.history = part.place === BEFORE_ALL ? null : historyBefore(placeBehind(part.place), 0, part.origins)
   }
 
   /**
@@ -154,6 +153,7 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
     try {
       const { count, stamp, origin } = log.head(entry.bytes)
       if (origins.has(origin)) {
+        log.each(entry.bytes, () => {})
         onPassedOver(DOUBLED)
         return 0
       }
@@ -250,7 +250,7 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
       for (const part of parts) {
         part.store.setRetention(changed)
         // what was let go may be live again
-        if (isWider && part.place !== null && part.place !== BEFORE_ALL) part.history = historyBefore(behind(part.place), part.arrival, createOrigins())
+        if (isWider && part.place !== null && part.place !== BEFORE_ALL) part.history = historyBefore(placeBehind(part.place), part.arrival, createOrigins())
       }
     },
 
@@ -310,41 +310,10 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
 /** @param {string} before @param {number} arrival @param {ReturnType<typeof createOrigins>} origins @returns {History} */
 const historyBefore = (before, arrival, origins) => ({ before, asked: before, arrival, origins, aheadMs: null })
 
-/** The place next behind an entry's. @param {string} place */
-function behind (place) {
-  const [ms, n] = place.split('-')
-  return `${ms}-${Number(n) + 1}`
-}
-
-/** @param {Connection} connection @param {string} name @param {string} place */
-async function isThere (connection, name, place) {
-  const [entry] = await entriesBefore(connection, name, { before: behind(place), count: 1 })
-  return entry?.place === place
-}
-
 /** A question whose failure is looked at later. @template T @param {Promise<T>} question @returns {Promise<T>} */
 function quietly (question) {
   question.catch(() => {})
   return question
-}
-
-/** The latest deliveries: of a writer that did not hear of one, the same comes again. */
-function createOrigins () {
-  /** @type {Set<string>} */
-  let newer = new Set()
-  /** @type {Set<string>} */
-  let older = new Set()
-  return {
-    /** @param {string} origin */
-    has: (origin) => newer.has(origin) || older.has(origin),
-    /** @param {string} origin */
-    add (origin) {
-      newer.add(origin)
-      if (newer.size < ORIGINS) return
-      older = newer
-      newer = new Set()
-    }
-  }
 }
 
 /** Gives the loop back while much is taken in. */
