@@ -12,18 +12,18 @@ import { idHash } from './id-hash.js'
 import { IdTable } from './id-table.js'
 import { Items } from './items.js'
 import { Order } from './order.js'
-import { BY_ARRIVAL, BY_ORDER, DELETED, RECORD_BYTES, WAITING } from './records.js'
+import { BY_ARRIVAL, BY_ORDER, DELETED, WAITING } from './records.js'
 import { NONE } from './slots.js'
 import { Versions } from './versions.js'
 
-/** what an item takes beside its bytes: a record, and notes in the id table and two orders when these are two thirds full */
-const ITEM_BYTES = RECORD_BYTES + 40
+/** what an item takes beside its record: in the id table and two orders, when these are two thirds full */
+const NOTES_BYTES = 40
 
 export class Contents {
   items = new Items()
   records = this.items.records
   table = new IdTable(this.items)
-  versions = new Versions(this.items)
+  versions = new Versions(this.records)
   live = new Order(this.items, BY_ORDER)
   deleted = new Order(this.items, BY_ORDER)
   /** @type {Order | null} */
@@ -36,20 +36,19 @@ export class Contents {
 
   /** Bytes that the items take: what a bound is compared with. */
   get cost () {
-    return this.items.slabs.used + this.records.slots.used * ITEM_BYTES
+    return this.records.usedBytes + this.records.count * NOTES_BYTES
   }
 
   /** @param {number} length of id and value @param {number} record whose place a version of that length takes, or NONE @returns {number} what `cost` rises by */
   costOf (length, record) {
-    const slotBytes = this.items.slabs.slotBytes(length)
-    return record === NONE ? slotBytes + ITEM_BYTES : slotBytes - this.items.slotBytes(record)
+    const slotBytes = this.records.slotBytesFor(length)
+    return record === NONE ? slotBytes + NOTES_BYTES : slotBytes - this.records.slotBytes(record)
   }
 
   /** Bytes of memory held, free slots included. */
   get bytes () {
-    const { items, table, live, deleted, arrivals } = this
-    return items.slabs.chunks.bytes + items.records.chunks.bytes + table.bytes +
-      live.bytes + deleted.bytes + (arrivals?.bytes ?? 0)
+    const { records, table, live, deleted, arrivals } = this
+    return records.chunks.bytes + table.bytes + live.bytes + deleted.bytes + (arrivals?.bytes ?? 0)
   }
 
   /** @param {number} record */
@@ -73,8 +72,7 @@ export class Contents {
    * @param {Uint8Array} bytes with an id that has no record @param {number} idAt @param {number} idEnd @param {number} valueAt @param {number} valueEnd
    */
   add (hash, mark, order, stamp, arrival, bytes, idAt, idEnd, valueAt, valueEnd) {
-    const record = this.items.add(hash, mark, bytes, idAt, idEnd, valueAt, valueEnd)
-    this.records.setVersion(record, order, stamp, arrival)
+    const record = this.items.add(hash, mark, order, stamp, arrival, bytes, idAt, idEnd, valueAt, valueEnd)
     this.table.add(hash, record)
     this.#enter(record)
   }
@@ -88,10 +86,10 @@ export class Contents {
     const { records, items } = this
     this.#leave(record)
     if (records.next(record) !== record) this.versions.dropArrived(record, arrival)
-    records.setVersion(record, order, stamp, arrival)
-    records.setMark(record, mark)
-    items.rewrite(record, bytes, idAt, idEnd, valueAt, valueEnd)
-    this.#enter(record)
+    records.setVersion(record, mark, order, stamp, arrival)
+    const now = items.rewrite(record, bytes, idAt, idEnd, valueAt, valueEnd)
+    if (now !== record) this.table.replace(records.hash(now), record, now)
+    this.#enter(now)
   }
 
   /**
@@ -102,8 +100,7 @@ export class Contents {
   addBefore (record, mark, order, stamp, arrival, bytes, idAt, idEnd, valueAt, valueEnd) {
     const { records, items, table, versions } = this
     const hash = records.hash(record)
-    const newest = items.add(hash, mark, bytes, idAt, idEnd, valueAt, valueEnd)
-    records.setVersion(newest, order, stamp, arrival)
+    const newest = items.add(hash, mark, order, stamp, arrival, bytes, idAt, idEnd, valueAt, valueEnd)
     this.#leave(record)
     records.setMark(record, records.mark(record) | WAITING)
     versions.insertBehind(records.previous(record), newest)
@@ -120,8 +117,7 @@ export class Contents {
     const { records, items, versions } = this
     const place = versions.placeFor(record, order, stamp, arrival)
     if (place === NONE) return
-    const waiting = items.add(records.hash(record), mark, bytes, idAt, idEnd, valueAt, valueEnd)
-    records.setVersion(waiting, order, stamp, arrival)
+    const waiting = items.add(records.hash(record), mark, order, stamp, arrival, bytes, idAt, idEnd, valueAt, valueEnd)
     versions.insertBehind(place, waiting)
   }
 
@@ -139,14 +135,14 @@ export class Contents {
    * @returns {number} the record that stands for the id now, or NONE
    */
   outlive (record, isLive) {
-    const { records, items, table, versions } = this
+    const { records, table, versions } = this
     const hash = records.hash(record)
     this.#leave(record)
     let next = versions.leave(record)
     while (next !== NONE && !isLive(next)) {
       const dead = next
       next = versions.leave(dead)
-      items.release(dead)
+      records.release(dead)
     }
     if (next === NONE) table.remove(hash, record)
     else {
@@ -154,7 +150,7 @@ export class Contents {
       records.setMark(next, records.mark(next) & ~WAITING)
       this.#enter(next)
     }
-    items.release(record)
+    records.release(record)
     return next
   }
 
@@ -163,8 +159,8 @@ export class Contents {
     const live = this.live.oldest()
     const deleted = this.deleted.oldest()
     if (live === NONE || deleted === NONE) return live === NONE ? deleted : live
-    const idAt = this.items.idAt(deleted)
-    return this.isBelow(live, this.records.order(deleted), this.items.bytes(deleted), idAt, idAt + this.records.idBytes(deleted)) ? live : deleted
+    const idAt = this.records.idAt(deleted)
+    return this.isBelow(live, this.records.order(deleted), this.records.bytes(deleted), idAt, idAt + this.records.idBytes(deleted)) ? live : deleted
   }
 
   /** @param {boolean} isKept whether the order of arrivals is. Making it sorts all items */
@@ -182,27 +178,24 @@ export class Contents {
 
   /** Gives memory back where much of it is free. @param {number} moves at most */
   tidy (moves) {
-    const { items, records, live, deleted, arrivals } = this
-    if (records.slots.isSparse) moves -= records.slots.drain(moves, (chunk, index) => this.#moveRecord(chunk, index))
-    for (const slots of items.slabs.sizes) {
-      if (moves > 0 && slots.isSparse) moves -= slots.drain(moves, (chunk, index) => items.moveBytes(chunk, index))
+    const { records, live, deleted, arrivals } = this
+    for (const slots of records.sizes) {
+      if (moves > 0 && slots.isSparse) moves -= slots.drain(moves, (chunk, index) => this.#move(records.numberOf(chunk, index)))
     }
     for (const order of [live, deleted]) moves -= order.tidy(moves)
     arrivals?.tidy(moves)
   }
 
-  /** @param {import('./slots.js').Chunk} chunk @param {number} index */
-  #moveRecord (chunk, index) {
-    const { records } = this
-    const from = records.numberOf(chunk, index)
-    const to = this.items.moveRecord(from)
-    if ((records.mark(to) & WAITING) === 0) {
-      const order = this.isDeleted(to) ? this.deleted : this.live
-      this.table.replace(records.hash(to), from, to)
-      order.replace(from, to)
-      this.arrivals?.replace(from, to)
-    }
-    records.release(from)
+  /** @param {number} from a record */
+  #move (from) {
+    const { records, items } = this
+    const order = this.isDeleted(from) ? this.deleted : this.live
+    const isWaiting = (records.mark(from) & WAITING) !== 0
+    const to = items.move(from)
+    if (isWaiting) return
+    this.table.replace(records.hash(to), from, to)
+    order.replace(from, to)
+    this.arrivals?.replace(from, to)
   }
 
   /** @param {number} record */
@@ -224,8 +217,8 @@ export class Contents {
     for (let waiting = this.versions.leave(record); waiting !== NONE;) {
       const dead = waiting
       waiting = this.versions.leave(dead)
-      this.items.release(dead)
+      this.records.release(dead)
     }
-    this.items.release(record)
+    this.records.release(record)
   }
 }

@@ -4,7 +4,7 @@
  *
  *     put  ->  limits.js    is it live?
  *              contents.js  by id (id-table.js), newest first (order.js), and which version counts (versions.js)
- *              items.js     a record (records.js) and the bytes (slabs.js) of each, in chunks of slots (slots.js)
+ *              items.js     the record of each (records.js), in chunks of slots (slots.js)
  *     latest, get, count  ->  reading.js
  *
  * Everything lies in typed arrays: an item costs no object, no string and no pause of the collector, and the bytes of a
@@ -12,7 +12,7 @@
  * ones, deletions, history read backwards. Deletions are kept until they are not live any more, so that a late older
  * version does not bring the id back.
  *
- * Memory: 64 bytes of record, some 30 of notes, and id and value with at most an eighth more. After a peak `advance`
+ * Memory: a record of 56 bytes and id and value, in slots with at most a ninth unused, and some 30 bytes of notes. After a peak `advance`
  * gives back what is free beyond a third, a thousand moves at a time.
  */
 import { Contents } from './contents.js'
@@ -188,11 +188,11 @@ export class ViewStore {
 
   #removeArrived () {
     const contents = this.#contents
-    const { arrivals, records, items } = contents
+    const { arrivals, records } = contents
     if (arrivals === null) return
     const isLive = (/** @type {number} */ record) => {
-      const idAt = items.idAt(record)
-      return this.#limits.isLive(records.order(record), records.arrival(record), items.bytes(record), idAt, idAt + records.idBytes(record))
+      const idAt = records.idAt(record)
+      return this.#limits.isLive(records.order(record), records.arrival(record), records.bytes(record), idAt, idAt + records.idBytes(record))
     }
     for (let first = arrivals.oldest(); first !== NONE && records.arrival(first) <= this.#limits.arrival; first = arrivals.oldest()) {
       const wasVisible = !contents.isDeleted(first)
@@ -217,10 +217,10 @@ export class ViewStore {
   /** @param {import('./floor.js').Floor} floor */
   #removeCovered (floor) {
     const contents = this.#contents
-    const { items, records } = contents
+    const { records } = contents
     for (let oldest = contents.oldest(); oldest !== NONE; oldest = contents.oldest()) {
-      const idAt = items.idAt(oldest)
-      if (!floor.covers(records.order(oldest), items.bytes(oldest), idAt, idAt + records.idBytes(oldest))) return
+      const idAt = records.idAt(oldest)
+      if (!floor.covers(records.order(oldest), records.bytes(oldest), idAt, idAt + records.idBytes(oldest))) return
       this.#drop(oldest)
     }
   }
@@ -228,7 +228,7 @@ export class ViewStore {
   /** @param {number} moreItems @param {number} moreBytes */
   #isOver (moreItems, moreBytes) {
     const { records, cost } = this.#contents
-    return records.slots.used + moreItems > this.#bounds.boundItems || cost + moreBytes > this.#bounds.boundBytes
+    return records.count + moreItems > this.#bounds.boundItems || cost + moreBytes > this.#bounds.boundBytes
   }
 
   /** Whether there may be no room; quick. @param {number} length of id and value */
@@ -260,11 +260,11 @@ export class ViewStore {
 
   /** @param {number} record the oldest */
   #evict (record) {
-    const { items, records } = this.#contents
-    const idAt = items.idAt(record)
+    const { records } = this.#contents
+    const idAt = records.idAt(record)
     // of those that wait behind it the last arrived last
     const arrival = records.arrival(records.previous(record))
-    this.#limits.evict(records.order(record), arrival, items.bytes(record), idAt, idAt + records.idBytes(record))
+    this.#limits.evict(records.order(record), arrival, records.bytes(record), idAt, idAt + records.idBytes(record))
     this.#drop(record)
   }
 }

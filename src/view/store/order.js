@@ -49,10 +49,10 @@ export class Order {
     this.count++
     const key = this.#records.key(record, this.#key)
     if (tree.root === NONE) return tree.insert(tree.begin(key), 0, record)
-    const items = this.#items
-    const bytes = items.bytes(record)
-    const idAt = items.idAt(record)
-    const idEnd = idAt + this.#records.idBytes(record)
+    const records = this.#records
+    const bytes = records.bytes(record)
+    const idAt = records.idAt(record)
+    const idEnd = idAt + records.idBytes(record)
     const last = tree.lastLeaf
     const count = nodes.get(last, COUNT)
     if (this.#compare(nodes.entry(last, count - 1), key, bytes, idAt, idEnd) < 0) {
@@ -72,10 +72,10 @@ export class Order {
     this.#tree.take(leaf, this.#tree.nodes.indexOf(leaf, record))
   }
 
-  /** @param {number} from that is in it @param {number} to stands for the same item now */
+  /** @param {number} from that is in it @param {number} to a copy of it that stands for the same item now */
   replace (from, to) {
     const { nodes } = this.#tree
-    const leaf = this.#records.leaf(from, this.#leaf)
+    const leaf = this.#records.leaf(to, this.#leaf)
     nodes.setEntry(leaf, nodes.indexOf(leaf, from), to)
   }
 

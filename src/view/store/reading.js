@@ -16,7 +16,7 @@ import { NONE } from './slots.js'
  * @returns {{ next: Place | null, count: number }}
  */
 export function readLatest (contents, { limit, after, minOrder }, visit) {
-  const { items, records, live } = contents
+  const { records, live } = contents
   let position = after ? live.below(packed(after.ts, after.seq), after.id, 0, after.id.length) : live.end()
   let last = NONE
   let count = 0
@@ -25,8 +25,8 @@ export function readLatest (contents, { limit, after, minOrder }, visit) {
     const order = records.order(record)
     if (order < minOrder) break
     if (isFull) return { next: last === NONE ? after : placeOf(contents, last), count }
-    const bytes = items.bytes(record)
-    const idAt = items.idAt(record)
+    const bytes = records.bytes(record)
+    const idAt = records.idAt(record)
     const idEnd = idAt + records.idBytes(record)
     const { ts, seq } = unpacked(order)
     count++
@@ -41,11 +41,11 @@ export function readLatest (contents, { limit, after, minOrder }, visit) {
  * @returns {import('./index.js').Item | null} copied
  */
 export function readItem (contents, id, minOrder) {
-  const { items, records } = contents
+  const { records } = contents
   const record = contents.find(id, 0, id.length)
   if (record === NONE || contents.isDeleted(record) || records.order(record) < minOrder) return null
-  const valueAt = items.idAt(record) + records.idBytes(record)
-  const value = Buffer.from(items.bytes(record).subarray(valueAt, valueAt + records.valueBytes(record)))
+  const valueAt = records.idAt(record) + records.idBytes(record)
+  const value = Buffer.from(records.bytes(record).subarray(valueAt, valueAt + records.valueBytes(record)))
   return { ...placeOf(contents, record), value }
 }
 
@@ -58,7 +58,7 @@ export function readVersion (contents, id) {
 }
 
 /** @param {Contents} contents @param {number} record @returns {Place} copied */
-function placeOf ({ items, records }, record) {
-  const idAt = items.idAt(record)
-  return { ...unpacked(records.order(record)), id: Buffer.from(items.bytes(record).subarray(idAt, idAt + records.idBytes(record))) }
+function placeOf ({ records }, record) {
+  const idAt = records.idAt(record)
+  return { ...unpacked(records.order(record)), id: Buffer.from(records.bytes(record).subarray(idAt, idAt + records.idBytes(record))) }
 }

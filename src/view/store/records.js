@@ -1,22 +1,25 @@
 /**
- * The record of an item: 64 bytes, one line of the processor's cache. Its bytes lie in a slab (slabs.js).
+ * The record of an item: a head of 56 bytes, then id and value, in one slot of their size class. To find an item by id is
+ * to look at the id table and here, in one stretch of memory.
  *
- *     0        8        16       24    28    32    36     40    44     48    52     56     60     64
- *     +--------+--------+--------+-----+-----+-----+------+-----+------+-----+------+------+------+
- *     | order  | stamp  | arrival| hash| leaf| leaf| slab | slot| value| id  | next | prev | mark |
- *     | double | double | double |     | 1   | 2   | chunk| at  | bytes|bytes|      |      |      |
- *     +--------+--------+--------+-----+-----+-----+------+-----+------+-----+------+------+------+
+ *     0        8        16       24     28     32     36     40     44     48     52     56         56 + id
+ *     +--------+--------+--------+------+------+------+------+------+------+------+------+----------+----------+- - -
+ *     | order  | stamp  | arrival| hash | leaf | leaf | value| id   | next | prev | mark | id       | value    | unused
+ *     | double | double | double |      | 1    | 2    | bytes| bytes|      |      |      |          |          |
+ *     +--------+--------+--------+------+------+------+------+------+------+------+------+----------+----------+- - -
  *
- * order     ts * 4096 + seq, exact in a double (41 + 12 bits)
- * leaf 1    of the order in which it stands, of live items or of deletions; leaf 2: of the order of arrivals (order.js)
- * next,prev the ring of versions of the same id that wait until this one is gone (versions.js); itself when there are none
- * mark      0 or more: DELETED, WAITING; negative: a free record (slots.js)
+ * order      ts * 4096 + seq, exact in a double (41 + 12 bits)
+ * leaf 1     of the order in which it stands, of live items or of deletions; leaf 2: of the order of arrivals (order.js)
+ * next, prev the ring of versions of the same id that wait until this one is gone (versions.js); itself when there are none
+ * mark       0 or more: DELETED, WAITING; negative: a free slot (slots.js)
  *
- * A record number is chunk * 4096 + slot. Every access is to the chunk's typed arrays: nothing here is an object.
+ * A superseded version's slot is used again at once, so hot ids never keep cold ones' bytes in memory, or the other way
+ * round. A record number is chunk * 4096 + slot; nothing here is an object.
  */
+import { classBytes, classOf } from './size-classes.js'
 import { Chunks, Slots } from './slots.js'
 
-export const RECORD_BYTES = 64
+export const HEAD_BYTES = 56
 const SLOT_BITS = 12
 const SLOT_MASK = (1 << SLOT_BITS) - 1
 
@@ -27,15 +30,13 @@ const ARRIVAL = 2
 // in ints
 const HASH = 6
 const LEAF = 7
-const SLAB_CHUNK = 9
-const SLOT_AT = 10
-const VALUE_BYTES = 11
-const ID_BYTES = 12
-const NEXT = 13
-const PREVIOUS = 14
-const MARK = 15
+const VALUE_BYTES = 9
+const ID_BYTES = 10
+const NEXT = 11
+const PREVIOUS = 12
+const MARK = 13
 
-/** the doubles by which records are ordered, and where the leaf that holds them is noted */
+/** the double by which records are ordered, and where the leaf that holds them is noted */
 export const BY_ORDER = Object.freeze({ key: ORDER, leaf: LEAF })
 export const BY_ARRIVAL = Object.freeze({ key: ARRIVAL, leaf: LEAF + 1 })
 
@@ -44,30 +45,43 @@ export const WAITING = 2
 
 export class Records {
   chunks = new Chunks()
-  slots = new Slots(RECORD_BYTES, MARK, this.chunks)
+  /** how many */
+  count = 0
+  /** bytes of the slots in use */
+  usedBytes = 0
+  /** @type {Slots[]} of the size classes in use */
+  sizes = []
+  /** @type {(Slots | undefined)[]} */
+  #byClass = []
 
-  /** @param {number} hash @param {number} mark @returns {number} a record that stands alone */
-  take (hash, mark) {
-    const chunk = this.slots.take()
-    const record = chunk.number << SLOT_BITS | this.slots.taken
-    const at = this.slots.taken << 4
-    chunk.ints[at + HASH] = hash
-    chunk.ints[at + NEXT] = record
-    chunk.ints[at + PREVIOUS] = record
-    chunk.ints[at + MARK] = mark
+  /** @param {number} length of id and value @returns {number} a record of which only the mark, 0, is set */
+  take (length) {
+    const index = classOf(HEAD_BYTES + length)
+    const slots = this.#byClass[index] ?? this.#begin(index)
+    const chunk = slots.take()
+    this.count++
+    this.usedBytes += chunk.slotBytes
+    const record = chunk.number << SLOT_BITS | slots.taken
+    chunk.ints[slots.taken * chunk.slotInts + MARK] = 0
     return record
   }
 
   /** @param {number} record */
   release (record) {
-    this.slots.release(this.chunks.list[record >>> SLOT_BITS], record & SLOT_MASK)
+    const chunk = this.chunks.list[record >>> SLOT_BITS]
+    this.count--
+    this.usedBytes -= chunk.slotBytes
+    chunk.owner.release(chunk, record & SLOT_MASK)
   }
 
-  /** @param {number} from @param {number} to @returns {void} everything but where they are noted */
-  copy (from, to) {
-    const at = (from & SLOT_MASK) << 4
-    const ints = this.#ints(from)
-    this.#ints(to).set(ints.subarray(at, at + RECORD_BYTES / 4), (to & SLOT_MASK) << 4)
+  /** @param {number} length of id and value @returns {number} bytes of a slot for them */
+  slotBytesFor (length) {
+    return classBytes(classOf(HEAD_BYTES + length))
+  }
+
+  /** @param {number} record */
+  slotBytes (record) {
+    return this.chunks.list[record >>> SLOT_BITS].slotBytes
   }
 
   /** @param {import('./slots.js').Chunk} chunk @param {number} index */
@@ -75,49 +89,68 @@ export class Records {
     return chunk.number << SLOT_BITS | index
   }
 
-  /** @param {number} record @param {number} order @param {number} stamp @param {number} arrival */
-  setVersion (record, order, stamp, arrival) {
-    const { floats } = this.chunks.list[record >>> SLOT_BITS]
-    const at = (record & SLOT_MASK) << 3
-    floats[at + ORDER] = order
-    floats[at + STAMP] = stamp
-    floats[at + ARRIVAL] = arrival
+  /** Gives another record the head of one, and its place in the ring. @param {number} from @param {number} to */
+  copyHead (from, to) {
+    const source = this.#at(from)
+    const target = this.#at(to)
+    const ints = this.#ints(from)
+    const targetInts = this.#ints(to)
+    for (let i = 0; i < HEAD_BYTES / 4; i++) targetInts[target + i] = ints[source + i]
+    const next = this.next(from)
+    if (next === from) this.link(to, to)
+    else {
+      this.link(this.previous(from), to)
+      this.link(to, next)
+    }
   }
 
-  /** @param {number} record @param {number} slabChunk @param {number} slotAt offset in it @param {number} idBytes @param {number} valueBytes */
-  setBytes (record, slabChunk, slotAt, idBytes, valueBytes) {
+  /** @param {number} record @param {number} hash @param {number} mark @param {number} idBytes @param {number} valueBytes of one that stands alone */
+  setHead (record, hash, mark, idBytes, valueBytes) {
     const ints = this.#ints(record)
-    const at = (record & SLOT_MASK) << 4
-    ints[at + SLAB_CHUNK] = slabChunk
-    ints[at + SLOT_AT] = slotAt
-    ints[at + ID_BYTES] = idBytes
+    const at = this.#at(record)
+    ints[at + HASH] = hash
     ints[at + VALUE_BYTES] = valueBytes
+    ints[at + ID_BYTES] = idBytes
+    ints[at + NEXT] = record
+    ints[at + PREVIOUS] = record
+    ints[at + MARK] = mark
+  }
+
+  /** @param {number} record @param {number} mark @param {number} order @param {number} stamp @param {number} arrival */
+  setVersion (record, mark, order, stamp, arrival) {
+    const { floats, ints, slotInts } = this.chunks.list[record >>> SLOT_BITS]
+    const at = (record & SLOT_MASK) * slotInts
+    floats[(at >>> 1) + ORDER] = order
+    floats[(at >>> 1) + STAMP] = stamp
+    floats[(at >>> 1) + ARRIVAL] = arrival
+    ints[at + MARK] = mark
   }
 
   /** @param {number} record @param {number} bytes */
   setValueBytes (record, bytes) {
-    this.#ints(record)[((record & SLOT_MASK) << 4) + VALUE_BYTES] = bytes
+    this.#ints(record)[this.#at(record) + VALUE_BYTES] = bytes
   }
 
   /** @param {number} record @param {number} field of BY_ORDER or BY_ARRIVAL @param {number} leaf */
   setLeaf (record, field, leaf) {
-    this.#ints(record)[((record & SLOT_MASK) << 4) + field] = leaf
+    this.#ints(record)[this.#at(record) + field] = leaf
   }
 
   /** @param {number} record @param {number} mark */
   setMark (record, mark) {
-    this.#ints(record)[((record & SLOT_MASK) << 4) + MARK] = mark
+    this.#ints(record)[this.#at(record) + MARK] = mark
   }
 
   /** @param {number} record @param {number} next that follows it in the ring */
   link (record, next) {
-    this.#ints(record)[((record & SLOT_MASK) << 4) + NEXT] = next
-    this.#ints(next)[((next & SLOT_MASK) << 4) + PREVIOUS] = record
+    this.#ints(record)[this.#at(record) + NEXT] = next
+    this.#ints(next)[this.#at(next) + PREVIOUS] = record
   }
 
   /** @param {number} record @param {number} field of BY_ORDER or BY_ARRIVAL */
   key (record, field) {
-    return this.chunks.list[record >>> SLOT_BITS].floats[((record & SLOT_MASK) << 3) + field]
+    const { floats, slotInts } = this.chunks.list[record >>> SLOT_BITS]
+    return floats[((record & SLOT_MASK) * slotInts >>> 1) + field]
   }
 
   /** @param {number} record @param {number} field of BY_ORDER or BY_ARRIVAL */
@@ -146,16 +179,6 @@ export class Records {
   }
 
   /** @param {number} record */
-  slabChunk (record) {
-    return this.#int(record, SLAB_CHUNK)
-  }
-
-  /** @param {number} record */
-  slotAt (record) {
-    return this.#int(record, SLOT_AT)
-  }
-
-  /** @param {number} record */
   idBytes (record) {
     return this.#int(record, ID_BYTES)
   }
@@ -180,13 +203,37 @@ export class Records {
     return this.#int(record, MARK)
   }
 
+  /** @param {number} record @returns {Buffer} the chunk with its id and value */
+  bytes (record) {
+    return this.chunks.list[record >>> SLOT_BITS].bytes
+  }
+
+  /** @param {number} record @returns {number} where in these bytes its id begins; the value follows */
+  idAt (record) {
+    return (record & SLOT_MASK) * this.chunks.list[record >>> SLOT_BITS].slotBytes + HEAD_BYTES
+  }
+
   /** @param {number} record */
   #ints (record) {
     return this.chunks.list[record >>> SLOT_BITS].ints
   }
 
+  /** @param {number} record @returns {number} where in these ints it begins */
+  #at (record) {
+    return (record & SLOT_MASK) * this.chunks.list[record >>> SLOT_BITS].slotInts
+  }
+
   /** @param {number} record @param {number} field */
   #int (record, field) {
-    return this.chunks.list[record >>> SLOT_BITS].ints[((record & SLOT_MASK) << 4) + field]
+    const { ints, slotInts } = this.chunks.list[record >>> SLOT_BITS]
+    return ints[(record & SLOT_MASK) * slotInts + field]
+  }
+
+  /** @param {number} index */
+  #begin (index) {
+    const slots = new Slots(classBytes(index), MARK, this.chunks)
+    this.#byClass[index] = slots
+    this.sizes.push(slots)
+    return slots
   }
 }

@@ -32,6 +32,8 @@ export class Chunk {
   /** @param {Slots} owner @param {number} capacity slots */
   constructor (owner, capacity) {
     this.owner = owner
+    this.slotBytes = owner.slotBytes
+    this.slotInts = owner.slotBytes / 4
     this.capacity = capacity
     this.bytes = Buffer.allocUnsafeSlow(capacity * owner.slotBytes)
     this.ints = new Int32Array(this.bytes.buffer)
@@ -75,7 +77,6 @@ export class Slots {
   #draining = null
   #drainedTo = 0
   #markAt
-  #slotInts
   #minSlots
   #maxSlots
   #emptied
@@ -89,7 +90,6 @@ export class Slots {
     this.slotBytes = slotBytes
     this.chunks = chunks
     this.#markAt = markAt
-    this.#slotInts = slotBytes / 4
     this.#minSlots = Math.max(1, Math.floor(MIN_CHUNK_BYTES / slotBytes))
     this.#maxSlots = Math.max(1, Math.floor(MAX_CHUNK_BYTES / slotBytes))
     this.#emptied = new Chunk(this, 0)
@@ -101,7 +101,7 @@ export class Slots {
     const chunk = open.length > 0 ? open[open.length - 1] : this.#grow()
     if (chunk.free !== NONE) {
       this.taken = chunk.free
-      chunk.free = -chunk.ints[chunk.free * this.#slotInts + this.#markAt] - 2
+      chunk.free = -chunk.ints[chunk.free * chunk.slotInts + this.#markAt] - 2
     } else this.taken = chunk.fresh++
     this.used++
     if (++chunk.used === chunk.capacity) this.#close(chunk)
@@ -110,7 +110,7 @@ export class Slots {
 
   /** @param {Chunk} chunk @param {number} index */
   release (chunk, index) {
-    chunk.ints[index * this.#slotInts + this.#markAt] = -chunk.free - 2
+    chunk.ints[index * chunk.slotInts + this.#markAt] = -chunk.free - 2
     chunk.free = index
     this.used--
     if (chunk.used-- === chunk.capacity && !chunk.isDraining) this.#reopen(chunk)
@@ -134,7 +134,7 @@ export class Slots {
     let made = 0
     for (let index = this.#drainedTo; made < moves && this.#draining === chunk; index++) {
       this.#drainedTo = index + 1
-      if (chunk.ints[index * this.#slotInts + this.#markAt] < 0) continue
+      if (chunk.ints[index * chunk.slotInts + this.#markAt] < 0) continue
       move(chunk, index)
       made++
     }

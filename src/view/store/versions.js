@@ -14,16 +14,16 @@
 import { NONE } from './slots.js'
 
 export class Versions {
-  #items
+  #records
 
-  /** @param {import('./items.js').Items} items */
-  constructor (items) {
-    this.#items = items
+  /** @param {import('./records.js').Records} records */
+  constructor (records) {
+    this.#records = records
   }
 
   /** @param {number} record @param {number} order @param {number} stamp @param {number} arrival of a version of the same id @returns {boolean} whether it is newer than, or again, what the record holds */
   isNewer (record, order, stamp, arrival) {
-    const { records } = this.#items
+    const records = this.#records
     const ownOrder = records.order(record)
     if (order !== ownOrder) return order > ownOrder
     const ownStamp = records.stamp(record)
@@ -36,7 +36,7 @@ export class Versions {
    * @returns {number} the record that it follows, or NONE when it never counts
    */
   placeFor (newest, order, stamp, arrival) {
-    const { records } = this.#items
+    const records = this.#records
     let place = records.previous(newest)
     while (place !== newest) {
       const before = records.previous(place)
@@ -52,20 +52,20 @@ export class Versions {
 
   /** @param {number} place a record of the ring @param {number} record that follows it from now on */
   insertBehind (place, record) {
-    const { records } = this.#items
+    const records = this.#records
     records.link(record, records.next(place))
     records.link(place, record)
   }
 
   /** Drops those that wait and arrived at or before a version that is newer than all. @param {number} newest @param {number} arrival */
   dropArrived (newest, arrival) {
-    const { records } = this.#items
+    const records = this.#records
     for (let waiting = records.next(newest); waiting !== newest && records.arrival(waiting) <= arrival; waiting = records.next(newest)) this.#drop(waiting)
   }
 
   /** Takes the newest out of its ring. @param {number} newest @returns {number} the one that counts next, or NONE */
   leave (newest) {
-    const { records } = this.#items
+    const records = this.#records
     const next = records.next(newest)
     if (next === newest) return NONE
     records.link(records.previous(newest), next)
@@ -75,8 +75,8 @@ export class Versions {
 
   /** @param {number} waiting */
   #drop (waiting) {
-    const { records } = this.#items
+    const records = this.#records
     records.link(records.previous(waiting), records.next(waiting))
-    this.#items.release(waiting)
+    this.#records.release(waiting)
   }
 }
