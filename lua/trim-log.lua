@@ -1,7 +1,7 @@
 -- Removes the oldest entries of a log, of which no version is live, in whole entries and not more than asked.
 -- Atomic, because a mark is where the log ended when so many versions had come: both change with every write.
 -- KEYS [1] log: stream, [2] ahead: sorted set '<until>:<writer>' -> ms, [3] appended: string, versions that came, [4] marks: sorted set, place in the log -> versions that had come; all of one slot
--- ARGV [1] window: ms, 0 = no age limit, [2] versions kept: integer, 0 = no limit, [3] clock of whoever trims: ms, [4] how far clocks may differ: ms, [5] entries removed at most: integer
+-- ARGV [1] window: ms, 0 = no age limit, [2] versions kept: integer, 0 = no limit, [3] clock of whoever trims: ms, [4] how far clocks may differ: ms, [5] entries removed at most: integer, above what a node of the stream holds (stream-node-max-entries, 100)
 -- RETURNS integer, how many entries were removed
 -- COST O(log N + removed)
 -- MODE writes

@@ -6,16 +6,15 @@
  *     fr:{feed:p}:appended     string        versions that came, where the feed keeps a number of them
  *     fr:{feed:p}:marks        sorted set    place in the log -> versions that had come when it was the newest
  */
-import { TRIM_PIECE } from './pieces.js'
-
 /** a reader's clock, or the server's, may be so far behind */
 const SLACK_MS = 1000
 
-/** @param {import('./log.js').Log} log @param {number} [piece] entries removed at once @returns {Pick<import('./index.js').Layout, 'trim' | 'extend'>} */
-export const createLogKeeping = ({ part }, piece = TRIM_PIECE) => ({
+/** @param {import('./log.js').Log} log @param {number} piece entries removed at once @returns {Pick<import('./index.js').Layout, 'trim' | 'extend'>} */
+export const createLogKeeping = ({ part }, piece) => ({
   async trim (connection, key, { retention: { windowMs, maxItems }, nowMs }) {
     const removed = await connection.runScript('trim-log', [key(part), key('ahead'), key('appended'), key('marks')], [windowMs, maxItems, nowMs, SLACK_MS, piece])
-    return { removed, more: removed >= piece }
+    // the server stops before a node of its tree that would be too many: only when it removes nothing, nothing is left
+    return { removed, more: removed > 0 }
   },
 
   async extend (connection, key, { ttlMs, condition }) {

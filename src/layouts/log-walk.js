@@ -38,6 +38,7 @@ const newState = () => ({
   ended: false,
   aheadMs: 0,
   bytes: 0,
+  read: 0,
   entries: FIRST_ENTRIES,
   firstArrival: 0,
   lastArrival: -1,
@@ -66,6 +67,7 @@ export async function beginWalk (connection, key, { log, retention: { windowMs, 
     /** @type {Version[]} */
     const found = []
     at.bytes += bytes.length
+    at.read++
     try {
       const { origin, stamp } = log.head(bytes)
       if (at.origins.has(origin)) return
@@ -156,7 +158,8 @@ export async function beginWalk (connection, key, { log, retention: { windowMs, 
      */
     async read () {
       if (at.versions.length >= MAX_WALK || at.bytes >= MAX_WALK_BYTES) throw viewNeeded()
-      const count = at.size.of(at.entries)
+      const perEntry = at.read === 0 ? 1 : at.versions.length / at.read
+      const count = Math.min(at.size.of(at.entries), Math.ceil((MAX_WALK - at.versions.length) / Math.max(1, perEntry)))
       at.entries *= 2
       await readOlder(count)
       keepNewest()

@@ -60,6 +60,18 @@ export function comparePlaces (a, b) {
   return Number(msA) - Number(msB) || Number(nA) - Number(nB)
 }
 
+/** The place next behind an entry's. @param {string} place */
+export function placeBehind (place) {
+  const [ms, n] = place.split('-')
+  return `${ms}-${Number(n) + 1}`
+}
+
+/** Whether an entry is there, not trimmed. @param {Connection} connection @param {string} name @param {string} place */
+export async function isThere (connection, name, place) {
+  const [entry] = await entriesBefore(connection, name, { before: placeBehind(place), count: 1 })
+  return entry?.place === place
+}
+
 /** @param {[Buffer, Buffer[]]} entry its id; field, value, ... @returns {LogEntry} */
 export function entryOf ([id, fields]) {
   const place = id.toString('latin1')

@@ -18,6 +18,9 @@ import { MAX_WALK } from './log-walk.js'
 import { MAX_PIECE } from './pieces.js'
 import { MAX_SEGMENT_ITEMS, createSegmentsBatch } from './segments-batch.js'
 
+/** they are large, and the server frees them while others wait */
+const TRIM_ENTRIES = 500
+
 /** @type {Readonly<import('./log.js').Log>} */
 const log = Object.freeze({ part: 'segments', field: 's', head: segmentHead, each: eachVersion })
 
@@ -43,7 +46,7 @@ const layout = {
   createBatch: createSegmentsBatch,
   append: appendToLog,
   ...createLogAnswers(log),
-  ...createLogKeeping(log)
+  ...createLogKeeping(log, TRIM_ENTRIES)
 }
 
 export const segments = Object.freeze(layout)
