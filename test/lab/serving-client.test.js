@@ -64,6 +64,21 @@ t.test('L4: requests that are refused, lost or never answered are outcomes with 
   t.equal(silent.latencyMs, null)
 })
 
+t.test('who only looks leaves out what was missed; who counts latency does not', async (t) => {
+  const slow = await startRaw(t, (socket) => setTimeout(() => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'), 50))
+  const asked = await Promise.all([null, { ratePerSecond: 1000 }].map(async (freshness) => {
+    const client = startProcess('the client', [CLIENT], env)
+    t.teardown(() => client.stop())
+    await client.heard('up')
+    client.tell({ event: 'ask', urls: [slow], connections: 1, everyMs: 2, seconds: 1.5, right: { items: null, bytes: null }, freshness })
+    return client.heard('asked')
+  }))
+  const [all, looks] = asked.map(({ requests }) => requests)
+  t.equal(all.planned, 750)
+  t.equal(all.sent, 0, 'those of the warm-up are still due')
+  t.ok(looks.sent > 1 && looks.sent < 40, `${looks.sent} sent`)
+})
+
 t.test('answers are looked at', async (t) => {
   const items = (/** @type {number[]} */ ...times) => JSON.stringify({ items: times.map((ts) => ({ id: 'a', ts, value: '' })) })
   t.equal(faultOf(200, items(3, 2, 2), { items: 3, bytes: null }), null)

@@ -63,7 +63,7 @@ t.test('all faults of serving are told at once', async (t) => {
     'arms.d.serving.processes: 9; expected an integer from 1 to 8',
     'arms.d.serving.settings: []; expected an object',
     'arms.b.serving.settings.port: the lab sets it; leave it out',
-    'arms.b.serving.settings: batchMs is unknown; the settings of a reader are redisUrl replicaUrl keyPrefix readFrom server cacheDir deadlineMs port host authToken open maxStaleMs logLevel',
+    'arms.b.serving.settings: batchMs is unknown; the settings of a reader are redisUrl replicaUrl keyPrefix readFrom server cacheDir deadlineMs port host authToken open maxStaleMs views maxViewItems maxViewBytes logLevel',
     'arms.b.serving.settings: maxStaleMs: -1 (setting); expected an integer from 0 to 3,600,000',
     'arms.c.serving.connections: 4; expected at least 8: one for each process',
     'arms.c.serving.path: "/v1/feeds/lab/count"; expected /v1/feeds/lab/items?limit=100, or another limit: ask answers nothing else',
@@ -88,8 +88,9 @@ t.test('what asks for freshness, or for everything, needs a load whose items can
   t.same(faultsOf(everything({})), [])
   t.same(faultsOf(everything({ by: 'ask' })), [])
 
-  t.same(faultsOf({ ...fresh({ by: 'bare', processes: 2, connections: 2, path: '/v1/feeds/lab/items' }), levels: { one: { settings: { rate: 999 } } } }), [
+  t.same(faultsOf({ ...fresh({ by: 'bare', processes: 2, connections: 2, everyMs: 0, path: '/v1/feeds/lab/items' }), levels: { one: { settings: { rate: 999 } } } }), [
     'arms.fresh.serving.processes: 2; expected 1: asks freshness is of one',
+    'arms.fresh.serving.everyMs: 0; expected at least 1: asks freshness looks at a steady pace',
     'arms.fresh.serving: asks freshness of bare, which sends the same over and over; expected by reader or ask',
     'arms.fresh.serving.path: "/v1/feeds/lab/items"; expected /v1/feeds/lab/items?limit=1',
     'arms.fresh.serving: asks freshness needs an item in each millisecond; expected steady pace with nothing skipped and at least 1000 items/s, not 999'

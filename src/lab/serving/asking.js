@@ -4,7 +4,7 @@
  *     closed loop   everyMs 0: a connection asks again as soon as it is answered
  *     open loop     a connection asks every everyMs, connections evenly spread over that time. One that is not answered when
  *                   its next request is due asks as soon as it is; the latency counts from when it was due, so a slow
- *                   answer is not measured once only
+ *                   answer is not measured once only. Where only looking counts (`skips`), what was missed is left out
  *
  *     sent = answered + missing;  missing = errors (the connection ended first) + timeouts (no answer within 5 s)
  *
@@ -32,10 +32,10 @@ const MAX_MICROS = 3600 * 1000 * MICROS
  */
 
 /**
- * @param {{ urls: string[], connections: number, everyMs: number, fromMs: number, untilMs: number, now: () => number,
- *   look: Look }} options the window on the clock `now`, ms; the open loop's pace begins when this is called
+ * @param {{ urls: string[], connections: number, everyMs: number, skips?: boolean, fromMs: number, untilMs: number,
+ *   now: () => number, look: Look }} options the window on the clock `now`, ms; the open loop's pace begins when this is called
  */
-export function startAsking ({ urls, connections, everyMs, fromMs, untilMs, now, look }) {
+export function startAsking ({ urls, connections, everyMs, skips = false, fromMs, untilMs, now, look }) {
   const requests = { sent: 0, answered: 0, errors: 0, timeouts: 0, byStatus: /** @type {Record<string, number>} */ ({}) }
   const latencies = build({ lowestDiscernibleValue: 1, highestTrackableValue: MAX_MICROS, numberOfSignificantValueDigits: 3 })
   const startMs = now()
@@ -61,6 +61,7 @@ export function startAsking ({ urls, connections, everyMs, fromMs, untilMs, now,
     const client = openClient(urls[place % urls.length], {
       open () {
         if (timer || pending) return
+        if (skips) n = Math.max(n, Math.ceil((now() - startMs) / everyMs - place / connections))
         const waitMs = everyMs === 0 ? 0 : dueOf(place, n) - now()
         if (waitMs <= 0) send(everyMs === 0 ? now() : dueOf(place, n))
         else {

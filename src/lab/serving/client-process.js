@@ -63,7 +63,7 @@ async function run ({ urls, connections, everyMs, seconds, right, freshness }) {
   const origin = wallMs + startMs
   const fresh = freshness ? createFreshness({ ...freshness, fromMs: origin + WARM_UP_MS, untilMs: origin + untilMs - SEEN_WITHIN_MS }) : null
   const look = createLook(right, fresh ? { everyMs: 0, onItems: ([{ ts, value }], { heardMs }) => fresh.heard({ ts, ...numberIn(value) }, origin + heardMs) } : {})
-  const asking = startAsking({ urls, connections, everyMs, fromMs: WARM_UP_MS, untilMs, now, look })
+  const asking = startAsking({ urls, connections, everyMs, skips: fresh !== null, fromMs: WARM_UP_MS, untilMs, now, look })
   await pause(WARM_UP_MS)
   const before = usageNow()
   tellParent({ event: 'window' })

@@ -105,6 +105,7 @@ function faultsOfAsking (place, { by, asks, processes, connections, everyMs, pat
     if (load.writers > 1) faults.push(`${place}: asks everything follows the numbers of one writer; expected writers 1, not ${load.writers}`)
     return faults
   }
+  if (!(everyMs > 0)) faults.push(unfit(`${place}.everyMs`, everyMs, 'at least 1: asks freshness looks at a steady pace'))
   if (by === 'bare') faults.push(`${place}: asks freshness of bare, which sends the same over and over; expected by reader or ask`)
   if (PATH.test(path) && limit !== 1) faults.push(unfit(`${place}.path`, path, '/v1/feeds/lab/items?limit=1'))
   if (!(load.rate * load.writers >= LEAST_RATE) || load.pace !== 'steady' || load.catchUp === 'no') faults.push(`${place}: asks freshness needs an item in each millisecond; expected steady pace with nothing skipped and at least ${LEAST_RATE} items/s, not ${load.rate * load.writers}`)
