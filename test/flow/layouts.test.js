@@ -1,6 +1,6 @@
 /** Which layout a feed has is chosen by the writer's settings; readers follow what is stored. */
 import t from 'tap'
-import { engineName, testEngines } from '../servers.js'
+import { engineName, eventually, testEngines } from '../servers.js'
 import { startFlow } from './flow.js'
 
 /** @type {[string, string[], Record<string, string>, string][]} */
@@ -9,7 +9,11 @@ const choices = [
   ['by SORTED_SET_CONTAINS_ACTUAL_VALUE=true', [], { SORTED_SET_CONTAINS_ACTUAL_VALUE: 'true' }, 'values'],
   ['by SORTED_SET_CONTAINS_ACTUAL_VALUE=false', [], { SORTED_SET_CONTAINS_ACTUAL_VALUE: 'false' }, 'ids'],
   ['by --layout, over the variable', ['--layout', 'ids'], { SORTED_SET_CONTAINS_ACTUAL_VALUE: 'true' }, 'ids'],
-  ['by --layout, acknowledged by a replica', ['--layout', 'values', '--ack', 'replica'], {}, 'values']
+  ['by --layout, acknowledged by a replica', ['--layout', 'values', '--ack', 'replica'], {}, 'values'],
+  ['by --layout', ['--layout', 'stream'], {}, 'stream'],
+  ['by --layout', ['--layout', 'segments'], {}, 'segments'],
+  ['by --layout, acknowledged by a replica', ['--layout', 'segments', '--ack', 'replica'], {}, 'segments'],
+  ['by --layout, in large batches over several partitions', ['--layout', 'segments', '--batch-items', '10000', '--partitions', '3'], {}, 'segments']
 ]
 
 for (const engine of await testEngines()) {
@@ -28,9 +32,22 @@ for (const engine of await testEngines()) {
         t.equal(items.length, 50)
         t.equal(next, null)
         t.same(items.map((/** @type {any} */ { value }) => Number(value.n)).sort((/** @type {number} */ a, /** @type {number} */ b) => a - b), Array.from({ length: 50 }, (_, n) => 451 + n), 'the newest version of each')
-        const count = await ask('/count')
-        t.match(count, layout === 'ids' ? { count: 50, exact: true } : { count: 500, exact: false })
+        // where the layout itself can only say about how many, a view counts as soon as it has everything
+        const count = await eventually(async () => {
+          const answer = await ask('/count')
+          return answer.exact && answer
+        })
+        t.match(count, { count: 50, exact: true })
       })
     }
+
+    await t.test('a feed of another layout is refused, and both are named', async (t) => {
+      for (const [stored, wanted] of [['ids', 'segments'], ['segments', 'stream']]) {
+        await flow.write(t, ['--feed', `of-${stored}`, '--items', '1', '--layout', stored])
+        const { code, stderr } = await flow.write(t, ['--feed', `of-${stored}`, '--items', '1', '--layout', wanted])
+        t.equal(code, 2)
+        t.match(stderr, new RegExp(`feed of-${stored} is stored with layout ${stored}, not ${wanted}; write with --layout ${stored}`))
+      }
+    })
   })
 }
