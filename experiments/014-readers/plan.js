@@ -28,6 +28,7 @@ export default {
   differs: [
     'bare sends what was right once; view sends what is right now, and takes in 200,000 items a second for it',
     'ask and bare have none of what a reader does around an answer: request metrics, limits, headers about its age, checks of the query',
+    'ask sends the last items of the newest segment in the order in which they came; what came late or was deleted it does not know',
     'asks (shared) sends the same answer to all who asked while it was fetched; ask fetches one for each',
     'view can answer for a single id, count what is live and page through all of it; of segments nobody else can',
     'arms that name a number of requests are asked so often; the others as often as they answer'

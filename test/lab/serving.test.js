@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { flagsOf } from '../../settings.js'
+import { layoutNames } from '../../src/layouts/index.js'
 import { withoutSettings } from '../../src/lab/child.js'
 import { servingInvariants } from '../../src/lab/serving/figures.js'
 import { createHandler } from '../../src/lab/serving/handler.js'
@@ -78,6 +79,27 @@ t.test('reader, ask and bare serve the same bytes, and every request is accounte
   for (const limit of [1, 100]) {
     const { body } = await reader.ask(`/v1/feeds/lab/items?limit=${limit}`)
     for (let turn = 0; turn < 2; turn++) t.equal(withoutTime(await newest(limit)), withoutTime(body))
+  }
+})
+
+t.test('ask reads every layout, as the reader answers it', async (t) => {
+  const reader = await startReader(t, { redisUrl: primary.url, flags: ['--key-prefix', KEY_PREFIX] })
+  for (const layout of layoutNames()) {
+    const feed = `of-${layout}`
+    const { pipeline } = await openWriterFor(t, { redisUrl: primary.url, keyPrefix: KEY_PREFIX, feed, layout, windowMs: layout === 'ids' ? 0 : 60_000, batchItems: 70 })
+    const sinceMs = Date.now() - 20_000
+    for (let i = 0; i < ITEMS; i++) pipeline.append(Buffer.from(`id-${i % 200}`), sinceMs + i, Buffer.from(`value ${i}`))
+    await pipeline.flush()
+    const handler = createHandler({ connections: [await connectFor(t, primary.url)], keyPrefix: KEY_PREFIX, feed, layout })
+    for (const limit of [1, 20, 150]) {
+      let body = ''
+      await eventually(async () => {
+        const answer = await reader.ask(`/v1/feeds/${feed}/items?limit=${limit}`)
+        body = answer.body
+        return answer.status === 200 && JSON.parse(body).items[0]?.ts === sinceMs + ITEMS - 1
+      })
+      t.same(JSON.parse(await handler.newest(limit)).items, JSON.parse(body).items, `${layout}, ${limit}`)
+    }
   }
 })
 

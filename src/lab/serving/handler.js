@@ -1,10 +1,11 @@
 /**
  * What a straightforward handler does: it asks a replica for the newest ids, then for their values, and makes the answer.
- * It does so on each request; nothing is kept, shared or prepared. Its answers have the bytes of the reader's. Of layouts
- * other than `ids` it takes the newest as the layout finds them on the server, since that is all there is to ask for.
+ * It does so on each request; nothing is kept, shared or prepared. Its answers have the bytes of the reader's. Of a log it
+ * reads the newest entry, and as many before it as it takes, and sends their last items in the order in which they arrived;
+ * of `values` it takes what the layout finds.
  *
  * What the reader does and this does not (L12): it reads the definition, knows every layout, leaves out what is older
- * than the window or beyond maxItems, asks for one item more to know whether there is a next page, pairs a value with the
+ * than the window or beyond maxItems, and of a log what came late or was deleted, asks for one item more to know whether there is a next page, pairs a value with the
  * time that is stored beside it, checks the query, bounds the bytes and the number of answers in progress, keeps the last
  * answer for the time when servers are gone, leaves a replica that lags and asks another when one is lost, says how old
  * its answer is, and counts requests. Like the reader, this takes turns with the replicas, over a connection to each.
@@ -14,6 +15,7 @@ import { encodeCursor } from '../../item/cursor.js'
 import { unscore } from '../../item/order.js'
 import { RECORD_HEAD_BYTES } from '../../item/record.js'
 import { layoutOf } from '../../layouts/index.js'
+import { entriesBefore } from '../../layouts/log.js'
 
 /** @typedef {import('../../store/connection.js').Connection} Connection */
 
@@ -30,12 +32,44 @@ export function createHandler ({ connections, keyPrefix, feed, layout }) {
   const key = partitionKey(keyPrefix, feed, 0)
   let turn = 0
   const next = () => connections[turn++ % connections.length]
-  const findPage = layout === 'ids' ? pageOfIds : pageOfLayout
+  const { log, latest } = layoutOf(layout)
+  const findPage = layout === 'ids' ? pageOfIds : log ? pageOfLog : pageOfLayout
 
   /** @param {Connection} connection @param {number} limit @returns {Promise<{ lines: string[], last: import('../../item/order.js').Place | null }>} */
   async function pageOfLayout (connection, limit) {
-    const { items } = await layoutOf(layout).latest(connection, key, { limit, after: null, sinceMs: null, retention: NO_BOUNDS, nowMs: Date.now() })
+    const { items } = await latest(connection, key, { limit, after: null, sinceMs: null, retention: NO_BOUNDS, nowMs: Date.now() })
     return { lines: items.map(({ id, ts, value }) => lineOf(id, ts, value.toString('base64'))), last: items.length === limit ? items[limit - 1] : null }
+  }
+
+  /** @param {Connection} connection @param {number} limit */
+  async function pageOfLog (connection, limit) {
+    const { part, each } = /** @type {import('../../layouts/log.js').Log} */ (log)
+    /** @type {string[]} */
+    const lines = []
+    const seen = new Set()
+    /** @type {import('../../item/order.js').Place | null} */
+    let last = null
+    /** @type {string | null} */
+    let before = null
+    for (let count = part === 'stream' ? limit : 1; lines.length < limit; count *= 2) {
+      const entries = await entriesBefore(connection, key(part), { before, count })
+      for (const { bytes, place } of entries) {
+        before = place
+        /** @type {[idAt: number, idEnd: number, ts: number, seq: number, valueAt: number, valueEnd: number][]} */
+        const items = []
+        each(bytes, (_, idAt, idEnd, ts, seq, deleted, valueAt, valueEnd) => { items.push([idAt, idEnd, ts, seq, valueAt, valueEnd]) })
+        for (let i = items.length - 1; i >= 0 && lines.length < limit; i--) {
+          const [idAt, idEnd, ts, seq, valueAt, valueEnd] = items[i]
+          const id = bytes.toString('utf8', idAt, idEnd)
+          if (seen.has(id)) continue
+          seen.add(id)
+          last = { ts, seq, id: bytes.subarray(idAt, idEnd) }
+          lines.push(JSON.stringify({ id, ts, value: bytes.toString('base64', valueAt, valueEnd) }))
+        }
+      }
+      if (entries.length < count) break
+    }
+    return { lines, last: lines.length === limit ? last : null }
   }
 
   /** @param {Connection} connection @param {number} limit @param {number} [from] rank */
