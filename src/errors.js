@@ -40,6 +40,7 @@ export const ERRORS = Object.freeze({
   DEADLINE_PASSED: { retryable: true, exitStatus: 1, meaning: 'not done within the time given; what was appended is still held and sent' },
   SEGMENT_INVALID: { retryable: false, exitStatus: 1, meaning: 'an entry of a log that is cut, corrupt or no writing of Freshet' },
   SEGMENT_VERSION: { retryable: false, exitStatus: 1, meaning: 'an entry of a log in a format or compression that this version does not read' },
+  POSITION_EXPIRED: { retryable: false, exitStatus: 1, meaning: 'what followed a position may be trimmed away, so going on there could miss something' },
   POSITION_INVALID: { retryable: false, exitStatus: 1, meaning: 'a position that this feed did not hand out' },
   PLAN_INVALID: { retryable: false, exitStatus: 2, meaning: 'a plan of an experiment that cannot be run as it is' },
   EXPERIMENT_UNKNOWN: { retryable: false, exitStatus: 2, meaning: 'no experiment has that number or name' },

@@ -198,6 +198,21 @@ export function createAsk ({ deployment, keyPrefix, now, definitionOf: toldOf = 
       return layoutOf(definition.layout).tail(connection, key, { ...question, retention: definition, nowMs: now() })
     }, node),
 
+    /**
+     * Asks a node about the logs of a feed, of a layout that has one.
+     * @template T
+     * @param {string} feed
+     * @param {(connection: Connection, of: { definition: Definition, log: import('../layouts/log.js').Log, keys: ((part: string) => string)[] }) => Promise<T>} question
+     *   `keys`: by partition; none when the feed has another layout by now
+     * @param {Connection} [node]
+     */
+    ofLog: (feed, question, node) => asked(async (connection) => {
+      const definition = await definitionOf(connection, feed)
+      const { log } = layoutOf(definition.layout)
+      const keys = log ? Array.from({ length: definition.partitions }, (_, partition) => partitionKey(keyPrefix, feed, partition)) : []
+      return question(connection, { definition, log: /** @type {import('../layouts/log.js').Log} */ (log), keys })
+    }, node),
+
     /** @param {string} feed */
     count: (feed) => asked(async (connection) => {
       const definition = await definitionOf(connection, feed)

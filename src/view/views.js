@@ -247,6 +247,7 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
     definitions: ask.definitions,
     definition: ask.definition,
     tail: ask.tail,
+    ofLog: ask.ofLog,
 
     /**
      * While `key` is the same, so is the content of the feed's view, and `visit` answers from it.
