@@ -7,6 +7,11 @@ import { connectFor } from '../../servers.js'
 const PIECE = 1000
 const RECORD_HEAD_BYTES = 8
 const MEMBER_HEAD_BYTES = 9
+const SEGMENT_HEAD_BYTES = 59
+/** @type {[number, number]} */
+const SEGMENT_WRITING = [41, 59]
+/** @type {[number, number]} */
+const STREAM_WRITING = [12, 30]
 
 /** @typedef {import('../../../src/store/connection.js').Connection} Connection */
 
@@ -37,6 +42,46 @@ const READERS = {
     }
     const card = await connection.send('ZCARD', key('values'))
     if (card !== members) throw new Error(`ZCARD says ${card}, ${members} members were read`)
+  },
+
+  async * stream (connection, key) {
+    for await (const entry of writings(connection, key('stream'), STREAM_WRITING)) yield itemAt(entry, 39, entry[38])
+  },
+
+  async * segments (connection, key) {
+    for await (const segment of writings(connection, key('segments'), SEGMENT_WRITING)) {
+      let count = 0
+      for (let at = SEGMENT_HEAD_BYTES; at < segment.length; count++) {
+        const idAt = at + 12
+        const end = idAt + segment[at + 8] + segment.readUIntBE(at + 9, 3)
+        yield itemAt(segment.subarray(0, end), idAt, segment[at + 8])
+        at = end
+      }
+      if (count !== segment.readUInt32BE(14)) throw new Error(`a segment says ${segment.readUInt32BE(14)} items and has ${count}`)
+    }
+  }
+}
+
+/** @param {Buffer} bytes up to the end of the value @param {number} idAt @param {number} idBytes */
+const itemAt = (bytes, idAt, idBytes) => ({ id: Number(bytes.subarray(idAt, idAt + idBytes)), n: parseInt(String(bytes.subarray(idAt + idBytes)), 10) })
+
+/**
+ * The entries of a log in order of arrival. One that was sent again, which its writer, epoch and sequence tell, may be
+ * there twice and counts once.
+ * @param {Connection} connection @param {string} name @param {[number, number]} writing where these three are
+ */
+async function * writings (connection, name, writing) {
+  const seen = new Set()
+  for (let from = '-'; ;) {
+    /** @type {[Buffer, Buffer[]][]} */
+    const entries = await connection.send('XRANGE', name, from, '+', 'COUNT', PIECE)
+    for (const [id, [, bytes]] of entries) {
+      const which = bytes.toString('latin1', ...writing)
+      if (!seen.has(which)) yield bytes
+      seen.add(which)
+      from = `(${id}`
+    }
+    if (entries.length < PIECE) return
   }
 }
 
