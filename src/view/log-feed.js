@@ -18,7 +18,7 @@
  * An entry that cannot be read, or was delivered twice, is passed over and counted.
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
-import { BEFORE_ALL, comparePlaces, entriesAfter, entriesBefore, isThere, newestPlace, placeBehind } from '../layouts/log.js'
+import { BEFORE_ALL, comparePlaces, entriesAfter, entriesBefore, newestPlace, placeBehind } from '../layouts/log.js'
 import { createOrigins } from './origins.js'
 import { createRounds } from './rounds.js'
 
@@ -50,14 +50,14 @@ export const DOUBLED = 'doubled'
 /** @typedef {{ before: string, asked: string, arrival: number, origins: ReturnType<typeof createOrigins>, aheadMs: number | null }} History
  *   `before`: the oldest place taken in; `asked`: the oldest asked for in this epoch; `arrival`: of the next older version;
  *   `aheadMs` null = not asked for yet
- * @typedef {{ name: string, aheadName: string, store: Store, place: string | null, taken: string, arrival: number,
- *   origins: ReturnType<typeof createOrigins>, history: History | null }} Part one partition. `place`: of the newest entry read, null
- *   before the first epoch; `taken`: of the newest taken in */
+ * @typedef {{ name: string, aheadName: string, store: Store, place: string | null, origin: string, taken: string,
+ *   arrival: number, origins: ReturnType<typeof createOrigins>, history: History | null }} Part one partition. `place`, `origin`: of
+ *   the newest entry read, null before the first epoch; `taken`: of the newest taken in */
 
 /**
  * @param {{ log: import('../layouts/log.js').Log, key: (partition: number) => (part: string) => string, stores: Store[],
  *   retention: import('../layouts/index.js').Retention, now: () => number, onPassedOver: (reason: string, error?: Error) => void,
- *   onRebuilt: (partition: number) => void }} parts
+ *   onRebuilt: (why: string) => void }} parts
  */
 export function createLogFeed ({ log, key, stores, retention: given, now, onPassedOver, onRebuilt }) {
   let retention = given
@@ -66,7 +66,7 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
   let answerBytes = ANSWER_BYTES
   /** @type {Part[]} */
   const parts = stores.map((store, partition) => ({
-    name: key(partition)(log.part), aheadName: key(partition)('ahead'), store, place: null, taken: BEFORE_ALL, arrival: 0, origins: createOrigins(), history: null
+    name: key(partition)(log.part), aheadName: key(partition)('ahead'), store, place: null, origin: '', taken: BEFORE_ALL, arrival: 0, origins: createOrigins(), history: null
   }))
   const rounds = createRounds()
 
@@ -83,11 +83,29 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
 
   /** At the newest entry of its log, with all others before it. @param {Connection} connection @param {Part} part */
   async function begin (connection, part) {
-    part.place = await newestPlace(connection, part.name)
+    const [newest] = await entriesBefore(connection, part.name, { before: null, count: 1 })
+    part.place = newest?.place ?? BEFORE_ALL
+    part.origin = newest ? originOf(newest) : ''
     part.taken = part.place
     part.arrival = 0
     part.origins = createOrigins()
     part.history = part.place === BEFORE_ALL ? null : historyBefore(placeBehind(part.place), 0, part.origins)
+  }
+
+  /** What tells it from an entry of another log at the same place. @param {LogEntry} entry */
+  function originOf ({ bytes }) {
+    try {
+      return log.head(bytes).origin
+    } catch {
+      return ''
+    }
+  }
+
+  /** Whether the newest entry that was read is where it was. @param {Connection} connection @param {Part} part */
+  async function isRead (connection, { name, place, origin }) {
+    if (place === null || place === BEFORE_ALL) return true
+    const [entry] = await entriesBefore(connection, name, { before: placeBehind(place), count: 1 })
+    return entry?.place === place && originOf(entry) === origin
   }
 
   /**
@@ -100,15 +118,15 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
     for (const untilMs = performance.now() + CATCH_UP_MS; performance.now() < untilMs; await sleep(CATCH_UP_LOOK_MS)) {
       const newest = await newestPlace(connection, part.name)
       if (newest === BEFORE_ALL || comparePlaces(newest, place) > 0) break
-      if (newest === place) return
+      if (newest === place) break
     }
-    if (await isThere(connection, part.name, place)) return
+    if (await isRead(connection, part)) return
     const { items, tombstones } = part.store.stats()
     part.store.clear()
     part.place = null
     await begin(connection, part)
     // where nothing is and nothing was, nothing is lost
-    if (items + tombstones > 0 || part.history !== null) onRebuilt(partition)
+    if (items + tombstones > 0 || part.history !== null) onRebuilt('what comes next in the log was trimmed, or the log is another one')
   }
 
   /**
@@ -121,7 +139,7 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
     const [found, ...there] = await Promise.all([
       entriesAfter(connection, from, { count, blockMs }),
       // behind it on the same connection, so it is answered after it
-      ...(isChecked ? from.map(({ name, after }) => after === BEFORE_ALL || isThere(connection, name, after)) : [])
+      ...(isChecked ? parts.map((part) => isRead(connection, part)) : [])
     ])
     return { found, askedMs, isFull: found.some((entries) => entries.length === count), gaps: there.flatMap((isIt, partition) => isIt ? [] : [partition]) }
   }
@@ -217,12 +235,10 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
     for (const { store, arrival } of parts) store.advance(nowMs, arrival)
   }
 
-  /** Nothing of it is known any more. @param {Part} part @param {number} partition */
-  function anew (part, partition) {
-    part.store.clear()
-    part.place = null
-    part.history = null
-    onRebuilt(partition)
+  /** Nothing of it is known any more. */
+  function anew () {
+    for (const part of parts) Object.assign(part, { place: null, history: null }).store.clear()
+    onRebuilt('what was read could not be taken in')
   }
 
   return {
@@ -264,7 +280,7 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
         await followed(connection, options)
       } catch (error) {
         // what was read may not have been taken in
-        if (error.code === undefined) parts.forEach(anew)
+        if (error.code === undefined) anew()
         throw error
       }
     }
@@ -291,7 +307,10 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
         continue
       }
       answered()
-      parts.forEach((part, partition) => { part.place = found[partition].at(-1)?.place ?? part.place })
+      parts.forEach((part, partition) => {
+        const last = found[partition].at(-1)
+        if (last) Object.assign(part, { place: last.place, origin: originOf(last) })
+      })
       answerBytes = isFull ? Math.min(2 * answerBytes, LARGEST_ANSWER_BYTES) : ANSWER_BYTES
       newer = askNewer(isFull || now() - askedMs > BEHIND_MS)
       await takeNewer(found)

@@ -12,18 +12,21 @@
  * What is later than that, and in `ids` what was deleted or went back in time, is found by a slow walk through the window.
  * Asking takes no more than half of the time.
  *
+ * Nodes of one replication history have the same, sooner or later. A node of another one may lack what was read, so what
+ * was read is forgotten then.
+ *
  * An id of a layout that keeps one version is what its last write made it, newer or older than before. Where more versions
  * are kept the newest counts. Retention by number is by rank, which only the server knows: it tells the floor.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { compareOrder } from '../item/order.js'
+import { readInfo } from '../store/nodes.js'
+import { createCounts } from './counts.js'
 import { createRounds } from './rounds.js'
 
 const ROUND_MS = 10
 /** how far back is counted, and how often */
 const TIERS = Object.freeze([{ backMs: 20, everyMs: 10 }, { backMs: 200, everyMs: 100 }, { backMs: 2000, everyMs: 1000 }])
-/** a power of two, above what is counted */
-const COUNTED_MS = 4096
 const PAGE = 1000
 const FLOOR_EVERY_MS = 50
 /** one page of the slow walk */
@@ -37,18 +40,30 @@ const SLICE_ITEMS = 2000
 
 /**
  * @param {{ layout: import('../layouts/index.js').Layout, key: (partition: number) => (part: string) => string, stores: Store[],
- *   retention: import('../layouts/index.js').Retention, now: () => number }} parts
+ *   retention: import('../layouts/index.js').Retention, now: () => number, onRebuilt: (why: string) => void }} parts
  */
-export function createSetFeed ({ layout, key, stores, retention: given, now }) {
+export function createSetFeed ({ layout, key, stores, retention: given, now, onRebuilt }) {
   let retention = given
   let asOf = 0
   const rounds = createRounds()
   let rest = new AbortController()
+  /** of the replication that the nodes of earlier epochs took part in */
+  let history = ''
   const parts = stores.map((store, partition) => createPart({ layout, key: key(partition), store, now, retention: () => retention }))
 
   /** @param {number} nowMs */
   function settle (nowMs) {
     for (const store of stores) store.advance(nowMs, 0)
+  }
+
+  /** @param {Connection} connection */
+  async function sameHistory (connection) {
+    const { master_replid: found = '' } = readInfo(await connection.send('INFO', 'replication'), connection.address)
+    const isAnother = history !== '' && found !== history
+    history = found
+    if (!isAnother) return
+    for (const part of parts) part.beginAnew()
+    onRebuilt('the node has another history of replication')
   }
 
   return {
@@ -72,6 +87,7 @@ export function createSetFeed ({ layout, key, stores, retention: given, now }) {
      * @returns {Promise<void>} rejects
      */
     async follow (connection, { answered }) {
+      await sameHistory(connection)
       for (;;) {
         const begunMs = performance.now()
         const askedMs = now()
@@ -295,6 +311,13 @@ function createPart ({ layout, key, store, now, retention }) {
   return {
     get isIn () { return newest !== null && filledMs === null },
 
+    beginAnew () {
+      store.clear()
+      newest = null
+      walkedTo = null
+      counts.clear()
+    },
+
     fillAgain () {
       if (newest === null) return
       filledMs = newest.ts + 1
@@ -327,36 +350,4 @@ async function firstMs (fromMs, untilMs, isTrue) {
     else low = middle + 1
   }
   return low
-}
-
-/** How many members were seen in each of the latest milliseconds. */
-function createCounts () {
-  const counts = new Int32Array(COUNTED_MS)
-  /** of what is counted */
-  let newestMs = 0
-
-  return {
-    /** @param {number} ms */
-    add (ms) {
-      if (ms <= newestMs - COUNTED_MS) return
-      if (ms > newestMs) {
-        if (ms - newestMs >= COUNTED_MS) counts.fill(0)
-        else for (let at = newestMs + 1; at <= ms; at++) counts[at % COUNTED_MS] = 0
-        newestMs = ms
-      }
-      counts[ms % COUNTED_MS]++
-    },
-
-    /** They will be counted anew. @param {number} fromMs @param {number} untilMs itself not among them; both are of the latest */
-    forget (fromMs, untilMs) {
-      for (let at = Math.max(fromMs, newestMs - COUNTED_MS + 1); at < untilMs; at++) counts[at % COUNTED_MS] = 0
-    },
-
-    /** @param {number} fromMs @param {number} untilMs itself not among them; both are of the latest */
-    between (fromMs, untilMs) {
-      let sum = 0
-      for (let at = Math.max(fromMs, newestMs - COUNTED_MS + 1); at < untilMs; at++) sum += counts[at % COUNTED_MS]
-      return sum
-    }
-  }
 }

@@ -47,7 +47,16 @@ export function createView ({ definition: given, deployment, keyPrefix, now, log
   const shelves = createShelves(stores)
   const key = (/** @type {number} */ partition) => partitionKey(keyPrefix, name, partition)
   const sayPassedOver = createReport((facts) => log.warn({ feed: name, ...facts }, 'entries of the log were passed over'))
-  const parts = { key, stores, retention: definition, now }
+  const parts = {
+    key,
+    stores,
+    retention: definition,
+    now,
+    onRebuilt (/** @type {string} */ why) {
+      onRebuilt()
+      log.warn({ feed: name }, `the view is made anew: ${why}`)
+    }
+  }
   const feed = layout.log
     ? createLogFeed({
       ...parts,
@@ -55,14 +64,10 @@ export function createView ({ definition: given, deployment, keyPrefix, now, log
       onPassedOver (reason, error) {
         onPassedOver(reason)
         sayPassedOver({ reason, cause: error?.message })
-      },
-      onRebuilt (partition) {
-        onRebuilt()
-        log.warn({ feed: name, partition }, 'the view is made anew: what comes next in the log was trimmed')
       }
     })
     : createSetFeed({ ...parts, layout })
-  const following = keepFollowing({ deployment, name: `view ${name}`, log, follow: feed.follow })
+  const following = keepFollowing({ deployment, name: `view-${name}`, log, follow: feed.follow })
 
   /** @param {Place | null} floor @param {number | null} sinceMs whether all that is asked for is above what was let go of */
   const isWhole = (floor, sinceMs) => floor === null || (sinceMs !== null && sinceMs > floor.ts)
