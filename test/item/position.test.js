@@ -1,0 +1,56 @@
+import t from 'tap'
+import fc from 'fast-check'
+import { decodePlaces, decodeTimes, encodePlaces, encodeTimes } from '../../src/item/position.js'
+import { holds } from '../properties.js'
+
+const FEED = 'latest'
+const NONE = { code: 'POSITION_INVALID', message: /^not a position of feed latest; expected the "position" of an earlier change, unchanged$/ }
+
+const anyTimes = fc.array(fc.integer({ min: 0, max: 2 ** 41 - 1 }), { minLength: 1, maxLength: 8 })
+const anyPosition = fc.record({
+  readMs: fc.integer({ min: 0, max: 2 ** 41 - 1 }),
+  places: fc.array(fc.record({ ms: fc.integer({ min: 0, max: 2 ** 48 - 1 }), n: fc.integer({ min: 0, max: 2 ** 32 - 1 }), versions: fc.integer({ min: 0, max: 2 ** 31 - 1 }), isEnd: fc.boolean() }), { minLength: 1, maxLength: 8 })
+})
+
+t.test('positions have these bytes', async (t) => {
+  const bytes = (/** @type {string} */ text) => Buffer.from(text, 'base64url').toString('hex')
+  t.equal(bytes(encodeTimes(FEED, [1_800_000_000_000])), '01' + 'a212ee4f' + '01a3185c5000')
+  t.equal(bytes(encodePlaces(FEED, { readMs: 1_800_000_000_001, places: [{ ms: 1_800_000_000_000, n: 7, versions: 3, isEnd: true }, { ms: 0, n: 0, versions: 0, isEnd: false }] })),
+    '02' + 'bce5dab1' + '01a3185c5001' + '01a3185c5000' + '00000007' + '80000003' + '000000000000' + '00000000' + '00000000')
+})
+
+t.test('what was spelt is read', (t) => holds(t, fc.property(anyTimes, anyPosition, (times, position) => {
+  if (String(decodeTimes(FEED, encodeTimes(FEED, times), times.length)) !== String(times)) throw new Error('times differ')
+  if (JSON.stringify(decodePlaces(FEED, encodePlaces(FEED, position), position.places.length)) !== JSON.stringify(position)) throw new Error('places differ')
+})))
+
+t.test('a position of another feed, kind or number of partitions is none, nor is one that was changed', (t) => holds(t, fc.property(anyTimes, anyPosition, fc.nat(), fc.integer({ min: 1, max: 255 }), (times, position, at, change) => {
+  const byTime = encodeTimes(FEED, times)
+  const byPlace = encodePlaces(FEED, position)
+  const changed = Buffer.from(byPlace, 'base64url')
+  changed[at % changed.length] ^= change
+  const none = [
+    () => decodeTimes(FEED, byPlace, times.length),
+    () => decodePlaces(FEED, byTime, position.places.length),
+    () => decodeTimes('other', byTime, times.length),
+    () => decodePlaces('other', byPlace, position.places.length),
+    () => decodeTimes(FEED, byTime, times.length + 1),
+    () => decodePlaces(FEED, byPlace, position.places.length + 1),
+    () => decodePlaces(FEED, changed.toString('base64url'), position.places.length),
+    () => decodePlaces(FEED, byPlace + 'A', position.places.length),
+    () => decodePlaces(FEED, '', position.places.length)
+  ]
+  for (const read of none) {
+    try {
+      read()
+    } catch (error) {
+      if (error.code === NONE.code && NONE.message.test(error.message)) continue
+      throw error
+    }
+    throw new Error(`read as a position: ${read}`)
+  }
+})))
+
+t.test('a time that no item can have is in no position', async (t) => {
+  t.throws(() => decodeTimes(FEED, encodeTimes(FEED, [2 ** 41]), 1), NONE)
+})
