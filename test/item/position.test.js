@@ -4,7 +4,7 @@ import { decodePlaces, decodeTimes, encodePlaces, encodeTimes } from '../../src/
 import { holds } from '../properties.js'
 
 const FEED = 'latest'
-const NONE = { code: 'POSITION_INVALID', message: /^not a position of feed latest; expected the "position" of an earlier change, unchanged$/ }
+const NONE = { code: 'POSITION_INVALID', message: /^not a position of feed (latest|other); expected the "position" of an earlier change, unchanged$/ }
 
 const anyTimes = fc.array(fc.integer({ min: 0, max: 2 ** 41 - 1 }), { minLength: 1, maxLength: 8 })
 const anyPosition = fc.record({
