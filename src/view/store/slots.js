@@ -1,7 +1,7 @@
 /**
  * Memory as slots of one size, in chunks. Records, nodes of the order and the bytes of items all live in such slots.
  *
- *     chunk 0   [ used ][ free ][ used ][ used ]          4 KiB at first, each as large as all before it, up to 256 KiB
+ *     chunk 0   [ used ][ free ][ used ][ used ]          4 KiB at first, later a quarter of all before, up to 256 KiB
  *     chunk 1   [ used ][ used ][ used ][ free ][ never used .......
  *
  * Why chunks: one typed array that doubles stands still while it is copied, and never becomes smaller. A chunk is made,
@@ -151,7 +151,8 @@ export class Slots {
   }
 
   #grow () {
-    const capacity = Math.min(this.#maxSlots, Math.max(this.#minSlots, this.used))
+    // less than what makes it sparse
+    const capacity = Math.min(this.#maxSlots, Math.max(this.#minSlots, this.used >>> 2))
     const chunk = new Chunk(this, capacity)
     this.chunks.add(chunk)
     chunk.memberAt = this.#members.push(chunk) - 1
@@ -162,8 +163,16 @@ export class Slots {
 
   /** @param {Chunk} chunk */
   #emptiedOne (chunk) {
-    const others = this.capacity - chunk.capacity - this.used
-    if (this.used > 0 && others < chunk.capacity / 4 && this.#maxSlots > 4 && !chunk.isDraining) return
+    if (this.used === 0) {
+      while (this.#members.length > 0) this.#giveBack(this.#members[0])
+      return
+    }
+    const freeInOthers = this.capacity - chunk.capacity - this.used
+    if (freeInOthers >= chunk.capacity / 4 || this.#maxSlots <= 4 || chunk.isDraining) this.#giveBack(chunk)
+  }
+
+  /** @param {Chunk} chunk that is empty */
+  #giveBack (chunk) {
     if (chunk.openAt !== NONE) this.#close(chunk)
     if (this.#draining === chunk) this.#draining = null
     const last = /** @type {Chunk} */ (this.#members.pop())
