@@ -84,7 +84,7 @@ export const SETTINGS = Object.freeze([
   ...group('Write path', APPENDS, [
     { name: 'batchItems', default: 1_000, check: integer(1, 10_000), meaning: 'flush a batch at so many items; layouts other than segments take at most 1,997' },
     { name: 'batchBytes', unit: 'bytes', default: MIB, check: integer(1, 64 * MIB), meaning: 'or at so many bytes' },
-    { name: 'batchMs', unit: 'ms', default: 5, check: integer(0, 60_000), meaning: 'or when its first item is so old' },
+    { name: 'batchMs', unit: 'ms', default: 5, check: integer(0, 60_000), meaning: 'or when the batch before it was sent so long ago; after a pause, at once' },
     { name: 'inFlightBytes', unit: 'bytes', default: 16 * MIB, check: integer(1024, 1024 * MIB), meaning: 'bytes sent and not yet answered, at most' },
     { name: 'ack', default: 'primary', check: oneOfKnown('acks'), meaning: 'who must have a batch before it counts' },
     { name: 'whenFull', default: 'block', defaults: { gateway: 'refuse' }, check: oneOf('block', 'refuse', 'drop'), meaning: 'what happens to items at the in-flight bound' },

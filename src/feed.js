@@ -85,7 +85,7 @@ export async function openWritableFeed (name, options) {
     writer,
 
     /**
-     * Takes an item; id and value are copied. Sent with others, within `batchMs`.
+     * Takes an item; id and value are copied. Sent with others: after a pause at once, else within `batchMs`.
      *
      * Items too old or too far ahead of the clock are refused and counted (`account.refused`, `onRefused`); so are, with
      * whenFull refuse, those above the in-flight bound. What cannot be an item throws.
