@@ -1,0 +1,86 @@
+/** Writers of layouts that keep a log: who they say they are, what they say of times ahead, and what they keep. */
+import t from 'tap'
+import { layoutNames, layoutOf } from '../../src/layouts/index.js'
+import { startProxy } from '../proxy.js'
+import { connectFor, engineName, eventually, openWriterFor, startServer, testEngines } from '../servers.js'
+
+const VALUE = Buffer.from('v')
+const LOGS = layoutNames().map(layoutOf).filter(({ log }) => log)
+const SECONDS = 1000
+
+/** @param {Awaited<ReturnType<typeof openWriterFor>>} writer @param {number} count @param {{ ts?: number, name?: string }} [options] */
+async function write (writer, count, { ts = Date.now(), name = 'id' } = {}) {
+  for (let i = 0; i < count; i++) writer.pipeline.append(Buffer.from(`${name}-${i}`), ts, VALUE)
+  await writer.pipeline.flush()
+}
+
+t.jobs = 2
+for (const engine of await testEngines()) {
+  for (const layout of LOGS) {
+    const log = /** @type {import('../../src/layouts/log.js').Log} */ (layout.log)
+    t.test(`${engineName(engine)}, ${layout.name}`, { buffered: true }, async (t) => {
+      const server = await startServer(t, { engine })
+      const connection = await connectFor(t, server.url)
+      const keyOf = (/** @type {string} */ feed) => (/** @type {string} */ part) => `fr:{${feed}:0}:${part}`
+      /** @param {string} feed */
+      const originsIn = async (feed) => (await connection.send('XRANGE', keyOf(feed)(log.part), '-', '+'))
+        .map((/** @type {[Buffer, Buffer[]]} */ [, fields]) => Buffer.from(log.head(fields[1]).origin, 'latin1').toString('hex'))
+      const now = () => ({ retention: { windowMs: 60 * SECONDS, maxItems: 1_000_000 }, nowMs: Date.now() })
+
+      await t.test('a writer that is opened again under its name has a higher epoch, and no item counts twice', async (t) => {
+        const options = { redisUrl: server.url, feed: 'again', layout: layout.name, name: 'same' }
+        const first = await openWriterFor(t, options)
+        await write(first, 50)
+        await first.close({ drainMs: 20_000 })
+        const others = await Promise.all([openWriterFor(t, options), openWriterFor(t, options)])
+        for (const other of others) await write(other, 50)
+        const origins = await originsIn('again')
+        t.equal(new Set(origins).size, origins.length, 'each writing has an origin of its own')
+        t.equal(new Set(origins.map((/** @type {string} */ one) => one.slice(0, 16))).size, 1, 'of one name')
+        const epochs = [...new Set(origins.map((/** @type {string} */ one) => parseInt(one.slice(16, 24), 16)))]
+        t.equal(epochs.length, 3)
+        t.equal(epochs[0], Math.min(...epochs), 'it rises')
+        t.equal((await layout.count(connection, keyOf('again'), now())).count, 150)
+        await connection.send('DEL', keyOf('again')('epoch'))
+        await write(await openWriterFor(t, options), 1)
+        t.ok(parseInt((await originsIn('again')).at(-1).slice(16, 24), 16) >= epochs[0], 'also when the key is gone')
+      })
+
+      await t.test('items ahead of the server stand above what arrives after them', async (t) => {
+        const writer = await openWriterFor(t, { redisUrl: server.url, feed: 'ahead', layout: layout.name })
+        await write(writer, 1, { ts: Date.now() + 30 * SECONDS, name: 'future' })
+        for (let round = 0; round < 30; round++) await write(writer, 10, { name: `now-${round}` })
+        const { items } = await layout.latest(connection, keyOf('ahead'), { limit: 2, after: null, sinceMs: null, ...now() })
+        t.same(items.map(({ id }) => String(id)), ['future-0', 'now-29-9'])
+        t.ok(Number(await connection.send('ZSCORE', keyOf('ahead')('ahead'), (await connection.send('ZREVRANGE', keyOf('ahead')('ahead'), 0, 0))[0])) >= 29 * SECONDS)
+      })
+
+      await t.test('another server behind the same address is told anew how far items are ahead', async (t) => {
+        const [one, other] = await Promise.all([startServer(t, { engine }), startServer(t, { engine })])
+        const onOther = await connectFor(t, other.url)
+        const proxy = await startProxy(t, one.port)
+        const writer = await openWriterFor(t, { redisUrl: proxy.url, layout: layout.name })
+        await write(writer, 1, { ts: Date.now() + 30 * SECONDS })
+        proxy.switchTo(other.port)
+        proxy.resetAll()
+        await eventually(() => writer.connected && writer.epochs > 1)
+        await write(writer, 1, { ts: Date.now() + 20 * SECONDS })
+        const [, ms] = await onOther.send('ZREVRANGE', keyOf('latest')('ahead'), 0, 0, 'WITHSCORES')
+        t.ok(Number(ms) >= 19 * SECONDS, String(ms))
+      })
+
+      await t.test('what is beyond maxItems is trimmed while it comes, and what counts stays', async (t) => {
+        const maxItems = 2000
+        const writer = await openWriterFor(t, { redisUrl: server.url, feed: 'few', layout: layout.name, maxItems, batchItems: 100 })
+        for (let round = 0; writer.trimmed === 0 || round < 5; round++) {
+          await write(writer, 500, { name: `round-${round}` })
+          await new Promise((resolve) => setTimeout(resolve, 20))
+        }
+        t.equal((await layout.count(connection, keyOf('few'), { retention: { windowMs: 0, maxItems }, nowMs: Date.now() })).count, maxItems)
+        t.same((await connection.send('KEYS', 'fr:{few:0}:*')).map(String).map((/** @type {string} */ name) => name.split(':').at(-1)).filter((/** @type {string} */ part) => part !== 'ahead').sort(),
+          ['appended', 'epoch', 'marks', log.part, 'trimmer'].sort())
+        await writer.close({ drainMs: 20_000 })
+      })
+    })
+  }
+}

@@ -1,0 +1,35 @@
+import t from 'tap'
+import { createServerClock } from '../../src/pipeline/server-clock.js'
+
+t.test('it is never ahead of the server, and as near as the quickest answer', async (t) => {
+  let elapsedMs = 100
+  let serverMs = 1_750_000_000_000
+  const clock = createServerClock(() => elapsedMs)
+  /** An answer that comes so late. @param {number} takesMs */
+  const look = (takesMs) => {
+    const said = [Math.floor(serverMs / 1000), serverMs % 1000 * 1000].map((number) => Buffer.from(String(number)))
+    pass(takesMs)
+    return clock.look(/** @type {any} */ ({ send: async () => said }))
+  }
+  const pass = (/** @type {number} */ ms) => {
+    elapsedMs += ms
+    serverMs += ms
+  }
+  t.equal(clock.now(), -Infinity, 'none was asked')
+  await look(30)
+  t.equal(clock.now(), serverMs - 30)
+  pass(1000)
+  t.equal(clock.now(), serverMs - 30)
+  await look(2)
+  t.equal(clock.now(), serverMs - 2)
+  await look(500)
+  t.equal(clock.now(), serverMs - 3, 'a slow answer says nothing new; the clocks may have drifted apart')
+  serverMs -= 5000
+  await look(4)
+  t.equal(clock.now(), serverMs - 4, 'its clock was set back')
+  serverMs += 60_000
+  await look(4)
+  t.equal(clock.now(), serverMs - 4, 'and on')
+  clock.forget()
+  t.equal(clock.now(), -Infinity)
+})
