@@ -29,6 +29,7 @@
  * @property {Buffer | null | undefined} zipped null: it does not pay; undefined: nobody asked
  * @property {number} zipAgainMs before it, compressing it is not tried
  * @property {Partial<Record<import('./head.js').Kind, string[]>>} heads as `live` has them
+ * @property {Partial<Record<import('./head.js').Kind, Buffer>>} wholes the same with their bodies, as they go out
  * @typedef {Made & Kept} Answer
  * @typedef {{ question: string, feed: string | null, type: string, vary: string, request: import('fastify').FastifyRequest }} About
  *
@@ -118,6 +119,7 @@ export function createAnswers ({ registry, maxStaleMs, clock, elapsed = monotoni
     if (seen?.key !== answer.revision || seen.isTooOld) return false
     answer.live = seen.live
     answer.heads = {}
+    answer.wholes = {}
     answer.goodUntilMs = Math.min(nowMs + LOOK_EVERY_MS, answer.madeMs + RENEW_MS)
     return true
   }
@@ -150,7 +152,8 @@ export function createAnswers ({ registry, maxStaleMs, clock, elapsed = monotoni
       goodUntilMs: seen ? madeMs + pauseOf(tookMs) : -Infinity,
       zipped: undefined,
       zipAgainMs: cache.find(question)?.zipAgainMs ?? -Infinity,
-      heads: {}
+      heads: {},
+      wholes: {}
     }
     if (seen || maxStaleMs > 0) cache.keep(answer)
     return answer

@@ -7,9 +7,15 @@
  *
  * Measured with 20 KB answers: 15.5 us of processor time a request, of which a bare route of fastify takes 16.6.
  */
+import { whenClosed } from './closed.js'
 import { countRequest } from './metrics.js'
 import { isKnown } from './tag.js'
+import { WHOLE_BYTES, sendWhole, takesWhole, wholeReply } from './whole-reply.js'
 import { acceptsGzip } from './zip.js'
+
+const ACCEPT = 'accept'
+const CODING = 'accept-encoding'
+const TAG = 'if-none-match'
 
 /**
  * @param {import('fastify').FastifyInstance} app its server gets another listener for requests
@@ -33,28 +39,60 @@ export function answerInFront (app, { answers, places }) {
     const answer = ready(/** @type {string} */ (request.url), startedMs)
     if (answer === undefined) return false
     const { record } = answer
-    const { accept, 'accept-encoding': coding, 'if-none-match': tag } = request.headers
-    if (record === undefined || (accept !== undefined && /ndjson/i.test(accept))) return false
-    /** @type {import('./head.js').Kind} */
-    let kind = 'identity'
-    if (isKnown(tag, answer.tag)) kind = 'known'
-    else if (acceptsGzip(coding)) {
-      if (answer.zipped) kind = 'gzip'
-      else if (answer.zipped === undefined && startedMs >= answer.zipAgainMs) return false
-    }
+    const kind = record === undefined ? null : kindFor(request.rawHeaders, answer, startedMs)
+    if (record === undefined || kind === null) return false
     if (places.refusedAt() !== null) return false
     again(answer)
-    response.on('close', () => {
+    whenClosed(request, response, () => {
       places.leave()
       countRequest(record, response, (elapsed() - startedMs) / 1000)
     })
-    response.writeHead(kind === 'known' ? 304 : 200, headOf(answer, kind))
-    if (kind === 'known') response.end()
-    else response.end(kind === 'gzip' ? answer.zipped : answer.body)
+    const status = kind === 'known' ? 304 : 200
+    const body = kind === 'known' ? null : kind === 'gzip' ? /** @type {Buffer} */ (answer.zipped) : answer.body
+    if ((body === null || body.length <= WHOLE_BYTES) && takesWhole(request, response)) {
+      const whole = answer.wholes[kind] ?? wholeReply(status, headOf(answer, kind), body, server.keepAliveTimeout)
+      answer.wholes[kind] = whole
+      sendWhole(response, status, whole)
+    } else {
+      response.writeHead(status, headOf(answer, kind))
+      response.end(body)
+    }
     return true
   }
 
   server.off('request', route).on('request', (request, response) => {
     if (!answered(request, response)) route(request, response)
   })
+}
+
+/**
+ * What a client takes of an answer. Its headers are looked at as they came: node's object of them would have to be made.
+ * @param {string[]} headers name, value, name, value ...
+ * @param {import('./answer.js').Answer} answer
+ * @param {number} nowMs of `elapsed`
+ * @returns {import('./head.js').Kind | null} null: something else
+ */
+function kindFor (headers, answer, nowMs) {
+  let accept
+  let coding
+  let tag
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]
+    // told apart by their lengths first
+    if (name.length === ACCEPT.length && name.toLowerCase() === ACCEPT) {
+      if (accept !== undefined) return null
+      accept = headers[i + 1]
+    } else if (name.length === CODING.length && name.toLowerCase() === CODING) {
+      if (coding !== undefined) return null
+      coding = headers[i + 1]
+    } else if (name.length === TAG.length && name.toLowerCase() === TAG) {
+      if (tag !== undefined) return null
+      tag = headers[i + 1]
+    }
+  }
+  if (accept !== undefined && /ndjson/i.test(accept)) return null
+  if (isKnown(tag, answer.tag)) return 'known'
+  if (!acceptsGzip(coding)) return 'identity'
+  if (answer.zipped) return 'gzip'
+  return answer.zipped === null || nowMs < answer.zipAgainMs ? 'identity' : null
 }

@@ -4,6 +4,7 @@
  * A slot is given back when the response closes, finished or not.
  */
 import { Gauge } from 'prom-client'
+import { whenClosed } from './closed.js'
 import { HttpError } from './problem.js'
 
 const MAX_REQUESTS = 1000
@@ -38,10 +39,10 @@ export function createPlaces (registry, maxRequests = MAX_REQUESTS) {
  * @param {Places} places
  * @returns {import('fastify').onRequestHookHandler} refuses with OVERLOADED
  */
-export const limitTo = ({ refusedAt, leave }) => (_request, reply, done) => {
+export const limitTo = ({ refusedAt, leave }) => (request, reply, done) => {
   const inProgress = refusedAt()
   if (inProgress !== null) return done(new HttpError('OVERLOADED', `${inProgress} requests are in progress, which is the limit; try again in a second`))
-  reply.raw.on('close', leave)
+  whenClosed(request.raw, reply.raw, leave)
   done()
 }
 
@@ -66,7 +67,7 @@ export function createBodyLimit ({ maxBytes, bodyLimit }) {
     const announced = length === undefined ? encoding === undefined ? 0 : bodyLimit : Math.min(Number(length), bodyLimit)
     if (bytes > 0 && bytes + announced > maxBytes) return done(new HttpError('INGEST_FULL', `${bytes} bytes of bodies are in progress, of ${maxBytes} allowed; nothing was taken: send the same request again`))
     bytes += announced
-    reply.raw.once('close', () => { bytes -= announced })
+    whenClosed(request.raw, reply.raw, () => { bytes -= announced })
     done()
   }
 }

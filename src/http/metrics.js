@@ -6,6 +6,7 @@
  * the head of its answer counts as status 499; an answer that ended half-way counts in freshet_http_cut_total too.
  */
 import { Counter } from 'prom-client'
+import { whenClosed } from './closed.js'
 
 /** @typedef {{ route: string, byStatus: Record<number, number>, buckets: number[], count: number, seconds: number, cut: number }} RouteRecord */
 
@@ -35,8 +36,7 @@ export function createRequestMetrics (registry) {
       const record = request.routeOptions.config?.record ?? unmatched
       const startedMs = performance.now()
       const response = reply.raw
-      // it comes once; `once` would make a function more
-      response.on('close', () => countRequest(record, response, (performance.now() - startedMs) / 1000))
+      whenClosed(request.raw, response, () => countRequest(record, response, (performance.now() - startedMs) / 1000))
     }
   }
 }
