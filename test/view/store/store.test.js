@@ -202,7 +202,7 @@ t.test('clear forgets everything but retention', async (t) => {
 
 t.test('what is removed by age in slices is not shown meanwhile', async (t) => {
   const store = createViewStore({ ...ROOMY, windowMs: 1000 })
-  const count = 70_000
+  const count = 65_000
   for (let i = 0; i < count; i++) put(store, `i${i}`, NOW)
   store.advance(NOW)
   t.equal(store.advance(NOW + 2000), true)
