@@ -143,7 +143,11 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
       await primary.link.opened
     } catch (error) {
       // with replicas given, the primary may be down
-      if (!replicaUrls?.length || error.code !== 'SERVER_UNREACHABLE') throw error
+      if (!replicaUrls?.length || error.code !== 'SERVER_UNREACHABLE') {
+        // whoever goes on without an answer finds the nodes when they come
+        poll()
+        throw error
+      }
     }
     await pollPrimary().catch(() => {})
     if (readFrom === 'replica') await Promise.allSettled([...replicas.values()].map((node) => node.link.opened))

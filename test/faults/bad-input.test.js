@@ -47,13 +47,15 @@ t.test('a server that cannot be used is told plainly and soon', async (t) => {
   const admin = await connectFor(t, primary.url)
   await admin.send('ACL', 'SETUSER', 'mute', 'on', '>password-of-mute', '~*', '+@all', '-info', '-role')
 
+  // a reader waits for servers that may come (view-process.test.js)
+  const WAITS = ['reader']
   /** @type {[string, string, RegExp, string[]?][]} the last: commands that can be used with it nevertheless */
   const cases = [
-    ['nobody listens', NOWHERE, /no server answers at 127\.0\.0\.1:1 \(ECONNREFUSED\)/],
-    ['it accepts and says nothing', `redis://127.0.0.1:${portOf(silent)}`, /no server answers at/],
-    ['it is frozen', frozen.url, /no server answers at/],
-    ['it speaks another protocol', `redis://127.0.0.1:${portOf(chatty)}`, /where Valkey and Redis never do/],
-    ['its name is not known', 'redis://no-such-host.invalid', /no server answers at no-such-host\.invalid:6379/],
+    ['nobody listens', NOWHERE, /no server answers at 127\.0\.0\.1:1 \(ECONNREFUSED\)/, WAITS],
+    ['it accepts and says nothing', `redis://127.0.0.1:${portOf(silent)}`, /no server answers at/, WAITS],
+    ['it is frozen', frozen.url, /no server answers at/, WAITS],
+    ['it speaks another protocol', `redis://127.0.0.1:${portOf(chatty)}`, /where Valkey and Redis never do/, WAITS],
+    ['its name is not known', 'redis://no-such-host.invalid', /no server answers at no-such-host\.invalid:6379/, WAITS],
     ['the password is wrong', locked.url.replace('//', '//:the-wrong-one@'), /WRONGPASS/],
     ['the password is missing', locked.url, /NOAUTH/],
     ['the user may not ask', primary.url.replace('//', '//mute:password-of-mute@'), /NOPERM|permission/, ['feed']],
