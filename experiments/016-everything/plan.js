@@ -14,7 +14,7 @@ export default {
     'ids (view)': { settings: { layout: 'ids' }, serving: { by: 'reader', ...ALL, settings: { views: 'all' } } },
     'ids (asked)': { settings: { layout: 'ids' }, serving: { by: 'reader', ...ALL, settings: { views: 'none' } } },
     ask: { settings: { layout: 'ids' }, serving: { by: 'ask', ...ALL }, note: 'the published way: ids of a range, then their values, a thousand at a time' },
-    bare: { settings: { layout: 'ids' }, serving: { by: 'bare', ...ALL }, note: 'a fastify route that sends as many bytes from one Buffer' }
+    bare: { settings: { layout: 'segments' }, serving: { by: 'bare', ...ALL }, note: 'a fastify route that sends as many bytes from one Buffer' }
   },
   levels: { '300,000 live items': { settings: { ids: 300_000 } } },
   fixed: { rate: 40_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
@@ -24,7 +24,7 @@ export default {
   measures: ['everythingMs', 'everythingFirstByteMs', 'everythingDelayMsMax', 'startUpMs', 'everythingItems', 'servingMemoryBytes', 'servingCpuPercent', 'replicaCpuPercent', 'primaryCpuPercent', 'behindMsP99'],
   differs: [
     'bare sends what was right once, from one Buffer, and a whole answer makes its event loop wait for nothing',
-    'ask counts no ranks again: what is written while it goes on may come twice or not at all',
+    'ask knows no window, and nothing that was deleted',
     'the first answer of a process that has just started is one of those whose median is told',
     'ids that are asked, ask and bare have nothing to get ready: they are up when they answer'
   ],

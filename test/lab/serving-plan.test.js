@@ -104,6 +104,7 @@ t.test('what asks for freshness, or for everything, needs a load whose items can
   t.same(faultsOf({ ...fresh({}), fixed: { valueBytes: 8 } }), ['arms.fresh.serving: asks freshness reads the numbers in values; expected valueBytes 12 or more, and values that change'])
   t.same(faultsOf({ ...everything({}), fixed: { valueChange: 'never' } }), ['arms.all.serving: asks everything reads the numbers in values; expected valueBytes 12 or more, and values that change'])
   t.same(faultsOf({ ...everything({ by: 'ask' }), fixed: { layout: 'values' } }), ['arms.all.serving: ask reads everything of layout ids; expected that, not values'])
+  t.same(faultsOf({ ...everything({ by: 'bare' }), fixed: { layout: 'values' } }), [])
   t.equal(leastSeconds(readPlan(NAME, fresh({}), KNOWN)), 1.75)
 })
 

@@ -12,6 +12,7 @@ import { servingInvariants } from '../../src/lab/serving/figures.js'
 import { createHandler } from '../../src/lab/serving/handler.js'
 import { startServing } from '../../src/lab/serving/index.js'
 import { DEFAULT_PATH } from '../../src/lab/serving/plan.js'
+import { makeIds, makeValue } from '../../src/synthetic.js'
 import { startReader } from '../commands.js'
 import { allGone } from '../embedded/checkout.js'
 import { connectFor, eventually, openWriterFor, startDeployment, testEngines } from '../servers.js'
@@ -101,6 +102,39 @@ t.test('ask reads every layout, as the reader answers it', async (t) => {
       t.same(JSON.parse(await handler.newest(limit)).items, JSON.parse(body).items, `${layout}, ${limit}`)
     }
   }
+})
+
+t.test('everything comes out of a process that was started in the window', async (t) => {
+  const ids = 2500
+  const feed = 'all'
+  const { pipeline } = await openWriterFor(t, { redisUrl: primary.url, keyPrefix: KEY_PREFIX, feed, windowMs: 0 })
+  const { value, change } = makeValue(64, 0)
+  for (const id of [...makeIds(ids, 0, 1), ...makeIds(1000, 0, 1)]) {
+    change()
+    pipeline.append(id, Date.now(), value)
+  }
+  await pipeline.flush()
+  const workload = { ids, writers: 1, valueBytes: 64, isWhole: false }
+  /** @type {number[]} */
+  const bytes = []
+  for (const [by, settings] of /** @type {const} */ ([['reader', { views: 'none' }], ['reader', { views: 'all' }], ['ask', {}], ['bare', {}]])) {
+    const serving = await serve(t, { by, asks: 'everything', connections: 1, path: '/v1/feeds/all/items?limit=1000000', settings }, { ...place, feed, liveItems: ids, workload })
+    const first = serving.pids[0]
+    const figures = await serving.measure(1.5)
+    t.same(servingInvariants(figures).filter(({ ok }) => !ok), [], by)
+    t.ok(serving.pids[0] !== first)
+    const { requests, latencyMs, everything } = figures
+    t.ok(everything && everything.startUpMs > 0 && everything.items.every((items) => items === ids), JSON.stringify(everything))
+    t.match(everything, { dueItems: ids, mostItems: ids, liveItems: ids })
+    t.equal(everything?.lastMs.length, requests.answered)
+    t.equal(latencyMs?.max, everything?.lastMs.toSorted((a, b) => b - a)[0])
+    bytes.push(Number(figures.bytesPerAnswer))
+    t.ok(everything?.delayMs.every((ms) => ms >= 0))
+    t.ok(await serving.cpuSeconds() > 0)
+    await serving.close()
+    await allGone(...pidsOf(serving))
+  }
+  t.equal(new Set(bytes).size, 1, `bytes of an answer of readers, ask, bare: ${bytes}`)
 })
 
 t.test('in an open loop it is known how many requests there should be; several processes share them', async (t) => {

@@ -7,6 +7,7 @@
  * was overwritten last when it ended. Each once, newest first; older ones may be there or not.
  */
 import { get } from 'node:http'
+import { makeIds, makeValue } from '../../synthetic.js'
 import { createChecker } from './workload.js'
 
 export const NDJSON = 'application/x-ndjson'
@@ -59,6 +60,20 @@ export function checkAll (body, { ids, valueBytes, newestNow }) {
   const missing = Math.max(0, newest - least + 1) - there
   const fault = wrong ?? (items.length === 0 ? 'it is empty' : missing > 0 ? `${missing} items are missing that were newest all the time` : null)
   return { items: items.length, newest, fault }
+}
+
+/**
+ * All items of a feed as they would be sent: as many bytes, of another time.
+ * @param {import('./workload.js').Workload} workload of one writer
+ */
+export function everythingOf ({ ids, valueBytes }) {
+  const { value, change } = makeValue(valueBytes, 0)
+  const ts = Date.now()
+  const lines = makeIds(ids, 0, 1).map((id) => {
+    change()
+    return `{"id":"${id}","ts":${ts},"value":"${value.toString('base64')}"}\n`
+  })
+  return Buffer.from(lines.reverse().join(''))
 }
 
 /** @param {Buffer} body @returns {import('./workload.js').Item[] | null} */

@@ -12,8 +12,8 @@
  */
 import { partitionKey } from '../../feeds/keys.js'
 import { encodeCursor } from '../../item/cursor.js'
-import { unscore } from '../../item/order.js'
-import { RECORD_HEAD_BYTES } from '../../item/record.js'
+import { scoreOf, unscore } from '../../item/order.js'
+import { RECORD_HEAD_BYTES, readRecord } from '../../item/record.js'
 import { layoutOf } from '../../layouts/index.js'
 import { entriesBefore } from '../../layouts/log.js'
 
@@ -72,16 +72,23 @@ export function createHandler ({ connections, keyPrefix, feed, layout }) {
     return { lines, last: lines.length === limit ? last : null }
   }
 
-  /** @param {Connection} connection @param {number} limit @param {number} [from] rank */
-  async function pageOfIds (connection, limit, from = 0) {
+  /**
+   * @param {Connection} connection @param {number} limit
+   * @param {{ ofAll?: boolean, after?: import('../../item/order.js').Place | null }} [options] `after`: older than that only; `ofAll`: an
+   *   item that was written again between the two looks is left out, as its place is on a page that was sent
+   */
+  async function pageOfIds (connection, limit, { ofAll = false, after = null } = {}) {
+    const before = after ? `(${scoreOf(after.ts, after.seq)}` : '+inf'
     /** @type {Buffer[]} id, score, id, score, ... */
-    const flat = await connection.send('ZREVRANGE', key('ids'), from, from + limit - 1, 'WITHSCORES')
+    const flat = await connection.send('ZREVRANGEBYSCORE', key('ids'), before, '-inf', 'WITHSCORES', 'LIMIT', 0, limit)
     const places = Array.from({ length: flat.length / 2 }, (_, i) => ({ id: flat[2 * i], ...unscore(Number(flat[2 * i + 1])) }))
     /** @type {(Buffer | null)[]} */
     const records = places.length ? await connection.send('MGET', ...places.map(({ id }) => `${key('item:')}${id}`)) : []
-    const lines = places.flatMap(({ id, ts }, i) => {
+    const lines = places.flatMap(({ id, ts, seq }, i) => {
       const record = records[i]
-      return record === null ? [] : [lineOf(id, ts, record.toString('base64', RECORD_HEAD_BYTES))]
+      if (record === null) return []
+      const now = ofAll ? readRecord(id, record) : { ts, seq }
+      return now.ts === ts && now.seq === seq ? [lineOf(id, ts, record.toString('base64', RECORD_HEAD_BYTES))] : []
     })
     return { lines, last: places.length === limit ? places[limit - 1] : null }
   }
@@ -95,11 +102,13 @@ export function createHandler ({ connections, keyPrefix, feed, layout }) {
 
     async * everything () {
       const connection = next()
-      for (let from = 0; ; from += PIECE) {
-        const { lines, last } = await pageOfIds(connection, PIECE, from)
+      /** @type {import('../../item/order.js').Place | null} */
+      let after = null
+      do {
+        const { lines, last } = await pageOfIds(connection, PIECE, { ofAll: true, after })
         if (lines.length) yield lines.join('\n') + '\n'
-        if (!last) return
-      }
+        after = last
+      } while (after)
     }
   }
 }

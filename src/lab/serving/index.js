@@ -1,7 +1,7 @@
 /**
  * Serving in a measurement: the processes that answer HTTP beside the load, and the client that asks them.
  *
- *     processes and client start -> load begins -> fill: each process answers a whole page -> the load's window begins ->
+ *     processes and client start -> load begins -> fill: each is ready and answers a whole page -> the load's window begins ->
  *     client: half a second of warm-up, its window, answers of it awaited -> the load's window ends -> all are stopped
  *
  *     reader   `npm start reader` with ordinary flags
@@ -21,7 +21,6 @@ import { FreshetError } from '../../errors.js'
 import { faultOf, limitIn } from './answers.js'
 import { askOnce } from './ask-once.js'
 import { ANSWER_WITHIN_MS } from './asking.js'
-import { fetchAll } from './everything.js'
 import { fetchEverything, untilReady } from './exports.js'
 import { servingFigures } from './figures.js'
 import { LEAD_SECONDS, leastSecondsOf } from './plan.js'
@@ -68,7 +67,8 @@ export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed,
   const right = { items, bytes: /** @type {number | null} */ (null), workload: by === 'bare' ? null : workload }
   const itemsPath = path.replace(/\?.*$/, '')
   let isClosed = false
-  let constant = ''
+  /** @type {{ body: string } | { workload: import('./workload.js').Workload | null } | null} what bare is told to send */
+  let constant = null
   /** of servers that have ended */
   let goneCpuSeconds = 0
   /** @type {string[]} */
@@ -98,6 +98,13 @@ export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed,
   const ready = whileAlive(startAll())
   ready.catch(() => {})
 
+  /** Why a reader is not ready yet: it may answer before its views are in. @returns {Promise<string | null>} */
+  async function notReady () {
+    const answers = isReader ? await Promise.all(urls.map((url) => askOnce(`${url}/readyz`))) : []
+    const not = answers.find(({ status }) => status !== 200)
+    return not ? `not ready: ${not.body.slice(0, 200)}` : null
+  }
+
   /** @param {Promise<unknown>} begun */
   async function untilFilled (begun) {
     let untilMs = Infinity
@@ -106,7 +113,7 @@ export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed,
     for (;; await pause(POLL_MS)) {
       const answers = await Promise.all(urls.map((url) => askOnce(url + question)))
       const faultOfItems = right.workload ? createChecker(right.workload).faultOf : undefined
-      const fault = answers.map(({ status, body }) => faultOf(status, body, right, faultOfItems)).find((one) => one !== null)
+      const fault = answers.map(({ status, body }) => faultOf(status, body, right, faultOfItems)).find((one) => one !== null) ?? await notReady()
       if (!fault) return answers[0].body
       if (isClosed || performance.now() > untilMs) throw new FreshetError('SERVING_FAILED', `${by} did not answer rightly when the window began: ${fault}; expected a longer warm-up, or a smaller limit`)
     }
@@ -114,8 +121,9 @@ export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed,
 
   /** @param {import('./process.js').Process[]} those that send the constant from now on */
   async function giveConstant (those) {
-    for (const server of those) server.tell({ event: 'constant', body: constant })
-    await Promise.all(those.map((server) => server.heard('constant')))
+    for (const server of those) server.tell({ event: 'constant', ...constant })
+    const [{ bytes }] = await Promise.all(those.map((server) => server.heard('constant')))
+    right.bytes = bytes
   }
 
   /** @param {number} seconds of its own */
@@ -162,15 +170,9 @@ export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed,
      */
     fill: (begun) => whileAlive(untilFilled(begun).then(async (body) => {
       if (by !== 'bare') return
-      constant = body
-      if (ofEverything) {
-        // everything is there when the window begins
-        await begun
-        constant = Buffer.concat((await fetchAll(urls[0] + path)).chunks).toString()
-        const lines = constant.split('\n').length - 1
-        if (lines < dueItems) throw new FreshetError('SERVING_FAILED', `${by} found ${lines} items when the window began; expected ${dueItems}: a longer warm-up, or fewer ids`)
-      } else await giveConstant(servers)
-      right.bytes = constant.length
+      // of everything it makes one itself: nobody needs to be asked what it looks like
+      constant = ofEverything ? { workload } : { body }
+      await giveConstant(servers)
     })),
 
     /**

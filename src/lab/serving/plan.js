@@ -121,6 +121,6 @@ function faultsOfReference (place, { by, asks, path, settings = {} }, { layout, 
   for (const name of Object.keys(settings)) if (name !== 'readFrom') faults.push(`${place}.settings.${name}: a setting of the reader; ${by} takes readFrom only`)
   if (!['replica', 'primary', undefined].includes(/** @type {any} */ (settings.readFrom))) faults.push(unfit(`${place}.settings.readFrom`, settings.readFrom, 'replica or primary'))
   if (partitions !== 1) faults.push(`${place}: ${by} reads one partition; expected partitions 1, not ${partitions}`)
-  if (asks === 'everything' && layout !== 'ids') faults.push(`${place}: ${by} reads everything of layout ids; expected that, not ${layout}`)
+  if (asks === 'everything' && by === 'ask' && layout !== 'ids') faults.push(`${place}: ${by} reads everything of layout ids; expected that, not ${layout}`)
   return faults
 }

@@ -11,13 +11,14 @@
  *                                                                        this -> lab   { event: 'loaded' }
  *     lab -> this   { event: 'start', urls, keyPrefix, feed, layout }    this -> lab   { event: 'up', url }
  *     lab -> this   { event: 'constant', body }                          this -> lab   { event: 'constant', bytes }
+ *                   or workload: everything, as it would be
  *     lab -> this   { event: 'stop' }, or the lab is gone: it ends
  */
 import { Readable } from 'node:stream'
 import fastify from 'fastify'
 import { aborted, listenForStop, tellParent } from '../../lifecycle.js'
 import { openConnection } from '../../store/connection.js'
-import { NDJSON } from './everything.js'
+import { NDJSON, everythingOf } from './everything.js'
 import { createHandler } from './handler.js'
 
 /** far more than a busy machine makes of it: a connection that is lost is not opened again */
@@ -58,7 +59,7 @@ async function serve ({ urls, keyPrefix, feed, layout }) {
   })
   process.on('message', (/** @type {any} */ message) => {
     if (message.event !== 'constant') return
-    constant = Buffer.from(message.body)
+    constant = message.workload ? everythingOf(message.workload) : Buffer.from(message.body)
     for (const connection of connections) connection.close()
     tellParent({ event: 'constant', bytes: constant.length })
   })
