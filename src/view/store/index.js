@@ -12,8 +12,9 @@
  * ones, deletions, history read backwards. Deletions are kept until they are not live any more, so that a late older
  * version does not bring the id back.
  *
- * Memory: a record of 56 bytes and id and value, in slots with at most a ninth unused, and some 30 bytes of notes. After a peak `advance`
- * gives back what is free beyond a third, a thousand moves at a time.
+ * Memory: a head of 56 bytes with id and value, in slots of which at most a ninth is unused, and some 30 bytes of notes.
+ * Nothing doubles: it grows by chunks of at most 256 KiB, and 4,096 places of the id table. After a peak empty chunks are
+ * given back, and where more than a third is free `advance` moves items together, a thousand at a time.
  */
 import { Contents } from './contents.js'
 import { packed } from './floor.js'
@@ -38,8 +39,8 @@ const MAX_MOVES = 1000
  */
 
 /**
- * @param {Bounds} bounds `windowMs`, `maxItems`: retention, 0 = none. `boundItems`, `boundBytes`: what this store may take,
- *   deletions too; when more comes the oldest go
+ * @param {Bounds} bounds `windowMs`, `maxItems`: retention, 0 = none. `boundItems`, `boundBytes`: what items may take,
+ *   deletions and waiting versions too; when more comes the oldest go. Free slots come on top, at most half as much again
  */
 export const createViewStore = (bounds) => new ViewStore(bounds)
 
@@ -80,7 +81,7 @@ export class ViewStore {
     if (isOld && later <= 0) return false
     const length = idEnd - idAt + valueEnd - valueAt
     if (!isOld && this.#isTight(length)) {
-      if (!this.#makeRoom(record, order, arrival, bytes, idAt, idEnd, length)) return this.revision !== revision
+      if (!this.#makeRoom(record, later < 0, order, arrival, bytes, idAt, idEnd, length)) return this.revision !== revision
       record = contents.table.find(hash, bytes, idAt, idEnd)
     }
     const mark = deleted ? DELETED : 0
@@ -238,13 +239,13 @@ export class ViewStore {
 
   /**
    * Lets the oldest go until a version has room. It has none when it would be the oldest itself.
-   * @param {number} record that stands for its id, or NONE
+   * @param {number} record that stands for its id, or NONE @param {boolean} isAdded whether that record stays, to wait
    * @param {number} order @param {number} arrival @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd
    * @param {number} length of id and value
    */
-  #makeRoom (record, order, arrival, bytes, idAt, idEnd, length) {
+  #makeRoom (record, isAdded, order, arrival, bytes, idAt, idEnd, length) {
     const contents = this.#contents
-    while (this.#isOver(record === NONE ? 1 : 0, contents.costOf(length, record))) {
+    while (this.#isOver(record === NONE || isAdded ? 1 : 0, contents.costOf(length, isAdded ? NONE : record))) {
       const oldest = contents.oldest()
       if (oldest === NONE || !contents.isBelow(oldest, order, bytes, idAt, idEnd)) {
         this.#limits.evict(order, arrival, bytes, idAt, idEnd)

@@ -8,7 +8,7 @@
  *     +-------+-------+----------+-------+--------+-------+--------+----------------------------------+
  *
  * A leaf (level 0) holds records, any other node nodes of the level below. `low` is not above the key of anything in the
- * node, and not below that of anything before it.
+ * node, and not below that of anything before it; that of the first node of a level means nothing, and is never asked.
  */
 import { Chunks, NONE, Slots } from './slots.js'
 

@@ -61,7 +61,6 @@ export class Order {
       return
     }
     const leaf = key > nodes.low(last) ? last : this.#leafOf(key, bytes, idAt, idEnd)
-    if (key < nodes.low(leaf)) tree.lower(leaf, key)
     tree.insert(leaf, this.#indexIn(leaf, key, bytes, idAt, idEnd), record)
   }
 

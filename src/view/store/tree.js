@@ -78,11 +78,6 @@ export class Tree {
     else if (count <= FEW && nodes.get(node, PARENT) !== NONE) this.#join(node, count)
   }
 
-  /** Something goes before everything. @param {number} leaf the first @param {number} key */
-  lower (leaf, key) {
-    for (let node = leaf; node !== NONE && this.nodes.low(node) > key; node = this.nodes.get(node, PARENT)) this.nodes.setLow(node, key)
-  }
-
   /** Moves a node into another slot, for a chunk that is drained. @param {import('./slots.js').Chunk} chunk @param {number} index */
   moveNode (chunk, index) {
     const { nodes } = this

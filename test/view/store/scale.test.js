@@ -105,6 +105,38 @@ t.test('after a peak memory follows what is left', async (t) => {
   }
 })
 
+t.test('what is moved together when most ids go, in any order, stays what it was', async (t) => {
+  t.comment(`seed ${seed}`)
+  const random = createRandom(seed)
+  const store = createViewStore({ ...ROOMY, maxItems: 1_000_000 })
+  const count = 60_000
+  const ids = Array.from({ length: count }, (_, i) => `item-${i}`)
+  for (let i = 0; i < count; i++) put(store, ids[i], NOW + random(1000), random(4096), random(100), random(10) === 0, i)
+  const peak = store.stats().bytes
+  for (let i = count - 1; i > 0; i--) {
+    const other = random(i + 1)
+    const id = ids[i]
+    ids[i] = ids[other]
+    ids[other] = id
+  }
+  for (const id of ids.slice(2000)) store.forget(Buffer.from(id), 0, id.length)
+  const wanted = everything(store, NOW, 1000)
+  for (let i = 0; i < 100; i++) store.advance(NOW, count)
+  const { items, tombstones, bytes } = store.stats()
+  t.equal(items + tombstones, 2000)
+  t.ok(bytes < 2 * 2000 * 60 + 128 * 2000 + 200_000, `${peak} then ${bytes} bytes`)
+  t.equal(everything(store, NOW, 3).join(), wanted.join())
+  // everything that leads to a moved record, and to a moved node
+  for (const id of ids.slice(0, 1000)) put(store, id, NOW + 1000 + random(1000), random(4096), 200, false, count)
+  for (const id of ids.slice(1000, 2000)) store.forget(Buffer.from(id), 0, id.length)
+  const left = everything(store, NOW, 100)
+  t.same(left.map((line) => line.split(' ')[0]).sort(), ids.slice(0, 1000).sort())
+  const orders = left.map((line) => Number(line.split(' ')[1]) * 4096 + Number(line.split(' ')[2]))
+  t.same(orders, [...orders].sort((a, b) => b - a))
+  store.advance(NOW, count + 1_000_000)
+  t.match(store.stats(), { items: 0, tombstones: 0 })
+})
+
 t.test('hot ids beside cold ones: memory is what is live, however much is put', async (t) => {
   const store = createViewStore({ ...ROOMY, windowMs: 60_000 })
   let content = 0

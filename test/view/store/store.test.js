@@ -143,6 +143,21 @@ t.test('at the bound of items the oldest go, and the floor says so until the win
   t.equal(store.stats().floor, null)
 })
 
+t.test('the floor stays while anything below it is live, a version that waited too', async (t) => {
+  const store = createViewStore({ ...ROOMY, maxItems: 10, boundItems: 3 })
+  put(store, 'a', 50, { arrival: 1 })
+  put(store, 'a', 40, { arrival: 5 })
+  put(store, 'b', 60, { arrival: 6 })
+  put(store, 'c', 70, { arrival: 7 })
+  t.same(idsOf(store), ['c', 'b'])
+  for (const newest of [11, 14]) {
+    store.advance(NOW, newest)
+    t.match(store.stats().floor, { ts: 50 }, 'the version of ts 40 is live')
+  }
+  store.advance(NOW, 15)
+  t.equal(store.stats().floor, null)
+})
+
 t.test('at the bound of bytes the oldest go', async (t) => {
   const store = createViewStore({ ...ROOMY, boundBytes: 100_000 })
   for (let i = 0; i < 500; i++) put(store, `i${i}`, i, { value: Buffer.alloc(1000) })
