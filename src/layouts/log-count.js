@@ -6,7 +6,7 @@ import { entriesBefore } from './log.js'
 import { createPieceSize } from './pieces.js'
 
 /** versions that are counted */
-const COUNTED = 20_000
+const COUNTED = 10_000
 const FIRST_ENTRIES = 8
 
 /**

@@ -19,7 +19,7 @@ import { createPieceSize } from './pieces.js'
 
 /** Versions looked at for one question, and their bytes: beyond it an answer costs server and reader more than a view would. */
 export const MAX_WALK = 20_000
-const MAX_WALK_BYTES = 64 * 1024 * 1024
+const MAX_WALK_BYTES = 32 * 1024 * 1024
 
 /** entries of the first piece; while there is more to read, each is twice the one before */
 const FIRST_ENTRIES = 4
@@ -157,7 +157,8 @@ export async function beginWalk (connection, key, { log, retention: { windowMs, 
      * @throws {FreshetError} VIEW_NEEDED
      */
     async read () {
-      if (at.versions.length >= MAX_WALK || at.bytes >= MAX_WALK_BYTES) throw viewNeeded()
+      if (at.versions.length >= MAX_WALK) throw viewNeeded()
+      if (at.bytes >= MAX_WALK_BYTES) throw viewNeeded(`${MAX_WALK_BYTES / 1024 / 1024} MiB of stored versions`)
       const perEntry = at.read === 0 ? 1 : at.versions.length / at.read
       const count = Math.min(at.size.of(at.entries), Math.ceil((MAX_WALK - at.versions.length) / Math.max(1, perEntry)))
       at.entries *= 2
@@ -179,4 +180,5 @@ export async function beginWalk (connection, key, { log, retention: { windowMs, 
 /** By order, then by append. @param {Version} a @param {Version} b */
 export const compareVersions = (a, b) => compareOrder(a, b) || a.stamp - b.stamp || a.arrival - b.arrival
 
-const viewNeeded = () => new FreshetError('VIEW_NEEDED', `${MAX_WALK} stored versions were looked at, newest first, and the answer needs more of them; ask for fewer or newer items, or store the feed in layout ids`, { looked: MAX_WALK })
+/** @param {string} [looked] */
+const viewNeeded = (looked = `${MAX_WALK} stored versions`) => new FreshetError('VIEW_NEEDED', `${looked} were looked at, newest first, and the answer needs more of them; ask for fewer or newer items, or store the feed in layout ids`, { looked: MAX_WALK })

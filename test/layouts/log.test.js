@@ -1,0 +1,49 @@
+import t from 'tap'
+import { BEFORE_ALL, comparePlaces, entriesAfter, entriesBefore, newestPlace } from '../../src/layouts/log.js'
+import { connectFor, engineName, startServer, testEngines } from '../servers.js'
+
+const shown = (/** @type {import('../../src/layouts/log.js').LogEntry[]} */ entries) => entries.map(({ place, ms, bytes }) => `${place} ${ms} ${bytes}`)
+
+for (const engine of await testEngines()) {
+  t.test(engineName(engine), async (t) => {
+    const server = await startServer(t, { engine })
+    const connection = await connectFor(t, server.url)
+    for (const [name, place] of [['a', '7-1'], ['a', '7-2'], ['a', '10-0'], ['c', '8-0']]) await connection.send('XADD', name, place, 's', `${name} at ${place}`)
+
+    await t.test('entries behind a place come by key, in order of arrival, keys without any among them', async (t) => {
+      const from = ['none', 'a', 'empty', 'c'].map((name) => ({ name, after: BEFORE_ALL }))
+      t.same((await entriesAfter(connection, from, { count: 2 })).map(shown), [[], ['7-1 7 a at 7-1', '7-2 7 a at 7-2'], [], ['8-0 8 c at 8-0']])
+      t.same((await entriesAfter(connection, [{ name: 'a', after: '7-2' }], { count: 10 })).map(shown), [['10-0 10 a at 10-0']])
+      t.same(await entriesAfter(connection, [{ name: 'a', after: '10-0' }, { name: 'none', after: BEFORE_ALL }], { count: 10 }), [[], []])
+    })
+
+    await t.test('it waits for one to come, and not longer than it is told', async (t) => {
+      const waiting = await connectFor(t, server.url)
+      t.same(await entriesAfter(waiting, [{ name: 'a', after: '10-0' }], { count: 10, blockMs: 20 }), [[]])
+      const next = entriesAfter(waiting, [{ name: 'none', after: BEFORE_ALL }, { name: 'a', after: '10-0' }], { count: 10, blockMs: 15_000 })
+      await connection.send('XADD', 'a', '11-0', 's', 'new')
+      t.same((await next).map(shown), [[], ['11-0 11 new']])
+      await connection.send('XDEL', 'a', '11-0')
+    })
+
+    await t.test('entries before a place come newest first', async (t) => {
+      t.same(shown(await entriesBefore(connection, 'a', { before: null, count: 2 })), ['10-0 10 a at 10-0', '7-2 7 a at 7-2'])
+      t.same(shown(await entriesBefore(connection, 'a', { before: '7-2', count: 2 })), ['7-1 7 a at 7-1'])
+      t.same(await entriesBefore(connection, 'a', { before: '7-1', count: 2 }), [])
+      t.same(await entriesBefore(connection, 'none', { before: null, count: 2 }), [])
+      t.equal(await newestPlace(connection, 'a'), '10-0')
+      t.equal(await newestPlace(connection, 'none'), BEFORE_ALL)
+    })
+
+    await t.test('a key of another type has a code', async (t) => {
+      await connection.send('SET', 'text', 'mine')
+      await t.rejects(entriesAfter(connection, [{ name: 'a', after: BEFORE_ALL }, { name: 'text', after: BEFORE_ALL }], { count: 1 }), { code: 'KEY_HOLDS_OTHER' })
+      await t.rejects(entriesBefore(connection, 'text', { before: null, count: 1 }), { code: 'KEY_HOLDS_OTHER' })
+    })
+  })
+}
+
+t.test('places compare as numbers', async (t) => {
+  const places = ['1750000000000-10', '9-9', '10-0', '1750000000000-9', '0-0']
+  t.same(places.toSorted(comparePlaces), ['0-0', '9-9', '10-0', '1750000000000-9', '1750000000000-10'])
+})
