@@ -6,7 +6,7 @@
 const ITEMS_PER_LOOK = 64
 
 /** @param {() => number} [look] @returns {() => number} */
-export function createCoarseClock (look = Date.now) {
+export function createCoarseClock (look = () => Date.now()) {
   let nowMs = 0
   let left = 0
   let isTurnWatched = false

@@ -58,6 +58,8 @@ t.test('stopped while a request waits for a batch that is still open, the batch 
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
   const gateway = await startGateway(t, { redisUrl: primary.url, flags: ['--batch-ms', '60000', '--ack-within-ms', '60000'] })
   const { command, post } = gateway
+  // this one goes at once
+  await post('/v1/feeds/one/items', itemsOf('before', 1))
   const waiting = post('/v1/feeds/one/items', itemsOf('a', 5))
   await holdsItemsOf(gateway, 'one')
   const { code, ms } = await timed(() => command.stop())
