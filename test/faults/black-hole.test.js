@@ -86,7 +86,7 @@ for (const engine of await testEngines()) {
       t.test(`${engineName(engine)}, ${layout}, ack: ${ack}: over a black hole everything settles, and afterwards nothing is missing`, { buffered: true }, async (t) => {
         const { primary } = await startDeployment(t, { engine, replicas: 1 })
         const proxy = await startProxy(t, primary.port)
-        const feed = await openFeed('latest', { redisUrl: proxy.url, readFrom: 'primary', deadlineMs: DEADLINE_MS, drainMs: DEADLINE_MS, layout, ack, inFlightBytes: 1024 * 1024, batchItems: 20 })
+        const feed = await openFeed('latest', { redisUrl: proxy.url, readFrom: 'primary', deadlineMs: DEADLINE_MS, drainMs: DEADLINE_MS, layout, ack, inFlightBytes: 1024 * 1024, batchItems: 20, views: 'none' })
         t.teardown(() => feed.close({ drainMs: 0 }))
         const ledger = createLedger()
         let n = 0
