@@ -170,9 +170,9 @@ export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed,
      */
     fill: (begun) => whileAlive(untilFilled(begun).then(async (body) => {
       if (by !== 'bare') return
-      // of everything it makes one itself: nobody needs to be asked what it looks like
+      // of everything the one that is measured makes it itself: nobody needs to be asked what it looks like
       constant = ofEverything ? { workload } : { body }
-      await giveConstant(servers)
+      if (!ofEverything) await giveConstant(servers)
     })),
 
     /**
