@@ -2,7 +2,7 @@
  * The reader: what HTTP asks about feeds, answered from what `ask` finds on the servers. It wires routes to the parts
  * in src/http and never listens; server.js does.
  *
- * @typedef {import('../src/http/chunks.js').Asked & { revision?: (feed: string) => import('../src/http/answer.js').Revision | null }} Ask
+ * @typedef {import('../src/http/chunks.js').Asked & { revision?: (feed: string) => import('../src/http/making.js').Revision | null }} Ask
  *   `revision` and `visit`: of views, where there are some
  */
 import { createAnswers } from '../src/http/answer.js'

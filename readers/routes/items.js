@@ -9,7 +9,7 @@ import { Readable } from 'node:stream'
 import { checkFeedName } from '../../src/feeds/definitions.js'
 import { prefersNdjson } from '../../src/http/accept.js'
 import { JSON_TYPE, NDJSON_TYPE } from '../../src/http/answer.js'
-import { chosenChunks, itemBytes, newestChunks } from '../../src/http/chunks.js'
+import { chosenChunks, itemBytes, newestChunks, newestNow } from '../../src/http/chunks.js'
 import { ENCODINGS, itemWriter } from '../../src/http/encode.js'
 import { feedRoute } from '../../src/http/openapi.js'
 import { HttpError } from '../../src/http/problem.js'
@@ -19,6 +19,7 @@ import { idBytes } from '../../src/item/id.js'
 import { MAX_TS } from '../../src/item/order.js'
 
 /** @typedef {import('../../src/http/chunks.js').Chunk} Chunk */
+/** @typedef {import('../../src/item/order.js').Place} Place */
 
 const DEFAULT_LIMIT = 100
 const MAX_PAGE_ITEMS = 10_000
@@ -30,6 +31,10 @@ const NEWLINE = 0x0a
 const STREAM_CHUNK_BYTES = 64 * 1024
 /** One page is made at once up to so many bytes, which takes a quarter of a millisecond; then the loop is given back. */
 const PAGE_CHUNK_BYTES = 256 * 1024
+/** Pages of so much are made at once. */
+const MAX_NOW_ITEMS = 2000
+const MAX_NOW_BYTES = 1024 * 1024
+const NOTHING_AROUND = Object.freeze({ before: '', after: () => '' })
 const VARY = 'accept, accept-encoding'
 
 const encoding = oneOf(ENCODINGS, { description: 'how values are written; a value that is not that is base64 and says so' })
@@ -80,7 +85,8 @@ export async function itemRoutes (app, { ask, answers }) {
     const isPage = question.limit <= MAX_PAGE_ITEMS
     const format = { write: itemWriter(query.encoding), between: ndjson ? 0 : COMMA, behind: ndjson ? NEWLINE : 0, chunkBytes: isPage ? PAGE_CHUNK_BYTES : STREAM_CHUNK_BYTES }
     reply.header('vary', VARY)
-    return answers.give(request, reply, { feed, type: ndjson ? NDJSON_TYPE : JSON_TYPE, vary: VARY }, () => {
+    const makeNow = query.id || question.limit > MAX_NOW_ITEMS ? undefined : pageMaker(ask, feed, question, { ...format, chunkBytes: MAX_NOW_BYTES }, ndjson)
+    return answers.give(request, reply, { feed, type: ndjson ? NDJSON_TYPE : JSON_TYPE, vary: VARY, makeNow }, () => {
       const chunks = query.id ? chosenChunks(ask, feed, query.id, question, format) : newestChunks(ask, feed, question, format)
       return ndjson ? ndjsonAnswer(feed, chunks, isPage ? MAX_PAGE_BYTES : 1, reply, answers) : jsonAnswer(feed, chunks)
     })
@@ -100,6 +106,27 @@ export async function itemRoutes (app, { ask, answers }) {
   })
 }
 
+/** @param {string} feed @param {number} asOf */
+const jsonHead = (feed, asOf) => `{"feed":"${feed}","asOf":${asOf},"items":[`
+
+/** @param {string} feed @param {Place | null} next */
+const jsonTail = (feed, next) => `],"next":${JSON.stringify(cursorOf(feed, next))}}`
+
+/**
+ * A page of a view, made at once.
+ * @param {import('../app.js').Ask} ask @param {string} feed @param {import('../../src/http/chunks.js').Question} question
+ * @param {import('../../src/http/chunks.js').Format} format @param {boolean} ndjson
+ * @returns {import('../../src/http/making.js').MakeNow}
+ */
+const pageMaker = (ask, feed, question, format, ndjson) => ({ asOf, lagMs }) => {
+  const around = ndjson ? NOTHING_AROUND : { before: jsonHead(feed, asOf), after: (/** @type {Place | null} */ next) => jsonTail(feed, next) }
+  const page = newestNow(ask, feed, question, format, around)
+  if (!page) return null
+  const { bytes, itemsAt } = page
+  const next = ndjson ? cursorOf(feed, page.next) : null
+  return { asOf, lagMs, body: bytes, content: [bytes.subarray(itemsAt), next ?? ''], next }
+}
+
 /**
  * Takes chunks until they end or their bytes reach a bound.
  * @param {AsyncGenerator<Chunk>} chunks @param {number} maxBytes
@@ -117,21 +144,20 @@ async function take (chunks, maxBytes) {
   return { parts, last }
 }
 
-/** @param {string} feed @param {import('../../src/item/order.js').Place | null} place */
+/** @param {string} feed @param {Place | null} place */
 const cursorOf = (feed, place) => place && encodeCursor(feed, place)
 
 /**
  * @param {string} feed
  * @param {AsyncGenerator<Chunk>} chunks
- * @returns {Promise<import('../../src/http/answer.js').Made>}
+ * @returns {Promise<import('../../src/http/making.js').Made>}
  */
 async function jsonAnswer (feed, chunks) {
   const { parts, last } = await take(chunks, MAX_PAGE_BYTES)
   await chunks.return(undefined)
   const { asOf, lagMs } = last
-  const head = Buffer.from(`{"feed":"${feed}","asOf":${asOf},"items":[`)
-  const content = [...parts, Buffer.from(`],"next":${JSON.stringify(cursorOf(feed, last.next))}}`)]
-  return { asOf, lagMs, body: Buffer.concat([head, ...content]), content }
+  const content = [...parts, Buffer.from(jsonTail(feed, last.next))]
+  return { asOf, lagMs, body: Buffer.concat([Buffer.from(jsonHead(feed, asOf)), ...content]), content }
 }
 
 /**
@@ -140,7 +166,7 @@ async function jsonAnswer (feed, chunks) {
  * @param {number} maxBytes beyond them it is a stream
  * @param {import('fastify').FastifyReply} reply
  * @param {import('../../src/http/answer.js').Answers} answers
- * @returns {Promise<import('../../src/http/answer.js').Made | Readable>}
+ * @returns {Promise<import('../../src/http/making.js').Made | Readable>}
  */
 async function ndjsonAnswer (feed, chunks, maxBytes, reply, answers) {
   const { parts, last } = await take(chunks, maxBytes)

@@ -8,7 +8,8 @@
  */
 import { Counter } from 'prom-client'
 
-/** @typedef {import('./answer.js').Answer} Answer */
+/** @typedef {import('./making.js').Answer} Answer */
+/** @typedef {ReturnType<typeof createAnswerCache>} AnswerCache */
 /** @typedef {{ maxQuestions: number, maxBytes: number }} Bounds */
 
 const MIB = 1024 * 1024

@@ -79,6 +79,29 @@ export async function * newestChunks (ask, feed, { limit, sinceMs, after }, form
 }
 
 /**
+ * The newest items out of a view, at once and in one piece, for pages that a view can give in less than a millisecond.
+ * @param {Asked} ask
+ * @param {string} feed
+ * @param {Question} question
+ * @param {Format} format `chunkBytes`: no more than one chunk is made
+ * @param {{ before: string, after: (next: Place | null) => string }} around what stands before the items and after them
+ * @returns {{ bytes: Buffer, itemsAt: number, next: Place | null } | null} null: no view answers now, or it is more than one chunk
+ */
+export function newestNow (ask, feed, question, format, { before, after }) {
+  const text = openText(format)
+  try {
+    text.text(before)
+    const itemsAt = text.length
+    const page = ask.visit?.(feed, question, text.visit)
+    if (!page || (page.next !== null && text.items < question.limit)) return null
+    text.text(after(page.next))
+    return { bytes: text.take(), itemsAt, next: page.next }
+  } finally {
+    text.close()
+  }
+}
+
+/**
  * Those of the ids that are live, newest first.
  * @param {Asked} ask
  * @param {string} feed
@@ -121,7 +144,11 @@ function openText ({ write, between, behind, chunkBytes }) {
 
   return {
     get items () { return items },
+    get length () { return out.length },
     isFull: () => out.length >= chunkBytes,
+
+    /** @param {string} words */
+    text: (words) => out.text(words),
 
     /** @type {Visit} */
     visit: (bytes, idAt, idEnd, ts, _seq, valueAt, valueEnd) => !put(bytes, idAt, idEnd, ts, bytes, valueAt, valueEnd),

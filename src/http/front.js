@@ -1,11 +1,11 @@
 /**
  * Answers that lie ready go out before the router sees the request: the question is looked up by the bytes of its URL,
  * the head was made with the answer, and nothing of fastify's request, reply and hooks is made. A question comes here only
- * when the router answered the same URL a few milliseconds ago, so everything that is checked there holds here: path,
- * feed, query. What is left is counted and bounded as there, and whatever is not plain (another method, another type, a
+ * when the router answered the same URL before, so everything that is checked there holds here: path,
+ * feed, query. What has changed since is made here too, if a view can make it at once. What is left is counted and bounded as there, and whatever is not plain (another method, another type, a
  * compressed body that is not ready) goes to the router, which always can.
  *
- * Measured with 20 KB answers: 15.5 us of processor time a request, of which a bare route of fastify takes 16.6.
+ * Measured with 22 KB answers: 13.3 us of processor time a request, where a bare route of fastify takes 14.4.
  */
 import { whenClosed } from './closed.js'
 import { countRequest } from './metrics.js'
@@ -22,12 +22,21 @@ const TAG = 'if-none-match'
  * @param {{ answers: import('./answer.js').Answers, places: import('./limits.js').Places }} parts
  */
 export function answerInFront (app, { answers, places }) {
-  const { ready, again, headOf, elapsed } = answers
+  const { ready, headOf, elapsed } = answers
   const { server } = app
   const [route] = /** @type {((request: import('node:http').IncomingMessage, response: import('node:http').ServerResponse) => void)[]} */ (server.listeners('request'))
   let isClosing = false
   // from then on the router tells clients to close
   app.addHook('preClose', async () => { isClosing = true })
+
+  /** @param {string} url @param {number} nowMs of `elapsed` */
+  function readyAt (url, nowMs) {
+    try {
+      return ready(url, nowMs)
+    } catch {
+      // the router meets the same fault, and tells it
+    }
+  }
 
   /**
    * @param {import('node:http').IncomingMessage} request @param {import('node:http').ServerResponse} response
@@ -36,13 +45,12 @@ export function answerInFront (app, { answers, places }) {
   function answered (request, response) {
     if (request.method !== 'GET' || isClosing) return false
     const startedMs = elapsed()
-    const answer = ready(/** @type {string} */ (request.url), startedMs)
+    const answer = readyAt(/** @type {string} */ (request.url), startedMs)
     if (answer === undefined) return false
     const { record } = answer
     const kind = record === undefined ? null : kindFor(request.rawHeaders, answer, startedMs)
     if (record === undefined || kind === null) return false
     if (places.refusedAt() !== null) return false
-    again(answer)
     whenClosed(request, response, () => {
       places.leave()
       countRequest(record, response, (elapsed() - startedMs) / 1000)
@@ -68,7 +76,7 @@ export function answerInFront (app, { answers, places }) {
 /**
  * What a client takes of an answer. Its headers are looked at as they came: node's object of them would have to be made.
  * @param {string[]} headers name, value, name, value ...
- * @param {import('./answer.js').Answer} answer
+ * @param {import('./making.js').Answer} answer
  * @param {number} nowMs of `elapsed`
  * @returns {import('./head.js').Kind | null} null: something else
  */

@@ -78,7 +78,7 @@ t.test('in front of the router and behind it the same goes out, and is counted',
   }
   t.equal(await counted(registry, requests), 4)
   t.equal(await counted(registry, 'freshet_http_requests_in_progress'), 0)
-  t.equal(await counted(registry, 'freshet_shared_answers_total{how="again"}'), 3)
+  t.equal(await counted(registry, 'freshet_made_answers_total'), 1)
   t.equal(await counted(registry, 'freshet_http_request_seconds_count{route="/v1/feeds/:feed/items"}'), 4)
 })
 
@@ -115,16 +115,29 @@ t.test('the bound on requests in progress holds in front of the router too', asy
 })
 
 t.test('answers above 1 MiB are shared too, and are not last answers', async (t) => {
-  const { app, put, view, time } = createViewReader(t)
+  const { app, put, time, registry } = createViewReader(t)
+  const made = () => counted(registry, 'freshet_made_answers_total')
   for (let n = 0; n < 30; n++) put(`item-${n}`, NOW - n, Buffer.alloc(50_000, 'x'))
   const first = await app.inject(ITEMS)
   t.ok(first.rawPayload.length > 1024 * 1024)
   t.equal((await app.inject(ITEMS)).body, first.body)
-  t.equal(view.visits, 8, 'one for each 256 KiB, once')
+  t.equal(await made(), 1)
   time.now += 2000
   time.elapsed += 2000
   await app.inject(ITEMS)
-  t.equal(view.visits, 16)
+  t.equal(await made(), 2)
+})
+
+t.test('a view that fails is told by the router, and the process goes on', async (t) => {
+  const { app, put, view, time } = createViewReader(t)
+  put('item', NOW, 'value')
+  await overSocket(app, ITEMS)
+  put('item', NOW + 1, 'value')
+  time.elapsed += 60
+  view.beforeVisit = () => { throw new TypeError('a bug') }
+  isProblem(t, await overSocket(app, ITEMS), 500, 'INTERNAL')
+  view.beforeVisit = () => {}
+  t.equal((await overSocket(app, ITEMS)).statusCode, 200)
 })
 
 t.test('without a view one fetch is under way for a question, and who asks meanwhile shares it', async (t) => {
@@ -141,7 +154,7 @@ t.test('without a view one fetch is under way for a question, and who asks meanw
   const responses = await Promise.all(asked)
   t.equal(state.asked.length, 2)
   t.same(responses.map((response) => response.json().items.length), [...new Array(20).fill(2), 1])
-  t.equal(await counted(registry, 'freshet_shared_answers_total{how="together"}'), 19)
+  t.equal(await counted(registry, 'freshet_made_answers_total'), 2)
   await app.inject(ITEMS)
   t.equal(state.asked.length, 3, 'and nothing is kept on')
 })
