@@ -10,7 +10,8 @@
  *
  * A batch that is sent again, because its outcome is unknown, brings the same entries. They may then be stored twice;
  * readers tell it by their origin. `appended` counts how many versions came, for trimming (lua/trim-log.lua), and leaves out
- * what is sent again: it may count too few, and then more is kept for a while, never too many.
+ * what is sent again, unless the server had said that it took nothing: it may count too few, and then more is kept for a
+ * while, never too many.
  */
 import { argument, command, wholeCommand } from './wire.js'
 
@@ -32,7 +33,9 @@ export function createLogFrame ({ key, part, ttlMs, maxItems = 0, origin }) {
   const tailReplies = (ttlMs === 0 ? 0 : 3) + 1
   /** @type {{ ms: number, member: string } | null} */
   let saying = null
+  /** whether it was sent, and may be stored by now */
   let isAgain = false
+  let wasAgain = false
 
   return {
     /**
@@ -45,6 +48,7 @@ export function createLogFrame ({ key, part, ttlMs, maxItems = 0, origin }) {
       saying = origin.ahead(aheadKey).needed(lastTs)
       const says = saying ? wholeCommand('ZADD', aheadKey, 'GT', saying.ms, saying.member) : NOTHING
       const counts = maxItems > 0 && !isAgain ? wholeCommand('INCRBY', key('appended'), count) : NOTHING
+      wasAgain = isAgain
       isAgain = true
       const front = Buffer.concat([MULTI, says, head])
       const start = HEAD_ROOM - front.length
@@ -63,6 +67,9 @@ export function createLogFrame ({ key, part, ttlMs, maxItems = 0, origin }) {
       saying = null
     },
 
+    /** The server said that it took nothing of what was sent last. */
+    turnedDown () { isAgain = wasAgain },
+
     reset () {
       saying = null
       isAgain = false
@@ -73,18 +80,24 @@ export function createLogFrame ({ key, part, ttlMs, maxItems = 0, origin }) {
 /** The beginning of an XADD of one field, up to the length of its value. @param {string} name @param {string} field */
 export const xaddHead = (name, field) => Buffer.from(command(5, 'XADD', name, '*').toString() + argument(field))
 
-/** @type {WeakMap<object, () => void>} told when a batch is stored */
-const told = new WeakMap()
+/** @type {WeakMap<object, LogFrame>} of batches */
+const frames = new WeakMap()
 
-/** @template {object} T @param {T} batch @param {() => void} whenStored @returns {T} */
-export function tell (batch, whenStored) {
-  told.set(batch, whenStored)
+/** @template {object} T @param {T} batch @param {LogFrame} frame @returns {T} the same batch, whose frame hears what became of it */
+export function framed (batch, frame) {
+  frames.set(batch, frame)
   return batch
 }
 
 /** @type {import('./index.js').Layout['append']} */
 export async function appendToLog (connection, batch) {
-  await connection.sendEncoded(batch.encoded())
-  told.get(batch)?.()
+  const frame = frames.get(batch)
+  try {
+    await connection.sendEncoded(batch.encoded())
+    frame?.stored()
+  } catch (error) {
+    if (error.outcome === 'full') frame?.turnedDown()
+    throw error
+  }
   return { late: 0 }
 }

@@ -6,7 +6,7 @@
  * Items are spelt into the segment when they are added; its head, and the length in front of it, when the batch is sent.
  */
 import { SEGMENT_HEAD_BYTES, itemBytes, writeItem, writeSegmentHead } from '../item/segment.js'
-import { HEAD_ROOM, createLogFrame, tell, xaddHead } from './log-batch.js'
+import { HEAD_ROOM, createLogFrame, framed, xaddHead } from './log-batch.js'
 import { originOfProcess } from './log-origin.js'
 import { nextStamp } from './stamps.js'
 import { Wire } from './wire.js'
@@ -51,7 +51,7 @@ export function createSegmentsBatch ({ key, ttlMs, maxItems, clock = Date.now, o
     items.short(LINE_END)
   }
 
-  return tell({
+  return framed({
     get count () { return count },
     get bytes () { return items.length },
     maxItems: MAX_SEGMENT_ITEMS,
@@ -67,5 +67,5 @@ export function createSegmentsBatch ({ key, ttlMs, maxItems, clock = Date.now, o
       items.length = ITEMS_AT
       frame.reset()
     }
-  }, frame.stored)
+  }, frame)
 }

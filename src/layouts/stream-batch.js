@@ -6,7 +6,7 @@
  * Items are spelt when they are added, with the time of their append.
  */
 import { ENTRY_HEAD_BYTES, writeEntry } from '../item/entry.js'
-import { HEAD_ROOM, createLogFrame, tell, xaddHead } from './log-batch.js'
+import { HEAD_ROOM, createLogFrame, framed, xaddHead } from './log-batch.js'
 import { originOfProcess } from './log-origin.js'
 import { MAX_BATCH_ITEMS } from './pieces.js'
 import { nextStamp } from './stamps.js'
@@ -40,7 +40,7 @@ export function createStreamBatch ({ key, ttlMs, maxItems, clock = Date.now, ori
     count++
   }
 
-  return tell({
+  return framed({
     get count () { return count },
     get bytes () { return entries.length },
     maxItems: MAX_BATCH_ITEMS,
@@ -52,5 +52,5 @@ export function createStreamBatch ({ key, ttlMs, maxItems, clock = Date.now, ori
       entries.length = HEAD_ROOM
       frame.reset()
     }
-  }, frame.stored)
+  }, frame)
 }

@@ -67,6 +67,22 @@ for (const name of ['segments', 'stream']) {
     t.same(again, first.filter(([command]) => command !== 'INCRBY'))
     t.same(words(batch.encoded()), again)
     batch.reset()
+    addTo(batch, ITEMS[0])
+    const full = Object.assign(new Error('OOM'), { outcome: 'full' })
+    const lost = Object.assign(new Error('lost'), { outcome: 'over' })
+    const counts = []
+    for (const error of [full, full, lost, full, null, null]) {
+      /** @type {any} */
+      const connection = {
+        async sendEncoded ({ bytes } = { bytes: Buffer.alloc(0) }) {
+          counts.push(commandsIn(bytes).some(([command]) => command === 'INCRBY'))
+          if (error) throw error
+        }
+      }
+      await layoutOf(name).append(connection, batch).catch(() => {})
+    }
+    t.same(counts, [true, true, true, false, false, false], 'counted until it may be stored')
+    batch.reset()
     t.equal(batch.count, 0)
     addTo(batch, ITEMS[0])
     const next = words(batch.encoded())
