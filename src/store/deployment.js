@@ -15,6 +15,7 @@
 import { ERRORS, FreshetError } from '../errors.js'
 import { openConnection } from './connection.js'
 import { createLink } from './link.js'
+import { openLogConnection } from './log-connection.js'
 import { nodeFigures, replicaUrls as urlsOfReplicas } from './nodes.js'
 
 const POLL_MS = 100
@@ -218,13 +219,15 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
      * A connection of the caller's own to a node that may answer now, for questions that wait on the server. The caller
      * closes it.
      * @param {string} purpose what CLIENT LIST shows behind the name
+     * @param {{ isForLog: boolean }} options a connection for following a log (log-connection.js), which takes single commands alone
      * @throws {FreshetError} as `pick`; what the new connection met
      */
-    async openOwn (purpose) {
+    async openOwn (purpose, { isForLog }) {
       const node = choose()
-      const connection = await openConnection(node.url, { name: `${name}:${purpose}`, deadlineMs })
+      const open = isForLog ? openLogConnection : openConnection
+      const connection = await open(node.url, { name: `${name}:${purpose}`, deadlineMs })
       return {
-        connection,
+        connection: /** @type {import('./connection.js').Connection} */ (connection),
         /** Whether another node should be asked: this one may not answer any more, and another may. */
         isLeft: () => !mayAnswer(node) && [primary, ...replicas.values()].some(mayAnswer),
         /** of the node, null = not known */

@@ -19,12 +19,12 @@ const BLOCK_SHARE = 0.25
 /** @typedef {ReturnType<typeof keepFollowing>} Following */
 
 /**
- * @param {{ deployment: import('../store/deployment.js').Deployment, name: string, log: import('pino').Logger,
+ * @param {{ deployment: import('../store/deployment.js').Deployment, name: string, isForLog: boolean, log: import('pino').Logger,
  *   follow: (connection: Connection, options: Options) => Promise<void> }} parts `follow` goes on until the connection ends,
  *   and may reject with anything that says why
  * @typedef {{ blockMs: number, answered: () => void }} Options `answered`: to be called when the feed could be read
  */
-export function keepFollowing ({ deployment, name, log, follow }) {
+export function keepFollowing ({ deployment, name, isForLog, log, follow }) {
   const stop = new AbortController()
   const { signal } = stop
   const blockMs = Math.max(1, Math.min(BLOCK_MS, Math.floor(deployment.deadlineMs * BLOCK_SHARE)))
@@ -35,7 +35,7 @@ export function keepFollowing ({ deployment, name, log, follow }) {
 
   /** @returns {Promise<boolean>} whether the feed could be read */
   async function epoch () {
-    const opened = await deployment.openOwn(name)
+    const opened = await deployment.openOwn(name, { isForLog })
     const { connection } = opened
     let isOfUse = false
     node = opened

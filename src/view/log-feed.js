@@ -25,7 +25,7 @@ import { createRounds } from './rounds.js'
 /** of one answer, about */
 const ANSWER_BYTES = 1024 * 1024
 /** and of one while the view is behind */
-const LARGEST_ANSWER_BYTES = 4 * ANSWER_BYTES
+const LARGEST_ANSWER_BYTES = 16 * ANSWER_BYTES
 const MAX_ENTRIES = 10_000
 const FIRST_ENTRIES = 8
 /** so many tell of their size as much as is known of it */

@@ -67,7 +67,7 @@ export function createView ({ definition: given, deployment, keyPrefix, now, log
       }
     })
     : createSetFeed({ ...parts, layout })
-  const following = keepFollowing({ deployment, name: `view-${name}`, log, follow: feed.follow })
+  const following = keepFollowing({ deployment, name: `view-${name}`, isForLog: layout.log !== undefined, log, follow: feed.follow })
 
   /** @param {Place | null} floor @param {number | null} sinceMs whether all that is asked for is above what was let go of */
   const isWhole = (floor, sinceMs) => floor === null || (sinceMs !== null && sinceMs > floor.ts)
