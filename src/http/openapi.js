@@ -73,6 +73,7 @@ const PARAMS = Object.freeze({
 const HEADERS = Object.freeze({
   'Freshet-As-Of': { type: 'integer', description: 'when the answer was true: milliseconds since 1970, on the clock of this reader' },
   Age: { type: 'integer', description: 'seconds since then' },
+  ETag: { type: 'string', description: 'of the content without its time; with it as If-None-Match, unchanged content is 304 without a body, and the headers about its age' },
   'Freshet-Lag-Ms': { type: 'integer', description: 'how far the replica that answered is behind; absent when that is not known' },
   'Freshet-Stale': { type: 'string', description: '"true": the servers cannot answer, this is the last answer to the same question' }
 })
@@ -84,16 +85,18 @@ const described = (content) => Object.fromEntries(Object.entries(content).map(([
  * What a route about feeds says of itself.
  * @param {{ summary: string, params?: ('feed' | 'id')[], query: Record<string, unknown>, body?: Record<string, unknown>,
  *   content: Record<string, unknown>, headers?: Record<string, unknown> }} route
- *   `body`: media types that are taken, with their schemas; `content`: those of the 200 answer
+ *   `body`: media types that are taken, with their schemas; `content`: those of the 200 answer; `headers`: its own, where
+ *   answers have no age
  */
-export const feedRoute = ({ summary, params = [], query, body, content, headers = HEADERS }) => ({
+export const feedRoute = ({ summary, params = [], query, body, content, headers }) => ({
   tags: ['feeds'],
   summary,
   ...(params.length ? { params: { type: 'object', required: params, properties: Object.fromEntries(params.map((name) => [name, PARAMS[name]])) } } : {}),
   querystring: query,
   ...(body ? { body: { content: described(body) } } : {}),
   response: {
-    200: { description: summary, headers, content: described(content) },
+    200: { description: summary, headers: headers ?? HEADERS, content: described(content) },
+    ...(headers ? {} : { 304: { description: 'The content that If-None-Match names, unchanged', headers: HEADERS } }),
     default: PROBLEM
   }
 })

@@ -4,7 +4,8 @@ import t from 'tap'
 import { createReaderApp } from '../../readers/app.js'
 import { createDeployment } from '../../src/store/deployment.js'
 import { createAsk } from '../../src/view/ask.js'
-import { connectFor, engineName, eventually, inSync, openWriterFor, silentLog, startDeployment, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, inSync, openWriterFor, silentLog, startDeployment, startServer, testEngines } from '../servers.js'
+import { openViews } from '../view/viewing.js'
 import { isProblem, overSocket } from './fake-ask.js'
 
 const ITEMS = 3000
@@ -90,5 +91,34 @@ for (const engine of await testEngines()) {
     for (const replica of servers.replicas) replica.freeze()
     const responses = await Promise.all(Array.from({ length: 20 }, () => app.inject('/v1/feeds/latest/items')))
     for (const response of responses) t.match(response, { statusCode: 200, headers: { 'freshet-stale': 'true' } })
+  })
+}
+
+for (const engine of await testEngines()) {
+  t.test(`${engineName(engine)}: out of a view, the same questions have the same answers, and what changes is seen`, async (t) => {
+    const primary = await startServer(t, { engine })
+    const writer = await openWriterFor(t, { redisUrl: primary.url, layout: 'segments', partitions: 3 })
+    const firstTs = Date.now() - ITEMS
+    for (let n = 0; n < ITEMS; n++) writer.pipeline.append(Buffer.from(`item/${n}`), firstTs + n, Buffer.from(`{"n":${n}}`))
+    await writer.pipeline.flush()
+    const { views, isIn } = await openViews(t, { primary })
+    const app = createReaderApp({ ask: views, registry: new Registry(), maxStaleMs: 60_000 })
+    t.teardown(() => app.close())
+    await isIn('latest')
+    const path = '/v1/feeds/latest/items?limit=5&encoding=json'
+    const page = await overSocket(app, path)
+    t.same(page.json().items, [1, 2, 3, 4, 5].map((back) => ({ id: `item/${ITEMS - back}`, ts: firstTs + ITEMS - back, value: { n: ITEMS - back } })))
+    t.equal((await overSocket(app, path, { headers: { 'if-none-match': page.headers.etag } })).statusCode, 304)
+    t.match((await overSocket(app, '/v1/feeds/latest/count')).json(), { count: ITEMS, exact: true })
+    t.same((await overSocket(app, '/v1/feeds/latest/items/item%2F7?encoding=utf8')).json(), { id: 'item/7', ts: firstTs + 7, value: '{"n":7}' })
+    const lines = await overSocket(app, '/v1/feeds/latest/items?limit=1000000', { headers: { accept: 'application/x-ndjson' } })
+    t.same(lines.body.trimEnd().split('\n').map((line) => JSON.parse(line).id), Array.from({ length: ITEMS }, (_, n) => `item/${ITEMS - 1 - n}`))
+    writer.pipeline.append(Buffer.from('item/7'), Date.now(), Buffer.from('{"n":"new"}'))
+    await writer.pipeline.flush()
+    const changed = await eventually(async () => {
+      const response = await overSocket(app, path, { headers: { 'if-none-match': page.headers.etag } })
+      return response.statusCode === 200 && response
+    })
+    t.match(changed.json().items[0], { id: 'item/7', value: { n: 'new' } })
   })
 }
