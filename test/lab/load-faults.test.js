@@ -45,7 +45,7 @@ t.test('a server that runs out of memory, loses its scripts or dies is an outcom
   }
   // it waits for room, as long as it is given
   const other = await startServer(t, { engine: anyEngine, args: ['--maxmemory', '8mb'] })
-  t.match(await runLoad(t, { load: 'library', settings: { ...settings(), duration: 0.5 }, redisUrl: other.url }), { status: 1, failed: { code: 'SERVER_FULL', message: /not acknowledged within 300 ms/ } })
+  t.match(await runLoad(t, { load: 'library', settings: { ...settings(), duration: 5 }, redisUrl: other.url }), { status: 1, failed: { code: 'SERVER_FULL', message: /not acknowledged within 300 ms/ } })
 
   const server = await startServer(t, { engine: anyEngine })
   const scripted = startLoad(t, { load: 'script-per-item', settings: settingsWith({ rate: 1000, duration: 60 }), redisUrl: server.url })
