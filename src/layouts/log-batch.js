@@ -5,7 +5,7 @@
  *     ZADD ahead GT ms <member>          when its items are further ahead than was said (log-origin.js)
  *     XADD ...                           what the layout makes of the items
  *     INCRBY appended n                  when the feed keeps a number of versions, and it is sent for the first time
- *     PEXPIRE <key> ttl                  of each key, not when the feed has no age limit
+ *     PEXPIRE <key> ttl                  of each key, once a second, not when the feed has no age limit
  *     EXEC
  *
  * A batch that is sent again, because its outcome is unknown, brings the same entries. They may then be stored twice;
@@ -29,10 +29,13 @@ const NOTHING = Buffer.alloc(0)
  */
 export function createLogFrame ({ key, part, ttlMs, maxItems = 0, origin }) {
   const aheadKey = key('ahead')
-  const expiries = ttlMs === 0 ? NOTHING : Buffer.concat([key(part), key('appended'), aheadKey].map((name) => wholeCommand('PEXPIRE', name, ttlMs)))
-  const tailReplies = (ttlMs === 0 ? 0 : 3) + 1
+  // another one, or a key that was not there, is told at once
+  const lifetime = `${ttlMs} ${maxItems > 0}`
+  const names = [key(part), key('appended'), aheadKey]
+  const expiries = Buffer.concat(names.map((name) => wholeCommand('PEXPIRE', name, ttlMs)))
   /** @type {{ ms: number, member: string } | null} */
   let saying = null
+  let isExpiring = false
   /** whether it was sent, and may be stored by now */
   let isAgain = false
   let wasAgain = false
@@ -48,23 +51,27 @@ export function createLogFrame ({ key, part, ttlMs, maxItems = 0, origin }) {
       saying = origin.ahead(aheadKey).needed(lastTs)
       const says = saying ? wholeCommand('ZADD', aheadKey, 'GT', saying.ms, saying.member) : NOTHING
       const counts = maxItems > 0 && !isAgain ? wholeCommand('INCRBY', key('appended'), count) : NOTHING
+      isExpiring = ttlMs > 0 && (saying !== null || origin.expiry(key(part)).isDue(lifetime))
+      const expires = isExpiring ? expiries : NOTHING
       wasAgain = isAgain
       isAgain = true
       const front = Buffer.concat([MULTI, says, head])
       const start = HEAD_ROOM - front.length
       front.copy(wire.bytes, start)
       const end = wire.length
-      wire.reserve(counts.length + expiries.length + EXEC.length)
-      for (const part of [counts, expiries, EXEC]) wire.long(part)
+      wire.reserve(counts.length + expires.length + EXEC.length)
+      for (const part of [counts, expires, EXEC]) wire.long(part)
       const bytes = wire.bytes.subarray(start, wire.length)
       wire.length = end
-      return { bytes, replies: 1 + (saying ? 1 : 0) + entries + (counts.length ? 1 : 0) + tailReplies }
+      return { bytes, replies: 1 + (saying ? 1 : 0) + entries + (counts.length ? 1 : 0) + (isExpiring ? names.length : 0) + 1 }
     },
 
     /** It is stored. */
     stored () {
       if (saying) origin.ahead(aheadKey).said(saying)
+      if (isExpiring) origin.expiry(key(part)).said(lifetime)
       saying = null
+      isExpiring = false
     },
 
     /** The server said that it took nothing of what was sent last. */
@@ -72,6 +79,7 @@ export function createLogFrame ({ key, part, ttlMs, maxItems = 0, origin }) {
 
     reset () {
       saying = null
+      isExpiring = false
       isAgain = false
     }
   }

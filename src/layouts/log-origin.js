@@ -21,16 +21,22 @@ const STEP_MS = 10
 const PERIOD_MS = 60_000
 /** where a writer does not know the server's clock, it may be so far behind its own */
 const UNKNOWN_CLOCK_MS = 1000
+/** keys are given their expiry anew so often; they outlive what they hold by more */
+const EXPIRE_EVERY_MS = 1000
+
+const monotonic = () => performance.now()
 
 /**
- * @param {{ name: string, epoch: number, serverMs?: () => number }} options `epoch`: rises when a writer of that name is
- *   opened again; `serverMs`: the server's clock now, or earlier, but never later
+ * @param {{ name: string, epoch: number, serverMs?: () => number, elapsed?: () => number }} options `epoch`: rises when a writer of that name is
+ *   opened again; `serverMs`: the server's clock now, or earlier, but never later; `elapsed`: ms that never go back
  */
-export function createOrigin ({ name, epoch, serverMs = () => Date.now() - UNKNOWN_CLOCK_MS }) {
+export function createOrigin ({ name, epoch, serverMs = () => Date.now() - UNKNOWN_CLOCK_MS, elapsed = monotonic }) {
   const writer = createHash('sha256').update(name).digest().subarray(0, WRITER_BYTES)
   let sequence = 0
   /** @type {Map<string, ReturnType<typeof createAhead>>} by key */
   const aheads = new Map()
+  /** @type {Map<string, ReturnType<typeof createExpiry>>} by key */
+  const expiries = new Map()
 
   return {
     name,
@@ -46,8 +52,18 @@ export function createOrigin ({ name, epoch, serverMs = () => Date.now() - UNKNO
       return known
     },
 
+    /** @param {string} key of the log */
+    expiry (key) {
+      const known = expiries.get(key) ?? createExpiry(elapsed)
+      expiries.set(key, known)
+      return known
+    },
+
     /** What was said may be lost: another server is written to. */
-    forget: () => aheads.clear()
+    forget () {
+      aheads.clear()
+      expiries.clear()
+    }
   }
 }
 
@@ -75,6 +91,22 @@ function createAhead (writer, serverMs) {
       const untilMs = Number(member.slice(0, member.indexOf(':')))
       saidMs = untilMs === saidUntilMs ? Math.max(saidMs, ms) : ms
       saidUntilMs = untilMs
+    }
+  }
+}
+
+/** @param {() => number} elapsed */
+function createExpiry (elapsed) {
+  let said = ''
+  let saidAtMs = -Infinity
+  return {
+    /** Whether it must be said now. @param {string} lifetime */
+    isDue: (lifetime) => lifetime !== said || elapsed() - saidAtMs >= EXPIRE_EVERY_MS,
+
+    /** It is stored. @param {string} lifetime */
+    said (lifetime) {
+      said = lifetime
+      saidAtMs = elapsed()
     }
   }
 }

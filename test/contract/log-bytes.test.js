@@ -55,7 +55,9 @@ t.test('stream: an XADD for each item', async (t) => {
 
 for (const name of ['segments', 'stream']) {
   t.test(`${name}: sent again it brings the same entries and counts nothing; used again it carries nothing of before`, async (t) => {
-    const batch = logBatch(name, { maxItems: 5 })
+    let elapsedMs = 0
+    const origin = createOrigin({ name: 'w', epoch: 7, serverMs: () => NOW, elapsed: () => elapsedMs })
+    const batch = logBatch(name, { maxItems: 5, origin })
     for (const one of ITEMS) addTo(batch, one)
     const words = (/** @type {{ bytes: Buffer, replies: number }} */ { bytes, replies }) => {
       const commands = commandsIn(bytes)
@@ -86,7 +88,14 @@ for (const name of ['segments', 'stream']) {
     t.equal(batch.count, 0)
     addTo(batch, ITEMS[0])
     const next = words(batch.encoded())
-    t.same(next.map(([command]) => command), ['MULTI', 'XADD', 'INCRBY', 'PEXPIRE', 'PEXPIRE', 'PEXPIRE', 'EXEC'])
+    t.same(next.map(([command]) => command), ['MULTI', 'XADD', 'INCRBY', 'EXEC'], 'how long keys live is said once a second')
+    batch.reset()
+    elapsedMs += 1000
+    addTo(batch, ITEMS[0])
+    t.same(words(batch.encoded()).map(([command]) => command), ['MULTI', 'XADD', 'INCRBY', 'PEXPIRE', 'PEXPIRE', 'PEXPIRE', 'EXEC'])
+    const shorter = logBatch(name, { maxItems: 5, ttlMs: 1000, origin })
+    addTo(shorter, ITEMS[0])
+    t.same(words(shorter.encoded()).filter(([command]) => command === 'PEXPIRE').map((one) => one[2]), ['1000', '1000', '1000'], 'and at once when it changes')
     t.not(next[1][4], first[1][4], 'and is another writing')
     const plain = logBatch(name, { ttlMs: 0 })
     addTo(plain, ITEMS[0])
