@@ -68,11 +68,15 @@ export async function readDefinition (node, prefix, feed) {
   throw new FreshetError('KEY_HOLDS_OTHER', `${key} does not hold a definition; expected JSON written by Freshet`)
 }
 
-/** @param {Connection} node @param {string} prefix @returns {Promise<Definition[]>} by name */
-export async function listDefinitions (node, prefix) {
+/**
+ * @param {Connection} node @param {string} prefix
+ * @param {string[]} [leftOut] codes of what may be wrong with one of them: it is left out
+ * @returns {Promise<Definition[]>} by name
+ */
+export async function listDefinitions (node, prefix, leftOut = ['FEED_UNKNOWN']) {
   const names = (await node.send('SMEMBERS', namesKey(prefix))).map(String).sort()
   const found = await Promise.all(names.map((/** @type {string} */ feed) => readDefinition(node, prefix, feed).catch((error) => {
-    if (error.code === 'FEED_UNKNOWN') return null
+    if (leftOut.includes(error.code)) return null
     throw error
   })))
   return found.filter((definition) => definition !== null)

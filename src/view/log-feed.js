@@ -115,13 +115,14 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
   async function recover (connection, partition) {
     const part = parts[partition]
     const place = /** @type {string} */ (part.place)
+    settle(now())
+    const { items, tombstones } = part.store.stats()
     for (const untilMs = performance.now() + CATCH_UP_MS; performance.now() < untilMs; await sleep(CATCH_UP_LOOK_MS)) {
       const newest = await newestPlace(connection, part.name)
-      if (newest === BEFORE_ALL || comparePlaces(newest, place) > 0) break
-      if (newest === place) break
+      const isFurther = comparePlaces(newest, place) >= 0
+      if (isFurther || (newest === BEFORE_ALL && items + tombstones === 0)) break
     }
     if (await isRead(connection, part)) return
-    const { items, tombstones } = part.store.stats()
     part.store.clear()
     part.place = null
     await begin(connection, part)

@@ -191,12 +191,15 @@ function createPart ({ layout, key, store, now, retention }) {
     newest = last && { id: last.id, ts: last.ts, seq: last.seq, stamp: last.stamp }
   }
 
-  /** Begins at the newest. @param {Connection} connection */
-  async function begin (connection) {
-    const { items: [item] } = await layout.latest(connection, key, { limit: 1, after: null, sinceMs: null, retention: retention(), nowMs: now() })
-    const ts = Math.min(item ? item.ts : 0, now())
-    newest = { ts, seq: 0, id: Buffer.alloc(0) }
-    filledMs = ts + 1
+  /** Begins at this moment. */
+  function begin () {
+    newest = { ts: Math.floor(now()), seq: 0, id: Buffer.alloc(0) }
+    fillAgain()
+  }
+
+  function fillAgain () {
+    if (newest === null) return
+    filledMs = newest.ts + 1
     sliceMs = FIRST_SLICE_MS
   }
 
@@ -267,7 +270,7 @@ function createPart ({ layout, key, store, now, retention }) {
   async function walk (connection) {
     if (performance.now() < walkDueMs) return
     walkDueMs = performance.now() + WALK_EVERY_MS
-    const sinceMs = windowStart()
+    const sinceMs = Math.max(windowStart(), store.stats().floor?.ts ?? 0)
     const from = walkedTo
     /** @type {Set<string>} */
     const there = new Set()
@@ -318,15 +321,11 @@ function createPart ({ layout, key, store, now, retention }) {
       counts.clear()
     },
 
-    fillAgain () {
-      if (newest === null) return
-      filledMs = newest.ts + 1
-      sliceMs = FIRST_SLICE_MS
-    },
+    fillAgain,
 
     /** @param {Connection} connection @param {{ isThorough: boolean }} options */
     async round (connection, { isThorough }) {
-      if (newest === null) await begin(connection)
+      if (newest === null) begin()
       await askFloor(connection)
       await readNewer(connection)
       if (filledMs !== null) await fill(connection)

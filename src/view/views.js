@@ -30,14 +30,13 @@
  * @typedef {{ passedOver: Record<string, number>, rebuilt: number }} ViewCounts what views of a feed counted, closed ones too
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { FreshetError } from '../errors.js'
+import { FreshetError, publicReason } from '../errors.js'
 import { layoutNames, layoutOf } from '../layouts/index.js'
 import { MAX_BYTES } from './ask.js'
 import { DOUBLED, PASSED_OVER } from './log-feed.js'
 import { BEHIND_MS, createView } from './view.js'
 
 const LOOK_MS = 500
-/** a view that nobody asks is closed after it, where feeds are not discovered */
 const IDLE_MS = 60_000
 /** so long a view that is being made keeps the process from being ready */
 const READY_WITHIN_MS = 30_000
@@ -55,11 +54,11 @@ const CATCH_UP_WITHIN_MS = 1000
 /**
  * @param {{ ask: Ask, deployment: import('../store/deployment.js').Deployment, keyPrefix: string, now: () => number,
  *   log: import('pino').Logger, mode: 'auto' | 'all' | 'none', boundItems: number, boundBytes: number, discover?: boolean,
- *   maxStaleMs?: number, written?: () => number }} options `boundItems`, `boundBytes`: of each view; `maxStaleMs` 0 = when no
+ *   maxStaleMs?: number, written?: () => number, idleMs?: number }} options `boundItems`, `boundBytes`: of each view; `maxStaleMs` 0 = when no
  *   node can be asked, a view that is behind answers nothing; `written`: how much the caller wrote so far, and expects to
- *   find
+ *   find; `idleMs`: a view that nobody asks is closed after it, where feeds are not discovered
  */
-export function createViews ({ ask, deployment, keyPrefix, now, log, mode, boundItems, boundBytes, discover = true, maxStaleMs = 0, written = () => 0 }) {
+export function createViews ({ ask, deployment, keyPrefix, now, log, mode, boundItems, boundBytes, discover = true, maxStaleMs = 0, written = () => 0, idleMs = IDLE_MS }) {
   const stop = new AbortController()
   /** @type {Map<string, Held>} */
   const held = new Map()
@@ -67,6 +66,8 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
   const counts = new Map()
   const startedMs = performance.now()
   let isDiscovered = mode === 'none' || !discover
+  /** @type {Error & { code?: string } | null} why feeds cannot be listed */
+  let lookError = null
 
   /** @param {Definition} definition */
   function needsView ({ layout, format }) {
@@ -130,23 +131,29 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
 
   async function look () {
     if (discover) {
-      const definitions = await ask.definitions()
+      const definitions = await ask.readableDefinitions()
       for (const feed of held.keys()) if (!definitions.some((definition) => definition.feed === feed)) shut(feed)
       definitions.forEach(follow)
       isDiscovered = true
       return
     }
     for (const [feed, { usedMs }] of held) {
-      if (performance.now() - usedMs > IDLE_MS) shut(feed)
-      else await ask.definition(feed).then(follow, (error) => { if (error.code === 'FEED_UNKNOWN') shut(feed) })
+      if (performance.now() - usedMs > idleMs) shut(feed)
+      else await ask.definition(feed).then(follow, (error) => { if (!error.retryable) shut(feed) })
     }
+  }
+
+  /** @param {Error & { code?: string, retryable?: boolean }} error */
+  function sayOnce (error) {
+    if (!error.retryable && error.code !== lookError?.code) log.warn({ code: error.code, reason: error.message }, 'feeds cannot be listed, trying on')
+    lookError = error
   }
 
   async function keepLooking () {
     if (mode === 'none') return
     while (!stop.signal.aborted) {
       // while no node answers, what is known stays
-      await look().catch((error) => { if (!error.retryable) log.warn({ code: error.code, reason: error.message }, 'feeds cannot be listed, trying on') })
+      await look().then(() => { lookError = null }, sayOnce)
       for (const one of held.values()) note(one)
       await sleep(LOOK_MS, undefined, { signal: stop.signal }).catch(() => {})
     }
@@ -245,6 +252,7 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
 
   return {
     definitions: ask.definitions,
+    readableDefinitions: ask.readableDefinitions,
     definition: ask.definition,
     tail: ask.tail,
     ofLog: ask.ofLog,
@@ -310,7 +318,7 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
     status () {
       const { ready, reasons, ...rest } = ask.status()
       const faults = [...held].flatMap(([feed, { view, openedMs }]) => faultsOf(feed, view, openedMs))
-      if (!isDiscovered && ready) faults.push({ reason: 'VIEW_BEHIND: which feeds there are is being asked', isHindrance: performance.now() - startedMs < READY_WITHIN_MS })
+      if (!isDiscovered && ready) faults.push({ reason: lookError ? publicReason(lookError) : 'VIEW_BEHIND: which feeds there are is being asked', isHindrance: performance.now() - startedMs < READY_WITHIN_MS })
       return {
         ready: ready && !(discover && faults.some(({ isHindrance }) => isHindrance)),
         reasons: [...reasons, ...faults.map(({ reason }) => reason)],

@@ -129,6 +129,31 @@ for (const engine of await testEngines()) {
       t.ok(views.revision('behind'))
     })
 
+    await t.test('where feeds are not discovered, a view is opened by the first question and closed when nobody asks any more', async (t) => {
+      await write(t, 'lazy', 30)
+      const { views } = await openViews(t, { primary, discover: false, idleMs: 300 })
+      t.match(views.status(), { ready: true, reasons: [] })
+      t.same(views.figures().views, [])
+      t.match(await views.count('lazy'), { count: 30, exact: true }, 'a count waits for the view')
+      t.same(ids((await views.latest('lazy', { limit: 2 })).items), ['0', '1'])
+      t.same(views.figures().views.map(({ feed }) => feed), ['lazy'])
+      await eventually(() => views.figures().views.length === 0)
+      t.match(await views.count('lazy'), { count: 30, exact: true })
+      await t.rejects(views.count('nowhere'), { code: 'FEED_UNKNOWN' })
+    })
+
+    await t.test('a feed whose definition cannot be read keeps no other from being in', async (t) => {
+      const admin = await connectFor(t, primary.url)
+      await admin.send('SADD', 'fr:feeds', 'broken')
+      await admin.send('SET', 'fr:{broken}:feed', 'no JSON')
+      await write(t, 'whole', 5)
+      const { views, isIn } = await openViews(t, { primary })
+      await isIn('whole')
+      await eventually(() => views.status().ready)
+      await t.rejects(views.count('broken'), { code: 'KEY_HOLDS_OTHER' })
+      await admin.send('SREM', 'fr:feeds', 'broken')
+    })
+
     await t.test('a view stays with what a feed is: dropped and created again it is another, in whatever layout', async (t) => {
       const admin = await connectFor(t, primary.url)
       const { views, ask } = await openViews(t, { primary, mode: 'all' })
