@@ -96,5 +96,7 @@ t.test('a key of the feed that holds something else ends the writer with its cod
   t.equal(code, 1)
   t.match(stderr, /"code":"KEY_HOLDS_OTHER".*WRONGTYPE/)
   t.notMatch(stderr, /^\s+at /m)
-  t.match(summary, { offered: 10, items: 0, failed: 10 })
+  // how many were offered before the first batch was refused is chance
+  t.match(summary, { items: 0, failed: summary.offered })
+  t.ok(summary.offered >= 1 && summary.offered <= 10)
 })
