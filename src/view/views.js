@@ -10,7 +10,7 @@
  * for a while.
  *
  *     the view is           newest               by id, count
- *     being made            asked                asked, so perhaps not exact
+ *     being made            asked                asked, so perhaps not exact; VIEW_BEHIND where that reads too deep
  *     in                    view                 view
  *     over its bound        view, below: asked   view; VIEW_OVER_BOUND for what it does not have
  *     more than 1 s behind  asked                VIEW_BEHIND
@@ -229,10 +229,25 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
    */
   async function exactly (feed, answer, asked) {
     const view = await viewOf(feed, { isAwaited: true })
-    if (view === null || !view.isIn) return asked()
+    if (view === null) return asked()
+    if (!view.isIn) return asked().catch(orSoon(feed, view))
     const { isUsable, asOf, lagMs, gone } = standing(view)
     if (isUsable) return { ...answer(view), asOf, lagMs }
-    throw gone ?? new FreshetError('VIEW_BEHIND', `the view of feed ${feed} is ${Math.round(behindOf(view))} ms behind; ask again, or for newest items`)
+    throw gone ?? behind(feed, view)
+  }
+
+  /** @param {string} feed @param {View} view */
+  const behind = (feed, view) => new FreshetError('VIEW_BEHIND', view.isIn
+    ? `the view of feed ${feed} is ${Math.round(behindOf(view))} ms behind; ask again, or for newest items`
+    : `the view of feed ${feed} is being made; ask again`)
+
+  /**
+   * What a node would have to read too deep for, a view that is not up yet will say soon.
+   * @param {string} feed @param {View} view
+   * @returns {(error: any) => never}
+   */
+  const orSoon = (feed, view) => (error) => {
+    throw error.code === 'VIEW_NEEDED' && !standing(view).isUsable ? behind(feed, view) : error
   }
 
   /** @param {string} feed @param {View} view @param {number} openedMs @returns {{ reason: string, isHindrance: boolean }[]} */
@@ -301,7 +316,7 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
           return bytes < maxBytes
         })
         : null
-      if (page === null) return ask.latest(feed, question)
+      if (page === null) return ask.latest(feed, question).catch(orSoon(feed, view))
       return /** @type {any} */ ({ items, next: page.next, walk: undefined, node: undefined, asOf, lagMs })
     },
 

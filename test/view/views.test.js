@@ -2,6 +2,7 @@
 import t from 'tap'
 import { dropFeed } from '../../src/feeds/definitions.js'
 import { layoutNames } from '../../src/layouts/index.js'
+import { MAX_WALK } from '../../src/layouts/log-walk.js'
 import { startProxy } from '../proxy.js'
 import { connectFor, engineName, eventually, openWriterFor, startDeployment, startServer, testEngines } from '../servers.js'
 import { everything, openViews, shown } from './viewing.js'
@@ -110,7 +111,7 @@ for (const engine of await testEngines()) {
       /** @type {import('../proxy.js').Line[]} */
       const lines = []
       const proxy = await startProxy(t, primary.port, { onLine: (line) => lines.push(line) })
-      const { views, isIn, figuresOf } = await openViews(t, { primary: proxy, deadlineMs: 60_000 })
+      const { ask, views, isIn, figuresOf } = await openViews(t, { primary: proxy, deadlineMs: 60_000 })
       await isIn('behind')
       // the deployment has the first line
       for (const line of lines.slice(1)) line.goSilent()
@@ -124,8 +125,14 @@ for (const engine of await testEngines()) {
       t.match(views.status(), { ready: false })
       t.ok(views.status().reasons.some((/** @type {string} */ reason) => /^VIEW_BEHIND: the view of feed behind is \d/.test(reason)))
       t.ok(Number(figuresOf('behind')?.behindMs) > 1000)
+
+      // so many that came since are older, which a node finds out by reading all of them
+      for (let n = 0; n < MAX_WALK; n++) writer.pipeline.append(bytes(`late ${n}`), now - 1, bytes(''))
+      await writer.pipeline.flush()
+      await t.rejects(ask.latest('behind', { limit: 2 }), { code: 'VIEW_NEEDED' })
+      await t.rejects(views.latest('behind', { limit: 2 }), { code: 'VIEW_BEHIND', retryable: true }, 'the view will know')
       for (const line of lines.slice(1)) line.reset()
-      await eventually(async () => (await views.count('behind')).count === 11)
+      await eventually(async () => (await views.count('behind')).count === 11 + MAX_WALK)
       t.ok(views.revision('behind'))
     })
 
