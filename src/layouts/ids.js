@@ -80,7 +80,7 @@ const layout = {
     return { count: retention.maxItems ? Math.min(count, retention.maxItems) : count, exact: true }
   },
 
-  async tail (connection, key, { after, sinceMs, limit, known, retention, nowMs }) {
+  async tail (connection, key, { after, sinceMs, limit, known, retention, nowMs, size = createPieceSize() }) {
     const minTs = Math.max(sinceMs, retention.windowMs ? nowMs - retention.windowMs : 0)
     const looked = Math.min(limit, MAX_PIECE)
     const [members, floor] = await Promise.all([
@@ -88,7 +88,7 @@ const layout = {
       countFloor(connection, key, retention.maxItems)
     ])
     const wanted = members.filter((place) => isAbove(place, floor) && !known(place))
-    const { items, read } = await itemsWithin(connection, key, wanted.map((place) => place.id))
+    const { items, read } = await itemsWithin(connection, key, wanted.map((place) => place.id), size)
     const shown = items.filter((item) => item.ts >= minTs && isAbove(item, floor) && isAbove(item, after)).sort(compareOrder)
     // when the bytes are full first, the rest comes with the next page
     const last = read < wanted.length ? wanted[read - 1] : members.length === looked ? members[looked - 1] : null
@@ -160,13 +160,12 @@ async function countFloor (connection, key, maxItems) {
 
 /**
  * Items of the ids in their order, until their bytes fill a piece.
- * @param {any} connection @param {(part: string) => string} key @param {Buffer[]} wantedIds
+ * @param {any} connection @param {(part: string) => string} key @param {Buffer[]} wantedIds @param {import('./pieces.js').PieceSize} size
  * @returns {Promise<{ items: import('./index.js').Item[], read: number }>} `read`: of how many ids
  */
-async function itemsWithin (connection, key, wantedIds) {
+async function itemsWithin (connection, key, wantedIds, size) {
   /** @type {import('./index.js').Item[]} */
   const items = []
-  const size = createPieceSize()
   let read = 0
   for (let bytes = 0; read < wantedIds.length && bytes < PIECE_BYTES;) {
     const part = wantedIds.slice(read, read + size.of(wantedIds.length))

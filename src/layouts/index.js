@@ -57,10 +57,10 @@
  *   follow. `walk`: what the page before gave, of the same question to the same partition; it spares a layout that must
  *   know what it has seen from reading again, and never changes the answer. Good for one page
  * @property {(connection: Connection, key: Key, question: { after: VersionPlace | null, sinceMs: number, limit: number,
- *   known: (version: VersionPlace) => boolean, retention: Retention, nowMs: number }) =>
+ *   known: (version: VersionPlace) => boolean, retention: Retention, nowMs: number, size?: import('./pieces.js').PieceSize }) =>
  *   Promise<{ items: (Item & VersionPlace & { deleted: boolean })[], next: VersionPlace | null }>} tail live versions of `sinceMs` and newer
  *   that `known` does not name, oldest first, strictly newer than `after`. At most `limit` (<= 1,000) members are looked
- *   at; `next`: where to go on, null at the end
+ *   at; `next`: where to go on, null at the end; `size`: of pieces, as pages before taught it
  * @property {(connection: Connection, key: Key, ids: Buffer[], now: { retention: Retention, nowMs: number }) =>
  *   Promise<(Item | null)[]>} get in the order of the ids
  * @property {(connection: Connection, key: Key, now: { retention: Retention, nowMs: number }) =>

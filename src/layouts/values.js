@@ -81,12 +81,12 @@ const layout = {
     return { items, next, walk: kept(name, walk.state) }
   },
 
-  async tail (connection, key, { after, sinceMs, limit, known, retention, nowMs }) {
+  async tail (connection, key, { after, sinceMs, limit, known, retention, nowMs, size = createPieceSize() }) {
     const name = key('values')
     const minTs = Math.max(sinceMs, windowStart(retention, nowMs))
     const looked = Math.min(limit, MAX_PIECE)
-    const floor = await countFloor(connection, name, retention.maxItems)
-    const size = createPieceSize()
+    const asking = countFloor(connection, name, retention.maxItems)
+    asking.catch(() => {})
     /** @type {Version[]} */
     const versions = []
     let place = after && after.ts >= minTs ? after : null
@@ -99,6 +99,7 @@ const layout = {
       place = versions.at(-1) ?? null
       ended = piece.length < asked
     }
+    const floor = await asking
     const shown = versions.filter((version) => (floor === null || compareVersions(version, floor) > 0) && !known(version))
     return { items: shown.map((version) => ({ ...itemOf(version), stamp: version.stamp, deleted: version.deleted })), next: ended || !place ? null : placeOf(place) }
   },

@@ -20,6 +20,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { compareOrder } from '../item/order.js'
+import { createPieceSize } from '../layouts/pieces.js'
 import { readInfo } from '../store/nodes.js'
 import { createCounts } from './counts.js'
 import { createRounds } from './rounds.js'
@@ -32,7 +33,7 @@ const FLOOR_EVERY_MS = 50
 /** one page of the slow walk */
 const WALK_EVERY_MS = 50
 const FIRST_SLICE_MS = 64
-const SLICE_ITEMS = 2000
+const SLICE_ITEMS = 4000
 
 /** @typedef {import('../item/member.js').VersionPlace} VersionPlace */
 /** @typedef {import('../store/connection.js').Connection} Connection */
@@ -126,6 +127,7 @@ export function createSetFeed ({ layout, key, stores, retention: given, now, onR
 function createPart ({ layout, key, store, now, retention }) {
   const isOneVersion = layout.describe().versions === 'one'
   const counts = createCounts()
+  const size = createPieceSize()
   const dueMs = TIERS.map(() => 0)
   /** @type {VersionPlace | null} everything up to here was read, but for what is late; null = nothing yet */
   let newest = null
@@ -166,7 +168,10 @@ function createPart ({ layout, key, store, now, retention }) {
       seen(version)
       return isKnown(version)
     }
-    const { items, next } = await layout.tail(connection, key, { after, sinceMs, limit, known, retention: retention(), nowMs: now() })
+    const { items, next } = await layout.tail(connection, key, { after, sinceMs, limit, known, retention: retention(), nowMs: now(), size }).catch((error) => {
+      if (error.code === 'SERVER_LOST') size.lost(limit)
+      throw error
+    })
     for (const item of items) put(item)
     return next
   }
