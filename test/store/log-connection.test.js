@@ -131,16 +131,16 @@ for (const engine of await testEngines()) {
       const waiting = connection.send('XREAD', 'BLOCK', 10_000, 'STREAMS', 'other', '0-0')
       await plain.send('XADD', 'other', '1-0', 's', 'v')
       t.match(await waiting, [[Buffer.from('other'), [[Buffer.from('1-0'), [Buffer.from('s'), Buffer.from('v')]]]]])
-      const pending = connection.send('XREAD', 'BLOCK', 0, 'STREAMS', 'other', '1-0')
+      const pending = t.rejects(connection.send('XREAD', 'BLOCK', 0, 'STREAMS', 'other', '1-0'), { code: 'SERVER_LOST', message: /test is over/ })
       connection.close('test is over')
-      await t.rejects(pending, { code: 'SERVER_LOST', message: /test is over/ })
+      await pending
       await t.rejects(connection.send('PING'), { code: 'SERVER_LOST' })
 
       const dying = await startServer(t, { engine })
       const other = await open(t, dying.url)
-      const lost = other.send('XREAD', 'BLOCK', 0, 'STREAMS', 'x', '0-0')
+      const lost = t.rejects(other.send('XREAD', 'BLOCK', 0, 'STREAMS', 'x', '0-0'), { code: 'SERVER_LOST', outcome: 'over' })
       await dying.kill()
-      await t.rejects(lost, { code: 'SERVER_LOST', outcome: 'over' })
+      await lost
       t.ok(await other.closed)
     })
 
