@@ -30,7 +30,8 @@ t.test('the package holds what a user needs and nothing else', async (t) => {
   for (const script of (await readdir(join(ROOT, 'lua')))) t.ok(names.includes(`lua/${script}`), script)
   const allowed = /^(bin|charts|docs|experiments|infra|lua|readers|src|types\/src|writers)\/|^(package\.json|README\.md|LICENSE|settings\.js|types\/settings\.d\.ts)$/
   t.same(names.filter((/** @type {string} */ name) => !allowed.test(name) || /\.(test|map)\.|tgz$|^docs\/decisions|\.freshet/.test(name)), [])
-  t.ok(unpackedSize < 1_500_000, `${unpackedSize} bytes`)
+  // code and its types are 2 MB; results, engines or a browser would be many more
+  t.ok(unpackedSize < 2_500_000, `${unpackedSize} bytes`)
 })
 
 t.test('installed into an empty project', async (t) => {
