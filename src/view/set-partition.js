@@ -1,0 +1,267 @@
+/**
+ * One partition of a feed whose layout keeps no order of arrival, read into the store of a view.
+ *
+ *     window start <- filled slice by slice, newest first |  looked through slowly | counted  | -> newer, every 10 ms
+ *                                                                                 -2 s      newest
+ *
+ * What arrives is usually newer than what is there, so each round reads behind the newest place. What arrives late is
+ * found by counting: members of the last 20 ms, 200 ms and 2 s are counted in turn, and the time in which there are not as
+ * many as were seen when it was read is read again. Time ahead of the clock does not move the place to read from.
+ *
+ * What is later than that, and in `ids` what was deleted or went back in time, is found by a slow walk through the window.
+ *
+ * An id of a layout that keeps one version is what its last write made it, newer or older than before. Where more versions
+ * are kept the newest counts. Retention by number is by rank, which only the server knows: it tells the floor.
+ */
+import { compareOrder } from '../item/order.js'
+import { createPieceSize } from '../layouts/pieces.js'
+import { createCounts } from './counts.js'
+
+/** how far back is counted, and how often */
+const TIERS = Object.freeze([{ backMs: 20, everyMs: 10 }, { backMs: 200, everyMs: 100 }, { backMs: 2000, everyMs: 1000 }])
+const PAGE = 1000
+const FLOOR_EVERY_MS = 50
+/** one page of the slow walk */
+const WALK_EVERY_MS = 50
+const FIRST_SLICE_MS = 64
+const SLICE_ITEMS = 4000
+
+/** @typedef {import('../item/member.js').VersionPlace} VersionPlace */
+/** @typedef {import('../store/connection.js').Connection} Connection */
+/** @typedef {import('./shelves.js').Store} Store */
+
+/**
+ * @param {{ layout: import('../layouts/index.js').Layout, key: (part: string) => string, store: Store, now: () => number,
+ *   retention: () => import('../layouts/index.js').Retention }} parts
+ */
+export function createSetPartition ({ layout, key, store, now, retention }) {
+  const isOneVersion = layout.describe().versions === 'one'
+  const counts = createCounts()
+  const size = createPieceSize()
+  const dueMs = TIERS.map(() => 0)
+  /** @type {VersionPlace | null} everything up to here was read, but for what is late; null = nothing yet */
+  let newest = null
+  /** @type {number | null} everything of this time and newer was read; null = the window is in */
+  let filledMs = null
+  let sliceMs = FIRST_SLICE_MS
+  /** @type {import('../item/order.js').Place | null} of the slow walk */
+  let walkedTo = null
+  let walkDueMs = 0
+  let floorDueMs = 0
+
+  const windowStart = () => retention().windowMs ? Math.max(0, now() - retention().windowMs) : 0
+
+  /** @param {VersionPlace} version */
+  function isKnown ({ id, ts, seq, stamp = 0 }) {
+    const known = store.versionOf(id)
+    if (known === null) return false
+    if (isOneVersion) return known.ts === ts && known.seq === seq
+    return known.ts > ts || (known.ts === ts && (known.seq > seq || (known.seq === seq && known.stamp >= stamp)))
+  }
+
+  /** @param {import('../layouts/index.js').Item & { stamp?: number, deleted?: boolean }} version */
+  function put ({ id, ts, seq, value, stamp = 0, deleted = false }) {
+    if (isOneVersion) {
+      const known = store.versionOf(id)
+      if (known && (known.ts > ts || (known.ts === ts && known.seq > seq))) store.forget(id, 0, id.length)
+    }
+    const bytes = Buffer.concat([id, value])
+    store.put(bytes, 0, id.length, ts, seq, stamp, deleted, id.length, bytes.length, 0)
+  }
+
+  /**
+   * @param {Connection} connection
+   * @param {{ after: VersionPlace | null, sinceMs: number, limit?: number, seen?: (member: VersionPlace) => void }} question
+   */
+  async function page (connection, { after, sinceMs, limit = PAGE, seen = () => {} }) {
+    const known = (/** @type {VersionPlace} */ version) => {
+      seen(version)
+      return isKnown(version)
+    }
+    const { items, next } = await layout.tail(connection, key, { after, sinceMs, limit, known, retention: retention(), nowMs: now(), size }).catch((error) => {
+      if (error.code === 'SERVER_LOST') size.lost(limit)
+      throw error
+    })
+    for (const item of items) put(item)
+    return next
+  }
+
+  /** Reads what is newer. @param {Connection} connection */
+  async function readNewer (connection) {
+    const clockMs = now()
+    let last = newest
+    /** @type {VersionPlace | null} */
+    let place = newest
+    do {
+      place = await page(connection, {
+        after: place,
+        sinceMs: 0,
+        seen (member) {
+          if (member.ts > clockMs) return
+          counts.add(member.ts)
+          if (last === null || compareOrder(member, last) > 0) last = member
+        }
+      })
+    } while (place !== null)
+    newest = last && { id: last.id, ts: last.ts, seq: last.seq, stamp: last.stamp }
+  }
+
+  /** Begins at this moment. */
+  function begin () {
+    newest = { ts: Math.floor(now()), seq: 0, id: Buffer.alloc(0) }
+    fillAgain()
+  }
+
+  function fillAgain () {
+    if (newest === null) return
+    filledMs = newest.ts + 1
+    sliceMs = FIRST_SLICE_MS
+  }
+
+  /** One slice of the window, from the newest that is missing back. @param {Connection} connection */
+  async function fill (connection) {
+    const untilMs = /** @type {number} */ (filledMs)
+    const fromMs = Math.max(windowStart(), untilMs - sliceMs, 0)
+    let seen = 0
+    /** @type {VersionPlace | null} */
+    let place = null
+    do {
+      place = await page(connection, { after: place, sinceMs: fromMs, seen: (member) => { if (member.ts < untilMs) seen++ } })
+    } while (place !== null && place.ts < untilMs)
+    if (seen < SLICE_ITEMS) sliceMs *= 4
+    else if (seen > 4 * SLICE_ITEMS) sliceMs = Math.max(1, sliceMs / 4)
+    const { floor } = store.stats()
+    filledMs = fromMs <= windowStart() || (floor !== null && floor.ts >= fromMs) ? null : fromMs
+  }
+
+  /** Reads again where not as many members are as were seen there. @param {Connection} connection @param {boolean} isThorough */
+  async function readLate (connection, isThorough) {
+    const nowMs = performance.now()
+    const due = isThorough ? TIERS.length - 1 : TIERS.findLastIndex((_, tier) => nowMs >= dueMs[tier])
+    if (due === -1 || newest === null) return
+    TIERS.forEach(({ everyMs }, tier) => { if (tier <= due) dueMs[tier] = nowMs + everyMs })
+    const untilMs = newest.ts
+    const fromMs = Math.max(0, untilMs - TIERS[due].backMs, Math.ceil(windowStart()))
+    if (fromMs >= untilMs || await isAsSeen(connection, fromMs, untilMs)) return
+    // where it begins to differ, and from where on it does not any more
+    const from = await firstMs(fromMs, untilMs, async (ms) => !await isAsSeen(connection, fromMs, ms))
+    const until = await firstMs(from, untilMs, (ms) => isAsSeen(connection, ms, untilMs))
+    await readAgain(connection, from - 1, until)
+  }
+
+  /** @param {Connection} connection @param {number} fromMs @param {number} untilMs itself not among them */
+  async function readAgain (connection, fromMs, untilMs) {
+    counts.forget(fromMs, untilMs)
+    /** @type {VersionPlace | null} */
+    let place = null
+    do {
+      const from = place
+      /** @type {Set<string>} */
+      const there = new Set()
+      place = await page(connection, {
+        after: from,
+        sinceMs: fromMs,
+        seen ({ id, ts }) {
+          if (ts < untilMs) counts.add(ts)
+          there.add(id.toString('latin1'))
+        }
+      })
+      if (isOneVersion) await forgetMissing(connection, { sinceMs: fromMs, from, to: place, there })
+    } while (place !== null && place.ts < untilMs)
+  }
+
+  /** @param {Connection} connection @param {number} fromMs @param {number} untilMs itself not among them */
+  async function isAsSeen (connection, fromMs, untilMs) {
+    if (fromMs >= untilMs) return true
+    const [since, beyond] = await Promise.all([countSince(connection, fromMs), countSince(connection, untilMs)])
+    return since - beyond === counts.between(fromMs, untilMs)
+  }
+
+  /** Members of that time and newer. @param {Connection} connection @param {number} ms */
+  const countSince = async (connection, ms) =>
+    (await layout.count(connection, key, { retention: { windowMs: 1, maxItems: 0 }, nowMs: ms + 1 })).count
+
+  /** One page of the slow walk through the window, oldest first. @param {Connection} connection */
+  async function walk (connection) {
+    if (performance.now() < walkDueMs) return
+    walkDueMs = performance.now() + WALK_EVERY_MS
+    const sinceMs = Math.max(windowStart(), store.stats().floor?.ts ?? 0)
+    const from = walkedTo
+    /** @type {Set<string>} */
+    const there = new Set()
+    const next = await page(connection, { after: from, sinceMs, seen: ({ id }) => there.add(id.toString('latin1')) })
+    walkedTo = next
+    if (isOneVersion) await forgetMissing(connection, { sinceMs: 0, from, to: next, there })
+  }
+
+  /**
+   * What a page does not have is looked up, as it may have been written again meanwhile.
+   * @param {Connection} connection
+   * @param {{ sinceMs: number, from: VersionPlace | null, to: VersionPlace | null, there: Set<string> }} page
+   */
+  async function forgetMissing (connection, { sinceMs, from, to, there }) {
+    /** @type {Buffer[]} */
+    const missing = []
+    const after = to && { ...to, id: Buffer.concat([to.id, Buffer.alloc(1)]) }
+    store.latest({ limit: store.stats().items + 1, after, sinceMs: from ? from.ts : sinceMs, nowMs: now() }, (bytes, idAt, idEnd, ts, seq) => {
+      const id = Buffer.from(bytes.subarray(idAt, idEnd))
+      if (from !== null && compareOrder({ ts, seq, id }, from) <= 0) return false
+      if (!there.has(id.toString('latin1'))) missing.push(id)
+    })
+    for (let at = 0; at < missing.length; at += PAGE) {
+      const ids = missing.slice(at, at + PAGE)
+      const items = await layout.get(connection, key, ids, { retention: retention(), nowMs: now() })
+      ids.forEach((id, i) => {
+        const item = items[i]
+        if (item) put(item)
+        else store.forget(id, 0, id.length)
+      })
+    }
+  }
+
+  /** @param {Connection} connection */
+  async function askFloor (connection) {
+    if (!layout.floor || performance.now() < floorDueMs) return
+    floorDueMs = performance.now() + FLOOR_EVERY_MS
+    store.setFloor(await layout.floor(connection, key, retention()))
+  }
+
+  return {
+    get isIn () { return newest !== null && filledMs === null },
+
+    beginAnew () {
+      store.clear()
+      newest = null
+      walkedTo = null
+      counts.clear()
+    },
+
+    fillAgain,
+
+    /** @param {Connection} connection @param {{ isThorough: boolean }} options */
+    async round (connection, { isThorough }) {
+      if (newest === null) begin()
+      await askFloor(connection)
+      await readNewer(connection)
+      if (filledMs !== null) await fill(connection)
+      else {
+        await readLate(connection, isThorough)
+        await walk(connection)
+      }
+    }
+  }
+}
+
+/**
+ * The first of some milliseconds of which something is true, if it is true of all behind it.
+ * @param {number} fromMs @param {number} untilMs it is true of it @param {(ms: number) => Promise<boolean>} isTrue
+ */
+async function firstMs (fromMs, untilMs, isTrue) {
+  let [low, high] = [fromMs, untilMs]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (await isTrue(middle)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
