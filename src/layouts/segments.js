@@ -11,11 +11,7 @@
  * version too. With maxItems the versions that arrived last are live, so many, superseded ones and deletions among them.
  */
 import { eachVersion, segmentHead } from '../item/segment.js'
-import { createLogAnswers } from './log-answers.js'
-import { appendToLog } from './log-batch.js'
-import { createLogKeeping } from './log-keep.js'
-import { MAX_WALK } from './log-walk.js'
-import { MAX_PIECE } from './pieces.js'
+import { createLogLayout } from './log-layout.js'
 import { MAX_SEGMENT_ITEMS, createSegmentsBatch } from './segments-batch.js'
 
 /** they are large, and the server frees them while others wait */
@@ -24,29 +20,4 @@ const TRIM_ENTRIES = 500
 /** @type {Readonly<import('./log.js').Log>} */
 const log = Object.freeze({ part: 'segments', field: 's', head: segmentHead, each: eachVersion })
 
-/** @type {import('./index.js').Layout} */
-const layout = {
-  name: 'segments',
-  format: 1,
-  log,
-  describe: () => ({
-    versions: 'many',
-    late: 'newest',
-    deletionsInTail: true,
-    equalInTail: true,
-    tail: 'log',
-    counted: 'by arrival',
-    trims: 'entries',
-    askedPerRequest: { latest: 'newest', get: 'newest', count: 'estimate' },
-    maxWalk: MAX_WALK,
-    maxBatchItems: MAX_SEGMENT_ITEMS,
-    maxPage: MAX_PIECE,
-    encodings: { segments: 'stream' }
-  }),
-  createBatch: createSegmentsBatch,
-  append: appendToLog,
-  ...createLogAnswers(log),
-  ...createLogKeeping(log, TRIM_ENTRIES)
-}
-
-export const segments = Object.freeze(layout)
+export const segments = createLogLayout({ log, createBatch: createSegmentsBatch, maxBatchItems: MAX_SEGMENT_ITEMS, trimEntries: TRIM_ENTRIES })
