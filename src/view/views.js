@@ -2,12 +2,7 @@
  * Answers questions about feeds from memory where a view can, and by asking a node where there is none: the same
  * questions as ask.js, the same answers, only exact in every layout.
  *
- *     mode auto    a view for each feed whose layout cannot answer everything exactly by itself
- *          all     for every feed
- *          none    for none: always asked
- *
- * With `discover` views are opened as feeds are discovered, and stay; without, when somebody asks, until nobody has asked
- * for a while.
+ * Which feeds have a view, and since when, is said in holding.js.
  *
  *     the view is           newest               by id, count
  *     being made            asked                asked, so perhaps not exact; VIEW_BEHIND where that reads too deep
@@ -24,34 +19,27 @@
  * @typedef {import('../store/connection.js').Connection} Connection
  * @typedef {import('./ask.js').Ask} Ask
  * @typedef {import('./view.js').View} View
- * @typedef {import('../feeds/definitions.js').Definition} Definition
+ * @typedef {import('./holding.js').Held} Held
+ * @typedef {import('./holding.js').ViewCounts} ViewCounts
  * @typedef {import('../layouts/index.js').Item} Item
  * @typedef {ReturnType<typeof createViews>} Views
  * @typedef {{ feed: string, isIn: boolean, items: number, bytes: number, behindMs: number | null, isOverBound: boolean }} ViewFigures
  *   `behindMs` null while it is being made
- * @typedef {{ passedOver: Record<string, number>, rebuilt: number }} ViewCounts what views of a feed counted, closed ones too
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError, publicReason } from '../errors.js'
-import { layoutNames, layoutOf } from '../layouts/index.js'
 import { MAX_BYTES } from './ask.js'
-import { DOUBLED, PASSED_OVER } from './log-feed.js'
-import { BEHIND_MS, createView } from './view.js'
+import { holdViews } from './holding.js'
+import { BEHIND_MS } from './view.js'
 
-const LOOK_MS = 500
-const IDLE_MS = 60_000
 /** so long a view that is being made keeps the process from being ready */
 const READY_WITHIN_MS = 30_000
 /** so long a question waits for a view that it has opened */
 const OPEN_WITHIN_MS = 5000
 const OPEN_LOOK_MS = 5
 
-export const VIEW_MODES = Object.freeze(['auto', 'all', 'none'])
-
 /** and for one to take in what was written */
 const CATCH_UP_WITHIN_MS = 1000
-
-/** @typedef {{ view: View, openedMs: number, usedMs: number, wasIn: boolean, hasWritten: number }} Held */
 
 /**
  * @param {{ ask: Ask, deployment: import('../store/deployment.js').Deployment, keyPrefix: string, now: () => number,
@@ -60,107 +48,10 @@ const CATCH_UP_WITHIN_MS = 1000
  *   node can be asked, a view that is behind answers nothing; `written`: how much the caller wrote so far, and expects to
  *   find; `idleMs`: a view that nobody asks is closed after it, where feeds are not discovered
  */
-export function createViews ({ ask, deployment, keyPrefix, now, log, mode, boundItems, boundBytes, discover = true, maxStaleMs = 0, written = () => 0, idleMs = IDLE_MS }) {
-  const stop = new AbortController()
-  /** @type {Map<string, Held>} */
-  const held = new Map()
-  /** @type {Map<string, ViewCounts>} */
-  const counts = new Map()
+export function createViews ({ ask, deployment, keyPrefix, now, log, mode, boundItems, boundBytes, discover = true, maxStaleMs = 0, written = () => 0, idleMs }) {
   const startedMs = performance.now()
-  let isDiscovered = mode === 'none' || !discover
-  /** @type {Error & { code?: string } | null} why feeds cannot be listed */
-  let lookError = null
-
-  /** @param {Definition} definition */
-  function needsView ({ layout, format }) {
-    if (mode === 'none' || !layoutNames().includes(layout) || layoutOf(layout).format !== format) return false
-    return mode === 'all' || Object.values(layoutOf(layout).describe().askedPerRequest).some((promise) => promise !== 'exact')
-  }
-
-  /** @param {string} feed @returns {ViewCounts} */
-  function countsOf (feed) {
-    const known = counts.get(feed) ?? { passedOver: Object.fromEntries([...Object.values(PASSED_OVER), DOUBLED].map((reason) => [reason, 0])), rebuilt: 0 }
-    counts.set(feed, known)
-    return known
-  }
-
-  /** @param {Definition} definition @returns {Held} */
-  function open (definition) {
-    const { feed } = definition
-    const counted = countsOf(feed)
-    const view = createView({
-      definition,
-      deployment,
-      keyPrefix,
-      now,
-      log,
-      boundItems,
-      boundBytes,
-      onPassedOver (reason) { counted.passedOver[reason]++ },
-      onRebuilt () { counted.rebuilt++ }
-    })
-    const one = { view, openedMs: performance.now(), usedMs: performance.now(), wasIn: false, hasWritten: written() }
-    held.set(feed, one)
-    return one
-  }
-
-  /** @param {string} feed */
-  async function shut (feed) {
-    const one = held.get(feed)
-    held.delete(feed)
-    await one?.view.close()
-  }
-
-  /** The view of a feed as it is stored now, if it needs one. @param {Definition} definition @returns {Held | null} */
-  function follow (definition) {
-    const { feed } = definition
-    const known = held.get(feed)
-    if (known?.view.isOf(definition)) {
-      known.view.setDefinition(definition)
-      return known
-    }
-    if (known) shut(feed)
-    return !stop.signal.aborted && needsView(definition) ? open(definition) : null
-  }
-
-  /** Says so when all of a feed is in for the first time. @param {Held} one */
-  function note (one) {
-    if (one.wasIn || !one.view.isIn) return
-    one.wasIn = true
-    const { items, bytes } = one.view.stats()
-    log.info({ feed: one.view.definition.feed, items, bytes }, 'the view is in')
-  }
-
-  async function look () {
-    if (discover) {
-      const definitions = await ask.readableDefinitions()
-      for (const feed of held.keys()) if (!definitions.some((definition) => definition.feed === feed)) shut(feed)
-      definitions.forEach(follow)
-      isDiscovered = true
-      return
-    }
-    for (const [feed, { usedMs }] of held) {
-      if (performance.now() - usedMs > idleMs) shut(feed)
-      else await ask.definition(feed).then(follow, (error) => { if (!error.retryable) shut(feed) })
-    }
-  }
-
-  /** @param {Error & { code?: string, retryable?: boolean }} error */
-  function sayOnce (error) {
-    if (!error.retryable && error.code !== lookError?.code) log.warn({ code: error.code, reason: error.message }, 'feeds cannot be listed, trying on')
-    lookError = error
-  }
-
-  async function keepLooking () {
-    if (mode === 'none') return
-    while (!stop.signal.aborted) {
-      // while no node answers, what is known stays
-      await look().then(() => { lookError = null }, sayOnce)
-      for (const one of held.values()) note(one)
-      await sleep(LOOK_MS, undefined, { signal: stop.signal }).catch(() => {})
-    }
-  }
-  const looking = keepLooking()
+  const holding = holdViews({ ask, deployment, keyPrefix, now, log, mode, boundItems, boundBytes, discover, written, idleMs })
+  const { held, counts, follow, note, signal } = holding
 
   /** @param {View} view @returns {number} ms */
   const behindOf = (view) => Math.max(0, now() - view.asOf, view.lagMs ?? 0)
@@ -207,7 +98,7 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
 
   /** Waits for a view that is being made, unless it cannot be. @param {Held} one */
   async function untilIn ({ view, openedMs }) {
-    while (!view.isIn && view.failure === null && performance.now() - openedMs < OPEN_WITHIN_MS && !stop.signal.aborted) await sleep(OPEN_LOOK_MS)
+    while (!view.isIn && view.failure === null && performance.now() - openedMs < OPEN_WITHIN_MS && !signal.aborted) await sleep(OPEN_LOOK_MS)
   }
 
   /** Whether it has what the caller wrote. @param {Held} one */
@@ -335,7 +226,7 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
     status () {
       const { ready, reasons, ...rest } = ask.status()
       const faults = [...held].flatMap(([feed, { view, openedMs }]) => faultsOf(feed, view, openedMs))
-      if (!isDiscovered && ready) faults.push({ reason: lookError ? publicReason(lookError) : 'VIEW_BEHIND: which feeds there are is being asked', isHindrance: performance.now() - startedMs < READY_WITHIN_MS })
+      if (!holding.isDiscovered && ready) faults.push({ reason: holding.lookError ? publicReason(holding.lookError) : 'VIEW_BEHIND: which feeds there are is being asked', isHindrance: performance.now() - startedMs < READY_WITHIN_MS })
       return {
         ready: ready && !(discover && faults.some(({ isHindrance }) => isHindrance)),
         reasons: [...reasons, ...faults.map(({ reason }) => reason)],
@@ -352,10 +243,6 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
       counts: [...counts]
     }),
 
-    async close () {
-      stop.abort()
-      await looking
-      await Promise.all([...held.keys()].map(shut))
-    }
+    close: holding.close
   }
 }
