@@ -15,7 +15,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { layoutNames, layoutOf } from '../layouts/index.js'
-import { DOUBLED, PASSED_OVER } from './log-feed.js'
+import { DOUBLED, PASSED_OVER } from './log-intake.js'
 import { createView } from './view.js'
 
 const LOOK_MS = 500

@@ -15,34 +15,20 @@
  * read, as a log is trimmed from its old end only. It is looked for when an epoch begins, and while the view is behind. If
  * it is gone, the partition is read anew: what was missed is not live any more, but it counts among the newest `maxItems`.
  *
- * An entry that cannot be read, or was delivered twice, is passed over and counted.
+ * How much is asked for at once is in log-answer-size.js, how an entry gets into a store in log-intake.js.
  */
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { BEFORE_ALL, comparePlaces, entriesAfter, entriesBefore, newestPlace, placeBehind } from '../layouts/log.js'
+import { createAnswerSize } from './log-answer-size.js'
+import { createLogIntake } from './log-intake.js'
 import { createOrigins } from './origins.js'
 import { createRounds } from './rounds.js'
 
-/** of one answer, about */
-const ANSWER_BYTES = 1024 * 1024
-/** and of one while the view is behind */
-const LARGEST_ANSWER_BYTES = 16 * ANSWER_BYTES
-const MAX_ENTRIES = 10_000
-const FIRST_ENTRIES = 8
-/** so many tell of their size as much as is known of it */
-const ENOUGH_ENTRIES = 8
-/** the loop is given back after so long */
-const SLICE_MS = 3
-/** versions taken in before it is looked how long that took */
-const SLICE_VERSIONS = 1000
 /** a later answer is one of a view that is behind */
 const BEHIND_MS = 1000
 /** how long a node that has not got as far as the view gets for it */
 const CATCH_UP_MS = 1000
 const CATCH_UP_LOOK_MS = 20
-
-/** @type {Readonly<Record<string, string>>} reasons by code */
-export const PASSED_OVER = Object.freeze({ SEGMENT_INVALID: 'corrupt', SEGMENT_VERSION: 'version' })
-export const DOUBLED = 'doubled'
 
 /** @typedef {import('../layouts/log.js').LogEntry} LogEntry */
 /** @typedef {import('../store/connection.js').Connection} Connection */
@@ -62,24 +48,13 @@ export const DOUBLED = 'doubled'
 export function createLogFeed ({ log, key, stores, retention: given, now, onPassedOver, onRebuilt }) {
   let retention = given
   let asOf = 0
-  let entryBytes = ANSWER_BYTES / FIRST_ENTRIES / stores.length
-  let answerBytes = ANSWER_BYTES
   /** @type {Part[]} */
   const parts = stores.map((store, partition) => ({
     name: key(partition)(log.part), aheadName: key(partition)('ahead'), store, place: null, origin: '', taken: BEFORE_ALL, arrival: 0, origins: createOrigins(), history: null
   }))
   const rounds = createRounds()
-
-  /** @param {LogEntry[]} entries */
-  function learn (entries) {
-    if (entries.length === 0) return
-    let bytes = 0
-    for (const entry of entries) bytes += entry.bytes.length
-    entryBytes += (bytes / entries.length - entryBytes) * entries.length / (entries.length + ENOUGH_ENTRIES)
-  }
-
-  /** How many entries of each partition are asked for at once: two at least, as an answer of all that were asked for may not be all there are. */
-  const entriesAtOnce = () => Math.max(2, Math.min(MAX_ENTRIES, Math.floor(answerBytes / parts.length / entryBytes)))
+  const size = createAnswerSize(stores.length)
+  const intake = createLogIntake({ log, onPassedOver })
 
   /** At the newest entry of its log, with all others before it. @param {Connection} connection @param {Part} part */
   async function begin (connection, part) {
@@ -135,7 +110,7 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
    */
   async function read (connection, { blockMs, isChecked }) {
     const askedMs = now()
-    const count = entriesAtOnce()
+    const count = size.entries()
     const from = parts.map(({ name, place }) => ({ name, after: /** @type {string} */ (place) }))
     const [found, ...there] = await Promise.all([
       entriesAfter(connection, from, { count, blockMs }),
@@ -147,7 +122,7 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
 
   /** @param {Connection} connection */
   async function readHistory (connection) {
-    const count = entriesAtOnce()
+    const count = size.entries()
     return Promise.all(parts.map(async (part) => {
       const { history } = part
       if (history === null) return []
@@ -161,46 +136,17 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
     })).then((found) => found.flat())
   }
 
-  const slice = createSlices()
-
-  /**
-   * @param {Part} part @param {LogEntry} entry @param {ReturnType<typeof createOrigins>} origins
-   * @param {(count: number) => number} arrivalOf of its first version, when there are so many
-   * @returns {number} versions taken in
-   */
-  function takeIn ({ store }, entry, origins, arrivalOf) {
-    try {
-      const { count, stamp, origin } = log.head(entry.bytes)
-      if (origins.has(origin)) {
-        log.each(entry.bytes, () => {})
-        onPassedOver(DOUBLED)
-        return 0
-      }
-      let arrival = arrivalOf(count)
-      log.each(entry.bytes, (bytes, idAt, idEnd, ts, seq, deleted, valueAt, valueEnd) => {
-        store.put(bytes, idAt, idEnd, ts, seq, stamp, deleted, valueAt, valueEnd, arrival++)
-      })
-      origins.add(origin)
-      return count
-    } catch (error) {
-      const reason = PASSED_OVER[error.code]
-      if (reason === undefined) throw error
-      onPassedOver(reason, error)
-      return 0
-    }
-  }
-
   /** @param {LogEntry[][]} found by partition */
   async function takeNewer (found) {
     for (let partition = 0; partition < parts.length; partition++) {
       const part = parts[partition]
       for (const entry of found[partition]) {
-        const count = takeIn(part, entry, part.origins, () => part.arrival + 1)
+        const count = intake.take(part.store, entry, part.origins, () => part.arrival + 1)
         part.arrival += count
-        if (slice.isOver(count)) await slice.rest()
+        if (intake.isOver(count)) await intake.rest()
       }
       part.taken = found[partition].at(-1)?.place ?? part.taken
-      learn(found[partition])
+      size.learn(found[partition])
     }
   }
 
@@ -210,12 +156,12 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
       const part = parts.find((one) => one.history === history)
       if (!part) continue
       for (const entry of entries) {
-        const count = takeIn(part, entry, history.origins, (count) => history.arrival - count + 1)
+        const count = intake.take(part.store, entry, history.origins, (count) => history.arrival - count + 1)
         history.arrival -= count
         history.before = entry.place
-        if (slice.isOver(count)) await slice.rest()
+        if (intake.isOver(count)) await intake.rest()
       }
-      learn(entries)
+      size.learn(entries)
       const last = entries.at(-1)
       if (isEnd || !last || isBeyond(part, history, last)) part.history = null
     }
@@ -312,7 +258,7 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
         const last = found[partition].at(-1)
         if (last) Object.assign(part, { place: last.place, origin: originOf(last) })
       })
-      answerBytes = isFull ? Math.min(2 * answerBytes, LARGEST_ANSWER_BYTES) : ANSWER_BYTES
+      size.adjust(isFull)
       newer = askNewer(isFull || now() - askedMs > BEHIND_MS)
       await takeNewer(found)
       if (isFilling()) {
@@ -334,23 +280,4 @@ const historyBefore = (before, arrival, origins) => ({ before, asked: before, ar
 function quietly (question) {
   question.catch(() => {})
   return question
-}
-
-/** Gives the loop back while much is taken in. */
-function createSlices () {
-  let begunMs = performance.now()
-  let versions = 0
-  return {
-    /** @param {number} count versions taken in since */
-    isOver (count) {
-      versions += count
-      if (versions < SLICE_VERSIONS) return false
-      versions = 0
-      return performance.now() - begunMs > SLICE_MS
-    },
-    async rest () {
-      await setImmediate()
-      begunMs = performance.now()
-    }
-  }
 }
