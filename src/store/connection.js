@@ -3,8 +3,7 @@
  * and leaves no promise pending: when it ends, everything unanswered rejects with SERVER_LOST, outcome unknown.
  * `link.js` opens the next epoch.
  *
- * A server that owes replies and sends none for `deadlineMs` is silent: the epoch ends. One rule covers every
- * command, so nothing else in the program needs a timer for a reply.
+ * A server that owes replies and sends none for `deadlineMs` is silent: the epoch ends (silence.js).
  *
  * Only the client's plumbing is used (socket, parser, queue): its own retries, offline queue and resending can
  * acknowledge what did not happen.
@@ -16,6 +15,7 @@ import { greet, openingFailure } from './greeting.js'
 import { fromReply } from './replies.js'
 import { createReplyCheck } from './reply-check.js'
 import { readScript } from './scripts.js'
+import { watchForSilence } from './silence.js'
 import { connectorTo } from './socket.js'
 import { bareHost, tlsOptions } from './tls.js'
 
@@ -102,11 +102,7 @@ export async function openConnection (url, { name, deadlineMs, onForbidden = () 
   let settleClosed
   const closed = /** @type {Promise<string>} */ (new Promise((resolve) => { settleClosed = resolve }))
 
-  const silent = () => pending.size > 0 && performance.now() - heardAt > deadlineMs
-  const watch = setInterval(() => {
-    // a busy process looks like a silent server: replies that have arrived are read before the verdict
-    if (silent()) setImmediate(() => { if (silent()) end(`silent for ${deadlineMs} ms`) })
-  }, Math.max(5, deadlineMs / 4)).unref()
+  const watch = watchForSilence({ deadlineMs, isOwed: () => pending.size > 0, heardAtMs: () => heardAt, end: (reason) => end(reason) })
 
   /** @param {string} reason */
   function end (reason) {

@@ -10,6 +10,7 @@ import { greet, openingFailure } from './greeting.js'
 import { fromReply } from './replies.js'
 import { createReplyCheck } from './reply-check.js'
 import { ReplyError, ReplyMemory } from './reply-memory.js'
+import { watchForSilence } from './silence.js'
 import { bareHost, tlsOptions } from './tls.js'
 
 const DEFAULT_PORT = '6379'
@@ -86,11 +87,7 @@ export async function openLogConnection (url, { name, deadlineMs }) {
     else resolve(reply)
   }
 
-  const silent = () => answered < asked.length && performance.now() - heardAt > deadlineMs
-  const watch = setInterval(() => {
-    // a busy process looks like a silent server: replies that have arrived are read before the verdict
-    if (silent()) setImmediate(() => { if (silent()) end(`silent for ${deadlineMs} ms`) })
-  }, Math.max(5, deadlineMs / 4)).unref()
+  const watch = watchForSilence({ deadlineMs, isOwed: () => answered < asked.length, heardAtMs: () => heardAt, end: (reason) => end(reason) })
 
   /** @param {string} reason */
   function end (reason) {
