@@ -134,7 +134,7 @@ export function holdViews ({ ask, deployment, keyPrefix, now, log, mode, boundIt
     counts,
     follow,
     note,
-    /** Aborted when all are closed. */
+    /** Aborted when all are closed. @type {AbortSignal} */
     signal: stop.signal,
     /** Whether it is known which feeds there are. */
     get isDiscovered () { return isDiscovered },

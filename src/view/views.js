@@ -15,8 +15,9 @@
  *
  * When no node can be asked, what a view has is given until it is older than `maxStaleMs`, as of then.
  *
- * @typedef {import('../item/order.js').Place} Place named here, with Connection, or the published types of what is handed on would not find them
+ * @typedef {import('../item/order.js').Place} Place named here, with Connection and Definition, or the published types of what is handed on would not find them
  * @typedef {import('../store/connection.js').Connection} Connection
+ * @typedef {import('../feeds/definitions.js').Definition} Definition
  * @typedef {import('./ask.js').Ask} Ask
  * @typedef {import('./view.js').View} View
  * @typedef {import('./holding.js').Held} Held

@@ -10,7 +10,7 @@ t.test('connections cut again and again cost only the sending', async (t) => {
   const server = await startServer(t, { engine })
   const admin = await connectFor(t, server.url)
   const run = { items: 250_000, ids: 3_000 }
-  const writer = startWriter(t, server.url, ['--rate', '0', '--items', `${run.items}`, '--ids', `${run.ids}`])
+  const writer = startWriter(t, server.url, ['--rate', '100000', '--items', `${run.items}`, '--ids', `${run.ids}`])
   await untilStored(t, server.url, run.ids)
   let cuts = 0
   const cutter = setInterval(() => admin.send('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes').then(() => cuts++), 150)
