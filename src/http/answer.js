@@ -52,7 +52,7 @@ export function createAnswers ({ registry, maxStaleMs, clock, elapsed = monotoni
       zips.inc({ pays: answer.zipped === null ? 'no' : 'yes' })
       if (answer.zipped === null) answer.zipAgainMs = zipAgainMs(nowMs)
       else cache.grown(answer, answer.zipped.length)
-      if (answer.revision !== null) answer.goodUntilMs = Math.max(answer.goodUntilMs, answer.madeMs + pauseOf(answer.tookMs + nowMs - startedMs))
+      if (answer.revision !== null) answer.goodUntilMs = Math.max(answer.goodUntilMs, answer.madeMs + pauseOf(answer.costMs + nowMs - startedMs))
       return answer
     }).result
   }
