@@ -6,7 +6,7 @@ import { openFeed, openReader } from '../../src/index.js'
 import { connectFor, engineName, startServer, testEngines } from '../servers.js'
 import { expectWhole, startRun } from './ledger/run.js'
 
-const FAULTS = 30
+const FAULTS = 15
 const KNOWN = 3000
 const PAGE = 250
 

@@ -9,7 +9,7 @@ const LINES = [
   { what: 'pieces of 5 bytes', line: { pieceBytes: 5 }, deadlineMs: 5000 },
   { what: '200 ms each way and pieces of 5 bytes', line: { delayMs: 200, pieceBytes: 5 }, deadlineMs: 10_000 }
 ]
-const ITEMS = 3000
+const ITEMS = 2000
 
 t.jobs = 2
 t.setTimeout(300_000)

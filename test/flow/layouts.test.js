@@ -16,10 +16,13 @@ const choices = [
   ['by --layout, in large batches over several partitions', ['--layout', 'segments', '--batch-items', '10000', '--partitions', '3'], {}, 'segments']
 ]
 
-for (const engine of await testEngines()) {
+const engines = await testEngines()
+for (const engine of engines) {
+  // what a variable means is the same with every engine
+  const asked = choices.filter(([, , env]) => engine === engines[0] || Object.keys(env).length === 0)
   t.test(engineName(engine), async (t) => {
     const flow = await startFlow(t, { engine })
-    for (const [i, [how, flags, env, layout]] of choices.entries()) {
+    for (const [i, [how, flags, env, layout]] of asked.entries()) {
       await t.test(`${layout} ${how}: what was written is read back`, async (t) => {
         const feed = `chosen-${i}`
         const { code, summary } = await flow.write(t, ['--feed', feed, '--items', '500', '--ids', '50', '--rate', '0', ...flags], { env })
