@@ -16,6 +16,7 @@
  */
 import { compareOrder, newestFirst, scoreOf, unscore } from '../item/order.js'
 import { readRecord } from '../item/record.js'
+import { membersBeside } from './beside.js'
 import { createIdsBatch } from './ids-batch.js'
 import { MAX_BATCH_ITEMS, MAX_PIECE, PIECE_BYTES, TRIM_PIECE, createPieceSize } from './pieces.js'
 
@@ -52,7 +53,7 @@ const layout = {
     const wanted = Math.min(limit, MAX_PIECE)
     // one more than wanted tells whether there is more
     const [members, floor] = await Promise.all([
-      after ? membersBeside(connection, key, after, 'older', wanted + 1) : newestMembers(connection, key, minTs, wanted + 1),
+      after ? placesBeside(connection, key, after, 'older', wanted + 1) : newestMembers(connection, key, minTs, wanted + 1),
       countFloor(connection, key, retention.maxItems)
     ])
     const inside = members.filter((place) => place.ts >= minTs && isAbove(place, floor))
@@ -84,7 +85,7 @@ const layout = {
     const minTs = Math.max(sinceMs, retention.windowMs ? nowMs - retention.windowMs : 0)
     const looked = Math.min(limit, MAX_PIECE)
     const [members, floor] = await Promise.all([
-      after && after.ts >= minTs ? membersBeside(connection, key, after, 'newer', looked) : oldestMembers(connection, key, minTs, looked),
+      after && after.ts >= minTs ? placesBeside(connection, key, after, 'newer', looked) : oldestMembers(connection, key, minTs, looked),
       countFloor(connection, key, retention.maxItems)
     ])
     const wanted = members.filter((place) => isAbove(place, floor) && !known(place))
@@ -116,7 +117,7 @@ const layout = {
     let place = null
     do {
       /** @type {Place[]} */
-      const members = place ? await membersBeside(connection, key, place, 'older', MAX_PIECE) : await newestMembers(connection, key, 0, MAX_PIECE)
+      const members = place ? await placesBeside(connection, key, place, 'older', MAX_PIECE) : await newestMembers(connection, key, 0, MAX_PIECE)
       if (members.length) await connection.sendAll(members.map(({ id }) => expire(itemKey(key, id))))
       place = members.length === MAX_PIECE ? members[MAX_PIECE - 1] : null
     } while (place)
@@ -147,10 +148,8 @@ const oldestMembers = async (connection, key, minTs, wanted) =>
   placesOf(await connection.send('ZRANGEBYSCORE', key('ids'), minTs, '+inf', 'WITHSCORES', 'LIMIT', 0, wanted))
 
 /** @param {any} connection @param {(part: string) => string} key @param {Place} place @param {'older' | 'newer'} side @param {number} wanted */
-async function membersBeside (connection, key, place, side, wanted) {
-  const [, flat] = await connection.runScript('members-beside', [key('ids')], [scoreOf(place.ts, place.seq), place.id, side, wanted])
-  return placesOf(flat)
-}
+const placesBeside = async (connection, key, { ts, seq, id }, side, wanted) =>
+  placesOf(await membersBeside(connection, key('ids'), { score: scoreOf(ts, seq), bytes: id }, side, wanted))
 
 /** @param {any} connection @param {(part: string) => string} key @param {number} maxItems @returns {Promise<Place | null>} */
 async function countFloor (connection, key, maxItems) {

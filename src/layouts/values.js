@@ -15,6 +15,7 @@
  */
 import { compareVersions, memberBound } from '../item/member.js'
 import { compareOrder, scoreOf } from '../item/order.js'
+import { membersBeside } from './beside.js'
 import { MAX_BATCH_ITEMS, MAX_PIECE, PIECE_BYTES, TRIM_PIECE, createPieceSize } from './pieces.js'
 import { createValuesBatch } from './values-batch.js'
 import { MAX_WALK, beginWalk, versionsOf } from './values-walk.js'
@@ -176,5 +177,5 @@ async function countFloor (connection, name, maxItems) {
 const oldestFrom = (connection, name, minTs, wanted) => connection.send('ZRANGEBYSCORE', name, minTs, '+inf', 'WITHSCORES', 'LIMIT', 0, wanted)
 
 /** @param {any} connection @param {string} name @param {import('./values-walk.js').VersionPlace} place @param {number} wanted @returns {Promise<Buffer[]>} */
-const newerThan = async (connection, name, place, wanted) =>
-  (await connection.runScript('members-beside', [name], [scoreOf(place.ts, place.seq), memberBound(place, 'behind'), 'newer', wanted]))[1]
+const newerThan = (connection, name, place, wanted) =>
+  membersBeside(connection, name, { score: scoreOf(place.ts, place.seq), bytes: memberBound(place, 'behind') }, 'newer', wanted, 1)

@@ -25,6 +25,9 @@ const FLOOR_EVERY_MS = 50
 const WALK_EVERY_MS = 50
 const FIRST_SLICE_MS = 64
 const SLICE_ITEMS = 4000
+/** read at once, so that neither the node nor this process waits for the other */
+const SLICES = 2
+const FIRST_ITEM_BYTES = 1024
 
 /** @typedef {import('../item/member.js').VersionPlace} VersionPlace */
 /** @typedef {import('../store/connection.js').Connection} Connection */
@@ -48,6 +51,8 @@ export function createSetPartition ({ layout, key, store, now, retention }) {
   let walkedTo = null
   let walkDueMs = 0
   let floorDueMs = 0
+  /** id and value of the item that is put */
+  let both = Buffer.allocUnsafeSlow(FIRST_ITEM_BYTES)
 
   const windowStart = () => retention().windowMs ? Math.max(0, now() - retention().windowMs) : 0
 
@@ -65,8 +70,11 @@ export function createSetPartition ({ layout, key, store, now, retention }) {
       const known = store.versionOf(id)
       if (known && (known.ts > ts || (known.ts === ts && known.seq > seq))) store.forget(id, 0, id.length)
     }
-    const bytes = Buffer.concat([id, value])
-    store.put(bytes, 0, id.length, ts, seq, stamp, deleted, id.length, bytes.length, 0)
+    const length = id.length + value.length
+    if (length > both.length) both = Buffer.allocUnsafeSlow(2 * length)
+    id.copy(both)
+    value.copy(both, id.length)
+    store.put(both, 0, id.length, ts, seq, stamp, deleted, id.length, length, 0)
   }
 
   /**
@@ -118,20 +126,30 @@ export function createSetPartition ({ layout, key, store, now, retention }) {
     sliceMs = FIRST_SLICE_MS
   }
 
-  /** One slice of the window, from the newest that is missing back. @param {Connection} connection */
+  /** Some slices of the window, from the newest that is missing back. @param {Connection} connection */
   async function fill (connection) {
     const untilMs = /** @type {number} */ (filledMs)
-    const fromMs = Math.max(windowStart(), untilMs - sliceMs, 0)
+    const startMs = Math.max(windowStart(), 0)
+    const seen = await Promise.all(Array.from({ length: SLICES }, (_, n) =>
+      readSlice(connection, Math.max(startMs, untilMs - (n + 1) * sliceMs), untilMs - n * sliceMs)))
+    const fromMs = Math.max(startMs, untilMs - SLICES * sliceMs)
+    const most = Math.max(...seen)
+    if (most < SLICE_ITEMS) sliceMs *= 4
+    else if (most > 4 * SLICE_ITEMS) sliceMs = Math.max(1, sliceMs / 4)
+    const { floor } = store.stats()
+    filledMs = fromMs <= windowStart() || (floor !== null && floor.ts >= fromMs) ? null : fromMs
+  }
+
+  /** @param {Connection} connection @param {number} fromMs @param {number} untilMs itself not in it @returns {Promise<number>} members seen */
+  async function readSlice (connection, fromMs, untilMs) {
     let seen = 0
+    if (fromMs >= untilMs) return seen
     /** @type {VersionPlace | null} */
     let place = null
     do {
       place = await page(connection, { after: place, sinceMs: fromMs, seen: (member) => { if (member.ts < untilMs) seen++ } })
     } while (place !== null && place.ts < untilMs)
-    if (seen < SLICE_ITEMS) sliceMs *= 4
-    else if (seen > 4 * SLICE_ITEMS) sliceMs = Math.max(1, sliceMs / 4)
-    const { floor } = store.stats()
-    filledMs = fromMs <= windowStart() || (floor !== null && floor.ts >= fromMs) ? null : fromMs
+    return seen
   }
 
   /** Reads again where not as many members are as were seen there. @param {Connection} connection @param {boolean} isThorough */

@@ -187,7 +187,7 @@ for (const engine of await testEngines()) {
 
     await t.test('an admin sends what its rows name, and its user may', async (t) => {
       const filler = await openWriterFor(t, { redisUrl: primary.url, feed: 'large' })
-      for (let i = 0; i < 1500; i++) filler.pipeline.append(Buffer.from(`id-${i}`), now + i % 3, Buffer.from('v'))
+      for (let i = 0; i < 3000; i++) filler.pipeline.append(Buffer.from(`id-${i}`), now + i % 2, Buffer.from('v'))
       await filler.close({ drainMs: 10_000 })
       await forget()
       const redisUrl = urlOf('admin')

@@ -3,6 +3,7 @@
  */
 import t from 'tap'
 import fc from 'fast-check'
+import { membersBeside } from '../../src/layouts/beside.js'
 import { holds } from '../properties.js'
 import { connectFor, engineName, startServer, testEngines } from '../servers.js'
 
@@ -25,7 +26,7 @@ for (const engine of await testEngines()) {
         const key = `set-${++sets}`
         const sorted = members.toSorted(oldestFirst)
         if (members.length) await connection.send('ZADD', key, ...members.flatMap(({ score, bytes }) => [score, bytes]))
-        for (const side of ['older', 'newer']) {
+        for (const side of /** @type {const} */ (['older', 'newer'])) {
           const beside = side === 'newer'
             ? sorted.filter((member) => oldestFirst(member, place) > 0)
             : sorted.filter((member) => oldestFirst(member, place) < 0).reverse()
@@ -33,6 +34,10 @@ for (const engine of await testEngines()) {
           const found = flat.map((/** @type {Buffer} */ word) => word.toString('hex')).join()
           const right = beside.slice(0, wanted).flatMap(({ score, bytes }) => [bytes.toString('hex'), Buffer.from(String(score)).toString('hex')]).join()
           if (others !== sorted.length - beside.length || found !== right) throw new Error(`${side}: ${others} ${found}, wanted ${sorted.length - beside.length} ${right}`)
+          for (const room of [0, 1, 3, 50]) {
+            const ranged = (await membersBeside(connection, key, place, side, wanted, room)).map((word) => word.toString('hex')).join()
+            if (ranged !== right) throw new Error(`${side} with room for ${room}: ${ranged}, wanted ${right}`)
+          }
         }
       }), { runs: 150 }))
 
