@@ -8,6 +8,8 @@
  *     PEXPIRE <key> ttl                  of each key, once a second, not when the feed has no age limit
  *     EXEC
  *
+ * One entry with nothing beside it goes without MULTI and EXEC: of a small batch they are a tenth of what the server does.
+ *
  * A batch that is sent again, because its outcome is unknown, brings the same entries. They may then be stored twice;
  * readers tell it by their origin. `appended` counts how many versions came, for trimming (lua/trim-log.lua), and leaves out
  * what is sent again, unless the server had said that it took nothing: it may count too few, and then more is kept for a
@@ -55,15 +57,16 @@ export function createLogFrame ({ key, part, ttlMs, maxItems = 0, origin }) {
       const expires = isExpiring ? expiries : NOTHING
       wasAgain = isAgain
       isAgain = true
-      const front = Buffer.concat([MULTI, says, head])
+      const isAlone = entries === 1 && saying === null && counts.length === 0 && !isExpiring
+      const front = isAlone ? head : Buffer.concat([MULTI, says, head])
       const start = HEAD_ROOM - front.length
       front.copy(wire.bytes, start)
       const end = wire.length
       wire.reserve(counts.length + expires.length + EXEC.length)
-      for (const part of [counts, expires, EXEC]) wire.long(part)
+      if (!isAlone) for (const part of [counts, expires, EXEC]) wire.long(part)
       const bytes = wire.bytes.subarray(start, wire.length)
       wire.length = end
-      return { bytes, replies: 1 + (saying ? 1 : 0) + entries + (counts.length ? 1 : 0) + (isExpiring ? names.length : 0) + 1 }
+      return { bytes, replies: isAlone ? 1 : 1 + (saying ? 1 : 0) + entries + (counts.length ? 1 : 0) + (isExpiring ? names.length : 0) + 1 }
     },
 
     /** It is stored. */
