@@ -19,12 +19,12 @@ import { pageRoutes } from './routes/page.js'
 /**
  * @param {{ ask: Ask, registry: import('prom-client').Registry, logger?: import('fastify').FastifyBaseLogger,
  *   maxStaleMs: number, authToken?: string | null, clock?: () => number, elapsed?: () => number,
- *   maxRequests?: number }} options `clock`: ms since 1970; `elapsed`: ms that never go back
+ *   loopUse?: (nowMs: number) => number, maxRequests?: number }} options `clock`: ms since 1970; `elapsed`: ms that never go back
  * @returns {import('fastify').FastifyInstance}
  */
-export function createReaderApp ({ ask, registry, logger, maxStaleMs, authToken, clock = Date.now, elapsed, maxRequests }) {
+export function createReaderApp ({ ask, registry, logger, maxStaleMs, authToken, clock = Date.now, elapsed, loopUse, maxRequests }) {
   const app = createServer({ registry, logger, authToken })
-  const answers = createAnswers({ registry, maxStaleMs, clock, elapsed, revisionOf: ask.revision })
+  const answers = createAnswers({ registry, maxStaleMs, clock, elapsed, loopUse, revisionOf: ask.revision })
   const places = createPlaces(registry, maxRequests)
   answerInFront(app, { answers, places })
   describeRoutes(app, { title: 'Freshet reader', description: 'The newest items of fast feeds.' })

@@ -11,6 +11,7 @@ import { Counter } from 'prom-client'
 import { createAnswerCache } from './answer-cache.js'
 import { Flights } from './flights.js'
 import { headOf } from './head.js'
+import { createLoopUse } from './loop-use.js'
 import { createMaking, liveOf, pauseOf } from './making.js'
 import { isKnown } from './tag.js'
 import { acceptsGzip, zip, zipAgainMs } from './zip.js'
@@ -27,12 +28,12 @@ const monotonic = () => performance.now()
 
 /**
  * @param {{ registry: import('prom-client').Registry, maxStaleMs: number, clock: () => number, elapsed?: () => number,
- *   revisionOf?: (feed: string) => import('./making.js').Revision | null }} options `clock`: ms since 1970; `elapsed`: ms that
- *   never go back; `revisionOf`: null when no view of the feed answers
+ *   loopUse?: (nowMs: number) => number, revisionOf?: (feed: string) => import('./making.js').Revision | null }} options `clock`: ms since 1970; `elapsed`: ms that
+ *   never go back; `loopUse`: how busy the loop is, 0 to 1; `revisionOf`: null when no view of the feed answers
  */
-export function createAnswers ({ registry, maxStaleMs, clock, elapsed = monotonic, revisionOf = () => null }) {
+export function createAnswers ({ registry, maxStaleMs, clock, elapsed = monotonic, loopUse = createLoopUse(), revisionOf = () => null }) {
   const cache = createAnswerCache(registry)
-  const { find, ready, lookAt } = createMaking({ registry, cache, maxStaleMs, clock, elapsed, revisionOf })
+  const { find, ready, lookAt } = createMaking({ registry, cache, maxStaleMs, clock, elapsed, loopUse, revisionOf })
   /** @type {Flights<Answer>} */
   const zipping = new Flights()
   const staleAnswers = new Counter({ name: 'freshet_stale_answers_total', help: 'Answers given from memory because the servers could not answer', registers: [registry] })
@@ -52,7 +53,7 @@ export function createAnswers ({ registry, maxStaleMs, clock, elapsed = monotoni
       zips.inc({ pays: answer.zipped === null ? 'no' : 'yes' })
       if (answer.zipped === null) answer.zipAgainMs = zipAgainMs(nowMs)
       else cache.grown(answer, answer.zipped.length)
-      if (answer.revision !== null) answer.goodUntilMs = Math.max(answer.goodUntilMs, answer.madeMs + pauseOf(answer.costMs + nowMs - startedMs))
+      if (answer.revision !== null) answer.goodUntilMs = Math.max(answer.goodUntilMs, answer.madeMs + pauseOf(answer.costMs + nowMs - startedMs, loopUse(nowMs)))
       return answer
     }).result
   }

@@ -2,8 +2,9 @@
  * Answers, each made once for all who ask for it.
  *
  *     with a view      an answer is given again while its question's revision is the same, for 1 s (its `asOf` is in its
- *                      body), and after a change for as long as making it anew would be dear: twenty times what making it costs,
- *                      between 1 and 50 ms. Of a page of 100 items that is 1 to 2 ms.
+ *                      body), and after a change for as long as making it anew would be dear: twice what making it costs
+ *                      while this process has time to spare, twenty times when it has none, between 1 and 50 ms. Of a page
+ *                      of 100 items that is 1 to 2 ms.
  *     without a view   one fetch is under way for a question; who asks meanwhile gets what it brings. Nothing is kept on.
  *
  * The body is fixed when it is made, with `asOf` in it; everything that changes while it lies around (age, replica lag)
@@ -48,25 +49,30 @@ import { tagOf } from './tag.js'
 
 /** Nothing is made anew, or looked at again, within it. */
 const LOOK_EVERY_MS = 1
-/** A question is being made for so small a part of the time at most, but it is made at least so often. */
-const SHARE = 20
+/** An answer is given on for so many times what it costs, by how busy the loop is, but it is made at least so often. */
+const TIMES = Object.freeze({ idle: 2, busy: 20 })
 const LOOK_AT_LEAST_MS = 50
+/** a loop that is so busy has no time to spare */
+const BUSY = 0.8
 /** Unchanged content is made anew after it, so that the time in it goes on. */
 const RENEW_MS = 1000
 /** A view that has heard nothing of its feed for so long is behind. */
 const BEHIND_MS = 1000
 
-/** @param {number} costMs @returns {number} ms for which an answer is given on, once it has changed */
-export const pauseOf = (costMs) => Math.min(LOOK_AT_LEAST_MS, Math.max(LOOK_EVERY_MS, SHARE * costMs))
+/** @param {number} costMs @param {number} loopUse 0 to 1 @returns {number} ms for which an answer is given on, once it has changed */
+export function pauseOf (costMs, loopUse) {
+  const times = TIMES.idle + (TIMES.busy - TIMES.idle) * Math.min(1, loopUse / BUSY)
+  return Math.min(LOOK_AT_LEAST_MS, Math.max(LOOK_EVERY_MS, times * costMs))
+}
 
 /** @param {{ asOf: number, lagMs: number | null }} made @param {Seen | null} seen before it was made @returns {import('./head.js').Live} */
 export const liveOf = ({ asOf, lagMs }, seen) => seen?.live.stale ? { ...seen.live, asOf } : { asOf, lagMs, stale: null }
 
 /**
  * @param {{ registry: import('prom-client').Registry, cache: import('./answer-cache.js').AnswerCache, maxStaleMs: number,
- *   clock: () => number, elapsed: () => number, revisionOf: (feed: string) => Revision | null }} options
+ *   clock: () => number, elapsed: () => number, loopUse: (nowMs: number) => number, revisionOf: (feed: string) => Revision | null }} options
  */
-export function createMaking ({ registry, cache, maxStaleMs, clock, elapsed, revisionOf }) {
+export function createMaking ({ registry, cache, maxStaleMs, clock, elapsed, loopUse, revisionOf }) {
   const made = new Counter({ name: 'freshet_made_answers_total', help: 'Answers made, out of a view or by asking; all others were given again, or to several at once', registers: [registry] })
   /** @type {Flights<Answer | Readable>} */
   const flights = new Flights()
@@ -104,7 +110,8 @@ export function createMaking ({ registry, cache, maxStaleMs, clock, elapsed, rev
   function keep ({ question, feed, type, vary, record, makeNow }, seen, { asOf, lagMs, body, content, next }, madeMs) {
     const tag = tagOf(content)
     const before = cache.find(question)
-    const costMs = Math.min(elapsed() - madeMs, 2 * (before?.costMs || Infinity))
+    const nowMs = elapsed()
+    const costMs = Math.min(nowMs - madeMs, 2 * (before?.costMs || Infinity))
     /** @type {Answer} */
     const answer = {
       question,
@@ -122,7 +129,7 @@ export function createMaking ({ registry, cache, maxStaleMs, clock, elapsed, rev
       live: liveOf({ asOf, lagMs }, seen),
       madeMs,
       costMs,
-      goodUntilMs: seen ? madeMs + pauseOf(costMs) : -Infinity,
+      goodUntilMs: seen ? madeMs + pauseOf(costMs, loopUse(nowMs)) : -Infinity,
       zipped: undefined,
       zipAgainMs: before?.zipAgainMs ?? -Infinity,
       heads: {},

@@ -24,7 +24,7 @@ for (const { way, get } of WAYS) {
     t.equal((await get(app, ITEMS + '?encoding=utf8')).json().items[0].value, 'value 19')
   })
 
-  t.test(`${way}: what is dear to make is made for a twentieth of the time; one that took long by chance is not dear`, async (t) => {
+  t.test(`${way}: what is dear to make is made for a twentieth of the time, or a third while there is time to spare; one that took long by chance is not dear`, async (t) => {
     const { app, put, view, time } = createViewReader(t)
     let costMs = 0.5
     view.beforeVisit = () => { time.elapsed += costMs }
@@ -53,5 +53,12 @@ for (const { way, get } of WAYS) {
     costMs = 30
     for (let makes = 0; makes < 5; makes++) await pauseMs()
     t.equal(await pauseMs(), 20, 'but each 50 ms')
+    costMs = 4
+    time.loopUse = 0
+    for (let makes = 0; makes < 5; makes++) await pauseMs()
+    t.equal(await pauseMs(), 4, 'twice 4 ms after it was begun')
+    time.loopUse = 0.4
+    await pauseMs()
+    t.equal(await pauseMs(), 40, 'eleven times 4 ms')
   })
 }
