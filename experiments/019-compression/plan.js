@@ -17,7 +17,7 @@ export default {
     'flat out': { settings: { rate: 0 } }
   },
   fixed: { ids: 100_000, valueBytes: 128, batchItems: 1000, windowMs: 60_000, maxItems: 0 },
-  seconds: 3,
+  seconds: 2,
   warmUpSeconds: 1.5,
   rounds: 5,
   measures: ['primaryCpuMicrosPerItem', 'generatorCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'replicatedBytesPerItem', 'memoryBytesPerVersion', 'itemsPerSecond', 'behindMsP99'],
