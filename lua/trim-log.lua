@@ -44,7 +44,9 @@ if #said > 0 then
   local oldest = redis.call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
   local from = math.min(now, oldest and tonumber(string.match(oldest[1], '^%d+')) or now)
   for _, member in ipairs(said) do
-    if tonumber(string.match(member, '^%d+')) < from then redis.call('ZREM', ahead, member) end
+    local till = tonumber(string.match(member, '^(%d+):'))
+    -- what nobody of ours says would stay for ever
+    if not till or till < from then redis.call('ZREM', ahead, member) end
   end
 end
 return removed

@@ -172,6 +172,7 @@ async function ndjsonAnswer (feed, chunks, maxBytes, reply, answers) {
   const { parts, last } = await take(chunks, maxBytes)
   const { asOf, lagMs } = last
   if (last.end) {
+    await chunks.return(undefined)
     const next = cursorOf(feed, last.next)
     return { asOf, lagMs, body: Buffer.concat(parts), content: [...parts, next ?? ''], next }
   }

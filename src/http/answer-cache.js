@@ -31,6 +31,12 @@ export function createAnswerCache (registry) {
       shelf.keep(answer)
     },
 
+    /** @param {string} question */
+    drop (question) {
+      small.drop(question)
+      large.drop(question)
+    },
+
     /** To be given again while it is true. @param {string} question @returns {Answer | undefined} */
     find: (question) => small.answers.get(question) ?? large.answers.get(question),
 

@@ -53,7 +53,8 @@ export function createAnswers ({ registry, maxStaleMs, clock, elapsed = monotoni
       zips.inc({ pays: answer.zipped === null ? 'no' : 'yes' })
       if (answer.zipped === null) answer.zipAgainMs = zipAgainMs(nowMs)
       else cache.grown(answer, answer.zipped.length)
-      if (answer.revision !== null) answer.goodUntilMs = Math.max(answer.goodUntilMs, answer.madeMs + pauseOf(answer.costMs + nowMs - startedMs, loopUse(nowMs)))
+      // other threads compress: how busy they are is not known
+      if (answer.revision !== null) answer.goodUntilMs = Math.max(answer.goodUntilMs, answer.madeMs + pauseOf(answer.costMs + nowMs - startedMs, 1))
       return answer
     }).result
   }
@@ -78,6 +79,8 @@ export function createAnswers ({ registry, maxStaleMs, clock, elapsed = monotoni
       const answer = await find(question, make)
       return 'body' in answer ? { answer, live: answer.live } : answer
     } catch (error) {
+      // what was true is not any more
+      if (!error.retryable) cache.drop(question.question)
       const answer = error.retryable ? cache.findLast(question.question) : undefined
       if (!answer || clock() - answer.asOf >= maxStaleMs) throw error
       return { answer, live: { asOf: answer.asOf, lagMs: null, stale: error.code } }
@@ -121,9 +124,9 @@ export function createAnswers ({ registry, maxStaleMs, clock, elapsed = monotoni
       const { record } = /** @type {any} */ (request.routeOptions.config)
       const found = await findOrRepeat({ question: type === JSON_TYPE ? url : `${type} ${url}`, feed, type, vary, record, makeNow }, make)
       if (!('answer' in found)) return found
-      const { live } = found
-      const takesGzip = acceptsGzip(headers['accept-encoding'])
+      const takesGzip = !isKnown(headers['if-none-match'], found.answer.tag) && acceptsGzip(headers['accept-encoding'])
       const answer = takesGzip ? await zipped(found.answer) : found.answer
+      const live = answer === found.answer ? found.live : answer.live
       if (live.stale) staleAnswers.inc()
       const kind = isKnown(headers['if-none-match'], answer.tag) ? 'known' : takesGzip && answer.zipped ? 'gzip' : 'identity'
       setLines(reply, live === answer.live ? headOfKept(answer, kind) : makeHead(answer, live, kind))

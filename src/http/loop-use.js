@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks'
 
 const LOOK_EVERY_MS = 100
 
-/** @returns {(nowMs: number) => number} 0 to 1, of about the last tenth of a second; `nowMs` never goes back */
+/** @returns {(nowMs: number) => number} 0 to 1, since it was looked at last, a tenth of a second ago or longer; `nowMs` never goes back */
 export function createLoopUse () {
   let before = performance.eventLoopUtilization()
   let lookedMs = -Infinity

@@ -143,8 +143,11 @@ export function createMaking ({ registry, cache, maxStaleMs, clock, elapsed, loo
   /** @param {Question} question @param {Seen | null} seen @param {Make} make @returns {Promise<Answer | Readable>} */
   async function makeKept (question, seen, make) {
     const startedMs = elapsed()
-    const what = (seen && question.makeNow?.(seen.live)) ?? await make()
-    return 'body' in what ? keep(question, seen, what, startedMs) : what
+    const now = (seen && question.makeNow?.(seen.live)) ?? null
+    if (now) return keep(question, seen, now, startedMs)
+    const what = await make()
+    // what cannot be made at once is not tried at once before it is made again
+    return 'body' in what ? keep({ ...question, makeNow: undefined }, seen, what, startedMs) : what
   }
 
   return {

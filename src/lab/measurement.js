@@ -62,7 +62,7 @@ export async function measure (cell, { openServers, rttMs, signal, writerCommand
     if (signal.aborted) throw stopped()
     if (cell.serving) {
       const { primaryUrl: redisUrl, replicaUrls, keyPrefix } = servers
-      serving = startServing(cell.serving, { redisUrl, replicaUrls, keyPrefix, feed: FEED, layout: cell.settings.layout ?? 'ids', workload: workloadOf(cell), ratePerSecond: cell.settings.rate, liveItems: liveItemsOf(cell), writtenItems: writtenItemsOf(cell), readerCommand, env: withoutSettings(env) })
+      serving = startServing(cell.serving, { redisUrl, replicaUrls, keyPrefix, feed: FEED, layout: cell.settings.layout ?? 'ids', workload: workloadOf(cell), ratePerSecond: cell.settings.rate, isSteady: isSteady(cell.settings), liveItems: liveItemsOf(cell), writtenItems: writtenItemsOf(cell), readerCommand, env: withoutSettings(env) })
       await Promise.race([serving.ready, stopping])
     }
     load = startLoad({
@@ -90,6 +90,9 @@ export async function measure (cell, { openServers, rttMs, signal, writerCommand
   }
   return sample
 }
+
+/** Whether items come all the time. @param {Record<string, any>} settings */
+const isSteady = ({ pace, rate }) => pace !== 'burst' && rate > 0
 
 const stopped = () => new FreshetError('LAB_STOPPED', 'stopped; what was measured is kept, and the next run goes on from there')
 

@@ -1,6 +1,6 @@
 /**
- * Segments whose items are compressed, for question 019. The head stays as it is (item/segment.js), so that it can be read
- * without unpacking; behind it stand the items, by a method of node's zlib at its quickest. The format of segments has a byte for a
+ * Segments whose items are compressed, for question 019. The head stays as it is (item/segment.js); behind it
+ * stand the items, by a method of node's zlib at its quickest. The format of segments has a byte for a
  * method and knows none but `none`: whether it should is the question.
  */
 import { brotliCompressSync, brotliDecompressSync, constants, deflateRawSync, inflateRawSync } from 'node:zlib'

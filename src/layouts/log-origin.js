@@ -28,7 +28,7 @@ const monotonic = () => performance.now()
 
 /**
  * @param {{ name: string, epoch: number, serverMs?: () => number, elapsed?: () => number }} options `epoch`: rises when a writer of that name is
- *   opened again; `serverMs`: the server's clock now, or earlier, but never later; `elapsed`: ms that never go back
+ *   opened again; `serverMs`: the server's clock now, or earlier, but never later, -Infinity = not known yet; `elapsed`: ms that never go back
  */
 export function createOrigin ({ name, epoch, serverMs = () => Date.now() - UNKNOWN_CLOCK_MS, elapsed = monotonic }) {
   const writer = createHash('sha256').update(name).digest().subarray(0, WRITER_BYTES)
@@ -77,7 +77,8 @@ function createAhead (writer, serverMs) {
      * @param {number} lastTs @returns {{ ms: number, member: string } | null} null = nothing, or it was
      */
     needed (lastTs) {
-      const nowMs = serverMs()
+      const seenMs = serverMs()
+      const nowMs = Number.isFinite(seenMs) ? seenMs : Date.now() - UNKNOWN_CLOCK_MS
       const excess = lastTs - nowMs
       if (excess <= 0 || (excess <= saidMs && nowMs < saidUntilMs - PERIOD_MS)) return null
       let ms = STEP_MS

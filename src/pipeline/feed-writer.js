@@ -3,6 +3,7 @@
  * (definition, trimming, figures), so that housekeeping never waits behind 16 MiB of items.
  */
 import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
 import { agree } from '../feeds/definitions.js'
 import { expiryMs } from '../feeds/extend.js'
 import { partitionKey } from '../feeds/keys.js'
@@ -63,9 +64,9 @@ export async function openFeedWriter (options) {
         msetex ??= found.msetex ?? false
         if (late === 'drop') await connection.send('SCRIPT', 'LOAD', readScript('append-ids').body)
         if (layout.log) {
+          // other lanes go on meanwhile, and need a clock
+          await serverClock.look(connection, { isAnother: true })
           origin?.forget()
-          serverClock.forget()
-          await serverClock.look(connection)
         }
       },
       onOpen: (connection) => pipeline?.attach(lane, connection),
@@ -87,7 +88,8 @@ export async function openFeedWriter (options) {
     definition = await agree(primary, keyPrefix, wanted)
     if (layout.log) {
       const epoch = await nextEpoch(primary, key(0)('epoch'), { ttlMs: expiryMs(definition, maxFutureMs), nowMs: serverClock.now() })
-      origin = createOrigin({ name, epoch, serverMs: serverClock.now })
+      // a failover may lose the epoch: processes of other machines, which may have the same name, differ all the same
+      origin = createOrigin({ name: `${name} ${hostname()}`, epoch, serverMs: serverClock.now })
     }
   } catch (error) {
     await closeLinks()

@@ -13,16 +13,13 @@ export function createServerClock (elapsed = () => performance.now()) {
   let offset = -Infinity
 
   return {
-    /** @param {import('../store/connection.js').Connection} connection */
-    async look (connection) {
+    /** @param {import('../store/connection.js').Connection} connection @param {{ isAnother?: boolean }} [server] whether it may be another one than before */
+    async look (connection, { isAnother = false } = {}) {
       const [seconds, micros] = await connection.send('TIME')
       const seen = Number(seconds) * 1000 + Number(micros) / 1000 - elapsed()
-      // an answer that took long says less than an earlier one
-      offset = seen < offset - STEP_MS ? seen : Math.max(seen, offset - DRIFT_MS)
+      // an answer that took long says less than an earlier one of the same clock
+      offset = isAnother || seen < offset - STEP_MS ? seen : Math.max(seen, offset - DRIFT_MS)
     },
-
-    /** Another server is asked from now on. */
-    forget () { offset = -Infinity },
 
     /** @returns {number} ms since 1970; -Infinity while none was asked */
     now: () => Math.floor(elapsed() + offset)

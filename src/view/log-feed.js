@@ -120,6 +120,11 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
     return { found, askedMs, isFull: found.some((entries) => entries.length === count), gaps: there.flatMap((isIt, partition) => isIt ? [] : [partition]) }
   }
 
+  /** From what was taken in on. */
+  function askHistoryAgain () {
+    for (const { history } of parts) if (history) history.asked = history.before
+  }
+
   /** @param {Connection} connection */
   async function readHistory (connection) {
     const count = size.entries()
@@ -143,9 +148,9 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
       for (const entry of found[partition]) {
         const count = intake.take(part.store, entry, part.origins, () => part.arrival + 1)
         part.arrival += count
+        part.taken = entry.place
         if (intake.isOver(count)) await intake.rest()
       }
-      part.taken = found[partition].at(-1)?.place ?? part.taken
       size.learn(found[partition])
     }
   }
@@ -163,7 +168,8 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
       }
       size.learn(entries)
       const last = entries.at(-1)
-      if (isEnd || !last || isBeyond(part, history, last)) part.history = null
+      // another retention may have begun it anew
+      if (part.history === history && (isEnd || !last || isBeyond(part, history, last))) part.history = null
     }
   }
 
@@ -213,7 +219,7 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
       for (const part of parts) {
         part.store.setRetention(changed)
         // what was let go may be live again
-        if (isWider && part.place !== null && part.place !== BEFORE_ALL) part.history = historyBefore(placeBehind(part.place), part.arrival, createOrigins())
+        if (isWider && part.place !== null && part.taken !== BEFORE_ALL) part.history = historyBefore(placeBehind(part.taken), part.arrival, createOrigins())
       }
     },
 
@@ -237,8 +243,8 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
   async function followed (connection, { blockMs, answered }) {
     for (const part of parts) {
       if (part.place === null) await begin(connection, part)
-      if (part.history) part.history.asked = part.history.before
     }
+    askHistoryAgain()
     const isFilling = () => parts.some(({ history }) => history !== null)
     const askNewer = (/** @type {boolean} */ isChecked) => quietly(read(connection, { blockMs: isFilling() ? undefined : blockMs, isChecked }))
     const askOlder = () => quietly(readHistory(connection))
@@ -249,6 +255,8 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
       if (gaps.length > 0) {
         await older
         for (const partition of gaps) await recover(connection, partition)
+        // what had come of history was not taken in
+        askHistoryAgain()
         newer = askNewer(true)
         older = askOlder()
         continue

@@ -8,7 +8,8 @@
  * found by counting: members of the last 20 ms, 200 ms and 2 s are counted in turn, and the time in which there are not as
  * many as were seen when it was read is read again. Time ahead of the clock does not move the place to read from.
  *
- * What is later than that, and in `ids` what was deleted or went back in time, is found by a slow walk through the window.
+ * What is later than that, and in `ids` what was deleted or went back in time, is found by a slow walk through the window;
+ * what was written again in `ids` at the same time and place, by one walk in eight.
  *
  * An id of a layout that keeps one version is what its last write made it, newer or older than before. Where more versions
  * are kept the newest counts. Retention by number is by rank, which only the server knows: it tells the floor.
@@ -21,8 +22,11 @@ import { createCounts } from './counts.js'
 const TIERS = Object.freeze([{ backMs: 20, everyMs: 10 }, { backMs: 200, everyMs: 100 }, { backMs: 2000, everyMs: 1000 }])
 const PAGE = 1000
 const FLOOR_EVERY_MS = 50
-/** one page of the slow walk */
+/** one page of the slow walk, and where members carry their values, how much smaller than a piece (layouts/pieces.js) */
 const WALK_EVERY_MS = 50
+const WALK_SHARE = 32
+/** of so many walks one reads what it seems to know, too: an id may be written again at the same time and place */
+const WALKS_UNTIL_ALL = 8
 const FIRST_SLICE_MS = 64
 const SLICE_ITEMS = 4000
 /** read at once, so that neither the node nor this process waits for the other */
@@ -47,9 +51,12 @@ export function createSetPartition ({ layout, key, store, now, retention }) {
   /** @type {number | null} everything of this time and newer was read; null = the window is in */
   let filledMs = null
   let sliceMs = FIRST_SLICE_MS
+  /** rises when it is filled anew */
+  let filling = 0
   /** @type {import('../item/order.js').Place | null} of the slow walk */
   let walkedTo = null
   let walkDueMs = 0
+  let walks = 0
   let floorDueMs = 0
   /** id and value of the item that is put */
   let both = Buffer.allocUnsafeSlow(FIRST_ITEM_BYTES)
@@ -68,7 +75,9 @@ export function createSetPartition ({ layout, key, store, now, retention }) {
   function put ({ id, ts, seq, value, stamp = 0, deleted = false }) {
     if (isOneVersion) {
       const known = store.versionOf(id)
-      if (known && (known.ts > ts || (known.ts === ts && known.seq > seq))) store.forget(id, 0, id.length)
+      const isSame = known !== null && known.ts === ts && known.seq === seq
+      if (isSame && store.get(id, 0)?.value.equals(value)) return
+      if (known && (isSame || known.ts > ts || (known.ts === ts && known.seq > seq))) store.forget(id, 0, id.length)
     }
     const length = id.length + value.length
     if (length > both.length) both = Buffer.allocUnsafeSlow(2 * length)
@@ -79,12 +88,12 @@ export function createSetPartition ({ layout, key, store, now, retention }) {
 
   /**
    * @param {Connection} connection
-   * @param {{ after: VersionPlace | null, sinceMs: number, limit?: number, seen?: (member: VersionPlace) => void }} question
+   * @param {{ after: VersionPlace | null, sinceMs: number, limit?: number, readsAll?: boolean, seen?: (member: VersionPlace) => void }} question
    */
-  async function page (connection, { after, sinceMs, limit = PAGE, seen = () => {} }) {
+  async function page (connection, { after, sinceMs, limit = PAGE, readsAll = false, seen = () => {} }) {
     const known = (/** @type {VersionPlace} */ version) => {
       seen(version)
-      return isKnown(version)
+      return !readsAll && isKnown(version)
     }
     const { items, next } = await layout.tail(connection, key, { after, sinceMs, limit, known, retention: retention(), nowMs: now(), size }).catch((error) => {
       if (error.code === 'SERVER_LOST') size.lost(limit)
@@ -94,9 +103,10 @@ export function createSetPartition ({ layout, key, store, now, retention }) {
     return next
   }
 
-  /** Reads what is newer. @param {Connection} connection */
+  /** Reads what is newer. @param {Connection} connection @returns {Promise<boolean>} whether something was */
   async function readNewer (connection) {
     const clockMs = now()
+    let isSome = false
     let last = newest
     /** @type {VersionPlace | null} */
     let place = newest
@@ -106,21 +116,33 @@ export function createSetPartition ({ layout, key, store, now, retention }) {
         sinceMs: 0,
         seen (member) {
           if (member.ts > clockMs) return
+          isSome = true
           counts.add(member.ts)
           if (last === null || compareOrder(member, last) > 0) last = member
         }
       })
     } while (place !== null)
     newest = last && { id: last.id, ts: last.ts, seq: last.seq, stamp: last.stamp }
+    return isSome
   }
 
-  /** Begins at this moment. */
-  function begin () {
-    newest = { ts: Math.floor(now()), seq: 0, id: Buffer.alloc(0) }
+  /**
+   * Begins at the newest member: behind the clock, if that is where items come.
+   * @param {Connection} connection
+   */
+  async function begin (connection) {
+    const nowMs = Math.floor(now())
+    const { items: [member] } = await layout.latest(connection, key, { limit: 1, after: null, sinceMs: null, retention: retention(), nowMs }).catch((error) => {
+      if (error.code !== 'VIEW_NEEDED') throw error
+      // only the newest of many was looked at
+      return { items: [{ ts: nowMs }] }
+    })
+    newest = { ts: member ? Math.min(member.ts, nowMs) : 0, seq: 0, id: Buffer.alloc(0) }
     fillAgain()
   }
 
   function fillAgain () {
+    filling++
     if (newest === null) return
     filledMs = newest.ts + 1
     sliceMs = FIRST_SLICE_MS
@@ -130,9 +152,13 @@ export function createSetPartition ({ layout, key, store, now, retention }) {
   async function fill (connection) {
     const untilMs = /** @type {number} */ (filledMs)
     const startMs = Math.max(windowStart(), 0)
-    const seen = await Promise.all(Array.from({ length: SLICES }, (_, n) =>
+    const mine = filling
+    // where a page is more than one question, what one slice read first may be put after what another read later
+    const slices = size.of(PAGE) < PAGE ? 1 : SLICES
+    const seen = await Promise.all(Array.from({ length: slices }, (_, n) =>
       readSlice(connection, Math.max(startMs, untilMs - (n + 1) * sliceMs), untilMs - n * sliceMs)))
-    const fromMs = Math.max(startMs, untilMs - SLICES * sliceMs)
+    if (mine !== filling) return
+    const fromMs = Math.max(startMs, untilMs - slices * sliceMs)
     const most = Math.max(...seen)
     if (most < SLICE_ITEMS) sliceMs *= 4
     else if (most > 4 * SLICE_ITEMS) sliceMs = Math.max(1, sliceMs / 4)
@@ -152,13 +178,17 @@ export function createSetPartition ({ layout, key, store, now, retention }) {
     return seen
   }
 
-  /** Reads again where not as many members are as were seen there. @param {Connection} connection @param {boolean} isThorough */
-  async function readLate (connection, isThorough) {
+  /**
+   * Reads again where not as many members are as were seen there.
+   * @param {Connection} connection @param {{ isThorough: boolean, isQuiet: boolean }} options `isQuiet`: nothing newer came, so that what is
+   *   missing of the newest millisecond came late
+   */
+  async function readLate (connection, { isThorough, isQuiet }) {
     const nowMs = performance.now()
     const due = isThorough ? TIERS.length - 1 : TIERS.findLastIndex((_, tier) => nowMs >= dueMs[tier])
     if (due === -1 || newest === null) return
     TIERS.forEach(({ everyMs }, tier) => { if (tier <= due) dueMs[tier] = nowMs + everyMs })
-    const untilMs = newest.ts
+    const untilMs = isThorough || isQuiet ? newest.ts + 1 : newest.ts
     const fromMs = Math.max(0, untilMs - TIERS[due].backMs, Math.ceil(windowStart()))
     if (fromMs >= untilMs || await isAsSeen(connection, fromMs, untilMs)) return
     // where it begins to differ, and from where on it does not any more
@@ -207,8 +237,11 @@ export function createSetPartition ({ layout, key, store, now, retention }) {
     const from = walkedTo
     /** @type {Set<string>} */
     const there = new Set()
-    const next = await page(connection, { after: from, sinceMs, seen: ({ id }) => there.add(id.toString('latin1')) })
+    const limit = isOneVersion ? PAGE : size.of(PAGE, WALK_SHARE)
+    const readsAll = isOneVersion && walks % WALKS_UNTIL_ALL === WALKS_UNTIL_ALL - 1
+    const next = await page(connection, { after: from, sinceMs, limit, readsAll, seen: ({ id }) => there.add(id.toString('latin1')) })
     walkedTo = next
+    if (next === null) walks++
     if (isOneVersion) await forgetMissing(connection, { sinceMs: 0, from, to: next, there })
   }
 
@@ -258,12 +291,12 @@ export function createSetPartition ({ layout, key, store, now, retention }) {
 
     /** @param {Connection} connection @param {{ isThorough: boolean }} options */
     async round (connection, { isThorough }) {
-      if (newest === null) begin()
+      if (newest === null) await begin(connection)
       await askFloor(connection)
-      await readNewer(connection)
+      const isQuiet = !await readNewer(connection)
       if (filledMs !== null) await fill(connection)
       else {
-        await readLate(connection, isThorough)
+        await readLate(connection, { isThorough, isQuiet })
         await walk(connection)
       }
     }

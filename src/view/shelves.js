@@ -7,6 +7,8 @@ import { partitionOf } from '../item/partition.js'
 
 /** in standard deviations: what chance may add to the share of a partition */
 const SPREAD = 4
+/** taken out of a partition at once: who asks for everything may end the page after a few hundred */
+const MOST_WAITING = 512
 
 /** @typedef {import('../item/order.js').Place} Place */
 /** @typedef {ReturnType<typeof import('./store/index.js').createViewStore>} Store */
@@ -44,7 +46,7 @@ export function createShelves (stores) {
 /** @param {Store[]} stores @param {Question} question @param {Visit} visit */
 function merged (stores, { limit, after, sinceMs, nowMs }, visit) {
   const share = limit / stores.length
-  const wanted = Math.min(limit, Math.ceil(share + SPREAD * Math.sqrt(share)))
+  const wanted = Math.min(limit, MOST_WAITING, Math.ceil(share + SPREAD * Math.sqrt(share)))
   const sources = stores.map((store) => ({ store, waiting: /** @type {Shown[]} */ ([]), at: 0, next: after, isDone: false }))
 
   /** @param {typeof sources[0]} source */

@@ -30,7 +30,7 @@ async function startClient (t) {
 async function asked (t, asks, name) {
   const [{ url }, client] = await Promise.all([startLiar(t, name), startClient(t)])
   const limit = asks === 'pages' ? 20 : 1
-  client.tell({ event: 'ask', urls: [`${url}?limit=${limit}`], connections: 1, everyMs: asks === 'pages' ? 20 : 2, seconds: 1.5, right: { items: limit, bytes: null, workload: WORKLOAD }, freshness: asks === 'freshness' ? { ratePerSecond: RATE } : null })
+  client.tell({ event: 'ask', urls: [`${url}?limit=${limit}`], connections: 1, everyMs: asks === 'pages' ? 20 : 2, seconds: 1.5, right: { items: limit, bytes: null, workload: WORKLOAD }, freshness: asks === 'freshness' ? { ratePerSecond: RATE } : null, currentWithinMs: asks === 'pages' ? 1000 : null })
   const figures = servingFigures({ by: 'reader', asks, processes: 1, connections: 1, everyMs: 1 }, await client.heard('asked'), [USAGE], [{ ...USAGE, atMs: 1 }])
   return { figures, broken: servingInvariants(figures).filter(({ ok }) => !ok).map(({ name }) => name), detail: String(figures.answers.detail) }
 }
@@ -45,7 +45,8 @@ t.test('L15: pages that lack something, hold it twice, in another order or under
     ['mixes up two', /is newer than the one before it/],
     ['pairs a value with another id', /item 3 \(id-\d+\): number \d+ was written for id-\d+/],
     ['shows what was overwritten', /item 20 \(id-\d+\)( comes twice|: number \d+ follows \d+: what lies between is missing)/],
-    ['cuts values', /item 1 \(id-\d+\): no value that was written/]
+    ['cuts values', /item 1 \(id-\d+\): no value that was written/],
+    ['stuck', /its newest item was \d{4} ms old when it was asked for; expected at most 1000 ms/]
   ])
   const [healthy, ...others] = await Promise.all(['healthy', ...lies.map(([name]) => name)].map((name) => asked(t, 'pages', name)))
   t.same(healthy.broken, [], healthy.detail)
@@ -83,7 +84,7 @@ t.test('L15: everything that is not everything is found', async (t) => {
     t.equal(status, 200)
     t.ok(bytes > IDS * VALUE_BYTES && firstMs > 0 && firstMs <= lastMs)
     const { url: honest } = name === 'healthy' ? { url } : await startLiar(t, 'healthy')
-    client.tell({ event: 'check', newestUrl: `${honest}?limit=1`, bytes: null, workload: WORKLOAD })
+    client.tell({ event: 'check', newestUrl: `${name === 'stuck' ? url : honest}?limit=1`, bytes: null, workload: WORKLOAD, currentWithinMs: name === 'stuck' ? 5 : 1000 })
     return client.heard('checked')
   }
   const healthy = await fault('healthy')
@@ -94,4 +95,5 @@ t.test('L15: everything that is not everything is found', async (t) => {
   t.match((await fault('mixes up two')).fault, /^line \d+ is newer than the one before it/)
   t.match((await fault('pairs a value with another id')).fault, /was written for/)
   t.match((await fault('cuts values')).fault, /no value that was written/)
+  t.match((await fault('stuck')).fault, /its newest item was \d+ ms old when it was asked for; expected at most 5 ms/)
 })

@@ -5,11 +5,11 @@ t.test('it is never ahead of the server, and as near as the quickest answer', as
   let elapsedMs = 100
   let serverMs = 1_750_000_000_000
   const clock = createServerClock(() => elapsedMs)
-  /** An answer that comes so late. @param {number} takesMs */
-  const look = (takesMs) => {
+  /** An answer that comes so late. @param {number} takesMs @param {{ isAnother?: boolean }} [server] */
+  const look = (takesMs, server) => {
     const said = [Math.floor(serverMs / 1000), serverMs % 1000 * 1000].map((number) => Buffer.from(String(number)))
     pass(takesMs)
-    return clock.look(/** @type {any} */ ({ send: async () => said }))
+    return clock.look(/** @type {any} */ ({ send: async () => said }), server)
   }
   const pass = (/** @type {number} */ ms) => {
     elapsedMs += ms
@@ -30,6 +30,9 @@ t.test('it is never ahead of the server, and as near as the quickest answer', as
   serverMs += 60_000
   await look(4)
   t.equal(clock.now(), serverMs - 4, 'and on')
-  clock.forget()
-  t.equal(clock.now(), -Infinity)
+  serverMs -= 500
+  const asking = look(0, { isAnother: true })
+  t.ok(clock.now() > serverMs, 'until it has answered the one before holds')
+  await asking
+  t.equal(clock.now(), serverMs, 'another server has another clock')
 })

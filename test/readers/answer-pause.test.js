@@ -24,7 +24,7 @@ for (const { way, get } of WAYS) {
     t.equal((await get(app, ITEMS + '?encoding=utf8')).json().items[0].value, 'value 19')
   })
 
-  t.test(`${way}: what is dear to make is made for a twentieth of the time, or a third while there is time to spare; one that took long by chance is not dear`, async (t) => {
+  t.test(`${way}: what is dear to make is made for a twentieth of the time, or a half while there is time to spare; one that took long by chance is not dear`, async (t) => {
     const { app, put, view, time } = createViewReader(t)
     let costMs = 0.5
     view.beforeVisit = () => { time.elapsed += costMs }

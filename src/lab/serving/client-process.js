@@ -3,12 +3,12 @@
  * and over at the pace of asking.js, or everything in one answer; and what came of it.
  *
  *     this -> lab   { event: 'up' }
- *     lab -> this   { event: 'ask', urls, connections, everyMs, seconds, right, freshness }
+ *     lab -> this   { event: 'ask', urls, connections, everyMs, seconds, right, freshness, currentWithinMs }
  *     this -> lab   { event: 'window' }          half a second of warm-up is over; { event: 'window over' } after `seconds`
  *     this -> lab   { event: 'asked', requests, latencyMs, connectionsLost, bytes, answers, freshness, seconds, cpuSeconds, loopUse }
  *     lab -> this   { event: 'fetch', url }
  *     this -> lab   { event: 'fetched', status, bytes, firstMs, lastMs, cpuSeconds, loopUse }
- *     lab -> this   { event: 'check', newestUrl, bytes, workload }    what was fetched last
+ *     lab -> this   { event: 'check', newestUrl, bytes, workload, currentWithinMs }    what was fetched last
  *     this -> lab   { event: 'checked', items, newest, fault }
  *     lab -> this   { event: 'stop' }, or the lab is gone: it ends
  */
@@ -52,17 +52,20 @@ function fail ({ message }) {
  * @property {number} seconds
  * @property {import('./answers.js').Right} right
  * @property {{ ratePerSecond: number } | null} freshness each answer is looked at, for the time of its newest item; the rate of each writer
+ * @property {number | null} [currentWithinMs] so old the newest item of an answer may be; null = items do not come steadily
  */
 
 /** @param {Order} order */
-async function run ({ urls, connections, everyMs, seconds, right, freshness }) {
-  const wallMs = freshness ? wallOrigin() : 0
+async function run ({ urls, connections, everyMs, seconds, right, freshness, currentWithinMs = null }) {
+  const wallMs = freshness || currentWithinMs ? wallOrigin() : 0
   const startMs = performance.now()
   const now = () => performance.now() - startMs
   const untilMs = WARM_UP_MS + seconds * 1000
   const origin = wallMs + startMs
   const fresh = freshness ? createFreshness({ ...freshness, fromMs: origin + WARM_UP_MS, untilMs: origin + untilMs - SEEN_WITHIN_MS }) : null
-  const look = createLook(right, fresh ? { everyMs: 0, onItems: ([{ ts, value }], { heardMs }) => fresh.heard({ ts, ...numberIn(value) }, origin + heardMs) } : {})
+  const look = createLook(right, fresh
+    ? { everyMs: 0, onItems: ([{ ts, value }], { heardMs }) => fresh.heard({ ts, ...numberIn(value) }, origin + heardMs) }
+    : { onItems: ([{ ts }], { askedMs }) => faultOfAge(ts, origin + askedMs, currentWithinMs) })
   const asking = startAsking({ urls, connections, everyMs, skips: fresh !== null, fromMs: WARM_UP_MS, untilMs, now, look })
   await pause(WARM_UP_MS)
   const before = usageNow()
@@ -79,6 +82,15 @@ function numberIn (value) {
   const { writer, number } = readValue(Buffer.from(value, 'base64')) ?? { writer: 0, number: 0 }
   return { writer: writer ?? 0, number }
 }
+
+/**
+ * Whether who answers has stood still.
+ * @param {number} ts of the newest item of an answer @param {number} askedMs since 1970 @param {number | null} withinMs
+ * @returns {string | null} what is wrong
+ */
+const faultOfAge = (ts, askedMs, withinMs) => withinMs === null || askedMs - ts <= withinMs
+  ? null
+  : `its newest item was ${Math.round(askedMs - ts)} ms old when it was asked for; expected at most ${withinMs} ms`
 
 /** What `performance.now()` of this process is counted from, ms since 1970: Date.now() lies behind it by less than 1 ms. */
 function wallOrigin () {
@@ -99,14 +111,18 @@ async function fetch ({ url }) {
   await tellParent({ event: 'fetched', ...told, ...usageBetween(before, usageNow()) })
 }
 
-/** @param {{ newestUrl: string, bytes: number | null, workload: import('./workload.js').Workload }} order `bytes`: they alone are looked at */
-async function check ({ newestUrl, bytes, workload }) {
+/**
+ * @param {{ newestUrl: string, bytes: number | null, workload: import('./workload.js').Workload, currentWithinMs?: number | null }} order
+ *   `bytes`: they alone are looked at
+ */
+async function check ({ newestUrl, bytes, workload, currentWithinMs = null }) {
   const body = Buffer.concat(kept)
   kept = []
   if (bytes !== null) return tellParent({ event: 'checked', items: 0, newest: 0, fault: body.length === bytes ? null : `${body.length} bytes; expected ${bytes}` })
   await pause(SETTLED_MS)
+  const askedMs = Date.now()
   const { status, chunks } = await fetchAll(newestUrl, { accept: 'application/json' })
   const checker = createChecker({ ...workload, isWhole: false })
-  const { fault } = readAnswer(status, Buffer.concat(chunks).toString(), { items: 1, bytes: null }, (items) => checker.faultOf(items))
+  const { fault } = readAnswer(status, Buffer.concat(chunks).toString(), { items: 1, bytes: null }, (items) => checker.faultOf(items) ?? faultOfAge(items[0].ts, askedMs, currentWithinMs))
   await tellParent({ event: 'checked', ...(fault === null ? checkAll(body, { ...workload, newestNow: checker.newest[0] }) : { items: 0, newest: 0, fault: `the newest item: ${fault}` }) })
 }

@@ -37,6 +37,7 @@ const ROOM = 2
  * @property {string} path of everything
  * @property {number | null} bytes of an answer, where they alone are looked at
  * @property {number} dueItems
+ * @property {number | null} currentWithinMs so old the newest item may be
  * @property {import('./workload.js').Workload} workload
  */
 
@@ -76,7 +77,7 @@ export async function fetchEverything (parts, leftSeconds) {
 }
 
 /** @param {Parts} parts */
-async function fetchOne ({ url, process, client, path, bytes, workload }) {
+async function fetchOne ({ url, process, client, path, bytes, workload, currentWithinMs }) {
   process.tell({ event: 'watch loop' })
   await process.heard('watch loop')
   client.tell({ event: 'fetch', url: url + path })
@@ -84,7 +85,7 @@ async function fetchOne ({ url, process, client, path, bytes, workload }) {
   process.tell({ event: 'loop' })
   const { delayMsMax: delayMs } = await process.heard('loop')
   if (fetched.status !== 200) return { ...fetched, delayMs, items: 0, newest: 0, fault: `status ${fetched.status}` }
-  client.tell({ event: 'check', newestUrl: `${url}${path.replace(/\?.*$/, '')}?limit=1`, bytes, workload })
+  client.tell({ event: 'check', newestUrl: `${url}${path.replace(/\?.*$/, '')}?limit=1`, bytes, workload, currentWithinMs })
   const { items, newest, fault } = await client.heard('checked', FETCH_WITHIN_MS)
   return { ...fetched, delayMs, items, newest, fault }
 }

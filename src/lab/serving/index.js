@@ -34,6 +34,9 @@ const SPARE_MS = 20_000
 /** The window of the load has begun, and the feed may still lack something for so long. */
 const FILL_MS = 2000
 
+/** A reader that is a second behind says so; another for a machine that is busy. */
+const CURRENT_WITHIN_MS = 2000
+
 /** of everything, in words that the feed is filled */
 const SAMPLE_ITEMS = 100
 
@@ -47,12 +50,13 @@ const SAMPLE_ITEMS = 100
  * @param {string} place.layout of the feed
  * @param {import('./workload.js').Workload | null} place.workload null = values do not tell what they are
  * @param {number} [place.ratePerSecond] items of each writer
+ * @param {boolean} [place.isSteady] whether they come all the time
  * @param {number} place.liveItems how many the feed will have
  * @param {number} [place.writtenItems] at least, when the window begins; without it all of them
  * @param {(settings: Record<string, any>) => string[]} place.readerCommand arguments of node for `npm start reader`
  * @param {Record<string, string | undefined>} place.env without settings
  */
-export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed, layout, workload, ratePerSecond = 0, liveItems, writtenItems = liveItems, readerCommand, env }) {
+export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed, layout, workload, ratePerSecond = 0, isSteady = false, liveItems, writtenItems = liveItems, readerCommand, env }) {
   const { by, asks, processes, connections, everyMs, path, settings } = serving
   const isReader = by === 'reader'
   const ofEverything = asks === 'everything'
@@ -65,6 +69,7 @@ export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed,
   const items = limit === null ? null : Math.min(limit, liveItems, ofEverything ? SAMPLE_ITEMS : Infinity)
   const dueItems = Math.min(liveItems, writtenItems)
   const right = { items, bytes: /** @type {number | null} */ (null), workload: by === 'bare' ? null : workload }
+  const currentWithinMs = isSteady && items !== null && by !== 'bare' ? CURRENT_WITHIN_MS : null
   const itemsPath = path.replace(/\?.*$/, '')
   let isClosed = false
   /** @type {{ body: string } | { workload: import('./workload.js').Workload | null } | null} what bare is told to send */
@@ -128,7 +133,7 @@ export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed,
 
   /** @param {number} seconds of its own */
   async function measurePages (seconds) {
-    client.tell({ event: 'ask', urls: urls.map((url) => url + path), connections, everyMs, seconds, right, freshness: asks === 'freshness' ? { ratePerSecond } : null })
+    client.tell({ event: 'ask', urls: urls.map((url) => url + path), connections, everyMs, seconds, right, freshness: asks === 'freshness' ? { ratePerSecond } : null, currentWithinMs })
     await client.heard('window')
     const before = await Promise.all(servers.map((server) => server.usage()))
     await client.heard('window over', seconds * 1000 + SPARE_MS)
@@ -152,7 +157,7 @@ export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed,
       const there = isReader ? JSON.parse((await askOnce(`${url}${itemsPath.replace(/items$/, 'count')}`)).body).count : dueItems
       if (by === 'bare') await giveConstant(servers)
       const before = await process.usage()
-      const { asked, everything } = await fetchEverything({ url, process, client, path, bytes: right.bytes, dueItems, workload: /** @type {import('./workload.js').Workload} */ (workload) }, () => (untilMs - performance.now()) / 1000)
+      const { asked, everything } = await fetchEverything({ url, process, client, path, bytes: right.bytes, dueItems, currentWithinMs, workload: /** @type {import('./workload.js').Workload} */ (workload) }, () => (untilMs - performance.now()) / 1000)
       return { ...servingFigures(serving, asked, [before], [await process.usage()]), everything: { startUpMs, dueItems, mostItems: liveItems, liveItems: there, ...everything } }
     })())
   }

@@ -1,0 +1,54 @@
+/** A log that is followed: what was read and not taken in is read again. */
+import t from 'tap'
+import { partitionKey } from '../../src/feeds/keys.js'
+import { layoutOf } from '../../src/layouts/index.js'
+import { openLogConnection } from '../../src/store/log-connection.js'
+import { createLogFeed } from '../../src/view/log-feed.js'
+import { createViewStore } from '../../src/view/store/index.js'
+import { eventually, openWriterFor, startServer, testEngines } from '../servers.js'
+
+const ITEMS = 12_000
+const [engine] = await testEngines()
+
+t.test('a node that does not have the newest place yet, while history is read: nothing of history is left out', async (t) => {
+  const { url } = await startServer(t, { engine })
+  const writer = await openWriterFor(t, { redisUrl: url, feed: 'latest', layout: 'segments', windowMs: 0, batchItems: 50 })
+  const ts = Date.now() - ITEMS
+  const value = Buffer.alloc(1000, 'v')
+  for (let n = 0; n < ITEMS; n++) {
+    if (!writer.pipeline.append(Buffer.from(`id-${n}`), ts + n, value)) await writer.pipeline.ready()
+  }
+  await writer.pipeline.flush()
+
+  const connection = await openLogConnection(url, { name: 'test-log', deadlineMs: 5000 })
+  t.teardown(() => connection.close())
+  let looks = 0
+  let pieces = 0
+  const behind = {
+    ...connection,
+    /** @param {string} command @param {any[]} args */
+    async send (command, ...args) {
+      const reply = await connection.send(command, ...args)
+      if (command !== 'XREVRANGE') return reply
+      // the first look is for the newest entry, the second whether it is still there
+      if (args.at(-1) === 1) return ++looks === 2 ? [] : reply
+      pieces++
+      return reply
+    }
+  }
+  const store = createViewStore({ windowMs: 0, maxItems: 0, boundItems: 1e6, boundBytes: 2 ** 30 })
+  const { log } = layoutOf('segments')
+  const feed = createLogFeed({
+    log: /** @type {any} */ (log),
+    key: () => partitionKey('fr:', 'latest', 0),
+    stores: [store],
+    retention: { windowMs: 0, maxItems: 0 },
+    now: Date.now,
+    onPassedOver: () => {},
+    onRebuilt: () => t.fail('it is the same log')
+  })
+  feed.follow(/** @type {any} */ (behind), { blockMs: 50, answered: () => {} }).catch(() => {})
+  await eventually(() => feed.isIn)
+  t.ok(looks >= 3 && pieces > 3, `${looks} looks for the newest place, history in ${pieces} pieces`)
+  t.equal(store.count(Date.now()), ITEMS)
+})
