@@ -50,6 +50,7 @@ export const SETTINGS = Object.freeze([
   ...group('Feed', APPENDS, [
     { name: 'partitions', default: 1, check: integer(1, 1024), meaning: 'over how many partitions the ids of the feed are spread' },
     { name: 'late', default: 'overwrite', check: oneOf('overwrite', 'drop'), meaning: 'what an older version does to a newer one that is stored (ids): the last write wins, or it is compared and dropped' },
+    { name: 'compress', default: 'none', check: oneOf('none', 'brotli'), meaning: 'how each batch is compressed (segments): servers and networks carry a quarter of the bytes or less, writer and views pay a quarter of a microsecond an item for it' },
     { name: 'maxFutureMs', unit: 'ms', default: 60_000, check: integer(0, MAX_MS), meaning: 'items further ahead of the clock are refused' }
   ]),
   ...group('Feed', ['start', ...APPENDS, 'feed'], [
@@ -294,6 +295,7 @@ function derive (values, origins, known, faults, [action, ...rest] = []) {
   if (values.layout !== undefined && values.layout !== 'ids' && values.windowMs === 0 && values.maxItems === 0) {
     faults.push(`windowMs: 0 (${origins.windowMs}) and maxItems: 0 (${origins.maxItems}) with layout ${values.layout}; expected one of them above 0: it keeps every version`)
   }
+  if (values.compress && values.compress !== 'none' && values.layout !== 'segments') faults.push(`compress: ${values.compress} (${origins.compress}); expected only with --layout segments, which stores batches`)
   if (values.itemsField && values.format !== 'json') faults.push(`itemsField: ${values.itemsField} (${origins.itemsField}); expected only with --format json`)
   if (values.replay && values.rate > 0) faults.push(`replay: ${values.replay} (${origins.replay}); expected without --rate: the times in the input set the pace`)
   if (values.metricsPort > 0 && values.metricsPort + values.writers - 1 > 65_535) faults.push(`metricsPort: ${values.metricsPort} (${origins.metricsPort}); expected room for ${values.writers} writers, a port each, up to 65535`)

@@ -54,7 +54,7 @@ export { SettingsInvalid } from '../settings.js'
  * Which feed, and how it is written. README lists defaults and bounds.
  * @typedef {ServerOptions & {
  *   layout?: string, sortedSetContainsActualValue?: boolean, partitions?: number, windowMs?: number, maxItems?: number,
- *   late?: 'overwrite' | 'drop', maxFutureMs?: number, batchItems?: number, batchBytes?: number, batchMs?: number,
+ *   late?: 'overwrite' | 'drop', compress?: 'none' | 'brotli', maxFutureMs?: number, batchItems?: number, batchBytes?: number, batchMs?: number,
  *   inFlightBytes?: number, ack?: 'primary' | 'replica', whenFull?: 'block' | 'refuse' | 'drop', drainMs?: number,
  *   clock?: () => number, onFlush?: (seconds: number) => void, onBehind?: (behindMs: number) => void,
  *   onRefused?: (code: string, id: Buffer, ts: number) => void }} FeedOptions

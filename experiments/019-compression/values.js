@@ -2,13 +2,12 @@
  * What is left of segments of usual values, and what packing and unpacking them takes: node experiments/019-compression/values.js
  *
  * Quotes, positions and readings of sensors as JSON of about 128 bytes, drawn from seeded distributions: names and keys repeat, times go
- * on, numbers are random. Segments of 1,000 items, packed and unpacked in this thread.
+ * on, numbers are random. The items of segments of 1,000, packed and unpacked in this thread by the methods that node brings.
  */
+import { brotliCompressSync, brotliDecompressSync, constants, deflateRawSync, inflateRawSync } from 'node:zlib'
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 import { uniformInt } from 'pure-rand/distribution/uniformInt'
-import { WRITER_BYTES } from '../../src/item/origin.js'
-import { SEGMENT_HEAD_BYTES, itemBytes, writeItem, writeSegmentHead } from '../../src/item/segment.js'
-import { METHOD_NAMES, packed, unpacked } from '../../src/lab/packed.js'
+import { itemBytes, writeItem } from '../../src/item/segment.js'
 
 const ITEMS = 1000
 const SEGMENTS = 100
@@ -17,6 +16,15 @@ const START_MS = 1_750_000_000_000
 const random = xoroshiro128plus(19)
 const below = (/** @type {number} */ most) => uniformInt(random, 0, most - 1)
 const decimal = (/** @type {number} */ least, /** @type {number} */ most, /** @type {number} */ digits) => (least + (most - least) * below(1e9) / 1e9).toFixed(digits)
+
+/** @type {Record<string, { pack: (items: Buffer) => Buffer, unpack: (bytes: Buffer) => Buffer }>} */
+const METHODS = {
+  'deflate 1': { pack: (items) => deflateRawSync(items, { level: 1 }), unpack: (bytes) => inflateRawSync(bytes) },
+  'brotli 0': {
+    pack: (items) => brotliCompressSync(items, { params: { [constants.BROTLI_PARAM_QUALITY]: 0, [constants.BROTLI_PARAM_SIZE_HINT]: items.length } }),
+    unpack: (bytes) => brotliDecompressSync(bytes)
+  }
+}
 
 /** @type {Record<string, (n: number, ts: number) => [id: string, value: string]>} */
 const KINDS = {
@@ -34,7 +42,7 @@ const KINDS = {
   }
 }
 
-/** @param {keyof typeof KINDS} kind @param {number} index @returns {Buffer} */
+/** @param {keyof typeof KINDS} kind @param {number} index @returns {Buffer} the items of a segment */
 function segmentOf (kind, index) {
   const items = Array.from({ length: ITEMS }, (_, i) => {
     const n = index * ITEMS + i
@@ -42,11 +50,9 @@ function segmentOf (kind, index) {
     const [id, value] = KINDS[kind](n, ts).map((text) => Buffer.from(text))
     return { id, ts, seq: n % 50, value }
   })
-  const bytes = Buffer.alloc(items.reduce((sum, { id, value }) => sum + itemBytes(id, value), SEGMENT_HEAD_BYTES))
-  let end = SEGMENT_HEAD_BYTES
+  const bytes = Buffer.alloc(items.reduce((sum, { id, value }) => sum + itemBytes(id, value), 0))
+  let end = 0
   for (const { id, ts, seq, value } of items) end = writeItem(bytes, end, id, ts, seq, value, false)
-  const head = { count: ITEMS, firstTs: items[0].ts, lastTs: items[ITEMS - 1].ts, stamp: 1, writer: Buffer.alloc(WRITER_BYTES), epoch: 1, sequence: index + 1 }
-  writeSegmentHead(bytes, 0, end, head)
   return bytes
 }
 
@@ -70,9 +76,9 @@ print('|---|---|---|---|---|---|')
 for (const kind of Object.keys(KINDS)) {
   const segments = Array.from({ length: SEGMENTS }, (_, index) => segmentOf(kind, index))
   const bytes = segments.reduce((sum, { length }) => sum + length, 0)
-  for (const method of METHOD_NAMES.filter((name) => name !== 'plain')) {
-    const { made, micros: packing } = timed(() => segments.map((segment) => packed(method, segment)))
-    const { made: again, micros: unpacking } = timed(() => made.map((one) => unpacked(method, one)))
+  for (const [method, { pack, unpack }] of Object.entries(METHODS)) {
+    const { made, micros: packing } = timed(() => segments.map(pack))
+    const { made: again, micros: unpacking } = timed(() => made.map(unpack))
     if (!again.every((segment, i) => segment.equals(segments[i]))) throw new Error(`${method} does not give back what it got`)
     const left = made.reduce((sum, { length }) => sum + length, 0) / bytes
     print(`| ${kind} | ${Math.round(bytes / ITEMS / SEGMENTS)} | ${method} | ${left.toFixed(2)} | ${packing.toFixed(2)} | ${unpacking.toFixed(2)} |`)

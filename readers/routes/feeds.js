@@ -12,7 +12,8 @@ const DEFINITION = {
     windowMs: { type: 'integer' },
     maxItems: { type: 'integer' },
     format: { type: 'integer' },
-    createdAt: { type: 'string' }
+    createdAt: { type: 'string' },
+    widenedAt: { type: 'string', description: 'when retention was last made wider, if it was' }
   }
 }
 

@@ -6,7 +6,8 @@
  * removed under a running writer comes back.
  *
  * @typedef {{ feed: string, layout: string, partitions: number, windowMs: number, maxItems: number, format: number,
- *   createdAt: string }} Definition
+ *   createdAt: string, widenedAt?: string }} Definition `widenedAt`: when retention was last made wider: what came before may be gone
+ *   although it is within it
  * @typedef {import('../store/connection.js').Connection} Connection
  */
 import { FreshetError } from '../errors.js'
@@ -88,10 +89,15 @@ export async function listDefinitions (node, prefix, leftOut = ['FEED_UNKNOWN'])
  * @returns {Promise<Definition>} as stored now
  */
 export async function setRetention (primary, prefix, feed, changes) {
-  const definition = { ...await readDefinition(primary, prefix, feed), ...changes }
+  const before = await readDefinition(primary, prefix, feed)
+  const definition = { ...before, ...changes }
+  if (isWider(before.windowMs, definition.windowMs) || isWider(before.maxItems, definition.maxItems)) definition.widenedAt = new Date().toISOString()
   await primary.send('SET', definitionKey(prefix, feed), JSON.stringify(definition), 'XX')
   return definition
 }
+
+/** Of a bound, 0 = none. @param {number} before @param {number} after */
+export const isWider = (before, after) => before !== 0 && (after === 0 || after > before)
 
 /**
  * Removes a feed with everything stored in it. A feed that is being written is not dropped.

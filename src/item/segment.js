@@ -6,11 +6,11 @@
  *     | "FSG" | format  | checksum | checksum | method | flags | count | bytes | first ts | last ts | origin | items
  *     |       | version | of head  | of items | 8 bit  | 8 bit | 32 bit| 32 bit| 48 bit   | 48 bit  | 25     |
  *     +-------+---------+----------+----------+--------+-------+-------+-------+----------+---------+--------+-------
- *     big-endian; format version 1; checksums: crc32, that of the head over bytes 8 to 58; method of compression of the
- *     items: 0 = none, the only one; flags: none yet; bytes: of the items, not compressed; first and last ts: the least
- *     and the greatest; origin: item/origin.js
+ *     big-endian; format version 1; checksums: crc32, that of the head over bytes 8 to 58, that of the items as they stand
+ *     here; method of compression of the items: 0 = none, 1 = brotli, all of them as one stream; flags: none yet; bytes: of
+ *     the items, not compressed; first and last ts: the least and the greatest; origin: item/origin.js
  *
- * An item, in order of append:
+ * An item, in order of append, not compressed:
  *
  *     0            8           9            12
  *     +------------+-----------+--------------+----+-------
@@ -25,7 +25,7 @@
  * Nothing of a segment is used before all of it was found whole: its items are written by another process, perhaps of
  * another version, and one that cannot be read is passed over as a whole.
  */
-import { crc32 } from 'node:zlib'
+import { brotliCompressSync, brotliDecompressSync, constants, crc32 } from 'node:zlib'
 import { FreshetError } from '../errors.js'
 import { MAX_ID_BYTES } from './id.js'
 import { originText, readStamp, writeOrigin, writeWord } from './origin.js'
@@ -37,7 +37,8 @@ export const SEGMENT_HEAD_BYTES = 59
 export const ITEM_HEAD_BYTES = 12
 
 const MAGIC = Buffer.from('FSG')
-const NOT_COMPRESSED = 0
+/** by number @type {Readonly<Record<'none' | 'brotli', number>>} */
+export const METHODS = Object.freeze({ none: 0, brotli: 1 })
 const HEAD_SUM_AT = 4
 const ITEMS_SUM_AT = 8
 const METHOD_AT = 12
@@ -46,6 +47,10 @@ const BYTES_AT = 18
 const FIRST_TS_AT = 22
 const LAST_TS_AT = 28
 const ORIGIN_AT = 34
+/** of the items of one segment; the server takes no longer value */
+const MOST_ITEMS_BYTES = 512 * 1024 * 1024
+/** the quickest: what it costs is paid by the loop of the writer */
+const BROTLI_QUALITY = 0
 /** a loop beats a call into C++ below it */
 const SHORT_BYTES = 32
 
@@ -77,19 +82,34 @@ export function writeItem (target, offset, id, ts, seq, value, deleted) {
 }
 
 /**
+ * Compresses the items of a segment where they are, if that makes them smaller.
+ * @param {Buffer} target @param {number} itemsAt @param {number} end behind the last item
+ * @returns {{ end: number, method: number }} behind what stands there now
+ */
+export function packItems (target, itemsAt, end) {
+  const packed = brotliCompressSync(target.subarray(itemsAt, end), {
+    params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY, [constants.BROTLI_PARAM_SIZE_HINT]: end - itemsAt }
+  })
+  if (packed.length >= end - itemsAt) return { end, method: METHODS.none }
+  packed.copy(target, itemsAt)
+  return { end: itemsAt + packed.length, method: METHODS.brotli }
+}
+
+/**
  * Writes the head in front of the items, which are written already.
  * @param {Buffer} target @param {number} offset where the segment begins @param {number} end behind its last item
- * @param {{ count: number, firstTs: number, lastTs: number } & import('./origin.js').Origin} head
+ * @param {{ count: number, firstTs: number, lastTs: number, method?: number, itemsBytes?: number } & import('./origin.js').Origin} head
+ *   `itemsBytes`: of the items before they were compressed by `method`
  */
-export function writeSegmentHead (target, offset, end, { count, firstTs, lastTs, stamp, writer, epoch, sequence }) {
+export function writeSegmentHead (target, offset, end, { count, firstTs, lastTs, stamp, writer, epoch, sequence, method = METHODS.none, itemsBytes = end - offset - SEGMENT_HEAD_BYTES }) {
   const itemsAt = offset + SEGMENT_HEAD_BYTES
   MAGIC.copy(target, offset)
   target[offset + MAGIC.length] = SEGMENT_VERSION
   writeWord(target, offset + ITEMS_SUM_AT, crc32(target.subarray(itemsAt, end)))
-  target[offset + METHOD_AT] = NOT_COMPRESSED
+  target[offset + METHOD_AT] = method
   target[offset + METHOD_AT + 1] = 0
   writeWord(target, offset + COUNT_AT, count)
-  writeWord(target, offset + BYTES_AT, end - itemsAt)
+  writeWord(target, offset + BYTES_AT, itemsBytes)
   target.writeUIntBE(firstTs, offset + FIRST_TS_AT, 6)
   target.writeUIntBE(lastTs, offset + LAST_TS_AT, 6)
   writeOrigin(target, offset + ORIGIN_AT, stamp, writer, epoch, sequence)
@@ -109,8 +129,8 @@ export function segmentHead (bytes) {
   if (version !== SEGMENT_VERSION) throw new FreshetError('SEGMENT_VERSION', `a segment of format version ${version}; this version of Freshet reads ${SEGMENT_VERSION}: use the one that wrote it`, { version })
   if (crc32(bytes.subarray(ITEMS_SUM_AT, SEGMENT_HEAD_BYTES)) !== bytes.readUInt32BE(HEAD_SUM_AT)) throw invalid('a head that does not fit its checksum')
   const method = bytes[METHOD_AT]
-  if (method !== NOT_COMPRESSED) throw new FreshetError('SEGMENT_VERSION', `a segment compressed by method ${method}; this version of Freshet reads ${NOT_COMPRESSED} (not compressed): use the one that wrote it`, { method })
-  if (bytes.length !== SEGMENT_HEAD_BYTES + bytes.readUInt32BE(BYTES_AT)) throw invalid(`${bytes.length - SEGMENT_HEAD_BYTES} bytes of items; its head says ${bytes.readUInt32BE(BYTES_AT)}`)
+  if (!Object.values(METHODS).includes(method)) throw new FreshetError('SEGMENT_VERSION', `a segment compressed by method ${method}; this version of Freshet reads ${METHODS.none} (not compressed) and ${METHODS.brotli} (brotli): use the one that wrote it`, { method })
+  if (method === METHODS.none && bytes.length !== SEGMENT_HEAD_BYTES + bytes.readUInt32BE(BYTES_AT)) throw invalid(`${bytes.length - SEGMENT_HEAD_BYTES} bytes of items; its head says ${bytes.readUInt32BE(BYTES_AT)}`)
   return {
     count: bytes.readUInt32BE(COUNT_AT),
     firstTs: bytes.readUIntBE(FIRST_TS_AT, 6),
@@ -129,22 +149,38 @@ export function segmentHead (bytes) {
 export function eachVersion (bytes, visit) {
   const { count, firstTs, lastTs } = segmentHead(bytes)
   if (crc32(bytes.subarray(SEGMENT_HEAD_BYTES)) !== bytes.readUInt32BE(ITEMS_SUM_AT)) throw invalid('items that do not fit their checksum')
-  checkItems(bytes, count, firstTs, lastTs)
-  for (let at = SEGMENT_HEAD_BYTES; at < bytes.length;) {
+  const isPacked = bytes[METHOD_AT] !== METHODS.none
+  const items = isPacked ? unpacked(bytes) : bytes
+  const itemsAt = isPacked ? 0 : SEGMENT_HEAD_BYTES
+  checkItems(items, itemsAt, count, firstTs, lastTs)
+  for (let at = itemsAt; at < items.length;) {
     const idAt = at + ITEM_HEAD_BYTES
-    const idEnd = idAt + bytes[at + 8]
-    const valueEnd = idEnd + (bytes[at + 9] << 16 | bytes[at + 10] << 8 | bytes[at + 11])
-    visit(bytes, idAt, idEnd, tsAt(bytes, at), bytes[at + 6] << 4 | bytes[at + 7] >>> 4, (bytes[at + 7] & 1) === 1, idEnd, valueEnd)
+    const idEnd = idAt + items[at + 8]
+    const valueEnd = idEnd + (items[at + 9] << 16 | items[at + 10] << 8 | items[at + 11])
+    visit(items, idAt, idEnd, tsAt(items, at), items[at + 6] << 4 | items[at + 7] >>> 4, (items[at + 7] & 1) === 1, idEnd, valueEnd)
     at = valueEnd
   }
+}
+
+/** The items of a segment that are compressed. @param {Buffer} bytes @returns {Buffer} */
+function unpacked (bytes) {
+  const itemsBytes = bytes.readUInt32BE(BYTES_AT)
+  if (itemsBytes > MOST_ITEMS_BYTES) throw invalid(`${itemsBytes} bytes of items; there are ${MOST_ITEMS_BYTES} at most`)
+  let items
+  try {
+    items = brotliDecompressSync(bytes.subarray(SEGMENT_HEAD_BYTES), { maxOutputLength: Math.max(1, itemsBytes) })
+  } catch (error) {
+    throw invalid(`items that cannot be decompressed: ${error.message}`)
+  }
+  if (items.length !== itemsBytes) throw invalid(`${items.length} bytes of items; its head says ${itemsBytes}`)
+  return items
 }
 
 /** @param {Buffer} bytes @param {number} at */
 const tsAt = (bytes, at) => (bytes[at] << 8 | bytes[at + 1]) * 0x100000000 + ((bytes[at + 2] << 24 | bytes[at + 3] << 16 | bytes[at + 4] << 8 | bytes[at + 5]) >>> 0)
 
-/** What fits its checksum may still be nonsense, if it was written so. @param {Buffer} bytes @param {number} count @param {number} firstTs @param {number} lastTs */
-function checkItems (bytes, count, firstTs, lastTs) {
-  let at = SEGMENT_HEAD_BYTES
+/** What fits its checksum may still be nonsense, if it was written so. @param {Buffer} bytes @param {number} at @param {number} count @param {number} firstTs @param {number} lastTs */
+function checkItems (bytes, at, count, firstTs, lastTs) {
   let found = 0
   while (at < bytes.length) {
     const idBytes = bytes[at + 8]

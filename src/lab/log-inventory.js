@@ -6,15 +6,12 @@
  *     segments        stream `segments`            a segment (layouts/segments.js)
  *     stream          stream `stream`              a version (layouts/stream.js)
  *     segments-zset   sorted set `segments`        a segment, its score the order of its first version (loads/structures.js)
- *     segments-deflate, segments-brotli
- *                     stream `segments`            a segment, compressed (packed.js)
  *
  * A stream is read with a plain XRANGE and not by src/layouts: it is the witness of those, too.
  */
 import { createHash } from 'node:crypto'
 import { entryHead, visitEntry } from '../item/entry.js'
 import { eachVersion, segmentHead } from '../item/segment.js'
-import { decoderFor } from './packed.js'
 
 /** while nobody knows how large entries are */
 const FIRST_ENTRIES = 8
@@ -22,7 +19,7 @@ const MOST_ENTRIES = 10_000
 const PIECE_BYTES = 4 * 1024 * 1024
 
 /**
- * @typedef {'segments' | 'stream' | 'segments-zset' | 'segments-deflate' | 'segments-brotli'} LogStorage
+ * @typedef {'segments' | 'stream' | 'segments-zset'} LogStorage
  * @typedef {import('../store/connection.js').Connection} Connection
  * @typedef {(count: number) => Promise<Entry[]>} Pieces
  * @typedef {{ place: string, bytes: Buffer | null }} Entry `bytes` null: it is none of ours
@@ -35,8 +32,6 @@ const PIECE_BYTES = 4 * 1024 * 1024
 /** @type {Readonly<Record<LogStorage, Log>>} */
 const LOGS = Object.freeze({
   segments: { pieces: (connection, key) => piecesOfStream(connection, key('segments'), 's'), head: segmentHead, each: eachVersion },
-  'segments-deflate': { pieces: (connection, key) => piecesOfStream(connection, key('segments'), 's'), ...decoderFor('deflate') },
-  'segments-brotli': { pieces: (connection, key) => piecesOfStream(connection, key('segments'), 's'), ...decoderFor('brotli') },
   stream: { pieces: (connection, key) => piecesOfStream(connection, key('stream'), 'v'), head: entryHead, each: visitEntry },
   'segments-zset': { pieces: (connection, key) => piecesOfSet(connection, key('segments')), head: segmentHead, each: eachVersion }
 })

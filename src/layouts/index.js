@@ -47,9 +47,9 @@
  * @property {import('./log.js').Log} [log] of layouts that keep a log: how its entries are read
  * @property {(options: { key: Key, ttlMs: number, late: 'overwrite' | 'drop',
  *   dialect: { msetex: boolean, sha: (script: string) => string }, clock?: () => number, maxItems?: number,
- *   origin?: import('./log-origin.js').Origin }) => Batch} createBatch `ttlMs` 0 = keys do not expire; `late` where only one
+ *   origin?: import('./log-origin.js').Origin, compress?: 'none' | 'brotli' }) => Batch} createBatch `ttlMs` 0 = keys do not expire; `late` where only one
  *   version is kept; `clock`: ms since 1970, for layouts that store when a version was appended; `maxItems`: of the feed,
- *   and `origin`: who writes, for layouts that keep a log
+ *   and `origin`: who writes, for layouts that keep a log; `compress`: for those whose entries are batches
  * @property {(connection: Connection, batch: Batch) => Promise<{ late: number }>} append `late`: older versions dropped
  * @property {(connection: Connection, key: Key, question: { limit: number, after: Place | null, sinceMs: number | null,
  *   retention: Retention, nowMs: number, walk?: unknown }) => Promise<{ items: Item[], next: Place | null, walk?: unknown }>}

@@ -4,8 +4,9 @@
  *     XADD segments * s <segment>
  *
  * Items are spelt into the segment when they are added; its head, and the length in front of it, when the batch is sent.
+ * With `compress` they are packed then, too, if that makes them smaller.
  */
-import { SEGMENT_HEAD_BYTES, itemBytes, writeItem, writeSegmentHead } from '../item/segment.js'
+import { METHODS, SEGMENT_HEAD_BYTES, itemBytes, packItems, writeItem, writeSegmentHead } from '../item/segment.js'
 import { HEAD_ROOM, createLogFrame, framed, xaddHead } from './log-batch.js'
 import { originOfProcess } from './log-origin.js'
 import { nextStamp } from './stamps.js'
@@ -19,7 +20,7 @@ const NO_VALUE = Buffer.alloc(0)
 const LINE_END = Buffer.from('\r\n')
 
 /** @type {import('./index.js').Layout['createBatch']} */
-export function createSegmentsBatch ({ key, ttlMs, maxItems, clock = Date.now, origin = originOfProcess() }) {
+export function createSegmentsBatch ({ key, ttlMs, maxItems, clock = Date.now, origin = originOfProcess(), compress = 'none' }) {
   const items = new Wire(64 * 1024)
   const frame = createLogFrame({ key, part: 'segments', ttlMs, maxItems, origin })
   const head = xaddHead(key('segments'), 's')
@@ -45,7 +46,10 @@ export function createSegmentsBatch ({ key, ttlMs, maxItems, clock = Date.now, o
   let length = NO_VALUE
   function close () {
     isClosed = true
-    writeSegmentHead(items.bytes, HEAD_ROOM, items.length, { count, firstTs, lastTs, stamp, writer: origin.writer, epoch: origin.epoch, sequence: origin.next() })
+    const itemsBytes = items.length - ITEMS_AT
+    const { end, method } = compress === 'none' ? { end: items.length, method: METHODS.none } : packItems(items.bytes, ITEMS_AT, items.length)
+    items.length = end
+    writeSegmentHead(items.bytes, HEAD_ROOM, end, { count, firstTs, lastTs, stamp, writer: origin.writer, epoch: origin.epoch, sequence: origin.next(), method, itemsBytes })
     length = Buffer.concat([head, Buffer.from(`$${items.length - HEAD_ROOM}\r\n`)])
     items.reserve(LINE_END.length)
     items.short(LINE_END)

@@ -27,7 +27,7 @@ const SAY_AGAIN_MS = 10_000
 
 /**
  * @param {{ redisUrl: string, keyPrefix: string, feed: string, layout: string, partitions: number, windowMs: number,
- *   maxItems: number, maxFutureMs: number, late: 'overwrite' | 'drop', name: string, deadlineMs: number,
+ *   maxItems: number, maxFutureMs: number, late: 'overwrite' | 'drop', compress?: 'none' | 'brotli', name: string, deadlineMs: number,
  *   batchItems: number, batchBytes: number, batchMs: number, inFlightBytes: number, whenFull: 'block' | 'refuse' | 'drop',
  *   ack: string | import('./acks.js').Ack, clock: () => number, log: import('pino').Logger }
  *   & Pick<import('./pipeline.js').PipelineOptions, 'onFlush' | 'onBehind' | 'onRefused'>} options
@@ -117,6 +117,7 @@ export async function openFeedWriter (options) {
       clock: options.clock,
       maxItems: retention.maxItems,
       origin,
+      compress: options.compress,
       dialect: { msetex: msetex ?? false, sha: (script) => readScript(script).sha }
     }),
     retention: definition,

@@ -2,7 +2,7 @@
  * What is behind a place in a log, and whether that follows it without a gap.
  *
  * That nothing behind a place was trimmed is known as long as what follows it is surely live: it came within the window, and
- * fewer versions than `maxItems` are there, or came at all. Otherwise by the entry itself: a log is trimmed from its old end.
+ * fewer versions than `maxItems` are there, or came at all; and since it came retention was not narrower. Otherwise by the entry itself: a log is trimmed from its old end.
  * When neither can be said of what is found behind a place, there may be a gap: POSITION_EXPIRED.
  *
  * @typedef {{ name: string, appendedName: string, place: string, versions: number, sinceMs: number, origins: ReturnType<typeof createOrigins> }} Part
@@ -24,6 +24,8 @@ export const MAX_ENTRIES = 1000
 /** of an entry, while none was seen: few have more */
 const LARGE_BYTES = 1024 * 1024
 const LAST_N = '18446744073709551615'
+/** so far clocks may differ */
+const SLACK_MS = 2000
 
 /** How many entries to ask for at once. */
 export function createEntriesAtOnce () {
@@ -107,12 +109,13 @@ export async function readBehind (connection, { feed, parts, log, count, definit
  * @param {Part} part
  * @param {{ definition: Definition, seen: number, nowMs: number }} now `seen`: versions behind the place, Infinity = not all were read
  */
-async function isWhole (connection, { name, appendedName, place, sinceMs }, { definition: { windowMs, maxItems }, seen, nowMs }) {
+async function isWhole (connection, { name, appendedName, place, sinceMs }, { definition: { windowMs, maxItems, widenedAt }, seen, nowMs }) {
   const oldestMs = Math.max(sinceMs, Number(place.slice(0, place.indexOf('-'))))
   const isYoung = windowMs === 0 || nowMs - oldestMs < windowMs
-  if (isYoung && (maxItems === 0 || seen < maxItems)) return true
+  const wasKept = widenedAt === undefined || oldestMs >= Date.parse(widenedAt) + SLACK_MS
+  if (isYoung && wasKept && (maxItems === 0 || seen < maxItems)) return true
   if (place !== BEFORE_ALL) return isThere(connection, name, place)
-  return isYoung && Number(await connection.send('GET', appendedName) ?? Infinity) <= maxItems
+  return isYoung && wasKept && Number(await connection.send('GET', appendedName) ?? Infinity) <= maxItems
 }
 
 /** @param {Log} log @param {LogEntry} entry @returns {import('../item/segment.js').EntryHead | null} null = it cannot be read */

@@ -18,6 +18,7 @@
  * How much is asked for at once is in log-answer-size.js, how an entry gets into a store in log-intake.js.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isWider } from '../feeds/definitions.js'
 import { BEFORE_ALL, comparePlaces, entriesAfter, entriesBefore, newestPlace, placeBehind } from '../layouts/log.js'
 import { createAnswerSize } from './log-answer-size.js'
 import { createLogIntake } from './log-intake.js'
@@ -213,13 +214,12 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
 
     /** @param {import('../layouts/index.js').Retention} changed */
     setRetention (changed) {
-      const isMore = (/** @type {number} */ before, /** @type {number} */ after) => before !== 0 && (after === 0 || after > before)
-      const isWider = isMore(retention.windowMs, changed.windowMs) || isMore(retention.maxItems, changed.maxItems)
+      const isMore = isWider(retention.windowMs, changed.windowMs) || isWider(retention.maxItems, changed.maxItems)
       retention = changed
       for (const part of parts) {
         part.store.setRetention(changed)
         // what was let go may be live again
-        if (isWider && part.place !== null && part.taken !== BEFORE_ALL) part.history = historyBefore(placeBehind(part.taken), part.arrival, createOrigins())
+        if (isMore && part.place !== null && part.taken !== BEFORE_ALL) part.history = historyBefore(placeBehind(part.taken), part.arrival, createOrigins())
       }
     },
 

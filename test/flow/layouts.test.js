@@ -13,6 +13,7 @@ const choices = [
   ['by --layout', ['--layout', 'stream'], {}, 'stream'],
   ['by --layout', ['--layout', 'segments'], {}, 'segments'],
   ['by --layout, acknowledged by a replica', ['--layout', 'segments', '--ack', 'replica'], {}, 'segments'],
+  ['by --layout, compressed', ['--layout', 'segments', '--compress', 'brotli'], {}, 'segments'],
   ['by --layout, in large batches over several partitions', ['--layout', 'segments', '--batch-items', '10000', '--partitions', '3'], {}, 'segments']
 ]
 

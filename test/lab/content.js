@@ -7,7 +7,6 @@ import { writeMemberHead } from '../../src/item/member.js'
 import { scoreOf } from '../../src/item/order.js'
 import { writeRecordHead } from '../../src/item/record.js'
 import { SEGMENT_HEAD_BYTES, itemBytes, writeItem, writeSegmentHead } from '../../src/item/segment.js'
-import { packed } from '../../src/lab/packed.js'
 import { makeIds, makeValue } from '../../src/synthetic.js'
 
 const BASE_TS = 1_700_000_000_000
@@ -59,9 +58,9 @@ export function entryOf (item) {
 export function appendsOf (key, storage, items) {
   if (storage === 'stream') return items.map((item) => ['XADD', key('stream'), '*', 'v', entryOf(item)])
   const batches = Array.from({ length: Math.ceil(items.length / 10) }, (_, i) => items.slice(10 * i, 10 * i + 10))
-  if (storage === 'segments-zset') return batches.map((batch) => ['ZADD', key('segments'), batch[0].score, segmentOf(batch)])
-  const method = /** @type {import('../../src/lab/packed.js').Method} */ (storage === 'segments' ? 'plain' : storage.replace('segments-', ''))
-  return batches.map((batch) => ['XADD', key('segments'), '*', 's', packed(method, segmentOf(batch))])
+  return batches.map((batch) => storage === 'segments'
+    ? ['XADD', key('segments'), '*', 's', segmentOf(batch)]
+    : ['ZADD', key('segments'), batch[0].score, segmentOf(batch)])
 }
 
 /** @type {Record<string, (key: Key, item: Item) => Words[]>} */

@@ -12,7 +12,7 @@ import { appendsOf, entryOf, fill, itemsOf, segmentOf } from './content.js'
 /** @typedef {import('../../src/lab/log-inventory.js').LogStorage} LogStorage */
 /** @typedef {import('./content.js').Item} Item */
 
-const STORAGES = /** @type {LogStorage[]} */ (['segments', 'stream', 'segments-zset', 'segments-deflate', 'segments-brotli'])
+const STORAGES = /** @type {LogStorage[]} */ (['segments', 'stream', 'segments-zset'])
 const NOTHING = { missing: 0, foreign: 0, misplaced: 0, doubled: 0 }
 const VALUE_BYTES = 64
 const [anyEngine] = await testEngines()

@@ -1,4 +1,4 @@
-/** A log that is followed: what was read and not taken in is read again. */
+/** A log that is followed: newest first, and what was read and not taken in is read again. */
 import t from 'tap'
 import { partitionKey } from '../../src/feeds/keys.js'
 import { layoutOf } from '../../src/layouts/index.js'
@@ -22,8 +22,16 @@ t.test('a node that does not have the newest place yet, while history is read: n
 
   const connection = await openLogConnection(url, { name: 'test-log', deadlineMs: 5000 })
   t.teardown(() => connection.close())
+  const store = createViewStore({ windowMs: 0, maxItems: 0, boundItems: 1e6, boundBytes: 2 ** 30 })
   let looks = 0
   let pieces = 0
+  let oldestFirst = 0
+  /** Whether what is held are the newest. */
+  function holdsNewest () {
+    let oldestTs = Infinity
+    const { count } = store.latest({ limit: ITEMS, after: null, sinceMs: null, nowMs: Date.now() }, (_bytes, _idAt, _idEnd, ts) => { oldestTs = ts })
+    return count === 0 || oldestTs === ts + ITEMS - count
+  }
   const behind = {
     ...connection,
     /** @param {string} command @param {any[]} args */
@@ -33,10 +41,10 @@ t.test('a node that does not have the newest place yet, while history is read: n
       // the first look is for the newest entry, the second whether it is still there
       if (args.at(-1) === 1) return ++looks === 2 ? [] : reply
       pieces++
+      if (!holdsNewest()) oldestFirst++
       return reply
     }
   }
-  const store = createViewStore({ windowMs: 0, maxItems: 0, boundItems: 1e6, boundBytes: 2 ** 30 })
   const { log } = layoutOf('segments')
   const feed = createLogFeed({
     log: /** @type {any} */ (log),
@@ -51,4 +59,5 @@ t.test('a node that does not have the newest place yet, while history is read: n
   await eventually(() => feed.isIn)
   t.ok(looks >= 3 && pieces > 3, `${looks} looks for the newest place, history in ${pieces} pieces`)
   t.equal(store.count(Date.now()), ITEMS)
+  t.equal(oldestFirst, 0, 'what is in before all is in are the newest')
 })

@@ -5,11 +5,14 @@ import { spawn } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { setRetention } from '../../src/feeds/definitions.js'
 import { partitionKey } from '../../src/feeds/keys.js'
 import { partitionOf } from '../../src/item/partition.js'
 import { connectFor, engineName, eventually, startServer, testEngines } from '../servers.js'
 import { begun, logged, openLog, spelt, take } from './changes.js'
 
+/** a definition is looked at again */
+const DEFINITION_SEEN_MS = 1100
 const SUBSCRIBER = fileURLToPath(new URL('./subscribing-process.js', import.meta.url))
 
 t.jobs = 2
@@ -72,6 +75,32 @@ for (const engine of await testEngines()) {
       await still.return(undefined)
       await admin.send('XTRIM', name, 'MAXLEN', 1)
       await t.rejects(feed.subscribe({ from: position, pollMs: 5 }).next(), { code: 'POSITION_EXPIRED', retryable: false, message: /begin again without it/ })
+    })
+
+    await t.test('within a window that was widened since, only what is still there proves that nothing is missed', async (t) => {
+      const feed = await openLog(t, primary, { layout: 'segments', readFrom: 'primary', windowMs: 60_000 })
+      const { changes } = await begun(feed)
+      const batch = async (/** @type {string} */ id) => {
+        feed.append({ id, value: 'x' })
+        await feed.flush()
+      }
+      for (const id of ['a', 'b', 'c']) await batch(id)
+      let position = ''
+      for await (const change of changes) {
+        position = change.position
+        if (change.id === 'a') break
+      }
+      await setRetention(admin, 'fr:', feed.name, { windowMs: 86_400_000 })
+      await eventually(async () => {
+        const still = feed.subscribe({ from: position, pollMs: 5 })
+        const ids = (await take(still, 2)).map(({ id }) => id)
+        await still.return(undefined)
+        return ids.join() === 'b,c'
+      })
+      // as the narrower window would have done
+      await admin.send('XTRIM', partitionKey('fr:', feed.name, 0)('segments'), 'MAXLEN', 1)
+      await pause(DEFINITION_SEEN_MS)
+      await t.rejects(feed.subscribe({ from: position, pollMs: 5 }).next(), { code: 'POSITION_EXPIRED' })
     })
 
     await t.test('a feed that was empty when a subscription began is followed through a burst', async (t) => {

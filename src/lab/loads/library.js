@@ -9,7 +9,7 @@ import { LOST_AFTER_MS } from './drive.js'
 import { createSource } from './source.js'
 
 /** Of the settings of a writer, those that openFeed takes; a test holds them to settings.js. */
-export const FEED_OPTIONS = ['replicaUrl', 'keyPrefix', 'readFrom', 'layout', 'partitions', 'late', 'maxFutureMs', 'windowMs', 'maxItems',
+export const FEED_OPTIONS = ['replicaUrl', 'keyPrefix', 'readFrom', 'layout', 'partitions', 'late', 'compress', 'maxFutureMs', 'windowMs', 'maxItems',
   'batchItems', 'batchBytes', 'batchMs', 'inFlightBytes', 'ack', 'whenFull', 'drainMs', 'deadlineMs', 'sortedSetContainsActualValue']
 
 /** @type {import('./index.js').Load['open']} */

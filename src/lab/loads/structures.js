@@ -1,5 +1,5 @@
 /**
- * Other structures than the layouts have, for questions 009 and 019: the items themselves, a version an element, written as a good
+ * Other structures than the layouts have, for question 009: the items themselves, a version an element, written as a good
  * engineer would, with one variadic command for a batch. Bytes are spelt as those of the layouts and sent over the same
  * connection, so that only the server's work differs. Where nothing else is said an element is an item as it lies in a
  * segment (item/segment.js).
@@ -8,8 +8,6 @@
  *     list-hll        the same; PFADD hll:<minute> <id> ...; PEXPIRE             and how many ids a minute had, about
  *     set             SADD set:<minute> <item> ...; PEXPIRE                      no order: whoever asks sorts a minute
  *     segments-zset   ZADD segments <order of the first> <segment>; ZREMRANGEBYSCORE     newest first by batches
- *     segments-plain, segments-deflate, segments-brotli
- *                     XADD segments * s <segment>      as the layout; compressed (lab/packed.js)
  *
  * A batch belongs to the minute in which its first item was due. What a minute is for is kept for another one after the
  * window. Commands of a batch are pipelined without a transaction: only the first stores items.
@@ -20,7 +18,6 @@ import { ITEM_HEAD_BYTES, SEGMENT_HEAD_BYTES, writeItem, writeSegmentHead } from
 import { partitionKey } from '../../feeds/keys.js'
 import { Wire, argument, bulk, command, wholeCommand } from '../../layouts/wire.js'
 import { openConnection } from '../../store/connection.js'
-import { METHOD_NAMES, packed } from '../packed.js'
 import { LOST_AFTER_MS, driveBatches } from './drive.js'
 
 export const MINUTE_MS = 60_000
@@ -29,7 +26,6 @@ const ARGUMENT_ROOM = 16
 const ID_ROOM = 128
 
 /** @typedef {import('./source.js').Item} Item */
-/** @typedef {import('../packed.js').Method} Method */
 /** @typedef {{ key: (part: string) => string, settings: import('./run.js').Settings, index: number }} Place */
 /** @typedef {(count: number, next: () => Item) => { bytes: Buffer, replies: number }} Spell a batch; the bytes are new each time */
 
@@ -52,13 +48,6 @@ const listWith = (more) => /** @type {Structure['spelling']} */ (place) => {
     const others = commands(minute).map((words) => wholeCommand(...words))
     return { bytes: Buffer.concat([command(2 + count, 'LPUSH', key('list')), elements.written(), ...trim, ...others]), replies: 1 + trim.length + others.length }
   }
-}
-
-/** @param {Method} method @returns {Structure['spelling']} */
-const spellPacked = (method) => ({ key, settings, index }) => {
-  const write = createSegments(settings, index)
-  const head = command(5, 'XADD', key('segments'), '*', 's')
-  return (count, next) => ({ bytes: Buffer.concat([head, bulk(packed(method, write(count, next).bytes))]), replies: 1 })
 }
 
 /** @type {Readonly<Record<string, Structure>>} */
@@ -103,13 +92,7 @@ export const STRUCTURES = Object.freeze({
     storage: 'segments-zset',
     bounds: ['windowMs'],
     spelling: spellSegments
-  },
-  ...Object.fromEntries(METHOD_NAMES.map((method) => [`segments-${method}`, {
-    does: `one XADD per batch, of a segment ${method === 'plain' ? 'as the layout writes it' : `whose items are compressed by ${method}`}`,
-    storage: /** @type {import('../inventory.js').Storage} */ (method === 'plain' ? 'segments' : `segments-${method}`),
-    bounds: [],
-    spelling: spellPacked(method)
-  }]))
+  }
 })
 
 /** How long what belongs to a minute is kept. @param {import('./run.js').Settings} settings */
@@ -141,21 +124,7 @@ function createElements (valueBytes) {
 }
 
 /** @type {Structure['spelling']} */
-function spellSegments ({ key, settings, index }) {
-  const write = createSegments(settings, index)
-  return (count, next) => {
-    const { bytes, lastTs, score } = write(count, next)
-    const trim = settings.windowMs > 0 ? [wholeCommand('ZREMRANGEBYSCORE', key('segments'), '-inf', `(${lastTs - settings.windowMs}`)] : []
-    return { bytes: Buffer.concat([command(4, 'ZADD', key('segments')), Buffer.from(argument(score)), bulk(bytes), ...trim]), replies: 1 + trim.length }
-  }
-}
-
-/**
- * @param {import('./run.js').Settings} settings @param {number} index of the writer
- * @returns {(count: number, next: () => Item) => { bytes: Buffer, lastTs: number, score: number }} a segment, valid until the next; `score`:
- *   the order of its first item
- */
-function createSegments ({ valueBytes }, index) {
+function spellSegments ({ key, settings: { valueBytes, windowMs }, index }) {
   const writer = Buffer.alloc(WRITER_BYTES)
   writer.writeUInt32BE(process.pid)
   writer.writeUInt32BE(index, 4)
@@ -173,7 +142,8 @@ function createSegments ({ valueBytes }, index) {
       if (score < 0) score = scoreOf(ts, seq)
     }
     writeSegmentHead(wire.bytes, 0, wire.length, { count, firstTs, lastTs, stamp: Math.floor(Date.now() * 1000), writer, epoch: 1, sequence: ++sequence })
-    return { bytes: wire.written(), lastTs, score }
+    const trim = windowMs > 0 ? [wholeCommand('ZREMRANGEBYSCORE', key('segments'), '-inf', `(${lastTs - windowMs}`)] : []
+    return { bytes: Buffer.concat([command(4, 'ZADD', key('segments')), Buffer.from(argument(score)), bulk(wire.written()), ...trim]), replies: 1 + trim.length }
   }
 }
 

@@ -96,8 +96,10 @@ export function startAsking ({ urls, connections, everyMs, skips = false, fromMs
     /** @param {number} sinceMs when it should have been sent */
     function send (sinceMs) {
       const sentMs = now()
-      if (sentMs >= untilMs) return
-      const counts = (everyMs === 0 ? sentMs : dueOf(place, n++)) >= fromMs
+      // a timer may be early
+      const dueMs = everyMs === 0 ? sentMs : dueOf(place, n++)
+      if (sentMs >= untilMs || dueMs >= untilMs) return
+      const counts = dueMs >= fromMs
       pending = { sinceMs, sentMs, counts }
       if (counts) {
         requests.sent++
