@@ -7,7 +7,6 @@
 import { brotliCompressSync, brotliDecompressSync, constants, deflateRawSync, inflateRawSync } from 'node:zlib'
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 import { uniformInt } from 'pure-rand/distribution/uniformInt'
-import { itemBytes, writeItem } from '../../src/item/segment.js'
 
 const ITEMS = 1000
 const SEGMENTS = 100
@@ -42,19 +41,22 @@ const KINDS = {
   }
 }
 
-/** @param {keyof typeof KINDS} kind @param {number} index @returns {Buffer} the items of a segment */
-function segmentOf (kind, index) {
-  const items = Array.from({ length: ITEMS }, (_, i) => {
-    const n = index * ITEMS + i
-    const ts = START_MS + Math.floor(n / 50)
-    const [id, value] = KINDS[kind](n, ts).map((text) => Buffer.from(text))
-    return { id, ts, seq: n % 50, value }
-  })
-  const bytes = Buffer.alloc(items.reduce((sum, { id, value }) => sum + itemBytes(id, value), 0))
-  let end = 0
-  for (const { id, ts, seq, value } of items) end = writeItem(bytes, end, id, ts, seq, value, false)
-  return bytes
+/** An item as it lies in a segment. @param {number} ts @param {number} seq @param {string} id @param {string} value */
+function itemOf (ts, seq, id, value) {
+  const head = Buffer.alloc(12)
+  head.writeUIntBE(ts, 0, 6)
+  head.writeUInt16BE(seq << 4, 6)
+  head[8] = id.length
+  head.writeUIntBE(value.length, 9, 3)
+  return Buffer.concat([head, Buffer.from(id + value)])
 }
+
+/** @param {keyof typeof KINDS} kind @param {number} index @returns {Buffer} the items of a segment */
+const segmentOf = (kind, index) => Buffer.concat(Array.from({ length: ITEMS }, (_, i) => {
+  const n = index * ITEMS + i
+  const ts = START_MS + Math.floor(n / 50)
+  return itemOf(ts, n % 50, ...KINDS[kind](n, ts))
+}))
 
 /** @param {string} line */
 const print = (line) => process.stdout.write(line + '\n')
