@@ -86,8 +86,11 @@ for (const engine of await testEngines()) {
       const before = await agree(connection, 'fr:', WANTED)
       const after = await setRetention(connection, 'fr:', 'latest', { windowMs: 5000 })
       t.same(after, { ...before, windowMs: 5000 })
-      t.same(await setRetention(connection, 'fr:', 'latest', { maxItems: 0 }), { ...after, maxItems: 0 })
-      t.same(await readDefinition(connection, 'fr:', 'latest'), { ...after, maxItems: 0 })
+      const wider = await setRetention(connection, 'fr:', 'latest', { maxItems: 0 })
+      t.match(wider.widenedAt, /^\d{4}-\d\d-\d\dT.*Z$/, 'and says when it was made wider')
+      t.same(wider, { ...after, maxItems: 0, widenedAt: wider.widenedAt })
+      t.same(await readDefinition(connection, 'fr:', 'latest'), wider)
+      t.same(await setRetention(connection, 'fr:', 'latest', { maxItems: 10 }), { ...wider, maxItems: 10 }, 'narrower, that stays')
     })
 
     await t.test('drop removes every key of that feed and no other', async (t) => {
