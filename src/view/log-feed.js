@@ -5,8 +5,7 @@
  *             |               oldest                newest      |
  *
  * Newer entries are read by XREAD, which waits on the server; the next question is on its way while an answer is taken in.
- * History is read backwards at the same time, in pieces that leave the loop free, until nothing older can be live: every
- * entry before one that arrived at `ms` holds only items of `ms` + `ahead` and older (layouts/log.js). Then the view is in.
+ * History is read backwards at the same time (log-history.js), until nothing older can be live. Then the view is in.
  *
  * An answer is as of the time it was asked for when it has all there was; one that is as large as it may be has not, so
  * whoever cannot keep up is seen to be behind.
@@ -21,6 +20,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isWider } from '../feeds/definitions.js'
 import { BEFORE_ALL, comparePlaces, entriesAfter, entriesBefore, newestPlace, placeBehind } from '../layouts/log.js'
 import { createAnswerSize } from './log-answer-size.js'
+import { createLogHistory, historyBefore } from './log-history.js'
 import { createLogIntake } from './log-intake.js'
 import { createOrigins } from './origins.js'
 import { createRounds } from './rounds.js'
@@ -34,9 +34,8 @@ const CATCH_UP_LOOK_MS = 20
 /** @typedef {import('../layouts/log.js').LogEntry} LogEntry */
 /** @typedef {import('../store/connection.js').Connection} Connection */
 /** @typedef {import('./shelves.js').Store} Store */
-/** @typedef {{ before: string, asked: string, arrival: number, origins: ReturnType<typeof createOrigins>, aheadMs: number | null }} History
- *   `before`: the oldest place taken in; `asked`: the oldest asked for in this epoch; `arrival`: of the next older version;
- *   `aheadMs` null = not asked for yet
+/** @typedef {import('./log-history.js').History} History */
+/**
  * @typedef {{ name: string, aheadName: string, store: Store, place: string | null, origin: string, taken: string,
  *   arrival: number, origins: ReturnType<typeof createOrigins>, history: History | null }} Part one partition. `place`, `origin`: of
  *   the newest entry read, null before the first epoch; `taken`: of the newest taken in */
@@ -56,6 +55,7 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
   const rounds = createRounds()
   const size = createAnswerSize(stores.length)
   const intake = createLogIntake({ log, onPassedOver })
+  const older = createLogHistory({ parts, size, intake, retention: () => retention, now })
 
   /** At the newest entry of its log, with all others before it. @param {Connection} connection @param {Part} part */
   async function begin (connection, part) {
@@ -121,27 +121,6 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
     return { found, askedMs, isFull: found.some((entries) => entries.length === count), gaps: there.flatMap((isIt, partition) => isIt ? [] : [partition]) }
   }
 
-  /** From what was taken in on. */
-  function askHistoryAgain () {
-    for (const { history } of parts) if (history) history.asked = history.before
-  }
-
-  /** @param {Connection} connection */
-  async function readHistory (connection) {
-    const count = size.entries()
-    return Promise.all(parts.map(async (part) => {
-      const { history } = part
-      if (history === null) return []
-      if (history.aheadMs === null) {
-        const [, score = 0] = await connection.send('ZREVRANGE', part.aheadName, 0, 0, 'WITHSCORES')
-        history.aheadMs = Math.max(0, Number(score))
-      }
-      const entries = await entriesBefore(connection, part.name, { before: history.asked, count })
-      history.asked = entries.at(-1)?.place ?? history.asked
-      return { history, entries, isEnd: entries.length < count }
-    })).then((found) => found.flat())
-  }
-
   /** @param {LogEntry[][]} found by partition */
   async function takeNewer (found) {
     for (let partition = 0; partition < parts.length; partition++) {
@@ -154,34 +133,6 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
       }
       size.learn(found[partition])
     }
-  }
-
-  /** @param {Awaited<ReturnType<typeof readHistory>>} pieces */
-  async function takeOlder (pieces) {
-    for (const { history, entries, isEnd } of pieces) {
-      const part = parts.find((one) => one.history === history)
-      if (!part) continue
-      for (const entry of entries) {
-        const count = intake.take(part.store, entry, history.origins, (count) => history.arrival - count + 1)
-        history.arrival -= count
-        history.before = entry.place
-        if (intake.isOver(count)) await intake.rest()
-      }
-      size.learn(entries)
-      const last = entries.at(-1)
-      // another retention may have begun it anew
-      if (part.history === history && (isEnd || !last || isBeyond(part, history, last))) part.history = null
-    }
-  }
-
-  /** Whether nothing before an entry can be live. @param {Part} part @param {History} history @param {LogEntry} entry */
-  function isBeyond ({ store, arrival }, history, { ms }) {
-    const { windowMs, maxItems } = retention
-    const newestTs = ms + /** @type {number} */ (history.aheadMs)
-    const { floor } = store.stats()
-    return (windowMs > 0 && newestTs < now() - windowMs) ||
-      (maxItems > 0 && history.arrival <= arrival - maxItems) ||
-      (floor !== null && newestTs < floor.ts)
   }
 
   /** Brings the stores to a time. @param {number} nowMs */
@@ -244,21 +195,20 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
     for (const part of parts) {
       if (part.place === null) await begin(connection, part)
     }
-    askHistoryAgain()
-    const isFilling = () => parts.some(({ history }) => history !== null)
-    const askNewer = (/** @type {boolean} */ isChecked) => quietly(read(connection, { blockMs: isFilling() ? undefined : blockMs, isChecked }))
-    const askOlder = () => quietly(readHistory(connection))
+    older.askAgain()
+    const askNewer = (/** @type {boolean} */ isChecked) => quietly(read(connection, { blockMs: older.isWanted ? undefined : blockMs, isChecked }))
+    const askOlder = () => quietly(older.read(connection))
     let newer = askNewer(true)
-    let older = askOlder()
+    let pieces = askOlder()
     for (;;) {
       const { found, askedMs, isFull, gaps } = await newer
       if (gaps.length > 0) {
-        await older
+        await pieces
         for (const partition of gaps) await recover(connection, partition)
         // what had come of history was not taken in
-        askHistoryAgain()
+        older.askAgain()
         newer = askNewer(true)
-        older = askOlder()
+        pieces = askOlder()
         continue
       }
       answered()
@@ -269,10 +219,10 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
       size.adjust(isFull)
       newer = askNewer(isFull || now() - askedMs > BEHIND_MS)
       await takeNewer(found)
-      if (isFilling()) {
-        const pieces = await older
-        older = askOlder()
-        await takeOlder(pieces)
+      if (older.isWanted) {
+        const come = await pieces
+        pieces = askOlder()
+        await older.take(come)
       }
       if (!isFull) asOf = askedMs
       settle(now())
@@ -280,9 +230,6 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
     }
   }
 }
-
-/** @param {string} before @param {number} arrival @param {ReturnType<typeof createOrigins>} origins @returns {History} */
-const historyBefore = (before, arrival, origins) => ({ before, asked: before, arrival, origins, aheadMs: null })
 
 /** A question whose failure is looked at later. @template T @param {Promise<T>} question @returns {Promise<T>} */
 function quietly (question) {

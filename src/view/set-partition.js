@@ -8,30 +8,22 @@
  * found by counting: members of the last 20 ms, 200 ms and 2 s are counted in turn, and the time in which there are not as
  * many as were seen when it was read is read again. Time ahead of the clock does not move the place to read from.
  *
- * What is later than that, and in `ids` what was deleted or went back in time, is found by a slow walk through the window;
- * what was written again in `ids` at the same time and place, by one walk in eight.
- *
- * An id of a layout that keeps one version is what its last write made it, newer or older than before. Where more versions
- * are kept the newest counts. Retention by number is by rank, which only the server knows: it tells the floor.
+ * What is later than that, and in `ids` what was deleted or went back in time, is found by a slow walk (set-walk.js). How
+ * members get into the store is in set-reading.js. Retention by number is by rank, which only the server knows: it tells the
+ * floor.
  */
 import { compareOrder } from '../item/order.js'
-import { createPieceSize } from '../layouts/pieces.js'
 import { createCounts } from './counts.js'
+import { PAGE, createSetReading } from './set-reading.js'
+import { createSetWalk } from './set-walk.js'
 
 /** how far back is counted, and how often */
 const TIERS = Object.freeze([{ backMs: 20, everyMs: 10 }, { backMs: 200, everyMs: 100 }, { backMs: 2000, everyMs: 1000 }])
-const PAGE = 1000
 const FLOOR_EVERY_MS = 50
-/** one page of the slow walk, and where members carry their values, how much smaller than a piece (layouts/pieces.js) */
-const WALK_EVERY_MS = 50
-const WALK_SHARE = 32
-/** of so many walks one reads what it seems to know, too: an id may be written again at the same time and place */
-const WALKS_UNTIL_ALL = 8
 const FIRST_SLICE_MS = 64
 const SLICE_ITEMS = 4000
 /** read at once, so that neither the node nor this process waits for the other */
 const SLICES = 2
-const FIRST_ITEM_BYTES = 1024
 
 /** @typedef {import('../item/member.js').VersionPlace} VersionPlace */
 /** @typedef {import('../store/connection.js').Connection} Connection */
@@ -42,9 +34,9 @@ const FIRST_ITEM_BYTES = 1024
  *   retention: () => import('../layouts/index.js').Retention }} parts
  */
 export function createSetPartition ({ layout, key, store, now, retention }) {
-  const isOneVersion = layout.describe().versions === 'one'
+  const { size, isOneVersion, page, forgetMissing } = createSetReading({ layout, key, store, now, retention })
+  const walk = createSetWalk({ page, forgetMissing, size, isOneVersion })
   const counts = createCounts()
-  const size = createPieceSize()
   const dueMs = TIERS.map(() => 0)
   /** @type {VersionPlace | null} everything up to here was read, but for what is late; null = nothing yet */
   let newest = null
@@ -53,55 +45,9 @@ export function createSetPartition ({ layout, key, store, now, retention }) {
   let sliceMs = FIRST_SLICE_MS
   /** rises when it is filled anew */
   let filling = 0
-  /** @type {import('../item/order.js').Place | null} of the slow walk */
-  let walkedTo = null
-  let walkDueMs = 0
-  let walks = 0
   let floorDueMs = 0
-  /** id and value of the item that is put */
-  let both = Buffer.allocUnsafeSlow(FIRST_ITEM_BYTES)
 
   const windowStart = () => retention().windowMs ? Math.max(0, now() - retention().windowMs) : 0
-
-  /** @param {VersionPlace} version */
-  function isKnown ({ id, ts, seq, stamp = 0 }) {
-    const known = store.versionOf(id)
-    if (known === null) return false
-    if (isOneVersion) return known.ts === ts && known.seq === seq
-    return known.ts > ts || (known.ts === ts && (known.seq > seq || (known.seq === seq && known.stamp >= stamp)))
-  }
-
-  /** @param {import('../layouts/index.js').Item & { stamp?: number, deleted?: boolean }} version */
-  function put ({ id, ts, seq, value, stamp = 0, deleted = false }) {
-    if (isOneVersion) {
-      const known = store.versionOf(id)
-      const isSame = known !== null && known.ts === ts && known.seq === seq
-      if (isSame && store.get(id, 0)?.value.equals(value)) return
-      if (known && (isSame || known.ts > ts || (known.ts === ts && known.seq > seq))) store.forget(id, 0, id.length)
-    }
-    const length = id.length + value.length
-    if (length > both.length) both = Buffer.allocUnsafeSlow(2 * length)
-    id.copy(both)
-    value.copy(both, id.length)
-    store.put(both, 0, id.length, ts, seq, stamp, deleted, id.length, length, 0)
-  }
-
-  /**
-   * @param {Connection} connection
-   * @param {{ after: VersionPlace | null, sinceMs: number, limit?: number, readsAll?: boolean, seen?: (member: VersionPlace) => void }} question
-   */
-  async function page (connection, { after, sinceMs, limit = PAGE, readsAll = false, seen = () => {} }) {
-    const known = (/** @type {VersionPlace} */ version) => {
-      seen(version)
-      return !readsAll && isKnown(version)
-    }
-    const { items, next } = await layout.tail(connection, key, { after, sinceMs, limit, known, retention: retention(), nowMs: now(), size }).catch((error) => {
-      if (error.code === 'SERVER_LOST') size.lost(limit)
-      throw error
-    })
-    for (const item of items) put(item)
-    return next
-  }
 
   /** Reads what is newer. @param {Connection} connection @returns {Promise<boolean>} whether something was */
   async function readNewer (connection) {
@@ -229,47 +175,6 @@ export function createSetPartition ({ layout, key, store, now, retention }) {
   const countSince = async (connection, ms) =>
     (await layout.count(connection, key, { retention: { windowMs: 1, maxItems: 0 }, nowMs: ms + 1 })).count
 
-  /** One page of the slow walk through the window, oldest first. @param {Connection} connection */
-  async function walk (connection) {
-    if (performance.now() < walkDueMs) return
-    walkDueMs = performance.now() + WALK_EVERY_MS
-    const sinceMs = Math.max(windowStart(), store.stats().floor?.ts ?? 0)
-    const from = walkedTo
-    /** @type {Set<string>} */
-    const there = new Set()
-    const limit = isOneVersion ? PAGE : size.of(PAGE, WALK_SHARE)
-    const readsAll = isOneVersion && walks % WALKS_UNTIL_ALL === WALKS_UNTIL_ALL - 1
-    const next = await page(connection, { after: from, sinceMs, limit, readsAll, seen: ({ id }) => there.add(id.toString('latin1')) })
-    walkedTo = next
-    if (next === null) walks++
-    if (isOneVersion) await forgetMissing(connection, { sinceMs: 0, from, to: next, there })
-  }
-
-  /**
-   * What a page does not have is looked up, as it may have been written again meanwhile.
-   * @param {Connection} connection
-   * @param {{ sinceMs: number, from: VersionPlace | null, to: VersionPlace | null, there: Set<string> }} page
-   */
-  async function forgetMissing (connection, { sinceMs, from, to, there }) {
-    /** @type {Buffer[]} */
-    const missing = []
-    const after = to && { ...to, id: Buffer.concat([to.id, Buffer.alloc(1)]) }
-    store.latest({ limit: store.stats().items + 1, after, sinceMs: from ? from.ts : sinceMs, nowMs: now() }, (bytes, idAt, idEnd, ts, seq) => {
-      const id = Buffer.from(bytes.subarray(idAt, idEnd))
-      if (from !== null && compareOrder({ ts, seq, id }, from) <= 0) return false
-      if (!there.has(id.toString('latin1'))) missing.push(id)
-    })
-    for (let at = 0; at < missing.length; at += PAGE) {
-      const ids = missing.slice(at, at + PAGE)
-      const items = await layout.get(connection, key, ids, { retention: retention(), nowMs: now() })
-      ids.forEach((id, i) => {
-        const item = items[i]
-        if (item) put(item)
-        else store.forget(id, 0, id.length)
-      })
-    }
-  }
-
   /** @param {Connection} connection */
   async function askFloor (connection) {
     if (!layout.floor || performance.now() < floorDueMs) return
@@ -283,7 +188,7 @@ export function createSetPartition ({ layout, key, store, now, retention }) {
     beginAnew () {
       store.clear()
       newest = null
-      walkedTo = null
+      walk.beginAnew()
       counts.clear()
     },
 
@@ -297,7 +202,7 @@ export function createSetPartition ({ layout, key, store, now, retention }) {
       if (filledMs !== null) await fill(connection)
       else {
         await readLate(connection, { isThorough, isQuiet })
-        await walk(connection)
+        await walk.step(connection, Math.max(windowStart(), store.stats().floor?.ts ?? 0))
       }
     }
   }
