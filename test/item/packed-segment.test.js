@@ -1,11 +1,12 @@
 /** Segments whose items are compressed: the same items come out, and whatever is wrong is told before the first of them. */
-import { brotliCompressSync, crc32 } from 'node:zlib'
+import { brotliCompressSync } from 'node:zlib'
 import t from 'tap'
 import fc from 'fast-check'
 import { METHODS, SEGMENT_HEAD_BYTES, eachVersion, itemBytes, packItems, segmentHead, writeItem, writeSegmentHead } from '../../src/item/segment.js'
 import { anyId, anySeq, anyTs, holds } from '../properties.js'
+import { sealed, versionsOf } from './segments.js'
 
-/** @typedef {{ id: Buffer, ts: number, seq: number, value: Buffer, deleted: boolean }} Version */
+/** @typedef {import('./segments.js').Version} Version */
 
 const ORIGIN = { stamp: 1_750_000_000_000_000, writer: Buffer.from('0123456789abcdef', 'hex'), epoch: 7, sequence: 1 }
 const METHOD_AT = 12
@@ -26,24 +27,7 @@ function packed (versions) {
   return bytes.subarray(BEFORE, packedEnd)
 }
 
-/** @param {Buffer} bytes @returns {Version[]} */
-function versionsOf (bytes) {
-  /** @type {Version[]} */
-  const found = []
-  eachVersion(bytes, (from, idAt, idEnd, ts, seq, deleted, valueAt, valueEnd) => {
-    found.push({ id: Buffer.from(from.subarray(idAt, idEnd)), ts, seq, value: Buffer.from(from.subarray(valueAt, valueEnd)), deleted })
-  })
-  return found
-}
-
 const many = (count = 200) => Array.from({ length: count }, (_, n) => ({ id: Buffer.from(`bus-${n}`), ts: 1_700_000_000_000 + n, seq: 0, value: Buffer.from(`{"stop":${n},"line":"M4"}`), deleted: n % 7 === 0 }))
-
-/** Gives it the checksums that fit. @param {Buffer} bytes */
-function sealed (bytes) {
-  bytes.writeUInt32BE(crc32(bytes.subarray(SEGMENT_HEAD_BYTES)), 8)
-  bytes.writeUInt32BE(crc32(bytes.subarray(8, SEGMENT_HEAD_BYTES)), 4)
-  return bytes
-}
 
 /** @param {Buffer} bytes */
 const read = (bytes) => eachVersion(bytes, () => { throw new Error('visited') })

@@ -1,10 +1,10 @@
-import { crc32 } from 'node:zlib'
 import t from 'tap'
 import fc from 'fast-check'
 import { SEGMENT_HEAD_BYTES, eachVersion, itemBytes, segmentHead, writeItem, writeSegmentHead } from '../../src/item/segment.js'
 import { anyId, anySeq, anyTs, holds } from '../properties.js'
+import { sealed, versionsOf } from './segments.js'
 
-/** @typedef {{ id: Buffer, ts: number, seq: number, value: Buffer, deleted: boolean }} Version */
+/** @typedef {import('./segments.js').Version} Version */
 
 const WRITER = Buffer.from('0123456789abcdef', 'hex')
 const ORIGIN = { stamp: 1_750_000_000_000_000, writer: WRITER, epoch: 7, sequence: 4_294_967_296 }
@@ -29,24 +29,7 @@ function segment (versions, origin = ORIGIN, lies = {}) {
   return bytes.subarray(before, end)
 }
 
-/** @param {Buffer} bytes @returns {Version[]} */
-function versionsOf (bytes) {
-  /** @type {Version[]} */
-  const found = []
-  eachVersion(bytes, (from, idAt, idEnd, ts, seq, deleted, valueAt, valueEnd) => {
-    found.push({ id: Buffer.from(from.subarray(idAt, idEnd)), ts, seq, value: Buffer.from(from.subarray(valueAt, valueEnd)), deleted })
-  })
-  return found
-}
-
 const one = (/** @type {Partial<Version>} */ parts = {}) => ({ id: Buffer.from('bus-7'), ts: 1_700_000_000_123, seq: 5, value: Buffer.from('hi'), deleted: false, ...parts })
-
-/** Gives it the checksums that fit. @param {Buffer} bytes */
-function sealed (bytes) {
-  bytes.writeUInt32BE(crc32(bytes.subarray(SEGMENT_HEAD_BYTES)), 8)
-  bytes.writeUInt32BE(crc32(bytes.subarray(8, SEGMENT_HEAD_BYTES)), 4)
-  return bytes
-}
 
 t.test('the bytes of a segment are these', async (t) => {
   const bytes = segment([one(), one({ id: Buffer.from('é'), ts: 7, seq: 4095, value: NOTHING, deleted: true })])
