@@ -2,8 +2,8 @@
  * The reader: what HTTP asks about feeds, answered from what `ask` finds on the servers. It wires routes to the parts
  * in src/http and never listens; server.js does.
  *
- * @typedef {import('../src/http/chunks.js').Asked & { revision?: (feed: string) => import('../src/http/making.js').Revision | null }} Ask
- *   `revision` and `visit`: of views, where there are some
+ * @typedef {import('../src/http/chunks.js').Asked & { revision?: (feed: string) => import('../src/http/making.js').Revision | null,
+ *   watch?: import('../src/view/views.js').Views['watch'] }} Ask `revision`, `visit` and `watch`: of views, where there are some
  */
 import { createAnswers } from '../src/http/answer.js'
 import { answerInFront } from '../src/http/front.js'
@@ -11,18 +11,20 @@ import { healthRoutes } from '../src/http/health.js'
 import { createPlaces, limitTo } from '../src/http/limits.js'
 import { describeRoutes } from '../src/http/openapi.js'
 import { createServer } from '../src/http/server.js'
+import { createPush } from '../src/push/index.js'
 import { countRoutes } from './routes/count.js'
 import { feedRoutes } from './routes/feeds.js'
 import { itemRoutes } from './routes/items.js'
+import { liveRoutes } from './routes/live.js'
 import { pageRoutes } from './routes/page.js'
 
 /**
  * @param {{ ask: Ask, registry: import('prom-client').Registry, logger?: import('fastify').FastifyBaseLogger,
  *   maxStaleMs: number, authToken?: string | null, clock?: () => number, elapsed?: () => number,
- *   loopUse?: (nowMs: number) => number, maxRequests?: number }} options `clock`: ms since 1970; `elapsed`: ms that never go back
+ *   loopUse?: (nowMs: number) => number, maxRequests?: number, maxStreams?: number }} options `clock`: ms since 1970; `elapsed`: ms that never go back
  * @returns {import('fastify').FastifyInstance}
  */
-export function createReaderApp ({ ask, registry, logger, maxStaleMs, authToken, clock = Date.now, elapsed, loopUse, maxRequests }) {
+export function createReaderApp ({ ask, registry, logger, maxStaleMs, authToken, clock = Date.now, elapsed, loopUse, maxRequests, maxStreams = 1000 }) {
   const app = createServer({ registry, logger, authToken })
   const answers = createAnswers({ registry, maxStaleMs, clock, elapsed, loopUse, revisionOf: ask.revision })
   const places = createPlaces(registry, maxRequests)
@@ -30,6 +32,12 @@ export function createReaderApp ({ ask, registry, logger, maxStaleMs, authToken,
   describeRoutes(app, { title: 'Freshet reader', description: 'The newest items of fast feeds.' })
   app.register(healthRoutes, { status: ask.status, registry })
   app.register(pageRoutes)
+  if (ask.watch) {
+    const push = createPush({ ask: /** @type {any} */ (ask), now: clock, registry, maxStreams, log: /** @type {any} */ (app.log) })
+    // streams end before the server waits for its connections
+    app.addHook('preClose', () => push.close())
+    app.register(liveRoutes, { push })
+  }
   app.register(async (feeds) => {
     feeds.addHook('onRequest', limitTo(places))
     feeds.register(feedRoutes, { ask, answers })

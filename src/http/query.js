@@ -25,6 +25,18 @@ export const integer = (low, high, { description, default: unset = null }) => ({
   default: unset
 })
 
+/** @type {(low: number, high: number, rest: { description: string, default: number }) => Field} */
+export const number = (low, high, { description, default: unset }) => ({
+  expects: `a number from ${low} to ${high}`,
+  read (text) {
+    const value = /^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : NaN
+    if (value >= low && value <= high) return value
+    throw new RangeError(this.expects)
+  },
+  schema: { type: 'number', minimum: low, maximum: high, description, default: unset },
+  default: unset
+})
+
 /** @type {(words: readonly string[], rest: { description: string }) => Field} the first word is the default */
 export const oneOf = (words, { description }) => ({
   expects: words.join(' | '),

@@ -33,6 +33,8 @@ export function holdViews ({ ask, deployment, keyPrefix, now, log, mode, boundIt
   const held = new Map()
   /** @type {Map<string, ViewCounts>} */
   const counts = new Map()
+  /** feeds that are watched, and how often @type {Map<string, number>} */
+  const wanted = new Map()
   let isDiscovered = mode === 'none' || !discover
   /** @type {Error & { code?: string } | null} why feeds cannot be listed */
   let lookError = null
@@ -42,6 +44,9 @@ export function holdViews ({ ask, deployment, keyPrefix, now, log, mode, boundIt
     if (mode === 'none' || !layoutNames().includes(layout) || layoutOf(layout).format !== format) return false
     return mode === 'all' || Object.values(layoutOf(layout).describe().askedPerRequest).some((promise) => promise !== 'exact')
   }
+
+  /** Somebody watches it, and it can be read. @param {Definition} definition */
+  const isWanted = ({ feed, layout, format }) => wanted.has(feed) && layoutNames().includes(layout) && layoutOf(layout).format === format
 
   /** @param {string} feed @returns {ViewCounts} */
   function countsOf (feed) {
@@ -86,7 +91,7 @@ export function holdViews ({ ask, deployment, keyPrefix, now, log, mode, boundIt
       return known
     }
     if (known) shut(feed)
-    return !stop.signal.aborted && needsView(definition) ? open(definition) : null
+    return !stop.signal.aborted && (needsView(definition) || isWanted(definition)) ? open(definition) : null
   }
 
   /** Says so when all of a feed is in for the first time. @param {Held} one */
@@ -133,6 +138,22 @@ export function holdViews ({ ask, deployment, keyPrefix, now, log, mode, boundIt
     held,
     counts,
     follow,
+
+    /** It has a view from now on, whatever its layout. @param {Definition} definition */
+    want (definition) {
+      wanted.set(definition.feed, (wanted.get(definition.feed) ?? 0) + 1)
+      follow(definition)
+    },
+
+    /** @param {string} feed that was wanted */
+    unwant (feed) {
+      const times = /** @type {number} */ (wanted.get(feed))
+      if (times > 1) return wanted.set(feed, times - 1)
+      wanted.delete(feed)
+      const view = held.get(feed)?.view
+      if (view && !needsView(view.definition)) shut(feed)
+    },
+
     note,
     /** Aborted when all are closed. @type {AbortSignal} */
     signal: stop.signal,

@@ -30,6 +30,8 @@ const BEHIND_MS = 1000
 /** how long a node that has not got as far as the view gets for it */
 const CATCH_UP_MS = 1000
 const CATCH_UP_LOOK_MS = 20
+/** how far a node may be behind that does not say */
+const UNKNOWN_LAG_MS = 1000
 
 /** @typedef {import('../layouts/log.js').LogEntry} LogEntry */
 /** @typedef {import('../store/connection.js').Connection} Connection */
@@ -153,6 +155,19 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onPass
     get isIn () { return asOf > 0 && parts.every(({ place, history }) => place !== null && history === null) },
 
     settle,
+
+    /**
+     * By which entry of each partition everything was taken in, and since when nothing was behind it.
+     * @param {number | null} lagMs of the node; null = not known
+     * @returns {import('../item/position.js').LogPosition}
+     */
+    position: (lagMs) => ({
+      readMs: Math.max(0, Math.floor(asOf - (lagMs ?? UNKNOWN_LAG_MS))),
+      places: parts.map(({ taken }) => {
+        const [ms, n] = taken.split('-').map(Number)
+        return { ms, n, versions: 0, isEnd: true }
+      })
+    }),
 
     /**
      * Resolves when everything is taken in that a node has now.

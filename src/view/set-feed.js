@@ -52,6 +52,9 @@ export function createSetFeed ({ layout, key, stores, retention: given, now, onR
     get isIn () { return asOf > 0 && parts.every(({ isIn }) => isIn) },
     settle,
 
+    /** The newest event time taken in, by partition. @returns {number[]} */
+    times: () => parts.map(({ newestMs }) => newestMs),
+
     /** @param {import('../layouts/index.js').Retention} changed */
     setRetention (changed) {
       retention = changed

@@ -184,6 +184,8 @@ export function createSetPartition ({ layout, key, store, now, retention }) {
 
   return {
     get isIn () { return newest !== null && filledMs === null },
+    /** The newest event time read, ms; 0 = none yet. */
+    get newestMs () { return newest?.ts ?? 0 },
 
     beginAnew () {
       store.clear()

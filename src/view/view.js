@@ -9,6 +9,7 @@
  */
 import { FreshetError, publicReason } from '../errors.js'
 import { partitionKey } from '../feeds/keys.js'
+import { encodePlaces, encodeTimes } from '../item/position.js'
 import { layoutOf } from '../layouts/index.js'
 import { keepFollowing } from './following.js'
 import { createLogFeed } from './log-feed.js'
@@ -25,6 +26,12 @@ const SAY_AGAIN_MS = 10_000
 /** @typedef {import('../layouts/index.js').Item} Item */
 /** @typedef {{ limit: number, sinceMs?: number | null, after?: Place | null }} Question */
 /** @typedef {ReturnType<typeof createView>} View */
+/**
+ * @typedef {object} Watcher
+ * @property {(bytes: Uint8Array, idAt: number, idEnd: number) => void} changed something became visible, or went, for an id; it
+ *   is copied or looked at during the call
+ * @property {() => void} anew the view is made anew: what changes until it is in again says nothing
+ */
 
 let views = 0
 
@@ -37,6 +44,8 @@ export function createView ({ definition: given, deployment, keyPrefix, now, log
   let definition = given
   const { feed: name, partitions } = definition
   const number = ++views
+  /** @type {Watcher | null} */
+  let watcher = null
   const layout = layoutOf(definition.layout)
   const stores = Array.from({ length: partitions }, () => createViewStore({
     windowMs: definition.windowMs,
@@ -54,6 +63,7 @@ export function createView ({ definition: given, deployment, keyPrefix, now, log
     now,
     onRebuilt (/** @type {string} */ why) {
       onRebuilt()
+      watcher?.anew()
       log.warn({ feed: name }, `the view is made anew: ${why}`)
     }
   }
@@ -124,6 +134,31 @@ export function createView ({ definition: given, deployment, keyPrefix, now, log
     },
 
     stats: () => shelves.stats(),
+
+    /** One may watch at a time; null: nobody. @param {Watcher | null} one */
+    watch (one) {
+      watcher = one
+      for (const store of stores) store.watcher = one && one.changed
+    },
+
+    /** By which place everything was taken in, for whoever goes on there. @returns {string} */
+    position: () => 'position' in feed
+      ? encodePlaces(name, feed.position(following.lagMs))
+      : encodeTimes(name, feed.times()),
+
+    /**
+     * The newest version of an id that is held.
+     * @param {Buffer} id
+     * @returns {{ ts: number, value: Buffer, deleted: false } | { ts: number, value: null, deleted: true } | null} null: it is not
+     *   live any more, or was let go of
+     */
+    newest (id) {
+      const store = shelves.storeOf(id)
+      const item = store.get(id, now())
+      if (item) return { ts: item.ts, value: item.value, deleted: false }
+      const version = store.versionOf(id)
+      return version?.deleted ? { ts: version.ts, value: null, deleted: true } : null
+    },
 
     /** Resolves when everything is taken in that a node has now. @param {import('../store/connection.js').Connection} connection to it */
     caughtUp: (connection) => feed.caughtUp(connection),

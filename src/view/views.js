@@ -235,6 +235,18 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
       }
     },
 
+    /**
+     * Keeps a view of a feed while somebody watches it. The view is another one when the feed was dropped and created again.
+     * @param {string} feed
+     * @returns {Promise<{ view: () => View | null, release: () => void }>} `view`: null while there is none, such as when the feed was dropped
+     * @throws {FreshetError} FEED_UNKNOWN, VIEW_NEEDED where there are to be none
+     */
+    async watch (feed) {
+      if (mode === 'none') throw new FreshetError('VIEW_NEEDED', 'changes are pushed out of views, and --views none makes none; start the reader with --views auto')
+      holding.want(await ask.definition(feed))
+      return { view: () => held.get(feed)?.view ?? null, release: () => holding.unwant(feed) }
+    },
+
     /** @returns {{ views: ViewFigures[], counts: [feed: string, counts: ViewCounts][] }} */
     figures: () => ({
       views: [...held].map(([feed, { view }]) => {

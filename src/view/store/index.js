@@ -47,6 +47,12 @@ export const createViewStore = (bounds) => new ViewStore(bounds)
 export class ViewStore {
   /** rises with every visible change */
   revision = 0
+  /**
+   * Hears of each id that something was put for, or forgotten of, when what is visible changed: during the call, which must
+   * put nothing. What only became too old is not told.
+   * @type {((bytes: Uint8Array, idAt: number, idEnd: number) => void) | null}
+   */
+  watcher = null
   #bounds
   #limits
   #contents
@@ -68,6 +74,16 @@ export class ViewStore {
    * @returns {boolean} whether what is visible changed
    */
   put (bytes, idAt, idEnd, ts, seq, stamp, deleted, valueAt, valueEnd, arrival) {
+    const isChanged = this.#put(bytes, idAt, idEnd, ts, seq, stamp, deleted, valueAt, valueEnd, arrival)
+    if (isChanged && this.watcher !== null) this.watcher(bytes, idAt, idEnd)
+    return isChanged
+  }
+
+  /**
+   * @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd @param {number} ts @param {number} seq @param {number} stamp
+   * @param {boolean} deleted @param {number} valueAt @param {number} valueEnd @param {number} arrival
+   */
+  #put (bytes, idAt, idEnd, ts, seq, stamp, deleted, valueAt, valueEnd, arrival) {
     this.#putSince++
     const order = packed(ts, seq)
     if (!this.#limits.isLive(order, arrival, bytes, idAt, idEnd)) return false
@@ -104,7 +120,9 @@ export class ViewStore {
     const record = this.#contents.find(bytes, idAt, idEnd)
     const { revision } = this
     if (record !== NONE) this.#drop(record)
-    return this.revision !== revision
+    const isChanged = this.revision !== revision
+    if (isChanged && this.watcher !== null) this.watcher(bytes, idAt, idEnd)
+    return isChanged
   }
 
   /**

@@ -1,0 +1,63 @@
+/**
+ * Changes of a feed as they come, as server-sent events (src/push).
+ */
+import { checkFeedName } from '../../src/feeds/definitions.js'
+import { ENCODINGS } from '../../src/http/encode.js'
+import { feedRoute } from '../../src/http/openapi.js'
+import { HttpError } from '../../src/http/problem.js'
+import { integer, many, number, oneOf, querySchema, readQuery, text } from '../../src/http/query.js'
+import { idBytes } from '../../src/item/id.js'
+import { retryAfter } from '../../src/push/events.js'
+import { TICK_MS } from '../../src/push/hub.js'
+
+const MAX_IDS = 1000
+const MAX_SNAPSHOT = 10_000
+const MAX_RATE = 1000 / TICK_MS
+/** clients come again after about so long, not all at once */
+const RETRY_MS = 1000
+
+const FIELDS = {
+  limit: integer(0, MAX_SNAPSHOT, { description: 'how many items the first event has', default: 100 }),
+  maxRate: number(0.1, MAX_RATE, { description: 'events a second at most; of an id that changes more often only the newest version comes', default: MAX_RATE }),
+  id: many(MAX_IDS, text(idBytes, { description: 'only items of these ids', expects: 'an id' })),
+  encoding: oneOf(ENCODINGS, { description: 'how values are written; a value that is not that is base64 and says so' })
+}
+
+const LIVE = feedRoute({
+  summary: 'What is newest, and changes as they come: server-sent events `snapshot`, `items`, `reset`; goes on behind Last-Event-ID',
+  params: ['feed'],
+  query: querySchema(FIELDS),
+  content: { 'text/event-stream': { type: 'string' } }
+})
+
+/**
+ * @param {import('fastify').FastifyInstance} app
+ * @param {{ push: import('../../src/push/index.js').Push }} parts
+ */
+export async function liveRoutes (app, { push }) {
+  app.get('/v1/feeds/:feed/live', { schema: LIVE }, async (request, reply) => {
+    const feed = checkFeedName(/** @type {any} */ (request.params).feed)
+    const { limit, maxRate, id, encoding } = readQuery(request, FIELDS)
+    const { 'last-event-id': last } = request.headers
+    const wanted = {
+      feed,
+      limit,
+      encoding,
+      everyTicks: Math.max(1, Math.ceil(MAX_RATE / maxRate)),
+      ids: id ? new Set(id.map((/** @type {Buffer} */ one) => one.toString('latin1'))) : null,
+      position: typeof last === 'string' && last !== '' ? last : null
+    }
+    if (!push.hasRoom) throw new HttpError('OVERLOADED', `${push.streams} clients are pushed to, which is the limit; try again, or ask another reader`)
+    await push.check(wanted)
+    if (!push.hasRoom) throw new HttpError('OVERLOADED', `${push.streams} clients are pushed to, which is the limit; try again, or ask another reader`)
+    reply.hijack()
+    const response = reply.raw
+    response.writeHead(200, {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no'
+    })
+    response.write(retryAfter(RETRY_MS * (0.5 + Math.random())))
+    push.stream(response, wanted)
+  })
+}
