@@ -11,11 +11,14 @@
  * @typedef {import('../store/connection.js').Connection} Connection
  */
 import { FreshetError } from '../errors.js'
-import { definitionKey, namesKey, partitionKey, partitionPattern } from './keys.js'
+import { definitionKey, namesKey, partitionKey, partitionPattern, writersKey } from './keys.js'
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 const FIXED = /** @type {const} */ (['layout', 'partitions', 'format'])
 const SCAN_COUNT = 1000
+
+/** @param {string} text @returns {boolean} whether a feed may have that name */
+export const isFeedName = (text) => NAME.test(text)
 
 /**
  * @param {string} feed
@@ -23,7 +26,7 @@ const SCAN_COUNT = 1000
  * @throws {FreshetError} FEED_NAME_INVALID
  */
 export function checkFeedName (feed) {
-  if (NAME.test(feed)) return feed
+  if (isFeedName(feed)) return feed
   throw new FreshetError('FEED_NAME_INVALID', `feed name ${JSON.stringify(feed)}; expected a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -`)
 }
 
@@ -118,7 +121,7 @@ export async function dropFeed (primary, prefix, feed) {
     if (keys.length) removed += await primary.send('UNLINK', ...keys)
     cursor = String(next)
   } while (cursor !== '0')
-  removed += await primary.send('UNLINK', definitionKey(prefix, feed))
+  removed += await primary.send('UNLINK', definitionKey(prefix, feed), writersKey(prefix, feed))
   await primary.send('SREM', namesKey(prefix), feed)
   return removed
 }

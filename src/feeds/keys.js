@@ -4,6 +4,7 @@
  *
  *     fr:feeds                     names of all feeds
  *     fr:{latest}:feed             definition
+ *     fr:{latest}:writers          what each writer says of itself (feeds/notes.js)
  *     fr:{latest:0}:ids            partition 0, part `ids`
  *     fr:{latest:0}:item:<id>
  *     fr:{latest:0}:values         partition 0 of a feed of layout values
@@ -18,6 +19,9 @@ export const namesKey = (prefix) => `${prefix}feeds`
 
 /** @param {string} prefix @param {string} feed */
 export const definitionKey = (prefix, feed) => `${prefix}{${feed}}:feed`
+
+/** @param {string} prefix @param {string} feed */
+export const writersKey = (prefix, feed) => `${prefix}{${feed}}:writers`
 
 /**
  * @param {string} prefix

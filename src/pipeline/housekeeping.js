@@ -1,11 +1,12 @@
 /**
  * What a writer does besides sending batches, once a second: it looks at the definition, which may have another retention
- * by now or be gone, keeps the feed trimmed, and says when the server takes no writes.
+ * by now or be gone, notes how much it wrote, keeps the feed trimmed, and says when the server takes no writes.
  *
  * A log of which a number of versions is kept is trimmed more often while much is written: what comes between two rounds
  * lies there in addition.
  */
 import { agree, readDefinition } from '../feeds/definitions.js'
+import { createNotes } from './notes.js'
 import { createTrimmer } from './trimmer.js'
 
 const ROUND_MS = 1000
@@ -25,6 +26,7 @@ const TRIM_SHARE = 1 / 16
 export function keepHouse ({ control, pipeline, layout, key, keyPrefix, wanted, definition, name, look, log }) {
   const { feed, partitions } = wanted
   const trimmer = createTrimmer({ layout, key, partitions, name, now: Date.now, log })
+  const notes = createNotes({ keyPrefix, feed, name, items: () => pipeline.account.items, now: Date.now, log })
   const sayIfFull = createFullReport(log)
   let keptAt = -1
   let trimmedAt = 0
@@ -50,9 +52,11 @@ export function keepHouse ({ control, pipeline, layout, key, keyPrefix, wanted, 
         pipeline.setRetention(stored)
       }
       await look?.(primary)
+      await notes.write(primary)
       if (!idle) await trim(primary)
       error = null
     } catch (caught) {
+      if (caught.code === 'FEED_UNKNOWN') await notes.remove(primary)
       error = caught.outcome === 'forbidden' ? caught : null
       if (caught.code === 'FEED_DEFINITION_DIFFERS') pipeline.fail(caught)
       else if (!(idle && caught.code === 'FEED_UNKNOWN')) log.warn({ code: caught.code, reason: caught.message }, 'housekeeping failed, again in a second')
@@ -85,10 +89,12 @@ export function keepHouse ({ control, pipeline, layout, key, keyPrefix, wanted, 
       timers.forEach(clearInterval)
       trimmer.stop()
     },
-    /** Ends what runs, and gives the leases back. */
+    /** Ends what runs, removes its note, and gives the leases back. */
     async close () {
       await running
-      if (control.connection) await trimmer.release(control.connection).catch(() => {})
+      if (!control.connection) return
+      await notes.remove(control.connection)
+      await trimmer.release(control.connection).catch(() => {})
     }
   }
 }
