@@ -111,6 +111,11 @@ export const SETTINGS = Object.freeze([
   ...group('HTTP', ['reader'], [
     { name: 'maxStaleMs', unit: 'ms', default: 10_000, check: integer(0, 3_600_000), meaning: 'when the servers are gone, the last answer is given while younger than this' }
   ]),
+  ...group('Push', ['reader'], [
+    { name: 'maxStreams', default: 1_000, check: integer(0, 100_000), meaning: 'clients that changes are pushed to at once (/live); more are told to try again' },
+    { name: 'maxStreamsPerToken', default: 100, check: integer(1, 100_000), meaning: 'and clients with the same one of --live-tokens' },
+    { name: 'liveTokens', default: null, check: matching('a file', /\S/), meaning: 'a file with bearer tokens, one a line, of which each client of /live needs one; read again when it changes, and streams of a token that is gone end' }
+  ]),
   ...group('Views', ['reader', 'library'], [
     { name: 'views', default: 'auto', check: oneOf('auto', 'all', 'none'), meaning: 'feeds that readers hold in memory and answer from there: those whose layout cannot answer everything by itself, all, or none' },
     { name: 'maxViewItems', default: 2_000_000, check: integer(1, 1e9), meaning: 'live items held of one feed, at most; of more the newest' },

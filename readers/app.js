@@ -21,10 +21,12 @@ import { pageRoutes } from './routes/page.js'
 /**
  * @param {{ ask: Ask, registry: import('prom-client').Registry, logger?: import('fastify').FastifyBaseLogger,
  *   maxStaleMs: number, authToken?: string | null, clock?: () => number, elapsed?: () => number,
- *   loopUse?: (nowMs: number) => number, maxRequests?: number, maxStreams?: number }} options `clock`: ms since 1970; `elapsed`: ms that never go back
+ *   loopUse?: (nowMs: number) => number, maxRequests?: number, caps?: import('../src/push/index.js').Caps,
+ *   tokens?: import('../src/http/tokens.js').Tokens | null }} options `clock`: ms since 1970; `elapsed`: ms that never go back; `caps`: of pushing, without
+ *   them nothing is pushed; `tokens`: of which who is pushed to needs one
  * @returns {import('fastify').FastifyInstance}
  */
-export function createReaderApp ({ ask, registry, logger, maxStaleMs, authToken, clock = Date.now, elapsed, loopUse, maxRequests, maxStreams = 1000 }) {
+export function createReaderApp ({ ask, registry, logger, maxStaleMs, authToken, clock = Date.now, elapsed, loopUse, maxRequests, caps, tokens = null }) {
   const app = createServer({ registry, logger, authToken })
   const answers = createAnswers({ registry, maxStaleMs, clock, elapsed, loopUse, revisionOf: ask.revision })
   const places = createPlaces(registry, maxRequests)
@@ -32,11 +34,12 @@ export function createReaderApp ({ ask, registry, logger, maxStaleMs, authToken,
   describeRoutes(app, { title: 'Freshet reader', description: 'The newest items of fast feeds.' })
   app.register(healthRoutes, { status: ask.status, registry })
   app.register(pageRoutes)
-  if (ask.watch) {
-    const push = createPush({ ask: /** @type {any} */ (ask), now: clock, registry, maxStreams, log: /** @type {any} */ (app.log) })
+  if (caps && ask.watch) {
+    const push = createPush({ ask: /** @type {any} */ (ask), now: clock, registry, caps, log: /** @type {any} */ (app.log) })
+    tokens?.listen(push.revoke)
     // streams end before the server waits for its connections
     app.addHook('preClose', () => push.close())
-    app.register(liveRoutes, { push })
+    app.register(liveRoutes, { push, tokens })
   }
   app.register(async (feeds) => {
     feeds.addHook('onRequest', limitTo(places))

@@ -3,6 +3,7 @@
  */
 import { help, optionsOf, printable, resolve } from '../settings.js'
 import { listen } from '../src/http/listen.js'
+import { openTokens } from '../src/http/tokens.js'
 import { openReader } from '../src/index.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { aborted, tellParent } from '../src/lifecycle.js'
@@ -29,12 +30,13 @@ export const main = (from) => runProcess(from, {
  * @param {import('pino').Logger} log @param {AbortSignal} signal
  */
 async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
-  const { maxStaleMs, authToken } = settings
+  const { maxStaleMs, authToken, liveTokens, maxStreams, maxStreamsPerToken } = settings
+  const tokens = liveTokens === null ? null : await openTokens(liveTokens, { log })
   // servers may come later: /readyz and the log say why nothing is answered
   const { ask, deployment, close } = await openReader({ ...optionsOf(settings), redisUrl: primaryUrl, replicaUrl: replicaUrls ?? undefined, log },
     { discover: true, isPatient: true, maxStaleMs })
   try {
-    const app = createReaderApp({ ask, registry: createReaderRegistry(deployment, ask.figures), logger: log, maxStaleMs, authToken })
+    const app = createReaderApp({ ask, registry: createReaderRegistry(deployment, ask.figures), logger: log, maxStaleMs, authToken, caps: { maxStreams, maxStreamsPerToken }, tokens })
     const url = await listen(app, { ...settings, setting: 'port' })
     log.info({ url }, `serving at ${url}`)
     const { ready, reasons } = ask.status()
@@ -46,6 +48,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
     clearTimeout(timer)
     return 0
   } finally {
+    tokens?.close()
     await close()
   }
 }

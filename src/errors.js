@@ -42,6 +42,7 @@ export const ERRORS = Object.freeze({
   SEGMENT_VERSION: { retryable: false, exitStatus: 1, meaning: 'an entry of a log in a format or compression that this version does not read' },
   POSITION_EXPIRED: { retryable: false, exitStatus: 1, meaning: 'what followed a position may be trimmed away, so going on there could miss something' },
   POSITION_INVALID: { retryable: false, exitStatus: 1, meaning: 'a position that this feed did not hand out' },
+  TOKENS_INVALID: { retryable: false, exitStatus: 2, meaning: 'a file of tokens that cannot be read, or has a line that is none' },
   PLAN_INVALID: { retryable: false, exitStatus: 2, meaning: 'a plan of an experiment that cannot be run as it is' },
   EXPERIMENT_UNKNOWN: { retryable: false, exitStatus: 2, meaning: 'no experiment has that number or name' },
   RESULT_INVALID: { retryable: false, exitStatus: 1, meaning: 'a file that is no result of the lab, or one of another format' },

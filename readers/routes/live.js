@@ -4,7 +4,6 @@
 import { checkFeedName } from '../../src/feeds/definitions.js'
 import { ENCODINGS } from '../../src/http/encode.js'
 import { feedRoute } from '../../src/http/openapi.js'
-import { HttpError } from '../../src/http/problem.js'
 import { integer, many, number, oneOf, querySchema, readQuery, text } from '../../src/http/query.js'
 import { idBytes } from '../../src/item/id.js'
 import { retryAfter } from '../../src/push/events.js'
@@ -15,6 +14,13 @@ const MAX_SNAPSHOT = 10_000
 const MAX_RATE = 1000 / TICK_MS
 /** clients come again after about so long, not all at once */
 const RETRY_MS = 1000
+
+const HEAD = Object.freeze({
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  // proxies of the nginx kind hold streams back without it
+  'x-accel-buffering': 'no'
+})
 
 const FIELDS = {
   limit: integer(0, MAX_SNAPSHOT, { description: 'how many items the first event has', default: 100 }),
@@ -32,32 +38,31 @@ const LIVE = feedRoute({
 
 /**
  * @param {import('fastify').FastifyInstance} app
- * @param {{ push: import('../../src/push/index.js').Push }} parts
+ * @param {{ push: import('../../src/push/index.js').Push, tokens: import('../../src/http/tokens.js').Tokens | null }} parts
  */
-export async function liveRoutes (app, { push }) {
-  app.get('/v1/feeds/:feed/live', { schema: LIVE }, async (request, reply) => {
+export async function liveRoutes (app, { push, tokens }) {
+  // HEAD would never end
+  app.get('/v1/feeds/:feed/live', { schema: LIVE, exposeHeadRoute: false }, async (request, reply) => {
+    const { 'last-event-id': last, authorization } = request.headers
+    const identify = () => tokens && tokens.check(authorization)
+    identify()
     const feed = checkFeedName(/** @type {any} */ (request.params).feed)
     const { limit, maxRate, id, encoding } = readQuery(request, FIELDS)
-    const { 'last-event-id': last } = request.headers
-    const wanted = {
+    await push.stream({
       feed,
       limit,
       encoding,
-      everyTicks: Math.max(1, Math.ceil(MAX_RATE / maxRate)),
+      periodMs: 1000 / maxRate,
       ids: id ? new Set(id.map((/** @type {Buffer} */ one) => one.toString('latin1'))) : null,
       position: typeof last === 'string' && last !== '' ? last : null
-    }
-    if (!push.hasRoom) throw new HttpError('OVERLOADED', `${push.streams} clients are pushed to, which is the limit; try again, or ask another reader`)
-    await push.check(wanted)
-    if (!push.hasRoom) throw new HttpError('OVERLOADED', `${push.streams} clients are pushed to, which is the limit; try again, or ask another reader`)
-    reply.hijack()
-    const response = reply.raw
-    response.writeHead(200, {
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-store',
-      'x-accel-buffering': 'no'
+    }, {
+      identify,
+      open () {
+        reply.hijack()
+        reply.raw.writeHead(200, HEAD)
+        reply.raw.write(retryAfter(RETRY_MS * (0.5 + Math.random())))
+        return { request: request.raw, response: reply.raw }
+      }
     })
-    response.write(retryAfter(RETRY_MS * (0.5 + Math.random())))
-    push.stream(response, wanted)
   })
 }

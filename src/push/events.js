@@ -5,17 +5,16 @@
  *     data: {"items":[{"id":"a","ts":1,"value":"aGVsbG8="},{"id":"b","ts":2,"deleted":true}]}
  *     id: <position>
  *
- * Data is one line: whatever is in an id or a value, line breaks are escaped or spaces there (http/encode.js). An event that is
- * cut in parts for its size has its position on the last one only, so who comes again after a part goes on before it.
+ * Data is one line: whatever is in an id or a value, line breaks are escaped or spaces there (http/encode.js). What is too
+ * large for one event comes in several, of which the last has the position: who comes again between them gets all of it again.
  */
 import { itemWriter } from '../http/encode.js'
 import { TextBuffer } from '../http/text-buffer.js'
 
-/** an event of many items is cut behind the item that reaches it */
-const EVENT_BYTES = 256 * 1024
 const COMMA = 0x2c
 
 /** @typedef {{ ts: number, value: Buffer, deleted: false } | { ts: number | null, value: null, deleted: true }} Newest `ts` null: where a layout does not keep when */
+/** @typedef {ReturnType<typeof createEvents>} Events */
 
 /** @param {string} encoding of values */
 export function createEvents (encoding) {
@@ -31,34 +30,39 @@ export function createEvents (encoding) {
 
   return {
     /**
-     * One event, or several where there is much.
-     * @param {'items' | 'snapshot'} name
-     * @param {Iterable<[id: string, newest: Newest]>} items
-     * @param {string} position of the last
-     * @returns {Buffer} empty when there are no items, but for a snapshot
+     * The newest version of some ids, as one event that ends with the item that makes it as large as it may be.
+     * @param {readonly string[]} ids byte for character
+     * @param {{ at: number, maxBytes: number, position: string, newestOf: (id: string) => Newest | null }} from `at`: of the first id;
+     *   `newestOf` null: there is nothing to tell of it any more
+     * @returns {{ bytes: Buffer, next: number }} `bytes` empty when there is nothing to tell; `next`: where to go on
      */
-    items (name, items, position) {
-      const parts = []
-      let count = 0
-      const begin = () => out.text(`event: ${name}\ndata: {"items":[`)
-      for (const [id, newest] of items) {
-        if (count === 0) begin()
-        else out.byte(COMMA)
+    items (ids, { at, maxBytes, position, newestOf }) {
+      let isSome = false
+      let next = at
+      while (next < ids.length && out.length < maxBytes) {
+        const id = ids[next++]
+        const newest = newestOf(id)
+        if (newest === null) continue
+        if (isSome) out.byte(COMMA)
+        else out.text('event: items\ndata: {"items":[')
         put(id, newest)
-        count++
-        if (out.length < EVENT_BYTES) continue
-        out.text(']}\n\n')
-        parts.push(out.take())
-        count = 0
+        isSome = true
       }
-      if (count === 0 && parts.length === 0) {
-        if (name === 'items') return Buffer.alloc(0)
-        begin()
+      if (isSome) out.text(next === ids.length ? `]}\nid: ${position}\n\n` : ']}\n\n')
+      return { bytes: out.take(), next }
+    },
+
+    /** @param {Iterable<[id: string, newest: Newest]>} items oldest first @param {string} position @returns {Buffer} */
+    snapshot (items, position) {
+      let isSome = false
+      out.text('event: snapshot\ndata: {"items":[')
+      for (const [id, newest] of items) {
+        if (isSome) out.byte(COMMA)
+        put(id, newest)
+        isSome = true
       }
-      if (count === 0 && parts.length > 0) out.text(`id: ${position}\n\n`)
-      else out.text(`]}\nid: ${position}\n\n`)
-      parts.push(out.take())
-      return parts.length === 1 ? parts[0] : Buffer.concat(parts)
+      out.text(`]}\nid: ${position}\n\n`)
+      return out.take()
     }
   }
 }
@@ -68,6 +72,9 @@ export const resetEvent = (reason) => `event: reset\ndata: {"reason":"${reason}"
 
 /** Without data it is no event for anybody, but who comes again goes on there. @param {string} position */
 export const heartbeat = (position) => `: \nid: ${position}\n\n`
+
+/** While nothing can be said. */
+export const EMPTY_HEARTBEAT = ': \n\n'
 
 /** @param {number} ms after which a client may come again */
 export const retryAfter = (ms) => `retry: ${Math.round(ms)}\n\n`

@@ -1,148 +1,158 @@
 /**
- * Pushing changes: a hub for each feed that somebody follows, and a bound on how many do.
+ * Pushing changes: a hub for each feed that somebody follows, and bounds on how many do.
+ *
+ *     route -> admit (caps) -> stream -> hub of the feed -> view
  */
-import { Counter, Gauge } from 'prom-client'
+import { HttpError } from '../http/problem.js'
+import { createBudget } from './budget.js'
 import { createHub } from './hub.js'
+import { createCounts, exposeCounts } from './metrics.js'
 import { checkPosition } from './missed.js'
 import { createStream } from './stream.js'
 
+/** a view that nobody follows any more is kept for so long: who was cut off comes again */
+const LINGER_MS = 10_000
+
 /** @typedef {ReturnType<typeof createPush>} Push */
-/** @typedef {{ feed: string, limit: number, everyTicks: number, ids: ReadonlySet<string> | null, encoding: string, position: string | null }} Wanted
+/** @typedef {{ feed: string, limit: number, periodMs: number, ids: ReadonlySet<string> | null, encoding: string, position: string | null }} Wanted
  *   `ids`: byte for character, null = all; `position`: where it goes on */
+/** @typedef {{ request: import('node:http').IncomingMessage, response: import('node:http').ServerResponse }} Exchange */
 /** @typedef {{ hub: import('./hub.js').Hub, watched: { view: () => import('../view/view.js').View | null, release: () => void } }} Followed */
+/** @typedef {{ maxStreams: number, maxStreamsPerToken: number }} Caps */
 
 /**
  * @param {{ ask: { watch: import('../view/views.js').Views['watch'], definition: import('../view/ask.js').Ask['definition'], ofLog: import('../view/ask.js').Ask['ofLog'] },
- *   now: () => number, registry: import('prom-client').Registry, maxStreams: number, log: import('pino').Logger }} parts
+ *   now: () => number, registry: import('prom-client').Registry, caps: Caps, log: import('pino').Logger, lingerMs?: number }} parts
  */
-export function createPush ({ ask, now, registry, maxStreams, log }) {
+export function createPush ({ ask, now, registry, caps, log, lingerMs = LINGER_MS }) {
   /** @type {Map<string, Promise<Followed>>} */
   const followed = new Map()
-  const counts = { events: 0, bytes: 0, skipped: 0, resets: 0 }
-  /** @type {Record<string, number>} */
-  const ended = {}
-  let streams = 0
-  let serial = 0
+  /** @type {Map<string, NodeJS.Timeout>} feeds that nobody follows at the moment */
+  const lingering = new Map()
+  /** @type {Map<string, number>} streams by token */
+  const byToken = new Map()
+  const counts = createCounts()
+  const budget = createBudget()
   let isClosed = false
-  exposeCounts(registry, { counts, ended, streams: () => streams })
+  exposeCounts(registry, counts, budget)
 
   /** @param {string} feed */
   function follow (feed) {
+    clearTimeout(lingering.get(feed))
+    lingering.delete(feed)
     const known = followed.get(feed)
     if (known) return known
-    const opening = ask.watch(feed).then((watched) => ({ watched, hub: createHub({ feed, watched, ask, now, counts, log }) }))
+    const opening = ask.watch(feed).then((watched) => ({ watched, hub: createHub({ feed, watched, ask, now, budget, counts, log }) }))
     followed.set(feed, opening)
     opening.catch(() => followed.delete(feed))
     return opening
   }
 
   /** @param {string} feed @param {Followed} one */
-  async function leave (feed, { hub, watched }) {
-    if (hub.streams > 0) return
-    followed.delete(feed)
+  function lingerIfEmpty (feed, one) {
+    if (one.hub.streams > 0 || isClosed || lingering.has(feed)) return
+    lingering.set(feed, setTimeout(() => {
+      lingering.delete(feed)
+      followed.delete(feed)
+      release(one)
+    }, lingerMs).unref())
+  }
+
+  /** @param {Followed} one */
+  async function release ({ hub, watched }) {
     await hub.close()
     watched.release()
   }
 
+  /** @param {string | null} token @param {1 | -1} more */
+  function countToken (token, more) {
+    if (token === null) return
+    const streams = (byToken.get(token) ?? 0) + more
+    if (streams > 0) byToken.set(token, streams)
+    else byToken.delete(token)
+  }
+
+  /**
+   * @param {string | null} token
+   * @throws {HttpError} OVERLOADED
+   */
+  function checkCaps (token) {
+    if (isClosed) throw new HttpError('OVERLOADED', 'this reader is stopping; try again, or ask another one')
+    if (budget.streams >= caps.maxStreams) {
+      counts.refused.process++
+      throw new HttpError('OVERLOADED', `${budget.streams} clients are pushed to, which is the limit of this reader (--max-streams); try again, or ask another one`)
+    }
+    if (token !== null && (byToken.get(token) ?? 0) >= caps.maxStreamsPerToken) {
+      counts.refused.token++
+      throw new HttpError('OVERLOADED', `${byToken.get(token)} clients with this token are pushed to, which is the limit (--max-streams-per-token); try again when one of them has ended`)
+    }
+  }
+
+  /** @param {Exchange} exchange @param {Wanted} wanted @param {string | null} token @param {Followed} one */
+  function begin ({ request, response }, { feed, limit, periodMs, ids, encoding, position }, token, one) {
+    countToken(token, 1)
+    const stream = createStream({
+      request,
+      response,
+      budget,
+      ids,
+      limit,
+      encoding,
+      periodMs,
+      token,
+      onEnd (why) {
+        counts.ended[why]++
+        countToken(token, -1)
+        one.hub.remove(stream)
+        lingerIfEmpty(feed, one)
+      }
+    })
+    one.hub.add(stream, position)
+  }
+
   return {
-    get streams () { return streams },
-
-    /** Whether one more may come. */
-    get hasRoom () { return streams < maxStreams && !isClosed },
-
     /**
-     * Checks what is asked for, before a stream is begun.
+     * Streams to a client from now on, until one of them ends it.
      * @param {Wanted} wanted
-     * @throws {import('../errors.js').FreshetError} FEED_UNKNOWN, POSITION_INVALID, VIEW_NEEDED
+     * @param {{ identify: () => string | null, open: () => Exchange }} client `identify`: by its token, null = nobody in particular; throws when it has
+     *   none that is known. `open`: writes the head, when all is checked
+     * @throws {HttpError | import('../errors.js').FreshetError} OVERLOADED, UNAUTHORIZED, FEED_UNKNOWN, POSITION_INVALID, VIEW_NEEDED; then nothing was sent
      */
-    async check ({ feed, position }) {
+    async stream (wanted, { identify, open }) {
+      const { feed, position } = wanted
+      checkCaps(identify())
       const definition = await ask.definition(feed)
       if (position !== null) checkPosition(definition, position)
-      await follow(feed)
+      const one = await follow(feed)
+      try {
+        // meanwhile others may have come, or its token is gone
+        const token = identify()
+        checkCaps(token)
+        const exchange = open()
+        if (!exchange.response.destroyed) begin(exchange, wanted, token, one)
+      } finally {
+        lingerIfEmpty(feed, one)
+      }
     },
 
-    /**
-     * Streams to a client from now on, until one of them ends it. The head is written.
-     * @param {import('node:http').ServerResponse} response
-     * @param {Wanted} wanted that was checked
-     */
-    async stream (response, { feed, limit, everyTicks, ids, encoding, position }) {
-      streams++
-      /** @type {Followed | null} */
-      let one = null
-      const stream = createStream({
-        response,
-        ids,
-        limit,
-        encoding,
-        everyTicks,
-        // those of all are due together, so that what they get is made once
-        place: ids === null ? 0 : ++serial,
-        onEnd (why) {
-          streams--
-          ended[why] = (ended[why] ?? 0) + 1
-          if (one === null) return
-          one.hub.remove(stream)
-          leave(feed, one)
-        }
-      })
-      try {
-        const found = await follow(feed)
-        if (stream.isOver) return leave(feed, found)
-        one = found
-        found.hub.add(stream, position)
-      } catch (error) {
-        log.warn({ feed, code: error.code, reason: error.message }, 'a stream could not be begun')
-        stream.end('failed', '')
+    /** Ends the streams of tokens that are gone. @param {(token: string) => boolean} isKnown */
+    async revoke (isKnown) {
+      for (const opening of followed.values()) {
+        const one = await opening.catch(() => null)
+        one?.hub.end(({ token }) => token !== null && !isKnown(token), 'revoked')
       }
     },
 
     /** Ends all streams; clients are told when to come again. */
     async close () {
       isClosed = true
-      const all = [...followed]
+      for (const timer of lingering.values()) clearTimeout(timer)
+      const all = [...followed.values()]
       followed.clear()
-      await Promise.all(all.map(async ([, opening]) => {
+      await Promise.all(all.map(async (opening) => {
         const one = await opening.catch(() => null)
-        await one?.hub.close()
-        one?.watched.release()
+        if (one) await release(one)
       }))
     }
   }
-}
-
-/** @param {import('prom-client').Registry} registry @param {{ counts: Record<string, number>, ended: Record<string, number>, streams: () => number }} of */
-function exposeCounts (registry, { counts, ended, streams }) {
-  const registers = [registry]
-  // eslint-disable-next-line no-new
-  new Gauge({ name: 'freshet_streams', help: 'Clients that changes are pushed to', registers, collect () { this.set(streams()) } })
-  const told = [
-    ['freshet_stream_events_total', 'Events pushed', 'events'],
-    ['freshet_stream_bytes_total', 'Bytes pushed', 'bytes'],
-    ['freshet_stream_skipped_total', 'Times nothing was made for a client because it had not taken what it was sent', 'skipped'],
-    ['freshet_stream_resets_total', 'Times a client was told to begin anew', 'resets']
-  ]
-  for (const [name, help, count] of told) {
-    // eslint-disable-next-line no-new
-    new Counter({
-      name,
-      help,
-      registers,
-      collect () {
-        this.reset()
-        this.inc(counts[count])
-      }
-    })
-  }
-  // eslint-disable-next-line no-new
-  new Counter({
-    name: 'freshet_streams_ended_total',
-    help: 'Streams that ended, and why',
-    labelNames: ['reason'],
-    registers,
-    collect () {
-      this.reset()
-      for (const [reason, count] of Object.entries(ended)) this.inc({ reason }, count)
-    }
-  })
 }
