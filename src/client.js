@@ -1,177 +1,352 @@
 /**
- * Follows a feed of a reader over HTTP, from Node 20 on or any other place with `fetch`: a snapshot, then changes as they
- * come. When the connection ends it goes on behind the last position, on the next of several readers.
+ * Follows a feed of a reader over HTTP: a snapshot, then changes as they come. When a connection ends, or nothing comes on
+ * it, the next of several readers is asked for what is behind the last position.
  *
  *     import { follow } from 'freshet/client'
  *     for await (const { event, items } of follow('http://127.0.0.1:8080', 'latest', { ids: ['bus-7'] })) ...
  *
- * It imports nothing of ours but the base of errors, so that it can be used apart from servers.
+ *     bytes -> events (createEventParser) -> what one connection says (eventsOf) -> what all say, one after another (run)
+ *
+ * It pulls: while an event is worked on nothing is read, the socket fills up, and the reader remembers no more than ids for it.
+ * It is one file, imports nothing and needs `fetch` alone, so that it runs in browsers (at /client.js), Deno and Bun, too.
+ */
+
+/** @typedef {'base64' | 'utf8' | 'json'} Encoding how values come over the wire */
+
+/**
+ * Bytes; text, or bytes where a value is not UTF-8; what the JSON says, or bytes where a value is not JSON.
+ * @template {Encoding} [E='base64']
+ * @typedef {E extends 'json' ? any : E extends 'utf8' ? string | Uint8Array : Uint8Array} LiveValue
  */
 
 /**
- * @typedef {object} LiveItem
- * @property {string} id
- * @property {number} [ts] ms since 1970; absent of a deletion where the layout does not keep it
- * @property {any} [value] bytes (Uint8Array); with `encoding` utf8 text, with json what the JSON says, bytes where a value is not that
- * @property {true} [deleted]
- *
- * @typedef {{ event: 'snapshot' | 'items', items: LiveItem[], position: string | null } | { event: 'reset', reason: string, position: null }} LiveEvent
- *   `snapshot`: the newest, oldest first: whatever was known before is replaced; `items`: changes, oldest first; `reset`: changes may
- *   have been missed, a snapshot follows
- *
+ * `ts`: event time, ms since 1970; of a deletion only where the layout of the feed keeps it.
+ * @template {Encoding} [E='base64']
+ * @typedef {{ id: string, ts: number, value: LiveValue<E>, deleted?: undefined } | { id: string, ts?: number, value?: undefined, deleted: true }} LiveItem
+ */
+
+/**
+ * `snapshot`: the newest items, oldest first; they replace whatever was known. `items`: changes, oldest first. `reset`: changes
+ * may have been missed; a snapshot follows. `position`: `from` of who goes on behind this event; null: nowhere, a snapshot comes.
+ * @template {Encoding} [E='base64']
+ * @typedef {{ event: 'snapshot' | 'items', items: LiveItem<E>[], position: string | null } | { event: 'reset', reason: string, position: null }} LiveEvent
+ */
+
+/**
+ * @template {Encoding} [E='base64']
  * @typedef {object} FollowOptions
- * @property {string[]} [ids] only these; without it all
- * @property {number} [limit] of the snapshot, 100 unless given
+ * @property {readonly string[]} [ids] only these; all unless given
+ * @property {number} [limit] items of a snapshot
  * @property {number} [maxRate] events a second at most; of an id that changes more often only the newest version comes
- * @property {'base64' | 'utf8' | 'json'} [encoding]
- * @property {string | null} [from] a position: go on behind it
+ * @property {E} [encoding] base64 unless given
+ * @property {string | null} [from] the position of an earlier event: goes on behind it
  * @property {string} [authToken]
- * @property {AbortSignal} [signal] ends it
- * @property {(error: Error, waitMs: number) => void} [onRetry] hears why it connects again
+ * @property {AbortSignal} [signal] ends it, without an error
+ * @property {(error: Error, waitMs: number) => void} [onRetry] hears why a connection is over, and when it is tried again
+ * @property {number} [silentMs] a connection on which nothing came for so long is over, 30,000 unless given; readers send something each 10 s
  */
 
 const FIRST_WAIT_MS = 250
 const LONGEST_WAIT_MS = 10_000
-/** heartbeats come each 10 s */
+/** for which a reader can ask */
+const LONGEST_ASKED_MS = 3_600_000
 const SILENT_MS = 30_000
-/** an event that is larger is none of a reader */
-const MAX_EVENT_CHARS = 64 * 1024 * 1024
+/** a reader ends an event at 256 KiB, behind an item */
+const MAX_EVENT_CHARS = 32 * 1024 * 1024
+const MAX_REFUSAL_CHARS = 64 * 1024
+const FOLLOWED = 200
+/** of 4xx those that pass, and of 5xx the one that does not */
+const PASSING = [408, 425, 429]
+const LASTING = 501
 
-/** A reader said that it will not stream that. */
+/** @param {unknown} value */
+const isHeader = (value) => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
+
+/** @type {Record<string, { is: (value: any) => boolean, expects: string }>} */
+const OPTIONS = {
+  ids: { is: (value) => Array.isArray(value) && value.length > 0 && value.every((id) => typeof id === 'string' && id !== ''), expects: 'an array of one id or more; without it all are followed' },
+  limit: { is: (value) => Number.isSafeInteger(value) && value >= 0, expects: 'a number of items, 0 or more' },
+  maxRate: { is: (value) => Number.isFinite(value) && value > 0, expects: 'events a second, more than 0' },
+  encoding: { is: (value) => ['base64', 'utf8', 'json'].includes(value), expects: 'base64, utf8 or json' },
+  from: { is: (value) => value === null || isHeader(value), expects: 'the position of an event, or null' },
+  authToken: { is: isHeader, expects: 'a token, without spaces' },
+  signal: { is: (value) => typeof value?.addEventListener === 'function' && typeof value.aborted === 'boolean', expects: 'the signal of an AbortController' },
+  onRetry: { is: (value) => typeof value === 'function', expects: 'a function of an error and a wait in ms' },
+  silentMs: { is: (value) => Number.isSafeInteger(value) && value > 0 && value < 2 ** 31, expects: 'milliseconds, 1 or more' }
+}
+
+/**
+ * What a reader said instead of streaming. `code` is that of its problem, such as FEED_UNKNOWN, UNAUTHORIZED or OVERLOADED; ours are
+ * HTTP_ERROR, an answer that is no problem of a reader, and NOT_EVENTS. `retryable`: following goes on, `onRetry` hears it.
+ */
 export class FollowError extends Error {
-  /** @param {string} code @param {string} message @param {number} status */
-  constructor (code, message, status) {
+  /** @param {string} code @param {string} message @param {number} status of HTTP @param {number} [retryAfterMs] not before */
+  constructor (code, message, status, retryAfterMs = 0) {
     super(message)
     this.name = 'FollowError'
     this.code = code
     this.status = status
+    this.retryable = status >= 500 ? status !== LASTING : PASSING.includes(status)
+    this.retryAfterMs = retryAfterMs
   }
 }
 
 /**
- * @param {string | string[]} urls of readers
+ * @template {Encoding} [E='base64']
+ * @param {string | URL | readonly (string | URL)[]} readers addresses, such as http://127.0.0.1:8080: the first, and others to go on at
  * @param {string} feed
- * @param {FollowOptions} [options]
- * @returns {AsyncGenerator<LiveEvent, void, void>} ends when `signal` is aborted
- * @throws {FollowError} when the reader refuses (4xx), such as FEED_UNKNOWN, UNAUTHORIZED, REQUEST_INVALID
+ * @param {FollowOptions<E>} [options]
+ * @returns {AsyncGenerator<LiveEvent<E>, void, void>} ends when `signal` is aborted or it is left; tries for ever what may pass; throws a
+ *   FollowError for what does not
+ * @throws {TypeError} for an argument that is none, with what is expected
  */
-export async function * follow (urls, feed, { ids, limit, maxRate, encoding, from = null, authToken, signal, onRetry = () => {} } = {}) {
-  const bases = [urls].flat()
-  if (bases.length === 0) throw new TypeError('follow: no address; expected one or more, such as http://127.0.0.1:8080')
-  const query = new URLSearchParams()
-  for (const id of ids ?? []) query.append('id', id)
-  for (const [name, value] of Object.entries({ limit, maxRate, encoding })) if (value !== undefined) query.set(name, String(value))
-  let position = from
-  let waitMs = FIRST_WAIT_MS
-  let retryMs = FIRST_WAIT_MS
+export function follow (readers, feed, options = {}) {
+  const over = new AbortController()
+  const events = run(checked(readers, feed, options), over)
+  const leave = events.return.bind(events)
+  // by itself a generator waits for the event that it was asked for
+  events.return = (value) => {
+    over.abort()
+    return leave(value)
+  }
+  return events
+}
 
-  for (let n = 0; !signal?.aborted; n++) {
-    const url = `${bases[n % bases.length].replace(/\/+$/, '')}/v1/feeds/${encodeURIComponent(feed)}/live?${query}`
-    try {
-      for await (const { event, data, id, retry } of eventsOf(url, { position, authToken, signal })) {
-        if (retry !== null) retryMs = retry
-        if (id !== null) position = id
-        if (data === null) continue
-        waitMs = FIRST_WAIT_MS
-        if (event === 'reset') yield { event, reason: String(JSON.parse(data).reason), position: position = null }
-        else if (event === 'snapshot' || event === 'items') yield { event, items: JSON.parse(data).items.map(decoded(encoding)), position }
+/** @param {any} given @param {any} feed @param {any} options */
+function checked (given, feed, options) {
+  if (typeof options !== 'object' || options === null) throw new TypeError(`follow: options: ${shown(options)}; expected an object`)
+  const urls = [given].flat()
+  const faults = urls.filter((url) => !isAddress(url)).map((url) => `reader: ${shown(url)}; expected an address such as http://127.0.0.1:8080, in a page of the reader location.origin; a token goes into authToken`)
+  if (urls.length === 0) faults.push('reader: none; expected one address or more, such as http://127.0.0.1:8080')
+  if (typeof feed !== 'string' || feed === '') faults.push(`feed: ${shown(feed)}; expected its name, such as latest`)
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(OPTIONS, name)) faults.push(`${name}: there is no such option; there are ${Object.keys(OPTIONS).join(', ')}`)
+    else if (value !== undefined && !OPTIONS[name].is(value)) faults.push(`${name}: ${name === 'authToken' ? 'not shown' : shown(value)}; expected ${OPTIONS[name].expects}`)
+  }
+  if (faults.length > 0) throw new TypeError(`follow: ${faults.join('\n')}`)
+  const { ids = [], limit, maxRate, encoding = 'base64', from = null, onRetry = () => {}, silentMs = SILENT_MS, authToken, signal } = options
+  const query = new URLSearchParams(ids.map((/** @type {string} */ id) => ['id', id]))
+  for (const [name, value] of Object.entries({ limit, maxRate, encoding })) if (value !== undefined) query.set(name, String(value))
+  return {
+    urls: urls.map((url) => new URL(url).origin + new URL(url).pathname.replace(/\/+$/, '')),
+    path: `/v1/feeds/${encodeURIComponent(feed)}/live?${query}`,
+    encoding: /** @type {Encoding} */ (encoding),
+    from: /** @type {string | null} */ (from),
+    authToken: /** @type {string | undefined} */ (authToken),
+    signal: /** @type {AbortSignal | undefined} */ (signal),
+    onRetry,
+    silentMs
+  }
+}
+
+/** @param {any} given */
+function isAddress (given) {
+  if (!URL.canParse(given)) return false
+  const { protocol, username, password, search, hash } = new URL(given)
+  return /^https?:$/.test(protocol) && `${username}${password}${search}${hash}` === ''
+}
+
+/** @param {unknown} value never with what is behind a user in an address */
+function shown (value) {
+  if (typeof value === 'string' || value instanceof URL) return JSON.stringify(String(value).replace(/\/\/.*@/, '//...@').slice(0, 100))
+  if (value === null || ['number', 'boolean', 'undefined'].includes(typeof value)) return String(value)
+  return Array.isArray(value) ? `an array of ${value.length}` : `a ${typeof value}`
+}
+
+/** @param {ReturnType<typeof checked>} plan @param {AbortController} over @returns {AsyncGenerator<any, void, void>} */
+async function * run ({ urls, from, signal, onRetry, ...how }, over) {
+  const ended = signal ? AbortSignal.any([signal, over.signal]) : over.signal
+  const readers = urls.map((url) => ({ url, notBeforeMs: 0 }))
+  let reader = readers[0]
+  let position = from
+  let retryMs = 0
+  let failures = 0
+  try {
+    while (!ended.aborted) {
+      let lost
+      for await (const said of eventsOf(reader.url, { ...how, position }, ended)) {
+        if (ended.aborted) return
+        lost = said.lost
+        retryMs = said.retry ?? retryMs
+        if (said.event?.event === 'reset') position = null
+        else if (typeof said.id === 'string') position = said.id || null
+        if (said.event || said.id) failures = 0
+        if (said.event) yield { ...said.event, position }
       }
-      waitMs = Math.max(waitMs, retryMs)
-    } catch (error) {
-      if (signal?.aborted) return
-      if (error instanceof FollowError && error.status < 500) {
-        if (error.code !== 'POSITION_INVALID' || position === null) throw error
+      if (ended.aborted) return
+      if (lost instanceof FollowError && !lost.retryable) {
+        if (lost.code !== 'POSITION_INVALID' || position === null) throw lost
         // of a feed that was dropped and created again
         yield { event: 'reset', reason: 'invalid', position: position = null }
         continue
       }
-      onRetry(error, waitMs)
+      const nowMs = performance.now()
+      const waitMs = Math.max(retryMs, Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures++)) * (0.5 + Math.random() / 2)
+      reader.notBeforeMs = nowMs + (lost.retryAfterMs ?? 0) * (1 + Math.random() / 4)
+      reader = nextOf(readers, reader, nowMs + waitMs)
+      const untilMs = Math.max(nowMs + waitMs, reader.notBeforeMs)
+      onRetry(lost, Math.round(untilMs - nowMs))
+      await pause(untilMs - nowMs, ended)
     }
-    await pause(waitMs * (0.5 + Math.random() / 2), signal)
-    waitMs = Math.min(LONGEST_WAIT_MS, 2 * waitMs)
+  } finally {
+    over.abort()
   }
 }
 
 /**
- * @param {string} url
- * @param {{ position: string | null, authToken?: string, signal?: AbortSignal }} options
- * @returns {AsyncGenerator<{ event: string, data: string | null, id: string | null, retry: number | null }>} until the connection ends
+ * The next that may be asked by then, or else soonest.
+ * @template {{ notBeforeMs: number }} R @param {R[]} readers @param {R} last @param {number} whenMs @returns {R}
  */
-async function * eventsOf (url, { position, authToken, signal }) {
-  const over = new AbortController()
-  const abort = () => over.abort()
-  signal?.addEventListener('abort', abort, { once: true })
-  let timer = setTimeout(abort, SILENT_MS)
+function nextOf (readers, last, whenMs) {
+  const at = readers.indexOf(last) + 1
+  const inTurn = [...readers.slice(at), ...readers.slice(0, at)]
+  return inTurn.find(({ notBeforeMs }) => notBeforeMs <= whenMs) ?? inTurn.sort((a, b) => a.notBeforeMs - b.notBeforeMs)[0]
+}
+
+/**
+ * What comes on one connection; the last says why it is over.
+ * @param {string} url of a reader
+ * @param {{ path: string, position: string | null, encoding: Encoding, authToken?: string, silentMs: number }} how
+ * @param {AbortSignal} ended
+ * @returns {AsyncGenerator<{ event?: any, id?: string | null, retry?: number | null, lost?: any }>}
+ */
+async function * eventsOf (url, { path, position, encoding, authToken, silentMs }, ended) {
+  const connection = new AbortController()
+  const close = () => connection.abort()
+  ended.addEventListener('abort', close)
+  let isSilent = false
+  /** @template T @param {Promise<T>} coming @returns {Promise<T>} */
+  async function heard (coming) {
+    const timer = setTimeout(() => {
+      isSilent = true
+      close()
+    }, silentMs)
+    return coming.finally(() => clearTimeout(timer))
+  }
   try {
-    const response = await fetch(url, {
-      signal: over.signal,
+    const response = await heard(fetch(url + path, {
+      signal: connection.signal,
       headers: {
         accept: 'text/event-stream',
         ...(position !== null && { 'last-event-id': position }),
         ...(authToken !== undefined && { authorization: `Bearer ${authToken}` })
       }
-    })
-    if (response.status !== 200 || response.body === null) throw await refusalOf(response)
+    }))
     const decoder = new TextDecoder()
-    let text = ''
-    for await (const bytes of response.body) {
-      clearTimeout(timer)
-      timer = setTimeout(abort, SILENT_MS)
-      text += decoder.decode(bytes, { stream: true })
-      if (text.length > MAX_EVENT_CHARS) throw new Error(`an event of more than ${MAX_EVENT_CHARS} characters`)
-      for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
-        yield fieldsOf(text.slice(0, end))
-        text = text.slice(end + 2)
-      }
+    const body = response.body?.getReader()
+    const read = async () => {
+      const { value } = body ? await heard(body.read()) : { value: undefined }
+      return value === undefined ? null : decoder.decode(value, { stream: true })
     }
+    if (response.status !== FOLLOWED) throw await refusalOf(url, response, read)
+    const type = response.headers.get('content-type')
+    if (!/^text\/event-stream\s*(;|$)/i.test(type ?? '')) throw new FollowError('NOT_EVENTS', `${url} answers with ${type ?? 'no content type'} instead of events; is it the address of a reader?`, FOLLOWED)
+    const take = createEventParser()
+    for (let text = await read(); text !== null; text = await read()) {
+      for (const { name, data, id, retry } of take(text)) yield { id, retry, event: data === null ? null : eventIn(name, data, encoding) }
+    }
+    throw new Error('the stream ended')
+  } catch (error) {
+    yield { lost: error instanceof FollowError ? error : lossOf(url, isSilent ? new Error(`nothing came for ${silentMs} ms`) : error) }
   } finally {
-    clearTimeout(timer)
-    signal?.removeEventListener('abort', abort)
-    over.abort()
+    ended.removeEventListener('abort', close)
+    close()
   }
 }
 
-/** @param {string} block */
-function fieldsOf (block) {
-  let event = 'message'
-  /** @type {string | null} */
-  let data = null
-  /** @type {string | null} */
-  let id = null
-  /** @type {number | null} */
-  let retry = null
-  for (const line of block.split('\n')) {
-    const at = line.indexOf(':')
-    const name = at < 0 ? line : line.slice(0, at)
-    const value = line.slice(at + (line[at + 1] === ' ' ? 2 : 1))
-    if (name === 'event') event = value
-    else if (name === 'data') data = data === null ? value : `${data}\n${value}`
-    else if (name === 'id') id = value
-    else if (name === 'retry' && /^\d+$/.test(value)) retry = Number(value)
+/**
+ * Server-sent events out of text, as the HTML standard reads them (9.2.6), wherever the text is cut. No character is looked at twice.
+ * @param {number} [maxChars] of an event
+ * @returns {(text: string) => Generator<{ name: string, data: string | null, id: string | null, retry: number | null }, void, void>}
+ *   `data` null: no event, only a position or a wait
+ */
+export function createEventParser (maxChars = MAX_EVENT_CHARS) {
+  const empty = () => ({ name: '', data: /** @type {string | null} */ (null), id: /** @type {string | null} */ (null), retry: /** @type {number | null} */ (null) })
+  let block = empty()
+  let line = ''
+  let endedInCr = false
+
+  function addField () {
+    const colon = line.indexOf(':')
+    const name = colon < 0 ? line : line.slice(0, colon)
+    const value = colon < 0 ? '' : line.slice(colon + (line[colon + 1] === ' ' ? 2 : 1))
+    if (name === 'event') block.name = value
+    else if (name === 'data') block.data = block.data === null ? value : `${block.data}\n${value}`
+    else if (name === 'id' && !value.includes('\0')) block.id = value
+    else if (name === 'retry' && /^\d+$/.test(value)) block.retry = Math.min(Number(value), LONGEST_ASKED_MS)
   }
-  return { event, data, id, retry }
+
+  return function * (text) {
+    if (text === '') return
+    let at = endedInCr && text[0] === '\n' ? 1 : 0
+    endedInCr = text.endsWith('\r')
+    for (let lf = -1, cr = -1; ;) {
+      if (lf < at) lf = placeOf('\n', text, at)
+      if (cr < at) cr = placeOf('\r', text, at)
+      const end = Math.min(lf, cr)
+      line += text.slice(at, end)
+      if (line.length + (block.data?.length ?? 0) > maxChars) throw new Error(`an event of more than ${maxChars} characters`)
+      if (end === text.length) return
+      at = end + (text.startsWith('\r\n', end) ? 2 : 1)
+      if (line === '') {
+        const whole = block
+        block = empty()
+        if (whole.data !== null || whole.id !== null || whole.retry !== null) yield whole
+      } else addField()
+      line = ''
+    }
+  }
 }
 
-/** @param {Response} response */
-async function refusalOf (response) {
-  const text = await response.text()
+/** @param {string} what @param {string} text @param {number} from */
+function placeOf (what, text, from) {
+  const at = text.indexOf(what, from)
+  return at < 0 ? text.length : at
+}
+
+/** @param {string} name @param {string} data @param {Encoding} wanted @returns {any} without its position; null: of another version of readers */
+function eventIn (name, data, wanted) {
+  if (name === 'reset') return { event: name, reason: String(JSON.parse(data).reason) }
+  if (name !== 'snapshot' && name !== 'items') return null
+  const items = JSON.parse(data).items.map((/** @type {any} */ { value, encoding = wanted, ...item }) =>
+    item.deleted ? item : { ...item, value: encoding === 'base64' ? bytesOf(value) : value })
+  return { event: name, items }
+}
+
+/** @param {string} base64 */
+function bytesOf (base64) {
+  const text = atob(base64)
+  const bytes = new Uint8Array(text.length)
+  for (let at = 0; at < bytes.length; at++) bytes[at] = text.charCodeAt(at)
+  return bytes
+}
+
+/** @param {string} url @param {Response} response @param {() => Promise<string | null>} read */
+async function refusalOf (url, { status, headers }, read) {
+  let text = ''
+  for (let part = await read(); part !== null && text.length < MAX_REFUSAL_CHARS; part = await read()) text += part
+  const after = headers.get('retry-after') ?? ''
+  const afterMs = /^\d+$/.test(after) ? Number(after) * 1000 : Date.parse(after) - Date.now()
+  const retryAfterMs = Math.min(LONGEST_ASKED_MS, Math.max(0, afterMs || 0))
   try {
     const { code, detail } = JSON.parse(text)
-    return new FollowError(String(code), `${code}: ${detail}`, response.status)
+    if (typeof code === 'string') return new FollowError(code, `${url}: ${code}: ${detail}`, status, retryAfterMs)
   } catch {
-    return new FollowError('HTTP', `status ${response.status}: ${text.slice(0, 200)}`, response.status)
+    // of something in between, which speaks another language
   }
+  return new FollowError('HTTP_ERROR', `${url} answers with status ${status}: ${text.slice(0, 200).trim() || 'nothing else'}`, status, retryAfterMs)
 }
 
-/** @param {FollowOptions['encoding']} wanted @returns {(item: any) => LiveItem} */
-const decoded = (wanted = 'base64') => ({ value, encoding = wanted, ...item }) =>
-  item.deleted ? item : { ...item, value: encoding === 'base64' ? Uint8Array.from(atob(value), (character) => character.charCodeAt(0)) : value }
+/** fetch itself says no more than that it failed. @param {string} url @param {any} error */
+const lossOf = (url, error) => new Error(`${url}: ${error.cause?.message || error.cause?.code || error.message}`, { cause: error })
 
-/** @param {number} ms @param {AbortSignal} [signal] */
-const pause = (ms, signal) => new Promise((resolve) => {
-  const timer = setTimeout(resolve, ms)
-  signal?.addEventListener('abort', () => {
+/** @param {number} ms @param {AbortSignal} ended */
+const pause = (ms, ended) => new Promise((/** @type {(value?: unknown) => void} */ resolve) => {
+  const timer = setTimeout(over, ms)
+  function over () {
     clearTimeout(timer)
-    resolve(undefined)
-  }, { once: true })
+    ended.removeEventListener('abort', over)
+    resolve()
+  }
+  ended.addEventListener('abort', over)
 })
