@@ -32,7 +32,7 @@ export async function createReaderMetrics (t, { redisUrl, deadlineMs = 2000 }) {
   const views = createViews({ ask, deployment, keyPrefix: 'fr:', now: Date.now, log: silentLog, mode: 'auto', boundItems: 1_000_000, boundBytes: 2 ** 30 })
   t.teardown(() => views.close())
   const registry = createReaderRegistry(deployment, views.figures)
-  const app = createReaderApp({ ask: views, registry, maxStaleMs: 10_000 })
+  const app = createReaderApp({ ask: views, registry, maxStaleMs: 10_000, caps: { maxStreams: 10, maxStreamsPerToken: 1 } })
   t.teardown(() => app.close())
   await app.ready()
   return { registry, app, deployment }
