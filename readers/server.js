@@ -36,7 +36,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
   const { ask, deployment, close } = await openReader({ ...optionsOf(settings), redisUrl: primaryUrl, replicaUrl: replicaUrls ?? undefined, log },
     { discover: true, isPatient: true, maxStaleMs })
   try {
-    const app = createReaderApp({ ask, registry: createReaderRegistry(deployment, ask.figures), logger: log, maxStaleMs, authToken, caps: { maxStreams, maxStreamsPerToken }, tokens })
+    const app = createReaderApp({ ask, registry: createReaderRegistry(deployment, ask.figures), logger: log, maxStaleMs, authToken, caps: { maxStreams, maxStreamsPerToken }, tokens, deployment, keyPrefix: settings.keyPrefix })
     const url = await listen(app, { ...settings, setting: 'port' })
     log.info({ url }, `serving at ${url}`)
     const { ready, reasons } = ask.status()

@@ -25,6 +25,8 @@ import { bareHost, tlsOptions } from './tls.js'
  * @property {string} url as it was given, secrets included
  * @property {(command: string, ...args: (string | number | Buffer)[]) => Promise<any>} send one command; strings come as
  *   Buffers
+ * @property {(command: string, ...args: (string | number | Buffer)[]) => Promise<any>} sendDispensable the same for what can
+ *   be done without: a user that may not hears so by the rejection, and the connection is of use all the same
  * @property {(commands: (string | number | Buffer)[][]) => Promise<any[]>} sendAll at least one command in one write, not a
  *   transaction: a reply each; the first error rejects
  * @property {(encoded: { bytes: Buffer, replies: number }) => Promise<any>} sendEncoded commands on the wire, and how many
@@ -38,6 +40,7 @@ import { bareHost, tlsOptions } from './tls.js'
  *
  * @typedef {{ error: FreshetError, connection: Connection, again: ((connection: Connection) => Promise<unknown>) | null }} Refusal
  *   the user may not do what it was about to do; `again` asks the same of another connection, null for bytes
+ * @typedef {Refusal['again'] | 'dispensable'} Again 'dispensable': nobody is told
  */
 
 const DEFAULT_PORT = '6379'
@@ -122,7 +125,7 @@ export async function openConnection (url, { name, deadlineMs, onForbidden = () 
 
   /**
    * @param {Error} error an error reply, or the client's own: it rejects what is unanswered before it says `end`
-   * @param {Refusal['again']} again
+   * @param {Again} again
    */
   function failed (error, again) {
     if (error.name !== 'ReplyError') {
@@ -131,7 +134,7 @@ export async function openConnection (url, { name, deadlineMs, onForbidden = () 
     }
     answered++
     const told = fromReply(error, address)
-    if (told.outcome === 'forbidden' && connection) onForbidden({ error: told, connection, again })
+    if (told.outcome === 'forbidden' && connection && again !== 'dispensable') onForbidden({ error: told, connection, again })
     return told
   }
 
@@ -139,7 +142,7 @@ export async function openConnection (url, { name, deadlineMs, onForbidden = () 
    * @template T
    * @param {number} replies how many are asked for
    * @param {(resolve: (value: T) => void, reject: (error: Error) => void) => void} start
-   * @param {Refusal['again']} again
+   * @param {Again} again
    * @returns {Promise<T>}
    */
   function awaiting (replies, start, again) {
@@ -153,11 +156,17 @@ export async function openConnection (url, { name, deadlineMs, onForbidden = () 
     })
   }
 
-  /** @type {Connection['send']} */
-  const send = (command, ...args) => awaiting(1, (resolve, reject) => {
+  /** @param {string} command @param {(string | number | Buffer)[]} args @param {Again} again */
+  const sendOne = (command, args, again) => awaiting(1, (resolve, reject) => {
     const reply = /** @type {Promise<any>} */ (redis.sendCommand(new Command(command, args)))
     reply.then(resolve, reject)
-  }, (next) => next.send(command, ...args))
+  }, again)
+
+  /** @type {Connection['send']} */
+  const send = (command, ...args) => sendOne(command, args, (next) => next.send(command, ...args))
+
+  /** @type {Connection['sendDispensable']} */
+  const sendDispensable = (command, ...args) => sendOne(command, args, 'dispensable')
 
   /** @type {Connection['sendAll']} */
   const sendAll = (commands) => awaiting(commands.length, (resolve, reject) => {
@@ -204,6 +213,7 @@ export async function openConnection (url, { name, deadlineMs, onForbidden = () 
     address,
     url,
     send,
+    sendDispensable,
     sendAll,
     sendEncoded,
     runScript,

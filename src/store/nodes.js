@@ -2,8 +2,9 @@
  * What one node says of itself: engine, role, offsets, processor time, from INFO and ROLE; and what it lets this user
  * use. Nothing is guessed from a version.
  *
- * @typedef {{ address: string, runId: string, engine: string, role: 'primary' | 'replica', cpuSeconds: number, usedMemoryBytes: number,
- *   offset: number, linkUp: boolean, loading: boolean, fullSyncs: number }} NodeFigures
+ * @typedef {{ address: string, runId: string, engine: string, role: 'primary' | 'replica', cpuSeconds: number, timeMs: number,
+ *   usedMemoryBytes: number, offset: number, linkUp: boolean, loading: boolean, fullSyncs: number }} NodeFigures
+ *   `timeMs`: of its own clock, when it said so
  */
 import { FreshetError } from '../errors.js'
 
@@ -33,6 +34,7 @@ export function figuresIn (info, address) {
     engine: info.valkey_version ? `valkey ${info.valkey_version}` : `redis ${info.redis_version}`,
     role: primary ? 'primary' : 'replica',
     cpuSeconds: Number(info.used_cpu_user) + Number(info.used_cpu_sys),
+    timeMs: Number(info.server_time_usec) / 1000,
     usedMemoryBytes: Number(info.used_memory),
     offset: Number(primary ? info.master_repl_offset : info.slave_repl_offset),
     linkUp: primary || info.master_link_status === 'up',

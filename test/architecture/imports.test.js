@@ -15,6 +15,7 @@ const ARROWS = /** @type {Record<string, string[]>} */ ({
   'src/view': ['src/errors.js', 'src/item', 'src/layouts', 'src/feeds', 'src/store'],
   'src/metrics': ['src/errors.js', 'src/pipeline'],
   'src/push': ['src/errors.js', 'src/item', 'src/layouts', 'src/view', 'src/http', 'src/metrics'],
+  'src/figures': ['src/errors.js', 'src/item', 'src/feeds'],
   'src/http': ['src/errors.js', 'src/item', 'src/metrics'],
   'src/lab': ['src/errors.js', 'src/clock.js', 'src/crew.js', 'src/lifecycle.js', 'src/index.js', 'src/synthetic.js', 'src/item', 'src/layouts', 'src/feeds', 'src/store', 'src/pipeline', 'src/view'],
   src: ['lua', 'settings.js'],

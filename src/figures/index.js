@@ -1,0 +1,87 @@
+/**
+ * Figures of feeds for people who watch: how much is written, how much is live, how the nodes do, now and over the last ten
+ * minutes. Everything is sampled once a second whoever asks, so that many who watch cost the servers no more than one, and
+ * an answer never waits for servers: what they do not say in time is null.
+ *
+ *     each second    names of feeds, notes of their writers (rates.js)      from one node, in one go
+ *                    processor time of each node (processors.js)
+ *     when asked     definition, count, newest (contents.js)                at most once a second
+ *     known anyway   state and lag of nodes                                 store/deployment.js
+ *
+ * @typedef {{ role: string, address: string, engine: string | null, state: string, lagMs: number | null, cpu: number | null }} NodeNow
+ *   `cpu`: share of one core over the last second
+ * @typedef {import('./contents.js').Contents & { itemsPerSecond: number | null, writers: number | null, ready: boolean, reasons: string[],
+ *   nodes: NodeNow[], history: import('./history.js').Sample[] }} FeedFigures null = not known
+ * @typedef {ReturnType<typeof createFigures>} Figures
+ */
+import { createContents } from './contents.js'
+import { createHistory } from './history.js'
+import { createProcessors } from './processors.js'
+import { createRates } from './rates.js'
+import { oneAtATime, within } from './within.js'
+
+export const EVERY_MS = 1000
+/** so long a sample waits for servers */
+const WAIT_MS = 500
+/** what was sampled longer ago says nothing of now */
+const USABLE_MS = 3000
+
+/**
+ * @param {{ ask: import('./contents.js').Ask & Pick<import('../view/views.js').Views, 'status'>,
+ *   deployment: Pick<import('../store/deployment.js').Deployment, 'pick' | 'nodes' | 'figures'>, keyPrefix: string,
+ *   now: () => number, elapsed?: () => number, log: { warn: (facts: object, message: string) => void } }} parts `now`: ms since
+ *   1970; `elapsed`: ms that never go back
+ */
+export function createFigures ({ ask, deployment, keyPrefix, now, elapsed = () => performance.now(), log }) {
+  const history = createHistory()
+  const contents = createContents({ ask, elapsed })
+  const rates = createRates({ deployment, keyPrefix, elapsed, log })
+  const processors = createProcessors(deployment)
+  const readRates = oneAtATime(() => rates.read(history.choose))
+  const readProcessors = oneAtATime(processors.read)
+  /** @type {{ rates: Map<string, import('./rate.js').Rate | null> | null, cpuOf: (address: string) => number | null, takenMs: number }} */
+  let last = { rates: null, cpuOf: () => null, takenMs: -Infinity }
+  let isClosed = false
+
+  async function sample () {
+    const [found, cpuOf] = await Promise.all([within(readRates(), WAIT_MS), within(readProcessors(), WAIT_MS)])
+    if (isClosed) return
+    last = { rates: found, cpuOf: cpuOf ?? (() => null), takenMs: elapsed() }
+    const nodes = deployment.nodes()
+    const lags = nodes.flatMap(({ role, lagMs }) => role === 'replica' && lagMs !== null ? [lagMs] : [])
+    const lagMs = lags.length > 0 ? Math.max(...lags) : null
+    const cpu = Object.fromEntries(nodes.map(({ address }) => [address, last.cpuOf(address)]))
+    history.add({ at: Math.floor(now()), lagMs, cpu }, (feed) => found?.get(feed)?.itemsPerSecond ?? null)
+  }
+  const timer = setInterval(sample, EVERY_MS)
+  sample()
+
+  return {
+    /**
+     * @param {string} feed @param {number} sinceMs history after it
+     * @returns {Promise<FeedFigures>} within a second, whatever the servers do
+     * @throws {import('../errors.js').FreshetError} FEED_UNKNOWN and whatever else is wrong with the feed itself
+     */
+    async of (feed, sinceMs) {
+      const found = await contents.of(feed)
+      if (found.definition !== null) history.want(feed)
+      const { rates: sampled, cpuOf } = elapsed() - last.takenMs < USABLE_MS ? last : { rates: null, cpuOf: () => null }
+      const rate = sampled?.get(feed)
+      const { ready, reasons, nodes } = ask.status()
+      return {
+        ...found,
+        itemsPerSecond: rate?.itemsPerSecond ?? null,
+        writers: rate?.writers ?? null,
+        ready,
+        reasons,
+        nodes: nodes.map(({ role, address, engine, state, lagMs }) => ({ role, address, engine, state, lagMs: role === 'replica' ? lagMs : null, cpu: cpuOf(address) })),
+        history: history.of(feed, sinceMs)
+      }
+    },
+
+    close () {
+      isClosed = true
+      clearInterval(timer)
+    }
+  }
+}
