@@ -6,7 +6,7 @@
  * What kinds of values there are, and how rows and flags are read, stands in src/settings, which knows no setting; nothing
  * else of ours is imported here: what must be known of the rest (layout names, acks) is handed to `resolve`.
  */
-import { FIELD, integer, matching, number, oneOf, oneOfKnown, present, serverUrl, serverUrls, trueOrFalse, writerFlags } from './src/settings/checks.js'
+import { FIELD, httpUrl, integer, matching, number, oneOf, oneOfKnown, present, serverUrl, serverUrls, trueOrFalse, writerFlags } from './src/settings/checks.js'
 import { helpOf, keptByNpm, readFlags, unexpectedWords, unknownFlags } from './src/settings/flags.js'
 import { SettingsInvalid, envOf, flagOf, givenBy, nearest, readRows } from './src/settings/rows.js'
 
@@ -40,8 +40,8 @@ export const SETTINGS = Object.freeze([
     { name: 'server', default: null, check: matching('a program such as valkey-server, or its path', /\S/), meaning: 'the server program for the embedded servers; without it the newest found, or a pinned copy' },
     { name: 'cacheDir', default: null, check: matching('a folder', /\S/), meaning: 'where a fetched server program is kept; without it .freshet in this folder' }
   ]),
-  ...group('Feed', ['start', 'writer'], [
-    { name: 'feed', default: 'latest', check: matching('a name: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -', /^[a-z0-9][a-z0-9._-]{0,63}$/), meaning: 'which feed' }
+  ...group('Feed', ['start', 'writer', 'top'], [
+    { name: 'feed', default: 'latest', defaults: { top: null }, check: matching('a name: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -', /^[a-z0-9][a-z0-9._-]{0,63}$/), meaning: 'which feed' }
   ]),
   ...group('Feed', ['start', ...APPENDS], [
     { name: 'layout', default: 'ids', check: oneOfKnown('layouts'), meaning: 'how a partition is stored on the server' },
@@ -120,6 +120,11 @@ export const SETTINGS = Object.freeze([
     { name: 'views', default: 'auto', check: oneOf('auto', 'all', 'none'), meaning: 'feeds that readers hold in memory and answer from there: those whose layout cannot answer everything by itself, all, or none' },
     { name: 'maxViewItems', default: 2_000_000, check: integer(1, 1e9), meaning: 'live items held of one feed, at most; of more the newest' },
     { name: 'maxViewBytes', unit: 'bytes', default: 1024 * MIB, check: integer(MIB, 2 ** 40), meaning: 'and memory for them' }
+  ]),
+  ...group('Top', ['top'], [
+    { name: 'url', default: 'http://127.0.0.1:8080', check: httpUrl, meaning: 'the reader that is asked' },
+    { name: 'liveToken', default: null, check: matching('a token, without spaces', /^[\x21-\x7e]+$/), secret: true, meaning: 'one of the --live-tokens of that reader, where it has some' },
+    { name: 'once', default: false, check: present, meaning: 'print the figures as text, and end' }
   ]),
   ...group('Experiment', ['experiment'], [
     { name: 'quick', default: false, check: present, meaning: 'one short round, to see that it works; not a result' },

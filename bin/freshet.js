@@ -13,6 +13,7 @@ const COMMANDS = /** @type {Record<string, { file: string, meaning: string }>} *
   servers: { file: './servers.js', meaning: 'the embedded servers, in the foreground' },
   doctor: { file: './doctor.js', meaning: 'versions and capabilities; what would be used' },
   feed: { file: './feed.js', meaning: 'list | show NAME | set NAME | drop NAME' },
+  top: { file: './top.js', meaning: 'the figures of a feed in a terminal, as a reader tells them' },
   experiment: { file: './experiment.js', meaning: 'measure one setting against another: list | NUMBER | ad-hoc --a .. --b ..' }
 })
 

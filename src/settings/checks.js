@@ -77,6 +77,16 @@ export const serverUrls = {
 }
 
 /** @type {Check} */
+export const httpUrl = {
+  expects: 'http://host[:port], or https://...',
+  read (text) {
+    const url = new URL(text)
+    if (!['http:', 'https:'].includes(url.protocol) || url.username || url.password || url.search || url.hash) throw new RangeError()
+    return text
+  }
+}
+
+/** @type {Check} */
 export const trueOrFalse = { expects: 'true | false', read: (text, known) => oneOf('true', 'false').read(text, known) === 'true' }
 
 /** @type {Check} */

@@ -3,7 +3,7 @@ import { SETTINGS, SettingsInvalid, envOf, flagOf, help, resolve, optionsOf, res
 
 const WRITER = { command: 'writer', layouts: ['ids', 'values'], acks: ['primary'] }
 const READER = { ...WRITER, command: 'reader' }
-const COMMANDS = ['start', 'writer', 'reader', 'servers', 'doctor', 'feed', 'gateway', 'experiment', 'library']
+const COMMANDS = ['start', 'writer', 'reader', 'servers', 'doctor', 'feed', 'gateway', 'experiment', 'top', 'library']
 
 /** @param {string[]} argv @param {Record<string, string>} [env] @param {Parameters<typeof resolve>[2]} [known] @returns {SettingsInvalid} */
 function faultsOf (argv, env = {}, known = WRITER) {
@@ -88,6 +88,15 @@ for (const [name, texts] of REFUSED) {
     }
   })
 }
+
+t.test('url does not take what is no address of a reader, nor a password', async (t) => {
+  for (const text of ['', 'reader', '127.0.0.1:8080', 'redis://host', 'http://', 'http://user:password@host', 'http://host?a=b', 'http://host#a']) {
+    const { faults } = faultsOf([`--url=${text}`], {}, { ...WRITER, command: 'top' })
+    t.equal(faults.length, 1, text)
+    t.match(faults[0], /^url: .* \(--url\); expected http:\/\/host\[:port\], or https/)
+  }
+  t.match(resolve(['--url', 'https://host/behind/a/proxy'], {}, { ...WRITER, command: 'top' }), { url: 'https://host/behind/a/proxy', feed: null, once: false })
+})
 
 t.test('values are what their check makes of them', async (t) => {
   const argv = ['--replica-url', 'redis://a:1, redis://b:2', '--rate', '0.5', '--sorted-set-contains-actual-value', 'false']

@@ -1,0 +1,70 @@
+/** Drawing with block characters (U+2580-U+259F): charts of bars, shares, large digits. */
+
+/** @typedef {{ at: number, itemsPerSecond: number | null }} Sample `at`: ms since 1970 */
+
+const UP = ' ▁▂▃▄▅▆▇█'
+const ALONG = ' ▏▎▍▌▋▊▉█'
+/** a second or two late is not a gap */
+const LATE_MS = 5000
+
+/** three by five, a row of pixels a word */
+const DIGITS = /** @type {Record<string, string>} */ ({
+  0: '### #.# #.# #.# ###',
+  1: '.#. ##. .#. .#. ###',
+  2: '### ..# ### #.. ###',
+  3: '### ..# ### ..# ###',
+  4: '#.# #.# ### ..# ..#',
+  5: '### #.. ### ..# ###',
+  6: '### #.. ### #.# ###',
+  7: '### ..# ..# ..# ..#',
+  8: '### #.# ### #.# ###',
+  9: '### #.# ### ..# ###',
+  ',': '. . . # #',
+  '.': '. . . . #',
+  '–': '... ... ### ... ...'
+})
+
+/** @param {string} text of digits @returns {string[]} three lines */
+export function largeText (text) {
+  const glyphs = [...text].map((one) => DIGITS[one].split(' '))
+  return [0, 2, 4].map((top) => glyphs.map((glyph) => [...glyph[top]].map((upper, x) => {
+    const lower = glyph[top + 1]?.[x] ?? '.'
+    return upper === '#' ? (lower === '#' ? '█' : '▀') : lower === '#' ? '▄' : ' '
+  }).join('')).join(' '))
+}
+
+/** @param {number} share of 1 @param {number} cells @returns {string} a bar along the line */
+export function bar (share, cells) {
+  const eighths = Math.round(Math.min(1, Math.max(0, share)) * cells * 8)
+  return '█'.repeat(Math.floor(eighths / 8)) + (eighths % 8 ? ALONG[eighths % 8] : '')
+}
+
+/**
+ * Bars from zero up to the largest, the newest at the right. A second has a column, as soon as there are more, some together one
+ * (their mean). Where nothing is known nothing stands; a known zero is a line at the bottom.
+ * @param {Sample[]} samples oldest first
+ * @param {{ columns: number, rows: number, now: number }} size
+ * @returns {{ lines: string[], spanMs: number, largest: number | null }} `spanMs`: what all columns are together
+ */
+export function chart (samples, { columns, rows, now }) {
+  const last = samples.at(-1)?.at ?? now
+  const end = now - last < LATE_MS ? last : now
+  const seconds = Math.max(1, Math.ceil((end - (samples[0]?.at ?? end) + 1000) / 1000 / columns))
+  const columnMs = seconds * 1000
+  const endColumn = Math.floor(end / columnMs)
+  /** @type {number[][]} */
+  const buckets = Array.from({ length: columns }, () => [])
+  for (const { at, itemsPerSecond } of samples) {
+    const x = columns - 1 - (endColumn - Math.floor(at / columnMs))
+    if (itemsPerSecond !== null && x >= 0 && x < columns) buckets[x].push(itemsPerSecond)
+  }
+  const means = buckets.map((bucket) => bucket.length ? bucket.reduce((sum, one) => sum + one) / bucket.length : null)
+  const known = means.filter((one) => one !== null)
+  const largest = known.length ? Math.max(...known) : null
+  const eighths = means.map((mean) => mean === null ? null : mean === 0 ? 0 : Math.max(1, Math.round(mean / /** @type {number} */ (largest) * rows * 8)))
+  const lines = Array.from({ length: rows }, (_, y) => {
+    const below = (rows - 1 - y) * 8
+    return eighths.map((level) => level === 0 && below === 0 ? '_' : UP[Math.min(8, Math.max(0, (level ?? 0) - below))]).join('')
+  })
+  return { lines, spanMs: columns * columnMs, largest }
+}

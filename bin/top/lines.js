@@ -1,0 +1,56 @@
+/**
+ * Lines of a screen, made of spans: text with or without a style. Every text is made visible and cut here, whoever it is from.
+ *
+ * @typedef {keyof typeof STYLES} Style
+ * @typedef {string | [style: Style | null, text: string]} Span
+ * @typedef {{ color: boolean, jumps: boolean }} Means of a terminal: `jumps`: the cursor can be put in a column, which is done behind
+ *   text whose width terminals do not agree about
+ */
+import { cut, isPlain, visible, widthOf } from './text.js'
+
+/** Select Graphic Rendition (ECMA-48 8.3.117) */
+const STYLES = Object.freeze({ bold: 1, dim: 2, inverse: 7, red: 31, green: 32, yellow: 33, cyan: 36 })
+
+/**
+ * @param {Span[]} spans
+ * @param {number} columns at most
+ * @param {Means} means
+ * @returns {string}
+ */
+export function lineOf (spans, columns, { color, jumps }) {
+  let line = ''
+  let used = 0
+  let isSure = true
+  for (const span of spans) {
+    const [style, text] = typeof span === 'string' ? [null, span] : span
+    const shown = cut(visible(text), columns - used)
+    if (shown === '') continue
+    if (jumps && !isSure) line += `\x1b[${used + 1}G`
+    isSure = isPlain(shown)
+    line += color && style ? `\x1b[${STYLES[style]}m${shown}\x1b[0m` : shown
+    used += widthOf(shown)
+  }
+  return jumps || color ? line : line.trimEnd()
+}
+
+/**
+ * Spans in as many lines as they need, none of them broken.
+ * @param {Span[][]} groups @param {number} columns @param {string} between
+ * @returns {Span[][]}
+ */
+export function flow (groups, columns, between) {
+  /** @type {Span[][]} */
+  const lines = []
+  let used = Infinity
+  for (const group of groups) {
+    const cells = group.reduce((sum, span) => sum + widthOf(typeof span === 'string' ? span : span[1]), 0)
+    if (used + between.length + cells > columns) {
+      lines.push([...group])
+      used = cells
+    } else {
+      /** @type {Span[]} */ (lines.at(-1)).push(between, ...group)
+      used += between.length + cells
+    }
+  }
+  return lines
+}
