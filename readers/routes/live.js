@@ -11,6 +11,7 @@ import { TICK_MS } from '../../src/push/hub.js'
 
 const MAX_IDS = 1000
 const MAX_SNAPSHOT = 10_000
+const SNAPSHOT_ITEMS = 100
 const MAX_RATE = 1000 / TICK_MS
 /** clients come again after about so long, not all at once */
 const RETRY_MS = 1000
@@ -23,8 +24,8 @@ const HEAD = Object.freeze({
 })
 
 const FIELDS = {
-  limit: integer(0, MAX_SNAPSHOT, { description: 'how many items the first event has', default: 100 }),
-  maxRate: number(0.1, MAX_RATE, { description: 'events a second at most; of an id that changes more often only the newest version comes', default: MAX_RATE }),
+  limit: integer(0, MAX_SNAPSHOT, { description: `how many items the snapshot has: ${SNAPSHOT_ITEMS}, or one for each id, unless given` }),
+  maxRate: number(0.1, 1000, { description: `how often a second changes come at most, and never more often than ${MAX_RATE} times; of an id that changes more often only the newest version comes`, default: MAX_RATE }),
   id: many(MAX_IDS, text(idBytes, { description: 'only items of these ids', expects: 'an id' })),
   encoding: oneOf(ENCODINGS, { description: 'how values are written; a value that is not that is base64 and says so' })
 }
@@ -50,7 +51,7 @@ export async function liveRoutes (app, { push, tokens }) {
     const { limit, maxRate, id, encoding } = readQuery(request, FIELDS)
     await push.stream({
       feed,
-      limit,
+      limit: limit ?? (id ? id.length : SNAPSHOT_ITEMS),
       encoding,
       periodMs: 1000 / maxRate,
       ids: id ? new Set(id.map((/** @type {Buffer} */ one) => one.toString('latin1'))) : null,

@@ -83,6 +83,15 @@ export function decodePlaces (feed, text, partitions) {
   return { readMs: bytes.readUIntBE(REST_AT, TIME_BYTES), places }
 }
 
+/**
+ * Whether a feed of that name handed it out once, perhaps with another layout or other partitions than it has now.
+ * @param {string} feed @param {string} text
+ */
+export function isPositionOf (feed, text) {
+  const bytes = Buffer.from(String(text), 'base64url')
+  return bytes.length > REST_AT && bytes.toString('base64url') === text && bytes.readUInt32BE(SUM_AT) === checksum(feed, bytes)
+}
+
 /** @param {string} feed @param {number} kind @param {Buffer} bytes room for both in front @returns {string} */
 function encoded (feed, kind, bytes) {
   bytes[0] = kind
@@ -93,9 +102,7 @@ function encoded (feed, kind, bytes) {
 /** @param {string} feed @param {number} kind @param {string} text @param {number} length of what is behind the checksum @returns {Buffer} */
 function decoded (feed, kind, text, length) {
   const bytes = Buffer.from(String(text), 'base64url')
-  const fits = bytes.length === REST_AT + length && bytes[0] === kind &&
-    bytes.toString('base64url') === text && bytes.readUInt32BE(SUM_AT) === checksum(feed, bytes)
-  if (!fits) throw invalid(feed)
+  if (bytes.length !== REST_AT + length || bytes[0] !== kind || !isPositionOf(feed, text)) throw invalid(feed)
   return bytes
 }
 

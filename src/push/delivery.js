@@ -41,20 +41,30 @@ export function createDelivery ({ streams, changes, budget, counts }) {
     counts.bytes += bytes.length
   }
 
+  /** The newest of all, oldest first, as one event. @param {Round} round @param {number} limit @param {string} encoding */
+  function snapshotOfAll ({ view, position, snapshots }, limit, encoding) {
+    const name = `${limit} ${encoding}`
+    const known = snapshots.get(name)
+    if (known) return known
+    const items = newestItems(view, limit)
+    const { bytes } = writerOf(encoding).event('snapshot', [...items.keys()], {
+      at: 0, maxBytes: Infinity, position, newestOf: (id) => /** @type {Newest} */ (items.get(id))
+    })
+    snapshots.set(name, bytes)
+    return bytes
+  }
+
   /** @param {Round} round @param {Stream} stream */
-  function sendSnapshot ({ view, position, nowMs, snapshots }, stream) {
-    if (!budget.isFree) return
+  function beginWithSnapshot (round, stream) {
     if (stream.resetWhy !== null) {
       stream.send(resetEvent(stream.resetWhy))
       counts.resets++
     }
     const { ids, limit, encoding } = stream
-    const name = `${limit} ${encoding}`
-    const bytes = (ids === null && snapshots.get(name)) || writerOf(encoding).snapshot(ids === null ? newestItems(view, limit) : itemsOf(view, ids, limit), position)
-    if (ids === null) snapshots.set(name, bytes)
-    send(stream, bytes)
     stream.changed.clear()
-    Object.assign(stream, { needsSnapshot: false, resetWhy: null, rest: null, upTo: changes.step, deliveredMs: nowMs })
+    Object.assign(stream, { needsSnapshot: false, resetWhy: null, rest: null, upTo: changes.step, deliveredMs: round.nowMs })
+    if (ids === null) send(stream, snapshotOfAll(round, limit, encoding))
+    else stream.rest = { name: 'snapshot', ids: newestOfThose(round.view, ids, limit), at: 0, position: round.position }
   }
 
   /** What it is sent next. @param {Stream} stream @param {string} position @returns {import('./stream.js').Rest | null} */
@@ -69,15 +79,16 @@ export function createDelivery ({ streams, changes, budget, counts }) {
       ids = [...stream.changed]
       stream.changed.clear()
     }
-    return ids.length > 0 ? { ids, at: 0, position } : null
+    return ids.length > 0 ? { name: 'items', ids, at: 0, position } : null
   }
 
   /** @param {Round} round @param {Stream} stream whose `rest` is some */
   function sendPart ({ view, nowMs, chunks }, stream) {
-    const { ids, at, position } = /** @type {import('./stream.js').Rest} */ (stream.rest)
-    const make = () => writerOf(stream.encoding).items(ids, { at, maxBytes: budget.chunkBytes, position, newestOf: (id) => newestOf(view, id) })
+    const { name, ids, at, position } = /** @type {import('./stream.js').Rest} */ (stream.rest)
+    const make = () => writerOf(stream.encoding).event(name, ids, { at, maxBytes: budget.chunkBytes, position, newestOf: (id) => newestOf(view, id) })
     const { bytes, next } = stream.ids === null ? onlyOnce(chunks, ids, `${at} ${stream.encoding}`, make) : make()
-    stream.rest = next < ids.length ? { ids, at: next, position } : null
+    // what comes behind a snapshot that is cut is as good as changes
+    stream.rest = next < ids.length ? { name: 'items', ids, at: next, position } : null
     if (bytes.length === 0) return
     send(stream, bytes)
     stream.deliveredMs = nowMs
@@ -86,11 +97,11 @@ export function createDelivery ({ streams, changes, budget, counts }) {
   /** @param {Round} round @param {Stream} stream */
   function serve (round, stream) {
     const { nowMs } = round
-    if (stream.isWaiting) return
+    if (stream.isWaiting) return keepAlive(stream, nowMs)
     if (stream.ids === null && !stream.needsSnapshot && !changes.knows(stream.upTo)) tellAnew(stream, 'slow')
     if (stream.needsSnapshot) {
-      if (stream.hasRoom()) sendSnapshot(round, stream)
-      return
+      if (!stream.hasRoom() || !budget.isFree) return
+      beginWithSnapshot(round, stream)
     }
     if (!stream.isDue(nowMs)) return
     const isChanged = stream.rest !== null || (stream.ids === null ? stream.upTo < changes.step : stream.changed.size > 0)
@@ -114,11 +125,16 @@ export function createDelivery ({ streams, changes, budget, counts }) {
     },
 
     /** While there is nothing that could be told. */
-    keepAlive () {
+    rest () {
       const nowMs = performance.now()
-      for (const stream of streams) if (nowMs - stream.sentMs > HEARTBEAT_MS && stream.hasRoom()) stream.send(EMPTY_HEARTBEAT)
+      for (const stream of streams) keepAlive(stream, nowMs)
     }
   }
+}
+
+/** @param {Stream} stream @param {number} nowMs */
+function keepAlive (stream, nowMs) {
+  if (nowMs - stream.sentMs > HEARTBEAT_MS && stream.hasRoom()) stream.send(EMPTY_HEARTBEAT)
 }
 
 /**
@@ -141,18 +157,18 @@ function newestOf (view, id) {
   return layoutOf(view.definition.layout).describe().deletionsInTail ? null : { ts: null, value: null, deleted: true }
 }
 
-/** The newest of some ids, oldest first. @param {View} view @param {Iterable<string>} ids @param {number} limit @returns {[id: string, newest: Newest][]} */
-function itemsOf (view, ids, limit) {
-  /** @type {[id: string, newest: Newest & { deleted: false }][]} */
-  const items = []
+/** Those of some ids that are live, the newest of them, oldest first. @param {View} view @param {Iterable<string>} ids @param {number} limit @returns {string[]} */
+function newestOfThose (view, ids, limit) {
+  /** @type {[id: string, ts: number][]} */
+  const live = []
   for (const id of ids) {
     const newest = view.newest(Buffer.from(id, 'latin1'))
-    if (newest !== null && !newest.deleted) items.push([id, newest])
+    if (newest !== null && !newest.deleted) live.push([id, newest.ts])
   }
-  return limit === 0 ? [] : items.sort(([, a], [, b]) => a.ts - b.ts).slice(-limit)
+  return limit === 0 ? [] : live.sort(([, a], [, b]) => a - b).slice(-limit).map(([id]) => id)
 }
 
-/** The newest of all, oldest first. @param {View} view @param {number} limit @returns {[id: string, newest: Newest][]} */
+/** The newest of all, oldest first, with a bound of bytes. @param {View} view @param {number} limit @returns {Map<string, Newest>} */
 function newestItems (view, limit) {
   /** @type {[id: string, newest: Newest][]} */
   const items = []
@@ -164,5 +180,5 @@ function newestItems (view, limit) {
       return bytes < SNAPSHOT_BYTES
     })
   }
-  return items.reverse()
+  return new Map(items.reverse())
 }

@@ -31,44 +31,34 @@ export function createEvents (encoding) {
   return {
     /**
      * The newest version of some ids, as one event that ends with the item that makes it as large as it may be.
+     * @param {'items' | 'snapshot'} name
      * @param {readonly string[]} ids byte for character
      * @param {{ at: number, maxBytes: number, position: string, newestOf: (id: string) => Newest | null }} from `at`: of the first id;
      *   `newestOf` null: there is nothing to tell of it any more
-     * @returns {{ bytes: Buffer, next: number }} `bytes` empty when there is nothing to tell; `next`: where to go on
+     * @returns {{ bytes: Buffer, next: number }} `bytes` empty when there is nothing to tell, but for a snapshot; `next`: where to go on
      */
-    items (ids, { at, maxBytes, position, newestOf }) {
+    event (name, ids, { at, maxBytes, position, newestOf }) {
       let isSome = false
       let next = at
+      const head = `event: ${name}\ndata: {"items":[`
       while (next < ids.length && out.length < maxBytes) {
         const id = ids[next++]
         const newest = newestOf(id)
         if (newest === null) continue
         if (isSome) out.byte(COMMA)
-        else out.text('event: items\ndata: {"items":[')
+        else out.text(head)
         put(id, newest)
         isSome = true
       }
-      if (isSome) out.text(next === ids.length ? `]}\nid: ${position}\n\n` : ']}\n\n')
+      if (!isSome && name === 'snapshot') out.text(head)
+      if (isSome || name === 'snapshot') out.text(next >= ids.length ? `]}\nid: ${position}\n\n` : ']}\n\n')
       return { bytes: out.take(), next }
-    },
-
-    /** @param {Iterable<[id: string, newest: Newest]>} items oldest first @param {string} position @returns {Buffer} */
-    snapshot (items, position) {
-      let isSome = false
-      out.text('event: snapshot\ndata: {"items":[')
-      for (const [id, newest] of items) {
-        if (isSome) out.byte(COMMA)
-        put(id, newest)
-        isSome = true
-      }
-      out.text(`]}\nid: ${position}\n\n`)
-      return out.take()
     }
   }
 }
 
-/** @param {string} reason one word */
-export const resetEvent = (reason) => `event: reset\ndata: {"reason":"${reason}"}\n\n`
+/** Who is cut off before the snapshot comes again without a position. @param {string} reason one word */
+export const resetEvent = (reason) => `event: reset\ndata: {"reason":"${reason}"}\nid:\n\n`
 
 /** Without data it is no event for anybody, but who comes again goes on there. @param {string} position */
 export const heartbeat = (position) => `: \nid: ${position}\n\n`

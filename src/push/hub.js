@@ -120,7 +120,7 @@ export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
 
   function tick () {
     const from = look()
-    if (from === null) return delivery.keepAlive()
+    if (from === null) return delivery.rest()
     if (isAnew) beginAnew()
     note()
     delivery.round(from)

@@ -121,8 +121,8 @@ export function createPush ({ ask, now, registry, caps, log, lingerMs = LINGER_M
     async stream (wanted, { identify, open }) {
       const { feed, position } = wanted
       checkCaps(identify())
-      const definition = await ask.definition(feed)
-      if (position !== null) checkPosition(definition, position)
+      if (position !== null) checkPosition(feed, position)
+      await ask.definition(feed)
       const one = await follow(feed)
       try {
         // meanwhile others may have come, or its token is gone

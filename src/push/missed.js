@@ -9,7 +9,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
-import { decodePlaces, decodeTimes } from '../item/position.js'
+import { decodePlaces, decodeTimes, isPositionOf } from '../item/position.js'
 import { layoutOf } from '../layouts/index.js'
 import { comparePlaces } from '../layouts/log.js'
 import { MAX_ENTRIES, beginPart, checkSame, createEntriesAtOnce, isUnreadable, readBehind } from '../view/log-behind.js'
@@ -31,13 +31,12 @@ const OVERLAP_MS = 2000
  */
 
 /**
- * Whether a position is one of that feed.
- * @param {import('../feeds/definitions.js').Definition} definition @param {string} text
+ * Whether a position is one that a feed of that name handed out. When it has another layout by now, its clients begin anew.
+ * @param {string} feed @param {string} text
  * @throws {FreshetError} POSITION_INVALID
  */
-export function checkPosition ({ feed, layout, partitions }, text) {
-  if (layoutOf(layout).log) decodePlaces(feed, text, partitions)
-  else decodeTimes(feed, text, partitions)
+export function checkPosition (feed, text) {
+  if (!isPositionOf(feed, text)) throw new FreshetError('POSITION_INVALID', `Last-Event-ID is not a position of feed ${feed}; expected the "id:" of an event of it, unchanged, or none`)
 }
 
 /**

@@ -78,7 +78,7 @@ export function createReturning ({ feed, view, generation, ask, isWanted, isAllW
       some.forEach(({ stream }, index) => {
         if (generation() !== begun) return anew(stream, 'anew')
         const ids = missed(index, stream.ids)
-        stream.rest = ids.length > 0 ? { ids, at: 0, position } : null
+        stream.rest = ids.length > 0 ? { name: 'items', ids, at: 0, position } : null
         stream.isWaiting = false
       })
     } catch (error) {

@@ -16,7 +16,8 @@ const SOON_MS = 3
 
 /** @typedef {ReturnType<typeof createStream>} Stream */
 /** @typedef {import('node:http').ServerResponse} Response */
-/** @typedef {{ ids: readonly string[], at: number, position: string }} Rest of a delivery: ids from `at` on; when all are sent, everything is by `position` */
+/** @typedef {{ name: 'items' | 'snapshot', ids: readonly string[], at: number, position: string }} Rest of a delivery: ids from `at` on; when all are sent, everything is by
+ *   `position`. `name`: of its next event */
 
 /**
  * @param {{ request: import('node:http').IncomingMessage, response: Response, budget: import('./budget.js').Budget, ids: ReadonlySet<string> | null, limit: number, encoding: string, periodMs: number,
