@@ -1,0 +1,49 @@
+/** What is kept of the last ten minutes, and of how many feeds. */
+import t from 'tap'
+import { createHistory, MAX_FEEDS } from '../../src/figures/history.js'
+
+const nodeSample = (/** @type {number} */ at) => ({ at, lagMs: at % 7, cpu: { 'a:1': 0.5 } })
+
+t.test('samples of ten minutes, oldest first, after a time', async (t) => {
+  const history = createHistory()
+  t.same(history.of('a', -1), [])
+  t.same(history.choose(['a']), ['a'])
+  for (let at = 0; at < 1500; at++) history.add(nodeSample(at), () => at * 10)
+  const all = history.of('a', -1)
+  t.equal(all.length, 600)
+  t.same(all[0], { at: 900, itemsPerSecond: 9000, lagMs: 900 % 7, cpu: { 'a:1': 0.5 } })
+  t.same(all.map(({ at }) => at), Array.from({ length: 600 }, (_, i) => 900 + i))
+  t.same(history.of('a', 1497).map(({ at }) => at), [1498, 1499])
+  t.same(history.of('a', 1499), [])
+})
+
+t.test('a feed begins when it is known, and what is not known is null', async (t) => {
+  const history = createHistory()
+  history.choose(['a'])
+  history.add(nodeSample(1), () => null)
+  history.choose(['a', 'b'])
+  history.add(nodeSample(2), (feed) => feed === 'b' ? 0 : null)
+  const rates = (/** @type {string} */ feed) => history.of(feed, -1).map(({ at, itemsPerSecond }) => [at, itemsPerSecond])
+  t.same(rates('a'), [[1, null], [2, null]])
+  t.same(rates('b'), [[2, 0]])
+  t.same(rates('not-known'), [[1, null], [2, null]], 'of the nodes there is one')
+  history.choose(['a'])
+  history.choose(['a', 'b'])
+  history.add(nodeSample(3), () => 5)
+  t.same(rates('b'), [[3, 5]], 'one that was dropped in between is another')
+})
+
+t.test('a hundred feeds: those that are asked about are kept', async (t) => {
+  const names = Array.from({ length: MAX_FEEDS + 50 }, (_, i) => `feed-${String(i).padStart(3, '0')}`)
+  const history = createHistory()
+  t.same(history.choose(names), names.slice(0, MAX_FEEDS))
+  history.want('feed-120')
+  history.want('feed-001')
+  const kept = history.choose(names)
+  t.equal(kept.length, MAX_FEEDS)
+  t.same(kept.slice(-2), ['feed-120', 'feed-001'])
+  t.notOk(kept.includes('feed-000'))
+  for (const feed of names) history.want(feed)
+  t.same(history.choose(names), names.slice(50))
+  t.same(history.choose(['feed-149', 'new']), ['feed-149', 'new'])
+})
