@@ -150,7 +150,8 @@ function isAddress (given) {
 function shown (value) {
   if (typeof value === 'string' || value instanceof URL) return JSON.stringify(String(value).replace(/\/\/.*@/, '//...@').slice(0, 100))
   if (value === null || ['number', 'boolean', 'undefined'].includes(typeof value)) return String(value)
-  return Array.isArray(value) ? `an array of ${value.length}` : `a ${typeof value}`
+  if (Array.isArray(value)) return `an array of ${value.length}`
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
 /** @param {ReturnType<typeof checked>} plan @param {AbortController} over @returns {AsyncGenerator<any, void, void>} */
