@@ -1,0 +1,149 @@
+/**
+ * What a hub gives its streams, whatever comes and however their sockets drain: after any event with a position a client has
+ * the newest version, as of that position, of every id it wants; nothing goes back; in the end everybody has everything.
+ */
+import { EventEmitter } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import pino from 'pino'
+import t from 'tap'
+import { createBudget } from '../../src/push/budget.js'
+import { createHub } from '../../src/push/hub.js'
+import { createCounts } from '../../src/push/metrics.js'
+import { createStream } from '../../src/push/stream.js'
+import { createViewStore } from '../../src/view/store/index.js'
+
+const NONE = { windowMs: 0, maxItems: 0, boundItems: 1e6, boundBytes: 1e9 }
+const IDS = Array.from({ length: 30 }, (_, n) => `id-${n}`)
+
+/** A view of a log whose positions are numbers of versions. */
+function createCountingView () {
+  const store = createViewStore(NONE)
+  /** newest by id, after each version @type {Map<string, number>[]} */
+  const history = [new Map()]
+  return {
+    history,
+    isIn: true,
+    definition: { layout: 'segments' },
+    position: () => String(history.length - 1),
+    watch (/** @type {any} */ one) { store.watcher = one && one.changed },
+    newest (/** @type {Buffer} */ id) {
+      const item = store.get(id, 0)
+      return item && { ts: item.ts, value: item.value, deleted: false }
+    },
+    visit: ({ limit }, /** @type {any} */ visit) => store.latest({ limit, after: null, sinceMs: null, nowMs: 0 }, visit),
+    put (/** @type {string} */ id) {
+      const bytes = Buffer.from(`${id}${'v'.repeat(40)}`)
+      const ts = history.length
+      store.put(bytes, 0, id.length, ts, 0, 0, false, id.length, bytes.length, ts)
+      history.push(new Map(history[ts - 1]).set(id, ts))
+    }
+  }
+}
+
+/** A client whose socket takes bytes only when it is told to. @param {ReturnType<typeof createBudget>} budget @param {object} wanted */
+function createClient (budget, wanted) {
+  /** @type {string[]} */
+  const sent = []
+  /** @type {any} */
+  const response = Object.assign(new EventEmitter(), {
+    writableLength: 0,
+    socket: {},
+    write (/** @type {Buffer | string} */ bytes) {
+      sent.push(String(bytes))
+      this.writableLength += bytes.length
+    },
+    end () {},
+    destroy () {}
+  })
+  const stream = createStream({ request: /** @type {any} */ ({}), response, budget, limit: 100, encoding: 'utf8', periodMs: 10, token: null, onEnd () {}, ids: null, ...wanted })
+  return { stream, sent, drain () { response.writableLength = 0 } }
+}
+
+/**
+ * Plays what was sent.
+ * @param {import('tap').Test} t @param {string[]} sent @param {Map<string, number>[]} history @param {string[]} wanted
+ * @returns {Map<string, number>} what the client has
+ */
+function play (t, sent, history, wanted) {
+  /** @type {Map<string, number>} */
+  const has = new Map()
+  let faults = 0
+  for (const block of sent.join('').split('\n\n').slice(0, -1)) {
+    const lines = block.split('\n')
+    const data = lines.find((line) => line.startsWith('data: '))
+    if (data && !block.includes('event: reset')) {
+      for (const { id, ts } of JSON.parse(data.slice(6)).items) {
+        if (ts < (has.get(id) ?? 0)) faults++
+        has.set(id, ts)
+      }
+    }
+    const position = lines.find((line) => line.startsWith('id: '))?.slice(4)
+    if (position === undefined) continue
+    for (const id of wanted) if ((has.get(id) ?? 0) < (history[Number(position)].get(id) ?? 0)) faults++
+  }
+  t.equal(faults, 0)
+  return has
+}
+
+t.test('a hub over random changes and sockets', async (t) => {
+  await fc.assert(fc.asyncProperty(
+    fc.array(fc.record({ puts: fc.array(fc.nat(IDS.length - 1), { maxLength: 40 }), drains: fc.nat(7), waits: fc.boolean() }), { minLength: 3, maxLength: 12 }),
+    async (steps) => {
+      const budget = createBudget()
+      // events are cut after some items, as they would be with many streams
+      Object.defineProperties(budget, { chunkBytes: { value: 300 }, roomBytes: { value: 200 } })
+      const view = createCountingView()
+      const hub = createHub({
+        feed: 'f',
+        watched: { view: () => /** @type {any} */ (view) },
+        ask: /** @type {any} */ ({}),
+        now: () => 0,
+        budget,
+        counts: createCounts(),
+        log: pino({ level: 'silent' })
+      })
+      const some = IDS.slice(3, 12)
+      const clients = [createClient(budget, {}), createClient(budget, { periodMs: 40 }), createClient(budget, { ids: new Set(some) })]
+      for (const { stream } of clients) hub.add(stream, null)
+      for (const { puts, drains, waits } of steps) {
+        for (const n of puts) view.put(IDS[n])
+        clients.forEach(({ drain }, i) => { if (drains & 1 << i) drain() })
+        if (waits) await sleep(12)
+      }
+      const all = view.history.at(-1)
+      for (let n = 0; n < 30; n++) {
+        for (const { drain } of clients) drain()
+        await sleep(12)
+      }
+      await hub.close()
+      t.same(Object.fromEntries(play(t, clients[0].sent, view.history, IDS)), Object.fromEntries(all))
+      t.same(Object.fromEntries(play(t, clients[1].sent, view.history, IDS)), Object.fromEntries(all))
+      t.same(Object.fromEntries(play(t, clients[2].sent, view.history, some)), Object.fromEntries([...all].filter(([id]) => some.includes(id))))
+    }
+  ), { numRuns: 12 })
+})
+
+t.test('whoever is behind what is remembered is told so, and begins anew', async (t) => {
+  const budget = createBudget()
+  const view = createCountingView()
+  const counts = createCounts()
+  const hub = createHub({ feed: 'f', watched: { view: () => /** @type {any} */ (view) }, ask: /** @type {any} */ ({}), now: () => 0, budget, counts, log: pino({ level: 'silent' }) })
+  const slow = createClient(budget, { limit: 2 })
+  hub.add(slow.stream, null)
+  await sleep(30)
+  // it takes nothing from here on
+  slow.stream.send('x'.repeat(1024 * 1024))
+  for (let round = 0; round < 3; round++) {
+    for (let n = 0; n < 110_000; n++) {
+      view.history.length = 1
+      view.put(`many-${n}-${round}`)
+    }
+    await sleep(30)
+  }
+  slow.drain()
+  await sleep(60)
+  await hub.close()
+  t.match(slow.sent.join(''), /event: reset\ndata: {"reason":"slow"}\nid:\n\nevent: snapshot\n/)
+  t.equal(counts.resets, 1)
+})
