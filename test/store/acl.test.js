@@ -7,7 +7,7 @@ import t from 'tap'
 import { openReader } from '../../src/index.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { COMMANDS, ROLES, commandName, permissions, rowsOf } from '../../src/store/commands.js'
-import { endOf, startGateway } from '../commands.js'
+import { endOf, startGateway, startReader } from '../commands.js'
 import { startProxy } from '../proxy.js'
 import { connectFor, engineName, eventually, openWriterFor, startDeployment, testEngines } from '../servers.js'
 
@@ -131,7 +131,13 @@ for (const engine of await testEngines()) {
       const gateway = await startGateway(t, { redisUrl: urlOf('writer'), flags: ['--read-from', 'primary'] })
       t.equal((await gateway.post('/v1/feeds/posted/items', [{ id: 'a', value: 1 }])).status, 200)
       t.equal((await gateway.remove('/v1/feeds/posted/items/a')).status, 200)
-      await eventually(async () => (await seen()).includes('PING'))
+      await eventually(async () => {
+        const names = await seen()
+        return ['PING', 'HSET', 'HGETALL'].every((name) => names.includes(name))
+      })
+      // whoever closes takes its note back
+      await cut.close({ drainMs: 1000 })
+      await eventually(async () => (await seen()).includes('HDEL'))
       t.same(await seen(), expected('writer'))
       t.equal((await gateway.command.stop()).code, 0)
     })
@@ -171,6 +177,8 @@ for (const engine of await testEngines()) {
       const viewing = await openReader({ redisUrl: urlOf('reader'), views: 'all' })
       t.teardown(() => viewing.close())
       for (const layout of layoutNames()) t.equal((await viewing.feed(`${layout}-replica`).latest({ limit: 5 })).items.length, 5, `a view of ${layout}`)
+      const { get } = await startReader(t, { redisUrl: urlOf('reader') })
+      await eventually(async () => (await get('/v1/feeds/deep/figures')).json.itemsPerSecond === 0)
       const all = await seen(true)
       t.same(expected('reader').filter((name) => !all.includes(name)), [], 'all of them were seen')
       const asked = [control, onReplica].map((node) => node.send('ACL', 'LOG'))
