@@ -1,0 +1,213 @@
+/** Following readers that are killed, stopped, started again and full, while items come: nothing newest is missed, nothing goes back. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { runCommand, startReader } from '../commands.js'
+import { eventually, freePort, openWriterFor, startDeployment, testEngines } from '../servers.js'
+import { startFollowing } from './following.js'
+
+const DAY_MS = 86_400_000
+const IDS = 200
+const bytes = (/** @type {string} */ text) => Buffer.from(text)
+const text = (/** @type {any} */ { value }) => Buffer.from(value).toString()
+
+/**
+ * Writes without a pause, one id after another, each version with the next number.
+ * @param {import('tap').Test} t
+ * @param {Parameters<typeof openWriterFor>[1]} options
+ */
+async function startWriting (t, options) {
+  const { pipeline } = await openWriterFor(t, { layout: 'segments', windowMs: DAY_MS, ...options })
+  /** @type {Map<string, string>} */
+  const newest = new Map()
+  let number = 0
+  const over = new AbortController()
+  const put = (/** @type {string} */ id) => {
+    newest.set(id, String(++number))
+    pipeline.append(bytes(id), Date.now(), bytes(String(number)))
+  }
+  const writing = (async () => {
+    for (; !over.signal.aborted; await pause(5)) for (let n = 0; n < 10; n++) put(`id-${number % IDS}`)
+    for (let n = 0; n < 5; n++) put(`last-${n}`)
+    await pipeline.flush()
+  })()
+  const stop = () => {
+    over.abort()
+    return writing
+  }
+  t.teardown(() => stop().catch(() => {}))
+  return { newest, stop, get number () { return number } }
+}
+
+/** What was followed is what was written, once writing has stopped. @param {ReturnType<typeof startFollowing>} following @param {Map<string, string>} newest */
+const hasAll = ({ items }, newest) => eventually(() => {
+  for (const [id, value] of newest) {
+    const got = items.get(id)
+    if (!got || text(got) !== value) throw new Error(`${id}: ${got ? text(got) : 'nothing'} instead of ${value}`)
+  }
+  return true
+})
+
+/** Numbers of an id never fall. @param {any[]} events */
+function fallen (events) {
+  /** @type {Map<string, number>} */
+  const seen = new Map()
+  return events.flatMap(({ event, items = [] }) => items.filter((/** @type {any} */ item) => {
+    const number = Number(text(item))
+    const isLess = event === 'items' && number < (seen.get(item.id) ?? 0)
+    seen.set(item.id, number)
+    return isLess
+  }).map(({ id }) => id))
+}
+
+t.jobs = 3
+const [engine] = await testEngines()
+const { primary } = await startDeployment(t, { engine, replicas: 1 })
+const redisUrl = primary.url
+
+/** A reader on a port of its own, which can be started there again. @param {import('tap').Test} t @param {string[]} [flags] */
+async function openReader (t, flags = ['--read-from', 'primary']) {
+  const port = await freePort()
+  const start = async () => {
+    const command = runCommand(t, ['reader', '--redis-url', redisUrl, '--port', String(port), ...flags])
+    await command.until(/serving at/)
+    return command
+  }
+  let command = await start()
+  return {
+    url: `http://127.0.0.1:${port}`,
+    kill: (/** @type {NodeJS.Signals} */ signal = 'SIGKILL') => command.kill(signal),
+    async restart () { command = await start() }
+  }
+}
+
+t.test('a reader that is killed and started again, twice: all goes on where it was', { buffered: true }, async (t) => {
+  const feed = 'killed'
+  const writing = await startWriting(t, { redisUrl, feed })
+  const reader = await openReader(t)
+  const all = startFollowing(t, reader.url, feed)
+  const some = startFollowing(t, reader.url, feed, { ids: ['id-7', 'last-2'], maxRate: 5 })
+  await eventually(() => all.events.length > 5 && some.events.length > 1)
+  for (let n = 0; n < 2; n++) {
+    await reader.kill()
+    const before = [all, some].map(({ events }) => events.length)
+    await eventually(() => all.retries.length > n && some.retries.length > n)
+    await reader.restart()
+    await eventually(() => [all, some].every(({ events }, i) => events.length > before[i] + 2))
+  }
+  await writing.stop()
+  await hasAll(all, writing.newest)
+  await eventually(() => some.items.has('last-2') && text(some.items.get('id-7')) === writing.newest.get('id-7'))
+  t.same([all, some].map(({ names }) => names().filter((name) => name !== 'items')), [['snapshot'], ['snapshot']], 'no reset, and no snapshot but the first')
+  t.same([...all.wentBack, ...some.wentBack, ...fallen(all.events), ...fallen(some.events)], [])
+  t.same([...some.items.keys()].sort(), ['id-7', 'last-2'])
+})
+
+t.test('of two readers, of different nodes, one is killed, then the other: it goes on at the one that is there', { buffered: true }, async (t) => {
+  const feed = 'two'
+  const writing = await startWriting(t, { redisUrl, feed })
+  const [one, other] = [await openReader(t), await openReader(t, ['--read-from', 'replica'])]
+  const all = startFollowing(t, [one.url, other.url], feed)
+  await eventually(() => all.events.length > 5)
+  for (const gone of [one, other]) {
+    const before = all.events.length
+    await gone.kill()
+    await eventually(() => all.retries.some(({ error }) => error.message.startsWith(`${gone.url}: `)) && all.events.length > before + 5)
+    if (gone === one) await one.restart()
+  }
+  await writing.stop()
+  await hasAll(all, writing.newest)
+  t.same(all.names().filter((name) => name !== 'items'), ['snapshot'])
+  t.same([...all.wentBack, ...fallen(all.events)], [])
+})
+
+t.test('a reader that is stopped says when to come again; it goes on without a gap', { buffered: true }, async (t) => {
+  const feed = 'stopped'
+  const writing = await startWriting(t, { redisUrl, feed })
+  const reader = await openReader(t)
+  const all = startFollowing(t, reader.url, feed)
+  await eventually(() => all.events.length > 5)
+  const { code } = await reader.kill('SIGTERM')
+  t.equal(code, 0)
+  await eventually(() => all.retries.length > 0)
+  t.match(all.retries[0].error.message, /the stream ended/)
+  t.ok(all.retries[0].waitMs <= 3000)
+  const before = all.events.length
+  await reader.restart()
+  await eventually(() => all.events.length > before + 2)
+  await writing.stop()
+  await hasAll(all, writing.newest)
+  t.same(all.names().filter((name) => name !== 'items'), ['snapshot'])
+  t.same(fallen(all.events), [])
+})
+
+t.test('away for longer than anything is kept: it is told, and begins anew', { buffered: true }, async (t) => {
+  const feed = 'short'
+  const windowMs = 1500
+  const writing = await startWriting(t, { redisUrl, feed, windowMs })
+  const reader = await openReader(t)
+  const all = startFollowing(t, reader.url, feed, { limit: 10_000 })
+  await eventually(() => all.events.length > 5)
+  await reader.kill()
+  await pause(2 * windowMs)
+  await reader.restart()
+  await eventually(() => all.events.some(({ reason }) => reason === 'expired'))
+  await writing.stop()
+  await eventually(() => all.items.has('last-4'))
+  const at = all.events.findIndex(({ reason }) => reason === 'expired')
+  t.match(all.events.slice(at, at + 2), [{ event: 'reset', reason: 'expired', position: null }, { event: 'snapshot', position: String }])
+})
+
+t.test('what a reader will not stream ends it, with the reason; a position of another feed does not', { buffered: true }, async (t) => {
+  const writing = await startWriting(t, { redisUrl, feed: 'refused' })
+  await writing.stop()
+  const reader = await openReader(t)
+  const refusal = (/** @type {string} */ feed, options = {}) => t.rejects(startFollowing(t, reader.url, feed, options).following, { name: 'FollowError', ...expected })
+  let expected = {}
+  expected = { code: 'FEED_UNKNOWN', status: 404 }
+  await refusal('nobody')
+  expected = { code: 'FEED_NAME_INVALID', status: 400 }
+  await refusal('No Feed')
+  expected = { code: 'REQUEST_INVALID', status: 400, message: /limit/ }
+  await refusal('refused', { limit: 10_001 })
+
+  const other = await startWriting(t, { redisUrl, feed: 'refused-other' })
+  await other.stop()
+  const first = startFollowing(t, reader.url, 'refused-other')
+  await eventually(() => first.events.length > 0)
+  const second = startFollowing(t, reader.url, 'refused', { from: first.events[0].position })
+  await eventually(() => second.events.length === 2)
+  t.match(second.events, [{ event: 'reset', reason: 'invalid' }, { event: 'snapshot' }])
+})
+
+t.test('a token is needed where there is a file of them, and one that is revoked ends it', { buffered: true }, async (t) => {
+  const writing = await startWriting(t, { redisUrl, feed: 'tokens' })
+  const file = join(t.testdir({ tokens: 'a-token-of-ours\n' }), 'tokens')
+  const reader = await startReader(t, { redisUrl, flags: ['--read-from', 'primary', '--live-tokens', file] })
+  await t.rejects(startFollowing(t, reader.url, 'tokens').following, { code: 'UNAUTHORIZED', status: 401 })
+  await t.rejects(startFollowing(t, reader.url, 'tokens', { authToken: 'another-token' }).following, { code: 'UNAUTHORIZED' })
+  const ours = startFollowing(t, reader.url, 'tokens', { authToken: 'a-token-of-ours' })
+  await eventually(() => ours.events.length > 3)
+  await writeFile(file, 'a-new-token-of-ours\n')
+  await t.rejects(ours.following, { code: 'UNAUTHORIZED' })
+  await writing.stop()
+})
+
+t.test('a reader that is full is asked again when it says, another one before', { buffered: true }, async (t) => {
+  const feed = 'full'
+  const writing = await startWriting(t, { redisUrl, feed })
+  const [full, free] = [await openReader(t, ['--read-from', 'primary', '--max-streams', '1']), await openReader(t)]
+  const first = startFollowing(t, full.url, feed)
+  await eventually(() => first.events.length > 1)
+  const second = startFollowing(t, full.url, feed)
+  const third = startFollowing(t, [full.url, free.url], feed)
+  await eventually(() => second.retries.length > 0 && third.events.length > 1)
+  t.match([second.retries[0], third.retries[0]].map(({ error }) => error), [{ code: 'OVERLOADED', status: 503, retryable: true }, { code: 'OVERLOADED' }])
+  t.ok(second.retries[0].waitMs >= 1000)
+  t.equal(second.events.length, 0)
+  await first.stop()
+  await eventually(() => second.events.length > 0)
+  await writing.stop()
+  await hasAll(third, writing.newest)
+})
