@@ -1,7 +1,12 @@
 import neostandard from 'neostandard'
 
+const IN_BROWSERS = ['document', 'EventSource', 'getComputedStyle', 'getSelection', 'history', 'location', 'matchMedia', 'ResizeObserver', 'sessionStorage']
+
 export default [
   ...neostandard({ ignores: ['node_modules/', '.freshet/', '.tap/'] }),
   { rules: { 'no-console': 'error', 'max-lines': ['warn', { max: 250, skipComments: true, skipBlankLines: true }] } },
-  { files: ['readers/page/**'], languageOptions: { globals: { document: 'readonly', fetch: 'readonly', setInterval: 'readonly', EventSource: 'readonly' } } }
+  {
+    files: ['readers/page/**'],
+    languageOptions: { globals: Object.fromEntries(IN_BROWSERS.map((name) => [name, 'readonly'])) }
+  }
 ]

@@ -1,126 +1,194 @@
-/** Asks the reader's own API once a second and shows what it said. Feed data reaches the page as text only. */
-const PAGE_ITEMS = 25
-const REFRESH_MS = 1000
-const GIVE_UP_MS = 5000
-const FEEDS_EVERY = 5
+/**
+ * The page: which feed is shown, from when to when, and what is said when something is missing. Everything else is in
+ * modules of its own. While nobody looks at it (the tab is hidden) nothing is asked or pushed.
+ */
+import { ask, pause } from './api.js'
+import { at, make, put } from './elements.js'
+import { createFigures } from './figures.js'
+import { createList } from './list.js'
+import { watchNewest } from './newest.js'
+import { createSearch } from './search.js'
+import { counted, number, period, timeOfDay } from './text.js'
 
-/** @type {(id: string) => any} */
-const at = (id) => document.getElementById(id)
-const numbers = new Intl.NumberFormat('en')
-const times = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false })
+const FEEDS_EVERY_MS = 3000
+const READY_EVERY_MS = 1000
 
-let turn = 0
-let busy = false
-/** @type {Map<string, any>} */
-const definitions = new Map()
+/** @type {string | null} */
+let feed = null
+let over = new AbortController()
+let answeredMs = 0
 
-/** @param {string} path @param {boolean} [anyStatus] */
-async function ask (path, anyStatus = false) {
-  const response = await fetch(path, { signal: AbortSignal.timeout(GIVE_UP_MS), cache: 'no-store' })
-  const body = await response.json()
-  if (!response.ok && !anyStatus) throw Object.assign(new Error(body.detail), { code: body.code })
-  return { body, header: (/** @type {string} */ name) => response.headers.get(name) }
-}
+const figures = createFigures()
+const windowMs = () => figures.newest?.windowMs ?? 0
+const search = createSearch({ now: figures.now, windowMs, onChange: (id) => address({ id }) })
+const list = createList({ onChoose: (id) => search.find(id, true), now: figures.now, windowMs })
 
-/** @param {number} ms */
-function duration (ms) {
-  if (ms < 0) return `in ${duration(-ms)}`
-  if (ms < 1000) return `${Math.round(ms)} ms`
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
-  return ms < 3_600_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`
-}
-
-/** @param {string} id @param {string} text */
-function show (id, text) {
-  if (at(id).textContent !== text) at(id).textContent = text
-}
-
-/** @param {string} text nothing hides it */
-function notice (text) {
-  at('notice').hidden = text === ''
-  show('notice', text)
-}
-
-async function refreshFeeds () {
-  const { body: { feeds } } = await ask('/v1/feeds')
-  definitions.clear()
-  for (const definition of feeds) definitions.set(definition.feed, definition)
-  const select = at('feed')
-  const shown = [...select.options].map((option) => option.value)
-  if (shown.join() === [...definitions.keys()].join()) return
-  const chosen = select.value
-  select.replaceChildren(...[...definitions.keys()].map((name) => Object.assign(document.createElement('option'), { value: name, textContent: name })))
-  if (definitions.has(chosen)) select.value = chosen
-  select.disabled = definitions.size === 0
-}
-
-/** @param {{ id: string, ts: number, value: string, encoding?: string }[]} items @param {number} asOf */
-function showItems (items, asOf) {
-  const body = at('items')
-  while (body.rows.length > items.length) body.deleteRow(-1)
-  items.forEach(({ id, ts, value, encoding }, i) => {
-    const row = body.rows[i] ?? body.insertRow()
-    while (row.cells.length < 3) row.insertCell()
-    const texts = [id, duration(asOf - ts), value]
-    texts.forEach((text, column) => {
-      if (row.cells[column].textContent !== text) row.cells[column].textContent = text
-    })
-    row.cells[0].title = id
-    row.cells[2].classList.toggle('bytes', encoding === 'base64')
-  })
-  at('empty').hidden = items.length > 0
-  show('newest', items.length ? `${duration(asOf - items[0].ts)} old` : '–')
-}
-
-/** @param {string} feed */
-async function refreshItems (feed) {
-  const path = `/v1/feeds/${encodeURIComponent(feed)}`
-  const query = `/items?limit=${PAGE_ITEMS}&encoding=utf8`
-  const [items, count] = await Promise.all([ask(path + query), ask(path + '/count')])
-  if (feed !== at('feed').value) return
-  const { layout, partitions, windowMs } = definitions.get(feed)
-  const age = Number(items.header('age'))
-  const lag = items.header('freshet-lag-ms')
-  showItems(items.body.items, items.body.asOf)
-  show('count', (count.body.exact ? '' : 'about ') + numbers.format(count.body.count))
-  show('as-of', times.format(items.body.asOf))
-  show('lag', lag === null ? 'unknown' : duration(Number(lag)))
-  show('layout', `Layout ${layout}${partitions > 1 ? `, ${partitions} partitions` : ''}, ${windowMs ? `window ${duration(windowMs)}` : 'no age limit'}`)
-  at('raw').href = path + query
-  notice(items.header('freshet-stale') ? `The servers do not answer. This is the last answer, ${age} s old.` : '')
-}
-
-async function refreshServers () {
-  const { body: { nodes = [] } } = await ask('/readyz', true)
-  const engines = new Set(nodes.map((/** @type {any} */ { engine }) => engine).filter(Boolean))
-  const texts = nodes.map((/** @type {any} */ { role, state }) => `${role} ${state}`)
-  const grouped = [...new Set(texts)].map((text) => {
-    const same = texts.filter((/** @type {string} */ other) => other === text).length
-    return same > 1 ? `${same} ${text.replace(' ', 's ')}` : text
-  })
-  show('servers', [...engines, ...grouped].join(', '))
-}
-
-async function refresh () {
-  if (busy || document.hidden) return
-  busy = true
-  try {
-    await refreshServers()
-    if (turn++ % FEEDS_EVERY === 0 || definitions.size === 0) await refreshFeeds()
-    const feed = at('feed').value
-    if (feed) await refreshItems(feed)
-    else notice('There is no feed yet. Start a writer: npm start writer')
-  } catch (error) {
-    notice(error.code ? `The reader cannot answer: ${error.message} (${error.code})` : 'The reader does not answer. Is it still running?')
-    document.body.classList.add('old')
-    return
-  } finally {
-    busy = false
+/** Keeps what is shown in the address. @param {{ [name: string]: string | null }} change */
+function address (change) {
+  const url = new URL(location.href)
+  for (const [name, value] of Object.entries(change)) {
+    if (value === null) url.searchParams.delete(name)
+    else url.searchParams.set(name, value)
   }
-  document.body.classList.toggle('old', !at('notice').hidden)
+  if (url.href !== location.href) history.replaceState(null, '', url)
 }
 
-at('feed').addEventListener('change', () => { at('items').replaceChildren(); refresh() })
-document.addEventListener('visibilitychange', refresh)
-setInterval(refresh, REFRESH_MS)
-refresh()
+/** @param {'live' | 'asking' | 'away' | 'gone'} state @param {string} word @param {string} [sentence] */
+function say (state, word, sentence = '') {
+  at('state').dataset.state = state
+  put(at('state'), word)
+  put(at('notice'), sentence)
+  document.body.classList.toggle('old', state === 'gone' || state === 'away')
+  document.body.classList.toggle('gone', state === 'gone')
+}
+
+const asOf = () => answeredMs === 0 ? '' : ` What you see is of ${timeOfDay(answeredMs)}.`
+
+/** @param {any} error */
+function sayFailure (error) {
+  if (error.code === 'FEED_UNKNOWN') return say('asking', 'no such feed', `There is no feed ${feed}. It shows here as soon as somebody writes to it.`)
+  if (error.status === undefined) return say('gone', 'reader gone', `The reader does not answer.${asOf()} It is asked again each second.`)
+  say('away', 'no answer', `The reader cannot answer: ${error.message} (${error.code}).${asOf()}`)
+}
+
+/** @param {any} told */
+function sayFigures (told) {
+  answeredMs = told.asOf
+  const { stopped } = figures
+  if (told.ready && stopped > 0) return say('asking', `${counted(stopped, 'server')} stopped`)
+  sayReady(told, 'live')
+}
+
+/** @param {{ ready: boolean, reasons: string[] }} told reasons are `CODE: sentence` @param {string} word when all is well */
+function sayReady ({ ready, reasons }, word) {
+  if (ready) return say('live', word)
+  const isOfView = (/** @type {string} */ reason) => reason.startsWith('VIEW_')
+  const sentences = (/** @type {string[]} */ these) => these.map((reason) => reason.replace(/^[A-Z_]+: /, '')).join('; ')
+  const ofServers = reasons.filter((reason) => !isOfView(reason))
+  if (ofServers.length > 0) return say('away', 'servers away', `The servers cannot answer: ${sentences(ofServers)}.`)
+  // what is held in memory is being read, which takes a second
+  if (reasons.every((reason) => reason.startsWith('VIEW_BEHIND'))) return say('asking', 'catching up')
+  say('asking', 'not everything', `The reader cannot answer everything: ${sentences(reasons)}.`)
+}
+
+/** @param {import('./source.js').Way} way @param {string} why */
+function showWay (way, why) {
+  const { itemsPerSecond = null } = figures.newest ?? {}
+  const texts = {
+    pushed: list.isBoard ? 'all of them, as they change' : 'as they come',
+    asked: list.isBoard ? 'all of them, twice a second' : itemsPerSecond === null ? 'twice a second' : `some of ${number(itemsPerSecond)} a second`,
+    refused: why === 'OVERLOADED' ? 'asked for twice a second: the reader pushes to as many as it may' : 'asked for twice a second'
+  }
+  list.describe(texts[way])
+}
+
+/** Begins, or goes on, with the feed that is chosen. */
+function start () {
+  over.abort()
+  over = new AbortController()
+  if (document.hidden) return
+  const { signal } = over
+  watchFeeds(signal)
+  if (feed === null) return watchReadiness(signal)
+  const name = feed
+  /** @type {[import('./source.js').Way, string]} */
+  let way = ['asked', '']
+  let isBegun = false
+  figures.watch(name, signal, (told, error) => {
+    if (error) sayFailure(error)
+    else sayFigures(told)
+    showEmpty()
+    // which way is best depends on how much there is
+    if (!isBegun) {
+      isBegun = true
+      watchNewest({
+        feed: name,
+        signal,
+        figures: () => figures.newest ?? { itemsPerSecond: null, count: null },
+        onItems (items, isAll) {
+          list.show(items, isAll)
+          showWay(...way)
+        },
+        onWay (now, why) {
+          way = [now, why]
+          showWay(now, why)
+        }
+      })
+      search.resume(name, signal)
+    }
+  })
+}
+
+function showEmpty () {
+  const { windowMs: ms = 0 } = figures.newest ?? {}
+  put(at('empty'), ms > 0 ? `Nothing was written in the last ${period(ms)}. What is written now shows here.` : 'There is nothing in this feed. What is written now shows here.')
+}
+
+/** @param {string} name */
+function choose (name) {
+  if (name === feed) return
+  const isFirst = feed === null
+  feed = name
+  address({ feed: name })
+  document.title = `${name} · Freshet`
+  at('raw').href = `/v1/feeds/${encodeURIComponent(name)}/items?limit=25&encoding=utf8`
+  figures.clear()
+  list.clear()
+  if (!isFirst) search.leave()
+  showNone(false)
+  start()
+}
+
+/** @param {boolean} isNone */
+function showNone (isNone) {
+  at('none').hidden = !isNone
+  document.body.classList.toggle('without', isNone)
+}
+
+/** @param {string[]} names */
+function showFeeds (names) {
+  const all = feed === null || names.includes(feed) ? names : [feed, ...names]
+  const select = at('feed')
+  if ([...select.options].map(({ value }) => value).join() !== all.join()) {
+    select.replaceChildren(...all.map((value) => make('option', { value, textContent: value })))
+  }
+  select.disabled = all.length === 0
+  if (feed !== null) select.value = feed
+  if (feed === null && names.length > 0) choose(names.includes('latest') ? 'latest' : names[0])
+}
+
+/** @param {AbortSignal} signal */
+async function watchFeeds (signal) {
+  while (!signal.aborted) {
+    const answer = await ask('/v1/feeds', signal).catch(() => null)
+    if (signal.aborted) return
+    if (answer) showFeeds(answer.feeds.map((/** @type {any} */ one) => one.feed))
+    if (answer && feed === null) showNone(true)
+    await pause(FEEDS_EVERY_MS, signal)
+  }
+}
+
+/** Without a feed there are the servers. @param {AbortSignal} signal */
+async function watchReadiness (signal) {
+  while (!signal.aborted) {
+    try {
+      const told = await ask('/readyz', signal).catch((error) => error.problem?.nodes ? error.problem : Promise.reject(error))
+      if (signal.aborted) return
+      figures.nodes.show(told.nodes.map((/** @type {any} */ node) => ({ cpu: null, ...node })), [], Date.now())
+      sayReady(told, 'ready')
+    } catch (error) {
+      if (signal.aborted) return
+      sayFailure(error)
+    }
+    await pause(READY_EVERY_MS, signal)
+  }
+}
+
+const { searchParams } = new URL(location.href)
+const id = searchParams.get('id')
+at('feed').addEventListener('change', () => choose(at('feed').value))
+document.addEventListener('visibilitychange', start)
+const asked = searchParams.get('feed')
+if (asked) choose(asked)
+else start()
+if (id) search.find(id)

@@ -1,5 +1,7 @@
+import { readdir } from 'node:fs/promises'
 import { Writable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
+import { gunzipSync } from 'node:zlib'
 import pino from 'pino'
 import t from 'tap'
 import { FreshetError } from '../../src/errors.js'
@@ -122,7 +124,7 @@ t.test('the API describes all its routes', async (t) => {
 
 t.test('neither page asks anything of another host', async (t) => {
   const { app } = createReader(t, feeds())
-  for (const path of ['/', '/page.js', '/page.css', '/icon.svg', '/docs', '/docs/static/swagger-ui.css', '/docs/static/swagger-initializer.js']) {
+  for (const path of ['/', '/page/page.js', '/page/page.css', '/client.js', '/uplot.js', '/uplot.css', '/icon.svg', '/docs', '/docs/static/swagger-ui.css', '/docs/static/swagger-initializer.js']) {
     const response = await app.inject(path)
     t.equal(response.statusCode, 200, path)
     const policy = response.headers['content-security-policy']
@@ -133,7 +135,24 @@ t.test('neither page asks anything of another host', async (t) => {
   const page = (await app.inject('/')).body
   t.notMatch(page, /https?:\/\//, 'no address in the page')
   t.notMatch(page, /<script(?![^>]*src=)|<style| on\w+=| style=/, 'nothing inline')
-  t.notMatch((await app.inject('/page.js')).body, /innerHTML|insertAdjacentHTML|document\.write/)
+  const parts = await readdir(new URL('../../readers/page/', import.meta.url))
+  for (const name of parts.filter((name) => name.endsWith('.js'))) {
+    const { statusCode, body } = await app.inject(`/page/${name}`)
+    t.equal(statusCode, 200, name)
+    t.notMatch(body, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(/, name)
+  }
+})
+
+t.test('files of the page are answered 304 to whoever has them, and compressed for whoever takes that', async (t) => {
+  const { app } = createReader(t, feeds())
+  const whole = await app.inject('/uplot.js')
+  t.equal(whole.headers['content-encoding'], undefined)
+  const zipped = await app.inject({ url: '/uplot.js', headers: { 'accept-encoding': 'gzip' } })
+  t.equal(zipped.headers['content-encoding'], 'gzip')
+  t.equal(String(gunzipSync(zipped.rawPayload)), whole.body)
+  const again = await app.inject({ url: '/uplot.js', headers: { 'if-none-match': /** @type {string} */ (whole.headers.etag) } })
+  t.equal(again.statusCode, 304)
+  t.equal(again.body, '')
 })
 
 t.test('the shared limits of time and size are set', async (t) => {

@@ -1,0 +1,48 @@
+/** Questions to the reader that the page came from. */
+import { token } from './token.js'
+
+const GIVE_UP_MS = 5000
+
+/** What it answered instead. */
+export class Refusal extends Error {
+  /** @param {number} status @param {{ code?: string, detail?: string, [fact: string]: any }} problem */
+  constructor (status, problem) {
+    super(problem.detail ?? `status ${status}`)
+    this.status = status
+    this.code = problem.code ?? 'HTTP'
+    this.problem = problem
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {AbortSignal} signal
+ * @returns {Promise<any>} the body
+ * @throws {Refusal} or whatever `fetch` throws when nobody answers
+ */
+export async function ask (path, signal) {
+  const known = token()
+  const response = await fetch(path, {
+    signal: AbortSignal.any([signal, AbortSignal.timeout(GIVE_UP_MS)]),
+    cache: 'no-store',
+    headers: known === null ? {} : { authorization: `Bearer ${known}` }
+  })
+  const body = await response.json().catch(() => ({}))
+  if (!response.ok) throw new Refusal(response.status, body)
+  return body
+}
+
+/** @param {string} feed @param {string} [rest] */
+export const pathOf = (feed, rest = '') => `/v1/feeds/${encodeURIComponent(feed)}${rest}`
+
+/** Resolves early when it is aborted. @param {number} ms @param {AbortSignal} signal @returns {Promise<void>} */
+export const pause = (ms, signal) => new Promise((resolve) => {
+  if (signal.aborted) return resolve()
+  const done = () => {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', done)
+    resolve()
+  }
+  const timer = setTimeout(done, ms)
+  signal.addEventListener('abort', done)
+})
