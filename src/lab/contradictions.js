@@ -16,6 +16,7 @@ const SERVING = { requests: ['sent', 'answered', 'missing', 'errors', 'timeouts'
 const FRESHNESS = { freshness: ['p50', 'p95', 'p99', 'max', 'due', 'seen'] }
 const BETWEEN = { betweenMs: ['p50', 'p95', 'p99', 'max'] }
 const EVERYTHING = { everything: ['startUpMs', 'dueItems', 'mostItems', 'liveItems'] }
+const FOLLOWING = { following: ['openAtBegin', 'openAtEnd', 'resets', 'events', 'bytes', 'mostEvents', 'readEvents', 'items', 'loopDelayMsP99'] }
 const LISTS_OF_EVERYTHING = ['firstMs', 'lastMs', 'delayMs', 'items']
 /** The figures of INFO are stored as they were read; divisions may differ in the last digits. */
 const NEAR = 1e-6
@@ -38,8 +39,9 @@ export function lacksOf (sample) {
 }
 
 /** @param {any} serving @returns {string[]} of what is asked beside pages */
-const probesLacking = ({ freshness, everything }) => [
+const probesLacking = ({ freshness, everything, following }) => [
   ...(freshness ? recordsLacking({ freshness }, FRESHNESS).concat(recordsLacking(freshness, BETWEEN).map((name) => `freshness.${name}`)) : []),
+  ...(following ? recordsLacking({ following }, FOLLOWING).concat(Array.isArray(following.memoryBytes) ? [] : ['following.memoryBytes']) : []),
   ...(everything ? recordsLacking({ everything }, EVERYTHING).concat(LISTS_OF_EVERYTHING.filter((name) => !Array.isArray(everything[name])).map((name) => `everything.${name}`)) : [])
 ].map((name) => `serving.${name}`)
 

@@ -42,6 +42,7 @@
  * @property {null | { code: string, message: string }} error by which the measurement ended
  */
 import { mean, median } from 'simple-statistics'
+import { growthOf } from './serving/following-figures.js'
 
 /** @type {Record<string, Measure>} by name; plans name them, the first of a plan is its main one */
 export const MEASURES = Object.freeze({
@@ -110,6 +111,36 @@ export const MEASURES = Object.freeze({
   },
   startUpMs: {
     title: 'From starting a reader until it is ready', unit: 'ms', verb: 'is ready after', of: ({ serving }) => serving?.everything?.startUpMs ?? null
+  },
+  deliveryMsP50: {
+    title: 'From append to a client that follows, median', unit: 'ms', verb: 'tells of an item after', of: ({ serving }) => serving?.following?.delayMs?.p50 ?? null
+  },
+  deliveryMsP99: {
+    title: 'From append to a client that follows, 99th percentile', unit: 'ms', verb: 'tells of an item after', of: ({ serving }) => serving?.following?.delayMs?.p99 ?? null
+  },
+  newestMsP99: {
+    title: 'From append to a client that follows, newest item of an event, 99th percentile', unit: 'ms', verb: 'tells of the newest after', of: ({ serving }) => serving?.following?.newestMs?.p99 ?? null
+  },
+  eventsPerSecond: {
+    title: 'Events or answers that came to clients a second', unit: 'events/s', verb: 'sends', of: ({ serving }) => serving?.following ? each(serving.following.events, serving.seconds) : null
+  },
+  deliveredBytesPerSecond: {
+    title: 'Bytes that came to clients a second', unit: 'bytes/s', verb: 'sends', of: ({ serving }) => serving?.following ? each(serving.following.bytes, serving.seconds) : null
+  },
+  servingCpuMicrosPerEvent: {
+    title: 'Processor time of serving an event or answer', unit: 'us', verb: 'costs', of: ({ serving }) => serving?.following ? each(serving.cpuSeconds * 1e6, serving.following.events) : null
+  },
+  servingCpuMillisPerMegabyte: {
+    title: 'Processor time of serving a megabyte', unit: 'ms', verb: 'costs', of: ({ serving }) => serving?.following ? each(serving.cpuSeconds * 1e9, serving.following.bytes) : null
+  },
+  servingMemoryGrowthBytes: {
+    title: 'Memory of the process that serves, growth over the window', unit: 'bytes', verb: 'grows by', of: ({ serving }) => serving?.following ? growthOf(serving.following.memoryBytes) : null
+  },
+  servingDelayMsP99: {
+    title: 'Event loop of serving held up, 99th percentile', unit: 'ms', verb: 'is held up for', of: ({ serving }) => serving?.following?.loopDelayMsP99 ?? null
+  },
+  clientLoopPercent: {
+    title: 'Event loop of the client, busy', unit: '% of the time', verb: 'takes of its client', of: ({ serving }) => serving ? serving.client.loopUse * 100 : null
   },
   netBytesPerItem: {
     title: 'Bytes sent to the primary an item', unit: 'bytes', verb: 'sends', of: (sample) => anItem(sample, ofNodes(sample, 'primary', ({ netInputBytes }) => netInputBytes))

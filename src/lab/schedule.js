@@ -25,8 +25,8 @@ import { AA_SUFFIX } from './plan.js'
 import { leastSeconds } from './plan-faults.js'
 import { faultsOfRetention } from './retention.js'
 
-/** Servers, replicas and checks take so long beside warm-up and window: 0.8 to 2.3 s in the committed results of 001 to 008. */
-export const OVERHEAD_SECONDS = 2.5
+/** Servers, replicas and checks take so long beside warm-up and window: 1.9 s in the committed results, 0.4 (005) to 4.2 (016). */
+export const OVERHEAD_SECONDS = 2
 const LONGEST_FILL_S = 10
 /** What a writer has where a plan does not say. */
 const [IDS, RATE] = [100_000, 10_000]

@@ -50,15 +50,16 @@ export async function watchWindow ({ settings }, { servers, load, serving, delay
   const fromMs = performance.now()
   const cpuBefore = process.cpuUsage()
   const [relayBefore, helpersBefore] = [await relayCpuSeconds(), await helpersCpuSeconds()]
-  const served = filled?.then(() => serving?.measure((endsMs - performance.now()) / 1000))
-  const [ended, servingFigures] = await Promise.race([Promise.all([load.ended, served]), died])
+  const measured = filled?.then(() => serving?.measure((endsMs - performance.now()) / 1000))
+  const [ended, servingFigures] = await Promise.race([Promise.all([load.ended, measured]), died])
   const windowSeconds = (performance.now() - fromMs) / 1000
   await untilQuiet(urlsOf(servers), { deadlineMs: DEADLINE_MS })
   const [after, useAfter] = [await takeFigures(urlsOf(servers)), machineUse()]
   const { user, system } = process.cpuUsage(cpuBefore)
   const helpers = await helpersCpuSeconds() - helpersBefore
   const relay = delay ? { cpuSeconds: await relayCpuSeconds() - relayBefore } : null
-  return { before, after, useBefore, useAfter, ended, windowSeconds, serving: servingFigures, relay, labCpuSeconds: (user + system) / 1e6 + helpers }
+  const served = serving && servingFigures ? await Promise.race([serving.settle(servingFigures, ended.acknowledged), died]) : undefined
+  return { before, after, useBefore, useAfter, ended, windowSeconds, serving: served, relay, labCpuSeconds: (user + system) / 1e6 + helpers }
 }
 
 /**

@@ -25,7 +25,9 @@ const sample = {
     cpuSeconds: 2,
     memoryBytes: 90_000_000,
     freshness: { p50: 4, p95: 6, p99: 8, max: 30, betweenMs: { p50: 1, p95: 1.5, p99: 2, max: 5 } },
-    everything: { startUpMs: 600, firstMs: [5, 9, 7], lastMs: [200, 300, 250], delayMs: [3, 8, 4], items: [990, 1000, 995] }
+    everything: { startUpMs: 600, firstMs: [5, 9, 7], lastMs: [200, 300, 250], delayMs: [3, 8, 4], items: [990, 1000, 995] },
+    following: { events: 40_000, bytes: 80_000_000, delayMs: { p50: 55, p95: 110, p99: 120, max: 200 }, newestMs: { p50: 10, p95: 20, p99: 40, max: 100 }, memoryBytes: [100e6, 101e6, 99e6, 103e6, 102e6], loopDelayMsP99: 12 },
+    client: { cpuSeconds: 1, loopUse: 0.25, connectionsLost: 0 }
   }),
   nodes: [
     { ...primary, cpuMicrosPerItem: 2.5, cpuPercent: 25, netInputBytes: 17_000_000, replicatedBytes: 18_000_000, usedMemoryBytes: 40_000_000, commands: 1000, scriptSeconds: 0.1 },
@@ -57,6 +59,16 @@ const VALUES = {
   servingCpuPercent: 25,
   servingCpuMicrosPerItem: 25,
   servingMemoryBytes: 90_000_000,
+  deliveryMsP50: 55,
+  deliveryMsP99: 120,
+  newestMsP99: 40,
+  eventsPerSecond: 5000,
+  deliveredBytesPerSecond: 10_000_000,
+  servingCpuMicrosPerEvent: 50,
+  servingCpuMillisPerMegabyte: 25,
+  servingMemoryGrowthBytes: 2_400_000,
+  servingDelayMsP99: 12,
+  clientLoopPercent: 25,
   netBytesPerItem: 170,
   replicatedBytesPerItem: 180,
   generatorCpuMicrosPerItem: 5,
@@ -68,6 +80,8 @@ const VALUES = {
 }
 
 const OF_SERVING = ['requestsPerSecond', 'servingCpuMicrosPerRequest', 'servingCpuPercent', 'servingCpuMicrosPerItem', 'servingMemoryBytes', 'latencyMsP50', 'latencyMsP99']
+const OF_FOLLOWING = ['deliveryMsP50', 'deliveryMsP99', 'newestMsP99', 'eventsPerSecond', 'deliveredBytesPerSecond', 'servingCpuMicrosPerEvent', 'servingCpuMillisPerMegabyte', 'servingMemoryGrowthBytes', 'servingDelayMsP99']
+const OF_CLIENT = ['clientLoopPercent']
 const OF_FRESHNESS = ['freshnessMsP50', 'freshnessMsP99', 'betweenProbesMsP99']
 const OF_EVERYTHING = ['everythingMs', 'everythingFirstByteMs', 'everythingDelayMsMax', 'everythingItems', 'startUpMs']
 
@@ -101,8 +115,11 @@ t.test('without a value a measure is null, not 0', async (t) => {
   t.same(nulls({ ...sample, behindMs: null }), ['behindMsP50', 'behindMsP99'])
   t.same(nulls({ ...sample, dataBytes: undefined }), ['memoryBytesPerLiveItem', 'memoryBytesPerVersion'], 'servers of others')
   t.same(nulls({ ...sample, ledger: plain.ledger }), ['memoryBytesPerLiveItem', 'memoryBytesPerVersion'], 'a result of before they were counted')
-  t.same(nulls({ ...sample, serving: undefined }), [...OF_SERVING, ...OF_FRESHNESS, ...OF_EVERYTHING], 'nothing was asked over HTTP')
-  t.same(nulls({ ...sample, serving: /** @type {any} */ ({ ...sample.serving, freshness: null, everything: undefined }) }), [...OF_FRESHNESS, ...OF_EVERYTHING], 'nothing was seen, and nothing asked for as a whole')
+  t.same(nulls({ ...sample, serving: undefined }), [...OF_SERVING, ...OF_FRESHNESS, ...OF_EVERYTHING, ...OF_FOLLOWING, ...OF_CLIENT], 'nothing was asked over HTTP')
+  t.same(nulls({ ...sample, serving: /** @type {any} */ ({ ...sample.serving, freshness: null, everything: undefined, following: undefined }) }), [...OF_FRESHNESS, ...OF_EVERYTHING, ...OF_FOLLOWING], 'nothing was seen, and nothing asked for as a whole')
+  const following = { ...sample.serving?.following, events: 0, bytes: 0, delayMs: null, newestMs: null, memoryBytes: [1, 2, 3, 4] }
+  t.same(nulls({ ...sample, serving: /** @type {any} */ ({ ...sample.serving, following }) }),
+    ['deliveryMsP50', 'deliveryMsP99', 'newestMsP99', 'servingCpuMicrosPerEvent', 'servingCpuMillisPerMegabyte', 'servingMemoryGrowthBytes'], 'no events, and too few looks at memory')
   t.same(nulls({ ...sample, items: 0, nodes: sample.nodes.map((node) => ({ ...node, cpuMicrosPerItem: null })) }),
     ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'servingCpuMicrosPerItem', 'netBytesPerItem', 'replicatedBytesPerItem', 'generatorCpuMicrosPerItem', 'commandsPerItem', 'scriptMicrosPerItem'], 'no items')
 })

@@ -54,16 +54,16 @@ t.test('all faults of serving are told at once', async (t) => {
     d: { by: 'ask', processes: 9, connections: 0, everyMs: 0.5, path: 'items', settings: [], port: 1 },
     b: { by: 'reader', settings: { maxStaleMs: -1, batchMs: 5, port: 80 } },
     c: { by: 'ask', processes: 8, connections: 4, path: '/v1/feeds/lab/count', settings: { maxStaleMs: 1, readFrom: 'nowhere' } }
-  })).toSorted(), [
+  })).map((fault) => fault.replace(/(the settings of a reader are redisUrl) .*/, '$1')).toSorted(), [
     'arms.a.serving.by: "raeder"; did you mean reader?',
-    'arms.d.serving.connections: 0; expected an integer from 1 to 256',
+    'arms.d.serving.connections: 0; expected an integer from 1 to 1,000',
     'arms.d.serving.everyMs: 0.5; expected an integer from 0 to 60,000',
     'arms.d.serving.path: "items"; expected a path of the reader, such as /v1/feeds/lab/items?limit=100',
-    'arms.d.serving.port is unknown; expected one of: by, asks, processes, connections, everyMs, path, settings',
+    'arms.d.serving.port is unknown; expected one of: by, asks, processes, connections, everyMs, path, idsEach, maxRate, settings',
     'arms.d.serving.processes: 9; expected an integer from 1 to 8',
     'arms.d.serving.settings: []; expected an object',
     'arms.b.serving.settings.port: the lab sets it; leave it out',
-    'arms.b.serving.settings: batchMs is unknown; the settings of a reader are redisUrl replicaUrl keyPrefix readFrom server cacheDir deadlineMs port host authToken open maxStaleMs views maxViewItems maxViewBytes logLevel',
+    'arms.b.serving.settings: batchMs is unknown; the settings of a reader are redisUrl',
     'arms.b.serving.settings: maxStaleMs: -1 (setting); expected an integer from 0 to 3,600,000',
     'arms.c.serving.connections: 4; expected at least 8: one for each process',
     'arms.c.serving.path: "/v1/feeds/lab/count"; expected /v1/feeds/lab/items?limit=100, or another limit: ask answers nothing else',
@@ -108,6 +108,38 @@ t.test('what asks for freshness, or for everything, needs a load whose items can
   t.equal(leastSeconds(readPlan(NAME, fresh({}), KNOWN)), 1.75)
 })
 
+t.test('what follows a feed needs a load whose items can be told apart, and as many ids as it follows', async (t) => {
+  const push = (/** @type {object} */ changes) => raw({ push: { by: 'reader', asks: 'push', connections: 10, idsEach: 20, maxRate: 10, ...changes } })
+  const poll = (/** @type {object} */ changes) => raw({ poll: { by: 'reader', asks: 'poll', connections: 10, idsEach: 20, everyMs: 100, ...changes } })
+  const whole = (/** @type {object} */ changes, /** @type {object} */ fixed = {}) => ({ ...push({ idsEach: undefined, ...changes }), fixed: { ids: 100, ...fixed } })
+  t.same(faultsOf(push({})), [])
+  t.same(faultsOf(push({ by: 'bare' })), [])
+  t.same(faultsOf(poll({})), [])
+  t.same(faultsOf(whole({})), [])
+  t.same(faultsOf(push({ everyMs: 10 })), ['arms.push.serving.everyMs: 10; expected 0: nobody asks again; maxRate says how often they are told'])
+  t.same(faultsOf(push({ by: 'ask' })), ['arms.push.serving: asks push of ask, which cannot; expected by reader or bare'])
+  t.same(faultsOf(poll({ by: 'bare', everyMs: 0, maxRate: 10 })), [
+    'arms.poll.serving: asks poll of bare, which cannot; expected by reader',
+    'arms.poll.serving.everyMs: 0; expected at least 1: asks poll is at a steady pace',
+    'arms.poll.serving.maxRate: asks poll has everyMs; leave it out'
+  ])
+  t.same(faultsOf(push({ connections: 500, idsEach: 201 })), ['arms.push.serving.idsEach: 201; expected at most 200: the ids of the load for each connection'])
+  t.same(faultsOf(push({ idsEach: undefined })), ['arms.push.serving.idsEach is missing; expected it, or a feed of at most 10000 ids, not 100000'])
+  t.same(faultsOf(push({ connections: 1001, idsEach: 0, maxRate: 101 })), [
+    'arms.push.serving.connections: 1001; expected an integer from 1 to 1,000',
+    'arms.push.serving.idsEach: 0; expected an integer from 1 to 1,000',
+    'arms.push.serving.maxRate: 101; expected a number from 0.1 to 100'
+  ])
+  t.same(faultsOf(whole({}, { valueBytes: 8 })), ['arms.push.serving: asks push reads the numbers in values; expected valueBytes 12 or more, and values that change'])
+  t.match(faultsOf(whole({}, { valueBytes: 20, writers: 2 })), [/expected valueBytes 4\d or more/])
+  t.same(faultsOf({ ...whole({}), levels: { one: { settings: { rate: 0 } } } }), ['arms.push.serving: asks push reckons with a rate; expected one above 0'])
+  t.same(faultsOf(whole({ connections: 900, maxRate: undefined }, { ids: 1000 })), [])
+  t.match(faultsOf(whole({ connections: 900, maxRate: undefined }, { ids: 1001 })), [/^arms\.push\.serving: so much comes that one client of \d+ is read in the window/])
+  t.same(faultsOf(raw({ pages: { by: 'reader', idsEach: 20, maxRate: 10 } })), ['arms.pages.serving.idsEach: asks pages follows nothing; leave it out', 'arms.pages.serving.maxRate: asks pages follows nothing; leave it out'])
+  t.match(readPlan(NAME, whole({}), KNOWN).arms.push.serving, { asks: 'push', connections: 10, maxRate: 10, everyMs: 0 })
+  t.notOk('idsEach' in /** @type {any} */ (readPlan(NAME, whole({}), KNOWN).arms.push.serving))
+})
+
 t.test('L11: where freshness is asked the ceiling asks a server each time, as nothing that stands still is fresh', async (t) => {
   const serving = { asks: 'freshness', path: '/v1/feeds/lab/items?limit=1', connections: 1, everyMs: 1 }
   const plan = { ...raw({}), ceiling: 'ask', arms: { reader: { serving: { by: 'reader', ...serving } }, ask: { serving: { by: 'ask', ...serving } } } }
@@ -125,7 +157,7 @@ t.test('a level may say something of all who serve', async (t) => {
   t.equal(leastSeconds(plan), 2.75)
   t.equal(timeScaled(plan, 0.5).levels.slow.serving?.everyMs, 500)
   t.same(faultsOf(raw({}, { levels: { one: { serving: { path: '/v1/feeds/lab/count' } }, two: { serving: { by: 'ask' } } } })), [
-    'levels.two.serving.by is unknown; expected one of: connections, everyMs, path',
+    'levels.two.serving.by is unknown; expected one of: connections, everyMs, path, idsEach',
     'arms.bare.serving at levels.one.path: "/v1/feeds/lab/count"; expected /v1/feeds/lab/items?limit=100, or another limit: bare answers nothing else'
   ])
 })

@@ -26,9 +26,10 @@ const MAX_MICROS = 3600 * 1000 * MICROS
  *   errors: number, timeouts: number }} Requests `planned` null in a closed loop
  *
  * @typedef {object} Look what looks at answers of the window
- * @property {(status: number) => boolean} wants whether the body of an answer that begins is wanted
- * @property {(status: number, bytes: number, body: Buffer | null, at: { askedMs: number, heardMs: number }) => void} look gets
- *   every answer; times on the clock `now`
+ * @property {(status: number, place: number) => boolean} wants whether the body of an answer that begins is wanted; `place` of the
+ *   connection, from 0
+ * @property {(status: number, bytes: number, body: Buffer | null, at: { askedMs: number, heardMs: number, place: number }) => void} look
+ *   gets every answer; times on the clock `now`
  */
 
 /**
@@ -72,7 +73,7 @@ export function startAsking ({ urls, connections, everyMs, skips = false, fromMs
           }, Math.ceil(waitMs))
         }
       },
-      head: (status) => pending !== null && pending.counts && look.wants(status),
+      head: (status) => pending !== null && pending.counts && look.wants(status, place),
       answer (status, bytes, body) {
         if (!pending) return
         const { counts, sinceMs, sentMs } = pending
@@ -82,7 +83,7 @@ export function startAsking ({ urls, connections, everyMs, skips = false, fromMs
         requests.answered++
         requests.byStatus[status] = (requests.byStatus[status] ?? 0) + 1
         latencies.recordValue(Math.min(MAX_MICROS, Math.round((heardMs - sinceMs) * MICROS)))
-        look.look(status, bytes, body, { askedMs: sentMs, heardMs })
+        look.look(status, bytes, body, { askedMs: sentMs, heardMs, place })
         settleOne()
       },
       lost: () => lose('errors'),

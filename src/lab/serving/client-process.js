@@ -14,16 +14,17 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { tellParent } from '../../lifecycle.js'
-import { readValue } from '../../synthetic.js'
 import { createLook, readAnswer } from './answers.js'
 import { WARM_UP_MS, startAsking } from './asking.js'
 import { checkAll, fetchAll } from './everything.js'
 import { SEEN_WITHIN_MS, createFreshness } from './freshness.js'
 import { usageBetween, usageNow } from './usage.js'
-import { createChecker } from './workload.js'
+import { wallOrigin } from './wall-clock.js'
+import { createChecker, numberIn } from './workload.js'
 
 /** Until whatever an answer held is in the newest item of another, on all nodes. */
 const SETTLED_MS = 100
+const NO_NUMBER = Object.freeze({ writer: 0, number: 0 })
 
 if (process.connected) {
   // tell-usage.js lets go of it
@@ -64,7 +65,7 @@ async function run ({ urls, connections, everyMs, seconds, right, freshness, cur
   const origin = wallMs + startMs
   const fresh = freshness ? createFreshness({ ...freshness, fromMs: origin + WARM_UP_MS, untilMs: origin + untilMs - SEEN_WITHIN_MS }) : null
   const look = createLook(right, fresh
-    ? { everyMs: 0, onItems: ([{ ts, value }], { heardMs }) => fresh.heard({ ts, ...numberIn(value) }, origin + heardMs) }
+    ? { everyMs: 0, onItems: ([{ ts, value }], { heardMs }) => fresh.heard({ ts, ...(numberIn(value) ?? NO_NUMBER) }, origin + heardMs) }
     : { onItems: ([{ ts }], { askedMs }) => faultOfAge(ts, origin + askedMs, currentWithinMs) })
   const asking = startAsking({ urls, connections, everyMs, skips: fresh !== null, fromMs: WARM_UP_MS, untilMs, now, look })
   await pause(WARM_UP_MS)
@@ -77,12 +78,6 @@ async function run ({ urls, connections, everyMs, seconds, right, freshness, cur
   await tellParent({ event: 'asked', ...asking.figures(), ...look.figures(), freshness: fresh?.figures() ?? null, seconds, ...use })
 }
 
-/** @param {string} value base64, of ours @returns {{ writer: number, number: number }} */
-function numberIn (value) {
-  const { writer, number } = readValue(Buffer.from(value, 'base64')) ?? { writer: 0, number: 0 }
-  return { writer: writer ?? 0, number }
-}
-
 /**
  * Whether who answers has stood still.
  * @param {number} ts of the newest item of an answer @param {number} askedMs since 1970 @param {number | null} withinMs
@@ -91,14 +86,6 @@ function numberIn (value) {
 const faultOfAge = (ts, askedMs, withinMs) => withinMs === null || askedMs - ts <= withinMs
   ? null
   : `its newest item was ${Math.round(askedMs - ts)} ms old when it was asked for; expected at most ${withinMs} ms`
-
-/** What `performance.now()` of this process is counted from, ms since 1970: Date.now() lies behind it by less than 1 ms. */
-function wallOrigin () {
-  const untilMs = performance.now() + 10
-  let origin = -Infinity
-  while (performance.now() < untilMs) origin = Math.max(origin, Date.now() - performance.now())
-  return origin
-}
 
 /** @type {Buffer[]} of the last answer */
 let kept = []

@@ -1,6 +1,8 @@
 /**
  * What a sample says of serving, what must hold of it whatever the figures are, and what a reader of them should know.
  *
+ * @typedef {{ p50: number, p95: number, p99: number, max: number }} Percentiles
+ *
  * @typedef {object} ServingFigures
  * @property {'reader' | 'ask' | 'bare'} by
  * @property {import('./plan.js').Serving['asks']} [asks] absent: pages
@@ -9,22 +11,24 @@
  * @property {number} everyMs 0 = each connection asked again as soon as it was answered
  * @property {number} seconds of the client's window, which lies within the load's
  * @property {import('./asking.js').Requests} requests
- * @property {number} requestsPerSecond answered, whatever the status
- * @property {{ p50: number, p95: number, p99: number, max: number } | null} latencyMs from when a request was due to the end
- *   of its answer; null without answers
- * @property {number | null} bytesPerAnswer of bodies; null without answers
+ * @property {number | null} requestsPerSecond answered, whatever the status; null where they are pushed to: a request is a stream then
+ * @property {Percentiles | null} latencyMs from when a request was due to the end of its answer, or to the first event of a stream;
+ *   null without answers
+ * @property {number | null} bytesPerAnswer of bodies; null without answers, and of streams
  * @property {number} cpuSeconds of the serving processes
- * @property {number | null} cpuMicrosPerRequest null without answers
+ * @property {number | null} cpuMicrosPerRequest null without answers, and of streams
  * @property {number} loopUse largest share of an event loop of a serving process, 0 to 1
  * @property {number} [memoryBytes] resident, of the serving processes at the end of the window
  * @property {{ looked: number, wrong: number, detail: string | null, newest?: number[] }} answers that were looked at;
  *   `newest`: the greatest number of each writer in any of them
  * @property {import('./freshness.js').Freshness | null} [freshness] where that was asked; null: nothing was seen
  * @property {import('./exports.js').Everything} [everything] where that was asked
+ * @property {import('./following-figures.js').FollowingFigures} [following] where clients follow a feed
  * @property {{ cpuSeconds: number, loopUse: number, connectionsLost: number }} client
  */
 import { GENERATOR_BOUND } from '../limits.js'
 import { percentilesInOrder } from '../percentiles.js'
+import { followingInvariants } from './following-figures.js'
 import { SEEN_WITHIN_MS } from './freshness.js'
 import { usageBetween } from './usage.js'
 
@@ -39,6 +43,7 @@ export function servingFigures ({ by, asks, processes, connections, everyMs }, a
   const uses = before.map((usage, i) => usageBetween(usage, after[i]))
   const cpuSeconds = uses.reduce((sum, use) => sum + use.cpuSeconds, 0)
   const { answered } = requests
+  const isAnswers = answered > 0 && asks !== 'push'
   return {
     by,
     asks,
@@ -47,11 +52,11 @@ export function servingFigures ({ by, asks, processes, connections, everyMs }, a
     everyMs,
     seconds,
     requests,
-    requestsPerSecond: answered / seconds,
+    requestsPerSecond: asks === 'push' ? null : answered / seconds,
     latencyMs,
-    bytesPerAnswer: answered > 0 ? bytes / answered : null,
+    bytesPerAnswer: isAnswers ? bytes / answered : null,
     cpuSeconds,
-    cpuMicrosPerRequest: answered > 0 ? cpuSeconds * 1e6 / answered : null,
+    cpuMicrosPerRequest: isAnswers ? cpuSeconds * 1e6 / answered : null,
     loopUse: Math.max(...uses.map(({ loopUse }) => loopUse)),
     memoryBytes: after.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0),
     answers,
@@ -72,7 +77,7 @@ const isSeldom = (freshness) => !!freshness && freshness.betweenMs.p99 > freshne
  */
 export function servingInvariants (serving) {
   if (!serving) return []
-  const { requests, answers, freshness, everything } = serving
+  const { requests, answers, freshness, everything, following } = serving
   const { planned, sent, answered, missing, errors, timeouts, byStatus } = requests
   const counted = Object.values(byStatus).reduce((sum, n) => sum + n, 0)
   return [
@@ -87,7 +92,8 @@ export function servingInvariants (serving) {
       detail: `${planned === null ? '' : `${planned} planned; `}${sent} sent; ${answered} answered + ${missing} missing (${errors} errors + ${timeouts} timeouts)`
     },
     ...(freshness === undefined ? [] : freshnessInvariants(freshness)),
-    ...(everything ? everythingInvariants(everything, requests) : [])
+    ...(everything ? everythingInvariants(everything, requests) : []),
+    ...(following ? followingInvariants(following, serving) : [])
   ]
 }
 

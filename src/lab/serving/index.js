@@ -2,11 +2,12 @@
  * Serving in a measurement: the processes that answer HTTP beside the load, and the client that asks them.
  *
  *     processes and client start -> load begins -> fill: each is ready and answers a whole page -> the load's window begins ->
- *     client: half a second of warm-up, its window, answers of it awaited -> the load's window ends -> all are stopped
+ *     client: half a second of warm-up, its window, answers of it awaited -> the load's window ends -> (clients that follow:
+ *     have they got everything?) -> all are stopped
  *
  *     reader   `npm start reader` with ordinary flags
  *     ask      a handler that reads a replica on each request            (handler.js, with what it leaves out)
- *     bare     a constant Buffer: an answer of `ask`, byte for byte      (serve-process.js)
+ *     bare     a constant Buffer: an answer of `ask`, byte for byte      (serve-process.js); or events of a constant size
  *
  * Processes are fresh for every measurement, each has a session and an event loop of its own, and none outlives it. A delay
  * that is asked for (--rtt-ms) stands between load and primary; who serves is as near to the replicas as they are.
@@ -23,12 +24,14 @@ import { askOnce } from './ask-once.js'
 import { ANSWER_WITHIN_MS } from './asking.js'
 import { fetchEverything, untilReady } from './exports.js'
 import { servingFigures } from './figures.js'
-import { LEAD_SECONDS, leastSecondsOf } from './plan.js'
+import { createFollowing } from './following.js'
+import { FOLLOWS, LEAD_SECONDS, leastSecondsOf } from './plan.js'
 import { startProcess } from './process.js'
 import { createChecker } from './workload.js'
 
 const SERVE_PROCESS = fileURLToPath(new URL('serve-process.js', import.meta.url))
 const CLIENT_PROCESS = fileURLToPath(new URL('client-process.js', import.meta.url))
+const FOLLOW_PROCESS = fileURLToPath(new URL('follow-process.js', import.meta.url))
 const POLL_MS = 50
 const SPARE_MS = 20_000
 /** The window of the load has begun, and the feed may still lack something for so long. */
@@ -64,7 +67,9 @@ export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed,
     ? startProcess('the reader', readerCommand({ ...settings, keyPrefix, port: 0 }), { ...env, FRESHET_REDIS_URL: redisUrl, FRESHET_REPLICA_URL: replicaUrls.join(',') })
     : startProcess(`the server ${by}`, [SERVE_PROCESS], env)
   let servers = Array.from({ length: processes }, start)
-  const client = startProcess('the client', [CLIENT_PROCESS], env)
+  const isFollowed = FOLLOWS.includes(asks)
+  const client = startProcess('the client', [isFollowed ? FOLLOW_PROCESS : CLIENT_PROCESS], env)
+  const following = isFollowed ? createFollowing(serving, { client, feed, workload: /** @type {import('./workload.js').Workload} */ (workload), ratePerSecond: ratePerSecond * Number(workload?.writers) }) : null
   const limit = limitIn(path)
   const items = limit === null ? null : Math.min(limit, liveItems, ofEverything ? SAMPLE_ITEMS : Infinity)
   const dueItems = Math.min(liveItems, writtenItems)
@@ -72,7 +77,7 @@ export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed,
   const currentWithinMs = isSteady && items !== null && by !== 'bare' ? CURRENT_WITHIN_MS : null
   const itemsPath = path.replace(/\?.*$/, '')
   let isClosed = false
-  /** @type {{ body: string } | { workload: import('./workload.js').Workload | null } | null} what bare is told to send */
+  /** @type {{ body: string } | { workload: import('./workload.js').Workload | null } | { stream: object } | null} what bare is told to send */
   let constant = null
   /** of servers that have ended */
   let goneCpuSeconds = 0
@@ -174,10 +179,12 @@ export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed,
      * @throws {FreshetError} SERVING_FAILED
      */
     fill: (begun) => whileAlive(untilFilled(begun).then(async (body) => {
-      if (by !== 'bare') return
-      // of everything the one that is measured makes it itself: nobody needs to be asked what it looks like
-      constant = ofEverything ? { workload } : { body }
-      if (!ofEverything) await giveConstant(servers)
+      if (by === 'bare') {
+        // of everything the one that is measured makes it itself: nobody needs to be asked what it looks like
+        constant = ofEverything ? { workload } : following?.constant() ?? { body }
+        if (!ofEverything) await giveConstant(servers)
+      }
+      await following?.open(urls, right.bytes)
     })),
 
     /**
@@ -189,7 +196,19 @@ export function startServing (serving, { redisUrl, replicaUrls, keyPrefix, feed,
     async measure (seconds) {
       const least = leastSecondsOf(serving)
       if (seconds < least) throw new FreshetError('SERVING_FAILED', `${seconds.toFixed(1)} s of the window are left for asking; expected at least ${least}: a longer window, or a machine that does less beside it`)
-      return ofEverything ? measureEverything(seconds) : whileAlive(measurePages(seconds - LEAD_SECONDS))
+      if (ofEverything) return measureEverything(seconds)
+      return whileAlive(following ? following.measure(servers, seconds - LEAD_SECONDS) : measurePages(seconds - LEAD_SECONDS))
+    },
+
+    /**
+     * What clients that follow the feed know, when the load has ended.
+     * @param {ServingFigures} figures @param {number[]} acknowledged items of each writer
+     * @returns {Promise<ServingFigures>}
+     */
+    async settle (figures, acknowledged) {
+      return following && figures.following
+        ? { ...figures, following: { ...figures.following, ...await whileAlive(following.settle(acknowledged)) } }
+        : figures
     },
 
     /** @returns {Promise<number>} processor time of everything here, client included, since it was started */

@@ -4,34 +4,44 @@
  *     pages        connections ask the same question over and over: requests/s, their price, their latency
  *     freshness    the same for the newest item, which tells how long items take to be seen     (freshness.js)
  *     everything   all items in one answer, of a process that was started in the window         (exports.js)
+ *     push         clients have a stream of server-sent events each                             (following.js)
+ *     poll         the same clients ask again and again instead
  *
  * A level may say something else of every arm that serves: `serving` of a level goes over that of the arm.
  *
  * @typedef {import('../plan.js').Settings} Settings
  * @typedef {object} Serving
  * @property {'reader' | 'ask' | 'bare'} by `npm start reader`, or one of the lab's own (serve-process.js)
- * @property {'pages' | 'freshness' | 'everything'} asks
+ * @property {'pages' | 'freshness' | 'everything' | 'push' | 'poll'} asks
  * @property {number} processes
  * @property {number} connections of the client, spread over the processes
  * @property {number} everyMs 0 = closed loop: a connection asks again as soon as it is answered; else each asks once in so
  *   many ms: open loop
- * @property {string} path
+ * @property {string} path what is asked for; of push and poll the page by which it is seen that the feed is filled
+ * @property {number} [idsEach] of push and poll: each connection follows so many ids, no two the same; absent = the whole feed
+ * @property {number} [maxRate] of push: events a second that a connection wants at most; absent = no limit
  * @property {Settings} settings of the reader, by name
- * @typedef {Partial<Pick<Serving, 'connections' | 'everyMs' | 'path'>>} ServingOfLevel
+ * @typedef {Partial<Pick<Serving, 'connections' | 'everyMs' | 'path' | 'idsEach'>>} ServingOfLevel
  */
 import { NUMBERED_VALUE_BYTES } from '../../synthetic.js'
-import { integer, matching, named, object, oneOf, scalar, text, unfit } from '../shape.js'
+import { integer, matching, named, number, object, oneOf, scalar, text, unfit } from '../shape.js'
 import { limitIn } from './answers.js'
 import { WARM_UP_MS } from './asking.js'
+import { faultsOfFollowing } from './following-plan.js'
 import { SEEN_WITHIN_MS } from './freshness.js'
 
 const BY = ['reader', 'ask', 'bare']
-const ASKS = ['pages', 'freshness', 'everything']
+const ASKS = ['pages', 'freshness', 'everything', 'push', 'poll']
+/** Clients that know what they were told before. */
+export const FOLLOWS = ['push', 'poll']
 /** Loads that write a feed which a reader finds. */
 const LOADS = ['writer', 'library']
 /** The lab sets these itself. */
 const LAB_SETS = ['redisUrl', 'replicaUrl', 'keyPrefix', 'port', 'host', 'open', 'authToken', 'server', 'cacheDir', 'logLevel']
 const MAX_PAGE = 10_000
+/** A question for more is refused. */
+const MOST_FOLLOWED = 1000
+const MOST_RATE = 100
 const MOST_ITEMS = 1_000_000
 const PATH = /^\/v1\/[\x21-\x7e]+$/
 const PATH_OF_MANY = /^\/v1\/feeds\/lab\/items(\?limit=\d+)?$/
@@ -47,7 +57,8 @@ const LEAST_FRESHNESS_SECONDS = 2 * SEEN_WITHIN_MS / 1000
 
 export const DEFAULT_PATH = '/v1/feeds/lab/items?limit=100'
 
-const connections = integer(1, 256)
+const connections = integer(1, 1000)
+const idsEach = integer(1, MOST_FOLLOWED)
 const everyMs = integer(0, 60_000)
 const path = matching('a path of the reader, such as ' + DEFAULT_PATH, PATH)
 
@@ -58,10 +69,12 @@ export const servingShape = object({
   connections: [connections, 32],
   everyMs: [everyMs, 0],
   path: [path, DEFAULT_PATH],
+  idsEach: [idsEach, undefined],
+  maxRate: [number(0.1, MOST_RATE), undefined],
   settings: [named(text(60), scalar), {}]
 })
 
-export const servingOfLevelShape = object({ connections: [connections, undefined], everyMs: [everyMs, undefined], path: [path, undefined] })
+export const servingOfLevelShape = object({ connections: [connections, undefined], everyMs: [everyMs, undefined], path: [path, undefined], idsEach: [idsEach, undefined] })
 
 /** @param {Serving | undefined} serving of an arm @param {ServingOfLevel} [ofLevel] @returns {Serving | undefined} what it is there */
 export const servingAt = (serving, ofLevel) => serving && { ...serving, ...ofLevel }
@@ -85,13 +98,16 @@ export function faultsOfServing (place, serving, { load, settings: settingsOfLoa
   if (connections >= 1 && connections < processes) faults.push(unfit(`${place}.connections`, connections, `at least ${processes}: one for each process`))
   if (!LOADS.includes(load)) faults.push(`${place}: load ${load} stores no feed that can be served; expected load ${LOADS.join(' or ')}`)
   for (const name of LAB_SETS) if (Object.hasOwn(settings, name)) faults.push(`${place}.settings.${name}: the lab sets it; leave it out`)
+  if (!FOLLOWS.includes(asks)) for (const name of /** @type {const} */ (['idsEach', 'maxRate'])) if (serving[name] !== undefined) faults.push(`${place}.${name}: asks ${asks} follows nothing; leave it out`)
   faults.push(...faultsOfAsking(place, serving, settingsOfLoad))
   if (by === 'reader') return [...faults, ...checkSettings(settings, 'reader').map((fault) => `${place}.settings: ${fault}`)]
   return [...faults, ...faultsOfReference(place, serving, settingsOfLoad)]
 }
 
 /** What a way of asking needs. @param {string} place @param {Serving} serving @param {Record<string, any>} load settings */
-function faultsOfAsking (place, { by, asks, processes, connections, everyMs, path }, load) {
+function faultsOfAsking (place, serving, load) {
+  const { by, asks, processes, connections, everyMs, path } = serving
+  if (FOLLOWS.includes(asks)) return faultsOfFollowing(place, serving, load)
   if (asks === 'pages') return []
   /** @type {string[]} */
   const faults = []
@@ -117,7 +133,7 @@ function faultsOfReference (place, { by, asks, path, settings = {} }, { layout, 
   /** @type {string[]} */
   const faults = []
   const limit = PATH_OF_MANY.test(path) ? limitIn(path) : null
-  if (asks === 'pages' && PATH.test(path) && (limit === null || limit < 1 || limit > MAX_PAGE)) faults.push(unfit(`${place}.path`, path, `${DEFAULT_PATH}, or another limit: ${by} answers nothing else`))
+  if (['pages', 'push'].includes(asks) && PATH.test(path) && (limit === null || limit < 1 || limit > MAX_PAGE)) faults.push(unfit(`${place}.path`, path, `${DEFAULT_PATH}, or another limit: ${by} answers nothing else`))
   for (const name of Object.keys(settings)) if (name !== 'readFrom') faults.push(`${place}.settings.${name}: a setting of the reader; ${by} takes readFrom only`)
   if (!['replica', 'primary', undefined].includes(/** @type {any} */ (settings.readFrom))) faults.push(unfit(`${place}.settings.readFrom`, settings.readFrom, 'replica or primary'))
   if (partitions !== 1) faults.push(`${place}: ${by} reads one partition; expected partitions 1, not ${partitions}`)

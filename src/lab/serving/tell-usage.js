@@ -4,8 +4,8 @@
  * compared with; until asked it does nothing.
  *
  *     parent -> { event: 'usage' }       child -> { event: 'usage', atMs, cpuSeconds, loopBusyMs, memoryBytes }
- *     parent -> { event: 'watch loop' }  child -> { event: 'watch loop' }             from now on
- *     parent -> { event: 'loop' }        child -> { event: 'loop', delayMsMax }       since then, and no longer
+ *     parent -> { event: 'watch loop', stepMs }   child -> { event: 'watch loop' }   from now on
+ *     parent -> { event: 'loop' }        child -> { event: 'loop', delayMsP99, delayMsMax }       since then, and no longer
  *
  * Rejected: /metrics of the reader, whose scrape asks every node for its INFO; /proc, which counts in steps of 10 ms.
  */
@@ -14,18 +14,25 @@ import { usageNow } from './usage.js'
 
 /** A timer of so many ms tells the delay, and is in what it tells. */
 const STEP_MS = 1
-const delays = monitorEventLoopDelay({ resolution: STEP_MS })
+let stepMs = STEP_MS
+let delays = monitorEventLoopDelay({ resolution: STEP_MS })
 
 process.on('message', (/** @type {any} */ message) => {
   if (message?.event === 'usage') process.send?.({ event: 'usage', ...usageNow() }, () => {})
   else if (message?.event === 'watch loop') {
-    delays.reset()
+    delays.disable()
+    stepMs = message.stepMs ?? STEP_MS
+    delays = monitorEventLoopDelay({ resolution: stepMs })
     delays.enable()
     process.send?.({ event: 'watch loop' }, () => {})
   } else if (message?.event === 'loop') {
     delays.disable()
-    process.send?.({ event: 'loop', delayMsMax: Math.max(0, delays.max / 1e6 - STEP_MS) }, () => {})
+    process.send?.({ event: 'loop', delayMsP99: delayMs(delays.percentile(99)), delayMsMax: delayMs(delays.max) }, () => {})
   }
 })
+
+/** @param {number} nanoseconds between two turns of the timer */
+const delayMs = (nanoseconds) => Math.max(0, nanoseconds / 1e6 - stepMs)
+
 // a program that waits for no message ends when its work is done
 process.channel?.unref()

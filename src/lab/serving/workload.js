@@ -16,6 +16,12 @@ import { createWriter } from '../acknowledged.js'
  * @typedef {{ id: string, ts: number, value: string }} Item as the reader writes it, values in base64
  */
 
+/** @param {string} value base64 @returns {{ writer: number, number: number } | null} null: nobody has written that */
+export function numberIn (value) {
+  const read = readValue(Buffer.from(value, 'base64'))
+  return read && { writer: read.writer ?? 0, number: read.number }
+}
+
 /** @param {Workload} workload */
 export function createChecker ({ ids, writers, valueBytes, isWhole }) {
   const each = Array.from({ length: writers }, (_, index) => createWriter(0, index, writers, ids))

@@ -1,0 +1,45 @@
+/**
+ * 018: see README.md. Each client follows ids of its own, spread over the feed, or the whole of a small feed; it is told at
+ * most ten times a second, in one arm as soon as something comes.
+ */
+export default {
+  title: 'What does it cost to push?',
+  question: 'What does a reader pay to push changes to hundreds of clients while 200,000 items/s come in, and how late are they?',
+  baseline: 'push',
+  ceiling: 'bare',
+  arms: {
+    push: { serving: { by: 'reader', asks: 'push', maxRate: 10 } },
+    bare: { serving: { by: 'bare', asks: 'push', maxRate: 10 }, note: 'a fastify process that writes events of that size, so often, to as many clients' },
+    poll: { serving: { by: 'reader', asks: 'poll', everyMs: 100 }, note: 'the same clients ask for their ids ten times a second' },
+    'push (no limit)': { serving: { by: 'reader', asks: 'push' }, note: 'without maxRate: each 10 ms, as long as there is something new' }
+  },
+  levels: {
+    '500 x 20 ids': { settings: { ids: 100_000 }, serving: { connections: 500, idsEach: 20 }, without: ['push (no limit)'] },
+    '50 x a feed of 100': { settings: { ids: 100 }, serving: { connections: 50 }, without: ['poll'] }
+  },
+  fixed: { layout: 'segments', rate: 200_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
+  seconds: 7.5,
+  warmUpSeconds: 2.5,
+  rounds: 5,
+  measures: ['servingCpuPercent', 'deliveryMsP99', 'deliveryMsP50', 'newestMsP99', 'eventsPerSecond', 'deliveredBytesPerSecond', 'servingCpuMicrosPerEvent', 'servingCpuMillisPerMegabyte', 'servingMemoryBytes', 'servingMemoryGrowthBytes', 'servingDelayMsP99', 'clientLoopPercent', 'replicaCpuPercent', 'primaryCpuPercent', 'itemsPerSecond', 'behindMsP99'],
+  differs: [
+    'bare reads no feed and knows nothing of its clients: its events have as many bytes, and always the same items with the time at which they were made',
+    'bare writes exactly ten events a second to each client, a reader at most ten',
+    'poll sends all 20 items of a client in each answer, push those that changed; and a question takes a head each time',
+    'push (no limit) sends up to ten times as many events as push'
+  ],
+  expected: [
+    { arm: 'bare', against: 'push', direction: 'less' },
+    { arm: 'poll', against: 'push', direction: 'more' },
+    { arm: 'push (no limit)', against: 'push', direction: 'more' }
+  ],
+  budgets: [
+    { measure: 'servingCpuPercent', arm: 'push', most: 100 },
+    { measure: 'servingMemoryGrowthBytes', arm: 'push', most: 16_777_216 }
+  ],
+  notControlled: [
+    'reader, clients, writer and three servers share two cores: the longest delays are those in which one of them waits for a processor',
+    'the clients are one process on the same machine: no network is in a delay, and no slow client',
+    'memory is watched for seven seconds: what leaks slowly does not show'
+  ]
+}
