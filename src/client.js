@@ -29,7 +29,7 @@
  * `snapshot`: the newest items, oldest first; they replace whatever was known. `items`: changes, oldest first. `reset`: changes
  * may have been missed; a snapshot follows. `position`: `from` of who goes on behind this event; null: nowhere, a snapshot comes.
  * @template {Encoding} [E='base64']
- * @typedef {{ event: 'snapshot' | 'items', items: LiveItem<E>[], position: string | null } | { event: 'reset', reason: string, position: null }} LiveEvent
+ * @typedef {{ event: 'snapshot' | 'items', items: LiveItem<E>[], reason?: undefined, position: string | null } | { event: 'reset', items?: undefined, reason: string, position: null }} LiveEvent
  */
 
 /**
