@@ -21,6 +21,7 @@ import { createRates } from './rates.js'
 import { oneAtATime, within } from './within.js'
 
 export const EVERY_MS = 1000
+const HISTORY_MS = 600_000
 /** so long a sample waits for servers */
 const WAIT_MS = 500
 /** what was sampled longer ago says nothing of now */
@@ -75,7 +76,8 @@ export function createFigures ({ ask, deployment, keyPrefix, now, elapsed = () =
         ready,
         reasons,
         nodes: nodes.map(({ role, address, engine, state, lagMs }) => ({ role, address, engine, state, lagMs: role === 'replica' ? lagMs : null, cpu: cpuOf(address) })),
-        history: history.of(feed, sinceMs)
+        // a process that stood still has older ones
+        history: history.of(feed, Math.max(sinceMs, now() - HISTORY_MS))
       }
     },
 

@@ -1,6 +1,8 @@
 /** What is kept of the last ten minutes, and of how many feeds. */
 import t from 'tap'
+import { createFigures } from '../../src/figures/index.js'
 import { createHistory, MAX_FEEDS } from '../../src/figures/history.js'
+import { eventually, silentLog } from '../servers.js'
 
 const nodeSample = (/** @type {number} */ at) => ({ at, lagMs: at % 7, cpu: { 'a:1': 0.5 } })
 
@@ -46,4 +48,27 @@ t.test('a hundred feeds: those that are asked about are kept', async (t) => {
   for (const feed of names) history.want(feed)
   t.same(history.choose(names), names.slice(50))
   t.same(history.choose(['feed-149', 'new']), ['feed-149', 'new'])
+})
+
+t.test('what was sampled before a process stood still is not shown for ever', async (t) => {
+  let nowMs = 1_790_000_000_000
+  let elapsedMs = 0
+  const gone = async () => { throw new Error('no servers') }
+  const figures = createFigures({
+    ask: /** @type {any} */ ({ definition: gone, count: gone, latest: gone, status: () => ({ ready: false, reasons: ['SERVER_UNREACHABLE'], nodes: [] }) }),
+    deployment: { pick () { throw new Error('no servers') }, nodes: () => [], figures: async () => [] },
+    keyPrefix: 'fr:',
+    now: () => nowMs,
+    elapsed: () => elapsedMs,
+    log: silentLog
+  })
+  t.teardown(() => figures.close())
+  await eventually(async () => (await figures.of('a', -1)).history.length > 0)
+  t.same((await figures.of('a', -1)).history[0], { at: nowMs, itemsPerSecond: null, lagMs: null, cpu: {} })
+  nowMs += 599_999
+  t.ok((await figures.of('a', -1)).history.length > 0)
+  nowMs += 2
+  elapsedMs += 600_001
+  const { history } = await figures.of('a', -1)
+  t.same(history.filter(({ at }) => at < nowMs - 600_000), [])
 })
