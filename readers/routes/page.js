@@ -15,9 +15,9 @@ const CLIENT = fileURLToPath(new URL('../../src/client.js', import.meta.url))
 const { resolve } = createRequire(import.meta.url)
 
 /** Files that have an address of their own; the others of the folder are at /page/NAME. @type {Readonly<Record<string, string>>} */
-const ADDRESSES = Object.freeze({ 'index.html': '/', 'icon.svg': '/icon.svg' })
+const ADDRESSES = Object.freeze({ 'index.html': '/', 'example.html': '/example', 'icon.svg': '/icon.svg' })
 /** Addresses that people open. @type {Readonly<Record<string, string>>} */
-const PAGES = Object.freeze({ '/': 'The page' })
+const PAGES = Object.freeze({ '/': 'The page', '/example': 'A feed, followed by a small script' })
 const ELSEWHERE = Object.freeze({
   '/client.js': CLIENT,
   '/uplot.js': resolve('uplot/dist/uPlot.iife.min.js'),
