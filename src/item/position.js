@@ -1,7 +1,7 @@
 /**
  * A position is opaque text for a place in the arrival of a feed: where a subscription goes on.
  *
- *     kind 1 or 2 | crc32 of feed name and rest, 4 bytes | rest      as base64url
+ *     kind 1 or 2 | crc32 of feed name and all that follows, 4 bytes | 48 bit, when the feed was created, ms | rest      as base64url
  *
  *     1, of layouts that are followed by event time (`ids`, `values`):
  *         for each partition: 48 bit, the newest ts delivered
@@ -12,7 +12,7 @@
  * (on the clock of whoever read) the partitions were read whose entry was the last one then.
  *
  * The checksum is no secret, as with cursors. A position of another kind, or of a feed that has another layout by now, is
- * none.
+ * none; one of a feed that was dropped and created anew is expired, for what it speaks of is gone.
  */
 import { crc32 } from 'node:zlib'
 import { FreshetError } from '../errors.js'
@@ -21,7 +21,8 @@ import { MAX_TS } from './order.js'
 const BY_TIME = 1
 const BY_PLACE = 2
 const SUM_AT = 1
-const REST_AT = 5
+const CREATED_AT = 5
+const REST_AT = 11
 const TIME_BYTES = 6
 const PLACE_BYTES = 14
 const IS_END = 0x80000000
@@ -33,11 +34,15 @@ const MAX_VERSIONS = 0x7fffffff
  * @typedef {{ readMs: number, places: LogPlace[] }} LogPosition
  */
 
-/** @param {string} feed @param {number[]} times newest ts delivered, ms, by partition @returns {string} */
-export function encodeTimes (feed, times) {
+/**
+ * @param {string} feed @param {number[]} times newest ts delivered, ms, by partition
+ * @param {number} [createdMs] of the feed
+ * @returns {string}
+ */
+export function encodeTimes (feed, times, createdMs = 0) {
   const bytes = Buffer.alloc(REST_AT + times.length * TIME_BYTES)
   times.forEach((ts, i) => bytes.writeUIntBE(ts, REST_AT + i * TIME_BYTES, TIME_BYTES))
-  return encoded(feed, BY_TIME, bytes)
+  return encoded(feed, BY_TIME, bytes, createdMs)
 }
 
 /**
@@ -54,8 +59,8 @@ export function decodeTimes (feed, text, partitions) {
   return times
 }
 
-/** @param {string} feed @param {LogPosition} position @returns {string} */
-export function encodePlaces (feed, { readMs, places }) {
+/** @param {string} feed @param {LogPosition} position @param {number} [createdMs] of the feed @returns {string} */
+export function encodePlaces (feed, { readMs, places }, createdMs = 0) {
   const bytes = Buffer.alloc(REST_AT + TIME_BYTES + places.length * PLACE_BYTES)
   let at = bytes.writeUIntBE(readMs, REST_AT, TIME_BYTES)
   for (const { ms, n, versions, isEnd } of places) {
@@ -63,7 +68,7 @@ export function encodePlaces (feed, { readMs, places }) {
     at = bytes.writeUInt32BE(n, at)
     at = bytes.writeUInt32BE(versions + (isEnd ? IS_END : 0), at)
   }
-  return encoded(feed, BY_PLACE, bytes)
+  return encoded(feed, BY_PLACE, bytes, createdMs)
 }
 
 /**
@@ -89,12 +94,27 @@ export function decodePlaces (feed, text, partitions) {
  */
 export function isPositionOf (feed, text) {
   const bytes = Buffer.from(String(text), 'base64url')
-  return bytes.length > REST_AT && bytes.toString('base64url') === text && bytes.readUInt32BE(SUM_AT) === checksum(feed, bytes)
+  return bytes.length > REST_AT && (bytes[0] === BY_TIME || bytes[0] === BY_PLACE) &&
+    bytes.toString('base64url') === text && bytes.readUInt32BE(SUM_AT) === checksum(feed, bytes)
 }
 
-/** @param {string} feed @param {number} kind @param {Buffer} bytes room for both in front @returns {string} */
-function encoded (feed, kind, bytes) {
+/** When a feed was created, for its positions. @param {{ createdAt: string }} definition @returns {number} ms since 1970 */
+export const createdMsOf = ({ createdAt }) => Math.max(0, Date.parse(createdAt)) || 0
+
+/**
+ * @param {import('../feeds/definitions.js').Definition} definition @param {string} text a position of a feed of that name
+ * @throws {FreshetError} POSITION_EXPIRED
+ */
+export function checkCreation (definition, text) {
+  const bytes = Buffer.from(text, 'base64url')
+  if (bytes.readUIntBE(CREATED_AT, TIME_BYTES) === createdMsOf(definition)) return
+  throw new FreshetError('POSITION_EXPIRED', `the position in feed ${definition.feed} is too old: it was dropped and created anew since; begin again without it`)
+}
+
+/** @param {string} feed @param {number} kind @param {Buffer} bytes room for what is in front @param {number} createdMs @returns {string} */
+function encoded (feed, kind, bytes, createdMs) {
   bytes[0] = kind
+  bytes.writeUIntBE(createdMs, CREATED_AT, TIME_BYTES)
   bytes.writeUInt32BE(checksum(feed, bytes), SUM_AT)
   return bytes.toString('base64url')
 }
@@ -110,4 +130,4 @@ function decoded (feed, kind, text, length) {
 const invalid = (feed) => new FreshetError('POSITION_INVALID', `not a position of feed ${feed}; expected the "position" of an earlier change, unchanged`)
 
 /** @param {string} feed @param {Buffer} bytes */
-const checksum = (feed, bytes) => crc32(bytes.subarray(REST_AT), crc32(feed))
+const checksum = (feed, bytes) => crc32(bytes.subarray(CREATED_AT), crc32(feed))

@@ -14,7 +14,7 @@
  * @typedef {{ id: string, ts: number, value: Buffer | null }} Version
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { decodePlaces, encodePlaces } from '../item/position.js'
+import { checkCreation, createdMsOf, decodePlaces, encodePlaces } from '../item/position.js'
 import { MAX_ENTRIES, beginPart, checkSame, createEntriesAtOnce, headOf, isUnreadable, readBehind } from './log-behind.js'
 import { patiently } from './patiently.js'
 
@@ -25,13 +25,16 @@ const UNKNOWN_LAG_MS = 1000
 
 /**
  * @param {import('./ask.js').Ask} ask
- * @param {import('../feeds/definitions.js').Definition} definition
+ * @param {import('../feeds/definitions.js').Definition} asked
  * @param {import('./subscribe.js').Following} options
  * @returns {AsyncGenerator<import('./subscribe.js').Change>}
  */
-export async function * subscribeByPlace (ask, { feed, partitions }, { from, signal, pollMs, now }) {
+export async function * subscribeByPlace (ask, asked, { from, signal, pollMs, now }) {
+  const { feed, partitions } = asked
+  const createdMs = createdMsOf(asked)
   const size = createEntriesAtOnce()
   const position = typeof from === 'string' ? decodePlaces(feed, from, partitions) : null
+  if (typeof from === 'string') checkCreation(asked, from)
   let readMs = position?.readMs ?? Math.max(0, now() - UNKNOWN_LAG_MS)
   /** @type {import('../store/connection.js').Connection | undefined} */
   let node
@@ -68,7 +71,7 @@ export async function * subscribeByPlace (ask, { feed, partitions }, { from, sig
         for (let done = delivered + 1; done <= versions.length; done++) {
           part.place = entry.place
           part.versions = done === versions.length ? 0 : done
-          yield changeOf(versions[done - 1], { feed, readMs, places, partition: i, versions: part.versions })
+          yield changeOf(versions[done - 1], { feed, createdMs, readMs, places, partition: i, versions: part.versions })
           if (signal.aborted) return
         }
         part.place = entry.place
@@ -106,11 +109,11 @@ function versionsOf (log, entry, { origins }) {
 
 /**
  * @param {Version} version
- * @param {{ feed: string, readMs: number, places: { place: string, versions: number, isEnd: boolean }[], partition: number, versions: number }} at
+ * @param {{ feed: string, createdMs: number, readMs: number, places: { place: string, versions: number, isEnd: boolean }[], partition: number, versions: number }} at
  *   `places` of all partitions; `versions`: of the entry of this `partition`
  * @returns {import('./subscribe.js').Change}
  */
-function changeOf ({ id, ts, value }, { feed, readMs, places, partition, versions }) {
+function changeOf ({ id, ts, value }, { feed, createdMs, readMs, places, partition, versions }) {
   return /** @type {import('./subscribe.js').Change} */ ({
     id,
     ts,
@@ -124,7 +127,7 @@ function changeOf ({ id, ts, value }, { feed, readMs, places, partition, version
           const [ms, n] = place.split('-').map(Number)
           return { ms, n, versions: i === partition ? versions : delivered, isEnd }
         })
-      })
+      }, createdMs)
     }
   })
 }

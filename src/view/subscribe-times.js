@@ -15,7 +15,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { compareOrder } from '../item/order.js'
-import { decodeTimes, encodeTimes } from '../item/position.js'
+import { checkCreation, createdMsOf, decodeTimes, encodeTimes } from '../item/position.js'
 import { patiently } from './patiently.js'
 
 /** ids remembered before it is looked which can be forgotten */
@@ -28,13 +28,15 @@ const PAGE = 1000
  * @param {import('./subscribe.js').Following} options
  * @returns {AsyncGenerator<import('./subscribe.js').Change>}
  */
-export async function * subscribeByTime (ask, { feed, partitions }, { from, signal, pollMs, overlapMs, now }) {
+export async function * subscribeByTime (ask, definition, { from, signal, pollMs, overlapMs, now }) {
+  const { feed, partitions } = definition
   const goesOn = typeof from === 'string'
   const times = goesOn ? decodeTimes(feed, from, partitions) : await patiently(() => newestTimes(ask, feed, partitions, now), signal)
   if (times === null) return
+  if (goesOn) checkCreation(definition, from)
   const followed = times.map((newestMs, partition) => createFollowed({ ask, feed, partition, newestMs, overlapMs, now }))
   if (!goesOn) await Promise.all(followed.map((one) => patiently(one.passOver, signal)))
-  const position = createPositionText(feed, followed)
+  const position = createPositionText(definition, followed)
 
   while (!signal.aborted) {
     // the consumer's time between two changes is its own
@@ -140,15 +142,15 @@ function createFollowed ({ ask, feed, partition, newestMs, overlapMs, now }) {
   }
 }
 
-/** Made again only when a time moved. @param {string} feed @param {{ passedMs: number }[]} followed */
-function createPositionText (feed, followed) {
+/** Made again only when a time moved. @param {import('../feeds/definitions.js').Definition} definition @param {{ passedMs: number }[]} followed */
+function createPositionText (definition, followed) {
   /** @type {number[]} */
   let times = []
   let text = ''
   return () => {
     if (followed.some((one, i) => one.passedMs !== times[i])) {
       times = followed.map((one) => one.passedMs)
-      text = encodeTimes(feed, times)
+      text = encodeTimes(definition.feed, times, createdMsOf(definition))
     }
     return text
   }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import fc from 'fast-check'
-import { decodePlaces, decodeTimes, encodePlaces, encodeTimes } from '../../src/item/position.js'
+import { checkCreation, decodePlaces, decodeTimes, encodePlaces, encodeTimes, isPositionOf } from '../../src/item/position.js'
 import { holds } from '../properties.js'
 
 const FEED = 'latest'
@@ -14,9 +14,9 @@ const anyPosition = fc.record({
 
 t.test('positions have these bytes', async (t) => {
   const bytes = (/** @type {string} */ text) => Buffer.from(text, 'base64url').toString('hex')
-  t.equal(bytes(encodeTimes(FEED, [1_800_000_000_000])), '01' + 'a212ee4f' + '01a3185c5000')
-  t.equal(bytes(encodePlaces(FEED, { readMs: 1_800_000_000_001, places: [{ ms: 1_800_000_000_000, n: 7, versions: 3, isEnd: true }, { ms: 0, n: 0, versions: 0, isEnd: false }] })),
-    '02' + 'bce5dab1' + '01a3185c5001' + '01a3185c5000' + '00000007' + '80000003' + '000000000000' + '00000000' + '00000000')
+  t.equal(bytes(encodeTimes(FEED, [1_800_000_000_000], 1_800_000_000_002)), '01' + 'd930a484' + '01a3185c5002' + '01a3185c5000')
+  t.equal(bytes(encodePlaces(FEED, { readMs: 1_800_000_000_001, places: [{ ms: 1_800_000_000_000, n: 7, versions: 3, isEnd: true }, { ms: 0, n: 0, versions: 0, isEnd: false }] }, 1_800_000_000_002)),
+    '02' + '69419bd2' + '01a3185c5002' + '01a3185c5001' + '01a3185c5000' + '00000007' + '80000003' + '000000000000' + '00000000' + '00000000')
 })
 
 t.test('what was spelt is read', (t) => holds(t, fc.property(anyTimes, anyPosition, (times, position) => {
@@ -53,4 +53,18 @@ t.test('a position of another feed, kind or number of partitions is none, nor is
 
 t.test('a time that no item can have is in no position', async (t) => {
   t.throws(() => decodeTimes(FEED, encodeTimes(FEED, [2 ** 41]), 1), NONE)
+})
+
+t.test('a position says which creation of its feed it is of', async (t) => {
+  const definition = { feed: FEED, layout: 'ids', partitions: 1, windowMs: 0, maxItems: 0, format: 1, createdAt: '2027-01-15T08:00:00.002Z' }
+  const position = encodeTimes(FEED, [7], 1_800_000_000_002)
+  checkCreation(definition, position)
+  t.throws(() => checkCreation({ ...definition, createdAt: '2027-01-15T08:00:00.003Z' }, position), { code: 'POSITION_EXPIRED', message: /dropped and created anew/ })
+  t.ok(isPositionOf(FEED, position))
+  t.notOk(isPositionOf('other', position))
+  for (let bit = 0; bit < 8; bit++) {
+    const turned = Buffer.from(position, 'base64url')
+    turned[0] ^= 1 << bit
+    t.notOk(isPositionOf(FEED, turned.toString('base64url')), `kind ${turned[0]}`)
+  }
 })
