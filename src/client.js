@@ -51,7 +51,7 @@ const LONGEST_WAIT_MS = 10_000
 /** for which a reader can ask */
 const LONGEST_ASKED_MS = 3_600_000
 const SILENT_MS = 30_000
-/** a reader ends an event at 256 KiB, behind an item */
+/** a reader ends an event at 512 KiB, behind an item */
 const MAX_EVENT_CHARS = 32 * 1024 * 1024
 const MAX_REFUSAL_CHARS = 64 * 1024
 const FOLLOWED = 200

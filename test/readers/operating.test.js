@@ -115,7 +115,7 @@ t.test('the API describes all its routes', async (t) => {
   const { app } = createReader(t, feeds())
   const document = (await app.inject('/docs/json')).json()
   t.match(document.openapi, /^3\.1/)
-  t.same(Object.keys(document.paths).sort(), ['/', '/livez', '/metrics', '/readyz', '/v1/feeds', '/v1/feeds/{feed}', '/v1/feeds/{feed}/count', '/v1/feeds/{feed}/items', '/v1/feeds/{feed}/items/{id}'])
+  t.same(Object.keys(document.paths).sort(), ['/', '/example', '/livez', '/metrics', '/readyz', '/v1/feeds', '/v1/feeds/{feed}', '/v1/feeds/{feed}/count', '/v1/feeds/{feed}/items', '/v1/feeds/{feed}/items/{id}'])
   const items = document.paths['/v1/feeds/{feed}/items'].get
   t.same(items.parameters.map(({ name }) => name).sort(), ['after', 'encoding', 'feed', 'id', 'limit', 'since'])
   t.same(Object.keys(items.responses[200].content).sort(), ['application/json', 'application/x-ndjson'])
@@ -124,7 +124,7 @@ t.test('the API describes all its routes', async (t) => {
 
 t.test('neither page asks anything of another host', async (t) => {
   const { app } = createReader(t, feeds())
-  for (const path of ['/', '/page/page.js', '/page/page.css', '/client.js', '/uplot.js', '/uplot.css', '/icon.svg', '/docs', '/docs/static/swagger-ui.css', '/docs/static/swagger-initializer.js']) {
+  for (const path of ['/', '/example', '/page/page.js', '/page/page.css', '/client.js', '/uplot.js', '/uplot.css', '/icon.svg', '/docs', '/docs/static/swagger-ui.css', '/docs/static/swagger-initializer.js']) {
     const response = await app.inject(path)
     t.equal(response.statusCode, 200, path)
     const policy = response.headers['content-security-policy']
