@@ -6,7 +6,7 @@ import { help, resolve } from '../settings.js'
 import { listenForStop } from '../src/lifecycle.js'
 import { showLive } from './top/live.js'
 import { textOf } from './top/once.js'
-import { createReader, ReaderAway, ReaderRefused } from './top/reader.js'
+import { createReader, ReaderRefused } from './top/reader.js'
 import { firstOf } from './top/watch.js'
 
 const USAGE = `Usage: npm start top -- [flags]
@@ -30,13 +30,10 @@ export async function main ({ argv, env }) {
   const stopping = listenForStop()
   try {
     const reader = createReader({ url, signal: stopping.signal })
-    const feeds = await feedsOf(reader)
-    if (wanted !== null && feeds !== null && !feeds.includes(wanted)) {
-      throw new ReaderRefused('FEED_UNKNOWN', `the reader at ${url} has no feed ${wanted}; ${feeds.length ? `it has ${feeds.join(' ')}` : 'it has none'}`)
-    }
-    const at = { reader, token, feed: wanted ?? firstOf(feeds ?? []), feeds: feeds ?? [] }
-    if (once || !process.stdout.isTTY || env.TERM === 'dumb') process.stdout.write(await textOf({ ...at, signal: stopping.signal, columns: process.stdout.columns }))
-    else await showLive({ ...at, color: !env.NO_COLOR, stopping })
+    const isScreen = !once && process.stdout.isTTY && env.TERM !== 'dumb'
+    const shown = { reader, ...await firstFeed(reader, wanted, isScreen) }
+    if (isScreen) await showLive({ ...shown, token, color: !env.NO_COLOR, stopping })
+    else process.stdout.write(await textOf({ ...shown, columns: process.stdout.columns }))
     return 0
   } catch (error) {
     if (stopping.signal.aborted) return 0
@@ -46,12 +43,17 @@ export async function main ({ argv, env }) {
   }
 }
 
-/** @param {import('./top/reader.js').Reader} reader @returns {Promise<string[] | null>} null: the reader cannot say now */
-async function feedsOf (reader) {
-  try {
-    return await reader.feeds()
-  } catch (error) {
-    if (error instanceof ReaderAway || error.exitStatus === undefined) throw error
-    return null
-  }
+/**
+ * @param {import('./top/reader.js').Reader} reader @param {string | null} wanted
+ * @param {boolean} canWait whether a reader that cannot say which feeds there are may be asked again later
+ * @returns {Promise<{ feed: string | null, feeds: string[] }>}
+ */
+async function firstFeed (reader, wanted, canWait) {
+  const feeds = await reader.feeds().catch((error) => {
+    if (error instanceof ReaderRefused && (canWait || wanted !== null)) return null
+    throw error
+  })
+  if (feeds === null) return { feed: wanted, feeds: [] }
+  if (wanted === null || feeds.includes(wanted)) return { feed: wanted ?? firstOf(feeds), feeds }
+  throw new ReaderRefused('FEED_UNKNOWN', `the reader at ${reader.url} has no feed ${wanted}; ${feeds.length ? `it has ${feeds.join(' ')}` : 'it has none'}`)
 }

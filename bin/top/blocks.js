@@ -4,8 +4,8 @@
 
 const UP = ' ▁▂▃▄▅▆▇█'
 const ALONG = ' ▏▎▍▌▋▊▉█'
-/** a second or two late is not a gap */
-const LATE_MS = 5000
+/** samples further apart have a gap between them */
+const GAP_MS = 5000
 
 /** three by five, a row of pixels a word */
 const DIGITS = /** @type {Record<string, string>} */ ({
@@ -40,26 +40,30 @@ export function bar (share, cells) {
 }
 
 /**
- * Bars from zero up to the largest, the newest at the right. A second has a column, as soon as there are more, some together one
- * (their mean). Where nothing is known nothing stands; a known zero is a line at the bottom.
+ * Bars from zero up to the largest sample, the newest at the right. A second has a column; when there are more, some together have
+ * one (their mean). Where nothing is known nothing stands; a known zero is a line at the bottom.
  * @param {Sample[]} samples oldest first
  * @param {{ columns: number, rows: number, now: number }} size
  * @returns {{ lines: string[], spanMs: number, largest: number | null }} `spanMs`: what all columns are together
  */
 export function chart (samples, { columns, rows, now }) {
   const last = samples.at(-1)?.at ?? now
-  const end = now - last < LATE_MS ? last : now
+  const end = now - last < GAP_MS ? last : now
   const seconds = Math.max(1, Math.ceil((end - (samples[0]?.at ?? end) + 1000) / 1000 / columns))
   const columnMs = seconds * 1000
   const endColumn = Math.floor(end / columnMs)
   /** @type {number[][]} */
   const buckets = Array.from({ length: columns }, () => [])
-  for (const { at, itemsPerSecond } of samples) {
-    const x = columns - 1 - (endColumn - Math.floor(at / columnMs))
-    if (itemsPerSecond !== null && x >= 0 && x < columns) buckets[x].push(itemsPerSecond)
-  }
+  const columnOf = (/** @type {number} */ at) => columns - 1 - (endColumn - Math.floor(at / columnMs))
+  samples.forEach(({ at, itemsPerSecond }, i) => {
+    if (itemsPerSecond === null) return
+    // what a sample says is about the time since the one before
+    const before = samples[i - 1]?.at ?? -Infinity
+    const from = at - before < GAP_MS ? Math.min(columnOf(before) + 1, columnOf(at)) : columnOf(at)
+    for (let x = Math.max(0, from); x <= columnOf(at); x++) buckets[x].push(itemsPerSecond)
+  })
   const means = buckets.map((bucket) => bucket.length ? bucket.reduce((sum, one) => sum + one) / bucket.length : null)
-  const known = means.filter((one) => one !== null)
+  const known = buckets.flat()
   const largest = known.length ? Math.max(...known) : null
   const eighths = means.map((mean) => mean === null ? null : mean === 0 ? 0 : Math.max(1, Math.round(mean / /** @type {number} */ (largest) * rows * 8)))
   const lines = Array.from({ length: rows }, (_, y) => {

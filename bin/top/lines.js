@@ -11,6 +11,8 @@ import { cut, isPlain, visible, widthOf } from './text.js'
 /** Select Graphic Rendition (ECMA-48 8.3.117) */
 const STYLES = Object.freeze({ bold: 1, dim: 2, inverse: 7, red: 31, green: 32, yellow: 33, cyan: 36 })
 
+const MAX_LINES = 3
+
 /**
  * @param {Span[]} spans
  * @param {number} columns at most
@@ -51,6 +53,18 @@ export function flow (groups, columns, between) {
       /** @type {Span[]} */ (lines.at(-1)).push(between, ...group)
       used += between.length + cells
     }
+  }
+  return lines
+}
+
+/** @param {string} text a sentence @param {number} columns @returns {string[]} lines that break between words, three at most */
+export function wrapped (text, columns) {
+  const lines = ['']
+  for (const word of visible(text).split(' ')) {
+    const line = lines[lines.length - 1]
+    const longer = line === '' ? word : `${line} ${word}`
+    if (line === '' || widthOf(longer) <= columns || lines.length === MAX_LINES) lines[lines.length - 1] = longer
+    else lines.push(word)
   }
   return lines
 }

@@ -15,7 +15,7 @@ export async function showLive ({ reader, token, feed, feeds, color, stopping })
   let typed = null
   /** what stood there when it was paused @type {Omit<import('./screen.js').Shown, 'isPaused' | 'typed'> | null} */
   let paused = null
-  const watch = createWatch({ reader, token, feed, feeds, changed: () => {} })
+  const watch = createWatch({ reader, token, feed, feeds })
   const terminal = openTerminal({
     input: process.stdin, output: process.stdout, onKey, onResize: draw, onGone: () => stopping.stop('terminal gone')
   })

@@ -7,6 +7,8 @@ const MOST = 200
 /** events a second: more can nobody read */
 const MAX_RATE = 4
 const AGAIN_MS = 1000
+/** a reader that has the feed in memory says what is newest at once */
+const FIRST_WITHIN_MS = 3000
 
 /** @typedef {import('./screen.js').Item} Item */
 
@@ -38,14 +40,16 @@ export async function followNewest ({ url, feed, token, signal, onItems, onTroub
     signal.addEventListener('abort', abort)
     /** @param {any} error */
     const tell = (error) => {
-      if (!signal.aborted) onTrouble(error.code === 'UNAUTHORIZED' ? 'the newest items are not shown: the reader pushes them to those with a token of its own, see --live-token' : `the newest items stand still: ${error.cause?.code ?? error.message}`)
+      if (!signal.aborted) onTrouble(error.code === 'UNAUTHORIZED' ? 'the newest items are not shown: this reader wants a token for that (--live-token)' : `the newest items stand still: ${error.cause?.code ?? error.message}`)
       lost.abort()
     }
     /** @type {Item[]} */
     let items = []
+    const waiting = setTimeout(() => onTrouble('the newest items are not known yet: the reader takes in what is live'), FIRST_WITHIN_MS)
     try {
       const events = follow(url, feed, { limit: MOST, maxRate: MAX_RATE, encoding: 'utf8', authToken: token ?? undefined, signal: lost.signal, onRetry: tell })
       for await (const one of events) {
+        clearTimeout(waiting)
         if (one.event === 'reset') continue
         items = merged(one.event === 'snapshot' ? [] : items, one.items)
         onItems(items)
@@ -53,6 +57,7 @@ export async function followNewest ({ url, feed, token, signal, onItems, onTroub
     } catch (error) {
       tell(error)
     } finally {
+      clearTimeout(waiting)
       signal.removeEventListener('abort', abort)
     }
     await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})

@@ -1,4 +1,5 @@
-/** Asks a reader over HTTP. */
+/** Asks a reader over HTTP. What it says of errors is printed, so it is made visible like everything else that comes from outside. */
+import { visible } from './text.js'
 
 const DEADLINE_MS = 5000
 
@@ -7,7 +8,7 @@ export class ReaderAway extends Error {
   exitStatus = 1
   /** @param {string} url @param {string} why */
   constructor (url, why) {
-    super(`no reader answers at ${url} (${why}): start one with npm start reader, or name another with --url`)
+    super(`no reader answers at ${visible(url)} (${visible(why)}): start one with npm start reader, or name another with --url`)
     this.why = why
   }
 }
@@ -17,7 +18,7 @@ export class ReaderRefused extends Error {
   exitStatus = 1
   /** @param {string} code @param {string} message */
   constructor (code, message) {
-    super(message)
+    super(visible(message))
     this.code = code
   }
 }
@@ -38,7 +39,7 @@ export function createReader ({ url, signal }) {
     }
     if (status === 200) return answer
     if (typeof answer?.code !== 'string') throw new ReaderAway(url, `what answers there is no reader, status ${status}`)
-    throw new ReaderRefused(answer.code, answer.detail)
+    throw new ReaderRefused(answer.code, `${answer.code}: ${answer.detail}`)
   }
 
   /** @param {string} path @returns {Promise<{ status: number, text: string }>} @throws {ReaderAway} */
@@ -77,10 +78,18 @@ export function createReader ({ url, signal }) {
       }
     },
 
+    /** @param {string} feed @param {number} limit @returns {Promise<import('./screen.js').Item[]>} newest first */
+    async items (feed, limit) {
+      const { items } = await get(`/v1/feeds/${feed}/items?limit=${limit}&encoding=utf8`)
+      return items.map(decoded)
+    },
+
     /** @param {string} feed @param {string} id @returns {Promise<import('./screen.js').Item>} @throws {ReaderRefused} ITEM_UNKNOWN */
     async item (feed, id) {
-      const { value, encoding, ...item } = await get(`/v1/feeds/${feed}/items/${encodeURIComponent(id)}?encoding=utf8`)
-      return { ...item, value: encoding === 'base64' ? Buffer.from(value, 'base64') : value }
+      return decoded(await get(`/v1/feeds/${feed}/items/${encodeURIComponent(id)}?encoding=utf8`))
     }
   }
 }
+
+/** @param {any} item asked for as text, which not every value is @returns {import('./screen.js').Item} */
+const decoded = ({ id, ts, value, encoding }) => ({ id, ts, value: encoding === 'base64' ? Buffer.from(value, 'base64') : value })

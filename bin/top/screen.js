@@ -4,9 +4,9 @@
  *
  * @typedef {object} Figures what a reader says of a feed; null = not known
  * @property {number} asOf ms since 1970 of the reader's clock
- * @property {string} layout
- * @property {number} partitions
- * @property {number} windowMs
+ * @property {string | null} layout
+ * @property {number | null} partitions
+ * @property {number | null} windowMs
  * @property {boolean} ready
  * @property {string[]} reasons
  * @property {number | null} writers
@@ -34,7 +34,7 @@
  */
 import { chart, largeText } from './blocks.js'
 import { ageText, clockText, numberText, rateText, spanText, UNKNOWN, windowText } from './figures.js'
-import { flow, lineOf } from './lines.js'
+import { flow, lineOf, wrapped } from './lines.js'
 import { nodesOf } from './nodes.js'
 import { fit, valueText, visible, widthOf } from './text.js'
 
@@ -45,6 +45,8 @@ const ROWS_FOR_KEYS = 10
 const ROWS_FOR_SPACE = 18
 /** a chart that is narrower says little */
 const CHART_COLUMNS = 20
+/** of large digits, up to 999,999: the chart beside them stays where it is */
+const RATE_CELLS = 25
 const CAPTION_CELLS = 'last 9.9 min, up to 9,999,999'.length
 const GAP = '   '
 const AGE_CELLS = 8
@@ -57,7 +59,7 @@ const AGE_CELLS = 8
 export function drawScreen (shown, { columns, rows, ...means }) {
   const isRoomy = rows >= ROWS_FOR_SPACE
   const keys = rows >= ROWS_FOR_KEYS || shown.typed !== null ? [keysOf(shown)] : []
-  const parts = [[...titleOf(shown, columns), ...troublesOf(shown)], ...partsOf(shown, { columns, rows, isRoomy })]
+  const parts = [[...titleOf(shown, columns), ...troublesOf(shown, columns)], ...partsOf(shown, { columns, rows, isRoomy })]
   const above = parts.filter((part) => part.length).flatMap((part, i) => isRoomy && i > 0 ? [[], ...part] : part)
   const room = rows - keys.length
   const items = itemsOf(shown, { columns, rows: room - above.length - (isRoomy ? 1 : 0) })
@@ -73,20 +75,23 @@ export function drawScreen (shown, { columns, rows, ...means }) {
  * @returns {string[]}
  */
 export function drawText (shown, { columns, items }) {
-  const parts = [[...titleOf(shown, columns), ...troublesOf(shown)], ...partsOf(shown, { columns, rows: Infinity, isRoomy: false }), itemsOf(shown, { columns, rows: items + 1 })]
+  const parts = [[...titleOf(shown, columns), ...troublesOf(shown, columns)], ...partsOf(shown, { columns, rows: Infinity, isRoomy: false }), itemsOf(shown, { columns, rows: items + 1 })]
   return parts.filter((part) => part.length).flatMap((part, i) => i > 0 ? [[], ...part] : part)
     .map((spans) => lineOf(spans, columns, { color: false, jumps: false }))
 }
 
 /** What stands between title and items. @param {Shown} shown @param {Size & { isRoomy: boolean }} size @returns {Span[][][]} */
-const partsOf = ({ figures, found, now }, { columns, rows, isRoomy }) => figures === null
+const partsOf = ({ figures, items, found, now }, { columns, rows, isRoomy }) => figures === null
   ? []
-  : [rateOf(figures, { columns, now, isLarge: isRoomy }), stateOf(figures, now, columns), foundOf(found, now, columns), nodesOf(figures.nodes, { columns, rows: rows / 3 })]
+  : [rateOf(figures, { columns, now, isLarge: isRoomy }), stateOf({ ...figures, newestTs: newestOf(figures, items) }, now, columns), foundOf(found, now, columns), nodesOf(figures.nodes, { columns, rows: rows / 3 })]
+
+/** What was pushed may be newer than what was asked. @param {Figures} figures @param {Item[]} items */
+const newestOf = ({ newestTs }, [first]) => newestTs === null || first === undefined ? newestTs : Math.max(newestTs, first.ts)
 
 /** @param {Shown} shown @param {number} columns @returns {Span[][]} */
 function titleOf ({ url, now, feed, figures, isPaused }, columns) {
   const engine = figures?.nodes.find((node) => node.engine !== null)?.engine
-  const facts = figures === null ? [] : [`layout ${figures.layout}`, ...(figures.partitions > 1 ? [`${figures.partitions} partitions`] : []), engine ?? 'engine not known', windowText(figures.windowMs)]
+  const facts = figures === null ? [] : [`layout ${figures.layout ?? 'not known'}`, ...partitionsOf(figures), engine ?? 'engine not known', ...(figures.windowMs === null ? [] : [windowText(figures.windowMs)])]
   const right = clockText(now) + (isPaused ? ' paused' : '')
   /** @type {Span[]} */
   const spans = [['bold', feed ?? 'no feed'], ...facts.map((fact) => `  ${fact}`), ['dim', `  ${url}`]]
@@ -102,14 +107,17 @@ function titleOf ({ url, now, feed, figures, isPaused }, columns) {
   return [[...fitting, ' '.repeat(Math.max(2, columns - used - right.length)), [isPaused ? 'inverse' : 'dim', right]]]
 }
 
-/** @param {import('./lines.js').Style} style @param {string} text @returns {Span[]} */
-const said = (style, text) => [[style, text]]
+/** @param {Figures} figures @returns {string[]} where they are more than the usual one */
+const partitionsOf = ({ partitions }) => partitions !== null && partitions > 1 ? [`${partitions} partitions`] : []
 
-/** @param {Shown} shown @returns {Span[][]} */
-const troublesOf = ({ troubles, figures }) => [
-  ...troubles.map((trouble) => said('red', trouble)),
-  ...(figures === null || figures.ready ? [] : figures.reasons.map((reason) => said('red', `not ready: ${reason}`)))
-]
+/** @param {import('./lines.js').Style} style @param {string} text @param {number} columns @returns {Span[][]} */
+const said = (style, text, columns) => wrapped(text, columns).map((line) => [[style, line]])
+
+/** @param {Shown} shown @param {number} columns @returns {Span[][]} */
+const troublesOf = ({ troubles, figures }, columns) => [
+  ...troubles,
+  ...(figures === null || figures.ready ? [] : figures.reasons.map((reason) => `not ready: ${reason}`))
+].flatMap((trouble) => said('red', trouble, columns))
 
 /** @param {Figures} figures @param {{ columns: number, now: number, isLarge: boolean }} how @returns {Span[][]} */
 function rateOf ({ itemsPerSecond, history }, { columns, now, isLarge }) {
@@ -118,7 +126,7 @@ function rateOf ({ itemsPerSecond, history }, { columns, now, isLarge }) {
   const caption = (/** @type {ReturnType<typeof chart>} */ { spanMs, largest }) => `last ${spanMs < 120_000 ? `${spanMs / 1000} s` : `${numberText(spanMs / 60_000, 1)} min`}, up to ${rateText(largest)}`
   if (isLarge) {
     const large = largeText(text)
-    const left = Math.max(large[0].length, 'items/s'.length)
+    const left = Math.max(large[0].length, RATE_CELLS)
     const room = columns - left - GAP.length
     if (room >= CHART_COLUMNS) {
       const bars = drawn(room, large.length)
@@ -128,7 +136,7 @@ function rateOf ({ itemsPerSecond, history }, { columns, now, isLarge }) {
       ]
     }
   }
-  const words = `${text} items/s`
+  const words = `${text} items/s`.padEnd('999,999 items/s'.length)
   const room = columns - words.length - 2 * GAP.length - CAPTION_CELLS
   if (room < CHART_COLUMNS) return [[['bold', words], GAP, ['cyan', drawn(Math.max(1, columns - words.length - GAP.length), 1).lines[0]]]]
   const bars = drawn(room, 1)
@@ -163,10 +171,11 @@ function itemsOf ({ items, itemsTrouble, figures, feed, now }, { columns, rows }
   if (feed === null || rows < 2) return []
   const windowMs = figures?.windowMs ?? 0
   const live = windowMs === 0 ? items : items.filter(({ ts }) => ts > now - windowMs)
-  const shown = live.slice(0, rows - (itemsTrouble === null ? 1 : 2))
+  const trouble = itemsTrouble === null ? [] : said('yellow', itemsTrouble, columns)
+  const shown = live.slice(0, Math.max(0, rows - 1 - trouble.length))
   const idCells = Math.min(Math.max(2, ...shown.map(({ id }) => widthOf(visible(id)))), Math.floor((columns - AGE_CELLS) / 3))
   return [
-    ...(itemsTrouble === null ? [] : [said('yellow', itemsTrouble)]),
+    ...trouble,
     [['dim', `${fit('age', AGE_CELLS, 'right')}  ${fit('id', idCells)}  value`]],
     ...shown.map(({ id, ts, value }) => /** @type {Span[]} */ ([fit(ageText(ts, now), AGE_CELLS, 'right'), '  ', ['cyan', fit(visible(id), idCells)], '  ', valueText(value, columns)]))
   ]

@@ -9,6 +9,8 @@
 
 const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' })
 const ASCII = /^[\x20-\x7e]*$/
+/** a cell each, whatever stands beside them: Latin letters, and what we draw with */
+const SINGLE = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u024f\u2010-\u2027\u2190-\u2193\u2400-\u2424\u2580-\u259f]*$/
 /** control, format, private and unassigned characters, halves of pairs, line and paragraph separators; the two joiners stay */
 const UNPRINTABLE = /(?![\u200c\u200d])[\p{C}\p{Zl}\p{Zp}]/gu
 /** East Asian wide and fullwidth (Unicode Annex 11), and what is an emoji without being asked to */
@@ -25,7 +27,7 @@ export const isPlain = (text) => ASCII.test(text)
 
 /** @param {string} text anybody's @returns {string} of visible characters alone; C0 as their pictures, such as U+241B for ESC */
 export function visible (text) {
-  if (isPlain(text)) return text
+  if (SINGLE.test(text)) return text
   return text.replace(UNPRINTABLE, (one) => {
     const code = /** @type {number} */ (one.codePointAt(0))
     return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? '\u2421' : '\ufffd'
@@ -37,7 +39,7 @@ const cellsOf = (grapheme) => WIDE.test(grapheme) || MADE_WIDE.test(grapheme) ? 
 
 /** @param {string} text visible @returns {number} its cells */
 export function widthOf (text) {
-  if (isPlain(text)) return text.length
+  if (SINGLE.test(text)) return text.length
   let cells = 0
   for (const { segment } of GRAPHEMES.segment(text)) cells += cellsOf(segment)
   return cells
@@ -46,12 +48,13 @@ export function widthOf (text) {
 /** @param {string} text visible @param {number} cells at most @returns {string} its beginning, with an ellipsis when that is not all */
 export function cut (text, cells) {
   if (cells <= 0) return ''
-  if (isPlain(text)) return text.length <= cells ? text : text.slice(0, cells - 1) + '…'
+  if (SINGLE.test(text)) return text.length <= cells ? text : text.slice(0, cells - 1) + '…'
   let kept = ''
   let used = 0
   /** where an ellipsis still has room */
   let before = ''
-  for (const { segment } of GRAPHEMES.segment(text.slice(0, cells * CHARS_A_CELL))) {
+  const most = cells * CHARS_A_CELL
+  for (const { segment } of GRAPHEMES.segment(text.slice(0, most).toWellFormed())) {
     const one = segment.length > MAX_GRAPHEME_CHARS ? String.fromCodePoint(/** @type {number} */ (segment.codePointAt(0))) : segment
     const wide = cellsOf(one)
     if (used + wide > cells) return before + '…'
@@ -59,7 +62,7 @@ export function cut (text, cells) {
     used += wide
     if (used < cells) before = kept
   }
-  return kept
+  return text.length > most ? before + '…' : kept
 }
 
 /** @param {string} text visible @param {number} cells @param {'left' | 'right'} [side] @returns {string} in exactly so many cells */

@@ -7,7 +7,7 @@
  */
 import { clockText, spanText } from './figures.js'
 import { followNewest } from './newest.js'
-import { ReaderAway } from './reader.js'
+import { ReaderAway, ReaderRefused } from './reader.js'
 
 const EVERY_MS = 1000
 const HISTORY_MS = 600_000
@@ -15,14 +15,17 @@ const HISTORY_MS = 600_000
 const FEEDS_EVERY_MS = 5000
 const PREFERRED = 'latest'
 
+/** @param {unknown} error */
+const unlessRefused = (error) => { if (!(error instanceof ReaderRefused)) throw error }
+
 /** @param {string[]} feeds @returns {string | null} the one to show first */
 export const firstOf = (feeds) => feeds.includes(PREFERRED) ? PREFERRED : feeds[0] ?? null
 
 /**
- * @param {{ reader: import('./reader.js').Reader, token: string | null, feed: string | null, feeds: string[], changed: () => void }} options
- *   `feed`: the first to be shown, null = none yet; `changed` is called when there is something new to see
+ * @param {{ reader: import('./reader.js').Reader, token: string | null, feed: string | null, feeds: string[] }} options
+ *   `feed`: the first to be shown, null = none yet
  */
-export function createWatch ({ reader, token, feed, feeds, changed }) {
+export function createWatch ({ reader, token, feed, feeds }) {
   /** @type {Omit<Shown, 'now' | 'troubles' | 'isPaused' | 'typed'>} */
   const state = { url: reader.url, feed: null, feeds, figures: null, items: [], itemsTrouble: null, found: null }
   /** the reader's clock less ours */
@@ -33,16 +36,22 @@ export function createWatch ({ reader, token, feed, feeds, changed }) {
   let trouble = null
   let feedsAskedMs = performance.now()
   const over = new AbortController()
+  /** somebody waits for what is asked next */
+  let isUrgent = false
   let wake = () => {}
   let following = new AbortController()
+
+  function hurry () {
+    isUrgent = true
+    wake()
+  }
 
   /** @param {string | null} name */
   function choose (name) {
     Object.assign(state, { feed: name, figures: null, found: null })
     trouble = null
     followAnew()
-    wake()
-    changed()
+    hurry()
   }
 
   function followAnew () {
@@ -58,11 +67,9 @@ export function createWatch ({ reader, token, feed, feeds, changed }) {
       signal,
       onItems (items) {
         if (!signal.aborted) Object.assign(state, { items, itemsTrouble: null })
-        changed()
       },
       onTrouble (itemsTrouble) {
-        Object.assign(state, { itemsTrouble })
-        changed()
+        if (!signal.aborted) Object.assign(state, { itemsTrouble })
       }
     })
   }
@@ -96,7 +103,8 @@ export function createWatch ({ reader, token, feed, feeds, changed }) {
 
   async function turn () {
     try {
-      if (state.feed === null || performance.now() - feedsAskedMs > FEEDS_EVERY_MS) await askFeeds()
+      if (state.feed === null) await askFeeds()
+      else if (performance.now() - feedsAskedMs > FEEDS_EVERY_MS) await askFeeds().catch(unlessRefused)
       if (state.feed !== null) {
         const name = state.feed
         await askFigures(name)
@@ -109,22 +117,25 @@ export function createWatch ({ reader, token, feed, feeds, changed }) {
     } catch (error) {
       if (over.signal.aborted) return
       if (error instanceof ReaderAway) away = { since: away?.since ?? Date.now(), why: error.why }
-      else if (error.code === undefined) throw error
-      else trouble = error.message
+      else if (!(error instanceof ReaderRefused)) throw error
+      else {
+        trouble = error.message
+        if (error.code === 'FEED_UNKNOWN') state.figures = null
+      }
     }
   }
 
   async function run () {
     while (!over.signal.aborted) {
+      isUrgent = false
       await turn()
-      changed()
       await new Promise((resolve) => {
         const timer = setTimeout(resolve, EVERY_MS)
         wake = () => {
           clearTimeout(timer)
           resolve(undefined)
         }
-        if (over.signal.aborted) wake()
+        if (isUrgent) wake()
       })
     }
   }
@@ -155,14 +166,13 @@ export function createWatch ({ reader, token, feed, feeds, changed }) {
     /** @param {string | null} id to look for; null = none any more */
     find (id) {
       state.found = id === null ? null : { id, item: null, trouble: null }
-      wake()
-      changed()
+      hurry()
     },
 
     close () {
       over.abort()
       following.abort()
-      wake()
+      hurry()
     }
   }
 }
