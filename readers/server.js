@@ -35,19 +35,22 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
   // servers may come later: /readyz and the log say why nothing is answered
   const { ask, deployment, close } = await openReader({ ...optionsOf(settings), redisUrl: primaryUrl, replicaUrl: replicaUrls ?? undefined, log },
     { discover: true, isPatient: true, maxStaleMs })
+  /** @type {import('fastify').FastifyInstance | null} */
+  let app = null
   try {
-    const app = createReaderApp({ ask, registry: createReaderRegistry(deployment, ask.figures), logger: log, maxStaleMs, authToken, caps: { maxStreams, maxStreamsPerToken }, tokens, deployment, keyPrefix: settings.keyPrefix })
+    app = createReaderApp({ ask, registry: createReaderRegistry(deployment, ask.figures), logger: log, maxStaleMs, authToken, caps: { maxStreams, maxStreamsPerToken }, tokens, deployment, keyPrefix: settings.keyPrefix })
     const url = await listen(app, { ...settings, setting: 'port' })
     log.info({ url }, `serving at ${url}`)
     const { ready, reasons } = ask.status()
     if (!ready) log.info({ reasons }, 'not ready yet')
     tellParent({ event: 'up', url })
     await aborted(signal)
-    const timer = setTimeout(() => app.server.closeAllConnections(), CLOSE_WITHIN_MS)
-    await app.close()
-    clearTimeout(timer)
     return 0
   } finally {
+    const { server } = app ?? {}
+    const timer = setTimeout(() => server?.closeAllConnections(), CLOSE_WITHIN_MS)
+    await app?.close()
+    clearTimeout(timer)
     tokens?.close()
     await close()
   }

@@ -18,6 +18,11 @@ export function whenClosed (request, response, done) {
     response.on('close', done)
     return
   }
+  if (request.socket.destroyed) {
+    // it has said so already
+    process.nextTick(done)
+    return
+  }
   const ends = endsOf(request.socket)
   const doneOnce = () => { if (ends.delete(doneOnce)) done() }
   ends.add(doneOnce)

@@ -34,6 +34,7 @@ function digestsIn (text, file) {
 export async function openTokens (file, { log }) {
   /** @type {(isKnown: (token: string) => boolean) => void} */
   let onChange = () => {}
+  let lastFault = ''
   /** What tells one state of the file from another: a link that points elsewhere, too. */
   const stateOf = async () => {
     const { mtimeMs, size, ino } = await stat(file)
@@ -47,22 +48,31 @@ export async function openTokens (file, { log }) {
       throw new FreshetError('TOKENS_INVALID', `${file} cannot be read (${error.code}); expected a file with a bearer token a line`)
     }
   }
-  let known = await read()
   let state = await stateOf().catch(() => '')
+  let known = await read()
   let isLooking = false
+  let wasEmpty = false
 
   async function look () {
     if (isLooking) return
     isLooking = true
-    const now = await stateOf().catch((error) => String(error.code))
     try {
-      if (now === state) return
-      state = now
-      known = await read()
+      const found = await stateOf()
+      if (found === state) return
+      const tokens = await read()
+      // it is being written: the next look finds it whole
+      if (await stateOf() !== found) return
+      const isEmptied = tokens.size === 0 && !wasEmpty
+      wasEmpty = tokens.size === 0
+      if (isEmptied) return
+      state = found
+      known = tokens
+      lastFault = ''
       log.info({ tokens: known.size }, 'tokens were read again')
       onChange((token) => known.has(token))
     } catch (error) {
-      log.error({ code: error.code, reason: error.message }, 'tokens could not be read again; those read before hold')
+      if (error.message !== lastFault) log.error({ code: error.code, reason: error.message }, 'tokens could not be read again; those read before hold')
+      lastFault = error.message
     } finally {
       isLooking = false
     }

@@ -1,71 +1,100 @@
 /**
- * Which ids of a feed changed, by step: for streams of all ids, which each know up to which step they have everything. Only
- * ids are kept, 200,000 of all steps together; a stream that is further behind begins anew.
+ * Which ids of a feed changed, and in which order: for streams of all ids. An id stands where it changed last, so a stream
+ * that is far behind has no more to be told than there are ids.
+ *
+ *     a  b  c  b  d  a          ids by time; those with a later change are passed over
+ *     x  x  3  4  5  6          a place is a number; a stream is at one, and is told what stands behind it
+ *
+ * What all streams have is let go of. When more than 300,000 ids are kept, the oldest are let go of too, and streams that are
+ * not so far begin anew.
  */
 
-const REMEMBERED_IDS = 200_000
+const MOST_IDS = 300_000
+/** passed over ones beside as many others, before they are taken out */
+const SPARE = 4096
 
 /** @typedef {ReturnType<typeof createChanges>} Changes */
 
 export function createChanges () {
-  /** @type {{ step: number, ids: readonly string[] }[]} oldest first */
-  const recent = []
-  let remembered = 0
-  let step = 0
-  /** up to it steps are forgotten */
+  /** @type {string[]} */
+  let ids = []
+  /** of each, ascending @type {number[]} */
+  let places = []
+  /** @type {Map<string, number>} */
+  const lastPlaces = new Map()
+  let end = 0
   let forgottenTo = 0
-  /** what was asked for since the last step, by where it begins @type {Map<number, readonly string[]>} */
-  const asked = new Map()
+
+  /** @param {number} place everything up to it goes, and whatever has a later change */
+  function compact (place) {
+    /** @type {string[]} */
+    const keptIds = []
+    /** @type {number[]} */
+    const keptPlaces = []
+    for (let i = 0; i < ids.length; i++) {
+      if (lastPlaces.get(ids[i]) !== places[i]) continue
+      if (places[i] <= place) lastPlaces.delete(ids[i])
+      else {
+        keptIds.push(ids[i])
+        keptPlaces.push(places[i])
+      }
+    }
+    ids = keptIds
+    places = keptPlaces
+  }
+
+  /** The first behind a place. @param {number} place */
+  function indexBehind (place) {
+    let [low, high] = [0, places.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (places[middle] <= place) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
 
   return {
-    /** The newest. */
-    get step () { return step },
+    /** The place of the newest change. */
+    get end () { return end },
 
-    /** @param {readonly string[]} ids without repetition */
-    add (ids) {
-      recent.push({ step: ++step, ids })
-      asked.clear()
-      remembered += ids.length
-      while (remembered > REMEMBERED_IDS && recent.length > 1) {
-        const oldest = /** @type {typeof recent[0]} */ (recent.shift())
-        remembered -= oldest.ids.length
-        forgottenTo = oldest.step
+    /** @param {Iterable<string>} changed */
+    add (changed) {
+      for (const id of changed) {
+        lastPlaces.set(id, ++end)
+        ids.push(id)
+        places.push(end)
       }
     },
 
-    /** What changes now cannot be told step by step any more. */
-    forget () {
-      recent.length = 0
-      remembered = 0
-      asked.clear()
-      forgottenTo = step
+    /** Lets go of what nobody needs. @param {number} place up to which all streams have everything */
+    tidy (place) {
+      if (ids.length <= 2 * lastPlaces.size + SPARE && lastPlaces.size <= MOST_IDS && !(place >= end && ids.length > 0)) return
+      compact(place)
+      if (ids.length <= MOST_IDS) return
+      forgottenTo = places[ids.length - MOST_IDS - 1]
+      compact(forgottenTo)
     },
 
-    /** @param {number} upTo */
-    knows: (upTo) => upTo >= forgottenTo,
+    /** What changes now is not told from here on: streams that are not at the end begin anew. */
+    forget () {
+      compact(end)
+      forgottenTo = end
+    },
+
+    /** @param {number} place */
+    knows: (place) => place >= forgottenTo,
 
     /**
-     * Ids that changed behind a step, once each, in the order in which they changed last.
-     * @param {number} upTo that is known
-     * @returns {readonly string[]} the same array for all who ask before the next step
+     * Ids that changed behind a place, each once, in the order in which they changed last.
+     * @param {number} place that is known @param {(id: string) => boolean} visit false: no more
+     * @returns {number} the place of the last that was visited; the end, when all were
      */
-    since (upTo) {
-      const known = asked.get(upTo)
-      if (known) return known
-      const steps = recent.slice(recent.length - (step - upTo))
-      const ids = steps.length === 1 ? steps[0].ids : inOrderOfLast(steps)
-      asked.set(upTo, ids)
-      return ids
+    since (place, visit) {
+      for (let i = indexBehind(place); i < ids.length; i++) {
+        if (lastPlaces.get(ids[i]) === places[i] && !visit(ids[i])) return places[i]
+      }
+      return end
     }
   }
-}
-
-/** @param {{ ids: readonly string[] }[]} steps */
-function inOrderOfLast (steps) {
-  /** @type {Set<string>} */
-  const ids = new Set()
-  for (let at = steps.length - 1; at >= 0; at--) {
-    for (let i = steps[at].ids.length - 1; i >= 0; i--) ids.add(steps[at].ids[i])
-  }
-  return [...ids].reverse()
 }

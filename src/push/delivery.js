@@ -1,24 +1,31 @@
 /**
  * Gives streams what they are due: a snapshot, or the newest version of each id that changed. What is sent to streams that
  * are at the same point is made once a round.
+ *
+ * A stream with nothing more to be told is where the view is: that is its position, and goes with the last event. Before, it
+ * has versions that are newer and lacks others that are older, so no position would be true of it.
  */
 import { layoutOf } from '../layouts/index.js'
 import { EMPTY_HEARTBEAT, createEvents, heartbeat, resetEvent } from './events.js'
 
 const HEARTBEAT_MS = 10_000
-/** a snapshot ends with the item that reaches it: values count as they are stored */
-const SNAPSHOT_BYTES = 512 * 1024
+/** a round is left after so long, and gone on with when others had their turn */
+const SLICE_MS = 5
 
 /** @typedef {import('../view/view.js').View} View */
 /** @typedef {import('./stream.js').Stream} Stream */
 /** @typedef {import('./events.js').Newest} Newest */
-/** @typedef {{ view: View, position: string, nowMs: number, snapshots: Map<string, Buffer>, chunks: Map<readonly string[], Map<string, { bytes: Buffer, next: number }>> }} Round */
+/** @typedef {{ bytes: Buffer, place: number }} Part */
+/**
+ * @typedef {{ view: View, position: string, nowMs: number, isWhole: boolean, snapshots: Map<number, readonly string[]>, parts: Map<string, Part> }} Round
+ *   `isWhole`: the view has let go of nothing; `snapshots`: ids by limit; `parts`: of changes of all ids, by place and encoding
+ */
 
 /**
- * @param {{ streams: ReadonlySet<Stream>, changes: import('./changes.js').Changes, budget: import('./budget.js').Budget,
- *   counts: import('./metrics.js').Counts }} parts
+ * @param {{ changes: import('./changes.js').Changes, budget: import('./budget.js').Budget, counts: import('./metrics.js').Counts,
+ *   log: import('pino').Logger }} parts
  */
-export function createDelivery ({ streams, changes, budget, counts }) {
+export function createDelivery ({ changes, budget, counts, log }) {
   /** @type {Map<string, import('./events.js').Events>} by encoding */
   const writers = new Map()
 
@@ -31,7 +38,7 @@ export function createDelivery ({ streams, changes, budget, counts }) {
 
   /** @param {Stream} stream @param {string} why */
   function tellAnew (stream, why) {
-    Object.assign(stream, { resetWhy: why, needsSnapshot: true, rest: null })
+    Object.assign(stream, { resetWhy: why, needsSnapshot: true, listed: null })
   }
 
   /** @param {Stream} stream @param {Buffer} bytes */
@@ -41,94 +48,114 @@ export function createDelivery ({ streams, changes, budget, counts }) {
     counts.bytes += bytes.length
   }
 
-  /** The newest of all, oldest first, as one event. @param {Round} round @param {number} limit @param {string} encoding */
-  function snapshotOfAll ({ view, position, snapshots }, limit, encoding) {
-    const name = `${limit} ${encoding}`
-    const known = snapshots.get(name)
-    if (known) return known
-    const items = newestItems(view, limit)
-    const { bytes } = writerOf(encoding).event('snapshot', [...items.keys()], {
-      at: 0, maxBytes: Infinity, position, newestOf: (id) => /** @type {Newest} */ (items.get(id))
-    })
-    snapshots.set(name, bytes)
-    return bytes
-  }
-
   /** @param {Round} round @param {Stream} stream */
-  function beginWithSnapshot (round, stream) {
+  function beginWithSnapshot ({ view, nowMs, snapshots }, stream) {
     if (stream.resetWhy !== null) {
       stream.send(resetEvent(stream.resetWhy))
       counts.resets++
     }
-    const { ids, limit, encoding } = stream
+    const { limit } = stream
+    const ids = stream.ids !== null ? newestOfThose(view, stream.ids, limit) : snapshots.get(limit) ?? newestOfAll(view, limit)
+    if (stream.ids === null) snapshots.set(limit, ids)
     stream.changed.clear()
-    Object.assign(stream, { needsSnapshot: false, resetWhy: null, rest: null, upTo: changes.step, deliveredMs: round.nowMs })
-    if (ids === null) send(stream, snapshotOfAll(round, limit, encoding))
-    else stream.rest = { name: 'snapshot', ids: newestOfThose(round.view, ids, limit), at: 0, position: round.position }
+    stream.delivered(nowMs)
+    Object.assign(stream, { needsSnapshot: false, resetWhy: null, place: changes.end, listed: { name: 'snapshot', ids, at: 0 } })
   }
 
-  /** What it is sent next. @param {Stream} stream @param {string} position @returns {import('./stream.js').Rest | null} */
-  function restOf (stream, position) {
-    /** @type {readonly string[]} */
-    let ids
-    if (stream.ids === null) {
-      ids = changes.since(stream.upTo)
-      stream.upTo = changes.step
-    } else {
-      if (stream.changed.size === 0) return null
-      ids = [...stream.changed]
-      stream.changed.clear()
-    }
-    return ids.length > 0 ? { name: 'items', ids, at: 0, position } : null
-  }
+  /** @param {Stream} stream */
+  const isChanged = (stream) => stream.ids === null ? stream.place < changes.end : stream.changed.size > 0
 
-  /** @param {Round} round @param {Stream} stream whose `rest` is some */
-  function sendPart ({ view, nowMs, chunks }, stream) {
-    const { name, ids, at, position } = /** @type {import('./stream.js').Rest} */ (stream.rest)
-    const make = () => writerOf(stream.encoding).event(name, ids, { at, maxBytes: budget.chunkBytes, position, newestOf: (id) => newestOf(view, id) })
-    const { bytes, next } = stream.ids === null ? onlyOnce(chunks, ids, `${at} ${stream.encoding}`, make) : make()
+  /** @param {Round} round @param {Stream} stream whose ids are listed */
+  function sendListed (round, stream) {
+    const { name, ids, at } = /** @type {import('./stream.js').Listed} */ (stream.listed)
+    const writer = writerOf(stream.encoding)
+    writer.begin(name)
+    let next = at
+    while (next < ids.length && writer.length < budget.chunkBytes) put(round, writer, ids[next++])
     // what comes behind a snapshot that is cut is as good as changes
-    stream.rest = next < ids.length ? { name: 'items', ids, at: next, position } : null
-    if (bytes.length === 0) return
-    send(stream, bytes)
-    stream.deliveredMs = nowMs
+    stream.listed = next < ids.length ? { name: 'items', ids, at: next } : null
+    const isAll = stream.listed === null && !isChanged(stream)
+    const bytes = writer.end(isAll ? round.position : null)
+    if (writer.isSome || name === 'snapshot') send(stream, bytes)
+  }
+
+  /** @param {Round} round @param {Stream} stream of all ids, which has everything but changes */
+  function sendChanges (round, stream) {
+    const name = `${stream.place} ${stream.encoding}`
+    const { bytes, place } = round.parts.get(name) ?? changesFrom(round, stream.place, stream.encoding)
+    round.parts.set(name, { bytes, place })
+    stream.place = place
+    if (bytes.length > 0) send(stream, bytes)
+  }
+
+  /** @param {Round} round @param {number} from @param {string} encoding @returns {Part} */
+  function changesFrom (round, from, encoding) {
+    const writer = writerOf(encoding)
+    writer.begin('items')
+    const place = changes.since(from, (id) => {
+      put(round, writer, id)
+      return writer.length < budget.chunkBytes
+    })
+    const bytes = writer.end(place === changes.end ? round.position : null)
+    return { bytes: writer.isSome ? bytes : Buffer.alloc(0), place }
   }
 
   /** @param {Round} round @param {Stream} stream */
   function serve (round, stream) {
-    const { nowMs } = round
-    if (stream.isWaiting) return keepAlive(stream, nowMs)
-    if (stream.ids === null && !stream.needsSnapshot && !changes.knows(stream.upTo)) tellAnew(stream, 'slow')
+    const { nowMs, view, position } = round
+    if (stream.isReturning) return keepAlive(stream, nowMs)
+    if (stream.ids === null && !stream.needsSnapshot && !changes.knows(stream.place)) tellAnew(stream, 'slow')
     if (stream.needsSnapshot) {
-      if (!stream.hasRoom() || !budget.isFree) return
+      if (!stream.hasRoom() || !budget.isFree) return keepAlive(stream, nowMs)
       beginWithSnapshot(round, stream)
     }
-    if (!stream.isDue(nowMs)) return
-    const isChanged = stream.rest !== null || (stream.ids === null ? stream.upTo < changes.step : stream.changed.size > 0)
-    if (!isChanged && nowMs - stream.sentMs < HEARTBEAT_MS) return
+    const isDue = stream.listed !== null || (isChanged(stream) && stream.isDue(nowMs))
+    if (!isDue) {
+      if (isChanged(stream)) return
+      if (nowMs - stream.sentMs > HEARTBEAT_MS && stream.hasRoom()) stream.send(heartbeat(view.asOf, position))
+      return
+    }
     if (!stream.hasRoom()) {
       counts.skipped++
       return
     }
-    if (!isChanged) return stream.send(heartbeat(round.position))
-    stream.rest ??= restOf(stream, round.position)
-    while (stream.rest !== null && stream.hasRoom()) sendPart(round, stream)
+    while (stream.listed !== null && stream.hasRoom()) sendListed(round, stream)
+    if (stream.listed !== null || !isChanged(stream) || !stream.isDue(nowMs)) return
+    stream.delivered(nowMs)
+    if (stream.ids === null) {
+      while (stream.place < changes.end && stream.hasRoom()) sendChanges(round, stream)
+    } else {
+      stream.listed = { name: 'items', ids: [...stream.changed], at: 0 }
+      stream.changed.clear()
+      while (stream.listed !== null && stream.hasRoom()) sendListed(round, stream)
+    }
   }
 
   return {
     tellAnew,
 
-    /** @param {View} view that has everything */
-    round (view) {
-      const round = { view, position: view.position(), nowMs: performance.now(), snapshots: new Map(), chunks: new Map() }
-      for (const stream of streams) serve(round, stream)
+    /**
+     * One round over streams, or as much of it as there is time for.
+     * @param {View} view that has everything @param {Iterator<Stream>} streams
+     * @returns {boolean} whether all had their turn; else it is gone on with
+     */
+    round (view, streams) {
+      const nowMs = performance.now()
+      const round = { view, position: view.position(), nowMs, isWhole: view.floor === null, snapshots: new Map(), parts: new Map() }
+      while (performance.now() - nowMs < SLICE_MS) {
+        const { done, value: stream } = streams.next()
+        if (done) return true
+        try {
+          serve(round, stream)
+        } catch (error) {
+          log.error({ err: error }, 'a stream failed')
+          stream.end('failed', '')
+        }
+      }
+      return false
     },
 
-    /** While there is nothing that could be told. */
-    rest () {
-      const nowMs = performance.now()
-      for (const stream of streams) keepAlive(stream, nowMs)
-    }
+    keepAlive
   }
 }
 
@@ -137,24 +164,12 @@ function keepAlive (stream, nowMs) {
   if (nowMs - stream.sentMs > HEARTBEAT_MS && stream.hasRoom()) stream.send(EMPTY_HEARTBEAT)
 }
 
-/**
- * @template K, T
- * @param {Map<K, Map<string, T>>} all @param {K} key @param {string} name @param {() => T} make
- */
-function onlyOnce (all, key, name, make) {
-  const of = all.get(key) ?? new Map()
-  all.set(key, of)
-  const made = of.get(name) ?? make()
-  of.set(name, made)
-  return made
-}
-
-/** @param {View} view @param {string} id byte for character @returns {Newest | null} null: nothing to tell */
-function newestOf (view, id) {
+/** The newest version of an id, if there is something to tell. @param {Round} round @param {import('./events.js').Events} writer @param {string} id byte for character */
+function put ({ view, isWhole }, writer, id) {
   const newest = view.newest(Buffer.from(id, 'latin1'))
-  if (newest !== null) return newest
-  // where deletions are not kept, an id that is gone was deleted
-  return layoutOf(view.definition.layout).describe().deletionsInTail ? null : { ts: null, value: null, deleted: true }
+  if (newest !== null) writer.put(id, newest)
+  // where deletions are not kept, an id that is gone was deleted, unless the view let go of it
+  else if (isWhole && !layoutOf(view.definition.layout).describe().deletionsInTail) writer.put(id, { ts: null, value: null, deleted: true })
 }
 
 /** Those of some ids that are live, the newest of them, oldest first. @param {View} view @param {Iterable<string>} ids @param {number} limit @returns {string[]} */
@@ -168,17 +183,10 @@ function newestOfThose (view, ids, limit) {
   return limit === 0 ? [] : live.sort(([, a], [, b]) => a - b).slice(-limit).map(([id]) => id)
 }
 
-/** The newest of all, oldest first, with a bound of bytes. @param {View} view @param {number} limit @returns {Map<string, Newest>} */
-function newestItems (view, limit) {
-  /** @type {[id: string, newest: Newest][]} */
-  const items = []
-  let bytes = 0
-  if (limit > 0) {
-    view.visit({ limit }, (all, idAt, idEnd, ts, _seq, valueAt, valueEnd) => {
-      items.push([all.toString('latin1', idAt, idEnd), { ts, value: Buffer.from(all.subarray(valueAt, valueEnd)), deleted: false }])
-      bytes += idEnd - idAt + valueEnd - valueAt
-      return bytes < SNAPSHOT_BYTES
-    })
-  }
-  return new Map(items.reverse())
+/** The newest of all, oldest first. @param {View} view @param {number} limit @returns {string[]} */
+function newestOfAll (view, limit) {
+  /** @type {string[]} */
+  const ids = []
+  if (limit > 0) view.visit({ limit }, (bytes, idAt, idEnd) => { ids.push(bytes.toString('latin1', idAt, idEnd)) })
+  return ids.reverse()
 }

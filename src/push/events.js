@@ -6,7 +6,8 @@
  *     id: <position>
  *
  * Data is one line: whatever is in an id or a value, line breaks are escaped or spaces there (http/encode.js). What is too
- * large for one event comes in several, of which the last has the position: who comes again between them gets all of it again.
+ * large for one event comes in several. The position is with the last of what there is to tell, so who comes again before it
+ * is told all of it again.
  */
 import { itemWriter } from '../http/encode.js'
 import { TextBuffer } from '../http/text-buffer.js'
@@ -20,39 +21,35 @@ const COMMA = 0x2c
 export function createEvents (encoding) {
   const write = itemWriter(encoding)
   const out = new TextBuffer()
-
-  /** @param {string} id byte for character @param {Newest} newest */
-  function put (id, newest) {
-    const bytes = Buffer.from(id, 'latin1')
-    if (newest.deleted) out.text(JSON.stringify({ id: bytes.toString(), ...(newest.ts !== null && { ts: newest.ts }), deleted: true }))
-    else write(out, bytes, 0, bytes.length, newest.ts, newest.value, 0, newest.value.length)
-  }
+  let isSome = false
 
   return {
-    /**
-     * The newest version of some ids, as one event that ends with the item that makes it as large as it may be.
-     * @param {'items' | 'snapshot'} name
-     * @param {readonly string[]} ids byte for character
-     * @param {{ at: number, maxBytes: number, position: string, newestOf: (id: string) => Newest | null }} from `at`: of the first id;
-     *   `newestOf` null: there is nothing to tell of it any more
-     * @returns {{ bytes: Buffer, next: number }} `bytes` empty when there is nothing to tell, but for a snapshot; `next`: where to go on
-     */
-    event (name, ids, { at, maxBytes, position, newestOf }) {
-      let isSome = false
-      let next = at
-      const head = `event: ${name}\ndata: {"items":[`
-      while (next < ids.length && out.length < maxBytes) {
-        const id = ids[next++]
-        const newest = newestOf(id)
-        if (newest === null) continue
-        if (isSome) out.byte(COMMA)
-        else out.text(head)
-        put(id, newest)
-        isSome = true
-      }
-      if (!isSome && name === 'snapshot') out.text(head)
-      if (isSome || name === 'snapshot') out.text(next >= ids.length ? `]}\nid: ${position}\n\n` : ']}\n\n')
-      return { bytes: out.take(), next }
+    /** Bytes of the event so far. */
+    get length () { return out.length },
+
+    /** @param {'items' | 'snapshot'} name */
+    begin (name) {
+      out.length = 0
+      isSome = false
+      out.text(`event: ${name}\ndata: {"items":[`)
+    },
+
+    /** @param {string} id byte for character @param {Newest} newest */
+    put (id, newest) {
+      if (isSome) out.byte(COMMA)
+      isSome = true
+      const bytes = Buffer.from(id, 'latin1')
+      if (newest.deleted) out.text(JSON.stringify({ id: bytes.toString(), ...(newest.ts !== null && { ts: newest.ts }), deleted: true }))
+      else write(out, bytes, 0, bytes.length, newest.ts, newest.value, 0, newest.value.length)
+    },
+
+    /** Whether there is an item in it. */
+    get isSome () { return isSome },
+
+    /** @param {string | null} position null: more comes @returns {Buffer} */
+    end (position) {
+      out.text(position === null ? ']}\n\n' : `]}\nid: ${position}\n\n`)
+      return out.take()
     }
   }
 }
@@ -60,8 +57,11 @@ export function createEvents (encoding) {
 /** Who is cut off before the snapshot comes again without a position. @param {string} reason one word */
 export const resetEvent = (reason) => `event: reset\ndata: {"reason":"${reason}"}\nid:\n\n`
 
-/** Without data it is no event for anybody, but who comes again goes on there. @param {string} position */
-export const heartbeat = (position) => `: \nid: ${position}\n\n`
+/**
+ * Without data it is no event for anybody, but who comes again goes on there.
+ * @param {number} asOf ms since 1970: when it was known last that nothing else had come @param {string} position
+ */
+export const heartbeat = (asOf, position) => `: as of ${Math.round(asOf)}\nid: ${position}\n\n`
 
 /** While nothing can be said. */
 export const EMPTY_HEARTBEAT = ': \n\n'

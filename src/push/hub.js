@@ -1,24 +1,25 @@
 /**
  * Pushes the changes of one feed to all its clients, out of one view.
  *
- *     view -> changed ids, once each a tick (10 ms)  ->  streams of all ids      what came since they were last due (changes.js)
+ *     view -> changed ids, once each a tick (10 ms)  ->  streams of all ids      what stands behind their place (changes.js)
  *                                                    ->  streams of some ids     those of theirs that changed
  *                                                              |
  *                        the newest version of each, out of the view, when it is sent (delivery.js)
  *
  * Only ids are kept: a version that has a newer one by the time it would be sent is skipped, the newest never, and for an id
- * nothing goes back. A position is that of the view at the tick: everything up to there was sent before it, or with it.
+ * nothing goes back.
  *
  * When changes may have been missed (the view was made anew, or is another one) every client is told and gets a snapshot; so
  * is one that fell behind what is remembered. Who comes again with a position is in returning.js.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { createChanges } from './changes.js'
 import { createDelivery } from './delivery.js'
 import { retryAfter } from './events.js'
 import { createReturning } from './returning.js'
 
 export const TICK_MS = 10
+const AFTER_FAULT_MS = 1000
 /** when streams end with the process, clients come again after up to so long, not all at once */
 const RETURN_WITHIN_MS = 3000
 
@@ -38,15 +39,16 @@ export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
   let ofAll = 0
   /** @type {View | null} */
   let view = null
+  let unwatch = () => {}
   /** it had everything at the last tick, so what changes since is noted */
   let isNoted = false
   /** changes may have been missed */
   let isAnew = false
   let generation = 0
-  /** of this tick @type {Set<string>} */
+  /** since the last tick @type {Set<string>} */
   let pending = new Set()
   const changes = createChanges()
-  const delivery = createDelivery({ streams, changes, budget, counts })
+  const delivery = createDelivery({ changes, budget, counts, log })
   const stop = new AbortController()
   const returning = createReturning({
     feed,
@@ -56,11 +58,9 @@ export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
     signal: stop.signal,
     view: () => isNoted && !isAnew ? view : null,
     generation: () => generation,
-    isWanted: (id) => ofAll > 0 || byId.has(id),
-    isAllWanted: () => ofAll > 0,
     begin (stream) {
       note()
-      stream.upTo = changes.step
+      stream.place = changes.end
       stream.changed.clear()
     },
     tellAnew: delivery.tellAnew
@@ -80,10 +80,10 @@ export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
   function look () {
     const found = watched.view()
     if (found !== view) {
-      view?.watch(null)
+      unwatch()
       isAnew = true
       view = found
-      view?.watch(watcher)
+      unwatch = found === null ? () => {} : found.watch(watcher)
     }
     if (view === null || !view.isIn) {
       // what changes until it is in again is not noted
@@ -101,13 +101,13 @@ export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
     generation++
     pending = new Set()
     changes.forget()
-    for (const stream of streams) if (!stream.isWaiting && !stream.needsSnapshot) delivery.tellAnew(stream, 'anew')
+    for (const stream of streams) if (!stream.isReturning && !stream.needsSnapshot) delivery.tellAnew(stream, 'anew')
   }
 
   /** Hands on what changed since the last time. */
   function note () {
     if (pending.size === 0) return
-    const ids = [...pending]
+    const ids = pending
     pending = new Set()
     if (byId.size > 0) {
       for (const id of ids) {
@@ -118,35 +118,55 @@ export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
     if (ofAll > 0) changes.add(ids)
   }
 
-  function tick () {
+  function tidy () {
+    let place = changes.end
+    for (const stream of streams) if (stream.ids === null && !stream.needsSnapshot) place = Math.min(place, stream.place)
+    changes.tidy(place)
+  }
+
+  /** @param {Iterator<Stream>} turns of streams @returns {boolean} whether all had theirs */
+  function tick (turns) {
     const from = look()
-    if (from === null) return delivery.rest()
+    if (from === null) {
+      const nowMs = performance.now()
+      for (const stream of streams) delivery.keepAlive(stream, nowMs)
+      return true
+    }
     if (isAnew) beginAnew()
     note()
-    delivery.round(from)
+    const isDone = delivery.round(from, turns)
+    if (isDone) tidy()
+    return isDone
   }
 
   async function turn () {
+    let turns = streams.values()
     while (!stop.signal.aborted) {
-      await sleep(TICK_MS, undefined, { signal: stop.signal }).catch(() => {})
-      if (stop.signal.aborted) return
+      let isDone = true
       try {
-        tick()
+        isDone = tick(turns)
       } catch (error) {
-        log.error({ feed, err: error }, 'changes could not be pushed')
+        log.error({ feed, err: error }, 'changes could not be pushed, again in a second')
         isAnew = true
+        await sleep(AFTER_FAULT_MS, undefined, { signal: stop.signal }).catch(() => {})
       }
+      if (isDone) {
+        turns = streams.values()
+        await sleep(TICK_MS, undefined, { signal: stop.signal }).catch(() => {})
+      } else await setImmediate()
     }
   }
   const turning = turn()
 
   return {
     get streams () { return streams.size },
+    /** Whether the feed is there, as far as is known. */
+    get hasView () { return watched.view() !== null },
 
     /** @param {Stream} stream @param {string | null} position where it goes on */
     add (stream, position) {
       streams.add(stream)
-      stream.upTo = changes.step
+      stream.place = changes.end
       if (stream.ids === null) ofAll++
       else {
         for (const id of stream.ids) {
@@ -162,6 +182,7 @@ export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
     /** @param {Stream} stream */
     remove (stream) {
       if (!streams.delete(stream)) return
+      returning.remove(stream)
       if (stream.ids === null) {
         if (--ofAll === 0) changes.forget()
         return
@@ -180,10 +201,10 @@ export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
 
     async close () {
       stop.abort()
+      unwatch()
+      for (const stream of [...streams]) stream.end('stopped', retryAfter(Math.random() * RETURN_WITHIN_MS))
       await turning
       await returning.done()
-      view?.watch(null)
-      for (const stream of [...streams]) stream.end('stopped', retryAfter(Math.random() * RETURN_WITHIN_MS))
     }
   }
 }

@@ -36,13 +36,26 @@ export function createPush ({ ask, now, registry, caps, log, lingerMs = LINGER_M
   let isClosed = false
   exposeCounts(registry, counts, budget)
 
+  const stopping = () => new HttpError('OVERLOADED', 'this reader is stopping; try again, or ask another one')
+
+  /** @param {string} feed */
+  async function open (feed) {
+    const watched = await ask.watch(feed)
+    if (isClosed) {
+      watched.release()
+      throw stopping()
+    }
+    return { watched, hub: createHub({ feed, watched, ask, now, budget, counts, log }) }
+  }
+
   /** @param {string} feed */
   function follow (feed) {
+    if (isClosed) throw stopping()
     clearTimeout(lingering.get(feed))
     lingering.delete(feed)
     const known = followed.get(feed)
     if (known) return known
-    const opening = ask.watch(feed).then((watched) => ({ watched, hub: createHub({ feed, watched, ask, now, budget, counts, log }) }))
+    const opening = open(feed)
     followed.set(feed, opening)
     opening.catch(() => followed.delete(feed))
     return opening
@@ -77,7 +90,7 @@ export function createPush ({ ask, now, registry, caps, log, lingerMs = LINGER_M
    * @throws {HttpError} OVERLOADED
    */
   function checkCaps (token) {
-    if (isClosed) throw new HttpError('OVERLOADED', 'this reader is stopping; try again, or ask another one')
+    if (isClosed) throw stopping()
     if (budget.streams >= caps.maxStreams) {
       counts.refused.process++
       throw new HttpError('OVERLOADED', `${budget.streams} clients are pushed to, which is the limit of this reader (--max-streams); try again, or ask another one`)
@@ -122,7 +135,8 @@ export function createPush ({ ask, now, registry, caps, log, lingerMs = LINGER_M
       const { feed, position } = wanted
       checkCaps(identify())
       if (position !== null) checkPosition(feed, position)
-      await ask.definition(feed)
+      const known = await followed.get(feed)?.catch(() => null)
+      if (!known?.hub.hasView) await ask.definition(feed)
       const one = await follow(feed)
       try {
         // meanwhile others may have come, or its token is gone

@@ -1,33 +1,31 @@
 /**
  * What clients missed: the ids that changed behind their positions, looked up for many clients at once.
  *
- *     logs    the entries behind the oldest of the positions are read from a node, once, up to where the view is; of each id
- *             the last place is kept, so each client's ids are those whose last place is behind its own
+ *     logs    the entries behind the oldest of the positions are read from a node, once, up to where the view is. Ids are kept
+ *             in the order in which they changed last; a client missed those from its own place on
  *     sets    what has an event time of 2 s before a position, or newer, out of the view: there is no order of arrival
  *
  * The newest version of each comes out of the view afterwards, so nothing newest is left out, and nothing goes back.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
-import { decodePlaces, decodeTimes, isPositionOf } from '../item/position.js'
+import { checkCreation, decodePlaces, decodeTimes, isPositionOf } from '../item/position.js'
 import { layoutOf } from '../layouts/index.js'
 import { comparePlaces } from '../layouts/log.js'
 import { MAX_ENTRIES, beginPart, checkSame, createEntriesAtOnce, isUnreadable, readBehind } from '../view/log-behind.js'
 
-/** who missed more begins anew */
+/** when more was missed, by all that are looked up together, the oldest of them begin anew */
 const MAX_IDS = 100_000
 const MAX_BYTES = 256 * 1024 * 1024
-const MAX_MS = 10_000
 const LOOK_MS = 20
 const OVERLAP_MS = 2000
 
 /** @typedef {import('../view/view.js').View} View */
-/** @typedef {import('../item/position.js').LogPosition} LogPosition */
+/** @typedef {import('../item/position.js').LogPlace} LogPlace */
 /**
- * @typedef {{ ask: Pick<import('../view/ask.js').Ask, 'ofLog'>, view: View, positions: string[], isAllWanted: boolean, isWanted: (id: string) => boolean,
- *   now: () => number, signal: AbortSignal }} Question `isAllWanted`: one of the clients wants all ids; `isWanted`: any of them wants that id, byte for
- *   character
- * @typedef {(index: number, ids: ReadonlySet<string> | null) => string[]} Missed ids that the client with that position missed, of `ids`, null = of all
+ * @typedef {{ ask: Pick<import('../view/ask.js').Ask, 'ofLog'>, view: View, clients: { position: string, ids: ReadonlySet<string> | null }[],
+ *   now: () => number, signal: AbortSignal }} Question `ids`: those that a client wants, byte for character, null = all
+ * @typedef {(index: number) => { ids: readonly string[], at: number }} Missed ids that a client missed: those from `at` on
  */
 
 /**
@@ -37,22 +35,6 @@ const OVERLAP_MS = 2000
  */
 export function checkPosition (feed, text) {
   if (!isPositionOf(feed, text)) throw new FreshetError('POSITION_INVALID', `Last-Event-ID is not a position of feed ${feed}; expected the "id:" of an event of it, unchanged, or none`)
-}
-
-/**
- * Whether a view has all that was sent up to a position, perhaps by another reader: before, it could send what is older.
- * @param {View} view @param {string} text
- * @throws {FreshetError} POSITION_INVALID
- */
-export function isReached (view, text) {
-  const { feed, layout, partitions } = view.definition
-  const here = view.position()
-  if (!layoutOf(layout).log) {
-    const times = decodeTimes(feed, text, partitions)
-    return decodeTimes(feed, here, partitions).every((ms, partition) => ms >= times[partition])
-  }
-  const places = placesOf(decodePlaces(feed, text, partitions))
-  return placesOf(decodePlaces(feed, here, partitions)).every((place, partition) => comparePlaces(place, places[partition]) >= 0)
 }
 
 /**
@@ -66,25 +48,50 @@ export function compareAge ({ definition: { feed, layout, partitions } }, a, b) 
   return oldestMs(a) - oldestMs(b)
 }
 
-/** @param {LogPosition} position */
-const placesOf = ({ places }) => places.map(({ ms, n }) => `${ms}-${n}`)
+/**
+ * Whether a view has all that was sent up to a position, perhaps by another reader: before, it could send what is older.
+ * @param {View} view as it is now
+ * @returns {(text: string) => boolean | null} null: the position is none of this feed as it is stored now, which may have been dropped and created anew
+ */
+export function reachedFrom (view) {
+  const { feed, layout, partitions } = view.definition
+  const here = view.position()
+  const isLog = layoutOf(layout).log !== undefined
+  const times = isLog ? [] : decodeTimes(feed, here, partitions)
+  const places = isLog ? decodePlaces(feed, here, partitions).places : []
+  return (text) => {
+    try {
+      checkCreation(view.definition, text)
+      if (!isLog) return decodeTimes(feed, text, partitions).every((ms, partition) => ms <= times[partition])
+      return decodePlaces(feed, text, partitions).places.every((place, partition) => compare(place, places[partition]) <= 0)
+    } catch (error) {
+      if (error.code !== 'POSITION_INVALID' && error.code !== 'POSITION_EXPIRED') throw error
+      return null
+    }
+  }
+}
+
+/** @param {{ ms: number, n: number }} a @param {{ ms: number, n: number }} b */
+const compare = (a, b) => a.ms - b.ms || a.n - b.n
 
 /**
  * @param {Question} question with positions that the view has reached
  * @returns {Promise<Missed>}
- * @throws {FreshetError} POSITION_INVALID, POSITION_EXPIRED also where too much was missed: by the oldest of them, perhaps not by all
+ * @throws {FreshetError} POSITION_EXPIRED also where too much was missed: by the oldest of them, perhaps not by all
  */
 export const missedSince = (question) => layoutOf(question.view.definition.layout).log ? behindPlaces(question) : sinceTimes(question)
 
 /** @param {Question} question @returns {Promise<Missed>} */
-async function behindPlaces ({ ask, view, positions: texts, isWanted, now, signal }) {
+async function behindPlaces ({ ask, view, clients, now, signal }) {
   const { feed, partitions } = view.definition
-  const positions = texts.map((text) => decodePlaces(feed, text, partitions))
-  const places = positions.map(placesOf)
-  const until = placesOf(decodePlaces(feed, view.position(), partitions))
-  const begunMs = performance.now()
+  const positions = clients.map(({ position }) => decodePlaces(feed, position, partitions))
+  const until = decodePlaces(feed, view.position(), partitions).places
+  const wanted = wantedOf(clients)
   const size = createEntriesAtOnce()
-  /** where each id changed last @type {Map<string, { partition: number, place: string }>} */
+  /** entries that were read, by partition, each with a number in order of reading @type {{ ms: number, n: number, number: number }[][]} */
+  const read = until.map(() => [])
+  let number = 0
+  /** in which entry each id changed last, in order @type {Map<string, number>} */
   const last = new Map()
   let bytes = 0
   /** @type {{ parts: import('../view/log-behind.js').Part[] }} */
@@ -92,12 +99,14 @@ async function behindPlaces ({ ask, view, positions: texts, isWanted, now, signa
     checkSame(feed, keys, partitions)
     return {
       parts: await Promise.all(keys.map((key, partition) => {
-        const oldest = positions.reduce((a, b, i) => comparePlaces(places[i][partition], placesOf(a)[partition]) < 0 ? b : a)
+        const oldest = positions.reduce((a, b) => compare(b.places[partition], a.places[partition]) < 0 ? b : a)
         return beginPart(connection, log, key, { position: oldest, partition, share: 0, readMs: oldest.readMs })
       }))
     }
   })
-  while (!signal.aborted) {
+  const isThere = (/** @type {{ place: string }} */ { place }, /** @type {number} */ partition) => comparePlaces(place, `${until[partition].ms}-${until[partition].n}`) >= 0
+  for (let isRead = false; !isRead;) {
+    signal.throwIfAborted()
     /** @type {import('../view/log-behind.js').Read} */
     const { found, isSure, count, log } = await ask.ofLog(feed, (connection, { definition, log, keys }) => {
       checkSame(feed, keys, partitions)
@@ -107,25 +116,56 @@ async function behindPlaces ({ ask, view, positions: texts, isWanted, now, signa
       size.learn(entries, (entry) => entry.bytes.length)
       for (const entry of entries) {
         bytes += entry.bytes.length
-        for (const id of idsOf(log, entry.bytes)) if (isWanted(id)) last.set(id, { partition, place: entry.place })
+        read[partition].push({ ms: entry.ms, n: Number(entry.place.slice(entry.place.indexOf('-') + 1)), number: ++number })
+        for (const id of idsOf(log, entry.bytes)) {
+          if (wanted !== null && !wanted.has(id)) continue
+          last.delete(id)
+          last.set(id, number)
+        }
         Object.assign(parts[partition], { place: entry.place, versions: 0 })
       }
     }
-    if (last.size > MAX_IDS || bytes > MAX_BYTES || performance.now() - begunMs > MAX_MS) throw tooMuch(feed)
-    if (parts.every(({ place }, partition) => comparePlaces(place, until[partition]) >= 0)) {
-      if (!isSure.every(Boolean)) throw tooMuch(feed)
-      break
-    }
+    if (last.size > MAX_IDS || bytes > MAX_BYTES) throw expired(feed, 'too much came since')
+    isRead = parts.every(isThere)
+    if (isRead && !isSure.every(Boolean)) throw expired(feed, 'it cannot be known what came since')
     // the node may not have got so far yet
-    if (found.every((entries) => entries.length < count)) await sleep(LOOK_MS, undefined, { signal }).catch(() => {})
+    if (!isRead && found.every((entries) => entries.length < count)) await sleep(LOOK_MS, undefined, { signal })
   }
-  return (index, ids) => {
-    const isMissed = (/** @type {string} */ id) => {
-      const at = last.get(id)
-      return at !== undefined && comparePlaces(at.place, places[index][at.partition]) > 0
-    }
-    return [...ids ?? last.keys()].filter(isMissed)
+  const ids = [...last.keys()]
+  const numbers = [...last.values()]
+  return (index) => {
+    const { places } = positions[index]
+    const first = Math.min(...places.map((place, partition) => firstBehind(read[partition], place)))
+    const { ids: own } = clients[index]
+    if (own === null) return { ids, at: firstOf(numbers.length, (i) => numbers[i] >= first) }
+    return { ids: [...own].filter((id) => (last.get(id) ?? 0) >= first), at: 0 }
   }
+}
+
+/** Ids that any of them wants; null: all. @param {Question['clients']} clients */
+function wantedOf (clients) {
+  if (clients.some(({ ids }) => ids === null)) return null
+  /** @type {Set<string>} */
+  const wanted = new Set()
+  for (const { ids } of clients) for (const id of ids ?? []) wanted.add(id)
+  return wanted
+}
+
+/** The number of the first entry that a client has not all of. @param {{ ms: number, n: number, number: number }[]} entries @param {LogPlace} place */
+function firstBehind (entries, place) {
+  const at = firstOf(entries.length, (i) => compare(entries[i], place) > (place.versions > 0 ? -1 : 0))
+  return entries[at]?.number ?? Infinity
+}
+
+/** The first index of which something is true, if it is true of all behind it. @param {number} length @param {(index: number) => boolean} isTrue */
+function firstOf (length, isTrue) {
+  let [low, high] = [0, length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (isTrue(middle)) high = middle
+    else low = middle + 1
+  }
+  return low
 }
 
 /** @param {import('../layouts/log.js').Log} log @param {Buffer} entry @returns {Set<string>} none of one that cannot be read */
@@ -141,23 +181,30 @@ function idsOf (log, entry) {
 }
 
 /** @param {Question} question @returns {Promise<Missed>} */
-async function sinceTimes ({ view, positions, isAllWanted }) {
+async function sinceTimes ({ view, clients }) {
   const { feed, partitions } = view.definition
-  const since = positions.map((text) => Math.max(0, Math.min(...decodeTimes(feed, text, partitions)) - OVERLAP_MS))
-  /** @type {Map<string, number>} */
-  const times = new Map()
-  const page = isAllWanted
-    ? view.visit({ limit: MAX_IDS + 1, sinceMs: Math.min(...since) }, (bytes, idAt, idEnd, ts) => { times.set(bytes.toString('latin1', idAt, idEnd), ts) })
-    : { next: null }
-  if (page === null || page.next !== null) throw tooMuch(feed)
-  return (index, ids) => {
-    if (ids === null) return [...times].filter(([, ts]) => ts >= since[index]).map(([id]) => id).reverse()
-    return [...ids].filter((id) => {
-      const newest = view.newest(Buffer.from(id, 'latin1'))
-      return newest !== null && newest.ts >= since[index]
+  const since = clients.map(({ position }) => Math.max(0, Math.min(...decodeTimes(feed, position, partitions)) - OVERLAP_MS))
+  const ofAll = clients.flatMap(({ ids }, index) => ids === null ? [since[index]] : [])
+  /** newest first @type {string[]} */
+  const ids = []
+  /** @type {number[]} */
+  const times = []
+  const page = ofAll.length === 0
+    ? { next: null }
+    : view.visit({ limit: MAX_IDS + 1, sinceMs: Math.min(...ofAll) }, (bytes, idAt, idEnd, ts) => {
+      ids.push(bytes.toString('latin1', idAt, idEnd))
+      times.push(ts)
     })
+  if (page === null || page.next !== null || ids.length > MAX_IDS) throw expired(feed, 'too much came since')
+  ids.reverse()
+  times.reverse()
+  return (index) => {
+    const { ids: own } = clients[index]
+    if (own === null) return { ids, at: firstOf(times.length, (i) => times[i] >= since[index]) }
+    const isMissed = (/** @type {string} */ id) => (view.newest(Buffer.from(id, 'latin1'))?.ts ?? -1) >= since[index]
+    return { ids: [...own].filter(isMissed), at: 0 }
   }
 }
 
-/** @param {string} feed */
-const tooMuch = (feed) => new FreshetError('POSITION_EXPIRED', `the position in feed ${feed} is too old: too much came since; begin again without it`)
+/** @param {string} feed @param {string} why */
+const expired = (feed, why) => new FreshetError('POSITION_EXPIRED', `the position in feed ${feed} is too old: ${why}; begin again without it`)

@@ -1,38 +1,41 @@
 /**
  * Clients that come again with a position: each waits until the view has what it was sent before, then all that wait are
- * looked up together (missed.js), and go on as the others do. Where one of them cannot, halves are looked up apart, so that
- * one whose history is gone does not take it from others.
+ * looked up together (missed.js), and go on as the others do. Where that is too much, or gone, for the oldest of them, the
+ * younger half is looked up alone, and the others begin anew: so one whose history is gone does not take it from all.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { compareAge, isReached, missedSince } from './missed.js'
+import { compareAge, missedSince, reachedFrom } from './missed.js'
 
 /** so long a view that is behind a client's position is waited for */
 const REACHED_WITHIN_MS = 5000
+/** so long all that wait together are looked up; who is left then begins anew */
+const LOOK_UP_WITHIN_MS = 10_000
 const LOOK_MS = 10
 
+/** @typedef {import('../view/view.js').View} View */
 /** @typedef {import('./stream.js').Stream} Stream */
 /** @typedef {{ stream: Stream, position: string, sinceMs: number }} Returning */
 
 /**
- * @param {{ feed: string, view: () => import('../view/view.js').View | null, generation: () => number, ask: Pick<import('../view/ask.js').Ask, 'ofLog'>,
- *   isWanted: (id: string) => boolean, isAllWanted: () => boolean, begin: (stream: Stream) => void, tellAnew: (stream: Stream, why: string) => void, now: () => number,
+ * @param {{ feed: string, view: () => View | null, generation: () => number, ask: Pick<import('../view/ask.js').Ask, 'ofLog'>,
+ *   begin: (stream: Stream) => void, tellAnew: (stream: Stream, why: string) => void, now: () => number,
  *   signal: AbortSignal, log: import('pino').Logger }} parts `view`: one that has everything; `generation`: another number when what changed since was not
  *   noted; `begin`: what changes is noted for a stream from now on
  */
-export function createReturning ({ feed, view, generation, ask, isWanted, isAllWanted, begin, tellAnew, now, signal, log }) {
-  /** @type {Returning[]} */
-  let waiting = []
+export function createReturning ({ feed, view, generation, ask, begin, tellAnew, now, signal, log }) {
+  /** @type {Map<Stream, Returning>} */
+  const waiting = new Map()
   /** @type {Promise<void> | null} */
   let running = null
 
   /** @param {Stream} stream @param {string} why */
   function anew (stream, why) {
-    stream.isWaiting = false
+    stream.isReturning = false
     tellAnew(stream, why)
   }
 
   async function run () {
-    while (waiting.length > 0 && !signal.aborted) {
+    while (waiting.size > 0 && !signal.aborted) {
       const from = view()
       const reached = from === null ? [] : take(from)
       if (from !== null && reached.length > 0) await lookUp(from, reached)
@@ -40,80 +43,80 @@ export function createReturning ({ feed, view, generation, ask, isWanted, isAllW
     }
   }
 
-  /** Those that can go on. @param {import('../view/view.js').View} from @returns {Returning[]} */
+  /** Those that can go on. @param {View} from @returns {Returning[]} the oldest first */
   function take (from) {
+    const isReached = reachedFrom(from)
     /** @type {Returning[]} */
     const reached = []
-    /** @type {Returning[]} */
-    const rest = []
-    for (const one of waiting) {
-      if (one.stream.isOver) continue
-      // of a feed that was dropped and created anew since it was checked, perhaps
-      const answer = reachedBy(from, one)
-      if (answer === null || (!answer && performance.now() - one.sinceMs > REACHED_WITHIN_MS)) anew(one.stream, 'expired')
-      else if (answer) reached.push(one)
-      else rest.push(one)
+    for (const one of waiting.values()) {
+      const answer = isReached(one.position)
+      if (answer === false && performance.now() - one.sinceMs < REACHED_WITHIN_MS) continue
+      waiting.delete(one.stream)
+      if (answer) reached.push(one)
+      // null: it was another feed of that name then
+      else anew(one.stream, answer === null ? 'expired' : 'unknown')
     }
-    waiting = rest
-    return reached
+    return reached.sort((a, b) => compareAge(from, a.position, b.position))
   }
 
-  /** @param {import('../view/view.js').View} from @param {Returning} one @returns {boolean | null} null: its position is none of this feed */
-  function reachedBy (from, { position }) {
-    try {
-      return isReached(from, position)
-    } catch (error) {
-      if (error.code !== 'POSITION_INVALID') throw error
-      return null
+  /** @param {View} from @param {Returning[]} all the oldest first */
+  async function lookUp (from, all) {
+    const untilMs = performance.now() + LOOK_UP_WITHIN_MS
+    const over = AbortSignal.any([signal, AbortSignal.timeout(LOOK_UP_WITHIN_MS)])
+    let left = all
+    while (left.length > 0) {
+      left = left.filter(({ stream }) => !stream.isOver)
+      const isDone = await lookUpTogether(from, left, over)
+      if (signal.aborted || isDone) return
+      // whoever is older missed at least as much
+      const older = performance.now() > untilMs ? left.length : Math.ceil(left.length / 2)
+      for (const { stream } of left.splice(0, older)) anew(stream, 'expired')
     }
   }
 
-  /** @param {import('../view/view.js').View} from @param {Returning[]} some @returns {Promise<void>} */
-  async function lookUp (from, some) {
+  /** @param {View} from @param {Returning[]} some @param {AbortSignal} over @returns {Promise<boolean>} whether nothing is left to do for them */
+  async function lookUpTogether (from, some, over) {
+    if (some.length === 0) return true
     const begun = generation()
-    const position = from.position()
     for (const { stream } of some) begin(stream)
     try {
-      const missed = await missedSince({ ask, view: from, positions: some.map((one) => one.position), isAllWanted: isAllWanted(), isWanted, now, signal })
+      const missed = await missedSince({ ask, view: from, clients: some.map(({ position, stream: { ids } }) => ({ position, ids })), now, signal: over })
       some.forEach(({ stream }, index) => {
         if (generation() !== begun) return anew(stream, 'anew')
-        const ids = missed(index, stream.ids)
-        stream.rest = ids.length > 0 ? { name: 'items', ids, at: 0, position } : null
-        stream.isWaiting = false
+        const { ids, at } = missed(index)
+        stream.listed = at < ids.length ? { name: 'items', ids, at } : null
+        stream.isReturning = false
       })
+      return true
     } catch (error) {
-      if (signal.aborted) return
-      if (!['POSITION_EXPIRED', 'POSITION_INVALID'].includes(error.code)) {
-        log.warn({ feed, code: error.code, reason: error.message, clients: some.length }, 'what clients missed could not be read')
-        for (const { stream } of some) anew(stream, 'expired')
-      } else if (some.length === 1) anew(some[0].stream, 'expired')
-      else {
-        const middle = Math.ceil(some.length / 2)
-        const byAge = some.sort((a, b) => compareAge(from, a.position, b.position))
-        await lookUp(from, byAge.slice(0, middle))
-        await lookUp(from, byAge.slice(middle))
-      }
+      if (error.code === 'POSITION_EXPIRED' || error.code === 'POSITION_INVALID') return false
+      if (!signal.aborted) log.warn({ feed, code: error.code, reason: error.message, clients: some.length }, 'what clients missed could not be read')
+      for (const { stream } of some) anew(stream, 'unknown')
+      return true
     }
   }
 
   function start () {
     running ??= run().catch((error) => {
       log.error({ feed, err: error }, 'clients could not go on')
-      for (const one of waiting) anew(one.stream, 'expired')
-      waiting = []
+      for (const { stream } of waiting.values()) anew(stream, 'unknown')
+      waiting.clear()
     }).finally(() => {
       running = null
-      if (waiting.length > 0 && !signal.aborted) start()
+      if (waiting.size > 0 && !signal.aborted) start()
     })
   }
 
   return {
     /** @param {Stream} stream @param {string} position */
     add (stream, position) {
-      stream.isWaiting = true
-      waiting.push({ stream, position, sinceMs: performance.now() })
+      stream.isReturning = true
+      waiting.set(stream, { stream, position, sinceMs: performance.now() })
       start()
     },
+
+    /** @param {Stream} stream that is over */
+    remove (stream) { waiting.delete(stream) },
 
     /** Resolves when nothing is looked up any more, which `signal` ends. */
     async done () { await running }

@@ -5,19 +5,18 @@
  *              no: nothing is made for it; when there is room again it gets the newest version of whatever changed
  *
  * So a client that reads slowly, or not at all, costs its budget, and nobody waits for it. One whose socket takes nothing
- * for STALLED_MS is ended; it comes again and goes on where it was.
+ * for STALLED_MS, perhaps twice that, is ended; it comes again and goes on where it was.
  */
 import { whenClosed } from '../http/closed.js'
 
-/** shorter than the server lets a connection be silent (http/server.js) */
-const STALLED_MS = 20_000
+/** of the socket, which knows when bytes move; heartbeats come more often */
+const STALLED_MS = 15_000
 /** what is due so soon is due now: the clock of whoever asks goes in steps */
 const SOON_MS = 3
 
 /** @typedef {ReturnType<typeof createStream>} Stream */
 /** @typedef {import('node:http').ServerResponse} Response */
-/** @typedef {{ name: 'items' | 'snapshot', ids: readonly string[], at: number, position: string }} Rest of a delivery: ids from `at` on; when all are sent, everything is by
- *   `position`. `name`: of its next event */
+/** @typedef {{ name: 'items' | 'snapshot', ids: readonly string[], at: number }} Listed ids that are sent one after the other, from `at` on; `name`: of the next event */
 
 /**
  * @param {{ request: import('node:http').IncomingMessage, response: Response, budget: import('./budget.js').Budget, ids: ReadonlySet<string> | null, limit: number, encoding: string, periodMs: number,
@@ -27,8 +26,9 @@ const SOON_MS = 3
 export function createStream ({ request, response, budget, ids, limit, encoding, periodMs, token, onEnd }) {
   let isOver = false
   let waiting = 0
-  let movedMs = performance.now()
-  let sentMs = movedMs
+  let sentMs = performance.now()
+  /** changes were given to it last, ms */
+  let deliveredMs = -Infinity
   budget.enter()
 
   /** @param {string} why */
@@ -40,10 +40,13 @@ export function createStream ({ request, response, budget, ids, limit, encoding,
   }
   whenClosed(request, response, () => over('closed'))
   response.on('error', () => over('closed'))
+  response.setTimeout(STALLED_MS, () => {
+    over('stalled')
+    response.destroy()
+  })
 
   function measure () {
     const bytes = response.writableLength
-    if (bytes < waiting || bytes === 0) movedMs = performance.now()
     budget.change(bytes - waiting)
     waiting = bytes
   }
@@ -55,35 +58,34 @@ export function createStream ({ request, response, budget, ids, limit, encoding,
     token,
     /** ids of `ids` that changed since they were sent @type {Set<string>} */
     changed: new Set(),
-    /** of a stream of all: the step up to which everything was sent, or is in `rest` */
-    upTo: 0,
-    /** what is being sent @type {Rest | null} */
-    rest: /** @type {Rest | null} */ (null),
-    /** changes were given to it last, ms */
-    deliveredMs: -Infinity,
+    /** of a stream of all: the place in the changes up to which everything was sent, or is in `listed` */
+    place: 0,
+    /** comes before what changed since: a snapshot, or what it missed @type {Listed | null} */
+    listed: /** @type {Listed | null} */ (null),
     needsSnapshot: false,
     /** what it is told before the snapshot @type {string | null} */
     resetWhy: /** @type {string | null} */ (null),
     /** what it missed is being looked up */
-    isWaiting: false,
+    isReturning: false,
 
     get isOver () { return isOver },
     /** When something was sent last, ms. */
     get sentMs () { return sentMs },
 
     /** @param {number} nowMs */
-    isDue (nowMs) { return this.rest !== null || nowMs - this.deliveredMs >= periodMs - SOON_MS },
+    isDue: (nowMs) => nowMs - deliveredMs >= periodMs - SOON_MS,
 
-    /** Whether more may be made for it; ends it when its socket took nothing for too long. */
+    /** It is given changes. @param {number} nowMs */
+    delivered (nowMs) {
+      // what was early is not early for ever
+      deliveredMs = Math.max(nowMs - SOON_MS, Math.min(nowMs, deliveredMs + periodMs))
+    },
+
+    /** Whether more may be made for it. */
     hasRoom () {
       if (isOver) return false
       measure()
-      if (waiting <= budget.roomBytes) return true
-      if (performance.now() - movedMs > STALLED_MS) {
-        over('stalled')
-        response.destroy()
-      }
-      return false
+      return waiting <= budget.roomBytes
     },
 
     /** @param {Buffer | string} bytes whole events */

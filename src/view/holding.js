@@ -111,7 +111,7 @@ export function holdViews ({ ask, deployment, keyPrefix, now, log, mode, boundIt
       return
     }
     for (const [feed, { usedMs }] of held) {
-      if (performance.now() - usedMs > idleMs) shut(feed)
+      if (performance.now() - usedMs > idleMs && !wanted.has(feed)) shut(feed)
       else await ask.definition(feed).then(follow, (error) => { if (!error.retryable) shut(feed) })
     }
   }

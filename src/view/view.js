@@ -9,7 +9,7 @@
  */
 import { FreshetError, publicReason } from '../errors.js'
 import { partitionKey } from '../feeds/keys.js'
-import { encodePlaces, encodeTimes } from '../item/position.js'
+import { createdMsOf, encodePlaces, encodeTimes } from '../item/position.js'
 import { layoutOf } from '../layouts/index.js'
 import { keepFollowing } from './following.js'
 import { createLogFeed } from './log-feed.js'
@@ -135,16 +135,21 @@ export function createView ({ definition: given, deployment, keyPrefix, now, log
 
     stats: () => shelves.stats(),
 
-    /** One may watch at a time; null: nobody. @param {Watcher | null} one */
+    /** One may watch at a time. @param {Watcher} one @returns {() => void} ends it */
     watch (one) {
       watcher = one
-      for (const store of stores) store.watcher = one && one.changed
+      for (const store of stores) store.watcher = one.changed
+      return () => {
+        if (watcher !== one) return
+        watcher = null
+        for (const store of stores) store.watcher = null
+      }
     },
 
     /** By which place everything was taken in, for whoever goes on there. @returns {string} */
     position: () => 'position' in feed
-      ? encodePlaces(name, feed.position(following.lagMs))
-      : encodeTimes(name, feed.times()),
+      ? encodePlaces(name, feed.position(following.lagMs), createdMsOf(definition))
+      : encodeTimes(name, feed.times(), createdMsOf(definition)),
 
     /**
      * The newest version of an id that is held.

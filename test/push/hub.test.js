@@ -24,9 +24,14 @@ function createCountingView () {
   return {
     history,
     isIn: true,
+    floor: null,
+    asOf: 0,
     definition: { layout: 'segments' },
     position: () => String(history.length - 1),
-    watch (/** @type {any} */ one) { store.watcher = one && one.changed },
+    watch (/** @type {any} */ one) {
+      store.watcher = one.changed
+      return () => { store.watcher = null }
+    },
     newest (/** @type {Buffer} */ id) {
       const item = store.get(id, 0)
       return item && { ts: item.ts, value: item.value, deleted: false }
@@ -54,7 +59,8 @@ function createClient (budget, wanted) {
       this.writableLength += bytes.length
     },
     end () {},
-    destroy () {}
+    destroy () {},
+    setTimeout () {}
   })
   const stream = createStream({ request: /** @type {any} */ ({}), response, budget, limit: 100, encoding: 'utf8', periodMs: 10, token: null, onEnd () {}, ids: null, ...wanted })
   return { stream, sent, drain () { response.writableLength = 0 } }

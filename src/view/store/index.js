@@ -48,8 +48,8 @@ export class ViewStore {
   /** rises with every visible change */
   revision = 0
   /**
-   * Hears of each id that something was put for, or forgotten of, when what is visible changed: during the call, which must
-   * put nothing. What only became too old is not told.
+   * Hears of each id that something was put for, or forgotten of, when what is visible changed, and of each deletion: during
+   * the call, which must put nothing. What only became too old is not told.
    * @type {((bytes: Uint8Array, idAt: number, idEnd: number) => void) | null}
    */
   watcher = null
@@ -75,7 +75,8 @@ export class ViewStore {
    */
   put (bytes, idAt, idEnd, ts, seq, stamp, deleted, valueAt, valueEnd, arrival) {
     const isChanged = this.#put(bytes, idAt, idEnd, ts, seq, stamp, deleted, valueAt, valueEnd, arrival)
-    if (isChanged && this.watcher !== null) this.watcher(bytes, idAt, idEnd)
+    // who watches may have seen an id that was let go of since, so every deletion is told
+    if ((isChanged || deleted) && this.watcher !== null) this.watcher(bytes, idAt, idEnd)
     return isChanged
   }
 
