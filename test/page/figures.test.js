@@ -1,0 +1,102 @@
+/** What the page shows of a feed, in a real browser: figures that move, the choice of feed, and nothing from anywhere else. */
+import t from 'tap'
+import { needsBrowser } from '../browser.js'
+import { eventually } from '../servers.js'
+import { startWatching, withoutRefusals } from './watching.js'
+
+/** nothing leaves it while the test goes on */
+const LONG = { windowMs: 600_000 }
+
+t.test('the page', needsBrowser, async (t) => {
+  const { reader, open, show, primary, replicas } = await startWatching(t)
+
+  await t.test('without a feed it says how to write to one, and shows the first by itself', async (t) => {
+    const { page, shows, serverShows, faults } = await show('/')
+    await page.getByRole('heading', { name: 'There is no feed yet' }).waitFor()
+    await serverShows(primary, /up/)
+    t.equal(await page.getByRole('table', { name: 'Newest items' }).count(), 0)
+    const { put } = await open('few', LONG)
+    await put(['b-10', 'ten'], ['b-9', 'nine'])
+    await shows('count', /^2$/)
+    t.equal(await page.getByRole('heading', { name: 'There is no feed yet' }).count(), 0)
+    t.match(page.url(), /\?feed=few$/)
+    t.same(withoutRefusals(faults), [])
+  })
+
+  await t.test('figures move', async (t) => {
+    const { page, text, shows, rows, serverShows, faults, origins } = await show('/?feed=moving')
+    await shows('notice', /There is no feed moving/)
+    const { put, keepPutting } = await open('moving', LONG)
+    await put(['a', '1'])
+    await shows('count', /^1$/)
+    t.equal(await text('layout'), 'ids')
+    t.equal(await text('kept'), '10 min')
+    await shows('engine', /^(valkey|redis) \d/)
+    keepPutting(Array.from({ length: 40 }, (_, n) => `id-${n}`))
+    await shows('count', /^41$/)
+    await shows('rate', /^[1-9]/)
+    await shows('writers', /^from 1 writer$/)
+    await shows('newest-age', /^\d/)
+    await shows('lag', /^\d/)
+    await shows('summary', /^In the last minute: .* items a second/)
+    await shows('state', /^live$/)
+    t.equal(await text('notice'), '')
+    for (const server of [primary, ...replicas]) await serverShows(server, /up\s[^]*\d %/)
+
+    const before = await eventually(async () => {
+      const shown = await rows()
+      return shown.length === 25 && shown
+    })
+    t.ok(before.every(([id, age, value]) => /^(id-\d+|a)$/.test(id) && /^\d/.test(age) && value !== ''), before.join())
+    await eventually(async () => (await rows())[0].join() !== before[0].join())
+    t.ok(await page.locator('#chart canvas').evaluate((canvas) => {
+      const { width, height } = /** @type {any} */ (canvas)
+      return /** @type {any} */ (canvas).getContext('2d').getImageData(0, 0, width, height).data.some((/** @type {number} */ one) => one !== 0)
+    }), 'something is drawn')
+    await page.getByText('By minute').click()
+    await page.getByRole('region', { name: 'By minute' }).getByRole('row').nth(1).waitFor()
+    t.same(withoutRefusals(faults), [])
+    t.same(origins, [reader.url])
+  })
+
+  await t.test('feeds switch, and the address keeps which; all of a small one stand there by id', async (t) => {
+    const { page, shows, rows, faults } = await show('/?feed=moving')
+    await shows('count', /^41$/)
+    await page.getByRole('combobox', { name: 'Feed' }).selectOption('few')
+    await shows('count', /^2$/)
+    await eventually(async () => (await rows()).length === 2)
+    t.same((await rows()).map(([id, , value]) => [id, value]), [['b-9', 'nine'], ['b-10', 'ten']])
+    t.match(page.url(), /\?feed=few$/)
+    await page.reload()
+    await shows('count', /^2$/)
+    t.equal(await page.getByRole('combobox', { name: 'Feed' }).inputValue(), 'few')
+    t.same(withoutRefusals(faults), [])
+  })
+
+  await t.test('what a feed holds is text, whatever it is; the content policy holds, and would say so', async (t) => {
+    const { put } = await open('odd', LONG)
+    const nasty = '<img src=x onerror=alert(1)>'
+    await put([nasty, `</td><script>alert(2)</script>${nasty}`], ['bytes', '\xff\xfe'], ['empty', ''])
+    const { page, rows, faults } = await show(`/?feed=odd&id=${encodeURIComponent(nasty)}`)
+    await eventually(async () => (await rows()).some(([id, , value]) => id === nasty && value.startsWith('</td><script>')))
+    await page.getByRole('heading', { name: nasty }).waitFor()
+    t.equal(await page.locator('main img, main script').count(), 0)
+    t.same(withoutRefusals(faults), [])
+    await page.evaluate(() => document.head.append(Object.assign(document.createElement('style'), { textContent: 'body { color: red }' })))
+    await eventually(() => faults.some((fault) => /Content Security Policy/.test(fault)))
+  })
+
+  await t.test('it fits narrow and wide windows, dark and light, and keeps still for who wants that', async (t) => {
+    const grounds = new Set()
+    for (const [width, colorScheme] of /** @type {const} */ ([[360, 'light'], [1600, 'dark']])) {
+      const { page, shows, faults } = await show('/?feed=moving', { viewport: { width, height: 800 }, colorScheme, reducedMotion: 'reduce' })
+      await shows('rate', /^\d/)
+      await page.locator('#rows tr').first().waitFor()
+      t.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), `${width} px: nothing sticks out`)
+      grounds.add(await page.evaluate(() => window.getComputedStyle(document.body).backgroundColor))
+      t.equal(await page.evaluate(() => document.getAnimations().length), 0)
+      t.same(withoutRefusals(faults), [])
+    }
+    t.equal(grounds.size, 2)
+  })
+})

@@ -1,0 +1,78 @@
+/** A deployment with its reader, somebody who writes, and the page in a real browser. Everything ends with the test. */
+import { startBrowser, openPage } from '../browser.js'
+import { startReader } from '../commands.js'
+import { eventually, openWriterFor, startDeployment, testEngines } from '../servers.js'
+
+const bytes = (/** @type {string} */ text) => Buffer.from(text)
+
+/**
+ * @param {import('tap').Test} t
+ * @param {{ flags?: string[], replicas?: number, args?: string[] }} [options] `flags` of the reader, `args` of the servers
+ */
+export async function startWatching (t, { flags = [], replicas = 1, args = [] } = {}) {
+  const [engine] = await testEngines()
+  const [deployment, browser] = await Promise.all([startDeployment(t, { engine, replicas, args }), startBrowser(t)])
+  const redisUrl = deployment.primary.url
+  const reader = await startReader(t, { redisUrl, flags })
+
+  /** @param {string} feed @param {Partial<Parameters<typeof openWriterFor>[1]>} [options] */
+  async function open (feed, options = {}) {
+    const { pipeline, close } = await openWriterFor(t, { redisUrl, feed, ...options })
+    /** @param {...[id: string, value: string]} items */
+    const put = async (...items) => {
+      for (const [id, value] of items) pipeline.append(bytes(id), Date.now(), bytes(value))
+      await pipeline.flush()
+    }
+    return {
+      put,
+      close,
+      /** @param {string} id */
+      async remove (id) {
+        pipeline.remove(bytes(id), Date.now())
+        await pipeline.flush()
+      },
+      /** Goes on until the test ends. @param {string[]} ids @param {number} [everyMs] */
+      keepPutting (ids, everyMs = 50) {
+        let n = 0
+        const timer = setInterval(() => {
+          n++
+          for (const id of ids) pipeline.append(bytes(id), Date.now(), bytes(`{"n":${n}}`))
+        }, everyMs)
+        t.teardown(() => clearInterval(timer))
+      }
+    }
+  }
+
+  /** @param {string} path @param {import('playwright-core').BrowserContextOptions} [options] */
+  async function show (path, options) {
+    const opened = await openPage(t, browser, options)
+    await opened.page.goto(reader.url + path)
+    return { ...opened, ...look(opened.page) }
+  }
+
+  return { ...deployment, redisUrl, reader, open, show }
+}
+
+/** Asks the page what it shows, by the ids of its elements. @param {import('playwright-core').Page} page */
+function look (page) {
+  /** @param {string} id */
+  const text = async (id) => (await page.locator(`#${id}`).textContent() ?? '').trim()
+  return {
+    text,
+    /** Resolves when an element shows what is expected. @param {string} id @param {RegExp} pattern */
+    shows: (id, pattern) => eventually(async () => {
+      const shown = await text(id)
+      if (!pattern.test(shown)) throw new Error(`#${id} shows "${shown}", not ${pattern}; the page: ${(await page.locator('body').innerText()).slice(0, 1500)}`)
+    }),
+    /** Cells of the list. @returns {Promise<string[][]>} id, age, value */
+    rows: () => page.locator('#rows tr').evaluateAll((rows) => rows.map((row) => Array.from(/** @type {any} */ (row).cells).map((cell) => cell.textContent))),
+    /** A server's row, when it shows what is expected. @param {{ port: number }} server @param {RegExp} pattern */
+    serverShows: ({ port }, pattern) => eventually(async () => {
+      const shown = await page.getByRole('row', { name: `127.0.0.1:${port}` }).innerText()
+      if (!pattern.test(shown)) throw new Error(`the row of ${port} shows "${shown}", not ${pattern}`)
+    })
+  }
+}
+
+/** What a page complained about that is not the refusal of a request, which browsers note as they like. @param {string[]} faults */
+export const withoutRefusals = (faults) => faults.filter((fault) => !fault.startsWith('Failed to load resource'))
