@@ -1,14 +1,15 @@
 /**
  * The package as it is published: packed, installed into an empty project, and used there as the README shows.
  */
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { startDeployment, testEngines } from '../servers.js'
+import { startGateway, startReader } from '../commands.js'
+import { eventually, startDeployment, testEngines } from '../servers.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const run = promisify(execFile)
@@ -22,8 +23,14 @@ const packed = JSON.parse(stdout.slice(stdout.search(/^[[{]/m)))
 const [{ filename, files, unpackedSize }] = Array.isArray(packed) ? packed : Object.values(packed)
 const names = files.map((/** @type {{ path: string }} */ { path }) => path)
 
+/** @param {string} name @returns {Promise<string[]>} what is between marks in the README behind its name */
+async function exampleOf (name) {
+  const text = await readFile(join(ROOT, 'README.md'), 'utf8')
+  return [...text.slice(text.indexOf(`<!-- example: ${name} -->`)).matchAll(/```(?:js)?\n([\s\S]*?)```/g)].map(([, block]) => block)
+}
+
 t.test('the package holds what a user needs and nothing else', async (t) => {
-  for (const name of ['package.json', 'README.md', 'LICENSE', 'settings.js', 'src/index.js', 'types/src/index.d.ts', 'types/settings.d.ts',
+  for (const name of ['package.json', 'README.md', 'LICENSE', 'settings.js', 'src/index.js', 'types/src/index.d.ts', 'src/client.js', 'types/src/client.d.ts', 'types/settings.d.ts',
     'bin/freshet.js', 'writers/feed.js', 'writers/gateway.js', 'readers/server.js', 'readers/page/index.html', 'docs/errors.md', 'docs/metrics.md', 'infra/grafana/freshet.json']) {
     t.ok(names.includes(name), name)
   }
@@ -39,8 +46,7 @@ t.test('installed into an empty project', async (t) => {
   await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', `./${filename}`], { cwd: folder, env })
 
   await t.test('the example of the README prints what the README shows', async (t) => {
-    const text = await readFile(join(ROOT, 'README.md'), 'utf8')
-    const [code, printed] = [...text.slice(text.indexOf('<!-- example: library -->')).matchAll(/```(?:js)?\n([\s\S]*?)```/g)].map(([, block]) => block)
+    const [code, printed] = await exampleOf('library')
     for (const engine of await testEngines()) {
       const { primary } = await startDeployment(t, { engine, replicas: 1 })
       await writeFile(join(folder, 'example.js'), code.replace('redis://127.0.0.1:6379', primary.url))
@@ -48,6 +54,25 @@ t.test('installed into an empty project', async (t) => {
       t.equal(stdout, printed)
       t.equal(stderr, '')
     }
+  })
+
+  await t.test('the example of the client follows what is sent, as the README shows', async (t) => {
+    const [engine] = await testEngines()
+    const { primary } = await startDeployment(t, { engine, replicas: 0 })
+    const [gateway, reader] = await Promise.all([
+      startGateway(t, { redisUrl: primary.url }), startReader(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })])
+    const send = (/** @type {string} */ command) => run('bash', ['-c', command.replace('curl', 'curl -s').replace('http://127.0.0.1:8081', gateway.url)])
+    const [code, command, printed] = await exampleOf('client')
+    await send((await exampleOf('positions'))[0])
+    await writeFile(join(folder, 'follow.js'), code.replace('http://127.0.0.1:8080', reader.url))
+    const child = spawn('node', ['follow.js'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
+    t.teardown(() => child.kill('SIGKILL'))
+    let stdout = ''
+    child.stdout.setEncoding('utf8').on('data', (text) => { stdout += text })
+    await eventually(() => stdout.includes('bus-9'))
+    await send(command)
+    await eventually(() => stdout.length >= printed.length)
+    t.equal(stdout, printed)
   })
 
   await t.test('types are checked for whoever uses it, strictly', async (t) => {
@@ -73,10 +98,40 @@ t.test('installed into an empty project', async (t) => {
       feed.append({ id: 'a', value: 1 })
       export { room, text, count, exact, retry, wrong }
     `
-    await writeFile(join(folder, 'program.mts'), program)
+    const following = `
+      import { follow, FollowError, type FollowOptions, type LiveEvent, type LiveItem } from 'freshet/client'
+      const options: FollowOptions = { ids: ['a'], maxRate: 10, from: null, signal: new AbortController().signal, onRetry: (error: Error, waitMs: number) => {} }
+      for await (const one of follow(['http://h', new URL('http://h')], 'positions', options)) {
+        const event: LiveEvent = one
+        if (one.event === 'reset') { const reason: string = one.reason } else {
+          const item: LiveItem | undefined = one.items[0]
+          if (item && !item.deleted) { const value: Uint8Array = item.value; const ts: number = item.ts }
+          // @ts-expect-error: a deletion has no value
+          item?.value.length
+        }
+        // @ts-expect-error: a reset has no items
+        one.items.length
+      }
+      for await (const { event, items } of follow('http://h', 'positions', { encoding: 'utf8' })) {
+        if (event === 'reset') continue
+        const value: string | Uint8Array | undefined = items[0]?.value
+        // @ts-expect-error: text, or bytes where it is none
+        const text: string | undefined = items[0]?.value
+      }
+      const { code, status, retryable } = new FollowError('FEED_UNKNOWN', 'x', 404)
+      // @ts-expect-error: an encoding that is none
+      follow('http://h', 'positions', { encoding: 'hex' })
+      // @ts-expect-error: an option that is none
+      follow('http://h', 'positions', { maxrate: 1 })
+    `
+    await Promise.all([
+      writeFile(join(folder, 'program.mts'), program),
+      writeFile(join(folder, 'program-following.mts'), following),
+      writeFile(join(folder, 'program-example.mts'), (await exampleOf('client'))[0])
+    ])
     const flags = ['--noEmit', '--strict', '--target', 'es2023', '--lib', 'es2024', '--module', 'nodenext', '--moduleResolution', 'nodenext',
       '--types', 'node', '--typeRoots', join(ROOT, 'node_modules/@types')]
-    const checked = await run('node', [join(ROOT, 'node_modules/typescript/bin/tsc'), ...flags, 'program.mts'], { cwd: folder, env }).catch((error) => error)
+    const checked = await run('node', [join(ROOT, 'node_modules/typescript/bin/tsc'), ...flags, 'program.mts', 'program-following.mts', 'program-example.mts'], { cwd: folder, env }).catch((error) => error)
     // types of other packages are theirs
     const ours = checked.stdout.split('\n').filter((/** @type {string} */ line) => /^(program|node_modules\/freshet\/)/.test(line))
     t.same(ours, [])
