@@ -4,8 +4,9 @@
  *
  * A round reads what came to each partition (set-partition.js). Asking takes no more than half of the time.
  *
- * Nodes of one replication history have the same, sooner or later. A node of another one may lack what was read, so what
- * was read is forgotten then.
+ * Nodes of one replication history have the same, sooner or later. One that is behind what was read gets a second to get
+ * there: what it does not have yet would look removed. A node of another history may lack what was read, so what was read is
+ * forgotten then.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readInfo } from '../store/nodes.js'
@@ -13,6 +14,9 @@ import { createRounds } from './rounds.js'
 import { createSetPartition } from './set-partition.js'
 
 const ROUND_MS = 10
+/** how long a node that has not got as far as the view gets for it */
+const CATCH_UP_MS = 1000
+const CATCH_UP_LOOK_MS = 20
 
 /** @typedef {import('../store/connection.js').Connection} Connection */
 /** @typedef {import('./shelves.js').Store} Store */
@@ -45,6 +49,14 @@ export function createSetFeed ({ layout, key, stores, retention: given, now, onR
     onRebuilt('the node has another history of replication')
   }
 
+  /** Waits for a node that has not got as far; where what is newest was removed, in vain. @param {Connection} connection */
+  async function untilThere (connection) {
+    for (const untilMs = performance.now() + CATCH_UP_MS; performance.now() < untilMs; await sleep(CATCH_UP_LOOK_MS)) {
+      const isThere = await Promise.all(parts.map((part) => part.isThere(connection)))
+      if (isThere.every(Boolean)) return
+    }
+  }
+
   return {
     /** When it was asked for what was read last, ms since 1970. */
     get asOf () { return asOf },
@@ -70,6 +82,7 @@ export function createSetFeed ({ layout, key, stores, retention: given, now, onR
      */
     async follow (connection, { answered }) {
       await sameHistory(connection)
+      await untilThere(connection)
       for (;;) {
         const begunMs = performance.now()
         const askedMs = now()

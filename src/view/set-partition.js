@@ -72,17 +72,23 @@ export function createSetPartition ({ layout, key, store, now, retention }) {
     return isSome
   }
 
+  /** @param {Connection} connection @param {number} nowMs @returns {Promise<{ ts: number } | undefined>} */
+  async function newestMember (connection, nowMs) {
+    const { items: [member] } = await layout.latest(connection, key, { limit: 1, after: null, sinceMs: null, retention: retention(), nowMs }).catch((error) => {
+      if (error.code !== 'VIEW_NEEDED') throw error
+      // only the newest of many was looked at
+      return { items: [{ ts: nowMs }] }
+    })
+    return member
+  }
+
   /**
    * Begins at the newest member: behind the clock, if that is where items come.
    * @param {Connection} connection
    */
   async function begin (connection) {
     const nowMs = Math.floor(now())
-    const { items: [member] } = await layout.latest(connection, key, { limit: 1, after: null, sinceMs: null, retention: retention(), nowMs }).catch((error) => {
-      if (error.code !== 'VIEW_NEEDED') throw error
-      // only the newest of many was looked at
-      return { items: [{ ts: nowMs }] }
-    })
+    const member = await newestMember(connection, nowMs)
     newest = { ts: member ? Math.min(member.ts, nowMs) : 0, seq: 0, id: Buffer.alloc(0) }
     fillAgain()
   }
@@ -195,6 +201,13 @@ export function createSetPartition ({ layout, key, store, now, retention }) {
     },
 
     fillAgain,
+
+    /** Whether a node has got as far as what was read. @param {Connection} connection */
+    async isThere (connection) {
+      if (newest === null) return true
+      const member = await newestMember(connection, Math.floor(now()))
+      return member !== undefined && member.ts >= newest.ts
+    },
 
     /** @param {Connection} connection @param {{ isThorough: boolean }} options */
     async round (connection, { isThorough }) {

@@ -55,7 +55,7 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
   const { held, counts, follow, note, signal } = holding
 
   /** @param {View} view @returns {number} ms */
-  const behindOf = (view) => Math.max(0, now() - view.asOf, view.lagMs ?? 0)
+  const behindOf = (view, nowMs = now()) => Math.max(0, nowMs - view.asOf, view.lagMs ?? 0)
 
   /** Why no node can be asked. @returns {Error & { code?: string } | null} */
   function nobody () {
@@ -74,10 +74,11 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
    */
   function standing (view) {
     if (!view.isIn) return { isUsable: false, asOf: 0, lagMs: null, gone: null }
-    const behindMs = behindOf(view)
+    const nowMs = now()
+    const behindMs = behindOf(view, nowMs)
     if (behindMs <= BEHIND_MS) return { isUsable: true, asOf: view.asOf, lagMs: view.lagMs, gone: null }
     const gone = nobody()
-    return { isUsable: gone !== null && behindMs < maxStaleMs, asOf: Math.round(now() - behindMs), lagMs: null, gone }
+    return { isUsable: gone !== null && behindMs < maxStaleMs, asOf: Math.round(nowMs - behindMs), lagMs: null, gone }
   }
 
   /**
