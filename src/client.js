@@ -309,8 +309,12 @@ function placeOf (what, text, from) {
 function eventIn (name, data, wanted) {
   if (name === 'reset') return { event: name, reason: String(JSON.parse(data).reason) }
   if (name !== 'snapshot' && name !== 'items') return null
-  const items = JSON.parse(data).items.map((/** @type {any} */ { value, encoding = wanted, ...item }) =>
-    item.deleted ? item : { ...item, value: encoding === 'base64' ? bytesOf(value) : value })
+  const { items } = JSON.parse(data)
+  for (const item of items) {
+    if (item.deleted) continue
+    if ((item.encoding ?? wanted) === 'base64') item.value = bytesOf(item.value)
+    delete item.encoding
+  }
   return { event: name, items }
 }
 
@@ -338,8 +342,11 @@ async function refusalOf (url, { status, headers }, read) {
   return new FollowError('HTTP_ERROR', `${url} answers with status ${status}: ${text.slice(0, 200).trim() || 'nothing else'}`, status, retryAfterMs)
 }
 
-/** fetch itself says no more than that it failed. @param {string} url @param {any} error */
-const lossOf = (url, error) => new Error(`${url}: ${error.cause?.message || error.cause?.code || error.message}`, { cause: error })
+/** fetch itself says no more than that it failed; its cause says why. @param {string} url @param {any} error */
+function lossOf (url, error) {
+  const cause = error.cause ?? error
+  return new Error(`${url}: ${cause.message || cause.code || error.message}`, { cause })
+}
 
 /** @param {number} ms @param {AbortSignal} ended */
 const pause = (ms, ended) => new Promise((/** @type {(value?: unknown) => void} */ resolve) => {
