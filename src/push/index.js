@@ -151,10 +151,10 @@ export function createPush ({ ask, now, registry, caps, log, lingerMs = LINGER_M
 
     /** Ends the streams of tokens that are gone. @param {(token: string) => boolean} isKnown */
     async revoke (isKnown) {
-      for (const opening of followed.values()) {
+      await Promise.all([...followed.values()].map(async (opening) => {
         const one = await opening.catch(() => null)
         one?.hub.end(({ token }) => token !== null && !isKnown(token), 'revoked')
-      }
+      }))
     },
 
     /** Ends all streams; clients are told when to come again. */
