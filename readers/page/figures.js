@@ -31,9 +31,10 @@ export function createFigures () {
   }
 
   /** @param {Figures} figures */
-  function keep ({ history: more = [], asOf }) {
+  function keep ({ history: more, asOf }) {
     const last = history.at(-1)?.at ?? -Infinity
-    history = [...history, ...more.filter((/** @type {any} */ sample) => sample.at > last)].filter(({ at: ms }) => ms > asOf - KEPT_MS)
+    const fresh = more.filter((/** @type {any} */ sample) => sample.at > last).map((/** @type {any} */ sample) => ({ ...sample, cpu: sample.cpu ?? {} }))
+    history = [...history, ...fresh].filter(({ at: ms }) => ms > asOf - KEPT_MS)
   }
 
   /** @param {Figures} figures */
@@ -68,7 +69,8 @@ export function createFigures () {
       while (!signal.aborted) {
         try {
           const since = history.at(-1)?.at
-          const figures = await ask(pathOf(feed, `/figures${since === undefined ? '' : `?since=${since}`}`), signal)
+          const told = await ask(pathOf(feed, `/figures${since === undefined ? '' : `?since=${since}`}`), signal)
+          const figures = { ...told, asOf: told.asOf ?? Date.now(), nodes: told.nodes ?? [], history: told.history ?? [], reasons: told.reasons ?? [] }
           if (signal.aborted) return
           setClock(figures.asOf - Date.now())
           newest = figures

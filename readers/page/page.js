@@ -15,6 +15,8 @@ const READY_EVERY_MS = 1000
 
 /** @type {string | null} */
 let feed = null
+/** @type {string[]} */
+let feeds = []
 let over = new AbortController()
 let answeredMs = 0
 
@@ -131,11 +133,13 @@ function choose (name) {
   feed = name
   address({ feed: name })
   document.title = `${name} · Freshet`
+  at('example').href = `/example?feed=${encodeURIComponent(name)}`
   at('raw').href = `/v1/feeds/${encodeURIComponent(name)}/items?limit=25&encoding=utf8`
   figures.clear()
   list.clear()
   if (!isFirst) search.leave()
   showNone(false)
+  showFeeds(feeds)
   start()
 }
 
@@ -147,6 +151,7 @@ function showNone (isNone) {
 
 /** @param {string[]} names */
 function showFeeds (names) {
+  feeds = names
   const all = feed === null || names.includes(feed) ? names : [feed, ...names]
   const select = at('feed')
   if ([...select.options].map(({ value }) => value).join() !== all.join()) {

@@ -5,6 +5,7 @@
 import { at, put } from './elements.js'
 
 const KEY = 'freshet-token'
+const PATTERN = /^[\x21-\x7e]+$/
 /** @type {Set<() => void>} */
 const listeners = new Set()
 let typed = stored()
@@ -42,8 +43,9 @@ export function tokenTaken () {
 at('token').addEventListener('submit', (/** @type {Event} */ event) => {
   event.preventDefault()
   const text = at('token-text').value.trim()
-  typed = text === '' ? null : text
   at('token-text').value = ''
+  if (text !== '' && !PATTERN.test(text)) return put(at('token-why'), 'A token has letters, digits and signs, without spaces.')
+  typed = text === '' ? null : text
   try {
     if (typed === null) sessionStorage.removeItem(KEY)
     else sessionStorage.setItem(KEY, typed)

@@ -28,6 +28,8 @@ t.test('where pushing needs a token', needsBrowser, async (t) => {
   await eventually(async () => (await rows()).join() !== before.join())
   await shows('items-how', /^asked for twice a second/)
 
+  await type('two words')
+  await shows('token-why', /without spaces/)
   await type('another')
   await shows('token-why', /does not take that token/)
   await type(TOKEN)

@@ -86,6 +86,21 @@ t.test('the page', needsBrowser, async (t) => {
     await eventually(() => faults.some((fault) => /Content Security Policy/.test(fault)))
   })
 
+  await t.test('figures that nobody knows are not shown as anything else', async (t) => {
+    const { page, text, shows, rows, faults } = await show('/?feed=few')
+    await shows('count', /^2$/)
+    await page.route(/\/figures(\?|$)/, async (route) => {
+      const response = await route.fetch()
+      const known = await response.json()
+      await route.fulfill({ response, json: Object.fromEntries(Object.keys(known).map((name) => [name, null])) })
+    })
+    await page.reload()
+    await eventually(async () => (await rows()).length === 2)
+    await shows('writers', /^not known now$/)
+    for (const name of ['rate', 'count', 'newest-age', 'layout', 'kept', 'engine']) t.equal(await text(name), '–', name)
+    t.same(withoutRefusals(faults), [])
+  })
+
   await t.test('it fits narrow and wide windows, dark and light, and keeps still for who wants that', async (t) => {
     const grounds = new Set()
     for (const [width, colorScheme] of /** @type {const} */ ([[360, 'light'], [1600, 'dark']])) {

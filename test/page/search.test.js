@@ -58,7 +58,7 @@ t.test('looking for an id', needsBrowser, async (t) => {
       t.ok(outline >= 2, `${name}: the focus is seen`)
       path.push(name)
     }
-    t.same(path, ['feed', 'By minute', 'wanted', 'Find', 'pause', 'bus-7', 'bus-9', 'bus/8 & co', 'API', 'Feeds as JSON', 'raw', 'Readiness', 'Metrics'])
+    t.same(path, ['feed', 'By minute', 'wanted', 'Find', 'pause', 'bus-7', 'bus-9', 'bus/8 & co', 'API', 'example', 'Feeds as JSON', 'raw', 'Readiness', 'Metrics'])
 
     await page.getByRole('button', { name: 'bus-9' }).focus()
     await page.keyboard.press('Enter')
