@@ -17,8 +17,8 @@ export function spanText (ms) {
   return `${numberText(Math.floor(ms / 86_400_000))} d`
 }
 
-/** @param {number | null} ts @param {number} now both ms since 1970, of the same clock; the time of an item may be ahead */
-export const ageText = (ts, now) => ts === null ? UNKNOWN : ts > now + 1000 ? `in ${spanText(ts - now)}` : spanText(Math.max(0, now - ts))
+/** @param {number | null} ts @param {number} now both ms since 1970, of the same clock; the time of an item may be ahead @param {string} [word] behind an age */
+export const ageText = (ts, now, word = '') => ts === null ? UNKNOWN : ts > now + 1000 ? `in ${spanText(ts - now)}` : spanText(Math.max(0, now - ts)) + word
 
 /** @param {number} ms since 1970 @returns {string} time of day, here */
 export const clockText = (ms) => new Date(ms).toTimeString().slice(0, 8)

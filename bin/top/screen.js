@@ -151,7 +151,7 @@ function stateOf ({ count, exact, newestTs, writers, nodes }, now, columns) {
   /** @type {[string, string][]} */
   const figures = [
     ['live ids', count !== null && exact === false ? `about ${numberText(count)}` : numberText(count)],
-    ['newest', newestTs === null ? (count === 0 ? 'none' : UNKNOWN) : `${ageText(newestTs, now)}${newestTs > now + 1000 ? '' : ' ago'}`],
+    ['newest', newestTs === null ? (count === 0 ? 'none' : UNKNOWN) : ageText(newestTs, now, ' ago')],
     ['writers', numberText(writers)],
     ['lag', lag]
   ]
@@ -163,7 +163,7 @@ function foundOf (found, now, columns) {
   if (found === null) return []
   const { id, item, trouble } = found
   if (item === null) return [[`looking for ${visible(id)}: `, trouble === null ? '...' : ['yellow', trouble]]]
-  return [[['bold', id], `  ${ageText(item.ts, now)} old  `, valueText(item.value, columns)]]
+  return [[['bold', id], `  ${ageText(item.ts, now, ' old')}  `, valueText(item.value, columns)]]
 }
 
 /** @param {Shown} shown @param {{ columns: number, rows: number }} size @returns {Span[][]} */
