@@ -19,6 +19,9 @@ import { DOUBLED, PASSED_OVER } from './log-intake.js'
 import { createView } from './view.js'
 
 const LOOK_MS = 500
+
+/** Whether a node answers all that is asked about a feed exactly. @param {string} layout */
+export const isAskedExactly = (layout) => Object.values(layoutOf(layout).describe().askedPerRequest).every((promise) => promise === 'exact')
 /** a view that nobody asks is closed after it, where feeds are not discovered */
 const IDLE_MS = 60_000
 
@@ -39,10 +42,10 @@ export function holdViews ({ ask, deployment, keyPrefix, now, log, mode, boundIt
   /** @type {Error & { code?: string } | null} why feeds cannot be listed */
   let lookError = null
 
-  /** @param {Definition} definition */
+  /** Whether it has one without anybody who watches. @param {Definition} definition */
   function needsView ({ layout, format }) {
     if (mode === 'none' || !layoutNames().includes(layout) || layoutOf(layout).format !== format) return false
-    return mode === 'all' || Object.values(layoutOf(layout).describe().askedPerRequest).some((promise) => promise !== 'exact')
+    return mode === 'all' || !isAskedExactly(layout)
   }
 
   /** Somebody watches it, and it can be read. @param {Definition} definition */
@@ -136,6 +139,7 @@ export function holdViews ({ ask, deployment, keyPrefix, now, log, mode, boundIt
   return {
     /** By feed. @type {ReadonlyMap<string, Held>} */
     held,
+    needsView,
     counts,
     follow,
 

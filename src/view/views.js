@@ -8,7 +8,7 @@
  *     being made            asked                asked, so perhaps not exact; VIEW_BEHIND where that reads too deep
  *     in                    view                 view
  *     over its bound        view, below: asked   view; VIEW_OVER_BOUND for what it does not have
- *     more than 1 s behind  asked                VIEW_BEHIND
+ *     more than 1 s behind  asked                VIEW_BEHIND; asked where that is exact
  *
  * A process that writes, and reads from the primary, finds what it wrote: when something was acknowledged since the last
  * question, the view takes in what the node has before it answers.
@@ -30,7 +30,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError, publicReason } from '../errors.js'
 import { MAX_BYTES } from './ask.js'
-import { holdViews } from './holding.js'
+import { holdViews, isAskedExactly } from './holding.js'
 import { BEHIND_MS } from './view.js'
 
 /** so long a view that is being made keeps the process from being ready */
@@ -128,6 +128,7 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
     if (!view.isIn) return asked().catch(orSoon(feed, view))
     const { isUsable, asOf, lagMs, gone } = standing(view)
     if (isUsable) return { ...answer(view), asOf, lagMs }
+    if (gone === null && isAskedExactly(view.definition.layout)) return asked()
     throw gone ?? behind(feed, view)
   }
 
@@ -148,13 +149,15 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
   /** @param {string} feed @param {View} view @param {number} openedMs @returns {{ reason: string, isHindrance: boolean }[]} */
   function faultsOf (feed, view, openedMs) {
     const faults = []
+    // one that somebody watches, and that questions can do without
+    const isNeeded = holding.needsView(view.definition)
     if (!view.isIn) {
       faults.push({
         reason: view.failure ? `feed ${feed}: ${view.failure}` : `VIEW_BEHIND: the view of feed ${feed} is being made`,
-        isHindrance: performance.now() - openedMs < READY_WITHIN_MS
+        isHindrance: isNeeded && performance.now() - openedMs < READY_WITHIN_MS
       })
     } else if (behindOf(view) > BEHIND_MS) {
-      faults.push({ reason: `VIEW_BEHIND: the view of feed ${feed} is ${(behindOf(view) / 1000).toFixed(1)} s behind`, isHindrance: true })
+      faults.push({ reason: `VIEW_BEHIND: the view of feed ${feed} is ${(behindOf(view) / 1000).toFixed(1)} s behind`, isHindrance: isNeeded })
     }
     if (view.floor) faults.push({ reason: `VIEW_OVER_BOUND: the view of feed ${feed} holds ${view.stats().items} items, and more are live`, isHindrance: false })
     return faults

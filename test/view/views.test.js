@@ -179,6 +179,27 @@ for (const engine of await testEngines()) {
     })
   })
 
+  t.test(`${engineName(engine)}: a view that only a watcher needs keeps nobody from being ready`, { buffered: true }, async (t) => {
+    const { primary } = await startDeployment(t, { engine, replicas: 0 })
+    const writer = await openWriterFor(t, { redisUrl: primary.url, feed: 'watched', layout: 'ids' })
+    for (let n = 0; n < 10; n++) writer.pipeline.append(bytes(`${n}`), Date.now(), bytes('x'))
+    await writer.pipeline.flush()
+    let ahead = 0
+    const { views } = await openViews(t, { primary, now: () => Date.now() + ahead })
+    await eventually(() => views.status().ready)
+    t.same(views.figures().views, [])
+    const { view, release } = await views.watch('watched')
+    t.match(views.status(), { ready: true, reasons: [/^VIEW_BEHIND/] })
+    t.match(await views.count('watched'), { count: 10, exact: true })
+    await eventually(() => view()?.isIn)
+    // as if nothing had been heard for 5 s
+    ahead = 5000
+    t.equal(views.status().ready, true)
+    t.match(await views.count('watched'), { count: 10, exact: true })
+    release()
+    await eventually(() => view() === null)
+  })
+
   t.test(`${engineName(engine)}: without nodes a view answers as of when it heard last, until that is too old`, { buffered: true }, async (t) => {
     const { primary, replicas } = await startDeployment(t, { engine, replicas: 1 })
     const writer = await openWriterFor(t, { redisUrl: primary.url, feed: 'gone', layout: 'segments' })
