@@ -4,7 +4,7 @@
  *     ROOM_BYTES    a client that has more waiting gets nothing made; none may wait when all together are above TOTAL_BYTES
  *     chunkBytes    an event is no larger, but for one item that is: a share of TOTAL_BYTES, so that what all get at once fits
  *
- * One client has room + chunk waiting at most, which is below 1 MiB, or its snapshot.
+ * One client has room + chunk waiting at most, which is below 1 MiB.
  */
 
 const TOTAL_BYTES = 32 * 1024 * 1024
@@ -21,8 +21,6 @@ export function createBudget () {
     /** bytes, of all clients */
     get waiting () { return waiting },
     get streams () { return streams },
-    /** Whether a snapshot may be made, which is larger than other events. */
-    get isFree () { return waiting < TOTAL_BYTES },
     /** bytes that a client may have waiting when more is made for it */
     get roomBytes () { return waiting < TOTAL_BYTES ? ROOM_BYTES : 0 },
     get chunkBytes () { return Math.max(LEAST_CHUNK_BYTES, Math.min(MOST_CHUNK_BYTES, TOTAL_BYTES / streams)) },

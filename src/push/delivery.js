@@ -2,6 +2,9 @@
  * Gives streams what they are due: a snapshot, or the newest version of each id that changed. What is sent to streams that
  * are at the same point is made once a round.
  *
+ * Streams that have everything but changes have their turn first. What is long, a snapshot or what a client missed, gets a
+ * slice of time behind them: many who come at once do not keep others waiting.
+ *
  * A stream with nothing more to be told is where the view is: that is its position, and goes with the last event. Before, it
  * has versions that are newer and lacks others that are older, so no position would be true of it.
  */
@@ -16,9 +19,12 @@ const SLICE_MS = 5
 /** @typedef {import('./stream.js').Stream} Stream */
 /** @typedef {import('./events.js').Newest} Newest */
 /** @typedef {{ bytes: Buffer, place: number }} Part */
+/** @typedef {{ bytes: Buffer, next: number, isSome: boolean }} ListedPart `next`: where it goes on among the ids */
 /**
- * @typedef {{ view: View, position: string, nowMs: number, isWhole: boolean, snapshots: Map<number, readonly string[]>, parts: Map<string, Part> }} Round
- *   `isWhole`: the view has let go of nothing; `snapshots`: ids by limit; `parts`: of changes of all ids, by place and encoding
+ * @typedef {{ view: View, position: string, nowMs: number, isWhole: boolean, snapshots: Map<number, readonly string[]>, parts: Map<string, Part>,
+ *   listed: Map<readonly string[], Map<string, ListedPart>> }} Round
+ *   `isWhole`: the view has let go of nothing; `snapshots`: ids by limit; `parts`: of changes of all ids, by place and encoding; `listed`: parts of
+ *   what is listed for streams of all ids
  */
 
 /**
@@ -65,18 +71,26 @@ export function createDelivery ({ changes, budget, counts, log }) {
   /** @param {Stream} stream */
   const isChanged = (stream) => stream.ids === null ? stream.place < changes.end : stream.changed.size > 0
 
-  /** @param {Round} round @param {Stream} stream whose ids are listed */
-  function sendListed (round, stream) {
+  /** @param {Round} round @param {Stream} stream whose ids are listed @returns {ListedPart} */
+  function listedPart (round, stream) {
     const { name, ids, at } = /** @type {import('./stream.js').Listed} */ (stream.listed)
     const writer = writerOf(stream.encoding)
     writer.begin(name)
     let next = at
     while (next < ids.length && writer.length < budget.chunkBytes) put(round, writer, ids[next++])
+    const isAll = next === ids.length && !isChanged(stream)
+    return { bytes: writer.end(isAll ? round.position : null), next, isSome: writer.isSome }
+  }
+
+  /** @param {Round} round @param {Stream} stream whose ids are listed */
+  function sendListed (round, stream) {
+    const { name, ids, at } = /** @type {import('./stream.js').Listed} */ (stream.listed)
+    const { bytes, next, isSome } = stream.ids === null
+      ? onlyOnce(round.listed, ids, `${name} ${at} ${stream.encoding} ${isChanged(stream)}`, () => listedPart(round, stream))
+      : listedPart(round, stream)
     // what comes behind a snapshot that is cut is as good as changes
     stream.listed = next < ids.length ? { name: 'items', ids, at: next } : null
-    const isAll = stream.listed === null && !isChanged(stream)
-    const bytes = writer.end(isAll ? round.position : null)
-    if (writer.isSome || name === 'snapshot') send(stream, bytes)
+    if (isSome || name === 'snapshot') send(stream, bytes)
   }
 
   /** @param {Round} round @param {Stream} stream of all ids, which has everything but changes */
@@ -104,9 +118,9 @@ export function createDelivery ({ changes, budget, counts, log }) {
   function serve (round, stream) {
     const { nowMs, view, position } = round
     if (stream.isReturning) return keepAlive(stream, nowMs)
-    if (stream.ids === null && !stream.needsSnapshot && !changes.knows(stream.place)) tellAnew(stream, 'slow')
+    if (stream.ids === null && !stream.needsSnapshot && !changes.knows(stream.place)) return tellAnew(stream, 'slow')
     if (stream.needsSnapshot) {
-      if (!stream.hasRoom() || !budget.isFree) return keepAlive(stream, nowMs)
+      if (!stream.hasRoom()) return keepAlive(stream, nowMs)
       beginWithSnapshot(round, stream)
     }
     const isDue = stream.listed !== null || (isChanged(stream) && stream.isDue(nowMs))
@@ -137,14 +151,16 @@ export function createDelivery ({ changes, budget, counts, log }) {
     /**
      * One round over streams, or as much of it as there is time for.
      * @param {View} view that has everything @param {Iterator<Stream>} streams
+     * @param {{ areLong: boolean }} which those that have more to be told than changes, or the others
      * @returns {boolean} whether all had their turn; else it is gone on with
      */
-    round (view, streams) {
+    round (view, streams, { areLong }) {
       const nowMs = performance.now()
-      const round = { view, position: view.position(), nowMs, isWhole: view.floor === null, snapshots: new Map(), parts: new Map() }
+      const round = { view, position: view.position(), nowMs, isWhole: view.floor === null, snapshots: new Map(), parts: new Map(), listed: new Map() }
       while (performance.now() - nowMs < SLICE_MS) {
         const { done, value: stream } = streams.next()
         if (done) return true
+        if ((stream.needsSnapshot || stream.listed !== null) !== areLong) continue
         try {
           serve(round, stream)
         } catch (error) {
@@ -162,6 +178,18 @@ export function createDelivery ({ changes, budget, counts, log }) {
 /** @param {Stream} stream @param {number} nowMs */
 function keepAlive (stream, nowMs) {
   if (nowMs - stream.sentMs > HEARTBEAT_MS && stream.hasRoom()) stream.send(EMPTY_HEARTBEAT)
+}
+
+/**
+ * @template K, T
+ * @param {Map<K, Map<string, T>>} all @param {K} key @param {string} name @param {() => T} make
+ */
+function onlyOnce (all, key, name, make) {
+  const of = all.get(key) ?? new Map()
+  all.set(key, of)
+  const made = of.get(name) ?? make()
+  of.set(name, made)
+  return made
 }
 
 /** The newest version of an id, if there is something to tell. @param {Round} round @param {import('./events.js').Events} writer @param {string} id byte for character */

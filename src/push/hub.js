@@ -47,6 +47,8 @@ export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
   let generation = 0
   /** since the last tick @type {Set<string>} */
   let pending = new Set()
+  /** of streams that have more to be told than changes, over many ticks */
+  let longTurns = streams.values()
   const changes = createChanges()
   const delivery = createDelivery({ changes, budget, counts, log })
   const stop = new AbortController()
@@ -124,7 +126,7 @@ export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
     changes.tidy(place)
   }
 
-  /** @param {Iterator<Stream>} turns of streams @returns {boolean} whether all had theirs */
+  /** @param {Iterator<Stream>} turns of streams @returns {boolean} whether all had theirs, but for what is long */
   function tick (turns) {
     const from = look()
     if (from === null) {
@@ -134,9 +136,10 @@ export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
     }
     if (isAnew) beginAnew()
     note()
-    const isDone = delivery.round(from, turns)
-    if (isDone) tidy()
-    return isDone
+    if (!delivery.round(from, turns, { areLong: false })) return false
+    if (delivery.round(from, longTurns, { areLong: true })) longTurns = streams.values()
+    tidy()
+    return true
   }
 
   async function turn () {
