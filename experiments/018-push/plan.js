@@ -10,7 +10,7 @@ export default {
   arms: {
     push: { serving: { by: 'reader', asks: 'push', maxRate: 10 } },
     bare: { serving: { by: 'bare', asks: 'push', maxRate: 10 }, note: 'a fastify process that writes events of that size, so often, to as many clients' },
-    poll: { serving: { by: 'reader', asks: 'poll', everyMs: 100 }, note: 'the same clients ask for their ids ten times a second' },
+    poll: { serving: { by: 'reader', asks: 'poll', everyMs: 500 }, note: 'the same clients ask for their ids twice a second' },
     'push (no limit)': { serving: { by: 'reader', asks: 'push' }, note: 'without maxRate: each 10 ms, as long as there is something new' }
   },
   levels: {
@@ -21,21 +21,21 @@ export default {
   seconds: 7.5,
   warmUpSeconds: 2.5,
   rounds: 5,
-  measures: ['servingCpuPercent', 'deliveryMsP99', 'deliveryMsP50', 'newestMsP99', 'eventsPerSecond', 'deliveredBytesPerSecond', 'servingCpuMicrosPerEvent', 'servingCpuMillisPerMegabyte', 'servingMemoryBytes', 'servingMemoryGrowthBytes', 'servingDelayMsP99', 'clientLoopPercent', 'replicaCpuPercent', 'primaryCpuPercent', 'itemsPerSecond', 'behindMsP99'],
+  measures: ['servingCpuPercent', 'deliveryMsP99', 'deliveryMsP50', 'newestMsP99', 'eventsPerSecond', 'deliveredBytesPerSecond', 'servingCpuMicrosPerEvent', 'servingCpuMillisPerMegabyte', 'servingMemoryBytes', 'servingLiveGrowthBytes', 'servingMemoryGrowthBytes', 'servingDelayMsP99', 'clientLoopPercent', 'replicaCpuPercent', 'primaryCpuPercent', 'itemsPerSecond', 'behindMsP99'],
   differs: [
     'bare reads no feed and knows nothing of its clients: its events have as many bytes, and always the same items with the time at which they were made',
     'bare writes exactly ten events a second to each client, a reader at most ten',
-    'poll sends all 20 items of a client in each answer, push those that changed; and a question takes a head each time',
+    'poll asks twice a second, where push tells ten times: as many questions take more than a core; each answer holds all 20 items of a client, an event those that changed',
     'push (no limit) sends up to ten times as many events as push'
   ],
   expected: [
     { arm: 'bare', against: 'push', direction: 'less' },
-    { arm: 'poll', against: 'push', direction: 'more' },
+    { arm: 'poll', against: 'push', direction: 'same' },
     { arm: 'push (no limit)', against: 'push', direction: 'more' }
   ],
   budgets: [
     { measure: 'servingCpuPercent', arm: 'push', most: 100 },
-    { measure: 'servingMemoryGrowthBytes', arm: 'push', most: 16_777_216 }
+    { measure: 'servingLiveGrowthBytes', arm: 'push', most: 16_777_216 }
   ],
   notControlled: [
     'reader, clients, writer and three servers share two cores: the longest delays are those in which one of them waits for a processor',

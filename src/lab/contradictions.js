@@ -17,6 +17,7 @@ const FRESHNESS = { freshness: ['p50', 'p95', 'p99', 'max', 'due', 'seen'] }
 const BETWEEN = { betweenMs: ['p50', 'p95', 'p99', 'max'] }
 const EVERYTHING = { everything: ['startUpMs', 'dueItems', 'mostItems', 'liveItems'] }
 const FOLLOWING = { following: ['openAtBegin', 'openAtEnd', 'resets', 'events', 'bytes', 'mostEvents', 'readEvents', 'items', 'loopDelayMsP99'] }
+const LOOKS_OF_FOLLOWING = ['memoryBytes', 'liveBytes']
 const LISTS_OF_EVERYTHING = ['firstMs', 'lastMs', 'delayMs', 'items']
 /** The figures of INFO are stored as they were read; divisions may differ in the last digits. */
 const NEAR = 1e-6
@@ -41,7 +42,7 @@ export function lacksOf (sample) {
 /** @param {any} serving @returns {string[]} of what is asked beside pages */
 const probesLacking = ({ freshness, everything, following }) => [
   ...(freshness ? recordsLacking({ freshness }, FRESHNESS).concat(recordsLacking(freshness, BETWEEN).map((name) => `freshness.${name}`)) : []),
-  ...(following ? recordsLacking({ following }, FOLLOWING).concat(Array.isArray(following.memoryBytes) ? [] : ['following.memoryBytes']) : []),
+  ...(following ? recordsLacking({ following }, FOLLOWING).concat(LOOKS_OF_FOLLOWING.filter((name) => !Array.isArray(following[name])).map((name) => `following.${name}`)) : []),
   ...(everything ? recordsLacking({ everything }, EVERYTHING).concat(LISTS_OF_EVERYTHING.filter((name) => !Array.isArray(everything[name])).map((name) => `everything.${name}`)) : [])
 ].map((name) => `serving.${name}`)
 

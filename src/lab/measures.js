@@ -136,6 +136,9 @@ export const MEASURES = Object.freeze({
   servingMemoryGrowthBytes: {
     title: 'Memory of the process that serves, growth over the window', unit: 'bytes', verb: 'grows by', of: ({ serving }) => serving?.following ? growthOf(serving.following.memoryBytes) : null
   },
+  servingLiveGrowthBytes: {
+    title: 'Live memory of the process that serves, growth over the window', unit: 'bytes', verb: 'grows by', of: ({ serving }) => serving?.following ? serving.following.liveBytes[1] - serving.following.liveBytes[0] : null
+  },
   servingDelayMsP99: {
     title: 'Event loop of serving held up, 99th percentile', unit: 'ms', verb: 'is held up for', of: ({ serving }) => serving?.following?.loopDelayMsP99 ?? null
   },

@@ -40,9 +40,10 @@ t.test('clients that are pushed to, with ids of their own and with all, hear eve
   const [some, all] = await Promise.all([measured({ idsEach: 5, maxRate: 10 }), measured({ connections: 5 }, { writers: 2, rate: 1000 })])
   t.same([some.error, brokenIn(some)], [null, []])
   t.match(some.serving, { requests: { planned: 10, answered: 10, byStatus: { 200: 10 } }, requestsPerSecond: null, following: { openAtBegin: 10, openAtEnd: 10, due: 50, newest: 50, readClients: 10 } })
-  const { events, bytes, items, memoryBytes } = some.serving.following
+  const { events, bytes, items, memoryBytes, liveBytes } = some.serving.following
   t.ok(events > 0 && items > 0 && bytes > items * SETTINGS.valueBytes, JSON.stringify(some.serving.following))
   t.ok(memoryBytes.length > 2 && memoryBytes.every((/** @type {number} */ one) => one > 1e6))
+  t.ok(liveBytes.length === 2 && liveBytes.every((/** @type {number} */ one) => one > 1e6 && one < memoryBytes[0]), `${liveBytes}`)
   t.ok(some.serving.seconds < SETTINGS.duration && some.serving.cpuSeconds > 0)
 
   t.same([all.error, brokenIn(all)], [null, []])

@@ -21,7 +21,7 @@ const POLL = { ...PUSH, asks: 'poll', maxRate: undefined, everyMs: EVERY_MS }
 /** Who serves, as far as it is watched. */
 const watched = () => {
   let atMs = 0
-  return /** @type {any} */ ({ tell () {}, usage: async () => ({ ...USAGE, atMs: ++atMs }), heard: async () => ({ delayMsP99: 1 }) })
+  return /** @type {any} */ ({ tell () {}, usage: async () => ({ ...USAGE, atMs: ++atMs }), heard: async () => ({ delayMsP99: 1, bytes: 1 }) })
 }
 
 /** @param {import('tap').Test} t @param {string} name @param {any} [serving] */

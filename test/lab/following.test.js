@@ -140,7 +140,7 @@ t.test('bare sends the time at which an event was made, and always as many bytes
 
 const PERCENTILES = { p50: 1, p95: 2, p99: 3, max: 4 }
 const FOLLOWING = {
-  openAtBegin: 50, openAtEnd: 50, ended: {}, resets: 0, events: 2500, bytes: 1e6, mostEvents: 50, readClients: 50, readEvents: 2500, items: 9000, maxRate: 10, due: 1000, newest: 1000, detail: null, memoryBytes: [1, 2], loopDelayMsP99: 3, delayMs: PERCENTILES, newestMs: PERCENTILES, betweenMs: PERCENTILES
+  openAtBegin: 50, openAtEnd: 50, ended: {}, resets: 0, events: 2500, bytes: 1e6, mostEvents: 50, readClients: 50, readEvents: 2500, items: 9000, maxRate: 10, due: 1000, newest: 1000, detail: null, memoryBytes: [1, 2], liveBytes: [1, 2], loopDelayMsP99: 3, delayMs: PERCENTILES, newestMs: PERCENTILES, betweenMs: PERCENTILES
 }
 const SERVING = /** @type {any} */ ({ by: 'reader', asks: 'push', connections: 50, seconds: 5, requests: { byStatus: { 200: 50 } } })
 
@@ -171,5 +171,5 @@ t.test('growth of memory is that of a line through all looks', async (t) => {
 t.test('a sample whose figures of following lack something is found', async (t) => {
   const lacks = (/** @type {any} */ following) => lacksOf({ serving: { following } }).filter((name) => name.includes('following'))
   t.same(lacks(FOLLOWING), [])
-  t.same(lacks({ ...FOLLOWING, openAtEnd: undefined, memoryBytes: 5 }), ['serving.following.openAtEnd', 'serving.following.memoryBytes'])
+  t.same(lacks({ ...FOLLOWING, openAtEnd: undefined, memoryBytes: 5, liveBytes: undefined }), ['serving.following.openAtEnd', 'serving.following.memoryBytes', 'serving.following.liveBytes'])
 })

@@ -26,7 +26,7 @@ const sample = {
     memoryBytes: 90_000_000,
     freshness: { p50: 4, p95: 6, p99: 8, max: 30, betweenMs: { p50: 1, p95: 1.5, p99: 2, max: 5 } },
     everything: { startUpMs: 600, firstMs: [5, 9, 7], lastMs: [200, 300, 250], delayMs: [3, 8, 4], items: [990, 1000, 995] },
-    following: { events: 40_000, bytes: 80_000_000, delayMs: { p50: 55, p95: 110, p99: 120, max: 200 }, newestMs: { p50: 10, p95: 20, p99: 40, max: 100 }, memoryBytes: [100e6, 101e6, 99e6, 103e6, 102e6], loopDelayMsP99: 12 },
+    following: { events: 40_000, bytes: 80_000_000, delayMs: { p50: 55, p95: 110, p99: 120, max: 200 }, newestMs: { p50: 10, p95: 20, p99: 40, max: 100 }, memoryBytes: [100e6, 101e6, 99e6, 103e6, 102e6], liveBytes: [80e6, 81e6], loopDelayMsP99: 12 },
     client: { cpuSeconds: 1, loopUse: 0.25, connectionsLost: 0 }
   }),
   nodes: [
@@ -67,6 +67,7 @@ const VALUES = {
   servingCpuMicrosPerEvent: 50,
   servingCpuMillisPerMegabyte: 25,
   servingMemoryGrowthBytes: 2_400_000,
+  servingLiveGrowthBytes: 1_000_000,
   servingDelayMsP99: 12,
   clientLoopPercent: 25,
   netBytesPerItem: 170,
@@ -80,7 +81,7 @@ const VALUES = {
 }
 
 const OF_SERVING = ['requestsPerSecond', 'servingCpuMicrosPerRequest', 'servingCpuPercent', 'servingCpuMicrosPerItem', 'servingMemoryBytes', 'latencyMsP50', 'latencyMsP99']
-const OF_FOLLOWING = ['deliveryMsP50', 'deliveryMsP99', 'newestMsP99', 'eventsPerSecond', 'deliveredBytesPerSecond', 'servingCpuMicrosPerEvent', 'servingCpuMillisPerMegabyte', 'servingMemoryGrowthBytes', 'servingDelayMsP99']
+const OF_FOLLOWING = ['deliveryMsP50', 'deliveryMsP99', 'newestMsP99', 'eventsPerSecond', 'deliveredBytesPerSecond', 'servingCpuMicrosPerEvent', 'servingCpuMillisPerMegabyte', 'servingMemoryGrowthBytes', 'servingLiveGrowthBytes', 'servingDelayMsP99']
 const OF_CLIENT = ['clientLoopPercent']
 const OF_FRESHNESS = ['freshnessMsP50', 'freshnessMsP99', 'betweenProbesMsP99']
 const OF_EVERYTHING = ['everythingMs', 'everythingFirstByteMs', 'everythingDelayMsMax', 'everythingItems', 'startUpMs']

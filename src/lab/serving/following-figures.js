@@ -20,6 +20,7 @@
  * @property {number} [newest] of them, of which the client had the newest version at the end
  * @property {string | null} [detail] one of which it had not
  * @property {number[]} memoryBytes resident, of who serves, at even times of the window
+ * @property {number[]} liveBytes in use, of who serves, before the window and behind it, without garbage
  * @property {number} loopDelayMsP99 of who serves: how late its event loop was, by a timer of 10 ms
  */
 import { linearRegression } from 'simple-statistics'

@@ -5,6 +5,8 @@
  *     filled -> open: a stream for each, with a snapshot -> window: events counted; memory and loop of who serves ->
  *     load has ended -> settle: has each the newest version that was acknowledged of each of its ids?
  *
+ * What is live in memory is asked for before the client's window and behind it, since all garbage is collected for that.
+ *
  * @typedef {ReturnType<typeof createFollowing>} Following
  */
 import { setTimeout as pause } from 'node:timers/promises'
@@ -38,6 +40,13 @@ export function createFollowing (serving, { client, feed, workload, ratePerSecon
   /** @param {import('./process.js').Process[]} servers */
   const usages = (servers) => Promise.all(servers.map((server) => server.usage()))
 
+  /** @param {import('./process.js').Process[]} servers @returns {Promise<number>} bytes */
+  async function liveIn (servers) {
+    for (const server of servers) server.tell({ event: 'live memory' })
+    const all = await Promise.all(servers.map((server) => server.heard('live memory')))
+    return all.reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
   return {
     constant,
 
@@ -53,6 +62,7 @@ export function createFollowing (serving, { client, feed, workload, ratePerSecon
      * @returns {Promise<import('./figures.js').ServingFigures>}
      */
     async measure (servers, seconds) {
+      const liveBytes = [await liveIn(servers)]
       client.tell({ event: 'follow', seconds })
       await client.heard('window')
       for (const server of servers) server.tell({ event: 'watch loop', stepMs: LOOP_STEP_MS })
@@ -67,11 +77,12 @@ export function createFollowing (serving, { client, feed, workload, ratePerSecon
         memoryBytes.push(memoryOf(after))
       }
       for (const server of servers) server.tell({ event: 'loop' })
+      liveBytes.push(await liveIn(servers))
       const loops = await Promise.all(servers.map((server) => server.heard('loop')))
       const { event: _, following, bytes, ...followed } = await client.heard('followed', SPARE_MS)
       const loopDelayMsP99 = Math.max(...loops.map(({ delayMsP99 }) => delayMsP99))
       const figures = servingFigures(serving, { ...followed, bytes }, before, after)
-      return { ...figures, following: { ...following, maxRate: asks === 'push' ? maxRate ?? null : null, memoryBytes, loopDelayMsP99 } }
+      return { ...figures, following: { ...following, maxRate: asks === 'push' ? maxRate ?? null : null, memoryBytes, liveBytes, loopDelayMsP99 } }
     },
 
     /** @param {number[]} acknowledged items of each writer, when the load has ended */

@@ -6,10 +6,13 @@
  *     parent -> { event: 'usage' }       child -> { event: 'usage', atMs, cpuSeconds, loopBusyMs, memoryBytes }
  *     parent -> { event: 'watch loop', stepMs }   child -> { event: 'watch loop' }   from now on
  *     parent -> { event: 'loop' }        child -> { event: 'loop', delayMsP99, delayMsMax }       since then, and no longer
+ *     parent -> { event: 'live memory' } child -> { event: 'live memory', bytes }    all garbage is collected first
  *
  * Rejected: /metrics of the reader, whose scrape asks every node for its INFO; /proc, which counts in steps of 10 ms.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { usageNow } from './usage.js'
 
 /** A timer of so many ms tells the delay, and is in what it tells. */
@@ -28,8 +31,18 @@ process.on('message', (/** @type {any} */ message) => {
   } else if (message?.event === 'loop') {
     delays.disable()
     process.send?.({ event: 'loop', delayMsP99: delayMs(delays.percentile(99)), delayMsMax: delayMs(delays.max) }, () => {})
-  }
+  } else if (message?.event === 'live memory') process.send?.({ event: 'live memory', bytes: liveBytes() }, () => {})
 })
+
+/** What is in use: the size of a process has in it what its garbage collector keeps for later. */
+function liveBytes () {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc')
+  // buffers are let go of by the second
+  for (let i = 0; i < 2; i++) collect()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
 
 /** @param {number} nanoseconds between two turns of the timer */
 const delayMs = (nanoseconds) => Math.max(0, nanoseconds / 1e6 - stepMs)
