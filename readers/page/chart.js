@@ -54,7 +54,7 @@ export function createChart () {
         y: { range: (/** @type {any} */ _u, /** @type {number} */ _min, /** @type {number} */ max) => [0, max > 0 ? Math.max(1, max * 1.2) : 10] }
       },
       axes: [
-        { stroke: quiet, font: font(), size: 28, gap: 6, space: 90, grid: { show: false }, ticks: { show: false }, values: clockTimes },
+        { stroke: quiet, font: font(), size: 28, gap: 6, space: labelSpace, grid: { show: false }, ticks: { show: false }, values: clockTimes },
         { side: 1, stroke: quiet, font: font(), size: 58, gap: 8, space: 46, grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false }, values: (/** @type {any} */ _u, /** @type {number[]} */ splits) => splits.map(short) }
       ],
       series: [{}, { stroke: colour('--accent'), width: 2, fill: area, points: { show: false } }],
@@ -128,6 +128,9 @@ function series (samples, everyMs = 1000) {
 
 /** @param {number[]} values @returns {[least: number, mean: number, most: number]} */
 const spread = (values) => [Math.min(...values), values.reduce((sum, value) => sum + value, 0) / values.length, Math.max(...values)]
+
+/** Seconds for two minutes and a half, then minutes. @param {any} _u @param {number} _axis @param {number} from seconds @param {number} to @param {number} width px @returns {number} px between labels at least */
+const labelSpace = (_u, _axis, from, to, width) => to - from > 150 ? Math.max(56, width * 60 / (to - from) - 1) : 90
 
 /** None that would be cut at the edge. @param {any} u @param {number[]} splits seconds @param {number} _axis @param {number} _space @param {number} step */
 const clockTimes = (u, splits, _axis, _space, step) => splits.map((second) => {

@@ -11,6 +11,7 @@ const EVERY_MS = 1000
 const DRIFT_MS = 5
 /** and are others' from so much on */
 const OTHER_MS = 1000
+const HEARD_MS = 1500
 
 /** @typedef {any} Figures as GET /v1/feeds/:feed/figures answers */
 
@@ -24,6 +25,8 @@ export function createFigures () {
   /** @type {Figures | null} */
   let newest = null
   let stopped = 0
+  /** what items said of the newest, and when */
+  let heard = { ageMs: Infinity, atMs: -Infinity }
 
   /** An answer is on its way for a while: the quickest says it best, unless the clock is another. @param {number} saidMs */
   function setClock (saidMs) {
@@ -43,7 +46,9 @@ export function createFigures () {
     put(at('rate'), number(itemsPerSecond))
     put(at('writers'), writersText(itemsPerSecond, writers))
     put(at('count'), (count !== null && exact === false ? 'about ' : '') + number(count))
-    put(at('newest-age'), newestTs === null ? UNKNOWN : ageText(asOf - newestTs))
+    // the reader asks for it once a second, for all who watch: items that came are closer to now
+    const heardMs = performance.now() - heard.atMs < HEARD_MS ? heard.ageMs : Infinity
+    put(at('newest-age'), newestTs === null ? UNKNOWN : ageText(Math.min(asOf - newestTs, heardMs)))
     put(at('lag'), lagText(figures.nodes))
     showStored(figures)
     stopped = nodes.show(figures.nodes, history, asOf)
@@ -56,6 +61,11 @@ export function createFigures () {
 
     /** What was answered last, null = nothing of this feed yet. */
     get newest () { return newest },
+
+    /** Hears of the newest item. @param {number} ts @param {number | null} asOf reader's clock; null = now */
+    hear (ts, asOf) {
+      heard = { ageMs: (asOf ?? Date.now() + aheadMs) - ts, atMs: performance.now() }
+    },
 
     /** How many servers are stopped. */
     get stopped () { return stopped },
@@ -89,6 +99,7 @@ export function createFigures () {
     clear () {
       history = []
       newest = null
+      heard = { ageMs: Infinity, atMs: -Infinity }
       nodes.clear()
       for (const id of ['rate', 'count', 'newest-age', 'lag', 'layout', 'kept', 'engine']) put(at(id), UNKNOWN)
       for (const id of ['writers', 'summary']) put(at(id), '')

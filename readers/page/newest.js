@@ -15,8 +15,8 @@ const EVENTS = 4
 
 /**
  * @param {{ feed: string, signal: AbortSignal, figures: () => { itemsPerSecond: number | null, count: number | null },
- *   onItems: (items: Shown[], isAll: boolean) => void, onWay: (way: import('./source.js').Way, why: string) => void }} parts
- *   `onItems`: newest first, at most SHOWN, or all that are live where those are not more
+ *   onItems: (items: Shown[], isAll: boolean, asOf: number | null) => void, onWay: (way: import('./source.js').Way, why: string) => void }} parts
+ *   `onItems`: newest first, at most SHOWN, or all that are live where those are not more; `asOf` by the reader's clock, null = now
  */
 export function watchNewest ({ feed, signal, figures, onItems, onWay }) {
   /** @type {Map<string, Shown>} oldest first */
@@ -24,9 +24,10 @@ export function watchNewest ({ feed, signal, figures, onItems, onWay }) {
   let isAll = false
   let wasMuch = false
 
-  function tell () {
+  /** @param {number | null} asOf */
+  function tell (asOf) {
     const sorted = [...items.values()].reverse().sort((a, b) => b.ts - a.ts)
-    onItems(sorted.slice(0, SHOWN), isAll && sorted.length <= SHOWN)
+    onItems(sorted.slice(0, SHOWN), isAll && sorted.length <= SHOWN, asOf)
   }
 
   /** Between the two there is room, so that a steady feed is not asked and pushed in turns. */
@@ -59,13 +60,13 @@ export function watchNewest ({ feed, signal, figures, onItems, onWay }) {
         items.delete(id)
         isAll = false
       }
-      tell()
+      tell(null)
     },
     async onAsk (until) {
-      const { items: told, next } = await ask(pathOf(feed, `/items?limit=${SHOWN}&encoding=utf8`), until)
+      const { items: told, next, asOf } = await ask(pathOf(feed, `/items?limit=${SHOWN}&encoding=utf8`), until)
       items = new Map(told.reverse().map((/** @type {any} */ one) => [one.id, shownOf(one)]))
       isAll = next === null
-      tell()
+      tell(asOf)
     }
   })
 }

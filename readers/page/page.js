@@ -78,7 +78,7 @@ function showWay (way, why) {
   const { itemsPerSecond = null } = figures.newest ?? {}
   const texts = {
     pushed: list.isBoard ? 'all of them, as they change' : 'as they come',
-    asked: list.isBoard ? 'all of them, twice a second' : itemsPerSecond === null ? 'twice a second' : `some of ${number(itemsPerSecond)} a second`,
+    asked: itemsPerSecond === null ? '' : list.isBoard ? 'all of them, twice a second' : `some of ${number(itemsPerSecond)} a second`,
     refused: why === 'OVERLOADED' ? 'asked for twice a second: the reader pushes to as many as it may' : 'asked for twice a second'
   }
   list.describe(texts[way])
@@ -107,8 +107,9 @@ function start () {
         feed: name,
         signal,
         figures: () => figures.newest ?? { itemsPerSecond: null, count: null },
-        onItems (items, isAll) {
+        onItems (items, isAll, asOf) {
           list.show(items, isAll)
+          if (items.length > 0) figures.hear(items[0].ts, asOf)
           showWay(...way)
         },
         onWay (now, why) {

@@ -33,8 +33,10 @@ export function duration (ms) {
 /** Clocks of two machines are never quite the same. @param {number} ms */
 export const ageText = (ms) => duration(ms < 0 && ms > -1000 ? 0 : ms)
 
+const ONES = new Map([[1000, 'second'], [60_000, 'minute'], [3_600_000, 'hour'], [86_400_000, 'day']])
+
 /** How long something is kept: `minute`, `5 min`, `90.5 s`. @param {number} ms */
-export const period = (ms) => ms === 60_000 ? 'minute' : duration(ms).replace('.0 ', ' ')
+export const period = (ms) => ONES.get(ms) ?? duration(ms).replace('.0 ', ' ')
 
 /** @param {number} n @param {string} one @param {string} [more] */
 export const counted = (n, one, more = `${one}s`) => `${number(n)} ${n === 1 ? one : more}`
