@@ -11,6 +11,8 @@ const MINUTE_MS = 60_000
 const SAY_EVERY_MS = 5000
 /** half of a label of the time axis */
 const EDGE_PX = 28
+/** seconds between labels of the time axis */
+const TIME_STEPS = [1, 5, 10, 15, 30, 60, 120, 300]
 const PADDING = [12, 0, 0, 0]
 
 /** @typedef {{ at: number, itemsPerSecond: number | null, lagMs: number | null, cpu: Record<string, number | null> }} Sample */
@@ -54,7 +56,7 @@ export function createChart () {
         y: { range: (/** @type {any} */ _u, /** @type {number} */ _min, /** @type {number} */ max) => [0, max > 0 ? Math.max(1, max * 1.2) : 10] }
       },
       axes: [
-        { stroke: quiet, font: font(), size: 28, gap: 6, space: labelSpace, grid: { show: false }, ticks: { show: false }, values: clockTimes },
+        { stroke: quiet, font: font(), size: 28, gap: 6, space: labelSpace, incrs: TIME_STEPS, grid: { show: false }, ticks: { show: false }, values: clockTimes },
         { side: 1, stroke: quiet, font: font(), size: 58, gap: 8, space: 46, grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false }, values: (/** @type {any} */ _u, /** @type {number[]} */ splits) => splits.map(short) }
       ],
       series: [{}, { stroke: colour('--accent'), width: 2, fill: area, points: { show: false } }],
