@@ -5,6 +5,9 @@
  *     a  b  c  b  d  a          ids by time; those with a later change are passed over
  *     x  x  3  4  5  6          a place is a number; a stream is at one, and is told what stands behind it
  *
+ * An id that changes all the time always stands last, so a stream that does not get to the end would never be told of it. It
+ * is told of some of those behind, too (`someSince`), any of them as likely as any other.
+ *
  * What all streams have is let go of. When more than 300,000 ids are kept, the oldest are let go of too, and streams that are
  * not so far begin anew.
  */
@@ -95,6 +98,17 @@ export function createChanges () {
         if (lastPlaces.get(ids[i]) === places[i] && !visit(ids[i])) return places[i]
       }
       return end
+    },
+
+    /**
+     * Some ids that changed behind a place, from one of them on that is chosen by chance.
+     * @param {number} place @param {(id: string) => boolean} visit false: no more
+     */
+    someSince (place, visit) {
+      const first = indexBehind(place)
+      const chosen = first + Math.floor(Math.random() * (ids.length - first))
+      for (let i = chosen; i < ids.length; i++) if (lastPlaces.get(ids[i]) === places[i] && !visit(ids[i])) return
+      for (let i = first; i < chosen; i++) if (lastPlaces.get(ids[i]) === places[i] && !visit(ids[i])) return
     }
   }
 }

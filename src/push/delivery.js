@@ -2,8 +2,8 @@
  * Gives streams what they are due: a snapshot, or the newest version of each id that changed. What is sent to streams that
  * are at the same point is made once a round.
  *
- * Streams that have everything but changes have their turn first. What is long, a snapshot or what a client missed, gets a
- * slice of time behind them: many who come at once do not keep others waiting.
+ * Streams that have everything but what came since the last tick have their turn first. What is long, a snapshot, what a client
+ * missed, more changes than fit, gets the time that is left: many who come at once do not keep others waiting.
  *
  * A stream with nothing more to be told is where the view is: that is its position, and goes with the last event. Before, it
  * has versions that are newer and lacks others that are older, so no position would be true of it.
@@ -14,6 +14,8 @@ import { EMPTY_HEARTBEAT, createEvents, heartbeat, resetEvent } from './events.j
 const HEARTBEAT_MS = 10_000
 /** a round is left after so long, and gone on with when others had their turn */
 const SLICE_MS = 5
+/** of an event for a stream that is behind: those that came first; the rest are any of those behind them */
+const IN_ORDER = 0.5
 
 /** @typedef {import('../view/view.js').View} View */
 /** @typedef {import('./stream.js').Stream} Stream */
@@ -44,7 +46,7 @@ export function createDelivery ({ changes, budget, counts, log }) {
 
   /** @param {Stream} stream @param {string} why */
   function tellAnew (stream, why) {
-    Object.assign(stream, { resetWhy: why, needsSnapshot: true, listed: null })
+    Object.assign(stream, { resetWhy: why, needsSnapshot: true, listed: null, isBehind: false })
   }
 
   /** @param {Stream} stream @param {Buffer} bytes */
@@ -95,21 +97,23 @@ export function createDelivery ({ changes, budget, counts, log }) {
 
   /** @param {Round} round @param {Stream} stream of all ids, which has everything but changes */
   function sendChanges (round, stream) {
-    const name = `${stream.place} ${stream.encoding}`
-    const { bytes, place } = round.parts.get(name) ?? changesFrom(round, stream.place, stream.encoding)
+    const name = `${stream.place} ${stream.encoding} ${stream.isBehind}`
+    const { bytes, place } = round.parts.get(name) ?? changesFrom(round, stream)
     round.parts.set(name, { bytes, place })
     stream.place = place
     if (bytes.length > 0) send(stream, bytes)
   }
 
-  /** @param {Round} round @param {number} from @param {string} encoding @returns {Part} */
-  function changesFrom (round, from, encoding) {
+  /** @param {Round} round @param {Stream} stream @returns {Part} */
+  function changesFrom (round, { place: from, encoding, isBehind }) {
     const writer = writerOf(encoding)
     writer.begin('items')
-    const place = changes.since(from, (id) => {
+    const upTo = (/** @type {number} */ bytes) => (/** @type {string} */ id) => {
       put(round, writer, id)
-      return writer.length < budget.chunkBytes
-    })
+      return writer.length < bytes
+    }
+    const place = changes.since(from, upTo(budget.chunkBytes * (isBehind ? IN_ORDER : 1)))
+    if (isBehind && place < changes.end) changes.someSince(place, upTo(budget.chunkBytes))
     const bytes = writer.end(place === changes.end ? round.position : null)
     return { bytes: writer.isSome ? bytes : Buffer.alloc(0), place }
   }
@@ -123,7 +127,7 @@ export function createDelivery ({ changes, budget, counts, log }) {
       if (!stream.hasRoom()) return keepAlive(stream, nowMs)
       beginWithSnapshot(round, stream)
     }
-    const isDue = stream.listed !== null || (isChanged(stream) && stream.isDue(nowMs))
+    const isDue = isLong(stream) || (isChanged(stream) && stream.isDue(nowMs))
     if (!isDue) {
       if (isChanged(stream)) return
       if (nowMs - stream.sentMs > HEARTBEAT_MS && stream.hasRoom()) stream.send(heartbeat(view.asOf, position))
@@ -134,10 +138,11 @@ export function createDelivery ({ changes, budget, counts, log }) {
       return
     }
     while (stream.listed !== null && stream.hasRoom()) sendListed(round, stream)
-    if (stream.listed !== null || !isChanged(stream) || !stream.isDue(nowMs)) return
+    if (stream.listed !== null || !isChanged(stream) || !(stream.isBehind || stream.isDue(nowMs))) return
     stream.delivered(nowMs)
     if (stream.ids === null) {
       while (stream.place < changes.end && stream.hasRoom()) sendChanges(round, stream)
+      stream.isBehind = stream.place < changes.end
     } else {
       stream.listed = { name: 'items', ids: [...stream.changed], at: 0 }
       stream.changed.clear()
@@ -151,7 +156,7 @@ export function createDelivery ({ changes, budget, counts, log }) {
     /**
      * One round over streams, or as much of it as there is time for.
      * @param {View} view that has everything @param {Iterator<Stream>} streams
-     * @param {{ areLong: boolean }} which those that have more to be told than changes, or the others
+     * @param {{ areLong: boolean }} which those that have more to be told than changes that fit in one go, or the others
      * @returns {boolean} whether all had their turn; else it is gone on with
      */
     round (view, streams, { areLong }) {
@@ -160,7 +165,7 @@ export function createDelivery ({ changes, budget, counts, log }) {
       while (performance.now() - nowMs < SLICE_MS) {
         const { done, value: stream } = streams.next()
         if (done) return true
-        if ((stream.needsSnapshot || stream.listed !== null) !== areLong) continue
+        if (isLong(stream) !== areLong) continue
         try {
           serve(round, stream)
         } catch (error) {
@@ -174,6 +179,9 @@ export function createDelivery ({ changes, budget, counts, log }) {
     keepAlive
   }
 }
+
+/** Whether more is to be told than changes that fit in one go. @param {Stream} stream */
+const isLong = ({ needsSnapshot, listed, isBehind }) => needsSnapshot || listed !== null || isBehind
 
 /** @param {Stream} stream @param {number} nowMs */
 function keepAlive (stream, nowMs) {

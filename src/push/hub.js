@@ -47,7 +47,11 @@ export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
   let generation = 0
   /** since the last tick @type {Set<string>} */
   let pending = new Set()
-  /** of streams that have more to be told than changes, over many ticks */
+  /** of streams at this tick */
+  let turns = streams.values()
+  /** null: not all had theirs @type {number | null} */
+  let turnsEndedMs = null
+  /** of streams that have more to be told, over many ticks */
   let longTurns = streams.values()
   const changes = createChanges()
   const delivery = createDelivery({ changes, budget, counts, log })
@@ -126,8 +130,8 @@ export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
     changes.tidy(place)
   }
 
-  /** @param {Iterator<Stream>} turns of streams @returns {boolean} whether all had theirs, but for what is long */
-  function tick (turns) {
+  /** @returns {boolean} whether there is nothing to do until the next tick */
+  function go () {
     const from = look()
     if (from === null) {
       const nowMs = performance.now()
@@ -136,27 +140,31 @@ export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
     }
     if (isAnew) beginAnew()
     note()
-    if (!delivery.round(from, turns, { areLong: false })) return false
-    if (delivery.round(from, longTurns, { areLong: true })) longTurns = streams.values()
+    if (turnsEndedMs === null) {
+      if (!delivery.round(from, turns, { areLong: false })) return false
+      turnsEndedMs = performance.now()
+    }
+    const isDone = delivery.round(from, longTurns, { areLong: true })
+    if (isDone) longTurns = streams.values()
+    else if (performance.now() - turnsEndedMs < TICK_MS) return false
     tidy()
-    return true
+    turns = streams.values()
+    turnsEndedMs = null
+    return isDone
   }
 
   async function turn () {
-    let turns = streams.values()
     while (!stop.signal.aborted) {
-      let isDone = true
+      let waitMs = TICK_MS
       try {
-        isDone = tick(turns)
+        if (!go()) waitMs = 0
       } catch (error) {
         log.error({ feed, err: error }, 'changes could not be pushed, again in a second')
         isAnew = true
-        await sleep(AFTER_FAULT_MS, undefined, { signal: stop.signal }).catch(() => {})
+        waitMs = AFTER_FAULT_MS
       }
-      if (isDone) {
-        turns = streams.values()
-        await sleep(TICK_MS, undefined, { signal: stop.signal }).catch(() => {})
-      } else await setImmediate()
+      if (waitMs > 0) await sleep(waitMs, undefined, { signal: stop.signal }).catch(() => {})
+      else await setImmediate()
     }
   }
   const turning = turn()

@@ -60,6 +60,8 @@ export function createStream ({ request, response, budget, ids, limit, encoding,
     changed: new Set(),
     /** of a stream of all: the place in the changes up to which everything was sent, or is in `listed` */
     place: 0,
+    /** there was more than it could be given at its last turn */
+    isBehind: false,
     /** comes before what changed since: a snapshot, or what it missed @type {Listed | null} */
     listed: /** @type {Listed | null} */ (null),
     needsSnapshot: false,

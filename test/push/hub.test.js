@@ -153,3 +153,22 @@ t.test('whoever is behind what is remembered is told so, and begins anew', async
   t.match(slow.sent.join(''), /event: reset\ndata: {"reason":"slow"}\nid:\n\nevent: snapshot\n/)
   t.equal(counts.resets, 1)
 })
+
+t.test('who never gets to the end is told of ids that change all the time, too', async (t) => {
+  const budget = createBudget()
+  Object.defineProperties(budget, { chunkBytes: { value: 600 }, roomBytes: { value: 200 } })
+  const view = createCountingView()
+  const hub = createHub({ feed: 'f', watched: { view: () => /** @type {any} */ (view) }, ask: /** @type {any} */ ({}), now: () => 0, budget, counts: createCounts(), log: pino({ level: 'silent' }) })
+  const slow = createClient(budget, {})
+  hub.add(slow.stream, null)
+  const all = [...IDS, 'always']
+  for (let round = 0; round < 150; round++) {
+    for (const id of all) view.put(id)
+    slow.drain()
+    await sleep(12)
+  }
+  await hub.close()
+  const text = slow.sent.join('')
+  const times = Object.fromEntries(all.map((id) => [id, text.split(`"id":"${id}"`).length - 1]))
+  t.ok(Math.min(...Object.values(times)) >= 5, JSON.stringify(times))
+})
