@@ -14,8 +14,8 @@ export default {
     'push (no limit)': { serving: { by: 'reader', asks: 'push' }, note: 'without maxRate: each 10 ms, as long as there is something new' }
   },
   levels: {
-    '500 x 20 ids': { settings: { ids: 100_000 }, serving: { connections: 500, idsEach: 20 }, without: ['push (no limit)'] },
-    '50 x a feed of 100': { settings: { ids: 100 }, serving: { connections: 50 }, without: ['poll'] }
+    '50 x a feed of 100': { settings: { ids: 100 }, serving: { connections: 50 }, without: ['poll'] },
+    '500 x 20 ids': { settings: { ids: 100_000 }, serving: { connections: 500, idsEach: 20 }, without: ['push (no limit)'] }
   },
   fixed: { layout: 'segments', rate: 200_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
   seconds: 7.5,

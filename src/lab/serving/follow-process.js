@@ -3,7 +3,7 @@
  *
  *     this -> lab   { event: 'up' }
  *     lab -> this   { event: 'open', urls, bytes, ...order }      an address for each client; order: followers.js
- *     this -> lab   { event: 'opened' }                           streams have begun, or will not
+ *     this -> lab   { event: 'opened' }                           streams have begun, or will not; questions were practised
  *     lab -> this   { event: 'follow', seconds }
  *     this -> lab   { event: 'window' }           half a second of warm-up is over; { event: 'window over' } after `seconds`
  *     this -> lab   { event: 'followed', requests, latencyMs, connectionsLost, bytes, answers, following, seconds, cpuSeconds, loopUse }
@@ -68,7 +68,10 @@ function createWay () {
       if (order.asks === 'push') {
         push = startPush({ urls, followers, bytes, now })
         begun = await push.opened()
-      } else poll = createPoll({ urls, everyMs: order.everyMs, followers, now })
+      } else {
+        poll = createPoll({ urls, everyMs: order.everyMs, followers, now })
+        await poll.practise()
+      }
       await tellParent({ event: 'opened' })
     },
 
