@@ -2,8 +2,10 @@
  * Changes of a feed as they come, as server-sent events (src/push).
  */
 import { checkFeedName } from '../../src/feeds/definitions.js'
+import { isBehindAnother } from '../../src/http/closed.js'
 import { ENCODINGS } from '../../src/http/encode.js'
 import { feedRoute } from '../../src/http/openapi.js'
+import { HttpError } from '../../src/http/problem.js'
 import { integer, many, number, oneOf, querySchema, readQuery, text } from '../../src/http/query.js'
 import { idBytes } from '../../src/item/id.js'
 import { retryAfter } from '../../src/push/events.js'
@@ -44,6 +46,8 @@ const LIVE = feedRoute({
 export async function liveRoutes (app, { push, tokens }) {
   // HEAD would never end
   app.get('/v1/feeds/:feed/live', { schema: LIVE, exposeHeadRoute: false }, async (request, reply) => {
+    // made for nobody: what stands in front of it may be a stream, which does not end
+    if (isBehindAnother(request.raw, reply.raw)) throw new HttpError('REQUEST_INVALID', 'another request of this connection is not answered yet; ask for a stream on a connection of its own')
     const { 'last-event-id': last, authorization } = request.headers
     const identify = () => tokens && tokens.check(authorization)
     identify()

@@ -38,3 +38,10 @@ function endsOf (socket) {
   socket.on('close', () => { for (const end of ends) end() })
   return ends
 }
+
+/**
+ * Whether a response waits behind another one on its connection (pipelining).
+ * @param {import('node:http').IncomingMessage} request
+ * @param {import('node:http').ServerResponse} response
+ */
+export const isBehindAnother = (request, response) => response.socket === null && request.socket !== null
