@@ -37,8 +37,8 @@ export async function openTokens (file, { log }) {
   let lastFault = ''
   /** What tells one state of the file from another: a link that points elsewhere, too. */
   const stateOf = async () => {
-    const { mtimeMs, size, ino } = await stat(file)
-    return `${mtimeMs} ${size} ${ino}`
+    const { mtimeMs, ctimeMs, size, ino } = await stat(file)
+    return `${mtimeMs} ${ctimeMs} ${size} ${ino}`
   }
   const read = async () => {
     try {

@@ -1,87 +1,103 @@
 /**
- * Which ids of a feed changed, and in which order: for streams of all ids. An id stands where it changed last, so a stream
+ * Which ids of a feed changed, and in which order: for streams of all ids. An id counts where it changed last, so a stream
  * that is far behind has no more to be told than there are ids.
  *
- *     a  b  c  b  d  a          ids by time; those with a later change are passed over
- *     x  x  3  4  5  6          a place is a number; a stream is at one, and is told what stands behind it
+ *     | a  b  c | b  d  a |     ids by time, in segments; those with a later change are passed over, and taken out by and by
+ *     | x  x  3 | 4  5  6 |     a place is a number; a stream is at one, and is told what stands behind it
  *
- * An id that changes all the time always stands last, so a stream that does not get to the end would never be told of it. It
- * is told of some of those behind, too (`someSince`), any of them as likely as any other.
- *
- * What all streams have is let go of. When more than 300,000 ids are kept, the oldest are let go of too, and streams that are
- * not so far begin anew.
+ * What all streams have is let go of. When more than 100,000 ids are kept, the oldest are let go of too, and streams that are
+ * not so far begin anew. No call takes long: at most a few segments are looked at in each `tidy`.
  */
 
-const MOST_IDS = 300_000
-/** passed over ones beside as many others, before they are taken out */
-const SPARE = 4096
+const MOST_IDS = 100_000
+const SEGMENT_IDS = 4096
+/** looked at in one `tidy` */
+const SEGMENTS_AT_ONCE = 3
 
 /** @typedef {ReturnType<typeof createChanges>} Changes */
+/** @typedef {{ ids: string[], places: number[] }} Segment `places` ascend */
 
 export function createChanges () {
-  /** @type {string[]} */
-  let ids = []
-  /** of each, ascending @type {number[]} */
-  let places = []
+  /** oldest first, none of them empty @type {Segment[]} */
+  let segments = []
   /** @type {Map<string, number>} */
   const lastPlaces = new Map()
   let end = 0
   let forgottenTo = 0
+  /** the next segment from which passed over ones are taken out */
+  let next = 0
+  /** what was asked for since the last change, by place @type {Map<number, readonly string[]>} */
+  const asked = new Map()
 
-  /** @param {number} place everything up to it goes, and whatever has a later change */
-  function compact (place) {
-    /** @type {string[]} */
-    const keptIds = []
-    /** @type {number[]} */
-    const keptPlaces = []
-    for (let i = 0; i < ids.length; i++) {
-      if (lastPlaces.get(ids[i]) !== places[i]) continue
-      if (places[i] <= place) lastPlaces.delete(ids[i])
-      else {
-        keptIds.push(ids[i])
-        keptPlaces.push(places[i])
-      }
-    }
-    ids = keptIds
-    places = keptPlaces
+  /** @param {Segment} segment */
+  function lastOf ({ places }) {
+    return places[places.length - 1]
   }
 
-  /** The first behind a place. @param {number} place */
-  function indexBehind (place) {
-    let [low, high] = [0, places.length]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (places[middle] <= place) low = middle + 1
-      else high = middle
+  function dropOldest () {
+    const { ids, places } = /** @type {Segment} */ (segments.shift())
+    for (let i = 0; i < ids.length; i++) if (lastPlaces.get(ids[i]) === places[i]) lastPlaces.delete(ids[i])
+    next = Math.max(0, next - 1)
+  }
+
+  /** Takes out of a segment what has a later change. @param {number} index */
+  function clean (index) {
+    const { ids, places } = segments[index]
+    let kept = 0
+    for (let i = 0; i < ids.length; i++) {
+      if (lastPlaces.get(ids[i]) !== places[i]) continue
+      ids[kept] = ids[i]
+      places[kept++] = places[i]
     }
-    return low
+    ids.length = places.length = kept
+    const before = segments[index - 1]
+    if (before !== undefined && before.ids.length + kept <= SEGMENT_IDS) {
+      before.ids.push(...ids)
+      before.places.push(...places)
+      ids.length = 0
+    }
+    if (ids.length === 0) segments.splice(index, 1)
+    else next++
   }
 
   return {
     /** The place of the newest change. */
     get end () { return end },
+    /** How many ids are kept, passed over ones not counted. */
+    get size () { return lastPlaces.size },
 
     /** @param {Iterable<string>} changed */
     add (changed) {
+      asked.clear()
+      let segment = segments[segments.length - 1]
       for (const id of changed) {
+        if (segment === undefined || segment.ids.length >= SEGMENT_IDS) segments.push(segment = { ids: [], places: [] })
         lastPlaces.set(id, ++end)
-        ids.push(id)
-        places.push(end)
+        segment.ids.push(id)
+        segment.places.push(end)
       }
     },
 
     /** Lets go of what nobody needs. @param {number} place up to which all streams have everything */
     tidy (place) {
-      if (ids.length <= 2 * lastPlaces.size + SPARE && lastPlaces.size <= MOST_IDS && !(place >= end && ids.length > 0)) return
-      compact(place)
-      if (ids.length <= MOST_IDS) return
-      forgottenTo = places[ids.length - MOST_IDS - 1]
-      compact(forgottenTo)
+      for (let n = 0; n < SEGMENTS_AT_ONCE && segments.length > 0 && lastOf(segments[0]) <= place; n++) dropOldest()
+      // the last one is being written
+      for (let n = 0; n < SEGMENTS_AT_ONCE && segments.length > 1; n++) {
+        if (next >= segments.length - 1) next = 0
+        clean(next)
+      }
+      while (lastPlaces.size > MOST_IDS) {
+        forgottenTo = lastOf(segments[0])
+        dropOldest()
+      }
     },
 
     /** What changes now is not told from here on: streams that are not at the end begin anew. */
     forget () {
-      compact(end)
+      segments = []
+      lastPlaces.clear()
+      asked.clear()
+      next = 0
       forgottenTo = end
     },
 
@@ -90,25 +106,21 @@ export function createChanges () {
 
     /**
      * Ids that changed behind a place, each once, in the order in which they changed last.
-     * @param {number} place that is known @param {(id: string) => boolean} visit false: no more
-     * @returns {number} the place of the last that was visited; the end, when all were
+     * @param {number} place that is known
+     * @returns {readonly string[]} the same array for all who ask before the next change
      */
-    since (place, visit) {
-      for (let i = indexBehind(place); i < ids.length; i++) {
-        if (lastPlaces.get(ids[i]) === places[i] && !visit(ids[i])) return places[i]
+    since (place) {
+      const known = asked.get(place)
+      if (known) return known
+      /** @type {string[]} */
+      const found = []
+      let first = segments.length
+      while (first > 0 && lastOf(segments[first - 1]) > place) first--
+      for (const { ids, places } of segments.slice(first)) {
+        for (let i = 0; i < ids.length; i++) if (places[i] > place && lastPlaces.get(ids[i]) === places[i]) found.push(ids[i])
       }
-      return end
-    },
-
-    /**
-     * Some ids that changed behind a place, from one of them on that is chosen by chance.
-     * @param {number} place @param {(id: string) => boolean} visit false: no more
-     */
-    someSince (place, visit) {
-      const first = indexBehind(place)
-      const chosen = first + Math.floor(Math.random() * (ids.length - first))
-      for (let i = chosen; i < ids.length; i++) if (lastPlaces.get(ids[i]) === places[i] && !visit(ids[i])) return
-      for (let i = first; i < chosen; i++) if (lastPlaces.get(ids[i]) === places[i] && !visit(ids[i])) return
+      asked.set(place, found)
+      return found
     }
   }
 }

@@ -1,39 +1,37 @@
 /**
  * Gives streams what they are due: a snapshot, or the newest version of each id that changed. What is sent to streams that
- * are at the same point is made once a round.
+ * are at the same point is made once a turn.
  *
  * Streams that have everything but what came since the last tick have their turn first. What is long, a snapshot, what a client
- * missed, more changes than fit, gets the time that is left: many who come at once do not keep others waiting.
+ * missed, more changes than fit into one event, gets the time that is left: many who come at once do not keep others waiting.
  *
  * A stream with nothing more to be told is where the view is: that is its position, and goes with the last event. Before, it
  * has versions that are newer and lacks others that are older, so no position would be true of it.
  */
-import { layoutOf } from '../layouts/index.js'
 import { EMPTY_HEARTBEAT, createEvents, heartbeat, resetEvent } from './events.js'
 
 const HEARTBEAT_MS = 10_000
 /** a round is left after so long, and gone on with when others had their turn */
 const SLICE_MS = 5
-/** of an event for a stream that is behind: those that came first; the rest are any of those behind them */
-const IN_ORDER = 0.5
+/** a list of so few ids is nothing that has to be bounded */
+const SMALL_LIST = 1000
+const NOTHING = Buffer.alloc(0)
 
 /** @typedef {import('../view/view.js').View} View */
 /** @typedef {import('./stream.js').Stream} Stream */
 /** @typedef {import('./events.js').Newest} Newest */
-/** @typedef {{ bytes: Buffer, place: number }} Part */
-/** @typedef {{ bytes: Buffer, next: number, isSome: boolean }} ListedPart `next`: where it goes on among the ids */
+/** @typedef {{ bytes: Buffer, next: number }} Part of a list: `bytes` empty when there is nothing to tell, `next`: where it goes on */
 /**
- * @typedef {{ view: View, position: string, nowMs: number, isWhole: boolean, snapshots: Map<number, readonly string[]>, parts: Map<string, Part>,
- *   listed: Map<readonly string[], Map<string, ListedPart>> }} Round
- *   `isWhole`: the view has let go of nothing; `snapshots`: ids by limit; `parts`: of changes of all ids, by place and encoding; `listed`: parts of
- *   what is listed for streams of all ids
+ * @typedef {{ isFull: boolean, snapshots: Map<string, readonly string[]>, parts: Map<readonly string[], Map<string, Part>> }} Shared `snapshots`: lists by limit and
+ *   place; `parts`: of lists of streams of all ids
+ * @typedef {Shared & { view: View, position: string, nowMs: number }} Round
  */
 
 /**
- * @param {{ changes: import('./changes.js').Changes, budget: import('./budget.js').Budget, counts: import('./metrics.js').Counts,
- *   log: import('pino').Logger }} parts
+ * @param {{ changes: import('./changes.js').Changes, isGone: (id: string) => boolean, budget: import('./budget.js').Budget,
+ *   counts: import('./metrics.js').Counts, log: import('pino').Logger }} parts `isGone`: an id was deleted where deletions are not kept
  */
-export function createDelivery ({ changes, budget, counts, log }) {
+export function createDelivery ({ changes, isGone, budget, counts, log }) {
   /** @type {Map<string, import('./events.js').Events>} by encoding */
   const writers = new Map()
 
@@ -46,7 +44,7 @@ export function createDelivery ({ changes, budget, counts, log }) {
 
   /** @param {Stream} stream @param {string} why */
   function tellAnew (stream, why) {
-    Object.assign(stream, { resetWhy: why, needsSnapshot: true, listed: null, isBehind: false })
+    Object.assign(stream, { resetWhy: why, needsSnapshot: true, listed: null })
   }
 
   /** @param {Stream} stream @param {Buffer} bytes */
@@ -63,8 +61,9 @@ export function createDelivery ({ changes, budget, counts, log }) {
       counts.resets++
     }
     const { limit } = stream
-    const ids = stream.ids !== null ? newestOfThose(view, stream.ids, limit) : snapshots.get(limit) ?? newestOfAll(view, limit)
-    if (stream.ids === null) snapshots.set(limit, ids)
+    const name = `${limit} ${changes.end}`
+    const ids = stream.ids !== null ? newestOfThose(view, stream.ids, limit) : snapshots.get(name) ?? newestOfAll(view, limit)
+    if (stream.ids === null) snapshots.set(name, ids)
     stream.changed.clear()
     stream.delivered(nowMs)
     Object.assign(stream, { needsSnapshot: false, resetWhy: null, place: changes.end, listed: { name: 'snapshot', ids, at: 0 } })
@@ -73,49 +72,51 @@ export function createDelivery ({ changes, budget, counts, log }) {
   /** @param {Stream} stream */
   const isChanged = (stream) => stream.ids === null ? stream.place < changes.end : stream.changed.size > 0
 
-  /** @param {Round} round @param {Stream} stream whose ids are listed @returns {ListedPart} */
-  function listedPart (round, stream) {
+  /** What it is told in this period: all that changed by now. @param {Round} round @param {Stream} stream */
+  function list (round, stream) {
+    /** @type {readonly string[]} */
+    let ids
+    if (stream.ids === null) {
+      ids = changes.since(stream.place)
+      stream.place = changes.end
+      // those of many streams that are at different points are as many lists
+      if (round.isFull && ids.length > SMALL_LIST && !round.parts.has(ids)) return tellAnew(stream, 'slow')
+    } else {
+      ids = [...stream.changed]
+      stream.changed.clear()
+    }
+    stream.listed = { name: 'items', ids, at: 0 }
+    stream.delivered(round.nowMs)
+  }
+
+  /** The newest version of an id, if there is something to tell. @param {View} view @param {import('./events.js').Events} writer @param {string} id byte for character */
+  function put (view, writer, id) {
+    const newest = view.newest(Buffer.from(id, 'latin1'))
+    if (newest !== null) writer.put(id, newest)
+    else if (isGone(id)) writer.put(id, { ts: null, value: null, deleted: true })
+  }
+
+  /** @param {Round} round @param {Stream} stream whose ids are listed @returns {Part} */
+  function partOf (round, stream) {
     const { name, ids, at } = /** @type {import('./stream.js').Listed} */ (stream.listed)
     const writer = writerOf(stream.encoding)
     writer.begin(name)
     let next = at
-    while (next < ids.length && writer.length < budget.chunkBytes) put(round, writer, ids[next++])
+    while (next < ids.length && writer.length < budget.chunkBytes) put(round.view, writer, ids[next++])
     const isAll = next === ids.length && !isChanged(stream)
-    return { bytes: writer.end(isAll ? round.position : null), next, isSome: writer.isSome }
+    const bytes = writer.end(isAll ? round.position : null)
+    return { bytes: writer.isSome || name === 'snapshot' ? bytes : NOTHING, next }
   }
 
   /** @param {Round} round @param {Stream} stream whose ids are listed */
-  function sendListed (round, stream) {
+  function sendPart (round, stream) {
     const { name, ids, at } = /** @type {import('./stream.js').Listed} */ (stream.listed)
-    const { bytes, next, isSome } = stream.ids === null
-      ? onlyOnce(round.listed, ids, `${name} ${at} ${stream.encoding} ${isChanged(stream)}`, () => listedPart(round, stream))
-      : listedPart(round, stream)
+    const { bytes, next } = stream.ids === null
+      ? onlyOnce(round.parts, ids, `${name} ${at} ${stream.encoding} ${isChanged(stream)}`, () => partOf(round, stream))
+      : partOf(round, stream)
     // what comes behind a snapshot that is cut is as good as changes
     stream.listed = next < ids.length ? { name: 'items', ids, at: next } : null
-    if (isSome || name === 'snapshot') send(stream, bytes)
-  }
-
-  /** @param {Round} round @param {Stream} stream of all ids, which has everything but changes */
-  function sendChanges (round, stream) {
-    const name = `${stream.place} ${stream.encoding} ${stream.isBehind}`
-    const { bytes, place } = round.parts.get(name) ?? changesFrom(round, stream)
-    round.parts.set(name, { bytes, place })
-    stream.place = place
     if (bytes.length > 0) send(stream, bytes)
-  }
-
-  /** @param {Round} round @param {Stream} stream @returns {Part} */
-  function changesFrom (round, { place: from, encoding, isBehind }) {
-    const writer = writerOf(encoding)
-    writer.begin('items')
-    const upTo = (/** @type {number} */ bytes) => (/** @type {string} */ id) => {
-      put(round, writer, id)
-      return writer.length < bytes
-    }
-    const place = changes.since(from, upTo(budget.chunkBytes * (isBehind ? IN_ORDER : 1)))
-    if (isBehind && place < changes.end) changes.someSince(place, upTo(budget.chunkBytes))
-    const bytes = writer.end(place === changes.end ? round.position : null)
-    return { bytes: writer.isSome ? bytes : Buffer.alloc(0), place }
   }
 
   /** @param {Round} round @param {Stream} stream */
@@ -127,41 +128,36 @@ export function createDelivery ({ changes, budget, counts, log }) {
       if (!stream.hasRoom()) return keepAlive(stream, nowMs)
       beginWithSnapshot(round, stream)
     }
-    const isDue = isLong(stream) || (isChanged(stream) && stream.isDue(nowMs))
-    if (!isDue) {
-      if (isChanged(stream)) return
-      if (nowMs - stream.sentMs > HEARTBEAT_MS && stream.hasRoom()) stream.send(heartbeat(view.asOf, position))
-      return
+    if (stream.listed === null) {
+      if (!isChanged(stream)) {
+        if (nowMs - stream.sentMs > HEARTBEAT_MS && stream.hasRoom()) stream.send(heartbeat(view.asOf, position))
+        return
+      }
+      if (!stream.isDue(nowMs)) return
     }
     if (!stream.hasRoom()) {
       counts.skipped++
       return
     }
-    while (stream.listed !== null && stream.hasRoom()) sendListed(round, stream)
-    if (stream.listed !== null || !isChanged(stream) || !(stream.isBehind || stream.isDue(nowMs))) return
-    stream.delivered(nowMs)
-    if (stream.ids === null) {
-      while (stream.place < changes.end && stream.hasRoom()) sendChanges(round, stream)
-      stream.isBehind = stream.place < changes.end
-    } else {
-      stream.listed = { name: 'items', ids: [...stream.changed], at: 0 }
-      stream.changed.clear()
-      while (stream.listed !== null && stream.hasRoom()) sendListed(round, stream)
-    }
+    if (stream.listed === null) list(round, stream)
+    while (stream.listed !== null && stream.hasRoom()) sendPart(round, stream)
   }
 
   return {
     tellAnew,
 
+    /** For a turn of all streams, which may take several rounds. @param {boolean} isFull as many ids are listed as may be @returns {Shared} */
+    share: (isFull) => ({ isFull, snapshots: new Map(), parts: new Map() }),
+
     /**
      * One round over streams, or as much of it as there is time for.
      * @param {View} view that has everything @param {Iterator<Stream>} streams
-     * @param {{ areLong: boolean }} which those that have more to be told than changes that fit in one go, or the others
+     * @param {{ areLong: boolean, shared: Shared }} which `areLong`: those that have more to be told than what changed since the last time, or the others
      * @returns {boolean} whether all had their turn; else it is gone on with
      */
-    round (view, streams, { areLong }) {
+    round (view, streams, { areLong, shared }) {
       const nowMs = performance.now()
-      const round = { view, position: view.position(), nowMs, isWhole: view.floor === null, snapshots: new Map(), parts: new Map(), listed: new Map() }
+      const round = { view, position: view.position(), nowMs, ...shared }
       while (performance.now() - nowMs < SLICE_MS) {
         const { done, value: stream } = streams.next()
         if (done) return true
@@ -180,8 +176,8 @@ export function createDelivery ({ changes, budget, counts, log }) {
   }
 }
 
-/** Whether more is to be told than changes that fit in one go. @param {Stream} stream */
-const isLong = ({ needsSnapshot, listed, isBehind }) => needsSnapshot || listed !== null || isBehind
+/** Whether more is to be told than what changed since the last time. @param {Stream} stream */
+const isLong = ({ needsSnapshot, listed }) => needsSnapshot || listed !== null
 
 /** @param {Stream} stream @param {number} nowMs */
 function keepAlive (stream, nowMs) {
@@ -198,14 +194,6 @@ function onlyOnce (all, key, name, make) {
   const made = of.get(name) ?? make()
   of.set(name, made)
   return made
-}
-
-/** The newest version of an id, if there is something to tell. @param {Round} round @param {import('./events.js').Events} writer @param {string} id byte for character */
-function put ({ view, isWhole }, writer, id) {
-  const newest = view.newest(Buffer.from(id, 'latin1'))
-  if (newest !== null) writer.put(id, newest)
-  // where deletions are not kept, an id that is gone was deleted, unless the view let go of it
-  else if (isWhole && !layoutOf(view.definition.layout).describe().deletionsInTail) writer.put(id, { ts: null, value: null, deleted: true })
 }
 
 /** Those of some ids that are live, the newest of them, oldest first. @param {View} view @param {Iterable<string>} ids @param {number} limit @returns {string[]} */

@@ -16,10 +16,13 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { createChanges } from './changes.js'
 import { createDelivery } from './delivery.js'
 import { retryAfter } from './events.js'
+import { createGone, createInterests } from './interests.js'
 import { createReturning } from './returning.js'
 
 export const TICK_MS = 10
 const AFTER_FAULT_MS = 1000
+/** ids in lists of streams of all, together: more are not listed for who is at a point of its own */
+const MOST_LISTED = 1_000_000
 /** when streams end with the process, clients come again after up to so long, not all at once */
 const RETURN_WITHIN_MS = 3000
 
@@ -34,8 +37,7 @@ const RETURN_WITHIN_MS = 3000
 export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
   /** @type {Set<Stream>} */
   const streams = new Set()
-  /** @type {Map<string, Set<Stream>>} streams of some ids, by id, byte for character */
-  const byId = new Map()
+  const interests = createInterests()
   let ofAll = 0
   /** @type {View | null} */
   let view = null
@@ -54,7 +56,9 @@ export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
   /** of streams that have more to be told, over many ticks */
   let longTurns = streams.values()
   const changes = createChanges()
-  const delivery = createDelivery({ changes, budget, counts, log })
+  const gone = createGone()
+  const delivery = createDelivery({ changes, isGone: gone.has, budget, counts, log })
+  let shared = delivery.share(false)
   const stop = new AbortController()
   const returning = createReturning({
     feed,
@@ -73,11 +77,13 @@ export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
   })
 
   const watcher = {
-    /** @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd */
-    changed (bytes, idAt, idEnd) {
+    /** @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd @param {boolean} isGone */
+    changed (bytes, idAt, idEnd, isGone) {
       if (!isNoted) return
       const id = /** @type {Buffer} */ (bytes).toString('latin1', idAt, idEnd)
-      if (ofAll > 0 || byId.has(id)) pending.add(id)
+      if (ofAll === 0 && !interests.has(id)) return
+      pending.add(id)
+      gone.note(id, isGone)
     },
     anew () { isAnew = true }
   }
@@ -115,19 +121,25 @@ export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
     if (pending.size === 0) return
     const ids = pending
     pending = new Set()
-    if (byId.size > 0) {
-      for (const id of ids) {
-        const those = byId.get(id)
-        if (those) for (const stream of those) stream.changed.add(id)
-      }
-    }
+    interests.note(ids)
     if (ofAll > 0) changes.add(ids)
   }
 
+  /** When all had their turn. */
   function tidy () {
     let place = changes.end
-    for (const stream of streams) if (stream.ids === null && !stream.needsSnapshot) place = Math.min(place, stream.place)
+    /** @type {Set<readonly string[]>} */
+    const lists = new Set()
+    for (const stream of streams) {
+      stream.measure()
+      if (stream.ids !== null) continue
+      if (!stream.needsSnapshot) place = Math.min(place, stream.place)
+      if (stream.listed !== null) lists.add(stream.listed.ids)
+    }
     changes.tidy(place)
+    let listed = 0
+    for (const ids of lists) listed += ids.length
+    shared = delivery.share(listed > MOST_LISTED)
   }
 
   /** @returns {boolean} whether there is nothing to do until the next tick */
@@ -141,10 +153,10 @@ export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
     if (isAnew) beginAnew()
     note()
     if (turnsEndedMs === null) {
-      if (!delivery.round(from, turns, { areLong: false })) return false
+      if (!delivery.round(from, turns, { areLong: false, shared })) return false
       turnsEndedMs = performance.now()
     }
-    const isDone = delivery.round(from, longTurns, { areLong: true })
+    const isDone = delivery.round(from, longTurns, { areLong: true, shared })
     if (isDone) longTurns = streams.values()
     else if (performance.now() - turnsEndedMs < TICK_MS) return false
     tidy()
@@ -179,13 +191,7 @@ export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
       streams.add(stream)
       stream.place = changes.end
       if (stream.ids === null) ofAll++
-      else {
-        for (const id of stream.ids) {
-          const those = byId.get(id) ?? new Set()
-          those.add(stream)
-          byId.set(id, those)
-        }
-      }
+      else interests.add(stream, stream.ids)
       if (position === null) stream.needsSnapshot = true
       else returning.add(stream, position)
     },
@@ -194,15 +200,8 @@ export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
     remove (stream) {
       if (!streams.delete(stream)) return
       returning.remove(stream)
-      if (stream.ids === null) {
-        if (--ofAll === 0) changes.forget()
-        return
-      }
-      for (const id of stream.ids) {
-        const those = /** @type {Set<Stream>} */ (byId.get(id))
-        those.delete(stream)
-        if (those.size === 0) byId.delete(id)
-      }
+      if (stream.ids !== null) interests.remove(stream, stream.ids)
+      else if (--ofAll === 0) changes.forget()
     },
 
     /** Ends some streams. @param {(stream: Stream) => boolean} which @param {string} why @param {string} [last] what they are told */

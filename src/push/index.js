@@ -12,6 +12,8 @@ import { createStream } from './stream.js'
 
 /** a view that nobody follows any more is kept for so long: who was cut off comes again */
 const LINGER_MS = 10_000
+/** that clients follow by id, all together: each costs up to 200 bytes */
+const MOST_WANTED_IDS = 250_000
 
 /** @typedef {ReturnType<typeof createPush>} Push */
 /** @typedef {{ feed: string, limit: number, periodMs: number, ids: ReadonlySet<string> | null, encoding: string, position: string | null }} Wanted
@@ -33,6 +35,7 @@ export function createPush ({ ask, now, registry, caps, log, lingerMs = LINGER_M
   const byToken = new Map()
   const counts = createCounts()
   const budget = createBudget()
+  let wantedIds = 0
   let isClosed = false
   exposeCounts(registry, counts, budget)
 
@@ -66,6 +69,7 @@ export function createPush ({ ask, now, registry, caps, log, lingerMs = LINGER_M
     if (one.hub.streams > 0 || isClosed || lingering.has(feed)) return
     lingering.set(feed, setTimeout(() => {
       lingering.delete(feed)
+      if (one.hub.streams > 0) return
       followed.delete(feed)
       release(one)
     }, lingerMs).unref())
@@ -86,14 +90,18 @@ export function createPush ({ ask, now, registry, caps, log, lingerMs = LINGER_M
   }
 
   /**
-   * @param {string | null} token
+   * @param {string | null} token @param {Wanted['ids']} ids
    * @throws {HttpError} OVERLOADED
    */
-  function checkCaps (token) {
+  function checkCaps (token, ids) {
     if (isClosed) throw stopping()
     if (budget.streams >= caps.maxStreams) {
       counts.refused.process++
       throw new HttpError('OVERLOADED', `${budget.streams} clients are pushed to, which is the limit of this reader (--max-streams); try again, or ask another one`)
+    }
+    if (ids !== null && wantedIds + ids.size > MOST_WANTED_IDS) {
+      counts.refused.process++
+      throw new HttpError('OVERLOADED', `the clients of this reader follow ${wantedIds} ids of their own, and ${MOST_WANTED_IDS} together is the limit; try again, or ask another one`)
     }
     if (token !== null && (byToken.get(token) ?? 0) >= caps.maxStreamsPerToken) {
       counts.refused.token++
@@ -104,6 +112,7 @@ export function createPush ({ ask, now, registry, caps, log, lingerMs = LINGER_M
   /** @param {Exchange} exchange @param {Wanted} wanted @param {string | null} token @param {Followed} one */
   function begin ({ request, response }, { feed, limit, periodMs, ids, encoding, position }, token, one) {
     countToken(token, 1)
+    wantedIds += ids?.size ?? 0
     const stream = createStream({
       request,
       response,
@@ -116,6 +125,7 @@ export function createPush ({ ask, now, registry, caps, log, lingerMs = LINGER_M
       onEnd (why) {
         counts.ended[why]++
         countToken(token, -1)
+        wantedIds -= ids?.size ?? 0
         one.hub.remove(stream)
         lingerIfEmpty(feed, one)
       }
@@ -133,7 +143,7 @@ export function createPush ({ ask, now, registry, caps, log, lingerMs = LINGER_M
      */
     async stream (wanted, { identify, open }) {
       const { feed, position } = wanted
-      checkCaps(identify())
+      checkCaps(identify(), wanted.ids)
       if (position !== null) checkPosition(feed, position)
       const known = await followed.get(feed)?.catch(() => null)
       if (!known?.hub.hasView) await ask.definition(feed)
@@ -141,7 +151,7 @@ export function createPush ({ ask, now, registry, caps, log, lingerMs = LINGER_M
       try {
         // meanwhile others may have come, or its token is gone
         const token = identify()
-        checkCaps(token)
+        checkCaps(token, wanted.ids)
         const exchange = open()
         if (!exchange.response.destroyed) begin(exchange, wanted, token, one)
       } finally {

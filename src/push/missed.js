@@ -7,7 +7,7 @@
  *
  * The newest version of each comes out of the view afterwards, so nothing newest is left out, and nothing goes back.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
 import { checkCreation, decodePlaces, decodeTimes, isPositionOf } from '../item/position.js'
 import { layoutOf } from '../layouts/index.js'
@@ -19,6 +19,10 @@ const MAX_IDS = 100_000
 const MAX_BYTES = 256 * 1024 * 1024
 const LOOK_MS = 20
 const OVERLAP_MS = 2000
+/** the loop is given back after so long */
+const SLICE_MS = 3
+/** of a view that are looked at in one go */
+const PAGE_IDS = 5000
 
 /** @typedef {import('../view/view.js').View} View */
 /** @typedef {import('../item/position.js').LogPlace} LogPlace */
@@ -74,6 +78,9 @@ export function reachedFrom (view) {
 /** @param {{ ms: number, n: number }} a @param {{ ms: number, n: number }} b */
 const compare = (a, b) => a.ms - b.ms || a.n - b.n
 
+/** Which has less delivered: of an entry, some of its versions are less than all, 0. @param {LogPlace} a @param {LogPlace} b */
+const compareDelivered = (a, b) => compare(a, b) || (a.versions || Infinity) - (b.versions || Infinity) || 0
+
 /**
  * @param {Question} question with positions that the view has reached
  * @returns {Promise<Missed>}
@@ -94,12 +101,13 @@ async function behindPlaces ({ ask, view, clients, now, signal }) {
   /** in which entry each id changed last, in order @type {Map<string, number>} */
   const last = new Map()
   let bytes = 0
+  let begunMs = performance.now()
   /** @type {{ parts: import('../view/log-behind.js').Part[] }} */
   const { parts } = await ask.ofLog(feed, async (connection, { log, keys }) => {
     checkSame(feed, keys, partitions)
     return {
       parts: await Promise.all(keys.map((key, partition) => {
-        const oldest = positions.reduce((a, b) => compare(b.places[partition], a.places[partition]) < 0 ? b : a)
+        const oldest = positions.reduce((a, b) => compareDelivered(b.places[partition], a.places[partition]) < 0 ? b : a)
         return beginPart(connection, log, key, { position: oldest, partition, share: 0, readMs: oldest.readMs })
       }))
     }
@@ -123,6 +131,9 @@ async function behindPlaces ({ ask, view, clients, now, signal }) {
           last.set(id, number)
         }
         Object.assign(parts[partition], { place: entry.place, versions: 0 })
+        if (performance.now() - begunMs < SLICE_MS) continue
+        await setImmediate()
+        begunMs = performance.now()
       }
     }
     if (last.size > MAX_IDS || bytes > MAX_BYTES) throw expired(feed, 'too much came since')
@@ -181,7 +192,7 @@ function idsOf (log, entry) {
 }
 
 /** @param {Question} question @returns {Promise<Missed>} */
-async function sinceTimes ({ view, clients }) {
+async function sinceTimes ({ view, clients, signal }) {
   const { feed, partitions } = view.definition
   const since = clients.map(({ position }) => Math.max(0, Math.min(...decodeTimes(feed, position, partitions)) - OVERLAP_MS))
   const ofAll = clients.flatMap(({ ids }, index) => ids === null ? [since[index]] : [])
@@ -189,13 +200,19 @@ async function sinceTimes ({ view, clients }) {
   const ids = []
   /** @type {number[]} */
   const times = []
-  const page = ofAll.length === 0
-    ? { next: null }
-    : view.visit({ limit: MAX_IDS + 1, sinceMs: Math.min(...ofAll) }, (bytes, idAt, idEnd, ts) => {
+  /** @type {import('../item/order.js').Place | null} */
+  let after = null
+  while (ofAll.length > 0) {
+    signal.throwIfAborted()
+    const page = view.visit({ limit: PAGE_IDS, sinceMs: Math.min(...ofAll), after }, (bytes, idAt, idEnd, ts) => {
       ids.push(bytes.toString('latin1', idAt, idEnd))
       times.push(ts)
     })
-  if (page === null || page.next !== null || ids.length > MAX_IDS) throw expired(feed, 'too much came since')
+    if (page === null || ids.length > MAX_IDS) throw expired(feed, 'too much came since')
+    if (page.next === null) break
+    after = page.next
+    await setImmediate()
+  }
   ids.reverse()
   times.reverse()
   return (index) => {

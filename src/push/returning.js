@@ -11,6 +11,8 @@ const REACHED_WITHIN_MS = 5000
 /** so long all that wait together are looked up; who is left then begins anew */
 const LOOK_UP_WITHIN_MS = 10_000
 const LOOK_MS = 10
+/** so long is waited for others before a lookup */
+const GATHER_MS = 50
 
 /** @typedef {import('../view/view.js').View} View */
 /** @typedef {import('./stream.js').Stream} Stream */
@@ -36,10 +38,16 @@ export function createReturning ({ feed, view, generation, ask, begin, tellAnew,
 
   async function run () {
     while (waiting.size > 0 && !signal.aborted) {
+      // after a cut many come
+      await sleep(GATHER_MS, undefined, { signal }).catch(() => {})
       const from = view()
       const reached = from === null ? [] : take(from)
-      if (from !== null && reached.length > 0) await lookUp(from, reached)
-      else await sleep(LOOK_MS, undefined, { signal }).catch(() => {})
+      const isOfAll = (/** @type {Returning} */ { stream }) => stream.ids === null
+      if (from !== null && reached.length > 0) {
+        // what is too much for one kind is none of the other's doing
+        await lookUp(from, reached.filter((one) => !isOfAll(one)))
+        await lookUp(from, reached.filter(isOfAll))
+      } else await sleep(LOOK_MS, undefined, { signal }).catch(() => {})
     }
   }
 

@@ -60,8 +60,6 @@ export function createStream ({ request, response, budget, ids, limit, encoding,
     changed: new Set(),
     /** of a stream of all: the place in the changes up to which everything was sent, or is in `listed` */
     place: 0,
-    /** there was more than it could be given at its last turn */
-    isBehind: false,
     /** comes before what changed since: a snapshot, or what it missed @type {Listed | null} */
     listed: /** @type {Listed | null} */ (null),
     needsSnapshot: false,
@@ -82,6 +80,8 @@ export function createStream ({ request, response, budget, ids, limit, encoding,
       // what was early is not early for ever
       deliveredMs = Math.max(nowMs - SOON_MS, Math.min(nowMs, deliveredMs + periodMs))
     },
+
+    measure,
 
     /** Whether more may be made for it. */
     hasRoom () {

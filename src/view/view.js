@@ -28,8 +28,8 @@ const SAY_AGAIN_MS = 10_000
 /** @typedef {ReturnType<typeof createView>} View */
 /**
  * @typedef {object} Watcher
- * @property {(bytes: Uint8Array, idAt: number, idEnd: number) => void} changed something became visible, or went, for an id; it
- *   is copied or looked at during the call
+ * @property {(bytes: Uint8Array, idAt: number, idEnd: number, isForgotten: boolean) => void} changed something became visible, or went, for an id; it
+ *   is copied or looked at during the call. `isForgotten`: it was removed, and nothing of it is kept
  * @property {() => void} anew the view is made anew: what changes until it is in again says nothing
  */
 

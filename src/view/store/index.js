@@ -50,7 +50,7 @@ export class ViewStore {
   /**
    * Hears of each id that something was put for, or forgotten of, when what is visible changed, and of each deletion: during
    * the call, which must put nothing. What only became too old is not told.
-   * @type {((bytes: Uint8Array, idAt: number, idEnd: number) => void) | null}
+   * @type {((bytes: Uint8Array, idAt: number, idEnd: number, isForgotten: boolean) => void) | null}
    */
   watcher = null
   #bounds
@@ -76,7 +76,7 @@ export class ViewStore {
   put (bytes, idAt, idEnd, ts, seq, stamp, deleted, valueAt, valueEnd, arrival) {
     const isChanged = this.#put(bytes, idAt, idEnd, ts, seq, stamp, deleted, valueAt, valueEnd, arrival)
     // who watches may have seen an id that was let go of since, so every deletion is told
-    if ((isChanged || deleted) && this.watcher !== null) this.watcher(bytes, idAt, idEnd)
+    if ((isChanged || deleted) && this.watcher !== null) this.watcher(bytes, idAt, idEnd, false)
     return isChanged
   }
 
@@ -122,7 +122,7 @@ export class ViewStore {
     const { revision } = this
     if (record !== NONE) this.#drop(record)
     const isChanged = this.revision !== revision
-    if (isChanged && this.watcher !== null) this.watcher(bytes, idAt, idEnd)
+    if (isChanged && this.watcher !== null) this.watcher(bytes, idAt, idEnd, true)
     return isChanged
   }
 
