@@ -182,7 +182,7 @@ async function * run ({ urls, from, signal, onRetry, ...how }, over) {
         continue
       }
       const nowMs = performance.now()
-      const waitMs = Math.max(retryMs, Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures++)) * (0.5 + Math.random() / 2)
+      const waitMs = Math.max(retryMs, Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures++) * (0.5 + Math.random() / 2))
       reader.notBeforeMs = nowMs + (lost.retryAfterMs ?? 0) * (1 + Math.random() / 4)
       reader = nextOf(readers, reader, nowMs + waitMs)
       const untilMs = Math.max(nowMs + waitMs, reader.notBeforeMs)

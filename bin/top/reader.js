@@ -86,7 +86,10 @@ export function createReader ({ url, signal }) {
 
     /** @param {string} feed @param {string} id @returns {Promise<import('./screen.js').Item>} @throws {ReaderRefused} ITEM_UNKNOWN */
     async item (feed, id) {
-      return decoded(await get(`/v1/feeds/${feed}/items/${encodeURIComponent(id)}?encoding=utf8`))
+      // as a path . and .. would be another one
+      const { items: [item] } = await get(`/v1/feeds/${feed}/items?id=${encodeURIComponent(id)}&encoding=utf8`)
+      if (item === undefined) throw new ReaderRefused('ITEM_UNKNOWN', 'ITEM_UNKNOWN: no live item has that id')
+      return decoded(item)
     }
   }
 }

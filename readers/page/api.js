@@ -27,9 +27,8 @@ export async function ask (path, signal) {
     cache: 'no-store',
     headers: known === null ? {} : { authorization: `Bearer ${known}` }
   })
-  const body = await response.json().catch(() => ({}))
-  if (!response.ok) throw new Refusal(response.status, body)
-  return body
+  if (!response.ok) throw new Refusal(response.status, await response.json().catch(() => ({})))
+  return response.json()
 }
 
 /** @param {string} feed @param {string} [rest] */

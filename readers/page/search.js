@@ -66,12 +66,10 @@ export function createSearch ({ now, windowMs, onChange }) {
     over = new AbortController()
     if (wanted === null || until.aborted) return
     const mine = wanted
-    const path = pathOf(feed, `/items/${encodeURIComponent(mine.id)}?encoding=utf8`)
+    // as a part of the path . and .. would be another one
+    const path = pathOf(feed, `/items?id=${encodeURIComponent(mine.id)}&encoding=utf8`)
     /** @param {AbortSignal} signal */
-    const look = (signal) => ask(path, signal).then(shownOf, (error) => {
-      if (error.code === 'ITEM_UNKNOWN') return null
-      throw error
-    })
+    const look = (signal) => ask(path, signal).then(({ items: [item] }) => item ? shownOf(item) : null)
     const signal = AbortSignal.any([until, over.signal])
     // what was pushed meanwhile is newer
     look(signal).then((item) => { if (!mine.known) learn(mine, item) }, (error) => { if (!signal.aborted && error.status === 400) refuse(mine, error.message) })
