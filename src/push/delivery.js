@@ -15,6 +15,7 @@ const HEARTBEAT_MS = 10_000
 const SLICE_MS = 5
 /** a list of so few ids is nothing that has to be bounded */
 const SMALL_LIST = 1000
+const SNAPSHOT_MS = 1000
 const NOTHING = Buffer.alloc(0)
 
 /** @typedef {import('../view/view.js').View} View */
@@ -22,8 +23,8 @@ const NOTHING = Buffer.alloc(0)
 /** @typedef {import('./events.js').Newest} Newest */
 /** @typedef {{ bytes: Buffer, next: number }} Part of a list: `bytes` empty when there is nothing to tell, `next`: where it goes on */
 /**
- * @typedef {{ isFull: boolean, snapshots: Map<string, readonly string[]>, parts: Map<readonly string[], Map<string, Part>> }} Shared `snapshots`: lists by limit and
- *   place; `parts`: of lists of streams of all ids
+ * @typedef {{ ids: readonly string[], place: number, madeMs: number }} Snapshot of all ids: what is newest, and the place in the changes of that time
+ * @typedef {{ isFull: boolean, parts: Map<readonly string[], Map<string, Part>> }} Shared `parts`: of lists of streams of all ids
  * @typedef {Shared & { view: View, position: string, nowMs: number }} Round
  */
 
@@ -34,6 +35,8 @@ const NOTHING = Buffer.alloc(0)
 export function createDelivery ({ changes, isGone, budget, counts, log }) {
   /** @type {Map<string, import('./events.js').Events>} by encoding */
   const writers = new Map()
+  /** by limit @type {Map<number, Snapshot>} */
+  const snapshots = new Map()
 
   /** @param {string} encoding */
   function writerOf (encoding) {
@@ -54,19 +57,28 @@ export function createDelivery ({ changes, isGone, budget, counts, log }) {
     counts.bytes += bytes.length
   }
 
+  /** For all who come within a second: what changed since comes behind it. @param {View} view @param {number} limit @param {number} nowMs @returns {Snapshot} */
+  function snapshotOfAll (view, limit, nowMs) {
+    const known = snapshots.get(limit)
+    if (known && nowMs - known.madeMs < SNAPSHOT_MS && changes.knows(known.place)) return known
+    const made = { ids: newestOfAll(view, limit), place: changes.end, madeMs: nowMs }
+    for (const [other, { madeMs }] of snapshots) if (nowMs - madeMs >= SNAPSHOT_MS) snapshots.delete(other)
+    snapshots.set(limit, made)
+    return made
+  }
+
   /** @param {Round} round @param {Stream} stream */
-  function beginWithSnapshot ({ view, nowMs, snapshots }, stream) {
+  function beginWithSnapshot ({ view, nowMs }, stream) {
     if (stream.resetWhy !== null) {
       stream.send(resetEvent(stream.resetWhy))
       counts.resets++
     }
-    const { limit } = stream
-    const name = `${limit} ${changes.end}`
-    const ids = stream.ids !== null ? newestOfThose(view, stream.ids, limit) : snapshots.get(name) ?? newestOfAll(view, limit)
-    if (stream.ids === null) snapshots.set(name, ids)
+    const { ids, place } = stream.ids !== null
+      ? { ids: newestOfThose(view, stream.ids, stream.limit), place: changes.end }
+      : snapshotOfAll(view, stream.limit, nowMs)
     stream.changed.clear()
     stream.delivered(nowMs)
-    Object.assign(stream, { needsSnapshot: false, resetWhy: null, place: changes.end, listed: { name: 'snapshot', ids, at: 0 } })
+    Object.assign(stream, { needsSnapshot: false, resetWhy: null, place, listed: { name: 'snapshot', ids, at: 0 } })
   }
 
   /** @param {Stream} stream */
@@ -147,7 +159,10 @@ export function createDelivery ({ changes, isGone, budget, counts, log }) {
     tellAnew,
 
     /** For a turn of all streams, which may take several rounds. @param {boolean} isFull as many ids are listed as may be @returns {Shared} */
-    share: (isFull) => ({ isFull, snapshots: new Map(), parts: new Map() }),
+    share: (isFull) => ({ isFull, parts: new Map() }),
+
+    /** What is newest is another thing now. */
+    forget () { snapshots.clear() },
 
     /**
      * One round over streams, or as much of it as there is time for.

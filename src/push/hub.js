@@ -22,7 +22,7 @@ import { createReturning } from './returning.js'
 export const TICK_MS = 10
 const AFTER_FAULT_MS = 1000
 /** ids in lists of streams of all, together: more are not listed for who is at a point of its own */
-const MOST_LISTED = 1_000_000
+const MOST_LISTED = 250_000
 /** when streams end with the process, clients come again after up to so long, not all at once */
 const RETURN_WITHIN_MS = 3000
 
@@ -113,6 +113,7 @@ export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
     generation++
     pending = new Set()
     changes.forget()
+    delivery.forget()
     for (const stream of streams) if (!stream.isReturning && !stream.needsSnapshot) delivery.tellAnew(stream, 'anew')
   }
 
