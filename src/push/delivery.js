@@ -8,6 +8,7 @@
  * A stream with nothing more to be told is where the view is: that is its position, and goes with the last event. Before, it
  * has versions that are newer and lacks others that are older, so no position would be true of it.
  */
+import { MOST_CHUNK_BYTES } from './budget.js'
 import { EMPTY_HEARTBEAT, createEvents, heartbeat, resetEvent } from './events.js'
 
 const HEARTBEAT_MS = 10_000
@@ -57,10 +58,10 @@ export function createDelivery ({ changes, isGone, budget, counts, log }) {
     counts.bytes += bytes.length
   }
 
-  /** For all who come within a second: what changed since comes behind it. @param {View} view @param {number} limit @param {number} nowMs @returns {Snapshot} */
+  /** A large one is for all who come within a second, and what changed since comes behind it. @param {View} view @param {number} limit @param {number} nowMs @returns {Snapshot} */
   function snapshotOfAll (view, limit, nowMs) {
     const known = snapshots.get(limit)
-    if (known && nowMs - known.madeMs < SNAPSHOT_MS && changes.knows(known.place)) return known
+    if (known && (known.place === changes.end || (limit > SMALL_LIST && nowMs - known.madeMs < SNAPSHOT_MS && changes.knows(known.place)))) return known
     const made = { ids: newestOfAll(view, limit), place: changes.end, madeMs: nowMs }
     for (const [other, { madeMs }] of snapshots) if (nowMs - madeMs >= SNAPSHOT_MS) snapshots.delete(other)
     snapshots.set(limit, made)
@@ -120,15 +121,17 @@ export function createDelivery ({ changes, isGone, budget, counts, log }) {
     return { bytes: writer.isSome || name === 'snapshot' ? bytes : NOTHING, next }
   }
 
-  /** @param {Round} round @param {Stream} stream whose ids are listed */
+  /** @param {Round} round @param {Stream} stream whose ids are listed @returns {boolean} false: it is too much just now */
   function sendPart (round, stream) {
     const { name, ids, at } = /** @type {import('./stream.js').Listed} */ (stream.listed)
     const { bytes, next } = stream.ids === null
       ? onlyOnce(round.parts, ids, `${name} ${at} ${stream.encoding} ${isChanged(stream)}`, () => partOf(round, stream))
       : partOf(round, stream)
+    if (bytes.length > MOST_CHUNK_BYTES && budget.isFarOver) return false
     // what comes behind a snapshot that is cut is as good as changes
     stream.listed = next < ids.length ? { name: 'items', ids, at: next } : null
     if (bytes.length > 0) send(stream, bytes)
+    return true
   }
 
   /** @param {Round} round @param {Stream} stream */
@@ -152,7 +155,7 @@ export function createDelivery ({ changes, isGone, budget, counts, log }) {
       return
     }
     if (stream.listed === null) list(round, stream)
-    while (stream.listed !== null && stream.hasRoom()) sendPart(round, stream)
+    while (stream.listed !== null && stream.hasRoom() && sendPart(round, stream));
   }
 
   return {

@@ -131,8 +131,10 @@ export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
     let place = changes.end
     /** @type {Set<readonly string[]>} */
     const lists = new Set()
+    const nowMs = performance.now()
     for (const stream of streams) {
       stream.measure()
+      if (budget.isOver) stream.endIfStuck(nowMs)
       if (stream.ids !== null) continue
       if (!stream.needsSnapshot) place = Math.min(place, stream.place)
       if (stream.listed !== null) lists.add(stream.listed.ids)
@@ -202,7 +204,11 @@ export function createHub ({ feed, watched, ask, now, budget, counts, log }) {
       if (!streams.delete(stream)) return
       returning.remove(stream)
       if (stream.ids !== null) interests.remove(stream, stream.ids)
-      else if (--ofAll === 0) changes.forget()
+      else if (--ofAll === 0) {
+        // nobody hears of what changes until the next one comes
+        changes.forget()
+        delivery.forget()
+      }
     },
 
     /** Ends some streams. @param {(stream: Stream) => boolean} which @param {string} why @param {string} [last] what they are told */

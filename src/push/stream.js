@@ -13,6 +13,8 @@ import { whenClosed } from '../http/closed.js'
 const STALLED_MS = 15_000
 /** what is due so soon is due now: the clock of whoever asks goes in steps */
 const SOON_MS = 3
+/** the same while too much waits altogether (budget.js) */
+const STUCK_MS = 5000
 
 /** @typedef {ReturnType<typeof createStream>} Stream */
 /** @typedef {import('node:http').ServerResponse} Response */
@@ -27,6 +29,8 @@ export function createStream ({ request, response, budget, ids, limit, encoding,
   let isOver = false
   let waiting = 0
   let sentMs = performance.now()
+  /** something of what waited was taken last, ms */
+  let movedMs = sentMs
   /** changes were given to it last, ms */
   let deliveredMs = -Infinity
   budget.enter()
@@ -40,13 +44,16 @@ export function createStream ({ request, response, budget, ids, limit, encoding,
   }
   whenClosed(request, response, () => over('closed'))
   response.on('error', () => over('closed'))
-  response.setTimeout(STALLED_MS, () => {
+  response.setTimeout(STALLED_MS, stall)
+
+  function stall () {
     over('stalled')
     response.destroy()
-  })
+  }
 
   function measure () {
     const bytes = response.writableLength
+    if (bytes < waiting || bytes === 0) movedMs = performance.now()
     budget.change(bytes - waiting)
     waiting = bytes
   }
@@ -82,6 +89,9 @@ export function createStream ({ request, response, budget, ids, limit, encoding,
     },
 
     measure,
+
+    /** Ends it when it has taken nothing for a while: while too much waits altogether. @param {number} nowMs */
+    endIfStuck (nowMs) { if (waiting > 0 && nowMs - movedMs > STUCK_MS) stall() },
 
     /** Whether more may be made for it. */
     hasRoom () {

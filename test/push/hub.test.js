@@ -12,6 +12,7 @@ import { createHub } from '../../src/push/hub.js'
 import { createCounts } from '../../src/push/metrics.js'
 import { createStream } from '../../src/push/stream.js'
 import { createViewStore } from '../../src/view/store/index.js'
+import { eventually } from '../servers.js'
 
 const NONE = { windowMs: 0, maxItems: 0, boundItems: 1e6, boundBytes: 1e9 }
 const IDS = Array.from({ length: 30 }, (_, n) => `id-${n}`)
@@ -171,4 +172,23 @@ t.test('who never gets to the end is told of ids that change all the time, too',
   const text = slow.sent.join('')
   const times = Object.fromEntries(all.map((id) => [id, text.split(`"id":"${id}"`).length - 1]))
   t.ok(Math.min(...Object.values(times)) >= 5, JSON.stringify(times))
+})
+
+t.test('a snapshot is as of now, also when the last one was made when nobody else listened', async (t) => {
+  const budget = createBudget()
+  const view = createCountingView()
+  const hub = createHub({ feed: 'f', watched: { view: () => /** @type {any} */ (view) }, ask: /** @type {any} */ ({}), now: () => 0, budget, counts: createCounts(), log: pino({ level: 'silent' }) })
+  for (const limit of [100, 5000]) {
+    const first = createClient(budget, { limit })
+    hub.add(first.stream, null)
+    await eventually(() => first.sent.length > 0)
+    hub.remove(first.stream)
+    view.put(`later-${limit}`)
+    const second = createClient(budget, { limit })
+    hub.add(second.stream, null)
+    await eventually(() => second.sent.length > 0)
+    t.match(second.sent[0], new RegExp(`^event: snapshot\n.*"later-${limit}".*\nid: ${view.position()}\n\n$`))
+    hub.remove(second.stream)
+  }
+  await hub.close()
 })
