@@ -8,8 +8,8 @@
  * One client has room + chunk waiting at most, which is below 1 MiB.
  */
 
-const TOTAL_BYTES = 32 * 1024 * 1024
-const ROOM_BYTES = 64 * 1024
+const TOTAL_BYTES = 16 * 1024 * 1024
+const ROOM_BYTES = 32 * 1024
 const LEAST_CHUNK_BYTES = 32 * 1024
 export const MOST_CHUNK_BYTES = 512 * 1024
 

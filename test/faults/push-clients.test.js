@@ -27,7 +27,7 @@ for (const engine of await testEngines()) {
     const reader = await startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary'] })
     const written = await openWritten(t, { redisUrl: server.url, feed: 'busy' })
     const value = Buffer.alloc(2000, 'v')
-    const writing = written.keepWriting({ ids: 300, perSlice: 30, everyMs: 10, valueOf: () => value })
+    const writing = written.keepWriting({ ids: 300, perSlice: 30, everyMs: 10, valueAt: () => value })
     await eventually(() => writing.written > 300)
     const nobodyIsLeft = () => eventually(async () => {
       const metrics = await metricsOf(reader)

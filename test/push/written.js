@@ -52,14 +52,14 @@ export async function openWritten (t, options) {
 
     /**
      * Writes on, version after version of each id in turn, until it is stopped.
-     * @param {{ ids: number, perSlice?: number, everyMs?: number, valueOf?: (n: number) => string | Buffer }} how
+     * @param {{ ids: number, perSlice?: number, everyMs?: number, valueAt?: (n: number) => string | Buffer }} how
      */
-    keepWriting ({ ids, perSlice = 20, everyMs = 10, valueOf = String }) {
+    keepWriting ({ ids, perSlice = 20, everyMs = 10, valueAt = String }) {
       const over = new AbortController()
       let n = 0
       const writing = (async () => {
         while (!over.signal.aborted) {
-          for (let i = 0; i < perSlice; i++, n++) append(`id-${n % ids}`, valueOf(n), Date.now())
+          for (let i = 0; i < perSlice; i++, n++) append(`id-${n % ids}`, valueAt(n), Date.now())
           await pause(everyMs)
           await pipeline.ready()
         }
