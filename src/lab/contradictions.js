@@ -88,10 +88,14 @@ function marksUnlike (sample) {
 }
 
 /** @param {import('./serving/figures.js').ServingFigures} serving */
-const servingUnlike = ({ seconds, requests: { answered }, requestsPerSecond, cpuSeconds, cpuMicrosPerRequest }) => [
-  ...unlike('serving.requestsPerSecond', requestsPerSecond, answered / seconds),
-  ...(answered > 0 ? unlike('serving.cpuMicrosPerRequest', cpuMicrosPerRequest, cpuSeconds * 1e6 / answered) : [])
-]
+function servingUnlike ({ asks, seconds, requests: { answered }, requestsPerSecond, cpuSeconds, cpuMicrosPerRequest }) {
+  // a request is a stream then, and neither says anything
+  if (asks === 'push') return [requestsPerSecond, cpuMicrosPerRequest].some((figure) => figure !== null) ? ['has figures of requests, and its clients are pushed to'] : []
+  return [
+    ...unlike('serving.requestsPerSecond', requestsPerSecond, answered / seconds),
+    ...(answered > 0 ? unlike('serving.cpuMicrosPerRequest', cpuMicrosPerRequest, cpuSeconds * 1e6 / answered) : [])
+  ]
+}
 
 /** @param {string} name @param {number | null} told @param {number} due */
 const unlike = (name, told, due) => told !== null && Math.abs(told - due) <= NEAR * Math.abs(due) ? [] : [`${name} ${told}; expected ${due}`]
