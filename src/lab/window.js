@@ -6,6 +6,7 @@
  * @typedef {import('./servers/own.js').LabServers} LabServers
  */
 import { performance } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
 import { GENERATOR_BOUND } from './limits.js'
 import { machineUse, useBetween } from './machine.js'
@@ -16,6 +17,8 @@ import { figuresBetween, takeFigures, untilQuiet } from './servers/figures.js'
 const RELAY_BYTES_A_SECOND = 20e6
 const LOCAL = ['127.0.0.1', 'localhost', '[::1]']
 const DEADLINE_MS = 20_000
+/** that a server ended is known so soon */
+const SAID_WITHIN_MS = 500
 
 /**
  * Whether the delayed line may be what was measured (L16).
@@ -34,12 +37,27 @@ const urlsOf = (servers) => [servers.primaryUrl, ...servers.replicaUrls]
  *   delay: import('./delay.js').Delay | null }} parts
  * @throws {FreshetError} SERVER_LOST, LOAD_FAILED, LAB_REPLICAS_BEHIND, and what the servers and serving say
  */
-export async function watchWindow ({ settings }, { servers, load, serving, delay }) {
+export async function watchWindow (cell, { servers, load, serving, delay }) {
   const died = Promise.race([
     servers.died.then((how) => { throw new FreshetError('SERVER_LOST', `a server ended during the measurement: ${how}`, { outcome: 'over' }) }),
     ...(delay ? [delay.died.then((how) => { throw new FreshetError('SERVER_LOST', `the relay that delays ended ${how}`, { outcome: 'over' }) })] : [])
   ])
   died.catch(() => {})
+  try {
+    return await watch(cell, { servers, load, serving, delay, died })
+  } catch (error) {
+    // whoever asked it may notice before it is said that it ended
+    await Promise.race([died, sleep(SAID_WITHIN_MS)])
+    throw error
+  }
+}
+
+/**
+ * @param {Cell} cell
+ * @param {{ servers: LabServers, load: import('./child.js').Child, serving: import('./serving/index.js').RunningServing | null,
+ *   delay: import('./delay.js').Delay | null, died: Promise<never> }} parts
+ */
+async function watch ({ settings }, { servers, load, serving, delay, died }) {
   const relayCpuSeconds = async () => await delay?.cpuSeconds() ?? 0
   const helpersCpuSeconds = async () => (await serving?.cpuSeconds() ?? 0) + await relayCpuSeconds()
   const filled = serving?.fill(load.measuring)
