@@ -16,9 +16,11 @@ import { definitionKey, namesKey, partitionKey, partitionPattern, writersKey } f
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 const FIXED = /** @type {const} */ (['layout', 'partitions', 'format'])
 const SCAN_COUNT = 1000
+/** what may be wrong with one name among others: it is no feed that anybody can read */
+const UNREADABLE = ['FEED_UNKNOWN', 'FEED_NAME_INVALID', 'KEY_HOLDS_OTHER']
 
-/** @param {string} text @returns {boolean} whether a feed may have that name */
-export const isFeedName = (text) => NAME.test(text)
+/** @param {unknown} name @returns {name is string} whether a feed may have that name; a pattern alone takes undefined for the text "undefined" */
+export const isFeedName = (name) => typeof name === 'string' && NAME.test(name)
 
 /**
  * @param {string} feed
@@ -27,7 +29,8 @@ export const isFeedName = (text) => NAME.test(text)
  */
 export function checkFeedName (feed) {
   if (isFeedName(feed)) return feed
-  throw new FreshetError('FEED_NAME_INVALID', `feed name ${JSON.stringify(feed)}; expected a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -`)
+  const received = typeof feed === 'string' ? JSON.stringify(feed) : `of type ${feed === null ? 'null' : typeof feed}`
+  throw new FreshetError('FEED_NAME_INVALID', `feed name ${received}; expected text: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -`)
 }
 
 /**
@@ -73,14 +76,14 @@ export async function readDefinition (node, prefix, feed) {
 }
 
 /**
+ * Those that can be read: one that cannot keeps no other from being listed.
  * @param {Connection} node @param {string} prefix
- * @param {string[]} [leftOut] codes of what may be wrong with one of them: it is left out
  * @returns {Promise<Definition[]>} by name
  */
-export async function listDefinitions (node, prefix, leftOut = ['FEED_UNKNOWN']) {
+export async function listDefinitions (node, prefix) {
   const names = (await node.send('SMEMBERS', namesKey(prefix))).map(String).sort()
   const found = await Promise.all(names.map((/** @type {string} */ feed) => readDefinition(node, prefix, feed).catch((error) => {
-    if (leftOut.includes(error.code)) return null
+    if (UNREADABLE.includes(error.code)) return null
     throw error
   })))
   return found.filter((definition) => definition !== null)

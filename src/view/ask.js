@@ -19,8 +19,6 @@ const DEFINITION_AGE_MS = 500
 export const MAX_BYTES = 16 * 1024 * 1024
 /** in standard deviations */
 const SPREAD = 4
-/** what may be wrong with one feed among others */
-const UNREADABLE = ['FEED_UNKNOWN', 'FEED_NAME_INVALID', 'KEY_HOLDS_OTHER']
 
 /** @typedef {import('../layouts/index.js').Item} Item */
 /** @typedef {import('../layouts/index.js').Place} Place */
@@ -148,11 +146,8 @@ export function createAsk ({ deployment, keyPrefix, now, definitionOf: toldOf = 
   }
 
   return {
-    /** @returns {Promise<Definition[]>} */
-    definitions: async () => (await asked(async (connection) => ({ list: await listDefinitions(connection, keyPrefix) }))).list,
-
     /** Those that can be read. @returns {Promise<Definition[]>} */
-    readableDefinitions: async () => (await asked(async (connection) => ({ list: await listDefinitions(connection, keyPrefix, UNREADABLE) }))).list,
+    definitions: async () => (await asked(async (connection) => ({ list: await listDefinitions(connection, keyPrefix) }))).list,
 
     /** @param {string} feed @throws {import('../errors.js').FreshetError} FEED_UNKNOWN */
     definition: async (feed) => (await asked(async (connection) => ({ definition: await definitionOf(connection, feed) }))).definition,

@@ -2,6 +2,9 @@
  * Which feeds have a view: opened as feeds are discovered, and kept; or, without `discover`, when somebody asks, until nobody
  * has asked for a while. A feed that was dropped and created again is another one.
  *
+ * One that is held only because somebody watches it answers no questions: a node answers those of such a layout exactly, and
+ * what a view of it learns late (set-walk.js) a question would show late.
+ *
  *     mode auto    a view for each feed whose layout cannot answer everything exactly by itself
  *          all     for every feed
  *          none    for none: always asked
@@ -9,8 +12,8 @@
  * @typedef {import('./view.js').View} View
  * @typedef {import('../feeds/definitions.js').Definition} Definition
  * @typedef {{ passedOver: Record<string, number>, rebuilt: number }} ViewCounts what views of a feed counted, closed ones too
- * @typedef {{ view: View, openedMs: number, usedMs: number, wasIn: boolean, hasWritten: number }} Held `hasWritten`: of what the caller wrote, so
- *   much was there
+ * @typedef {{ view: View, openedMs: number, usedMs: number, wasIn: boolean, hasWritten: number, answers: boolean }} Held `hasWritten`: of what the caller wrote, so
+ *   much was there; `answers`: questions, and not watchers alone
  * @typedef {ReturnType<typeof holdViews>} Holding
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -73,7 +76,7 @@ export function holdViews ({ ask, deployment, keyPrefix, now, log, mode, boundIt
       onPassedOver (reason) { counted.passedOver[reason]++ },
       onRebuilt () { counted.rebuilt++ }
     })
-    const one = { view, openedMs: performance.now(), usedMs: performance.now(), wasIn: false, hasWritten: written() }
+    const one = { view, openedMs: performance.now(), usedMs: performance.now(), wasIn: false, hasWritten: written(), answers: needsView(definition) }
     held.set(feed, one)
     return one
   }
@@ -107,7 +110,7 @@ export function holdViews ({ ask, deployment, keyPrefix, now, log, mode, boundIt
 
   async function look () {
     if (discover) {
-      const definitions = await ask.readableDefinitions()
+      const definitions = await ask.definitions()
       for (const feed of held.keys()) if (!definitions.some((definition) => definition.feed === feed)) shut(feed)
       definitions.forEach(follow)
       isDiscovered = true
@@ -139,7 +142,6 @@ export function holdViews ({ ask, deployment, keyPrefix, now, log, mode, boundIt
   return {
     /** By feed. @type {ReadonlyMap<string, Held>} */
     held,
-    needsView,
     counts,
     follow,
 
@@ -154,8 +156,8 @@ export function holdViews ({ ask, deployment, keyPrefix, now, log, mode, boundIt
       const times = /** @type {number} */ (wanted.get(feed))
       if (times > 1) return wanted.set(feed, times - 1)
       wanted.delete(feed)
-      const view = held.get(feed)?.view
-      if (view && !needsView(view.definition)) shut(feed)
+      const one = held.get(feed)
+      if (one && !one.answers) shut(feed)
     },
 
     note,

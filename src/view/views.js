@@ -2,7 +2,7 @@
  * Answers questions about feeds from memory where a view can, and by asking a node where there is none: the same
  * questions as ask.js, the same answers, only exact in every layout.
  *
- * Which feeds have a view, and since when, is said in holding.js.
+ * Which feeds have a view, since when, and which of them answer, is said in holding.js.
  *
  *     the view is           newest               by id, count
  *     being made            asked                asked, so perhaps not exact; VIEW_BEHIND where that reads too deep
@@ -84,18 +84,24 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
   /**
    * The view of a feed, opened if it is not yet and feeds are not discovered.
    * @param {string} feed @param {{ isAwaited: boolean }} options whether a view that is being made is waited for
-   * @returns {Promise<View | null>} null: it has none, or none yet
+   * @returns {Promise<View | null>} null: it has none that answers, or none yet
    */
   async function viewOf (feed, { isAwaited }) {
     const known = held.get(feed)
     if (mode === 'none' || (discover && !known)) return null
     const one = known ?? follow(await ask.definition(feed))
-    if (one === null) return null
+    if (one === null || !one.answers) return null
     one.usedMs = performance.now()
     if (discover) return one.view
     if (isAwaited && !one.wasIn) await untilIn(one)
     note(one)
     return one.view.isIn && !await hasCaughtUp(one) ? null : one.view
+  }
+
+  /** The view of a feed, if it answers questions. @param {string} feed @returns {View | null} */
+  function answering (feed) {
+    const one = held.get(feed)
+    return one?.answers ? one.view : null
   }
 
   /** Waits for a view that is being made, unless it cannot be. @param {Held} one */
@@ -146,11 +152,9 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
     throw error.code === 'VIEW_NEEDED' && !standing(view).isUsable ? behind(feed, view) : error
   }
 
-  /** @param {string} feed @param {View} view @param {number} openedMs @returns {{ reason: string, isHindrance: boolean }[]} */
-  function faultsOf (feed, view, openedMs) {
+  /** @param {string} feed @param {Held} one `answers`: without it, questions can do without it @returns {{ reason: string, isHindrance: boolean }[]} */
+  function faultsOf (feed, { view, openedMs, answers: isNeeded }) {
     const faults = []
-    // one that somebody watches, and that questions can do without
-    const isNeeded = holding.needsView(view.definition)
     if (!view.isIn) {
       faults.push({
         reason: view.failure ? `feed ${feed}: ${view.failure}` : `VIEW_BEHIND: the view of feed ${feed} is being made`,
@@ -165,7 +169,6 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
 
   return {
     definitions: ask.definitions,
-    readableDefinitions: ask.readableDefinitions,
     definition: ask.definition,
     tail: ask.tail,
     ofLog: ask.ofLog,
@@ -176,8 +179,8 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
      * @returns {{ key: string, asOf: number, lagMs: number | null } | null} null: not answered from a view now
      */
     revision (feed) {
-      const view = held.get(feed)?.view
-      if (!view) return null
+      const view = answering(feed)
+      if (view === null) return null
       const { isUsable, asOf, lagMs } = standing(view)
       return isUsable ? { key: view.revision(), asOf, lagMs } : null
     },
@@ -190,8 +193,8 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
      *   answer that now, and nothing was visited. `next`: where to go on, by a view or by a node
      */
     visit (feed, question, visit) {
-      const view = held.get(feed)?.view
-      if (!view) return null
+      const view = answering(feed)
+      if (view === null) return null
       const { isUsable, asOf, lagMs } = standing(view)
       const page = isUsable ? view.visit(question, visit) : null
       return page && { next: page.next, asOf, lagMs }
@@ -230,7 +233,7 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
      */
     status () {
       const { ready, reasons, ...rest } = ask.status()
-      const faults = [...held].flatMap(([feed, { view, openedMs }]) => faultsOf(feed, view, openedMs))
+      const faults = [...held].flatMap(([feed, one]) => faultsOf(feed, one))
       if (!holding.isDiscovered && ready) faults.push({ reason: holding.lookError ? publicReason(holding.lookError) : 'VIEW_BEHIND: which feeds there are is being asked', isHindrance: performance.now() - startedMs < READY_WITHIN_MS })
       return {
         ready: ready && !(discover && faults.some(({ isHindrance }) => isHindrance)),
@@ -240,7 +243,8 @@ export function createViews ({ ask, deployment, keyPrefix, now, log, mode, bound
     },
 
     /**
-     * Keeps a view of a feed while somebody watches it. The view is another one when the feed was dropped and created again.
+     * Keeps a view of a feed while somebody watches it; questions are answered as before. The view is another one when the feed
+     * was dropped and created again.
      * @param {string} feed
      * @returns {Promise<{ view: () => View | null, release: () => void }>} `view`: null while there is none, such as when the feed was dropped
      * @throws {FreshetError} FEED_UNKNOWN, VIEW_NEEDED where there are to be none

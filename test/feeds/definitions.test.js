@@ -62,6 +62,9 @@ for (const engine of await testEngines()) {
       t.same((await listDefinitions(connection, 'fr:')).map(({ feed }) => feed), ['a', 'a.b', 'b'])
       await connection.send('DEL', 'fr:{a}:feed')
       t.same((await listDefinitions(connection, 'fr:')).map(({ feed }) => feed), ['a.b', 'b'], 'a name without a definition is no feed')
+      await connection.send('SADD', 'fr:feeds', '', 'No Such', 'text')
+      await connection.send('SET', 'fr:{text}:feed', 'not JSON')
+      t.same((await listDefinitions(connection, 'fr:')).map(({ feed }) => feed), ['a.b', 'b'], 'what cannot be read keeps no other from being listed')
     })
 
     await t.test('an unknown feed, and keys that hold something else, have codes', async (t) => {
@@ -134,5 +137,9 @@ t.test('names of feeds are what the pattern says', async (t) => {
   for (const name of ['a', '0', 'latest', 'a.b_c-d', 'x'.repeat(64)]) t.equal(checkFeedName(name), name)
   for (const name of ['', 'A', '.a', '-a', '_a', 'a b', 'a:b', 'a}', '{a', 'a*', 'é', 'a\n', 'x'.repeat(65), '__proto__']) {
     t.throws(() => checkFeedName(name), { code: 'FEED_NAME_INVALID', exitStatus: 2 }, JSON.stringify(name))
+  }
+  // each of them, as text, would be a name
+  for (const [name, type] of [[undefined, 'undefined'], [null, 'null'], [7, 'number'], [true, 'boolean'], [['a'], 'object'], [{ toString: () => 'a' }, 'object']]) {
+    t.throws(() => checkFeedName(/** @type {any} */ (name)), { code: 'FEED_NAME_INVALID', message: `feed name of type ${type}; expected text: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -` })
   }
 })

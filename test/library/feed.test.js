@@ -13,6 +13,8 @@ t.test('settings are checked as a whole, before any server is asked', async (t) 
   t.ok(error instanceof SettingsInvalid)
   t.equal(error.faults.length, 3, error.message)
   await t.rejects(openFeed('No Such', REDIS), { code: 'FEED_NAME_INVALID' })
+  // such as a variable of the environment that is not set: nothing listens there, so no server was asked
+  for (const name of [undefined, null, 7, ['a']]) await t.rejects(openFeed(/** @type {any} */ (name), REDIS), { code: 'FEED_NAME_INVALID' })
   await t.rejects(openFeed('x', /** @type {any} */ ({})), { message: /redisUrl is missing/ })
   await t.rejects(openReader(/** @type {any} */ ({ redisUrl: 'redis://h', rate: 5, ack: 'primary' })), { message: /rate is unknown.*\nack is unknown/ })
   await t.rejects(openFeed('x', /** @type {any} */ (undefined)), { code: 'SETTINGS_INVALID' })
