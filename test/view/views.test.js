@@ -200,6 +200,41 @@ for (const engine of await testEngines()) {
     await eventually(() => view() === null)
   })
 
+  t.test(`${engineName(engine)}: a view that only a watcher needs tells the watcher, and answers nobody else`, { buffered: true }, async (t) => {
+    const { primary } = await startDeployment(t, { engine, replicas: 0 })
+    const old = Date.now() - 10_000
+    for (const layout of ['ids', 'segments']) {
+      const writer = await openWriterFor(t, { redisUrl: primary.url, feed: layout, layout })
+      for (let n = 0; n < 5000; n++) writer.pipeline.append(bytes(`${n}`), old - n, bytes('x'))
+      await writer.pipeline.flush()
+      for (const mode of /** @type {const} */ (['auto', 'all'])) {
+        const { views } = await openViews(t, { primary, mode })
+        const answers = layout === 'segments' || mode === 'all'
+        const { view, release } = await views.watch(layout)
+        await eventually(() => view()?.isIn)
+        t.equal(views.revision(layout) !== null, answers, `${layout} ${mode}`)
+        t.same(visited(views, layout, { limit: 1 })?.ids, answers ? ['0'] : undefined)
+        if (!answers) {
+          /** @type {string[]} */
+          const told = []
+          view()?.watch({ changed: (from, at, end, isForgotten) => told.push(`${/** @type {Buffer} */ (from).toString('utf8', at, end)} ${isForgotten}`), anew: () => {} })
+          writer.pipeline.remove(bytes('2000'), Date.now())
+          await writer.pipeline.flush()
+          t.same((await views.get(layout, [bytes('2000'), bytes('7')])).items.map((item) => item && String(item.id)), [null, '7'])
+          t.match(await views.count(layout), { count: 4999, exact: true })
+          t.same(ids((await views.latest(layout, { limit: 1, after: { ts: old - 1999, seq: 4095, id: bytes('') } })).items), ['1999'])
+          t.same(ids((await views.latest(layout, { limit: 1, sinceMs: null, after: { ts: old - 1999, seq: 0, id: bytes('') } })).items), ['2001'])
+          await eventually(() => told.includes('2000 true'))
+          t.equal(view()?.newest(bytes('2000')), null)
+        }
+        release()
+        if (answers) t.ok(view())
+        else await eventually(() => view() === null)
+      }
+      await writer.close({ drainMs: 0 })
+    }
+  })
+
   t.test(`${engineName(engine)}: without nodes a view answers as of when it heard last, until that is too old`, { buffered: true }, async (t) => {
     const { primary, replicas } = await startDeployment(t, { engine, replicas: 1 })
     const writer = await openWriterFor(t, { redisUrl: primary.url, feed: 'gone', layout: 'segments' })
