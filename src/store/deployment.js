@@ -13,10 +13,10 @@
  * answers that same question: a node that refused it would otherwise seem ready until somebody asks.
  */
 import { ERRORS, FreshetError } from '../errors.js'
-import { openConnection } from './connection.js'
 import { createLink } from './link.js'
-import { openLogConnection } from './log-connection.js'
 import { nodeFigures, replicaUrls as urlsOfReplicas } from './nodes.js'
+import { openOwnConnection } from './own-connection.js'
+import { gateTo } from './refusal-gate.js'
 
 const POLL_MS = 100
 const SAMPLES = 600
@@ -177,6 +177,8 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
     return new FreshetError('REPLICAS_GONE', summary)
   }
 
+  const nodes = () => [primary, ...replicas.values()]
+
   /** @param {Node} node */
   const lagNow = (node) => node.role === 'primary' ? 0 : node.lagMs
 
@@ -186,8 +188,11 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
     return node === primary && node.link.connection !== null && node.state !== 'not a primary'
   }
 
-  /** @param {{ but?: import('./connection.js').Connection, prefer?: import('./connection.js').Connection }} [among] @returns {Node} */
-  function choose ({ but, prefer } = {}) {
+  /** @param {Node} node */
+  const isRefusing = (node) => gateTo(node.url).refusal !== null
+
+  /** @param {{ but?: import('./connection.js').Connection, prefer?: import('./connection.js').Connection, isOwn?: boolean }} [among] @returns {Node} */
+  function choose ({ but, prefer, isOwn = false } = {}) {
     if (readFrom === 'primary') {
       if (mayAnswer(primary) && primary.link.connection !== but) return primary
       throw refusalOf([primary]) ?? unreachable()
@@ -195,7 +200,8 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
     const able = [...replicas.values()].filter((node) => mayAnswer(node) && node.link.connection !== but)
     if (able.length === 0) throw nobody()
     const least = Math.min(...able.map((node) => node.lagMs ?? 0))
-    const near = able.filter((node) => (node.lagMs ?? 0) <= least + NEAR_MS)
+    const open = able.filter((node) => !isOwn || !isRefusing(node))
+    const near = (open.length > 0 ? open : able).filter((node) => (node.lagMs ?? 0) <= least + NEAR_MS)
     return near.find((one) => one.link.connection === prefer) ?? near[turn++ % near.length]
   }
 
@@ -216,29 +222,36 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
     },
 
     /**
-     * A connection of the caller's own to a node that may answer now, for questions that wait on the server. The caller
-     * closes it.
+     * A connection of the caller's own to a node that may answer now, for questions that wait on the server. It takes turns
+     * with all others where a node refuses (own-connection.js), and goes to one that does not while there is any. The caller
+     * ends it.
      * @param {string} purpose what CLIENT LIST shows behind the name
-     * @param {{ isForLog: boolean }} options a connection for following a log (log-connection.js), which takes single commands alone
-     * @throws {FreshetError} as `pick`; what the new connection met
+     * @param {{ isForLog: boolean, signal: AbortSignal, onRefused: (refusal: Error) => void }} options `isForLog`: for
+     *   following a log (log-connection.js), it takes single commands alone; `signal` ends the wait for a turn; `onRefused` is
+     *   told why it has to wait
+     * @throws {FreshetError} as `pick`; what the new connection met; SERVER_LOST: `signal`
      */
-    async openOwn (purpose, { isForLog }) {
-      const node = choose()
-      const open = isForLog ? openLogConnection : openConnection
-      const connection = await open(node.url, { name: `${name}:${purpose}`, deadlineMs })
-      return {
-        connection: /** @type {import('./connection.js').Connection} */ (connection),
-        /** Whether another node should be asked: this one may not answer any more, and another may. */
-        isLeft: () => !mayAnswer(node) && [primary, ...replicas.values()].some(mayAnswer),
-        /** of the node, null = not known */
-        lagMs: () => lagNow(node)
+    async openOwn (purpose, options) {
+      while (!options.signal.aborted) {
+        const node = choose({ isOwn: true })
+        const isInVain = () => !mayAnswer(node) || nodes().some((one) => mayAnswer(one) && !isRefusing(one))
+        const opened = await openOwnConnection(node.url, { ...options, name: `${name}:${purpose}`, deadlineMs, isInVain })
+        if (opened === null) continue
+        return {
+          ...opened,
+          /** Whether another node should be asked: this one may not answer any more, and another may. */
+          isLeft: () => !mayAnswer(node) && nodes().some(mayAnswer),
+          /** of the node, null = not known */
+          lagMs: () => lagNow(node)
+        }
       }
+      throw new FreshetError('SERVER_LOST', 'nothing is opened any more')
     },
     /** a server that is silent for so long while asked is given up */
     deadlineMs,
 
     /** @returns {{ role: string, address: string, connected: boolean, engine: string | null, state: string, lagMs: number | null }[]} */
-    nodes: () => [primary, ...replicas.values()].map((node) => ({
+    nodes: () => nodes().map((node) => ({
       role: node.role,
       address: new URL(node.url).host,
       connected: node.link.connection !== null,
@@ -248,13 +261,13 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
     })),
 
     /** Asks every connected node for its figures. */
-    figures: async () => (await Promise.all([primary, ...replicas.values()].map((node) =>
+    figures: async () => (await Promise.all(nodes().map((node) =>
       node.link.connection ? nodeFigures(node.link.connection).catch(() => null) : null))).filter((figures) => figures !== null),
 
     async close () {
       closed = true
       clearTimeout(timer)
-      await Promise.all([primary, ...replicas.values()].map((node) => node.link.close()))
+      await Promise.all(nodes().map((node) => node.link.close()))
     }
   }
 }

@@ -4,7 +4,7 @@
  * Waits between attempts grow from 50 ms to a second, with jitter, so that many processes do not come back at the
  * same instant. An epoch that was of use begins with the first wait again; one that ends as soon as it is open does
  * not. A server that refuses (password, permission, certificate) is asked in turns (refusal-gate.js), at most once a
- * second by all links of this process together.
+ * second by all connections of this process together.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
@@ -54,7 +54,7 @@ export function createLink (url, { name, deadlineMs, prepare = async () => {}, o
   /** Waits for its turn where others of this process are refused. @returns {Promise<boolean>} whether the epoch was of use */
   async function epoch () {
     if (gate.refusal) tell(gate.refusal)
-    const attempt = await gate.enter(stop.signal)
+    const attempt = await gate.enter(stop.signal, 'links')
     if (stop.signal.aborted) {
       attempt.ended()
       return false

@@ -3,7 +3,8 @@
  * connection ends, or the deployment leaves the node while another may answer, the next epoch goes on where this one was.
  *
  * Waits between epochs grow from 20 ms to a second, and begin anew after one that was of use: each epoch that cannot be
- * opened costs the server a greeting.
+ * opened costs the server a greeting. A node that refuses, if only to read, is asked once a second by all connections of this
+ * process together.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -35,26 +36,30 @@ export function keepFollowing ({ deployment, name, isForLog, log, follow }) {
 
   /** @returns {Promise<boolean>} whether the feed could be read */
   async function epoch () {
-    const opened = await deployment.openOwn(name, { isForLog })
+    const opened = await deployment.openOwn(name, { isForLog, signal, onRefused: tell })
     const { connection } = opened
     let isOfUse = false
+    /** @type {any} */
+    let refusal = null
     node = opened
     const look = setInterval(() => { if (opened.isLeft()) connection.close('the node is left') }, LOOK_MS).unref()
     const abort = () => connection.close()
     const answered = () => {
       lastError = null
       isOfUse = true
+      opened.answered()
     }
     signal.addEventListener('abort', abort, { once: true })
     try {
       if (!signal.aborted) await follow(connection, { blockMs, answered })
     } catch (error) {
       tell(error)
+      if (error.outcome === 'forbidden') refusal = error
     } finally {
       clearInterval(look)
       signal.removeEventListener('abort', abort)
       node = null
-      connection.close()
+      opened.end(refusal)
     }
     return isOfUse
   }
