@@ -204,13 +204,13 @@ export const optionsOf = (settings) => Object.fromEntries(optionNames().flatMap(
  * @param {Record<string, unknown>} options by name; undefined and null = the default
  * @param {Omit<Known, 'command'>} rest
  * @param {'openFeed' | 'openReader'} [opener]
+ * @param {readonly string[]} [found] faults of what else was given
  * @returns {Readonly<Record<string, any>>} all rows of the library
  * @throws {SettingsInvalid} with all faults
  */
-export function resolveOptions (options, rest, opener) {
+export function resolveOptions (options, rest, opener, found = []) {
   const known = { ...rest, command: 'library' }
-  /** @type {string[]} */
-  const faults = []
+  const faults = [...found]
   const names = optionNames(opener)
   for (const name of Object.keys(options)) if (!names.includes(name)) faults.push(`${name} is unknown; the options are ${names.join(' ')}`)
   const { values, origins } = readRows(rowsOf('library'), known, faults, givenBy(options, 'option'))

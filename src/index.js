@@ -51,7 +51,8 @@ export { SettingsInvalid } from '../settings.js'
  */
 
 /**
- * Which feed, and how it is written. README lists defaults and bounds.
+ * Which feed, and how it is written. README lists defaults and bounds. `clock`: ms since 1970, with fractions; `onFlush`: how long a batch
+ * took until it was acknowledged; `onBehind`: how late one was sent; `onRefused`: an item that was. What they throw is logged, once.
  * @typedef {ServerOptions & {
  *   layout?: string, sortedSetContainsActualValue?: boolean, partitions?: number, windowMs?: number, maxItems?: number,
  *   late?: 'overwrite' | 'drop', compress?: 'none' | 'brotli', maxFutureMs?: number, batchItems?: number, batchBytes?: number, batchMs?: number,
@@ -73,20 +74,30 @@ export { SettingsInvalid } from '../settings.js'
 
 /** @type {Log} */
 const SILENT = Object.freeze({ info () {}, warn () {}, error () {} })
-const HOOKS = ['log', 'clock', 'onFlush', 'onBehind', 'onRefused']
+/** Options that are no settings: objects and functions of the caller. */
+const HOOKS = { openFeed: ['log', 'clock', 'onFlush', 'onBehind', 'onRefused'], openReader: ['log'] }
 let opened = 0
 
-/** @param {Record<string, any>} options @param {'openFeed' | 'openReader'} opener */
+/** @param {Record<string, any>} options @param {'openFeed' | 'openReader'} opener @throws {import('../settings.js').SettingsInvalid} with all faults */
 function split (options, opener) {
-  const hooks = Object.fromEntries(HOOKS.flatMap((name) => options[name] === undefined || options[name] === null ? [] : [[name, options[name]]]))
-  const settings = Object.fromEntries(Object.entries(options).filter(([name]) => !HOOKS.includes(name)))
+  const isHook = (/** @type {string} */ name) => HOOKS[opener].includes(name)
+  const hooks = Object.fromEntries(Object.entries(options).filter(([name, given]) => isHook(name) && given !== undefined && given !== null))
+  const settings = Object.fromEntries(Object.entries(options).filter(([name]) => !isHook(name)))
+  const faults = Object.entries(hooks).flatMap(([name, hook]) => faultOfHook(name, hook) ?? [])
   return {
     name: `freshet-${process.pid}-${++opened}`,
     clock: createClock(),
     log: SILENT,
     ...hooks,
-    ...resolveOptions(settings, { layouts: layoutNames(), acks: ackNames() }, opener)
+    ...resolveOptions(settings, { layouts: layoutNames(), acks: ackNames() }, opener, faults)
   }
+}
+
+/** @param {string} name @param {any} hook @returns {string | null} */
+function faultOfHook (name, hook) {
+  if (name !== 'log') return typeof hook === 'function' ? null : `${name}: a value of type ${typeof hook} (option); expected a function`
+  const missing = Object.keys(SILENT).filter((level) => typeof hook[level] !== 'function')
+  return missing.length === 0 ? null : `log: a value of type ${typeof hook} without ${missing.join(', ')} (option); expected a logger with the functions ${Object.keys(SILENT).join(', ')}`
 }
 
 /**

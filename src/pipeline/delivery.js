@@ -36,8 +36,15 @@ export function createDelivery ({
   const held = { bytes: 0, isFull: false }
   let lastAcknowledgedMs = 0
 
+  /** @type {number[]} of those being sent; told once they are, for who is told may append */
+  const behindMs = []
+
   const windows = Array.from({ length: ack.lanes }, (_, lane) => createWindow({
-    send: (connection, batches) => send(lane, connection, batches),
+    send (connection, batches) {
+      const answers = send(lane, connection, batches)
+      for (const ms of behindMs.splice(0)) onBehind(ms)
+      return answers
+    },
     grouped: ack.grouped,
     onSent,
     onAcknowledged,
@@ -69,7 +76,7 @@ export function createDelivery ({
     if (again) account.retried += batch.count
     else {
       flown.sentMs = nowMs
-      onBehind(Math.max(0, nowMs - flown.flushDueMs))
+      behindMs.push(Math.max(0, nowMs - flown.flushDueMs))
     }
   }
 
@@ -83,13 +90,14 @@ export function createDelivery ({
     account.bytes += flown.valueBytes
     if (late) countRefused(account, 'late', late)
     lastAcknowledgedMs = clock()
-    onFlush((lastAcknowledgedMs - flown.sentMs) / 1000)
+    const { sentMs } = flown
     held.bytes -= flown.heldBytes
     batches.recycle(flown)
     lookAtFull()
     closeIfStuck()
     batches.arm()
     waiting.look()
+    onFlush((lastAcknowledgedMs - sentMs) / 1000)
   }
 
   /** @param {OpenBatch} one */

@@ -14,6 +14,7 @@ import { createLink } from '../store/link.js'
 import { capabilities, nodeFigures } from '../store/nodes.js'
 import { readScript } from '../store/scripts.js'
 import { ackOf } from './acks.js'
+import { guardedHooks } from './hooks.js'
 import { keepHouse } from './housekeeping.js'
 import { createPipeline } from './pipeline.js'
 import { createServerClock } from './server-clock.js'
@@ -30,7 +31,7 @@ const SAY_AGAIN_MS = 10_000
  *   maxItems: number, maxFutureMs: number, late: 'overwrite' | 'drop', compress?: 'none' | 'brotli', name: string, deadlineMs: number,
  *   batchItems: number, batchBytes: number, batchMs: number, inFlightBytes: number, whenFull: 'block' | 'refuse' | 'drop',
  *   ack: string | import('./acks.js').Ack, clock: () => number, log: import('pino').Logger }
- *   & Pick<import('./pipeline.js').PipelineOptions, 'onFlush' | 'onBehind' | 'onRefused'>} options
+ *   & import('./hooks.js').Hooks} options
  * @throws {FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, FEED_DEFINITION_DIFFERS, FEED_LAYOUT_UNKNOWN
  */
 export async function openFeedWriter (options) {
@@ -47,6 +48,9 @@ export async function openFeedWriter (options) {
   // process ids are the same in every container
   const writerName = `${name}-${randomUUID()}`
   const serverClock = createServerClock()
+  /** run ids of servers: where batches go, and where the control connection leads, which may be still or already another one */
+  let writtenTo = ''
+  let controlled = ''
   /** @type {import('../layouts/log-origin.js').Origin | undefined} */
   let origin
 
@@ -57,13 +61,15 @@ export async function openFeedWriter (options) {
       name: `${name}:items`,
       deadlineMs,
       async prepare (connection) {
-        await fence(connection, await expectPrimary(connection))
+        const figures = await expectPrimary(connection)
+        await fence(connection, figures)
         const found = await capabilities(connection)
         if (msetex && !found.msetex) throw new FreshetError('SERVER_REFUSED', `the server at ${connection.address} has no MSETEX, the one before had it; restart the writer`)
         if (found.msetex === null && msetex === null) log.warn('this user may not use MSETEX, so each item is one SET')
         msetex ??= found.msetex ?? false
         if (late === 'drop') await connection.send('SCRIPT', 'LOAD', readScript('append-ids').body)
         if (layout.log) {
+          writtenTo = figures.runId
           // other lanes go on meanwhile, and need a clock
           await serverClock.look(connection, { isAnother: true })
           origin?.forget()
@@ -78,7 +84,11 @@ export async function openFeedWriter (options) {
     })
   }
   const lanes = Array.from({ length: ack.lanes }, (_, lane) => createLane(lane))
-  const control = createLink(redisUrl, { name: `${name}:control`, deadlineMs, prepare: expectPrimary })
+  const control = createLink(redisUrl, {
+    name: `${name}:control`,
+    deadlineMs,
+    async prepare (connection) { controlled = (await expectPrimary(connection)).runId }
+  })
   const closeLinks = () => Promise.all([control, ...lanes].map((link) => link.close()))
 
   /** @type {import('../feeds/definitions.js').Definition} as it was found */
@@ -126,15 +136,13 @@ export async function openFeedWriter (options) {
     inFlightBytes: options.inFlightBytes,
     whenFull: options.whenFull,
     clock: options.clock,
-    onFlush: options.onFlush,
-    onBehind: options.onBehind,
-    onRefused: options.onRefused
+    ...guardedHooks(options, log)
   })
   lanes.forEach((link, lane) => { if (link.connection) pipeline?.attach(lane, link.connection) })
 
-  const house = keepHouse({
-    control, pipeline, layout, key, keyPrefix, wanted, definition, name: writerName, log, look: layout.log ? serverClock.look : null
-  })
+  /** @param {import('../store/connection.js').Connection} connection */
+  const look = (connection) => serverClock.look(connection, { isStill: () => controlled === writtenTo })
+  const house = keepHouse({ control, pipeline, layout, key, keyPrefix, wanted, definition, name: writerName, log, look: layout.log ? look : null })
 
   return {
     pipeline,

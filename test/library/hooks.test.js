@@ -1,0 +1,75 @@
+/**
+ * Functions and loggers that a caller hands over: what is none is told at once, and one that fails changes nothing.
+ */
+import t from 'tap'
+import { openFeed, openReader } from '../../src/index.js'
+import { engineName, eventually, silentLog, startServer, testEngines } from '../servers.js'
+
+const NOWHERE = { redisUrl: 'redis://127.0.0.1:1' }
+const nothing = () => {}
+
+t.test('what is no function, or no logger, is named with all other faults, before any server is asked', async (t) => {
+  const wrong = { batchItems: 0, log: nothing, clock: 5, onFlush: 'x', onBehind: {}, onRefused: true }
+  const error = await openFeed('x', /** @type {any} */ ({ ...NOWHERE, ...wrong })).catch((error) => error)
+  t.equal(error.code, 'SETTINGS_INVALID')
+  t.same(error.faults, [
+    'log: a value of type function without info, warn, error (option); expected a logger with the functions info, warn, error',
+    'clock: a value of type number (option); expected a function',
+    'onFlush: a value of type string (option); expected a function',
+    'onBehind: a value of type object (option); expected a function',
+    'onRefused: a value of type boolean (option); expected a function',
+    'batchItems: 0 (option); expected an integer from 1 to 10,000'
+  ])
+  for (const log of [{ info: nothing }, 'info', 7, { info: nothing, warn: nothing, error: 'x' }]) {
+    await t.rejects(openFeed('x', /** @type {any} */ ({ ...NOWHERE, log })), { code: 'SETTINGS_INVALID', message: /^log: / })
+    await t.rejects(openReader(/** @type {any} */ ({ ...NOWHERE, log })), { code: 'SETTINGS_INVALID', message: /^log: / })
+  }
+  await t.rejects(openReader(/** @type {any} */ ({ ...NOWHERE, onFlush: nothing })), { code: 'SETTINGS_INVALID', message: /^onFlush is unknown/ })
+  for (const log of [console, silentLog, null, undefined]) await t.rejects(openFeed('x', /** @type {any} */ ({ ...NOWHERE, log, onFlush: null })), { code: 'SERVER_UNREACHABLE' })
+})
+
+/** A logger that keeps what it is told. */
+function keepingLog () {
+  /** @type {any[][]} */
+  const lines = []
+  return { lines, log: { info: nothing, warn: (/** @type {any[]} */ ...line) => lines.push(line), error: (/** @type {any[]} */ ...line) => lines.push(line) } }
+}
+
+for (const engine of await testEngines()) {
+  t.test(engineName(engine), async (t) => {
+    const { url: redisUrl } = await startServer(t, { engine })
+
+    const throws = () => { throw new Error('a mistake of the caller') }
+    const rejects = async () => throws()
+    for (const [how, hook] of Object.entries({ throws, rejects })) {
+      t.test(`one that ${how} is logged once, and every item is sent, acknowledged and let go of`, async (t) => {
+        const { lines, log } = keepingLog()
+        const feed = await openFeed(how, { redisUrl, readFrom: 'primary', log, batchItems: 10, onFlush: hook, onBehind: hook, onRefused: hook })
+        t.teardown(() => feed.close())
+        for (let i = 0; i < 100; i++) feed.append({ id: `id-${i}`, value: 'x' })
+        for (let i = 0; i < 3; i++) t.equal(feed.append({ id: 'old', ts: Date.now() - 61_000, value: 'x' }), true)
+        await feed.flush({ deadlineMs: 20_000 })
+        t.match(feed.account, { offered: 103, items: 100, refused: { too_old: 3 } })
+        t.equal(feed.writer.pipeline.heldBytes, 0)
+        await eventually(() => lines.length >= 3)
+        t.same(lines.map(([{ hook }]) => hook).sort(), ['onBehind', 'onFlush', 'onRefused'])
+        for (const [facts, message] of lines) {
+          t.match(facts.reason, /a mistake of the caller.*hooks\.test\.js/s)
+          t.match(message, /^on(Behind|Flush|Refused) throws/)
+        }
+      })
+    }
+
+    t.test('one that appends finds everything in order: what it appends comes behind what was there', async (t) => {
+      const ts = Date.now()
+      let n = 0
+      const append = () => { if (n < 50) feed.append({ id: 'a', ts, value: String(++n) }) }
+      const feed = await openFeed('appends', { redisUrl, readFrom: 'primary', batchItems: 1, onBehind: append, onFlush: append })
+      t.teardown(() => feed.close())
+      append()
+      await eventually(() => feed.account.items === 50)
+      t.equal(feed.writer.pipeline.heldBytes, 0)
+      t.equal(String((await feed.get('a'))?.value), '50', 'the last that was appended was written last')
+    })
+  })
+}
