@@ -14,6 +14,7 @@ import { MAX_TS } from '../item/order.js'
 import { createDeployment } from '../store/deployment.js'
 import { createAsk } from './ask.js'
 import { subscribe } from './subscribe.js'
+import { createSubscription } from './subscription.js'
 import { createViews } from './views.js'
 
 const NEWEST = 100
@@ -112,12 +113,16 @@ export function createReading (asking, feed, closing) {
      * Changes as they come. What is promised depends on the layout (view/subscribe.js).
      * @param {{ from?: string | null, signal?: AbortSignal, pollMs?: number, overlapMs?: number }} [options] `from`: the position of
      *   a change, to go on there; without it, what comes from now on
-     * @returns {AsyncGenerator<import('./subscribe.js').Change, void, void>} ends when `signal` is aborted or the feed is closed
+     * @returns {AsyncGenerator<import('./subscribe.js').Change, void, void>} ends when `signal` is aborted, the feed is closed or it is
+     *   left, also while it waits
      */
-    async * subscribe ({ signal, from, pollMs, overlapMs, ...unknown } = {}) {
-      refuseUnknown(unknown, 'from signal pollMs overlapMs')
-      const options = { from, pollMs, overlapMs }
-      yield * subscribe(asking, feed, { ...options, signal: signal ? AbortSignal.any([closing, signal]) : closing })
+    subscribe ({ signal, from, pollMs, overlapMs, ...unknown } = {}) {
+      return createSubscription(async function * (over) {
+        refuseUnknown(unknown, 'from signal pollMs overlapMs')
+        // one that begins after the feed was closed says so
+        if (closing.aborted) await asking()
+        yield * subscribe(asking, feed, { from, pollMs, overlapMs, signal: over })
+      }, signal ? [closing, signal] : [closing])
     }
   }
 }

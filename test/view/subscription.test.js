@@ -1,0 +1,164 @@
+/** Subscriptions that are left, closed or aborted while they wait, many at once, and how often they ask. */
+import { getEventListeners } from 'node:events'
+import { Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { openFeed } from '../../src/index.js'
+import { layoutNames } from '../../src/layouts/index.js'
+import { subscribe } from '../../src/view/subscribe.js'
+import { createSubscription } from '../../src/view/subscription.js'
+import { engineName, eventually, startServer, testEngines } from '../servers.js'
+import { begun } from './changes.js'
+
+/** longer than any test */
+const NEVER_MS = 2 ** 31 - 1
+const DONE = { value: undefined, done: true }
+
+/** Yields what it is given, then waits until it is aborted. @param {number[]} numbers @param {string[]} [said] */
+const waiting = (numbers, said = []) => async function * (/** @type {AbortSignal} */ signal) {
+  try {
+    yield * numbers
+    await pause(NEVER_MS, undefined, { signal }).catch(() => said.push('aborted'))
+  } finally {
+    said.push('over')
+  }
+}
+
+t.test('one that waits ends when it is left, by return or throw, and when a signal is aborted', async (t) => {
+  /** @type {string[]} */
+  const said = []
+  const left = createSubscription(waiting([1], said), [])
+  t.same(await left.next(), { value: 1, done: false })
+  const next = left.next()
+  t.same(await left.return(), DONE)
+  t.same(await next, DONE)
+  t.same(await left.next(), DONE)
+  t.same(said, ['aborted', 'over'])
+
+  const failed = createSubscription(waiting([]), [])
+  const asked = failed.next()
+  await t.rejects(failed.throw(new Error('no more')), { message: 'no more' })
+  t.same(await asked, DONE)
+
+  const stop = new AbortController()
+  const aborted = createSubscription(waiting([]), [new AbortController().signal, stop.signal])
+  const last = aborted.next()
+  stop.abort()
+  t.same(await last, DONE)
+  t.same(await createSubscription(waiting([]), [stop.signal]).next(), DONE)
+})
+
+t.test('one that is over, or never began, leaves nothing behind in its signals', async (t) => {
+  const signals = [new AbortController().signal, new AbortController().signal]
+  const listeners = () => signals.map((signal) => getEventListeners(signal, 'abort').length)
+  const unused = createSubscription(waiting([1]), signals)
+  t.same(listeners(), [0, 0])
+  t.same(await unused.return(), DONE)
+  for await (const number of createSubscription(waiting([1, 2]), signals)) {
+    t.same(listeners(), [1, 1])
+    if (number === 2) break
+  }
+  t.same(listeners(), [0, 0])
+  const failing = createSubscription(async function * () { throw new Error('gone') }, signals)
+  await t.rejects(failing.next(), { message: 'gone' })
+  t.same(listeners(), [0, 0])
+})
+
+t.test('it asks again each pollMs, or each tenth of a second', async (t) => {
+  /** @param {object} options */
+  function start (options) {
+    const stop = new AbortController()
+    const asked = { times: 0, sinceMs: performance.now() }
+    const ask = /** @type {any} */ ({
+      status: () => ({ ready: true, nodes: [] }),
+      definition: async () => ({ feed: 'x', layout: 'values', partitions: 1, createdAt: 0 }),
+      latest: async () => ({ items: [] }),
+      async tail () {
+        asked.times++
+        return { items: [], next: null }
+      }
+    })
+    const changes = subscribe(async () => ask, 'x', /** @type {any} */ ({ signal: stop.signal, ...options }))
+    const ending = changes.next()
+    return {
+      asked,
+      async stop () {
+        stop.abort()
+        t.same(await ending, DONE)
+      }
+    }
+  }
+  const [often, usual, seldom] = [start({ pollMs: 1 }), start({}), start({ pollMs: NEVER_MS })]
+  await eventually(() => often.asked.times > 100 && usual.asked.times > 4)
+  const passedMs = performance.now() - usual.asked.sinceMs
+  // the first is what is there already; a timer may be a millisecond early
+  t.ok(usual.asked.times <= 2 + passedMs / 99, `${usual.asked.times} times in ${passedMs} ms`)
+  t.equal(seldom.asked.times, 2)
+  for (const one of [often, usual, seldom]) await one.stop()
+})
+
+for (const engine of await testEngines()) {
+  t.test(engineName(engine), async (t) => {
+    const server = await startServer(t, { engine })
+    /** @param {string} name @param {string} layout */
+    async function open (name, layout) {
+      const feed = await openFeed(name, { redisUrl: server.url, readFrom: 'primary', layout })
+      t.teardown(() => feed.close({ drainMs: 0 }))
+      return feed
+    }
+
+    for (const layout of layoutNames()) {
+      await t.test(`${layout}: an idle subscription ends when it is left, and so does a stream of it`, async (t) => {
+        const feed = await open(`left-${layout}`, layout)
+        const { changes } = await begun(feed)
+        const next = changes.next()
+        t.same(await changes.return(), DONE)
+        t.same(await next, DONE)
+        const failing = feed.subscribe({ pollMs: NEVER_MS })
+        const asked = failing.next()
+        await t.rejects(failing.throw(new Error('no more')), { message: 'no more' })
+        t.same(await asked, DONE)
+        const stream = Readable.from(feed.subscribe({ pollMs: NEVER_MS }))
+        stream.read()
+        stream.destroy()
+        await eventually(() => stream.closed)
+      })
+    }
+
+    await t.test('many at once hear what changes, warn of nothing, and all end with the feed', async (t) => {
+      /** @type {string[]} */
+      const warnings = []
+      const onWarning = (/** @type {Error} */ { name }) => warnings.push(name)
+      process.on('warning', onWarning)
+      t.teardown(() => process.off('warning', onWarning))
+      const feed = await open('many', 'segments')
+      const stop = new AbortController()
+      /** @type {Set<number>} */
+      const heard = new Set()
+      const following = Array.from({ length: 30 }, async (_, n) => {
+        for await (const { id } of feed.subscribe({ pollMs: 10, signal: n % 2 ? stop.signal : undefined })) if (id === 'a') heard.add(n)
+      })
+      await eventually(async () => {
+        feed.append({ id: 'a', value: '' })
+        await feed.flush()
+        return heard.size === 30
+      })
+      stop.abort()
+      await Promise.all(following.filter((_, n) => n % 2))
+      await feed.close()
+      await Promise.all(following)
+      // warnings are told on the next turn
+      await pause(1)
+      t.same(warnings, [])
+    })
+
+    await t.test('after close a subscription says so', async (t) => {
+      const feed = await open('closed', 'ids')
+      const unused = feed.subscribe()
+      await feed.close()
+      await t.rejects(unused.next(), { code: 'PIPELINE_CLOSED' })
+      await t.rejects(feed.subscribe().next(), { code: 'PIPELINE_CLOSED' })
+      t.same(await feed.subscribe().return(), DONE)
+    })
+  })
+}
