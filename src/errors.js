@@ -35,7 +35,7 @@ export const ERRORS = Object.freeze({
   ENGINE_MISSING: { retryable: false, exitStatus: 1, meaning: 'no server program was found and none could be fetched' },
   SERVERS_FAILED: { retryable: false, exitStatus: 1, meaning: 'the embedded servers could not be started or ended on their own' },
   PORT_IN_USE: { retryable: false, exitStatus: 1, meaning: 'another program listens on the port' },
-  PIPELINE_CLOSED: { retryable: false, exitStatus: 1, meaning: 'an append after close' },
+  PIPELINE_CLOSED: { retryable: false, exitStatus: 1, meaning: 'an append or a question after close' },
   PIPELINE_FULL: { retryable: true, exitStatus: 1, meaning: 'an append far above the in-flight bound, made without waiting for room' },
   DEADLINE_PASSED: { retryable: true, exitStatus: 1, meaning: 'not done within the time given; what was appended is still held and sent' },
   SEGMENT_INVALID: { retryable: false, exitStatus: 1, meaning: 'an entry of a log that is cut, corrupt or no writing of Freshet' },

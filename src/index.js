@@ -14,6 +14,7 @@
  */
 import { resolveOptions } from '../settings.js'
 import { createClock } from './clock.js'
+import { FreshetError } from './errors.js'
 import { openWritableFeed } from './feed.js'
 import { checkFeedName } from './feeds/definitions.js'
 import { layoutNames } from './layouts/index.js'
@@ -121,10 +122,18 @@ export async function openFeed (name, options) {
  */
 export async function openReader (options, serving) {
   const closing = new AbortController()
-  const { ask, deployment, close } = await openAsk(/** @type {any} */ (split(options ?? {}, 'openReader')), serving)
+  const given = split(options ?? {}, 'openReader')
+  const { ask, deployment, close } = await openAsk(/** @type {any} */ (given), serving)
+
+  /** @returns {Promise<import('./view/views.js').Views>} */
+  async function asking () {
+    if (closing.signal.aborted) throw new FreshetError('PIPELINE_CLOSED', 'the reader is closed; open it again')
+    return ask
+  }
+
   return {
-    feeds: ask.definitions,
-    feed: (name) => createReading(async () => ask, checkFeedName(name), closing.signal),
+    feeds: async () => (await asking()).definitions(),
+    feed: (name) => createReading(asking, checkFeedName(name), closing.signal),
     status: ask.status,
     ask,
     deployment,
