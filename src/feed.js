@@ -4,13 +4,15 @@
  *
  * @typedef {Awaited<ReturnType<typeof openWritableFeed>>} Feed
  */
+import { WAIT_MS, waitOf } from './deadline.js'
 import { FreshetError } from './errors.js'
 import { checkedId } from './item/id.js'
 import { MAX_TS } from './item/order.js'
+import { valueBytes } from './item/value.js'
 import { openFeedWriter } from './pipeline/feed-writer.js'
 import { createReading, openAsk } from './view/reader.js'
 
-/** @typedef {{ id: string | Uint8Array, ts?: number, value: string | Uint8Array, dueMs?: number }} Appended */
+/** @typedef {{ id: string | Uint8Array, ts?: number, value: import('./item/value.js').Value, dueMs?: number }} Appended */
 // named here, or the published types of what is spread below would not find them
 /** @typedef {import('./view/reader.js').ReadItem} ReadItem */
 /** @typedef {import('./view/reader.js').Page} Page */
@@ -45,7 +47,7 @@ export async function openWritableFeed (name, options) {
   }
 
   /** @param {{ deadlineMs?: number }} [within] */
-  const bounded = ({ deadlineMs = options.drainMs } = {}) => ({ deadlineMs })
+  const bounded = (within) => ({ deadlineMs: waitOf(within, 'deadlineMs', WAIT_MS) })
 
   /** @param {string} code @param {string} message @returns {never} */
   function refuse (code, message) {
@@ -53,10 +55,10 @@ export async function openWritableFeed (name, options) {
     throw new FreshetError(code, message)
   }
 
-  /** @param {string | Uint8Array} id @returns {Buffer} */
-  function idOf (id) {
+  /** @template I @param {(input: I) => Buffer} read @param {I} input @returns {Buffer} */
+  function bytesOf (read, input) {
     try {
-      return checkedId(id)
+      return read(input)
     } catch (error) {
       pipeline.refuse(error.code)
       throw error
@@ -66,14 +68,6 @@ export async function openWritableFeed (name, options) {
   /** @param {number} ts @returns {number} */
   function timeOf (ts) {
     return Number.isInteger(ts) && ts >= 0 && ts <= MAX_TS ? ts : refuse('ITEM_TS_INVALID', `ts ${String(ts)}; expected integer milliseconds since 1970, below 2^41`)
-  }
-
-  /** @param {string | Uint8Array} value @returns {Buffer} */
-  function valueOf (value) {
-    if (Buffer.isBuffer(value)) return value
-    if (typeof value === 'string') return Buffer.from(value)
-    if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
-    return refuse('ITEM_VALUE_INVALID', `a value of type ${value === null ? 'null' : typeof value}; expected text or bytes: JSON.stringify what is neither`)
   }
 
   return {
@@ -95,10 +89,10 @@ export async function openWritableFeed (name, options) {
      *   the server refused for good
      */
     append ({ id, ts = Date.now(), value, dueMs }) {
-      const bytes = valueOf(value)
+      const bytes = bytesOf(valueBytes, value)
       const refusal = pipeline.valueRefusal(bytes.length)
       if (refusal !== null) refuse(refusal, `a value of ${bytes.length} bytes; expected at most 1 MiB`)
-      return pipeline.append(idOf(id), timeOf(ts), bytes, dueMs)
+      return pipeline.append(bytesOf(checkedId, id), timeOf(ts), bytes, dueMs)
     },
 
     /**
@@ -107,7 +101,7 @@ export async function openWritableFeed (name, options) {
      *   every version of that time
      * @returns {boolean} as `append`
      */
-    delete: ({ id, ts }) => pipeline.remove(idOf(id), timeOf(ts ?? Date.now()), { ofAllAtThatTime: ts !== undefined }),
+    delete: ({ id, ts }) => pipeline.remove(bytesOf(checkedId, id), timeOf(ts === undefined ? Date.now() : ts), { ofAllAtThatTime: ts !== undefined }),
 
     /** What `append` would refuse now. @param {{ ts: number, value: Uint8Array }} item @returns {string | null} a code */
     refusalOf: ({ ts, value }) => pipeline.refusalOf(ts, value.length),
@@ -115,22 +109,23 @@ export async function openWritableFeed (name, options) {
     /** Whether so many more bytes fit under the in-flight bound now; when nothing is held, any number. @param {number} bytes */
     room: (bytes) => pipeline.roomFor(bytes),
 
-    /** Resolves when there is room again. @param {{ deadlineMs?: number }} [within] @throws {FreshetError} DEADLINE_PASSED */
-    ready: (within) => pipeline.ready(bounded(within)),
+    /** Resolves when there is room again. @param {{ deadlineMs?: number }} [within] 10 s unless told otherwise @throws {FreshetError} DEADLINE_PASSED */
+    ready: async (within) => pipeline.ready(bounded(within)),
 
     /** Resolves when everything appended so far is acknowledged, without sending it sooner. @param {{ deadlineMs?: number }} [within] @throws {FreshetError} DEADLINE_PASSED */
-    acknowledged: (within) => pipeline.acknowledged(bounded(within)),
+    acknowledged: async (within) => pipeline.acknowledged(bounded(within)),
 
     /** Sends what was appended, and resolves when it is acknowledged. @param {{ deadlineMs?: number }} [within] @throws {FreshetError} DEADLINE_PASSED */
-    flush: (within) => pipeline.flush(bounded(within)),
+    flush: async (within) => pipeline.flush(bounded(within)),
 
-    ...createReading(asking, name, closing.signal),
+    ...createReading(asking, name, closing.signal, options.log),
 
     /** Whether items are being acknowledged. */
     status: writer.status,
 
     /** Ends subscriptions, flushes for at most `drainMs`, and lets go of the servers. @param {{ drainMs?: number }} [drain] */
-    async close ({ drainMs = options.drainMs } = {}) {
+    async close (drain) {
+      const drainMs = waitOf(drain, 'drainMs', options.drainMs)
       closing.abort()
       await writer.close({ drainMs })
       await reader?.then((one) => one.close(), () => {})

@@ -1,0 +1,37 @@
+/**
+ * A value is up to 1 MiB of bytes, whatever they are; text is stored as UTF-8.
+ */
+import { types } from 'node:util'
+import { FreshetError } from '../errors.js'
+
+/** @typedef {string | ArrayBufferView | ArrayBuffer} Value */
+
+/**
+ * @param {Value} value
+ * @returns {Buffer} of the same memory, but for text
+ * @throws {FreshetError} ITEM_VALUE_INVALID
+ */
+export function valueBytes (value) {
+  if (Buffer.isBuffer(value)) return value
+  if (typeof value === 'string') {
+    // half of a surrogate pair would be stored as another character
+    if (!value.isWellFormed()) throw invalid('text with half of a surrogate pair, which is not UTF-8')
+    return Buffer.from(value)
+  }
+  const bytes = viewOf(value)
+  if (bytes === null) throw invalid(`a value of type ${value === null ? 'null' : typeof value}`)
+  return bytes
+}
+
+/** @param {any} value @returns {Buffer | null} null: it has no bytes, such as what was transferred to a worker */
+function viewOf (value) {
+  try {
+    if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+    return types.isAnyArrayBuffer(value) ? Buffer.from(value) : null
+  } catch {
+    return null
+  }
+}
+
+/** @param {string} received */
+const invalid = (received) => new FreshetError('ITEM_VALUE_INVALID', `${received}; expected text in UTF-8 or bytes (Buffer, ArrayBuffer or a view of one): JSON.stringify what is neither`)
