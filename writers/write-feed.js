@@ -38,7 +38,10 @@ export async function writeFeed ({ settings, options, redisUrl, index, log, sign
       measurement.behind(behindMs)
       metrics?.behind(settings.feed, behindMs)
     },
-    onFlush: (seconds) => metrics?.flush(settings.feed, seconds),
+    onFlush (seconds) {
+      measurement.flush(seconds * 1000)
+      metrics?.flush(settings.feed, seconds)
+    },
     onRefused (code, id, ts) {
       if (settings.source === 'stdin') report.add(at.place, `${code}: id ${id}, ts ${ts}${code === 'ITEM_TOO_OLD' ? AGE_HINT : ''}`)
     }

@@ -128,7 +128,8 @@ async function runOne (parts, written, folder, skipDone) {
     signal,
     env,
     writerCommand: (/** @type {Record<string, unknown>} */ of) => [FRESHET, 'writer', ...table.flagsOf(of), '--log-level', 'warn'],
-    readerCommand: (/** @type {Record<string, unknown>} */ of) => [FRESHET, 'reader', ...table.flagsOf(of), '--log-level', 'error']
+    readerCommand: (/** @type {Record<string, unknown>} */ of) => [FRESHET, 'reader', ...table.flagsOf(of), '--log-level', 'error'],
+    gatewayCommand: (/** @type {Record<string, unknown>} */ of) => [FRESHET, 'gateway', ...table.flagsOf(of), '--log-level', 'error']
   }
   if (skipDone && folder !== null && await isDone(folder, run)) return 0
   const result = await runExperiment(run).finally(progress.close)

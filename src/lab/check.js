@@ -32,7 +32,7 @@ export function invariantsOf (sample) {
       `${offered} offered; ${items} acknowledged + ${refused} refused + ${dropped} dropped + ${failed} failed`),
     holds('acknowledged in the window and before add up', items <= itemsAcknowledged, `${items} of ${itemsAcknowledged}`),
     holds('something was acknowledged', items > 0, `${items} items`),
-    holds('percentiles are in order', percentilesInOrder(sample.behindMs), JSON.stringify(sample.behindMs)),
+    holds('percentiles are in order', [sample.behindMs, sample.flushMs ?? null].every(percentilesInOrder), JSON.stringify([sample.behindMs, sample.flushMs])),
     ...(ledger.nodesEqual === undefined ? [] : [holds('replicas hold what the primary holds', ledger.nodesEqual, ledger.nodesEqual ? 'same digest on all nodes' : 'digests differ')]),
     ...(serving ? [...servingInvariants(serving), holds('percentiles of latency are in order', percentilesInOrder(serving.latencyMs), JSON.stringify(serving.latencyMs)), ...answeredInvariants(serving, itemsAcknowledged)] : [])
   ]

@@ -13,6 +13,7 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { FreshetError } from '../errors.js'
+import { gatewaySettings } from './loads/gateway.js'
 
 const LOAD_PROCESS = fileURLToPath(new URL('loads/load-process.js', import.meta.url))
 const STOP_MS = 3000
@@ -22,12 +23,13 @@ const leastOf = (/** @type {number} */ seconds) => seconds * (seconds < 5 ? 0.5 
 
 /**
  * @param {Order} order
- * @param {{ writerCommand: (settings: Record<string, any>) => string[], env: Record<string, string | undefined>, deadlineMs: number }} how
- *   `writerCommand`: arguments of node for `npm start writer` with these settings; `deadlineMs`: it is ended when it
+ * @param {{ writerCommand: (settings: Record<string, any>) => string[], gatewayCommand: (settings: Record<string, any>) => string[],
+ *   env: Record<string, string | undefined>, deadlineMs: number }} how `writerCommand`, `gatewayCommand`: arguments of node for
+ *   `npm start writer` and `npm start gateway` with these settings; `deadlineMs`: it is ended when it
  *   takes longer
  * @returns {Child}
  */
-export function startLoad (order, { writerCommand, env, deadlineMs }) {
+export function startLoad (order, { writerCommand, gatewayCommand, env, deadlineMs }) {
   const { load, settings, redisUrl, replicaUrls, keyPrefix } = order
   const isWriter = load === 'writer'
   const own = withoutSettings(env)
@@ -66,7 +68,7 @@ export function startLoad (order, { writerCommand, env, deadlineMs }) {
   child.once('close', (status, signal) => tellExit(signal ? `was ended by ${signal}` : `ended with status ${status}`))
   // writers of several are its children, in its process group
   child.once('exit', (status) => { if (status !== 0) killGroup(child.pid) })
-  if (!isWriter) child.send({ event: 'start', load, settings: { ...settings, keyPrefix }, redisUrl, replicaUrls }, () => {})
+  if (!isWriter) child.send({ event: 'start', load, settings: { ...settings, keyPrefix }, redisUrl, replicaUrls, gateway: gatewayCommand(gatewaySettings({ ...settings, keyPrefix })) }, () => {})
   const timer = setTimeout(() => {
     failure ??= { code: 'LOAD_FAILED', message: `took longer than ${deadlineMs / 1000} s and was ended` }
     killGroup(child.pid)

@@ -11,6 +11,7 @@ import { MARKS, marksOf } from './marks.js'
 const TEXTS = ['arm', 'level']
 const NUMBERS = ['round', 'seconds', 'offered', 'items', 'dropped', 'failed', 'itemsAcknowledged', 'itemsPresent']
 const RECORDS = { refused: [], ledger: ['acknowledged', 'missing', 'foreign', 'misplaced'], behindMs: ['p50', 'p95', 'p99', 'max'], generator: ['processes', 'cpuSeconds', 'loopUse'], machine: [] }
+const FLUSHES = { flushMs: ['p50', 'p95', 'p99', 'max'] }
 const LISTS = ['nodes', 'marks', 'invariants']
 const SERVING = { requests: ['sent', 'answered', 'missing', 'errors', 'timeouts'], answers: ['looked', 'wrong'], client: ['loopUse'] }
 const FRESHNESS = { freshness: ['p50', 'p95', 'p99', 'max', 'due', 'seen'] }
@@ -31,6 +32,7 @@ export function lacksOf (sample) {
     ...TEXTS.filter((name) => typeof sample[name] !== 'string'),
     ...NUMBERS.filter((name) => !Number.isFinite(sample[name])),
     ...recordsLacking(sample, RECORDS),
+    ...(sample.flushMs === undefined ? [] : recordsLacking(sample, FLUSHES)),
     ...LISTS.flatMap((name) => !Array.isArray(sample[name]) ? [name] : name === 'marks' ? [] : sample[name].flatMap((/** @type {unknown} */ one, /** @type {number} */ i) => isRecord(one) ? [] : [`${name}[${i}]`])),
     ...(sample.serving === undefined ? [] : isRecord(sample.serving) ? recordsLacking(sample.serving, SERVING).map((name) => `serving.${name}`) : ['serving']),
     ...(isRecord(sample.serving) && sample.serving.latencyMs === undefined ? ['serving.latencyMs'] : []),

@@ -33,11 +33,12 @@ const SPARE_MS = 60_000
  * @param {Cell} cell
  * @param {{ openServers: () => Promise<LabServers>, rttMs: number, signal: AbortSignal,
  *   writerCommand: (settings: Record<string, any>) => string[], readerCommand: (settings: Record<string, any>) => string[],
+ *   gatewayCommand: (settings: Record<string, any>) => string[],
  *   env: Record<string, string | undefined> }} place
  * @returns {Promise<Sample>}
  * @throws {FreshetError} what is no outcome of this arm: servers that cannot be had
  */
-export async function measure (cell, { openServers, rttMs, signal, writerCommand, readerCommand, env }) {
+export async function measure (cell, { openServers, rttMs, signal, writerCommand, readerCommand, gatewayCommand, env }) {
   const startedAt = new Date().toISOString()
   const sample = { ...nothingOf(cell), startedAt }
   if (signal.aborted) throw stopped()
@@ -71,7 +72,7 @@ export async function measure (cell, { openServers, rttMs, signal, writerCommand
       redisUrl: delay?.url ?? servers.primaryUrl,
       replicaUrls: servers.replicaUrls,
       keyPrefix: servers.keyPrefix
-    }, { writerCommand, env, deadlineMs: (cell.settings.warmUp + cell.settings.duration) * 1000 + SPARE_MS })
+    }, { writerCommand, gatewayCommand, env, deadlineMs: (cell.settings.warmUp + cell.settings.duration) * 1000 + SPARE_MS })
     const window = await Promise.race([watchWindow(cell, { servers, load, serving, delay }), stopping])
     Object.assign(sample, figuresOf(cell, window, servers))
     Object.assign(sample, await Promise.race([contentOf({ ...cell, feed: FEED }, window.ended.acknowledged, servers), stopping]))
@@ -138,6 +139,7 @@ const nothingOf = ({ level, arm, round }) => /** @type {any} */ ({
   itemsPresent: 0,
   ledger: null,
   behindMs: null,
+  flushMs: null,
   generator: null,
   nodes: [],
   machine: null,

@@ -8,7 +8,7 @@
  * @typedef {import('./servers/figures.js').SampleNode} SampleNode
  *
  * @typedef {object} Sample one arm at one level in one round. When it ended by a fault, numbers are 0, lists empty, and
- *   `ledger`, `behindMs`, `generator`, `machine` null
+ *   `ledger`, `behindMs`, `flushMs`, `generator`, `machine` null
  * @property {string} arm
  * @property {string} level
  * @property {number} round from 1
@@ -31,6 +31,7 @@
  *   be there, which were found and looked at, on each node; the others: see ledger.js
  * @property {number | null} [dataBytes] memory that the keys took on the primary when all was over; absent on servers of others
  * @property {{ p50: number, p95: number, p99: number, max: number } | null} behindMs how late flushes started, by name
+ * @property {Sample['behindMs']} [flushMs] how long they took until they were acknowledged; absent in results before 2026-11-22
  * @property {{ processes: number, cpuSeconds: number, loopUse: number }} generator `loopUse`: largest share of an event loop, 0..1
  * @property {SampleNode[]} nodes
  * @property {{ loadAverage: number, stealPercent: number | null, otherCores: number | null }} machine
@@ -66,6 +67,12 @@ export const MEASURES = Object.freeze({
   },
   behindMsP99: {
     title: 'Flushes behind, 99th percentile', unit: 'ms', verb: 'is behind by', of: ({ behindMs }) => behindMs?.p99 ?? null
+  },
+  flushMsP50: {
+    title: 'From sending a batch to its acknowledgement, median', unit: 'ms', verb: 'has a batch acknowledged after', of: ({ flushMs }) => flushMs?.p50 ?? null
+  },
+  flushMsP99: {
+    title: 'From sending a batch to its acknowledgement, 99th percentile', unit: 'ms', verb: 'has a batch acknowledged after', of: ({ flushMs }) => flushMs?.p99 ?? null
   },
   requestsPerSecond: {
     title: 'Requests answered a second', unit: 'requests/s', verb: 'reaches', of: ({ serving }) => serving?.requestsPerSecond ?? null

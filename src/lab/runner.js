@@ -38,13 +38,13 @@ import { takeUp } from './unfinished.js'
  *   openServers: (engine: string | null) => () => Promise<import('./servers/own.js').LabServers>,
  *   onProgress: (at: { cell: Cell, done: number, of: number, sample?: Sample }) => void, report: (line: string) => void,
  *   signal: AbortSignal, writerCommand: (settings: Settings) => string[],
- *   readerCommand: (settings: Settings) => string[], env: Record<string, string | undefined> }} run
+ *   readerCommand: (settings: Settings) => string[], gatewayCommand: (settings: Settings) => string[], env: Record<string, string | undefined> }} run
  *   `unfinished`: the file that holds the run until it is whole; `settle` fills in the defaults of settings; `openServers` of
  *   an engine, once for each measurement
  * @returns {Promise<Result>} whole, and written to `unfinished`
  * @throws {FreshetError} LAB_STOPPED, LAB_SOURCE_CHANGED, LAB_NOT_EMPTY, RESULT_UNWRITABLE, ENGINE_MISSING, SERVERS_FAILED
  */
-export async function runExperiment ({ plan, schedule, options, unfinished, root, settle, openServers, onProgress, report, signal, writerCommand, readerCommand, env }) {
+export async function runExperiment ({ plan, schedule, options, unfinished, root, settle, openServers, onProgress, report, signal, writerCommand, readerCommand, gatewayCommand, env }) {
   const fresh = await newRun({ plan, schedule, options, root, settle })
   const result = await takeUp(unfinished, fresh, report)
   const left = remaining(schedule, result.samples)
@@ -56,7 +56,7 @@ export async function runExperiment ({ plan, schedule, options, unfinished, root
     /** @type {Error | null} */
     let leftover = null
     const sample = await measure({ ...cell, load: loadOf(plan, cell), settings, serving: servingOf(plan, cell) }, {
-      openServers: openServers(engineOf(plan, cell)), rttMs: options.rttMs, signal, writerCommand, readerCommand, env
+      openServers: openServers(engineOf(plan, cell)), rttMs: options.rttMs, signal, writerCommand, readerCommand, gatewayCommand, env
     }).catch((error) => {
       if (!error.sample || signal.aborted) throw error
       leftover = error

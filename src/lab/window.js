@@ -98,5 +98,5 @@ export function figuresOf ({ settings }, { before, after, useBefore, useAfter, e
     ...marksOf({ generator, machine, planned, items, seconds, nodes, serving }),
     ...(relay && isRelayBound(relay, nodes[0], windowSeconds) ? ['relay-bound'] : [])
   ]
-  return { seconds, windowSeconds, planned, offered, items, refused: refusedBy ?? {}, dropped, failed, retried, batches, bytes, behindMs: summary.behindMs, generator, nodes, machine, marks, ...(serving && { serving }) }
+  return { seconds, windowSeconds, planned, offered, items, refused: refusedBy ?? {}, dropped, failed, retried, batches, bytes, behindMs: summary.behindMs, flushMs: summary.flushMs, generator, nodes, machine, marks, ...(serving && { serving }) }
 }

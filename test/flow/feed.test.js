@@ -1,4 +1,5 @@
 import t from 'tap'
+import { percentilesInOrder } from '../../src/lab/percentiles.js'
 import { logOf } from '../commands.js'
 import { engineName, eventually, testEngines } from '../servers.js'
 import { startFlow } from './flow.js'
@@ -61,9 +62,10 @@ t.test('one writer and one reader', async (t) => {
     t.equal(code, 0)
     t.equal(stdout, JSON.stringify(summary) + '\n')
     t.same(Object.keys(summary).filter((name) => name in SUMMARY), Object.keys(SUMMARY))
-    t.same(Object.keys(summary).filter((name) => !(name in SUMMARY)), ['refusedBy', 'writerCpuMicrosPerItem', 'loopUse'])
+    t.same(Object.keys(summary).filter((name) => !(name in SUMMARY)), ['flushMs', 'refusedBy', 'writerCpuMicrosPerItem', 'loopUse'])
     t.match(summary, SUMMARY)
     t.ok(Object.values(summary.behindMs).every((ms) => ms >= 0))
+    t.ok(percentilesInOrder(summary.flushMs) && summary.flushMs.max > 0)
   })
 
   t.test('away from a terminal standard error is JSON lines, one a second while it writes', async (t) => {

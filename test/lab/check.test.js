@@ -70,6 +70,7 @@ t.test('L6: percentiles are read by name and must be in order', async (t) => {
   t.notOk(percentilesInOrder({ p50: 1, p95: 2, p99: 3, max: 2 }))
   t.notOk(percentilesInOrder(/** @type {any} */ ({ p50: 1, p99: 3, max: 9 })))
   t.same(broken(sample({ behindMs: { p50: 3, p95: 2, p99: 1, max: 9 } })), ['percentiles are in order'])
+  t.same(broken(sample({ flushMs: { p50: 3, p95: 2, p99: 1, max: 9 } })), ['percentiles are in order'])
 })
 
 t.test('a file that was edited afterwards is found', async (t) => {
@@ -94,6 +95,7 @@ t.test('what a sample lacks is a fault, not the end of the check', async (t) => 
   }
   t.match(faultsOf(sample({ ledger: {} })), [/lacks ledger\.acknowledged, ledger\.missing, ledger\.foreign, ledger\.misplaced$/])
   t.match(faultsOf(sample({ behindMs: { p50: 1, p99: 3, max: 9 } })), [/lacks behindMs\.p95$/])
+  t.match(faultsOf(sample({ flushMs: { p50: 1, p99: 3, max: 9 } })), [/lacks flushMs\.p95$/])
   t.match(faultsOf(sample({ nodes: [null], invariants: ['x'] })), [/lacks nodes\[0\], invariants\[0\]$/])
   t.match(faultsOf(null), ['sample 1: null; expected a sample'])
   t.match(faultsOf(sample({ nodes: null, valid: false })), [/lacks nodes/], 'of one that is INVALID, too')

@@ -21,7 +21,7 @@ process.send({ event: 'ended', acknowledged: [60, 40] }, () => {
 function load (t, text, { deadlineMs = DEADLINE_MS, env = {}, redisUrl = 'redis://127.0.0.1:1', settings = {} } = {}) {
   const file = join(t.testdir({ 'load.mjs': text }), 'load.mjs')
   const child = startLoad({ load: 'writer', settings: { duration: 2, ...settings }, redisUrl, replicaUrls: ['redis://127.0.0.1:2', 'redis://127.0.0.1:3'], keyPrefix: 'lab-12345678:' },
-    { writerCommand: (of) => [file, JSON.stringify(of)], env: { ...process.env, NODE_OPTIONS: '', ...env }, deadlineMs })
+    { writerCommand: (of) => [file, JSON.stringify(of)], gatewayCommand: () => [], env: { ...process.env, NODE_OPTIONS: '', ...env }, deadlineMs })
   t.teardown(() => child.stop())
   return child
 }

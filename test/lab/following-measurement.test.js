@@ -30,6 +30,7 @@ const measured = (serving, settings) => measure({
   signal: new AbortController().signal,
   env,
   readerCommand: commandOf('reader'),
+  gatewayCommand: commandOf('gateway'),
   writerCommand: commandOf('writer')
 })
 

@@ -21,8 +21,8 @@ const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => na
 
 /**
  * @param {import('tap').Test} t
- * @param {{ load: string, settings: Record<string, any>, redisUrl: string, replicaUrls?: string[], file?: string }} order `file`:
- *   another load process
+ * @param {{ load: string, settings: Record<string, any>, redisUrl: string, replicaUrls?: string[], gateway?: string[], file?: string }} order
+ *   `file`: another load process
  */
 export function startLoad (t, { file = LOAD_PROCESS, replicaUrls = [], ...order }) {
   const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })

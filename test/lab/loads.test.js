@@ -6,8 +6,9 @@ import t from 'tap'
 import { spawnSync } from 'node:child_process'
 import { readFile, readdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { SETTINGS, optionsOf } from '../../settings.js'
+import { SETTINGS, flagsOf, optionsOf } from '../../settings.js'
 import { LOADS, loadNames, storageOf } from '../../src/lab/loads/index.js'
+import { gatewaySettings } from '../../src/lab/loads/gateway.js'
 import { FEED_OPTIONS } from '../../src/lab/loads/library.js'
 import { PUBLISHED_STRUCTURES } from '../../src/lab/loads/published.js'
 import { STRUCTURES } from '../../src/lab/loads/structures.js'
@@ -18,6 +19,7 @@ import { runCommand } from '../commands.js'
 import { connectFor, engineName, startDeployment, startServer, testEngines } from '../servers.js'
 import { ledgerOf, runLoad, untilLevel } from './load.js'
 
+const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))
 const engines = await testEngines()
 const [anyEngine] = engines
 const NOTHING_WRONG = { missing: 0, foreign: 0, misplaced: 0 }
@@ -28,7 +30,8 @@ const VARIANTS = [
   ['library', { layout: 'stream' }],
   ['library', { layout: 'values', valueChange: 'never', partitions: 3 }],
   ['published-values', { valueChange: 'never' }],
-  ['script-per-batch', { valueChange: 'never' }]
+  ['script-per-batch', { valueChange: 'never' }],
+  ['gateway', { layout: 'segments', partitions: 2 }]
 ]
 /** nothing in them is done otherwise by another engine */
 const ON_ONE = [...Object.keys(STRUCTURES), ...Object.keys(PUBLISHED_STRUCTURES)]
@@ -39,14 +42,18 @@ let feeds = 0
 /** @param {Record<string, any>} [more] */
 const settingsWith = (more = {}) => ({ keyPrefix: 'lab:', feed: `f${++feeds}`, ids: 1000, valueBytes: 128, rate: 0, batchItems: 100, layout: 'ids', windowMs: 600_000, maxItems: 0, ...more })
 
+/** @param {Record<string, any>} settings @returns {string[]} arguments of node */
+const gatewayCommand = (settings) => [FRESHET, 'gateway', ...flagsOf(gatewaySettings(settings)), '--log-level', 'error']
+
 /** @param {import('tap').Test} t @param {import('./load.js').Said} said @param {Record<string, any>} more */
 function saysWhatAddsUp (t, { status, measuring, summary, failed, stderr }, more = {}) {
   t.match({ status, measuring, failed, stderr }, { status: 0, measuring: true, failed: null, stderr: '' })
-  const { offered, items, refused, dropped, failed: lost, retried, seconds, behindMs, loopUse, writerCpuMicrosPerItem, bytes } = summary
+  const { offered, items, refused, dropped, failed: lost, retried, seconds, behindMs, flushMs, loopUse, writerCpuMicrosPerItem, bytes } = summary
   t.match(summary, { event: 'summary', feed: /^f/, refusedBy: {}, nodes: [], retried: 0, failed: 0, ...more })
   t.equal(offered, items + refused + dropped + lost, 'every item has one outcome')
   t.ok(items > 0 && seconds > 0 && bytes === items * 128 && retried === 0)
   t.ok(percentilesInOrder(behindMs))
+  t.ok(percentilesInOrder(flushMs) && flushMs.max > 0)
   t.ok(loopUse > 0 && loopUse <= 1 && writerCpuMicrosPerItem > 0)
 }
 
@@ -58,7 +65,7 @@ for (const engine of engines) {
     async function check (load, more) {
       // no multiple of the ids, so that the last round is not whole
       const settings = settingsWith({ items: 4321, ...more })
-      const said = await runLoad(t, { load, settings, redisUrl: primary.url, replicaUrls: [replica.url] })
+      const said = await runLoad(t, { load, settings, redisUrl: primary.url, replicaUrls: [replica.url], gateway: gatewayCommand(settings) })
       if (load === 'msetex' && !msetex) {
         return t.match(said, { status: 1, acknowledged: null, failed: { code: 'SERVER_REFUSED', message: /has no MSETEX.*needs Valkey from 9.1/ }, stderr: /^SERVER_REFUSED: .*has no MSETEX/ })
       }
@@ -168,9 +175,12 @@ t.test('whatever a plan says of batches, the reference sends a SETEX an item and
   }))
 })
 
-t.test('the library is given what openFeed takes of the settings of a writer', async (t) => {
+t.test('the library is given what openFeed takes of the settings of a writer, and the gateway what it takes', async (t) => {
   const all = Object.fromEntries(SETTINGS.filter(({ uses }) => uses.includes('writer')).map(({ name }) => [name, true]))
   t.same([...FEED_OPTIONS, 'redisUrl'].sort(), Object.keys(optionsOf(all)).sort())
+  const given = Object.keys(gatewaySettings(all))
+  const known = SETTINGS.filter(({ uses }) => uses.includes('gateway')).map(({ name }) => name)
+  t.same(given.filter((name) => !known.includes(name)), [], 'and the gateway nothing that it does not know')
 })
 
 t.test('the scripts of the lab begin as those of lua/ do', async (t) => {

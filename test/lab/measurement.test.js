@@ -37,6 +37,7 @@ function begin (t, { load = 'writer', settings = {}, rttMs = 0, program = engine
     signal,
     env: process.env,
     writerCommand: (of) => [FRESHET, 'writer', ...flagsOf(of), '--log-level', 'warn'],
+    gatewayCommand: (of) => [FRESHET, 'gateway', ...flagsOf(of), '--log-level', 'error'],
     readerCommand: () => []
   })
   sample.catch(() => {})
@@ -123,6 +124,30 @@ for (const [what, which] of /** @type {const} */ ([['primary', 0], ['replica', 1
     t.same(await left(), [])
   })
 }
+
+t.test('a gateway is part of the load: what it takes is checked, and it ends with it, whatever ends first', async (t) => {
+  const settings = { rate: 0, valueBytes: 128, warmUp: 0.5 }
+  const { sample: promise, underWay, processes, left } = begin(t, { load: 'gateway', settings })
+  await underWay()
+  const during = await processes()
+  t.ok(during.some(({ args }) => /freshet\.js gateway/.test(args)))
+  const sample = await promise
+  t.same(sample.invariants.filter(({ ok }) => !ok), [])
+  t.match(sample, { valid: true, error: null, refused: {}, failed: 0, planned: null })
+  t.ok(sample.items > 0 && sample.generator.cpuSeconds > 0 && Number(sample.flushMs?.p50) > 0)
+  t.same((await stillThere(during)).filter((args) => /gateway|load-process|valkey|redis/.test(args)), [])
+  t.same(await left(), [])
+
+  for (const [pattern, message] of /** @type {const} */ ([[/freshet\.js gateway/, /the gateway/], [/load-process/, /the load gateway was ended by SIGKILL/]])) {
+    const killed = begin(t, { load: 'gateway', settings: { ...settings, duration: 600 } })
+    await killed.underWay()
+    const running = await killed.processes()
+    process.kill(pidOfOne(running, pattern), 'SIGKILL')
+    t.match(await killed.sample, { valid: false, error: { message } })
+    await until(async () => (await stillThere(running)).every((args) => !/gateway|load-process|valkey|redis/.test(args)))
+    t.same(await killed.left(), [])
+  }
+})
 
 t.test('L14: a load that is killed is the outcome of this measurement', async (t) => {
   const { sample: promise, underWay, processes, left } = begin(t, { settings: { duration: 600 } })

@@ -39,6 +39,7 @@ const measured = (by, { duration, signal = new AbortController().signal, onUp = 
   signal,
   env,
   readerCommand: commandOf('reader'),
+  gatewayCommand: commandOf('gateway'),
   writerCommand (of) {
     // serving is up when the load begins
     pids = servingPids()

@@ -25,7 +25,8 @@ const LOOK_MS = 500
 /** @typedef {import('./source.js').Item} Item */
 
 /**
- * @param {{ settings: import('./index.js').Settings, index: number, clock: () => number, onBehind: (behindMs: number) => void }} parts
+ * @param {{ settings: import('./index.js').Settings, index: number, clock: () => number, onBehind: (behindMs: number) => void,
+ *   onFlush: (seconds: number) => void }} parts
  * @param {object} load
  * @param {import('./source.js').Source} [load.source] what the items are taken from
  * @param {(count: number, next: () => Item) => Promise<number>} load.send sends that many items as one batch, calling
@@ -34,7 +35,7 @@ const LOOK_MS = 500
  * @param {() => Promise<void> | void} load.close
  * @returns {import('./index.js').Opened}
  */
-export function driveBatches ({ settings, index, clock, onBehind }, { source = createSource(settings, index), send, room = () => Infinity, close }) {
+export function driveBatches ({ settings, index, clock, onBehind, onFlush }, { source = createSource(settings, index), send, room = () => Infinity, close }) {
   const { rate, batchItems, pace, periodMs, chunks, valueBytes, catchUp, wholeBatches } = settings
   const account = newAccount()
   const wholeBatch = rate === 0 || wholeBatches ? batchItems : Math.min(batchItems, Math.max(1, Math.ceil(rate * BATCH_SECONDS)))
@@ -44,10 +45,11 @@ export function driveBatches ({ settings, index, clock, onBehind }, { source = c
   let failure = null
   let wake = () => {}
 
-  /** @param {Promise<number>} answer @param {number} count */
-  async function settle (answer, count) {
+  /** @param {Promise<number>} answer @param {number} count @param {number} beganMs of its sending */
+  async function settle (answer, count, beganMs) {
     try {
       const items = await answer
+      onFlush((performance.now() - beganMs) / 1000)
       account.items += items
       account.bytes += items * valueBytes
       account.batches++
@@ -109,9 +111,10 @@ export function driveBatches ({ settings, index, clock, onBehind }, { source = c
       if (inFlight++ === 0) heardMs = performance.now()
       account.offered += count
       left -= count
+      const beganMs = performance.now()
       const answer = send(count, next)
       onBehind(Math.max(0, nowMs - dueMs))
-      settle(answer, count)
+      settle(answer, count, beganMs)
     }
 
     /** How long until the next batch is due. */

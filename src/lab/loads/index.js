@@ -13,6 +13,7 @@
  * @property {number} [betweenMs] from batch to batch, where it keeps its pace with whole batches
  * @property {(run: import('./run.js').Run) => Promise<void>} run until its time is over or it is told to stop, and
  *   everything that it sent is answered; rejects when the server fails it
+ * @property {() => Promise<number>} [cpuMicros] processor time of other processes that it takes part in, so far
  * @property {() => Promise<void>} close
  *
  * @typedef {object} Load
@@ -23,11 +24,14 @@
  * @property {readonly ('windowMs' | 'maxItems')[]} bounds which bounds of retention make it let go of items: what a writer
  *   trims, and keys that expire
  * @property {(parts: { settings: Settings, redisUrl: string, replicaUrls: string[] | null, index: number,
- *   clock: () => number, onBehind: (behindMs: number) => void }) => Promise<Opened>} open
+ *   clock: () => number, onBehind: (behindMs: number) => void,
+ *   onFlush: (seconds: number) => void, gateway?: string[] }) => Promise<Opened>} open `onFlush`: how long a batch was under way;
+ *   `gateway`: arguments of node for `npm start gateway` with its settings
  */
 import { FreshetError } from '../../errors.js'
 import { APPEND_FORMS, openAppends } from './appends.js'
 import { openBlob } from './blob.js'
+import { openGateway } from './gateway.js'
 import { openLibrary } from './library.js'
 import { PUBLISHED_STRUCTURES, openPublishedStructure, openPublishedValues, openReference } from './published.js'
 import { STRUCTURES, openStructure } from './structures.js'
@@ -93,6 +97,12 @@ const loads = {
     storage: ({ layout }) => layout,
     bounds: ['windowMs', 'maxItems'],
     open: openLibrary
+  },
+  gateway: {
+    does: 'NDJSON posted to the gateway, a process of its own; a batch is a request',
+    storage: ({ layout }) => layout,
+    bounds: ['windowMs', 'maxItems'],
+    open: openGateway
   },
   ...appends,
   ...structures,

@@ -13,10 +13,10 @@ export const FEED_OPTIONS = ['replicaUrl', 'keyPrefix', 'readFrom', 'layout', 'p
   'batchItems', 'batchBytes', 'batchMs', 'inFlightBytes', 'ack', 'whenFull', 'drainMs', 'deadlineMs', 'sortedSetContainsActualValue']
 
 /** @type {import('./index.js').Load['open']} */
-export async function openLibrary ({ settings, redisUrl, replicaUrls, index, clock, onBehind }) {
+export async function openLibrary ({ settings, redisUrl, replicaUrls, index, clock, onBehind, onFlush }) {
   const { drainMs } = settings
   const given = FEED_OPTIONS.filter((name) => settings[name] !== undefined && settings[name] !== null).map((name) => [name, settings[name]])
-  const feed = await openFeed(settings.feed, { ...Object.fromEntries(given), ...(replicaUrls?.length && { replicaUrl: replicaUrls }), redisUrl, clock, onBehind })
+  const feed = await openFeed(settings.feed, { ...Object.fromEntries(given), ...(replicaUrls?.length && { replicaUrl: replicaUrls }), redisUrl, clock, onBehind, onFlush })
   const { pipeline } = feed.writer
   const source = createSource(settings, index)
   const item = { id: source.ids[0], ts: 0, value: source.ids[0], dueMs: 0 }

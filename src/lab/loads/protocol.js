@@ -1,7 +1,7 @@
 /**
  * What a load process and the lab say to each other:
  *
- *     lab -> load   { event: 'start', load, settings, redisUrl, replicaUrls }
+ *     lab -> load   { event: 'start', load, settings, redisUrl, replicaUrls, gateway }
  *     load -> lab   { event: 'measuring' }                        the warm-up is over, for all writers
  *     load -> lab   { event: 'ended', acknowledged: [n, ...] }    since it began, of each writer
  *     load -> lab   one JSON line on standard output; exit 0
@@ -18,8 +18,9 @@ import { loadOf } from './index.js'
 import { runLoad, settingsOf } from './run.js'
 
 /**
- * @typedef {{ load: string, settings: Record<string, any>, redisUrl: string, replicaUrls: string[] | null, index?: number }} Order
- *   `index`: it is one writer of several, and its parent the load
+ * @typedef {{ load: string, settings: Record<string, any>, redisUrl: string, replicaUrls: string[] | null, index?: number,
+ *   gateway?: string[] }} Order `index`: it is one writer of several, and its parent the load; `gateway`: arguments of node for
+ *   `npm start gateway` with its settings
  */
 
 /**

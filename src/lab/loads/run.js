@@ -75,19 +75,19 @@ export const settingsOf = (load, given) => ({
 
 /**
  * @param {import('./index.js').Load} load
- * @param {{ settings: Settings, redisUrl: string, replicaUrls: string[] | null, index: number, signal: AbortSignal,
+ * @param {{ settings: Settings, redisUrl: string, replicaUrls: string[] | null, index: number, signal: AbortSignal, gateway?: string[],
  *   onOpened?: () => Promise<unknown> | void, onMeasuring: () => void }} parts `index` of this writer, of `settings.writers`;
  *   nothing is written before `onOpened` is done; `onMeasuring`: the warm-up is over
  * @returns {Promise<LoadTally>}
  * @throws {import('../../errors.js').FreshetError} what the server did to the load
  */
-export async function runLoad (load, { settings, redisUrl, replicaUrls, index, signal, onOpened = () => {}, onMeasuring }) {
+export async function runLoad (load, { settings, redisUrl, replicaUrls, index, signal, gateway, onOpened = () => {}, onMeasuring }) {
   const { rate, duration, warmUp, drainMs, items, pace } = settings
   if (pace === 'burst' && rate === 0) throw new FreshetError('LOAD_FAILED', 'rate 0 with bursts: give a rate above 0, it says how many items a burst has')
   const engine = await engineOf(redisUrl)
   const clock = createClock()
   const measurement = createMeasurement()
-  const opened = await load.open({ settings, redisUrl, replicaUrls, index, clock, onBehind: measurement.behind })
+  const opened = await load.open({ settings, redisUrl, replicaUrls, index, clock, gateway, onBehind: measurement.behind, onFlush: (seconds) => measurement.flush(seconds * 1000) })
 
   try {
     await onOpened()
@@ -95,14 +95,18 @@ export async function runLoad (load, { settings, redisUrl, replicaUrls, index, s
     const measureMs = startMs + warmUp * 1000
     const endMs = measureMs + duration * 1000
     const openMs = pace !== 'burst' ? measureMs + Math.min(opened.betweenMs ?? 0, duration * 1000) / 2 : warmUp > 0 ? measureMs - BEFORE_BURST_MS : measureMs
+    const othersCpuMicros = async () => await opened.cpuMicros?.() ?? 0
+    let othersBefore = Promise.resolve(0)
     /** @param {number} nowMs */
     const look = (nowMs) => {
       if (measurement.isMeasuring || nowMs < openMs) return
+      othersBefore = othersCpuMicros()
       measurement.begin(opened.account, nowMs)
       onMeasuring()
     }
     await opened.run({ startMs, openMs, endMs, giveUpMs: endMs + drainMs, items, signal, look })
-    return { ...measurement.end(opened.account, clock()), engine }
+    const tally = measurement.end(opened.account, clock())
+    return { ...tally, cpuMicros: tally.cpuMicros + await othersCpuMicros() - await othersBefore, engine }
   } finally {
     await opened.close()
   }

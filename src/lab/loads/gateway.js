@@ -1,0 +1,96 @@
+/**
+ * Items over HTTP: `npm start gateway` in a process of its own, and a client here that posts them to it as NDJSON. A batch
+ * is what one request carries; how the gateway makes batches of them is its own affair. The processor time of both counts
+ * as that of the load.
+ *
+ * Requests are under way side by side, and may be taken in any order. So that the order of items is known all the same, as
+ * the ledger wants it, those of a request share a time, and no two requests have the same.
+ */
+import { Agent, request } from 'node:http'
+import { FreshetError } from '../../errors.js'
+import { WHOLE_VALUE_BYTES } from '../../synthetic.js'
+import { startProcess } from '../serving/process.js'
+import { BATCHES_IN_FLIGHT, LOST_AFTER_MS, driveBatches } from './drive.js'
+import { FEED_OPTIONS } from './library.js'
+
+/** A batch of the load is not one of the gateway. */
+const GATEWAY_OPTIONS = FEED_OPTIONS.filter((name) => name !== 'batchItems' && name !== 'replicaUrl')
+const UP_MS = 20_000
+/** of an item beside its id and value: `{"id":"","ts":1234567890123,"value":}` and its end */
+const ITEM_ROOM = 64
+const [HEAD, TS, VALUE, END] = ['{"id":"', '","ts":', ',"value":', '}\n'].map((text) => Buffer.from(text))
+
+/** @param {Record<string, any>} settings of a writer @returns {Record<string, any>} those that the gateway is given */
+export const gatewaySettings = (settings) => ({
+  ...Object.fromEntries(GATEWAY_OPTIONS.filter((name) => name in settings).map((name) => [name, settings[name]])),
+  port: 0
+})
+
+/** @type {import('./index.js').Load['open']} */
+export async function openGateway (parts) {
+  const { settings, redisUrl, replicaUrls, clock, gateway = [] } = parts
+  const { feed, batchItems, valueBytes } = settings
+  if (valueBytes < WHOLE_VALUE_BYTES) throw new FreshetError('LOAD_FAILED', `valueBytes ${valueBytes}: values go as JSON, which they are from ${WHOLE_VALUE_BYTES} bytes on`)
+  const serving = startProcess('the gateway', gateway, { ...process.env, FRESHET_REDIS_URL: redisUrl, FRESHET_REPLICA_URL: replicaUrls?.join(',') })
+  /** @type {string} */
+  let url
+  try {
+    url = (await serving.heard('up', UP_MS)).url
+  } catch (error) {
+    await serving.stop()
+    throw error
+  }
+  const agent = new Agent({ keepAlive: true, maxSockets: BATCHES_IN_FLIGHT })
+  const post = { agent, path: `/v1/feeds/${feed}/items`, method: 'POST', host: new URL(url).hostname, port: new URL(url).port, timeout: LOST_AFTER_MS }
+  /** @type {Buffer[]} */
+  const spare = []
+  let ts = 0
+
+  const driven = driveBatches(parts, {
+    async send (count, next) {
+      ts = Math.max(ts + 1, Math.floor(clock()))
+      const body = spare.pop() ?? Buffer.allocUnsafe(batchItems * (valueBytes + 2 * ITEM_ROOM))
+      const length = spell(body, count, next, Buffer.from(String(ts)))
+      const accepted = await Promise.race([postTo(post, body.subarray(0, length)), serving.ended])
+      spare.push(body)
+      return accepted
+    },
+    async close () {
+      agent.destroy()
+      await serving.stop()
+    }
+  })
+  return { ...driven, cpuMicros: async () => (await serving.usage()).cpuSeconds * 1e6 }
+}
+
+/**
+ * @param {Buffer} body with room for them @param {number} count @param {() => import('./source.js').Item} next @param {Buffer} ts
+ * @returns {number} bytes of so many lines
+ */
+function spell (body, count, next, ts) {
+  let at = 0
+  for (let i = 0; i < count; i++) {
+    const { id, value } = next()
+    for (const part of [HEAD, id, TS, ts, VALUE, value, END]) at += part.copy(body, at)
+  }
+  return at
+}
+
+/**
+ * @param {import('node:http').RequestOptions} options @param {Buffer} body
+ * @returns {Promise<number>} items that were accepted
+ * @throws {FreshetError} LOAD_FAILED: another answer than 200, or none
+ */
+const postTo = (options, body) => new Promise((resolve, reject) => {
+  const fail = (/** @type {string} */ how) => reject(new FreshetError('LOAD_FAILED', `the gateway ${how}`))
+  const asked = request({ ...options, headers: { 'content-type': 'application/x-ndjson', 'content-length': body.length } }, (answer) => {
+    let text = ''
+    answer.setEncoding('utf8').on('data', (chunk) => { text += chunk }).on('end', () => {
+      if (answer.statusCode === 200) resolve(JSON.parse(text).accepted)
+      else fail(`answered ${answer.statusCode}: ${text.slice(0, 300)}`)
+    })
+  })
+  asked.once('timeout', () => { asked.destroy(); fail(`has not answered for ${LOST_AFTER_MS / 1000} s`) })
+  asked.once('error', (error) => fail(`did not answer: ${error.message}`))
+  asked.end(body)
+})
