@@ -2,10 +2,14 @@
  * What a writer does besides sending batches, once a second: it looks at the definition, which may have another retention
  * by now or be gone, notes how much it wrote, keeps the feed trimmed, and says when the server takes no writes.
  *
+ * First it asks whether the server is a primary still. One that was made a replica keeps its connections, so this one would
+ * stay there for ever while batches go to the new one: it is closed, and the next finds that one, as a writer's that is idle.
+ *
  * A log of which a number of versions is kept is trimmed more often while much is written: what comes between two rounds
  * lies there in addition.
  */
-import { agree, readDefinition } from '../feeds/definitions.js'
+import { agree, expectAgreed, readDefinition } from '../feeds/definitions.js'
+import { expectStillPrimary } from '../store/nodes.js'
 import { createNotes } from './notes.js'
 import { createTrimmer } from './trimmer.js'
 
@@ -42,9 +46,10 @@ export function keepHouse ({ control, pipeline, layout, key, keyPrefix, wanted, 
     const idle = pipeline.account.batches === keptAt
     keptAt = pipeline.account.batches
     try {
+      await expectStillPrimary(primary)
       // a feed that was dropped while nobody wrote to it stays so
       const stored = idle
-        ? await readDefinition(primary, keyPrefix, feed)
+        ? expectAgreed(await readDefinition(primary, keyPrefix, feed), wanted)
         : await agree(primary, keyPrefix, { ...wanted, windowMs: definition.windowMs, maxItems: definition.maxItems })
       if (stored.windowMs !== definition.windowMs || stored.maxItems !== definition.maxItems) {
         log.info({ windowMs: stored.windowMs, maxItems: stored.maxItems }, 'retention changed')
@@ -56,11 +61,21 @@ export function keepHouse ({ control, pipeline, layout, key, keyPrefix, wanted, 
       if (!idle) await trim(primary)
       error = null
     } catch (caught) {
+      if (caught.outcome === 'over') primary.close(caught.message)
       if (caught.code === 'FEED_UNKNOWN') await notes.remove(primary)
       error = caught.outcome === 'forbidden' ? caught : null
       if (caught.code === 'FEED_DEFINITION_DIFFERS') pipeline.fail(caught)
       else if (!(idle && caught.code === 'FEED_UNKNOWN')) log.warn({ code: caught.code, reason: caught.message }, 'housekeeping failed, again in a second')
     }
+  }
+
+  /** What came since the last round may have met a feed that was dropped. @param {import('../store/connection.js').Connection} primary */
+  async function agreeOnTheLast (primary) {
+    if (pipeline.failure || pipeline.account.batches <= Math.max(keptAt, 0)) return
+    await agree(primary, keyPrefix, { ...wanted, windowMs: definition.windowMs, maxItems: definition.maxItems }).catch((caught) => {
+      if (caught.code === 'FEED_DEFINITION_DIFFERS') pipeline.fail(caught)
+      log.error({ code: caught.code, reason: caught.message }, 'what was written last may have no definition, so nobody reads it')
+    })
   }
 
   /** @param {import('../store/connection.js').Connection} primary */
@@ -89,10 +104,11 @@ export function keepHouse ({ control, pipeline, layout, key, keyPrefix, wanted, 
       timers.forEach(clearInterval)
       trimmer.stop()
     },
-    /** Ends what runs, removes its note, and gives the leases back. */
+    /** Ends what runs, sees to it that what was written since has its definition, removes its note, and gives the leases back. */
     async close () {
       await running
       if (!control.connection) return
+      await agreeOnTheLast(control.connection)
       await notes.remove(control.connection)
       await trimmer.release(control.connection).catch(() => {})
     }

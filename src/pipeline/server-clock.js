@@ -13,9 +13,14 @@ export function createServerClock (elapsed = () => performance.now()) {
   let offset = -Infinity
 
   return {
-    /** @param {import('../store/connection.js').Connection} connection @param {{ isAnother?: boolean }} [server] whether it may be another one than before */
-    async look (connection, { isAnother = false } = {}) {
+    /**
+     * @param {import('../store/connection.js').Connection} connection
+     * @param {{ isAnother?: boolean, isStill?: () => boolean }} [server] `isAnother`: it may be another one than before;
+     *   `isStill`: whether it is the one whose clock this is, asked when it has answered
+     */
+    async look (connection, { isAnother = false, isStill = () => true } = {}) {
       const [seconds, micros] = await connection.send('TIME')
+      if (!isStill()) return
       const seen = Number(seconds) * 1000 + Number(micros) / 1000 - elapsed()
       // an answer that took long says less than an earlier one of the same clock
       offset = isAnother || seen < offset - STEP_MS ? seen : Math.max(seen, offset - DRIFT_MS)

@@ -30,7 +30,7 @@ const SHA = '0'.repeat(40)
 const ROWS = [
   { roles: ROLES, words: () => ['CLIENT', 'SETNAME', 'freshet'], why: 'who a connection is, in CLIENT LIST', without: 'CLIENT LIST does not tell whose a connection is' },
   { roles: ROLES, words: () => ['INFO'], why: 'engine, role, offsets, processor time' },
-  { roles: ROLES, words: () => ['ROLE'], why: 'which replicas there are, and how far behind' },
+  { roles: ROLES, words: () => ['ROLE'], why: 'whether a primary is one still; which replicas there are, and how far behind' },
   { roles: ROLES, words: (key) => ['GET', key], why: 'definitions, leases' },
   { roles: ROLES, words: (key) => ['ZCOUNT', key, '0', '1'], why: 'counting; in scripts, places in the order' },
   { roles: ROLES, words: (key) => ['ZCARD', key], why: 'retention by count; in scripts, ranks' },
@@ -77,7 +77,6 @@ const ROWS = [
   { roles: WRITER, words: (key) => ['HSET', key, 'writer', 'note'], why: 'noting how much was written, once a second', without: 'how many items a second are written is not known to readers' },
   { roles: WRITER, words: (key) => ['HDEL', key, 'writer'], why: 'taking the note back', without: 'what a writer noted stays for ten minutes' },
   { roles: WRITER, words: () => ['WAIT', '1', '1'], why: 'acknowledged by a replica (ack: replica)' },
-  { roles: WRITER, words: () => ['PING'], why: 'whether the primary is there (gateway)' },
   { roles: WRITER, words: () => ['CLIENT', 'ID'], why: 'which connection the next one has to end' },
   { roles: WRITER, words: () => ['CLIENT', 'KILL', 'ID', '0'], why: 'ending what a lost connection had sent, before it is sent again' },
 

@@ -1,6 +1,7 @@
 /**
  * Figures of all nodes of a deployment, for before and after a run and for metrics. Asks only when asked; a node that
- * was lost is found again, and replicas that come and go are followed.
+ * was lost is found again, replicas that come and go are followed, and so is the address of the primary, when it leads to
+ * another one.
  */
 import { createLink } from './link.js'
 import { nodeFigures, replicaUrls as urlsOfReplicas } from './nodes.js'
@@ -50,8 +51,13 @@ export async function watchNodes ({ primaryUrl, replicaUrls, withReplicas, name,
     async figures () {
       if (withReplicas && replicaUrls === null && primary.connection) await followPrimary(primary.connection).catch(() => {})
       const links = [primary, ...replicas.values()]
+      const asked = primary.connection
       const answers = await Promise.allSettled(links.flatMap(({ connection }) => connection ? [nodeFigures(connection)] : []))
-      return answers.flatMap((one) => one.status === 'fulfilled' ? [one.value] : [])
+      // made a replica, it would keep this connection: the next leads to the new primary
+      if (asked && answers[0].status === 'fulfilled' && answers[0].value.role === 'replica') asked.close('it is a replica now')
+      const figures = answers.flatMap((one) => one.status === 'fulfilled' ? [one.value] : [])
+      // a replica that became the primary answers by both of its addresses
+      return figures.filter(({ runId }, i) => i === 0 || !runId || figures.findIndex((one) => one.runId === runId) === i)
     },
     close
   }

@@ -43,6 +43,11 @@ export function figuresIn (info, address) {
   }
 }
 
+/** @param {import('./connection.js').Connection} connection @returns {Promise<string | null>} of the history of writes that it has; null = it does not say */
+export async function replicationId (connection) {
+  return readInfo(await connection.send('INFO', 'replication'), connection.address).master_replid ?? null
+}
+
 /**
  * Asked inside MULTI ... DISCARD: when a command is queued it is looked up first, then permitted, then other reasons
  * against it are found, such as a full memory or a replica. It names no key, so keys do not matter.
@@ -77,6 +82,22 @@ export async function replicaUrls (primary) {
     url.port = String(port)
     return url.href
   })
+}
+
+/**
+ * A node that is made a replica keeps its connections and answers all that changes nothing: whoever only asks never hears
+ * of it otherwise.
+ * @param {import('./connection.js').Connection} connection to one that was a primary
+ * @throws {FreshetError} SERVER_LOST, outcome over, when it is none now
+ */
+export async function expectStillPrimary (connection) {
+  const answer = await connection.send('ROLE').catch((error) => {
+    // what has no such command has no roles to change either
+    if (error.outcome !== 'refused') throw error
+    return ['master']
+  })
+  if (!Array.isArray(answer)) throw unlike(connection.address, 'ROLE')
+  if (String(answer[0]) !== 'master') throw new FreshetError('SERVER_LOST', `the server at ${connection.address} is a replica now`, { outcome: 'over' })
 }
 
 /** @param {string} address @param {string} command */

@@ -5,7 +5,7 @@ t.test('it is never ahead of the server, and as near as the quickest answer', as
   let elapsedMs = 100
   let serverMs = 1_750_000_000_000
   const clock = createServerClock(() => elapsedMs)
-  /** An answer that comes so late. @param {number} takesMs @param {{ isAnother?: boolean }} [server] */
+  /** An answer that comes so late. @param {number} takesMs @param {{ isAnother?: boolean, isStill?: () => boolean }} [server] */
   const look = (takesMs, server) => {
     const said = [Math.floor(serverMs / 1000), serverMs % 1000 * 1000].map((number) => Buffer.from(String(number)))
     pass(takesMs)
@@ -35,4 +35,8 @@ t.test('it is never ahead of the server, and as near as the quickest answer', as
   t.ok(clock.now() > serverMs, 'until it has answered the one before holds')
   await asking
   t.equal(clock.now(), serverMs, 'another server has another clock')
+  serverMs += 60_000
+  await look(0, { isStill: () => false })
+  serverMs -= 60_000
+  t.equal(clock.now(), serverMs, 'what a server that was left answers late does not count')
 })

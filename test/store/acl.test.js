@@ -133,7 +133,7 @@ for (const engine of await testEngines()) {
       t.equal((await gateway.remove('/v1/feeds/posted/items/a')).status, 200)
       await eventually(async () => {
         const names = await seen()
-        return ['PING', 'HSET', 'HGETALL'].every((name) => names.includes(name))
+        return ['ROLE', 'HSET', 'HGETALL'].every((name) => names.includes(name))
       })
       // whoever closes takes its note back
       await cut.close({ drainMs: 1000 })

@@ -10,9 +10,10 @@ import { FreshetError, publicReason } from '../../src/errors.js'
 import { expectPrimary } from '../../src/pipeline/feed-writer.js'
 import { createLink } from '../../src/store/link.js'
 import { watchNodes } from '../../src/store/node-watch.js'
+import { expectStillPrimary } from '../../src/store/nodes.js'
 
-/** nobody asks a primary that is silent otherwise, so nobody would notice */
-const PING_MS = 1000
+/** nobody asks a primary that is silent, or was made a replica, otherwise, so nobody would notice */
+const LOOK_MS = 1000
 
 /**
  * @param {{ primaryUrl: string, replicaUrls: string[] | null, readFrom: string, keyPrefix: string, deadlineMs: number,
@@ -38,8 +39,12 @@ export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, de
     onClosed: (reason) => log.warn({ reason }, 'the primary cannot be reached'),
     onError: (error) => log.warn({ code: error.code, reason: error.message }, 'the primary cannot be used, trying on')
   })
-  // a reply that says no ends the connection, as silence does
-  const ping = setInterval(() => { link.connection?.send('PING').catch(() => {}) }, PING_MS).unref()
+  async function look () {
+    const { connection } = link
+    // a reply that says no ends the connection, as silence does
+    if (connection) await expectStillPrimary(connection).catch((error) => { if (error.outcome === 'over') connection.close(error.message) })
+  }
+  const looking = setInterval(look, LOOK_MS).unref()
   /** @type {ReturnType<typeof watchNodes> | null} */
   let nodes = null
 
@@ -74,7 +79,7 @@ export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, de
     },
 
     async close () {
-      clearInterval(ping)
+      clearInterval(looking)
       await Promise.all([link.close(), nodes?.then((open) => open.close(), () => {})])
     }
   }
