@@ -117,5 +117,8 @@ export function remaining (cells, samples) {
   return cells.filter((cell) => !done.has(nameOf(cell)))
 }
 
-/** @param {Schedule} schedule @returns {number} minutes that it takes, about */
-export const minutesOf = ({ cells, seconds }) => Math.ceil(cells.reduce((sum, { warmUpSeconds }) => sum + seconds + warmUpSeconds + OVERHEAD_SECONDS, 0) / 60)
+/** @param {Schedule} schedule @returns {number} how long it takes, about */
+export const secondsOf = ({ cells, seconds }) => cells.reduce((sum, { warmUpSeconds }) => sum + seconds + warmUpSeconds + OVERHEAD_SECONDS, 0)
+
+/** @param {Schedule} schedule @returns {number} the same in minutes, whole ones */
+export const minutesOf = (schedule) => Math.ceil(secondsOf(schedule) / 60)
