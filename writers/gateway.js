@@ -53,7 +53,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
   })
   try {
     await primary.opened()
-    const app = createGatewayApp({ definition: primary.definition, status: () => statusOf(primary, feeds), feeds, settings, stopping: signal, registry: metrics.registry, logger: log })
+    const app = createGatewayApp({ status: () => statusOf(primary, feeds), feeds, settings, stopping: signal, registry: metrics.registry, logger: log })
     const url = await listen(app, { ...settings, setting: 'port' })
     log.info({ url }, `taking items at ${url}`)
     tellParent({ event: 'up', url })

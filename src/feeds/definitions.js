@@ -15,6 +15,7 @@ import { definitionKey, namesKey, partitionKey, partitionPattern, writersKey } f
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 const FIXED = /** @type {const} */ (['layout', 'partitions', 'format'])
+/** @typedef {Pick<Definition, 'layout' | 'partitions' | 'format'>} Fixed what never changes of a feed: where its items lie */
 const SCAN_COUNT = 1000
 /** what may be wrong with one name among others: it is no feed that anybody can read */
 const UNREADABLE = ['FEED_UNKNOWN', 'FEED_NAME_INVALID', 'KEY_HOLDS_OTHER']
@@ -47,15 +48,19 @@ export async function agree (primary, prefix, wanted) {
   // the name first: one without a definition is no feed, a definition without its name would be one that nobody lists
   await primary.send('SADD', namesKey(prefix), wanted.feed)
   if (isNew) await primary.send('SET', key, JSON.stringify({ ...wanted, createdAt: new Date().toISOString() }), 'NX')
-  const stored = await readDefinition(primary, prefix, wanted.feed)
-  for (const name of FIXED) {
-    if (stored[name] !== wanted[name]) {
-      throw new FreshetError('FEED_DEFINITION_DIFFERS',
-        `feed ${wanted.feed} is stored with ${name} ${stored[name]}, not ${wanted[name]}; ${name === 'format' ? 'use the version that wrote it,' : `write with --${name} ${stored[name]},`} or into another --feed, or drop it first`,
-        { stored: stored[name], wanted: wanted[name] })
-    }
-  }
-  return stored
+  return expectAgreed(await readDefinition(primary, prefix, wanted.feed), wanted)
+}
+
+/** @param {Definition} stored @param {Fixed} wanted @returns {boolean} whether what is written as wanted is found as stored */
+export const isAgreed = (stored, wanted) => FIXED.every((name) => stored[name] === wanted[name])
+
+/** @param {Definition} stored @param {Omit<Definition, 'createdAt'>} wanted @returns {Definition} the stored one @throws {FreshetError} FEED_DEFINITION_DIFFERS */
+export function expectAgreed (stored, wanted) {
+  if (isAgreed(stored, wanted)) return stored
+  const name = /** @type {typeof FIXED[number]} */ (FIXED.find((one) => stored[one] !== wanted[one]))
+  throw new FreshetError('FEED_DEFINITION_DIFFERS',
+    `feed ${wanted.feed} is stored with ${name} ${stored[name]}, not ${wanted[name]}; ${name === 'format' ? 'use the version that wrote it,' : `write with --${name} ${stored[name]},`} or into another --feed, or drop it first`,
+    { stored: stored[name], wanted: wanted[name] })
 }
 
 /**

@@ -11,7 +11,6 @@ import { isProblem } from './requests.js'
 t.test('bodies that are announced have a bound together, and give their place back', async (t) => {
   const app = createGatewayApp({
     feeds: /** @type {any} */ ({}),
-    definition: async () => {},
     status: () => ({ ready: true, reasons: [], nodes: [] }),
     stopping: new AbortController().signal,
     settings: { whenFull: 'block', ackWithinMs: 1000, inFlightBytes: 1000, authToken: null },

@@ -1,6 +1,8 @@
 /** Which feeds the gateway holds open, on a real server. */
 import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
+import { FreshetError } from '../../src/errors.js'
 import { openFeed } from '../../src/index.js'
 import { agree, dropFeed, listDefinitions, readDefinition } from '../../src/feeds/definitions.js'
 import { createFeeds } from '../../writers/gateway/feeds.js'
@@ -38,6 +40,15 @@ function hold (feeds, name) {
   let release
   const until = new Promise((resolve) => { release = resolve })
   return { done: feeds.use(name, { mayCreate: true }, () => until), release }
+}
+
+/** Drops a feed that was used, as if nobody had used it for five seconds: its leases, taken each second, would last so long. @param {import('../../src/store/connection.js').Connection} connection @param {string} name */
+async function dropUnused (connection, name) {
+  const leases = [0, 1].map((partition) => `fr:{${name}:${partition}}:trimmer`)
+  await eventually(async () => await connection.send('EXISTS', ...leases) === leases.length)
+  await connection.send('UNLINK', ...leases)
+  await pause(1000)
+  await dropFeed(connection, 'fr:', name)
 }
 
 t.test('a feed is opened once, however many ask for it at once, and created with the settings given', async (t) => {
@@ -88,6 +99,45 @@ t.test('a feed that was dropped and created otherwise is opened anew by the next
   t.not(first, second)
   t.same(events, ['open one', 'opened one', 'closed one', 'open one', 'opened one'], 'the first is closed before the second is opened')
   t.equal(await feeds.use('one', { mayCreate: true }, async (feed) => feed), second)
+})
+
+t.test('a feed that was dropped while nobody used it, and created otherwise, takes every item where it is looked for', async (t) => {
+  const { connection, put, events } = await setUp(t)
+  await put('one')
+  await dropUnused(connection, 'one')
+  await agree(connection, 'fr:', { feed: 'one', layout: 'segments', partitions: 1, windowMs: 60_000, maxItems: 0, format: 1 })
+  t.match((await put('one')).definition, { layout: 'segments', partitions: 1 })
+  t.equal(await connection.send('XLEN', 'fr:{one:0}:segments'), 1)
+  t.same(await connection.send('KEYS', 'fr:{one:0}:i*'), [], 'and nothing where it was')
+  t.same(events.slice(2), ['closed one', 'open one', 'opened one'])
+})
+
+t.test('a feed that was dropped while nobody used it has a definition before it has items; a deletion does not create it', async (t) => {
+  const { connection, feeds, put } = await setUp(t)
+  await put('one')
+  await dropUnused(connection, 'one')
+  await t.rejects(feeds.use('one', { mayCreate: false }, async () => t.fail('no feed')), { code: 'FEED_UNKNOWN' })
+  await feeds.use('one', { mayCreate: true }, async (feed) => {
+    t.equal((await readDefinition(connection, 'fr:', 'one')).partitions, 2)
+    feed.append({ id: 'a', value: '1' })
+    await feed.flush()
+  })
+})
+
+t.test('what is stored cannot be looked at: an open feed goes on taking items, a deletion is refused', async (t) => {
+  let isSilent = false
+  const { connection, feeds, put, events } = await setUp(t, {
+    async definition (/** @type {string} */ name) {
+      if (isSilent) throw new FreshetError('SERVER_LOST', 'the connection to the primary is being opened again')
+      return readDefinition(connection, 'fr:', name)
+    }
+  })
+  const first = await put('one')
+  await pause(1100)
+  isSilent = true
+  t.equal(await put('one'), first)
+  await t.rejects(feeds.use('one', { mayCreate: false }, async () => t.fail('nobody knows')), { code: 'SERVER_LOST' })
+  t.same(events, ['open one', 'opened one'])
 })
 
 t.test('an idle feed is closed after a while; one that is held or has something in flight is not', async (t) => {

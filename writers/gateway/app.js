@@ -19,14 +19,14 @@ const BODIES_BYTES = 64 * 1024 * 1024
 const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stopping'], nodes: [] })
 
 /**
- * @param {{ feeds: import('./feeds.js').Feeds, definition: (name: string) => Promise<unknown>,
+ * @param {{ feeds: import('./feeds.js').Feeds,
  *   status: () => { ready: boolean, reasons: string[], nodes: any[] }, stopping: AbortSignal,
  *   settings: { whenFull: 'block' | 'refuse' | 'drop', ackWithinMs: number, inFlightBytes: number, authToken: string | null },
  *   registry: import('prom-client').Registry, logger?: import('fastify').FastifyBaseLogger, clock?: () => number,
  *   maxRequests?: number, maxBodiesBytes?: number }} options `stopping`: no new requests
  * @returns {import('fastify').FastifyInstance}
  */
-export function createGatewayApp ({ feeds, definition, status, stopping, settings, registry, logger, clock = Date.now, maxRequests, maxBodiesBytes }) {
+export function createGatewayApp ({ feeds, status, stopping, settings, registry, logger, clock = Date.now, maxRequests, maxBodiesBytes }) {
   const { authToken } = settings
   const app = createServer({ registry, logger, authToken })
   app.server.setTimeout(Math.max(app.server.timeout, settings.ackWithinMs + STALL_SPARE_MS))
@@ -45,7 +45,7 @@ export function createGatewayApp ({ feeds, definition, status, stopping, setting
       if (stopping.aborted) reply.header('connection', 'close')
       done()
     })
-    items.register(itemRoutes, { feeds, definition, clock, ingest: createIngest({ ...settings, feeds, log: app.log }) })
+    items.register(itemRoutes, { feeds, clock, ingest: createIngest({ ...settings, feeds, log: app.log }) })
   })
   return app
 }

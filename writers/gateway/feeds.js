@@ -2,7 +2,8 @@
  * The feeds this process holds open, opened by the first request that names them.
  *
  * What is stored about a feed is adopted: layout, partitions, retention. Only a request that may create a feed opens one
- * that is not stored. Each request holds its feed while it uses it; a feed that nobody holds and that has nothing in
+ * that is not stored. A feed that nobody used for a moment may have been dropped, and created otherwise: what is stored is
+ * looked at before it is used again, and if it is another one now, it is opened anew. Each request holds its feed while it uses it; a feed that nobody holds and that has nothing in
  * flight is idle, and is closed after a while, or sooner when its place is needed. Nobody closes what still waits for its
  * acknowledgement. A feed whose pipeline failed (it was dropped and created otherwise, or the server refused) is closed by
  * the next request, which opens it anew, or by the next sweep. A feed that could not be opened is not tried again for a
@@ -12,23 +13,26 @@
  *
  * @typedef {import('../../src/index.js').Feed} Feed
  * @typedef {import('../../src/index.js').Definition} Definition
- * @typedef {Partial<Pick<Definition, 'layout' | 'partitions' | 'windowMs' | 'maxItems'>>} Stored
+ * @typedef {Pick<Definition, 'layout' | 'partitions' | 'windowMs' | 'maxItems'>} Stored
  * @typedef {{ opening: Promise<Feed>, feed: Feed | null, holders: number, usedAtMs: number }} Entry
  * @typedef {ReturnType<typeof createFeeds>} Feeds
  */
+import { isAgreed } from '../../src/feeds/definitions.js'
 import { HttpError } from '../../src/http/problem.js'
 
 const MAX_FEEDS = 256
 const IDLE_MS = 60_000
 const SWEEPS_PER_IDLE = 6
 const TRY_AGAIN_MS = 1000
+/** whoever writes a feed looks each second, and keeps others from dropping it for longer than that */
+const LOOK_AGAIN_MS = 1000
 const MAX_REASONS = 10
 
 /**
- * @param {{ open: (name: string, stored: Stored) => Promise<Feed>, definition: (name: string) => Promise<Definition>,
+ * @param {{ open: (name: string, stored: Stored | null) => Promise<Feed>, definition: (name: string) => Promise<Definition>,
  *   onOpen?: (feed: Feed) => void, onClose?: (feed: Feed) => void, log: import('pino').Logger,
  *   maxFeeds?: number, idleMs?: number, tryAgainMs?: number }} options
- *   `open` creates the feed when `stored` is empty; `definition` throws FEED_UNKNOWN; `onClose`: it is closed
+ *   `open` creates the feed when `stored` is null; `definition` throws FEED_UNKNOWN; `onClose`: it is closed
  */
 export function createFeeds ({ open, definition, onOpen = () => {}, onClose = () => {}, log, maxFeeds = MAX_FEEDS, idleMs = IDLE_MS, tryAgainMs = TRY_AGAIN_MS }) {
   /** @type {Map<string, Entry>} */
@@ -41,29 +45,28 @@ export function createFeeds ({ open, definition, onOpen = () => {}, onClose = ()
   let failed = 0
   const sweep = setInterval(closeIdle, Math.ceil(idleMs / SWEEPS_PER_IDLE)).unref()
 
-  /** @param {string} name @param {boolean} mayCreate @returns {Promise<Stored>} nothing, when the feed is to be created */
-  async function storedOf (name, mayCreate) {
+  /** @param {string} name @returns {Promise<Definition | null>} null: there is none */
+  async function storedOf (name) {
     try {
-      const { layout, partitions, windowMs, maxItems } = await definition(name)
-      return { layout, partitions, windowMs, maxItems }
+      return await definition(name)
     } catch (error) {
-      if (mayCreate && error.code === 'FEED_UNKNOWN') return {}
+      if (error.code === 'FEED_UNKNOWN') return null
       throw error
     }
   }
 
-  /** @param {string} name @param {Stored} stored @returns {Promise<Feed>} */
+  /** @param {string} name @param {Definition | null} stored @returns {Promise<Feed>} */
   async function openStored (name, stored) {
     try {
-      return await open(name, stored)
+      return await open(name, stored && adopted(stored))
     } catch (error) {
       // somebody else created it meanwhile, in another way
       if (error.code !== 'FEED_DEFINITION_DIFFERS') throw error
-      return open(name, await storedOf(name, false))
+      return open(name, adopted(await definition(name)))
     }
   }
 
-  /** @param {string} name @param {Stored} stored @returns {Entry} */
+  /** @param {string} name @param {Definition | null} stored @returns {Entry} */
   function begin (name, stored) {
     const ready = Promise.all([closing.get(name), entries.size < maxFeeds ? null : freePlace()])
     /** @type {Entry} */
@@ -126,15 +129,23 @@ export function createFeeds ({ open, definition, onOpen = () => {}, onClose = ()
   /** @param {string} name @param {boolean} mayCreate @returns {Promise<Entry>} */
   async function entryOf (name, mayCreate) {
     const known = entries.get(name)
-    if (known && !hasFailed(known)) return known
+    if (known && !hasFailed(known) && mayCreate && !isUnused(known)) return known
     throwRemembered(name)
-    const stored = await storedOf(name, mayCreate)
+    /** @type {Definition | null} */
+    let stored
+    try {
+      stored = mayCreate ? await storedOf(name) : await definition(name)
+    } catch (error) {
+      // nobody can say now: what an open feed takes, it holds until it can be sent
+      if (mayCreate && known && entries.get(name) === known && !hasFailed(known)) return known
+      throw error
+    }
     if (isClosed) throw stopping()
-    // another request may have come first
     const now = entries.get(name)
-    if (now && !hasFailed(now)) return now
+    // another request may have come first
+    if (now && !hasFailed(now) && (now !== known || isStill(now, stored))) return now
     throwRemembered(name)
-    if (now) close(name, now, 'failed', { drainMs: 0 })
+    if (now) close(name, now, hasFailed(now) ? 'failed' : 'it was dropped', { drainMs: 0 })
     return begin(name, stored)
   }
 
@@ -143,7 +154,7 @@ export function createFeeds ({ open, definition, onOpen = () => {}, onClose = ()
      * Lends a feed while `work` runs.
      * @template T
      * @param {string} name checked already
-     * @param {{ mayCreate: boolean }} options
+     * @param {{ mayCreate: boolean }} options who may not create it finds out whether it is stored, also when it is open
      * @param {(feed: Feed) => Promise<T>} work
      * @returns {Promise<T>}
      * @throws {HttpError | import('../../src/errors.js').FreshetError} OVERLOADED, NOT_READY (stopping), FEED_UNKNOWN, what opening throws
@@ -206,6 +217,15 @@ export function createFeeds ({ open, definition, onOpen = () => {}, onClose = ()
 
 /** @param {Entry} entry */
 const isIdle = ({ feed, holders }) => holders === 0 && feed !== null && feed.writer.pipeline.heldBytes === 0
+
+/** @param {Definition} stored @returns {Stored} */
+const adopted = ({ layout, partitions, windowMs, maxItems }) => ({ layout, partitions, windowMs, maxItems })
+
+/** @param {Entry} entry */
+const isUnused = ({ feed, holders, usedAtMs }) => feed !== null && holders === 0 && performance.now() - usedAtMs > LOOK_AGAIN_MS
+
+/** @param {Entry} entry @param {Definition | null} stored @returns {boolean} whether what it appends is found; one that is being opened agrees by itself */
+const isStill = ({ feed }, stored) => feed === null || (stored !== null && isAgreed(stored, feed.definition))
 
 /** @param {Entry} entry */
 const hasFailed = ({ feed }) => feed !== null && feed.writer.pipeline.failure !== null
