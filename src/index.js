@@ -133,7 +133,7 @@ export async function openReader (options, serving) {
 
   return {
     feeds: async () => (await asking()).definitions(),
-    feed: (name) => createReading(asking, checkFeedName(name), closing.signal),
+    feed: (name) => createReading(asking, checkFeedName(name), closing.signal, given.log),
     status: ask.status,
     ask,
     deployment,

@@ -68,8 +68,9 @@ function refuseUnknown (unknown, known) {
  * @param {() => Promise<import('./views.js').Views>} asking
  * @param {string} feed
  * @param {AbortSignal} closing ends subscriptions
+ * @param {import('./patiently.js').Log} log of subscriptions that wait for servers
  */
-export function createReading (asking, feed, closing) {
+export function createReading (asking, feed, closing, log) {
   /** @param {import('./ask.js').Item} item @returns {ReadItem} */
   const shown = ({ id, ts, value }) => ({ id: id.toString(), ts, value })
 
@@ -121,7 +122,7 @@ export function createReading (asking, feed, closing) {
         refuseUnknown(unknown, 'from signal pollMs overlapMs')
         // one that begins after the feed was closed says so
         if (closing.aborted) await asking()
-        yield * subscribe(asking, feed, { from, pollMs, overlapMs, signal: over })
+        yield * subscribe(asking, feed, { from, pollMs, overlapMs, signal: over, log })
       }, signal ? [closing, signal] : [closing])
     }
   }

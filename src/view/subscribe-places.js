@@ -16,7 +16,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkCreation, createdMsOf, decodePlaces, encodePlaces } from '../item/position.js'
 import { MAX_ENTRIES, beginPart, checkSame, createEntriesAtOnce, headOf, isUnreadable, readBehind } from './log-behind.js'
-import { patiently } from './patiently.js'
 
 /** looked through before a place, of all partitions */
 const REMEMBERED_BYTES = 4 * 1024 * 1024
@@ -29,7 +28,7 @@ const UNKNOWN_LAG_MS = 1000
  * @param {import('./subscribe.js').Following} options
  * @returns {AsyncGenerator<import('./subscribe.js').Change>}
  */
-export async function * subscribeByPlace (ask, asked, { from, signal, pollMs, now }) {
+export async function * subscribeByPlace (ask, asked, { from, signal, pollMs, now, patiently }) {
   const { feed, partitions } = asked
   const createdMs = createdMsOf(asked)
   const size = createEntriesAtOnce()
@@ -43,7 +42,7 @@ export async function * subscribeByPlace (ask, asked, { from, signal, pollMs, no
     checkSame(feed, keys, partitions)
     const share = REMEMBERED_BYTES / partitions
     return { parts: await Promise.all(keys.map((key, i) => beginPart(connection, log, key, { position, partition: i, share, readMs }))) }
-  }), signal)
+  }))
   if (begun === null) return
   /** @type {Part[]} */
   const parts = begun.parts
@@ -54,7 +53,7 @@ export async function * subscribeByPlace (ask, asked, { from, signal, pollMs, no
       checkSame(feed, keys, partitions)
       const count = size.of(MAX_ENTRIES, partitions)
       return readBehind(connection, { feed, parts, log, count, definition, nowMs: now() })
-    }, node), signal)
+    }, node))
     if (answer === null) return
     const askingMs = performance.now() - begunMs
     /** @type {import('./log-behind.js').Read} */

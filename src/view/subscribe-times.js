@@ -16,7 +16,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { compareOrder } from '../item/order.js'
 import { checkCreation, createdMsOf, decodeTimes, encodeTimes } from '../item/position.js'
-import { patiently } from './patiently.js'
 
 /** ids remembered before it is looked which can be forgotten */
 const REMEMBERED = 1000
@@ -28,14 +27,14 @@ const PAGE = 1000
  * @param {import('./subscribe.js').Following} options
  * @returns {AsyncGenerator<import('./subscribe.js').Change>}
  */
-export async function * subscribeByTime (ask, definition, { from, signal, pollMs, overlapMs, now }) {
+export async function * subscribeByTime (ask, definition, { from, signal, pollMs, overlapMs, now, patiently }) {
   const { feed, partitions } = definition
   const goesOn = typeof from === 'string'
-  const times = goesOn ? decodeTimes(feed, from, partitions) : await patiently(() => newestTimes(ask, feed, partitions, now), signal)
+  const times = goesOn ? decodeTimes(feed, from, partitions) : await patiently(() => newestTimes(ask, feed, partitions, now))
   if (times === null) return
   if (goesOn) checkCreation(definition, from)
   const followed = times.map((newestMs, partition) => createFollowed({ ask, feed, partition, newestMs, overlapMs, now }))
-  if (!goesOn) await Promise.all(followed.map((one) => patiently(one.passOver, signal)))
+  if (!goesOn) await Promise.all(followed.map((one) => patiently(one.passOver)))
   const position = createPositionText(definition, followed)
 
   while (!signal.aborted) {
@@ -44,7 +43,7 @@ export async function * subscribeByTime (ask, definition, { from, signal, pollMs
     for (const one of followed) {
       for (let more = true; more && !signal.aborted;) {
         const begunMs = performance.now()
-        const page = await patiently(one.next, signal)
+        const page = await patiently(one.next)
         askingMs += performance.now() - begunMs
         if (page === null) return
         more = page.more

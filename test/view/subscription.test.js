@@ -3,11 +3,11 @@ import { getEventListeners } from 'node:events'
 import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { openFeed } from '../../src/index.js'
+import { openFeed, openReader } from '../../src/index.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { subscribe } from '../../src/view/subscribe.js'
 import { createSubscription } from '../../src/view/subscription.js'
-import { engineName, eventually, startServer, testEngines } from '../servers.js'
+import { engineName, eventually, inSync, silentLog, startServer, testEngines } from '../servers.js'
 import { begun } from './changes.js'
 
 /** longer than any test */
@@ -78,7 +78,7 @@ t.test('it asks again each pollMs, or each tenth of a second', async (t) => {
         return { items: [], next: null }
       }
     })
-    const changes = subscribe(async () => ask, 'x', /** @type {any} */ ({ signal: stop.signal, ...options }))
+    const changes = subscribe(async () => ask, 'x', /** @type {any} */ ({ signal: stop.signal, log: silentLog, ...options }))
     const ending = changes.next()
     return {
       asked,
@@ -150,6 +150,38 @@ for (const engine of await testEngines()) {
       // warnings are told on the next turn
       await pause(1)
       t.same(warnings, [])
+    })
+
+    await t.test('where replicas are asked and there is none, it is refused; one that goes on says why it waits, once, and goes on', async (t) => {
+      const primary = await startServer(t, { engine })
+      const name = 'alone'
+      const feed = await openFeed(name, { redisUrl: primary.url })
+      t.teardown(() => feed.close({ drainMs: 0 }))
+      /** @type {any[]} */
+      const said = []
+      const say = (/** @type {string} */ level) => (/** @type {any} */ facts, /** @type {string} */ message) => { if (/subscription/.test(message)) said.push([level, facts.code, message]) }
+      const reader = await openReader({ redisUrl: primary.url, log: { info: say('info'), warn: say('warn'), error: say('error') } })
+      t.teardown(() => reader.close())
+      for (const { subscribe } of [feed, reader.feed(name)]) {
+        await t.rejects(subscribe().next(), { code: 'REPLICAS_GONE', message: /no replica; connect one, or read with/ })
+      }
+      t.same(said, [])
+      const replica = await startServer(t, { engine, replicaOf: primary })
+      await inSync(replica)
+      await eventually(() => reader.status().ready)
+      const stop = new AbortController()
+      const { changes } = await begun(feed, { subscribe: (options) => reader.feed(name).subscribe({ ...options, signal: stop.signal }) })
+      const next = changes.next()
+      await replica.kill()
+      await eventually(() => said.length > 0)
+      await replica.restart()
+      feed.append({ id: 'begun', value: 'again' })
+      await feed.flush()
+      t.equal(String((await next).value?.value), 'again')
+      t.match([said[0], said.at(-1)], [['warn', String, 'a subscription waits, trying on'], ['info', undefined, 'a subscription goes on']])
+      t.ok(said.every(([level, code], n) => n === 0 || level !== said[n - 1][0] || code !== said[n - 1][1]), JSON.stringify(said))
+      stop.abort()
+      t.same((await changes.next()).done, true)
     })
 
     await t.test('after close a subscription says so', async (t) => {
