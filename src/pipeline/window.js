@@ -39,6 +39,7 @@ export function createWindow ({ send, grouped = false, onSent, onAcknowledged, o
   /** @type {NodeJS.Timeout | null} */
   let pause = null
   let full = false
+  let isClosed = false
 
   const maySend = () => pause === null && !(grouped && sent > 0)
 
@@ -109,12 +110,14 @@ export function createWindow ({ send, grouped = false, onSent, onAcknowledged, o
     get full () { return full },
     /** @param {Batch} batch */
     push (batch) {
+      if (isClosed) return
       batches.push(batch)
       if (grouped) queueMicrotask(sendAll)
       else sendAll()
     },
     /** A new epoch. @param {Connection} opened */
     attach (opened) {
+      if (isClosed) return
       rewind()
       connection = opened
       sendAll()
@@ -123,7 +126,9 @@ export function createWindow ({ send, grouped = false, onSent, onAcknowledged, o
       rewind()
       connection = null
     },
+    /** What it holds is given up, also when its connection opens later. */
     close () {
+      isClosed = true
       if (pause) clearTimeout(pause)
       rewind()
       connection = null

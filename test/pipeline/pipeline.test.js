@@ -163,6 +163,17 @@ t.test('what is not acknowledged when the time to drain is over has failed, and 
   t.match(pipeline.account, { items: 10, failed: 15 })
 })
 
+t.test('nor does it count again when a connection opens after that', async (t) => {
+  const { pipeline, wire, open, append, answer } = buildPipeline(t)
+  append('a')
+  await pipeline.close({ drainMs: 0 })
+  t.match(pipeline.account, { offered: 1, items: 0, failed: 1 })
+  open()
+  t.equal(wire.length, 0, 'nothing is sent')
+  await answer()
+  t.match(pipeline.account, { offered: 1, items: 0, failed: 1 })
+})
+
 t.test('an append while it is being closed is refused, so the account adds up', async (t) => {
   const { pipeline, open, append, answer } = buildPipeline(t)
   open()

@@ -123,6 +123,17 @@ t.test('a closed window sends nothing more, even after a pause', async (t) => {
   t.same(seen(), [])
 })
 
+t.test('nor when a connection opens later, or more is pushed', async (t) => {
+  const { window, wire, open, push, seen } = build()
+  push('a')
+  window.close()
+  open()
+  push('b')
+  await turn()
+  t.same(seen(), [])
+  t.equal(wire.length, 0)
+})
+
 const anyStory = fc.array(fc.constantFrom('push', 'push', 'answer', 'answer', 'over', 'full', 'open', 'lose', 'wait'), { maxLength: 60 })
 
 t.test('through any story each batch is acknowledged once, in order, and sent before that', (t) =>
