@@ -71,8 +71,11 @@ function refuseUnknown (unknown, known) {
  * @param {import('./patiently.js').Log} log of subscriptions that wait for servers
  */
 export function createReading (asking, feed, closing, log) {
-  /** @param {import('./ask.js').Item} item @returns {ReadItem} */
-  const shown = ({ id, ts, value }) => ({ id: id.toString(), ts, value })
+  /**
+   * What a node sent lies in what else came with it, which a caller that keeps one value would keep; what a view says was copied.
+   * @param {import('./ask.js').Item} item @param {unknown} node that was asked, if one was @returns {ReadItem}
+   */
+  const shown = ({ id, ts, value }, node) => ({ id: id.toString(), ts, value: node ? Buffer.from(value) : value })
 
   /**
    * The newest items, newest first. A page ends early at 16 MiB; `next` then says where to go on.
@@ -87,8 +90,8 @@ export function createReading (asking, feed, closing, log) {
     if (sinceMs !== null && !(Number.isInteger(sinceMs) && sinceMs >= 0 && sinceMs <= MAX_TS)) throw new RangeError(`since ${sinceMs}; expected integer milliseconds since 1970`)
     const place = after === null ? null : decodeCursor(feed, after)
     const ask = await asking()
-    const { items, next, asOf, lagMs } = await ask.latest(feed, { limit, sinceMs, after: place })
-    return { items: items.map(shown), next: next && encodeCursor(feed, next), asOf, lagMs }
+    const { items, next, asOf, lagMs, node } = await ask.latest(feed, { limit, sinceMs, after: place })
+    return { items: items.map((item) => shown(item, node)), next: next && encodeCursor(feed, next), asOf, lagMs }
   }
 
   return {
@@ -100,8 +103,8 @@ export function createReading (asking, feed, closing, log) {
     /** One live item. @param {string} id @returns {Promise<ReadItem | null>} */
     async get (id) {
       const bytes = idBytes(id)
-      const { items: [item] } = await (await asking()).get(feed, [bytes])
-      return item && shown(item)
+      const { items: [item], node } = await (await asking()).get(feed, [bytes])
+      return item && shown(item, node)
     },
 
     /** How many items are live; `exact` is false where there is no view and the layout can only estimate. */

@@ -49,7 +49,8 @@ export async function * subscribeByTime (ask, definition, { from, signal, pollMs
         more = page.more
         for (const { id, ts, value, deleted } of page.items) {
           one.pass(ts)
-          yield /** @type {import('./subscribe.js').Change} */ ({ id: id.toString(), ts, value: deleted ? null : value, deleted: deleted ?? false, position: position() })
+          // copied: a caller that keeps one value would keep what else came with it
+          yield /** @type {import('./subscribe.js').Change} */ ({ id: id.toString(), ts, value: deleted ? null : Buffer.from(value), deleted: deleted ?? false, position: position() })
           if (signal.aborted) return
         }
       }
@@ -90,7 +91,7 @@ function createFollowed ({ ask, feed, partition, newestMs, overlapMs, now }) {
   function deliver (version) {
     if (isKnown(version)) return false
     const { id, ts, seq, stamp } = version
-    delivered.set(id.toString('latin1'), { id, ts, seq, stamp })
+    delivered.set(id.toString('latin1'), { id: Buffer.from(id), ts, seq, stamp })
     newestMs = Math.max(newestMs, Math.min(ts, now()))
     return true
   }

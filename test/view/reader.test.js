@@ -1,7 +1,9 @@
 /** Questions of a library user: what they take, what comes back, and what is said after close. */
 import t from 'tap'
 import { openFeed, openReader } from '../../src/index.js'
-import { engineName, startServer, testEngines } from '../servers.js'
+import { layoutNames } from '../../src/layouts/index.js'
+import { engineName, eventually, startServer, testEngines } from '../servers.js'
+import { begun } from './changes.js'
 
 for (const engine of await testEngines()) {
   t.test(engineName(engine), async (t) => {
@@ -14,6 +16,27 @@ for (const engine of await testEngines()) {
       const feed = await openFeed(`read-${++feeds}`, { ...options, ...more })
       t.teardown(() => feed.close({ drainMs: 0 }))
       return feed
+    }
+
+    for (const layout of layoutNames()) {
+      await t.test(`${layout}: a value that is kept keeps nothing of what else was read`, async (t) => {
+        const feed = await open(t, { layout, views: 'none' })
+        const held = await openFeed(feed.name, { ...options, layout, views: 'all' })
+        t.teardown(() => held.close({ drainMs: 0 }))
+        const { changes, stop } = await begun(feed)
+        feed.append({ id: 'small', value: 'x'.repeat(100) })
+        for (let n = 0; n < 20; n++) feed.append({ id: `large ${n}`, value: Buffer.alloc(20_000, 'y') })
+        await feed.flush()
+        await eventually(async () => (await held.latest({ limit: 30 })).items.length === 22)
+        const values = [...(await feed.latest()).items, await feed.get('small'), ...(await held.latest()).items, await held.get('small')]
+        while (values.filter((item) => item?.id === 'small').length < 5) values.push((await changes.next()).value)
+        stop()
+        for (const { id, value } of /** @type {{ id: string, value: Buffer }[]} */ (values)) {
+          if (id === 'small') t.equal(String(value), 'x'.repeat(100))
+          // small buffers share one of so many bytes
+          t.ok(value.buffer.byteLength <= Math.max(value.length, Buffer.poolSize), `${id}: ${value.buffer.byteLength}`)
+        }
+      })
     }
 
     await t.test('a reader that is closed says so, whatever is asked', async (t) => {
