@@ -9,7 +9,7 @@
  * @typedef {ReturnType<typeof createReading>} Reading
  */
 import { decodeCursor, encodeCursor } from '../item/cursor.js'
-import { idBytes } from '../item/id.js'
+import { checkedId } from '../item/id.js'
 import { MAX_TS } from '../item/order.js'
 import { createDeployment } from '../store/deployment.js'
 import { createAsk } from './ask.js'
@@ -63,6 +63,11 @@ function refuseUnknown (unknown, known) {
   if (name !== undefined) throw new TypeError(`${name} is unknown; the options are ${known}`)
 }
 
+/** @param {unknown} sinceMs */
+function checkSince (sinceMs) {
+  if (!(typeof sinceMs === 'number' && Number.isInteger(sinceMs) && sinceMs >= 0 && sinceMs <= MAX_TS)) throw new RangeError(`since ${sinceMs}; expected integer milliseconds since 1970`)
+}
+
 /**
  * Questions about one feed.
  * @param {() => Promise<import('./views.js').Views>} asking
@@ -87,7 +92,7 @@ export function createReading (asking, feed, closing, log) {
     const { limit = NEWEST, sinceMs = null, after = null, ...unknown } = typeof question === 'object' ? question : { limit: question }
     refuseUnknown(unknown, 'limit sinceMs after')
     if (!Number.isInteger(limit) || limit < 1) throw new RangeError(`limit ${limit}; expected an integer of 1 or more`)
-    if (sinceMs !== null && !(Number.isInteger(sinceMs) && sinceMs >= 0 && sinceMs <= MAX_TS)) throw new RangeError(`since ${sinceMs}; expected integer milliseconds since 1970`)
+    if (sinceMs !== null) checkSince(sinceMs)
     const place = after === null ? null : decodeCursor(feed, after)
     const ask = await asking()
     const { items, next, asOf, lagMs, node } = await ask.latest(feed, { limit, sinceMs, after: place })
@@ -97,12 +102,19 @@ export function createReading (asking, feed, closing, log) {
   return {
     latest,
 
-    /** Items of that time and newer, newest first. @param {number} sinceMs ms since 1970 @param {{ limit?: number, after?: string | null }} [rest] */
-    since: (sinceMs, rest = {}) => latest({ ...rest, sinceMs }),
+    /**
+     * Items of that time and newer, newest first.
+     * @param {number} sinceMs ms since 1970 @param {{ limit?: number, after?: string | null }} [rest]
+     * @returns {Promise<Page>}
+     */
+    async since (sinceMs, rest = {}) {
+      checkSince(sinceMs)
+      return latest({ ...rest, sinceMs })
+    },
 
-    /** One live item. @param {string} id @returns {Promise<ReadItem | null>} */
+    /** One live item. @param {string | Uint8Array} id @returns {Promise<ReadItem | null>} */
     async get (id) {
-      const bytes = idBytes(id)
+      const bytes = Buffer.from(checkedId(id))
       const { items: [item], node } = await (await asking()).get(feed, [bytes])
       return item && shown(item, node)
     },

@@ -39,6 +39,40 @@ for (const engine of await testEngines()) {
       })
     }
 
+    await t.test('since: pages of what is so new, and no time is no question', async (t) => {
+      for (const layout of layoutNames()) {
+        const feed = await open(t, { layout })
+        const now = Date.now()
+        for (let n = 0; n < 30; n++) feed.append({ id: `${n}`, ts: now - n, value: '' })
+        await feed.flush()
+        const first = await feed.since(now - 9, { limit: 6 })
+        t.same(first.items.map(({ id }) => id), ['0', '1', '2', '3', '4', '5'])
+        const second = await feed.since(now - 9, { limit: 6, after: first.next })
+        t.same([second.items.map(({ id }) => id), second.next], [['6', '7', '8', '9'], null])
+        t.same((await feed.since(now + 1)).items, [])
+        for (const since of [undefined, null, NaN, 1.5, -1, 2 ** 41, '5', new Date()]) {
+          await t.rejects(feed.since(/** @type {any} */ (since)), { name: 'RangeError', message: /^since .*; expected integer milliseconds since 1970$/ })
+        }
+        await t.rejects(feed.since(0, /** @type {any} */ ({ limits: 5 })), { message: 'limits is unknown; the options are limit sinceMs after' })
+      }
+    })
+
+    await t.test('get takes an id as text or bytes; a count says when it is an estimate', async (t) => {
+      for (const layout of layoutNames()) {
+        const exact = layout === 'ids'
+        const feed = await open(t, { layout, views: 'none' })
+        const held = await open(t, { layout, views: 'all' })
+        for (const { append, flush } of [feed, held]) {
+          for (let n = 0; n < 3; n++) append({ id: 'bus é', value: `${n}` })
+          await flush()
+        }
+        for (const id of ['bus é', Buffer.from('bus é'), new Uint8Array(Buffer.from('bus é'))]) t.match(await feed.get(id), { id: 'bus é', value: Buffer.from('2') })
+        for (const id of ['', Buffer.from([0xff]), 7, null, undefined]) await t.rejects(feed.get(/** @type {any} */ (id)), { code: 'ITEM_ID_INVALID' })
+        t.match(await feed.count(), { count: exact ? 1 : 3, exact })
+        t.match(await held.count(), { count: 1, exact: true })
+      }
+    })
+
     await t.test('a reader that is closed says so, whatever is asked', async (t) => {
       const { name } = await open(t, {})
       const reader = await openReader(options)
