@@ -95,7 +95,8 @@ export const SETTINGS = Object.freeze([
     { name: 'deadlineMs', unit: 'ms', default: 1_000, check: integer(10, 600_000), meaning: 'a server that is silent for so long while asked is given up' }
   ]),
   ...group('Write path', ['gateway'], [
-    { name: 'ackWithinMs', unit: 'ms', default: 5_000, check: integer(10, 600_000), meaning: 'how long a request waits for its acknowledgement; then it is answered 503, unknown' }
+    { name: 'ackWithinMs', unit: 'ms', default: 5_000, check: integer(10, 600_000), meaning: 'how long a request waits for its acknowledgement; then it is answered 503, unknown' },
+    { name: 'maxFeeds', default: 1_000, check: integer(0, 1_000_000), meaning: 'a POST creates no feed beyond so many, whoever made them; 0 = none' }
   ]),
   ...group('HTTP', ['start', 'reader', 'gateway'], [
     { name: 'port', default: 8080, defaults: { gateway: 8081 }, check: integer(0, 65_535), meaning: 'port to listen on (start: of the reader); 0 = any free one' }

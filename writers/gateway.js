@@ -11,6 +11,7 @@ import { ackNames } from '../src/pipeline/acks.js'
 import { runProcess } from '../src/process.js'
 import { SERVERS_FAILED } from '../src/store/target.js'
 import { createGatewayApp } from './gateway/app.js'
+import { createFeedLimit } from './gateway/feed-limit.js'
 import { createFeeds } from './gateway/feeds.js'
 import { watchPrimary } from './gateway/primary.js'
 import { stopGateway } from './gateway/stop.js'
@@ -47,6 +48,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
       onBehind: (behindMs) => metrics.behind(name, behindMs)
     }),
     definition: primary.definition,
+    admit: createFeedLimit({ maxFeeds: settings.maxFeeds, count: primary.feedCount }).admit,
     onOpen: ({ name, writer }) => metrics.follow(name, writer),
     onClose: ({ name }) => metrics.unfollow(name),
     log

@@ -19,6 +19,7 @@ const LOG_EVERY_MS = 1000
 export const HTTP_ERRORS = Object.freeze({
   REQUEST_INVALID: { status: 400, meaning: 'a path, query field, header or body that the route does not take' },
   UNAUTHORIZED: { status: 401, meaning: 'the bearer token is missing or is another one' },
+  FEEDS_FULL: { status: 403, meaning: 'there is no such feed, and this gateway may create no more' },
   NOT_FOUND: { status: 404, meaning: 'no route has that method and path' },
   ITEM_UNKNOWN: { status: 404, meaning: 'no live item has that id' },
   REQUEST_TIMEOUT: { status: 408, meaning: 'the request did not arrive in time' },

@@ -73,6 +73,7 @@ const ROWS = [
   { roles: WRITER, words: () => ['EVAL', 'return 1', '0'], why: 'the same, after the server lost its scripts' },
   { roles: WRITER, words: () => ['SCRIPT', 'LOAD', 'return 1'], why: 'comparing versions (late: drop)' },
   { roles: WRITER, words: (key) => ['SADD', key, 'v'], why: 'names of feeds' },
+  { roles: WRITER, words: (key) => ['SCARD', key], why: 'how many feeds there are, before one is created (gateway)' },
   { roles: WRITER, words: (key) => ['DEL', key], why: 'giving a lease back' },
   { roles: WRITER, words: (key) => ['HSET', key, 'writer', 'note'], why: 'noting how much was written, once a second', without: 'how many items a second are written is not known to readers' },
   { roles: WRITER, words: (key) => ['HDEL', key, 'writer'], why: 'taking the note back', without: 'what a writer noted stays for ten minutes' },

@@ -164,7 +164,7 @@ t.test('an idle feed is closed after a while; one that is held or has something 
 })
 
 t.test('at the bound the idle feed not used for longest makes place; with none idle it is refused', async (t) => {
-  const { feeds, put, events } = await setUp(t, { maxFeeds: 3 })
+  const { feeds, put, events } = await setUp(t, { maxOpen: 3 })
   for (const name of ['a', 'b', 'c', 'a']) await put(name)
   await put('d')
   t.same(events.filter((event) => event.startsWith('closed')), ['closed b'])
@@ -183,7 +183,7 @@ t.test('a feed that cannot be opened is tried again after a while, however many 
   let broken = true
   let tries = 0
   const { put, server } = await setUp(t, {
-    maxFeeds: 3,
+    maxOpen: 3,
     tryAgainMs: 2000,
     open (/** @type {string} */ name, /** @type {object} */ stored) {
       tries++

@@ -20,7 +20,7 @@
 import { isAgreed } from '../../src/feeds/definitions.js'
 import { HttpError } from '../../src/http/problem.js'
 
-const MAX_FEEDS = 256
+const MAX_OPEN = 256
 const IDLE_MS = 60_000
 const SWEEPS_PER_IDLE = 6
 const TRY_AGAIN_MS = 1000
@@ -30,11 +30,12 @@ const MAX_REASONS = 10
 
 /**
  * @param {{ open: (name: string, stored: Stored | null) => Promise<Feed>, definition: (name: string) => Promise<Definition>,
- *   onOpen?: (feed: Feed) => void, onClose?: (feed: Feed) => void, log: import('pino').Logger,
- *   maxFeeds?: number, idleMs?: number, tryAgainMs?: number }} options
- *   `open` creates the feed when `stored` is null; `definition` throws FEED_UNKNOWN; `onClose`: it is closed
+ *   admit?: import('./feed-limit.js').FeedLimit['admit'], onOpen?: (feed: Feed) => void, onClose?: (feed: Feed) => void, log: import('pino').Logger,
+ *   maxOpen?: number, idleMs?: number, tryAgainMs?: number }} options
+ *   `open` creates the feed when `stored` is null; `definition` throws FEED_UNKNOWN;
+ *   `admit` throws when no feed may be created; `onClose`: it is closed
  */
-export function createFeeds ({ open, definition, onOpen = () => {}, onClose = () => {}, log, maxFeeds = MAX_FEEDS, idleMs = IDLE_MS, tryAgainMs = TRY_AGAIN_MS }) {
+export function createFeeds ({ open, definition, admit = async () => () => {}, onOpen = () => {}, onClose = () => {}, log, maxOpen = MAX_OPEN, idleMs = IDLE_MS, tryAgainMs = TRY_AGAIN_MS }) {
   /** @type {Map<string, Entry>} */
   const entries = new Map()
   /** @type {Map<string, Promise<unknown>>} */
@@ -68,7 +69,7 @@ export function createFeeds ({ open, definition, onOpen = () => {}, onClose = ()
 
   /** @param {string} name @param {Definition | null} stored @returns {Entry} */
   function begin (name, stored) {
-    const ready = Promise.all([closing.get(name), entries.size < maxFeeds ? null : freePlace()])
+    const ready = Promise.all([closing.get(name), entries.size < maxOpen ? null : freePlace()])
     /** @type {Entry} */
     const entry = { opening: ready.then(() => openStored(name, stored)), feed: null, holders: 0, usedAtMs: 0 }
     entries.set(name, entry)
@@ -88,7 +89,7 @@ export function createFeeds ({ open, definition, onOpen = () => {}, onClose = ()
   function remember (name, error) {
     failures.delete(name)
     failures.set(name, { error, untilMs: performance.now() + tryAgainMs })
-    if (failures.size > maxFeeds) failures.delete(/** @type {string} */ (failures.keys().next().value))
+    if (failures.size > maxOpen) failures.delete(/** @type {string} */ (failures.keys().next().value))
   }
 
   /** @param {string} name @throws what opening it threw a moment ago */
@@ -140,13 +141,22 @@ export function createFeeds ({ open, definition, onOpen = () => {}, onClose = ()
       if (mayCreate && known && entries.get(name) === known && !hasFailed(known)) return known
       throw error
     }
-    if (isClosed) throw stopping()
-    const now = entries.get(name)
-    // another request may have come first
-    if (now && !hasFailed(now) && (now !== known || isStill(now, stored))) return now
-    throwRemembered(name)
-    if (now) close(name, now, hasFailed(now) ? 'failed' : 'it was dropped', { drainMs: 0 })
-    return begin(name, stored)
+    const made = stored === null ? await admit(name) : () => {}
+    /** @type {Promise<unknown>} */
+    let opening = Promise.resolve()
+    try {
+      if (isClosed) throw stopping()
+      const now = entries.get(name)
+      // another request may have come first
+      if (now && !hasFailed(now) && (now !== known || isStill(now, stored))) return now
+      throwRemembered(name)
+      if (now) close(name, now, hasFailed(now) ? 'failed' : 'it was dropped', { drainMs: 0 })
+      const entry = begin(name, stored)
+      opening = entry.opening
+      return entry
+    } finally {
+      made(opening)
+    }
   }
 
   return {
@@ -157,7 +167,7 @@ export function createFeeds ({ open, definition, onOpen = () => {}, onClose = ()
      * @param {{ mayCreate: boolean }} options who may not create it finds out whether it is stored, also when it is open
      * @param {(feed: Feed) => Promise<T>} work
      * @returns {Promise<T>}
-     * @throws {HttpError | import('../../src/errors.js').FreshetError} OVERLOADED, NOT_READY (stopping), FEED_UNKNOWN, what opening throws
+     * @throws {HttpError | import('../../src/errors.js').FreshetError} OVERLOADED, NOT_READY (stopping), FEED_UNKNOWN, FEEDS_FULL, what opening throws
      */
     async use (name, { mayCreate }, work) {
       if (isClosed) throw stopping()

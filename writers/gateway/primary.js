@@ -6,6 +6,7 @@
  * one that lets a user in but refuses every command would otherwise seem ready.
  */
 import { readDefinition } from '../../src/feeds/definitions.js'
+import { namesKey } from '../../src/feeds/keys.js'
 import { FreshetError, publicReason } from '../../src/errors.js'
 import { expectPrimary } from '../../src/pipeline/feed-writer.js'
 import { createLink } from '../../src/store/link.js'
@@ -57,6 +58,12 @@ export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, de
     /** What is stored about a feed now. @param {string} feed @throws {FreshetError} FEED_UNKNOWN, SERVER_LOST */
     async definition (feed) {
       if (link.connection) return readDefinition(link.connection, keyPrefix, feed)
+      throw link.lastError ?? new FreshetError('SERVER_LOST', 'the connection to the primary is being opened again')
+    },
+
+    /** How many feeds are stored now. @returns {Promise<number>} @throws {FreshetError} SERVER_LOST */
+    async feedCount () {
+      if (link.connection) return link.connection.send('SCARD', namesKey(keyPrefix))
       throw link.lastError ?? new FreshetError('SERVER_LOST', 'the connection to the primary is being opened again')
     },
 
