@@ -9,11 +9,14 @@
  * A replica is left when it is down, syncing, or more than `LEAVE_AT_MS` behind, until it is within `RETURN_AT_MS`.
  * When the primary itself is gone, replicas answer what they have. Nothing falls back to the primary by itself.
  *
+ * A replica of another primary is left, too: its offsets would seem near, and what it has is something else. It is known by
+ * its replication id (history.js), so also after a failover, and when it follows another replica.
+ *
  * A node that refuses its user a question is left too, and opened again after a second. It counts as open when it
  * answers that same question: a node that refused it would otherwise seem ready until somebody asks.
  */
-import { ERRORS, FreshetError } from '../errors.js'
-import { createLink } from './link.js'
+import { FreshetError } from '../errors.js'
+import { absence, compareHistory, createNode, refusalOf } from './deployment-node.js'
 import { nodeFigures, replicaUrls as urlsOfReplicas } from './nodes.js'
 import { openOwnConnection } from './own-connection.js'
 import { gateTo } from './refusal-gate.js'
@@ -24,63 +27,26 @@ const LEAVE_AT_MS = 1000
 const RETURN_AT_MS = 200
 /** replicas that are hardly further behind than the nearest take turns */
 const NEAR_MS = 100
+const FOREIGN = 'of another primary'
 
 /** @typedef {ReturnType<typeof createDeployment>} Deployment */
-/** @typedef {{ role: 'primary' | 'replica', url: string, link: import('./link.js').Link, engine: string | null,
- *   state: string, offset: number, lagMs: number | null, left: boolean }} Node */
+/** @typedef {import('./deployment-node.js').Node} Node */
 
 /**
  * @param {{ primaryUrl: string, replicaUrls: string[] | null, readFrom: 'replica' | 'primary', name: string,
  *   deadlineMs: number, log: import('pino').Logger }} options
  */
 export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, deadlineMs, log }) {
-  const primary = createNode('primary', primaryUrl)
+  const nodeAt = (/** @type {Node['role']} */ role, /** @type {string} */ url) => createNode(role, url, { name, deadlineMs, log })
+  const primary = nodeAt('primary', primaryUrl)
   /** @type {Map<string, Node>} */
-  const replicas = new Map((replicaUrls ?? []).map((url) => [url, createNode('replica', url)]))
+  const replicas = new Map((replicaUrls ?? []).map((url) => [url, nodeAt('replica', url)]))
   /** @type {{ atMs: number, offset: number }[]} */
   const samples = []
   let turn = 0
   let closed = false
   /** @type {NodeJS.Timeout | undefined} */
   let timer
-
-  /** @param {'primary' | 'replica'} role @param {string} url @returns {Node} */
-  function createNode (role, url) {
-    /** @type {import('./connection.js').Refusal['again']} what it refused last */
-    let refusedQuestion = null
-    /** @type {Node} */
-    const node = {
-      role,
-      url,
-      engine: null,
-      state: 'connecting',
-      offset: 0,
-      lagMs: null,
-      left: false,
-      link: createLink(url, {
-        name: `${name}:${role}`,
-        deadlineMs,
-        async prepare (connection) {
-          node.engine = (await nodeFigures(connection)).engine
-          await refusedQuestion?.(connection).catch((error) => { if (error.outcome === 'forbidden') throw error })
-          refusedQuestion = null
-        },
-        onClosed (reason) {
-          node.state = absence(node)
-          node.lagMs = null
-          log.warn({ node: new URL(url).host, role, reason }, 'node lost')
-        },
-        onError (error) {
-          log.warn({ node: new URL(url).host, role, code: error.code, reason: error.message }, 'node cannot be used, trying on')
-        },
-        onForbidden ({ error, connection, again }) {
-          refusedQuestion = again
-          connection.close(error.message, { refused: true })
-        }
-      })
-    }
-    return node
-  }
 
   async function pollPrimary () {
     const { connection } = primary.link
@@ -89,6 +55,7 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
       return
     }
     const [role, offset] = await connection.send('ROLE')
+    if (String(role) === 'master') await primary.history.look(connection, primary.state)
     primary.state = String(role) === 'master' ? 'up' : 'not a primary'
     if (primary.state !== 'up') return
     samples.push({ atMs: performance.now(), offset: Number(offset) })
@@ -98,7 +65,7 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
 
   /** @param {string[]} urls the replicas that the primary names now */
   function follow (urls) {
-    for (const url of urls) if (!replicas.has(url)) replicas.set(url, createNode('replica', url))
+    for (const url of urls) if (!replicas.has(url)) replicas.set(url, nodeAt('replica', url))
     for (const [url, node] of replicas) {
       if (urls.includes(url) || node.link.connection) continue
       replicas.delete(url)
@@ -114,10 +81,12 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
       return
     }
     const askedMs = performance.now()
-    const [role, , , state, offset] = await connection.send('ROLE')
-    node.state = String(role) === 'slave' ? String(state) : 'not a replica'
+    const [role, ...facts] = await connection.send('ROLE')
+    const [, , state, offset] = facts
+    if (String(state) === 'connected' && primary.state === 'up') await compareHistory(node, primary, { about: String(facts.slice(0, 3)), log })
+    node.state = String(role) !== 'slave' ? 'not a replica' : node.isForeign ? FOREIGN : String(state)
     node.offset = Number(offset)
-    node.lagMs = lagOf(node, askedMs)
+    node.lagMs = node.isForeign ? null : lagOf(node, askedMs)
     const far = node.lagMs !== null && node.lagMs > (node.left ? RETURN_AT_MS : LEAVE_AT_MS)
     if (far !== node.left && node.lagMs !== null) log.warn({ node: connection.address, lagMs: node.lagMs }, far ? 'replica lags, left' : 'replica caught up')
     node.left = far
@@ -160,7 +129,7 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
     if (!node.link.connection) return false
     if (primary.state === 'up') return node.state === 'connected' && !node.left
     // its link to the primary may be in any state but a full resync; what it has it can answer
-    return !['sync', 'down', 'refused', 'untrusted', 'not a replica'].includes(node.state)
+    return !['sync', 'down', 'refused', 'untrusted', 'not a replica', FOREIGN].includes(node.state)
   }
 
   const unreachable = () => new FreshetError('SERVER_UNREACHABLE', `the primary at ${new URL(primaryUrl).host} cannot be reached, or is none`)
@@ -270,20 +239,4 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
       await Promise.all(nodes().map((node) => node.link.close()))
     }
   }
-}
-
-/** How a node is that has no connection. @param {Node} node */
-function absence ({ link: { lastError } }) {
-  if (lastError?.code === 'SERVER_REFUSED') return 'refused'
-  return lastError?.code === 'SERVER_UNTRUSTED' ? 'untrusted' : 'down'
-}
-
-/**
- * What one of them refuses, if one does. Whoever asks may read it, so it names no user and no file; the log has those.
- * @param {Node[]} nodes @returns {FreshetError | null}
- */
-function refusalOf (nodes) {
-  const refusing = nodes.find((node) => node.link.connection === null && absence(node) !== 'down')
-  const cause = /** @type {FreshetError | null | undefined} */ (refusing?.link.lastError)
-  return refusing && cause ? new FreshetError(cause.code, `${new URL(refusing.url).host}: ${ERRORS[cause.code].meaning}`, { cause }) : null
 }

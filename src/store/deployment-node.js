@@ -1,0 +1,90 @@
+/**
+ * One node of a deployment: the link to it, what it refused, and whether it has the history of the primary. How it is
+ * doing is found out by polling (deployment.js).
+ *
+ * @typedef {{ role: 'primary' | 'replica', url: string, link: import('./link.js').Link, engine: string | null, state: string,
+ *   offset: number, lagMs: number | null, left: boolean, history: import('./history.js').History, isForeign: boolean }} Node
+ *   `left`: it is too far behind; `isForeign`: a replica of another primary, as both said last
+ */
+import { ERRORS, FreshetError } from '../errors.js'
+import { createHistory } from './history.js'
+import { createLink } from './link.js'
+import { nodeFigures } from './nodes.js'
+
+/**
+ * @param {Node['role']} role @param {string} url
+ * @param {{ name: string, deadlineMs: number, log: import('pino').Logger }} options
+ * @returns {Node}
+ */
+export function createNode (role, url, { name, deadlineMs, log }) {
+  /** @type {import('./connection.js').Refusal['again']} what it refused last */
+  let refusedQuestion = null
+  /** @type {Node} */
+  const node = {
+    role,
+    url,
+    engine: null,
+    state: 'connecting',
+    offset: 0,
+    lagMs: null,
+    left: false,
+    history: createHistory(),
+    isForeign: false,
+    link: createLink(url, {
+      name: `${name}:${role}`,
+      deadlineMs,
+      async prepare (connection) {
+        node.engine = (await nodeFigures(connection)).engine
+        await refusedQuestion?.(connection).catch((error) => { if (error.outcome === 'forbidden') throw error })
+        refusedQuestion = null
+      },
+      onClosed (reason) {
+        node.state = absence(node)
+        node.lagMs = null
+        log.warn({ node: new URL(url).host, role, reason }, 'node lost')
+      },
+      onError (error) {
+        log.warn({ node: new URL(url).host, role, code: error.code, reason: error.message }, 'node cannot be used, trying on')
+      },
+      onForbidden ({ error, connection, again }) {
+        refusedQuestion = again
+        connection.close(error.message, { refused: true })
+      }
+    })
+  }
+  return node
+}
+
+/** How a node is that has no connection. @param {Node} node */
+export function absence ({ link: { lastError } }) {
+  if (lastError?.code === 'SERVER_REFUSED') return 'refused'
+  return lastError?.code === 'SERVER_UNTRUSTED' ? 'untrusted' : 'down'
+}
+
+/**
+ * What one of them refuses, if one does. Whoever asks may read it, so it names no user and no file; the log has those.
+ * @param {Node[]} nodes @returns {FreshetError | null}
+ */
+export function refusalOf (nodes) {
+  const refusing = nodes.find((node) => node.link.connection === null && absence(node) !== 'down')
+  const cause = /** @type {FreshetError | null | undefined} */ (refusing?.link.lastError)
+  return refusing && cause ? new FreshetError(cause.code, `${new URL(refusing.url).host}: ${ERRORS[cause.code].meaning}`, { cause }) : null
+}
+
+/**
+ * Finds out whether a replica in sync is one of this primary.
+ * @param {Node} replica @param {Node} primary
+ * @param {{ about: string, log: import('pino').Logger }} options `about`: what the replica says of its primary
+ * @throws {FreshetError} SERVER_LOST, SERVER_REFUSED
+ */
+export async function compareHistory (replica, primary, { about, log }) {
+  const [connection, toPrimary] = [replica.link.connection, primary.link.connection]
+  if (connection === null || toPrimary === null) return
+  const differs = () => ![replica.history.id, primary.history.id].includes(null) && replica.history.id !== primary.history.id
+  await replica.history.look(connection, about)
+  // one of the two may have got another since it was asked
+  if (differs() && !replica.isForeign) await Promise.all([replica.history.ask(connection), primary.history.ask(toPrimary)])
+  if (differs() === replica.isForeign) return
+  replica.isForeign = differs()
+  log.warn({ node: connection.address, primary: toPrimary.address }, replica.isForeign ? 'a replica of another primary, left' : 'it is a replica of the primary now')
+}
