@@ -123,15 +123,28 @@ function findingsOf (url, { primary, hasMsetex, evicts, roles, replicas }) {
   if (roles.every(({ missing }) => missing.length)) {
     problems.push(`Its user may not run what any command of Freshet needs (${roles.map(({ role, missing }) => `${role}: ${missing.join(' ')}`).join('; ')}): allow commands, and keys with the prefix, as docs/acl says.`)
   }
-  for (const node of replicas) if (node.error !== null) problems.push(`The replica ${node.address} cannot be used (${node.error}): ${REPLICA_ADVICE[node.code] ?? 'give addresses that this machine reaches with --replica-url'}.`)
+  const mayRead = roles.some(({ role, missing }) => role === 'reader' && missing.length === 0)
+  for (const node of replicas) {
+    const { address, reader } = node
+    if (node.error !== null) problems.push(`The replica ${address} cannot be used (${node.error}): ${REPLICA_ADVICE[node.code] ?? 'give addresses that this machine reaches with --replica-url'}.`)
+    else if (node.isForeign) problems.push(`The node ${address} is not one of this primary, so readers leave it: name its replicas with --replica-url, or leave it out.`)
+    if (mayRead && reader?.missing.length) problems.push(`The replica ${address} does not let its user run ${reader.missing.join(' ')}, as the primary does: ${REPLICA_ADVICE.SERVER_REFUSED}.`)
+  }
   /** @param {import('../src/store/probe.js').NodeFacts} node */
   const words = (node) => node.error === null ? `${node.engine}, ${node.role}${node.linkUp ? '' : ', not in sync'}` : node.error
+  const lostAtPrimary = roles.find(({ role }) => role === 'reader')?.without ?? []
+  /** What it lacks beside the primary. @param {import('../src/store/probe.js').ReplicaFacts} node */
+  const lacks = ({ isForeign, reader }) => [
+    ...(isForeign ? ['of another primary'] : []),
+    ...(mayRead && reader?.missing.length ? [`may not run ${reader.missing.join(' ')}`] : []),
+    ...(reader?.without.filter((one) => !lostAtPrimary.includes(one)) ?? [])
+  ]
   return {
     rows: [
       ['server', url, words(primary), `MSETEX ${hasMsetex === null ? 'not known' : hasMsetex ? 'yes' : 'no'}`],
       ...(evicts ? labelled('memory', [[`maxmemory-policy is ${evicts}: a full server drops items unseen; noeviction refuses them`]]) : []),
       ...labelled('user', roles.map(({ role, missing, without }) => [role, missing.length ? `may not run ${missing.join(' ')}` : ['may run all it needs', ...without].join('; ')])),
-      ...labelled('replicas', replicas.length ? replicas.map((node) => [node.address, words(node)]) : [['none: readers need --read-from primary']])
+      ...labelled('replicas', replicas.length ? replicas.map((node) => [node.address, [words(node), ...lacks(node)].join('; ')]) : [['none: readers need --read-from primary']])
     ],
     problems
   }

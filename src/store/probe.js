@@ -3,17 +3,20 @@
  *
  * Permissions are asked for inside MULTI ... DISCARD: a server checks them when a command is queued, with its real
  * arguments, and a discarded command has no effect. A user that may not even queue is asked by what changes nothing,
- * the commands of a reader.
+ * the commands of a reader. Users are not replicated, so replicas are asked, too, for what readers ask of them.
  */
 import { COMMANDS, ROLES, commandName, rowsOf } from './commands.js'
 import { openConnection } from './connection.js'
-import { capabilities, nodeFigures, replicaUrls } from './nodes.js'
+import { capabilities, nodeFigures, replicaUrls, replicationId } from './nodes.js'
 
 /**
- * @typedef {{ address: string, error: string, code: string } | { address: string, error: null, engine: string, role: 'primary' | 'replica', linkUp: boolean }} NodeFacts
+ * @typedef {{ address: string, error: string, code: string } | { address: string, error: null, engine: string, role: 'primary' | 'replica', linkUp: boolean,
+ *   history: string | null }} NodeFacts `history`: its replication id
+ * @typedef {NodeFacts & { isForeign: boolean, reader: RoleFacts | null }} ReplicaFacts `isForeign`: not of this primary; `reader`: what it lets the
+ *   user read, null = not known
  * @typedef {{ role: import('./commands.js').Role, missing: string[], without: string[] }} RoleFacts `missing`: commands that
  *   the user may not run and the role needs; `without`: what is lost for want of others
- * @typedef {{ primary: NodeFacts, hasMsetex: boolean | null, evicts: string | null, roles: RoleFacts[], replicas: NodeFacts[] }} ServerFacts
+ * @typedef {{ primary: NodeFacts, hasMsetex: boolean | null, evicts: string | null, roles: RoleFacts[], replicas: ReplicaFacts[] }} ServerFacts
  *   `hasMsetex` null = may not be used; `evicts`: its maxmemory-policy when that is not noeviction
  */
 
@@ -35,13 +38,15 @@ export async function probeServer (url, { replicas, keyPrefix, deadlineMs }) {
       primary,
       hasMsetex: msetex,
       evicts: policy && policy !== 'noeviction' ? policy : null,
-      roles: await roleFacts(connection, `${keyPrefix}{doctor}`, msetex === true),
-      replicas: await Promise.all(addresses.map((address) => replicaFacts(address, deadlineMs)))
+      roles: await roleFacts(connection, probeKey(keyPrefix), msetex === true),
+      replicas: await Promise.all(addresses.map((address) => replicaFacts(address, { primary, keyPrefix, deadlineMs })))
     }
   } finally {
     connection.close()
   }
 }
+
+const probeKey = (/** @type {string} */ keyPrefix) => `${keyPrefix}{doctor}`
 
 /** @param {any} error */
 const isRefused = (error) => error.reply === 'NOPERM'
@@ -87,20 +92,30 @@ async function nodeFacts (connection) {
   const { address } = connection
   try {
     const { engine, role, linkUp } = await nodeFigures(connection)
-    return { address, error: null, engine, role, linkUp }
+    return { address, error: null, engine, role, linkUp, history: await replicationId(connection) }
   } catch (error) {
     return { address, error: error.message, code: error.code }
   }
 }
 
-/** @param {string} url @param {number} deadlineMs @returns {Promise<NodeFacts>} */
-async function replicaFacts (url, deadlineMs) {
+/** @param {string} url @param {{ primary: NodeFacts, keyPrefix: string, deadlineMs: number }} options @returns {Promise<ReplicaFacts>} */
+async function replicaFacts (url, { primary, keyPrefix, deadlineMs }) {
   try {
     const connection = await openConnection(url, { name: 'freshet-doctor', deadlineMs })
-    const facts = await nodeFacts(connection)
-    connection.close()
-    return facts
+    try {
+      const facts = await nodeFacts(connection)
+      const reader = facts.error === null ? (await roleFacts(connection, probeKey(keyPrefix), false)).find(({ role }) => role === 'reader') ?? null : null
+      return { ...facts, reader, isForeign: isForeign(facts, primary) }
+    } finally {
+      connection.close()
+    }
   } catch (error) {
-    return { address: new URL(url).host, error: error.message, code: error.code }
+    return { address: new URL(url).host, error: error.message, code: error.code, reader: null, isForeign: false }
   }
+}
+
+/** A replica that is not in sync has no history to compare. The primary itself may be named as one: after a switchover it is. @param {NodeFacts} node @param {NodeFacts} primary */
+function isForeign (node, primary) {
+  if (node.error !== null || primary.error !== null || primary.role !== 'primary' || !node.linkUp) return false
+  return node.history !== primary.history
 }

@@ -93,6 +93,44 @@ t.test('what a user may not do is named by role, without its password', async (t
   t.equal(await admin.send('DBSIZE'), 0, 'nothing was written')
 })
 
+t.test('what a replica does not let the user read is told, and no more than that', async (t) => {
+  const { primary, replica, admin } = await startPair(t)
+  const onReplica = await connectFor(t, replica.url)
+  const words = rowsOf('reader').map((row) => `+${commandName(row).toLowerCase()}`)
+  const url = primary.url.replace('//', '//asking:canary-4711@')
+  const asked = async (/** @type {string[]} */ ...atReplica) => {
+    for (const node of [admin, onReplica]) await node.send('ACL', 'SETUSER', 'asking', 'reset', 'on', '>canary-4711', '%R~fr:*', '-@all', ...words)
+    await onReplica.send('ACL', 'SETUSER', 'asking', ...atReplica)
+    return doctor(['--redis-url', url])
+  }
+  t.equal((await asked()).status, 0)
+  const old = await asked('-xread', '-hgetall')
+  t.equal(old.status, 1)
+  t.match(old.text, new RegExp(`^replicas +127.0.0.1:${replica.port} .*, replica; may not run XREAD; how many items a second are written is not known`, 'm'))
+  t.match(old.text, new RegExp(`To do:\\n {2}The replica 127.0.0.1:${replica.port} does not let its user run XREAD, as the primary does: users are not replicated, so each server needs the same.\\n$`))
+  const lesser = await asked('-hgetall')
+  t.equal(lesser.status, 0, 'what can be done without is said, and is no problem')
+  t.match(lesser.text, /, replica; how many items a second are written is not known/)
+  t.match((await asked('resetkeys', '%R~other:*')).text, /The replica .* does not let its user run GET .*MGET/)
+  for (const node of [admin, onReplica]) await node.send('ACL', 'SETUSER', 'asking', 'reset', 'on', '>canary-4711', '~fr:*', '+@all', '-xread')
+  const writer = await doctor(['--redis-url', url])
+  t.equal(writer.status, 0, 'a user that may not read anywhere is not asked to')
+  t.notMatch(writer.text, /The replica/)
+  t.equal(await onReplica.send('DBSIZE'), 0, 'nothing was written')
+})
+
+t.test('nodes of another primary are told', async (t) => {
+  const [one, other] = await Promise.all([startPair(t), startPair(t)])
+  const asked = (/** @type {{ url: string }[]} */ ...servers) => doctor(['--redis-url', one.primary.url, '--replica-url', servers.map(({ url }) => url).join()])
+  t.equal((await asked(one.replica, one.primary)).status, 0, 'all nodes may be named')
+  for (const server of [other.replica, other.primary]) {
+    const foreign = await asked(one.replica, server)
+    t.equal(foreign.status, 1)
+    t.match(foreign.text, new RegExp(`127.0.0.1:${server.port} .*, (replica|primary); of another primary$`, 'm'))
+    t.match(foreign.text, new RegExp(`To do:\\n {2}The node 127.0.0.1:${server.port} is not one of this primary, so readers leave it: name its replicas with --replica-url, or leave it out.\\n$`))
+  }
+})
+
 t.test('an address where nobody answers is told', async (t) => {
   const { status, text } = await doctor(['--redis-url', 'redis://127.0.0.1:1'])
   t.equal(status, 1)
