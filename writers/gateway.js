@@ -13,6 +13,7 @@ import { SERVERS_FAILED } from '../src/store/target.js'
 import { createGatewayApp } from './gateway/app.js'
 import { createFeedLimit } from './gateway/feed-limit.js'
 import { createFeeds } from './gateway/feeds.js'
+import { openingOptions } from './gateway/opening.js'
 import { watchPrimary } from './gateway/primary.js'
 import { stopGateway } from './gateway/stop.js'
 
@@ -39,8 +40,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
   const feeds = createFeeds({
     // what happens at the bound is decided for whole requests, before they are appended
     open: (name, stored) => openFeed(name, {
-      ...optionsOf(settings),
-      ...stored,
+      ...openingOptions(optionsOf(settings), stored),
       redisUrl: primaryUrl,
       whenFull: 'block',
       log,

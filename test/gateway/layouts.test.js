@@ -1,9 +1,11 @@
 /** Every layout, and every ack, behind the gateway. */
 import t from 'tap'
-import { layoutNames } from '../../src/layouts/index.js'
+import { agree } from '../../src/feeds/definitions.js'
+import { openReader } from '../../src/index.js'
+import { layoutNames, layoutOf } from '../../src/layouts/index.js'
 import { startGateway, startReader } from '../commands.js'
-import { engineName, eventually, startDeployment, testEngines } from '../servers.js'
-import { itemsOf } from './requests.js'
+import { connectFor, engineName, eventually, startDeployment, startServer, testEngines } from '../servers.js'
+import { isProblem, itemsOf } from './requests.js'
 
 for (const engine of await testEngines()) {
   for (const layout of layoutNames()) {
@@ -24,6 +26,20 @@ for (const engine of await testEngines()) {
       await eventually(async () => (await reader.allItems('many')).length === 1000)
     })
   }
+
+  t.test(`settings for one layout do not keep feeds of another out, on ${engineName(engine)}`, async (t) => {
+    const server = await startServer(t, { engine })
+    const connection = await connectFor(t, server.url)
+    for (const layout of layoutNames()) await agree(connection, 'fr:', { feed: layout, layout, partitions: 2, windowMs: 60_000, maxItems: 100, format: layoutOf(layout).format })
+    const { post } = await startGateway(t, { redisUrl: server.url, flags: ['--layout', 'segments', '--compress', 'brotli', '--late', 'drop'] })
+    for (const layout of layoutNames()) t.match(await post(`/v1/feeds/${layout}/items`, itemsOf('a', 100)), { status: 200, json: { accepted: 100 } }, layout)
+    const reader = await openReader({ redisUrl: server.url, readFrom: 'primary' })
+    t.teardown(() => reader.close())
+    for (const layout of layoutNames()) t.equal((await reader.feed(layout).latest(1000)).items.length, 100, layout)
+
+    await connection.send('SET', 'fr:{later}:feed', JSON.stringify({ feed: 'later', layout: 'tree', partitions: 1, windowMs: 60_000, maxItems: 0, format: 1 }))
+    isProblem(t, await post('/v1/feeds/later/items', itemsOf('a', 1)), 500, 'FEED_LAYOUT_UNKNOWN')
+  })
 
   t.test(`ack replica on ${engineName(engine)}: no answer 200 before a replica has the items`, async (t) => {
     const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
