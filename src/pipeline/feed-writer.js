@@ -15,6 +15,7 @@ import { capabilities, nodeFigures } from '../store/nodes.js'
 import { readScript } from '../store/scripts.js'
 import { ackOf } from './acks.js'
 import { guardedHooks } from './hooks.js'
+import { createFence } from './fence.js'
 import { keepHouse } from './housekeeping.js'
 import { createPipeline } from './pipeline.js'
 import { createServerClock } from './server-clock.js'
@@ -219,17 +220,4 @@ export async function expectPrimary (connection) {
   if (figures.loading) throw new FreshetError('SERVER_LOST', `the server at ${connection.address} is loading its data`)
   if (figures.role !== 'primary') throw new FreshetError('SERVER_REFUSED', `the server at ${connection.address} is a replica; give the address of its primary`)
   return figures
-}
-
-/**
- * What an ended epoch had sent may still be under way, and would arrive after it was sent again and overwritten. So
- * the next epoch has the server drop the one before, if it is the same server still: ids of clients are its own.
- */
-function createFence () {
-  /** @type {{ runId: string, clientId: number } | null} */
-  let before = null
-  return async (/** @type {import('../store/connection.js').Connection} */ connection, /** @type {{ runId: string }} */ { runId }) => {
-    if (before?.runId === runId) await connection.send('CLIENT', 'KILL', 'ID', before.clientId)
-    before = { runId, clientId: await connection.send('CLIENT', 'ID') }
-  }
 }

@@ -1,7 +1,47 @@
 /** What an ended connection had sent may arrive later than what the next one wrote. */
 import t from 'tap'
+import { createFence } from '../../src/pipeline/fence.js'
 import { startProxy } from '../proxy.js'
 import { connectFor, engineName, eventually, openWriterFor, startServer, testEngines } from '../servers.js'
+
+/** Connections, each with the id that its server gave it, and what they were asked. */
+function build () {
+  const fence = createFence()
+  let clientId = 100
+  return async (/** @type {string | undefined} */ runId) => {
+    /** @type {any[][]} */
+    const asked = []
+    const connection = { send: async (/** @type {any[]} */ ...words) => { asked.push(words); return words[1] === 'ID' ? clientId++ : 0 } }
+    await fence(/** @type {any} */ (connection), { runId })
+    return asked[0].join(' ')
+  }
+}
+const NOBODY = `CLIENT KILL ID ${2 ** 53 - 1}`
+
+t.test('the connection before on the same server is ended, whatever server was between', async (t) => {
+  const open = build()
+  t.equal(await open('a'), NOBODY, 'the first ends nobody, and asks whether it may')
+  t.equal(await open('a'), 'CLIENT KILL ID 100')
+  t.equal(await open('b'), NOBODY)
+  t.equal(await open('a'), 'CLIENT KILL ID 101')
+  t.equal(await open('b'), 'CLIENT KILL ID 102')
+})
+
+t.test('a server that does not say which it is may be another one, so nobody is ended there', async (t) => {
+  const open = build()
+  t.same([await open(undefined), await open(undefined)], [NOBODY, NOBODY])
+})
+
+t.test('servers that were left long ago are forgotten', async (t) => {
+  const open = build()
+  await open('first')
+  await open('second')
+  for (let n = 0; n < 14; n++) await open(`server ${n}`)
+  t.equal(await open('first'), 'CLIENT KILL ID 100')
+  await open('one more')
+  t.equal(await open('second'), NOBODY)
+  t.equal(await open('first'), 'CLIENT KILL ID 116')
+})
 
 for (const engine of await testEngines()) {
   t.test(`${engineName(engine)}: bytes of an ended connection that arrive late change nothing`, async (t) => {
@@ -24,5 +64,35 @@ for (const engine of await testEngines()) {
     await new Promise((resolve) => setTimeout(resolve, 300))
     const stored = await connection.send('GET', 'fr:{latest:0}:item:a')
     t.equal(String(stored.subarray(8)), 'third')
+  })
+  t.test(`${engineName(engine)}: nor those of a connection to a server that was left, and is written to again`, async (t) => {
+    const [one, other] = await Promise.all([startServer(t, { engine }), startServer(t, { engine })])
+    const proxy = await startProxy(t, one.port)
+    const connection = await connectFor(t, one.url)
+    const writer = await openWriterFor(t, { redisUrl: proxy.url, deadlineMs: 300 })
+    const write = async (/** @type {string} */ value) => {
+      writer.pipeline.append(Buffer.from('a'), Date.now(), Buffer.from(value))
+      await writer.pipeline.flush()
+    }
+    await write('first')
+    proxy.hold()
+    const held = proxy.lines
+    proxy.switchTo(other.port)
+    await write('second')
+    proxy.switchTo(one.port)
+    for (const line of proxy.lines) if (!held.includes(line)) line.reset()
+    await write('third')
+    const stored = async () => String((await connection.send('GET', 'fr:{latest:0}:item:a')).subarray(8))
+    t.equal(await stored(), 'third')
+    t.ok(proxy.release() > 0, 'what the first connection had sent is delivered now')
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    t.equal(await stored(), 'third')
+  })
+
+  t.test(`${engineName(engine)}: a user who may not end connections hears of it at once`, async (t) => {
+    const server = await startServer(t, { engine })
+    const admin = await connectFor(t, server.url)
+    await admin.send('ACL', 'SETUSER', 'writing', 'on', '>word', '~*', '+@all', '-client|kill')
+    await t.rejects(openWriterFor(t, { redisUrl: server.url.replace('//', '//writing:word@') }), { code: 'SERVER_REFUSED', message: /client\|kill/ })
   })
 }
