@@ -35,7 +35,9 @@
  * @property {number} maxPage items in an answer of `latest`
  * @property {'time' | 'log'} tail what is followed: `log` = arrival, without a gap, by `layout.log`; `time` = event time, by
  *   the method `tail`, which all layouts have
- * @property {'by order' | 'by arrival'} counted which versions maxItems keeps: the newest, or those that arrived last
+ * @property {'by order' | 'by arrival'} counted which versions maxItems keeps: the newest, or those that arrived last. So
+ *   `by arrival` a version that was superseded or deleted, and arrived after what hid it, counts again when that is not among
+ *   them any more
  * @property {'versions' | 'entries'} trims what `trim` removes and counts: single versions, or entries of a log whole, of
  *   which then nothing was live; something that is not live may stay beside what is
  * @property {Record<string, string>} encodings of its keys on the server once they are large, by part

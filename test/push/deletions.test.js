@@ -58,5 +58,33 @@ for (const engine of await testEngines()) {
         t.equal(some.items.get('item-7').deleted, undefined)
       })
     }
+
+    for (const layout of ['segments', 'stream']) {
+      await t.test(`${layout}: where maxItems pushes a deletion out before a version that it hid, who asks and who follows see that one`, async (t) => {
+        const feed = `full-${layout}`
+        const { pipeline } = await openWriterFor(t, { redisUrl: server.url, feed, layout, windowMs: DAY_MS, maxItems: 5 })
+        const now = Date.now()
+        const put = async (/** @type {[id: string, ts: number, value: string][]} */ ...items) => {
+          for (const [id, ts, value] of items) pipeline.append(Buffer.from(id), ts, Buffer.from(value))
+          await pipeline.flush({ deadlineMs: 20_000 })
+        }
+        await put(['a', now - 2000, 'first'])
+        const client = startFollowing(t, reader.url, feed, { encoding: 'utf8' })
+        // 503: the view is behind
+        const status = () => eventually(async () => {
+          const { status } = await fetch(`${reader.url}/v1/feeds/${feed}/items/a`)
+          return status !== 503 && status
+        })
+        await eventually(() => client.items.get('a')?.value === 'first')
+        pipeline.remove(Buffer.from('a'), now)
+        await put(['a', now - 1000, 'late'], ['b', now, ''])
+        await eventually(() => client.items.get('a').deleted && client.items.has('b'))
+        t.equal(await status(), 404)
+        await put(['c', now, ''], ['d', now, ''], ['e', now, ''])
+        await eventually(async () => await status() === 200)
+        await eventually(() => client.items.get('a').value === 'late')
+        t.equal(client.items.get('a').ts, now - 1000)
+      })
+    }
   })
 }

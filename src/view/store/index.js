@@ -48,8 +48,9 @@ export class ViewStore {
   /** rises with every visible change */
   revision = 0
   /**
-   * Hears of each id that something was put for, or forgotten of, when what is visible changed, and of each deletion: during
-   * the call, which must put nothing. What only became too old is not told.
+   * Hears of each id that something was put for, or forgotten of, when what is visible changed, and of each deletion; and of
+   * each for which a version that waited counts from now on: during the call, which must put nothing. What only became too old
+   * is not told.
    * @type {((bytes: Uint8Array, idAt: number, idEnd: number, isForgotten: boolean) => void) | null}
    */
   watcher = null
@@ -206,6 +207,14 @@ export class ViewStore {
     this.#contents.drop(record)
   }
 
+  /** @param {number} record that stands for its id from now on */
+  #tell (record) {
+    if (this.watcher === null) return
+    const { records } = this.#contents
+    const idAt = records.idAt(record)
+    this.watcher(records.bytes(record), idAt, idAt + records.idBytes(record), false)
+  }
+
   #removeArrived () {
     const contents = this.#contents
     const { arrivals, records } = contents
@@ -217,7 +226,9 @@ export class ViewStore {
     for (let first = arrivals.oldest(); first !== NONE && records.arrival(first) <= this.#limits.arrival; first = arrivals.oldest()) {
       const wasVisible = !contents.isDeleted(first)
       const next = contents.outlive(first, isLive)
-      if (wasVisible || (next !== NONE && !contents.isDeleted(next))) this.revision++
+      const isVisible = next !== NONE && !contents.isDeleted(next)
+      if (wasVisible || isVisible) this.revision++
+      if (next !== NONE && (wasVisible || isVisible)) this.#tell(next)
     }
   }
 

@@ -227,3 +227,39 @@ t.test('what is removed by age in slices is not shown meanwhile', async (t) => {
   for (let calls = 0; store.advance(NOW + 2000) && calls < 10; calls++);
   t.match(store.stats(), { items: 0 })
 })
+
+t.test('who watches hears of what is put, deleted and forgotten, of a version that waited, and not of what becomes too old', async (t) => {
+  const store = createViewStore({ ...ROOMY, windowMs: 1000, maxItems: 3 })
+  /** @type {string[]} */
+  let told = []
+  store.watcher = (bytes, idAt, idEnd, isForgotten) => { told.push(`${Buffer.from(bytes).toString('utf8', idAt, idEnd)}${isForgotten ? ' forgotten' : ''}`) }
+  /** @param {string[]} wanted @param {string} why */
+  const expect = (wanted, why) => {
+    t.same(told, wanted, why)
+    told = []
+  }
+  store.advance(NOW, 0)
+  put(store, 'a', NOW - 10, { arrival: 1 })
+  put(store, 'a', NOW - 5, { arrival: 2, deleted: true })
+  put(store, 'a', NOW - 20, { arrival: 3, value: 'late' })
+  put(store, 'b', NOW - 5, { arrival: 2 })
+  put(store, 'b', NOW - 9, { arrival: 3, deleted: true })
+  put(store, 'b', NOW - 10, { arrival: 4, value: 'late' })
+  put(store, 'c', NOW - 5, { arrival: 2, deleted: true })
+  put(store, 'c', NOW - 9, { arrival: 3, deleted: true })
+  expect(['a', 'a', 'b', 'b', 'c', 'c'], 'what is visible, and every deletion')
+  store.advance(NOW, 4)
+  expect([], 'those that arrived at 2 are still among the last three')
+  store.advance(NOW, 5)
+  expect(['a', 'b'], 'what waited counts: an item instead of a deletion, a deletion instead of an item')
+  t.same([valueOf(store, 'a'), valueOf(store, 'b'), valueOf(store, 'c')], ['late', null, null])
+  store.advance(NOW, 6)
+  expect(['b'], 'and an item again; what went altogether is not told')
+  t.same([valueOf(store, 'a'), valueOf(store, 'b')], [null, 'late'])
+  store.forget(Buffer.from('b'), 0, 1)
+  expect(['b forgotten'], 'forgotten')
+  put(store, 'd', NOW, { arrival: 7 })
+  told = []
+  store.advance(NOW + 1001, 7)
+  expect([], 'too old')
+})
