@@ -6,7 +6,7 @@
  * try again; message and stack go to the log alone, because they may name servers, users and commands. When a server is
  * gone each request fails alike, so a code is logged at most once a second, with the number of those left out.
  */
-import { STATUS_CODES } from 'node:http'
+import { STATUS_CODES, maxHeaderSize } from 'node:http'
 import { ERRORS, FreshetError } from '../errors.js'
 
 /** @typedef {{ status: number, code: string, title: string, detail: string, retryable: boolean, facts: Record<string, unknown> }} Problem */
@@ -56,6 +56,13 @@ const CORE_STATUS = Object.freeze({
 /** Which of our codes an error of fastify or node has, by its status. */
 const CODE_OF_STATUS = new Map(Object.entries(HTTP_ERRORS)
   .filter(([code, { status }]) => status < 500 && code !== 'ITEM_UNKNOWN').map(([code, { status }]) => [status, code]))
+
+/** @type {Readonly<Record<string, { code: string, detail: string }>>} by node's code: what never becomes a request */
+const REFUSED_BY_NODE = Object.freeze({
+  ERR_HTTP_REQUEST_TIMEOUT: { code: 'REQUEST_TIMEOUT', detail: 'head and body of a request must arrive within 10 s' },
+  HPE_HEADER_OVERFLOW: { code: 'HEADERS_TOO_LARGE', detail: `the request line and the headers together are above ${maxHeaderSize} bytes` },
+  HPE_INVALID_URL: { code: 'REQUEST_INVALID', detail: 'the path or query has characters that HTTP does not allow; write the bytes of text beyond ASCII percent-encoded, such as %C3%A9' }
+})
 
 /** An error that only HTTP knows. */
 export class HttpError extends Error {
@@ -154,9 +161,9 @@ export const refuseUnknownRoute = ({ method, url }) => {
 /** What node's parser refuses before there is a request: answered on the bare socket. @param {any} error @param {import('node:net').Socket} socket */
 export function refuseOnSocket (error, socket) {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
-  const code = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'REQUEST_TIMEOUT' : error.code === 'HPE_HEADER_OVERFLOW' ? 'HEADERS_TOO_LARGE' : 'REQUEST_INVALID'
+  const { code, detail } = REFUSED_BY_NODE[error.code] ?? { code: 'REQUEST_INVALID', detail: 'this is not a request that HTTP/1.1 allows' }
   const { status } = HTTP_ERRORS[code]
-  const body = problemText(problemOf(new HttpError(code, 'this is not a request that HTTP/1.1 allows, or it is too large or too slow')))
+  const body = problemText(problemOf(new HttpError(code, detail)))
   if (socket.writable) {
     socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: ${PROBLEM_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`)
   }
