@@ -24,7 +24,7 @@ import { Wire, argument, bulk, command, wholeCommand } from './wire.js'
  * A tombstone is there to be compared with older versions that arrive later. Where items do not expire it must end all
  * the same, or every id ever deleted would stay: a day covers a writer that was cut off over night.
  */
-const TOMBSTONE_MS = 24 * 60 * 60 * 1000
+export const TOMBSTONE_MS = 24 * 60 * 60 * 1000
 
 /** EVALSHA with its digest and the longest key takes 192 bytes */
 const HEAD_ROOM = 256

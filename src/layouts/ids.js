@@ -17,7 +17,7 @@
 import { compareOrder, newestFirst, scoreOf, unscore } from '../item/order.js'
 import { readRecord } from '../item/record.js'
 import { membersBeside } from './beside.js'
-import { createIdsBatch } from './ids-batch.js'
+import { TOMBSTONE_MS, createIdsBatch } from './ids-batch.js'
 import { MAX_BATCH_ITEMS, MAX_PIECE, PIECE_BYTES, TRIM_PIECE, createPieceSize } from './pieces.js'
 
 /** @typedef {import('../item/order.js').Place} Place */
@@ -121,6 +121,7 @@ const layout = {
       if (members.length) await connection.sendAll(members.map(({ id }) => expire(itemKey(key, id))))
       place = members.length === MAX_PIECE ? members[MAX_PIECE - 1] : null
     } while (place)
+    if (condition === 'GT') await extendTombstones(connection, key, ttlMs || TOMBSTONE_MS)
   }
 }
 
@@ -128,6 +129,20 @@ export const ids = Object.freeze(layout)
 
 /** @param {(part: string) => string} key @param {Buffer} id */
 const itemKey = (key, id) => Buffer.concat([Buffer.from(key('item:')), id])
+
+/**
+ * No set leads to tombstones, so all keys of the server are looked through: it is rare. Items, which have what they need by
+ * then, are met again and stay as they are.
+ * @param {any} connection @param {(part: string) => string} key @param {number} ttlMs
+ */
+async function extendTombstones (connection, key, ttlMs) {
+  let cursor = '0'
+  do {
+    const [next, names] = await connection.send('SCAN', cursor, 'MATCH', `${key('item:')}*`, 'COUNT', MAX_PIECE)
+    if (names.length) await connection.sendAll(names.map((/** @type {Buffer} */ name) => ['PEXPIRE', name, ttlMs, 'GT']))
+    cursor = String(next)
+  } while (cursor !== '0')
+}
 
 /** @param {Place} place @param {Place | null} floor such as the newest place that is not live any more */
 const isAbove = (place, floor) => floor === null || compareOrder(place, floor) > 0

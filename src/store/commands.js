@@ -81,7 +81,7 @@ const ROWS = [
   { roles: WRITER, words: () => ['CLIENT', 'ID'], why: 'which connection the next one has to end' },
   { roles: WRITER, words: () => ['CLIENT', 'KILL', 'ID', '0'], why: 'ending what a lost connection had sent, before it is sent again' },
 
-  { roles: ADMIN, words: () => ['SCAN', '0'], why: 'keys of a feed that is dropped' },
+  { roles: ADMIN, words: () => ['SCAN', '0'], why: 'keys of a feed that is dropped; deletions of one whose window is widened' },
   { roles: ADMIN, words: (key) => ['SREM', key, 'v'], why: 'the name of a feed that is dropped' },
   { roles: ADMIN, words: (key) => ['PERSIST', key], why: 'a window that is opened for ever' }
 ]

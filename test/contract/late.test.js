@@ -109,4 +109,19 @@ await overAllArms(t, async (t, { promises, connection, open }) => {
       }
     }
   })
+
+  await t.test('late: drop: after the window was widened a deletion lasts as long as items do, and hides what comes late', async (t) => {
+    for (const [ttlMs, least, most] of [[900_000, 600_000, 900_000], [0, 80_000_000, 86_400_000]]) {
+      const partition = open({ late: 'drop', ttlMs: 60_000 })
+      await partition.append([item('a', NOW), item('b', NOW)])
+      await partition.append([gone('a', NOW + 1)])
+      await partition.extend(ttlMs)
+      const ttl = await connection.send('PTTL', partition.key('item:a'))
+      t.ok(ttl > least && ttl <= most, `${ttl} ms`)
+      const itemTtl = await connection.send('PTTL', partition.key('item:b'))
+      t.ok(ttlMs === 0 ? itemTtl === -1 : itemTtl > least && itemTtl <= most, `${itemTtl} ms`)
+      t.same(await partition.append([item('a', NOW)]), { late: 1 })
+      t.same(await all(partition), [shown(item('b', NOW))])
+    }
+  })
 })
