@@ -37,7 +37,7 @@ export const ERRORS = Object.freeze({
   PORT_IN_USE: { retryable: false, exitStatus: 1, meaning: 'another program listens on the port' },
   PIPELINE_CLOSED: { retryable: false, exitStatus: 1, meaning: 'an append or a question after close' },
   PIPELINE_FULL: { retryable: true, exitStatus: 1, meaning: 'an append far above the in-flight bound, made without waiting for room' },
-  DEADLINE_PASSED: { retryable: true, exitStatus: 1, meaning: 'not done within the time given; what was appended is still held and sent' },
+  DEADLINE_PASSED: { retryable: true, exitStatus: 1, meaning: 'not done within the time given; what was appended is still held and sent, until the feed is closed' },
   SEGMENT_INVALID: { retryable: false, exitStatus: 1, meaning: 'an entry of a log that is cut, corrupt or no writing of Freshet' },
   SEGMENT_VERSION: { retryable: false, exitStatus: 1, meaning: 'an entry of a log in a format or compression that this version does not read' },
   POSITION_EXPIRED: { retryable: false, exitStatus: 1, meaning: 'what followed a position may be trimmed away, so going on there could miss something' },

@@ -26,6 +26,8 @@ export async function openWritableFeed (name, options) {
   const writer = await openFeedWriter({ ...options, feed: name })
   const { pipeline } = writer
   const closing = new AbortController()
+  /** @type {Promise<void> | null} */
+  let closed = null
   /** @type {ReturnType<typeof openAsk> | null} opened by the first question, opened again after a failure */
   let reader = null
 
@@ -123,12 +125,26 @@ export async function openWritableFeed (name, options) {
     /** Whether items are being acknowledged. */
     status: writer.status,
 
-    /** Ends subscriptions, flushes for at most `drainMs`, and lets go of the servers. @param {{ drainMs?: number }} [drain] */
+    /**
+     * Ends subscriptions, flushes for at most `drainMs`, and lets go of the servers. Called again it has the same outcome.
+     * @param {{ drainMs?: number }} [drain]
+     * @throws {FreshetError} when everything is let go of: DEADLINE_PASSED, or what the server refused for good; with `failed`, how many
+     *   items were not acknowledged
+     */
     async close (drain) {
       const drainMs = waitOf(drain, 'drainMs', options.drainMs)
-      closing.abort()
-      await writer.close({ drainMs })
-      await reader?.then((one) => one.close(), () => {})
+      closed ??= end(drainMs)
+      return closed
     }
+  }
+
+  /** @param {number} drainMs */
+  async function end (drainMs) {
+    closing.abort()
+    await writer.close({ drainMs })
+    await reader?.then((one) => one.close(), () => {})
+    const { failed } = pipeline.account
+    if (pipeline.failure) throw Object.assign(pipeline.failure, { failed })
+    if (failed > 0) throw new FreshetError('DEADLINE_PASSED', `feed ${name} is closed, and ${failed} items were not acknowledged within ${drainMs} ms (drainMs): nobody knows whether they are stored; append them again`, { failed, retryable: false })
   }
 }

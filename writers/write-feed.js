@@ -51,6 +51,8 @@ export async function writeFeed ({ settings, options, redisUrl, index, log, sign
   await onOpened(feed.writer)
 
   const { pipeline } = feed.writer
+  // what was not acknowledged is in the tally, with the failure
+  const close = (/** @type {number} */ drainMs) => feed.close({ drainMs }).catch((error) => { if (error.failed === undefined) throw error })
   const measure = () => {
     measurement.begin(pipeline.account, clock())
     onMeasuring(pipeline.account)
@@ -60,7 +62,7 @@ export async function writeFeed ({ settings, options, redisUrl, index, log, sign
   const run = { ...settings, duration: settings.duration && settings.warmUp + settings.duration }
   const ending = endingOf(run, signal)
   // room or a reply may never come: closing ends the source's wait as well
-  const closing = aborted(ending.signal).then(() => feed.close({ drainMs: ending.signal.reason === SERVERS_FAILED ? 0 : settings.drainMs }))
+  const closing = aborted(ending.signal).then(() => close(ending.signal.reason === SERVERS_FAILED ? 0 : settings.drainMs))
   /** @type {Error | null} */
   let error = null
   try {
@@ -70,7 +72,7 @@ export async function writeFeed ({ settings, options, redisUrl, index, log, sign
     if (caught.code !== 'PIPELINE_CLOSED' || !ending.signal.aborted) error = caught
   }
   const sourceEndMs = clock()
-  await (ending.signal.aborted ? closing : feed.close(settings))
+  await (ending.signal.aborted ? closing : close(settings.drainMs))
   clearTimeout(warmUp)
   ending.cancel()
   report.close()

@@ -107,10 +107,12 @@ export function keepHouse ({ control, pipeline, layout, key, keyPrefix, wanted, 
     /** Ends what runs, sees to it that what was written since has its definition, removes its note, and gives the leases back. */
     async close () {
       await running
-      if (!control.connection) return
-      await agreeOnTheLast(control.connection)
-      await notes.remove(control.connection)
-      await trimmer.release(control.connection).catch(() => {})
+      // it may be lost meanwhile
+      const primary = control.connection
+      if (!primary) return
+      await agreeOnTheLast(primary)
+      await notes.remove(primary)
+      await trimmer.release(primary).catch(() => {})
     }
   }
 }

@@ -35,13 +35,18 @@ export async function openLibrary ({ settings, redisUrl, replicaUrls, index, clo
   async function run ({ startMs, endMs, giveUpMs, items, signal, look }) {
     await appendPaced({ feed, next, settings, items, startMs, endMs, giveUpMs, patienceMs: LOST_AFTER_MS, clock, signal, look })
     await feed.flush({ deadlineMs: drainMs }).catch(unlessLate)
-    await feed.close({ drainMs: 0 })
+    await feed.close({ drainMs: 0 }).catch(unlessLate)
     const { failed } = feed.account
     if (pipeline.failure) throw pipeline.failure
     if (failed > 0) throw new FreshetError(pipeline.isFull ? 'SERVER_FULL' : 'DEADLINE_PASSED', `${failed} items were not acknowledged within ${drainMs} ms of the end`)
   }
 
-  return { account: feed.account, run, close: () => feed.close({ drainMs: 0 }) }
+  return { account: feed.account, run, close: () => feed.close({ drainMs: 0 }).catch(unlessLost) }
+}
+
+/** What was lost is in the account; `run` tells it. @param {any} error */
+function unlessLost (error) {
+  if (error.failed === undefined) throw error
 }
 
 /** What was not acknowledged in time is counted when the feed is closed. @param {any} error */
