@@ -116,6 +116,23 @@ for (const engine of await testEngines()) {
       t.match(feed.account, { items: 1 })
     })
 
+    t.test('those who wait with acknowledged share a batch, each who flushes sends one', async (t) => {
+      const feed = await open(t)
+      const handlers = 100
+      /** @param {'acknowledged' | 'flush'} how @returns {Promise<number>} batches */
+      const handle = async (how) => {
+        const { batches } = feed.account
+        await Promise.all(Array.from({ length: handlers }, (_, i) => {
+          feed.append({ id: `id-${i}`, value: how })
+          return feed[how]({ deadlineMs: 60_000 })
+        }))
+        return feed.account.batches - batches
+      }
+      t.equal(await handle('acknowledged'), 1)
+      t.equal(await handle('flush'), handlers)
+      t.match(feed.account, { items: 2 * handlers })
+    })
+
     t.test('two feeds that are open at once keep their items and accounts apart', async (t) => {
       const [one, other] = await Promise.all([open(t), open(t, { layout: 'segments' })])
       one.append({ id: 'a', value: '1' })
