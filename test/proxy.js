@@ -2,7 +2,7 @@
  * A TCP proxy on which things go wrong. Its address stays, whatever server is behind it: what a DNS name or the
  * endpoint of a primary is elsewhere.
  *
- *     client -> line.held? -> delayed, in pieces -> server
+ *     client -> half of a piece, then silent? -> line.held? -> delayed, in pieces -> server
  *     client <- in pieces, delayed <- counted by replies: reset or silent from the k-th <- server
  *
  * @typedef {Awaited<ReturnType<typeof startProxy>>} Proxy
@@ -12,6 +12,11 @@ import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises'
 import { createReplies } from './resp.js'
+
+/** how a client says what CLIENT LIST shows */
+const NAME = /setname\r\n\$\d+\r\n([^\r]+)\r\n/i
+const GREETING_BYTES = 4096
+const STATUS = '+'.charCodeAt(0)
 
 /**
  * @param {import('tap').Test} t
@@ -51,6 +56,8 @@ export async function startProxy (t, port, { delayMs = 0, pieceBytes = Infinity,
     switchTo (other) { port = other },
     /** Ends every connection with a reset, on both sides. */
     resetAll () { each((line) => line.reset()) },
+    /** The same on the side of the clients; what they had sent until then is executed. */
+    resetClients () { each((line) => line.resetClient()) },
     /** From now on every connection, those that come too, is accepted and swallows what it is sent. */
     goSilent () {
       silent = true
@@ -84,8 +91,16 @@ function createLine (client, port, { delayMs, pieceBytes, onGone }) {
   const toServer = createWay(upstream, { delayMs, pieceBytes })
   const toClient = createWay(client, { delayMs, pieceBytes })
   let counted = 0
-  /** @type {{ before: number, act: () => void } | null} */
+  /** whether a reply has begun and not ended */
+  let isInside = false
+  /** @type {{ left: number, isMet: (kind: number) => boolean, act: () => void } | null} `isMet` is told the first byte of a reply */
   let fault = null
+  /** @type {string | null} */
+  let name = null
+  /** @type {{ text: string, act: () => void } | null} */
+  let awaited = null
+  /** @type {{ bytes: number, act: () => void } | null} */
+  let half = null
   /** @type {Buffer[] | null} */
   let held = null
   /** @type {string | null} */
@@ -94,16 +109,31 @@ function createLine (client, port, { delayMs, pieceBytes, onGone }) {
 
   function reset () {
     held = null
-    for (const socket of [client, upstream]) {
-      // one that is being shut down cannot be reset: its handle would stay, and the process not end
-      if (socket.connecting || socket.writableEnded) socket.destroy()
-      else socket.resetAndDestroy()
-    }
+    resetSocket(client)
+    resetSocket(upstream)
   }
   function goSilent () { silent = true }
 
+  /** @param {Buffer} bytes from the server @param {number[]} ends @returns {number} where the reply begins that a fault is for, -1 = there is none */
+  function cutIn (bytes, ends) {
+    const starts = [...(isInside ? [] : [0]), ...ends.filter((end) => end < bytes.length)]
+    isInside = ends.at(-1) !== bytes.length
+    return starts.find((start) => fault?.isMet(bytes[start]) && --fault.left === 0) ?? -1
+  }
+
   client.on('data', (bytes) => {
     if (silent) return
+    name ??= NAME.exec(bytes.toString('latin1', 0, GREETING_BYTES))?.[1] ?? null
+    if (awaited && bytes.includes(awaited.text)) {
+      const { act } = awaited
+      awaited = null
+      act()
+    }
+    if (half && bytes.length >= half.bytes) {
+      toServer.write(bytes.subarray(0, bytes.length >> 1))
+      goSilent()
+      return half.act()
+    }
     const at = holdFrom === null ? -1 : bytes.indexOf(holdFrom)
     if (at >= 0) {
       toServer.write(bytes.subarray(0, at))
@@ -117,9 +147,9 @@ function createLine (client, port, { delayMs, pieceBytes, onGone }) {
   upstream.on('data', (bytes) => {
     if (silent) return
     const ends = replies.ends(bytes)
-    const cut = fault && (counted === fault.before ? 0 : ends[fault.before - counted - 1])
     counted += ends.length
-    if (fault === null || cut === null || cut === undefined || cut >= bytes.length) return toClient.write(bytes)
+    const cut = cutIn(bytes, ends)
+    if (fault === null || cut < 0) return toClient.write(bytes)
     if (cut > 0) toClient.write(bytes.subarray(0, cut))
     const { act } = fault
     fault = null
@@ -132,32 +162,28 @@ function createLine (client, port, { delayMs, pieceBytes, onGone }) {
     socket.on('close', () => { if (client.destroyed && upstream.destroyed && !held) onGone() })
   }
 
+  /** What happens instead of the k-th reply that begins from now on. @param {number} k from 1 @param {(() => void)[]} acts @param {(kind: number) => boolean} [isMet] */
+  function instead (k, acts, isMet = () => true) { fault = { left: k, isMet, act: () => acts.forEach((act) => act()) } }
+
   return {
     /** Replies that the server has given. */
     get replies () { return counted },
     get silent () { return silent },
+    /** What CLIENT LIST shows of this client; null = it did not say. */
+    get name () { return name },
     reset,
+    resetClient () { resetSocket(client) },
     goSilent,
-    /** The k-th reply from now on is lost, and the connection reset on both sides. @param {number} k from 1 @param {() => void} [onLost] */
-    loseReply (k, onLost = () => {}) {
-      fault = {
-        before: counted + k - 1,
-        act () {
-          onLost()
-          reset()
-        }
-      }
-    },
+    /** Calls `act` when the client sends that text, in one piece, before it is passed on. @param {string} text @param {() => void} act */
+    onceSent (text, act) { awaited = { text, act } },
+    /** The k-th reply that begins from now on is lost, and the connection reset on both sides. @param {number} k from 1 @param {() => void} [onLost] */
+    loseReply (k, onLost = () => {}) { instead(k, [onLost, reset]) },
+    /** The same, of replies to what was executed: a status (+OK, +QUEUED) is not counted. @param {number} k from 1 @param {() => void} [onLost] */
+    loseResult (k, onLost = () => {}) { instead(k, [onLost, reset], (kind) => kind !== STATUS) },
     /** Silent from the k-th reply on. @param {number} k from 1 @param {() => void} [onSilent] */
-    goSilentAtReply (k, onSilent = () => {}) {
-      fault = {
-        before: counted + k - 1,
-        act () {
-          onSilent()
-          goSilent()
-        }
-      }
-    },
+    goSilentAtReply (k, onSilent = () => {}) { instead(k, [onSilent, goSilent]) },
+    /** The next piece from the client that has so many bytes gets halfway, and nothing behind it. @param {number} bytes @param {() => void} [onSilent] */
+    goSilentInside (bytes, onSilent = () => {}) { half = { bytes, act: onSilent } },
     /** Bytes that the client has sent and that are kept. */
     get heldBytes () { return held?.reduce((sum, { length }) => sum + length, 0) ?? 0 },
     /** Lets somebody else speak to the client, between the words of the server. @param {(client: import('node:net').Socket) => void} act */
@@ -174,6 +200,13 @@ function createLine (client, port, { delayMs, pieceBytes, onGone }) {
       return parts.reduce((sum, part) => sum + part.length, 0)
     }
   }
+}
+
+/** @param {import('node:net').Socket} socket */
+function resetSocket (socket) {
+  // one that is being shut down cannot be reset: its handle would stay, and the process not end
+  if (socket.connecting || socket.writableEnded) socket.destroy()
+  else socket.resetAndDestroy()
 }
 
 /**

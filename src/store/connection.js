@@ -48,12 +48,12 @@ const SINK = /** @type {any} */ ({ write () {} })
 
 /**
  * @param {string} url redis://, or rediss:// with ?ca=FILE&cert=FILE&key=FILE (tls.js)
- * @param {{ name: string, deadlineMs: number, onForbidden?: (refusal: Refusal) => void }} options `name` is what CLIENT
- *   LIST shows
+ * @param {{ name: string, deadlineMs: number, onForbidden?: (refusal: Refusal) => void, signal?: AbortSignal }} options `name`
+ *   is what CLIENT LIST shows; `signal`: it is not wanted any more before it is open
  * @returns {Promise<Connection>}
  * @throws {FreshetError} SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED
  */
-export async function openConnection (url, { name, deadlineMs, onForbidden = () => {} }) {
+export async function openConnection (url, { name, deadlineMs, onForbidden = () => {}, signal }) {
   const target = new URL(url)
   const [host, port] = [bareHost(target), target.port || DEFAULT_PORT]
   const address = `${target.hostname}:${port}`
@@ -197,6 +197,9 @@ export async function openConnection (url, { name, deadlineMs, onForbidden = () 
 
   const late = `no answer within ${deadlineMs} ms`
   const timer = setTimeout(() => end(late), deadlineMs)
+  const giveUp = () => end('closed')
+  signal?.addEventListener('abort', giveUp, { once: true })
+  if (signal?.aborted) giveUp()
   try {
     await Promise.race([redis.connect(), closed.then((reason) => { throw new Error(reason) })])
     await greet(target, name, send)
@@ -207,6 +210,7 @@ export async function openConnection (url, { name, deadlineMs, onForbidden = () 
     throw openingFailure(answer ?? cause, { address, isTls: tls !== null, wasReached, wasHeard, isLate: cause.message === late })
   } finally {
     clearTimeout(timer)
+    signal?.removeEventListener('abort', giveUp)
   }
 
   connection = {

@@ -40,13 +40,18 @@ export function createLink (url, { name, deadlineMs, prepare = async () => {}, o
   const opened = /** @type {Promise<Connection>} */ (new Promise((resolve, reject) => { first = { resolve, reject } }))
   opened.catch(() => {})
 
+  /** A close does not wait for a server that says nothing. */
   async function open () {
-    const connection = await openConnection(url, { name, deadlineMs, onForbidden })
+    const connection = await openConnection(url, { name, deadlineMs, onForbidden, signal: stop.signal })
+    const giveUp = () => connection.close()
+    stop.signal.addEventListener('abort', giveUp, { once: true })
     try {
       await prepare(connection)
     } catch (error) {
       connection.close('not usable')
       throw error
+    } finally {
+      stop.signal.removeEventListener('abort', giveUp)
     }
     return connection
   }
@@ -62,7 +67,7 @@ export function createLink (url, { name, deadlineMs, prepare = async () => {}, o
     try {
       return await live(await open(), attempt)
     } catch (error) {
-      tell(error)
+      if (!stop.signal.aborted) tell(error)
       attempt.ended(error.retryable ? null : error)
       return false
     }

@@ -54,6 +54,31 @@ for (const engine of await testEngines()) {
       t.same(closes, [], 'a close that was asked for is no loss')
     })
 
+    await t.test('a link is closed at once also while it opens, or prepares, a connection to a server that says nothing', async (t) => {
+      const server = await startServer(t, { engine })
+      const proxy = await startProxy(t, server.port)
+      const told = []
+      const silently = { deadlineMs: 600_000, onError: (/** @type {Error} */ error) => told.push(error) }
+      let isPreparing = false
+      const preparing = linkFor(t, proxy.url, {
+        ...silently,
+        prepare: async (connection) => {
+          proxy.goSilent()
+          isPreparing = true
+          await connection.send('PING')
+        }
+      })
+      await eventually(() => isPreparing)
+      const opening = linkFor(t, proxy.url, silently)
+      await eventually(() => proxy.accepted === 2)
+      await Promise.all([preparing, opening].map(async (link) => {
+        await link.close()
+        await t.rejects(link.opened, { code: 'SERVER_LOST' })
+      }))
+      await eventually(() => proxy.lines.length === 0)
+      t.same(told, [], 'nobody is told that it could not be opened')
+    })
+
     await t.test('an epoch that cannot be prepared is not opened, and tried again', async (t) => {
       const server = await startServer(t, { engine })
       let attempts = 0
