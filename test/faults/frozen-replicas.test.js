@@ -1,40 +1,24 @@
 /** Acknowledged by a replica means: by a replica. While none answers, nothing is. */
-import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { engineName, eventually, inSync, startDeployment, testEngines } from '../servers.js'
+import { engineName, inSync, startDeployment, testEngines } from '../servers.js'
 import { caughtUp } from '../flow/flow.js'
 import { expectWhole, startRun } from './ledger/run.js'
+import { expectResumed, untilAllWait, untilAskedInVain } from './ledger/waiting.js'
 
-const QUIET_MS = 1000
-const WATCHED_MS = 3000
 const ROUNDS = 2
+const WRITERS = 2
+/** half of it is how long a question to replicas waits */
+const DEADLINE_MS = 4000
 
-/** @typedef {import('./ledger/run.js').LedgerRun} LedgerRun */
-
-/** Resolves when nothing was acknowledged for a while: what had been confirmed before is told by then. @param {LedgerRun} run @returns {Promise<number>} how much is */
-async function untilQuiet ({ ledger }) {
-  let seen = -1
-  await eventually(async () => {
-    const before = seen
-    seen = ledger.acknowledged
-    if (before === seen) return true
-    await pause(QUIET_MS)
-    return false
-  })
-  return seen
-}
-
-/** @param {import('tap').Test} t @param {LedgerRun} run @param {string} what @param {() => unknown} undo */
-async function expectNoneUntil (t, run, what, undo) {
-  const before = await untilQuiet(run)
-  await pause(WATCHED_MS)
-  t.equal(run.ledger.acknowledged - before, 0, `${what}: nothing is acknowledged in ${WATCHED_MS} ms`)
-  t.ok(run.ledger.intended > before, 'although there is something to acknowledge')
-  await undo()
-  const startedAt = performance.now()
-  await run.acknowledged(1)
-  t.comment(`${what}: resumed after ${Math.round(performance.now() - startedAt)} ms`)
-  await run.acknowledged(1000)
+/** @param {import('tap').Test} t @param {import('./ledger/run.js').LedgerRun} run @param {{ url: string }} primary @param {string} what @param {() => unknown} undo */
+async function expectNoneUntil (t, run, primary, what, undo) {
+  await untilAllWait(t, run, primary, WRITERS)
+  const { acknowledged, intended } = run.ledger
+  await untilAskedInVain(run)
+  t.equal(run.ledger.acknowledged - acknowledged, 0, `${what}: nothing is acknowledged`)
+  t.ok(run.ledger.intended > intended, 'although there is something to acknowledge')
+  await expectResumed(t, run, primary, what, undo)
+  await run.acknowledgedAnew()
 }
 
 t.jobs = 2
@@ -42,20 +26,19 @@ t.setTimeout(300_000)
 for (const engine of await testEngines()) {
   t.test(`${engineName(engine)}, ack: replica: nothing is acknowledged while all replicas are frozen or gone, and one is enough`, { buffered: true }, async (t) => {
     const { primary, replicas } = await startDeployment(t, { engine, replicas: 2 })
-    const run = startRun(t, { redisUrl: primary.url, writers: 2, ack: 'replica' })
+    const run = startRun(t, { redisUrl: primary.url, writers: WRITERS, ack: 'replica', options: { deadlineMs: DEADLINE_MS } })
     await run.open()
     await run.acknowledged(1000)
     for (let round = 0; round < ROUNDS; round++) {
       replicas[round % 2].freeze()
-      await pause(QUIET_MS)
-      await run.acknowledged(1000)
+      await run.acknowledgedAnew()
       t.pass('with one replica frozen the other confirms')
       replicas[(round + 1) % 2].freeze()
-      await expectNoneUntil(t, run, 'both frozen', () => replicas[round % 2].thaw())
+      await expectNoneUntil(t, run, primary, 'both frozen', () => replicas[round % 2].thaw())
       replicas[(round + 1) % 2].thaw()
     }
     await Promise.all(replicas.map((replica) => replica.kill()))
-    await expectNoneUntil(t, run, 'both killed', async () => {
+    await expectNoneUntil(t, run, primary, 'both killed', async () => {
       await replicas[0].restart()
       await inSync(replicas[0])
     })

@@ -16,6 +16,8 @@
  * @typedef {{ intended: number, acknowledged: number, there: number, lost: number, doubled: number, foreign: number, examples: string[] }} Sums
  */
 
+/** writer w of a run takes the numbers from w * SPAN on */
+export const SPAN = 2_000_000
 const EXAMPLES = 5
 
 export function createLedger () {

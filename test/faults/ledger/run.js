@@ -2,15 +2,23 @@
  * Writers in a process of their own, and the ledger of what they intended and what was acknowledged to them.
  *
  * @typedef {ReturnType<typeof startRun>} LedgerRun
+ * @typedef {{ accounts: (import('../../../src/pipeline/account.js').Account & { epochs: number })[], isReady: boolean }} Looked
+ *   of each writer; `isReady`: every one says so
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { layoutOf } from '../../../src/layouts/index.js'
 import { eventually } from '../../servers.js'
 import { createLedger } from './ledger.js'
 import { storedOn } from './stored.js'
 
+const POLL_MS = 10
+/** until all writers are open */
+const OPEN_MS = 60_000
+/** a count that did not change for so long will not */
+const STILL_MS = 60_000
 const PROGRAM = fileURLToPath(new URL('writing.js', import.meta.url))
 
 /** @param {import('tap').Test} t @param {import('./writing.js').Run} run */
@@ -22,9 +30,13 @@ export function startRun (t, run) {
   let accounts = null
   let isOpen = false
   let error = ''
+  let looks = 0
+  /** @type {Map<number, (looked: Looked) => void>} */
+  const looking = new Map()
   child.on('message', (/** @type {any} */ message) => {
     if (message.intent) ledger.intend(message.intent[0], message.intent[1])
     else if (message.acknowledged) ledger.acknowledge(message.acknowledged[0], message.acknowledged[1])
+    else if (message.look) looking.get(message.look)?.(message)
     else if (message.open) isOpen = true
     else if (message.ended) accounts = message.ended
     else error = message.error
@@ -36,43 +48,60 @@ export function startRun (t, run) {
   })
   const check = () => { if (error) throw new Error(`the writers failed: ${error}`) }
 
-  /** @param {number} [deadlineMs] @returns {Promise<any[]>} */
-  async function ended (deadlineMs = 80_000) {
-    await eventually(() => {
+  /** Resolves when so much is counted. However long that takes, it goes on. @param {() => number} count @param {number} target */
+  async function reached (count, target) {
+    for (let [seen, sinceMs] = [count(), performance.now()]; seen < target; await pause(POLL_MS)) {
       check()
-      return accounts !== null
-    }, { deadlineMs })
+      const now = count()
+      if (now === seen && performance.now() - sinceMs > STILL_MS) throw new Error(`still ${seen} of ${target} after ${STILL_MS} ms: ${count}`)
+      if (now !== seen) [seen, sinceMs] = [now, performance.now()]
+    }
+    check()
+  }
+
+  /** @returns {Promise<any[]>} */
+  async function ended () {
+    await reached(() => accounts ? Infinity : ledger.acknowledged, Infinity)
     return /** @type {any[]} */ (accounts)
   }
 
   return {
     ledger,
+    reached,
     /** Resolves when all writers are open. */
     open: () => eventually(() => {
       check()
       return isOpen
-    }),
+    }, { deadlineMs: OPEN_MS }),
     /** Throws when the writers have failed. */
     check,
-    /** Resolves when so many more items have been acknowledged. @param {number} more @param {number} [deadlineMs] */
-    acknowledged (more, deadlineMs = 60_000) {
-      const target = ledger.acknowledged + more
-      return eventually(() => {
-        check()
-        return ledger.acknowledged >= target
-      }, { deadlineMs })
-    },
+    /** Resolves when so many more items have been acknowledged. @param {number} more */
+    acknowledged: (more) => reached(() => ledger.acknowledged, ledger.acknowledged + more),
+    /** Resolves when something was acknowledged that was not yet intended. */
+    acknowledgedAnew: () => reached(() => ledger.acknowledged, ledger.intended + 1),
+    /**
+     * How the writers are after so many milliseconds in which they ran. All that was acknowledged to them before is in
+     * the ledger then.
+     * @param {{ afterMs?: number }} [options] @returns {Promise<Looked>}
+     */
+    look: ({ afterMs = 0 } = {}) => Promise.race([
+      new Promise((resolve) => {
+        looking.set(++looks, resolve)
+        child.send({ look: looks, afterMs }, () => {})
+      }),
+      gone.then(() => { throw new Error(`the writers are gone: ${error}`) })
+    ]),
     /** Ends the writers at once. */
     async kill () {
       child.kill('SIGKILL')
       await gone
     },
-    /** Resolves with the accounts of the writers when they have written their `items` and all is acknowledged. @param {number} [deadlineMs] @returns {Promise<any[]>} */
+    /** Resolves with the accounts of the writers when they have written their `items` and all is acknowledged. */
     ended,
-    /** The same, and they append no more. @param {number} [deadlineMs] */
-    finish (deadlineMs) {
+    /** The same, and they append no more. */
+    finish () {
       if (child.connected && !accounts) child.send('stop', () => {})
-      return ended(deadlineMs)
+      return ended()
     },
     /** The ledger against what a server holds. @param {{ url: string }} server */
     async compare (server) {

@@ -4,13 +4,17 @@
  * Before items are appended their numbers are sent as a range, `{ intent: [from, to] }`, and when the pipeline has
  * acknowledged them, `{ acknowledged: [from, to] }`. Writer w takes the numbers from w * SPAN on. At `'stop'` they append no
  * more and flush; the last message is `{ ended: <account>[] }`. An error ends the process and is sent as `{ error }`.
+ *
+ * `{ look: id, afterMs }` is answered by `{ look: id, accounts, isReady }`, behind all that was told before. Of a process
+ * that did not run for a while a look comes later, so it says what was done in `afterMs` of its own.
  */
-import { setTimeout as pause } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises'
 import { openWriterFor } from '../../servers.js'
 import { BROKEN_ACKS } from './broken-acks.js'
+import { SPAN } from './ledger.js'
 
-export const SPAN = 2_000_000
 const VALUE_BYTES = 64
+const FLUSH_MS = 200_000
 
 /**
  * @typedef {object} Run
@@ -21,7 +25,6 @@ const VALUE_BYTES = 64
  * @property {number} [items] of each writer; then it stops by itself
  * @property {number} [ids] distinct ids, 0 = every item has its own; only with one writer
  * @property {string} [ack] of acks.js, or of broken-acks.js
- * @property {number} [flushMs] the wait for the last acknowledgement
  * @property {object} [options] of openFeedWriter
  */
 
@@ -51,28 +54,45 @@ async function write (pipeline, first, { itemsPerRound = 20, roundMs = 10, items
   return told
 }
 
+/** A server may be slow to answer on a busy machine: whoever waits for these writers says when that is too long. @param {Run} run */
+async function openPatiently ({ redisUrl, ack = 'primary', options }) {
+  for (;;) {
+    try {
+      return await openWriterFor(/** @type {any} */ ({ teardown () {} }), { redisUrl, windowMs: 86_400_000, maxItems: 0, ...options, ack: BROKEN_ACKS[ack] ?? ack })
+    } catch (error) {
+      if (!error.retryable) throw error
+    }
+  }
+}
+
+/** @param {import('../../../src/pipeline/feed-writer.js').FeedWriter} writer */
+const accountOf = ({ pipeline, epochs }) => ({ ...pipeline.account, epochs })
+
 /** @param {Run} run */
 async function main (run) {
   let over = false
-  process.on('message', () => { over = true })
+  /** @type {import('../../../src/pipeline/feed-writer.js').FeedWriter[]} */
+  let writers = []
+  async function look (/** @type {{ look: number, afterMs: number }} */ { look: id, afterMs }) {
+    await pause(afterMs)
+    // what came meanwhile is read first
+    await turn()
+    await tell({ look: id, accounts: writers.map(accountOf), isReady: writers.every((writer) => writer.status().ready) })
+  }
+  process.on('message', (/** @type {any} */ message) => {
+    if (message === 'stop') over = true
+    else look(message).catch(() => {})
+  })
   process.on('disconnect', () => process.exit())
-  const ack = run.ack ?? 'primary'
-  const writers = await Promise.all(Array.from({ length: run.writers ?? 1 }, () => openWriterFor(/** @type {any} */ ({ teardown () {} }), {
-    redisUrl: run.redisUrl,
-    windowMs: 86_400_000,
-    maxItems: 0,
-    ...run.options,
-    ack: BROKEN_ACKS[ack] ?? ack
-  })))
+  writers = await Promise.all(Array.from({ length: run.writers ?? 1 }, () => openPatiently(run)))
   await tell({ open: writers.length })
   const accounts = await Promise.all(writers.map(async (writer, w) => {
     const { pipeline } = writer
     const told = await write(pipeline, w * SPAN, run, () => over)
-    await pipeline.flush({ deadlineMs: run.flushMs ?? 60_000 })
+    await pipeline.flush({ deadlineMs: FLUSH_MS })
     await Promise.all(told)
-    const { account } = pipeline
     await writer.close({ drainMs: 0 })
-    return { ...account, epochs: writer.epochs }
+    return accountOf(writer)
   }))
   await tell({ ended: accounts })
   process.disconnect()
