@@ -21,7 +21,15 @@ for (const engine of await testEngines()) {
       }
       await append(items)
       const { views } = await openViews(t, { primary, mode: 'all', discover: false, written: () => writer.pipeline.account.items })
-      return { append, value: async (/** @type {string} */ id) => (await views.get(feed, [bytes(id)])).items[0]?.value.toString() }
+      return {
+        append,
+        async remove (/** @type {string} */ id, /** @type {number} */ ts, /** @type {{ ofAllAtThatTime: boolean }} */ how) {
+          writer.pipeline.remove(bytes(id), ts, how)
+          await writer.pipeline.flush()
+        },
+        count: async () => (await views.count(feed)).count,
+        value: async (/** @type {string} */ id) => (await views.get(feed, [bytes(id)])).items[0]?.value.toString()
+      }
     }
 
     for (const layout of ['values', 'ids']) {
@@ -41,6 +49,21 @@ for (const engine of await testEngines()) {
         t.equal(await value('c'), 'v')
         await append([['x', ts - 1], ['d', ts, 'late']])
         t.equal(await value('d'), 'late')
+      })
+    }
+
+    for (const layout of ['values', 'ids']) {
+      await t.test(`${layout}: a deletion of what is more than 2 s old is found, made now or at that time`, async (t) => {
+        const ts = Date.now() - 300_000
+        const items = Array.from({ length: 6000 }, (_, n) => /** @type {[string, number]} */ ([`${n}`, ts + n]))
+        const { append, remove, value, count } = await open(t, layout, [...items, ['newest', Date.now()]])
+        t.same([await value('1000'), await value('3000'), await count()], ['v', 'v', 6001])
+        await remove('1000', Date.now(), { ofAllAtThatTime: false })
+        await remove('3000', ts + 3000, { ofAllAtThatTime: true })
+        await eventually(async () => await value('1000') === undefined && await value('3000') === undefined && await count() === 5999)
+        t.equal(await value('999'), 'v')
+        await append([['3000', ts + 3001, 'again']])
+        await eventually(async () => await value('3000') === 'again' && await count() === 6000)
       })
     }
 
