@@ -5,9 +5,8 @@
  * that is not stored. A feed that nobody used for a moment may have been dropped, and created otherwise: what is stored is
  * looked at before it is used again, and if it is another one now, it is opened anew. Each request holds its feed while it uses it; a feed that nobody holds and that has nothing in
  * flight is idle, and is closed after a while, or sooner when its place is needed. Nobody closes what still waits for its
- * acknowledgement. A feed whose pipeline failed (it was dropped and created otherwise, or the server refused) is closed by
- * the next request, which opens it anew, or by the next sweep. A feed that could not be opened is not tried again for a
- * second: each try costs connections.
+ * acknowledgement. A feed whose pipeline failed is closed by the next request or sweep. One that was dropped and created
+ * otherwise is opened anew at once; one that the server refused, or that could not be opened, not for a second.
  *
  * The Map keeps the order of insertion; whoever is used is inserted again, so the first is the one not used for longest.
  *
@@ -19,6 +18,7 @@
  */
 import { isAgreed } from '../../src/feeds/definitions.js'
 import { HttpError } from '../../src/http/problem.js'
+import { createFailures } from './failures.js'
 
 const MAX_OPEN = 256
 const IDLE_MS = 60_000
@@ -40,8 +40,7 @@ export function createFeeds ({ open, definition, admit = async () => () => {}, o
   const entries = new Map()
   /** @type {Map<string, Promise<unknown>>} */
   const closing = new Map()
-  /** @type {Map<string, { error: Error, untilMs: number }>} opened in vain, in the order of that */
-  const failures = new Map()
+  const failures = createFailures({ forMs: tryAgainMs, most: maxOpen })
   let isClosed = false
   let failed = 0
   const sweep = setInterval(closeIdle, Math.ceil(idleMs / SWEEPS_PER_IDLE)).unref()
@@ -80,24 +79,9 @@ export function createFeeds ({ open, definition, admit = async () => () => {}, o
       onOpen(feed)
     }, (error) => {
       if (entries.get(name) === entry) entries.delete(name)
-      remember(name, error)
+      failures.remember(name, error)
     })
     return entry
-  }
-
-  /** @param {string} name @param {Error} error that opening it threw */
-  function remember (name, error) {
-    failures.delete(name)
-    failures.set(name, { error, untilMs: performance.now() + tryAgainMs })
-    if (failures.size > maxOpen) failures.delete(/** @type {string} */ (failures.keys().next().value))
-  }
-
-  /** @param {string} name @throws what opening it threw a moment ago */
-  function throwRemembered (name) {
-    const failure = failures.get(name)
-    if (!failure) return
-    if (performance.now() < failure.untilMs) throw failure.error
-    failures.delete(name)
   }
 
   /** @returns {Promise<void>} when the idle feed that was not used for longest is closed */
@@ -123,15 +107,24 @@ export function createFeeds ({ open, definition, admit = async () => () => {}, o
     const before = performance.now() - idleMs
     for (const [name, entry] of entries) {
       if (isIdle(entry) && entry.usedAtMs <= before) close(name, entry, 'idle')
-      else if (hasFailed(entry) && entry.holders === 0) close(name, entry, 'failed', { drainMs: 0 })
+      else if (hasFailed(entry) && entry.holders === 0) closeFailed(name, entry)
     }
+  }
+
+  /** @param {string} name @param {Entry} entry */
+  function closeFailed (name, entry) {
+    const failure = /** @type {Error & { code?: string }} */ (entry.feed?.writer.pipeline.failure)
+    close(name, entry, 'failed', { drainMs: 0 })
+    // what is stored is adopted then
+    if (failure.code !== 'FEED_DEFINITION_DIFFERS') failures.remember(name, failure)
   }
 
   /** @param {string} name @param {boolean} mayCreate @returns {Promise<Entry>} */
   async function entryOf (name, mayCreate) {
     const known = entries.get(name)
     if (known && !hasFailed(known) && mayCreate && !isUnused(known)) return known
-    throwRemembered(name)
+    if (known && hasFailed(known)) closeFailed(name, known)
+    failures.throwRecent(name)
     /** @type {Definition | null} */
     let stored
     try {
@@ -149,8 +142,9 @@ export function createFeeds ({ open, definition, admit = async () => () => {}, o
       const now = entries.get(name)
       // another request may have come first
       if (now && !hasFailed(now) && (now !== known || isStill(now, stored))) return now
-      throwRemembered(name)
-      if (now) close(name, now, hasFailed(now) ? 'failed' : 'it was dropped', { drainMs: 0 })
+      if (now && hasFailed(now)) closeFailed(name, now)
+      else if (now) close(name, now, 'it was dropped', { drainMs: 0 })
+      failures.throwRecent(name)
       const entry = begin(name, stored)
       opening = entry.opening
       return entry

@@ -22,6 +22,9 @@ import { countRefused, refusedOf } from '../../src/pipeline/account.js'
 /** room under the bound of the process is made by other feeds, which wake nobody here */
 const LOOK_AGAIN_MS = 5
 
+/** what sending again may mend: the feed is opened anew, the user gets his rights back. What else a server refuses for good, the answer says */
+const PASSING = Object.freeze(['PIPELINE_CLOSED', 'FEED_DEFINITION_DIFFERS', 'SERVER_REFUSED'])
+
 /**
  * @typedef {object} Wanted
  * @property {number} count items
@@ -74,8 +77,9 @@ export function createIngest ({ feeds, whenFull, ackWithinMs, inFlightBytes, log
     return false
   }
 
-  /** @param {any} error @param {boolean} appended @returns {HttpError} */
+  /** @param {any} error @param {boolean} appended @returns {Error} */
   function unknown (error, appended) {
+    if (!error.retryable && !PASSING.includes(error.code)) return error
     // closing under a request is no news; the rest the log must know, since the answer does not say it
     if (!['DEADLINE_PASSED', 'PIPELINE_CLOSED'].includes(error.code)) log.warn({ code: error.code, reason: error.message }, 'a feed failed under a request')
     if (!appended) return new HttpError('NOT_READY', 'the feed was closed before there was room; nothing was taken: send the same request again')
@@ -89,7 +93,7 @@ export function createIngest ({ feeds, whenFull, ackWithinMs, inFlightBytes, log
      * @param {Feed} feed
      * @param {Wanted} wanted
      * @returns {Promise<Taken>}
-     * @throws {HttpError} INGEST_FULL, ACK_UNKNOWN, NOT_READY, what `check` throws
+     * @throws {HttpError | import('../../src/errors.js').FreshetError} INGEST_FULL, ACK_UNKNOWN, NOT_READY, what `check` throws, what the server refused for good
      */
     async take (feed, { count, bytes, check, append }) {
       const endMs = performance.now() + ackWithinMs
