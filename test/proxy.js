@@ -63,6 +63,8 @@ export async function startProxy (t, port, { delayMs = 0, pieceBytes = Infinity,
       silent = true
       each((line) => line.goSilent())
     },
+    /** Resolves when what was delayed has been passed on, also of lines that are silent now. */
+    passed: () => Promise.all([...lines].map((line) => line.passed())),
     /** New connections are as before; those that were silent are reset. */
     speak () {
       silent = false
@@ -174,6 +176,7 @@ function createLine (client, port, { delayMs, pieceBytes, onGone }) {
     reset,
     resetClient () { resetSocket(client) },
     goSilent,
+    passed: () => Promise.all([toServer.passed(), toClient.passed()]),
     /** Calls `act` when the client sends that text, in one piece, before it is passed on. @param {string} text @param {() => void} act */
     onceSent (text, act) { awaited = { text, act } },
     /** The k-th reply that begins from now on is lost, and the connection reset on both sides. @param {number} k from 1 @param {() => void} [onLost] */
@@ -215,7 +218,7 @@ function resetSocket (socket) {
  */
 function createWay (socket, { delayMs, pieceBytes }) {
   if (delayMs === 0 && pieceBytes === Infinity) {
-    return { write: (/** @type {Buffer} */ bytes) => { if (!socket.destroyed) socket.write(bytes) }, end: () => { socket.destroySoon() } }
+    return { write: (/** @type {Buffer} */ bytes) => { if (!socket.destroyed) socket.write(bytes) }, end: () => { socket.destroySoon() }, passed: async () => {} }
   }
   let last = Promise.resolve()
   const after = (/** @type {() => unknown} */ act) => {
@@ -234,5 +237,5 @@ function createWay (socket, { delayMs, pieceBytes }) {
       if (pieceBytes < bytes.length) await turn()
     }
   })
-  return { write, end: () => after(() => { socket.destroySoon() }) }
+  return { write, end: () => after(() => { socket.destroySoon() }), passed: () => last }
 }

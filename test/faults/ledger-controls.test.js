@@ -1,15 +1,17 @@
 /** The ledger finds what it is there to find: it is shown sums that it has to see, and acks that lie. */
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { connectFor, engineName, eventually, openWriterFor, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, openWriterFor, startServer, testEngines } from '../servers.js'
 import { startFailover } from './ledger/failover.js'
 import { createLedger } from './ledger/ledger.js'
 import { say } from './ledger/run.js'
 import { storedOn } from './ledger/stored.js'
+import { untilAllWait, untilAskedInVain } from './ledger/waiting.js'
 
 const LIES = 3
 const TIMES = 12
-const WATCHED_MS = 2000
+const WRITERS = 2
+const BETWEEN_MS = 300
 const engines = await testEngines()
 
 /** Before Redis 7.2 WAIT is compared with all that its connection sent, whether or not it changed something. @param {import('../servers.js').Engine} engine */
@@ -48,16 +50,6 @@ t.test('what is read from a server is what is there', async (t) => {
   await t.rejects(storedOn(t, server), { message: 'ZCARD says 2498, 2498 members were read, 2499 keys are there' })
 })
 
-/** While nothing reaches the replica, or is answered by it. @param {Awaited<ReturnType<typeof startFailover>>} servers @param {() => unknown} meanwhile */
-async function acknowledgedWhileCut ({ run, line }, meanwhile) {
-  await run.acknowledged(300)
-  line.goSilent()
-  await pause(500) // what had been confirmed before is told by then
-  const before = run.ledger.acknowledged
-  await meanwhile()
-  return run.ledger.acknowledged - before
-}
-
 t.jobs = 2
 t.setTimeout(300_000)
 for (const engine of engines) {
@@ -79,16 +71,22 @@ for (const engine of engines) {
         continue
       }
       t.test(`${engineName(engine)}, ${layout}: ${what} ${isHonest ? 'is not what ack: replica does: the same loses nothing' : 'is found out'}`, { buffered: true }, async (t) => {
-        const servers = await startFailover(t, { engine, run: { writers: 2, ack: isHonest ? 'replica' : ack, options: { layout, windowMs: 0, maxItems: 10_000_000, deadlineMs: 1000 } } })
+        const servers = await startFailover(t, { engine, run: { writers: WRITERS, ack: isHonest ? 'replica' : ack, options: { layout, windowMs: 0, maxItems: 10_000_000, deadlineMs: 1000 } } })
         const { run } = servers
-        const acknowledged = await acknowledgedWhileCut(servers, async () => {
-          for (let lie = 0; lie < LIES; lie++) {
-            await pause(WATCHED_MS / LIES)
-            cut(servers)
-          }
-          if (isHonest) await pause(WATCHED_MS)
-          else await eventually(() => run.ledger.acknowledged > 1000)
-        })
+        await run.acknowledged(300)
+        // nothing reaches the replica, or is answered by it
+        servers.line.goSilent()
+        await servers.line.passed()
+        // who lies does not wait for it
+        if (isHonest) await untilAllWait(t, run, servers.primary, WRITERS)
+        const before = run.ledger.acknowledged
+        for (let lie = 0; lie < LIES; lie++) {
+          await pause(BETWEEN_MS)
+          cut(servers)
+        }
+        if (isHonest) await untilAskedInVain(run)
+        else await run.acknowledged(1000)
+        const acknowledged = run.ledger.acknowledged - before
         await run.kill()
         await servers.failOver()
         const sums = await run.compare(servers.primary)
@@ -104,7 +102,7 @@ for (const engine of engines) {
     let lost = 0
     // by chance the replica had everything whenever a primary was killed: then it is done again
     for (let times = 0; lost === 0 && times < TIMES; times++) {
-      const servers = await startFailover(t, { engine, run: { writers: 2, ack: 'early', options: { deadlineMs: 1000 } } })
+      const servers = await startFailover(t, { engine, run: { writers: WRITERS, ack: 'early', options: { deadlineMs: 1000 } } })
       for (let kills = 0; kills < LIES; kills++) await servers.kill('primary')
       await servers.run.finish()
       const sums = await servers.run.compare(servers.primary)

@@ -16,7 +16,7 @@ const TENTH_MS = 100
  */
 export async function untilAllWait (t, run, primary, writers) {
   const admin = await connectFor(t, primary.url)
-  // when it is so a second time, what a replica said before has been read, too
+  // when it is so a second time, what a replica said before this was called has been read, too
   let times = 0
   await eventually(async () => {
     run.check()
