@@ -2,14 +2,17 @@
  * One node of a deployment: the link to it, what it refused, and whether it has the history of the primary. How it is
  * doing is found out by polling (deployment.js).
  *
- * @typedef {{ role: 'primary' | 'replica', url: string, link: import('./link.js').Link, engine: string | null, state: string,
+ * @typedef {{ role: 'primary' | 'replica', url: string, link: import('./link.js').Link, engine: string | null, runId: string | null, state: string,
  *   offset: number, lagMs: number | null, left: boolean, history: import('./history.js').History, isForeign: boolean }} Node
- *   `left`: it is too far behind; `isForeign`: a replica of another primary, as both said last
+ *   `runId`: of the server that the address led to last; `left`: it is too far behind; `isForeign`: a replica of another primary, as both said last
  */
 import { ERRORS, FreshetError } from '../errors.js'
 import { createHistory } from './history.js'
 import { createLink } from './link.js'
 import { nodeFigures } from './nodes.js'
+
+/** how a primary is that was made a replica */
+export const NO_PRIMARY = 'not a primary'
 
 /**
  * @param {Node['role']} role @param {string} url
@@ -24,6 +27,7 @@ export function createNode (role, url, { name, deadlineMs, log }) {
     role,
     url,
     engine: null,
+    runId: null,
     state: 'connecting',
     offset: 0,
     lagMs: null,
@@ -34,14 +38,16 @@ export function createNode (role, url, { name, deadlineMs, log }) {
       name: `${name}:${role}`,
       deadlineMs,
       async prepare (connection) {
-        node.engine = (await nodeFigures(connection)).engine
+        const { engine, runId } = await nodeFigures(connection)
+        Object.assign(node, { engine, runId })
         await refusedQuestion?.(connection).catch((error) => { if (error.outcome === 'forbidden') throw error })
         refusedQuestion = null
       },
       onClosed (reason) {
+        // whoever closes one that is no primary has said so
+        if (node.state !== NO_PRIMARY) log.warn({ node: new URL(url).host, role, reason }, 'node lost')
         node.state = absence(node)
         node.lagMs = null
-        log.warn({ node: new URL(url).host, role, reason }, 'node lost')
       },
       onError (error) {
         log.warn({ node: new URL(url).host, role, code: error.code, reason: error.message }, 'node cannot be used, trying on')

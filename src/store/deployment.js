@@ -9,6 +9,9 @@
  * A replica is left when it is down, syncing, or more than `LEAVE_AT_MS` behind, until it is within `RETURN_AT_MS`.
  * When the primary itself is gone, replicas answer what they have. Nothing falls back to the primary by itself.
  *
+ * A primary that was made a replica keeps its connections. It is left at once, and from then on it is looked once a second
+ * where the address leads; who follows it over a connection of his own leaves it when there is another one.
+ *
  * A replica of another primary is left, too: its offsets would seem near, and what it has is something else. It is known by
  * its replication id (history.js), so also after a failover, and when it follows another replica.
  *
@@ -16,18 +19,20 @@
  * answers that same question: a node that refused it would otherwise seem ready until somebody asks.
  */
 import { FreshetError } from '../errors.js'
-import { absence, compareHistory, createNode, refusalOf } from './deployment-node.js'
+import { NO_PRIMARY, absence, compareHistory, createNode, refusalOf } from './deployment-node.js'
 import { nodeFigures, replicaUrls as urlsOfReplicas } from './nodes.js'
 import { openOwnConnection } from './own-connection.js'
 import { gateTo } from './refusal-gate.js'
 
 const POLL_MS = 100
+const LOOK_AGAIN_MS = 1000
 const SAMPLES = 600
 const LEAVE_AT_MS = 1000
 const RETURN_AT_MS = 200
 /** replicas that are hardly further behind than the nearest take turns */
 const NEAR_MS = 100
 const FOREIGN = 'of another primary'
+const NO_REPLICA = 'not a replica'
 
 /** @typedef {ReturnType<typeof createDeployment>} Deployment */
 /** @typedef {import('./deployment-node.js').Node} Node */
@@ -44,6 +49,8 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
   /** @type {{ atMs: number, offset: number }[]} */
   const samples = []
   let turn = 0
+  /** when it was looked where the address leads, since that was no primary; null = it is one */
+  let lookedMs = /** @type {number | null} */ (null)
   let closed = false
   /** @type {NodeJS.Timeout | undefined} */
   let timer
@@ -55,19 +62,30 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
       return
     }
     const [role, offset] = await connection.send('ROLE')
-    if (String(role) === 'master') await primary.history.look(connection, primary.state)
-    primary.state = String(role) === 'master' ? 'up' : 'not a primary'
-    if (primary.state !== 'up') return
+    if (String(role) !== 'master') return lookElsewhere(connection)
+    await primary.history.look(connection, primary.state)
+    primary.state = 'up'
+    lookedMs = null
     samples.push({ atMs: performance.now(), offset: Number(offset) })
     if (samples.length > SAMPLES) samples.shift()
     if (replicaUrls === null) follow(await urlsOfReplicas(connection))
+  }
+
+  /** @param {import('./connection.js').Connection} connection to what is no primary: its address may lead to another node by now */
+  function lookElsewhere (connection) {
+    primary.state = NO_PRIMARY
+    if (lookedMs === null) log.warn({ node: connection.address }, 'the address of the primary leads to a replica, looking for the primary')
+    else if (performance.now() - lookedMs < LOOK_AGAIN_MS) return
+    lookedMs = performance.now()
+    connection.close('it is a replica')
   }
 
   /** @param {string[]} urls the replicas that the primary names now */
   function follow (urls) {
     for (const url of urls) if (!replicas.has(url)) replicas.set(url, nodeAt('replica', url))
     for (const [url, node] of replicas) {
-      if (urls.includes(url) || node.link.connection) continue
+      // one that answers is on its way to this primary, unless it is it, or another one
+      if (urls.includes(url) || (node.link.connection && node.state !== NO_REPLICA)) continue
       replicas.delete(url)
       node.link.close()
     }
@@ -84,7 +102,7 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
     const [role, ...facts] = await connection.send('ROLE')
     const [, , state, offset] = facts
     if (String(state) === 'connected' && primary.state === 'up') await compareHistory(node, primary, { about: String(facts.slice(0, 3)), log })
-    node.state = String(role) !== 'slave' ? 'not a replica' : node.isForeign ? FOREIGN : String(state)
+    node.state = String(role) !== 'slave' ? NO_REPLICA : node.isForeign ? FOREIGN : String(state)
     node.offset = Number(offset)
     node.lagMs = node.isForeign ? null : lagOf(node, askedMs)
     const far = node.lagMs !== null && node.lagMs > (node.left ? RETURN_AT_MS : LEAVE_AT_MS)
@@ -129,7 +147,7 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
     if (!node.link.connection) return false
     if (primary.state === 'up') return node.state === 'connected' && !node.left
     // its link to the primary may be in any state but a full resync; what it has it can answer
-    return !['sync', 'down', 'refused', 'untrusted', 'not a replica', FOREIGN].includes(node.state)
+    return !['sync', 'down', 'refused', 'untrusted', NO_REPLICA, FOREIGN].includes(node.state)
   }
 
   const unreachable = () => new FreshetError('SERVER_UNREACHABLE', `the primary at ${new URL(primaryUrl).host} cannot be reached, or is none`)
@@ -154,7 +172,7 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
   /** @param {Node} node */
   function mayAnswer (node) {
     if (readFrom === 'replica') return node.role === 'replica' && usable(node)
-    return node === primary && node.link.connection !== null && node.state !== 'not a primary'
+    return node === primary && node.link.connection !== null && node.state !== NO_PRIMARY
   }
 
   /** @param {Node} node */
@@ -203,13 +221,14 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
     async openOwn (purpose, options) {
       while (!options.signal.aborted) {
         const node = choose({ isOwn: true })
+        const { runId } = node
         const isInVain = () => !mayAnswer(node) || nodes().some((one) => mayAnswer(one) && !isRefusing(one))
         const opened = await openOwnConnection(node.url, { ...options, name: `${name}:${purpose}`, deadlineMs, isInVain })
         if (opened === null) continue
         return {
           ...opened,
-          /** Whether another node should be asked: this one may not answer any more, and another may. */
-          isLeft: () => !mayAnswer(node) && nodes().some(mayAnswer),
+          /** Whether another node should be asked: this one may not answer any more, or its address leads to another, and one may. */
+          isLeft: () => !(mayAnswer(node) && node.runId === runId) && nodes().some(mayAnswer),
           /** of the node, null = not known */
           lagMs: () => lagNow(node)
         }

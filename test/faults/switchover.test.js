@@ -1,10 +1,13 @@
 /** A planned switchover behind one address, which ends no connection: writers, gateways and readers find the new primary by themselves. */
+import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { setRetention } from '../../src/feeds/definitions.js'
 import { ackOf } from '../../src/pipeline/acks.js'
 import { watchNodes } from '../../src/store/node-watch.js'
 import { startGateway } from '../commands.js'
-import { engineName, eventually, openWriterFor, testEngines } from '../servers.js'
+import { startProxy } from '../proxy.js'
+import { engineName, eventually, openWriterFor, startDeployment, testEngines } from '../servers.js'
+import { openViews } from '../view/viewing.js'
 import { startSwitchable } from './switching.js'
 
 const bytes = (/** @type {string} */ text) => Buffer.from(text)
@@ -65,6 +68,53 @@ for (const engine of await testEngines()) {
       await eventually(async () => (await send('GET', '/readyz')).status === 200)
       await eventually(async () => (await post('/v1/feeds/one/items', [{ id: 'b', value: 1 }])).status === 200)
       t.equal(await servers.admin.send('ZCARD', 'fr:{one:0}:ids'), 2)
+    })
+
+    for (const readFrom of /** @type {const} */ (['replica', 'primary'])) {
+      for (const nodes of [2, 3]) {
+        await t.test(`a reader from ${readFrom} goes along with ${nodes} nodes, and so do its views`, async (t) => {
+          const servers = await startSwitchable(t, { engine, nodes })
+          const writer = await openWriterFor(t, { redisUrl: servers.url, feed: 'read', layout: 'segments' })
+          const readers = await openViews(t, { primary: servers, readFrom, deadlineMs: 5000 })
+          const write = async (/** @type {number} */ count) => {
+            writer.pipeline.append(bytes(`id-${count}`), Date.now(), bytes('v'))
+            await writer.pipeline.flush()
+            await eventually(async () => (await readers.ask.count('read')).count === count)
+            await eventually(async () => (await readers.views.count('read')).count === count)
+            await eventually(() => (readers.views.revision('read')?.lagMs ?? null) !== null)
+          }
+          await eventually(() => readers.deployment.pick())
+          await write(1)
+          for (let turn = 1; turn <= nodes; turn++) {
+            await servers.switchOver()
+            await eventually(async () => await servers.clientsNamed('test-reader:primary') === 1)
+            await eventually(() => {
+              const [primary, ...replicas] = readers.deployment.nodes()
+              return primary.state === 'up' && replicas.length === nodes - 1 && replicas.every(({ state, lagMs }) => state === 'connected' && lagMs !== null)
+            })
+            await eventually(() => readers.deployment.pick())
+            await write(turn + 1)
+            const isAtPrimary = readFrom === 'primary'
+            await eventually(async () => (await servers.clientsNamed('test-reader:view-read') > 0) === isAtPrimary)
+          }
+          t.equal(readers.countsOf('read')?.passedOver.doubled, 0)
+          t.same(readers.views.status().reasons, [])
+        })
+      }
+    }
+
+    await t.test('while the address leads to a replica, a reader looks once a second whether it leads elsewhere', async (t) => {
+      const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
+      const proxy = await startProxy(t, replica.port)
+      const { deployment } = await openViews(t, { primary: proxy, readFrom: 'primary', mode: 'none' })
+      const sinceMs = performance.now()
+      const before = proxy.accepted
+      await pause(2500)
+      t.throws(() => deployment.pick(), { code: 'SERVER_UNREACHABLE', retryable: true })
+      const made = proxy.accepted - before
+      t.ok(made > 0 && made <= (performance.now() - sinceMs) / 1000 + 1, `${made} connections`)
+      proxy.switchTo(primary.port)
+      await eventually(() => deployment.pick())
     })
 
     await t.test('figures of nodes are those of the new primary and its replicas', async (t) => {
