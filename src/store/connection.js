@@ -18,6 +18,7 @@ import { readScript } from './scripts.js'
 import { watchForSilence } from './silence.js'
 import { connectorTo } from './socket.js'
 import { bareHost, tlsOptions } from './tls.js'
+import { askForAlert } from './tls-alert.js'
 
 /**
  * @typedef {object} Connection
@@ -196,6 +197,7 @@ export async function openConnection (url, { name, deadlineMs, onForbidden = () 
   }
 
   const late = `no answer within ${deadlineMs} ms`
+  const endMs = performance.now() + deadlineMs
   const timer = setTimeout(() => end(late), deadlineMs)
   const giveUp = () => end('closed')
   signal?.addEventListener('abort', giveUp, { once: true })
@@ -207,7 +209,10 @@ export async function openConnection (url, { name, deadlineMs, onForbidden = () 
     const answer = error instanceof FreshetError && error.code !== 'SERVER_LOST' ? error : null
     const cause = lastError ?? (endedBecause === null ? error : new Error(endedBecause))
     end('not opened')
-    throw openingFailure(answer ?? cause, { address, isTls: tls !== null, wasReached, wasHeard, isLate: cause.message === late })
+    const isLate = cause.message === late
+    const isUnexplained = tls !== null && wasReached && !wasHeard && !isLate
+    const alert = isUnexplained ? await askForAlert(cause, { host, port: Number(port), ...tls }, { leftMs: endMs - performance.now(), signal }) : null
+    throw openingFailure(answer ?? alert ?? cause, { address, isTls: tls !== null, wasReached, wasHeard, isLate })
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', giveUp)

@@ -79,6 +79,19 @@ for (const engine of await tlsEngines()) {
       t.match(await failureOf(at(older, { ca })), { ...UNTRUSTED, message: /as servers do that ask for a certificate: add &cert=FILE&key=FILE/ })
     })
 
+    await t.test('a server that asks for a certificate is told, too, when a reset overtakes its word', async (t) => {
+      const asking = await startServer(t, { engine, tls: { ...files, asks: true }, args: ['--requirepass', 'canary-4711'] })
+      const strange = await (await createAuthority(t)).issue('client')
+      const withPassword = (/** @type {Record<string, string>} */ given) => at(asking, given).replace('//', '//:canary-4711@')
+      for (let i = 0; i < 10; i++) {
+        t.match(await failureOf(withPassword({ ca })), { ...UNTRUSTED, message: /it asks for a certificate of ours: add &cert=FILE&key=FILE/ })
+        t.match(await failureOf(withPassword({ ca, cert: strange.cert, key: strange.key })), { ...UNTRUSTED, message: /it does not take our certificate/ })
+      }
+      const doctor = await endOf(t, ['doctor', '--redis-url', withPassword({ ca })])
+      t.equal(doctor.code, 1)
+      t.match(doctor.stdout, /To do:\n {2}no TLS with the server at .*: it asks for a certificate of ours/)
+    })
+
     await t.test('files that cannot be used are named', async (t) => {
       const { cert, key } = files
       t.match(await failureOf(at(server, { ca: '/nowhere/ca.pem' })), { ...UNTRUSTED, message: /^the file \/nowhere\/ca\.pem, given as ca, cannot be used \(ENOENT\)/ })
