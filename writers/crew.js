@@ -1,6 +1,8 @@
 /**
  * Several writers, a process each. They share the ids out, begin together when all have opened the feed, report once a
- * second, and are told to stop together; one that dies counts what it had offered and not yet acknowledged as failed.
+ * second, and are told to stop together. One that cannot begin (its port is in use) ends all of them before anything is
+ * written; one that fails later is told at once, and the others go on; one that dies counts what it had offered and not yet
+ * acknowledged as failed.
  */
 import { runCrew } from '../src/crew.js'
 import { addAccounts, refusedOf } from '../src/pipeline/account.js'
@@ -15,38 +17,58 @@ const WORKER = new URL('./worker.js', import.meta.url)
  *   onProgress: (index: number, account: Tally['account']) => void, onMeasuring: () => void }} parts
  *   `onMeasuring`: the warm-up is over, for all of them
  * @returns {Promise<{ tallies: Tally[], error: Error | null }>}
- * @throws {Error} when none of them could open the feed
+ * @throws {Error} when one of them could not begin
  */
 export async function runWriters ({ settings, redisUrl, log, signal, onProgress, onMeasuring }) {
-  const members = Array.from({ length: settings.writers }, (_, index) => followWriter(index, { log, onProgress }))
+  const ending = new AbortController()
+  const stop = () => ending.abort(signal.reason)
+  signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
+  const onStillborn = () => ending.abort('a writer could not begin')
+  const members = Array.from({ length: settings.writers }, (_, index) => followWriter(index, { log, onProgress, onStillborn }))
   await runCrew({
     file: WORKER,
     size: members.length,
     order: { settings, redisUrl },
     stdout: 'inherit',
-    signal,
+    signal: ending.signal,
     onMeasuring,
     onMessage: (index, message) => members[index].hear(message),
     onEnded: (index, { last, fault }) => members[index].end(last, fault)
   })
+  signal.removeEventListener('abort', stop)
   const results = members.map(({ result }) => result())
   const error = results.find((result) => result.error)?.error ?? null
   // none of them got as far as an item: there is nothing to sum up
-  if (error && results.every((result) => result.error && result.tally.account.offered === 0)) throw error
+  if (error && results.every((result) => result.tally.account.offered === 0)) throw error
   return { tallies: results.map((result) => result.tally), error }
 }
 
-/** What one of them did, as far as is known. @param {number} index @param {Pick<Parameters<typeof runWriters>[0], 'log' | 'onProgress'>} parts */
-function followWriter (index, { log, onProgress }) {
+/**
+ * What one of them did, as far as is known.
+ * @param {number} index
+ * @param {Pick<Parameters<typeof runWriters>[0], 'log' | 'onProgress'> & { onStillborn: () => void }} parts `onStillborn`: it
+ *   failed before it had opened the feed, so nobody has begun yet
+ */
+function followWriter (index, { log, onProgress, onStillborn }) {
   let tally = nothing()
+  let hasOpened = false
   let measuringSince = 0
   /** @type {Error | null} */
   let error = null
 
+  /** @param {Error & { code?: string }} told */
+  function fail (told) {
+    error = Object.assign(new Error(told.message), told)
+    if (!hasOpened) onStillborn()
+    else log.error({ writer: index, code: told.code }, `a writer failed: ${told.message}`)
+  }
+
   return {
     /** @param {any} message */
     hear ({ event, account }) {
-      if (event === 'measuring') {
+      if (event === 'opened') hasOpened = true
+      else if (event === 'measuring') {
         measuringSince = Date.now()
         tally.account = account
         tally.since = addAccounts([account])
@@ -60,7 +82,7 @@ function followWriter (index, { log, onProgress }) {
     end (last, fault) {
       if (last) {
         tally = last.tally
-        if (last.error) error = Object.assign(new Error(last.error.message), last.error)
+        if (last.error) fail(last.error)
         return onProgress(index, tally.account)
       }
       const { account } = tally

@@ -49,7 +49,8 @@ async function write (settings, { primaryUrl, replicaUrls }, log, signal) {
       ? await runHere({ settings, options: optionsOf(settings), redisUrl: primaryUrl, log, signal, metrics: metrics?.metrics, progress, onMeasuring })
       : await runWriters({ settings, redisUrl: primaryUrl, log, signal, onProgress: progress.update, onMeasuring })
     progress.close()
-    if (error) log.error({ code: /** @type {any} */ (error).code }, error.message)
+    // of several each told it when it happened
+    if (error && settings.writers === 1) log.error({ code: /** @type {any} */ (error).code }, error.message)
     await afterWarmUp
     const summary = summaryOf({ settings, tallies, before, after: await nodes.figures() })
     await tellParent({ event: 'ended', acknowledged: tallies.map(({ account }) => account.items) })

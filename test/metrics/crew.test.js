@@ -1,0 +1,78 @@
+/** Metrics of writer processes: where they are served, what several of them do, and when one cannot. */
+import { createServer } from 'node:net'
+import { once } from 'node:events'
+import t from 'tap'
+import { askAt, endOf, logOf, runCommand } from '../commands.js'
+import { connectFor, eventually, freePort, startServer, testEngines } from '../servers.js'
+import { valueOf } from './registries.js'
+
+const [engine] = await testEngines()
+const PORTS_TRIED = 20
+
+/** @param {import('tap').Test} t @param {number} port @returns {Promise<boolean>} whether it is taken now, by this test */
+async function take (t, port) {
+  const server = createServer()
+  const taken = await new Promise((resolve) => server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true)))
+  if (taken) t.teardown(() => server.close())
+  return taken
+}
+
+/** The first of so many free ports in a row; the next program may take one all the same. @param {number} count @returns {Promise<number>} */
+async function portsInRow (count) {
+  for (let tried = 0; tried < PORTS_TRIED; tried++) {
+    const first = await freePort()
+    const servers = Array.from({ length: count }, () => createServer())
+    const taken = await Promise.all(servers.map((server, i) => new Promise((resolve) => server.once('error', () => resolve(false)).listen(first + i, '127.0.0.1', () => resolve(true)))))
+    await Promise.all(servers.map((server) => server.listening && once(server.close(), 'close')))
+    if (taken.every(Boolean)) return first
+  }
+  throw new Error('no free ports in a row')
+}
+
+t.test('of several writers each serves its own metrics, on the port given and those behind it', async (t) => {
+  const { url } = await startServer(t, { engine })
+  const port = await portsInRow(2)
+  const writing = runCommand(t, ['writer', '--redis-url', url, '--read-from', 'primary', '--writers', '2', '--rate', '500', '--metrics-port', String(port)])
+  await writing.until(/"msg":"writing"/)
+  for (const one of [port, port + 1]) {
+    const { get } = askAt(`http://127.0.0.1:${one}`)
+    await eventually(async () => Number(valueOf((await get('/metrics')).body, 'freshet_items_total', { feed: 'latest' })) > 0)
+    t.equal((await get('/readyz')).status, 200)
+  }
+  t.equal((await writing.stop()).code, 0)
+})
+
+t.test('when one of several writers finds its port in use, none begins', async (t) => {
+  const { url } = await startServer(t, { engine })
+  const admin = await connectFor(t, url)
+  const port = await portsInRow(4)
+  t.ok(await take(t, port + 2))
+  // it would run until Ctrl-C
+  const { code, stdout, stderr } = await endOf(t, ['writer', '--redis-url', url, '--read-from', 'primary', '--writers', '4', '--rate', '100', '--metrics-port', String(port)])
+  t.equal(code, 1)
+  t.match(stderr, new RegExp(`^freshet writer: port ${port + 2} on 127\\.0\\.0\\.1 is in use; .* give another --metrics-port`, 'm'))
+  t.equal(stdout, '', 'there is nothing to sum up')
+  t.equal(await admin.send('EXISTS', 'fr:{latest:0}:ids'), 0)
+})
+
+t.test('one of several that fails later is told at once, with its code', async (t) => {
+  const { url } = await startServer(t, { engine })
+  await (await connectFor(t, url)).send('SET', 'fr:{latest:0}:ids', 'mine')
+  const ended = await endOf(t, ['writer', '--redis-url', url, '--writers', '2', '--rate', '100'])
+  t.equal(ended.code, 1)
+  const told = logOf(ended).filter(({ level }) => level === 50)
+  t.match(told.toSorted((a, b) => a.writer - b.writer), [0, 1].map((writer) => ({ writer, code: 'KEY_HOLDS_OTHER', msg: /^a writer failed: .*WRONGTYPE/ })))
+  t.match(ended.summary, { items: 0, failed: ended.summary.offered })
+})
+
+t.test('metrics are served at the address they are told to be, for who scrapes from elsewhere', { skip: process.platform !== 'linux' && 'one address that is not 127.0.0.1 is needed' }, async (t) => {
+  const { url } = await startServer(t, { engine })
+  const flags = ['writer', '--redis-url', url, '--read-from', 'primary', '--rate', '100', '--metrics-port', '0', '--host', '127.0.0.2']
+  const refused = await endOf(t, flags)
+  t.equal(refused.code, 2)
+  t.match(refused.stderr, /host: 127\.0\.0\.2 \(--host\); expected 127\.0\.0\.1, or --open/)
+  const writing = runCommand(t, [...flags, '--open'])
+  const [, at] = await writing.until(/"url":"(http:\/\/127\.0\.0\.2:\d+)\/metrics"/)
+  await eventually(async () => Number(valueOf((await askAt(at).get('/metrics')).body, 'freshet_items_total')) > 0)
+  t.equal((await writing.stop()).code, 0)
+})
