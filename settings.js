@@ -105,9 +105,9 @@ export const SETTINGS = Object.freeze([
     { name: 'gatewayPort', default: 8081, check: integer(0, 65_535), meaning: 'port of the gateway; 0 = any free one' }
   ]),
   ...group('HTTP', ['reader', 'gateway'], [
-    { name: 'host', default: '127.0.0.1', check: matching('an address or host name', /^[A-Za-z0-9.:_-]+$/), meaning: 'address to listen on' },
+    { name: 'host', uses: ['reader', 'gateway', 'writer'], default: '127.0.0.1', check: matching('an address or host name', /^[A-Za-z0-9.:_-]+$/), meaning: 'address to listen on (writer: for --metrics-port)' },
     { name: 'authToken', default: null, check: matching('8 characters or more, no spaces', /^\S{8,}$/), secret: true, meaning: 'bearer token that every POST, PUT and DELETE needs' },
-    { name: 'open', default: false, check: present, meaning: 'listen elsewhere than on this machine without a token' }
+    { name: 'open', uses: ['reader', 'gateway', 'writer'], default: false, check: present, meaning: 'listen elsewhere than on this machine without a token' }
   ]),
   ...group('HTTP', ['reader'], [
     { name: 'maxStaleMs', unit: 'ms', default: 10_000, check: integer(0, 3_600_000), meaning: 'when the servers are gone, the last answer is given while younger than this' }
@@ -186,6 +186,7 @@ export function resolve (argv, env, known) {
   const lost = keptByNpm(rows, env)
   for (const [flag] of lost) faults.push(`--${flag} did not arrive: npm took it as a setting of its own`)
   derive(values, origins, known, faults, positionals)
+  if (values.replicaUrl && origins.redisUrl === 'default') faults.push(`replicaUrl: (${origins.replicaUrl}); expected only with --redis-url, the primary of these replicas: without it embedded servers are used, which have their own`)
   if (faults.length) throw new SettingsInvalid(faults, lost.length ? { flags: lost, words: positionals, known } : undefined)
   return Object.freeze({ ...values, origins: Object.freeze(origins), positionals })
 }
@@ -317,9 +318,16 @@ function derive (values, origins, known, faults, [action, ...rest] = []) {
     if (values.target && values.engine) faults.push(`engine: ${values.engine} (${origins.engine}); expected without --target, which has servers already`)
     if (!values.target && origins.replicaUrl.startsWith('--')) faults.push(`replicaUrl: (${origins.replicaUrl}); expected only with --target`)
   }
-  if (values.host && !['127.0.0.1', 'localhost', '::1'].includes(values.host) && !values.authToken && !values.open) {
-    faults.push(`host: ${values.host} (${origins.host}); expected 127.0.0.1, or a --auth-token, or --open`)
-  }
+  if (values.host && !['127.0.0.1', 'localhost', '::1'].includes(values.host)) hostFaults(values, origins, known, faults)
+}
+
+/** Of a host that others reach. @param {Record<string, any>} values @param {Record<string, string>} origins @param {Known} known @param {string[]} faults */
+function hostFaults (values, origins, known, faults) {
+  const given = `host: ${values.host} (${origins.host})`
+  // what the environment says of the host is for others too, and a writer without metrics listens nowhere
+  if (known.command === 'writer' && values.metricsPort === null) {
+    if (origins.host.startsWith('--')) faults.push(`${given}; expected only with --metrics-port`)
+  } else if (!values.authToken && !values.open) faults.push(`${given}; expected 127.0.0.1, ${known.command === 'writer' ? '' : 'or a --auth-token, '}or --open`)
 }
 
 /**

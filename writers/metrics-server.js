@@ -1,6 +1,6 @@
 /**
- * /metrics, /livez and /readyz of a writer process, when `metricsPort` asks for them. Of several writers each has its own port:
- * the one given, the next, and so on.
+ * /metrics, /livez and /readyz of a writer process, when `metricsPort` asks for them, on `host`. Of several writers each has its
+ * own port: the one given, the next, and so on.
  */
 import { healthRoutes } from '../src/http/health.js'
 import { listen } from '../src/http/listen.js'
@@ -27,7 +27,7 @@ export async function serveMetrics ({ settings, index, redisUrl, replicaUrls, lo
     await nodes.close()
   }
   try {
-    const url = await listen(app, { host: '127.0.0.1', port: settings.metricsPort && settings.metricsPort + index, setting: 'metrics-port' })
+    const url = await listen(app, { host: settings.host, port: settings.metricsPort && settings.metricsPort + index, setting: 'metrics-port' })
     log.info({ url: `${url}/metrics` }, 'metrics')
   } catch (error) {
     await close()

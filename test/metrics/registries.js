@@ -18,7 +18,7 @@ import { silentLog } from '../servers.js'
 export async function serveWriterMetrics (t, { redisUrl, feed = 'latest', deadlineMs = 2000 }) {
   let url = ''
   const log = { ...silentLog, info: (fields) => { url = fields.url } }
-  const served = await serveMetrics({ settings: { metricsPort: 0, readFrom: 'replica', deadlineMs, feed }, index: 0, redisUrl, replicaUrls: null, log })
+  const served = await serveMetrics({ settings: { metricsPort: 0, host: '127.0.0.1', readFrom: 'replica', deadlineMs, feed }, index: 0, redisUrl, replicaUrls: null, log })
   t.teardown(() => served.close())
   return { ...served.metrics, url }
 }

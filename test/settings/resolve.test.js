@@ -99,7 +99,7 @@ t.test('url does not take what is no address of a reader, nor a password', async
 })
 
 t.test('values are what their check makes of them', async (t) => {
-  const argv = ['--replica-url', 'redis://a:1, redis://b:2', '--rate', '0.5', '--sorted-set-contains-actual-value', 'false']
+  const argv = ['--redis-url', 'redis://p:1', '--replica-url', 'redis://a:1, redis://b:2', '--rate', '0.5', '--sorted-set-contains-actual-value', 'false']
   t.match(resolve(argv, {}, WRITER), { replicaUrl: ['redis://a:1', 'redis://b:2'], rate: 0.5, sortedSetContainsActualValue: false })
   t.equal(resolve(['--host', '0.0.0.0', '--open'], {}, READER).open, true)
 })
@@ -147,8 +147,18 @@ const TOGETHER = [
   ['what is read is not skipped', ['--source', 'stdin', '--catch-up', 'no'], WRITER, /^catchUp: no .* only with the synthetic source/],
   ['each writer has a port for its metrics', ['--metrics-port', '65535', '--writers', '2'], WRITER, /^metricsPort: 65535 .* room for 2 writers/],
   ['bursts need a rate', ['--pace', 'burst', '--rate', '0'], WRITER, /^pace: burst .* --rate above 0/],
-  ['an open address needs a token or consent', ['--host', '0.0.0.0'], READER, /^host: 0\.0\.0\.0 .* --auth-token, or --open/]
+  ['an open address needs a token or consent', ['--host', '0.0.0.0'], READER, /^host: 0\.0\.0\.0 .* --auth-token, or --open/],
+  ['so do metrics of a writer, and it has no token', ['--metrics-port', '9101', '--host', '0.0.0.0'], WRITER, /^host: 0\.0\.0\.0 .* expected 127\.0\.0\.1, or --open/],
+  ['a writer without metrics listens nowhere', ['--host', '0.0.0.0', '--open'], WRITER, /^host: 0\.0\.0\.0 .* only with --metrics-port/],
+  ['replicas are those of a primary', ['--replica-url', 'redis://a:1'], READER, /^replicaUrl: \(--replica-url\); expected only with --redis-url/]
 ]
+
+t.test('replicas that only the environment names are a fault too, but for commands that have no servers to name', async (t) => {
+  const env = { FRESHET_REPLICA_URL: 'redis://a:1' }
+  for (const command of ['start', 'writer', 'reader', 'gateway', 'feed', 'doctor']) t.match(faultsOf([], env, { ...WRITER, command }).faults, [/^replicaUrl: \(FRESHET_REPLICA_URL\); expected only with --redis-url/])
+  t.ok(resolve([], { ...env, FRESHET_REDIS_URL: 'redis://p:1' }, READER))
+  for (const command of ['top', 'servers', 'experiment']) t.ok(resolve([], env, { ...WRITER, command }))
+})
 
 for (const [title, argv, known, fault] of TOGETHER) {
   t.test(title, async (t) => {

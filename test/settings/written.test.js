@@ -43,7 +43,7 @@ t.test('rules between settings hold in a plan as well', async (t) => {
 t.test('settings become flags that a writer reads as the same settings', async (t) => {
   t.same(flagsOf({ layout: 'ids', rate: 50_000, feed: null, items: undefined, open: true, quick: false }), ['--layout', 'ids', '--rate', '50000', '--open'])
   const settings = Object.fromEntries(SETTINGS.filter(({ group, uses, default: value }) => uses.includes('writer') && group !== 'Input' && value !== null).map(({ name, default: value }) => [name, value]))
-  const back = resolve(flagsOf({ ...settings, rate: 0.5, replicaUrl: ['redis://a:1', 'redis://b:2'] }), {}, { ...REST, command: 'writer' })
+  const back = resolve(flagsOf({ ...settings, rate: 0.5, redisUrl: 'redis://p:1', replicaUrl: ['redis://a:1', 'redis://b:2'] }), {}, { ...REST, command: 'writer' })
   for (const [name, value] of Object.entries(settings)) if (name !== 'rate') t.equal(back[name], value, name)
   t.match(back, { rate: 0.5, replicaUrl: ['redis://a:1', 'redis://b:2'] })
 })
