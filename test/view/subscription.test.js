@@ -103,7 +103,7 @@ for (const engine of await testEngines()) {
     /** @param {string} name @param {string} layout */
     async function open (name, layout) {
       const feed = await openFeed(name, { redisUrl: server.url, readFrom: 'primary', layout })
-      t.teardown(() => feed.close({ drainMs: 0 }))
+      t.teardown(() => feed.close({ drainMs: 0 }).catch(() => {}))
       return feed
     }
 
@@ -156,7 +156,7 @@ for (const engine of await testEngines()) {
       const primary = await startServer(t, { engine })
       const name = 'alone'
       const feed = await openFeed(name, { redisUrl: primary.url })
-      t.teardown(() => feed.close({ drainMs: 0 }))
+      t.teardown(() => feed.close({ drainMs: 0 }).catch(() => {}))
       /** @type {any[]} */
       const said = []
       const say = (/** @type {string} */ level) => (/** @type {any} */ facts, /** @type {string} */ message) => { if (/subscription/.test(message)) said.push([level, facts.code, message]) }
