@@ -86,7 +86,8 @@ export async function commitOf (root) {
     const top = (await git('rev-parse', '--show-toplevel')).trim()
     if (await realpath(top) !== await realpath(root)) return { commit: null, dirty: null }
     const commit = (await git('rev-parse', 'HEAD')).trim()
-    const changes = await git('status', '--porcelain', '--', '.', ...RESULTS)
+    // npx makes programs of a package executable
+    const changes = await git('-c', 'core.fileMode=false', 'status', '--porcelain', '--', '.', ...RESULTS)
     return { commit, dirty: changes !== '' }
   } catch {
     return { commit: null, dirty: null }
