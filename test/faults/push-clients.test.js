@@ -21,7 +21,8 @@ function textOf (socket) {
 }
 
 t.jobs = 2
-for (const engine of await testEngines()) {
+// on one engine: it is the reader that is looked at
+for (const engine of (await testEngines()).slice(0, 1)) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
     const server = await startServer(t, { engine })
     const reader = await startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary'] })

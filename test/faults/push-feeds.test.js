@@ -10,7 +10,8 @@ const LAYOUTS = ['segments', 'ids']
 const MOST_IDS = 1000
 
 t.jobs = 2
-for (const engine of await testEngines()) {
+// on one engine: it is the reader that is looked at
+for (const engine of (await testEngines()).slice(0, 1)) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
     const server = await startServer(t, { engine })
     const admin = await connectFor(t, server.url)
