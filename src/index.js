@@ -77,22 +77,29 @@ export { SettingsInvalid } from '../settings.js'
 const SILENT = Object.freeze({ info () {}, warn () {}, error () {} })
 /** Options that are no settings: objects and functions of the caller. */
 const HOOKS = { openFeed: ['log', 'clock', 'onFlush', 'onBehind', 'onRefused'], openReader: ['log'] }
+/** Of what is stored about a feed, what may differ from what is asked for. */
+const RETENTION = ['windowMs', 'maxItems']
 let opened = 0
 
 /** @param {Record<string, any>} options @param {'openFeed' | 'openReader'} opener @throws {import('../settings.js').SettingsInvalid} with all faults */
 function split (options, opener) {
   const isHook = (/** @type {string} */ name) => HOOKS[opener].includes(name)
-  const hooks = Object.fromEntries(Object.entries(options).filter(([name, given]) => isHook(name) && given !== undefined && given !== null))
+  const hooks = Object.fromEntries(Object.entries(options).filter(([name, given]) => isHook(name) && isGiven(given)))
   const settings = Object.fromEntries(Object.entries(options).filter(([name]) => !isHook(name)))
   const faults = Object.entries(hooks).flatMap(([name, hook]) => faultOfHook(name, hook) ?? [])
+  const resolved = resolveOptions(settings, { layouts: layoutNames(), acks: ackNames() }, opener, faults)
   return {
     name: `freshet-${process.pid}-${++opened}`,
     clock: createClock(),
     log: SILENT,
     ...hooks,
-    ...resolveOptions(settings, { layouts: layoutNames(), acks: ackNames() }, opener, faults)
+    ...resolved,
+    asked: Object.fromEntries(RETENTION.filter((name) => isGiven(options[name])).map((name) => [name, resolved[name]]))
   }
 }
+
+/** @param {unknown} option */
+const isGiven = (option) => option !== undefined && option !== null
 
 /** @param {string} name @param {any} hook @returns {string | null} */
 function faultOfHook (name, hook) {

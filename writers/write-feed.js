@@ -31,6 +31,8 @@ export async function writeFeed ({ settings, options, redisUrl, index, log, sign
   const at = { place: 0 }
   const feed = await openFeed(settings.feed, {
     ...options,
+    // who leaves them to the defaults asks for nothing, and is told nothing when another retention is stored
+    ...Object.fromEntries(['windowMs', 'maxItems'].filter((name) => settings.origins[name] === 'default').map((name) => [name, undefined])),
     redisUrl,
     clock,
     log,
@@ -47,7 +49,6 @@ export async function writeFeed ({ settings, options, redisUrl, index, log, sign
     }
   })
   metrics?.follow(settings.feed, feed.writer)
-  warnOfRetention(feed.definition, settings, log)
   await onOpened(feed.writer)
 
   const { pipeline } = feed.writer
@@ -96,16 +97,6 @@ function endingOf ({ duration, drainMs }, signal) {
     cancel () {
       clearTimeout(timer)
       signal.removeEventListener('abort', end)
-    }
-  }
-}
-
-/** @param {import('../src/feeds/definitions.js').Definition} definition @param {any} settings @param {import('pino').Logger} log */
-function warnOfRetention (definition, settings, log) {
-  for (const [name, flag] of [['windowMs', '--window-ms'], ['maxItems', '--max-items']]) {
-    const stored = /** @type {any} */ (definition)[name]
-    if (settings.origins[name] !== 'default' && stored !== settings[name]) {
-      log.warn(`the feed is stored with ${name} ${stored}, which holds; change it by: npm start feed -- set ${definition.feed} ${flag} ${settings[name]}`)
     }
   }
 }

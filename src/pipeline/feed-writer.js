@@ -32,7 +32,7 @@ const SAY_AGAIN_MS = 10_000
  *   maxItems: number, maxFutureMs: number, late: 'overwrite' | 'drop', compress?: 'none' | 'brotli', name: string, deadlineMs: number,
  *   batchItems: number, batchBytes: number, batchMs: number, inFlightBytes: number, whenFull: 'block' | 'refuse' | 'drop',
  *   ack: string | import('./acks.js').Ack, clock: () => number, log: import('pino').Logger }
- *   & import('./hooks.js').Hooks} options
+ *   & import('./hooks.js').Hooks & { asked?: Partial<Retention> }} options `asked`: of the retention, what the caller did not leave to the defaults
  * @throws {FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, FEED_DEFINITION_DIFFERS, FEED_LAYOUT_UNKNOWN
  */
 export async function openFeedWriter (options) {
@@ -97,6 +97,7 @@ export async function openFeedWriter (options) {
   try {
     const [primary] = await Promise.all([control.opened, ...lanes.map((link) => link.opened)])
     definition = await agree(primary, keyPrefix, wanted)
+    warnOfRetention(definition, options.asked, log)
     if (layout.log) {
       const epoch = await nextEpoch(primary, key(0)('epoch'), { ttlMs: expiryMs(definition, maxFutureMs), nowMs: serverClock.now() })
       // a failover may lose the epoch: processes of other machines, which may have the same name, differ all the same
@@ -171,6 +172,19 @@ export async function openFeedWriter (options) {
       await house.close()
       await closeLinks()
     }
+  }
+}
+
+/**
+ * The first writer decides, so what is asked for may be another retention than the one that holds.
+ * @param {import('../feeds/definitions.js').Definition} definition @param {Partial<Retention> | undefined} asked
+ * @param {import('pino').Logger} log
+ */
+function warnOfRetention (definition, asked, log) {
+  for (const [name, flag] of /** @type {const} */ ([['windowMs', '--window-ms'], ['maxItems', '--max-items']])) {
+    const wanted = asked?.[name]
+    if (wanted === undefined || wanted === definition[name]) continue
+    log.warn({ feed: definition.feed, [name]: definition[name] }, `the feed is stored with ${name} ${definition[name]}, which holds, not ${wanted}; to change it: npx freshet feed set ${definition.feed} ${flag} ${wanted}, with the same --redis-url`)
   }
 }
 
