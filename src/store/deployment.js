@@ -4,7 +4,8 @@
  *
  * Every 100 ms the primary and each replica are asked for their ROLE. The primary's (time, offset) samples make lag a
  * time: now minus the newest time at which the primary's offset was not above the replica's. It needs no writes, and
- * is null when the primary cannot be asked.
+ * is null when the primary cannot be asked, and of a replica that does not say its offset, since it has lost its primary:
+ * what is not known is no lag.
  *
  * A replica is left when it is down, syncing, or more than `LEAVE_AT_MS` behind, until it is within `RETURN_AT_MS`.
  * When the primary itself is gone, replicas answer what they have. Nothing falls back to the primary by itself.
@@ -96,6 +97,7 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
     const { connection } = node.link
     if (!connection) {
       node.state = absence(node)
+      node.lagMs = null
       return
     }
     const askedMs = performance.now()
@@ -113,6 +115,8 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
   /** @param {Node} node @param {number} askedMs when the replica was asked: a process that reads the answer late is no lag of the replica @returns {number | null} */
   function lagOf (node, askedMs) {
     const last = samples.at(-1)
+    // -1 while there is no link to a primary, and no number of one that is a primary itself
+    if (!(node.offset >= 0)) return null
     if (!last || askedMs - last.atMs > LEAVE_AT_MS) return null
     const reached = samples.findLast((sample) => sample.offset <= node.offset) ?? samples[0]
     return Math.round(askedMs - reached.atMs)
@@ -167,7 +171,10 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
   const nodes = () => [primary, ...replicas.values()]
 
   /** @param {Node} node */
-  const lagNow = (node) => node.role === 'primary' ? 0 : node.lagMs
+  function lagNow (node) {
+    if (node.role === 'replica') return node.lagMs
+    return node.link.connection !== null && node.state !== NO_PRIMARY ? 0 : null
+  }
 
   /** @param {Node} node */
   function mayAnswer (node) {
@@ -245,7 +252,7 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
       connected: node.link.connection !== null,
       engine: node.engine,
       state: node.left ? 'lagging' : node.state,
-      lagMs: node.role === 'primary' ? 0 : node.lagMs
+      lagMs: lagNow(node)
     })),
 
     /** Asks every connected node for its figures. */

@@ -1,8 +1,6 @@
 import t from 'tap'
-import { connect, createServer } from 'node:net'
-import { once } from 'node:events'
 import { createDeployment } from '../../src/store/deployment.js'
-import { connectFor, engineName, eventually, freePort, inSync, silentLog, startDeployment, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, freePort, silentLog, startDeployment, startServer, testEngines } from '../servers.js'
 
 /** @typedef {ReturnType<typeof createDeployment>} Deployment */
 
@@ -99,27 +97,6 @@ for (const engine of await testEngines()) {
       await control.send('CONFIG', 'SET', 'key-load-delay', 0)
       await answeredBy(deployment, one, other)
       t.ok(String(await control.send('INFO', 'persistence')).includes('loading:0'))
-    })
-
-    await t.test('a replica that lags is left until it has caught up', async (t) => {
-      const primary = await startServer(t, { engine })
-      const other = await startServer(t, { engine, replicaOf: primary })
-      const wire = await stallableWire(t, primary.port)
-      const lagging = await startServer(t, { engine, replicaOf: wire })
-      await Promise.all([inSync(other), inSync(lagging)])
-      const deployment = await deploymentFor(t, primary)
-      await answeredBy(deployment, other, lagging)
-      wire.stall()
-      const writing = await connectFor(t, primary.url)
-      await writing.send('INCR', 'n')
-      await answeredBy(deployment, other)
-      await eventually(() => nodeOf(deployment, lagging)?.state === 'lagging')
-      t.ok(/** @type {number} */ (nodeOf(deployment, lagging)?.lagMs) > 1000)
-      await other.kill()
-      await eventually(() => throwsCode(() => deployment.pick(), 'REPLICAS_GONE'))
-      t.throws(() => deployment.pick(), { message: /lagging/ })
-      wire.flow()
-      await answeredBy(deployment, lagging)
     })
 
     await t.test('without the primary the replicas answer, and nobody knows how old', async (t) => {
@@ -237,32 +214,5 @@ function throwsCode (call, code) {
   } catch (error) {
     if (error.code !== code) throw error
     return true
-  }
-}
-
-/** A wire to a server that can be made to carry nothing for a while. @param {import('tap').Test} t @param {number} port */
-async function stallableWire (t, port) {
-  /** @type {Set<import('node:net').Socket>} */
-  const sockets = new Set()
-  const wire = createServer((near) => {
-    const far = connect(port, '127.0.0.1')
-    near.pipe(far).pipe(near)
-    for (const socket of [near, far]) {
-      sockets.add(socket)
-      socket.on('error', () => {}).on('close', () => {
-        near.destroy()
-        far.destroy()
-      })
-    }
-  }).listen(0, '127.0.0.1')
-  await once(wire, 'listening')
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy()
-    wire.close()
-  })
-  return {
-    port: /** @type {import('node:net').AddressInfo} */ (wire.address()).port,
-    stall: () => { for (const socket of sockets) socket.pause() },
-    flow: () => { for (const socket of sockets) socket.resume() }
   }
 }

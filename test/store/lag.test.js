@@ -1,0 +1,103 @@
+/** How far replicas are behind: one that lags is left, and what is not known is no lag. */
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { pino } from 'pino'
+import t from 'tap'
+import { createDeployment } from '../../src/store/deployment.js'
+import { connectFor, engineName, eventually, freePort, inSync, silentLog, startDeployment, startServer, testEngines } from '../servers.js'
+
+/** @typedef {ReturnType<typeof createDeployment>} Deployment */
+
+/** @param {import('tap').Test} t @param {{ url: string }} primary @param {Partial<Parameters<typeof createDeployment>[0]>} [more] */
+async function deploymentFor (t, primary, more) {
+  const deployment = createDeployment({ primaryUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs: 800, log: silentLog, ...more })
+  t.teardown(() => deployment.close())
+  await deployment.ready
+  return deployment
+}
+
+/** @param {Deployment} deployment @param {...{ port: number }} servers those that answer, in turns */
+const answeredBy = (deployment, ...servers) => eventually(() => {
+  const addresses = new Set(Array.from({ length: 6 }, () => deployment.pick().connection.address))
+  return String([...addresses].sort()) === String(servers.map(({ port }) => `127.0.0.1:${port}`).sort())
+})
+
+/** @param {Deployment} deployment @param {{ port: number }} server */
+const nodeOf = (deployment, { port }) => deployment.nodes().find(({ address }) => address === `127.0.0.1:${port}`)
+
+for (const engine of await testEngines()) {
+  t.test(engineName(engine), async (t) => {
+    await t.test('a replica that lags is left until it has caught up', async (t) => {
+      const primary = await startServer(t, { engine })
+      const other = await startServer(t, { engine, replicaOf: primary })
+      const wire = await stallableWire(t, primary.port)
+      const lagging = await startServer(t, { engine, replicaOf: wire })
+      await Promise.all([inSync(other), inSync(lagging)])
+      const deployment = await deploymentFor(t, primary)
+      await answeredBy(deployment, other, lagging)
+      wire.stall()
+      const writing = await connectFor(t, primary.url)
+      await writing.send('INCR', 'n')
+      await answeredBy(deployment, other)
+      await eventually(() => nodeOf(deployment, lagging)?.state === 'lagging')
+      t.ok(/** @type {number} */ (nodeOf(deployment, lagging)?.lagMs) > 1000)
+      await other.kill()
+      await eventually(() => nodeOf(deployment, other)?.state === 'down')
+      t.throws(() => deployment.pick(), { code: 'REPLICAS_GONE', message: /lagging/ })
+      wire.flow()
+      await answeredBy(deployment, lagging)
+    })
+
+    await t.test('a replica that does not say how far it is does not lag, and of a node that is down nothing is known', async (t) => {
+      const { primary, replicas: [one, other] } = await startDeployment(t, { engine })
+      /** @type {string[]} */
+      const lines = []
+      const log = pino({ level: 'debug' }, { write: (line) => { lines.push(line) } })
+      const deployment = await deploymentFor(t, primary, { replicaUrls: [one.url, other.url], log })
+      await answeredBy(deployment, one, other)
+      // what is not known would otherwise seem as old as all that was seen
+      await pause(1500)
+      const control = await connectFor(t, one.url)
+      await control.send('REPLICAOF', 'NO', 'ONE')
+      await eventually(() => nodeOf(deployment, one)?.state === 'not a replica')
+      t.equal(nodeOf(deployment, one)?.lagMs, null)
+      await control.send('REPLICAOF', '127.0.0.1', await freePort())
+      await eventually(() => nodeOf(deployment, one)?.state.startsWith('connect'))
+      t.equal(nodeOf(deployment, one)?.lagMs, null)
+      for (const server of [other, primary]) {
+        await server.kill()
+        await eventually(() => nodeOf(deployment, server)?.state === 'down')
+        t.equal(nodeOf(deployment, server)?.lagMs, null)
+      }
+      t.notMatch(lines.join(''), /replica lags/)
+    })
+  })
+}
+
+/** A wire to a server that can be made to carry nothing for a while. @param {import('tap').Test} t @param {number} port */
+async function stallableWire (t, port) {
+  /** @type {Set<import('node:net').Socket>} */
+  const sockets = new Set()
+  const wire = createServer((near) => {
+    const far = connect(port, '127.0.0.1')
+    near.pipe(far).pipe(near)
+    for (const socket of [near, far]) {
+      sockets.add(socket)
+      socket.on('error', () => {}).on('close', () => {
+        near.destroy()
+        far.destroy()
+      })
+    }
+  }).listen(0, '127.0.0.1')
+  await once(wire, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    wire.close()
+  })
+  return {
+    port: /** @type {import('node:net').AddressInfo} */ (wire.address()).port,
+    stall: () => { for (const socket of sockets) socket.pause() },
+    flow: () => { for (const socket of sockets) socket.resume() }
+  }
+}
