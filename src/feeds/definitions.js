@@ -59,7 +59,7 @@ export function expectAgreed (stored, wanted) {
   if (isAgreed(stored, wanted)) return stored
   const name = /** @type {typeof FIXED[number]} */ (FIXED.find((one) => stored[one] !== wanted[one]))
   throw new FreshetError('FEED_DEFINITION_DIFFERS',
-    `feed ${wanted.feed} is stored with ${name} ${stored[name]}, not ${wanted[name]}; ${name === 'format' ? 'use the version that wrote it,' : `write with --${name} ${stored[name]},`} or into another --feed, or drop it first`,
+    `feed ${wanted.feed} is stored with ${name} ${stored[name]}, not ${wanted[name]}; ${name === 'format' ? 'use the version that wrote it,' : `write with ${name} ${stored[name]} (--${name}),`} or into another feed, or drop it first`,
     { stored: stored[name], wanted: wanted[name] })
 }
 

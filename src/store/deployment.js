@@ -161,7 +161,7 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
     const nodes = [...replicas.values()]
     const summary = nodes.length
       ? `none of ${nodes.length} replicas can answer (${nodes.map((node) => node.left ? 'lagging' : node.state).join(', ')})`
-      : 'the primary has no replica; connect one, or read with --read-from primary'
+      : 'the primary has no replica; connect one, or read with readFrom primary (--read-from)'
     const refusal = refusalOf(nodes.length ? nodes : [primary])
     if (refusal) return new FreshetError(refusal.code, `${nodes.length ? `${summary}: ` : ''}${refusal.message}`)
     if (nodes.length === 0 && primary.link.connection === null) return unreachable()

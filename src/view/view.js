@@ -83,7 +83,7 @@ export function createView ({ definition: given, deployment, keyPrefix, now, log
   const isWhole = (floor, sinceMs) => floor === null || (sinceMs !== null && sinceMs > floor.ts)
 
   /** @param {Place} floor */
-  const overBound = (floor) => new FreshetError('VIEW_OVER_BOUND', `the view of feed ${name} holds no more than ${boundItems} items and ${boundBytes} bytes, so nothing from ${floor.ts} (ms since 1970) and before; ask for newer items, or raise --max-view-items or --max-view-bytes`)
+  const overBound = (floor) => new FreshetError('VIEW_OVER_BOUND', `the view of feed ${name} holds no more than ${boundItems} items and ${boundBytes} bytes, so nothing from ${floor.ts} (ms since 1970) and before; ask for newer items, or raise maxViewItems or maxViewBytes (--max-view-items, --max-view-bytes)`)
 
   return {
     get definition () { return definition },

@@ -26,7 +26,7 @@ for (const engine of await testEngines()) {
     t.test('who asks for another layout, or other partitions, is told both values, in words of an option', async (t) => {
       for (const [name, value] of /** @type {const} */ ([['layout', 'ids'], ['partitions', 3]])) {
         await t.rejects(open(t, { ...stored, [name]: value }), {
-          code: 'FEED_DEFINITION_DIFFERS', stored: stored[name], wanted: value, message: new RegExp(`one is stored with ${name} ${stored[name]}, not ${value}.*${name} ${stored[name]}`)
+          code: 'FEED_DEFINITION_DIFFERS', stored: stored[name], wanted: value, message: new RegExp(`one is stored with ${name} ${stored[name]}, not ${value}; write with ${name} ${stored[name]} \\(--${name}\\), or into another feed, or drop it first`)
         })
       }
     })

@@ -171,6 +171,12 @@ for (const engine of await testEngines()) {
       await eventually(async () => (await feed.get('a')) !== null)
     })
 
+    t.test('without a replica questions say so, in words of an option, and what to do', async (t) => {
+      const { url: redisUrl } = await startServer(t, { engine })
+      const feed = await open(t, { redisUrl, readFrom: 'replica' })
+      await t.rejects(feed.latest(), { code: 'REPLICAS_GONE', message: 'the primary has no replica; connect one, or read with readFrom primary (--read-from)' })
+    })
+
     t.test('what cannot be an item throws, is counted, and nothing of it is written', async (t) => {
       const feed = await open(t)
       /** @type {[any, string][]} */
