@@ -30,7 +30,7 @@ export function createPatience ({ feed, signal, log }) {
    * @template T @param {() => Promise<T>} question
    * @returns {Promise<T | null>} null = aborted
    */
-  return async function patiently (question) {
+  async function patiently (question) {
     while (!signal.aborted) {
       try {
         const answer = await question()
@@ -44,4 +44,5 @@ export function createPatience ({ feed, signal, log }) {
     }
     return null
   }
+  return patiently
 }
