@@ -45,12 +45,12 @@ export function createNode (role, url, { name, deadlineMs, log }) {
       },
       onClosed (reason) {
         // whoever closes one that is no primary has said so
-        if (node.state !== NO_PRIMARY) log.warn({ node: new URL(url).host, role, reason }, 'node lost')
+        if (node.state !== NO_PRIMARY) log.warn({ node: new URL(url).host, nodeRole: role, reason }, 'node lost')
         node.state = absence(node)
         node.lagMs = null
       },
       onError (error) {
-        log.warn({ node: new URL(url).host, role, code: error.code, reason: error.message }, 'node cannot be used, trying on')
+        log.warn({ node: new URL(url).host, nodeRole: role, code: error.code, reason: error.message }, 'node cannot be used, trying on')
       },
       onForbidden ({ error, connection, again }) {
         refusedQuestion = again

@@ -1,0 +1,60 @@
+/**
+ * Lines of logs: a line of JSON in which a key stands twice has no one meaning. What a call gives must be none of what
+ * every line has.
+ */
+import ts from 'typescript'
+import t from 'tap'
+import { pino } from 'pino'
+import { createLog } from '../../src/log.js'
+import { sourceFiles } from './source.js'
+
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
+
+/** What every line has: the bindings of src/log.js and pino's own. */
+const EVERY_LINE = [...Object.keys(createLog({ level: 'silent', role: 'test', terminal: false }).bindings()), ...Object.keys(lineOf('words'))]
+
+/** @param {string} words @returns {Record<string, unknown>} */
+function lineOf (words) {
+  let text = ''
+  pino({}, { write: (line) => { text = line } }).info(words)
+  return JSON.parse(text)
+}
+
+/**
+ * @param {string} text of a module
+ * @returns {string[][]} by call of a log: the keys written there; what is spread into them is not seen
+ */
+function keysLogged (text) {
+  /** @type {string[][]} */
+  const found = []
+  /** @param {import('typescript').Node} node */
+  const visit = (node) => {
+    ts.forEachChild(node, visit)
+    if (!ts.isCallExpression(node) || !isOfLog(node.expression)) return
+    const [facts] = node.arguments
+    if (facts === undefined || !ts.isObjectLiteralExpression(facts)) return
+    found.push(facts.properties.flatMap(({ name }) => name === undefined ? [] : [name.getText().replace(/^['"]|['"]$/g, '')]))
+  }
+  visit(ts.createSourceFile('module.js', text, ts.ScriptTarget.Latest, true))
+  return found
+}
+
+/** `log.warn`, `request.log.warn`, `log[level]` @param {import('typescript').Expression} called */
+function isOfLog (called) {
+  if (ts.isPropertyAccessExpression(called) && !LEVELS.includes(called.name.text)) return false
+  if (!ts.isPropertyAccessExpression(called) && !ts.isElementAccessExpression(called)) return false
+  return /\blog$/i.test(called.expression.getText())
+}
+
+const sources = (await sourceFiles()).filter(({ file }) => /^(src|writers|readers|bin)\//.test(file))
+
+t.test('the reader of log calls sees them', async (t) => {
+  t.same(keysLogged('a.log.warn({ role, "b": 1, ...c }, "x"); log[d ? "info" : "warn"]({ e: { f: 1 } }); log.info("g"); math.log({ h: 1 })'), [['role', 'b'], ['e']])
+  t.ok(sources.flatMap(({ text }) => keysLogged(text)).length > 30)
+  t.same(['role', 'pid', 'level', 'time', 'msg'].filter((key) => !EVERY_LINE.includes(key)), [])
+})
+
+t.test('no line of a log has a key twice', async (t) => {
+  const wrong = sources.flatMap(({ file, text }) => keysLogged(text).flatMap((keys) => keys.filter((key) => EVERY_LINE.includes(key)).map((key) => `${file}: ${key}`)))
+  t.same(wrong, [], 'give it another name')
+})
