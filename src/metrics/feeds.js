@@ -95,7 +95,7 @@ function registerCounters (registry, entries) {
   total('freshet_retried_total', 'Items sent again after a lost connection or a full server', ({ pipeline }) => pipeline.account.retried)
   total('freshet_server_full_total', 'Times the server had no memory for a batch', ({ pipeline }) => pipeline.account.full)
   total('freshet_unconfirmed_waits_total', 'Times no replica confirmed a group of batches in time (--ack replica)', ({ pipeline }) => pipeline.account.unconfirmed)
-  total('freshet_trimmed_total', 'Items this process removed because they were not live any more', ({ trimmed }) => trimmed)
+  total('freshet_trimmed_total', 'Items, or entries of the log, that this process removed because they were not live any more', ({ trimmed }) => trimmed)
   total('freshet_connections_total', 'Connections opened to the primary for batches', ({ epochs }) => epochs)
 
   counter(registry, { name: 'freshet_refused_total', help: 'Items refused, by reason', labels: ['feed', 'reason'] }, () =>

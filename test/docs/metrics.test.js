@@ -4,6 +4,7 @@ import t from 'tap'
 import { ERRORS } from '../../src/errors.js'
 import { describeProcesses } from '../metrics/registries.js'
 import { checkQuery } from '../metrics/queries.js'
+import { checkJoins } from '../metrics/vectors.js'
 import { startDeployment, testEngines } from '../servers.js'
 
 const read = (path) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -54,6 +55,15 @@ t.test('alerts ask for metrics and labels that exist, and the page says what to 
   queries.forEach((query, i) => t.same(checkQuery(query, known), [], `${names[i]}: ${query}`))
   t.same([...page.matchAll(/^\| `(Freshet\w+)` \| .{10,} \| .{10,} \|$/gm)].map(([, name]) => name), names)
   for (const [, label] of alerts.matchAll(/\$labels\.(\w+)/g)) t.ok([...known.values()].some(({ labels }) => labels.includes(label)) || ['job', 'instance'].includes(label), label)
+})
+
+t.test('alerts join what can meet, and one that waits asks for what lasts as long', async (t) => {
+  for (const [, name, expr, rest] of alerts.matchAll(/^ +- alert: (\w+)\n +expr: (.+)\n((?: +\w+: .+\n)*)/gm)) {
+    t.same(checkJoins(expr, known), [], name)
+    const waits = Number(/^ +for: (\d+)m$/m.exec(rest)?.[1] ?? Infinity)
+    // what happened once is in an increase for as long as its window
+    for (const [, minutes] of expr.matchAll(/increase\([^[]*\[(\d+)m\]/g)) t.ok(Number(minutes) <= waits, `${name}: an increase over ${minutes} min, for ${waits} min`)
+  }
 })
 
 t.test('the configuration scrapes the ports that processes have by default', async (t) => {

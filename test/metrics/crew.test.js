@@ -1,8 +1,8 @@
-/** Metrics of writer processes: where they are served, what several of them do, and when one cannot. */
+/** Metrics of processes that write: where they are served, what several writers do, and what is lost. */
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import t from 'tap'
-import { askAt, endOf, logOf, runCommand } from '../commands.js'
+import { askAt, endOf, logOf, runCommand, startGateway } from '../commands.js'
 import { connectFor, eventually, freePort, startServer, testEngines } from '../servers.js'
 import { valueOf } from './registries.js'
 
@@ -75,4 +75,19 @@ t.test('metrics are served at the address they are told to be, for who scrapes f
   const [, at] = await writing.until(/"url":"(http:\/\/127\.0\.0\.2:\d+)\/metrics"/)
   await eventually(async () => Number(valueOf((await askAt(at).get('/metrics')).body, 'freshet_items_total')) > 0)
   t.equal((await writing.stop()).code, 0)
+})
+
+t.test('items that a gateway could not bring home are counted, and stay counted', async (t) => {
+  const { url } = await startServer(t, { engine })
+  const admin = await connectFor(t, url)
+  await admin.send('SET', 'fr:{lost:0}:ids', 'mine')
+  const { post, send, command } = await startGateway(t, { redisUrl: url, flags: ['--read-from', 'primary'] })
+  t.ok((await post('/v1/feeds/lost/items', [{ id: 'a', value: 1 }, { id: 'b', value: 2 }])).status >= 500)
+  const failed = async () => valueOf((await send('GET', '/metrics')).body, 'freshet_failed_total', { feed: 'lost' })
+  await eventually(async () => Number(await failed()) >= 2)
+  const before = await failed()
+  await admin.send('DEL', 'fr:{lost:0}:ids')
+  await eventually(async () => (await post('/v1/feeds/lost/items', [{ id: 'a', value: 1 }])).status === 200)
+  t.equal(await failed(), before, 'the feed is open again, and its counter goes on')
+  t.equal((await command.stop()).code, 1, 'something was not acknowledged')
 })

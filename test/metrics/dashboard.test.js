@@ -3,6 +3,7 @@ import t from 'tap'
 import { startDeployment, testEngines } from '../servers.js'
 import { checkQuery, seriesOf } from './queries.js'
 import { describeProcesses } from './registries.js'
+import { checkJoins } from './vectors.js'
 
 const GRID_WIDTH = 24
 /** panel types of Grafana itself that are used, and units it knows */
@@ -40,6 +41,19 @@ t.test('what is wrong with a query is found', async (t) => {
 t.test('every query asks for metrics and labels that exist, in a way that fits their type', async (t) => {
   t.ok(targets.length > 30)
   for (const { title, expr } of targets) t.same(checkQuery(expr, known), [], `${title}: ${expr}`)
+})
+
+t.test('what is joined can meet: both sides of an operator have the same labels', async (t) => {
+  const wrong = {
+    'sum by (feed) (rate(freshet_items_total[5m])) / sum by (job) (rate(freshet_batches_total[5m]))': '/ joins series by (feed) with series by (job)',
+    'rate(freshet_refused_total[5m]) + rate(freshet_dropped_total[5m])': '+ joins series by (feed, instance, job, reason) with series by (feed, instance, job)',
+    'sum by (feed) (rate(freshet_items_total[5m])) or vector(0)': 'or joins series by (feed) with series by ()',
+    'histogram_quantile(0.9, sum by (le, feed) (rate(freshet_flush_seconds_bucket[5m]))) > max(freshet_ready{job="a) b"})': '> joins series by (feed) with series by ()',
+    'sum(rate(freshet_items_total[5m])) by (feed) - 2 * (freshet_ready == 1)': '- joins series by (feed) with series by (instance, job)'
+  }
+  for (const [query, fault] of Object.entries(wrong)) t.same(checkJoins(query, known), [fault], query)
+  t.same(checkJoins('max by (feed) (freshet_connected) / scalar(sum(freshet_ready) > 0) * 2', known), [])
+  for (const { title, expr } of targets) t.same(checkJoins(expr, known), [], `${title}: ${expr}`)
 })
 
 t.test('legends name labels that the query keeps', async (t) => {
