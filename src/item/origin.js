@@ -16,6 +16,7 @@
 export const ORIGIN_BYTES = 25
 export const WRITER_BYTES = 8
 const STAMP_BYTES = 7
+const EPOCH_BYTES = 4
 const HIGH = 0x100000000
 
 /**
@@ -57,3 +58,15 @@ export const readStamp = (bytes, offset) => bytes.readUIntBE(offset, 3) * HIGH +
  * @returns {string}
  */
 export const originText = (bytes, offset) => bytes.toString('latin1', offset + STAMP_BYTES, offset + ORIGIN_BYTES)
+
+/** of an origin's text: what is in front of its sequence, and the same for all writings of an epoch */
+export const WRITER_TEXT_LENGTH = WRITER_BYTES + EPOCH_BYTES
+
+/** @param {string} text of an origin @returns {number} */
+export function sequenceOf (text) {
+  let high = 0
+  let low = 0
+  for (let i = 0; i < 2; i++) high = high * 256 + text.charCodeAt(WRITER_TEXT_LENGTH + i)
+  for (let i = 2; i < 6; i++) low = low * 256 + text.charCodeAt(WRITER_TEXT_LENGTH + i)
+  return high * HIGH + low
+}
