@@ -1,12 +1,15 @@
 /**
  * A process of its own, for what might end one: meets every address given, all at once, each with a connection, then a
- * link, then a feed writer, and says in a line of JSON how every promise was settled.
+ * connection for following logs, a link, a feed writer and a reader, and says in a line of JSON how every promise was
+ * settled.
  *
  *     node hostile-client.js <deadlineMs> <url> ...
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import { openReader } from '../../src/index.js'
 import { openConnection } from '../../src/store/connection.js'
 import { createLink } from '../../src/store/link.js'
+import { openLogConnection } from '../../src/store/log-connection.js'
 import { openWriterFor } from '../servers.js'
 
 const LINK_MS = 300
@@ -34,6 +37,19 @@ async function meetConnection (url) {
   return outcomes
 }
 
+/** It has a parser of its own. @param {string} url @returns {Promise<string[]>} */
+async function meetLogConnection (url) {
+  const opening = openLogConnection(url, options)
+  const outcomes = [await outcomeOf(opening)]
+  const connection = await opening.catch(() => null)
+  if (connection === null) return outcomes
+  const following = () => connection.send('XREAD', 'COUNT', 10, 'STREAMS', 'log', '0-0')
+  outcomes.push(...await Promise.all([connection.send('PING'), following(), following(), connection.send('XRANGE', 'log', '-', '+'), following()].map(outcomeOf)))
+  connection.close()
+  await connection.closed
+  return outcomes
+}
+
 /** @param {string} url @returns {Promise<string[]>} */
 async function meetLink (url) {
   const link = createLink(url, { ...options, prepare: (connection) => connection.send('INFO') })
@@ -55,7 +71,20 @@ async function meetWriter (url) {
   return outcomes
 }
 
+/** Nodes of a deployment, views, questions, changes. @param {string} url @returns {Promise<string[]>} */
+async function meetReader (url) {
+  const opening = openReader({ redisUrl: url, replicaUrl: [url], deadlineMs: options.deadlineMs })
+  const outcomes = [await outcomeOf(opening)]
+  const reader = await opening.catch(() => null)
+  if (reader === null) return outcomes
+  const feed = reader.feed('latest')
+  const changes = (async () => { for await (const change of feed.subscribe({ signal: AbortSignal.timeout(LINK_MS) })) if (change === undefined) throw new Error('a change of nothing') })()
+  outcomes.push(...await Promise.all([reader.feeds(), feed.latest(10), feed.get('a'), feed.count(), changes].map(outcomeOf)))
+  await reader.close()
+  return outcomes
+}
+
 await Promise.all(urls.map(async (url) => {
-  const outcomes = [await meetConnection(url), await meetLink(url), await meetWriter(url)]
+  const outcomes = [await meetConnection(url), await meetLogConnection(url), await meetLink(url), await meetWriter(url), await meetReader(url)]
   process.stdout.write(JSON.stringify({ url, outcomes: outcomes.flat(), mostMib: process.resourceUsage().maxRSS / 1024 }) + '\n')
 }))
