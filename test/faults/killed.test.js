@@ -4,10 +4,11 @@ import { engineName, startServer, testEngines } from '../servers.js'
 import { newestOf, startWriter, storedIn, untilStored } from './synthetic.js'
 
 const KEEPS_ALL = ['--appendonly', 'yes', '--appendfsync', 'always']
+t.jobs = 4
 t.setTimeout(300_000)
 
 for (const engine of await testEngines()) {
-  t.test(`${engineName(engine)}: a primary killed and restarted under load loses nothing that was acknowledged, and all of it arrives`, async (t) => {
+  t.test(`${engineName(engine)}: a primary killed and restarted under load loses nothing that was acknowledged, and all of it arrives`, { buffered: true }, async (t) => {
     const server = await startServer(t, { engine, args: KEEPS_ALL })
     const run = { items: 120_000, ids: 120_000 }
     const writer = startWriter(t, server.url, ['--rate', '0', '--items', `${run.items}`, '--ids', `${run.ids}`, '--batch-items', '100'])
@@ -25,7 +26,7 @@ for (const engine of await testEngines()) {
     t.same(await storedIn(t, server.url), newestOf(run))
   })
 
-  t.test(`${engineName(engine)}: a writer stopped while its primary is dead counts exactly what was acknowledged`, async (t) => {
+  t.test(`${engineName(engine)}: a writer stopped while its primary is dead counts exactly what was acknowledged`, { buffered: true }, async (t) => {
     const server = await startServer(t, { engine, args: KEEPS_ALL })
     const ids = 1_000_000
     const writer = startWriter(t, server.url, ['--rate', '0', '--ids', `${ids}`, '--drain-ms', '200', '--batch-items', '100'])

@@ -9,6 +9,9 @@ const IDS = 4000
 const engines = await testEngines()
 const [engine] = engines
 
+t.jobs = 2
+t.setTimeout(300_000)
+
 /** The states of the replicas, as the reader says them. @param {{ get: (path: string) => Promise<any> }} reader @returns {Promise<string[]>} sorted */
 async function statesOf (reader) {
   const { json } = await reader.get('/readyz')
@@ -40,7 +43,7 @@ async function askedThroughout (reader, meanwhile) {
 }
 
 for (const engine of engines) {
-  t.test(`${engineName(engine)}: while one replica is killed or frozen, the other answers, and it comes back`, async (t) => {
+  t.test(`${engineName(engine)}: while one replica is killed or frozen, the other answers, and it comes back`, { buffered: true }, async (t) => {
     const { replicas: [victim], reader, write } = await startFlow(t, { engine, replicas: 2 })
     t.equal((await write(t, ['--items', `${IDS}`, '--ids', `${IDS}`, '--rate', '0'])).code, 0)
     await eventually(async () => (await statesOf(reader)).join() === 'connected,connected')
@@ -64,7 +67,7 @@ for (const engine of engines) {
   })
 }
 
-t.test('a replica that is loading is not asked', async (t) => {
+t.test('a replica that is loading is not asked', { buffered: true }, async (t) => {
   const { primary, reader, write } = await startFlow(t, { engine, replicas: 1 })
   t.equal((await write(t, ['--items', `${IDS}`, '--ids', `${IDS}`, '--rate', '0'])).code, 0)
   // half a millisecond for each key, and other commands are looked at meanwhile
@@ -79,7 +82,7 @@ t.test('a replica that is loading is not asked', async (t) => {
   t.same(wrong, [], `${answers} answers, all of them whole`)
 })
 
-t.test('with all replicas gone the last answer is given and marked, other questions are 503, and it ends when one is back', async (t) => {
+t.test('with all replicas gone the last answer is given and marked, other questions are 503, and it ends when one is back', { buffered: true }, async (t) => {
   const { primary, replicas, reader, write } = await startFlow(t, { engine, replicas: 2 })
   t.equal((await write(t, ['--items', `${IDS}`, '--ids', `${IDS}`, '--rate', '0'])).code, 0)
   const impatient = await startReader(t, { redisUrl: primary.url, flags: ['--max-stale-ms', '300'] })
@@ -113,7 +116,7 @@ t.test('with all replicas gone the last answer is given and marked, other questi
   }
 })
 
-t.test('a primary that is gone and comes back: replicas answer what they have, then what is new', async (t) => {
+t.test('a primary that is gone and comes back: replicas answer what they have, then what is new', { buffered: true }, async (t) => {
   const deployment = await startDeployment(t, { engine, replicas: 1, args: ['--appendonly', 'yes', '--appendfsync', 'always'] })
   const { primary } = deployment
   const reader = await startReader(t, { redisUrl: primary.url })
@@ -130,7 +133,7 @@ t.test('a primary that is gone and comes back: replicas answer what they have, t
   await eventually(async () => (await reader.get('/v1/feeds/latest/count')).json.count === 2000)
 })
 
-t.test('a writer does not mind its replicas', async (t) => {
+t.test('a writer does not mind its replicas', { buffered: true }, async (t) => {
   const { primary, replicas: [first, second] } = await startDeployment(t, { engine, replicas: 2 })
   const writer = runCommand(t, ['writer', '--redis-url', primary.url, '--rate', '5000'])
   await writer.until(/"msg":"writing"/)

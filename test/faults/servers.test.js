@@ -4,9 +4,10 @@ import { connectFor, eventually, startServer, testEngines } from '../servers.js'
 import { newestOf, startWriter, storedIn, untilStored } from './synthetic.js'
 
 const [engine] = await testEngines()
+t.jobs = 3
 t.setTimeout(300_000)
 
-t.test('connections cut again and again cost only the sending', async (t) => {
+t.test('connections cut again and again cost only the sending', { buffered: true }, async (t) => {
   const server = await startServer(t, { engine })
   const admin = await connectFor(t, server.url)
   const run = { items: 250_000, ids: 3_000 }
@@ -24,7 +25,7 @@ t.test('connections cut again and again cost only the sending', async (t) => {
   t.same(await storedIn(t, server.url), newestOf(run))
 })
 
-t.test('what a frozen server had received and not yet read never comes to lie over newer versions', async (t) => {
+t.test('what a frozen server had received and not yet read never comes to lie over newer versions', { buffered: true }, async (t) => {
   const server = await startServer(t, { engine })
   const run = { items: 600_000, ids: 3_000 }
   const writer = startWriter(t, server.url, ['--rate', '0', '--items', `${run.items}`, '--ids', `${run.ids}`, '--deadline-ms', '300'])
@@ -42,7 +43,7 @@ t.test('what a frozen server had received and not yet read never comes to lie ov
   t.same(await storedIn(t, server.url), newestOf(run))
 })
 
-t.test('a server without memory left is waited for', async (t) => {
+t.test('a server without memory left is waited for', { buffered: true }, async (t) => {
   const server = await startServer(t, { engine, args: ['--maxmemory', '8mb', '--maxmemory-policy', 'noeviction'] })
   const admin = await connectFor(t, server.url)
   const run = { items: 40_000, ids: 40_000 }
@@ -55,7 +56,7 @@ t.test('a server without memory left is waited for', async (t) => {
   t.same(await storedIn(t, server.url), newestOf(run))
 })
 
-t.test('a primary that comes back as a replica is not written to', async (t) => {
+t.test('a primary that comes back as a replica is not written to', { buffered: true }, async (t) => {
   const server = await startServer(t, { engine })
   const other = await startServer(t, { engine })
   const admin = await connectFor(t, server.url)
@@ -70,7 +71,7 @@ t.test('a primary that comes back as a replica is not written to', async (t) => 
 })
 
 for (const { whenFull, counted, reasons } of [{ whenFull: 'drop', counted: 'dropped', reasons: [] }, { whenFull: 'refuse', counted: 'refused', reasons: ['full'] }]) {
-  t.test(`--when-full ${whenFull}: what finds no room while the server is frozen is counted, the rest arrives`, async (t) => {
+  t.test(`--when-full ${whenFull}: what finds no room while the server is frozen is counted, the rest arrives`, { buffered: true }, async (t) => {
     const server = await startServer(t, { engine })
     const writer = startWriter(t, server.url, ['--rate', '20000', '--ids', '1000000', '--in-flight-bytes', '262144', '--when-full', whenFull])
     await untilStored(t, server.url, 1000)
@@ -86,7 +87,7 @@ for (const { whenFull, counted, reasons } of [{ whenFull: 'drop', counted: 'drop
   })
 }
 
-t.test('a second Ctrl-C does not wait for a dead server', async (t) => {
+t.test('a second Ctrl-C does not wait for a dead server', { buffered: true }, async (t) => {
   const server = await startServer(t, { engine })
   const writer = startWriter(t, server.url, ['--rate', '1000', '--drain-ms', '600000'])
   await untilStored(t, server.url, 100)
