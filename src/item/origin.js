@@ -7,8 +7,8 @@
  *     | stamp | writer | epoch | sequence |
  *     | 56 bit| 8 bytes| 32 bit| 48 bit   |
  *     +-------+--------+-------+----------+
- *     big-endian; stamp: microseconds since 1970 of the first append; writer: hash of its name; epoch rises when a writer
- *     of that name is opened again; sequence rises with every writing of an epoch
+ *     big-endian; stamp: microseconds since 1970 of the first append; writer: hash of a name that no other opening has;
+ *     epoch: rises with every opening of the feed, unless a failover lost one; sequence: rises with every writing of a writer
  *
  * @typedef {{ stamp: number, writer: Buffer, epoch: number, sequence: number }} Origin
  */

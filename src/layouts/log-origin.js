@@ -27,8 +27,8 @@ const EXPIRE_EVERY_MS = 1000
 const monotonic = () => performance.now()
 
 /**
- * @param {{ name: string, epoch: number, serverMs?: () => number, elapsed?: () => number }} options `epoch`: rises when a writer of that name is
- *   opened again; `serverMs`: the server's clock now, or earlier, but never later, -Infinity = not known yet; `elapsed`: ms that never go back
+ * @param {{ name: string, epoch: number, serverMs?: () => number, elapsed?: () => number }} options `epoch`: of those of that name
+ *   another one each; `serverMs`: the server's clock now, or earlier, but never later, -Infinity = not known yet; `elapsed`: ms that never go back
  */
 export function createOrigin ({ name, epoch, serverMs = () => Date.now() - UNKNOWN_CLOCK_MS, elapsed = monotonic }) {
   const writer = createHash('sha256').update(name).digest().subarray(0, WRITER_BYTES)

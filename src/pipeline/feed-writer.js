@@ -3,7 +3,6 @@
  * (definition, trimming, figures), so that housekeeping never waits behind 16 MiB of items.
  */
 import { randomUUID } from 'node:crypto'
-import { hostname } from 'node:os'
 import { agree } from '../feeds/definitions.js'
 import { expiryMs } from '../feeds/extend.js'
 import { partitionKey } from '../feeds/keys.js'
@@ -46,7 +45,7 @@ export async function openFeedWriter (options) {
   let pipeline = null
   /** @type {boolean | null} */
   let msetex = null
-  // process ids are the same in every container
+  // process ids are the same in every container; who is opened again is another one
   const writerName = `${name}-${randomUUID()}`
   const serverClock = createServerClock()
   /** run ids of servers: where batches go, and where the control connection leads, which may be still or already another one */
@@ -100,8 +99,8 @@ export async function openFeedWriter (options) {
     warnOfRetention(definition, options.asked, log)
     if (layout.log) {
       const epoch = await nextEpoch(primary, key(0)('epoch'), { ttlMs: expiryMs(definition, maxFutureMs), nowMs: serverClock.now() })
-      // a failover may lose the epoch: processes of other machines, which may have the same name, differ all the same
-      origin = createOrigin({ name: `${name} ${hostname()}`, epoch, serverMs: serverClock.now })
+      // a failover may lose the epoch, and would give it away again: who writes differs all the same
+      origin = createOrigin({ name: writerName, epoch, serverMs: serverClock.now })
     }
   } catch (error) {
     await closeLinks()
@@ -232,6 +231,6 @@ async function nextEpoch (primary, name, { ttlMs, nowMs }) {
 export async function expectPrimary (connection) {
   const figures = await nodeFigures(connection)
   if (figures.loading) throw new FreshetError('SERVER_LOST', `the server at ${connection.address} is loading its data`)
-  if (figures.role !== 'primary') throw new FreshetError('SERVER_REFUSED', `the server at ${connection.address} is a replica; give the address of its primary`)
+  if (figures.role !== 'primary') throw new FreshetError('SERVER_REFUSED', `the server at ${connection.address} is a replica; give the address of its primary`, { publicWhy: 'the address leads to a replica, not to a primary' })
   return figures
 }
