@@ -52,22 +52,3 @@ export const limitTo = ({ refusedAt, leave }) => (request, reply, done) => {
  * @returns {import('fastify').onRequestHookHandler} refuses with OVERLOADED
  */
 export const createLimit = (registry, maxRequests) => limitTo(createPlaces(registry, maxRequests))
-
-/**
- * A bound on the bodies of requests in progress, from the head of a request to its answer: they are received, and may
- * wait, before anything else counts them. A body counts as what its head announces.
- * @param {{ maxBytes: number, bodyLimit: number }} bounds `bodyLimit`: of one body, which one without a length counts as
- * @returns {import('fastify').onRequestHookHandler} refuses with INGEST_FULL
- */
-export function createBodyLimit ({ maxBytes, bodyLimit }) {
-  let bytes = 0
-  return (request, reply, done) => {
-    const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
-    // what is above the limit of one body is refused before it is read
-    const announced = length === undefined ? encoding === undefined ? 0 : bodyLimit : Math.min(Number(length), bodyLimit)
-    if (bytes > 0 && bytes + announced > maxBytes) return done(new HttpError('INGEST_FULL', `${bytes} bytes of bodies are in progress, of ${maxBytes} allowed; nothing was taken: send the same request again`))
-    bytes += announced
-    whenClosed(request.raw, reply.raw, () => { bytes -= announced })
-    done()
-  }
-}

@@ -26,6 +26,7 @@ export const HTTP_ERRORS = Object.freeze({
   PAYLOAD_TOO_LARGE: { status: 413, meaning: 'the body is above the limit' },
   URI_TOO_LONG: { status: 414, meaning: 'a part of the path is above the limit' },
   MEDIA_TYPE_UNSUPPORTED: { status: 415, meaning: 'the route does not take a body of that type' },
+  EXPECTATION_UNKNOWN: { status: 417, meaning: 'an Expect header other than 100-continue' },
   HEADERS_TOO_LARGE: { status: 431, meaning: 'request line and headers are above the limit' },
   INTERNAL: { status: 500, meaning: 'something failed here that should not' },
   NOT_READY: { status: 503, meaning: 'this process cannot answer for its feeds now' },

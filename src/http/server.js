@@ -11,6 +11,7 @@
  */
 import fastify, { LogController } from 'fastify'
 import { createAuth } from './auth.js'
+import { answerExpectations } from './expect.js'
 import { createRequestMetrics } from './metrics.js'
 import { createErrorHandler, refuseOnSocket, refuseUnknownRoute } from './problem.js'
 
@@ -48,6 +49,7 @@ export function createServer ({ registry, logger, authToken = null }) {
       app.errorHandler(error, request, /** @type {any} */ (reply))
     }
   })))
+  answerExpectations(app.server)
   app.setErrorHandler(createErrorHandler(app.log))
   app.setNotFoundHandler(refuseUnknownRoute)
   app.setValidatorCompiler(() => () => true)

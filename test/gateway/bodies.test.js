@@ -1,21 +1,23 @@
 /** The bound on bodies that are received or wait, before anything else counts them. */
-import { once } from 'node:events'
-import { connect } from 'node:net'
 import { Registry } from 'prom-client'
 import t from 'tap'
 import { sendTo } from '../commands.js'
 import { eventually } from '../servers.js'
 import { createGatewayApp } from '../../writers/gateway/app.js'
-import { isProblem } from './requests.js'
+import { MAX_BODY_BYTES, isProblem } from './requests.js'
+import { headOf, openWire } from './wire.js'
 
-t.test('bodies that are announced have a bound together, and give their place back', async (t) => {
+const PATH = '/v1/feeds/one/items'
+
+/** @param {import('tap').Test} t @param {object} options */
+async function startApp (t, options) {
   const app = createGatewayApp({
     feeds: /** @type {any} */ ({}),
     status: () => ({ ready: true, reasons: [], nodes: [] }),
     stopping: new AbortController().signal,
     settings: { whenFull: 'block', ackWithinMs: 1000, inFlightBytes: 1000, authToken: null },
     registry: new Registry(),
-    maxBodiesBytes: 5000
+    ...options
   })
   t.teardown(() => {
     app.server.closeAllConnections()
@@ -23,15 +25,67 @@ t.test('bodies that are announced have a bound together, and give their place ba
   })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   const { post, send } = sendTo(url)
-  const path = '/v1/feeds/one/items'
-  t.equal((await post(path, '[]')).status, 200)
-  const slow = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {})
-  await once(slow, 'connect')
-  slow.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 4999\r\n\r\n[`)
-  await eventually(async () => /^freshet_http_requests_in_progress 1$/m.test((await send('GET', '/metrics')).body))
-  t.match(isProblem(t, await post(path, '[] '), 503, 'INGEST_FULL').detail, /^4999 bytes of bodies are in progress, of 5000 allowed/)
+  const inProgress = async () => Number(/^freshet_http_requests_in_progress (\d+)$/m.exec((await send('GET', '/metrics')).body)?.[1])
+  return { url, post, send, inProgress }
+}
+
+const head = (/** @type {number} */ bytes) => headOf('POST', PATH, { 'Content-Type': 'application/json', 'Content-Length': bytes })
+
+t.test('bodies have a bound together, count as they come, and give their place back', async (t) => {
+  const { url, post, send, inProgress } = await startApp(t, { maxBodiesBytes: 5000 })
+  t.equal((await post(PATH, '[]')).status, 200)
+  const slow = await openWire(t, url)
+  slow.write(head(4999))
+  await eventually(async () => await inProgress() === 1)
+  t.equal((await post(PATH, '[] ')).status, 200, 'what is announced and does not come takes no place')
+  slow.write('[')
+  const refused = await eventually(async () => {
+    const answer = await post(PATH, '[] ')
+    return answer.status === 503 && answer
+  })
+  t.match(isProblem(t, refused, 503, 'INGEST_FULL').detail, /^4999 bytes of bodies are in progress, of 5000 allowed/)
   t.equal((await send('GET', '/livez')).status, 200)
-  slow.destroy()
-  await eventually(async () => (await post(path, '[] ')).status === 200)
-  t.equal((await post(path, '[' + ' '.repeat(9000) + ']')).status, 200, 'one that can never fit is taken when there is no other')
+
+  const unannounced = await openWire(t, url)
+  unannounced.write(headOf('POST', PATH, { 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' }) + '2\r\n[]\r\n')
+  isProblem(t, { ...await unannounced.answer(), headers: new Headers((await unannounced.answer()).headers) }, 503, 'INGEST_FULL')
+  unannounced.write('0\r\n\r\n')
+
+  slow.socket.destroy()
+  await eventually(async () => (await post(PATH, '[] ')).status === 200)
+  t.equal((await post(PATH, '[' + ' '.repeat(9000) + ']')).status, 200, 'one that can never fit is taken when there is no other')
+  unannounced.write(headOf('GET', '/livez'))
+  t.equal((await unannounced.answer(1)).status, 200, 'a connection goes on behind a body that was refused')
+})
+
+t.test('two hundred clients that announce a body and send none keep nobody out', async (t) => {
+  const { url, post, inProgress } = await startApp(t, {})
+  const idle = await Promise.all(Array.from({ length: 200 }, () => openWire(t, url)))
+  for (const wire of idle) wire.write(head(MAX_BODY_BYTES))
+  await eventually(async () => await inProgress() === idle.length)
+  const chunked = await Promise.all(Array.from({ length: 200 }, () => fetch(url + PATH, /** @type {any} */ ({
+    method: 'POST', headers: { 'content-type': 'application/json' }, duplex: 'half', body: new Blob(['[]']).stream()
+  }))))
+  t.same([...new Set(chunked.map(({ status }) => status))], [200], 'small ones that are not announced')
+  t.equal((await post(PATH, '[' + ' '.repeat(500_000) + ']')).status, 200)
+})
+
+t.test('at the bound on requests one more is told to come again', async (t) => {
+  const { url, post, send, inProgress } = await startApp(t, { maxRequests: 3 })
+  const idle = await Promise.all([0, 1, 2].map(() => openWire(t, url)))
+  for (const wire of idle) wire.write(head(10))
+  await eventually(async () => await inProgress() === 3)
+  t.match(isProblem(t, await post(PATH, '[]'), 503, 'OVERLOADED').detail, /^3 requests are in progress, which is the limit/)
+  t.equal((await send('GET', '/livez')).status, 200)
+  idle[0].write(' '.repeat(8) + '[]')
+  t.equal((await idle[0].answer()).status, 200)
+  await eventually(async () => (await post(PATH, '[]')).status === 200)
+})
+
+t.test('a body that does not come in time is given up', async (t) => {
+  const { url } = await startApp(t, {})
+  const slow = await openWire(t, url)
+  slow.write(head(10) + '[')
+  t.match(await slow.answer(), { status: 408, json: { code: 'REQUEST_TIMEOUT', detail: /within 10 s/ } })
+  await slow.closed()
 })

@@ -1,8 +1,8 @@
 /** What comes over the wire that no client library sends, and what a gateway answers. */
 import t from 'tap'
-import { isProblem, startBoth } from './requests.js'
+import { MAX_BODY_BYTES, isProblem, startBoth } from './requests.js'
 import { eventually, testEngines } from '../servers.js'
-import { headOf, openWire } from './wire.js'
+import { headOf, openWire, postOf } from './wire.js'
 
 const [engine] = await testEngines()
 const ITEMS = '/v1/feeds/one/items'
@@ -30,6 +30,78 @@ t.test('what is written on the wire', async (t) => {
     t.match(await gateway.remove(`${ITEMS}/%C3%A9`), { status: 200 })
     await eventually(async () => (await reader.ask(`${ITEMS}/%C3%A9`)).status === 404)
     t.equal((await reader.ask(`${ITEMS}/%C3%83%C2%A9`)).status, 200)
+  })
+
+  await t.test('a body that is not wanted is refused while it is sent: its client meets the answer, and the connection goes on', async (t) => {
+    const large = 8 * MAX_BODY_BYTES
+    /** @type {[string, number, Record<string, string | number>][]} */
+    const refused = [['PAYLOAD_TOO_LARGE', 413, { 'Content-Type': 'application/json', 'Content-Length': large }],
+      ['MEDIA_TYPE_UNSUPPORTED', 415, { 'Content-Type': 'text/csv', 'Content-Length': large }],
+      ['MEDIA_TYPE_UNSUPPORTED', 415, { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip', 'Content-Length': large }],
+      ['MEDIA_TYPE_UNSUPPORTED', 415, { 'Content-Length': large }],
+      ['FEED_NAME_INVALID', 400, { 'Content-Type': 'application/json', 'Content-Length': 2 }],
+      ['NOT_FOUND', 404, { 'Content-Type': 'application/json', 'Content-Length': large }]]
+    for (const [code, status, headers] of refused) {
+      const wire = await openWire(t, url)
+      const path = code === 'NOT_FOUND' ? '/v1/nothing' : code === 'FEED_NAME_INVALID' ? '/v1/feeds/ONE/items' : ITEMS
+      wire.write(headOf('POST', path, headers))
+      for (let left = Number(headers['Content-Length']); left > 0; left -= MAX_BODY_BYTES) wire.write(Buffer.alloc(Math.min(left, MAX_BODY_BYTES), ' '))
+      wire.write(postOf(ITEMS, '[]'))
+      isProblem(t, asFetched(await wire.answer(0)), status, code)
+      t.match(await wire.answer(1), { status: 200, json: { accepted: 0 } }, 'the next request of the same connection')
+      t.equal(wire.error, null)
+    }
+  })
+
+  await t.test('a client that asks whether it may send is told to go on when its body is wanted, and only then', async (t) => {
+    const wire = await openWire(t, url)
+    const expect = { Expect: '100-continue' }
+    wire.write(headOf('POST', ITEMS, { ...expect, 'Content-Type': 'application/json', 'Content-Length': 2 }))
+    t.equal((await wire.answer(0)).status, 100)
+    wire.write('[]')
+    t.match(await wire.answer(1), { status: 200, json: { accepted: 0 } })
+    wire.write(headOf('GET', '/livez', expect))
+    t.equal((await wire.answer(2)).status, 200, 'it is kept')
+    await wire.closed()
+
+    for (const [status, headers] of [[413, { 'Content-Length': 2 * MAX_BODY_BYTES }], [415, { 'Content-Type': 'text/csv', 'Content-Length': 2 }]]) {
+      const refused = await openWire(t, url)
+      refused.write(headOf('POST', ITEMS, { 'Content-Type': 'application/json', ...headers, ...expect }))
+      t.match(await refused.answer(), { status, headers: { connection: 'close' } })
+      await refused.closed()
+    }
+    isProblem(t, await ask(headOf('GET', '/livez', { Expect: 'the unexpected' })), 417, 'EXPECTATION_UNKNOWN')
+  })
+
+  await t.test('requests in one piece are answered in turn', async (t) => {
+    const wire = await openWire(t, url)
+    wire.write([1, 2, 3].map((n) => postOf(ITEMS, `[{"id":"piped-${n}","value":${n}}]`)).join('') + headOf('DELETE', `${ITEMS}/piped-1`) + postOf(ITEMS, 'nonsense') + headOf('GET', '/livez'))
+    await wire.answer(5)
+    t.same(wire.answers.map(({ status }) => status), [200, 200, 200, 200, 400, 200])
+  })
+
+  await t.test('types are read in any case, with parameters; a deletion may have a body', async (t) => {
+    for (const type of ['APPLICATION/JSON', 'application/json;charset=utf-8', 'Application/Json ; charset="UTF-8"']) t.equal((await ask(postOf(ITEMS, '[]', { 'Content-Type': type }))).status, 200, type)
+    isProblem(t, await ask(postOf(ITEMS, '[]', { 'Content-Type': 'application/jsonx' })), 415, 'MEDIA_TYPE_UNSUPPORTED')
+    isProblem(t, await ask(postOf(ITEMS, '[]', { 'Content-Type': ';' })), 415, 'MEDIA_TYPE_UNSUPPORTED')
+    isProblem(t, await ask(postOf(ITEMS, '[]', { 'Content-Type': '' })), 415, 'MEDIA_TYPE_UNSUPPORTED')
+    t.equal((await ask(headOf('DELETE', `${ITEMS}/a`, { 'Content-Type': 'application/json', 'Content-Length': 2 }) + '{}')).status, 200)
+    t.equal((await ask(headOf('DELETE', `${ITEMS}/a`, { 'Content-Type': 'application/json' }))).status, 200)
+  })
+
+  await t.test('a body in a thousand pieces is one body', async (t) => {
+    const items = Array.from({ length: 1000 }, (_, n) => ({ id: `piece-${n}`, value: 'é' }))
+    const body = JSON.stringify(items)
+    const wire = await openWire(t, url)
+    wire.socket.setNoDelay(true)
+    wire.write(headOf('POST', ITEMS, { 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' }))
+    const bytes = Buffer.from(body)
+    for (let at = 0; at < bytes.length; at += 41) {
+      const piece = bytes.subarray(at, at + 41)
+      wire.write(Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')]))
+    }
+    wire.write('0\r\n\r\n')
+    t.match(await wire.answer(), { status: 200, json: { accepted: 1000 } })
   })
 
   await t.test('escapes that are no UTF-8, and ids that are none, are refused', async (t) => {

@@ -2,8 +2,9 @@
  * The gateway: items over HTTP into feeds. It wires routes to the parts beside it and in src/http and never listens;
  * ../gateway.js does.
  */
+import { createBodyRoom } from '../../src/http/body-bytes.js'
 import { healthRoutes } from '../../src/http/health.js'
-import { createBodyLimit, createLimit } from '../../src/http/limits.js'
+import { createLimit } from '../../src/http/limits.js'
 import { describeRoutes } from '../../src/http/openapi.js'
 import { HttpError } from '../../src/http/problem.js'
 import { createServer } from '../../src/http/server.js'
@@ -30,8 +31,11 @@ export function createGatewayApp ({ feeds, status, stopping, settings, registry,
   const { authToken } = settings
   const app = createServer({ registry, logger, authToken })
   app.server.setTimeout(Math.max(app.server.timeout, settings.ackWithinMs + STALL_SPARE_MS))
+  // routes that take bodies say so (body.js): for others, and for what is no route, none is read before the answer
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   const limit = createLimit(registry, maxRequests)
-  const bodyLimit = createBodyLimit({ maxBytes: maxBodiesBytes ?? 2 * settings.inFlightBytes + BODIES_BYTES, bodyLimit: Number(app.initialConfig.bodyLimit) })
+  const bodies = { maxBytes: Number(app.initialConfig.bodyLimit), room: createBodyRoom(maxBodiesBytes ?? 2 * settings.inFlightBytes + BODIES_BYTES) }
   describeRoutes(app, { title: 'Freshet gateway', description: 'Items into fast feeds.', bearer: authToken !== null })
   app.register(healthRoutes, { status: () => stopping.aborted ? STOPPING : status(), registry })
   app.register(async (items) => {
@@ -40,12 +44,11 @@ export function createGatewayApp ({ feeds, status, stopping, settings, registry,
       else done()
     })
     items.addHook('onRequest', limit)
-    items.addHook('onRequest', bodyLimit)
     items.addHook('onSend', (_request, reply, _payload, done) => {
       if (stopping.aborted) reply.header('connection', 'close')
       done()
     })
-    items.register(itemRoutes, { feeds, clock, ingest: createIngest({ ...settings, feeds, log: app.log }) })
+    items.register(itemRoutes, { feeds, bodies, clock, ingest: createIngest({ ...settings, feeds, log: app.log }) })
   })
   return app
 }

@@ -61,10 +61,10 @@ const DELETE = feedRoute({
 /**
  * @param {import('fastify').FastifyInstance} app
  * @param {{ feeds: import('../feeds.js').Feeds, ingest: import('../ingest.js').Ingest,
- *   clock: () => number }} parts
+ *   bodies: { maxBytes: number, room: import('../../../src/http/body-bytes.js').BodyRoom }, clock: () => number }} parts `bodies`: their bounds
  */
-export async function itemRoutes (app, { feeds, ingest, clock }) {
-  takeBodies(app, [JSON_TYPE, ...LINES_TYPES])
+export async function itemRoutes (app, { feeds, ingest, bodies, clock }) {
+  takeBodies(app, { types: [JSON_TYPE, ...LINES_TYPES], ...bodies })
 
   app.post('/v1/feeds/:feed/items', { schema: POST }, async (request) => {
     const name = checkFeedName(/** @type {any} */ (request.params).feed)
