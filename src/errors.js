@@ -60,11 +60,13 @@ export const ERRORS = Object.freeze({
 })
 
 /**
- * An error in a line that anybody may read, such as of /readyz: its code and meaning. Messages may name users and files.
- * @param {Error & { code?: string }} error
+ * An error in a line that anybody may read, such as of /readyz: its code, and what of its cause names no address, user,
+ * file or password. Messages may name those.
+ * @param {Error & { code?: string, publicWhy?: string }} error `publicWhy`: words for such a line, where there are better ones
+ *   than the meaning of the code
  * @returns {string}
  */
-export const publicReason = ({ code }) => code !== undefined && Object.hasOwn(ERRORS, code) ? `${code}: ${ERRORS[code].meaning}` : 'INTERNAL: something failed here that should not'
+export const publicReason = ({ code, publicWhy }) => code !== undefined && Object.hasOwn(ERRORS, code) ? `${code}: ${publicWhy ?? ERRORS[code].meaning}` : 'INTERNAL: something failed here that should not'
 
 /** An error of the core: `code` from ERRORS, facts as properties. */
 export class FreshetError extends Error {

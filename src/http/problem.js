@@ -95,10 +95,12 @@ export function problemOf (error) {
 }
 
 /** @param {FreshetError} error @returns {Problem} */
-function coreProblem ({ code, message, name: _name, retryable, exitStatus: _exitStatus, ...facts }) {
+function coreProblem ({ code, message, name: _name, retryable, exitStatus: _exitStatus, ...rest }) {
+  const facts = /** @type {Record<string, unknown>} */ (rest)
   if (MENDABLE.includes(code)) {
     const { status, meaning } = HTTP_ERRORS.NOT_READY
-    return { status, code: 'NOT_READY', title: meaning, detail: 'the servers of this feed cannot be used now; the log of this process has the cause under the requestId: try again', retryable: true, facts: {} }
+    const why = facts.publicWhy ? ` (${facts.publicWhy})` : ''
+    return { status, code: 'NOT_READY', title: meaning, detail: `the servers of this feed cannot be used now${why}; the log of this process has the cause under the requestId: try again`, retryable: true, facts: {} }
   }
   const status = /** @type {Record<string, number>} */ (CORE_STATUS)[code] ?? (retryable ? 503 : 500)
   const title = ERRORS[code].meaning

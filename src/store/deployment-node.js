@@ -73,8 +73,10 @@ export function absence ({ link: { lastError } }) {
  */
 export function refusalOf (nodes) {
   const refusing = nodes.find((node) => node.link.connection === null && absence(node) !== 'down')
-  const cause = /** @type {FreshetError | null | undefined} */ (refusing?.link.lastError)
-  return refusing && cause ? new FreshetError(cause.code, `${new URL(refusing.url).host}: ${ERRORS[cause.code].meaning}`, { cause }) : null
+  const cause = /** @type {FreshetError & { publicWhy?: string } | null | undefined} */ (refusing?.link.lastError)
+  if (!refusing || !cause) return null
+  const { code, publicWhy = ERRORS[code].meaning } = cause
+  return new FreshetError(code, `${new URL(refusing.url).host}: ${publicWhy}`, { cause, publicWhy })
 }
 
 /**

@@ -43,6 +43,24 @@ const SAID_AS_ERR = [
 const EXEC_TURNED_DOWN = /^EXECABORT [^:]*because of: /
 
 /**
+ * What a user may not do, as the servers say it, without the name of user or key. A wrong password has the meaning of its code.
+ * @type {[RegExp, (found: RegExpExecArray) => string][]}
+ */
+const PUBLIC_WHY = [
+  [/to run the '([\w|.-]+)' command/, ([, command]) => `the user may not run ${command}`],
+  [/access (?:a|at least one of the|one of the) (key|channel)/, ([, kind]) => `the user may not access a ${kind} that is needed`],
+  [/can't run this command/, () => 'the user may not run a command that a script needs']
+]
+
+/** @param {string} said @returns {string | undefined} */
+function publicWhyOf (said) {
+  for (const [pattern, words] of PUBLIC_WHY) {
+    const found = pattern.exec(said)
+    if (found) return words(found)
+  }
+}
+
+/**
  * @param {Error} error as the client gave it; it carries the command with its arguments, which go no further
  * @param {string} address
  * @returns {FreshetError & { outcome: Outcome }}
@@ -53,5 +71,5 @@ export function fromReply (error, address) {
   const word = SAID_AS_ERR.find(([pattern]) => pattern.test(said))?.[1] ?? /^[A-Z]+/.exec(said)?.[0] ?? ''
   const { code, outcome } = KNOWN[word] ?? { code: 'SERVER_REFUSED', outcome: 'refused' }
   const text = error.message.replace(/,? with args beginning with.*$/s, '')
-  return /** @type {any} */ (new FreshetError(code, `the server at ${address} answered: ${text}`, { outcome, reply: word }))
+  return /** @type {any} */ (new FreshetError(code, `the server at ${address} answered: ${text}`, { outcome, reply: word, ...(outcome === 'forbidden' && { publicWhy: publicWhyOf(said) }) }))
 }

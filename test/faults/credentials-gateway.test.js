@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { startGateway } from '../commands.js'
-import { connectFor, engineName, eventually, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, freePort, startServer, testEngines } from '../servers.js'
 
 const USER = 'freshet-writer'
 const REQUESTS = 40
@@ -46,9 +46,10 @@ for (const engine of await testEngines()) {
       return answer
     }
     const becomesReady = () => eventually(async () => (await readiness()).status === 200)
-    const becomesUnready = async () => {
+    /** @param {string} why in public */
+    const becomesUnready = async (why = 'the server answers and refuses: password, user or permission') => {
       await eventually(async () => (await readiness()).status === 503)
-      await eventually(async () => /^SERVER_REFUSED: the server answers and refuses: password, user or permission \(the primary, 127\.0\.0\.1:\d+\)$/.test((await readiness()).json.reasons[0]))
+      await eventually(async () => (await readiness()).json.reasons[0] === `SERVER_REFUSED: ${why} (the primary, 127.0.0.1:${server.port})`)
     }
     /** Asks for feeds that are open and for others. @param {import('tap').Test} t */
     async function refuses (t) {
@@ -81,7 +82,7 @@ for (const engine of await testEngines()) {
 
     await t.test('rights that are taken away', async (t) => {
       await setUser('-@all')
-      await becomesUnready()
+      await becomesUnready('the user may not run info')
       await refuses(t)
       t.equal((await readiness()).status, 503)
       await setUser(...rules)
@@ -91,7 +92,8 @@ for (const engine of await testEngines()) {
     await t.test('a single right, to the definitions of feeds', async (t) => {
       await setUser('-get')
       await refuses(t)
-      await becomesUnready()
+      await becomesUnready('the user may not run get')
+      t.match((await post('/v1/feeds/another/items', items('a'))).json, { code: 'NOT_READY', detail: /\(the user may not run get\)/ })
       await setUser(...rules)
       await comesBack(t, 'right')
     })
@@ -103,6 +105,13 @@ for (const engine of await testEngines()) {
       await refuses(t)
       await setUser('>canary-1')
       await comesBack(t, 'password')
+    })
+
+    await t.test('an address that leads to a replica', async (t) => {
+      await admin.send('REPLICAOF', '127.0.0.1', await freePort())
+      await becomesUnready('the address leads to a replica, not to a primary')
+      await admin.send('REPLICAOF', 'NO', 'ONE')
+      await comesBack(t, 'primary')
     })
 
     await t.test('nothing is told', async (t) => {

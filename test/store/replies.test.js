@@ -1,5 +1,5 @@
 import t from 'tap'
-import { FreshetError } from '../../src/errors.js'
+import { ERRORS, FreshetError, publicReason } from '../../src/errors.js'
 import { fromReply } from '../../src/store/replies.js'
 
 /** @type {[string, string, string][]} */
@@ -47,4 +47,26 @@ t.test('the beginning of the arguments is cut off', async (t) => {
 t.test('an error of ours stays as it is', async (t) => {
   const error = new FreshetError('SERVER_LOST', 'gone', { outcome: 'over' })
   t.equal(fromReply(error, 'host:1'), error)
+})
+
+/** @type {[string, string | undefined][]} */
+const PUBLIC_WHY = [
+  ['NOPERM this user has no permissions to run the \'smembers\' command', 'the user may not run smembers'],
+  ['NOPERM User secret-user has no permissions to run the \'client|setname\' command', 'the user may not run client|setname'],
+  ['ERR ACL failure in script: User secret-user has no permissions to run the \'set\' command script: on @user_script:1.', 'the user may not run set'],
+  ['NOPERM this user has no permissions to access one of the keys used as arguments', 'the user may not access a key that is needed'],
+  ['NOPERM No permissions to access a channel', 'the user may not access a channel that is needed'],
+  ['ERR The user executing the script can\'t access at least one of the keys mentioned in the command arguments script: 0', 'the user may not access a key that is needed'],
+  ['ERR The user executing the script can\'t run this command or subcommand script: 0, on @user_script:1.', 'the user may not run a command that a script needs'],
+  ['NOPERM User secret-user has no permissions to access the \'secret-key\' key', undefined],
+  ['WRONGPASS invalid username-password pair or user is disabled.', undefined],
+  ['OOM command not allowed', undefined]
+]
+
+t.test('what anybody may read names what a user may not do, and neither user nor key', async (t) => {
+  for (const [text, why] of PUBLIC_WHY) {
+    const told = /** @type {any} */ (fromReply(new Error(text), 'host:1'))
+    t.equal(told.publicWhy, why)
+    t.equal(publicReason(told), `${told.code}: ${why ?? ERRORS[told.code].meaning}`)
+  }
 })
