@@ -16,7 +16,7 @@ export async function greet (url, name, send) {
   const database = url.pathname.slice(1)
   await Promise.all([
     user || password ? send('AUTH', ...(user ? [user] : []), password).catch(unlessOpenToAll) : null,
-    database ? send('SELECT', database) : null,
+    database ? send('SELECT', database).catch((error) => { throw tooMany(error) }) : null,
     send('CLIENT', 'SETNAME', name).catch(unlessNameless)
   ])
 }
