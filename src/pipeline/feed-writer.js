@@ -64,7 +64,7 @@ export async function openFeedWriter (options) {
         const figures = await expectPrimary(connection)
         await fence(connection, figures)
         const found = await capabilities(connection)
-        if (msetex && !found.msetex) throw new FreshetError('SERVER_REFUSED', `the server at ${connection.address} has no MSETEX, the one before had it; restart the writer`)
+        if (msetex && !found.msetex) throw withoutMsetex(connection.address, found)
         if (found.msetex === null && msetex === null) log.warn('this user may not use MSETEX, so each item is one SET')
         msetex ??= found.msetex ?? false
         if (late === 'drop') await connection.send('SCRIPT', 'LOAD', readScript('append-ids').body)
@@ -226,6 +226,11 @@ async function nextEpoch (primary, name, { ttlMs, nowMs }) {
   if (ttlMs > 0) await primary.send('PEXPIRE', name, ttlMs)
   return epoch
 }
+
+/** Batches are spelt with MSETEX already. @param {string} address @param {{ msetex: boolean | null }} found */
+const withoutMsetex = (address, { msetex }) => new FreshetError('SERVER_REFUSED', msetex === null
+  ? `this user may not use MSETEX at ${address} any more; allow it again (+msetex), or restart the writer, which does without`
+  : `the server at ${address} has no MSETEX, the one before had it; restart the writer`)
 
 /** @param {import('../store/connection.js').Connection} connection */
 export async function expectPrimary (connection) {

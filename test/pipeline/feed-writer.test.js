@@ -1,6 +1,6 @@
 import t from 'tap'
 import { dropFeed, readDefinition, setRetention } from '../../src/feeds/definitions.js'
-import { connectFor, engineName, eventually, openWriterFor, startDeployment, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, openWriterFor, silentLog, startDeployment, startServer, testEngines } from '../servers.js'
 import { accounted } from './fake-server.js'
 
 const VALUE = Buffer.alloc(200, 'v')
@@ -85,6 +85,25 @@ for (const engine of await testEngines()) {
       t.match(accounted(writer.pipeline.account), { offered: 2000, ended: 2000 })
       server.thaw()
     })
+
+    if (engine.hasMsetex) {
+      await t.test('a user who may not use MSETEX any more is told so, and not that the server has none', async (t) => {
+        const server = await startServer(t, { engine })
+        const admin = await connectFor(t, server.url)
+        await admin.send('ACL', 'SETUSER', 'writing', 'on', '>word', '~*', '+@all')
+        /** @type {string[]} */
+        const reasons = []
+        const log = /** @type {any} */ ({ ...silentLog, warn: (/** @type {{ reason?: string }} */ { reason }) => { reasons.push(String(reason)) } })
+        const writer = await openWriterFor(t, { redisUrl: server.url.replace('//', '//writing:word@'), log })
+        await admin.send('ACL', 'SETUSER', 'writing', '-msetex')
+        await admin.send('CLIENT', 'KILL', 'USER', 'writing')
+        await eventually(() => reasons.some((reason) => /this user may not use MSETEX at .* any more; allow it again/.test(reason)))
+        await admin.send('ACL', 'SETUSER', 'writing', '+msetex')
+        appendIds(writer, 0, 10)
+        await writer.pipeline.flush()
+        t.match(writer.pipeline.account, { items: 10, failed: 0 })
+      })
+    }
 
     await t.test('a changed retention is followed by a running writer', async (t) => {
       const server = await startServer(t, { engine })
