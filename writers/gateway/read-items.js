@@ -24,8 +24,12 @@ import { cutMember, eachElement, endOfValue, skipSpace } from './raw-json.js'
 export const JSON_TYPE = 'application/json'
 export const LINES_TYPES = Object.freeze(['application/x-ndjson', 'application/jsonl'])
 
+/** some programs write it before UTF-8 */
+const BYTE_ORDER_MARK = Object.freeze([0xef, 0xbb, 0xbf])
 const NEWLINE = 0x0a
 const CARRIAGE_RETURN = 0x0d
+const SPACE = 0x20
+const TAB = 0x09
 const FIELDS = Object.freeze(['id', 'ts', 'value'])
 /** nothing shorter is an item */
 const SHORTEST = '{"id":"a","value":0}'.length
@@ -38,7 +42,10 @@ const NOT_JSON = new SyntaxError()
  * @returns {Read} all items, when `faults.count` is 0
  * @throws {HttpError} REQUEST_INVALID it is not an array, where one is expected
  */
-export const readItems = ({ type, bytes }, reading) => type === JSON_TYPE ? readArray(bytes, reading) : readLines(bytes, reading)
+export function readItems ({ type, bytes }, reading) {
+  const text = bytes.length >= BYTE_ORDER_MARK.length && BYTE_ORDER_MARK.every((byte, i) => bytes[i] === byte) ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes
+  return type === JSON_TYPE ? readArray(text, reading) : readLines(text, reading)
+}
 
 /** @param {Buffer} bytes @param {Reading} reading @returns {Read} */
 function readArray (bytes, reading) {
@@ -56,7 +63,7 @@ function readArray (bytes, reading) {
   return { items, faults }
 }
 
-/** @param {Buffer} bytes @param {Reading} reading @returns {Read} empty lines are passed over */
+/** @param {Buffer} bytes @param {Reading} reading @returns {Read} lines with nothing but space are passed over */
 function readLines (bytes, reading) {
   const faults = createFaults('line')
   /** @type {Item[]} */
@@ -66,7 +73,7 @@ function readLines (bytes, reading) {
     const end = newline === -1 ? bytes.length : newline
     next = end + 1
     const to = end > from && bytes[end - 1] === CARRIAGE_RETURN ? end - 1 : end
-    if (to === from) continue
+    if (isBlank(bytes, from, to)) continue
     const text = bytes.subarray(from, to)
     // a mistake that is thrown is dear, and a body may have a great many lines
     const record = faults.listing || (text.length >= SHORTEST && isJson(text)) ? parse(text) : NOT_JSON
@@ -116,6 +123,12 @@ function checkFields (names, members, wrong) {
 function checkTime (refusalOf, item, wrong) {
   const code = refusalOf(item)
   if (code !== null) wrong.push({ code, reason: () => `ts ${item.ts}: ${ERRORS[code].meaning}` })
+}
+
+/** @param {Buffer} bytes @param {number} from @param {number} to */
+function isBlank (bytes, from, to) {
+  while (from < to && (bytes[from] === SPACE || bytes[from] === TAB)) from++
+  return from === to
 }
 
 /** @param {any} ts */
