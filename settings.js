@@ -106,7 +106,7 @@ export const SETTINGS = Object.freeze([
   ]),
   ...group('HTTP', ['reader', 'gateway'], [
     { name: 'host', uses: ['reader', 'gateway', 'writer'], default: '127.0.0.1', check: matching('an address or host name', /^[A-Za-z0-9.:_-]+$/), meaning: 'address to listen on (writer: for --metrics-port)' },
-    { name: 'authToken', default: null, check: matching('8 characters or more, no spaces', /^\S{8,}$/), secret: true, meaning: 'bearer token that every POST, PUT and DELETE needs' },
+    { name: 'authToken', default: null, check: matching('8 ASCII characters or more, no spaces', /^[\x21-\x7e]{8,}$/), secret: true, meaning: 'bearer token that every POST, PUT and DELETE needs' },
     { name: 'open', uses: ['reader', 'gateway', 'writer'], default: false, check: present, meaning: 'listen elsewhere than on this machine without a token' }
   ]),
   ...group('HTTP', ['reader'], [

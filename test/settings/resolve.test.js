@@ -147,6 +147,7 @@ const TOGETHER = [
   ['what is read is not skipped', ['--source', 'stdin', '--catch-up', 'no'], WRITER, /^catchUp: no .* only with the synthetic source/],
   ['each writer has a port for its metrics', ['--metrics-port', '65535', '--writers', '2'], WRITER, /^metricsPort: 65535 .* room for 2 writers/],
   ['bursts need a rate', ['--pace', 'burst', '--rate', '0'], WRITER, /^pace: burst .* --rate above 0/],
+  ['a token has only what a client can send', ['--auth-token', 'pässword1'], READER, /^authToken: .*; expected 8 ASCII characters or more, no spaces/],
   ['an open address needs a token or consent', ['--host', '0.0.0.0'], READER, /^host: 0\.0\.0\.0 .* --auth-token, or --open/],
   ['so do metrics of a writer, and it has no token', ['--metrics-port', '9101', '--host', '0.0.0.0'], WRITER, /^host: 0\.0\.0\.0 .* expected 127\.0\.0\.1, or --open/],
   ['a writer without metrics listens nowhere', ['--host', '0.0.0.0', '--open'], WRITER, /^host: 0\.0\.0\.0 .* only with --metrics-port/],
