@@ -5,6 +5,7 @@ import t from 'tap'
 import { askAt, endOf, runCommand, sendTo, startGateway, startReader } from '../commands.js'
 import { engineName, eventually, freePort, startDeployment, startServer, testEngines } from '../servers.js'
 import { GENEROUS_MS, holdsItemsOf, itemsOf, timed } from './requests.js'
+import { openWire, postOf } from './wire.js'
 
 const engines = await testEngines()
 const [engine] = engines
@@ -64,6 +65,24 @@ t.test('stopped while a request waits for a batch that is still open, the batch 
   await holdsItemsOf(gateway, 'one')
   const { code, ms } = await timed(() => command.stop())
   t.match(await waiting, { status: 200, json: { accepted: 5 } })
+  t.equal(code, 0)
+  t.ok(ms < GENEROUS_MS, `stopped after ${ms} ms`)
+})
+
+t.test('stopped while a body is still coming, its items do not wait for their batch either', async (t) => {
+  const { primary } = await startDeployment(t, { engine, replicas: 0 })
+  const gateway = await startGateway(t, { redisUrl: primary.url, flags: ['--batch-ms', '60000', '--ack-within-ms', '60000'] })
+  // this one goes at once
+  await gateway.post('/v1/feeds/one/items', itemsOf('before', 1))
+  const body = JSON.stringify(itemsOf('a', 5))
+  const wire = await openWire(t, gateway.url)
+  wire.write(postOf('/v1/feeds/one/items', body).slice(0, -10))
+  await eventually(async () => /^freshet_http_requests_in_progress 1$/m.test((await gateway.send('GET', '/metrics')).body))
+  const stopped = timed(() => gateway.command.stop())
+  await eventually(() => gateway.command.stderr.includes('stopping: '))
+  wire.write(body.slice(-10))
+  t.match(await wire.answer(), { status: 200, json: { accepted: 5 } })
+  const { code, ms } = await stopped
   t.equal(code, 0)
   t.ok(ms < GENEROUS_MS, `stopped after ${ms} ms`)
 })

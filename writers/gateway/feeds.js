@@ -42,6 +42,7 @@ export function createFeeds ({ open, definition, admit = async () => () => {}, o
   const closing = new Map()
   const failures = createFailures({ forMs: tryAgainMs, most: maxOpen })
   let isClosed = false
+  let isHurried = false
   let failed = 0
   const sweep = setInterval(closeIdle, Math.ceil(idleMs / SWEEPS_PER_IDLE)).unref()
 
@@ -204,8 +205,10 @@ export function createFeeds ({ open, definition, admit = async () => () => {}, o
       return left > 0 ? [...reasons, `and ${left} feeds more`] : reasons
     },
 
-    /** Sends what is in open batches, so that those who wait are answered soon. */
+    /** From now on nothing that is appended waits for its batch to fill: those who wait are to be answered soon. */
+    get isHurried () { return isHurried },
     hurry () {
+      isHurried = true
       for (const { feed } of entries.values()) feed?.flush().catch(() => {})
     },
 

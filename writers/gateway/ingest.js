@@ -115,6 +115,7 @@ export function createIngest ({ feeds, whenFull, ackWithinMs, inFlightBytes, log
       let refused = 0
       try {
         append(feed)
+        if (feeds.isHurried) feed.flush().catch(() => {})
         refused = refusedOf(feed.account) - refusedBefore
         await feed.acknowledged({ deadlineMs: Math.max(1, Math.ceil(leftMs())) })
       } catch (error) {
