@@ -5,6 +5,9 @@ import t from 'tap'
 import { ackNames, ackOf } from '../../src/pipeline/acks.js'
 import { connectFor, engineName, eventually, openWriterFor, startDeployment, startServer, testEngines } from '../servers.js'
 
+/** how long WAIT waits for a replica: half of the deadline */
+const WAIT_MS = 5000
+
 const batch = (/** @type {string} */ name) => /** @type {any} */ ({ name })
 
 /** @param {(commands: any[][]) => any[]} answer */
@@ -58,7 +61,7 @@ for (const engine of await testEngines()) {
     const { primary, replicas } = await startDeployment(t, { engine })
 
     await t.test('items are on a replica when they are acknowledged', async (t) => {
-      const writer = await openWriterFor(t, { redisUrl: primary.url, ack: 'replica', feed: 'acked' })
+      const writer = await openWriterFor(t, { redisUrl: primary.url, ack: 'replica', feed: 'acked', deadlineMs: 2 * WAIT_MS })
       const nodes = await Promise.all(replicas.map(({ url }) => connectFor(t, url)))
       for (let round = 0; round < 20; round++) {
         for (let i = 0; i < 500; i++) writer.pipeline.append(Buffer.from(`id-${round}-${i}`), Date.now(), Buffer.from('v'))
@@ -81,14 +84,15 @@ for (const engine of await testEngines()) {
 
     await t.test('without a replica nothing is acknowledged, the writer says so, and goes on when there is one', async (t) => {
       const alone = await startServer(t, { engine })
-      const writer = await openWriterFor(t, { redisUrl: alone.url, ack: 'replica', deadlineMs: 400 })
+      // silence of the server, which is half of the machine at times, would open connections anew
+      const writer = await openWriterFor(t, { redisUrl: alone.url, ack: 'replica', deadlineMs: WAIT_MS * 2 })
       writer.pipeline.append(Buffer.from('a'), Date.now(), Buffer.from('v'))
-      await t.rejects(writer.pipeline.flush({ deadlineMs: 1000 }), { code: 'DEADLINE_PASSED' })
+      await t.rejects(writer.pipeline.flush({ deadlineMs: 100 }), { code: 'DEADLINE_PASSED' })
+      await eventually(() => writer.pipeline.account.unconfirmed > 0)
       t.match(writer.pipeline.account, { offered: 1, items: 0, retried: 0 })
-      t.ok(writer.pipeline.account.unconfirmed > 0)
       t.match(writer.status(), { ready: false, reasons: [/^REPLICAS_GONE/] })
       await startServer(t, { engine, replicaOf: alone })
-      await eventually(() => writer.pipeline.account.items === 1)
+      await eventually(() => writer.pipeline.account.items === 1, { deadlineMs: 6 * WAIT_MS })
       t.same(writer.status(), { ready: true, reasons: [] })
       t.equal(writer.epochs, 4, 'all that on the first connections')
     })

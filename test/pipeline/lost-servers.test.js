@@ -48,12 +48,12 @@ for (const engine of await testEngines()) {
         t.teardown(load.stop)
         // a kill may fall where nothing is under way: it is done again until one did not
         for (let round = 1; round <= 2 || (writer.pipeline.account.retried === 0 && round <= 12); round++) {
-          const { items } = writer.pipeline.account
+          const { epochs, pipeline: { account: { items } } } = writer
           await eventually(() => writer.pipeline.account.items > items + 3000)
           await server.kill()
           await pause(50)
           await server.restart()
-          await eventually(() => writer.epochs === round + 1)
+          await eventually(() => writer.epochs > epochs)
         }
         load.stop()
         await writer.pipeline.flush()
@@ -88,7 +88,7 @@ for (const engine of await testEngines()) {
       t.teardown(load.stop)
       await eventually(() => writer.pipeline.account.items > 1000)
       await connection.send('SCRIPT', 'FLUSH')
-      await eventually(() => writer.epochs === 2)
+      await eventually(() => writer.epochs >= 2)
       load.stop()
       await writer.pipeline.flush()
       t.match(writer.pipeline.account, { offered: load.appended, failed: 0 })
