@@ -31,7 +31,7 @@ export const HTTP_ERRORS = Object.freeze({
   INTERNAL: { status: 500, meaning: 'something failed here that should not' },
   NOT_READY: { status: 503, meaning: 'this process cannot answer for its feeds now' },
   OVERLOADED: { status: 503, meaning: 'as many requests or streams are in progress as are allowed' },
-  INGEST_FULL: { status: 503, meaning: 'as many bytes wait for their acknowledgement as are allowed; nothing of the request was taken' },
+  INGEST_FULL: { status: 503, meaning: 'as many bytes wait for their acknowledgement as are allowed, or the server takes no writes; nothing of the request was taken' },
   ACK_UNKNOWN: { status: 503, meaning: 'the items were not acknowledged in time; they may be stored or not, and repeating is safe' }
 })
 

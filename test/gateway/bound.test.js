@@ -1,7 +1,7 @@
 /** The bound on what is in flight: what happens to requests above it. */
 import t from 'tap'
 import { startGateway } from '../commands.js'
-import { eventually, startDeployment, testEngines } from '../servers.js'
+import { connectFor, eventually, startDeployment, startServer, testEngines } from '../servers.js'
 import { GENEROUS_MS, itemsOf, timed } from './requests.js'
 
 const [engine] = await testEngines()
@@ -63,4 +63,17 @@ t.test('feeds share the bound', async (t) => {
   primary.freeze()
   t.match((await post('/v1/feeds/a/items', itemsOf('fill', 10, 4000))).json, { code: 'ACK_UNKNOWN' })
   t.match((await post('/v1/feeds/b/items', itemsOf('more', 10, 4000))).json, { code: 'INGEST_FULL' })
+})
+
+t.test('a server that takes no writes is told as the cause, not the bound', async (t) => {
+  const server = await startServer(t, { engine })
+  const admin = await connectFor(t, server.url)
+  const { post, send } = await startGateway(t, { redisUrl: server.url, flags: ['--ack-within-ms', '300'] })
+  t.equal((await post('/v1/feeds/one/items', itemsOf('first', 1))).status, 200)
+  await admin.send('CONFIG', 'SET', 'maxmemory', '1')
+  t.match((await post('/v1/feeds/one/items', itemsOf('held', 1))).json, { code: 'ACK_UNKNOWN' })
+  await eventually(async () => /one: SERVER_FULL/.test((await send('GET', '/readyz')).body))
+  t.match((await post('/v1/feeds/one/items', itemsOf('more', 10))).json, { code: 'INGEST_FULL', detail: /^SERVER_FULL: the server takes no writes now: maxmemory is reached.*; nothing was taken: send the same request again$/ })
+  await admin.send('CONFIG', 'SET', 'maxmemory', '0')
+  await eventually(async () => (await post('/v1/feeds/one/items', itemsOf('more', 10))).json.accepted === 10)
 })

@@ -16,6 +16,7 @@
  * Requests that wait for room hold their bodies, so they have the same bound again; beyond it nobody waits.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ERRORS } from '../../src/errors.js'
 import { HttpError } from '../../src/http/problem.js'
 import { countRefused, refusedOf } from '../../src/pipeline/account.js'
 
@@ -77,6 +78,11 @@ export function createIngest ({ feeds, whenFull, ackWithinMs, inFlightBytes, log
     return false
   }
 
+  /** A server that takes no writes is the cause, however much would fit here. @param {Feed} feed @param {number} bytes */
+  const whyFull = ({ writer: { pipeline } }, bytes) => pipeline.isFull
+    ? `SERVER_FULL: ${ERRORS.SERVER_FULL.meaning}`
+    : `about ${bytes} bytes more do not fit: ${feeds.heldBytes} of ${inFlightBytes} wait for their acknowledgement (--in-flight-bytes)`
+
   /** @param {any} error @param {boolean} appended @returns {Error} */
   function unknown (error, appended) {
     if (!error.retryable && !PASSING.includes(error.code)) return error
@@ -107,7 +113,7 @@ export function createIngest ({ feeds, whenFull, ackWithinMs, inFlightBytes, log
         if (whenFull === 'refuse' || !await waitForRoom(feed, bytes, leftMs)) {
           feed.account.offered += count
           countRefused(feed.account, 'full', count)
-          throw new HttpError('INGEST_FULL', `about ${bytes} bytes more do not fit: ${feeds.heldBytes} of ${inFlightBytes} wait for their acknowledgement (--in-flight-bytes); nothing was taken: send the same request again`)
+          throw new HttpError('INGEST_FULL', `${whyFull(feed, bytes)}; nothing was taken: send the same request again`)
         }
         check(feed)
       }
