@@ -12,6 +12,8 @@
  * Options are the rows of settings.js that name `library`, checked by that table: this file stands where a process file
  * would, so it is the one of src that reads it.
  */
+// values are Buffers, and TypeScript takes no types that nobody names
+/// <reference types="node" preserve="true" />
 import { resolveOptions } from '../settings.js'
 import { createClock } from './clock.js'
 import { FreshetError } from './errors.js'

@@ -4,7 +4,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -36,9 +36,27 @@ t.test('the package holds what a user needs and nothing else', async (t) => {
   }
   for (const script of (await readdir(join(ROOT, 'lua')))) t.ok(names.includes(`lua/${script}`), script)
   const allowed = /^(bin|charts|docs|experiments|infra|lua|readers|src|types\/src|writers)\/|^(package\.json|README\.md|LICENSE|settings\.js|types\/settings\.d\.ts)$/
-  t.same(names.filter((/** @type {string} */ name) => !allowed.test(name) || /\.(test|map)\.|tgz$|^docs\/decisions|\.freshet/.test(name)), [])
-  // code and its types are 2 MB; results, engines or a browser would be many more
-  t.ok(unpackedSize < 2_500_000, `${unpackedSize} bytes`)
+  const unwanted = /(^|\/)tests?\/|\.(test|map)\.|tgz$|(^|\/)\.|(^|\/)results\/|-lock\.json$/
+  t.same(names.filter((/** @type {string} */ name) => !allowed.test(name) || unwanted.test(name)), [])
+  // code, its types and what is said of it are 2.7 MB; results, engines or a browser would be many more
+  t.ok(unpackedSize < 3_000_000, `${unpackedSize} bytes`)
+})
+
+t.test('what README and docs link to is in the package', async (t) => {
+  const missing = []
+  let links = 0
+  for (const name of names.filter((/** @type {string} */ name) => name === 'README.md' || /^docs\/.*\.md$/.test(name))) {
+    for (const [, target] of (await readFile(join(ROOT, name), 'utf8')).matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^([a-z]+:|#)/.test(target)) continue
+      const path = posix.join(posix.dirname(name), target.replace(/#.*/, ''))
+      links++
+      // raw samples are many, and are in the repository alone
+      if (/^experiments\/[^/]+\/results\//.test(path)) continue
+      if (!names.some((/** @type {string} */ one) => one === path || one.startsWith(`${path.replace(/\/$/, '')}/`))) missing.push(`${name}: ${target}`)
+    }
+  }
+  t.same(missing, [])
+  t.ok(links > 20, `${links} links`)
 })
 
 t.test('installed into an empty project', async (t) => {
@@ -96,6 +114,10 @@ t.test('installed into an empty project', async (t) => {
       page.items[0]?.nonsense
       // @ts-expect-error: a value must be text or bytes
       feed.append({ id: 'a', value: 1 })
+      feed.append({ id: 'a', value: new ArrayBuffer(1) })
+      feed.append({ id: 'a', value: new DataView(new ArrayBuffer(1)) })
+      // @ts-expect-error: bytes are a Buffer, and not whatever is wanted
+      page.items[0]?.value.nonsense
       export { room, text, count, exact, retry, wrong }
     `
     const following = `
@@ -129,12 +151,23 @@ t.test('installed into an empty project', async (t) => {
       writeFile(join(folder, 'program-following.mts'), following),
       writeFile(join(folder, 'program-example.mts'), (await exampleOf('client'))[0])
     ])
-    const flags = ['--noEmit', '--strict', '--target', 'es2023', '--lib', 'es2024', '--module', 'nodenext', '--moduleResolution', 'nodenext',
-      '--types', 'node', '--typeRoots', join(ROOT, 'node_modules/@types')]
-    const checked = await run('node', [join(ROOT, 'node_modules/typescript/bin/tsc'), ...flags, 'program.mts', 'program-following.mts', 'program-example.mts'], { cwd: folder, env }).catch((error) => error)
-    // types of other packages are theirs
-    const ours = checked.stdout.split('\n').filter((/** @type {string} */ line) => /^(program|node_modules\/freshet\/)/.test(line))
-    t.same(ours, [])
+    const resolutions = { nodenext: ['--module', 'nodenext'], bundler: ['--module', 'preserve', '--moduleResolution', 'bundler'] }
+    t.match(await readFile(join(folder, 'node_modules/freshet/types/src/index.d.ts'), 'utf8'), /^\/\/\/ <reference types="node"/m, 'whatever else of what is installed may ask for them')
+    for (const [resolution, flags] of Object.entries(resolutions)) {
+      // nothing is said of types: what the package needs comes with it
+      const check = (/** @type {string[]} */ ...more) => run('node', [join(ROOT, 'node_modules/typescript/bin/tsc'), '--ignoreConfig', '--noEmit', '--strict', '--target', 'es2023', ...flags, '--listFiles', ...more], { cwd: folder, env }).catch((error) => error)
+      const linesOf = (/** @type {{ stdout: string }} */ { stdout }) => stdout.split('\n')
+      // types of other packages are theirs
+      const isOurs = (/** @type {string} */ line) => /^(program|node_modules\/freshet\/).*error/.test(line)
+      // with skipLibCheck what is not known is anything, without a word
+      for (const more of resolution === 'nodenext' ? [[], ['--skipLibCheck']] : [['--skipLibCheck']]) {
+        t.same(linesOf(await check('--lib', 'es2024', ...more, 'program.mts')).filter(isOurs), [], `the library, ${[resolution, ...more].join(' ')}`)
+      }
+      const following = linesOf(await check('--lib', 'es2024,dom', '--skipLibCheck', 'program-following.mts', 'program-example.mts'))
+      t.same(following.filter(isOurs), [], `the client, ${resolution}`)
+      t.ok(following.some((line) => line.endsWith('freshet/types/src/client.d.ts')))
+      t.same(following.filter((line) => line.includes('@types/node')), [], 'which needs nothing of Node')
+    }
   })
 
   await t.test('its command is there', async (t) => {
