@@ -1,5 +1,6 @@
 /**
- * Kinds of values. A check takes the text of a value and answers the value, or throws.
+ * Kinds of values. A check takes the text of a value and answers the value, or throws; `why` of what it throws names the part
+ * that is wrong, where the value itself is not shown.
  *
  * @typedef {{ expects: string | ((known: Known) => string), read: (text: string, known: Known) => unknown,
  *   flagOnly?: boolean, isFlags?: boolean }} Check `flagOnly`: the flag has no value; `isFlags`: the value is flags itself
@@ -56,16 +57,25 @@ export const oneOfKnown = (of) => ({
 /** of an address: files of an authority, and of a certificate and key of one's own */
 const TLS_FILES = ['ca', 'cert', 'key']
 
+/** @param {string} why the part that is wrong, without what is secret of it @returns {Error} */
+const wrong = (why) => Object.assign(new RangeError(), { why })
+
 /** @type {Check} */
 export const serverUrl = {
   expects: 'redis://[user:password@]host[:port], or rediss://... for TLS, with ?ca=FILE&cert=FILE&key=FILE if need be',
   read (text) {
+    if (!/^rediss?:\/\//i.test(text.trim())) throw wrong('it does not begin with redis:// or rediss://')
+    if (!URL.canParse(text)) throw wrong('its host or port cannot be read')
     const url = new URL(text)
-    if (!['redis:', 'rediss:'].includes(url.protocol) || !url.hostname) throw new RangeError()
+    if (!url.hostname) throw wrong('it names no host')
     // a plain / in a password ends the host too early: what follows would pass for the path, and be shown as that
-    if ((url.pathname + url.hash).includes('@')) throw new RangeError()
-    const files = [...url.searchParams.keys()]
-    if (files.some((name) => !TLS_FILES.includes(name)) || (files.length && url.protocol === 'redis:')) throw new RangeError()
+    if ((url.pathname + url.hash).includes('@')) throw wrong('it has an @ behind the host; in a password write / ? # as %2F %3F %23')
+    for (const name of url.searchParams.keys()) {
+      // a plain ? in a password does the same, so the name may be a part of one
+      const field = /^[\w.-]{1,40}$/.test(name) && !url.search.includes('@') ? `the field ${name}` : 'a field'
+      if (!TLS_FILES.includes(name)) throw wrong(`its query has ${field}, which is none of ${TLS_FILES.join(', ')}`)
+      if (url.protocol === 'redis:') throw wrong(`its query has ${field}, which is for rediss://`)
+    }
     return text
   }
 }

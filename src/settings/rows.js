@@ -57,7 +57,7 @@ function readOne (row, given, origin, known, faults) {
   try {
     return row.check.read(String(given), known)
   } catch (error) {
-    faults.push(`${row.name}: ${row.secret ? '(hidden)' : given === '' ? 'no value' : given} (${origin}); expected ${expected(row.check, known)}`)
+    faults.push(`${row.name}: ${row.secret ? '(hidden)' : given === '' ? 'no value' : given}${error.why ? `, ${error.why}` : ''} (${origin}); expected ${expected(row.check, known)}`)
     return row.default
   }
 }

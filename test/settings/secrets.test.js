@@ -59,3 +59,28 @@ t.test('a secret with a fault is hidden in the sentence', async (t) => {
     }
   }
 })
+
+t.test('of an address with a fault the part is named that is wrong, and nothing that may be secret', async (t) => {
+  for (const [url, why] of [
+    [`rediss://:${SECRET}@host:1?cafile=${SECRET}`, 'its query has the field cafile, which is none of ca, cert, key'],
+    [`redis://:${SECRET}@host:1?ca=${SECRET}`, 'its query has the field ca, which is for rediss://'],
+    [`rediss://:${SECRET}@host:1?${'x'.repeat(50)}=1`, 'its query has a field, which is none of ca, cert, key'],
+    [`redis://user:12?${SECRET}=1@host:1`, 'its query has a field, which is none of ca, cert, key'],
+    [`redis://user:12/${SECRET}@host:1`, 'it has an @ behind the host; in a password write / ? # as %2F %3F %23'],
+    [`redis://:${SECRET}@host:port`, 'its host or port cannot be read'],
+    ['redis:///2', 'it names no host'],
+    [`${SECRET}@host:1`, 'it does not begin with redis:// or rediss://'],
+    [`${SECRET}://host:1`, 'it does not begin with redis:// or rediss://']
+  ]) {
+    for (const [name, value] of [['redisUrl', url], ['replicaUrl', `redis://one:1,${url}`]]) {
+      const argv = name === 'redisUrl' ? ['--redis-url', value] : ['--redis-url', 'redis://one:1', '--replica-url', value]
+      try {
+        resolve(argv, {}, KNOWN)
+        t.fail(`${url} was taken`)
+      } catch (error) {
+        t.ok(error.message.startsWith(`${name}: (hidden), ${why} (--${flagOf(name)}); expected `), error.message)
+        t.notOk(error.message.includes(SECRET))
+      }
+    }
+  }
+})
