@@ -28,7 +28,7 @@ const TAKEN = {
   type: 'object',
   required: ['accepted'],
   properties: {
-    accepted: { type: 'integer', description: 'acknowledged items' },
+    accepted: { type: 'integer', description: 'acknowledged items; where the gateway was told to drop late ones, those too' },
     refused: { type: 'integer', description: 'items that became too old for the feed while they were taken' },
     dropped: { type: 'integer', description: 'all of them, when as many bytes are in flight as are allowed and the gateway was told to drop' }
   }
@@ -49,7 +49,7 @@ const POST = feedRoute({
 })
 
 const DELETE = feedRoute({
-  summary: 'Deletes an item: hides its id until a newer version comes; answers when that is acknowledged',
+  summary: 'Deletes an item: hides its id until a newer version comes; answers when that is acknowledged. With ts it may be repeated',
   params: ['feed', 'id'],
   query: querySchema(DELETE_FIELDS),
   content: { [JSON_TYPE]: TAKEN },
