@@ -4,8 +4,9 @@
  * (decoding would replace them in silence), more than one request may bring. What the head tells of these is refused
  * before the body is read. How long a body may take to come is the server's.
  *
- * text/plain and forms are refused too. That is what keeps pages of other origins out of a process that needs no
- * token: for the types taken here a browser asks first, and nobody answers that it may.
+ * text/plain and forms are refused too. That keeps pages of other origins out of a process that needs no token: for the
+ * types taken here a browser asks first, and nobody answers that it may. It does not keep out a page whose own name was
+ * made to lead to this process, which is of the same origin then: only a token does.
  *
  * @typedef {{ type: string, bytes: Buffer }} Body `type`: one of those given
  * @typedef {import('fastify').FastifyRequest & { freeBody: (() => void) | null }} Request `freeBody`: gives back its room

@@ -30,7 +30,7 @@ export const HTTP_ERRORS = Object.freeze({
   HEADERS_TOO_LARGE: { status: 431, meaning: 'request line and headers are above the limit' },
   INTERNAL: { status: 500, meaning: 'something failed here that should not' },
   NOT_READY: { status: 503, meaning: 'this process cannot answer for its feeds now' },
-  OVERLOADED: { status: 503, meaning: 'as many requests or streams are in progress as are allowed' },
+  OVERLOADED: { status: 503, meaning: 'as many requests, streams or open feeds are in use as are allowed' },
   INGEST_FULL: { status: 503, meaning: 'as many bytes wait for their acknowledgement as are allowed, or the server takes no writes; nothing of the request was taken' },
   ACK_UNKNOWN: { status: 503, meaning: 'the items were not acknowledged in time; they may be stored or not, and repeating is safe' }
 })
