@@ -57,10 +57,21 @@ export async function openWritableFeed (name, options) {
     throw new FreshetError(code, message)
   }
 
-  /** @template I @param {(input: I) => Buffer} read @param {I} input @returns {Buffer} */
-  function bytesOf (read, input) {
+  // called for every item: two functions, so that each calls one other
+  /** @param {string | Uint8Array} id @returns {Buffer} */
+  function idOf (id) {
     try {
-      return read(input)
+      return checkedId(id)
+    } catch (error) {
+      pipeline.refuse(error.code)
+      throw error
+    }
+  }
+
+  /** @param {import('./item/value.js').Value} value @returns {Buffer} */
+  function valueOf (value) {
+    try {
+      return valueBytes(value)
     } catch (error) {
       pipeline.refuse(error.code)
       throw error
@@ -91,10 +102,10 @@ export async function openWritableFeed (name, options) {
      *   the server refused for good
      */
     append ({ id, ts = Date.now(), value, dueMs }) {
-      const bytes = bytesOf(valueBytes, value)
+      const bytes = valueOf(value)
       const refusal = pipeline.valueRefusal(bytes.length)
       if (refusal !== null) refuse(refusal, `a value of ${bytes.length} bytes; expected at most 1 MiB`)
-      return pipeline.append(bytesOf(checkedId, id), timeOf(ts), bytes, dueMs)
+      return pipeline.append(idOf(id), timeOf(ts), bytes, dueMs)
     },
 
     /**
@@ -103,7 +114,7 @@ export async function openWritableFeed (name, options) {
      *   every version of that time
      * @returns {boolean} as `append`
      */
-    delete: ({ id, ts }) => pipeline.remove(bytesOf(checkedId, id), timeOf(ts === undefined ? Date.now() : ts), { ofAllAtThatTime: ts !== undefined }),
+    delete: ({ id, ts }) => pipeline.remove(idOf(id), timeOf(ts === undefined ? Date.now() : ts), { ofAllAtThatTime: ts !== undefined }),
 
     /** What `append` would refuse now. @param {{ ts: number, value: Uint8Array }} item @returns {string | null} a code */
     refusalOf: ({ ts, value }) => pipeline.refusalOf(ts, value.length),

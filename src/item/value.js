@@ -14,9 +14,10 @@ import { FreshetError } from '../errors.js'
 export function valueBytes (value) {
   if (Buffer.isBuffer(value)) return value
   if (typeof value === 'string') {
-    // half of a surrogate pair would be stored as another character
-    if (!value.isWellFormed()) throw invalid('text with half of a surrogate pair, which is not UTF-8')
-    return Buffer.from(value)
+    const bytes = Buffer.from(value)
+    // a byte for each character: it is ASCII. Half of a surrogate pair would be stored as another character
+    if (bytes.length !== value.length && !value.isWellFormed()) throw invalid('text with half of a surrogate pair, which is not UTF-8')
+    return bytes
   }
   const bytes = viewOf(value)
   if (bytes === null) throw invalid(`a value of type ${value === null ? 'null' : typeof value}`)
