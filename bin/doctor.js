@@ -10,7 +10,7 @@ import { ROOT } from '../src/store/target.js'
 const USAGE = `npm start doctor
 
 Versions, capabilities, and what the other commands would use; with --redis-url, what that server is and allows.
-Starts nothing. Exit status 1 when something needed is missing.`
+Starts nothing. Exit status 1 when there is something to do first; what is only to be noted stops nobody.`
 
 const DEADLINE_MS = 5_000
 
@@ -22,7 +22,8 @@ const REPLICA_ADVICE = {
 
 /**
  * @typedef {[label: string, ...cells: string[]]} Row an empty label continues the row above
- * @typedef {{ rows: Row[], problems: string[] }} Findings `problems`: what to do, a sentence each
+ * @typedef {{ rows: Row[], problems: string[], notes?: string[] }} Findings `problems`: what to do, a sentence each; `notes`: what is
+ *   not as it should be, or not for every command
  * @typedef {Record<string, string | undefined>} Env
  */
 
@@ -41,10 +42,15 @@ export async function main ({ argv, env }) {
   const program = programFindings()
   const servers = settings.redisUrl ? await urlFindings(settings) : await embeddedFindings(settings, env)
   const problems = [...program.problems, ...servers.problems]
+  const { notes = [] } = servers
   process.stdout.write(table([...program.rows, ...servers.rows]))
-  process.stdout.write(problems.length ? `\nTo do:\n${problems.map((one) => `  ${one}\n`).join('')}` : '\nEverything needed is there.\n')
+  process.stdout.write(listed('To do', problems) + listed('To note', notes))
+  if (problems.length === 0) process.stdout.write(notes.length ? '\nAll else that is needed is there.\n' : '\nEverything needed is there.\n')
   return problems.length ? 1 : 0
 }
+
+/** @param {string} title @param {string[]} sentences */
+const listed = (title, sentences) => sentences.length ? `\n${title}:\n${sentences.map((one) => `  ${one}\n`).join('')}` : ''
 
 /** @returns {Findings} */
 function programFindings () {
@@ -123,6 +129,10 @@ function findingsOf (url, { primary, hasMsetex, evicts, roles, replicas }) {
   if (roles.every(({ missing }) => missing.length)) {
     problems.push(`Its user may not run what any command of Freshet needs (${roles.map(({ role, missing }) => `${role}: ${missing.join(' ')}`).join('; ')}): allow commands, and keys with the prefix, as docs/acl says.`)
   }
+  const notes = evicts ? [`Its maxmemory-policy is ${evicts}: when it is full it drops items unseen. Set noeviction, with which it refuses more.`] : []
+  const lacking = roles.filter(({ missing }) => missing.length)
+  const able = roles.filter((one) => !lacking.includes(one))
+  if (lacking.length && able.length) notes.push(`Its user is of use to ${namesOf(able)} alone; ${namesOf(lacking)} ${lacking.length === 1 ? 'needs' : 'need'} another, or what it may not run (docs/acl).`)
   const mayRead = roles.some(({ role, missing }) => role === 'reader' && missing.length === 0)
   for (const node of replicas) {
     const { address, reader } = node
@@ -142,13 +152,17 @@ function findingsOf (url, { primary, hasMsetex, evicts, roles, replicas }) {
   return {
     rows: [
       ['server', url, words(primary), `MSETEX ${hasMsetex === null ? 'not known' : hasMsetex ? 'yes' : 'no'}`],
-      ...(evicts ? labelled('memory', [[`maxmemory-policy is ${evicts}: a full server drops items unseen; noeviction refuses them`]]) : []),
+      ...(evicts ? labelled('memory', [[`maxmemory-policy is ${evicts}`]]) : []),
       ...labelled('user', roles.map(({ role, missing, without }) => [role, missing.length ? `may not run ${missing.join(' ')}` : ['may run all it needs', ...without].join('; ')])),
       ...labelled('replicas', replicas.length ? replicas.map((node) => [node.address, [words(node), ...lacks(node)].join('; ')]) : [['none: readers need --read-from primary']])
     ],
-    problems
+    problems,
+    notes
   }
 }
+
+/** @param {import('../src/store/probe.js').RoleFacts[]} roles */
+const namesOf = (roles) => roles.map(({ role }) => role).join(' and ')
 
 /** @param {string} label @param {string[][]} lines @returns {Row[]} */
 const labelled = (label, lines) => (lines.length ? lines : [['none']]).map((cells, i) => [i === 0 ? label : '', ...cells])

@@ -72,6 +72,8 @@ t.test('what a user may not do is named by role, without its password', async (t
   const every = await asked(['~fr:*', '+@all', '-zadd'])
   t.equal(every.status, 0, 'who may read is of use')
   t.match(every.text, /^user +writer +may not run ZADD\n +reader +may run all it needs\n +admin +may run all it needs$/m)
+  t.match(every.text, /\nTo note:\n {2}Its user is of use to reader and admin alone; writer needs another, or what it may not run \(docs\/acl\).\n\nAll else that is needed is there.\n$/)
+  t.notMatch(every.text, /Everything/)
   const none = await asked(['~fr:*', '+@all', '-zadd', '-role'])
   t.equal(none.status, 1)
   t.match(none.text, /To do:\n {2}Its user may not run what any command of Freshet needs \(writer: ROLE ZADD; reader: ROLE; admin: ROLE\): allow/)
@@ -83,6 +85,8 @@ t.test('what a user may not do is named by role, without its password', async (t
   const lacking = await asked(['~fr:*', '+@all', '-client|setname'])
   t.equal(lacking.status, 0)
   t.match(lacking.text, /reader +may run all it needs; CLIENT LIST does not tell/)
+  const lesser = await asked(['~fr:*', '+@all', '-wait', '-zmscore', '-getrange', '-script|load'])
+  t.match(lesser.text, /writer +may run all it needs; --late drop does not work; --ack replica does not work$/m, 'what docs/acl says can be left out, told once')
   await onReplica.send('ACL', 'SETUSER', 'asking', 'off')
   const halfway = await doctor(['--redis-url', primary.url.replace('//', '//asking:canary-4711@')])
   t.equal(halfway.status, 1)
@@ -91,6 +95,14 @@ t.test('what a user may not do is named by role, without its password', async (t
   t.equal(mute.status, 1)
   t.match(mute.text, /may not run .*MULTI/)
   t.equal(await admin.send('DBSIZE'), 0, 'nothing was written')
+})
+
+t.test('a server that drops items when it is full is told', async (t) => {
+  const { primary, admin } = await startPair(t)
+  await admin.send('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru')
+  const { status, text } = await doctor(['--redis-url', primary.url])
+  t.equal(status, 0, 'it can be used')
+  t.match(text, /\nTo note:\n {2}Its maxmemory-policy is allkeys-lru: when it is full it drops items unseen. Set noeviction, with which it refuses more.\n\nAll else that is needed is there.\n$/)
 })
 
 t.test('what a replica does not let the user read is told, and no more than that', async (t) => {
@@ -107,7 +119,7 @@ t.test('what a replica does not let the user read is told, and no more than that
   const old = await asked('-xread', '-hgetall')
   t.equal(old.status, 1)
   t.match(old.text, new RegExp(`^replicas +127.0.0.1:${replica.port} .*, replica; may not run XREAD; how many items a second are written is not known`, 'm'))
-  t.match(old.text, new RegExp(`To do:\\n {2}The replica 127.0.0.1:${replica.port} does not let its user run XREAD, as the primary does: users are not replicated, so each server needs the same.\\n$`))
+  t.match(old.text, new RegExp(`To do:\\n {2}The replica 127.0.0.1:${replica.port} does not let its user run XREAD, as the primary does: users are not replicated, so each server needs the same.\\n\\nTo note:\\n {2}Its user is of use to reader alone; writer and admin need another, .*\\n$`))
   const lesser = await asked('-hgetall')
   t.equal(lesser.status, 0, 'what can be done without is said, and is no problem')
   t.match(lesser.text, /, replica; how many items a second are written is not known/)
