@@ -7,7 +7,8 @@
  *     reader   asks, changes nothing: `npm start reader`, openReader
  *     admin    `npm start feed`, `npm start doctor`
  *
- * Whoever writes and reads with one address (openFeed) needs the rows of both.
+ * Whoever writes and reads with one address (openFeed, `npm start`) needs the rows of both. What the lab sends beyond them
+ * stands in src/lab/servers/commands.js.
  *
  * @typedef {'writer' | 'reader' | 'admin'} Role
  * @typedef {{ roles: Role[], words: (key: string) => string[], why: string, without?: string, isWithMsetex?: boolean }} CommandRow
@@ -17,6 +18,8 @@
 
 /** @type {Role[]} */
 export const ROLES = ['writer', 'reader', 'admin']
+/** The users of docs/acl, and their roles. @type {Readonly<Record<string, Role[]>>} */
+export const USERS = Object.freeze({ 'freshet-writer': ['writer'], 'freshet-reader': ['reader'], 'freshet-admin': ['admin'], 'freshet-library': ['writer', 'reader'] })
 /** @type {Role[]} */
 const WRITER = ['writer']
 /** @type {Role[]} */
@@ -25,6 +28,7 @@ const READER = ['reader']
 const ADMIN = ['admin']
 
 const SHA = '0'.repeat(40)
+const NO_LATE_DROP = '--late drop does not work'
 
 /** @type {readonly CommandRow[]} */
 const ROWS = [
@@ -67,17 +71,17 @@ const ROWS = [
   { roles: WRITER, words: (key) => ['INCRBY', key, '1'], why: 'how many versions came; which writer of a name it is' },
   { roles: WRITER, words: (key) => ['PTTL', key], why: 'expiry of what belongs to a log' },
   { roles: WRITER, words: () => ['TIME'], why: 'the clock by which entries of a log arrive' },
-  { roles: WRITER, words: (key) => ['ZMSCORE', key, 'v'], why: 'comparing versions (late: drop)' },
-  { roles: WRITER, words: (key) => ['GETRANGE', key, '0', '7'], why: 'comparing with deletions (late: drop)' },
+  { roles: WRITER, words: (key) => ['ZMSCORE', key, 'v'], why: 'comparing versions (late: drop)', without: NO_LATE_DROP },
+  { roles: WRITER, words: (key) => ['GETRANGE', key, '0', '7'], why: 'comparing with deletions (late: drop)', without: NO_LATE_DROP },
   { roles: WRITER, words: () => ['EVALSHA', SHA, '0'], why: 'trimming; comparing versions' },
   { roles: WRITER, words: () => ['EVAL', 'return 1', '0'], why: 'the same, after the server lost its scripts' },
-  { roles: WRITER, words: () => ['SCRIPT', 'LOAD', 'return 1'], why: 'comparing versions (late: drop)' },
+  { roles: WRITER, words: () => ['SCRIPT', 'LOAD', 'return 1'], why: 'comparing versions (late: drop)', without: NO_LATE_DROP },
   { roles: WRITER, words: (key) => ['SADD', key, 'v'], why: 'names of feeds' },
   { roles: WRITER, words: (key) => ['SCARD', key], why: 'how many feeds there are, before one is created (gateway)' },
   { roles: WRITER, words: (key) => ['DEL', key], why: 'giving a lease back' },
   { roles: WRITER, words: (key) => ['HSET', key, 'writer', 'note'], why: 'noting how much was written, once a second', without: 'how many items a second are written is not known to readers' },
   { roles: WRITER, words: (key) => ['HDEL', key, 'writer'], why: 'taking the note back', without: 'what a writer noted stays for ten minutes' },
-  { roles: WRITER, words: () => ['WAIT', '1', '1'], why: 'acknowledged by a replica (ack: replica)' },
+  { roles: WRITER, words: () => ['WAIT', '1', '1'], why: 'acknowledged by a replica (ack: replica)', without: '--ack replica does not work' },
   { roles: WRITER, words: () => ['CLIENT', 'ID'], why: 'which connection the next one has to end' },
   { roles: WRITER, words: () => ['CLIENT', 'KILL', 'ID', '0'], why: 'ending what a lost connection had sent, before it is sent again' },
 
@@ -87,7 +91,7 @@ const ROWS = [
 ]
 export const COMMANDS = Object.freeze(ROWS)
 
-const CONTAINERS = ['CLIENT', 'SCRIPT']
+const CONTAINERS = ['CLIENT', 'SCRIPT', 'FUNCTION']
 
 /** @param {CommandRow} row @returns {string} as permissions name it: ZADD, CLIENT|KILL */
 export function commandName ({ words }) {
@@ -95,16 +99,19 @@ export function commandName ({ words }) {
   return CONTAINERS.includes(name) ? `${name}|${second}` : name
 }
 
-/** @param {Role} role @returns {CommandRow[]} */
-export const rowsOf = (role) => COMMANDS.filter(({ roles }) => roles.includes(role))
+/** @param {...Role} roles @returns {CommandRow[]} what a user needs that has all of them */
+export const rowsOf = (...roles) => COMMANDS.filter((row) => row.roles.some((role) => roles.includes(role)))
 
 /**
- * The permissions of a role, as ACL SETUSER and ACL files take them.
- * @param {Role} role
+ * The permissions of a user, as ACL SETUSER and ACL files take them.
+ * @param {Role | Role[]} roles
  * @param {{ keyPrefix: string, msetex: boolean }} options `msetex`: a server refuses rules about commands it does not have
  * @returns {string}
  */
-export function permissions (role, { keyPrefix, msetex }) {
-  const names = rowsOf(role).filter(({ isWithMsetex }) => msetex || !isWithMsetex).map(commandName)
-  return [`${role === 'reader' ? '%R' : ''}~${keyPrefix}*`, '-@all', ...names.map((name) => `+${name.toLowerCase()}`)].join(' ')
+export const permissions = (roles, options) => permissionsFor(rowsOf(...[roles].flat()), { ...options, isReading: String(roles) === 'reader' })
+
+/** The same for any commands. @param {readonly CommandRow[]} rows @param {{ keyPrefix: string, msetex: boolean, isReading?: boolean }} options `isReading`: keys are read only */
+export function permissionsFor (rows, { keyPrefix, msetex, isReading = false }) {
+  const names = rows.filter(({ isWithMsetex }) => msetex || !isWithMsetex).map(commandName)
+  return [`${isReading ? '%R' : ''}~${keyPrefix}*`, '-@all', ...names.map((name) => `+${name.toLowerCase()}`)].join(' ')
 }

@@ -57,22 +57,35 @@ const unlessRefused = (answer, instead) => answer.catch((error) => {
   throw error
 })
 
-/** The last thing asked of a connection: it may be left inside MULTI. @param {import('./connection.js').Connection} connection @param {string} key @param {boolean} hasMsetex @returns {Promise<RoleFacts[]>} */
+/** The last thing asked of a connection, as refusedRows. @param {import('./connection.js').Connection} connection @param {string} key @param {boolean} hasMsetex @returns {Promise<RoleFacts[]>} */
 async function roleFacts (connection, key, hasMsetex) {
-  // these two would not be queued: without MULTI they are errors and change nothing
-  const apart = COMMANDS.filter((row) => ['EXEC', 'DISCARD'].includes(commandName(row)))
-  const refused = await refusedOf(connection, apart, key)
-  const mayQueue = await unlessRefused(connection.send('MULTI'), null) !== null
-  const asked = mayQueue ? COMMANDS.filter((row) => !apart.includes(row) && commandName(row) !== 'MULTI') : rowsOf('reader')
-  refused.push(...await refusedOf(connection, asked, key), ...COMMANDS.filter((row) => !mayQueue && !asked.includes(row) && !apart.includes(row)))
+  const refused = await refusedRows(connection, COMMANDS, key)
   return ROLES.map((role) => {
     const rows = rowsOf(role).filter((row) => refused.includes(row))
     return {
       role,
       missing: rows.filter((row) => row.without === undefined && (hasMsetex || !row.isWithMsetex)).map(commandName),
-      without: rows.flatMap((row) => row.without ?? [])
+      without: [...new Set(rows.flatMap((row) => row.without ?? []))]
     }
   })
+}
+
+/**
+ * Which commands the user of a connection may not run with a key; of one that may not even queue, those that change something
+ * count as refused. The last thing asked of a connection: it may be left inside MULTI.
+ * @param {import('./connection.js').Connection} connection @param {readonly import('./commands.js').CommandRow[]} rows
+ * @param {string} key
+ * @returns {Promise<import('./commands.js').CommandRow[]>}
+ */
+export async function refusedRows (connection, rows, key) {
+  const isNamed = (/** @type {string[]} */ names) => (/** @type {import('./commands.js').CommandRow} */ row) => names.includes(commandName(row))
+  // these two would not be queued: without MULTI they are errors and change nothing
+  const apart = rows.filter(isNamed(['EXEC', 'DISCARD']))
+  const refused = await refusedOf(connection, apart, key)
+  const mayQueue = await unlessRefused(connection.send('MULTI'), null) !== null
+  const reading = rowsOf('reader')
+  const asked = rows.filter((row) => !apart.includes(row) && (mayQueue ? !isNamed(['MULTI'])(row) : reading.includes(row)))
+  return [...refused, ...await refusedOf(connection, asked, key), ...rows.filter((row) => !mayQueue && !asked.includes(row) && !apart.includes(row))]
 }
 
 /**

@@ -54,7 +54,7 @@ t.test('a user who may not look is refused before anything is written', async (t
   const root = await labCheckout(t)
   const { code, stderr } = await runLab(t, root, ['901', ...ONCE, '--target', url.replace('//', `//blind:${PASSWORD}@`)])
   t.equal(code, 1)
-  t.match(stderr, /freshet experiment: the lab cannot measure there: .*info.*The lab needs a user with \+info \+role \+scan \+unlink/is)
+  t.match(stderr, /freshet experiment: the lab cannot measure there: .*info.*The lab needs the rules of freshet-lab in docs\/acl/is)
   t.notOk(stderr.includes(PASSWORD))
   t.same(await theirsOn(connection), theirs)
   t.notMatch(String(await connection.send('INFO', 'commandstats')), /cmdstat_(set|zadd|evalsha|fcall|unlink|del)\b/, 'not even tried')

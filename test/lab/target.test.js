@@ -1,9 +1,11 @@
 /** Servers that are not ours: what is theirs is as it was, byte for byte, whatever the lab did there or was not let do. */
 import { createHash } from 'node:crypto'
 import t from 'tap'
+import { LAB_PREFIX, LAB_USER } from '../../src/lab/servers/commands.js'
 import { librariesOf } from '../../src/lab/servers/ask.js'
 import { takeFigures } from '../../src/lab/servers/figures.js'
 import { openTarget } from '../../src/lab/servers/target.js'
+import { permissionsFor } from '../../src/store/commands.js'
 import { startProxy } from '../proxy.js'
 import { connectFor, engineName, eventually, freePort, openWriterFor, startDeployment, startServer, testEngines } from '../servers.js'
 
@@ -106,7 +108,7 @@ for (const engine of await testEngines()) {
         return openTarget({ url: primary.url.replace('//', '//guest:word@'), runId: RUN })
       }
       const all = ['~*', '+@all']
-      const refusal = (/** @type {string} */ word) => ({ code: 'LAB_TARGET_REFUSED', message: new RegExp(`${word}.*needs a user with \\+info`, 'i') })
+      const refusal = (/** @type {string} */ word) => ({ code: 'LAB_TARGET_REFUSED', message: new RegExp(`${word}.*needs the rules of freshet-lab in docs/acl`, 'i') })
       await t.rejects(open([...all, '-info']), refusal('info'))
       await t.rejects(open(all, [...all, '-info']), refusal(`${replica.port}.*info`), 'INFO of all nodes')
       await t.rejects(open([...all, '-scan']), refusal('scan'))
@@ -115,7 +117,9 @@ for (const engine of await testEngines()) {
       await t.rejects(open([...all, '-role']), refusal('role'))
       const given = await openTarget({ url: primary.url.replace('//', '//guest:word@'), replicaUrls: [replica.url], runId: RUN })
       t.same(given.replicaUrls, [replica.url], 'without ROLE, replicas can be given')
-      const target = await open(['~lab-*', '-@all', '+info', '+role', '+scan', '+unlink', '+set'])
+      await t.rejects(open([...all, '-setex', '-pfadd', '-fcall']), refusal('may not run SETEX PFADD FCALL'), 'what single arms send')
+      await t.rejects(open(all, [...all, '-mget']), refusal(`${replica.port} may not run MGET`), 'what readers ask of replicas')
+      const target = await open(permissionsFor(LAB_USER, { keyPrefix: LAB_PREFIX, msetex: engine.hasMsetex }).split(' '))
       await (await connectFor(t, target.primaryUrl)).send('SET', `${PREFIX}key`, 'v')
       await target.close()
       await t.rejects(openTarget({ url: primary.url.replace('//', '//guest:wrong@') }), { code: 'SERVER_REFUSED', message: /WRONGPASS/ })

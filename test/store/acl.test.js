@@ -1,43 +1,28 @@
 /** The users of docs/acl: each may run what its role sends, and nothing else; and the table they come from is what servers see. */
-import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { readFile } from 'node:fs/promises'
 import t from 'tap'
+import { LAB_COMMANDS, LAB_PREFIX, LAB_USER } from '../../src/lab/servers/commands.js'
 import { openReader } from '../../src/index.js'
 import { layoutNames } from '../../src/layouts/index.js'
-import { COMMANDS, ROLES, commandName, permissions, rowsOf } from '../../src/store/commands.js'
+import { COMMANDS, ROLES, USERS, commandName, permissions, permissionsFor, rowsOf } from '../../src/store/commands.js'
 import { endOf, startGateway, startReader } from '../commands.js'
 import { startProxy } from '../proxy.js'
-import { connectFor, engineName, eventually, openWriterFor, startDeployment, testEngines } from '../servers.js'
-
-const FILES = new Map([[true, 'freshet.acl'], [false, 'freshet-without-msetex.acl']])
-const fileOf = (/** @type {boolean} */ msetex) => fileURLToPath(new URL(`../../docs/acl/${FILES.get(msetex)}`, import.meta.url))
-
-/** @param {import('tap').Test} t @param {import('../servers.js').Engine} engine */
-async function startGuarded (t, engine) {
-  const folder = await mkdtemp(join(tmpdir(), 'freshet-acl-'))
-  t.teardown(() => rm(folder, { recursive: true, force: true }))
-  await copyFile(fileOf(engine.hasMsetex), join(folder, 'users.acl'))
-  const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1, args: ['--aclfile', join(folder, 'users.acl')] })
-  const [control, onReplica] = await Promise.all([primary, replica].map(({ url }) => connectFor(t, url)))
-  for (const role of ROLES) {
-    for (const node of [control, onReplica]) await node.send('ACL', 'SETUSER', `freshet-${role}`, '>word')
-  }
-  return { primary, control, onReplica, urlOf: (/** @type {string} */ role, { port } = primary) => `redis://freshet-${role}:word@127.0.0.1:${port}` }
-}
+import { engineName, eventually, openWriterFor, testEngines } from '../servers.js'
+import { FILES, fileOf, startGuarded } from './guarded.js'
 
 t.test('the files are what the table says, and no row is told twice', async (t) => {
   for (const msetex of FILES.keys()) {
-    const lines = ROLES.map((role) => `user freshet-${role} on ${permissions(role, { keyPrefix: 'fr:', msetex })}\n`)
-    t.equal(await readFile(fileOf(msetex), 'utf8'), lines.join(''), FILES.get(msetex))
+    const lines = Object.entries(USERS).map(([name, roles]) => `user ${name} on ${permissions(roles, { keyPrefix: 'fr:', msetex })}\n`)
+    const lab = `user freshet-lab on ${permissionsFor(LAB_USER, { keyPrefix: LAB_PREFIX, msetex })}\n`
+    t.equal(await readFile(fileOf(msetex), 'utf8'), [...lines, lab].join(''), FILES.get(msetex))
   }
-  const names = COMMANDS.map(commandName)
+  const names = [...COMMANDS.filter((row) => commandName(row) !== 'SCAN'), ...LAB_COMMANDS].map(commandName)
   t.same(names, [...new Set(names)])
   const text = await readFile(new URL('../../docs/acl/README.md', import.meta.url), 'utf8')
-  for (const row of COMMANDS.filter(({ without }) => without)) {
-    t.ok(text.includes(`\`+${commandName(row).toLowerCase().replace('|', '\\|')}\``), `README says what is lost without ${commandName(row)}`)
-  }
+  for (const name of [...Object.keys(USERS), 'freshet-lab']) t.match(text, new RegExp(`^\\| \`${name}\` \\| `, 'm'), `README says what ${name} is for`)
+  const [, table] = /** @type {RegExpExecArray} */ (/^## What can be left out\n\n((?:\|.*\n)+)/m.exec(text))
+  const dispensable = [...table.matchAll(/`\+([^`]+)`/g)].map(([, rule]) => rule.replace('\\|', '|').toUpperCase())
+  t.same(dispensable.sort(), COMMANDS.filter(({ without }) => without).map(commandName).sort(), 'README says what can be left out, as the table does')
 })
 
 for (const engine of await testEngines()) {
@@ -58,16 +43,28 @@ for (const engine of await testEngines()) {
       }
     })
 
+    await t.test('so may those that have several roles, and the lab', async (t) => {
+      for (const row of rowsOf(...USERS['freshet-library']).filter(known)) t.ok(await mayRun('library', row.words('fr:{a:0}:b')), `library ${commandName(row)}`)
+      for (const row of LAB_USER.filter(known)) {
+        const [words, elsewhere] = ['lab-12345678:{a:0}:b', 'fr:{a:0}:b'].map((key) => row.words(key))
+        t.ok(await mayRun('lab', words), `lab ${commandName(row)}`)
+        if (elsewhere.includes('fr:{a:0}:b')) t.notOk(await mayRun('lab', elsewhere), `lab ${commandName(row)} elsewhere`)
+      }
+    })
+
     await t.test('and no others', async (t) => {
       for (const role of ROLES) {
         for (const row of COMMANDS.filter((row) => known(row) && !row.roles.includes(role))) {
           t.notOk(await mayRun(role, row.words('fr:{a:0}:b')), `${role} ${commandName(row)}`)
         }
+      }
+      for (const role of [...ROLES, 'library', 'lab']) {
         for (const words of [['FLUSHALL'], ['FLUSHDB'], ['KEYS', '*'], ['CONFIG', 'GET', '*'], ['CONFIG', 'SET', 'maxmemory', '1'], ['SHUTDOWN'], ['MONITOR'], ['DEBUG', 'SLEEP', '1'],
           ['REPLICAOF', 'NO', 'ONE'], ['ACL', 'LIST'], ['CLIENT', 'LIST'], ['CLIENT', 'PAUSE', '1'], ['SCRIPT', 'FLUSH'], ['RENAME', 'fr:a', 'fr:b'], ['SUBSCRIBE', 'fr:a'], ['SAVE']]) {
           t.notOk(await mayRun(role, words), `${role} ${words.join(' ')}`)
         }
       }
+      t.notOk(await mayRun('library', ['SCAN', '0']))
       for (const words of [['SET', 'fr:a', 'v'], ['ZADD', 'fr:a', '1', 'm'], ['UNLINK', 'fr:a'], ['EVAL', 'return 1', '1', 'fr:a'], ['PEXPIRE', 'fr:a', '1']]) {
         t.notOk(await mayRun('reader', words), `reader ${words.join(' ')}`)
       }

@@ -2,10 +2,10 @@
  * Somebody else's servers. What is theirs is not touched: every key of a measurement begins with a prefix of its own
  * that carries the run id, nothing is ever flushed or configured, and what was written is removed by that prefix.
  *
- *     before   INFO of all nodes, one primary and its replicas; SCAN and UNLINK are permitted; no key has the prefix
+ *     before   INFO of all nodes, one primary and its replicas; the user may run all that the lab sends; no key has the prefix
  *     after    SCAN prefix* and UNLINK, until no node has such a key; function libraries of the run
  *
- * Whoever may not clean up is refused before anything is written.
+ * Whoever may not do all of it is refused before anything is written.
  *
  * @typedef {import('./own.js').LabServers} LabServers
  * @typedef {import('./ask.js').Connection} Connection
@@ -14,6 +14,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { FreshetError } from '../../errors.js'
 import { figuresIn, readInfo, replicaUrls as urlsOfReplicas } from '../../store/nodes.js'
 import { askAll, askNode, librariesOf, newRunId, prefixOf } from './ask.js'
+import { LAB_PREFIX, lacking } from './commands.js'
 import { untilQuiet } from './figures.js'
 
 const DEADLINE_MS = 5_000
@@ -23,7 +24,7 @@ const UNLINK_KEYS = 500
 const CLEANINGS = 5
 const CLEAN_AGAIN_MS = 500
 const WORTH_ANOTHER = ['LAB_NOT_EMPTY', 'SERVER_LOST', 'SERVER_UNREACHABLE', 'SERVER_FULL']
-const ADVICE = 'The lab needs a user with +info +role +scan +unlink beside what writers need, on keys that begin with lab-'
+const ADVICE = 'The lab needs the rules of freshet-lab in docs/acl, on every node'
 
 /**
  * @param {{ url: string, replicaUrls?: string[] | null, runId?: string, deadlineMs?: number }} options `replicaUrls` null =
@@ -61,9 +62,9 @@ async function lookAtPrimary (connection, { given, keyPrefix }) {
   if (role === 'replica') throw refused(`${address} is a replica of ${info.master_host}:${info.master_port}; give --target the address of the primary`)
   if (info.cluster_enabled === '1') throw refused(`${address} is a node of a cluster; expected a primary outside Cluster`)
   if (loading) throw refused(`${address} is loading its data; wait until it has them`)
-  await permitted(connection, ['SCAN', 0, 'MATCH', `${keyPrefix}*`, 'COUNT', 1])
-  await permitted(connection, ['UNLINK', `${keyPrefix}none`])
-  return { address, engine, replicationId: info.master_replid, replicaUrls: given ?? await namedReplicas(connection), notes: notesOf(info) }
+  const replicaUrls = given ?? await namedReplicas(connection)
+  await mayAll(connection, { keyPrefix, isReplica: false, without: given ? ['ROLE'] : [] })
+  return { address, engine, replicationId: info.master_replid, replicaUrls, notes: notesOf(info) }
 }
 
 /** @param {Connection} connection @returns {Promise<string[]>} */
@@ -87,12 +88,18 @@ async function lookAtReplica (url, { primary, isGiven, deadlineMs, keyPrefix }) 
       const info = readInfo(await permitted(connection, ['INFO']), address)
       if (figuresIn(info, address).role !== 'replica') throw refused(`${address} is no replica; give --replica-url the addresses of the replicas of ${primary.address}, or leave it out`)
       if (info.master_replid !== primary.replicationId) throw refused(`${address} is a replica of another primary than ${primary.address}, or not in sync with it`)
-      await permitted(connection, ['SCAN', 0, 'MATCH', `${keyPrefix}*`, 'COUNT', 1])
+      await mayAll(connection, { keyPrefix, isReplica: true, without: isGiven ? ['ROLE'] : [] })
     }, { deadlineMs })
   } catch (error) {
     if (error.code !== 'SERVER_UNREACHABLE' || isGiven) throw error
     throw refused(`the primary ${primary.address} names a replica that cannot be reached from here: ${error.message} Give --replica-url addresses that can`, error)
   }
+}
+
+/** The last thing asked of a connection. @param {Connection} connection @param {Parameters<typeof lacking>[1]} options */
+async function mayAll (connection, options) {
+  const names = await lacking(connection, options)
+  if (names.length > 0) throw refused(`the user at ${connection.address} may not run ${names.join(' ')} with keys that begin with ${LAB_PREFIX}. ${ADVICE}`)
 }
 
 /** @param {Connection} connection @param {(string | number)[]} command @returns {Promise<any>} */
