@@ -13,7 +13,7 @@ import fastify, { LogController } from 'fastify'
 import { createAuth } from './auth.js'
 import { answerExpectations } from './expect.js'
 import { createRequestMetrics } from './metrics.js'
-import { createErrorHandler, refuseOnSocket, refuseUnknownRoute } from './problem.js'
+import { HttpError, createErrorHandler, refuseOnSocket, refuseUnknownRoute } from './problem.js'
 
 const ARRIVE_WITHIN_MS = 10_000
 const CHECK_EVERY_MS = 2_000
@@ -24,17 +24,19 @@ const BODY_LIMIT = 1024 * 1024
 const MAX_PARAM_CHARS = 1024
 
 /**
- * @param {{ registry: import('prom-client').Registry, logger?: import('fastify').FastifyBaseLogger, authToken?: string | null }} options
+ * @param {{ registry: import('prom-client').Registry, logger?: import('fastify').FastifyBaseLogger, authToken?: string | null,
+ *   isAllRouted?: boolean }} options `isAllRouted`: no request is answered before the router, which then refuses those without
+ *   Host with a problem; node does it with an empty 400
  * @returns {import('fastify').FastifyInstance} with errors as problems, request metrics and the bearer token
  */
-export function createServer ({ registry, logger, authToken = null }) {
+export function createServer ({ registry, logger, authToken = null, isAllRouted = false }) {
   const metrics = createRequestMetrics(registry)
   const app = /** @type {import('fastify').FastifyInstance} */ (/** @type {unknown} */ (fastify({
     ...(logger ? { loggerInstance: logger } : { logger: false }),
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (/** @type {any} */ parent) => parent,
     genReqId: createRequestIds(),
-    http: { headersTimeout: ARRIVE_WITHIN_MS, connectionsCheckingInterval: CHECK_EVERY_MS },
+    http: { headersTimeout: ARRIVE_WITHIN_MS, connectionsCheckingInterval: CHECK_EVERY_MS, requireHostHeader: !isAllRouted },
     requestTimeout: ARRIVE_WITHIN_MS,
     connectionTimeout: STALL_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -57,7 +59,8 @@ export function createServer ({ registry, logger, authToken = null }) {
   app.addHook('onRoute', metrics.onRoute)
   app.addHook('onRequest', (request, reply, done) => {
     metrics.onRequest(request, reply)
-    done()
+    if (request.headers.host === undefined && request.raw.httpVersionMinor === 1) done(new HttpError('REQUEST_INVALID', 'no Host header; HTTP/1.1 needs one'))
+    else done()
   })
   if (authToken !== null) app.addHook('onRequest', createAuth(authToken))
   return app

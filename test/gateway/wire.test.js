@@ -73,6 +73,15 @@ t.test('what is written on the wire', async (t) => {
     isProblem(t, await ask(headOf('GET', '/livez', { Expect: 'the unexpected' })), 417, 'EXPECTATION_UNKNOWN')
   })
 
+  await t.test('a request without Host is refused, and the connection goes on; HTTP/1.0 needs none', async (t) => {
+    const wire = await openWire(t, url)
+    wire.write(postOf(ITEMS, '[{"id":"homeless","value":1}]', { Host: '' }) + headOf('GET', '/livez'))
+    t.match(isProblem(t, asFetched(await wire.answer(0)), 400, 'REQUEST_INVALID').detail, 'no Host header')
+    t.equal((await wire.answer(1)).status, 200)
+    t.equal((await ask('GET /livez HTTP/1.0\r\n\r\n')).status, 200)
+    t.equal((await reader.ask(`${ITEMS}/homeless`)).status, 404)
+  })
+
   await t.test('requests in one piece are answered in turn', async (t) => {
     const wire = await openWire(t, url)
     wire.write([1, 2, 3].map((n) => postOf(ITEMS, `[{"id":"piped-${n}","value":${n}}]`)).join('') + headOf('DELETE', `${ITEMS}/piped-1`) + postOf(ITEMS, 'nonsense') + headOf('GET', '/livez'))

@@ -29,7 +29,7 @@ const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stoppi
  */
 export function createGatewayApp ({ feeds, status, stopping, settings, registry, logger, clock = Date.now, maxRequests, maxBodiesBytes }) {
   const { authToken } = settings
-  const app = createServer({ registry, logger, authToken })
+  const app = createServer({ registry, logger, authToken, isAllRouted: true })
   app.server.setTimeout(Math.max(app.server.timeout, settings.ackWithinMs + STALL_SPARE_MS))
   // routes that take bodies say so (body.js): for others, and for what is no route, none is read before the answer
   app.removeAllContentTypeParsers()
