@@ -1,7 +1,7 @@
 /** What a gateway says of itself, whom it lets in, and which feeds it makes. */
 import t from 'tap'
-import { startGateway } from '../commands.js'
-import { eventually, startServer, testEngines } from '../servers.js'
+import { endOf, startGateway } from '../commands.js'
+import { connectFor, eventually, startServer, testEngines } from '../servers.js'
 import { isProblem, MAX_BODY_BYTES, startBoth } from './requests.js'
 
 const [engine] = await testEngines()
@@ -17,6 +17,10 @@ t.test('the gateway speaks of itself', async (t) => {
   const { post } = json.paths['/v1/feeds/{feed}/items']
   t.same(Object.keys(post.requestBody.content), ['application/json', 'application/x-ndjson', 'application/jsonl'])
   for (const { schema } of Object.values(post.requestBody.content)) t.ok(schema.type)
+  const { delete: remove } = json.paths['/v1/feeds/{feed}/items/{id}']
+  t.same(remove.parameters.map(({ name, in: where, required }) => [name, where, Boolean(required)]).sort(), [['feed', 'path', true], ['id', 'path', true], ['ts', 'query', false]])
+  t.equal(remove.requestBody, undefined)
+  t.match(remove.responses, { 200: { content: { 'application/json': { schema: { required: ['accepted'] } } } }, default: { content: { 'application/problem+json': {} } } })
   t.same(post.parameters.map(({ name }) => name).sort(), ['encoding', 'feed'])
   t.equal(post.security, undefined, 'no token was asked for')
   t.equal((await send('GET', '/docs')).status, 200)
@@ -45,6 +49,35 @@ t.test('with a token nothing is taken without it, and its body is not read', asy
   t.same(json.paths['/v1/feeds/{feed}/items'].post.security, [{ bearer: [] }])
   t.equal(json.paths['/livez'].get.security, undefined)
   t.notMatch(gateway.command.stderr, 'correct-horse')
+})
+
+t.test('a token stands in no log line and no answer, whatever fails', async (t) => {
+  const server = await startServer(t, { engine })
+  const connection = await connectFor(t, server.url)
+  const { command, post, remove } = await startGateway(t, { redisUrl: server.url, flags: ['--log-level', 'trace', '--deadline-ms', '300', '--ack-within-ms', '300'], env: { FRESHET_AUTH_TOKEN: 'correct-horse' } })
+  const headers = { authorization: 'Bearer correct-horse' }
+  const answers = []
+  await connection.send('SET', 'fr:{broken:0}:ids', 'somebody else\'s')
+  answers.push(await post('/v1/feeds/broken/items', [{ id: 'a', value: 1 }], headers))
+  answers.push(await post('/v1/feeds/fine/items', [{ id: 'a', value: 1 }], headers))
+  server.freeze()
+  answers.push(await post('/v1/feeds/fine/items', [{ id: 'a', value: 1 }], headers), await remove('/v1/feeds/fine/items/a', headers), await post('/v1/feeds/fine/items', 'x', headers))
+  server.thaw()
+  t.same(answers.map(({ status }) => status), [500, 200, 503, 503, 400])
+  await command.stop()
+  for (const text of [command.stderr, command.stdout, ...answers.map(({ body }) => body)]) t.notMatch(text, 'correct-horse')
+  t.match(command.stderr, /KEY_HOLDS_OTHER/)
+})
+
+t.test('a gateway does not begin on an open address without a token, nor on a port that is taken', async (t) => {
+  const server = await startServer(t, { engine })
+  const open = await endOf(t, ['gateway', '--redis-url', server.url, '--port', '0', '--host', '0.0.0.0'])
+  t.equal(open.code, 2)
+  t.match(open.stderr, /host: 0\.0\.0\.0 .* --auth-token, or --open/)
+  const { url } = await startGateway(t, { redisUrl: server.url })
+  const second = await endOf(t, ['gateway', '--redis-url', server.url, '--port', new URL(url).port])
+  t.equal(second.code, 1)
+  t.match(second.stderr, /port \d+ on 127\.0\.0\.1 is in use; stop the other program, or give another --port/)
 })
 
 t.test('feeds are created as the settings say, and adopted as they are', async (t) => {
