@@ -10,14 +10,15 @@ const FAULTS = 15
 const KNOWN = 3000
 const PAGE = 250
 const DEADLINE_MS = 20_000
+const PATIENCE_MS = 60_000
 
 /** On a busy machine a server may seem gone. @template T @param {() => Promise<T>} ask @returns {Promise<T>} */
 async function patiently (ask) {
-  for (;;) {
+  for (const untilMs = performance.now() + PATIENCE_MS; ;) {
     try {
       return await ask()
     } catch (error) {
-      if (!error.retryable) throw error
+      if (!error.retryable || performance.now() > untilMs) throw error
     }
   }
 }
