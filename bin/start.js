@@ -41,9 +41,9 @@ export async function main ({ argv, env }) {
   try {
     return await withTarget(settings, { env, report: (line) => say('servers', line), stopping }, async (target) => {
       say('servers', `primary ${host(target.primaryUrl)}${(target.replicaUrls ?? []).map((url) => `, replica ${host(url)}`).join('')}`)
-      const children = await startAll(settings, target, stopping.signal, fail)
+      const started = await startAll(settings, target, stopping.signal, fail)
       await aborted(stopping.signal)
-      const ended = await Promise.all(children.map(end))
+      const ended = await Promise.all(started.map(end))
       return status || (ended.every((code) => code === 0) ? 0 : 1)
     })
   } finally {
@@ -51,9 +51,12 @@ export async function main ({ argv, env }) {
   }
 }
 
+/** @typedef {{ command: string, child: import('node:child_process').ChildProcess }} Started */
+
 /**
  * @param {any} settings @param {import('../src/store/target.js').Target} target @param {AbortSignal} signal
  * @param {(reason: string) => void} fail
+ * @returns {Promise<Started[]>}
  */
 async function startAll (settings, { primaryUrl, replicaUrls }, signal, fail) {
   // addresses may hold a password, which the arguments of a process would show to everybody
@@ -70,7 +73,7 @@ async function startAll (settings, { primaryUrl, replicaUrls }, signal, fail) {
       say(command, `ended on its own (${killedBy ?? `exit status ${code}`})${command === 'gateway' ? '; its port here is --gateway-port' : ''}`)
       fail(`${command} ended`)
     })
-    return { child, up }
+    return { command, child, up }
   }
   const drain = ['--drain-ms', String(DRAIN_MS)]
   // those with a port first: when one is in use, nothing is written
@@ -78,22 +81,27 @@ async function startAll (settings, { primaryUrl, replicaUrls }, signal, fail) {
     start('reader', READER_SETTINGS, [], ({ url }) => `${url}   open this; Ctrl-C stops everything`),
     start('gateway', GATEWAY_SETTINGS, ['--port', String(settings.gatewayPort), ...drain], ({ url }) => `${url}   POST items here`)
   ]
-  const children = serving.map(({ child }) => child)
   await Promise.race([aborted(signal), Promise.all(serving.map(({ up }) => up))])
-  if (signal.aborted) return children
-  const { child: writer } = start('writer', WRITER_SETTINGS, drain, ({ engine }) =>
+  if (signal.aborted) return serving
+  const writer = start('writer', WRITER_SETTINGS, drain, ({ engine }) =>
     `${settings.rate.toLocaleString('en')} items/s into feed ${settings.feed}, layout ${settings.layout}, on ${engine}`)
-  return [...children, writer]
+  return [...serving, writer]
 }
 
-/** @param {import('node:child_process').ChildProcess} child @returns {Promise<number | null>} its exit status, null if it was killed */
-async function end (child) {
-  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
+/**
+ * @param {Started} started
+ * @returns {Promise<number | null>} its exit status, null if it was killed
+ */
+async function end ({ command, child }) {
   const exited = new Promise((resolve) => child.once('exit', resolve))
   if (child.connected) child.send({ event: 'stop' }, () => {})
-  const timer = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS)
-  await exited
+  const timer = setTimeout(() => {
+    say(command, `has not ended after ${KILL_AFTER_MS / 1000} s and is killed`)
+    child.kill('SIGKILL')
+  }, KILL_AFTER_MS)
+  if (child.exitCode === null && child.signalCode === null) await exited
   clearTimeout(timer)
+  if (child.exitCode !== 0) say(command, `ended with ${child.signalCode ?? `exit status ${child.exitCode}`}`)
   return child.exitCode
 }
 

@@ -12,7 +12,8 @@ const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
 /**
  * @param {{ onStop?: (reason: string) => void }} [options]
  * @returns {{ signal: AbortSignal, stop: (reason: string) => void, done: () => void }}
- *   `done` takes the listeners off, so that the process can end by itself
+ *   `done` takes the listeners off, so that the process can end by itself. Those of signals stay when it was told to stop:
+ *   of a group that Ctrl-C ends, a parent may be quicker than the signal, which would then kill a process that has ended well
  */
 export function listenForStop ({ onStop = () => {} } = {}) {
   const controller = new AbortController()
@@ -35,7 +36,7 @@ export function listenForStop ({ onStop = () => {} } = {}) {
     signal: controller.signal,
     stop,
     done () {
-      for (const name of SIGNALS) process.off(name, stop)
+      if (!controller.signal.aborted) for (const name of SIGNALS) process.off(name, stop)
       process.off('disconnect', onDisconnect)
       process.off('message', onMessage)
       if (process.connected) process.disconnect()

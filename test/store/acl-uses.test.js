@@ -88,7 +88,8 @@ for (const engine of await testEngines()) {
       await eventually(async () => (await get('/v1/feeds/posted/items/a')).status === 200)
       await eventually(async () => (await get('/readyz')).status === 200)
       // how it ends is the subject of test/flow/start.test.js
-      await started.stop()
+      const ended = await started.stop()
+      t.equal(ended.code, 0, ended.stderr)
       t.same(await refused(), [])
     })
   })
