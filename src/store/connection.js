@@ -59,6 +59,7 @@ export async function openConnection (url, { name, deadlineMs, onForbidden = () 
   const [host, port] = [bareHost(target), target.port || DEFAULT_PORT]
   const address = `${target.hostname}:${port}`
   const tls = await tlsOptions(target)
+  if (signal?.aborted) throw new FreshetError('SERVER_UNREACHABLE', `the connection to ${address} is not wanted any more`)
   const check = createReplyCheck()
   let asked = 0
   let answered = 0

@@ -38,10 +38,12 @@ export function createNode (role, url, { name, deadlineMs, log }) {
       name: `${name}:${role}`,
       deadlineMs,
       async prepare (connection) {
-        const { engine, runId } = await nodeFigures(connection)
+        const { engine, runId, role: itsRole } = await nodeFigures(connection)
         Object.assign(node, { engine, runId })
         await refusedQuestion?.(connection).catch((error) => { if (error.outcome === 'forbidden') throw error })
         refusedQuestion = null
+        if (role === 'primary' && itsRole !== 'primary') node.state = NO_PRIMARY
+        else if (node.state === NO_PRIMARY) node.state = 'connecting'
       },
       onClosed (reason) {
         // whoever closes one that is no primary has said so

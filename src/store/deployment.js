@@ -63,11 +63,12 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
       return
     }
     const [role, offset] = await connection.send('ROLE')
+    const atMs = performance.now()
     if (String(role) !== 'master') return lookElsewhere(connection)
     await primary.history.look(connection, primary.state)
     primary.state = 'up'
     lookedMs = null
-    samples.push({ atMs: performance.now(), offset: Number(offset) })
+    samples.push({ atMs, offset: Number(offset) })
     if (samples.length > SAMPLES) samples.shift()
     if (replicaUrls === null) follow(await urlsOfReplicas(connection))
   }
@@ -104,13 +105,16 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
     const [role, ...facts] = await connection.send('ROLE')
     const [, , state, offset] = facts
     if (String(state) === 'connected' && primary.state === 'up') await compareHistory(node, primary, { about: String(facts.slice(0, 3)), log })
-    node.state = String(role) !== 'slave' ? NO_REPLICA : node.isForeign ? FOREIGN : String(state)
+    node.state = String(role) !== 'slave' ? NO_REPLICA : isLeftForAnother(node) ? FOREIGN : String(state)
     node.offset = Number(offset)
-    node.lagMs = node.isForeign ? null : lagOf(node, askedMs)
+    node.lagMs = isLeftForAnother(node) ? null : lagOf(node, askedMs)
     const far = node.lagMs !== null && node.lagMs > (node.left ? RETURN_AT_MS : LEAVE_AT_MS)
     if (far !== node.left && node.lagMs !== null) log.warn({ node: connection.address, lagMs: node.lagMs }, far ? 'replica lags, left' : 'replica caught up')
     node.left = far
   }
+
+  /** When the primary is gone, what it said of its replicas no longer keeps them from answering. @param {Node} node */
+  const isLeftForAnother = ({ isForeign }) => isForeign && primary.state === 'up'
 
   /** @param {Node} node @param {number} askedMs when the replica was asked: a process that reads the answer late is no lag of the replica @returns {number | null} */
   function lagOf (node, askedMs) {
@@ -189,13 +193,15 @@ export function createDeployment ({ primaryUrl, replicaUrls, readFrom, name, dea
   function choose ({ but, prefer, isOwn = false } = {}) {
     if (readFrom === 'primary') {
       if (mayAnswer(primary) && primary.link.connection !== but) return primary
-      throw refusalOf([primary]) ?? unreachable()
+      // while its address leads to a replica it is looked for: that passes
+      throw (lookedMs === null && refusalOf([primary])) || unreachable()
     }
     const able = [...replicas.values()].filter((node) => mayAnswer(node) && node.link.connection !== but)
     if (able.length === 0) throw nobody()
-    const least = Math.min(...able.map((node) => node.lagMs ?? 0))
     const open = able.filter((node) => !isOwn || !isRefusing(node))
-    const near = (open.length > 0 ? open : able).filter((node) => (node.lagMs ?? 0) <= least + NEAR_MS)
+    const among = open.length > 0 ? open : able
+    const least = Math.min(...among.map((node) => node.lagMs ?? 0))
+    const near = among.filter((node) => (node.lagMs ?? 0) <= least + NEAR_MS)
     return near.find((one) => one.link.connection === prefer) ?? near[turn++ % near.length]
   }
 

@@ -92,8 +92,8 @@ export async function replicaUrls (primary) {
  */
 export async function expectStillPrimary (connection) {
   const answer = await connection.send('ROLE').catch((error) => {
-    // what has no such command has no roles to change either
-    if (error.outcome !== 'refused') throw error
+    // what has no such command has no roles to change either; who may not ask hears of it by READONLY
+    if (error.outcome !== 'refused' && error.outcome !== 'forbidden') throw error
     return ['master']
   })
   if (!Array.isArray(answer)) throw unlike(connection.address, 'ROLE')

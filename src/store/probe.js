@@ -130,5 +130,5 @@ async function replicaFacts (url, { primary, keyPrefix, deadlineMs }) {
 /** A replica that is not in sync has no history to compare. The primary itself may be named as one: after a switchover it is. @param {NodeFacts} node @param {NodeFacts} primary */
 function isForeign (node, primary) {
   if (node.error !== null || primary.error !== null || primary.role !== 'primary' || !node.linkUp) return false
-  return node.history !== primary.history
+  return node.history !== null && primary.history !== null && node.history !== primary.history
 }
