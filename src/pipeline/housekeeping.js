@@ -43,14 +43,15 @@ export function keepHouse ({ control, pipeline, layout, key, keyPrefix, wanted, 
     const primary = control.connection
     if (!primary || pipeline.failure) return
     sayIfFull(pipeline.isFull)
-    const idle = pipeline.account.batches === keptAt
-    keptAt = pipeline.account.batches
+    const { batches } = pipeline.account
+    const idle = batches === keptAt
     try {
       await expectStillPrimary(primary)
       // a feed that was dropped while nobody wrote to it stays so
       const stored = idle
         ? expectAgreed(await readDefinition(primary, keyPrefix, feed), wanted)
         : await agree(primary, keyPrefix, { ...wanted, windowMs: definition.windowMs, maxItems: definition.maxItems })
+      keptAt = batches
       if (stored.windowMs !== definition.windowMs || stored.maxItems !== definition.maxItems) {
         log.info({ windowMs: stored.windowMs, maxItems: stored.maxItems }, 'retention changed')
         definition = stored
