@@ -72,7 +72,8 @@ export function createOrigins ({ maxPieces = MAX_PIECES, goneAfter = GONE_AFTER 
       writers.delete(idleText)
       held -= idle.pieces.size
     } else {
-      most.pieces.delete(/** @type {number} */ (most.pieces.keys().next().value))
+      // a log that is read backwards adds the oldest last
+      most.pieces.delete(Math.min(...most.pieces.keys()))
       held--
     }
   }

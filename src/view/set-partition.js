@@ -12,7 +12,7 @@
  * members get into the store is in set-reading.js. Retention by number is by rank, which only the server knows: it tells the
  * floor.
  */
-import { compareOrder } from '../item/order.js'
+import { MAX_SEQ, compareOrder } from '../item/order.js'
 import { createCounts } from './counts.js'
 import { PAGE, createSetReading } from './set-reading.js'
 import { createSetWalk } from './set-walk.js'
@@ -72,12 +72,12 @@ export function createSetPartition ({ layout, key, store, now, retention }) {
     return isSome
   }
 
-  /** @param {Connection} connection @param {number} nowMs @returns {Promise<{ ts: number } | undefined>} */
+  /** @param {Connection} connection @param {number} nowMs @returns {Promise<import('../item/order.js').Place | undefined>} */
   async function newestMember (connection, nowMs) {
     const { items: [member] } = await layout.latest(connection, key, { limit: 1, after: null, sinceMs: null, retention: retention(), nowMs }).catch((error) => {
       if (error.code !== 'VIEW_NEEDED') throw error
       // only the newest of many was looked at
-      return { items: [{ ts: nowMs }] }
+      return { items: [{ ts: nowMs, seq: MAX_SEQ, id: Buffer.alloc(0) }] }
     })
     return member
   }
@@ -206,7 +206,8 @@ export function createSetPartition ({ layout, key, store, now, retention }) {
     async isThere (connection) {
       if (newest === null) return true
       const member = await newestMember(connection, Math.floor(now()))
-      return member !== undefined && member.ts >= newest.ts
+      // items of one millisecond may come in two batches, of which a node has one
+      return member !== undefined && compareOrder(member, newest) >= 0
     },
 
     /** @param {Connection} connection @param {{ isThorough: boolean }} options */
