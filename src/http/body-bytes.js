@@ -19,8 +19,8 @@ const FIRST_BYTES_UNANNOUNCED = 16 * 1024
 const NOTHING = Buffer.alloc(0)
 
 /**
- * The bound on the bodies of requests in progress, from their first bytes to their answers: they are received, and may
- * wait, before anything else counts them.
+ * The bound on the bodies of requests in progress, from their first bytes until their items are appended or they are
+ * answered: they are received, and may wait, before anything else counts them.
  * @param {number} maxBytes one body that is larger is taken when there is no other
  */
 export function createBodyRoom (maxBytes) {

@@ -135,7 +135,17 @@ export function createFeeds ({ open, definition, admit = async () => () => {}, o
       if (mayCreate && known && entries.get(name) === known && !hasFailed(known)) return known
       throw error
     }
-    const made = stored === null ? await admit(name) : () => {}
+    /** @type {(made: Promise<unknown>) => void} */
+    let made = () => {}
+    if (stored === null) {
+      try {
+        made = await admit(name)
+      } catch (error) {
+        // somebody else may have made it while there seemed to be room for one more
+        stored = error.code === 'FEEDS_FULL' ? await storedOf(name) : null
+        if (stored === null) throw error
+      }
+    }
     /** @type {Promise<unknown>} */
     let opening = Promise.resolve()
     try {

@@ -69,7 +69,7 @@ export async function itemRoutes (app, { feeds, ingest, bodies, clock }) {
   app.post('/v1/feeds/:feed/items', { schema: POST }, async (request) => {
     const name = checkFeedName(/** @type {any} */ (request.params).feed)
     const { encoding } = readQuery(request, POST_FIELDS)
-    const sent = createSent(bodyOf(request), { base64: encoding === 'base64', nowMs: Math.floor(clock()) })
+    const sent = createSent(bodyOf(request), { base64: encoding === 'base64', nowMs: Math.floor(clock()), free: () => /** @type {import('../../../src/http/body.js').Request} */ (/** @type {unknown} */ (request)).freeBody?.() })
     if (sent.faults.count > 0) {
       // what the feed has against the others is said too, if it can be asked
       await feeds.use(name, { mayCreate: false }, async (feed) => sent.check(feed)).catch((error) => {
@@ -95,9 +95,9 @@ export async function itemRoutes (app, { feeds, ingest, bodies, clock }) {
 /**
  * The items of a body, with the body as long as it is needed: who waits for an acknowledgement holds neither.
  * @param {import('../../../src/http/body.js').Body} body
- * @param {import('../read-items.js').Reading} reading
+ * @param {import('../read-items.js').Reading & { free: () => void }} reading `free` gives back its room
  */
-function createSent (body, reading) {
+function createSent (body, { free, ...reading }) {
   let { items, faults } = readItems(body, reading)
   return {
     faults,
@@ -121,6 +121,7 @@ function createSent (body, reading) {
       for (const item of items) feed.append(item)
       items = []
       body = { ...body, bytes: NOTHING }
+      free()
     }
   }
 }
