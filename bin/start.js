@@ -60,6 +60,7 @@ export async function main ({ argv, env }) {
  */
 async function startAll (settings, { primaryUrl, replicaUrls }, signal, fail) {
   // addresses may hold a password, which the arguments of a process would show to everybody
+  /** @type {Record<string, string | undefined>} */
   const env = { ...process.env, FRESHET_REDIS_URL: primaryUrl, ...(replicaUrls && { FRESHET_REPLICA_URL: replicaUrls.join(',') }) }
   const level = settings.origins.logLevel === 'default' ? 'warn' : settings.logLevel
   /** @param {string} command @param {string[]} names @param {string[]} extra @param {(message: any) => string} upLine */
@@ -83,7 +84,9 @@ async function startAll (settings, { primaryUrl, replicaUrls }, signal, fail) {
   ]
   await Promise.race([aborted(signal), Promise.all(serving.map(({ up }) => up))])
   if (signal.aborted) return serving
-  const writer = start('writer', WRITER_SETTINGS, drain, ({ engine }) =>
+  // FRESHET_HOST is for those that are asked; where the writer's metrics are served stays on this machine
+  const here = env.FRESHET_OPEN === 'true' ? [] : ['--host', '127.0.0.1']
+  const writer = start('writer', WRITER_SETTINGS, [...drain, ...here], ({ engine }) =>
     `${settings.rate.toLocaleString('en')} items/s into feed ${settings.feed}, layout ${settings.layout}, on ${engine}`)
   return [...serving, writer]
 }
