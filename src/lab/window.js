@@ -8,6 +8,7 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
+import { loadNamed } from './cells.js'
 import { GENERATOR_BOUND } from './limits.js'
 import { machineUse, useBetween } from './machine.js'
 import { marksOf } from './marks.js'
@@ -83,12 +84,12 @@ async function watch ({ settings }, { servers, load, serving, delay, died }) {
 /**
  * @param {Cell} cell @param {Awaited<ReturnType<typeof watchWindow>>} window @param {LabServers} servers
  */
-export function figuresOf ({ settings }, { before, after, useBefore, useAfter, ended, windowSeconds, serving, relay, labCpuSeconds }, servers) {
+export function figuresOf ({ load, settings }, { before, after, useBefore, useAfter, ended, windowSeconds, serving, relay, labCpuSeconds }, servers) {
   const { summary } = ended
   const { items, seconds } = summary
   const nodes = figuresBetween(before, after, { items, seconds: windowSeconds })
   const writers = settings.writers ?? 1
-  const generator = { processes: writers, cpuSeconds: (summary.writerCpuMicrosPerItem ?? 0) * items / 1e6, loopUse: summary.loopUse }
+  const generator = { processes: writers * (loadNamed(load).processes ?? 1), cpuSeconds: (summary.writerCpuMicrosPerItem ?? 0) * items / 1e6, loopUse: summary.loopUse }
   const isHere = LOCAL.includes(new URL(servers.primaryUrl).hostname)
   const ownCpuSeconds = labCpuSeconds + generator.cpuSeconds + (isHere ? nodes.reduce((sum, node) => sum + node.cpuSeconds, 0) : 0)
   const machine = useBetween(useBefore, useAfter, { ownCpuSeconds })

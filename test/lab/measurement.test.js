@@ -126,7 +126,7 @@ for (const [what, which] of /** @type {const} */ ([['primary', 0], ['replica', 1
 }
 
 t.test('a gateway is part of the load: what it takes is checked, and it ends with it, whatever ends first', async (t) => {
-  const settings = { rate: 0, valueBytes: 128, warmUp: 0.5 }
+  const settings = { rate: 0, ids: 2000, valueBytes: 128, warmUp: 0.5 }
   const { sample: promise, underWay, processes, left } = begin(t, { load: 'gateway', settings })
   await underWay()
   const during = await processes()

@@ -144,6 +144,7 @@ export const ended = (_sample) => ({
   itemsPresent: 0,
   ledger: null,
   behindMs: null,
+  flushMs: null,
   generator: null,
   machine: null,
   nodes: [],

@@ -16,6 +16,8 @@ import { FEED_OPTIONS } from './library.js'
 /** A batch of the load is not one of the gateway. */
 const GATEWAY_OPTIONS = FEED_OPTIONS.filter((name) => name !== 'batchItems' && name !== 'replicaUrl')
 const UP_MS = 20_000
+/** fewer in a request, and there may be more than a request a millisecond */
+const LEAST_ITEMS = 50
 /** of an item beside its id and value: `{"id":"","ts":1234567890123,"value":}` and its end */
 const ITEM_ROOM = 64
 const [HEAD, TS, VALUE, END] = ['{"id":"', '","ts":', ',"value":', '}\n'].map((text) => Buffer.from(text))
@@ -29,8 +31,10 @@ export const gatewaySettings = (settings) => ({
 /** @type {import('./index.js').Load['open']} */
 export async function openGateway (parts) {
   const { settings, redisUrl, replicaUrls, clock, gateway = [] } = parts
-  const { feed, batchItems, valueBytes } = settings
+  const { feed, ids, batchItems, valueBytes } = settings
   if (valueBytes < WHOLE_VALUE_BYTES) throw new FreshetError('LOAD_FAILED', `valueBytes ${valueBytes}: values go as JSON, which they are from ${WHOLE_VALUE_BYTES} bytes on`)
+  if (batchItems < LEAST_ITEMS) throw new FreshetError('LOAD_FAILED', `batchItems ${batchItems}: expected at least ${LEAST_ITEMS} a request, whose times would run ahead of the clock otherwise`)
+  if (ids < 2 * BATCHES_IN_FLIGHT * batchItems) throw new FreshetError('LOAD_FAILED', `ids ${ids}: expected at least ${2 * BATCHES_IN_FLIGHT} times batchItems, or an id would be in two requests that are under way`)
   const serving = startProcess('the gateway', gateway, { ...process.env, FRESHET_REDIS_URL: redisUrl, FRESHET_REPLICA_URL: replicaUrls?.join(',') })
   /** @type {string} */
   let url

@@ -21,6 +21,7 @@
  * @property {(settings: Pick<Settings, 'layout'>) => Storage} storage
  * @property {Partial<Settings>} [always] settings that it has whatever it is given
  * @property {Partial<Settings>} [wants] settings that it must be given: with others its figures would not mean the same
+ * @property {number} [processes] that one of it is, where it is more
  * @property {readonly ('windowMs' | 'maxItems')[]} bounds which bounds of retention make it let go of items: what a writer
  *   trims, and keys that expire
  * @property {(parts: { settings: Settings, redisUrl: string, replicaUrls: string[] | null, index: number,
@@ -102,6 +103,7 @@ const loads = {
     does: 'NDJSON posted to the gateway, a process of its own; a batch is a request',
     storage: ({ layout }) => layout,
     bounds: ['windowMs', 'maxItems'],
+    processes: 2,
     open: openGateway
   },
   ...appends,

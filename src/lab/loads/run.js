@@ -101,6 +101,8 @@ export async function runLoad (load, { settings, redisUrl, replicaUrls, index, s
     const look = (nowMs) => {
       if (measurement.isMeasuring || nowMs < openMs) return
       othersBefore = othersCpuMicros()
+      // told by whoever ends the run
+      othersBefore.catch(() => {})
       measurement.begin(opened.account, nowMs)
       onMeasuring()
     }
