@@ -66,7 +66,7 @@ t.test('one writer of several that is killed costs its unacknowledged items, and
   process.kill(one, 'SIGKILL')
   const { code, summary, stderr } = await writer.ended()
   t.equal(code, 1)
-  t.match(stderr, /writer [01] died \(SIGKILL\)/)
+  t.match(stderr, /"writer":[01],"fault":"SIGKILL","msg":"a writer died"/)
   t.equal(summary.offered, summary.items + summary.refused + summary.dropped + summary.failed)
   t.ok(summary.items >= 20000, 'the other one finished')
   await eventually(async () => (await reader.ask('/v1/feeds/killed/count')).json.count >= summary.items)
