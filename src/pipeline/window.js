@@ -75,11 +75,11 @@ export function createWindow ({ send, grouped = false, onSent, onAcknowledged, o
     else sendAll()
   }
 
-  /** @param {Error & { outcome?: import('../store/replies.js').Outcome }} error */
+  /** @param {Error & { outcome?: import('../store/replies.js').Outcome, publicWhy?: string }} error */
   function unanswered (error) {
     rewind()
     if (error.outcome === 'over') connection?.close(error.message)
-    else if (error.outcome === 'forbidden') connection?.close(error.message, { refused: true })
+    else if (error.outcome === 'forbidden') connection?.close(error.message, { refused: true, publicWhy: error.publicWhy })
     else if (error.outcome === 'full') {
       full = true
       onFull()

@@ -37,7 +37,8 @@ import { askForAlert } from './tls-alert.js'
  * @property {Promise<string>} closed resolves with the reason
  * @property {number} answered requests that were answered, with an error or not
  * @property {boolean} refused whether it was closed because this user may not do what it is for
- * @property {(reason?: string, because?: { refused?: boolean }) => void} close
+ * @property {string | undefined} publicWhy of that, in words for everybody
+ * @property {(reason?: string, because?: { refused?: boolean, publicWhy?: string }) => void} close
  *
  * @typedef {{ error: FreshetError, connection: Connection, again: ((connection: Connection) => Promise<unknown>) | null }} Refusal
  *   the user may not do what it was about to do; `again` asks the same of another connection, null for bytes
@@ -101,6 +102,8 @@ export async function openConnection (url, { name, deadlineMs, onForbidden = () 
   /** @type {string | null} */
   let endedBecause = null
   let refused = false
+  /** @type {string | undefined} */
+  let publicWhy
   /** @type {Connection | null} */
   let connection = null
   /** @type {(reason: string) => void} */
@@ -230,8 +233,12 @@ export async function openConnection (url, { name, deadlineMs, onForbidden = () 
     closed,
     get answered () { return answered },
     get refused () { return refused },
+    get publicWhy () { return publicWhy },
     close (reason = 'closed', because = {}) {
-      if (endedBecause === null) refused = because.refused ?? false
+      if (endedBecause === null) {
+        refused = because.refused ?? false
+        publicWhy = because.publicWhy
+      }
       end(reason)
     }
   }

@@ -56,7 +56,7 @@ export function createNode (role, url, { name, deadlineMs, log }) {
       },
       onForbidden ({ error, connection, again }) {
         refusedQuestion = again
-        connection.close(error.message, { refused: true })
+        connection.close(error.message, { refused: true, publicWhy: /** @type {any} */ (error).publicWhy })
       }
     })
   }

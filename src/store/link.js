@@ -90,7 +90,7 @@ export function createLink (url, { name, deadlineMs, prepare = async () => {}, o
     onOpen(connection)
     const reason = await connection.closed
     current = null
-    const refusal = connection.refused ? new FreshetError('SERVER_REFUSED', reason) : null
+    const refusal = connection.refused ? new FreshetError('SERVER_REFUSED', reason, { publicWhy: connection.publicWhy }) : null
     if (refusal) lastError = refusal
     attempt.ended(refusal)
     if (!stop.signal.aborted) onClosed(reason)
