@@ -1,10 +1,21 @@
 import neostandard from 'neostandard'
 
-const IN_BROWSERS = ['document', 'EventSource', 'getComputedStyle', 'getSelection', 'history', 'location', 'matchMedia', 'ResizeObserver', 'sessionStorage']
+const IN_BROWSERS = [
+  'document', 'EventSource', 'getComputedStyle', 'getSelection', 'history', 'location', 'matchMedia', 'ResizeObserver', 'sessionStorage'
+]
 
 export default [
   ...neostandard({ ignores: ['node_modules/', '.freshet/', '.tap/'] }),
-  { rules: { 'no-console': 'error', 'max-lines': ['warn', { max: 250, skipComments: true, skipBlankLines: true }] } },
+  {
+    rules: {
+      'no-console': 'error',
+      'max-lines': ['warn', { max: 250, skipComments: true, skipBlankLines: true }],
+      'max-lines-per-function': ['error', { max: 80, skipComments: true, skipBlankLines: true }],
+      '@stylistic/max-len': ['error', { code: 140, ignoreRegExpLiterals: true }]
+    }
+  },
+  // a test is one story, however long
+  { files: ['test/**', 'regression/**'], rules: { 'max-lines-per-function': 'off' } },
   {
     files: ['readers/page/**'],
     languageOptions: { globals: Object.fromEntries(IN_BROWSERS.map((name) => [name, 'readonly'])) }

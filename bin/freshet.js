@@ -1,24 +1,24 @@
 #!/usr/bin/env node
 /**
- * `npm start <command> -- <flags>`, or `npx freshet <command> <flags>`: finds the process file, turns its errors into
- * plain sentences and exit statuses.
+ * `npm start <command> -- <flags>`, or `npx freshet <command> <flags>`: runs the process file and reports its errors as messages and
+ * exit statuses.
  */
 import { npmAdvice } from './npm-flags.js'
 
 const COMMANDS = /** @type {Record<string, { file: string, meaning: string }>} */ ({
-  start: { file: './start.js', meaning: 'servers, one writer, one reader, one gateway, until Ctrl-C' },
-  writer: { file: '../writers/feed.js', meaning: 'push items into a feed, synthetic or from standard input' },
+  start: { file: './start.js', meaning: 'run servers, one writer, one reader and one gateway until Ctrl-C' },
+  writer: { file: '../writers/feed.js', meaning: 'write items to a feed, synthetic or from standard input' },
   reader: { file: '../readers/server.js', meaning: 'serve feeds over HTTP' },
-  gateway: { file: '../writers/gateway.js', meaning: 'take items over HTTP into feeds' },
-  servers: { file: './servers.js', meaning: 'the embedded servers, in the foreground' },
-  doctor: { file: './doctor.js', meaning: 'versions and capabilities; what would be used' },
-  feed: { file: './feed.js', meaning: 'list | show NAME | set NAME | drop NAME' },
-  top: { file: './top.js', meaning: 'the figures of a feed in a terminal, as a reader tells them' },
-  experiment: { file: './experiment.js', meaning: 'measure one setting against another: list | NUMBER | ad-hoc --a .. --b ..' }
+  gateway: { file: '../writers/gateway.js', meaning: 'write items to feeds over HTTP' },
+  servers: { file: './servers.js', meaning: 'run the embedded servers in the foreground' },
+  doctor: { file: './doctor.js', meaning: 'show versions, capabilities and permissions' },
+  feed: { file: './feed.js', meaning: 'manage feeds: list | show NAME | set NAME | drop NAME' },
+  top: { file: './top.js', meaning: 'show the figures of a feed in the terminal' },
+  experiment: { file: './experiment.js', meaning: 'compare settings: list | NUMBER | ad-hoc --a .. --b ..' }
 })
 
 const [first, ...rest] = process.argv.slice(2)
-// npm start --rate 50000 arrives as 50000: no command, but one may hear from its settings what to type
+// npm start --rate 50000 arrives as 50000; the settings of start then report the corrected line
 const swallowed = Object.keys(process.env).some((name) => name.startsWith('npm_config_')) && /^\d/.test(first)
 const named = first !== undefined && !first.startsWith('-') && !swallowed
 const command = named ? first : 'start'
@@ -26,13 +26,13 @@ const command = named ? first : 'start'
 if (first === '--help' || command === 'help') process.stdout.write(usage())
 else if (Object.hasOwn(COMMANDS, command)) await run(COMMANDS[command].file, named ? rest : process.argv.slice(2))
 else {
-  process.stderr.write(`freshet: there is no command ${command}.\n\n${usage()}`)
+  process.stderr.write(`freshet: unknown command ${command}.\n\n${usage()}`)
   process.exitCode = 2
 }
 
 /** @param {string} file @param {string[]} argv */
 async function run (file, argv) {
-  // whoever reads our output may leave; that is no error of ours
+  // the reader of a pipe may exit first
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   try {
     const { main } = await import(file)
@@ -46,6 +46,8 @@ async function run (file, argv) {
 
 function usage () {
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length))
-  const lines = Object.entries(COMMANDS).map(([name, { meaning }]) => `  npm start ${(name === 'start' ? '' : name).padEnd(width)}  ${meaning}`)
-  return `Freshet keeps the newest items of a fast feed and serves them.\n\n${lines.join('\n')}\n\nFlags follow --, as in: npm start writer -- --rate 50000. Each command has --help.\n`
+  const lines = Object.entries(COMMANDS)
+    .map(([name, { meaning }]) => `  npm start ${(name === 'start' ? '' : name).padEnd(width)}  ${meaning}`)
+  return `Freshet keeps the newest items of a fast feed and serves them.\n\n${lines.join('\n')}\n\n` +
+    'Flags follow --, as in: npm start writer -- --rate 50000. Each command has --help.\n'
 }

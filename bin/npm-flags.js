@@ -1,21 +1,20 @@
 /**
- * What a person meant to type who left out the -- before the flags. npm takes such flags for settings of its own: their
- * values arrive as words, and npm does not tell which value belonged to which flag. Often only one arrangement passes
- * the checks of the table.
+ * The corrected command line for flags without -- before them. npm consumes such flags: their values arrive as words, without their
+ * flags. Often only one arrangement passes the checks of the table.
  */
 import { SETTINGS, flagOf } from '../settings.js'
 
 /** more words have too many arrangements */
-const MOST_WORDS = 5
+const MAX_WORDS = 5
 
-/** @typedef {import('../settings.js').Lost} Lost */
+/** @typedef {import('../src/settings/index.js').Lost} Lost */
 
 /**
- * @param {Lost | undefined} lost what npm kept
- * @param {string[]} argv what follows the command
- * @returns {string} what is added to the message: nothing when npm kept nothing
+ * @param {Lost | undefined} lost flags that npm consumed
+ * @param {string[]} argv arguments after the command
+ * @returns {string} text to add to the message; '' without such flags
  */
-export const npmAdvice = (lost, argv) => lost ? `\nnpm keeps flags for itself unless they follow --. Type:\n  ${lineMeant(lost, argv)}` : ''
+export const npmAdvice = (lost, argv) => lost ? `\nnpm consumes flags that do not follow --. Run:\n  ${lineMeant(lost, argv)}` : ''
 
 /** @param {Lost} lost @param {string[]} argv */
 function lineMeant ({ flags, words, known }, argv) {
@@ -26,18 +25,20 @@ function lineMeant ({ flags, words, known }, argv) {
     if (value === 'true') return `--${flag}`
     return `--${flag} ${rowOf(flag, known)?.secret ? '<value>' : value}`
   })
-  const start = known.command === 'start' ? 'npm start' : known.command === 'experiment' ? 'npm run experiment' : `npm start ${known.command}`
+  const start = known.command === 'start'
+    ? 'npm start'
+    : known.command === 'experiment' ? 'npm run experiment' : `npm start ${known.command}`
   return [start, '--', ...argv.filter((word) => !values.includes(word)), ...meant].join(' ')
 }
 
 /**
- * Which of the words are values, and in which order those of `bare`.
+ * Which words are values, in the order of `bare`.
  * @param {string[]} bare flags without their values @param {string[]} words @param {Lost['known']} known
- * @returns {{ values: string[], found: string[] | null }} `found`: null = none, or more than one way
+ * @returns {{ values: string[], found: string[] | null }} `found`: null = none or several arrangements
  */
 function valuesOf (bare, words, known) {
   const extra = words.slice(known.positionals ?? 0)
-  // a command that takes any number of words took the values for some of its own
+  // a command that accepts any number of words counted the values among them
   const values = extra.length > 0 ? extra : words.slice(words.length - bare.length)
   const fitting = arrangements(values).filter((one) => one.length === bare.length && one.every((value, i) => fits(bare[i], value, known)))
   const found = fitting.length === 1 ? fitting[0] : null
@@ -46,7 +47,7 @@ function valuesOf (bare, words, known) {
 
 /** @param {string[]} words @returns {string[][]} in every order */
 function arrangements (words) {
-  if (words.length > MOST_WORDS) return []
+  if (words.length > MAX_WORDS) return []
   if (words.length < 2) return [words]
   return words.flatMap((word, i) => arrangements(words.toSpliced(i, 1)).map((rest) => [word, ...rest]))
 }

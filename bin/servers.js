@@ -1,13 +1,13 @@
-/** `npm start servers`: the embedded servers in the foreground, for as long as it runs. */
+/** `npm start servers`: the embedded servers in the foreground. */
 import { help, resolve } from '../settings.js'
-import { aborted, listenForStop } from '../src/lifecycle.js'
-import { useEmbeddedServers } from '../src/store/embedded/client.js'
-import { ROOT } from '../src/store/target.js'
+import { aborted, listenForStop } from '../src/runtime/index.js'
+import { useEmbeddedServers } from '../src/store/embedded/index.js'
+import { ROOT } from '../src/store/index.js'
 
 const USAGE = `npm start servers
 
-One primary and two replicas, shared with the other commands of this checkout. Their addresses are printed, the
-primary's first. Ctrl-C stops them when no other command uses them.`
+Runs one primary and two replicas, which the other commands of this checkout share. Prints their addresses, the
+primary first. Ctrl-C stops them unless another command still uses them.`
 
 /** @param {string} line */
 const print = (line) => process.stdout.write(line + '\n')

@@ -1,24 +1,24 @@
 /**
- * `npm start`: servers, one reader, one gateway, one writer, each said in one line; Ctrl-C stops all of it. A process
- * file: reader, gateway and writer are the ordinary commands, started with ordinary flags.
+ * `npm start`: servers, one reader, one gateway and one writer, with one line of output each; Ctrl-C stops all. A process file:
+ * reader, gateway and writer are the ordinary commands with ordinary flags.
  */
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { flagOf, help, resolve } from '../settings.js'
 import { layoutNames } from '../src/layouts/index.js'
-import { aborted, listenForStop } from '../src/lifecycle.js'
-import { withTarget } from '../src/store/target.js'
+import { aborted, listenForStop } from '../src/runtime/index.js'
+import { withTarget } from '../src/store/index.js'
 
 const FRESHET = fileURLToPath(new URL('./freshet.js', import.meta.url))
-const USAGE = 'Usage: npm start\n       npm start -- [flags]\n\nRuns embedded servers, one reader, one gateway and one writer, until Ctrl-C.'
+const USAGE = 'Usage: npm start -- [flags]\n\nRuns embedded servers, one reader, one gateway and one writer until Ctrl-C.'
 const WRITER_SETTINGS = ['feed', 'layout', 'windowMs', 'maxItems', 'rate', 'ids', 'valueBytes', 'keyPrefix']
 const READER_SETTINGS = ['port', 'keyPrefix']
 const GATEWAY_SETTINGS = ['layout', 'windowMs', 'maxItems', 'keyPrefix']
-/** everything is stopped within 5 s */
+/** all processes stop within 5 s */
 const DRAIN_MS = 2500
 const KILL_AFTER_MS = 4000
 
-const say = (/** @type {string} */ what, /** @type {string} */ text) => process.stderr.write(`${what.padEnd(9)}${text}\n`)
+const print = (/** @type {string} */ what, /** @type {string} */ text) => process.stderr.write(`${what.padEnd(9)}${text}\n`)
 
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined> }} process
@@ -33,14 +33,14 @@ export async function main ({ argv, env }) {
   /** @type {any} */
   const settings = resolve(argv, env, known)
   let status = 0
-  const stopping = listenForStop({ onStop: () => say('stopping', 'what was taken is flushed, then servers that nobody else uses') })
+  const stopping = listenForStop({ onStop: () => print('stopping', 'flushing; then servers that no other command uses are stopped') })
   const fail = (/** @type {string} */ reason) => {
     if (!stopping.signal.aborted) status = 1
     stopping.stop(reason)
   }
   try {
-    return await withTarget(settings, { env, report: (line) => say('servers', line), stopping }, async (target) => {
-      say('servers', `primary ${host(target.primaryUrl)}${(target.replicaUrls ?? []).map((url) => `, replica ${host(url)}`).join('')}`)
+    return await withTarget(settings, { env, report: (line) => print('servers', line), stopping }, async (target) => {
+      print('servers', `primary ${host(target.primaryUrl)}${(target.replicaUrls ?? []).map((url) => `, replica ${host(url)}`).join('')}`)
       const started = await startAll(settings, target, stopping.signal, fail)
       await aborted(stopping.signal)
       const ended = await Promise.all(started.map(end))
@@ -54,37 +54,39 @@ export async function main ({ argv, env }) {
 /** @typedef {{ command: string, child: import('node:child_process').ChildProcess }} Started */
 
 /**
- * @param {any} settings @param {import('../src/store/target.js').Target} target @param {AbortSignal} signal
+ * @param {any} settings @param {import('../src/store/index.js').Target} target @param {AbortSignal} signal
  * @param {(reason: string) => void} fail
  * @returns {Promise<Started[]>}
  */
 async function startAll (settings, { primaryUrl, replicaUrls }, signal, fail) {
-  // addresses may hold a password, which the arguments of a process would show to everybody
+  // URLs may contain a password; arguments of a process are visible to all users
   /** @type {Record<string, string | undefined>} */
   const env = { ...process.env, FRESHET_REDIS_URL: primaryUrl, ...(replicaUrls && { FRESHET_REPLICA_URL: replicaUrls.join(',') }) }
   const level = settings.origins.logLevel === 'default' ? 'warn' : settings.logLevel
   /** @param {string} command @param {string[]} names @param {string[]} extra @param {(message: any) => string} upLine */
   const start = (command, names, extra, upLine) => {
     const flags = names.flatMap((name) => [`--${flagOf(name)}`, String(settings[name])])
-    const child = fork(FRESHET, [command, ...flags, ...extra, '--log-level', level], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env })
+    const child = fork(FRESHET, [command, ...flags, ...extra, '--log-level', level],
+      { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env })
     const up = new Promise((resolve) => child.once('exit', resolve).once('message', resolve))
-    child.on('message', (/** @type {any} */ message) => { if (message.event === 'up') say(command, upLine(message)) })
+    child.on('message', (/** @type {any} */ message) => { if (message.event === 'up') print(command, upLine(message)) })
     child.once('exit', (code, killedBy) => {
       if (signal.aborted) return
-      say(command, `ended on its own (${killedBy ?? `exit status ${code}`})${command === 'gateway' ? '; its port here is --gateway-port' : ''}`)
+      print(command,
+        `exited unexpectedly (${killedBy ?? `exit status ${code}`})${command === 'gateway' ? '; set its port with --gateway-port' : ''}`)
       fail(`${command} ended`)
     })
     return { command, child, up }
   }
   const drain = ['--drain-ms', String(DRAIN_MS)]
-  // those with a port first: when one is in use, nothing is written
+  // processes with a port first: if it is in use, nothing is written
   const serving = [
-    start('reader', READER_SETTINGS, [], ({ url }) => `${url}   open this; Ctrl-C stops everything`),
+    start('reader', READER_SETTINGS, [], ({ url }) => `${url}   open this page; Ctrl-C stops everything`),
     start('gateway', GATEWAY_SETTINGS, ['--port', String(settings.gatewayPort), ...drain], ({ url }) => `${url}   POST items here`)
   ]
   await Promise.race([aborted(signal), Promise.all(serving.map(({ up }) => up))])
   if (signal.aborted) return serving
-  // FRESHET_HOST is for those that are asked; where the writer's metrics are served stays on this machine
+  // FRESHET_HOST is for reader and gateway; metrics of the writer stay on this machine
   const here = env.FRESHET_OPEN === 'true' ? [] : ['--host', '127.0.0.1']
   const writer = start('writer', WRITER_SETTINGS, [...drain, ...here], ({ engine }) =>
     `${settings.rate.toLocaleString('en')} items/s into feed ${settings.feed}, layout ${settings.layout}, on ${engine}`)
@@ -99,12 +101,12 @@ async function end ({ command, child }) {
   const exited = new Promise((resolve) => child.once('exit', resolve))
   if (child.connected) child.send({ event: 'stop' }, () => {})
   const timer = setTimeout(() => {
-    say(command, `has not ended after ${KILL_AFTER_MS / 1000} s and is killed`)
+    print(command, `still running after ${KILL_AFTER_MS / 1000} s; killed`)
     child.kill('SIGKILL')
   }, KILL_AFTER_MS)
   if (child.exitCode === null && child.signalCode === null) await exited
   clearTimeout(timer)
-  if (child.exitCode !== 0) say(command, `ended with ${child.signalCode ?? `exit status ${child.exitCode}`}`)
+  if (child.exitCode !== 0) print(command, `ended with ${child.signalCode ?? `exit status ${child.exitCode}`}`)
   return child.exitCode
 }
 

@@ -1,9 +1,9 @@
 /**
- * `npm start top`: the figures of a feed in a terminal, asked of a reader. A process file: settings, then the live screen, or
- * its text where there is no screen.
+ * `npm start top`: the figures of a feed in a terminal, read from a reader. A process file: settings, then the live screen or
+ * plain text.
  */
 import { help, resolve } from '../settings.js'
-import { listenForStop } from '../src/lifecycle.js'
+import { listenForStop } from '../src/runtime/index.js'
 import { showLive } from './top/live.js'
 import { textOf } from './top/once.js'
 import { createReader, ReaderRefused } from './top/reader.js'
@@ -11,13 +11,14 @@ import { firstOf } from './top/watch.js'
 
 const USAGE = `Usage: npm start top -- [flags]
 
-Shows how fast a feed is, what is live, its newest items and its nodes, as a reader tells it, until q or Ctrl-C.
-Without --feed it begins with latest, or the first there is. Where standard output is no terminal, or TERM is
-dumb, and with --once, it prints that as plain text and ends. NO_COLOR takes the colors away.`
+Shows the rate, the live items, the newest items and the nodes of a feed, until q or Ctrl-C.
+Without --feed it starts with latest, or else the first feed.
+With --once, TERM=dumb, or output to a file or pipe, it prints plain text once and exits.
+NO_COLOR turns colors off.`
 
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined> }} from
- * @returns {Promise<number>} exit status: 0, or 1 when no reader answers or it has no such feed
+ * @returns {Promise<number>} exit status: 0, or 1 if the reader is unreachable or does not have the feed
  */
 export async function main ({ argv, env }) {
   const known = { command: 'top', layouts: [], acks: [] }
@@ -45,15 +46,16 @@ export async function main ({ argv, env }) {
 
 /**
  * @param {import('./top/reader.js').Reader} reader @param {string | null} wanted
- * @param {boolean} canWait whether a reader that cannot say which feeds there are may be asked again later
+ * @param {boolean} canRetry the list of feeds may be requested again later
  * @returns {Promise<{ feed: string | null, feeds: string[] }>}
  */
-async function firstFeed (reader, wanted, canWait) {
+async function firstFeed (reader, wanted, canRetry) {
   const feeds = await reader.feeds().catch((error) => {
-    if (error instanceof ReaderRefused && (canWait || wanted !== null)) return null
+    if (error instanceof ReaderRefused && (canRetry || wanted !== null)) return null
     throw error
   })
   if (feeds === null) return { feed: wanted, feeds: [] }
   if (wanted === null || feeds.includes(wanted)) return { feed: wanted ?? firstOf(feeds), feeds }
-  throw new ReaderRefused('FEED_UNKNOWN', `the reader at ${reader.url} has no feed ${wanted}; ${feeds.length ? `it has ${feeds.join(' ')}` : 'it has none'}`)
+  const known = feeds.length ? `it has ${feeds.join(' ')}` : 'it has none'
+  throw new ReaderRefused('FEED_UNKNOWN', `the reader at ${reader.url} has no feed ${wanted}; ${known}`)
 }

@@ -1,7 +1,6 @@
 /**
- * Arms as bars, one panel a level, on an axis that starts at zero. Levels share it, so that lengths may
- * be compared across them, unless one would make stubs of all bars of another.
- * Beside each bar stand its figures, since an arm ten times smaller than another is a stub on such an axis.
+ * Arms as bars, one panel for each level, on an axis from zero. Levels share the axis, so that lengths can be compared, unless
+ * that would make all bars of one level too short. Figures are printed beside each bar, since short bars are hard to read.
  */
 import { BARS, INK, SOFT } from './palette.js'
 import { widthOf, wrap } from './text.js'
@@ -14,7 +13,7 @@ const LINE_HEIGHT = 14
 const ROW_GAP = 12
 const GAP = 10
 const MARK_WIDTH = 190
-/** largest by smallest level from which each has an axis of its own, and it is said */
+/** ratio of the largest to the smallest level above which each has its own axis, with a note */
 const OWN_AXES_FROM = 4
 
 /** @typedef {import('./draw.js').Drawing} Drawing */
@@ -23,7 +22,7 @@ const OWN_AXES_FROM = 4
 /**
  * @param {Drawing} drawing
  * @param {number} width of all, labels included
- * @returns {{ left: number, views: object[] }} one view a level; left of their plots are so many pixels
+ * @returns {{ left: number, views: object[] }} one view for each level, and the pixels left of the plots
  */
 export function barPanels (drawing, width) {
   const columns = columnsOf(drawing, width)
@@ -43,11 +42,12 @@ export function barPanels (drawing, width) {
   return { left: columns.label + GAP, views }
 }
 
-/** @typedef {{ label: number, plot: number, value: number, right: number }} Columns widths; value and right are for the texts beside the bars */
+/** @typedef {{ label: number, plot: number, value: number, right: number }} Columns widths; value and right: texts beside the bars */
 
 /** @param {Drawing} drawing @param {number} width @returns {Columns} */
 function columnsOf ({ rows, columns }, width) {
-  const widest = (/** @type {string[]} */ texts, bold = false) => Math.ceil(Math.max(...texts.map((text) => widthOf(text, { ...LABEL, bold }))))
+  const widest = (/** @type {string[]} */ texts, bold = false) =>
+    Math.ceil(Math.max(...texts.map((text) => widthOf(text, { ...LABEL, bold }))))
   const label = Math.min(LABEL_WIDTH.most, Math.max(LABEL_WIDTH.least, widest(rows.map(({ arm }) => arm))))
   const value = widest([columns.value, ...rows.map((row) => row.value)], true)
   const ratio = widest([columns.ratio, ...rows.map((row) => row.ratio)])
@@ -75,23 +75,48 @@ function panel (drawing, { level, rows, columns, limit, ownAxes, isFirst, isLast
       ...Object.entries(BARS).map(([role, look]) => ({
         transform: [{ filter: `datum.role === '${role}' && datum.mid !== null` }],
         mark: { type: 'bar', height: 16, strokeWidth: 1, ...look },
-        encoding: { x: { ...x('mid'), axis: { title: isLast ? drawing.axis + (ownAxes ? ' (each level has an axis of its own)' : '') : null, labels: isLast || ownAxes, ticks: isLast || ownAxes, domain: false, labelFlush: false, tickCount: 6, titlePadding: 8 } } }
+        encoding: {
+          x: {
+            ...x('mid'),
+            axis: {
+              title: isLast ? drawing.axis + (ownAxes ? ' (each level has its own axis)' : '') : null,
+              labels: isLast || ownAxes,
+              ticks: isLast || ownAxes,
+              domain: false,
+              labelFlush: false,
+              tickCount: 6,
+              titlePadding: 8
+            }
+          }
+        }
       })),
-      { transform: [{ filter: 'datum.low !== null && datum.high !== null' }], mark: { type: 'errorbar', color: INK, thickness: 1.5, ticks: { size: 9, thickness: 1.5, color: INK } }, encoding: { x: { ...x('low'), title: '' }, x2: { field: 'high' } } },
-      { transform: [{ filter: 'datum.published !== null' }], mark: { type: 'point', shape: 'diamond', size: 80, filled: false, stroke: INK, strokeWidth: 1.5, opacity: 1 }, encoding: { x: x('published') } },
+      {
+        transform: [{ filter: 'datum.low !== null && datum.high !== null' }],
+        mark: { type: 'errorbar', color: INK, thickness: 1.5, ticks: { size: 9, thickness: 1.5, color: INK } },
+        encoding: { x: { ...x('low'), title: '' }, x2: { field: 'high' } }
+      },
+      {
+        transform: [{ filter: 'datum.published !== null' }],
+        mark: { type: 'point', shape: 'diamond', size: 80, filled: false, stroke: INK, strokeWidth: 1.5, opacity: 1 },
+        encoding: { x: x('published') }
+      },
       text({ x: -GAP, field: 'name' }, { align: 'right', lineHeight: LINE_HEIGHT, dy: { expr: 'datum.top' } }),
       text({ x: beside + columns.value, field: 'value' }, { align: 'right', fontWeight: 'bold', dy: { expr: 'datum.up' } }),
       text({ x: beside + columns.value + GAP, field: 'ratio' }, { dy: { expr: 'datum.up' } }),
-      text({ x: beside, field: 'below' }, { fontSize: MARK.size, fontStyle: 'italic', lineHeight: LINE_HEIGHT, dy: { expr: 'datum.down' } }),
+      text({ x: beside, field: 'below' },
+        { fontSize: MARK.size, fontStyle: 'italic', lineHeight: LINE_HEIGHT, dy: { expr: 'datum.down' } }),
       text({ x: 6, field: 'instead' }, { fontSize: MARK.size, fontStyle: 'italic', lineHeight: LINE_HEIGHT, dy: { expr: 'datum.down' } }),
       head({ x: -columns.label - GAP, align: 'left', text: level }, { fontSize: 13, fontWeight: 'bold' }),
-      ...isFirst ? [head({ x: beside + columns.value, align: 'right', text: drawing.columns.value }), head({ x: beside + columns.value + GAP, align: 'left', text: drawing.columns.ratio })] : []
+      ...isFirst
+        ? [head({ x: beside + columns.value, align: 'right', text: drawing.columns.value }),
+            head({ x: beside + columns.value + GAP, align: 'left', text: drawing.columns.ratio })]
+        : []
     ]
   }
 }
 
 /**
- * The texts of a row, and how far above and below its middle they stand. Where there is no bar, the reason stands in its place.
+ * The texts of a row, with their offsets from its middle. Without a bar, the reason takes its place.
  * @param {Row} row @param {Columns} columns
  */
 function texts (row, columns) {
@@ -111,7 +136,8 @@ function texts (row, columns) {
 }
 
 /** @param {{ x: number, field: string }} place @param {object} [look] */
-const text = ({ x, field }, look = {}) => ({ mark: { type: 'text', align: 'left', baseline: 'middle', ...look }, encoding: { x: { value: x }, text: { field } } })
+const text = ({ x, field }, look = {}) =>
+  ({ mark: { type: 'text', align: 'left', baseline: 'middle', ...look }, encoding: { x: { value: x }, text: { field } } })
 
 /** @param {{ x: number, align: string, text: string }} what @param {object} [look] */
 const head = ({ x, align, text }, look = { fill: SOFT }) => ({

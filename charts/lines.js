@@ -1,6 +1,6 @@
 /**
- * Arms as lines over what was varied (`x`), each named where it ends, so that no legend has to be looked up. Arms at
- * the same place stand a few pixels beside each other, so that every error bar is seen.
+ * Arms as lines over the varied quantity (`x`), each labelled at its end instead of in a legend. Arms at the same position are
+ * shifted by a few pixels, so that every error bar is visible.
  */
 import { INK, lineStyle, SOFT } from './palette.js'
 import { horizontalScale, verticalScale } from './scale.js'
@@ -13,9 +13,9 @@ const HEIGHT = 340
 const AXIS_WIDTH = 56
 const LEAD = 26
 const NAME_WIDTH = { least: 60, most: 190 }
-/** pixels between arms at the same place */
+/** pixels between arms at the same position */
 const BESIDE = 4
-/** names of levels are broken to fit between their neighbours, but not narrower than this */
+/** names of levels are wrapped to fit between their neighbours, but not narrower than this */
 const LEVEL_WIDTH = { least: 44, most: 120 }
 
 /** @typedef {import('./draw.js').Drawing} Drawing */
@@ -25,7 +25,7 @@ const LEVEL_WIDTH = { least: 44, most: 120 }
 /**
  * @param {Drawing} drawing
  * @param {number} width of all, names included
- * @returns {{ left: number, views: object[] }} one view; left of its plot are so many pixels
+ * @returns {{ left: number, views: object[] }} one view, and the pixels left of its plot
  */
 export function linePanel (drawing, width) {
   const rows = /** @type {Row[]} */ (drawing.rows)
@@ -34,13 +34,26 @@ export function linePanel (drawing, width) {
   const plot = width - AXIS_WIDTH - LEAD - names
   const x = horizontalScale(rows, plot)
   const y = verticalScale(rows, HEIGHT)
-  const axis = { domain: false, ticks: false, ...y.ticks === null ? { tickCount: 6 } : { values: y.ticks, format: '~g' }, titlePadding: 10, labelPadding: 6, minExtent: AXIS_WIDTH - 20, maxExtent: AXIS_WIDTH - 20 }
+  const axis = {
+    domain: false,
+    ticks: false,
+    ...y.ticks === null ? { tickCount: 6 } : { values: y.ticks, format: '~g' },
+    titlePadding: 10,
+    labelPadding: 6,
+    minExtent: AXIS_WIDTH - 20,
+    maxExtent: AXIS_WIDTH - 20
+  }
   const view = {
     width: plot,
     height: HEIGHT,
     encoding: {
       x: { field: 'x', type: 'quantitative', scale: x.scale, axis: axisOfLevels(rows, x) },
-      y: { field: 'mid', type: 'quantitative', scale: y.scale, axis: { ...axis, title: drawing.axis + (y.scale.type === 'log' ? ' (logarithmic axis)' : '') } }
+      y: {
+        field: 'mid',
+        type: 'quantitative',
+        scale: y.scale,
+        axis: { ...axis, title: drawing.axis + (y.scale.type === 'log' ? ' (logarithmic axis)' : '') }
+      }
     },
     layer: [
       ...arms.flatMap((arm) => layersOf(arm, y.scale)),
@@ -71,7 +84,7 @@ function armsOf (rows) {
   })
 }
 
-/** What must be known of an arm, with the levels that it is true of where these are not all. @param {Row[]} rows of one arm @returns {string[]} */
+/** The remarks of an arm, with their levels unless they hold for all. @param {Row[]} rows of one arm @returns {string[]} */
 function marksOf (rows) {
   const marks = [...new Set(rows.map(({ mark }) => mark).filter((mark) => mark !== ''))]
   return marks.map((mark) => {
@@ -86,19 +99,31 @@ function marksOf (rows) {
 function layersOf ({ rows, published, color, shape, fill, strokeDash, xOffset }, scale) {
   const y = (/** @type {string} */ field) => ({ field, type: 'quantitative', scale })
   const bars = { values: rows.filter(({ low, high }) => low !== null && high !== null) }
-  const cap = (/** @type {string} */ field) => ({ data: bars, mark: { type: 'tick', orient: 'horizontal', size: 9, thickness: 1.5, color, xOffset }, encoding: { y: y(field) } })
+  const cap = (/** @type {string} */ field) =>
+    ({ data: bars, mark: { type: 'tick', orient: 'horizontal', size: 9, thickness: 1.5, color, xOffset }, encoding: { y: y(field) } })
   return [
     { data: { values: rows }, mark: { type: 'line', color, strokeDash, strokeWidth: 2, xOffset } },
-    { data: bars, mark: { type: 'rule', color, strokeWidth: 1.5, xOffset, ariaRoleDescription: 'errorbar' }, encoding: { y: y('low'), y2: { field: 'high' } } },
+    {
+      data: bars,
+      mark: { type: 'rule', color, strokeWidth: 1.5, xOffset, ariaRoleDescription: 'errorbar' },
+      encoding: { y: y('low'), y2: { field: 'high' } }
+    },
     cap('low'),
     cap('high'),
-    { data: { values: rows }, mark: { type: 'point', shape, stroke: color, fill, filled: true, size: 45, strokeWidth: 1.5, opacity: 1, xOffset } },
-    { data: { values: published }, mark: { type: 'point', shape: 'diamond', size: 200, filled: false, stroke: color, strokeWidth: 1.8, opacity: 1, xOffset }, encoding: { y: y('published') } }
+    {
+      data: { values: rows },
+      mark: { type: 'point', shape, stroke: color, fill, filled: true, size: 45, strokeWidth: 1.5, opacity: 1, xOffset }
+    },
+    {
+      data: { values: published },
+      mark: { type: 'point', shape: 'diamond', size: 200, filled: false, stroke: color, strokeWidth: 1.8, opacity: 1, xOffset },
+      encoding: { y: y('published') }
+    }
   ]
 }
 
 /**
- * The name of each arm at the height of its last point, moved apart where they would touch, with a lead to the point.
+ * The name of each arm at the height of its last point, moved apart where they would overlap, with a line to the point.
  * @param {Arm[]} arms
  * @param {{ plot: number, names: number, placeX: (value: number) => number, placeY: (value: number) => number }} places
  */
@@ -115,15 +140,27 @@ function namesOf (arms, { plot, names, placeX, placeY }) {
     }
   })
   return apart(labels).flatMap(({ text, color, from, middle }) => [
-    ...from === null ? [] : [{ data: { values: [{}] }, mark: { type: 'rule', color, strokeWidth: 1, opacity: 0.7 }, encoding: { x: { value: from.x + 6 }, y: { value: from.y }, x2: { value: plot + LEAD - 4 }, y2: { value: middle } } }],
-    { data: { values: [{}] }, mark: { type: 'text', align: 'left', baseline: 'middle', fill: INK, lineHeight: LINE_HEIGHT, text, dy: -(text.length - 1) * LINE_HEIGHT / 2 }, encoding: { x: { value: plot + LEAD }, y: { value: middle } } }
+    ...from === null
+      ? []
+      : [{
+          data: { values: [{}] },
+          mark: { type: 'rule', color, strokeWidth: 1, opacity: 0.7 },
+          encoding: { x: { value: from.x + 6 }, y: { value: from.y }, x2: { value: plot + LEAD - 4 }, y2: { value: middle } }
+        }],
+    {
+      data: { values: [{}] },
+      mark: {
+        type: 'text', align: 'left', baseline: 'middle', fill: INK, lineHeight: LINE_HEIGHT, text, dy: -(text.length - 1) * LINE_HEIGHT / 2
+      },
+      encoding: { x: { value: plot + LEAD }, y: { value: middle } }
+    }
   ])
 }
 
 /**
  * @template {{ wanted: number, height: number }} L
  * @param {L[]} labels
- * @returns {(L & { middle: number })[]} none over another, each as near to where it wants to be as the order allows
+ * @returns {(L & { middle: number })[]} without overlap, each as near as possible to its wanted height
  */
 function apart (labels) {
   const sorted = labels.map((label) => ({ ...label, middle: label.wanted })).sort((a, b) => a.wanted - b.wanted)
@@ -135,7 +172,7 @@ function apart (labels) {
   return sorted
 }
 
-/** The levels by name, where they lie. @param {Row[]} rows @param {Scale} scale */
+/** The axis with the names of the levels. @param {Row[]} rows @param {Scale} scale */
 function axisOfLevels (rows, { ticks, place, scale }) {
   const levels = new Map(rows.map((row) => [row.x, row.level]))
   const values = ticks ?? []

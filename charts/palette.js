@@ -1,6 +1,6 @@
 /**
- * What tells arms apart: place and name first, then point shape and dashes, colour last. The colours are those of
- * Okabe and Ito, which people with any kind of colour blindness tell apart, without the yellow that white swallows.
+ * How arms are told apart: by position and name first, then by point shape and dashes, then by colour. The colours are those of
+ * Okabe and Ito, which are safe for colour blindness, without the yellow that is too faint on white.
  */
 
 export const INK = '#222222'
@@ -16,7 +16,7 @@ export const BARS = {
   arm: { fill: '#7fb8da', stroke: '#0072b2' }
 }
 
-/** Lines of the arms in question: no diamond among the shapes, it is the sign of what was published. */
+/** Lines of the arms in question. A diamond marks published figures, so none of them uses it. */
 const LINES = [
   { color: '#0072b2', shape: 'square', strokeDash: [7, 3] },
   { color: '#d55e00', shape: 'triangle-up', strokeDash: [2, 3] },
@@ -30,7 +30,7 @@ const CEILING = { color: '#7a7a7a', shape: 'circle', fill: PAPER, strokeDash: [1
 
 /**
  * @param {'arm' | 'baseline' | 'repeat' | 'ceiling'} role
- * @param {number} index of the arm among those in question; with more arms than colours these come again with other shapes
+ * @param {number} index of the arm among those in question; with more arms than colours, colours repeat with other shapes
  */
 export function lineStyle (role, index) {
   if (role === 'baseline') return BASELINE

@@ -1,20 +1,23 @@
 /**
- * Where axes begin and end, and where a value lies on them: Vega is told, so that names can be placed beside points.
+ * The range of axes, and the position of values on them: set here, so that names can be placed beside points.
  */
 
-/** largest by smallest from which a line chart is logarithmic: below that the small ones are still seen */
+/** ratio of the largest to the smallest value above which a line chart is logarithmic */
 const LOGARITHMIC_FROM = 20
-/** part of the axis left free on either side of the first and the last level */
+/** share of the axis left free on either side of the first and the last level */
 const MARGIN = 0.06
 const STEPS = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10]
 
 /** @typedef {import('./draw.js').Row} Row */
 /** @typedef {{ type: 'linear' | 'log', domain: [number, number], nice: false }} VegaScale */
-/** @typedef {{ scale: VegaScale, ticks: number[] | null, place: (value: number) => number }} Scale ticks: null where Vega finds good ones; place: pixels from the left or from the top */
+/**
+ * @typedef {{ scale: VegaScale, ticks: number[] | null, place: (value: number) => number }} Scale ticks: null = Vega's
+ *   own; place: pixels from the left or the top
+ */
 
 /**
  * @param {Row[]} rows
- * @returns {number} the next round number above everything that is drawn
+ * @returns {number} the next round number above all values
  */
 export function ceilingOf (rows) {
   const most = Math.max(0, ...rows.flatMap(({ mid, high, published }) => [mid ?? 0, high ?? 0, published ?? 0]))
@@ -23,7 +26,12 @@ export function ceilingOf (rows) {
   return /** @type {number} */ (STEPS.find((step) => step * power >= most)) * power
 }
 
-/** Bottom to top: from zero, unless arms are so far apart that the small ones would lie on the axis. @param {Row[]} rows @param {number} height @returns {Scale} */
+/**
+ * Bottom to top: from zero, unless the values are so far apart that the small ones would be on the axis.
+ * @param {Row[]} rows
+ * @param {number} height
+ * @returns {Scale}
+ */
 export function verticalScale (rows, height) {
   const inQuestion = rows.filter(({ role, mid }) => role !== 'ceiling' && mid !== null).map(({ mid }) => Number(mid))
   const all = rows.flatMap(({ mid, low, published }) => [mid, low, published]).filter((value) => value !== null)
@@ -58,15 +66,16 @@ function floorOf (least) {
   return Math.max(...STEPS.filter((step) => step * power <= least), 1) * power
 }
 
-/** Ones, twos and fives; over many decades ones alone. @param {[number, number]} domain */
+/** Ones, twos and fives; over many decades only ones. @param {[number, number]} domain */
 function decades ([from, to]) {
   const first = Math.floor(Math.log10(from))
   const count = Math.ceil(Math.log10(to)) - first
   const digits = count > 3 ? [1] : [1, 2, 5]
-  return Array.from({ length: count + 1 }, (_, i) => first + i).flatMap((power) => digits.map((digit) => Number(`${digit}e${power}`))).filter((value) => value >= from && value <= to)
+  return Array.from({ length: count + 1 }, (_, i) => first + i).flatMap((power) => digits.map((digit) => Number(`${digit}e${power}`)))
+    .filter((value) => value >= from && value <= to)
 }
 
-/** @param {VegaScale} scale @param {number} value @returns {number} 0 at its begin, 1 at its end */
+/** @param {VegaScale} scale @param {number} value @returns {number} 0 at its start, 1 at its end */
 function shareOf ({ type, domain: [from, to] }, value) {
   return type === 'log' ? Math.log(value / from) / Math.log(to / from) : (value - from) / (to - from)
 }

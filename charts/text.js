@@ -1,7 +1,6 @@
 /**
- * How wide text is, without a screen: the widths of Arial and of the fonts that stand in for it (Helvetica, Liberation
- * Sans have the same). With them lines are broken and columns are placed the same on every machine, whatever is
- * installed there; Vega alone would guess 0.8 of the size for every character.
+ * The width of text without a screen: the widths of Arial, which Helvetica and Liberation Sans share. So lines wrap and columns
+ * align in the same way on every machine, whatever fonts it has; Vega alone would assume 0.8 of the size for every character.
  */
 
 /** thousandths of the size, for characters from U+0020 on; from the metrics published for Helvetica */
@@ -15,10 +14,10 @@ const ASCII = [
 ]
 /** Latin letters beyond ASCII, digits above the line, signs */
 const OTHER = 600
-/** from U+1100 on scripts have characters as wide as high */
+/** from U+1100 on characters are as wide as high */
 const WIDE = 1000
 const WIDE_FROM = 0x1100
-/** punctuation such as dashes lies beyond WIDE_FROM and is narrow */
+/** punctuation such as dashes is beyond WIDE_FROM but narrow */
 const PUNCTUATION = { from: 0x2000, to: 0x2bff }
 const BOLD = 1.08
 
@@ -41,7 +40,7 @@ function widthOfCharacter (code) {
 
 /**
  * @param {string} text
- * @param {number} width pixels that no line exceeds; a word wider than that is broken
+ * @param {number} width of a line, pixels; a wider word is broken
  * @param {Style} style
  * @returns {string[]} at least one line
  */
@@ -56,7 +55,12 @@ export function wrap (text, width, style) {
   return lines
 }
 
-/** @param {string} word @param {number} width @param {Style} style @returns {string[]} the word, in pieces if it is too wide; better after a hyphen or the like */
+/**
+ * @param {string} word
+ * @param {number} width
+ * @param {Style} style
+ * @returns {string[]} the word, broken if it is too wide, after a hyphen or the like if possible
+ */
 function breakWord (word, width, style) {
   const pieces = ['']
   for (const character of word) {

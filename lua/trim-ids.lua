@@ -1,8 +1,8 @@
--- Removes the oldest ids of a partition with their item keys: of those given, only the ones that are still the oldest and not live.
--- Atomic, because a newer version may arrive between the look and the removal.
+-- Removes the oldest ids of a partition with their item keys: of the given ids, those that are still the oldest and not live.
+-- Atomic, because a newer version may arrive between the check and the removal.
 -- KEYS [1] ids: sorted set, [2..n+1] item keys: strings, in the order of the ids; all of one slot
 -- ARGV [1] ts before which items are not live: ms, 0 = no age limit, [2] ids kept: integer, 0 = no limit, [3..n+2] ids, oldest first: bytes; n from 1 to 500
--- RETURNS integer, how many were removed
+-- RETURNS integer, ids removed
 -- COST O(log N + n)
 -- MODE writes
 local ids, minTs, kept, n = KEYS[1], ARGV[1], tonumber(ARGV[2]), #KEYS - 1

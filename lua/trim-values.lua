@@ -1,8 +1,8 @@
--- Removes the oldest versions of a partition that are not live, and not more than asked.
--- Atomic, because what is not live changes with every write: two trimmers that counted before would take what is live.
+-- Removes the oldest versions of a partition that are not live, up to a limit.
+-- Atomic, because every write changes what is live: a trimmer that counted earlier would remove live versions.
 -- KEYS [1] values: sorted set
 -- ARGV [1] ts before which versions are not live: ms, 0 = no age limit, [2] versions kept: integer, 0 = no limit, [3] versions removed at most: integer
--- RETURNS integer, how many were not live, removed or not
+-- RETURNS integer, versions that were not live, removed or not
 -- COST O(log N + removed)
 -- MODE writes
 local values, minTs, kept, most = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -1,14 +1,12 @@
 /**
- * `npm start reader`: answers questions about feeds over HTTP. A process file: settings, servers, app, listen, stop.
+ * `npm start reader`: serves feeds over HTTP. A process file: settings, servers, app, listen, stop.
  */
 import { help, optionsOf, printable, resolve } from '../settings.js'
-import { listen } from '../src/http/listen.js'
-import { openTokens } from '../src/http/tokens.js'
+import { listen, openTokens } from '../src/http/index.js'
 import { openReader } from '../src/index.js'
 import { layoutNames } from '../src/layouts/index.js'
-import { aborted, tellParent } from '../src/lifecycle.js'
-import { createReaderRegistry } from '../src/metrics.js'
-import { runProcess } from '../src/process.js'
+import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
+import { createReaderRegistry } from '../src/metrics/index.js'
 import { createReaderApp } from './app.js'
 
 const USAGE = 'Usage: npm start reader -- [flags]\n\nServes feeds over HTTP, from replicas, until Ctrl-C.'
@@ -26,22 +24,32 @@ export const main = (from) => runProcess(from, {
 }, serve)
 
 /**
- * @param {any} settings @param {import('../src/store/target.js').Target} target
+ * @param {any} settings @param {import('../src/store/index.js').Target} target
  * @param {import('pino').Logger} log @param {AbortSignal} signal
  */
 async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
   const { maxStaleMs, authToken, liveTokens, maxStreams, maxStreamsPerToken } = settings
   const tokens = liveTokens === null ? null : await openTokens(liveTokens, { log })
-  // servers may come later: /readyz and the log say why nothing is answered
-  const { ask, deployment, close } = await openReader({ ...optionsOf(settings), redisUrl: primaryUrl, replicaUrl: replicaUrls ?? undefined, log },
-    { discover: true, isPatient: true, maxStaleMs })
+  // servers may become reachable later; until then /readyz and the log give the reasons
+  const options = { ...optionsOf(settings), redisUrl: primaryUrl, replicaUrl: replicaUrls ?? undefined, log }
+  const { queries, deployment, close } = await openReader(options, { discover: true, isPatient: true, maxStaleMs })
   /** @type {import('fastify').FastifyInstance | null} */
   let app = null
   try {
-    app = createReaderApp({ ask, registry: createReaderRegistry(deployment, ask.figures), logger: log, maxStaleMs, authToken, caps: { maxStreams, maxStreamsPerToken }, tokens, deployment, keyPrefix: settings.keyPrefix })
+    app = createReaderApp({
+      queries,
+      registry: createReaderRegistry(deployment, queries.figures),
+      logger: log,
+      maxStaleMs,
+      authToken,
+      caps: { maxStreams, maxStreamsPerToken },
+      tokens,
+      deployment,
+      keyPrefix: settings.keyPrefix
+    })
     const url = await listen(app, { ...settings, setting: 'port' })
     log.info({ url }, `serving at ${url}`)
-    const { ready, reasons } = ask.status()
+    const { ready, reasons } = queries.status()
     if (!ready) log.info({ reasons }, 'not ready yet')
     tellParent({ event: 'up', url })
     await aborted(signal)

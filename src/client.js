@@ -1,83 +1,94 @@
 /**
- * Follows a feed of a reader over HTTP: a snapshot, then changes as they come. When a connection ends, or nothing comes on
- * it, the next of several readers is asked for what is behind the last position.
+ * Follows a feed over HTTP: a snapshot, then changes as they come. When a connection ends or is silent, the client resumes
+ * from the last position, at the next of several readers.
  *
- *     import { follow } from 'freshet/client'
+ *     import { follow } from 'freshet-feed/client'
  *     for await (const { event, items } of follow('http://127.0.0.1:8080', 'latest', { ids: ['bus-7'] })) ...
  *
- *     bytes -> events (createEventParser) -> what one connection says (eventsOf) -> what all say, one after another (run)
+ *     bytes -> events (createEventParser) -> one connection (eventsOf) -> all connections, one after another (run)
  *
- * It pulls: while an event is worked on nothing is read, the socket fills up, and the reader remembers no more than ids for it.
- * It is one file, imports nothing and needs `fetch` alone, so that it runs in browsers (at /client.js), Deno and Bun, too.
+ * It pulls: while the caller handles an event, nothing is read, the socket fills up, and the reader keeps only ids for it.
+ *
+ * The client is one file of more than 250 lines, because browsers load it as it is (/client.js). It imports nothing and needs
+ * only `fetch`, so it also runs in Deno and Bun.
  */
 
-/** @typedef {'base64' | 'utf8' | 'json'} Encoding how values come over the wire */
+/** @typedef {'base64' | 'utf8' | 'json'} Encoding of values over the wire */
 
 /**
- * Bytes; text, or bytes where a value is not UTF-8; what the JSON says, or bytes where a value is not JSON.
+ * base64: bytes. utf8: text, or bytes if a value is not UTF-8. json: the parsed value, or bytes if a value is not JSON.
  * @template {Encoding} [E='base64']
  * @typedef {E extends 'json' ? any : E extends 'utf8' ? string | Uint8Array : Uint8Array} LiveValue
  */
 
 /**
- * `ts`: event time, ms since 1970; of a deletion only where the layout of the feed keeps it.
+ * `ts`: event time, ms since 1970; for deletions only if the layout of the feed keeps it.
  * @template {Encoding} [E='base64']
- * @typedef {{ id: string, ts: number, value: LiveValue<E>, deleted?: undefined } | { id: string, ts?: number, value?: undefined, deleted: true }} LiveItem
+ * @typedef {{ id: string, ts: number, value: LiveValue<E>, deleted?: undefined } |
+ *   { id: string, ts?: number, value?: undefined, deleted: true }} LiveItem
  */
 
 /**
- * `snapshot`: the newest items, oldest first; they replace whatever was known. `items`: changes, oldest first. `reset`: changes
- * may have been missed; a snapshot follows. `position`: `from` of who goes on behind this event; null: nowhere, a snapshot comes.
+ * `snapshot`: the newest items, oldest first; they replace all earlier ones. `items`: changes, oldest first. `reset`: changes
+ * may have been missed; a snapshot follows. `position`: for `from`, to resume after this event; null: a snapshot is needed.
  * @template {Encoding} [E='base64']
- * @typedef {{ event: 'snapshot' | 'items', items: LiveItem<E>[], reason?: undefined, position: string | null } | { event: 'reset', items?: undefined, reason: string, position: null }} LiveEvent
+ * @typedef {{ event: 'snapshot' | 'items', items: LiveItem<E>[], reason?: undefined, position: string | null } |
+ *   { event: 'reset', items?: undefined, reason: string, position: null }} LiveEvent
  */
 
 /**
  * @template {Encoding} [E='base64']
  * @typedef {object} FollowOptions
- * @property {readonly string[]} [ids] only these; all unless given
- * @property {number} [limit] items of a snapshot
- * @property {number} [maxRate] events a second at most; of an id that changes more often only the newest version comes
- * @property {E} [encoding] base64 unless given
- * @property {string | null} [from] the position of an earlier event: goes on behind it
+ * @property {readonly string[]} [ids] only these; default: all
+ * @property {number} [limit] items in a snapshot
+ * @property {number} [maxRate] maximum deliveries per second; of an id that changes more often only the newest version comes
+ * @property {E} [encoding] default: base64
+ * @property {string | null} [from] the position of an earlier event, to resume after it
  * @property {string} [authToken]
- * @property {AbortSignal} [signal] ends it, without an error
- * @property {(error: Error, waitMs: number) => void} [onRetry] hears why a connection is over, and when it is tried again
- * @property {number} [silentMs] a connection on which nothing came for so long is over, 30,000 unless given; readers send something each 10 s
+ * @property {AbortSignal} [signal] ends the loop, without an error
+ * @property {(error: Error, waitMs: number) => void} [onRetry] called with the reason why a connection ended, and the
+ *   delay before the next one
+ * @property {number} [silentMs] a connection without data for this long is closed; default: 30,000; readers send heartbeats every 10 s
  */
 
 const FIRST_WAIT_MS = 250
-const LONGEST_WAIT_MS = 10_000
-/** for which a reader can ask */
-const LONGEST_ASKED_MS = 3_600_000
+const MAX_WAIT_MS = 10_000
+/** a reader may ask for at most this delay */
+const MAX_RETRY_AFTER_MS = 3_600_000
 const SILENT_MS = 30_000
-/** a reader ends an event at 512 KiB, behind an item */
+/** readers send events of at most 512 KiB, or one item */
 const MAX_EVENT_CHARS = 32 * 1024 * 1024
 const MAX_REFUSAL_CHARS = 64 * 1024
-const FOLLOWED = 200
-/** of 4xx those that pass, and of 5xx the one that does not */
-const PASSING = [408, 425, 429]
-const LASTING = 501
+const OK = 200
+/** 4xx that are retried, and 5xx that is not */
+const RETRYABLE = [408, 425, 429]
+const NOT_IMPLEMENTED = 501
 
 /** @param {unknown} value */
 const isHeader = (value) => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
 
 /** @type {Record<string, { is: (value: any) => boolean, expects: string }>} */
 const OPTIONS = {
-  ids: { is: (value) => Array.isArray(value) && value.length > 0 && value.every((id) => typeof id === 'string' && id !== ''), expects: 'an array of one id or more; without it all are followed' },
+  ids: {
+    is: (value) => Array.isArray(value) && value.length > 0 && value.every((id) => typeof id === 'string' && id !== ''),
+    expects: 'an array of one or more ids; default: all ids'
+  },
   limit: { is: (value) => Number.isSafeInteger(value) && value >= 0, expects: 'a number of items, 0 or more' },
-  maxRate: { is: (value) => Number.isFinite(value) && value > 0, expects: 'events a second, more than 0' },
+  maxRate: { is: (value) => Number.isFinite(value) && value > 0, expects: 'a number of deliveries per second, above 0' },
   encoding: { is: (value) => ['base64', 'utf8', 'json'].includes(value), expects: 'base64, utf8 or json' },
   from: { is: (value) => value === null || isHeader(value), expects: 'the position of an event, or null' },
   authToken: { is: isHeader, expects: 'a token, without spaces' },
-  signal: { is: (value) => typeof value?.addEventListener === 'function' && typeof value.aborted === 'boolean', expects: 'the signal of an AbortController' },
+  signal: {
+    is: (value) => typeof value?.addEventListener === 'function' && typeof value.aborted === 'boolean',
+    expects: 'the signal of an AbortController'
+  },
   onRetry: { is: (value) => typeof value === 'function', expects: 'a function of an error and a wait in ms' },
   silentMs: { is: (value) => Number.isSafeInteger(value) && value > 0 && value < 2 ** 31, expects: 'milliseconds, 1 or more' }
 }
 
 /**
- * What a reader said instead of streaming. `code` is that of its problem, such as FEED_UNKNOWN, UNAUTHORIZED or OVERLOADED; ours are
- * HTTP_ERROR, an answer that is no problem of a reader, and NOT_EVENTS. `retryable`: following goes on, `onRetry` hears it.
+ * A reader refused to stream. `code` is that of its problem, such as FEED_UNKNOWN, UNAUTHORIZED or OVERLOADED; or HTTP_ERROR if the
+ * response was no problem of a reader, or NOT_EVENTS. `retryable`: the client reconnects, and `onRetry` gets the error.
  */
 export class FollowError extends Error {
   /** @param {string} code @param {string} message @param {number} status of HTTP @param {number} [retryAfterMs] not before */
@@ -86,25 +97,25 @@ export class FollowError extends Error {
     this.name = 'FollowError'
     this.code = code
     this.status = status
-    this.retryable = status >= 500 ? status !== LASTING : PASSING.includes(status)
+    this.retryable = status >= 500 ? status !== NOT_IMPLEMENTED : RETRYABLE.includes(status)
     this.retryAfterMs = retryAfterMs
   }
 }
 
 /**
  * @template {Encoding} [E='base64']
- * @param {string | URL | readonly (string | URL)[]} readers addresses, such as http://127.0.0.1:8080: the first, and others to go on at
+ * @param {string | URL | readonly (string | URL)[]} readers addresses, such as http://127.0.0.1:8080; the others are for failover
  * @param {string} feed
  * @param {FollowOptions<E>} [options]
- * @returns {AsyncGenerator<LiveEvent<E>, void, void>} ends when `signal` is aborted or it is left; tries for ever what may pass; throws a
- *   FollowError for what does not
- * @throws {TypeError} for an argument that is none, with what is expected
+ * @returns {AsyncGenerator<LiveEvent<E>, void, void>} ends when `signal` is aborted or the loop is left; reconnects for ever after
+ *   errors that may pass, and throws a FollowError for others
+ * @throws {TypeError} invalid arguments, with what is expected
  */
 export function follow (readers, feed, options = {}) {
   const over = new AbortController()
   const events = run(checked(readers, feed, options), over)
   const leave = events.return.bind(events)
-  // by itself a generator waits for the event that it was asked for
+  // else a generator first waits for its next event
   events.return = (value) => {
     over.abort()
     return leave(value)
@@ -116,15 +127,20 @@ export function follow (readers, feed, options = {}) {
 function checked (given, feed, options) {
   if (typeof options !== 'object' || options === null) throw new TypeError(`follow: options: ${shown(options)}; expected an object`)
   const urls = [given].flat()
-  const faults = urls.filter((url) => !isAddress(url)).map((url) => `reader: ${shown(url)}; expected an address such as http://127.0.0.1:8080, in a page of the reader location.origin; a token goes into authToken`)
-  if (urls.length === 0) faults.push('reader: none; expected one address or more, such as http://127.0.0.1:8080')
-  if (typeof feed !== 'string' || feed === '') faults.push(`feed: ${shown(feed)}; expected its name, such as latest`)
+  const faults = urls.filter((url) => !isAddress(url)).map((url) => `reader: ${shown(url)}; ` +
+    'expected an address such as http://127.0.0.1:8080 (location.origin in a page of the reader), with a token in authToken')
+  if (urls.length === 0) faults.push('reader: none; expected one or more addresses, such as http://127.0.0.1:8080')
+  if (typeof feed !== 'string' || feed === '') faults.push(`feed: ${shown(feed)}; expected a feed name, such as latest`)
   for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(OPTIONS, name)) faults.push(`${name}: there is no such option; there are ${Object.keys(OPTIONS).join(', ')}`)
-    else if (value !== undefined && !OPTIONS[name].is(value)) faults.push(`${name}: ${name === 'authToken' ? 'not shown' : shown(value)}; expected ${OPTIONS[name].expects}`)
+    if (!Object.hasOwn(OPTIONS, name)) faults.push(`${name}: unknown option; expected one of ${Object.keys(OPTIONS).join(', ')}`)
+    else if (value !== undefined && !OPTIONS[name].is(value)) {
+      faults.push(`${name}: ${name === 'authToken' ? '(hidden)' : shown(value)}; expected ${OPTIONS[name].expects}`)
+    }
   }
   if (faults.length > 0) throw new TypeError(`follow: ${faults.join('\n')}`)
-  const { ids = [], limit, maxRate, encoding = 'base64', from = null, onRetry = () => {}, silentMs = SILENT_MS, authToken, signal } = options
+  const {
+    ids = [], limit, maxRate, encoding = 'base64', from = null, onRetry = () => {}, silentMs = SILENT_MS, authToken, signal
+  } = options
   const query = new URLSearchParams(ids.map((/** @type {string} */ id) => ['id', id]))
   for (const [name, value] of Object.entries({ limit, maxRate, encoding })) if (value !== undefined) query.set(name, String(value))
   return {
@@ -146,7 +162,7 @@ function isAddress (given) {
   return /^https?:$/.test(protocol) && `${username}${password}${search}${hash}` === ''
 }
 
-/** @param {unknown} value never with what is behind a user in an address */
+/** @param {unknown} value shown without credentials of an address */
 function shown (value) {
   if (typeof value === 'string' || value instanceof URL) return JSON.stringify(String(value).replace(/\/\/.*@/, '//...@').slice(0, 100))
   if (value === null || ['number', 'boolean', 'undefined'].includes(typeof value)) return String(value)
@@ -165,14 +181,14 @@ async function * run ({ urls, from, signal, onRetry, ...how }, over) {
   try {
     while (!ended.aborted) {
       let lost
-      for await (const said of eventsOf(reader.url, { ...how, position }, ended)) {
+      for await (const received of eventsOf(reader.url, { ...how, position }, ended)) {
         if (ended.aborted) return
-        lost = said.lost
-        retryMs = said.retry ?? retryMs
-        if (said.event?.event === 'reset') position = null
-        else if (typeof said.id === 'string') position = said.id || null
-        if (said.event || said.id) failures = 0
-        if (said.event) yield { ...said.event, position }
+        lost = received.lost
+        retryMs = received.retry ?? retryMs
+        if (received.event?.event === 'reset') position = null
+        else if (typeof received.id === 'string') position = received.id || null
+        if (received.event || received.id) failures = 0
+        if (received.event) yield { ...received.event, position }
       }
       if (ended.aborted) return
       if (lost instanceof FollowError && !lost.retryable) {
@@ -182,7 +198,7 @@ async function * run ({ urls, from, signal, onRetry, ...how }, over) {
         continue
       }
       const nowMs = performance.now()
-      const waitMs = Math.max(retryMs, Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures++) * (0.5 + Math.random() / 2))
+      const waitMs = Math.max(retryMs, Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** failures++) * (0.5 + Math.random() / 2))
       reader.notBeforeMs = nowMs + (lost.retryAfterMs ?? 0) * (1 + Math.random() / 4)
       reader = nextOf(readers, reader, nowMs + waitMs)
       const untilMs = Math.max(nowMs + waitMs, reader.notBeforeMs)
@@ -195,7 +211,7 @@ async function * run ({ urls, from, signal, onRetry, ...how }, over) {
 }
 
 /**
- * The next that may be asked by then, or else soonest.
+ * The next reader in turn that may be tried by then, or the one that may be tried soonest.
  * @template {{ notBeforeMs: number }} R @param {R[]} readers @param {R} last @param {number} whenMs @returns {R}
  */
 function nextOf (readers, last, whenMs) {
@@ -205,7 +221,7 @@ function nextOf (readers, last, whenMs) {
 }
 
 /**
- * What comes on one connection; the last says why it is over.
+ * What one connection delivers; the last value has `lost`, the reason why it ended.
  * @param {string} url of a reader
  * @param {{ path: string, position: string | null, encoding: Encoding, authToken?: string, silentMs: number }} how
  * @param {AbortSignal} ended
@@ -217,7 +233,7 @@ async function * eventsOf (url, { path, position, encoding, authToken, silentMs 
   ended.addEventListener('abort', close)
   let isSilent = false
   /** @template T @param {Promise<T>} coming @returns {Promise<T>} */
-  async function heard (coming) {
+  async function withTimeout (coming) {
     const timer = setTimeout(() => {
       isSilent = true
       close()
@@ -225,7 +241,7 @@ async function * eventsOf (url, { path, position, encoding, authToken, silentMs 
     return coming.finally(() => clearTimeout(timer))
   }
   try {
-    const response = await heard(fetch(url + path, {
+    const response = await withTimeout(fetch(url + path, {
       signal: connection.signal,
       headers: {
         accept: 'text/event-stream',
@@ -236,19 +252,22 @@ async function * eventsOf (url, { path, position, encoding, authToken, silentMs 
     const decoder = new TextDecoder()
     const body = response.body?.getReader()
     const read = async () => {
-      const { value } = body ? await heard(body.read()) : { value: undefined }
+      const { value } = body ? await withTimeout(body.read()) : { value: undefined }
       return value === undefined ? null : decoder.decode(value, { stream: true })
     }
-    if (response.status !== FOLLOWED) throw await refusalOf(url, response, read)
+    if (response.status !== OK) throw await refusalOf(url, response, read)
     const type = response.headers.get('content-type')
-    if (!/^text\/event-stream\s*(;|$)/i.test(type ?? '')) throw new FollowError('NOT_EVENTS', `${url} answers with ${type ?? 'no content type'} instead of events; is it the address of a reader?`, FOLLOWED)
+    if (!/^text\/event-stream\s*(;|$)/i.test(type ?? '')) {
+      throw new FollowError('NOT_EVENTS',
+        `${url} responded with ${type ?? 'no content type'} instead of events; is it the address of a reader?`, OK)
+    }
     const take = createEventParser()
     for (let text = await read(); text !== null; text = await read()) {
       for (const { name, data, id, retry } of take(text)) yield { id, retry, event: data === null ? null : eventIn(name, data, encoding) }
     }
     throw new Error('the stream ended')
   } catch (error) {
-    yield { lost: error instanceof FollowError ? error : lossOf(url, isSilent ? new Error(`nothing came for ${silentMs} ms`) : error) }
+    yield { lost: error instanceof FollowError ? error : lossOf(url, isSilent ? new Error(`no data for ${silentMs} ms`) : error) }
   } finally {
     ended.removeEventListener('abort', close)
     close()
@@ -256,13 +275,17 @@ async function * eventsOf (url, { path, position, encoding, authToken, silentMs 
 }
 
 /**
- * Server-sent events out of text, as the HTML standard reads them (9.2.6), wherever the text is cut. No character is looked at twice.
+ * Parses server-sent events (HTML standard, 9.2.6) from text in pieces of any size. Each character is read once.
+ *
+ * @typedef {{ name: string, data: string | null, id: string | null, retry: number | null }} Block `data` null: no event, only a
+ *   position or a delay
+ *
  * @param {number} [maxChars] of an event
- * @returns {(text: string) => Generator<{ name: string, data: string | null, id: string | null, retry: number | null }, void, void>}
- *   `data` null: no event, only a position or a wait
+ * @returns {(text: string) => Generator<Block, void, void>}
  */
 export function createEventParser (maxChars = MAX_EVENT_CHARS) {
-  const empty = () => ({ name: '', data: /** @type {string | null} */ (null), id: /** @type {string | null} */ (null), retry: /** @type {number | null} */ (null) })
+  /** @returns {Block} */
+  const empty = () => ({ name: '', data: null, id: null, retry: null })
   let block = empty()
   let line = ''
   let endedInCr = false
@@ -274,7 +297,7 @@ export function createEventParser (maxChars = MAX_EVENT_CHARS) {
     if (name === 'event') block.name = value
     else if (name === 'data') block.data = block.data === null ? value : `${block.data}\n${value}`
     else if (name === 'id' && !value.includes('\0')) block.id = value
-    else if (name === 'retry' && /^\d+$/.test(value)) block.retry = Math.min(Number(value), LONGEST_ASKED_MS)
+    else if (name === 'retry' && /^\d+$/.test(value)) block.retry = Math.min(Number(value), MAX_RETRY_AFTER_MS)
   }
 
   return function * (text) {
@@ -282,8 +305,8 @@ export function createEventParser (maxChars = MAX_EVENT_CHARS) {
     let at = endedInCr && text[0] === '\n' ? 1 : 0
     endedInCr = text.endsWith('\r')
     for (let lf = -1, cr = -1; ;) {
-      if (lf < at) lf = placeOf('\n', text, at)
-      if (cr < at) cr = placeOf('\r', text, at)
+      if (lf < at) lf = indexOrEnd('\n', text, at)
+      if (cr < at) cr = indexOrEnd('\r', text, at)
       const end = Math.min(lf, cr)
       line += text.slice(at, end)
       if (line.length + (block.data?.length ?? 0) > maxChars) throw new Error(`an event of more than ${maxChars} characters`)
@@ -300,12 +323,12 @@ export function createEventParser (maxChars = MAX_EVENT_CHARS) {
 }
 
 /** @param {string} what @param {string} text @param {number} from */
-function placeOf (what, text, from) {
+function indexOrEnd (what, text, from) {
   const at = text.indexOf(what, from)
   return at < 0 ? text.length : at
 }
 
-/** @param {string} name @param {string} data @param {Encoding} wanted @returns {any} without its position; null: of another version of readers */
+/** @param {string} name @param {string} data @param {Encoding} wanted @returns {any} without its position; null: unknown to this version */
 function eventIn (name, data, wanted) {
   if (name === 'reset') return { event: name, reason: String(JSON.parse(data).reason) }
   if (name !== 'snapshot' && name !== 'items') return null
@@ -332,17 +355,18 @@ async function refusalOf (url, { status, headers }, read) {
   for (let part = await read(); part !== null && text.length < MAX_REFUSAL_CHARS; part = await read()) text += part
   const after = headers.get('retry-after') ?? ''
   const afterMs = /^\d+$/.test(after) ? Number(after) * 1000 : Date.parse(after) - Date.now()
-  const retryAfterMs = Math.min(LONGEST_ASKED_MS, Math.max(0, afterMs || 0))
+  const retryAfterMs = Math.min(MAX_RETRY_AFTER_MS, Math.max(0, afterMs || 0))
   try {
     const { code, detail } = JSON.parse(text)
     if (typeof code === 'string') return new FollowError(code, `${url}: ${code}: ${detail}`, status, retryAfterMs)
   } catch {
-    // of something in between, which speaks another language
+    // a response of a proxy
   }
-  return new FollowError('HTTP_ERROR', `${url} answers with status ${status}: ${text.slice(0, 200).trim() || 'nothing else'}`, status, retryAfterMs)
+  return new FollowError('HTTP_ERROR', `${url} responded with status ${status}: ${text.slice(0, 200).trim() || '(empty)'}`, status,
+    retryAfterMs)
 }
 
-/** fetch itself says no more than that it failed; its cause says why. @param {string} url @param {any} error */
+/** An error of fetch has its reason in `cause`. @param {string} url @param {any} error */
 function lossOf (url, error) {
   const cause = error.cause ?? error
   return new Error(`${url}: ${cause.message || cause.code || error.message}`, { cause })

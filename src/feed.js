@@ -1,47 +1,46 @@
 /**
- * One feed opened for writing, and for reading as soon as somebody asks: the write path with checks of what a caller
- * hands over, and the questions of view/reader.js.
+ * One feed opened for writing, and for reading from the first query on: the write path with validation of arguments, and the
+ * queries of view/reader.js.
  *
  * @typedef {Awaited<ReturnType<typeof openWritableFeed>>} Feed
  */
-import { WAIT_MS, waitOf } from './deadline.js'
+import { WAIT_MS, waitOf } from './runtime/index.js'
 import { FreshetError } from './errors.js'
-import { checkedId } from './item/id.js'
-import { MAX_TS } from './item/order.js'
-import { valueBytes } from './item/value.js'
-import { openFeedWriter } from './pipeline/feed-writer.js'
-import { createReading, openAsk } from './view/reader.js'
+import { checkedId, MAX_TS, valueBytes } from './item/index.js'
+import { openFeedWriter } from './pipeline/index.js'
+import { createReading, openQueries } from './view/index.js'
 
-/** @typedef {{ id: string | Uint8Array, ts?: number, value: import('./item/value.js').Value, dueMs?: number }} Appended */
-// named here, or the published types of what is spread below would not find them
-/** @typedef {import('./view/reader.js').ReadItem} ReadItem */
-/** @typedef {import('./view/reader.js').Page} Page */
+/** @typedef {{ id: string | Uint8Array, ts?: number, value: import('./item/index.js').Value, dueMs?: number }} Appended */
+// named here, because the published types of the spread below need them
+/** @typedef {import('./view/index.js').ReadItem} ReadItem */
+/** @typedef {import('./view/index.js').Page} Page */
 /** @typedef {import('./layouts/index.js').Retention} Retention */
 
 /**
  * @param {string} name
- * @param {Omit<Parameters<typeof openFeedWriter>[0], 'feed'> & Parameters<typeof openAsk>[0] & { drainMs: number }} options
+ * @param {Omit<Parameters<typeof openFeedWriter>[0], 'feed'> & Parameters<typeof openQueries>[0] & { drainMs: number }} options
  */
 export async function openWritableFeed (name, options) {
   const writer = await openFeedWriter({ ...options, feed: name })
   const { pipeline } = writer
+  const { idOf, valueOf, timeOf, refuse } = createChecks(pipeline)
   const closing = new AbortController()
   /** @type {Promise<void> | null} */
   let closed = null
-  /** @type {ReturnType<typeof openAsk> | null} opened by the first question, opened again after a failure */
+  /** @type {ReturnType<typeof openQueries> | null} opened by the first query, and again after a failure */
   let reader = null
 
-  async function asking () {
+  async function openedQueries () {
     if (closing.signal.aborted) throw new FreshetError('PIPELINE_CLOSED', `feed ${name} is closed; open it again`)
-    reader ??= openAsk({
+    reader ??= openQueries({
       ...options,
       name: `${options.name}:reader`,
       definitionOf: () => writer.definition,
-      // replicas may not have it yet
+      // replicas may lag
       written: options.readFrom === 'primary' ? () => pipeline.account.items : undefined
     })
     try {
-      return (await reader).ask
+      return (await reader).queries
     } catch (error) {
       reader = null
       throw error
@@ -51,55 +50,24 @@ export async function openWritableFeed (name, options) {
   /** @param {{ deadlineMs?: number }} [within] */
   const bounded = (within) => ({ deadlineMs: waitOf(within, 'deadlineMs', WAIT_MS) })
 
-  /** @param {string} code @param {string} message @returns {never} */
-  function refuse (code, message) {
-    pipeline.refuse(code)
-    throw new FreshetError(code, message)
-  }
-
-  // called for every item: two functions, so that each calls one other
-  /** @param {string | Uint8Array} id @returns {Buffer} */
-  function idOf (id) {
-    try {
-      return checkedId(id)
-    } catch (error) {
-      pipeline.refuse(error.code)
-      throw error
-    }
-  }
-
-  /** @param {import('./item/value.js').Value} value @returns {Buffer} */
-  function valueOf (value) {
-    try {
-      return valueBytes(value)
-    } catch (error) {
-      pipeline.refuse(error.code)
-      throw error
-    }
-  }
-
-  /** @param {number} ts @returns {number} */
-  function timeOf (ts) {
-    return Number.isInteger(ts) && ts >= 0 && ts <= MAX_TS ? ts : refuse('ITEM_TS_INVALID', `ts ${String(ts)}; expected integer milliseconds since 1970, below 2^41`)
-  }
-
   return {
     name,
     /** As stored: layout, partitions, retention. */
     get definition () { return writer.definition },
-    /** What became of every item offered; for reading. */
+    /** Counts of what became of every item offered; read-only. */
     account: pipeline.account,
     writer,
 
     /**
-     * Takes an item; id and value are copied. Sent with others: after a pause at once, else within `batchMs`.
+     * Appends an item; id and value are copied. It is sent in a batch: at once after a pause, else within `batchMs`.
      *
-     * Items too old or too far ahead of the clock are refused and counted (`account.refused`, `onRefused`); so are, with
-     * whenFull refuse, those above the in-flight bound. What cannot be an item throws.
-     * @param {Appended} item `ts` in ms since 1970, now without it; text is stored as UTF-8
-     * @returns {boolean} false = back-pressure: `await ready()` before the next
-     * @throws {FreshetError} ITEM_ID_INVALID, ITEM_TS_INVALID, ITEM_VALUE_INVALID, ITEM_VALUE_TOO_LARGE, PIPELINE_FULL, PIPELINE_CLOSED, or what
-     *   the server refused for good
+     * Items that are too old or too far ahead of the clock are refused and counted (`account.refused`, `onRefused`); so are,
+     * with whenFull refuse, items above the in-flight bound. Invalid items throw.
+     * @param {Appended} item `ts`: ms since 1970, default now; text is stored as UTF-8
+     * @returns {boolean} false = back-pressure: `await ready()` before the next append
+     * @throws {FreshetError} ITEM_ID_INVALID, ITEM_TS_INVALID, ITEM_VALUE_INVALID, ITEM_VALUE_TOO_LARGE, PIPELINE_FULL,
+     *   PIPELINE_CLOSED, or a
+     *   permanent refusal of the server
      */
     append ({ id, ts = Date.now(), value, dueMs }) {
       const bytes = valueOf(value)
@@ -109,38 +77,46 @@ export async function openWritableFeed (name, options) {
     },
 
     /**
-     * Deletes an item: a version like any other, that hides its id until a newer one comes or it leaves the window.
-     * @param {{ id: string | Uint8Array, ts?: number }} item without `ts` a version of now, in its turn; with it, newer than
-     *   every version of that time
+     * Deletes an item. A deletion is a version that hides its id until a newer version arrives or it leaves the window.
+     * @param {{ id: string | Uint8Array, ts?: number }} item without `ts` a version of now, in order of append; with `ts` newer
+     *   than every version of that time
      * @returns {boolean} as `append`
      */
     delete: ({ id, ts }) => pipeline.remove(idOf(id), timeOf(ts === undefined ? Date.now() : ts), { ofAllAtThatTime: ts !== undefined }),
 
-    /** What `append` would refuse now. @param {{ ts: number, value: Uint8Array }} item @returns {string | null} a code */
+    /** Why `append` would refuse an item now. @param {{ ts: number, value: Uint8Array }} item @returns {string | null} error code */
     refusalOf: ({ ts, value }) => pipeline.refusalOf(ts, value.length),
 
-    /** Whether so many more bytes fit under the in-flight bound now; when nothing is held, any number. @param {number} bytes */
+    /** Whether so many more bytes fit under the in-flight bound now; any number while nothing is held. @param {number} bytes */
     room: (bytes) => pipeline.roomFor(bytes),
 
-    /** Resolves when there is room again. @param {{ deadlineMs?: number }} [within] 10 s unless told otherwise @throws {FreshetError} DEADLINE_PASSED */
+    /** Resolves when there is room again. @param {{ deadlineMs?: number }} [within] default 10 s @throws {FreshetError} DEADLINE_PASSED */
     ready: async (within) => pipeline.ready(bounded(within)),
 
-    /** Resolves when everything appended so far is acknowledged, without sending it sooner. @param {{ deadlineMs?: number }} [within] @throws {FreshetError} DEADLINE_PASSED */
+    /**
+     * Resolves when everything appended so far is acknowledged, without flushing.
+     * @param {{ deadlineMs?: number }} [within]
+     * @throws {FreshetError} DEADLINE_PASSED
+     */
     acknowledged: async (within) => pipeline.acknowledged(bounded(within)),
 
-    /** Sends what was appended, and resolves when it is acknowledged. @param {{ deadlineMs?: number }} [within] @throws {FreshetError} DEADLINE_PASSED */
+    /**
+     * Sends open batches and resolves when everything appended so far is acknowledged.
+     * @param {{ deadlineMs?: number }} [within]
+     * @throws {FreshetError} DEADLINE_PASSED
+     */
     flush: async (within) => pipeline.flush(bounded(within)),
 
-    ...createReading(asking, name, closing.signal, options.log),
+    ...createReading(openedQueries, name, closing.signal, options.log),
 
     /** Whether items are being acknowledged. */
     status: writer.status,
 
     /**
-     * Ends subscriptions, flushes for at most `drainMs`, and lets go of the servers. Called again it has the same outcome.
+     * Ends subscriptions, flushes for at most `drainMs`, and closes all connections. A second call has the same outcome.
      * @param {{ drainMs?: number }} [drain]
-     * @throws {FreshetError} when everything is let go of: DEADLINE_PASSED, or what the server refused for good; with `failed`, how many
-     *   items were not acknowledged
+     * @throws {FreshetError} after everything is closed: DEADLINE_PASSED, or a permanent refusal of the server; `failed`: items
+     *   that were not acknowledged
      */
     async close (drain) {
       const drainMs = waitOf(drain, 'drainMs', options.drainMs)
@@ -156,6 +132,48 @@ export async function openWritableFeed (name, options) {
     await reader?.then((one) => one.close(), () => {})
     const { failed } = pipeline.account
     if (pipeline.failure) throw Object.assign(pipeline.failure, { failed })
-    if (failed > 0) throw new FreshetError('DEADLINE_PASSED', `feed ${name} is closed, and ${failed} items were not acknowledged within ${drainMs} ms (drainMs): nobody knows whether they are stored; append them again`, { failed, retryable: false })
+    if (failed > 0) {
+      throw new FreshetError('DEADLINE_PASSED', `feed ${name} is closed, but ${failed} items were not acknowledged within ${drainMs} ms ` +
+        '(drainMs) and may or may not be stored; append them again', { failed, retryable: false })
+    }
   }
+}
+
+/** Checks of the arguments of an append. Each refusal is counted. @param {import('./pipeline/index.js').FeedWriter['pipeline']} pipeline */
+function createChecks (pipeline) {
+  /** @param {string} code @param {string} message @returns {never} */
+  function refuse (code, message) {
+    pipeline.refuse(code)
+    throw new FreshetError(code, message)
+  }
+
+  // per item: two functions, so that the calls in each stay monomorphic
+  /** @param {string | Uint8Array} id @returns {Buffer} */
+  function idOf (id) {
+    try {
+      return checkedId(id)
+    } catch (error) {
+      pipeline.refuse(error.code)
+      throw error
+    }
+  }
+
+  /** @param {import('./item/index.js').Value} value @returns {Buffer} */
+  function valueOf (value) {
+    try {
+      return valueBytes(value)
+    } catch (error) {
+      pipeline.refuse(error.code)
+      throw error
+    }
+  }
+
+  /** @param {number} ts @returns {number} */
+  function timeOf (ts) {
+    return Number.isInteger(ts) && ts >= 0 && ts <= MAX_TS
+      ? ts
+      : refuse('ITEM_TS_INVALID', `ts ${String(ts)}; expected integer milliseconds since 1970, below 2^41`)
+  }
+
+  return { idOf, valueOf, timeOf, refuse }
 }

@@ -1,7 +1,7 @@
 /**
  * The face of the library.
  *
- *     import { openFeed } from 'freshet'
+ *     import { openFeed } from 'freshet-feed'
  *     const feed = await openFeed('positions', { redisUrl: 'redis://127.0.0.1:6379' })
  *     feed.append({ id: 'bus-7', ts: Date.now(), value: 'stop 12' })     // false: await feed.ready() before the next
  *     await feed.flush()
@@ -9,56 +9,58 @@
  *     for await (const change of feed.subscribe()) { ... }
  *     await feed.close()
  *
- * Options are the rows of settings.js that name `library`, checked by that table: this file stands where a process file
- * would, so it is the one of src that reads it.
+ * Options are the rows of settings.js that name `library`, checked by that table. Like a process file, this file reads
+ * settings; no other file of src does.
  */
-// values are Buffers, and TypeScript takes no types that nobody names
+// values are Buffers, whose types must be referenced
 /// <reference types="node" preserve="true" />
 import { resolveOptions } from '../settings.js'
-import { createClock } from './clock.js'
+import { createClock } from './runtime/index.js'
 import { FreshetError } from './errors.js'
 import { openWritableFeed } from './feed.js'
-import { checkFeedName } from './feeds/definitions.js'
+import { checkFeedName } from './feeds/index.js'
 import { layoutNames } from './layouts/index.js'
-import { ackNames } from './pipeline/acks.js'
-import { createReading, openAsk } from './view/reader.js'
+import { ackNames } from './pipeline/index.js'
+import { createReading, openQueries } from './view/index.js'
 
 export { FreshetError } from './errors.js'
 export { SettingsInvalid } from '../settings.js'
 
 /** @typedef {import('./feed.js').Feed} Feed a feed opened for writing and reading */
 /** @typedef {import('./feed.js').Appended} NewItem what `append` takes */
-/** @typedef {import('./view/reader.js').ReadItem} ReadItem an item as it is read */
-/** @typedef {import('./view/reader.js').Page} Page an answer of `latest` and `since` */
-/** @typedef {import('./view/reader.js').Reading} Reading a feed opened for reading */
-/** @typedef {import('./view/subscribe.js').Change} Change what `subscribe` yields */
-/** @typedef {import('./feeds/definitions.js').Definition} Definition what is stored about a feed */
+/** @typedef {import('./view/index.js').ReadItem} ReadItem an item as it is read */
+/** @typedef {import('./view/index.js').Page} Page an answer of `latest` and `since` */
+/** @typedef {import('./view/index.js').Reading} Reading a feed opened for reading */
+/** @typedef {import('./view/index.js').Change} Change what `subscribe` yields */
+/** @typedef {import('./feeds/index.js').Definition} Definition what is stored about a feed */
 
 /**
- * Where log lines go: such as a logger of pino, called as (facts, message) or (message).
+ * A logger, for example of pino; called as (facts, message) or (message).
  * @typedef {{ info: (...args: any[]) => void, warn: (...args: any[]) => void, error: (...args: any[]) => void }} Log
  */
 
 /**
- * Which servers. README lists defaults and bounds.
+ * Servers. docs/settings.md lists defaults and limits.
  * @typedef {object} ServerOptions
  * @property {string} redisUrl of the primary: redis:// or rediss://
  * @property {string[]} [replicaUrl] of replicas; without it the primary is asked for them
- * @property {'replica' | 'primary'} [readFrom] which nodes answer questions
- * @property {string} [keyPrefix] what every key begins with
- * @property {'auto' | 'all' | 'none'} [views] feeds that are held in memory once they are asked about, and answered from there
- * @property {number} [maxViewItems] live items held of one feed
- * @property {number} [maxViewBytes] and memory for them
- * @property {number} [deadlineMs] a server that is silent for so long while asked is given up
- * @property {Log} [log] silent without
+ * @property {'replica' | 'primary'} [readFrom] nodes that answer queries
+ * @property {string} [keyPrefix] prefix of every key
+ * @property {'auto' | 'all' | 'none'} [views] feeds that are held in memory from their first query on
+ * @property {number} [maxViewItems] live items of one feed in memory
+ * @property {number} [maxViewBytes] memory for them
+ * @property {number} [deadlineMs] reply timeout; the connection is then closed
+ * @property {Log} [log] default: none
  */
 
 /**
- * Which feed, and how it is written. README lists defaults and bounds. `clock`: ms since 1970, with fractions; `onFlush`: how long a batch
- * took until it was acknowledged; `onBehind`: how late one was sent; `onRefused`: an item that was. What they throw is logged, once.
+ * How a feed is stored and written. docs/settings.md lists defaults and limits. `clock`: ms since 1970, with fractions. Hooks:
+ * `onFlush`: time from sending a batch to its acknowledgement; `onBehind`: how late a batch was sent; `onRefused`: a refused
+ * item. The first error that a hook throws is logged.
  * @typedef {ServerOptions & {
  *   layout?: string, sortedSetContainsActualValue?: boolean, partitions?: number, windowMs?: number, maxItems?: number,
- *   late?: 'overwrite' | 'drop', compress?: 'none' | 'brotli', maxFutureMs?: number, batchItems?: number, batchBytes?: number, batchMs?: number,
+ *   late?: 'newest' | 'overwrite', compress?: 'none' | 'brotli', maxFutureMs?: number, batchItems?: number,
+ *   batchBytes?: number, batchMs?: number,
  *   inFlightBytes?: number, ack?: 'primary' | 'replica', whenFull?: 'block' | 'refuse' | 'drop', drainMs?: number,
  *   clock?: () => number, onFlush?: (seconds: number) => void, onBehind?: (behindMs: number) => void,
  *   onRefused?: (code: string, id: Buffer, ts: number) => void }} FeedOptions
@@ -68,22 +70,26 @@ export { SettingsInvalid } from '../settings.js'
  * Servers opened for reading.
  * @typedef {object} Reader
  * @property {() => Promise<Definition[]>} feeds definitions of all feeds
- * @property {(name: string) => Reading} feed questions about one feed
+ * @property {(name: string) => Reading} feed queries of one feed
  * @property {() => { ready: boolean, reasons: string[], nodes: object[] }} status
- * @property {import('./view/views.js').Views} ask the same questions in bytes, for those who encode answers themselves
- * @property {import('./store/deployment.js').Deployment} deployment
+ * @property {import('./view/index.js').Views} queries the same queries with bytes, for callers that encode answers themselves
+ * @property {import('./store/index.js').Deployment} deployment
  * @property {() => Promise<void>} close
  */
 
 /** @type {Log} */
 const SILENT = Object.freeze({ info () {}, warn () {}, error () {} })
-/** Options that are no settings: objects and functions of the caller. */
+/** Options outside the settings: objects and functions of the caller. */
 const HOOKS = { openFeed: ['log', 'clock', 'onFlush', 'onBehind', 'onRefused'], openReader: ['log'] }
-/** Of what is stored about a feed, what may differ from what is asked for. */
+/** Options that may differ from the stored definition. */
 const RETENTION = ['windowMs', 'maxItems']
 let opened = 0
 
-/** @param {Record<string, any>} options @param {'openFeed' | 'openReader'} opener @throws {import('../settings.js').SettingsInvalid} with all faults */
+/**
+ * @param {Record<string, any>} options
+ * @param {'openFeed' | 'openReader'} opener
+ * @throws {import('../settings.js').SettingsInvalid} with all faults
+ */
 function split (options, opener) {
   const isHook = (/** @type {string} */ name) => HOOKS[opener].includes(name)
   const hooks = Object.fromEntries(Object.entries(options).filter(([name, given]) => isHook(name) && isGiven(given)))
@@ -107,11 +113,14 @@ const isGiven = (option) => option !== undefined && option !== null
 function faultOfHook (name, hook) {
   if (name !== 'log') return typeof hook === 'function' ? null : `${name}: a value of type ${typeof hook} (option); expected a function`
   const missing = Object.keys(SILENT).filter((level) => typeof hook[level] !== 'function')
-  return missing.length === 0 ? null : `log: a value of type ${typeof hook} without ${missing.join(', ')} (option); expected a logger with the functions ${Object.keys(SILENT).join(', ')}`
+  return missing.length === 0
+    ? null
+    : `log: a value of type ${typeof hook} without ${missing.join(', ')} (option); expected a logger with the functions ` +
+      `${Object.keys(SILENT).join(', ')}`
 }
 
 /**
- * Opens a feed for writing and reading. The first to open it creates its definition; others must agree with it.
+ * Opens a feed for writing and reading. The first opening creates its definition; later ones must agree with it.
  * @param {string} name of the feed
  * @param {FeedOptions} options
  * @returns {Promise<Feed>}
@@ -123,28 +132,28 @@ export async function openFeed (name, options) {
 }
 
 /**
- * Opens servers for reading alone: nothing is written, no feed is created.
+ * Opens servers for reading only: nothing is written, no feed is created.
  * @param {ServerOptions} options
- * @param {import('./view/reader.js').Serving} [serving] for a process that serves whatever feeds there are
+ * @param {import('./view/index.js').Serving} [serving] for a process that serves all feeds
  * @returns {Promise<Reader>}
  * @throws {import('../settings.js').SettingsInvalid | import('./errors.js').FreshetError}
  */
 export async function openReader (options, serving) {
   const closing = new AbortController()
   const given = split(options ?? {}, 'openReader')
-  const { ask, deployment, close } = await openAsk(/** @type {any} */ (given), serving)
+  const { queries, deployment, close } = await openQueries(/** @type {any} */ (given), serving)
 
-  /** @returns {Promise<import('./view/views.js').Views>} */
-  async function asking () {
+  /** @returns {Promise<import('./view/index.js').Views>} */
+  async function openedQueries () {
     if (closing.signal.aborted) throw new FreshetError('PIPELINE_CLOSED', 'the reader is closed; open it again')
-    return ask
+    return queries
   }
 
   return {
-    feeds: async () => (await asking()).definitions(),
-    feed: (name) => createReading(asking, checkFeedName(name), closing.signal, given.log),
-    status: ask.status,
-    ask,
+    feeds: async () => (await openedQueries()).definitions(),
+    feed: (name) => createReading(openedQueries, checkFeedName(name), closing.signal, given.log),
+    status: queries.status,
+    queries,
     deployment,
     async close () {
       closing.abort()

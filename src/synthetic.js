@@ -1,14 +1,14 @@
 /**
- * The synthetic workload: ids `id-0`, `id-1`, ... in turn and over again, each item with a value that carries its number.
- * Who knows how many items were acknowledged knows from it what a server must hold.
+ * The synthetic workload: ids `id-0`, `id-1`, ... in rotation, each item with a value that carries its number. From the number
+ * of acknowledged items follows what a server must hold.
  *
  *     writer w of W:  ids      id-<w>, id-<W + w>, id-<2W + w>, ...        N of them
  *                     item n   has the id at (n - 1) mod N, n from 1
  *                     value    {"writer":w,"n":"000000000042","pad":"xxx"}
- *                              plain digits where that does not fit
+ *                              only digits if that does not fit
  */
 
-/** of the number in a value; shorter values carry fewer, and their number begins again */
+/** of the number in a value; shorter values have fewer digits, and their number wraps */
 const DIGITS = 12
 const ZERO = 48
 const NINE = 57
@@ -16,7 +16,7 @@ const HEAD = Buffer.from('{"writer":')
 const BETWEEN = Buffer.from(',"n":"')
 const END = Buffer.from('"}')
 
-/** The shortest value that tells its writer as well, for 64 writers. */
+/** The shortest value that also names its writer, for 64 writers. */
 export const WHOLE_VALUE_BYTES = shellOf(63).length
 /** The shortest value whose number can be read. */
 export const NUMBERED_VALUE_BYTES = DIGITS
@@ -30,18 +30,19 @@ function shellOf (index) {
  * @param {number} distinct ids of all writers together
  * @param {number} index of this writer
  * @param {number} writers
- * @returns {Buffer[]} those of this writer; at least one
+ * @returns {Buffer[]} ids of this writer; at least one
  */
 export function makeIds (distinct, index, writers) {
-  const mine = Array.from({ length: Math.ceil(Math.max(0, distinct - index) / writers) }, (_, i) => Buffer.from(`id-${i * writers + index}`))
+  const mine = Array.from({ length: Math.ceil(Math.max(0, distinct - index) / writers) }, (_, i) =>
+    Buffer.from(`id-${i * writers + index}`))
   return mine.length > 0 ? mine : [Buffer.from(`id-${index}`)]
 }
 
 /**
- * A value with a number that counts up in place, so that none is allocated.
+ * A value whose number is incremented in place, without allocation.
  * @param {number} bytes
  * @param {number} index of the writer
- * @param {number} [repeatAfter] so many values, then the same ones again: with the number of ids, an id always has the same
+ * @param {number} [repeatAfter] the number restarts after so many values; set to the number of ids, each id always has the same value
  * @returns {{ value: Buffer, change: () => void }} before the first `change` the number is 0
  */
 export function makeValue (bytes, index, repeatAfter = Infinity) {
@@ -71,8 +72,8 @@ export function makeValue (bytes, index, repeatAfter = Infinity) {
 
 /**
  * @param {Buffer} value
- * @returns {{ writer: number | null, number: number } | null} null = not one of ours, or too short for a number that does
- *   not begin again; a value of plain digits does not tell its writer
+ * @returns {{ writer: number | null, number: number } | null} null = not a synthetic value, or too
+ *   short for a full number; a value of digits only does not name its writer
  */
 export function readValue (value) {
   if (value.length < DIGITS) return null
@@ -85,11 +86,12 @@ export function readValue (value) {
   const writer = digitsIn(value, HEAD.length, at)
   const from = at + BETWEEN.length
   const number = digitsIn(value, from, from + DIGITS)
-  const isOurs = writer !== null && number !== null && holds(value, 0, HEAD) && holds(value, at, BETWEEN) && holds(value, value.length - END.length, END)
-  return isOurs ? { writer, number } : null
+  const isSynthetic = writer !== null && number !== null && holds(value, 0, HEAD) && holds(value, at, BETWEEN) &&
+    holds(value, value.length - END.length, END)
+  return isSynthetic ? { writer, number } : null
 }
 
-/** @param {Buffer} value @returns {number | null} the number it carries */
+/** @param {Buffer} value @returns {number | null} its number */
 export const readNumber = (value) => readValue(value)?.number ?? null
 
 /** @param {Buffer} bytes @param {number} from @param {number} to @returns {number | null} */

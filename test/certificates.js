@@ -31,13 +31,17 @@ export async function createAuthority (t) {
   async function issue (name, { names = 'IP:127.0.0.1', days = 2 } = {}) {
     await writeFile(inFolder(`${name}.ext`), `subjectAltName=${names}\n`)
     await openssl('req', '-new', ...KEY, '-subj', `/CN=${name}`, '-keyout', `${name}.key`, '-out', `${name}.csr`)
-    await openssl('x509', '-req', '-in', `${name}.csr`, '-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-days', String(days), '-extfile', `${name}.ext`, '-out', `${name}.pem`)
+    await openssl('x509', '-req', '-in', `${name}.csr`, '-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-days', String(days),
+      '-extfile', `${name}.ext`, '-out', `${name}.pem`)
     return { ca, cert: inFolder(`${name}.pem`), key: inFolder(`${name}.key`) }
   }
   return { ca, issue, folder }
 }
 
-/** Whether its program can do TLS: asked for it without a certificate, it says which is missing. @param {import('./servers.js').Engine} engine */
+/**
+ * Whether its program can do TLS: asked for it without a certificate, it says which is missing.
+ * @param {import('./servers.js').Engine} engine
+ */
 const speaksTls = ({ program }) => new Promise((resolve, reject) => {
   const child = spawn(program, ['--port', '0', '--tls-port', '1', '--save', ''], { cwd: tmpdir(), stdio: ['ignore', 'pipe', 'pipe'] })
   let text = ''

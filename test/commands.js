@@ -48,25 +48,30 @@ const cleanEnv = () => Object.fromEntries(Object.entries(process.env).filter(([n
  * @param {string[]} args command and flags
  * @param {{ env?: Record<string, string>, input?: string | Buffer | null, cwd?: string, npm?: boolean, fileKiB?: number | null }} [options]
  *   `input` is all of standard input; null leaves it open, to be written by the test. `cwd` is a checkout, ours if not
- *   given. `npm`: typed as `npm start <args>`. `fileKiB`: no file can become larger, as on a disk that is full, for which
- *   nobody need be root
+ *   given. `npm`: typed as `npm start <args>`. `fileKiB`: no file can become larger, as on a full disk; this needs
+ *   no root privileges
  */
 export function runCommand (t, args, { env = {}, input = '', cwd = ROOT, npm = false, fileKiB = null } = {}) {
   const command = npm ? ['npm', 'start', ...args] : [process.execPath, join(cwd, 'bin/freshet.js'), ...args]
   // what the test runner puts into NODE_OPTIONS listens to SIGXFSZ, and is then ended by it
-  const [program, ...words] = fileKiB === null ? command : ['bash', '-c', `unset NODE_OPTIONS; ulimit -S -f ${fileKiB} && exec "$0" "$@"`, ...command]
+  const [program, ...words] = fileKiB === null
+    ? command
+    : ['bash', '-c', `unset NODE_OPTIONS; ulimit -S -f ${fileKiB} && exec "$0" "$@"`, ...command]
   const startedAt = performance.now()
   const child = spawn(program, words, { cwd, detached: true, stdio: 'pipe', env: { ...cleanEnv(), FRESHET_CACHE_DIR: CACHE_DIR, ...env } })
   const pid = /** @type {number} */ (child.pid)
   const text = { stdout: '', stderr: '' }
   running.add(pid)
-  for (const name of /** @type {const} */ (['stdout', 'stderr'])) child[name].setEncoding('utf8').on('data', (chunk) => { text[name] += chunk })
+  for (const name of /** @type {const} */ (['stdout', 'stderr'])) {
+    child[name].setEncoding('utf8').on('data', (chunk) => { text[name] += chunk })
+  }
   child.stdin.on('error', () => {}) // a command may end before it has read all of it
   if (input !== null) child.stdin.end(input)
 
   /** @type {Promise<Ended>} */
   const ended = new Promise((resolve, reject) => {
-    child.once('error', reject).once('close', (code, signal) => resolve({ code, signal, ...text, summary: summaryIn(text.stdout), seconds: (performance.now() - startedAt) / 1000 }))
+    child.once('error', reject).once('close', (code, signal) =>
+      resolve({ code, signal, ...text, summary: summaryIn(text.stdout), seconds: (performance.now() - startedAt) / 1000 }))
   })
   let isOver = false
   ended.then(() => { isOver = true }, () => {})
@@ -82,7 +87,8 @@ export function runCommand (t, args, { env = {}, input = '', cwd = ROOT, npm = f
     get stdout () { return text.stdout },
     get stderr () { return text.stderr },
     /** Resolves when the process is gone and its output read. @returns {Promise<Ended>} */
-    ended: () => within(ended, () => `${args.join(' ')} has not ended after ${DEADLINE_MS} ms; its last words: ${text.stderr.slice(-2000)}`),
+    ended: () =>
+      within(ended, () => `${args.join(' ')} has not ended after ${DEADLINE_MS} ms; its last words: ${text.stderr.slice(-2000)}`),
     /** What Ctrl-C does: a signal to everything of the command. @returns {Promise<Ended>} */
     stop () {
       killGroup(pid, 'SIGINT')
@@ -98,16 +104,24 @@ export function runCommand (t, args, { env = {}, input = '', cwd = ROOT, npm = f
       for (const until = Date.now() + DEADLINE_MS; ; await pause(POLL_MS)) {
         const match = pattern.exec(text.stdout) ?? pattern.exec(text.stderr)
         if (match) return match
-        if (isOver || Date.now() > until) throw new Error(`${args.join(' ')} ${isOver ? 'ended' : 'ran on'} without ${pattern}: ${text.stderr.slice(-2000)}`)
+        if (isOver || Date.now() > until) {
+          throw new Error(`${args.join(' ')} ${isOver ? 'ended' : 'ran on'} without ${pattern}: ${text.stderr.slice(-2000)}`)
+        }
       }
     }
   }
 }
 
-/** A copy of this checkout, for commands that use embedded servers: those belong to the checkout. Without experiments. @param {import('tap').Test} t @returns {Promise<string>} */
+/**
+ * A copy of this checkout, for commands that use embedded servers: those belong to the checkout. Without experiments.
+ * @param {import('tap').Test} t
+ * @returns {Promise<string>}
+ */
 export async function copyCheckout (t) {
   const root = await makeCheckout(t)
-  for (const part of ['package.json', 'settings.js', 'bin', 'lua', 'src', 'writers', 'readers', 'charts']) await cp(join(ROOT, part), join(root, part), { recursive: true })
+  for (const part of ['package.json', 'settings.js', 'bin', 'lua', 'src', 'lab', 'writers', 'readers', 'charts']) {
+    await cp(join(ROOT, part), join(root, part), { recursive: true })
+  }
   await symlink(join(ROOT, 'node_modules'), join(root, 'node_modules'))
   return root
 }
@@ -139,7 +153,9 @@ export function askAt (url) {
   /** Asks until it is answered afresh: on a busy machine a replica may lag for a moment, and is then not asked. @param {string} path */
   const ask = (path) => eventually(async () => {
     const answer = await get(path)
-    if (answer.status === 503 || answer.headers.get('freshet-stale')) throw new Error(`${path}: ${answer.status} ${answer.body.slice(0, 500)}`)
+    if (answer.status === 503 || answer.headers.get('freshet-stale')) {
+      throw new Error(`${path}: ${answer.status} ${answer.body.slice(0, 500)}`)
+    }
     return answer
   })
 
@@ -182,8 +198,14 @@ export function sendTo (url) {
 
   return {
     send,
-    /** Posts text or bytes as they are, anything else as JSON. @param {string} path @param {any} body @param {Record<string, string>} [headers] */
-    post: (path, body, headers = {}) => send('POST', path, typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body), { 'content-type': 'application/json', ...headers }),
+    /**
+     * Posts text or bytes as they are, anything else as JSON.
+     * @param {string} path
+     * @param {any} body
+     * @param {Record<string, string>} [headers]
+     */
+    post: (path, body, headers = {}) => send('POST', path, typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
+      { 'content-type': 'application/json', ...headers }),
     /** @param {string} path @param {string[]} lines @param {Record<string, string>} [headers] */
     postLines: (path, lines, headers = {}) => send('POST', path, lines.join('\n'), { 'content-type': 'application/x-ndjson', ...headers }),
     /** @param {string} path @param {Record<string, string>} [headers] */
@@ -209,7 +231,8 @@ export async function residentMib (pid) {
 /** @param {number} pid @returns {Promise<number[]>} its children's */
 export async function childrenOf (pid) {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid='])
-  return stdout.trim().split('\n').map((line) => line.trim().split(/\s+/).map(Number)).filter(([, parent]) => parent === pid).map(([child]) => child)
+  return stdout.trim().split('\n').map((line) => line.trim().split(/\s+/).map(Number)).filter(([, parent]) => parent === pid)
+    .map(([child]) => child)
 }
 
 /** @template T @param {Promise<T>} promise @param {() => string} what @returns {Promise<T>} */

@@ -72,7 +72,7 @@ export async function startProxy (t, port, { delayMs = 0, pieceBytes = Infinity,
     },
     /** Keeps what the clients of now send from now on. */
     hold () { each((line) => line.hold()) },
-    /** Delivers what was kept, also when its client has gone meanwhile. @returns {number} bytes */
+    /** Delivers what was kept, also when its client is already gone. @returns {number} bytes */
     release () {
       let bytes = 0
       each((line) => { bytes += line.release() })
@@ -95,7 +95,7 @@ function createLine (client, port, { delayMs, pieceBytes, onGone }) {
   let counted = 0
   /** whether a reply has begun and not ended */
   let isInside = false
-  /** @type {{ left: number, isMet: (kind: number) => boolean, act: () => void } | null} `isMet` is told the first byte of a reply */
+  /** @type {{ left: number, isMet: (kind: number) => boolean, act: () => void } | null} `isMet` gets the first byte of a reply */
   let fault = null
   /** @type {string | null} */
   let name = null
@@ -116,7 +116,11 @@ function createLine (client, port, { delayMs, pieceBytes, onGone }) {
   }
   function goSilent () { silent = true }
 
-  /** @param {Buffer} bytes from the server @param {number[]} ends @returns {number} where the reply begins that a fault is for, -1 = there is none */
+  /**
+   * @param {Buffer} bytes from the server
+   * @param {number[]} ends
+   * @returns {number} where the reply begins that a fault is for, -1 = there is none
+   */
   function cutIn (bytes, ends) {
     const starts = [...(isInside ? [] : [0]), ...ends.filter((end) => end < bytes.length)]
     isInside = ends.at(-1) !== bytes.length
@@ -164,7 +168,12 @@ function createLine (client, port, { delayMs, pieceBytes, onGone }) {
     socket.on('close', () => { if (client.destroyed && upstream.destroyed && !held) onGone() })
   }
 
-  /** What happens instead of the k-th reply that begins from now on. @param {number} k from 1 @param {(() => void)[]} acts @param {(kind: number) => boolean} [isMet] */
+  /**
+   * What happens instead of the k-th reply that begins from now on.
+   * @param {number} k from 1
+   * @param {(() => void)[]} acts
+   * @param {(kind: number) => boolean} [isMet]
+   */
   function instead (k, acts, isMet = () => true) { fault = { left: k, isMet, act: () => acts.forEach((act) => act()) } }
 
   return {
@@ -179,13 +188,25 @@ function createLine (client, port, { delayMs, pieceBytes, onGone }) {
     passed: () => Promise.all([toServer.passed(), toClient.passed()]),
     /** Calls `act` when the client sends that text, in one piece, before it is passed on. @param {string} text @param {() => void} act */
     onceSent (text, act) { awaited = { text, act } },
-    /** The k-th reply that begins from now on is lost, and the connection reset on both sides. @param {number} k from 1 @param {() => void} [onLost] */
+    /**
+     * The k-th reply that begins from now on is lost, and the connection reset on both sides.
+     * @param {number} k from 1
+     * @param {() => void} [onLost]
+     */
     loseReply (k, onLost = () => {}) { instead(k, [onLost, reset]) },
-    /** The same, of replies to what was executed: a status (+OK, +QUEUED) is not counted. @param {number} k from 1 @param {() => void} [onLost] */
+    /**
+     * The same, of replies to what was executed: a status (+OK, +QUEUED) is not counted.
+     * @param {number} k from 1
+     * @param {() => void} [onLost]
+     */
     loseResult (k, onLost = () => {}) { instead(k, [onLost, reset], (kind) => kind !== STATUS) },
     /** Silent from the k-th reply on. @param {number} k from 1 @param {() => void} [onSilent] */
     goSilentAtReply (k, onSilent = () => {}) { instead(k, [onSilent, goSilent]) },
-    /** The next piece from the client that has so many bytes gets halfway, and nothing behind it. @param {number} bytes @param {() => void} [onSilent] */
+    /**
+     * The next piece from the client that has so many bytes gets halfway, and nothing behind it.
+     * @param {number} bytes
+     * @param {() => void} [onSilent]
+     */
     goSilentInside (bytes, onSilent = () => {}) { half = { bytes, act: onSilent } },
     /** Bytes that the client has sent and that are kept. */
     get heldBytes () { return held?.reduce((sum, { length }) => sum + length, 0) ?? 0 },
@@ -218,7 +239,11 @@ function resetSocket (socket) {
  */
 function createWay (socket, { delayMs, pieceBytes }) {
   if (delayMs === 0 && pieceBytes === Infinity) {
-    return { write: (/** @type {Buffer} */ bytes) => { if (!socket.destroyed) socket.write(bytes) }, end: () => { socket.destroySoon() }, passed: async () => {} }
+    return {
+      write: (/** @type {Buffer} */ bytes) => { if (!socket.destroyed) socket.write(bytes) },
+      end: () => { socket.destroySoon() },
+      passed: async () => {}
+    }
   }
   let last = Promise.resolve()
   const after = (/** @type {() => unknown} */ act) => {

@@ -1,5 +1,5 @@
 /**
- * Where replies end in a stream of RESP2, however it is cut. Nothing is kept of them but a few numbers.
+ * Finds the ends of replies in a stream of RESP2, however it is cut.
  *
  *     +OK\r\n   :1\r\n   -ERR ...\r\n   $3\r\nabc\r\n   $-1\r\n   *2\r\n<reply><reply>   *-1\r\n
  */
@@ -10,20 +10,20 @@ const DOLLAR = 36
 const STAR = 42
 
 export function createReplies () {
-  /** how many replies each open array still misses, the outermost first @type {number[]} */
+  /** missing replies of each open array, the outermost first @type {number[]} */
   const missing = []
-  /** what is known of the line that is being read */
+  /** the current line so far */
   let line = ''
-  /** bytes of a string that are still to come, its line end included */
+  /** missing bytes of the current string, its line end included */
   let body = 0
 
-  /** A reply inside of everything that is open ended. @returns {boolean} whether a whole one did */
+  /** A part ended. @returns {boolean} whether it was the last part of a whole reply */
   function ended () {
     while (missing.length && --missing[missing.length - 1] === 0) missing.pop()
     return missing.length === 0
   }
 
-  /** @returns {boolean} whether a whole reply ended with this line */
+  /** The current line ended. @returns {boolean} whether a whole reply ended with it */
   function lineEnded () {
     const type = line.charCodeAt(0)
     const length = type === DOLLAR || type === STAR ? Number(line.slice(1)) : 0
@@ -35,7 +35,7 @@ export function createReplies () {
   }
 
   return {
-    /** @param {Buffer} bytes that come next @returns {number[]} offsets behind the last byte of each whole reply that ends in them */
+    /** @param {Buffer} bytes the next ones @returns {number[]} offsets in them where a whole reply ends */
     ends (bytes) {
       const offsets = []
       for (let at = 0; at < bytes.length;) {

@@ -41,7 +41,10 @@ export async function testEngines () {
   if (absent.length) process.stderr.write(`# not tested here, no such server: ${absent.join(', ')}\n`)
   const asked = (env.FRESHET_TEST_ENGINES ?? '').split(',').map((name) => name.trim()).filter(Boolean)
   const missing = asked.filter((name) => !engines.some((engine) => engine.name === name))
-  if (missing.length) throw new Error(`FRESHET_TEST_ENGINES asks for ${missing.join(', ')}; found ${engines.map((engine) => engine.program).join(', ') || 'no server program'}`)
+  if (missing.length) {
+    throw new Error(`FRESHET_TEST_ENGINES asks for ${missing.join(', ')}; found ` +
+      `${engines.map((engine) => engine.program).join(', ') || 'no server program'}`)
+  }
   if (engines.length === 0) throw new Error('no server program to test on: install valkey-server or redis-server')
   return engines
 }
@@ -66,7 +69,8 @@ export async function startServer (t, { engine, args = [], replicaOf = null, por
   async function start () {
     const role = replicaOf ? ['--replicaof', '127.0.0.1', String(replicaOf.port)] : []
     log = ''
-    child = spawn(engine.program, [...listenArgs(port, tls), '--dir', folder, ...KEEPS_NOTHING, ...role, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+    child = spawn(engine.program, [...listenArgs(port, tls), '--dir', folder, ...KEEPS_NOTHING, ...role, ...args],
+      { stdio: ['ignore', 'pipe', 'pipe'] })
     const mine = child
     // should this process be killed, the server goes too
     const guard = createGuard()
@@ -76,7 +80,9 @@ export async function startServer (t, { engine, args = [], replicaOf = null, por
     const until = Date.now() + START_DEADLINE_MS
     // its own word first: another server may hold the port
     while (!(log.includes('Ready to accept connections') && await answersPing(port, tls))) {
-      if (mine.exitCode !== null || Date.now() > until) throw new Error(`${engineName(engine)} did not start on port ${port}:\n${log.slice(-1000)}`)
+      if (mine.exitCode !== null || Date.now() > until) {
+        throw new Error(`${engineName(engine)} did not start on port ${port}:\n${log.slice(-1000)}`)
+      }
       await pause(POLL_MS)
     }
   }
@@ -165,7 +171,7 @@ const replicationSays = ({ url }, password = '', check) => eventually(async () =
  * @template T
  * @param {() => T | Promise<T>} check
  * @param {{ deadlineMs?: number }} [options]
- * @returns {Promise<T>} what it answered
+ * @returns {Promise<Exclude<T, false>>} what it answered
  * @throws what it threw last
  */
 export async function eventually (check, { deadlineMs = DEADLINE_MS } = {}) {
@@ -174,7 +180,7 @@ export async function eventually (check, { deadlineMs = DEADLINE_MS } = {}) {
     let failure
     try {
       const answer = await check()
-      if (answer || answer === undefined) return answer
+      if (answer || answer === undefined) return /** @type {Exclude<T, false>} */ (answer)
       failure = new Error(`still not so after ${deadlineMs} ms: ${check}`)
     } catch (error) {
       failure = error
@@ -210,7 +216,7 @@ export async function openWriterFor (t, options) {
     windowMs: 60_000,
     maxItems: 1_000_000,
     maxFutureMs: 60_000,
-    late: 'overwrite',
+    late: 'newest',
     name: `test-writer-${++writers}`,
     deadlineMs: 2000,
     batchItems: 1000,
@@ -237,7 +243,11 @@ export const freePort = () => new Promise((resolve, reject) => {
   })
 })
 
-/** @param {number} port @param {Tls | null} tls @returns {Promise<boolean>} whether it answers, if only to ask for a password; with TLS, whether it listens */
+/**
+ * @param {number} port
+ * @param {Tls | null} tls
+ * @returns {Promise<boolean>} whether it answers, if only to ask for a password; with TLS, whether it listens
+ */
 const answersPing = (port, tls) => new Promise((resolve) => {
   const socket = connect(port, '127.0.0.1', () => tls ? settle(true) : socket.write('PING\r\n'))
   const settle = (/** @type {boolean} */ answers) => {

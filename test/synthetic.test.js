@@ -1,5 +1,5 @@
 /**
- * The synthetic workload: which ids a writer has, and what its values tell.
+ * The synthetic workload: which ids a writer has, and what its values contain.
  */
 import t from 'tap'
 import fc from 'fast-check'
@@ -11,7 +11,7 @@ const namesOf = (/** @type {Buffer[]} */ ids) => ids.map(String)
 /** @param {number} times @param {() => void} change */
 const repeat = (times, change) => { for (let i = 0; i < times; i++) change() }
 
-t.test('writers share the ids out, and each has one at least', async (t) => {
+t.test('writers divide the ids, and each has at least one', async (t) => {
   t.same(namesOf(makeIds(3, 0, 1)), ['id-0', 'id-1', 'id-2'])
   t.same([0, 1].map((index) => namesOf(makeIds(5, index, 2))), [['id-0', 'id-2', 'id-4'], ['id-1', 'id-3']])
   t.same(namesOf(makeIds(2, 3, 4)), ['id-3'])
@@ -22,8 +22,9 @@ t.test('writers share the ids out, and each has one at least', async (t) => {
   }))
 })
 
-t.test('a value has its size, and tells writer and number where they fit', async (t) => {
-  await holds(t, fc.property(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 63 }), fc.integer({ min: 1, max: 300 }), (bytes, index, times) => {
+t.test('a value has its size, and contains writer and number if they fit', async (t) => {
+  await holds(t, fc.property(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 63 }), fc.integer({ min: 1, max: 300 }), (bytes,
+    index, times) => {
     const { value, change } = makeValue(bytes, index)
     repeat(times, change)
     const read = readValue(value)
@@ -37,7 +38,7 @@ t.test('a value has its size, and tells writer and number where they fit', async
   t.same(JSON.parse(String(value)).writer, 7)
 })
 
-t.test('after as many values as there are ids the same ones come again', async (t) => {
+t.test('values repeat after as many as there are ids', async (t) => {
   for (const bytes of [NUMBERED_VALUE_BYTES, 128]) {
     const { value, change } = makeValue(bytes, 1, 20)
     const texts = Array.from({ length: 60 }, () => {
@@ -51,11 +52,12 @@ t.test('after as many values as there are ids the same ones come again', async (
   }
 })
 
-t.test('what is none of ours tells no number', async (t) => {
+t.test('other values have no number', async (t) => {
   const { value, change } = makeValue(128, 3)
   change()
   t.equal(readNumber(value), 1)
-  for (const wrong of ['', 'text that is long enough', '{"writer":', '{"writer":3,"m":"000000000001","pad":""}', '{"writer":3,"n":"00000000000x","pad":""}', '{"writer":x,"n":"000000000001","pad":""}', '00000000001x']) {
+  for (const wrong of ['', 'text that is long enough', '{"writer":', '{"writer":3,"m":"000000000001","pad":""}',
+    '{"writer":3,"n":"00000000000x","pad":""}', '{"writer":x,"n":"000000000001","pad":""}', '00000000001x']) {
     t.equal(readValue(Buffer.from(wrong)), null, wrong)
   }
   t.equal(readValue(value.subarray(0, 100)), null, 'cut off')

@@ -1,31 +1,32 @@
 /**
- * Several writers, a process each. They share the ids out, begin together when all have opened the feed, report once a
- * second, and are told to stop together. One that cannot begin (its port is in use) ends all of them before anything is
- * written; one that fails later is told at once, and the others go on; one that dies counts what it had offered and not yet
- * acknowledged as failed.
+ * Several writer processes. They divide the ids, start together when all have opened the feed, report once a second, and stop
+ * together.
+ *
+ * - A writer that fails before it has opened the feed (its port is in use) stops all before anything is written.
+ * - A writer that fails later is logged at once; the others continue.
+ * - Of a writer that dies, items offered and not acknowledged count as failed.
  */
-import { runCrew } from '../src/crew.js'
-import { addAccounts, refusedOf } from '../src/pipeline/account.js'
-import { nothing } from '../src/pipeline/tally.js'
+import { runCrew } from '../src/runtime/index.js'
+import { addAccounts, emptyTally, refusedOf } from '../src/pipeline/index.js'
 
 const WORKER = new URL('./worker.js', import.meta.url)
 
-/** @typedef {import('../src/pipeline/tally.js').Tally} Tally */
+/** @typedef {import('../src/pipeline/index.js').Tally} Tally */
 
 /**
  * @param {{ settings: any, redisUrl: string, log: import('pino').Logger, signal: AbortSignal,
  *   onProgress: (index: number, account: Tally['account']) => void, onMeasuring: () => void }} parts
- *   `onMeasuring`: the warm-up is over, for all of them
+ *   `onMeasuring`: the warm-up of all writers is over
  * @returns {Promise<{ tallies: Tally[], error: Error | null }>}
- * @throws {Error} when one of them could not begin
+ * @throws {Error} when a writer could not start
  */
 export async function runWriters ({ settings, redisUrl, log, signal, onProgress, onMeasuring }) {
   const ending = new AbortController()
   const stop = () => ending.abort(signal.reason)
   signal.addEventListener('abort', stop, { once: true })
   if (signal.aborted) stop()
-  const onStillborn = () => ending.abort('a writer could not begin')
-  const members = Array.from({ length: settings.writers }, (_, index) => followWriter(index, { log, onProgress, onStillborn }))
+  const onStartFailed = () => ending.abort('a writer could not start')
+  const members = Array.from({ length: settings.writers }, (_, index) => followWriter(index, { log, onProgress, onStartFailed }))
   await runCrew({
     file: WORKER,
     size: members.length,
@@ -33,40 +34,40 @@ export async function runWriters ({ settings, redisUrl, log, signal, onProgress,
     stdout: 'inherit',
     signal: ending.signal,
     onMeasuring,
-    onMessage: (index, message) => members[index].hear(message),
+    onMessage: (index, message) => members[index].receive(message),
     onEnded: (index, { last, fault }) => members[index].end(last, fault)
   })
   signal.removeEventListener('abort', stop)
   const results = members.map(({ result }) => result())
   const error = results.find((result) => result.error)?.error ?? null
-  // none of them got as far as an item: there is nothing to sum up
+  // without any item there is no summary
   if (error && results.every((result) => result.tally.account.offered === 0)) throw error
   return { tallies: results.map((result) => result.tally), error }
 }
 
 /**
- * What one of them did, as far as is known.
+ * The account of one writer, from its messages.
  * @param {number} index
- * @param {Pick<Parameters<typeof runWriters>[0], 'log' | 'onProgress'> & { onStillborn: () => void }} parts `onStillborn`: it
- *   failed before it had opened the feed, so nobody has begun yet
+ * @param {Pick<Parameters<typeof runWriters>[0], 'log' | 'onProgress'> & { onStartFailed: () => void }} parts `onStartFailed`:
+ *   it failed before it had opened the feed
  */
-function followWriter (index, { log, onProgress, onStillborn }) {
-  let tally = nothing()
+function followWriter (index, { log, onProgress, onStartFailed }) {
+  let tally = emptyTally()
   let hasOpened = false
   let measuringSince = 0
   /** @type {Error | null} */
   let error = null
 
-  /** @param {Error & { code?: string }} told */
-  function fail (told) {
-    error = Object.assign(new Error(told.message), told)
-    if (!hasOpened) onStillborn()
-    else log.error({ writer: index, code: told.code }, `a writer failed: ${told.message}`)
+  /** @param {Error & { code?: string }} reported */
+  function fail (reported) {
+    error = Object.assign(new Error(reported.message), reported)
+    if (!hasOpened) onStartFailed()
+    else log.error({ writer: index, code: reported.code }, `a writer failed: ${reported.message}`)
   }
 
   return {
     /** @param {any} message */
-    hear ({ event, account }) {
+    receive ({ event, account }) {
       if (event === 'opened') hasOpened = true
       else if (event === 'measuring') {
         measuringSince = Date.now()
@@ -78,7 +79,7 @@ function followWriter (index, { log, onProgress, onStillborn }) {
       }
     },
 
-    /** @param {any} last @param {string | null} fault how it ended without a last word */
+    /** @param {any} last @param {string | null} fault how it ended without a last message */
     end (last, fault) {
       if (last) {
         tally = last.tally
@@ -89,7 +90,7 @@ function followWriter (index, { log, onProgress, onStillborn }) {
       if (measuringSince === 0) tally.since = addAccounts([account])
       else tally.seconds = (Date.now() - measuringSince) / 1000
       account.failed = account.offered - account.items - account.dropped - refusedOf(account)
-      error = new Error(`writer ${index} died (${fault}); its last report counts, the rest of its items as failed`)
+      error = new Error(`writer ${index} died (${fault}); items since its last report count as failed`)
       log.error({ writer: index, fault }, 'a writer died')
     },
 

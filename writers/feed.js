@@ -1,20 +1,19 @@
 /**
- * `npm start writer`: pushes items into a feed, from the synthetic source or standard input. A process file: it
- * settles the settings and servers, runs one writer here or several as processes, and prints the summary.
+ * `npm start writer`: writes items to a feed, from the synthetic source or standard input. A process file: it resolves settings
+ * and servers, runs one writer in this process or several as child processes, and prints the summary.
  */
 import { help, optionsOf, printable, resolve } from '../settings.js'
 import { layoutNames } from '../src/layouts/index.js'
-import { tellParent } from '../src/lifecycle.js'
-import { ackNames } from '../src/pipeline/acks.js'
-import { watchNodes } from '../src/store/node-watch.js'
-import { runProcess } from '../src/process.js'
+import { runProcess, tellParent } from '../src/runtime/index.js'
+import { ackNames } from '../src/pipeline/index.js'
+import { watchNodes } from '../src/store/index.js'
 import { runWriters } from './crew.js'
 import { serveMetrics } from './metrics-server.js'
 import { createProgress } from './progress.js'
 import { exitStatusOf, summaryOf } from './summary.js'
 import { writeFeed } from './write-feed.js'
 
-const USAGE = 'Usage: npm start writer -- [flags]\n\nPushes items into a feed, until --items, --duration, the end of its input, or Ctrl-C.'
+const USAGE = 'Usage: npm start writer -- [flags]\n\nWrites items to a feed until --items, --duration, the end of its input, or Ctrl-C.'
 
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined> }} from
@@ -24,15 +23,21 @@ export const main = (from) => runProcess(from, {
   table: { help, printable, resolve },
   known: { command: 'writer', layouts: layoutNames(), acks: ackNames() },
   usage: USAGE,
-  stopping: 'stopping: flushing what was appended'
+  stopping: 'stopping: flushing'
 }, write)
 
 /**
- * @param {any} settings @param {import('../src/store/target.js').Target} target
+ * @param {any} settings @param {import('../src/store/index.js').Target} target
  * @param {import('pino').Logger} log @param {AbortSignal} signal
  */
 async function write (settings, { primaryUrl, replicaUrls }, log, signal) {
-  const nodes = await watchNodes({ primaryUrl, replicaUrls, withReplicas: settings.readFrom === 'replica', name: `freshet-writer-${process.pid}:figures`, deadlineMs: settings.deadlineMs })
+  const nodes = await watchNodes({
+    primaryUrl,
+    replicaUrls,
+    withReplicas: settings.readFrom === 'replica',
+    name: `freshet-writer-${process.pid}:figures`,
+    deadlineMs: settings.deadlineMs
+  })
   const progress = createProgress({ log, quiet: settings.logLevel === 'silent' })
   /** @type {Awaited<ReturnType<typeof serveMetrics>>} */
   let metrics = null
@@ -45,11 +50,12 @@ async function write (settings, { primaryUrl, replicaUrls }, log, signal) {
       tellParent({ event: 'measuring' })
       if (settings.warmUp > 0) afterWarmUp = nodes.figures().then((figures) => { before = figures })
     }
+    const common = { settings, redisUrl: primaryUrl, log, signal, onMeasuring }
     const { tallies, error } = settings.writers === 1
-      ? await runHere({ settings, options: optionsOf(settings), redisUrl: primaryUrl, log, signal, metrics: metrics?.metrics, progress, onMeasuring })
-      : await runWriters({ settings, redisUrl: primaryUrl, log, signal, onProgress: progress.update, onMeasuring })
+      ? await runHere({ ...common, options: optionsOf(settings), metrics: metrics?.metrics, progress })
+      : await runWriters({ ...common, onProgress: progress.update })
     progress.close()
-    // of several each told it when it happened
+    // with several writers, runWriters has logged it
     if (error && settings.writers === 1) log.error({ code: /** @type {any} */ (error).code }, error.message)
     await afterWarmUp
     const summary = summaryOf({ settings, tallies, before, after: await nodes.figures() })

@@ -1,15 +1,14 @@
 /**
- * `npm start gateway`: takes items over HTTP. A process file: settings, servers, app, listen, stop.
+ * `npm start gateway`: appends items that come over HTTP. A process file: settings, servers, app, listen, stop.
  */
 import { help, optionsOf, printable, resolve } from '../settings.js'
-import { listen } from '../src/http/listen.js'
+import { listen } from '../src/http/index.js'
 import { openFeed } from '../src/index.js'
 import { layoutNames } from '../src/layouts/index.js'
-import { aborted, tellParent } from '../src/lifecycle.js'
-import { createWriterMetrics } from '../src/metrics.js'
-import { ackNames } from '../src/pipeline/acks.js'
-import { runProcess } from '../src/process.js'
-import { SERVERS_FAILED } from '../src/store/target.js'
+import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
+import { createWriterMetrics } from '../src/metrics/index.js'
+import { ackNames } from '../src/pipeline/index.js'
+import { SERVERS_FAILED } from '../src/store/index.js'
 import { createGatewayApp } from './gateway/app.js'
 import { createFeedLimit } from './gateway/feed-limit.js'
 import { createFeeds } from './gateway/feeds.js'
@@ -17,7 +16,7 @@ import { openingOptions } from './gateway/opening.js'
 import { watchPrimary } from './gateway/primary.js'
 import { stopGateway } from './gateway/stop.js'
 
-const USAGE = 'Usage: npm start gateway -- [flags]\n\nTakes items over HTTP into feeds, until Ctrl-C.'
+const USAGE = 'Usage: npm start gateway -- [flags]\n\nAccepts items over HTTP and writes them to feeds, until Ctrl-C.'
 
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined> }} from
@@ -27,18 +26,18 @@ export const main = (from) => runProcess(from, {
   table: { help, printable, resolve },
   known: { command: 'gateway', layouts: layoutNames(), acks: ackNames() },
   usage: USAGE,
-  stopping: 'stopping: answering and flushing what was taken'
+  stopping: 'stopping: answering requests and flushing items'
 }, serve)
 
 /**
- * @param {any} settings @param {import('../src/store/target.js').Target} target
+ * @param {any} settings @param {import('../src/store/index.js').Target} target
  * @param {import('pino').Logger} log @param {AbortSignal} signal
  */
 async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
   const primary = watchPrimary({ ...settings, primaryUrl, replicaUrls, log })
   const metrics = createWriterMetrics({ figures: primary.figures })
   const feeds = createFeeds({
-    // what happens at the bound is decided for whole requests, before they are appended
+    // ingest.js applies whenFull to whole requests, before they are appended
     open: (name, stored) => openFeed(name, {
       ...openingOptions(optionsOf(settings), stored),
       redisUrl: primaryUrl,
@@ -55,7 +54,9 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
   })
   try {
     await primary.opened()
-    const app = createGatewayApp({ status: () => statusOf(primary, feeds), feeds, settings, stopping: signal, registry: metrics.registry, logger: log })
+    const app = createGatewayApp({
+      status: () => statusOf(primary, feeds), feeds, settings, stopping: signal, registry: metrics.registry, logger: log
+    })
     const url = await listen(app, { ...settings, setting: 'port' })
     log.info({ url }, `taking items at ${url}`)
     tellParent({ event: 'up', url })

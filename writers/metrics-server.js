@@ -1,12 +1,10 @@
 /**
- * /metrics, /livez and /readyz of a writer process, when `metricsPort` asks for them, on `host`. Of several writers each has its
- * own port: the one given, the next, and so on.
+ * /metrics, /livez and /readyz of a writer process, on `host` and `metricsPort`. With several writers, writer n listens on
+ * `metricsPort` + n.
  */
-import { healthRoutes } from '../src/http/health.js'
-import { listen } from '../src/http/listen.js'
-import { createServer } from '../src/http/server.js'
-import { createWriterMetrics } from '../src/metrics.js'
-import { watchNodes } from '../src/store/node-watch.js'
+import { createServer, healthRoutes, listen } from '../src/http/index.js'
+import { createWriterMetrics } from '../src/metrics/index.js'
+import { watchNodes } from '../src/store/index.js'
 
 /**
  * @param {{ settings: any, index: number, redisUrl: string, replicaUrls: string[] | null, log: import('pino').Logger }} parts
@@ -14,7 +12,13 @@ import { watchNodes } from '../src/store/node-watch.js'
  */
 export async function serveMetrics ({ settings, index, redisUrl, replicaUrls, log }) {
   if (settings.metricsPort === null) return null
-  const nodes = await watchNodes({ primaryUrl: redisUrl, replicaUrls, withReplicas: settings.readFrom === 'replica', name: `freshet-metrics-${process.pid}`, deadlineMs: settings.deadlineMs })
+  const nodes = await watchNodes({
+    primaryUrl: redisUrl,
+    replicaUrls,
+    withReplicas: settings.readFrom === 'replica',
+    name: `freshet-metrics-${process.pid}`,
+    deadlineMs: settings.deadlineMs
+  })
   const metrics = createWriterMetrics({ figures: nodes.figures })
   const app = createServer({ registry: metrics.registry })
   const status = () => {
@@ -27,7 +31,8 @@ export async function serveMetrics ({ settings, index, redisUrl, replicaUrls, lo
     await nodes.close()
   }
   try {
-    const url = await listen(app, { host: settings.host, port: settings.metricsPort && settings.metricsPort + index, setting: 'metrics-port' })
+    const url = await listen(app,
+      { host: settings.host, port: settings.metricsPort && settings.metricsPort + index, setting: 'metrics-port' })
     log.info({ url: `${url}/metrics` }, 'metrics')
   } catch (error) {
     await close()

@@ -1,7 +1,8 @@
 /**
- * How a long write is going: once a second one line that is written over on a terminal, a log line elsewhere.
+ * Progress of a writer, once a second: a line that is overwritten on a terminal, a log line elsewhere.
  */
-import { addAccounts, refusedOf } from '../src/pipeline/account.js'
+import { eraseLine } from 'ansi-escapes'
+import { addAccounts, refusedOf } from '../src/pipeline/index.js'
 
 const EVERY_MS = 1000
 
@@ -9,7 +10,7 @@ const EVERY_MS = 1000
  * @param {{ log: import('pino').Logger, quiet?: boolean, terminal?: boolean, write?: (text: string) => void }} options
  */
 export function createProgress ({ log, quiet = false, terminal = process.stderr.isTTY, write = (text) => process.stderr.write(text) }) {
-  /** @type {import('../src/pipeline/account.js').Account[]} */
+  /** @type {import('../src/pipeline/index.js').Account[]} */
   const accounts = []
   let lastItems = 0
   let lastAt = performance.now()
@@ -21,7 +22,7 @@ export function createProgress ({ log, quiet = false, terminal = process.stderr.
   function show () {
     if (accounts.length === 0) return
     const now = performance.now()
-    // those that have not reported yet are holes
+    // writers that have not reported yet are holes in the array
     const account = addAccounts(accounts.filter(() => true))
     const { offered, items, dropped, retried } = account
     const itemsPerSecond = Math.round((items - lastItems) * 1000 / (now - lastAt))
@@ -31,8 +32,11 @@ export function createProgress ({ log, quiet = false, terminal = process.stderr.
     const figures = { items, itemsPerSecond, unacknowledged: offered - items - refused - dropped, refused, dropped, retried }
     if (!terminal) return log.info(figures, 'writing')
     const { unacknowledged } = figures
-    const troubles = Object.entries({ unacknowledged, refused, dropped, retried }).filter(([, n]) => n > 0).map(([name, n]) => `  ${grouped(n)} ${name}`)
-    write(`\r\x1b[2K${Math.round((now - started) / 1000)} s  ${grouped(itemsPerSecond)} items/s  ${grouped(items)} acknowledged${troubles.join('')}`)
+    const others = Object.entries({ unacknowledged, refused, dropped, retried }).filter(([, n]) => n > 0)
+    const counts = others.map(([name, n]) => `  ${grouped(n)} ${name}`).join('')
+    write(
+      `\r${eraseLine}${Math.round((now - started) / 1000)} s  ${grouped(itemsPerSecond)} items/s  ${grouped(items)} acknowledged${counts}`
+    )
     drawn = true
   }
 

@@ -1,12 +1,11 @@
 /**
- * Items from standard input. Nothing is read while there is no room, so back-pressure reaches whoever feeds the pipe.
+ * Items from standard input. Reading stops while the pipeline is full, so the sender of the pipe gets back-pressure.
  *
- * Bad records are refused, counted, and the first few shown; the rest is written. With `replay` the times of the input
- * are shifted so that the first is now, and set the pace. Now is when the first record is there: whoever feeds the pipe
- * may begin late.
+ * Bad records are refused and counted, and the first few are shown. With `replay` the times of the input set the pace, shifted so
+ * that the first record is due when it arrives.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createPacer } from '../src/pipeline/pace.js'
+import { createPacer } from '../src/pipeline/index.js'
 import { createItemReader } from './input/items.js'
 import { readRecords } from './input/records.js'
 
@@ -16,7 +15,7 @@ const LONGEST_SLEEP_MS = 3_600_000
  * @param {{ feed: import('../src/index.js').Feed, settings: any,
  *   report: ReturnType<typeof import('./input/report.js').createFaultReport>, at: { place: number },
  *   clock: () => number, signal: AbortSignal, input?: import('node:stream').Readable }} parts
- *   `at.place` follows the record being read, for whoever reports a refusal
+ *   `at.place` is the place of the current record, for reports of refusals
  * @throws {FreshetError} INPUT_INVALID
  */
 export async function runStdin ({ feed, settings, report, at, clock, signal, input = process.stdin }) {
@@ -40,13 +39,12 @@ export async function runStdin ({ feed, settings, report, at, clock, signal, inp
           continue
         }
         const { ts, dueMs } = schedule(item.ts)
-        // in pieces: a timer cannot be set further than 24 days ahead
-        while (dueMs > clock() && !ending.signal.aborted) await sleep(Math.min(dueMs - clock(), LONGEST_SLEEP_MS), undefined, { signal: ending.signal }).catch(() => {})
+        await waitUntil(dueMs, clock, ending.signal)
         if (ending.signal.aborted) return
         const room = append(feed, { ...item, ts, dueMs }, (fault) => report.add(entry.place, fault))
         if (!room && settings.whenFull === 'block') await feed.ready({ deadlineMs: Infinity })
       }
-      // the pipe may stay open and silent
+      // the pipe may stay open without data
       if (left === 0) return
     }
   } finally {
@@ -54,8 +52,15 @@ export async function runStdin ({ feed, settings, report, at, clock, signal, inp
   }
 }
 
+/** In steps: a timer cannot be longer than 24 days. @param {number} dueMs @param {() => number} clock @param {AbortSignal} signal */
+async function waitUntil (dueMs, clock, signal) {
+  while (dueMs > clock() && !signal.aborted) {
+    await sleep(Math.min(dueMs - clock(), LONGEST_SLEEP_MS), undefined, { signal }).catch(() => {})
+  }
+}
+
 /**
- * Reading ends when the writer is stopped or its duration is over, also while the pipe is silent.
+ * Reading ends when the writer is stopped or its duration is over, also while no data arrives.
  * @param {any} settings @param {AbortSignal} signal
  */
 function endingOf ({ duration }, signal) {
@@ -73,7 +78,7 @@ function append (feed, item, onFault) {
   try {
     return feed.append(item)
   } catch (error) {
-    // those are counted already
+    // the pipeline has counted it
     if (!/^ITEM_/.test(error.code)) throw error
     onFault(`${error.code}: ${error.code === 'ITEM_ID_INVALID' ? '' : `id ${item.id}, `}${error.message}`)
     return true

@@ -1,11 +1,10 @@
 /**
- * The one JSON line a writer ends with, and its exit status.
+ * The JSON summary of a writer, and its exit status.
  */
-import { addAccounts, refusedOf } from '../src/pipeline/account.js'
-import { perItem, summaryLine } from '../src/pipeline/tally.js'
+import { addAccounts, perItem, refusedOf, summaryLine } from '../src/pipeline/index.js'
 
-/** @typedef {import('../src/store/nodes.js').NodeFigures} NodeFigures */
-/** @typedef {import('../src/pipeline/tally.js').Tally} Tally */
+/** @typedef {import('../src/store/index.js').NodeFigures} NodeFigures */
+/** @typedef {import('../src/pipeline/index.js').Tally} Tally */
 
 /**
  * @param {{ settings: any, tallies: Tally[], before: NodeFigures[], after: NodeFigures[] }} run
@@ -19,20 +18,21 @@ export function summaryOf ({ settings, tallies, before, after }) {
 function nodesOf (before, after, items) {
   return after.flatMap((node) => {
     const then = before.find((one) => one.address === node.address)
-    // one that was started again, or has another role now, has no sum
+    // a node that was restarted or changed its role has no difference
     if (then?.runId !== node.runId || then.role !== node.role) return []
     return [{ role: node.role, cpuMicrosPerItem: perItem((node.cpuSeconds - then.cpuSeconds) * 1e6, items) }]
   })
 }
 
 /**
- * 0 done or stopped with everything flushed, 1 failed or items unacknowledged, 3 done but input lines were refused
+ * 0 = done, or stopped with everything flushed; 1 = failed, or items unacknowledged; 3 = done, but input lines were refused, for
+ * another reason than a newer version of their id
  * @param {any} settings @param {Tally[]} tallies @param {Error | null} error
  */
 export function exitStatusOf ({ source }, tallies, error) {
-  // of the whole run, warm-up included
+  // of the whole run, with warm-up
   const account = addAccounts(tallies.map((tally) => tally.account))
   if (error) return /** @type {any} */ (error).exitStatus ?? 1
   if (account.failed > 0) return 1
-  return source === 'stdin' && refusedOf(account) > 0 ? 3 : 0
+  return source === 'stdin' && refusedOf(account) > (account.refused.late ?? 0) ? 3 : 0
 }

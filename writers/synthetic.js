@@ -1,12 +1,12 @@
 /**
- * The synthetic source: the items of src/synthetic.js, paced open-loop.
+ * The synthetic source: items of src/synthetic.js, paced open-loop.
  */
-import { appendPaced } from '../src/pipeline/paced.js'
+import { appendPaced } from '../src/pipeline/index.js'
 import { makeIds, makeValue } from '../src/synthetic.js'
 
 /**
  * @param {{ feed: import('../src/index.js').Feed, settings: any, index: number,
- *   clock: () => number, signal: AbortSignal }} parts `index` of this process: writers share the ids out
+ *   clock: () => number, signal: AbortSignal }} parts `index` of this process: writers divide the ids
  */
 export async function runSynthetic ({ feed, settings, index, clock, signal }) {
   const ids = makeIds(settings.ids, index, settings.writers)

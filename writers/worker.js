@@ -1,8 +1,7 @@
-/** One writer of several (crew.js): a process file that gets its settings from its parent. */
+/** One of several writers (crew.js): a process file that receives its settings from its parent. */
 import { optionsOf } from '../settings.js'
-import { createLog } from '../src/log.js'
-import { aborted, listenForStop, tellParent } from '../src/lifecycle.js'
-import { nothing } from '../src/pipeline/tally.js'
+import { aborted, createLog, listenForStop, tellParent } from '../src/runtime/index.js'
+import { emptyTally } from '../src/pipeline/index.js'
 import { serveMetrics } from './metrics-server.js'
 import { writeFeed } from './write-feed.js'
 
@@ -14,7 +13,9 @@ process.once('message', (/** @type {any} */ { settings, redisUrl, index }) => wo
 async function work (settings, redisUrl, index) {
   const log = createLog({ level: settings.logLevel, role: `writer-${index}` })
   const stopping = listenForStop()
-  const told = new Promise((resolve) => process.on('message', (/** @type {any} */ { event }) => { if (event === 'go') resolve(event) }))
+  const go = new Promise((resolve) => {
+    process.on('message', (/** @type {any} */ { event }) => { if (event === 'go') resolve(event) })
+  })
   /** @type {NodeJS.Timeout | undefined} */
   let progress
   /** @type {Awaited<ReturnType<typeof serveMetrics>>} */
@@ -32,13 +33,13 @@ async function work (settings, redisUrl, index) {
       async onOpened (writer) {
         progress = setInterval(() => tellParent({ event: 'progress', account: writer.pipeline.account }), PROGRESS_MS)
         tellParent({ event: 'opened' })
-        await Promise.race([told, aborted(stopping.signal)])
+        await Promise.race([go, aborted(stopping.signal)])
       },
       onMeasuring: (account) => { tellParent({ event: 'measuring', account }) }
     })
     await tellParent({ event: 'done', tally, error: error && plain(error) })
   } catch (error) {
-    await tellParent({ event: 'done', tally: nothing(), error: plain(error) })
+    await tellParent({ event: 'done', tally: emptyTally(), error: plain(error) })
   }
   clearInterval(progress)
   await metrics?.close()

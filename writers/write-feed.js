@@ -1,29 +1,30 @@
 /**
- * One writer in this process: opens the feed, runs the source, flushes, and says what became of every item.
+ * One writer in this process: opens the feed, runs the source, flushes, and returns the account of all items.
  */
-import { createClock } from '../src/clock.js'
-import { aborted } from '../src/lifecycle.js'
+import { aborted, createClock } from '../src/runtime/index.js'
 import { openFeed } from '../src/index.js'
-import { createMeasurement } from '../src/pipeline/measurement.js'
-import { SERVERS_FAILED } from '../src/store/target.js'
+import { createMeasurement } from '../src/pipeline/index.js'
+import { SERVERS_FAILED } from '../src/store/index.js'
 import { createFaultReport } from './input/report.js'
 import { runStdin } from './stdin.js'
 import { runSynthetic } from './synthetic.js'
 
 const AGE_HINT = ': older than the window of the feed (--window-ms; 0 = no age limit)'
 
-/** @typedef {import('../src/pipeline/tally.js').Tally} Tally */
+/** @typedef {import('../src/pipeline/index.js').Tally} Tally */
 
 /**
  * @param {{ settings: any, options: Record<string, any>, redisUrl: string, index: number, log: import('pino').Logger,
- *   signal: AbortSignal, metrics?: import('../src/metrics.js').WriterMetrics,
- *   onOpened?: (writer: import('../src/pipeline/feed-writer.js').FeedWriter) => void | Promise<void>,
+ *   signal: AbortSignal, metrics?: import('../src/metrics/index.js').WriterMetrics,
+ *   onOpened?: (writer: import('../src/pipeline/index.js').FeedWriter) => void | Promise<void>,
  *   onMeasuring?: (account: Tally['account']) => void }} parts
- *   `options`: of openFeed; `signal` stops the source, and what was appended is still flushed, for at most `drainMs`;
- *   nothing is written before `onOpened` is done; `onMeasuring`: the warm-up is over
+ *   `options`: of openFeed; `signal` stops the source, and appended items are flushed for at most `drainMs`; the source starts
+ *   after `onOpened`; `onMeasuring`: the warm-up is over
  * @returns {Promise<Tally & { error: Error | null }>}
  */
-export async function writeFeed ({ settings, options, redisUrl, index, log, signal, metrics, onOpened = () => {}, onMeasuring = () => {} }) {
+export async function writeFeed ({
+  settings, options, redisUrl, index, log, signal, metrics, onOpened = () => {}, onMeasuring = () => {}
+}) {
   const clock = createClock()
   const measurement = createMeasurement()
   const noun = settings.format === 'json' ? 'item' : 'line'
@@ -31,7 +32,7 @@ export async function writeFeed ({ settings, options, redisUrl, index, log, sign
   const at = { place: 0 }
   const feed = await openFeed(settings.feed, {
     ...options,
-    // who leaves them to the defaults asks for nothing, and is told nothing when another retention is stored
+    // defaults are not passed on: an existing feed with another retention is then no reason to warn
     ...Object.fromEntries(['windowMs', 'maxItems'].filter((name) => settings.origins[name] === 'default').map((name) => [name, undefined])),
     redisUrl,
     clock,
@@ -52,8 +53,9 @@ export async function writeFeed ({ settings, options, redisUrl, index, log, sign
   await onOpened(feed.writer)
 
   const { pipeline } = feed.writer
-  // what was not acknowledged is in the tally, with the failure
-  const close = (/** @type {number} */ drainMs) => feed.close({ drainMs }).catch((error) => { if (error.failed === undefined) throw error })
+  // unacknowledged items are in the tally, with the failure
+  const close = (/** @type {number} */ drainMs) => feed.close({ drainMs })
+    .catch((error) => { if (error.failed === undefined) throw error })
   const measure = () => {
     measurement.begin(pipeline.account, clock())
     onMeasuring(pipeline.account)
@@ -62,7 +64,7 @@ export async function writeFeed ({ settings, options, redisUrl, index, log, sign
   if (!warmUp) measure()
   const run = { ...settings, duration: settings.duration && settings.warmUp + settings.duration }
   const ending = endingOf(run, signal)
-  // room or a reply may never come: closing ends the source's wait as well
+  // closing also ends a source that waits for room
   const closing = aborted(ending.signal).then(() => close(ending.signal.reason === SERVERS_FAILED ? 0 : settings.drainMs))
   /** @type {Error | null} */
   let error = null
@@ -77,13 +79,13 @@ export async function writeFeed ({ settings, options, redisUrl, index, log, sign
   clearTimeout(warmUp)
   ending.cancel()
   report.close()
-  if (!measurement.isMeasuring) log.warn('the run ended within its warm-up: nothing was measured')
+  if (!measurement.isMeasuring) log.warn('the run ended during its warm-up; nothing was measured')
   const tally = measurement.end(pipeline.account, Math.max(sourceEndMs, pipeline.lastAcknowledgedMs))
   return { ...tally, error: error ?? pipeline.failure }
 }
 
 /**
- * The source is stopped from outside, or when it is still not done `drainMs` after its duration.
+ * The source ends by `signal`, or at the latest `drainMs` after its duration.
  * @param {any} settings @param {AbortSignal} signal
  */
 function endingOf ({ duration, drainMs }, signal) {

@@ -1,16 +1,16 @@
 /**
- * What is done with plans and results without measuring: list, check, compare, draw.
+ * Actions on plans and results that measure nothing: list, check, compare, draw.
  */
 import { basename, join, relative } from 'node:path'
 import { draw as drawSvg } from '../../charts/draw.js'
-import { FreshetError } from '../../src/errors.js'
-import { analyse } from '../../src/lab/analysis.js'
-import { findExperiment, listExperiments } from '../../src/lab/catalog.js'
-import { checkResult } from '../../src/lab/check.js'
-import { compareResults } from '../../src/lab/compare.js'
-import { drawingOf } from '../../src/lab/report/drawing.js'
-import { markdownOf } from '../../src/lab/report/markdown.js'
-import { newestResult, readResult, writeWhole } from '../../src/lab/result.js'
+import { FreshetError } from '../../lab/errors.js'
+import { analyse } from '../../lab/analysis.js'
+import { findExperiment, listExperiments } from '../../lab/catalog.js'
+import { checkResult } from '../../lab/check.js'
+import { compareResults } from '../../lab/compare.js'
+import { drawingOf } from '../../lab/report/drawing.js'
+import { markdownOf } from '../../lab/report/markdown.js'
+import { newestResult, readResult, writeWhole } from '../../lab/result.js'
 import { CHARTS, EXPERIMENTS } from './places.js'
 
 /** @typedef {import('./run.js').Parts} Parts */
@@ -25,20 +25,23 @@ export async function list ({ table }) {
     const newest = await newestResult(folder)
     print(`${number}  ${question}`)
     print(`     ${name}: ${arms.join(' | ')}`)
-    print(`     about ${minutes} min${newest ? `; last measured ${basename(newest, '.json')}, charts/${name}.md` : '; not measured yet'}`)
+    print(`     about ${minutes} min${newest ? `; last run ${basename(newest, '.json')}, charts/${name}.md` : '; not run yet'}`)
   }
-  print('\nnpm run experiment -- NUMBER [--quick]; any two settings: npm run experiment -- ad-hoc --a "--layout ids" --b "--layout values" --rate 50000')
+  print('\nRun one: npm run experiment -- NUMBER [--quick]. Compare any two settings: npm run experiment -- ad-hoc --a "--layout ids" ' +
+    '--b "--layout values" --rate 50000')
   return 0
 }
 
-/** @param {Parts} _parts @param {string[]} files @returns {Promise<number>} 1 when one of them cannot be believed */
+/** @param {Parts} _parts @param {string[]} files @returns {Promise<number>} 1 when one has contradictions */
 export async function check (_parts, files) {
   const wanted = files.length ? await Promise.all(files.map(fileOf)) : await newestFiles()
   if (wanted.length === 0) print('no experiment has a result yet')
   let status = 0
   for (const file of wanted) {
     const { faults, samples, invalid, ended } = checkResult(await readResult(file))
-    print(`${shown(file)}: ${samples} samples, ${invalid} of them INVALID${ended ? `, ${ended} ended by a fault` : ''}; ${faults.length ? `${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}, this file cannot be believed` : 'no contradiction'}`)
+    print(`${shown(file)}: ${samples} samples, ${invalid} INVALID${ended ? `, ${ended} ended by an error` : ''}; ${faults.length
+      ? `${faults.length} ${faults.length === 1 ? 'contradiction' : 'contradictions'}, do not use this file`
+      : 'no contradictions'}`)
     for (const fault of faults) print(`  ${fault}`)
     if (faults.length) status = 1
   }
@@ -47,7 +50,10 @@ export async function check (_parts, files) {
 
 /** @param {Parts} _parts @param {string[]} files @returns {Promise<number>} */
 export async function compare (_parts, files) {
-  if (files.length !== 2) throw new FreshetError('RESULT_INVALID', `compare: ${files.length} ${files.length === 1 ? 'result' : 'results'} given; expected two: files, or experiments for their newest`)
+  if (files.length !== 2) {
+    throw new FreshetError('RESULT_INVALID',
+      `compare: ${files.length} ${files.length === 1 ? 'result' : 'results'} given; expected two: files, or experiments for their newest`)
+  }
   const [a, b] = await Promise.all(files.map(fileOf))
   print(compareResults({ name: shown(a), result: await readResult(a) }, { name: shown(b), result: await readResult(b) }))
   return 0
@@ -55,10 +61,12 @@ export async function compare (_parts, files) {
 
 /** @param {Parts} parts @param {string[]} names @returns {Promise<number>} */
 export async function draw ({ table }, names) {
-  const experiments = names.length ? await Promise.all(names.map((name) => findExperiment(EXPERIMENTS, name, table))) : await listExperiments(EXPERIMENTS, table)
+  const experiments = names.length
+    ? await Promise.all(names.map((name) => findExperiment(EXPERIMENTS, name, table)))
+    : await listExperiments(EXPERIMENTS, table)
   for (const { name, folder } of experiments) {
     const newest = await newestResult(folder)
-    if (newest === null) print(`${name}: not measured yet`)
+    if (newest === null) print(`${name}: not run yet`)
     else for (const file of await drawResult(newest, CHARTS, name)) print(shown(file))
   }
   return 0
@@ -66,7 +74,7 @@ export async function draw ({ table }, names) {
 
 /**
  * @param {string} file of a result @param {string} folder @param {string} name of the charts
- * @returns {Promise<string[]>} what was written
+ * @returns {Promise<string[]>} files written
  */
 export async function drawResult (file, folder, name) {
   const result = await readResult(file)

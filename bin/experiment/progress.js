@@ -1,9 +1,8 @@
 /**
- * One line about a run that takes minutes: where it is, and how long it will be. On a terminal it is written over, else
- * each measurement has a line.
+ * One progress line with the time left. A terminal overwrites it; otherwise each measurement gets a line.
  */
 
-/** Servers, replicas, checks: what a measurement takes beside its window, until one has been timed. */
+/** Servers, replicas and checks, until a measurement has been timed. */
 const OVERHEAD_S = 4
 
 /** @param {{ title: string, seconds: number, stream?: NodeJS.WriteStream, now?: () => number }} options `seconds`: warm-up and window */
@@ -21,7 +20,10 @@ export function createProgress ({ title, seconds, stream = process.stderr, now =
     return s >= 90 ? `${Math.round(s / 60)} min left` : `${s} s left`
   }
 
-  /** @param {{ cell: { level: string, arm: string, round: number }, done: number, of: number, sample?: import('../../src/lab/measures.js').Sample }} at */
+  /**
+   * @param {{ cell: { level: string, arm: string, round: number }, done: number, of: number,
+   *   sample?: import('../../lab/measures.js').Sample }} at
+   */
   function update ({ cell: { level, arm, round }, done, of, sample }) {
     if (sample && begunMs !== null) {
       spentMs += now() - begunMs
@@ -29,17 +31,17 @@ export function createProgress ({ title, seconds, stream = process.stderr, now =
     }
     begunMs = now()
     if (sample) {
-      const said = outcomeOf(sample)
-      if (said) line(`${title}  ${level}, ${arm}, round ${round}: ${said}`, false)
+      const outcome = outcomeOf(sample)
+      if (outcome) line(`${title}  ${level}, ${arm}, round ${round}: ${outcome}`, false)
     } else line(`${title}  ${done + 1} of ${of}: ${level}, ${arm}, round ${round}; ${timeLeft(of - done)}`, true)
   }
 
-  /** @param {string} text @param {boolean} passing whether the next line may take its place */
-  function line (text, passing) {
+  /** @param {string} text @param {boolean} isTemporary whether the next line overwrites it */
+  function line (text, isTemporary) {
     if (!stream.isTTY) stream.write(text + '\n')
     else {
-      stream.write(`\r\x1b[2K${text.slice(0, (stream.columns ?? 120) - 1)}${passing ? '' : '\n'}`)
-      isOpen = passing
+      stream.write(`\r\x1b[2K${text.slice(0, (stream.columns ?? 120) - 1)}${isTemporary ? '' : '\n'}`)
+      isOpen = isTemporary
     }
   }
 
@@ -52,9 +54,9 @@ export function createProgress ({ title, seconds, stream = process.stderr, now =
   }
 }
 
-/** What a person should know at once. @param {import('../../src/lab/measures.js').Sample} sample */
+/** What to report at once. @param {import('../../lab/measures.js').Sample} sample */
 function outcomeOf ({ error, valid, invariants, marks }) {
   if (error) return `ended by ${error.code}: ${error.message}`
   if (!valid) return `INVALID: ${invariants.filter(({ ok }) => !ok).map(({ name, detail }) => `${name}: no (${detail})`).join('; ')}`
-  return marks.includes('noisy') ? 'marked noisy: other programs were busy' : ''
+  return marks.includes('noisy') ? 'marked noisy: other programs used the processors' : ''
 }

@@ -1,37 +1,36 @@
 /**
- * Runs experiments: plan, schedule, servers, progress, report, and where the result is put.
+ * Runs experiments: plan, schedule, servers, progress, report, and where the result goes.
  *
- * A run that is the plan's whole goes to experiments/NNN-name/results and is drawn into charts/. Anything less (quick,
- * some of the arms, fewer rounds) or other than the plan (ad-hoc, scaled time, other servers) stays in .freshet/lab with its
- * chart.
+ * A run of the whole plan goes to experiments/NNN-name/results, with its chart in charts/. A part of it (quick, some of the
+ * arms, fewer rounds) or anything else (ad-hoc, scaled time, other servers) stays in .freshet/lab with its chart.
  */
 import { rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { FreshetError } from '../../src/errors.js'
-import { analyse } from '../../src/lab/analysis.js'
-import { findExperiment, listExperiments } from '../../src/lab/catalog.js'
-import { claimLab } from '../../src/lab/claim.js'
-import { adHocPlan, readPlan, timeScaled } from '../../src/lab/plan.js'
-import { drivenBy, enginesOf, withoutEngines } from '../../src/lab/plan-changes.js'
-import { tableOf } from '../../src/lab/report/table.js'
-import { newestResult, readResult, resultName } from '../../src/lab/result.js'
-import { newRun, runExperiment } from '../../src/lab/runner.js'
-import { scheduleOf } from '../../src/lab/schedule.js'
-import { engineName, findEngine } from '../../src/lab/servers/engines.js'
-import { openOwnServers } from '../../src/lab/servers/own.js'
-import { openTarget } from '../../src/lab/servers/target.js'
-import { conditionsOf, putAway } from '../../src/lab/unfinished.js'
-import { ROOT } from '../../src/store/target.js'
-import { defaultCacheDir } from '../../src/store/embedded/client.js'
+import { FreshetError } from '../../lab/errors.js'
+import { analyse } from '../../lab/analysis.js'
+import { findExperiment, listExperiments } from '../../lab/catalog.js'
+import { claimLab } from '../../lab/claim.js'
+import { adHocPlan, readPlan, timeScaled } from '../../lab/plan.js'
+import { drivenBy, enginesOf, withoutEngines } from '../../lab/plan-changes.js'
+import { tableOf } from '../../lab/report/table.js'
+import { newestResult, readResult, resultName } from '../../lab/result.js'
+import { newRun, runExperiment } from '../../lab/runner.js'
+import { scheduleOf } from '../../lab/schedule.js'
+import { engineName, findEngine } from '../../lab/servers/engines.js'
+import { openOwnServers } from '../../lab/servers/own.js'
+import { openTarget } from '../../lab/servers/target.js'
+import { conditionsOf, putAway } from '../../lab/unfinished.js'
+import { ROOT } from '../../src/store/index.js'
+import { defaultCacheDir } from '../../src/store/embedded/index.js'
 import { drawResult } from './look.js'
 import { CHARTS, EXPERIMENTS, FRESHET, LAB } from './places.js'
 import { createProgress } from './progress.js'
 
 /**
- * @typedef {import('../../src/lab/plan.js').Plan} Plan
+ * @typedef {import('../../lab/plan.js').Plan} Plan
  * @typedef {Parameters<typeof findEngine>[1]} Place
  * @typedef {{ settings: any, env: Record<string, string | undefined>, signal: AbortSignal, table: Table }} Parts
- * @typedef {object} Table the functions of settings.js that the lab is handed
+ * @typedef {object} Table functions of settings.js
  * @property {(settings: Record<string, unknown>) => string[]} checkSettings
  * @property {(text: string, origin: string) => Record<string, any>} settingsOfFlags
  * @property {(settings: Record<string, unknown>) => Record<string, any>} settledSettings
@@ -44,7 +43,7 @@ const shown = (/** @type {string} */ file) => relative(process.cwd(), file) || f
 /** @param {Parts} parts @param {string[]} names @returns {Promise<number>} */
 export async function runNamed (parts, names) {
   const experiments = []
-  // all of them are found before the first takes its minutes
+  // find all of them before the first one runs
   for (const name of names) experiments.push(await findExperiment(EXPERIMENTS, name, parts.table))
   return runThese(parts, experiments.map(({ plan, folder }) => ({ plan, folder })))
 }
@@ -53,14 +52,20 @@ export async function runNamed (parts, names) {
 export async function runAll (parts, _rest) {
   const all = await listExperiments(EXPERIMENTS, parts.table)
   const fit = parts.settings.target ? all.filter(({ plan }) => enginesOf(plan).length === 0) : all
-  if (fit.length < all.length) report(`left out, since they compare engines and need servers of their own: ${all.filter((one) => !fit.includes(one)).map(({ name }) => name).join(', ')}`)
+  if (fit.length < all.length) {
+    report('skipped, because they compare engines and need their own servers: ' +
+      `${all.filter((one) => !fit.includes(one)).map(({ name }) => name).join(', ')}`)
+  }
   return runThese(parts, fit, { skipDone: true })
 }
 
 /** @param {Parts} parts @param {string[]} _rest @returns {Promise<number>} */
 export function runAdHoc (parts, _rest) {
   const { settings: { a, b, rate, seconds }, table } = parts
-  if (a === null || b === null) throw new FreshetError('PLAN_INVALID', 'ad-hoc compares two settings; expected --a "--layout ids" --b "--layout values", and --rate if it is not to go flat out')
+  if (a === null || b === null) {
+    throw new FreshetError('PLAN_INVALID',
+      'ad-hoc compares two settings; expected --a "--layout ids" --b "--layout values", and --rate unless as fast as possible')
+  }
   const [ofA, ofB] = [table.settingsOfFlags(a, '--a'), table.settingsOfFlags(b, '--b')]
   const raw = adHocPlan({ a: ofA, b: ofB, aText: a, bText: b, rate: rate ?? 0, ...(seconds && { seconds }) })
   return runThese(parts, [{ plan: readPlan('ad-hoc', raw, table), folder: null }])
@@ -68,15 +73,15 @@ export function runAdHoc (parts, _rest) {
 
 /**
  * @param {Parts} parts @param {{ plan: Plan, folder: string | null }[]} experiments
- * @param {{ skipDone?: boolean }} [how] leave out those that have a result under these very conditions, and go on when the
- *   engines of one are missing
+ * @param {{ skipDone?: boolean }} [how] skip experiments that have a result under the same conditions, or whose engines are
+ *   missing
  */
 async function runThese (parts, experiments, { skipDone = false } = {}) {
-  // what does not go with one of them is told before the first takes its minutes
+  // report invalid options before the first one runs
   for (const { plan } of experiments) scheduleFor(parts, plan)
   const release = await claimLab(LAB)
   try {
-    // what a run left that was killed
+    // left by a run that was killed
     await rm(join(LAB, 'servers'), { recursive: true, force: true })
     let status = 0
     for (const { plan, folder } of experiments) {
@@ -135,18 +140,21 @@ async function runOne (parts, written, folder, skipDone) {
   const result = await runExperiment(run).finally(progress.close)
   const analysis = analyse(result)
   process.stdout.write(tableOf(analysis, result, plan) + '\n')
-  const isFull = folder !== null && isAsPlanned && !settings.quick && settings.arms === null && options.rounds >= written.rounds && seconds >= written.seconds
-  if (isFull && result.dirty) report('the code was not committed, so this is no result for experiments/: nobody could tell what was measured')
+  const isFull = folder !== null && isAsPlanned && !settings.quick && settings.arms === null && options.rounds >= written.rounds &&
+    seconds >= written.seconds
+  if (isFull && result.dirty) report('the code has uncommitted changes, so the result does not go to experiments/')
   await keep({ unfinished, result, folder, isWhole: isFull && !result.dirty, quick: settings.quick })
   return analysis.invalid.length + analysis.ended.length > 0 ? 1 : 0
 }
 
 /**
  * @param {Parts} parts @param {Plan} written
- * @throws {FreshetError} PLAN_INVALID: arms, seconds, a driver or a target that do not go with the plan
+ * @throws {FreshetError} PLAN_INVALID: arms, seconds, a driver or a target that do not fit the plan
  */
 function scheduleFor ({ settings: { timeScale, driver, rounds, arms, quick, seconds, target } }, written) {
-  if (target && enginesOf(written).length > 0) throw new FreshetError('PLAN_INVALID', `${written.name} compares engines, so it needs servers of its own; expected no --target`)
+  if (target && enginesOf(written).length > 0) {
+    throw new FreshetError('PLAN_INVALID', `${written.name} compares engines and needs its own servers; remove --target`)
+  }
   const plan = drivenBy(timeScale === 1 ? written : timeScaled(written, timeScale), driver)
   return { plan, ...scheduleOf(plan, { rounds, arms: namesIn(arms), quick, seconds }) }
 }
@@ -164,14 +172,16 @@ async function isDone (folder, run) {
 const namesIn = (text) => text?.split(',').map((one) => one.trim()).filter(Boolean) ?? []
 
 /**
- * @param {{ unfinished: string, result: import('../../src/lab/analysis.js').Result, folder: string | null, isWhole: boolean, quick: boolean }} run
+ * @param {{ unfinished: string, result: import('../../lab/analysis.js').Result, folder: string | null,
+ *   isWhole: boolean, quick: boolean }} run
  */
 async function keep ({ unfinished, result, folder, isWhole, quick }) {
   const to = isWhole && folder ? join(folder, 'results') : join(LAB, 'results', result.experiment)
   const file = await putAway(unfinished, to, resultName(result.startedAt))
   process.stdout.write(`\nraw samples  ${shown(file)}\n`)
   if (quick) return
-  const drawn = await drawResult(file, isWhole ? CHARTS : to, isWhole ? result.experiment : resultName(result.startedAt).replace(/\.json$/, ''))
+  const drawn = await drawResult(file, isWhole ? CHARTS : to,
+    isWhole ? result.experiment : resultName(result.startedAt).replace(/\.json$/, ''))
   process.stdout.write(`chart        ${shown(drawn[0])}\nreport       ${shown(drawn[1])}\n`)
 }
 
@@ -205,6 +215,14 @@ async function withEngines (plan, place) {
 
 /** @param {Parts} parts @param {string | null} engine @param {Place} place */
 function opener ({ settings, signal }, engine, place) {
-  if (settings.target) return () => openTarget({ url: settings.target, replicaUrls: settings.replicaUrl, deadlineMs: settings.deadlineMs ?? 5000 })
-  return async () => openOwnServers({ program: (await findEngine(engine ?? defaultEngine(settings, place), place)).program, replicas: 2, folder: join(LAB, 'servers'), signal, report })
+  if (settings.target) {
+    return () => openTarget({ url: settings.target, replicaUrls: settings.replicaUrl, deadlineMs: settings.deadlineMs ?? 5000 })
+  }
+  return async () => openOwnServers({
+    program: (await findEngine(engine ?? defaultEngine(settings, place), place)).program,
+    replicas: 2,
+    folder: join(LAB, 'servers'),
+    signal,
+    report
+  })
 }

@@ -1,11 +1,14 @@
-/** How figures are written for people. What is not known is a dash: the lines about reasons say why. */
+/** Figures as text. An unknown figure is a dash. */
 
 export const UNKNOWN = '–'
 
-/** @param {number | null} value @param {number} [digits] behind the point */
+/** @type {[unit: string, ms: number][]} */
+const UNITS = [['d', 86_400_000], ['h', 3_600_000], ['min', 60_000], ['s', 1000]]
+
+/** @param {number | null} value @param {number} [digits] after the decimal point, at most */
 export const numberText = (value, digits = 0) => value === null ? UNKNOWN : value.toLocaleString('en', { maximumFractionDigits: digits })
 
-/** @param {number | null} value of items a second; small ones with a digit behind the point */
+/** @param {number | null} value items a second; small ones with one decimal */
 export const rateText = (value) => numberText(value, value !== null && value < 100 ? 1 : 0)
 
 /** @param {number} ms 0 or more */
@@ -17,16 +20,22 @@ export function spanText (ms) {
   return `${numberText(Math.floor(ms / 86_400_000))} d`
 }
 
-/** @param {number | null} ts @param {number} now both ms since 1970, of the same clock; the time of an item may be ahead @param {string} [word] behind an age */
-export const ageText = (ts, now, word = '') => ts === null ? UNKNOWN : ts > now + 1000 ? `in ${spanText(ts - now)}` : spanText(Math.max(0, now - ts)) + word
+/**
+ * @param {number | null} ts ms since 1970; may be ahead of `now` @param {number} now by the same clock
+ * @param {string} [word] after an age
+ */
+export function ageText (ts, now, word = '') {
+  if (ts === null) return UNKNOWN
+  return ts > now + 1000 ? `in ${spanText(ts - now)}` : spanText(Math.max(0, now - ts)) + word
+}
 
-/** @param {number} ms since 1970 @returns {string} time of day, here */
+/** @param {number} ms since 1970 @returns {string} local time of day */
 export const clockText = (ms) => new Date(ms).toTimeString().slice(0, 8)
 
 /** @param {number} windowMs */
 export function windowText (windowMs) {
   if (windowMs === 0) return 'no age limit'
-  for (const [unit, size] of /** @type {[string, number][]} */ ([['d', 86_400_000], ['h', 3_600_000], ['min', 60_000], ['s', 1000]])) {
+  for (const [unit, size] of UNITS) {
     if (windowMs % size === 0 && (windowMs > size || size < 60_000)) return `window ${numberText(windowMs / size)} ${unit}`
   }
   return `window ${numberText(windowMs)} ms`

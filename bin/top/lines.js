@@ -1,11 +1,12 @@
 /**
- * Lines of a screen, made of spans: text with or without a style. Every text is made visible and cut here, whoever it is from.
+ * Lines of a screen, made of spans: text with or without a style. All text is made visible and cut here.
  *
  * @typedef {keyof typeof STYLES} Style
  * @typedef {string | [style: Style | null, text: string]} Span
- * @typedef {{ color: boolean, jumps: boolean }} Means of a terminal: `jumps`: the cursor can be put in a column, which is done behind
- *   text whose width terminals do not agree about
+ * @typedef {{ color: boolean, jumps: boolean }} Means what the terminal can do; `jumps`: the cursor can be moved to a column, which
+ *   is done after text whose width terminals disagree about
  */
+import { cursorTo } from 'ansi-escapes'
 import { cut, isPlain, visible, widthOf } from './text.js'
 
 /** Select Graphic Rendition (ECMA-48 8.3.117) */
@@ -27,7 +28,7 @@ export function lineOf (spans, columns, { color, jumps }) {
     const [style, text] = typeof span === 'string' ? [null, span] : span
     const shown = cut(visible(text), columns - used)
     if (shown === '') continue
-    if (jumps && !isSure) line += `\x1b[${used + 1}G`
+    if (jumps && !isSure) line += cursorTo(used)
     isSure = isPlain(shown)
     line += color && style ? `\x1b[${STYLES[style]}m${shown}\x1b[0m` : shown
     used += widthOf(shown)
@@ -36,7 +37,7 @@ export function lineOf (spans, columns, { color, jumps }) {
 }
 
 /**
- * Spans in as many lines as they need, none of them broken.
+ * Groups of spans on as few lines as possible; a group is never broken.
  * @param {Span[][]} groups @param {number} columns @param {string} between
  * @returns {Span[][]}
  */
@@ -57,7 +58,7 @@ export function flow (groups, columns, between) {
   return lines
 }
 
-/** @param {string} text a sentence @param {number} columns @returns {string[]} lines that break between words, three at most */
+/** @param {string} text a sentence @param {number} columns @returns {string[]} at most three lines, broken between words */
 export function wrapped (text, columns) {
   const lines = ['']
   for (const word of visible(text).split(' ')) {

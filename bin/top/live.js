@@ -1,4 +1,4 @@
-/** The screen while it is open: what is shown, drawn a few times a second, and what keys do. */
+/** The open screen: draws a few times a second and handles keys. */
 import { drawScreen } from './screen.js'
 import { openTerminal } from './terminal.js'
 import { createWatch } from './watch.js'
@@ -8,12 +8,12 @@ const FRAME_MS = 250
 /**
  * @param {{ reader: import('./reader.js').Reader, token: string | null, feed: string | null, feeds: string[], color: boolean,
  *   stopping: { signal: AbortSignal, stop: (reason: string) => void } }} options
- * @returns {Promise<void>} when somebody quits
+ * @returns {Promise<void>} when the user quits
  */
 export async function showLive ({ reader, token, feed, feeds, color, stopping }) {
   /** @type {string | null} */
   let typed = null
-  /** what stood there when it was paused @type {Omit<import('./screen.js').Shown, 'isPaused' | 'typed'> | null} */
+  /** data of the moment of the pause @type {Omit<import('./screen.js').Shown, 'isPaused' | 'typed'> | null} */
   let paused = null
   const watch = createWatch({ reader, token, feed, feeds })
   const terminal = openTerminal({
@@ -28,7 +28,7 @@ export async function showLive ({ reader, token, feed, feeds, color, stopping })
   /** @param {import('./terminal.js').Key} key */
   function onKey (key) {
     if (key.ctrl && key.name === 'c') stopping.stop('Ctrl-C')
-    else if (typed !== null) typing(key)
+    else if (typed !== null) onKeyOfId(key)
     else if (key.name === 'q') stopping.stop('q')
     else if (key.name === 'p') paused = paused === null ? watch.shown() : null
     else if (key.sequence === '/') typed = ''
@@ -43,7 +43,7 @@ export async function showLive ({ reader, token, feed, feeds, color, stopping })
   }
 
   /** @param {import('./terminal.js').Key} key */
-  function typing ({ name, ctrl, sequence }) {
+  function onKeyOfId ({ name, ctrl, sequence }) {
     if (name === 'return' || name === 'enter') {
       if (typed) {
         watch.find(typed)

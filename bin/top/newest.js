@@ -1,21 +1,21 @@
-/** The newest items of a feed, kept up by what a reader pushes. */
+/** The newest items of a feed, kept up to date by the stream of a reader. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { follow } from '../../src/client.js'
 
-/** as many as the largest screen shows */
-const MOST = 200
-/** events a second: more can nobody read */
+/** more than any screen shows */
+const MAX_ITEMS = 200
+/** events a second */
 const MAX_RATE = 4
-const AGAIN_MS = 1000
-/** a reader that has the feed in memory says what is newest at once */
-const FIRST_WITHIN_MS = 3000
+const RETRY_MS = 1000
+/** a reader with a view sends the snapshot at once */
+const SNAPSHOT_WITHIN_MS = 3000
 
 /** @typedef {import('./screen.js').Item} Item */
 
 /**
  * @param {Item[]} known newest first
  * @param {import('../../src/client.js').LiveItem<'utf8'>[]} changes oldest first
- * @returns {Item[]} newest first; of those of one time what came last is the newest
+ * @returns {Item[]} newest first; with equal times, the last change first
  */
 export function merged (known, changes) {
   /** @type {Map<string, Item>} */
@@ -24,30 +24,33 @@ export function merged (known, changes) {
     byId.delete(item.id)
     if (!item.deleted) byId.set(item.id, item)
   }
-  return [...byId.values()].reverse().sort((a, b) => b.ts - a.ts).slice(0, MOST)
+  return [...byId.values()].reverse().sort((a, b) => b.ts - a.ts).slice(0, MAX_ITEMS)
 }
 
 /**
- * Follows until `signal` is aborted. When a connection is lost it begins again with what is newest then, not with what was missed.
- * @param {{ url: string, feed: string, token: string | null, signal: AbortSignal, onItems: (items: Item[]) => void,
- *   onTrouble: (trouble: string) => void }} options `onTrouble`: until the next `onItems` they stand still
+ * Follows the feed until `signal` is aborted. After a lost connection it starts with a new snapshot.
+ * @param {object} options
+ * @param {string} options.url @param {string} options.feed @param {string | null} options.token @param {AbortSignal} options.signal
+ * @param {(items: Item[]) => void} options.onItems
+ * @param {(trouble: string) => void} options.onTrouble there are no new items until the next `onItems`
  * @returns {Promise<void>}
  */
 export async function followNewest ({ url, feed, token, signal, onItems, onTrouble }) {
   while (!signal.aborted) {
-    const lost = new AbortController()
-    const abort = () => lost.abort()
+    const connection = new AbortController()
+    const abort = () => connection.abort()
     signal.addEventListener('abort', abort)
-    /** @param {any} error */
-    const tell = (error) => {
-      if (!signal.aborted) onTrouble(error.code === 'UNAUTHORIZED' ? 'the newest items are not shown: this reader wants a token for that (--live-token)' : `the newest items stand still: ${error.cause?.code ?? error.message}`)
-      lost.abort()
+    const failed = (/** @type {any} */ error) => {
+      if (!signal.aborted) onTrouble(troubleOf(error))
+      abort()
     }
-    /** @type {Item[]} */
-    let items = []
-    const waiting = setTimeout(() => onTrouble('the newest items are not known yet: the reader takes in what is live'), FIRST_WITHIN_MS)
+    const waiting = setTimeout(() => onTrouble('waiting for the newest items: the reader is loading the feed'), SNAPSHOT_WITHIN_MS)
     try {
-      const events = follow(url, feed, { limit: MOST, maxRate: MAX_RATE, encoding: 'utf8', authToken: token ?? undefined, signal: lost.signal, onRetry: tell })
+      /** @type {Item[]} */
+      let items = []
+      const events = follow(url, feed, {
+        limit: MAX_ITEMS, maxRate: MAX_RATE, encoding: 'utf8', authToken: token ?? undefined, signal: connection.signal, onRetry: failed
+      })
       for await (const one of events) {
         clearTimeout(waiting)
         if (one.event === 'reset') continue
@@ -55,11 +58,16 @@ export async function followNewest ({ url, feed, token, signal, onItems, onTroub
         onItems(items)
       }
     } catch (error) {
-      tell(error)
+      failed(error)
     } finally {
       clearTimeout(waiting)
       signal.removeEventListener('abort', abort)
     }
-    await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
+    await sleep(RETRY_MS, undefined, { signal }).catch(() => {})
   }
 }
+
+/** @param {any} error */
+const troubleOf = (error) => error.code === 'UNAUTHORIZED'
+  ? 'newest items unavailable: this reader requires a token (--live-token)'
+  : `newest items not updated: ${error.cause?.code ?? error.message}`

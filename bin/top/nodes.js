@@ -1,8 +1,8 @@
 /**
- * The table of nodes: a line each, with how busy one is. Columns that have no room are left out.
+ * The table of nodes, one line each. Columns without room are left out.
  *
  * @typedef {{ role: string, address: string, engine: string | null, state: string, lagMs: number | null, cpu: number | null }} Node
- *   `lagMs` of replicas; `cpu`: share of a core
+ *   `lagMs`: replicas only; `cpu`: share of a core
  * @typedef {import('./lines.js').Span} Span
  */
 import { bar } from './blocks.js'
@@ -12,11 +12,11 @@ import { fit, visible, widthOf } from './text.js'
 const BAR_CELLS = 10
 const GAP = '  '
 const HEADS = { role: 'node', address: 'address', engine: 'engine', state: 'state', lag: 'lag', cpu: 'cpu', share: 'of a core' }
-/** the first goes first */
+/** left out in this order */
 const SPARE = Object.freeze(['engine', 'share', 'lag'])
 const RIGHT = Object.freeze(['lag', 'cpu'])
 const GOOD = Object.freeze(['up', 'connected'])
-/** it will pass */
+/** temporary states */
 const FAIR = Object.freeze(['lagging', 'sync', 'connect', 'connecting', 'handshake'])
 
 /** @typedef {keyof typeof HEADS} Column */
@@ -41,7 +41,7 @@ function styleOf (column, { state, cpu }) {
 
 /**
  * @param {Node[]} nodes
- * @param {{ columns: number, rows: number }} size so many nodes are shown, two at least
+ * @param {{ columns: number, rows: number }} size `rows`: maximum number of nodes, at least two
  * @returns {Span[][]}
  */
 export function nodesOf (nodes, { columns, rows }) {
@@ -49,12 +49,12 @@ export function nodesOf (nodes, { columns, rows }) {
   const shown = nodes.length > most ? nodes.slice(0, most - 1) : nodes
   const lines = [HEADS, ...shown.map(cellsOf)]
   const width = (/** @type {Column} */ column) => Math.max(...lines.map((cells) => widthOf(cells[column])))
-  const cellsFor = (/** @type {Column[]} */ columnsOf) => columnsOf.reduce((sum, column) => sum + width(column) + GAP.length, -GAP.length)
+  const cellsFor = (/** @type {Column[]} */ some) => some.reduce((sum, column) => sum + width(column) + GAP.length, -GAP.length)
   let kept = /** @type {Column[]} */ (Object.keys(HEADS))
   for (const spare of SPARE) if (cellsFor(kept) > columns) kept = kept.filter((column) => column !== spare)
   const table = lines.map((cells, y) => kept.flatMap((column, x) => {
-    /** @type {Span} */
-    const span = [y === 0 ? 'dim' : styleOf(column, shown[y - 1]), fit(cells[column], width(column), RIGHT.includes(column) ? 'right' : 'left')]
+    const text = fit(cells[column], width(column), RIGHT.includes(column) ? 'right' : 'left')
+    const span = /** @type {Span} */ ([y === 0 ? 'dim' : styleOf(column, shown[y - 1]), text])
     return x > 0 ? [GAP, span] : [span]
   }))
   return nodes.length > shown.length ? [...table, [['dim', `and ${nodes.length - shown.length} more`]]] : table

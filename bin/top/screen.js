@@ -1,8 +1,8 @@
 /**
- * The screen: what is known (`Shown`) and a size become lines, and nothing else happens. In a small terminal is left out from the
- * bottom: items, then nodes, then the rest; the keys keep the last line for as long as there are ten.
+ * The screen: a pure function from the data (`Shown`) and a size to lines. A small terminal loses lines from the bottom: items,
+ * then nodes, then the rest; the keys keep the last line of at least ten.
  *
- * @typedef {object} Figures what a reader says of a feed; null = not known
+ * @typedef {object} Figures the reader's figures of a feed; null = unknown
  * @property {number} asOf ms since 1970 of the reader's clock
  * @property {string | null} layout
  * @property {number | null} partitions
@@ -23,19 +23,20 @@
  * @property {string} url of the reader
  * @property {number} now ms since 1970 of the reader's clock
  * @property {string | null} feed
- * @property {string[]} feeds that can be chosen
+ * @property {string[]} feeds to choose from
  * @property {Figures | null} figures
- * @property {string[]} troubles sentences about what does not work
+ * @property {string[]} troubles messages
  * @property {Item[]} items newest first
- * @property {string | null} itemsTrouble why they stand still
+ * @property {string | null} itemsTrouble why they are not updated
  * @property {boolean} isPaused
- * @property {string | null} typed an id that is being typed
- * @property {{ id: string, item: Item | null, trouble: string | null } | null} found what was looked for; without item and trouble it is being asked for
+ * @property {string | null} typed the id being typed
+ * @property {{ id: string, item: Item | null, trouble: string | null } | null} found an id that is looked up; without item and
+ *   trouble there is no reply yet
  */
-import { chart, largeText } from './blocks.js'
-import { ageText, clockText, numberText, rateText, spanText, UNKNOWN, windowText } from './figures.js'
+import { ageText, clockText, numberText, spanText, UNKNOWN, windowText } from './figures.js'
 import { flow, lineOf, wrapped } from './lines.js'
 import { nodesOf } from './nodes.js'
+import { rateOf } from './rate.js'
 import { fit, valueText, visible, widthOf } from './text.js'
 
 /** @typedef {import('./lines.js').Span} Span */
@@ -43,11 +44,6 @@ import { fit, valueText, visible, widthOf } from './text.js'
 
 const ROWS_FOR_KEYS = 10
 const ROWS_FOR_SPACE = 18
-/** a chart that is narrower says little */
-const CHART_COLUMNS = 20
-/** of large digits, up to 999,999: the chart beside them stays where it is */
-const RATE_CELLS = 25
-const CAPTION_CELLS = 'last 9.9 min, up to 9,999,999'.length
 const GAP = '   '
 const AGE_CELLS = 8
 
@@ -69,29 +65,40 @@ export function drawScreen (shown, { columns, rows, ...means }) {
 }
 
 /**
- * The same as plain text, as long as it is.
+ * The same as plain text of any length.
  * @param {Shown} shown
- * @param {{ columns: number, items: number }} size `items`: so many of the newest
+ * @param {{ columns: number, items: number }} size `items`: maximum number of items
  * @returns {string[]}
  */
 export function drawText (shown, { columns, items }) {
-  const parts = [[...titleOf(shown, columns), ...troublesOf(shown, columns)], ...partsOf(shown, { columns, rows: Infinity, isRoomy: false }), itemsOf(shown, { columns, rows: items + 1 })]
+  const parts = [
+    [...titleOf(shown, columns), ...troublesOf(shown, columns)],
+    ...partsOf(shown, { columns, rows: Infinity, isRoomy: false }),
+    itemsOf(shown, { columns, rows: items + 1 })
+  ]
   return parts.filter((part) => part.length).flatMap((part, i) => i > 0 ? [[], ...part] : part)
     .map((spans) => lineOf(spans, columns, { color: false, jumps: false }))
 }
 
-/** What stands between title and items. @param {Shown} shown @param {Size & { isRoomy: boolean }} size @returns {Span[][][]} */
-const partsOf = ({ figures, items, found, now }, { columns, rows, isRoomy }) => figures === null
-  ? []
-  : [rateOf(figures, { columns, now, isLarge: isRoomy }), stateOf({ ...figures, newestTs: newestOf(figures, items) }, now, columns), foundOf(found, now, columns), nodesOf(figures.nodes, { columns, rows: rows / 3 })]
+/** The parts between title and items. @param {Shown} shown @param {Size & { isRoomy: boolean }} size @returns {Span[][][]} */
+function partsOf ({ figures, items, found, now }, { columns, rows, isRoomy }) {
+  if (figures === null) return []
+  return [
+    rateOf(figures, { columns, now, isLarge: isRoomy }),
+    stateOf({ ...figures, newestTs: newestOf(figures, items) }, now, columns),
+    foundOf(found, now, columns),
+    nodesOf(figures.nodes, { columns, rows: rows / 3 })
+  ]
+}
 
-/** What was pushed may be newer than what was asked. @param {Figures} figures @param {Item[]} items */
+/** An item of the stream may be newer than the figures. @param {Figures} figures @param {Item[]} items */
 const newestOf = ({ newestTs }, [first]) => newestTs === null || first === undefined ? newestTs : Math.max(newestTs, first.ts)
 
 /** @param {Shown} shown @param {number} columns @returns {Span[][]} */
 function titleOf ({ url, now, feed, figures, isPaused }, columns) {
   const engine = figures?.nodes.find((node) => node.engine !== null)?.engine
-  const facts = figures === null ? [] : [`layout ${figures.layout ?? 'not known'}`, ...partitionsOf(figures), engine ?? 'engine not known', ...(figures.windowMs === null ? [] : [windowText(figures.windowMs)])]
+  const facts = figures === null ? [] : [`layout ${figures.layout ?? 'unknown'}`, ...partitionsOf(figures), engine ?? 'engine unknown']
+  if (figures !== null && figures.windowMs !== null) facts.push(windowText(figures.windowMs))
   const right = clockText(now) + (isPaused ? ' paused' : '')
   /** @type {Span[]} */
   const spans = [['bold', feed ?? 'no feed'], ...facts.map((fact) => `  ${fact}`), ['dim', `  ${url}`]]
@@ -107,41 +114,17 @@ function titleOf ({ url, now, feed, figures, isPaused }, columns) {
   return [[...fitting, ' '.repeat(Math.max(2, columns - used - right.length)), [isPaused ? 'inverse' : 'dim', right]]]
 }
 
-/** @param {Figures} figures @returns {string[]} where they are more than the usual one */
+/** @param {Figures} figures @returns {string[]} nothing for one partition */
 const partitionsOf = ({ partitions }) => partitions !== null && partitions > 1 ? [`${partitions} partitions`] : []
 
 /** @param {import('./lines.js').Style} style @param {string} text @param {number} columns @returns {Span[][]} */
-const said = (style, text, columns) => wrapped(text, columns).map((line) => [[style, line]])
+const message = (style, text, columns) => wrapped(text, columns).map((line) => [[style, line]])
 
 /** @param {Shown} shown @param {number} columns @returns {Span[][]} */
 const troublesOf = ({ troubles, figures }, columns) => [
   ...troubles,
   ...(figures === null || figures.ready ? [] : figures.reasons.map((reason) => `not ready: ${reason}`))
-].flatMap((trouble) => said('red', trouble, columns))
-
-/** @param {Figures} figures @param {{ columns: number, now: number, isLarge: boolean }} how @returns {Span[][]} */
-function rateOf ({ itemsPerSecond, history }, { columns, now, isLarge }) {
-  const text = rateText(itemsPerSecond)
-  const drawn = (/** @type {number} */ cells, /** @type {number} */ lines) => chart(history, { columns: cells, rows: lines, now })
-  const caption = (/** @type {ReturnType<typeof chart>} */ { spanMs, largest }) => `last ${spanMs < 120_000 ? `${spanMs / 1000} s` : `${numberText(spanMs / 60_000, 1)} min`}, up to ${rateText(largest)}`
-  if (isLarge) {
-    const large = largeText(text)
-    const left = Math.max(large[0].length, RATE_CELLS)
-    const room = columns - left - GAP.length
-    if (room >= CHART_COLUMNS) {
-      const bars = drawn(room, large.length)
-      return [
-        ...large.map((line, y) => /** @type {Span[]} */ ([['bold', fit(line, left)], GAP, ['cyan', bars.lines[y]]])),
-        [fit('items/s', left), GAP, ['dim', fit(caption(bars), room)]]
-      ]
-    }
-  }
-  const words = `${text} items/s`.padEnd('999,999 items/s'.length)
-  const room = columns - words.length - 2 * GAP.length - CAPTION_CELLS
-  if (room < CHART_COLUMNS) return [[['bold', words], GAP, ['cyan', drawn(Math.max(1, columns - words.length - GAP.length), 1).lines[0]]]]
-  const bars = drawn(room, 1)
-  return [[['bold', words], GAP, ['cyan', bars.lines[0]], GAP, ['dim', caption(bars)]]]
-}
+].flatMap((trouble) => message('red', trouble, columns))
 
 /** @param {Figures} figures @param {number} now @param {number} columns @returns {Span[][]} */
 function stateOf ({ count, exact, newestTs, writers, nodes }, now, columns) {
@@ -171,20 +154,28 @@ function itemsOf ({ items, itemsTrouble, figures, feed, now }, { columns, rows }
   if (feed === null || rows < 2) return []
   const windowMs = figures?.windowMs ?? 0
   const live = windowMs === 0 ? items : items.filter(({ ts }) => ts > now - windowMs)
-  const trouble = itemsTrouble === null ? [] : said('yellow', itemsTrouble, columns)
+  const trouble = itemsTrouble === null ? [] : message('yellow', itemsTrouble, columns)
   const shown = live.slice(0, Math.max(0, rows - 1 - trouble.length))
   const idCells = Math.min(Math.max(2, ...shown.map(({ id }) => widthOf(visible(id)))), Math.floor((columns - AGE_CELLS) / 3))
   return [
     ...trouble,
     [['dim', `${fit('age', AGE_CELLS, 'right')}  ${fit('id', idCells)}  value`]],
-    ...shown.map(({ id, ts, value }) => /** @type {Span[]} */ ([fit(ageText(ts, now), AGE_CELLS, 'right'), '  ', ['cyan', fit(visible(id), idCells)], '  ', valueText(value, columns)]))
+    ...shown.map(({ id, ts, value }) => /** @type {Span[]} */ ([
+      fit(ageText(ts, now), AGE_CELLS, 'right'), '  ', ['cyan', fit(visible(id), idCells)], '  ', valueText(value, columns)
+    ]))
   ]
 }
 
 /** @param {Shown} shown @returns {Span[]} */
 function keysOf ({ typed, feed, feeds, isPaused, found }) {
-  if (typed !== null) return [['inverse', ` id: ${visible(typed)} `], '  Enter looks for it, Esc leaves']
+  if (typed !== null) return [['inverse', ` id: ${visible(typed)} `], '  Enter: find, Esc: cancel']
   const at = feed === null ? -1 : feeds.indexOf(feed)
-  const keys = [['q', 'quit'], ...(feeds.length > 1 ? [['← →', `feed ${at + 1} of ${feeds.length}`]] : []), ['p', isPaused ? 'go on' : 'pause'], ['/', 'look for an id'], ...(found ? [['Esc', 'leave it']] : [])]
+  const keys = [
+    ['q', 'quit'],
+    ...(feeds.length > 1 ? [['← →', `feed ${at + 1} of ${feeds.length}`]] : []),
+    ['p', isPaused ? 'resume' : 'pause'],
+    ['/', 'find an id'],
+    ...(found ? [['Esc', 'close']] : [])
+  ]
   return keys.flatMap(([key, what]) => /** @type {Span[]} */ ([['inverse', ` ${key} `], ` ${what}  `]))
 }

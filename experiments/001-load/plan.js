@@ -5,7 +5,7 @@ export default {
   baseline: 'ids',
   ceiling: 'blob',
   arms: {
-    ids: { settings: { layout: 'ids' } },
+    ids: { settings: { layout: 'ids', late: 'overwrite' } },
     values: { settings: { layout: 'values' } },
     stream: { settings: { layout: 'stream' } },
     segments: { settings: { layout: 'segments' } },
@@ -21,11 +21,12 @@ export default {
   seconds: 2.5,
   warmUpSeconds: 1.3,
   rounds: 5,
-  measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'primaryCpuPercent', 'replicaCpuPercent', 'commandsPerItem', 'behindMsP99', 'itemsPerSecond', 'generatorCpuMicrosPerItem', 'replicatedBytesPerItem'],
+  measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'primaryCpuPercent', 'replicaCpuPercent', 'commandsPerItem',
+    'behindMsP99', 'itemsPerSecond', 'generatorCpuMicrosPerItem', 'replicatedBytesPerItem'],
   differs: [
     'values, stream and segments keep every version of an id, ids and reference one',
-    'the layouts send what there is each 5 ms: batches of 125, 250 and 375 items; reference and blob gather 1,000',
-    'reference sends values that never change, the others other ones each time',
+    'the layouts flush every 5 ms: batches of 125, 250 and 375 items; reference and blob send batches of 1,000',
+    'reference sends values that never change, the others new ones each time',
     'blob cannot be asked for an item or for the newest'
   ],
   expected: [
@@ -53,6 +54,6 @@ export default {
   },
   notControlled: [
     'primary, two replicas and the load share two cores: memory bandwidth, caches and clock frequency are shared too',
-    'one machine stands for what were eight: no network, no other instance type'
+    'one machine instead of eight: no network, no other instance type'
   ]
 }

@@ -12,15 +12,19 @@ export default {
     '2 writers': { settings: { writers: 2, rate: 20_000 } },
     '4 writers': { settings: { writers: 4, rate: 10_000 } },
     '8 writers': { settings: { writers: 8, rate: 5000 } },
-    '8 writers (full batches)': { settings: { writers: 8, rate: 5000, batchMs: 40 }, note: 'batches wait 40 ms instead of 5 and hold as many items as those of one writer' },
+    '8 writers (full batches)': {
+      settings: { writers: 8, rate: 5000, batchMs: 40 },
+      note: 'batches wait 40 ms instead of 5 and have as many items as those of one writer'
+    },
     blob: { load: 'blob', settings: { rate: 40_000 } }
   },
   levels: { '40 k items/s': {} },
-  fixed: { layout: 'ids', ids: 40_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
+  fixed: { layout: 'ids', late: 'overwrite', ids: 40_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
   seconds: 4,
   warmUpSeconds: 3,
   rounds: 5,
-  measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'primaryCpuPercent', 'commandsPerItem', 'behindMsP99', 'itemsPerSecond', 'generatorCpuMicrosPerItem', 'netBytesPerItem'],
+  measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'primaryCpuPercent', 'commandsPerItem', 'behindMsP99', 'itemsPerSecond',
+    'generatorCpuMicrosPerItem', 'netBytesPerItem'],
   differs: [
     'with batches as full, an item waits up to 40 ms for its batch, else up to 5 ms',
     'blob sends 1,000 items as one value, from one process'
@@ -34,7 +38,8 @@ export default {
   ],
   published: {
     source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',
-    conditions: 'ElastiCache Redis, 1 primary and 2 replicas; 300,000, 240,000 and 200,000 items/s in bursts once a second; 128-byte values',
+    conditions: 'ElastiCache Redis, 1 primary and 2 replicas; 300,000, 240,000 and 200,000 items/s in bursts once a second; ' +
+      '128-byte values',
     unit: 'primary CPU percent of the whole 2-vCPU node, 50 = one core',
     figures: [
       { label: 'r5.large, 6 writers x 50,000', value: 44 },
@@ -48,7 +53,7 @@ export default {
     ratios: [{ arm: '8 writers', against: '4 writers', value: 1.286, label: '45 / 35, r6g.large, 200,000 items/s' }]
   },
   notControlled: [
-    'writers share two cores with the servers: eight of them compete for processor time that eight machines would have',
+    'writers share two cores with the servers; eight writers compete for CPU time that eight machines would have',
     'published writers burst once a second, so their batches were full whatever their number; ours are paced'
   ]
 }

@@ -14,15 +14,16 @@ export default {
     blob: { load: 'blob' }
   },
   levels: { '40 k items/s': {} },
-  fixed: { layout: 'ids', rate: 40_000, ids: 100_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
+  fixed: { layout: 'ids', late: 'overwrite', rate: 40_000, ids: 100_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
   seconds: 4,
   warmUpSeconds: 2.7,
   rounds: 5,
-  measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'primaryCpuPercent', 'replicaCpuPercent', 'commandsPerItem', 'behindMsP99', 'itemsPerSecond', 'generatorCpuMicrosPerItem'],
+  measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'primaryCpuPercent', 'replicaCpuPercent', 'commandsPerItem',
+    'behindMsP99', 'itemsPerSecond', 'generatorCpuMicrosPerItem'],
   differs: [
-    'in bursts batches hold 1,000 items, at an even pace about 200 (5 ms)',
-    'in bursts items come later: an item waits up to a second, and behindMs counts from the burst',
-    'reference and reference-burst send values that never change, the others other ones each time'
+    'batches of a burst have 1,000 items, those at a steady pace about 200 (5 ms)',
+    'with bursts an item waits up to a second, and behindMs counts from the burst',
+    'reference and reference-burst send values that never change, the others new ones each time'
   ],
   expected: [
     { arm: '2 bursts a second', against: '1 burst a second', direction: 'same' },

@@ -9,7 +9,7 @@ export default {
   baseline: 'ids',
   ceiling: 'blob',
   arms: {
-    ids: { settings: { layout: 'ids' } },
+    ids: { settings: { layout: 'ids', late: 'overwrite' } },
     values: { settings: { layout: 'values' } },
     stream: { settings: { layout: 'stream' } },
     segments: { settings: { layout: 'segments' } },
@@ -30,13 +30,15 @@ export default {
   seconds: 4,
   warmUpSeconds: 2.5,
   rounds: 5,
-  measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'generatorCpuMicrosPerItem', 'primaryCpuPercent', 'replicaCpuPercent', 'replicatedBytesPerItem', 'memoryBytesPerLiveItem', 'memoryBytesPerVersion', 'commandsPerItem', 'itemsPerSecond', 'behindMsP99'],
+  measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'generatorCpuMicrosPerItem', 'primaryCpuPercent', 'replicaCpuPercent',
+    'replicatedBytesPerItem', 'memoryBytesPerLiveItem', 'memoryBytesPerVersion', 'commandsPerItem', 'itemsPerSecond', 'behindMsP99'],
   differs: [
     'ids, reference and published-set keep one version of an id; the others every version',
-    'only ids, reference and the published arms lead from an id to its item; in the others it is searched for, or kept in a view',
-    'sets have no order: who wants the newest reads a minute and sorts it; lists have the order of arrival, late items in the wrong place',
+    'only ids, reference and the published arms find an item by its id; the others need a scan or a view',
+    'sets have no order: the newest items need a read and sort of a minute; lists are in arrival order, with late items out of order',
     'a HyperLogLog tells about how many ids a minute had, and not which',
-    'the arms reference and published-... send values that never change, auto-pipelined by the client; the others change each time, spelt as bytes',
+    'the arms reference and published-... send values that never change, auto-pipelined by the client; the others change each time, ' +
+      'spelt as bytes',
     'values, stream and segments have the writer command around them, the other arms only the driver of the lab'
   ],
   expected: [
@@ -72,7 +74,8 @@ export default {
     ]
   },
   notControlled: [
-    'how the published list, HyperLogLog and set were written: only their figures are known, and a list with a HyperLogLog beside it cost less than the list alone, so they were not the same list',
+    'how the published list, HyperLogLog and set were written: only their figures are known, and a list with a HyperLogLog beside it ' +
+      'cost less than the list alone, so they were not the same list',
     'primary, two replicas and the load share two cores',
     'a run of seconds: what trimming and expiry cost later is not in these figures'
   ]

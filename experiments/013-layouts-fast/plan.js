@@ -8,7 +8,7 @@ export default {
   baseline: 'ids',
   ceiling: 'blob',
   arms: {
-    ids: { settings: { layout: 'ids' } },
+    ids: { settings: { layout: 'ids', late: 'overwrite' } },
     values: { settings: { layout: 'values' } },
     stream: { settings: { layout: 'stream' } },
     segments: { settings: { layout: 'segments' } },
@@ -17,7 +17,9 @@ export default {
   },
   levels: {
     '50 k items/s, full batches': { settings: { rate: 50_000, batchMs: 25 } },
-    '200 k items/s, full batches': { settings: { rate: 200_000, batchMs: 10, maxItems: 200_000 }, without: ['values', 'stream', 'reference'] },
+    '200 k items/s, full batches': {
+      settings: { rate: 200_000, batchMs: 10, maxItems: 200_000 }, without: ['values', 'stream', 'reference']
+    },
     'as fast as it goes': { settings: { rate: 0, maxItems: 1_000_000 } },
     '10 k items/s, batches of 5 ms': { settings: { rate: 10_000, ids: 20_000 }, without: ['values', 'stream', 'reference'] }
   },
@@ -25,12 +27,14 @@ export default {
   seconds: 3,
   warmUpSeconds: 2,
   rounds: 5,
-  measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'generatorCpuMicrosPerItem', 'itemsPerSecond', 'primaryCpuPercent', 'replicatedBytesPerItem', 'netBytesPerItem', 'memoryBytesPerLiveItem', 'memoryBytesPerVersion', 'commandsPerItem', 'behindMsP99'],
+  measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'generatorCpuMicrosPerItem', 'itemsPerSecond', 'primaryCpuPercent',
+    'replicatedBytesPerItem', 'netBytesPerItem', 'memoryBytesPerLiveItem', 'memoryBytesPerVersion', 'commandsPerItem', 'behindMsP99'],
   differs: [
     'ids and reference keep one version of an id, values, stream and segments every version, until it is trimmed',
-    'an item of ids can be asked for by its id; of stream and segments, and of values, through a view, which costs the reader',
-    'reference sends values that never change, the others other ones each time',
-    'reference and blob never trim; the others do where maxItems is set, once a second: at 200 k items/s (200,000) and as fast as it goes (1,000,000)',
+    'ids finds an item by its id; stream, segments and values need a view, which costs the reader',
+    'reference sends values that never change, the others new ones each time',
+    'reference and blob never trim; the others do where maxItems is set, once a second: at 200 k items/s (200,000) and as fast as it ' +
+      'goes (1,000,000)',
     'as fast as it goes each arm has another rate, so the fixed cost of a second is shared by more items in faster ones',
     'reference and blob have 4 batches in flight, the others up to 16 MiB'
   ],
@@ -57,7 +61,7 @@ export default {
     { measure: 'primaryCpuPercent', arm: 'ids', most: 6, level: '10 k items/s, batches of 5 ms' }
   ],
   notControlled: [
-    'primary, two replicas and the writer share two cores: as fast as it goes one of them is always waiting for another',
+    'primary, two replicas and the writer share two cores: at full speed one of them always waits for another',
     'one process writes, into one partition'
   ]
 }

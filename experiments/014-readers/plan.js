@@ -4,31 +4,37 @@
  */
 export default {
   title: 'What does an answer from memory cost?',
-  question: 'How many newest pages does a reader answer from its view, against a constant answer and against asking a replica?',
+  question: 'How many newest pages does a reader serve from its view, against a constant response and against reading a replica?',
   baseline: 'view',
   ceiling: 'bare',
   arms: {
     view: { serving: { by: 'reader' } },
-    bare: { serving: { by: 'bare' }, note: 'a fastify route that sends as many bytes from memory' },
+    bare: { serving: { by: 'bare' }, note: 'a fastify route that sends the same number of bytes from memory' },
     ask: { serving: { by: 'ask' }, note: 'a handler that reads a replica on each request' },
-    'asks (shared)': { serving: { by: 'reader', settings: { views: 'none' } }, note: '--views none: one fetch in flight for all who ask the same meanwhile' },
+    'asks (shared)': {
+      serving: { by: 'reader', settings: { views: 'none' } }, note: '--views none: concurrent identical requests share one fetch'
+    },
     'view (10 a second)': { serving: { by: 'reader', connections: 1, everyMs: 100 } },
     'view (400 a second)': { serving: { by: 'reader', connections: 32, everyMs: 80 } },
     'asks (400 a second)': { serving: { by: 'reader', connections: 32, everyMs: 80, settings: { views: 'none' } } }
   },
   levels: {
     'newest 100': {},
-    'newest 1,000': { serving: { path: '/v1/feeds/lab/items?limit=1000' }, without: ['asks (shared)', 'view (10 a second)', 'view (400 a second)', 'asks (400 a second)'] }
+    'newest 1,000': {
+      serving: { path: '/v1/feeds/lab/items?limit=1000' },
+      without: ['asks (shared)', 'view (10 a second)', 'view (400 a second)', 'asks (400 a second)']
+    }
   },
   fixed: { layout: 'segments', rate: 200_000, ids: 100_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
   seconds: 3,
   warmUpSeconds: 1,
   rounds: 5,
-  measures: ['requestsPerSecond', 'servingCpuMicrosPerRequest', 'latencyMsP50', 'latencyMsP99', 'servingCpuPercent', 'replicaCpuPercent', 'primaryCpuPercent', 'servingCpuMicrosPerItem', 'servingMemoryBytes', 'itemsPerSecond', 'behindMsP99'],
+  measures: ['requestsPerSecond', 'servingCpuMicrosPerRequest', 'latencyMsP50', 'latencyMsP99', 'servingCpuPercent', 'replicaCpuPercent',
+    'primaryCpuPercent', 'servingCpuMicrosPerItem', 'servingMemoryBytes', 'itemsPerSecond', 'behindMsP99'],
   differs: [
-    'bare sends what was right once; view sends what is right now, and takes in 200,000 items a second for it',
-    'ask and bare have none of what a reader does around an answer: request metrics, limits, headers about its age, checks of the query',
-    'ask sends the last items of the newest segment in the order in which they came; what came late or was deleted it does not know',
+    'bare sends a constant response; view sends the current one, and reads 200,000 items a second for it',
+    'ask and bare lack the other work of a reader: request metrics, limits, headers about age, validation of the query',
+    'ask sends the last items of the newest segments in arrival order, and ignores late and deleted items',
     'asks (shared) sends the same answer to all who asked while it was fetched; ask fetches one for each',
     'view can answer for a single id, count what is live and page through all of it; of segments nobody else can',
     'arms that name a number of requests are asked so often; the others as often as they answer'
@@ -48,7 +54,8 @@ export default {
     { measure: 'servingCpuMicrosPerItem', arm: 'view (10 a second)', most: 1, level: 'newest 100' }
   ],
   notControlled: [
-    'the reader, its client, the writer and three servers share two cores: requests/s are what is left for them, so the processor time of a request stands beside',
-    'the client runs on the same machine: no network is in a latency'
+    'the reader, its client, the writer and three servers share two cores: requests/s are what is left for them, so the processor time ' +
+      'of a request stands beside',
+    'the client runs on the same machine: latencies include no network'
   ]
 }

@@ -6,7 +6,7 @@ const PROBE = { asks: 'freshness', path: '/v1/feeds/lab/items?limit=1', connecti
 
 export default {
   title: 'How soon is an item seen?',
-  question: 'How long does it take from the intended append of an item until an answer of a reader holds it, or a newer one?',
+  question: 'How long does it take from the intended append of an item until a response of a reader holds it, or a newer one?',
   baseline: 'segments',
   ceiling: 'ask',
   arms: {
@@ -15,25 +15,44 @@ export default {
     'segments (10 ms)': { settings: { layout: 'segments', batchMs: 10 }, serving: { by: 'reader', ...PROBE } },
     stream: { settings: { layout: 'stream' }, serving: { by: 'reader', ...PROBE } },
     values: { settings: { layout: 'values' }, serving: { by: 'reader', ...PROBE } },
-    'ids (view)': { settings: { layout: 'ids' }, serving: { by: 'reader', ...PROBE, settings: { views: 'all' } } },
-    'ids (asked)': { settings: { layout: 'ids' }, serving: { by: 'reader', ...PROBE, settings: { views: 'none' } } },
-    ask: { settings: { layout: 'segments' }, serving: { by: 'ask', ...PROBE }, note: 'a handler that reads a replica on each request: nothing that answers over HTTP is fresher' }
+    'ids (view)': { settings: { layout: 'ids', late: 'overwrite' }, serving: { by: 'reader', ...PROBE, settings: { views: 'all' } } },
+    'ids (asked)': { settings: { layout: 'ids', late: 'overwrite' }, serving: { by: 'reader', ...PROBE, settings: { views: 'none' } } },
+    ask: {
+      settings: { layout: 'segments' },
+      serving: { by: 'ask', ...PROBE },
+      note: 'a handler that reads a replica on each request: no HTTP server is fresher'
+    }
   },
   levels: {
     '1 k items/s': { settings: { rate: 1000, ids: 1500 }, x: 1000 },
-    '10 k items/s': { settings: { rate: 10_000, ids: 20_000 }, x: 10_000, without: ['segments (1 ms)', 'segments (10 ms)', 'stream', 'values', 'ids (view)', 'ids (asked)'] },
-    '200 k items/s': { settings: { rate: 200_000, ids: 100_000 }, x: 200_000, without: ['segments (1 ms)', 'segments (10 ms)', 'stream', 'values', 'ids (view)', 'ids (asked)'] },
-    '500 k items/s': { settings: { rate: 500_000, ids: 100_000, maxItems: 300_000 }, serving: { everyMs: 2 }, x: 500_000, without: ['segments (1 ms)', 'segments (10 ms)', 'stream', 'values', 'ids (view)', 'ids (asked)'] }
+    '10 k items/s': {
+      settings: { rate: 10_000, ids: 20_000 },
+      x: 10_000,
+      without: ['segments (1 ms)', 'segments (10 ms)', 'stream', 'values', 'ids (view)', 'ids (asked)']
+    },
+    '200 k items/s': {
+      settings: { rate: 200_000, ids: 100_000 },
+      x: 200_000,
+      without: ['segments (1 ms)', 'segments (10 ms)', 'stream', 'values', 'ids (view)', 'ids (asked)']
+    },
+    '500 k items/s': {
+      settings: { rate: 500_000, ids: 100_000, maxItems: 300_000 },
+      serving: { everyMs: 2 },
+      x: 500_000,
+      without: ['segments (1 ms)', 'segments (10 ms)', 'stream', 'values', 'ids (view)', 'ids (asked)']
+    }
   },
   fixed: { batchMs: 5, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
   seconds: 2.5,
   warmUpSeconds: 2.5,
   rounds: 5,
-  measures: ['freshnessMsP99', 'freshnessMsP50', 'betweenProbesMsP99', 'behindMsP99', 'latencyMsP99', 'itemsPerSecond', 'servingCpuPercent', 'primaryCpuPercent', 'replicaCpuPercent'],
+  measures: ['freshnessMsP99', 'freshnessMsP50', 'betweenProbesMsP99', 'behindMsP99', 'latencyMsP99', 'itemsPerSecond', 'servingCpuPercent',
+    'primaryCpuPercent', 'replicaCpuPercent'],
   differs: [
-    'ids and values are read again each 10 ms, or asked; segments and stream are read as they come',
-    'a reader makes the newest item anew at most each millisecond; ask makes one for each request',
-    'at 500 k items/s the newest item is asked for each 2 ms, elsewhere each millisecond; and all but the newest 300,000 versions are trimmed'
+    'ids and values are polled every 10 ms, or queried; segments and stream are read on arrival',
+    'a reader encodes the newest item at most once a millisecond; ask for each request',
+    'at 500 k items/s the newest item is asked for each 2 ms, elsewhere each millisecond; and all but the newest 300,000 versions ' +
+      'are trimmed'
   ],
   expected: [
     { arm: 'segments (1 ms)', against: 'segments', direction: 'less', level: '1 k items/s' },
@@ -50,7 +69,7 @@ export default {
   ],
   notControlled: [
     'a million items/s do not fit on two cores beside a reader, three servers and a client: the view falls behind and says so',
-    'writer, servers, reader and client share two cores: the longest times are those in which one of them waits for a processor',
-    'one machine, one clock: between two, the difference of their clocks would be in each time'
+    'writer, servers, reader and client share two cores: the longest times are waits for a processor',
+    'one machine, one clock: with two, each time would include their difference'
   ]
 }

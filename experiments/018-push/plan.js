@@ -9,9 +9,12 @@ export default {
   ceiling: 'bare',
   arms: {
     push: { serving: { by: 'reader', asks: 'push', maxRate: 10 } },
-    bare: { serving: { by: 'bare', asks: 'push', maxRate: 10 }, note: 'a fastify process that writes events of that size, so often, to as many clients' },
-    poll: { serving: { by: 'reader', asks: 'poll', everyMs: 500 }, note: 'the same clients ask for their ids twice a second' },
-    'push (no limit)': { serving: { by: 'reader', asks: 'push' }, note: 'without maxRate: each 10 ms, as long as there is something new' }
+    bare: {
+      serving: { by: 'bare', asks: 'push', maxRate: 10 },
+      note: 'a fastify process that writes events of the same size and rate to the same number of clients'
+    },
+    poll: { serving: { by: 'reader', asks: 'poll', everyMs: 500 }, note: 'the same clients request their ids twice a second' },
+    'push (no limit)': { serving: { by: 'reader', asks: 'push' }, note: 'without maxRate: every 10 ms while there are changes' }
   },
   levels: {
     '50 x a feed of 100': { settings: { ids: 100 }, serving: { connections: 50 }, without: ['poll'] },
@@ -21,11 +24,16 @@ export default {
   seconds: 7.5,
   warmUpSeconds: 2.5,
   rounds: 5,
-  measures: ['servingCpuPercent', 'deliveryMsP99', 'deliveryMsP50', 'newestMsP99', 'eventsPerSecond', 'deliveredBytesPerSecond', 'servingCpuMicrosPerEvent', 'servingCpuMillisPerMegabyte', 'servingMemoryBytes', 'servingLiveGrowthBytes', 'servingMemoryGrowthBytes', 'servingDelayMsP99', 'clientLoopPercent', 'replicaCpuPercent', 'primaryCpuPercent', 'itemsPerSecond', 'behindMsP99'],
+  measures: ['servingCpuPercent', 'deliveryMsP99', 'deliveryMsP50', 'newestMsP99', 'eventsPerSecond', 'deliveredBytesPerSecond',
+    'servingCpuMicrosPerEvent', 'servingCpuMillisPerMegabyte', 'servingMemoryBytes', 'servingLiveGrowthBytes', 'servingMemoryGrowthBytes',
+    'servingDelayMsP99', 'clientLoopPercent', 'replicaCpuPercent', 'primaryCpuPercent', 'itemsPerSecond', 'behindMsP99'],
   differs: [
-    'bare reads no feed and knows nothing of its clients: its events have as many bytes, and always the same items with the time at which they were made',
+    'bare reads no feed and ignores what its clients follow: its events have the same number of bytes, and always the same items with ' +
+      'the time at ' +
+      'which they were built',
     'bare writes exactly ten events a second to each client, a reader at most ten',
-    'poll asks twice a second, where push tells ten times: as many questions take more than a core; each answer holds all 20 items of a client, an event those that changed',
+    'poll sends two requests a second, push ten events: ten requests would take more than a core; a response holds all 20 items of a ' +
+      'client, an event only those that changed',
     'push (no limit) sends up to ten times as many events as push'
   ],
   expected: [
@@ -38,8 +46,8 @@ export default {
     { measure: 'servingLiveGrowthBytes', arm: 'push', most: 16_777_216 }
   ],
   notControlled: [
-    'reader, clients, writer and three servers share two cores: the longest delays are those in which one of them waits for a processor',
-    'the clients are one process on the same machine: no network is in a delay, and no slow client',
-    'memory is watched for seven seconds: what leaks slowly does not show'
+    'reader, clients, writer and three servers share two cores: the longest delays are waits for a processor',
+    'the clients are one process on the same machine: delays include no network and no slow clients',
+    'memory is observed for seven seconds, so slow leaks do not show'
   ]
 }

@@ -19,17 +19,19 @@ export default {
   seconds: 2,
   warmUpSeconds: 1.5,
   rounds: 5,
-  measures: ['replicatedBytesPerItem', 'generatorCpuMicrosPerItem', 'primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'memoryBytesPerVersion', 'itemsPerSecond', 'behindMsP99'],
+  measures: ['replicatedBytesPerItem', 'generatorCpuMicrosPerItem', 'primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem',
+    'memoryBytesPerVersion', 'itemsPerSecond', 'behindMsP99'],
   differs: [
-    'brotli compresses the items of a segment in the loop of the writer, at its quickest; what a reader pays to undo it is not in these figures',
-    'blob has no ids and no places, and is compressed by nobody'
+    'brotli compresses the items of a segment in the event loop of the writer, at its fastest level; the cost of decompression in a ' +
+      'reader is not included',
+    'blob has no ids and no order, and is not compressed'
   ],
   expected: [
     { arm: 'brotli', against: 'plain', direction: 'less' },
     { arm: 'blob', against: 'plain', direction: 'less' }
   ],
   notControlled: [
-    'values are alike but for a number: what is left of usual ones is told by values.js',
-    'all processes share two cores and no network: bytes cost copying here, and nothing else'
+    'values differ only by a number; values.js measures the compression of usual ones',
+    'all processes share two cores and no network: bytes only cost copying here'
   ]
 }

@@ -14,13 +14,15 @@ const ROUNDS = 5
 const START_MS = 1_750_000_000_000
 const random = xoroshiro128plus(19)
 const below = (/** @type {number} */ most) => uniformInt(random, 0, most - 1)
-const decimal = (/** @type {number} */ least, /** @type {number} */ most, /** @type {number} */ digits) => (least + (most - least) * below(1e9) / 1e9).toFixed(digits)
+const decimal = (/** @type {number} */ least, /** @type {number} */ most, /** @type {number} */ digits) =>
+  (least + (most - least) * below(1e9) / 1e9).toFixed(digits)
 
 /** @type {Record<string, { pack: (items: Buffer) => Buffer, unpack: (bytes: Buffer) => Buffer }>} */
 const METHODS = {
   'deflate 1': { pack: (items) => deflateRawSync(items, { level: 1 }), unpack: (bytes) => inflateRawSync(bytes) },
   'brotli 0': {
-    pack: (items) => brotliCompressSync(items, { params: { [constants.BROTLI_PARAM_QUALITY]: 0, [constants.BROTLI_PARAM_SIZE_HINT]: items.length } }),
+    pack: (items) =>
+      brotliCompressSync(items, { params: { [constants.BROTLI_PARAM_QUALITY]: 0, [constants.BROTLI_PARAM_SIZE_HINT]: items.length } }),
     unpack: (bytes) => brotliDecompressSync(bytes)
   }
 }
@@ -29,15 +31,18 @@ const METHODS = {
 const KINDS = {
   quotes: (_, ts) => {
     const symbol = `SYM${below(5000)}`
-    return [symbol, `{"symbol":"${symbol}","bid":${decimal(90, 110, 2)},"ask":${decimal(90, 110, 2)},"bidSize":${below(900)},"askSize":${below(900)},"venue":"X${below(9)}","time":${ts}}`]
+    return [symbol, `{"symbol":"${symbol}","bid":${decimal(90, 110, 2)},"ask":${decimal(90, 110, 2)},"bidSize":${below(900)},"askSize":` +
+      `${below(900)},"venue":"X${below(9)}","time":${ts}}`]
   },
   positions: (n) => {
     const id = `bus-${n % 3000}`
-    return [id, `{"vehicle":"${id}","lat":${decimal(52.3, 52.7, 5)},"lon":${decimal(13.1, 13.8, 5)},"speed":${decimal(0, 60, 1)},"heading":${below(360)},"line":"M${below(80)}","stops":${below(30)}}`]
+    return [id, `{"vehicle":"${id}","lat":${decimal(52.3, 52.7, 5)},"lon":${decimal(13.1, 13.8, 5)},"speed":${decimal(0, 60, 1)},` +
+      `"heading":${below(360)},"line":"M${below(80)}","stops":${below(30)}}`]
   },
   readings: (n, ts) => {
     const id = `sensor-${n % 20_000}`
-    return [id, `{"sensor":"${id}","temperature":${decimal(15, 25, 3)},"humidity":${decimal(30, 60, 2)},"pressure":${decimal(990, 1030, 2)},"battery":${decimal(2.9, 4.1, 2)},"at":${ts}}`]
+    return [id, `{"sensor":"${id}","temperature":${decimal(15, 25, 3)},"humidity":${decimal(30, 60, 2)},"pressure":` +
+      `${decimal(990, 1030, 2)},"battery":${decimal(2.9, 4.1, 2)},"at":${ts}}`]
   }
 }
 
@@ -83,6 +88,7 @@ for (const kind of Object.keys(KINDS)) {
     const { made: again, micros: unpacking } = timed(() => made.map(unpack))
     if (!again.every((segment, i) => segment.equals(segments[i]))) throw new Error(`${method} does not give back what it got`)
     const left = made.reduce((sum, { length }) => sum + length, 0) / bytes
-    print(`| ${kind} | ${Math.round(bytes / ITEMS / SEGMENTS)} | ${method} | ${left.toFixed(2)} | ${packing.toFixed(2)} | ${unpacking.toFixed(2)} |`)
+    print(`| ${kind} | ${Math.round(bytes / ITEMS / SEGMENTS)} | ${method} | ${left.toFixed(2)} | ${packing.toFixed(2)} | ` +
+      `${unpacking.toFixed(2)} |`)
   }
 }

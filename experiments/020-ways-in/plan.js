@@ -4,12 +4,13 @@
  */
 export default {
   title: 'What do the ways in cost?',
-  question: 'How many items a second come in through the writer, the library and the gateway, what does a replica\'s word cost, and how long does an acknowledgement take?',
+  question: 'How many items a second come in through the writer, the library and the gateway, what does ack replica cost, and how ' +
+    'long does an acknowledgement take?',
   baseline: 'writer',
   ceiling: 'blob',
   arms: {
     writer: {},
-    'ack replica': { settings: { ack: 'replica' }, note: 'a batch counts when one replica has it' },
+    'ack replica': { settings: { ack: 'replica' }, note: 'a batch is acknowledged when one replica has it' },
     library: { load: 'library', note: 'openFeed in a process of its own, without the writer around it' },
     'gateway (1000 a request)': { load: 'gateway', settings: { batchItems: 1000 } },
     'gateway (100 a request)': { load: 'gateway', settings: { batchItems: 100 } },
@@ -19,16 +20,18 @@ export default {
     '20 k items/s': { settings: { rate: 20_000 }, without: ['library', 'gateway (1000 a request)'] },
     'as fast as it goes': { settings: { rate: 0 } }
   },
-  fixed: { layout: 'ids', ids: 18_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
+  fixed: { layout: 'ids', late: 'overwrite', ids: 18_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
   seconds: 2,
   warmUpSeconds: 0.9,
   rounds: 5,
-  measures: ['itemsPerSecond', 'flushMsP50', 'flushMsP99', 'primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'generatorCpuMicrosPerItem', 'commandsPerItem', 'behindMsP99'],
+  measures: ['itemsPerSecond', 'flushMsP50', 'flushMsP99', 'primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem',
+    'generatorCpuMicrosPerItem', 'commandsPerItem', 'behindMsP99'],
   differs: [
-    'ack replica: each group of batches ends with a marker and WAIT, over four connections; the others count what the primary answered',
-    'through the gateway items go as JSON over HTTP, and its processor time counts beside that of its client; the time of a request is that from its first byte to its answer',
-    'items of one request have one time; those of the writer and the library have the time at which they were due',
-    'blob cannot be asked for an item or for the newest, and its values lie one behind the other'
+    'ack replica: each group of batches ends with a marker and WAIT, over four connections; the others count replies of the primary',
+    'the gateway receives items as JSON over HTTP, and its CPU time counts with that of its client; the time of a request is from its ' +
+      'first byte to its response',
+    'items of one request share one time; those of the writer and the library have the time when they were due',
+    'blob supports no query for an item or for the newest; its values are concatenated'
   ],
   expected: [
     { arm: 'ack replica', against: 'writer', level: 'as fast as it goes', direction: 'less' },
@@ -39,8 +42,9 @@ export default {
     { arm: 'blob', against: 'writer', level: 'as fast as it goes', direction: 'more' }
   ],
   notControlled: [
-    'three servers, the gateway and its client share two cores: as fast as it goes is as fast as these two cores go',
-    'no network lies between a writer, its servers and its replica: an acknowledgement by a replica takes one more round trip elsewhere (--rtt-ms)',
+    'three servers, the gateway and its client share two cores, which limit the maximum rate',
+    'there is no network between a writer, its servers and its replica: an acknowledgement by a replica takes one more round trip ' +
+      'elsewhere (--rtt-ms)',
     'one client with four connections: many clients with small requests cost the gateway more'
   ]
 }

@@ -1,10 +1,10 @@
-/** Questions to the reader that the page came from. */
+/** Requests to the reader that serves this page. */
 import { token } from './token.js'
 
-const GIVE_UP_MS = 5000
+const TIMEOUT_MS = 5000
 
-/** What it answered instead. */
-export class Refusal extends Error {
+/** An error reply (problem+json). */
+export class ErrorReply extends Error {
   /** @param {number} status @param {{ code?: string, detail?: string, [fact: string]: any }} problem */
   constructor (status, problem) {
     super(problem.detail ?? `status ${status}`)
@@ -18,23 +18,23 @@ export class Refusal extends Error {
  * @param {string} path
  * @param {AbortSignal} signal
  * @returns {Promise<any>} the body
- * @throws {Refusal} or whatever `fetch` throws when nobody answers
+ * @throws {ErrorReply} or an error of `fetch`, without `status`, if there is no reply
  */
-export async function ask (path, signal) {
+export async function getJson (path, signal) {
   const known = token()
   const response = await fetch(path, {
-    signal: AbortSignal.any([signal, AbortSignal.timeout(GIVE_UP_MS)]),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     cache: 'no-store',
     headers: known === null ? {} : { authorization: `Bearer ${known}` }
   })
-  if (!response.ok) throw new Refusal(response.status, await response.json().catch(() => ({})))
+  if (!response.ok) throw new ErrorReply(response.status, await response.json().catch(() => ({})))
   return response.json()
 }
 
 /** @param {string} feed @param {string} [rest] */
 export const pathOf = (feed, rest = '') => `/v1/feeds/${encodeURIComponent(feed)}${rest}`
 
-/** Resolves early when it is aborted. @param {number} ms @param {AbortSignal} signal @returns {Promise<void>} */
+/** Resolves early when `signal` is aborted. @param {number} ms @param {AbortSignal} signal @returns {Promise<void>} */
 export const pause = (ms, signal) => new Promise((resolve) => {
   if (signal.aborted) return resolve()
   const done = () => {

@@ -1,9 +1,9 @@
-/** Elements of the page. What a feed holds reaches them as text only. */
+/** Elements of the page. Data of a feed is only ever set as text. */
 
 /** @type {(id: string) => any} */
 export const at = (id) => document.getElementById(id)
 
-/** Leaves a text that is the same alone: screen readers and selections notice each change. @param {any} element @param {string} text */
+/** Does not touch unchanged text: screen readers and selections notice every change. @param {any} element @param {string} text */
 export function put (element, text) {
   if (element.textContent !== text) element.textContent = text
 }

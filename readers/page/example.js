@@ -1,5 +1,6 @@
-/** Follows a feed with what every browser has. Where a reader wants a token, EventSource cannot send it: /client.js can. */
+/** Follows a feed with EventSource. Where the reader requires a token, use /client.js: EventSource cannot send one. */
 const SHOWN = 20
+const RETRY_MS = 3000
 const feed = new URLSearchParams(location.search).get('feed') ?? 'latest'
 const path = `/v1/feeds/${encodeURIComponent(feed)}`
 /** @type {(id: string) => any} */
@@ -19,7 +20,7 @@ function take ({ data }) {
 }
 
 function show () {
-  // that an item leaves the window is not told: its time says so
+  // there is no event for an item that leaves the window
   for (const { id, ts } of items.values()) if (windowMs > 0 && ts < Date.now() - windowMs) items.delete(id)
   at('items').replaceChildren(...[...items.values()].reverse().map(({ id, ts, value }) => {
     const row = document.createElement('tr')
@@ -28,28 +29,29 @@ function show () {
   }))
 }
 
-/** @param {string} state @param {string} text */
-function tell (state, text) {
+/** @param {'live' | 'gone'} state @param {string} text */
+function showState (state, text) {
   at('state').dataset.state = state
   at('state').textContent = text
 }
 
 async function follow () {
-  windowMs = await fetch(path).then((response) => response.ok ? response.json() : {}, () => ({})).then((definition) => definition.windowMs ?? 0)
+  const response = await fetch(path).catch(() => null)
+  windowMs = response?.ok ? (await response.json()).windowMs : 0
   const source = new EventSource(`${path}/live?limit=${SHOWN}&maxRate=2&encoding=utf8`)
-  source.onopen = () => tell('live', 'connected')
+  source.onopen = () => showState('live', 'connected')
   source.onerror = () => {
-    // it connects again by itself, and goes on; a refusal ends it for good
-    if (source.readyState !== EventSource.CLOSED) return tell('gone', 'connection lost, connecting again')
-    tell('gone', 'refused, asking again in 3 s: is there such a feed, and may anybody follow it?')
-    setTimeout(follow, 3000)
+    // EventSource reconnects after a lost connection, but not after an error reply
+    if (source.readyState !== EventSource.CLOSED) return showState('gone', 'connection lost, reconnecting')
+    showState('gone', 'refused, retrying in 3 s: does the feed exist, and does the reader require a token?')
+    setTimeout(follow, RETRY_MS)
   }
   source.addEventListener('snapshot', (event) => {
     items.clear()
     take(event)
   })
   source.addEventListener('items', take)
-  source.addEventListener('reset', ({ data }) => tell('live', `began again: ${JSON.parse(data).reason}`))
+  source.addEventListener('reset', ({ data }) => showState('live', `restarted: ${JSON.parse(data).reason}`))
 }
 
 at('feed').textContent = feed

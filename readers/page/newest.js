@@ -1,22 +1,25 @@
-/** The newest items of a feed, as they are known now: from what is pushed, or what is asked for. */
-import { ask, pathOf } from './api.js'
+/** The newest items of a feed, from the stream or from polling. */
+import { getJson, pathOf } from './api.js'
 import { MANY, watch } from './source.js'
 
-/** lines of the list */
+/** rows of the list */
 export const SHOWN = 25
-/** of a snapshot, of which fewer mean that this is all there is */
+/** size of a snapshot; a smaller one holds all live items */
 const LIMIT = 100
-/** ids kept at most; then the oldest are forgotten */
+/** maximum number of ids kept */
 const KEPT = 1000
-/** events a second of what is pushed: an id that changes more often is in as many */
+/** events per second of the stream; an id that changes more often is sent as often */
 const EVENTS = 4
 
 /** @typedef {{ id: string, ts: number, value: string | Uint8Array, isBytes: boolean }} Shown */
 
 /**
- * @param {{ feed: string, signal: AbortSignal, figures: () => { itemsPerSecond: number | null, count: number | null },
- *   onItems: (items: Shown[], isAll: boolean, asOf: number | null) => void, onWay: (way: import('./source.js').Way, why: string) => void }} parts
- *   `onItems`: newest first, at most SHOWN, or all that are live where those are not more; `asOf` by the reader's clock, null = now
+ * @param {object} parts
+ * @param {string} parts.feed @param {AbortSignal} parts.signal
+ * @param {() => { itemsPerSecond: number | null, count: number | null }} parts.figures
+ * @param {(items: Shown[], isAll: boolean, asOf: number | null) => void} parts.onItems newest first, at most SHOWN; `isAll`: these
+ *   are all live items; `asOf` by the reader's clock, null = now
+ * @param {(way: import('./source.js').Way, why: string) => void} parts.onWay
  */
 export function watchNewest ({ feed, signal, figures, onItems, onWay }) {
   /** @type {Map<string, Shown>} oldest first */
@@ -25,17 +28,17 @@ export function watchNewest ({ feed, signal, figures, onItems, onWay }) {
   let wasMuch = false
 
   /** @param {number | null} asOf */
-  function tell (asOf) {
+  function report (asOf) {
     const sorted = [...items.values()].reverse().sort((a, b) => b.ts - a.ts)
     onItems(sorted.slice(0, SHOWN), isAll && sorted.length <= SHOWN, asOf)
   }
 
-  /** Between the two there is room, so that a steady feed is not asked and pushed in turns. */
+  /** With hysteresis, so that a steady feed does not alternate. */
   function isMuch () {
     const { itemsPerSecond, count } = figures()
     if (itemsPerSecond === null) return wasMuch
-    const pushed = Math.min(itemsPerSecond, EVENTS * (count ?? Infinity))
-    wasMuch = pushed > (wasMuch ? 0.7 : 1) * MANY
+    const streamed = Math.min(itemsPerSecond, EVENTS * (count ?? Infinity))
+    wasMuch = streamed > (wasMuch ? 0.7 : 1) * MANY
     return wasMuch
   }
 
@@ -45,13 +48,13 @@ export function watchNewest ({ feed, signal, figures, onItems, onWay }) {
     signal,
     isMuch,
     onWay,
-    onEvent ({ event, items: told }) {
+    onEvent ({ event, items: changes }) {
       if (event === 'reset') return
       if (event === 'snapshot') {
         items = new Map()
-        isAll = told.length < LIMIT
+        isAll = changes.length < LIMIT
       }
-      for (const { id, ts, value, deleted } of told) {
+      for (const { id, ts, value, deleted } of changes) {
         items.delete(id)
         if (!deleted) items.set(id, { id, ts, value, isBytes: typeof value !== 'string' })
       }
@@ -60,18 +63,18 @@ export function watchNewest ({ feed, signal, figures, onItems, onWay }) {
         items.delete(id)
         isAll = false
       }
-      tell(null)
+      report(null)
     },
-    async onAsk (until) {
-      const { items: told, next, asOf } = await ask(pathOf(feed, `/items?limit=${SHOWN}&encoding=utf8`), until)
-      items = new Map(told.reverse().map((/** @type {any} */ one) => [one.id, shownOf(one)]))
+    async onPoll (until) {
+      const { items: found, next, asOf } = await getJson(pathOf(feed, `/items?limit=${SHOWN}&encoding=utf8`), until)
+      items = new Map(found.reverse().map((/** @type {any} */ one) => [one.id, shownOf(one)]))
       isAll = next === null
-      tell(asOf)
+      report(asOf)
     }
   })
 }
 
-/** @param {{ id: string, ts: number, value: string, encoding?: string }} item of an answer @returns {Shown} */
+/** @param {{ id: string, ts: number, value: string, encoding?: string }} item of a reply @returns {Shown} */
 export const shownOf = ({ id, ts, value, encoding }) => encoding === 'base64'
   ? { id, ts, value: Uint8Array.from(atob(value), (character) => character.charCodeAt(0)), isBytes: true }
   : { id, ts, value, isBytes: false }

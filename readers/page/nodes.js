@@ -1,6 +1,6 @@
 /**
- * The servers of a feed: how each is, and its processor time over the last minutes. A server that is gone from the
- * primary's list is told as stopped as long as the history knows it.
+ * The servers of a feed: state and CPU of each over the last minutes. A server that the primary no longer lists is shown as
+ * stopped while it is in the history.
  */
 import { at, make, put } from './elements.js'
 import { duration, percent } from './text.js'
@@ -8,26 +8,32 @@ import { duration, percent } from './text.js'
 const KEPT_MS = 600_000
 const WIDTH = 120
 const HEIGHT = 36
-/** heights of the drawing, as shares of a core: the same for all servers, so that they can be compared */
+/** maximum of the charts, in cores; the same for all servers, so that they compare */
 const SCALES = [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 16]
 const SVG = 'http://www.w3.org/2000/svg'
 
-/** What a state of /readyz is called here, and how it is meant. @type {Record<string, [word: string, kind: 'good' | 'wait' | 'bad']>} */
+/** States of /readyz as text. @type {Record<string, [word: string, kind: 'good' | 'wait' | 'bad']>} */
 const STATES = {
   ok: ['up', 'good'],
   up: ['up', 'good'],
   connected: ['up', 'good'],
   connecting: ['connecting', 'wait'],
-  connect: ['waits for its primary', 'wait'],
-  sync: ['copying', 'wait'],
+  connect: ['waiting for primary', 'wait'],
+  sync: ['syncing', 'wait'],
   lagging: ['lagging', 'wait'],
   down: ['stopped', 'bad'],
-  refused: ['refuses the reader', 'bad'],
-  untrusted: ['not trusted', 'bad']
+  refused: ['access denied', 'bad'],
+  untrusted: ['untrusted certificate', 'bad']
 }
 
 /** @typedef {{ role: string, address: string, engine: string | null, state: string, lagMs: number | null, cpu: number | null }} Node */
 /** @typedef {{ node: Node, seenMs: number, row: any, isAway: boolean }} Known */
+
+const DOWN = { state: 'down', lagMs: null, cpu: null }
+
+/** @param {Known} a @param {Known} b */
+const primaryFirst = ({ node: a }, { node: b }) =>
+  Number(b.role === 'primary') - Number(a.role === 'primary') || (a.address < b.address ? -1 : 1)
 
 export function createNodes () {
   /** @type {Map<string, Known>} by address */
@@ -43,32 +49,32 @@ export function createNodes () {
   return {
     /**
      * @param {Node[]} nodes @param {import('./chart.js').Sample[]} history @param {number} asOf
-     * @returns {number} how many are stopped
+     * @returns {number} number of stopped servers
      */
     show (nodes, history, asOf) {
       for (const node of nodes) see(node, asOf)
       const listed = new Set(nodes.map(({ address }) => address))
-      // of before the page was opened
+      // servers that stopped before the page was opened
       for (const { at: ms, cpu } of history) {
-        for (const address of Object.keys(cpu)) if (!known.has(address)) see({ role: 'server', address, engine: null, state: 'down', lagMs: null, cpu: null }, ms)
+        for (const address of Object.keys(cpu)) if (!known.has(address)) see({ role: 'server', address, engine: null, ...DOWN }, ms)
       }
       for (const [address, { seenMs, row }] of known) {
         if (listed.has(address) || asOf - seenMs < KEPT_MS) continue
         known.delete(address)
         row.remove()
       }
-      const all = [...known.values()].sort((a, b) => Number(b.node.role === 'primary') - Number(a.node.role === 'primary') || (a.node.address < b.node.address ? -1 : 1))
+      const all = [...known.values()].sort(primaryFirst)
       const most = Math.max(0, ...history.flatMap(({ cpu }) => Object.values(cpu).map(Number)))
       const scale = SCALES.find((one) => one >= most) ?? most
       const body = at('nodes')
       all.forEach((one, index) => {
         const { node, row, isAway } = one
-        one.isAway = write(row, listed.has(node.address) ? node : { ...node, state: 'down', lagMs: null, cpu: null })
+        one.isAway = write(row, listed.has(node.address) ? node : { ...node, ...DOWN })
         if (one.isAway !== isAway) put(at('servers-said'), `${node.role} ${node.address} ${one.isAway ? 'stopped' : 'is up again'}`)
         draw(row, history, node.address, scale)
         if (body.rows[index] !== row) body.insertBefore(row, body.rows[index] ?? null)
       })
-      put(at('servers-how'), most > 0 ? `share of a core each, drawn up to ${scale * 100} %` : '')
+      put(at('servers-how'), most > 0 ? `CPU in % of one core; charts up to ${scale * 100} %` : '')
       return all.filter(({ isAway }) => isAway).length
     },
 
@@ -96,7 +102,7 @@ function createRow () {
     make('td', {}, make('div', {}, make('span', { className: 'share' }), svg)))
 }
 
-/** @param {any} row @param {Node} node @returns {boolean} it is stopped, or as good as */
+/** @param {any} row @param {Node} node @returns {boolean} whether it is stopped or unusable */
 function write (row, { role, address, state, lagMs, cpu }) {
   const [word, kind] = STATES[state] ?? [state, 'wait']
   const part = (/** @type {string} */ name) => row.querySelector(`.${name}`)

@@ -1,8 +1,7 @@
 /**
- * The page: which feed is shown, from when to when, and what is said when something is missing. Everything else is in
- * modules of its own. While nobody looks at it (the tab is hidden) nothing is asked or pushed.
+ * The page: which feed is shown, and its state. While the tab is hidden it makes no requests.
  */
-import { ask, pause } from './api.js'
+import { getJson, pause } from './api.js'
 import { at, make, put } from './elements.js'
 import { createFigures } from './figures.js'
 import { createList } from './list.js'
@@ -18,15 +17,15 @@ let feed = null
 /** @type {string[]} */
 let feeds = []
 let over = new AbortController()
-let answeredMs = 0
+let asOf = 0
 
 const figures = createFigures()
-const windowMs = () => figures.newest?.windowMs ?? 0
-const search = createSearch({ now: figures.now, windowMs, onChange: (id) => address({ id }) })
+const windowMs = () => figures.latest?.windowMs ?? 0
+const search = createSearch({ now: figures.now, windowMs, onChange: (id) => setAddress({ id }) })
 const list = createList({ onChoose: (id) => search.find(id, true), now: figures.now, windowMs })
 
-/** Keeps what is shown in the address. @param {{ [name: string]: string | null }} change */
-function address (change) {
+/** Keeps the choice in the URL. @param {{ [name: string]: string | null }} change */
+function setAddress (change) {
   const url = new URL(location.href)
   for (const [name, value] of Object.entries(change)) {
     if (value === null) url.searchParams.delete(name)
@@ -35,8 +34,12 @@ function address (change) {
   if (url.href !== location.href) history.replaceState(null, '', url)
 }
 
-/** @param {'live' | 'asking' | 'away' | 'gone'} state @param {string} word @param {string} [sentence] */
-function say (state, word, sentence = '') {
+/**
+ * @param {'live' | 'wait' | 'away' | 'gone'} state `away`: no servers, `gone`: no reader
+ * @param {string} word
+ * @param {string} [sentence]
+ */
+function showState (state, word, sentence = '') {
   at('state').dataset.state = state
   put(at('state'), word)
   put(at('notice'), sentence)
@@ -44,87 +47,96 @@ function say (state, word, sentence = '') {
   document.body.classList.toggle('gone', state === 'gone')
 }
 
-const asOf = () => answeredMs === 0 ? '' : ` What you see is of ${timeOfDay(answeredMs)}.`
+const dataFrom = () => asOf === 0 ? '' : ` This page shows data from ${timeOfDay(asOf)}.`
 
 /** @param {any} error */
-function sayFailure (error) {
-  if (error.code === 'FEED_UNKNOWN') return say('asking', 'no such feed', `There is no feed ${feed}. It shows here as soon as somebody writes to it.`)
-  if (error.status === undefined) return say('gone', 'reader gone', `The reader does not answer.${asOf()} It is asked again each second.`)
-  say('away', 'no answer', `The reader cannot answer: ${error.message} (${error.code}).${asOf()}`)
+function showError (error) {
+  if (error.code === 'FEED_UNKNOWN') {
+    return showState('wait', 'no such feed', `There is no feed ${feed}. It appears here after the first write.`)
+  }
+  if (error.status === undefined) {
+    return showState('gone', 'reader offline', `The reader does not respond.${dataFrom()} Retrying every second.`)
+  }
+  showState('away', 'error', `The reader returned an error: ${error.message} (${error.code}).${dataFrom()}`)
 }
 
-/** @param {any} told */
-function sayFigures (told) {
-  answeredMs = told.asOf
+/** @param {any} reply figures */
+function showFigures (reply) {
+  asOf = reply.asOf
   const { stopped } = figures
-  if (told.ready && stopped > 0) return say('asking', `${counted(stopped, 'server')} stopped`)
-  sayReady(told, 'live')
+  if (reply.ready && stopped > 0) return showState('wait', `${counted(stopped, 'server')} stopped`)
+  showReady(reply, 'live')
 }
 
-/** @param {{ ready: boolean, reasons: string[] }} told reasons are `CODE: sentence` @param {string} word when all is well */
-function sayReady ({ ready, reasons }, word) {
-  if (ready) return say('live', word)
-  const isOfView = (/** @type {string} */ reason) => reason.startsWith('VIEW_')
-  const sentences = (/** @type {string[]} */ these) => these.map((reason) => reason.replace(/^[A-Z_]+: /, '')).join('; ')
-  const ofServers = reasons.filter((reason) => !isOfView(reason))
-  if (ofServers.length > 0) return say('away', 'servers away', `The servers cannot answer: ${sentences(ofServers)}.`)
-  // what is held in memory is being read, which takes a second
-  if (reasons.every((reason) => reason.startsWith('VIEW_BEHIND'))) return say('asking', 'catching up')
-  say('asking', 'not everything', `The reader cannot answer everything: ${sentences(reasons)}.`)
+/** @param {{ ready: boolean, reasons: string[] }} reply reasons are `CODE: sentence` @param {string} word when everything is ready */
+function showReady ({ ready, reasons }, word) {
+  if (ready) return showState('live', word)
+  const sentences = (/** @type {string[]} */ some) => some.map((reason) => reason.replace(/^[A-Z_]+: /, '')).join('; ')
+  const ofServers = reasons.filter((reason) => !reason.startsWith('VIEW_'))
+  if (ofServers.length > 0) return showState('away', 'servers unavailable', `The servers are unavailable: ${sentences(ofServers)}.`)
+  // a view loads within about a second
+  if (reasons.every((reason) => reason.startsWith('VIEW_BEHIND'))) return showState('wait', 'catching up')
+  showState('wait', 'partly available', `Some queries are unavailable: ${sentences(reasons)}.`)
 }
 
-/** @param {import('./source.js').Way} way @param {string} why */
+/** Describes how the list is updated. @param {import('./source.js').Way} way @param {string} why */
 function showWay (way, why) {
-  const { itemsPerSecond = null } = figures.newest ?? {}
+  const { itemsPerSecond = null } = figures.latest ?? {}
   const texts = {
-    pushed: list.isBoard ? 'all of them, as they change' : 'as they come',
-    asked: itemsPerSecond === null ? '' : list.isBoard ? 'all of them, twice a second' : `some of ${number(itemsPerSecond)} a second`,
-    refused: why === 'OVERLOADED' ? 'asked for twice a second: the reader pushes to as many as it may' : 'asked for twice a second'
+    stream: list.isBoard ? 'all items, updated live' : 'updated live',
+    poll: itemsPerSecond === null
+      ? ''
+      : list.isBoard ? 'all items, updated twice a second' : `a sample of ${number(itemsPerSecond)} items/s`,
+    refused: why === 'OVERLOADED' ? 'updated twice a second: the reader is at its limit of streams' : 'updated twice a second'
   }
   list.describe(texts[way])
 }
 
-/** Begins, or goes on, with the feed that is chosen. */
+/** Starts or resumes the chosen feed. */
 function start () {
   over.abort()
   over = new AbortController()
   if (document.hidden) return
   const { signal } = over
   watchFeeds(signal)
-  if (feed === null) return watchReadiness(signal)
-  const name = feed
+  if (feed === null) watchReadiness(signal)
+  else watchFeed(feed, signal)
+}
+
+/** @param {string} name @param {AbortSignal} signal */
+function watchFeed (name, signal) {
   /** @type {[import('./source.js').Way, string]} */
-  let way = ['asked', '']
-  let isBegun = false
-  figures.watch(name, signal, (told, error) => {
-    if (error) sayFailure(error)
-    else sayFigures(told)
+  let way = ['poll', '']
+  let isStarted = false
+  figures.watch(name, signal, (reply, error) => {
+    if (error) showError(error)
+    else showFigures(reply)
     showEmpty()
-    // which way is best depends on how much there is
-    if (!isBegun) {
-      isBegun = true
-      watchNewest({
-        feed: name,
-        signal,
-        figures: () => figures.newest ?? { itemsPerSecond: null, count: null },
-        onItems (items, isAll, asOf) {
-          list.show(items, isAll)
-          if (items.length > 0) figures.hear(items[0].ts, asOf)
-          showWay(...way)
-        },
-        onWay (now, why) {
-          way = [now, why]
-          showWay(now, why)
-        }
-      })
-      search.resume(name, signal)
-    }
+    // whether to stream or to poll depends on the figures
+    if (isStarted) return
+    isStarted = true
+    watchNewest({
+      feed: name,
+      signal,
+      figures: () => figures.latest ?? { itemsPerSecond: null, count: null },
+      onItems (items, isAll, itemsAsOf) {
+        list.show(items, isAll)
+        if (items.length > 0) figures.newestIs(items[0].ts, itemsAsOf)
+        showWay(...way)
+      },
+      onWay (now, why) {
+        way = [now, why]
+        showWay(now, why)
+      }
+    })
+    search.resume(name, signal)
   })
 }
 
 function showEmpty () {
-  const { windowMs: ms = 0 } = figures.newest ?? {}
-  put(at('empty'), ms > 0 ? `Nothing was written in the last ${period(ms)}. What is written now shows here.` : 'There is nothing in this feed. What is written now shows here.')
+  const { windowMs: ms = 0 } = figures.latest ?? {}
+  const text = ms > 0 ? `No items in the last ${period(ms)}.` : 'This feed is empty.'
+  put(at('empty'), `${text} New items appear here.`)
 }
 
 /** @param {string} name */
@@ -132,7 +144,7 @@ function choose (name) {
   if (name === feed) return
   const isFirst = feed === null
   feed = name
-  address({ feed: name })
+  setAddress({ feed: name })
   document.title = `${name} · Freshet`
   at('example').href = `/example?feed=${encodeURIComponent(name)}`
   at('raw').href = `/v1/feeds/${encodeURIComponent(name)}/items?limit=25&encoding=utf8`
@@ -166,25 +178,25 @@ function showFeeds (names) {
 /** @param {AbortSignal} signal */
 async function watchFeeds (signal) {
   while (!signal.aborted) {
-    const answer = await ask('/v1/feeds', signal).catch(() => null)
+    const reply = await getJson('/v1/feeds', signal).catch(() => null)
     if (signal.aborted) return
-    if (answer) showFeeds(answer.feeds.map((/** @type {any} */ one) => one.feed))
-    if (answer && feed === null) showNone(true)
+    if (reply) showFeeds(reply.feeds.map((/** @type {any} */ one) => one.feed))
+    if (reply && feed === null) showNone(true)
     await pause(FEEDS_EVERY_MS, signal)
   }
 }
 
-/** Without a feed there are the servers. @param {AbortSignal} signal */
+/** Without a feed the page shows the servers. @param {AbortSignal} signal */
 async function watchReadiness (signal) {
   while (!signal.aborted) {
     try {
-      const told = await ask('/readyz', signal).catch((error) => error.problem?.nodes ? error.problem : Promise.reject(error))
+      const reply = await getJson('/readyz', signal).catch((error) => error.problem?.nodes ? error.problem : Promise.reject(error))
       if (signal.aborted) return
-      figures.nodes.show(told.nodes.map((/** @type {any} */ node) => ({ cpu: null, ...node })), [], Date.now())
-      sayReady(told, 'ready')
+      figures.nodes.show(reply.nodes.map((/** @type {any} */ node) => ({ cpu: null, ...node })), [], Date.now())
+      showReady(reply, 'ready')
     } catch (error) {
       if (signal.aborted) return
-      sayFailure(error)
+      showError(error)
     }
     await pause(READY_EVERY_MS, signal)
   }
@@ -194,7 +206,7 @@ const { searchParams } = new URL(location.href)
 const id = searchParams.get('id')
 at('feed').addEventListener('change', () => choose(at('feed').value))
 document.addEventListener('visibilitychange', start)
-const asked = searchParams.get('feed')
-if (asked) choose(asked)
+const wanted = searchParams.get('feed')
+if (wanted) choose(wanted)
 else start()
 if (id) search.find(id)

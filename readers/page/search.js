@@ -1,5 +1,5 @@
-/** One item by its id: looked up, shown whole, and followed from then on, whether it is live already or not yet. */
-import { ask, pathOf } from './api.js'
+/** One item by its id: looked up, shown whole, and followed, whether it is live or not yet. */
+import { getJson, pathOf } from './api.js'
 import { at, put } from './elements.js'
 import { shownOf } from './newest.js'
 import { watch } from './source.js'
@@ -9,55 +9,36 @@ const VALUE_CHARS = 20_000
 const TICK_MS = 500
 
 /**
+ * @typedef {import('./newest.js').Shown} Shown
+ * @typedef {object} Wanted an id that is looked up
+ * @property {string} id
+ * @property {Shown | null} item last known version
+ * @property {boolean} deleted
+ * @property {boolean} gone there is no live item
+ * @property {boolean} known there was a reply
+ * @property {number} changes
+ */
+
+/**
  * @param {{ now: () => number, windowMs: () => number, onChange: (id: string | null) => void }} parts `now`: the reader's
- *   clock; `windowMs`: 0 = no age limit; `onChange` hears what is shown
+ *   clock; `windowMs`: 0 = no age limit; `onChange` gets the id that is shown
  */
 export function createSearch ({ now, windowMs, onChange }) {
-  /** @type {{ id: string, item: import('./newest.js').Shown | null, deleted: boolean, gone: boolean, known: boolean, changes: number } | null} */
+  /** @type {Wanted | null} */
   let wanted = null
   let over = new AbortController()
   let feed = ''
   /** @type {AbortSignal} */
   let until = AbortSignal.abort()
 
-  /** @returns {[word: string, sentence: string]} how it is */
-  function stateOf () {
-    const { item, deleted, gone, known } = /** @type {NonNullable<typeof wanted>} */ (wanted)
-    const id = `“${wanted?.id}”`
-    const age = windowMs() > 0 ? ` in the last ${period(windowMs())}` : ''
-    if (!known) return ['asking', '']
-    if (deleted) return ['deleted', `${id} was deleted. It shows here when it is written again.`]
-    if (item === null) return ['not live', `${id} is not live: nothing of that id was written${age}. It shows here as soon as it is.`]
-    if (gone || (windowMs() > 0 && item.ts < now() - windowMs())) return ['not live any more', `${id} is not live any more. It shows here when it is written again.`]
-    return ['live', `${id} is live and followed.`]
-  }
+  const show = () => showFound(wanted, now(), windowMs())
 
-  function show () {
-    at('found').hidden = wanted === null
-    if (wanted === null) {
-      at('search-state').classList.remove('unseen')
-      return put(at('search-state'), '')
-    }
-    const { id, item, changes } = wanted
-    const [word, sentence] = stateOf()
-    put(at('found-id'), id)
-    put(at('search-state'), sentence)
-    // what is live is seen; it is said for who listens
-    at('search-state').classList.toggle('unseen', word === 'live')
-    put(at('found-state'), word)
-    at('found').dataset.state = word
-    put(at('found-age'), item ? ageText(now() - item.ts) : UNKNOWN)
-    put(at('found-time'), item ? when(item.ts, now()) : UNKNOWN)
-    put(at('found-changes'), number(changes))
-    put(at('found-value'), item ? preview(item.value, VALUE_CHARS) : '')
-    at('found-value').classList.toggle('bytes', item?.isBytes === true)
-  }
-
-  /** @param {typeof wanted} mine @param {import('./newest.js').Shown | null} item @param {boolean} [deleted] */
-  function learn (mine, item, deleted = false) {
-    if (mine !== wanted || wanted === null) return
-    const isNew = item !== null && item.ts !== wanted.item?.ts
-    Object.assign(wanted, { known: true, deleted, gone: item === null, item: item ?? (deleted ? null : wanted.item), changes: wanted.changes + Number(isNew) })
+  /** @param {Wanted} mine @param {Shown | null} item @param {boolean} [deleted] */
+  function update (mine, item, deleted = false) {
+    if (mine !== wanted) return
+    const isNew = item !== null && item.ts !== mine.item?.ts
+    const last = item ?? (deleted ? null : mine.item)
+    Object.assign(mine, { known: true, deleted, gone: item === null, item: last, changes: mine.changes + Number(isNew) })
     show()
   }
 
@@ -66,34 +47,14 @@ export function createSearch ({ now, windowMs, onChange }) {
     over = new AbortController()
     if (wanted === null || until.aborted) return
     const mine = wanted
-    // as a part of the path . and .. would be another one
-    const path = pathOf(feed, `/items?id=${encodeURIComponent(mine.id)}&encoding=utf8`)
-    /** @param {AbortSignal} signal */
-    const look = (signal) => ask(path, signal).then(({ items: [item] }) => item ? shownOf(item) : null)
-    const signal = AbortSignal.any([until, over.signal])
-    // what was pushed meanwhile is newer
-    look(signal).then((item) => { if (!mine.known) learn(mine, item) }, (error) => { if (!signal.aborted && error.status === 400) refuse(mine, error.message) })
-    watch({
+    followItem({
       feed,
-      ids: [mine.id],
-      limit: 1,
-      signal,
-      onAsk: async (still) => learn(mine, await look(still)),
-      onWay: () => {},
-      onEvent ({ event, items }) {
-        if (event === 'reset') return
-        const [item] = items.slice(-1)
-        if (item) learn(mine, item.deleted ? null : { ...item, isBytes: typeof item.value !== 'string' }, item.deleted === true)
-        else if (event === 'snapshot') learn(mine, null)
-      }
+      id: mine.id,
+      signal: AbortSignal.any([until, over.signal]),
+      onItem: (item, deleted) => update(mine, item, deleted),
+      isKnown: () => mine.known,
+      onInvalid: (why) => { if (mine === wanted) leave(why) }
     })
-  }
-
-  /** @param {typeof wanted} mine @param {string} why */
-  function refuse (mine, why) {
-    if (mine !== wanted) return
-    leave()
-    put(at('search-state'), why)
   }
 
   /** @param {string} id @param {boolean} [isFar] it was chosen elsewhere on the page */
@@ -108,11 +69,13 @@ export function createSearch ({ now, windowMs, onChange }) {
     at('search').scrollIntoView({ block: 'nearest' })
   }
 
-  function leave () {
+  /** @param {string} [why] */
+  function leave (why = '') {
     wanted = null
     over.abort()
     show()
     onChange(null)
+    put(at('search-state'), why)
   }
 
   at('search').addEventListener('submit', (/** @type {Event} */ event) => {
@@ -131,12 +94,76 @@ export function createSearch ({ now, windowMs, onChange }) {
 
   return {
     find,
-    leave,
-    /** Goes on with a feed. @param {string} name @param {AbortSignal} signal until when */
+    leave: () => leave(),
+    /** Continues with a feed. @param {string} name @param {AbortSignal} signal */
     resume (name, signal) {
       feed = name
       until = signal
       start()
     }
   }
+}
+
+/**
+ * Looks an item up and follows it until `signal` is aborted.
+ * @param {{ feed: string, id: string, signal: AbortSignal, onItem: (item: Shown | null, deleted?: boolean) => void,
+ *   isKnown: () => boolean, onInvalid: (why: string) => void }} parts
+ */
+function followItem ({ feed, id, signal, onItem, isKnown, onInvalid }) {
+  // in a path, the ids . and .. would change it
+  const path = pathOf(feed, `/items?id=${encodeURIComponent(id)}&encoding=utf8`)
+  const get = (/** @type {AbortSignal} */ until) => getJson(path, until).then(({ items: [item] }) => item ? shownOf(item) : null)
+  get(signal).then(
+    // the stream may have been faster
+    (item) => { if (!isKnown()) onItem(item) },
+    (error) => { if (!signal.aborted && error.status === 400) onInvalid(error.message) })
+  watch({
+    feed,
+    ids: [id],
+    limit: 1,
+    signal,
+    onPoll: async (still) => onItem(await get(still)),
+    onWay: () => {},
+    onEvent ({ event, items }) {
+      if (event === 'reset') return
+      const [item] = items.slice(-1)
+      if (item) onItem(item.deleted ? null : { ...item, isBytes: typeof item.value !== 'string' }, item.deleted === true)
+      else if (event === 'snapshot') onItem(null)
+    }
+  })
+}
+
+/** @param {Wanted} wanted @param {number} now @param {number} windowMs @returns {[word: string, sentence: string]} */
+function stateOf ({ id: text, item, deleted, gone, known }, now, windowMs) {
+  const id = `“${text}”`
+  if (!known) return ['loading', '']
+  if (deleted) return ['deleted', `${id} was deleted. It appears here when it is written again.`]
+  if (item === null) {
+    const age = windowMs > 0 ? ` in the last ${period(windowMs)}` : ''
+    return ['not live', `${id} is not live: no item with this id was written${age}. It appears here when it is written.`]
+  }
+  if (gone || (windowMs > 0 && item.ts < now - windowMs)) return ['expired', `${id} has expired. It appears here when it is written again.`]
+  return ['live', `${id} is live; this page follows it.`]
+}
+
+/** @param {Wanted | null} wanted @param {number} now @param {number} windowMs */
+function showFound (wanted, now, windowMs) {
+  at('found').hidden = wanted === null
+  if (wanted === null) {
+    at('search-state').classList.remove('unseen')
+    return put(at('search-state'), '')
+  }
+  const { id, item, changes } = wanted
+  const [word, sentence] = stateOf(wanted, now, windowMs)
+  put(at('found-id'), id)
+  put(at('search-state'), sentence)
+  // that it is live is visible; the sentence is for screen readers
+  at('search-state').classList.toggle('unseen', word === 'live')
+  put(at('found-state'), word)
+  at('found').dataset.state = word
+  put(at('found-age'), item ? ageText(now - item.ts) : UNKNOWN)
+  put(at('found-time'), item ? when(item.ts, now) : UNKNOWN)
+  put(at('found-changes'), number(changes))
+  put(at('found-value'), item ? preview(item.value, VALUE_CHARS) : '')
+  at('found-value').classList.toggle('bytes', item?.isBytes === true)
 }

@@ -1,54 +1,58 @@
 /**
- * What changes in a feed, pushed (`follow` of the client) or, where that is not to be had, asked for again and again:
+ * Changes of a feed, from a stream (`follow` of the client) or by polling:
  *
- *     pushed --- too many for a page, or refused (a token, the reader's limit, no view) ---> asked
- *            <-- fewer again, another token, room again -----------------------------------
+ *     stream --- too many changes, or refused (a token, the reader's limit, no view) ---> poll
+ *            <-- fewer changes, another token, or a later attempt -----------------------
  *
- * A push carries every id that changed. Of a fast feed that is megabytes a second, of which a page shows some lines.
+ * A stream carries every changed id. Of a fast feed that is megabytes a second, of which the page shows a few rows.
  */
 import { follow } from '/client.js'
 import { pause } from './api.js'
-import { onToken, token, tokenRefused, tokenTaken } from './token.js'
+import { onToken, token, tokenAccepted, tokenRefused } from './token.js'
 
-export const ASK_EVERY_MS = 500
+const POLL_EVERY_MS = 500
 const FAILED_MS = 2000
-/** events a second */
+/** events per second */
 const MAX_RATE = 4
-/** items a second that are pushed to a page at most */
+/** maximum items per second of a stream to this page */
 export const MANY = 1000
-/** after so long it is tried anew whether there are fewer */
+/** then the stream is tried again */
 const HOLD_MS = 60_000
 
-/** @typedef {'pushed' | 'asked' | 'refused'} Way `asked` since that is cheaper, `refused`: asked since it is not pushed */
+/** @typedef {'stream' | 'poll' | 'refused'} Way `poll`: because it is cheaper; `refused`: polling, because there is no stream */
 
 /**
- * @param {{ feed: string, ids?: string[], limit: number, signal: AbortSignal, isMuch?: () => boolean,
- *   onEvent: (event: any) => void, onAsk: (signal: AbortSignal) => Promise<void>, onWay: (way: Way, why: string) => void }} parts
- *   `onEvent` gets what is pushed; `onAsk` asks once and may throw
+ * @param {object} parts
+ * @param {string} parts.feed @param {string[]} [parts.ids] @param {number} parts.limit @param {AbortSignal} parts.signal
+ * @param {() => boolean} [parts.isMuch] whether polling is cheaper now
+ * @param {(event: any) => void} parts.onEvent of the stream
+ * @param {(signal: AbortSignal) => Promise<void>} parts.onPoll polls once; may throw
+ * @param {(way: Way, why: string) => void} parts.onWay
  * @returns {Promise<void>} when `signal` is aborted
  */
-export async function watch ({ feed, ids, limit, signal, isMuch = () => false, onEvent, onAsk, onWay }) {
+export async function watch ({ feed, ids, limit, signal, isMuch = () => false, onEvent, onPoll, onWay }) {
   let heldTo = 0
+  const mustPoll = () => isMuch() || performance.now() < heldTo
   while (!signal.aborted) {
-    if (isMuch() || performance.now() < heldTo) {
-      onWay('asked', '')
-      await asking(() => isMuch() || performance.now() < heldTo)
+    if (mustPoll()) {
+      onWay('poll', '')
+      await poll(mustPoll)
       continue
     }
-    const why = await pushing()
+    const why = await stream()
     if (why === 'much') heldTo = performance.now() + HOLD_MS
     else if (why !== '') await refused(why)
   }
 
-  /** @param {() => boolean} wanted @param {AbortSignal} [until] */
-  async function asking (wanted, until = signal) {
-    while (!until.aborted && wanted()) {
-      const failed = await onAsk(until).then(() => false, () => true)
-      await pause(failed ? FAILED_MS : ASK_EVERY_MS, until)
+  /** @param {() => boolean} goesOn @param {AbortSignal} [until] */
+  async function poll (goesOn, until = signal) {
+    while (!until.aborted && goesOn()) {
+      const failed = await onPoll(until).then(() => false, () => true)
+      await pause(failed ? FAILED_MS : POLL_EVERY_MS, until)
     }
   }
 
-  /** Asks until another token is typed, or it is time to try again. @param {string} why */
+  /** Polls until the user enters another token, or it is time to try again. @param {string} why */
   async function refused (why) {
     onWay('refused', why)
     const over = new AbortController()
@@ -56,20 +60,19 @@ export async function watch ({ feed, ids, limit, signal, isMuch = () => false, o
     onToken(() => over.abort(), until)
     const timer = setTimeout(() => over.abort(), HOLD_MS)
     if (why === 'UNAUTHORIZED') tokenRefused()
-    await asking(() => true, until)
+    await poll(() => true, until)
     clearTimeout(timer)
     over.abort()
   }
 
-  /** @returns {Promise<string>} why it ended: `much`, a code, '' when it was aborted */
-  async function pushing () {
+  /** @returns {Promise<string>} why it ended: `much`, an error code, '' when it was aborted */
+  async function stream () {
     const over = new AbortController()
     const until = AbortSignal.any([signal, over.signal])
-    /** asks while the reader is away, or has no room @type {AbortController | null} */
-    let meanwhile = null
+    const polling = createToggle((pollUntil) => poll(() => true, AbortSignal.any([until, pollUntil])))
     const meter = createMeter()
     try {
-      for await (const event of follow(location.origin, feed, {
+      const events = follow(location.origin, feed, {
         ids,
         limit,
         maxRate: MAX_RATE,
@@ -78,29 +81,45 @@ export async function watch ({ feed, ids, limit, signal, isMuch = () => false, o
         authToken: token() ?? undefined,
         onRetry (error) {
           onWay('refused', /** @type {any} */ (error).code ?? '')
-          if (meanwhile !== null) return
-          meanwhile = new AbortController()
-          asking(() => true, AbortSignal.any([until, meanwhile.signal]))
+          polling.on()
         }
-      })) {
-        meanwhile?.abort()
-        meanwhile = null
-        tokenTaken()
-        onWay('pushed', '')
+      })
+      for await (const event of events) {
+        polling.off()
+        tokenAccepted()
+        onWay('stream', '')
         onEvent(event)
-        if (ids === undefined && (isMuch() || meter(event.items?.length ?? 0))) return 'much'
+        const count = event.event === 'reset' ? 0 : event.items.length
+        if (ids === undefined && (isMuch() || meter(count))) return 'much'
       }
       return ''
     } catch (error) {
       return error.code ?? String(error)
     } finally {
-      meanwhile?.abort()
+      polling.off()
       over.abort()
     }
   }
 }
 
-/** @returns {(items: number) => boolean} whether more than MANY a second came, two seconds long */
+/** Starts and stops something. @param {(signal: AbortSignal) => void} start */
+function createToggle (start) {
+  /** @type {AbortController | null} */
+  let running = null
+  return {
+    on () {
+      if (running !== null) return
+      running = new AbortController()
+      start(running.signal)
+    },
+    off () {
+      running?.abort()
+      running = null
+    }
+  }
+}
+
+/** @returns {(items: number) => boolean} whether there were more than MANY items a second for two seconds */
 function createMeter () {
   let sinceMs = performance.now()
   let items = 0

@@ -1,4 +1,4 @@
-/** How figures are written. Null is what nobody knows now. */
+/** Figures as text; null = unknown. */
 export const UNKNOWN = '–'
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
@@ -15,10 +15,10 @@ export const percent = (share) => share === null ? UNKNOWN : `${(share * 100).to
 /** @param {number} ms since 1970 */
 export const timeOfDay = (ms) => clock.format(ms)
 
-/** @param {number} ms since 1970 @param {number} nowMs @returns {string} with its date, unless that is today's */
-export const when = (ms, nowMs) => day.format(ms) === day.format(nowMs) ? clock.format(ms) : `${day.format(ms)}, ${clock.format(ms)}`
+/** @param {number} ms since 1970 @param {number} nowMs @returns {string} with the date, unless it is today */
+export const when = (ms, nowMs) => (day.format(ms) === day.format(nowMs) ? '' : `${day.format(ms)}, `) + clock.format(ms)
 
-/** @param {number | null} ms */
+/** @param {number | null} ms @returns {string} */
 export function duration (ms) {
   if (ms === null) return UNKNOWN
   if (ms < 0) return `in ${duration(-ms)}`
@@ -30,18 +30,18 @@ export function duration (ms) {
   return `${whole.format(seconds / 86_400)} days`
 }
 
-/** Clocks of two machines are never quite the same. @param {number} ms */
+/** Tolerates a clock difference of a second. @param {number} ms */
 export const ageText = (ms) => duration(ms < 0 && ms > -1000 ? 0 : ms)
 
 const ONES = new Map([[1000, 'second'], [60_000, 'minute'], [3_600_000, 'hour'], [86_400_000, 'day']])
 
-/** How long something is kept: `minute`, `5 min`, `90.5 s`. @param {number} ms */
+/** A period: `minute`, `5 min`, `90.5 s`. @param {number} ms */
 export const period = (ms) => ONES.get(ms) ?? duration(ms).replace('.0 ', ' ')
 
 /** @param {number} n @param {string} one @param {string} [more] */
 export const counted = (n, one, more = `${one}s`) => `${number(n)} ${n === 1 ? one : more}`
 
-/** The first of a value, on one line. @param {string | Uint8Array} value @param {number} chars @returns {string} */
+/** The beginning of a value. @param {string | Uint8Array} value @param {number} chars @returns {string} */
 export function preview (value, chars) {
   if (typeof value === 'string') return value.length > chars ? value.slice(0, chars) + '…' : value
   const shown = [...value.subarray(0, chars / 3)].map((byte) => byte.toString(16).padStart(2, '0')).join(' ')

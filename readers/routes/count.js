@@ -1,25 +1,28 @@
-/** How many items of a feed are live. */
-import { checkFeedName } from '../../src/feeds/definitions.js'
-import { feedRoute } from '../../src/http/openapi.js'
-import { NO_FIELDS, querySchema, readQuery } from '../../src/http/query.js'
+/** The number of live items of a feed. */
+import { checkFeedName } from '../../src/feeds/index.js'
+import { feedRoute, NO_FIELDS, querySchema, readQuery } from '../../src/http/index.js'
 
 const COUNT = feedRoute({
-  summary: 'How many items are live; `exact` is false where the layout can only estimate',
+  summary: 'Number of live items; `exact` is false where the layout can only estimate it',
   params: ['feed'],
   query: querySchema(NO_FIELDS),
-  content: { 'application/json': { type: 'object', properties: { count: { type: 'integer' }, exact: { type: 'boolean' }, asOf: { type: 'integer' } } } }
+  content: {
+    'application/json': {
+      type: 'object', properties: { count: { type: 'integer' }, exact: { type: 'boolean' }, asOf: { type: 'integer' } }
+    }
+  }
 })
 
 /**
  * @param {import('fastify').FastifyInstance} app
- * @param {{ ask: import('../app.js').Ask, answers: import('../../src/http/answer.js').Answers }} parts
+ * @param {{ queries: import('../app.js').Queries, replies: import('../../src/replies/index.js').Replies }} parts
  */
-export async function countRoutes (app, { ask, answers }) {
+export async function countRoutes (app, { queries, replies }) {
   app.get('/v1/feeds/:feed/count', { schema: COUNT }, async (request, reply) => {
     const feed = checkFeedName(/** @type {any} */ (request.params).feed)
     readQuery(request, NO_FIELDS)
-    return answers.give(request, reply, { feed }, async () => {
-      const { count, exact, asOf, lagMs } = await ask.count(feed)
+    return replies.serve(request, reply, { feed }, async () => {
+      const { count, exact, asOf, lagMs } = await queries.count(feed)
       return { asOf, lagMs, body: Buffer.from(JSON.stringify({ count, exact, asOf })), content: [`${count} ${exact}`] }
     })
   })

@@ -1,7 +1,6 @@
-/** Which feeds there are, and how each is stored. */
-import { checkFeedName } from '../../src/feeds/definitions.js'
-import { feedRoute } from '../../src/http/openapi.js'
-import { NO_FIELDS, querySchema, readQuery } from '../../src/http/query.js'
+/** Definitions of feeds: layout, partitions, retention. */
+import { checkFeedName } from '../../src/feeds/index.js'
+import { feedRoute, NO_FIELDS, querySchema, readQuery } from '../../src/http/index.js'
 
 const DEFINITION = {
   type: 'object',
@@ -12,8 +11,9 @@ const DEFINITION = {
     windowMs: { type: 'integer' },
     maxItems: { type: 'integer' },
     format: { type: 'integer' },
+    late: { type: 'string', enum: ['newest', 'overwrite'], description: 'which version of an id counts; layout ids only' },
     createdAt: { type: 'string' },
-    widenedAt: { type: 'string', description: 'when retention was last made wider, if it was' }
+    widenedAt: { type: 'string', description: 'when retention was last widened, if it was' }
   }
 }
 
@@ -24,7 +24,7 @@ const LIST = feedRoute({
 })
 
 const ONE = feedRoute({
-  summary: 'One feed: its layout, partitions and retention',
+  summary: 'One feed: how it is stored, and its retention',
   params: ['feed'],
   query: querySchema(NO_FIELDS),
   content: { 'application/json': DEFINITION }
@@ -32,23 +32,23 @@ const ONE = feedRoute({
 
 /**
  * @param {import('fastify').FastifyInstance} app
- * @param {{ ask: import('../app.js').Ask, answers: import('../../src/http/answer.js').Answers }} parts
+ * @param {{ queries: import('../app.js').Queries, replies: import('../../src/replies/index.js').Replies }} parts
  */
-export async function feedRoutes (app, { ask, answers }) {
+export async function feedRoutes (app, { queries, replies }) {
   /** @param {unknown} content */
-  const answerOf = (content) => {
+  const builtFrom = (content) => {
     const body = Buffer.from(JSON.stringify(content))
-    return { asOf: answers.clock(), lagMs: null, body, content: [body] }
+    return { asOf: replies.clock(), lagMs: null, body, content: [body] }
   }
 
   app.get('/v1/feeds', { schema: LIST }, async (request, reply) => {
     readQuery(request, NO_FIELDS)
-    return answers.give(request, reply, {}, async () => answerOf({ feeds: await ask.definitions() }))
+    return replies.serve(request, reply, {}, async () => builtFrom({ feeds: await queries.definitions() }))
   })
 
   app.get('/v1/feeds/:feed', { schema: ONE }, async (request, reply) => {
     const feed = checkFeedName(/** @type {any} */ (request.params).feed)
     readQuery(request, NO_FIELDS)
-    return answers.give(request, reply, {}, async () => answerOf(await ask.definition(feed)))
+    return replies.serve(request, reply, {}, async () => builtFrom(await queries.definition(feed)))
   })
 }

@@ -1,20 +1,22 @@
-/** How a feed and its nodes do, now and over the last minutes (src/figures): for pages and terminals that show it. */
-import { checkFeedName } from '../../src/feeds/definitions.js'
+/** Current and recent figures of a feed and its nodes (src/figures), for the page and `top`. */
+import { checkFeedName } from '../../src/feeds/index.js'
 import { EVERY_MS } from '../../src/figures/index.js'
-import { JSON_TYPE } from '../../src/http/answer.js'
-import { feedRoute } from '../../src/http/openapi.js'
-import { integer, querySchema, readQuery } from '../../src/http/query.js'
-import { MAX_TS } from '../../src/item/order.js'
+import { JSON_TYPE } from '../../src/replies/index.js'
+import { feedRoute, integer, querySchema, readQuery } from '../../src/http/index.js'
+import { MAX_TS } from '../../src/item/index.js'
 
 const FIELDS = {
-  since: integer(0, MAX_TS, { description: 'milliseconds since 1970 on the clock of this reader: only samples after it; without it all of the last ten minutes' })
+  since: integer(0, MAX_TS,
+    { description: 'milliseconds since 1970 on the clock of this reader: only later samples; default: those of the last ten minutes' })
 }
 
-const orNull = (/** @type {string} */ type, /** @type {string} */ description = '') => ({ type: [type, 'null'], ...(description && { description }) })
+const orNull = (/** @type {string} */ type, /** @type {string} */ description = '') =>
+  ({ type: [type, 'null'], ...(description && { description }) })
 const CPU = { type: 'object', additionalProperties: orNull('number'), description: 'by address of the node: share of one core' }
 
 const FIGURES = feedRoute({
-  summary: 'How a feed and its nodes do, now and each second of the last minutes; what servers do not say within half a second is null',
+  summary: 'Figures of a feed and its nodes, now and per second over the last minutes; null where a server does not respond within ' +
+    'half a second',
   params: ['feed'],
   query: querySchema(FIELDS),
   headers: {},
@@ -24,17 +26,17 @@ const FIGURES = feedRoute({
       properties: {
         feed: { type: 'string' },
         asOf: { type: 'integer', description: 'milliseconds since 1970, on the clock of this reader' },
-        layout: orNull('string', 'with what follows it, null while no server has said it yet'),
+        layout: orNull('string', 'like the next three fields null until a server has responded'),
         partitions: orNull('integer'),
         windowMs: orNull('integer'),
         maxItems: orNull('integer'),
         ready: { type: 'boolean', description: 'as /readyz' },
         reasons: { type: 'array', items: { type: 'string' } },
-        writers: orNull('integer', 'that wrote within the last 3 s'),
-        itemsPerSecond: orNull('number', 'acknowledged, by what writers say of themselves'),
+        writers: orNull('integer', 'active within the last 3 s'),
+        itemsPerSecond: orNull('number', 'acknowledged, as reported by writers'),
         count: orNull('integer', 'live ids'),
-        exact: orNull('boolean', 'whether the count is'),
-        newestTs: orNull('integer', 'event time of the newest item; null too when none is live'),
+        exact: orNull('boolean', 'whether the count is exact'),
+        newestTs: orNull('integer', 'event time of the newest item; null also when none is live'),
         nodes: {
           type: 'array',
           items: {
@@ -44,18 +46,23 @@ const FIGURES = feedRoute({
               address: { type: 'string' },
               engine: orNull('string'),
               state: { type: 'string', description: 'as /readyz' },
-              lagMs: orNull('integer', 'how far a replica is behind'),
+              lagMs: orNull('integer', 'replication lag'),
               cpu: orNull('number', 'share of one core over the last second')
             }
           }
         },
-        everyMs: { type: 'integer', description: 'how often samples are taken' },
+        everyMs: { type: 'integer', description: 'sampling period' },
         history: {
           type: 'array',
           description: 'oldest first',
           items: {
             type: 'object',
-            properties: { at: { type: 'integer' }, itemsPerSecond: orNull('number'), lagMs: orNull('integer', 'of the replica that is furthest behind'), cpu: CPU }
+            properties: {
+              at: { type: 'integer' },
+              itemsPerSecond: orNull('number'),
+              lagMs: orNull('integer', 'of the replica with the most lag'),
+              cpu: CPU
+            }
           }
         }
       }
@@ -71,10 +78,10 @@ export async function figuresRoutes (app, { figures, clock }) {
   app.get('/v1/feeds/:feed/figures', { schema: FIGURES }, async (request, reply) => {
     const feed = checkFeedName(/** @type {any} */ (request.params).feed)
     const { since } = readQuery(request, FIELDS)
-    const { definition, count, exact, newestTs, itemsPerSecond, writers, ready, reasons, nodes, history } = await figures.of(feed, since ?? -1)
+    const { definition, ...rest } = await figures.of(feed, since ?? -1)
+    const { count, exact, newestTs, itemsPerSecond, writers, ready, reasons, nodes, history } = rest
     const { layout = null, partitions = null, windowMs = null, maxItems = null } = definition ?? {}
     reply.header('cache-control', 'no-store').header('content-type', JSON_TYPE)
-    // a text: what is described in the schema has numbers that may be null
     return JSON.stringify({
       feed,
       asOf: Math.floor(clock()),

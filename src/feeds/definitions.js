@@ -1,26 +1,26 @@
 /**
- * What is stored about a feed: one JSON text under `fr:{name}:feed`, and the name in the set `fr:feeds`.
+ * The definition of a feed: one JSON text under `fr:{name}:feed`, and the name in the set `fr:feeds`.
  *
- * The first writer creates it; later ones must agree on layout, partitions and format. Only retention changes, by
- * `set`. Writers look again each second, so all of them follow within that time, and a definition that somebody
- * removed under a running writer comes back.
+ * The first writer creates it; later ones must agree on layout, partitions, format and late. Only retention can change, by `set`.
+ * Writers read it every second, so they follow a change within that time, and recreate a definition that was removed.
  *
  * @typedef {{ feed: string, layout: string, partitions: number, windowMs: number, maxItems: number, format: number,
- *   createdAt: string, widenedAt?: string }} Definition `widenedAt`: when retention was last made wider: what came before may be gone
- *   although it is within it
- * @typedef {import('../store/connection.js').Connection} Connection
+ *   late?: 'newest' | 'overwrite', createdAt: string, widenedAt?: string }} Definition `late`: of layouts that let a feed choose;
+ *   `widenedAt`: when retention was last widened: items before it may
+ *   be gone although they are within it
+ * @typedef {import('../store/index.js').Connection} Connection
  */
 import { FreshetError } from '../errors.js'
 import { definitionKey, namesKey, partitionKey, partitionPattern, writersKey } from './keys.js'
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
-const FIXED = /** @type {const} */ (['layout', 'partitions', 'format'])
-/** @typedef {Pick<Definition, 'layout' | 'partitions' | 'format'>} Fixed what never changes of a feed: where its items lie */
+const FIXED = /** @type {const} */ (['layout', 'partitions', 'format', 'late'])
+/** @typedef {Pick<Definition, typeof FIXED[number]>} Fixed the part that never changes: where items are stored */
 const SCAN_COUNT = 1000
-/** what may be wrong with one name among others: it is no feed that anybody can read */
+/** a list of feeds skips names with these errors */
 const UNREADABLE = ['FEED_UNKNOWN', 'FEED_NAME_INVALID', 'KEY_HOLDS_OTHER']
 
-/** @param {unknown} name @returns {name is string} whether a feed may have that name; a pattern alone takes undefined for the text "undefined" */
+/** @param {unknown} name @returns {name is string} */
 export const isFeedName = (name) => typeof name === 'string' && NAME.test(name)
 
 /**
@@ -35,32 +35,43 @@ export function checkFeedName (feed) {
 }
 
 /**
- * Creates the definition, or agrees with the stored one.
+ * Creates the definition, or checks it against the stored one.
  * @param {Connection} primary
  * @param {string} prefix
  * @param {Omit<Definition, 'createdAt'>} wanted
- * @returns {Promise<Definition>} the stored one; its retention may differ from what was wanted
+ * @returns {Promise<Definition>} the stored one; its retention may differ from `wanted`
  * @throws {FreshetError} FEED_DEFINITION_DIFFERS
  */
 export async function agree (primary, prefix, wanted) {
   const key = definitionKey(prefix, checkFeedName(wanted.feed))
   const isNew = await primary.send('GET', key) === null
-  // the name first: one without a definition is no feed, a definition without its name would be one that nobody lists
+  // the name first: a definition without its name would never be listed
   await primary.send('SADD', namesKey(prefix), wanted.feed)
   if (isNew) await primary.send('SET', key, JSON.stringify({ ...wanted, createdAt: new Date().toISOString() }), 'NX')
   return expectAgreed(await readDefinition(primary, prefix, wanted.feed), wanted)
 }
 
-/** @param {Definition} stored @param {Fixed} wanted @returns {boolean} whether what is written as wanted is found as stored */
-export const isAgreed = (stored, wanted) => FIXED.every((name) => stored[name] === wanted[name])
+/** @param {Definition} stored @param {Fixed} wanted @returns {boolean} whether both store items in the same way */
+export const isAgreed = (stored, wanted) => FIXED.every((name) => fixed(stored, name) === fixed(wanted, name))
 
-/** @param {Definition} stored @param {Omit<Definition, 'createdAt'>} wanted @returns {Definition} the stored one @throws {FreshetError} FEED_DEFINITION_DIFFERS */
+/** @param {Fixed} definition @param {typeof FIXED[number]} name */
+const fixed = (definition, name) => definition[name] ?? (name === 'late' ? 'newest' : undefined)
+
+/**
+ * @param {Definition} stored
+ * @param {Omit<Definition, 'createdAt'>} wanted
+ * @returns {Definition} the stored one
+ * @throws {FreshetError} FEED_DEFINITION_DIFFERS
+ */
 export function expectAgreed (stored, wanted) {
   if (isAgreed(stored, wanted)) return stored
-  const name = /** @type {typeof FIXED[number]} */ (FIXED.find((one) => stored[one] !== wanted[one]))
+  const name = /** @type {typeof FIXED[number]} */ (FIXED.find((one) => fixed(stored, one) !== fixed(wanted, one)))
+  const value = fixed(stored, name)
   throw new FreshetError('FEED_DEFINITION_DIFFERS',
-    `feed ${wanted.feed} is stored with ${name} ${stored[name]}, not ${wanted[name]}; ${name === 'format' ? 'use the version that wrote it,' : `write with ${name} ${stored[name]} (--${name}),`} or into another feed, or drop it first`,
-    { stored: stored[name], wanted: wanted[name] })
+    `feed ${wanted.feed} is stored with ${name} ${value}, not ${fixed(wanted, name)}; ` +
+      `${name === 'format' ? 'use the version that wrote it,' : `write with ${name} ${value} (--${name}),`} or into another feed, ` +
+      'or drop it first',
+    { stored: value, wanted: fixed(wanted, name) })
 }
 
 /**
@@ -72,7 +83,10 @@ export function expectAgreed (stored, wanted) {
 export async function readDefinition (node, prefix, feed) {
   const key = definitionKey(prefix, checkFeedName(feed))
   const text = await node.send('GET', key)
-  if (text === null) throw new FreshetError('FEED_UNKNOWN', `there is no feed ${feed}; write to it first, or see which there are: npm start feed -- list, GET /v1/feeds`)
+  if (text === null) {
+    throw new FreshetError('FEED_UNKNOWN',
+      `there is no feed ${feed}; write to it first, or list the feeds: npx freshet feed list, GET /v1/feeds`)
+  }
   try {
     const definition = JSON.parse(text)
     if (definition?.feed === feed) return definition
@@ -81,7 +95,7 @@ export async function readDefinition (node, prefix, feed) {
 }
 
 /**
- * Those that can be read: one that cannot keeps no other from being listed.
+ * All readable definitions; unreadable ones are skipped.
  * @param {Connection} node @param {string} prefix
  * @returns {Promise<Definition[]>} by name
  */
@@ -97,30 +111,34 @@ export async function listDefinitions (node, prefix) {
 /**
  * @param {Connection} primary @param {string} prefix @param {string} feed
  * @param {Partial<Pick<Definition, 'windowMs' | 'maxItems'>>} changes
- * @returns {Promise<Definition>} as stored now
+ * @returns {Promise<Definition>} as stored
  */
 export async function setRetention (primary, prefix, feed, changes) {
   const before = await readDefinition(primary, prefix, feed)
   const definition = { ...before, ...changes }
-  if (isWider(before.windowMs, definition.windowMs) || isWider(before.maxItems, definition.maxItems)) definition.widenedAt = new Date().toISOString()
+  if (isWider(before.windowMs, definition.windowMs) || isWider(before.maxItems, definition.maxItems)) {
+    definition.widenedAt = new Date().toISOString()
+  }
   await primary.send('SET', definitionKey(prefix, feed), JSON.stringify(definition), 'XX')
   return definition
 }
 
-/** Of a bound, 0 = none. @param {number} before @param {number} after */
+/** Whether a limit became wider; 0 = no limit. @param {number} before @param {number} after */
 export const isWider = (before, after) => before !== 0 && (after === 0 || after > before)
 
 /**
- * Removes a feed with everything stored in it. A feed that is being written is not dropped.
+ * Removes a feed and its items. Refuses while the feed is being written.
  * @param {Connection} primary @param {string} prefix @param {string} feed
- * @returns {Promise<number>} how many keys were removed
+ * @returns {Promise<number>} keys removed
  * @throws {FreshetError} FEED_UNKNOWN, FEED_IN_USE
  */
 export async function dropFeed (primary, prefix, feed) {
   const { partitions } = await readDefinition(primary, prefix, feed)
   for (let partition = 0; partition < partitions; partition++) {
     const writer = await primary.send('GET', partitionKey(prefix, feed, partition)('trimmer'))
-    if (writer !== null) throw new FreshetError('FEED_IN_USE', `feed ${feed} is being written by ${writer}; stop its writers first, then wait 5 seconds`)
+    if (writer !== null) {
+      throw new FreshetError('FEED_IN_USE', `feed ${feed} is being written by ${writer}; stop its writers first, then wait 5 seconds`)
+    }
   }
   let removed = 0
   let cursor = '0'

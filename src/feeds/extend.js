@@ -1,23 +1,23 @@
 /**
- * After a longer window was set, what is stored already must live as long: its keys get a new expiry. Running writers
- * follow a new window within a second, so the walk begins after that.
+ * After the window became longer, stored keys get a new expiry. Running writers follow a new window within a second, so the
+ * update starts after that.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { layoutOf } from '../layouts/index.js'
 import { partitionKey } from './keys.js'
 
 const WRITERS_FOLLOW_MS = 1500
-/** keys outlive the window by this, and by how far ahead an item may be */
+/** keys outlive the window by this, and by maxFutureMs */
 const EXPIRY_GRACE_MS = 5000
 
 /**
- * How long keys of a feed live. @param {{ windowMs: number }} retention @param {number} maxFutureMs
- * @returns {number} ms, 0 = for ever
+ * Lifetime of the keys of a feed. @param {{ windowMs: number }} retention @param {number} maxFutureMs
+ * @returns {number} ms, 0 = no expiry
  */
 export const expiryMs = ({ windowMs }, maxFutureMs) => windowMs === 0 ? 0 : windowMs + maxFutureMs + EXPIRY_GRACE_MS
 
 /**
- * @param {import('../store/connection.js').Connection} primary @param {string} prefix
+ * @param {import('../store/index.js').Connection} primary @param {string} prefix
  * @param {import('./definitions.js').Definition} before @param {import('./definitions.js').Definition} after
  */
 export async function extendFeed (primary, prefix, before, after) {
@@ -27,6 +27,7 @@ export async function extendFeed (primary, prefix, before, after) {
   await sleep(WRITERS_FOLLOW_MS)
   const layout = layoutOf(after.layout)
   for (let partition = 0; partition < after.partitions; partition++) {
-    await layout.extend(primary, partitionKey(prefix, after.feed, partition), { ttlMs: expiryMs(after, 0), condition: longer ? 'GT' : 'NX' })
+    await layout.extend(primary, partitionKey(prefix, after.feed, partition),
+      { ttlMs: expiryMs(after, 0), condition: longer ? 'GT' : 'NX' })
   }
 }

@@ -1,16 +1,17 @@
 /**
- * The one place where keys are made: prefix, hash tag, part. A feed's name is checked before it gets here, and ids go
- * behind the tag, so no user text reaches a hash tag or a pattern.
+ * All keys are built here: prefix, hash tag, part. The name of a feed is checked before, and ids come after the tag, so no user
+ * text reaches a hash tag or a pattern.
  *
  *     fr:feeds                     names of all feeds
  *     fr:{latest}:feed             definition
- *     fr:{latest}:writers          what each writer says of itself (feeds/notes.js)
+ *     fr:{latest}:writers          heartbeats (feeds/heartbeats.js)
  *     fr:{latest:0}:ids            partition 0, part `ids`
  *     fr:{latest:0}:item:<id>
+ *     fr:{latest:0}:deletions      an id may have a tombstone (layouts/ids.js)
  *     fr:{latest:0}:values         partition 0 of a feed of layout values
- *     fr:{latest:0}:segments       partition 0 of a feed of layout segments, or :stream; and beside it
- *     fr:{latest:0}:ahead :appended :marks      (layouts/log-keep.js)
- *     fr:{latest:0}:epoch          how often a log was opened for writing
+ *     fr:{latest:0}:segments       partition 0 of a feed of layout segments, or :stream; in addition
+ *     fr:{latest:0}:ahead :appended :marks      (layouts/log-retention.js)
+ *     fr:{latest:0}:epoch          rises with every opening of a log for writing
  *     fr:{latest:0}:trimmer        lease (pipeline/trimmer.js)
  */
 

@@ -1,50 +1,52 @@
 /**
- * What a feed is and what is in it: definition, number of live ids, time of the newest item. Asked when somebody wants to
- * know, at most once a second for each feed; nobody waits long for it, and what is not there then is null.
+ * Definition of a feed, number of live ids, and time of the newest item. Read on demand, at most once a second per feed, with
+ * a short deadline: values that miss it are null.
  *
- * @typedef {import('../feeds/definitions.js').Definition} Definition
+ * @typedef {import('../feeds/index.js').Definition} Definition
  * @typedef {{ definition: Definition | null, count: number | null, exact: boolean | null, newestTs: number | null }} Contents
- *   `definition`: as it was last; null = it was never answered
+ *   `definition`: as last read; null = never read
  */
-import { within } from './within.js'
+import { within } from '../runtime/index.js'
 
 const FRESH_MS = 1000
-/** an answer that is older says nothing of now */
+/** older answers are too old to show */
 const USABLE_MS = 2000
 const WAIT_MS = 600
 const MAX_FEEDS = 100
-/** what is wrong with the feed and not with the servers */
+/** faults of the feed, not of the servers */
 const OF_THE_FEED = ['FEED_UNKNOWN', 'FEED_LAYOUT_UNKNOWN', 'FEED_DEFINITION_DIFFERS', 'KEY_HOLDS_OTHER']
 const NOTHING = Object.freeze({ count: null, exact: null, newestTs: null })
 
-/** @typedef {Pick<import('../view/views.js').Views, 'definition' | 'count' | 'latest'>} Ask */
+/** @typedef {Pick<import('../view/index.js').Views, 'definition' | 'count' | 'latest'>} Queries */
 /** @typedef {{ contents: Contents, answeredMs: number }} Answered */
 
-/** @param {{ ask: Ask, elapsed: () => number }} parts `elapsed`: ms of a clock that never goes back */
-export function createContents ({ ask, elapsed }) {
-  /** the one that was asked about last is the last @type {Map<string, Answered>} */
+/** @param {{ queries: Queries, elapsed: () => number }} parts `elapsed`: monotonic ms */
+export function createContents ({ queries, elapsed }) {
+  /** most recently used last @type {Map<string, Answered>} */
   const known = new Map()
   /** @type {Map<string, Promise<Answered | Error>>} */
-  const underWay = new Map()
+  const pending = new Map()
 
-  /** @param {string} feed @returns {Promise<Answered | Error>} an error: what is wrong with the feed */
-  async function askAll (feed) {
-    const definition = await ask.definition(feed).catch((error) => OF_THE_FEED.includes(error.code) ? error : known.get(feed)?.contents.definition ?? null)
+  /** @param {string} feed @returns {Promise<Answered | Error>} an error = a fault of the feed */
+  async function readAll (feed) {
+    const definition = await queries.definition(feed).catch((error) =>
+      OF_THE_FEED.includes(error.code) ? error : known.get(feed)?.contents.definition ?? null)
     if (definition instanceof Error) {
       known.delete(feed)
       return definition
     }
-    const [counted, newest] = await Promise.all([ask.count(feed).catch(() => null), ask.latest(feed, { limit: 1 }).catch(() => null)])
+    const [counted, newest] = await Promise.all([queries.count(feed).catch(() => null),
+      queries.latest(feed, { limit: 1 }).catch(() => null)])
     const contents = { definition, count: counted?.count ?? null, exact: counted?.exact ?? null, newestTs: newest?.items[0]?.ts ?? null }
     const answered = { contents, answeredMs: elapsed() }
     if (definition !== null) keep(feed, answered)
     return answered
   }
 
-  /** @param {string} feed @returns {Promise<Answered | Error>} that of all who ask meanwhile */
-  function asked (feed) {
-    const answer = underWay.get(feed) ?? askAll(feed).finally(() => underWay.delete(feed))
-    underWay.set(feed, answer)
+  /** @param {string} feed @returns {Promise<Answered | Error>} shared by concurrent callers */
+  function shared (feed) {
+    const answer = pending.get(feed) ?? readAll(feed).finally(() => pending.delete(feed))
+    pending.set(feed, answer)
     return answer
   }
 
@@ -59,13 +61,13 @@ export function createContents ({ ask, elapsed }) {
     /**
      * @param {string} feed
      * @returns {Promise<Contents>}
-     * @throws {Error} FEED_UNKNOWN and whatever else is wrong with the feed itself
+     * @throws {Error} FEED_UNKNOWN and other faults of the feed
      */
     async of (feed) {
       const last = known.get(feed)
       if (last) keep(feed, last)
       if (last && elapsed() - last.answeredMs <= FRESH_MS) return last.contents
-      const answer = await within(asked(feed), WAIT_MS) ?? last
+      const answer = await within(shared(feed), WAIT_MS) ?? last
       if (answer instanceof Error) throw answer
       if (answer && elapsed() - answer.answeredMs <= USABLE_MS) return answer.contents
       return { definition: answer?.contents.definition ?? null, ...NOTHING }

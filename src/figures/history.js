@@ -1,6 +1,6 @@
 /**
- * Samples of the last ten minutes: of nodes once, of each feed its rates. At most MAX_FEEDS feeds are kept, those that were
- * asked about last before others; so memory has a bound: 600 samples of the nodes, and 4.8 KB for each feed.
+ * Samples of the last ten minutes: one series for the nodes, one rate per feed. Keeps at most MAX_FEEDS feeds, least recently
+ * used ones go first, so memory is bounded: 600 samples of the nodes and 4.8 KB per feed.
  *
  * @typedef {{ at: number, lagMs: number | null, cpu: Record<string, number | null> }} NodeSample `at`: ms since 1970
  * @typedef {{ at: number, itemsPerSecond: number | null, lagMs: number | null, cpu: Record<string, number | null> }} Sample
@@ -15,16 +15,16 @@ export function createHistory () {
   /** sample n is at n % SAMPLES @type {NodeSample[]} */
   const samples = []
   let taken = 0
-  /** the one that was asked about last is the last @type {Map<string, { since: number, rates: Float64Array }>} `since`: its first sample; NaN = not known */
+  /** most recently used last @type {Map<string, { since: number, rates: Float64Array }>} `since`: its first sample; NaN = unknown */
   const feeds = new Map()
 
   const create = () => ({ since: taken, rates: new Float64Array(SAMPLES) })
 
   return {
-    /** Which of the feeds there are is kept from now on. @param {string[]} names all there are @returns {string[]} */
+    /** Selects the feeds to keep. @param {string[]} names all existing feeds @returns {string[]} */
     choose (names) {
-      const there = new Set(names)
-      for (const feed of feeds.keys()) if (!there.has(feed)) feeds.delete(feed)
+      const existing = new Set(names)
+      for (const feed of feeds.keys()) if (!existing.has(feed)) feeds.delete(feed)
       for (const feed of names) {
         if (feeds.size >= MAX_FEEDS) break
         if (!feeds.has(feed)) feeds.set(feed, create())
@@ -32,7 +32,7 @@ export function createHistory () {
       return [...feeds.keys()]
     },
 
-    /** Somebody asks about a feed that there is: it is kept rather than others. @param {string} feed */
+    /** Marks an existing feed as recently used. @param {string} feed */
     want (feed) {
       const one = feeds.get(feed) ?? create()
       feeds.delete(feed)
@@ -48,7 +48,7 @@ export function createHistory () {
       taken++
     },
 
-    /** @param {string} feed @param {number} sinceMs itself not among them @returns {Sample[]} oldest first */
+    /** @param {string} feed @param {number} sinceMs exclusive @returns {Sample[]} oldest first */
     of (feed, sinceMs) {
       const one = feeds.get(feed)
       const found = /** @type {Sample[]} */ ([])

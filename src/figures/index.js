@@ -1,41 +1,41 @@
 /**
- * Figures of feeds for people who watch: how much is written, how much is live, how the nodes do, now and over the last ten
- * minutes. Everything is sampled once a second whoever asks, so that many who watch cost the servers no more than one, and
- * an answer never waits for servers: what they do not say in time is null.
+ * Figures of feeds for the live page and `top`: write rate, live items and node load, now and over the last ten minutes. They
+ * are sampled once a second, so the load on the servers does not grow with the number of watchers. An answer never waits long
+ * for servers: values that miss the deadline are null.
  *
- *     each second    names of feeds, notes of their writers (rates.js)      from one node, in one go
+ *     each second    names of feeds, heartbeats of their writers (rates.js)    from one node, in one pipeline
  *                    processor time of each node (processors.js)
- *     when asked     definition, count, newest (contents.js)                at most once a second
- *     known anyway   state and lag of nodes                                 store/deployment.js
+ *     on demand      definition, count, newest (contents.js)                   at most once a second
+ *     always known   state and lag of nodes                                    store/deployment.js
  *
  * @typedef {{ role: string, address: string, engine: string | null, state: string, lagMs: number | null, cpu: number | null }} NodeNow
  *   `cpu`: share of one core over the last second
  * @typedef {import('./contents.js').Contents & { itemsPerSecond: number | null, writers: number | null, ready: boolean, reasons: string[],
- *   nodes: NodeNow[], history: import('./history.js').Sample[] }} FeedFigures null = not known
+ *   nodes: NodeNow[], history: import('./history.js').Sample[] }} FeedFigures null = unknown
  * @typedef {ReturnType<typeof createFigures>} Figures
  */
 import { createContents } from './contents.js'
 import { createHistory } from './history.js'
 import { createProcessors } from './processors.js'
 import { createRates } from './rates.js'
-import { oneAtATime, within } from './within.js'
+import { oneAtATime, within } from '../runtime/index.js'
 
 export const EVERY_MS = 1000
 const HISTORY_MS = 600_000
-/** so long a sample waits for servers */
+/** deadline of a sample */
 const WAIT_MS = 500
-/** what was sampled longer ago says nothing of now */
+/** older samples are too old to show */
 const USABLE_MS = 3000
 
 /**
- * @param {{ ask: import('./contents.js').Ask & Pick<import('../view/views.js').Views, 'status'>,
- *   deployment: Pick<import('../store/deployment.js').Deployment, 'pick' | 'nodes' | 'figures'>, keyPrefix: string,
+ * @param {{ queries: import('./contents.js').Queries & Pick<import('../view/index.js').Views, 'status'>,
+ *   deployment: Pick<import('../store/index.js').Deployment, 'pick' | 'nodes' | 'figures'>, keyPrefix: string,
  *   now: () => number, elapsed?: () => number, log: { warn: (facts: object, message: string) => void } }} parts `now`: ms since
- *   1970; `elapsed`: ms that never go back
+ *   1970; `elapsed`: monotonic ms
  */
-export function createFigures ({ ask, deployment, keyPrefix, now, elapsed = () => performance.now(), log }) {
+export function createFigures ({ queries, deployment, keyPrefix, now, elapsed = () => performance.now(), log }) {
   const history = createHistory()
-  const contents = createContents({ ask, elapsed })
+  const contents = createContents({ queries, elapsed })
   const rates = createRates({ deployment, keyPrefix, elapsed, log })
   const processors = createProcessors(deployment)
   const readRates = oneAtATime(() => rates.read(history.choose))
@@ -60,23 +60,24 @@ export function createFigures ({ ask, deployment, keyPrefix, now, elapsed = () =
   return {
     /**
      * @param {string} feed @param {number} sinceMs history after it
-     * @returns {Promise<FeedFigures>} within a second, whatever the servers do
-     * @throws {import('../errors.js').FreshetError} FEED_UNKNOWN and whatever else is wrong with the feed itself
+     * @returns {Promise<FeedFigures>} within a second, whatever the state of the servers
+     * @throws {import('../errors.js').FreshetError} FEED_UNKNOWN and other faults of the feed
      */
     async of (feed, sinceMs) {
       const found = await contents.of(feed)
       if (found.definition !== null) history.want(feed)
       const { rates: sampled, cpuOf } = elapsed() - last.takenMs < USABLE_MS ? last : { rates: null, cpuOf: () => null }
       const rate = sampled?.get(feed)
-      const { ready, reasons, nodes } = ask.status()
+      const { ready, reasons, nodes } = queries.status()
       return {
         ...found,
         itemsPerSecond: rate?.itemsPerSecond ?? null,
         writers: rate?.writers ?? null,
         ready,
         reasons,
-        nodes: nodes.map(({ role, address, engine, state, lagMs }) => ({ role, address, engine, state, lagMs: role === 'replica' ? lagMs : null, cpu: cpuOf(address) })),
-        // a process that stood still has older ones
+        nodes: nodes.map(({ role, address, engine, state, lagMs }) =>
+          ({ role, address, engine, state, lagMs: role === 'replica' ? lagMs : null, cpu: cpuOf(address) })),
+        // after a suspend of the process there are older ones
         history: history.of(feed, Math.max(sinceMs, now() - HISTORY_MS))
       }
     },

@@ -1,22 +1,20 @@
 /**
- * How much is written to each feed, asked of one node for all of them in one go.
+ * The write rates of all feeds, read from one node in one pipeline.
  *
- * Not known where no node answers, where this user may not read notes (tried again after a minute), where somebody writes
- * who does not note (an older version, or one who may not): the lease of whoever trims is then of a writer without a note.
+ * A rate is unknown if no node answers, if this user may not read heartbeats (tried again each minute), or if a writer sends
+ * no heartbeats (an older version, or a missing permission): then the holder of the trimming lease has no heartbeat.
  *
  * @typedef {import('./rate.js').Rate} Rate
- * @typedef {import('../store/connection.js').Connection} Connection
+ * @typedef {import('../store/index.js').Connection} Connection
  */
-import { isFeedName } from '../feeds/definitions.js'
-import { namesKey, partitionKey, writersKey } from '../feeds/keys.js'
-import { readNotes } from '../feeds/notes.js'
+import { isFeedName, namesKey, partitionKey, readHeartbeats, writersKey } from '../feeds/index.js'
 import { createRate } from './rate.js'
 
-const TRY_AGAIN_MS = 60_000
+const RETRY_MS = 60_000
 
 /**
- * @param {{ deployment: Pick<import('../store/deployment.js').Deployment, 'pick'>, keyPrefix: string, elapsed: () => number,
- *   log: { warn: (facts: object, message: string) => void } }} parts `elapsed`: ms of a clock that never goes back
+ * @param {{ deployment: Pick<import('../store/index.js').Deployment, 'pick'>, keyPrefix: string, elapsed: () => number,
+ *   log: { warn: (facts: object, message: string) => void } }} parts `elapsed`: monotonic ms
  */
 export function createRates ({ deployment, keyPrefix, elapsed, log }) {
   /** @type {Map<string, ReturnType<typeof createRate>>} */
@@ -24,14 +22,14 @@ export function createRates ({ deployment, keyPrefix, elapsed, log }) {
   /** @type {Connection | undefined} */
   let asked
   let nextAtMs = -Infinity
-  let wasSaid = false
+  let isLogged = false
 
   /** @param {any} error */
-  function leaveOff (error) {
+  function backOff (error) {
     if (error.outcome !== 'forbidden') return
-    nextAtMs = elapsed() + TRY_AGAIN_MS
-    if (!wasSaid) log.warn({ code: error.code, reason: error.message }, 'what writers note may not be read, so it is not known how many items a second come')
-    wasSaid = true
+    nextAtMs = elapsed() + RETRY_MS
+    if (!isLogged) log.warn({ code: error.code, reason: error.message }, 'heartbeats of writers cannot be read, so write rates are unknown')
+    isLogged = true
   }
 
   /** @param {Connection} connection @param {string} feed @param {boolean} isCurrent @returns {Promise<Rate | null>} */
@@ -40,18 +38,18 @@ export function createRates ({ deployment, keyPrefix, elapsed, log }) {
       connection.sendDispensable('HGETALL', writersKey(keyPrefix, feed)),
       connection.send('GET', partitionKey(keyPrefix, feed, 0)('trimmer'))
     ])
-    const notes = readNotes(flat)
+    const heartbeats = readHeartbeats(flat)
     const rate = rates.get(feed) ?? createRate()
     rates.set(feed, rate)
-    const found = rate.take(notes, { nowMs: elapsed(), isCurrent })
-    return lease !== null && !notes.has(String(lease)) ? null : found
+    const found = rate.take(heartbeats, { nowMs: elapsed(), isCurrent })
+    return lease !== null && !heartbeats.has(String(lease)) ? null : found
   }
 
   return {
     /**
-     * @param {(feeds: string[]) => string[]} choose of those there are
-     * @returns {Promise<Map<string, Rate | null>>} by feed; null = not known
-     * @throws {import('../errors.js').FreshetError} when no node can be asked
+     * @param {(feeds: string[]) => string[]} choose among the existing feeds
+     * @returns {Promise<Map<string, Rate | null>>} by feed; null = unknown
+     * @throws {import('../errors.js').FreshetError} when no node is available
      */
     async read (choose) {
       const { connection, lagMs } = deployment.pick({ prefer: asked })
@@ -61,7 +59,7 @@ export function createRates ({ deployment, keyPrefix, elapsed, log }) {
       for (const feed of rates.keys()) if (!feeds.includes(feed)) rates.delete(feed)
       if (elapsed() < nextAtMs) return new Map(feeds.map((feed) => [feed, null]))
       const found = await Promise.all(feeds.map((feed) => rateOf(connection, feed, lagMs !== null).catch((error) => {
-        leaveOff(error)
+        backOff(error)
         return null
       })))
       return new Map(feeds.map((feed, i) => [feed, found[i]]))

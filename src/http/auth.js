@@ -1,11 +1,11 @@
 /**
- * With a token every request that may change something needs it as bearer; reading stays open.
- * Digests are compared, in constant time: neither length nor common prefix of the token shows in the time taken.
+ * Bearer authentication with one token, for requests that may change something; GET and HEAD stay open.
+ * Digests are compared in constant time, so timing shows neither length nor prefix of the token.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { HttpError } from './problem.js'
+import { FreshetError } from './errors.js'
 
-const READING = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
 /** @param {string} text */
 const digest = (text) => createHash('sha256').update(text).digest()
@@ -17,10 +17,11 @@ const digest = (text) => createHash('sha256').update(text).digest()
 export function createAuth (token) {
   const expected = digest(token)
   return (request, _reply, done) => {
-    if (READING.has(request.method)) return done()
+    if (SAFE_METHODS.has(request.method)) return done()
     const [, given] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? []
     if (given !== undefined && timingSafeEqual(digest(given), expected)) return done()
-    const received = given === undefined ? 'no bearer token' : 'another bearer token'
-    done(new HttpError('UNAUTHORIZED', `${received}; ${request.method} needs "Authorization: Bearer <token>" with the token this process was started with`))
+    const received = given === undefined ? 'no bearer token' : 'wrong bearer token'
+    done(new FreshetError('UNAUTHORIZED',
+      `${received}; ${request.method} needs "Authorization: Bearer <token>" with the token of --auth-token`))
   }
 }

@@ -1,35 +1,34 @@
 /**
- * A body is collected as it arrives, in a buffer that grows with it, so that it costs what was sent and not what its head
- * announces, or how many pieces it came in:
+ * Collects a body in a buffer that grows as bytes arrive, so that a body costs what was sent, not what its head announces
+ * and not the number of its chunks (a body of one-byte chunks kept as chunks would cost a hundred times its bytes).
  *
  *     head: 1 MiB     nothing
- *     first piece     64 KiB, or all of a smaller body
- *     more            twice as much, up to what was announced
+ *     first chunk     64 KiB, or all of a smaller body
+ *     more            twice as much, up to the announced length
  *
- * All bodies together have a bound. One that is refused on its way is read to its end all the same, and thrown away: a
- * connection that is closed with bytes unread is reset, and its client would meet that in place of the answer. It ends
- * when the time for a request is over (server.js).
+ * All bodies together are bounded. A body refused midway is still read to its end and discarded: closing a connection with
+ * unread bytes resets it, and the client would see the reset instead of the response. The request timeout (server.js) ends it.
  *
  * @typedef {ReturnType<typeof createBodyRoom>} BodyRoom
  */
-import { HttpError } from './problem.js'
+import { FreshetError } from './errors.js'
 
 const FIRST_BYTES = 64 * 1024
 const FIRST_BYTES_UNANNOUNCED = 16 * 1024
 const NOTHING = Buffer.alloc(0)
 
 /**
- * The bound on the bodies of requests in progress, from their first bytes until their items are appended or they are
- * answered: they are received, and may wait, before anything else counts them.
- * @param {number} maxBytes one body that is larger is taken when there is no other
+ * The bound on bodies in progress, from their first bytes until the route has used them or the response is closed.
+ * @param {number} maxBytes a larger body is accepted when there is no other
  */
 export function createBodyRoom (maxBytes) {
   let held = 0
   return {
-    /** @param {number} bytes more @param {number} own held already by the same body @returns {HttpError | null} INGEST_FULL */
+    /** @param {number} bytes more @param {number} own held already by the same body @returns {FreshetError | null} INGEST_FULL */
     refusal: (bytes, own) => held === own || held + bytes <= maxBytes
       ? null
-      : new HttpError('INGEST_FULL', `${held} bytes of bodies are in progress, of ${maxBytes} allowed; nothing was taken: send the same request again`),
+      : new FreshetError('INGEST_FULL',
+        `${held} bytes of bodies are in progress, of ${maxBytes} allowed; nothing was taken: send the same request again`),
     /** @param {number} bytes */
     take (bytes) { held += bytes },
     /** @param {number} bytes */
@@ -37,15 +36,17 @@ export function createBodyRoom (maxBytes) {
   }
 }
 
-/** @param {number} maxBytes @param {string} received @returns {HttpError} */
-export const tooLarge = (maxBytes, received) => new HttpError('PAYLOAD_TOO_LARGE', `${received}; expected at most ${maxBytes.toLocaleString('en')} bytes in one request: send the items in several`)
+/** @param {number} maxBytes @param {string} received @returns {FreshetError} */
+export const tooLarge = (maxBytes, received) =>
+  new FreshetError('PAYLOAD_TOO_LARGE',
+    `${received}; expected at most ${maxBytes.toLocaleString('en')} bytes per request: send the items in several`)
 
 /**
  * @param {import('node:stream').Readable} payload
- * @param {{ announced: number | null, maxBytes: number, room: BodyRoom }} bounds `announced`: by the head, checked
- * @param {(error: Error | null, bytes: Buffer) => void} done called once, unless the room is given back before; PAYLOAD_TOO_LARGE,
- *   INGEST_FULL, or what ended it
- * @returns {() => void} gives the room back: nothing of the body is needed any more
+ * @param {{ announced: number | null, maxBytes: number, room: BodyRoom }} bounds `announced`: Content-Length, checked
+ * @param {(error: Error | null, bytes: Buffer) => void} done called once, unless the bytes are freed before; PAYLOAD_TOO_LARGE,
+ *   INGEST_FULL, or an error of the stream
+ * @returns {() => void} frees the bytes
  */
 export function collectBody (payload, { announced, maxBytes, room }, done) {
   let bytes = NOTHING
@@ -66,7 +67,7 @@ export function collectBody (payload, { announced, maxBytes, room }, done) {
     length = 0
   }
 
-  /** @param {number} needed @returns {HttpError | null} why there is no room */
+  /** @param {number} needed @returns {FreshetError | null} */
   function grow (needed) {
     const first = announced === null ? FIRST_BYTES_UNANNOUNCED : FIRST_BYTES
     const size = Math.min(announced ?? maxBytes, Math.max(needed, first, 2 * bytes.length))
@@ -79,13 +80,13 @@ export function collectBody (payload, { announced, maxBytes, room }, done) {
     return null
   }
 
-  payload.on('data', (/** @type {Buffer} */ piece) => {
+  payload.on('data', (/** @type {Buffer} */ chunk) => {
     if (isOver) return
-    const needed = length + piece.length
+    const needed = length + chunk.length
     if (needed > maxBytes) return end(tooLarge(maxBytes, `a body of more than ${maxBytes.toLocaleString('en')} bytes`))
     const refusal = needed > bytes.length ? grow(needed) : null
     if (refusal) return end(refusal)
-    piece.copy(bytes, length)
+    chunk.copy(bytes, length)
     length = needed
   })
   payload.on('end', () => end(null))

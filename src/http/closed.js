@@ -1,10 +1,10 @@
 /**
- * When a response is over, finished or not. Node says `close` of a response that its connection is working on; of one that
- * waits behind it (requests that came in one piece) it says nothing when the connection ends. Whoever counts responses
- * would count those for ever: a thousand of them, and nobody is let in any more.
+ * Calls back when a response is over, finished or not. Node emits `close` on the response that its connection is working
+ * on, but not on pipelined responses that wait behind it when the connection ends. Without this, counts of requests in
+ * progress would leak: after a thousand abandoned pipelined requests, all further requests would be refused.
  */
 
-/** @type {WeakMap<import('node:net').Socket, Set<() => void>>} what is to be done for the responses that wait, when the connection ends */
+/** @type {WeakMap<import('node:net').Socket, Set<() => void>>} callbacks of waiting responses, for when the connection ends */
 const waiting = new WeakMap()
 
 /**
@@ -14,12 +14,11 @@ const waiting = new WeakMap()
  */
 export function whenClosed (request, response, done) {
   if (response.socket || !request.socket) {
-    // `once` would make a function more, and it comes once
+    // `close` comes once, so `once` is not needed
     response.on('close', done)
     return
   }
   if (request.socket.destroyed) {
-    // it has said so already
     process.nextTick(done)
     return
   }

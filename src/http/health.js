@@ -1,11 +1,11 @@
 /**
- * Health for orchestrators, and the scrape. `/livez` answers while the loop turns, whatever the servers do: restarting
- * this process does not bring a server back. `/readyz` says whether traffic should come here, and why not.
+ * Health checks and metrics. `/livez` succeeds while the event loop runs, whatever the servers do: restarting this process
+ * does not bring a server back. `/readyz` reports whether traffic should be routed here, with reasons if not.
  */
-import { registerProcess } from '../metrics/process.js'
-import { HttpError } from './problem.js'
+import { FreshetError } from './errors.js'
+import { registerProcess } from '../metrics/index.js'
 
-/** @typedef {ReturnType<import('../view/ask.js').Ask['status']>} Status */
+/** @typedef {{ ready: boolean, reasons: string[] } & Record<string, unknown>} Status */
 
 /**
  * @param {import('fastify').FastifyInstance} app
@@ -15,14 +15,15 @@ export async function healthRoutes (app, { status, registry }) {
   const stopSampling = registerProcess(registry, { isReady: () => status().ready })
   app.addHook('onClose', async () => stopSampling())
 
-  app.get('/livez', { schema: { tags: ['operating'], summary: 'Alive: the event loop turns' } }, async (_request, reply) => {
+  app.get('/livez', { schema: { tags: ['operating'], summary: 'Liveness: the event loop runs' } }, async (_request, reply) => {
     reply.header('cache-control', 'no-store')
     return { status: 'ok' }
   })
 
-  app.get('/readyz', { schema: { tags: ['operating'], summary: 'Ready: the servers can answer; else 503 with reasons' } }, async (_request, reply) => {
+  const readiness = 'Readiness: the servers are usable; else 503 with reasons'
+  app.get('/readyz', { schema: { tags: ['operating'], summary: readiness } }, async (_request, reply) => {
     const { ready, reasons, ...rest } = status()
-    if (!ready) throw new HttpError('NOT_READY', reasons.join('; '), { ready, reasons, ...rest })
+    if (!ready) throw new FreshetError('NOT_READY', reasons.join('; '), { ready, reasons, ...rest })
     reply.header('cache-control', 'no-store')
     return { ready, reasons, ...rest }
   })

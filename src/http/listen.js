@@ -1,4 +1,4 @@
-import { FreshetError } from '../errors.js'
+import { FreshetError } from './errors.js'
 
 /**
  * @param {import('fastify').FastifyInstance} app
@@ -10,8 +10,13 @@ export async function listen (app, { host, port, setting }) {
   try {
     return await app.listen({ host, port })
   } catch (error) {
-    if (error.code === 'EADDRINUSE') throw new FreshetError('PORT_IN_USE', `port ${port} on ${host} is in use; stop the other program, or give another --${setting} (0 = any free one)`)
-    if (['EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND'].includes(error.code)) throw new FreshetError('PORT_IN_USE', `cannot listen on ${host} port ${port} (${error.code}); give another --host or --${setting}`)
+    if (error.code === 'EADDRINUSE') {
+      throw new FreshetError('PORT_IN_USE',
+        `port ${port} on ${host} is in use; stop the other program, or choose another --${setting} (0 = any free port)`)
+    }
+    if (['EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND'].includes(error.code)) {
+      throw new FreshetError('PORT_IN_USE', `cannot listen on ${host} port ${port} (${error.code}); choose another --host or --${setting}`)
+    }
     throw error
   }
 }

@@ -1,14 +1,17 @@
 /**
- * Requests by route and status. A request costs one clock reading, one array element and one bucket, all of them
- * plain numbers; prom-client is asked only when somebody scrapes. (Its own counters hash their labels on every call.)
+ * Requests by route and status. Counts are plain numbers until a scrape, since counters of prom-client hash their labels on
+ * every call. The label is the route's pattern, never the path, so the number of series is fixed.
  *
- * The label is the route's pattern, never the path, so the number of series is fixed. A client that is gone before
- * the head of its answer counts as status 499; an answer that ended half-way counts in freshet_http_cut_total too.
+ * A client that disconnects before the head of its response counts as status 499; a response that ends midway is counted in
+ * freshet_http_aborted_responses_total as well.
  */
 import { Counter } from 'prom-client'
 import { whenClosed } from './closed.js'
 
-/** @typedef {{ route: string, byStatus: Record<number, number>, buckets: number[], count: number, seconds: number, cut: number }} RouteRecord */
+/**
+ * @typedef {{ route: string, byStatus: Record<number, number>, buckets: number[], count: number, seconds: number,
+ *   cut: number }} RouteRecord
+ */
 
 const BOUNDS_SECONDS = Object.freeze([0.001, 0.005, 0.025, 0.1, 0.5, 2.5])
 const CLIENT_GONE = 499
@@ -41,8 +44,13 @@ export function createRequestMetrics (registry) {
   }
 }
 
-/** When the response is closed. @param {RouteRecord} record @param {import('node:http').ServerResponse} response @param {number} seconds since the request */
-export function countRequest (record, response, seconds) {
+/**
+ * To be called when the response is closed.
+ * @param {RouteRecord} record
+ * @param {import('node:http').ServerResponse} response
+ * @param {number} seconds taken
+ */
+function countRequest (record, response, seconds) {
   const status = response.headersSent ? response.statusCode : CLIENT_GONE
   record.byStatus[status] = (record.byStatus[status] ?? 0) + 1
   record.count++
@@ -57,7 +65,7 @@ function register (registry, records) {
   // eslint-disable-next-line no-new
   new Counter({
     name: 'freshet_http_requests_total',
-    help: 'Requests by route and status',
+    help: 'Total HTTP requests, by route and status',
     labelNames: ['route', 'status'],
     registers: [registry],
     collect () {
@@ -69,8 +77,8 @@ function register (registry, records) {
   })
   // eslint-disable-next-line no-new
   new Counter({
-    name: 'freshet_http_cut_total',
-    help: 'Answers that ended before they were complete',
+    name: 'freshet_http_aborted_responses_total',
+    help: 'Total responses that ended before they were complete, by route',
     labelNames: ['route'],
     registers: [registry],
     collect () {
@@ -78,10 +86,10 @@ function register (registry, records) {
       for (const { route, cut } of records.values()) if (cut) this.inc({ route }, cut)
     }
   })
-  // prom-client's histogram takes one observation at a time, so the totals are handed over in its own output shape
+  // a histogram of prom-client accepts single observations only, so this object has its interface and gives totals
   const histogram = {
     name: 'freshet_http_request_seconds',
-    help: 'Time from the request to the end of its answer',
+    help: 'Time from the request to the end of its response',
     type: 'histogram',
     labelNames: ['route'],
     aggregator: 'sum',

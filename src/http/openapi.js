@@ -1,11 +1,11 @@
 /**
- * The API described from the routes themselves, as a document at /docs/json and as a page at /docs. The page loads
- * nothing from outside, and its content policy would not let it.
+ * OpenAPI, built from the schemas of the routes: the document at /docs/json, a page at /docs. The page loads nothing from
+ * other hosts, and its content security policy forbids it.
  */
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 
-/** 'unsafe-inline' is for style alone: the page sets style attributes. */
+/** 'unsafe-inline' for styles only: the page sets style attributes. */
 const CONTENT_POLICY = Object.freeze({
   'default-src': ["'none'"],
   'script-src': ["'self'"],
@@ -42,7 +42,7 @@ const BEARER = Object.freeze({ type: 'http', scheme: 'bearer', description: 'the
 /**
  * Before any route: routes are described as they are added.
  * @param {import('fastify').FastifyInstance} app
- * @param {{ title: string, description: string, bearer?: boolean }} info `bearer`: what may change something needs a token
+ * @param {{ title: string, description: string, bearer?: boolean }} info `bearer`: routes that may change something need a token
  */
 export function describeRoutes (app, { title, description, bearer = false }) {
   app.register(swagger, {
@@ -52,7 +52,8 @@ export function describeRoutes (app, { title, description, bearer = false }) {
       tags: [{ name: 'feeds' }, { name: 'operating' }],
       ...(bearer ? { components: { securitySchemes: { bearer: /** @type {any} */ (BEARER) } } } : {})
     },
-    transform: ({ schema, url, route }) => ({ url, schema: bearer && !isReading(route.method) ? { ...schema, security: [{ bearer: [] }] } : schema })
+    transform: ({ schema, url, route }) =>
+      ({ url, schema: bearer && !isReading(route.method) ? { ...schema, security: [{ bearer: [] }] } : schema })
   })
   app.register(swaggerUi, {
     routePrefix: '/docs',
@@ -71,32 +72,36 @@ const PARAMS = Object.freeze({
 })
 
 const HEADERS = Object.freeze({
-  'Freshet-As-Of': { type: 'integer', description: 'when the answer was true: milliseconds since 1970, on the clock of this reader' },
-  Age: { type: 'integer', description: 'seconds since then' },
-  ETag: { type: 'string', description: 'of the content without its time; with it as If-None-Match, unchanged content is 304 without a body, and the headers about its age' },
-  'Freshet-Lag-Ms': { type: 'integer', description: 'how far the replica that answered is behind; absent when that is not known' },
-  'Freshet-Stale': { type: 'string', description: '"true": the servers cannot answer, this is the last answer to the same question' }
+  'Freshet-As-Of': {
+    type: 'integer', description: 'time at which the content was current: milliseconds since 1970, on the clock of this reader'
+  },
+  Age: { type: 'integer', description: 'seconds since Freshet-As-Of' },
+  ETag: { type: 'string', description: 'of the content without its time; with If-None-Match, unchanged content is 304 without a body' },
+  'Freshet-Lag-Ms': { type: 'integer', description: 'lag of the replica that was read; absent when unknown' },
+  'Freshet-Stale': { type: 'string', description: '"true": the servers are unavailable, this is an earlier response to the same request' }
 })
 
 /** @param {Record<string, unknown>} content media types with their schemas */
 const described = (content) => Object.fromEntries(Object.entries(content).map(([type, schema]) => [type, { schema }]))
 
 /**
- * What a route about feeds says of itself.
+ * The schema of a route about feeds.
  * @param {{ summary: string, params?: ('feed' | 'id')[], query: Record<string, unknown>, body?: Record<string, unknown>,
  *   content: Record<string, unknown>, headers?: Record<string, unknown> }} route
- *   `body`: media types that are taken, with their schemas; `content`: those of the 200 answer; `headers`: its own, where
- *   answers have no age
+ *   `body`: accepted media types with their schemas; `content`: those of the 200 response; `headers`: of the 200 response,
+ *   in place of those about its age
  */
 export const feedRoute = ({ summary, params = [], query, body, content, headers }) => ({
   tags: ['feeds'],
   summary,
-  ...(params.length ? { params: { type: 'object', required: params, properties: Object.fromEntries(params.map((name) => [name, PARAMS[name]])) } } : {}),
+  ...(params.length
+    ? { params: { type: 'object', required: params, properties: Object.fromEntries(params.map((name) => [name, PARAMS[name]])) } }
+    : {}),
   querystring: query,
   ...(body ? { body: { content: described(body) } } : {}),
   response: {
     200: { description: summary, headers: headers ?? HEADERS, content: described(content) },
-    ...(headers ? {} : { 304: { description: 'The content that If-None-Match names, unchanged', headers: HEADERS } }),
+    ...(headers ? {} : { 304: { description: 'The content is the one that If-None-Match names', headers: HEADERS } }),
     default: PROBLEM
   }
 })

@@ -1,33 +1,32 @@
 /**
- * The fastify instance that gateway and reader start from. It never listens; a process file does.
+ * The fastify instance of gateway, reader and metrics server: errors as problems, request metrics, timeouts, bearer token.
  *
- * Nothing waits for ever: a request must arrive within 10 s, and a connection on which no byte moves for 30 s while a
- * request is in progress is closed, which is what ends a stalled reader of a long answer (a heartbeat must come more
- * often). Idle keep-alive connections stay 72 s, longer than the usual load balancer's 60.
+ * A request must arrive within 10 s. A connection without traffic for 30 s while a request is in progress is closed, which
+ * ends clients that stop reading a long response. Idle keep-alive connections stay open for 72 s, longer than the 60 s that
+ * load balancers usually keep them.
  *
- * JSON schemas only document here: fields are checked by query.js, whose table the schemas are made from and whose
- * messages name the field and the bound, and replies are text already. Rejected: validation by schema, whose coercion
- * takes "1e3" for a number and whose messages name a keyword.
+ * JSON schemas are for documentation only. Query fields are checked by query-string.js, which generates their schemas and
+ * whose messages name the field and the bound; schema validation would accept "1e3" as a number.
  */
 import fastify, { LogController } from 'fastify'
+import { FreshetError } from './errors.js'
 import { createAuth } from './auth.js'
-import { answerExpectations } from './expect.js'
 import { createRequestMetrics } from './metrics.js'
-import { HttpError, createErrorHandler, refuseOnSocket, refuseUnknownRoute } from './problem.js'
+import { createErrorHandler, refuseOnSocket, refuseUnknownRoute } from './problem.js'
 
 const ARRIVE_WITHIN_MS = 10_000
 const CHECK_EVERY_MS = 2_000
 const STALL_MS = 30_000
 const KEEP_ALIVE_MS = 72_000
 const BODY_LIMIT = 1024 * 1024
-// ids of up to 128 bytes are checked by name; only what is far beyond is refused by the router
+// routes check the length of ids; the router refuses what is far beyond
 const MAX_PARAM_CHARS = 1024
 
 /**
  * @param {{ registry: import('prom-client').Registry, logger?: import('fastify').FastifyBaseLogger, authToken?: string | null,
- *   isAllRouted?: boolean }} options `isAllRouted`: no request is answered before the router, which then refuses those without
- *   Host with a problem; node does it with an empty 400
- * @returns {import('fastify').FastifyInstance} with errors as problems, request metrics and the bearer token
+ *   isAllRouted?: boolean }} options `isAllRouted`: requests without Host reach the router and are refused with a problem; else
+ *   node refuses them with an empty 400
+ * @returns {import('fastify').FastifyInstance}
  */
 export function createServer ({ registry, logger, authToken = null, isAllRouted = false }) {
   const metrics = createRequestMetrics(registry)
@@ -51,7 +50,6 @@ export function createServer ({ registry, logger, authToken = null, isAllRouted 
       app.errorHandler(error, request, /** @type {any} */ (reply))
     }
   })))
-  answerExpectations(app.server)
   app.setErrorHandler(createErrorHandler(app.log))
   app.setNotFoundHandler(refuseUnknownRoute)
   app.setValidatorCompiler(() => () => true)
@@ -59,14 +57,14 @@ export function createServer ({ registry, logger, authToken = null, isAllRouted 
   app.addHook('onRoute', metrics.onRoute)
   app.addHook('onRequest', (request, reply, done) => {
     metrics.onRequest(request, reply)
-    if (request.headers.host === undefined && request.raw.httpVersionMinor === 1) done(new HttpError('REQUEST_INVALID', 'no Host header; HTTP/1.1 needs one'))
-    else done()
+    if (request.headers.host !== undefined || request.raw.httpVersionMinor !== 1) return done()
+    done(new FreshetError('REQUEST_INVALID', 'no Host header; HTTP/1.1 needs one'))
   })
   if (authToken !== null) app.addHook('onRequest', createAuth(authToken))
   return app
 }
 
-/** Distinct over the processes of one machine, and far cheaper than random. */
+/** Request ids that are distinct across the processes of one machine. */
 function createRequestIds () {
   const prefix = `${process.pid.toString(36)}-${Date.now().toString(36)}-`
   let count = 0

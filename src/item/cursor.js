@@ -3,8 +3,7 @@
  *
  *     version 1 | crc32 of feed name and rest, 4 bytes | ts 48 bit, seq 12 bit, 4 bits 0 | id bytes      as base64url
  *
- * The checksum is no secret: it finds cursors that are cut, mistyped or of another feed. A place is not a right,
- * so there is nothing to forge.
+ * The checksum detects cursors that are cut, mistyped or of another feed. It is not a secret: a cursor grants no access.
  */
 import { crc32 } from 'node:zlib'
 import { FreshetError } from '../errors.js'
@@ -41,7 +40,7 @@ export function decodeCursor (feed, text) {
     const { ts, seq, value } = readRecord(bytes, bytes.subarray(PLACE_AT))
     if (ts <= MAX_TS) return { ts, seq, id: value }
   }
-  throw new FreshetError('CURSOR_INVALID', `not a cursor of feed ${feed}; expected the text of "next" in an earlier answer, unchanged`)
+  throw new FreshetError('CURSOR_INVALID', `not a cursor of feed ${feed}; expected the "next" of an earlier answer, unchanged`)
 }
 
 /** @param {string} feed @param {Buffer} bytes */

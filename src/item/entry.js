@@ -1,5 +1,5 @@
 /**
- * What an entry of layout `stream` holds: one version of an item.
+ * An entry of layout `stream`: one version of an item.
  *
  *     0         1          5        30        38          39
  *     +---------+----------+--------+---------+-----------+----+-------
@@ -16,7 +16,7 @@ import { originText, readStamp, writeOrigin, writeWord } from './origin.js'
 import { MAX_VALUE_BYTES, writeRecordHead } from './record.js'
 
 export const ENTRY_VERSION = 1
-/** in front of the id */
+/** before the id */
 export const ENTRY_HEAD_BYTES = 39
 
 const SUM_AT = 1
@@ -25,10 +25,10 @@ const ORDER_AT = 30
 const ID_LENGTH_AT = 38
 
 /**
- * @param {Buffer} target @param {number} offset room must be there: ENTRY_HEAD_BYTES, id and value
+ * @param {Buffer} target @param {number} offset there must be room for ENTRY_HEAD_BYTES, id and value
  * @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted
  * @param {import('./origin.js').Origin} origin
- * @returns {number} offset behind it
+ * @returns {number} offset after it
  */
 export function writeEntry (target, offset, id, ts, seq, value, deleted, { stamp, writer, epoch, sequence }) {
   target[offset] = ENTRY_VERSION
@@ -37,7 +37,7 @@ export function writeEntry (target, offset, id, ts, seq, value, deleted, { stamp
   target[offset + ID_LENGTH_AT] = id.length
   const idAt = offset + ENTRY_HEAD_BYTES
   const valueAt = idAt + id.length
-  // a loop beats a call into C++ where there is little
+  // for short ids a loop is faster than a call into C++
   for (let i = 0; i < id.length; i++) target[idAt + i] = id[i]
   value.copy(target, valueAt)
   const end = valueAt + value.length
@@ -57,7 +57,7 @@ export function entryHead (bytes) {
 }
 
 /**
- * Visits the one version that an entry has.
+ * Visits the one version of an entry.
  * @param {Buffer} bytes @param {import('./segment.js').Visit} visit
  * @throws {FreshetError} SEGMENT_INVALID, SEGMENT_VERSION
  */
@@ -73,12 +73,20 @@ const tsOf = (bytes) => bytes.readUIntBE(ORDER_AT, 6)
 
 /** @param {Buffer} bytes */
 function check (bytes) {
-  if (bytes.length <= ENTRY_HEAD_BYTES) throw invalid(`${bytes.length} bytes; an item has more than ${ENTRY_HEAD_BYTES}. Was it written by another program?`)
-  if (bytes[0] !== ENTRY_VERSION) throw new FreshetError('SEGMENT_VERSION', `an entry of format version ${bytes[0]}; this version of Freshet reads ${ENTRY_VERSION}: use the one that wrote it`, { version: bytes[0] })
-  if (crc32(bytes.subarray(ORIGIN_AT)) !== bytes.readUInt32BE(SUM_AT)) throw invalid('bytes that do not fit their checksum')
+  if (bytes.length <= ENTRY_HEAD_BYTES) {
+    throw invalid(`${bytes.length} bytes; an item has more than ${ENTRY_HEAD_BYTES}. Was it written by another program?`)
+  }
+  if (bytes[0] !== ENTRY_VERSION) {
+    throw new FreshetError('SEGMENT_VERSION',
+      `an entry of format version ${bytes[0]}; this version of Freshet reads ${ENTRY_VERSION}: use the version that wrote it`,
+      { version: bytes[0] })
+  }
+  if (crc32(bytes.subarray(ORIGIN_AT)) !== bytes.readUInt32BE(SUM_AT)) throw invalid('bytes that do not match their checksum')
   const idBytes = bytes[ID_LENGTH_AT]
   const valueBytes = bytes.length - ENTRY_HEAD_BYTES - idBytes
-  if (idBytes < 1 || idBytes > MAX_ID_BYTES || valueBytes < 0 || valueBytes > MAX_VALUE_BYTES) throw invalid(`an item that is impossible: an id of ${idBytes} bytes and ${valueBytes} of value`)
+  if (idBytes < 1 || idBytes > MAX_ID_BYTES || valueBytes < 0 || valueBytes > MAX_VALUE_BYTES) {
+    throw invalid(`an impossible item: an id of ${idBytes} bytes and a value of ${valueBytes}`)
+  }
 }
 
 /** @param {string} received */

@@ -1,5 +1,5 @@
 /**
- * An id is 1-128 bytes of UTF-8 without control characters. Everything else in it is plain data.
+ * An id is 1-128 bytes of UTF-8 without control characters.
  */
 import { isUtf8 } from 'node:buffer'
 import { FreshetError } from '../errors.js'
@@ -20,7 +20,7 @@ export function checkedId (id) {
   if (bytes.length === 0 || bytes.length > MAX_ID_BYTES) throw invalid(`an id of ${bytes.length} bytes`)
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i]
-    // printable ASCII needs no closer look
+    // printable ASCII needs no further check
     if (byte < 0x20 || byte > 0x7e) return checkedBytes(bytes)
   }
   return bytes
@@ -45,9 +45,9 @@ export function idBytes (text) {
 }
 
 /**
- * For very many ids: an error for each would be dear.
+ * For many ids, where an error object for each would be expensive.
  * @param {any} text
- * @returns {Buffer | string} its UTF-8 bytes, or what it is instead of an id
+ * @returns {Buffer | string} its UTF-8 bytes, or what is wrong
  */
 export function readId (text) {
   if (typeof text !== 'string') return `an id of type ${text === null ? 'null' : typeof text}`

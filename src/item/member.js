@@ -1,5 +1,5 @@
 /**
- * What a member of layout `values` is: one version of an item as a whole; its score is its order.
+ * A member of layout `values`: one whole version of an item; its score is its order.
  *
  *     0         n   n+1           n+8     n+9
  *     +---------+---+-------------+-------+---------------
@@ -8,10 +8,10 @@
  *     +---------+---+-------------+-------+---------------
  *     big-endian; flag bit 0: this version is a deletion (a tombstone) and has no value
  *
- * The stamp says when the version was appended, in microseconds since 1970. A sorted set keeps members of one score by
- * their bytes, and an id holds no control character, so there they lie by id, then by append: the order of the feed, and
- * of two versions that compare equal the later append is the newer. Appending the same value again is a member of its
- * own; sending the same bytes again is not.
+ * The stamp is the time of the append, in microseconds since 1970. A sorted set orders members of one score by their bytes,
+ * and an id holds no control character. So they are ordered by id, then by append, as the feed is, and of two versions that
+ * compare equal the later append is newer. Appending the same value again adds a member; sending the same bytes again does
+ * not.
  */
 import { FreshetError } from '../errors.js'
 import { MAX_ID_BYTES } from './id.js'
@@ -23,19 +23,19 @@ export const MEMBER_HEAD_BYTES = 9
 const STAMP_BYTES = 7
 const DELETED = 1
 
-/** @typedef {import('./order.js').Place & { stamp?: number }} VersionPlace without a stamp: of all versions there */
+/** @typedef {import('./order.js').Place & { stamp?: number }} VersionPlace without a stamp: all versions at that place */
 /** @typedef {{ id: Buffer, stamp: number, deleted: boolean, value: Buffer, text: string }} Member `text`: see placeText */
 
 /**
- * Writes what stands between id and value.
+ * Writes the bytes between id and value.
  * @param {Buffer} target
  * @param {number} offset
  * @param {number} stamp microseconds, below 2^53
  * @param {boolean} deleted
- * @returns {number} offset behind it
+ * @returns {number} offset after it
  */
 export function writeMemberHead (target, offset, stamp, deleted) {
-  // by hand, as in record.js
+  // by hand: see record.js
   const high = Math.floor(stamp / 0x100000000)
   target[offset] = 0
   target[offset + 1] = high >>> 16
@@ -57,7 +57,8 @@ export function writeMemberHead (target, offset, stamp, deleted) {
 export function readMember (bytes) {
   const end = bytes.indexOf(0)
   if (end < 1 || end > MAX_ID_BYTES || bytes.length < end + MEMBER_HEAD_BYTES) {
-    throw new FreshetError('KEY_HOLDS_OTHER', `a member of ${bytes.length} bytes; expected an id, a zero byte, ${MEMBER_HEAD_BYTES - 1} bytes of stamp and flags, and the value. Was it written by another program?`)
+    throw new FreshetError('KEY_HOLDS_OTHER', `a member of ${bytes.length} bytes; expected an id, a zero byte, ${MEMBER_HEAD_BYTES - 1} ` +
+      'bytes of stamp and flags, and the value. Was it written by another program?')
   }
   return {
     id: bytes.subarray(0, end),
@@ -69,7 +70,7 @@ export function readMember (bytes) {
 }
 
 /**
- * Where the members of that place begin, or where those behind it do, among the members of one score.
+ * Where the members of a place begin or end, among the members of one score.
  * @param {VersionPlace} place
  * @param {'begin' | 'behind'} edge
  * @returns {Buffer}
@@ -83,7 +84,7 @@ export function memberBound ({ id, stamp }, edge) {
 }
 
 /**
- * What tells a version from others of its score: id and stamp, byte for character, so that texts compare as members do.
+ * Identifies a version among those of its score: id and stamp as latin1, so that texts compare as members do.
  * @param {VersionPlace} place
  */
 export const placeText = (place) => memberBound(place, 'begin').toString('latin1', 0, place.id.length + 1 + STAMP_BYTES)

@@ -24,7 +24,7 @@ export function unscore (score) {
 /**
  * @param {Place} a
  * @param {Place} b
- * @returns {number} negative when a is older than b, 0 when they are the same place
+ * @returns {number} negative when a is older than b, 0 when the places are equal
  */
 export function compareOrder (a, b) {
   return a.ts - b.ts || a.seq - b.seq || Buffer.compare(a.id, b.id)

@@ -1,14 +1,14 @@
 /**
- * Where bytes of a log come from: who wrote them, and which of its writings they are. Two of one origin are one writing
- * that was sent twice (its outcome was unknown), and count once.
+ * The origin of a log entry: its writer and its sequence number. Two entries of one origin are the same batch, sent twice
+ * because its outcome was unknown; they count once.
  *
  *     0       7        15      19         25
  *     +-------+--------+-------+----------+
  *     | stamp | writer | epoch | sequence |
  *     | 56 bit| 8 bytes| 32 bit| 48 bit   |
  *     +-------+--------+-------+----------+
- *     big-endian; stamp: microseconds since 1970 of the first append; writer: hash of a name that no other opening has;
- *     epoch: rises with every opening of the feed, unless a failover lost one; sequence: rises with every writing of a writer
+ *     big-endian; stamp: microseconds since 1970 of the first append; writer: hash of a name unique to one opening of the feed;
+ *     epoch: rises with every opening, unless a failover lost one; sequence: rises with every entry of a writer
  *
  * @typedef {{ stamp: number, writer: Buffer, epoch: number, sequence: number }} Origin
  */
@@ -22,10 +22,10 @@ const HIGH = 0x100000000
 /**
  * @param {Buffer} target @param {number} offset
  * @param {number} stamp below 2^53 @param {Buffer} writer 8 bytes @param {number} epoch below 2^32 @param {number} sequence below 2^48
- * @returns {number} offset behind it
+ * @returns {number} offset after it
  */
 export function writeOrigin (target, offset, stamp, writer, epoch, sequence) {
-  // by hand, as in record.js
+  // by hand: see record.js
   const stampHigh = Math.floor(stamp / HIGH)
   target[offset] = stampHigh >>> 16
   target[offset + 1] = stampHigh >>> 8
@@ -52,14 +52,14 @@ export function writeWord (target, offset, word) {
 export const readStamp = (bytes, offset) => bytes.readUIntBE(offset, 3) * HIGH + bytes.readUInt32BE(offset + 3)
 
 /**
- * What tells an origin from all others, the stamp not among it: writer, epoch and sequence, byte for character. Of one
- * writer, texts compare as its writings came.
+ * Identifies an origin: writer, epoch and sequence as latin1, without the stamp. Texts of one writer compare in the order of
+ * its entries.
  * @param {Buffer} bytes @param {number} offset where the origin begins
  * @returns {string}
  */
 export const originText = (bytes, offset) => bytes.toString('latin1', offset + STAMP_BYTES, offset + ORIGIN_BYTES)
 
-/** of an origin's text: what is in front of its sequence, and the same for all writings of an epoch */
+/** part of an origin's text before its sequence: the same for all entries of an epoch */
 export const WRITER_TEXT_LENGTH = WRITER_BYTES + EPOCH_BYTES
 
 /** @param {string} text of an origin @returns {number} */

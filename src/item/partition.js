@@ -1,8 +1,8 @@
 /**
- * Which partition an id belongs to: FNV-1a (32 bit) of its bytes, mod the number of partitions.
+ * The partition of an id: FNV-1a (32 bit) of its bytes, mod the number of partitions.
  * Source: http://www.isthe.com/chongo/tech/comp/fnv/
  *
- * Inside a writer ids are spread over lanes (connections) by the same hash; a slot is a partition on a lane.
+ * A writer spreads ids over stripes (connections) by the same hash; a bucket is a partition on a stripe.
  */
 
 /** @param {Buffer} id */
@@ -22,11 +22,11 @@ export const partitionOf = (id, partitions) => partitions === 1 ? 0 : hashOf(id)
 /**
  * @param {Buffer} id
  * @param {number} partitions
- * @param {number} lanes
- * @returns {number} lane * partitions + partition
+ * @param {number} stripes
+ * @returns {number} stripe * partitions + partition
  */
-export function slotOf (id, partitions, lanes) {
-  if (lanes === 1) return partitionOf(id, partitions)
+export function bucketOf (id, partitions, stripes) {
+  if (stripes === 1) return partitionOf(id, partitions)
   const hash = hashOf(id)
-  return hash % lanes * partitions + hash % partitions
+  return hash % stripes * partitions + hash % partitions
 }

@@ -1,37 +1,37 @@
 /**
- * A position is opaque text for a place in the arrival of a feed: where a subscription goes on.
+ * A position is opaque text for a place in order of arrival, where a subscription resumes.
  *
- *     kind 1 or 2 | crc32 of feed name and all that follows, 4 bytes | 48 bit, when the feed was created, ms | rest      as base64url
+ *     kind 1 or 2 | crc32 of feed name and all that follows, 4 bytes | 48 bit, creation of the feed, ms | rest      as base64url
  *
- *     1, of layouts that are followed by event time (`ids`, `values`):
+ *     1, layouts followed by event time (`ids`, `values`):
  *         for each partition: 48 bit, the newest ts delivered
- *     2, of logs:
+ *     2, log layouts:
  *         48 bit, ms, then for each partition: 48 bit and 32 bit, an entry's id | 1 bit, read to its end | 31 bit, versions
  *
- * Of a log it says by which entry everything was delivered, or, with versions above 0, how many of that entry's; and when
- * (on the clock of whoever read) the partitions were read whose entry was the last one then.
+ * For a log it names the last entry delivered, or, with versions above 0, how many versions of that entry were delivered.
+ * `ms` is the reader's time at which partitions marked "read to its end" were read.
  *
- * The checksum is no secret, as with cursors. A position of another kind, or of a feed that has another layout by now, is
- * none; one of a feed that was dropped and created anew is expired, for what it speaks of is gone.
+ * The checksum is not a secret, as with cursors. A position of another kind, for example after a change of layout, is
+ * invalid. A position of a feed that was dropped and created again is expired.
  */
 import { crc32 } from 'node:zlib'
 import { FreshetError } from '../errors.js'
 import { MAX_TS } from './order.js'
 
 const BY_TIME = 1
-const BY_PLACE = 2
+const BY_OFFSET = 2
 const SUM_AT = 1
 const CREATED_AT = 5
 const REST_AT = 11
 const TIME_BYTES = 6
-const PLACE_BYTES = 14
+const OFFSET_BYTES = 14
 const IS_END = 0x80000000
 const MAX_VERSIONS = 0x7fffffff
 
 /**
- * @typedef {{ ms: number, n: number, versions: number, isEnd: boolean }} LogPlace `ms` and `n`: of the entry `<ms>-<n>`, both 0
- *   = in front of all; `versions`: how many of that entry were delivered, 0 = all of them; `isEnd`: there was none behind it at `readMs`
- * @typedef {{ readMs: number, places: LogPlace[] }} LogPosition
+ * @typedef {{ ms: number, n: number, versions: number, isEnd: boolean }} LogOffset `ms` and `n`: of the entry `<ms>-<n>`, both 0
+ *   = before all entries; `versions`: delivered versions of that entry, 0 = all; `isEnd`: it was the last entry at `readMs`
+ * @typedef {{ readMs: number, offsets: LogOffset[] }} LogPosition
  */
 
 /**
@@ -60,15 +60,15 @@ export function decodeTimes (feed, text, partitions) {
 }
 
 /** @param {string} feed @param {LogPosition} position @param {number} [createdMs] of the feed @returns {string} */
-export function encodePlaces (feed, { readMs, places }, createdMs = 0) {
-  const bytes = Buffer.alloc(REST_AT + TIME_BYTES + places.length * PLACE_BYTES)
+export function encodeOffsets (feed, { readMs, offsets }, createdMs = 0) {
+  const bytes = Buffer.alloc(REST_AT + TIME_BYTES + offsets.length * OFFSET_BYTES)
   let at = bytes.writeUIntBE(readMs, REST_AT, TIME_BYTES)
-  for (const { ms, n, versions, isEnd } of places) {
+  for (const { ms, n, versions, isEnd } of offsets) {
     at = bytes.writeUIntBE(ms, at, TIME_BYTES)
     at = bytes.writeUInt32BE(n, at)
     at = bytes.writeUInt32BE(versions + (isEnd ? IS_END : 0), at)
   }
-  return encoded(feed, BY_PLACE, bytes, createdMs)
+  return encoded(feed, BY_OFFSET, bytes, createdMs)
 }
 
 /**
@@ -78,40 +78,43 @@ export function encodePlaces (feed, { readMs, places }, createdMs = 0) {
  * @returns {LogPosition}
  * @throws {FreshetError} POSITION_INVALID
  */
-export function decodePlaces (feed, text, partitions) {
-  const bytes = decoded(feed, BY_PLACE, text, TIME_BYTES + partitions * PLACE_BYTES)
-  const places = Array.from({ length: partitions }, (_, i) => {
-    const at = REST_AT + TIME_BYTES + i * PLACE_BYTES
+export function decodeOffsets (feed, text, partitions) {
+  const bytes = decoded(feed, BY_OFFSET, text, TIME_BYTES + partitions * OFFSET_BYTES)
+  const offsets = Array.from({ length: partitions }, (_, i) => {
+    const at = REST_AT + TIME_BYTES + i * OFFSET_BYTES
     const last = bytes.readUInt32BE(at + 10)
-    return { ms: bytes.readUIntBE(at, TIME_BYTES), n: bytes.readUInt32BE(at + TIME_BYTES), versions: last & MAX_VERSIONS, isEnd: last >= IS_END }
+    return {
+      ms: bytes.readUIntBE(at, TIME_BYTES), n: bytes.readUInt32BE(at + TIME_BYTES), versions: last & MAX_VERSIONS, isEnd: last >= IS_END
+    }
   })
-  return { readMs: bytes.readUIntBE(REST_AT, TIME_BYTES), places }
+  return { readMs: bytes.readUIntBE(REST_AT, TIME_BYTES), offsets }
 }
 
 /**
- * Whether a feed of that name handed it out once, perhaps with another layout or other partitions than it has now.
+ * Whether it is a position of a feed of that name, perhaps with another layout or number of partitions than now.
  * @param {string} feed @param {string} text
  */
 export function isPositionOf (feed, text) {
   const bytes = Buffer.from(String(text), 'base64url')
-  return bytes.length > REST_AT && (bytes[0] === BY_TIME || bytes[0] === BY_PLACE) &&
+  return bytes.length > REST_AT && (bytes[0] === BY_TIME || bytes[0] === BY_OFFSET) &&
     bytes.toString('base64url') === text && bytes.readUInt32BE(SUM_AT) === checksum(feed, bytes)
 }
 
-/** When a feed was created, for its positions. @param {{ createdAt: string }} definition @returns {number} ms since 1970 */
+/** Creation time of a feed, for its positions. @param {{ createdAt: string }} definition @returns {number} ms since 1970 */
 export const createdMsOf = ({ createdAt }) => Math.max(0, Date.parse(createdAt)) || 0
 
 /**
- * @param {import('../feeds/definitions.js').Definition} definition @param {string} text a position of a feed of that name
+ * @param {import('../feeds/index.js').Definition} definition @param {string} text a position of a feed of that name
  * @throws {FreshetError} POSITION_EXPIRED
  */
 export function checkCreation (definition, text) {
   const bytes = Buffer.from(text, 'base64url')
   if (bytes.readUIntBE(CREATED_AT, TIME_BYTES) === createdMsOf(definition)) return
-  throw new FreshetError('POSITION_EXPIRED', `the position in feed ${definition.feed} is too old: it was dropped and created anew since; begin again without it`)
+  throw new FreshetError('POSITION_EXPIRED',
+    `the position in feed ${definition.feed} is expired: the feed was dropped and created again; start without a position`)
 }
 
-/** @param {string} feed @param {number} kind @param {Buffer} bytes room for what is in front @param {number} createdMs @returns {string} */
+/** @param {string} feed @param {number} kind @param {Buffer} bytes with room for the head @param {number} createdMs @returns {string} */
 function encoded (feed, kind, bytes, createdMs) {
   bytes[0] = kind
   bytes.writeUIntBE(createdMs, CREATED_AT, TIME_BYTES)
@@ -119,7 +122,7 @@ function encoded (feed, kind, bytes, createdMs) {
   return bytes.toString('base64url')
 }
 
-/** @param {string} feed @param {number} kind @param {string} text @param {number} length of what is behind the checksum @returns {Buffer} */
+/** @param {string} feed @param {number} kind @param {string} text @param {number} length of the rest @returns {Buffer} */
 function decoded (feed, kind, text, length) {
   const bytes = Buffer.from(String(text), 'base64url')
   if (bytes.length !== REST_AT + length || bytes[0] !== kind || !isPositionOf(feed, text)) throw invalid(feed)
@@ -127,7 +130,8 @@ function decoded (feed, kind, text, length) {
 }
 
 /** @param {string} feed */
-const invalid = (feed) => new FreshetError('POSITION_INVALID', `not a position of feed ${feed}; expected the "position" of an earlier change, unchanged`)
+const invalid = (feed) =>
+  new FreshetError('POSITION_INVALID', `not a position of feed ${feed}; expected the "position" of an earlier change, unchanged`)
 
 /** @param {string} feed @param {Buffer} bytes */
 const checksum = (feed, bytes) => crc32(bytes.subarray(CREATED_AT), crc32(feed))

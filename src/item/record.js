@@ -1,5 +1,5 @@
 /**
- * What an item key of layout `ids` holds: the order of this version, flags, then the value.
+ * The value of an item key of layout `ids`: order of this version, flags, then the item's value.
  *
  *     0            6       8
  *     +------------+-------+---------------
@@ -8,7 +8,7 @@
  *     +------------+-------+---------------
  *     big-endian; flag bit 0: this version is a deletion (a tombstone) and has no value
  *
- * A reader answers what the key says, so it never pairs one version's time with another version's value.
+ * Readers take the order from the key, so they never pair one version's time with another version's value.
  */
 import { FreshetError } from '../errors.js'
 
@@ -23,7 +23,7 @@ const DELETED = 1
  * @param {number} ts
  * @param {number} seq
  * @param {boolean} [deleted]
- * @returns {number} offset behind the head
+ * @returns {number} offset after the head
  */
 export function writeRecordHead (target, offset, ts, seq, deleted = false) {
   // by hand: writeUIntBE checks its arguments and costs three times as much here
@@ -41,13 +41,14 @@ export function writeRecordHead (target, offset, ts, seq, deleted = false) {
 
 /**
  * @param {Buffer} id
- * @param {Buffer} bytes what the key holds
+ * @param {Buffer} bytes the stored value
  * @returns {{ id: Buffer, ts: number, seq: number, value: Buffer, deleted: boolean }}
  * @throws {FreshetError} KEY_HOLDS_OTHER
  */
 export function readRecord (id, bytes) {
   if (bytes.length < RECORD_HEAD_BYTES) {
-    throw new FreshetError('KEY_HOLDS_OTHER', `the key of item ${id} holds ${bytes.length} bytes; expected ${RECORD_HEAD_BYTES} of order and the value. Was it written by another program?`)
+    throw new FreshetError('KEY_HOLDS_OTHER', `the key of item ${id} holds ${bytes.length} bytes; expected ${RECORD_HEAD_BYTES} of order ` +
+      'and the value. Was it written by another program?')
   }
   return {
     id,

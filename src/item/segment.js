@@ -6,11 +6,11 @@
  *     | "FSG" | format  | checksum | checksum | method | flags | count | bytes | first ts | last ts | origin | items
  *     |       | version | of head  | of items | 8 bit  | 8 bit | 32 bit| 32 bit| 48 bit   | 48 bit  | 25     |
  *     +-------+---------+----------+----------+--------+-------+-------+-------+----------+---------+--------+-------
- *     big-endian; format version 1; checksums: crc32, that of the head over bytes 8 to 58, that of the items as they stand
- *     here; method of compression of the items: 0 = none, 1 = brotli, all of them as one stream; flags: none yet; bytes: of
- *     the items, not compressed; first and last ts: the least and the greatest; origin: item/origin.js
+ *     big-endian; format version 1; checksums: crc32, of the head over bytes 8 to 58, of the items as stored; method: compression
+ *     of the items, 0 = none, 1 = brotli, all items as one stream; flags: none yet; bytes: size of the items, uncompressed;
+ *     first and last ts: minimum and maximum; origin: item/origin.js
  *
- * An item, in order of append, not compressed:
+ * An item, in order of append, uncompressed:
  *
  *     0            8           9            12
  *     +------------+-----------+--------------+----+-------
@@ -19,11 +19,10 @@
  *     +------------+-----------+--------------+----+-------
  *     order and flags: item/record.js; flag bit 0: this version is a deletion and has no value
  *
- * A segment has one stamp for all its items: of two that are the same version but for their value, the later one in the
- * segment is the newer.
+ * All items of a segment share one stamp: of two versions that compare equal, the later one in the segment is newer.
  *
- * Nothing of a segment is used before all of it was found whole: its items are written by another process, perhaps of
- * another version, and one that cannot be read is passed over as a whole.
+ * A reader checks the whole segment before it uses any item, because another process, perhaps of another version, wrote it.
+ * An unreadable segment is skipped as a whole.
  */
 import { brotliCompressSync, brotliDecompressSync, constants, crc32 } from 'node:zlib'
 import { FreshetError } from '../errors.js'
@@ -33,7 +32,7 @@ import { MAX_VALUE_BYTES, writeRecordHead } from './record.js'
 
 export const SEGMENT_VERSION = 1
 export const SEGMENT_HEAD_BYTES = 59
-/** of an item, in front of its id */
+/** of an item, before its id */
 export const ITEM_HEAD_BYTES = 12
 
 const MAGIC = Buffer.from('FSG')
@@ -47,24 +46,25 @@ const BYTES_AT = 18
 const FIRST_TS_AT = 22
 const LAST_TS_AT = 28
 const ORIGIN_AT = 34
-/** of the items of one segment; the server takes no longer value */
-const MOST_ITEMS_BYTES = 512 * 1024 * 1024
-/** the quickest: what it costs is paid by the loop of the writer */
+/** of the items of one segment; the server's limit of a value */
+const MAX_ITEMS_BYTES = 512 * 1024 * 1024
+/** the fastest, because it runs in the event loop of the writer */
 const BROTLI_QUALITY = 0
-/** a loop beats a call into C++ below it */
+/** below it a loop is faster than a call into C++ */
 const SHORT_BYTES = 32
 
-/** @typedef {{ count: number, firstTs: number, lastTs: number, stamp: number, origin: string }} EntryHead `origin`: equal = delivered twice */
+/** @typedef {{ count: number, firstTs: number, lastTs: number, stamp: number, origin: string }} EntryHead `origin`: equal = a duplicate */
 /**
- * @typedef {(bytes: Buffer, idAt: number, idEnd: number, ts: number, seq: number, deleted: boolean, valueAt: number, valueEnd: number) => void} Visit
+ * @typedef {(bytes: Buffer, idAt: number, idEnd: number, ts: number, seq: number, deleted: boolean, valueAt: number,
+ *   valueEnd: number) => void} Visit
  *   of a version: where its id and its value lie in `bytes`, which are valid during the call
  */
 
 /**
- * Writes an item. Room must be there: ITEM_HEAD_BYTES, id and value.
+ * Writes an item. There must be room for ITEM_HEAD_BYTES, id and value.
  * @param {Buffer} target @param {number} offset
  * @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted
- * @returns {number} offset behind it
+ * @returns {number} offset after it
  */
 export function writeItem (target, offset, id, ts, seq, value, deleted) {
   let at = writeRecordHead(target, offset, ts, seq, deleted)
@@ -82,9 +82,9 @@ export function writeItem (target, offset, id, ts, seq, value, deleted) {
 }
 
 /**
- * Compresses the items of a segment where they are, if that makes them smaller.
- * @param {Buffer} target @param {number} itemsAt @param {number} end behind the last item
- * @returns {{ end: number, method: number }} behind what stands there now
+ * Compresses the items of a segment in place, if that makes them smaller.
+ * @param {Buffer} target @param {number} itemsAt @param {number} end after the last item
+ * @returns {{ end: number, method: number }} the new end
  */
 export function packItems (target, itemsAt, end) {
   const packed = brotliCompressSync(target.subarray(itemsAt, end), {
@@ -96,12 +96,13 @@ export function packItems (target, itemsAt, end) {
 }
 
 /**
- * Writes the head in front of the items, which are written already.
- * @param {Buffer} target @param {number} offset where the segment begins @param {number} end behind its last item
+ * Writes the head before the items, which are written already.
+ * @param {Buffer} target @param {number} offset where the segment begins @param {number} end after its last item
  * @param {{ count: number, firstTs: number, lastTs: number, method?: number, itemsBytes?: number } & import('./origin.js').Origin} head
- *   `itemsBytes`: of the items before they were compressed by `method`
+ *   `itemsBytes`: of the items, uncompressed
  */
-export function writeSegmentHead (target, offset, end, { count, firstTs, lastTs, stamp, writer, epoch, sequence, method = METHODS.none, itemsBytes = end - offset - SEGMENT_HEAD_BYTES }) {
+export function writeSegmentHead (target, offset, end,
+  { count, firstTs, lastTs, stamp, writer, epoch, sequence, method = METHODS.none, itemsBytes = end - offset - SEGMENT_HEAD_BYTES }) {
   const itemsAt = offset + SEGMENT_HEAD_BYTES
   MAGIC.copy(target, offset)
   target[offset + MAGIC.length] = SEGMENT_VERSION
@@ -117,20 +118,31 @@ export function writeSegmentHead (target, offset, end, { count, firstTs, lastTs,
 }
 
 /**
- * What a segment says of itself. That its items are whole is found out by `eachVersion`.
+ * Reads the head of a segment. `eachVersion` checks its items.
  * @param {Buffer} bytes
  * @returns {EntryHead}
  * @throws {FreshetError} SEGMENT_INVALID, SEGMENT_VERSION
  */
 export function segmentHead (bytes) {
   if (bytes.length < SEGMENT_HEAD_BYTES) throw invalid(`${bytes.length} bytes; a segment has at least ${SEGMENT_HEAD_BYTES}`)
-  if (MAGIC.compare(bytes, 0, MAGIC.length) !== 0) throw invalid('bytes that do not begin as a segment does; was it written by another program?')
+  if (MAGIC.compare(bytes, 0, MAGIC.length) !== 0) throw invalid('bytes without the head of a segment; was it written by another program?')
   const version = bytes[MAGIC.length]
-  if (version !== SEGMENT_VERSION) throw new FreshetError('SEGMENT_VERSION', `a segment of format version ${version}; this version of Freshet reads ${SEGMENT_VERSION}: use the one that wrote it`, { version })
-  if (crc32(bytes.subarray(ITEMS_SUM_AT, SEGMENT_HEAD_BYTES)) !== bytes.readUInt32BE(HEAD_SUM_AT)) throw invalid('a head that does not fit its checksum')
+  if (version !== SEGMENT_VERSION) {
+    throw new FreshetError('SEGMENT_VERSION',
+      `a segment of format version ${version}; this version of Freshet reads ${SEGMENT_VERSION}: use the version that wrote it`,
+      { version })
+  }
+  if (crc32(bytes.subarray(ITEMS_SUM_AT, SEGMENT_HEAD_BYTES)) !== bytes.readUInt32BE(HEAD_SUM_AT)) {
+    throw invalid('a head that does not match its checksum')
+  }
   const method = bytes[METHOD_AT]
-  if (!Object.values(METHODS).includes(method)) throw new FreshetError('SEGMENT_VERSION', `a segment compressed by method ${method}; this version of Freshet reads ${METHODS.none} (not compressed) and ${METHODS.brotli} (brotli): use the one that wrote it`, { method })
-  if (method === METHODS.none && bytes.length !== SEGMENT_HEAD_BYTES + bytes.readUInt32BE(BYTES_AT)) throw invalid(`${bytes.length - SEGMENT_HEAD_BYTES} bytes of items; its head says ${bytes.readUInt32BE(BYTES_AT)}`)
+  if (!Object.values(METHODS).includes(method)) {
+    throw new FreshetError('SEGMENT_VERSION', `a segment compressed by method ${method}; this version of Freshet reads ${METHODS.none} ` +
+      `(not compressed) and ${METHODS.brotli} (brotli): use the version that wrote it`, { method })
+  }
+  if (method === METHODS.none && bytes.length !== SEGMENT_HEAD_BYTES + bytes.readUInt32BE(BYTES_AT)) {
+    throw invalid(`${bytes.length - SEGMENT_HEAD_BYTES} bytes of items; its head says ${bytes.readUInt32BE(BYTES_AT)}`)
+  }
   return {
     count: bytes.readUInt32BE(COUNT_AT),
     firstTs: bytes.readUIntBE(FIRST_TS_AT, 6),
@@ -141,14 +153,16 @@ export function segmentHead (bytes) {
 }
 
 /**
- * Visits the versions of a segment in order of append, when all of it is whole; else none of them.
+ * Visits the versions of a segment in order of append, if the whole segment is valid.
  * @param {Buffer} bytes
  * @param {Visit} visit
  * @throws {FreshetError} SEGMENT_INVALID, SEGMENT_VERSION, before the first visit
  */
 export function eachVersion (bytes, visit) {
   const { count, firstTs, lastTs } = segmentHead(bytes)
-  if (crc32(bytes.subarray(SEGMENT_HEAD_BYTES)) !== bytes.readUInt32BE(ITEMS_SUM_AT)) throw invalid('items that do not fit their checksum')
+  if (crc32(bytes.subarray(SEGMENT_HEAD_BYTES)) !== bytes.readUInt32BE(ITEMS_SUM_AT)) {
+    throw invalid('items that do not match their checksum')
+  }
   const isPacked = bytes[METHOD_AT] !== METHODS.none
   const items = isPacked ? unpacked(bytes) : bytes
   const itemsAt = isPacked ? 0 : SEGMENT_HEAD_BYTES
@@ -162,10 +176,10 @@ export function eachVersion (bytes, visit) {
   }
 }
 
-/** The items of a segment that are compressed. @param {Buffer} bytes @returns {Buffer} */
+/** Decompresses the items of a segment. @param {Buffer} bytes @returns {Buffer} */
 function unpacked (bytes) {
   const itemsBytes = bytes.readUInt32BE(BYTES_AT)
-  if (itemsBytes > MOST_ITEMS_BYTES) throw invalid(`${itemsBytes} bytes of items; there are ${MOST_ITEMS_BYTES} at most`)
+  if (itemsBytes > MAX_ITEMS_BYTES) throw invalid(`${itemsBytes} bytes of items; expected at most ${MAX_ITEMS_BYTES}`)
   let items
   try {
     items = brotliDecompressSync(bytes.subarray(SEGMENT_HEAD_BYTES), { maxOutputLength: Math.max(1, itemsBytes) })
@@ -177,20 +191,28 @@ function unpacked (bytes) {
 }
 
 /** @param {Buffer} bytes @param {number} at */
-const tsAt = (bytes, at) => (bytes[at] << 8 | bytes[at + 1]) * 0x100000000 + ((bytes[at + 2] << 24 | bytes[at + 3] << 16 | bytes[at + 4] << 8 | bytes[at + 5]) >>> 0)
+const tsAt = (bytes, at) =>
+  (bytes[at] << 8 | bytes[at + 1]) * 0x100000000 + ((bytes[at + 2] << 24 | bytes[at + 3] << 16 | bytes[at + 4] << 8 | bytes[at + 5]) >>> 0)
 
-/** What fits its checksum may still be nonsense, if it was written so. @param {Buffer} bytes @param {number} at @param {number} count @param {number} firstTs @param {number} lastTs */
+/**
+ * A valid checksum does not exclude a faulty writer.
+ * @param {Buffer} bytes
+ * @param {number} at
+ * @param {number} count
+ * @param {number} firstTs
+ * @param {number} lastTs
+ */
 function checkItems (bytes, at, count, firstTs, lastTs) {
   let found = 0
   while (at < bytes.length) {
     const idBytes = bytes[at + 8]
     const valueBytes = bytes[at + 9] << 16 | bytes[at + 10] << 8 | bytes[at + 11]
     const ts = tsAt(bytes, at)
-    // behind the end there is nothing, and nothing compares with anything
+    // past the end the bytes are undefined, and every comparison is false
     const fits = idBytes >= 1 && idBytes <= MAX_ID_BYTES && valueBytes <= MAX_VALUE_BYTES && ts >= firstTs && ts <= lastTs
     at += ITEM_HEAD_BYTES + idBytes + valueBytes
     found++
-    if (!fits || at > bytes.length) throw invalid(`item ${found} that is impossible`)
+    if (!fits || at > bytes.length) throw invalid(`an impossible item, number ${found}`)
   }
   if (found !== count || found === 0) throw invalid(`${found} items; its head says ${count}`)
 }
@@ -198,5 +220,5 @@ function checkItems (bytes, at, count, firstTs, lastTs) {
 /** @param {string} received */
 const invalid = (received) => new FreshetError('SEGMENT_INVALID', `a segment of ${received}`)
 
-/** For whoever makes room. @param {Buffer} id @param {Buffer} value */
+/** Encoded size of an item. @param {Buffer} id @param {Buffer} value */
 export const itemBytes = (id, value) => ITEM_HEAD_BYTES + id.length + value.length

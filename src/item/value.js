@@ -1,5 +1,5 @@
 /**
- * A value is up to 1 MiB of bytes, whatever they are; text is stored as UTF-8.
+ * A value is up to 1 MiB of any bytes; text is stored as UTF-8.
  */
 import { types } from 'node:util'
 import { FreshetError } from '../errors.js'
@@ -8,14 +8,14 @@ import { FreshetError } from '../errors.js'
 
 /**
  * @param {Value} value
- * @returns {Buffer} of the same memory, but for text
+ * @returns {Buffer} shares the memory of the value, except for text
  * @throws {FreshetError} ITEM_VALUE_INVALID
  */
 export function valueBytes (value) {
   if (Buffer.isBuffer(value)) return value
   if (typeof value === 'string') {
     const bytes = Buffer.from(value)
-    // a byte for each character: it is ASCII. Half of a surrogate pair would be stored as another character
+    // one byte per character is ASCII; a lone surrogate would be stored as another character
     if (bytes.length !== value.length && !value.isWellFormed()) throw invalid('text with half of a surrogate pair, which is not UTF-8')
     return bytes
   }
@@ -24,7 +24,7 @@ export function valueBytes (value) {
   return bytes
 }
 
-/** @param {any} value @returns {Buffer | null} null: it has no bytes, such as what was transferred to a worker */
+/** @param {any} value @returns {Buffer | null} null = no bytes, for example after a transfer to a worker */
 function viewOf (value) {
   try {
     if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
@@ -35,4 +35,5 @@ function viewOf (value) {
 }
 
 /** @param {string} received */
-const invalid = (received) => new FreshetError('ITEM_VALUE_INVALID', `${received}; expected text in UTF-8 or bytes (Buffer, ArrayBuffer or a view of one): JSON.stringify what is neither`)
+const invalid = (received) => new FreshetError('ITEM_VALUE_INVALID', `${received}; expected text in UTF-8 or bytes (Buffer, ArrayBuffer ` +
+  'or a view of one); encode other values, for example with JSON.stringify')

@@ -1,33 +1,35 @@
 /**
- * A batch of layout `ids` as it travels:
+ * A batch of layout `ids` on the wire:
  *
  *     MULTI
  *     MSETEX n  item:<id> record ...  PX ttl      servers without MSETEX: SET item:<id> record PX ttl, n times
  *     ZADD ids  score <id> ...
- *     ZREM ids  <id> ...                          ids that this batch deletes and does not bring back
- *     PEXPIRE ids ttl                             not when the feed has no age limit
+ *     ZREM ids  <id> ...                          ids whose last operation in this batch is a deletion
+ *     PEXPIRE ids ttl                             if the feed has an age limit
  *     EXEC
  *
- * or, with `late: drop`, one EVALSHA of lua/append-ids.lua. Items are spelt when they are added: keys and records
- * into one run of bytes, the arguments of ZADD into another, joined when the batch is sent.
+ * with `late: overwrite`. With `late: newest` one EVALSHA of lua/append-newest.lua gets the same arguments of MSETEX and ZADD.
+ * Items are encoded when they are added: keys and records into one buffer, scores and ids into another, joined when the batch
+ * is sent.
  *
- * A deletion is a record without a value (a tombstone) and travels as items do, the ZADD too, so that a batch is spelt
- * the same way whatever is in it; the last operation on an id decides whether it then leaves the set. Which ids do is
- * remembered only by batches with deletions, so an item that is added pays one comparison for them.
+ * A deletion is a record without a value (a tombstone), encoded like an item, ZADD included; ZREM then removes its id. Only
+ * batches with deletions track ids, so a normal append pays one comparison.
  */
-import { RECORD_HEAD_BYTES, writeRecordHead } from '../item/record.js'
-import { MAX_BATCH_ITEMS } from './pieces.js'
+import { RECORD_HEAD_BYTES, writeRecordHead } from '../item/index.js'
+import { MAX_ARGUMENTS, MAX_BATCH_ITEMS } from './read-size.js'
 import { createScoreText } from './score-text.js'
 import { Wire, argument, bulk, command, wholeCommand } from './wire.js'
 
 /**
- * A tombstone is there to be compared with older versions that arrive later. Where items do not expire it must end all
- * the same, or every id ever deleted would stay: a day covers a writer that was cut off over night.
+ * A tombstone hides older versions that arrive later. It expires even where items do not, or deleted ids would stay for
+ * ever; a day covers a writer that was disconnected overnight.
  */
 export const TOMBSTONE_MS = 24 * 60 * 60 * 1000
 
-/** EVALSHA with its digest and the longest key takes 192 bytes */
-const HEAD_ROOM = 256
+/** EVALSHA with its digest and two keys of the longest feed name takes 380 bytes */
+const HEAD_ROOM = 512
+/** four arguments an item, and twelve */
+const MAX_NEWEST_ITEMS = Math.floor((MAX_ARGUMENTS - 12) / 4)
 const ITEM_ROOM = 96
 const MULTI = wholeCommand('MULTI')
 const EXEC = wholeCommand('EXEC')
@@ -37,7 +39,7 @@ const PEXPIRE = command(3, 'PEXPIRE')
 const NO_VALUE = Buffer.alloc(0)
 
 /**
- * @param {{ key: (part: string) => string, ttlMs: number, late: 'overwrite' | 'drop',
+ * @param {{ key: (part: string) => string, ttlMs: number, late: 'newest' | 'overwrite',
  *   dialect: { msetex: boolean, sha: (script: string) => string } }} options `ttlMs` 0 = keys do not expire
  * @returns {import('./index.js').Batch}
  */
@@ -51,75 +53,43 @@ export function createIdsBatch ({ key, ttlMs, late, dialect }) {
   const items = new Wire(64 * 1024)
   const members = new Wire(16 * 1024)
   const writeScore = createScoreText()
-  /** @type {Set<string>} ids whose last operation here is a deletion, byte for character */
+  /** @type {Set<string>} ids whose last operation is a deletion, as latin1 */
   const removed = new Set()
   let count = 0
   let start = -1
   items.length = HEAD_ROOM
 
-  /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value */
-  function add (id, ts, seq, value) {
-    if (removed.size > 0) removed.delete(id.toString('latin1'))
-    spell(id, ts, seq, value, false)
-  }
-
-  /** @param {Buffer} id @param {number} ts @param {number} seq */
-  function remove (id, ts, seq) {
-    removed.add(id.toString('latin1'))
-    spell(id, ts, seq, NO_VALUE, true)
-  }
-
   /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted */
-  function spell (id, ts, seq, value, deleted) {
+  function encode (id, ts, seq, value, deleted) {
     items.reserve(prefix.length + id.length + value.length + ITEM_ROOM + tombstoneExpiry.length)
-    members.reserve(id.length + ITEM_ROOM + (late === 'drop' ? value.length : 0))
+    members.reserve(id.length + ITEM_ROOM)
     if (separateSets) items.short(deleted ? SET_EXPIRING : setHead)
     items.bulkHead(prefix.length + id.length)
     items.short(prefix)
     items.short(id)
     items.end()
-    const records = late === 'drop' ? members : items
-    records.bulkHead(RECORD_HEAD_BYTES + value.length)
-    records.length = writeRecordHead(records.bytes, records.length, ts, seq, deleted)
-    records.long(value)
-    records.end()
+    items.bulkHead(RECORD_HEAD_BYTES + value.length)
+    items.length = writeRecordHead(items.bytes, items.length, ts, seq, deleted)
+    items.long(value)
+    items.end()
     if (separateSets) items.short(deleted ? tombstoneExpiry : expiry)
-    if (late === 'overwrite') {
-      writeScore(members, ts, seq)
-      members.bulkHead(id.length)
-      members.short(id)
-      members.end()
-    }
+    writeScore(members, ts, seq)
+    members.bulkHead(id.length)
+    members.short(id)
+    members.end()
     count++
   }
 
-  /** @param {Buffer} head goes into the room in front of the items @param {...Buffer} between */
-  function finish (head, ...between) {
-    start = HEAD_ROOM - head.length
-    head.copy(items.bytes, start)
-    for (const part of [...between, members.written()]) {
-      items.reserve(part.length)
-      items.long(part)
-    }
-  }
-
-  /** What follows ZADD for the ids that leave. @returns {{ bytes: Buffer, replies: number }} */
-  function encodeRemovals () {
-    if (removed.size === 0) return { bytes: NO_VALUE, replies: 0 }
-    const ids = [...removed].map((name) => Buffer.from(name, 'latin1'))
-    const zrem = [command(2 + ids.length, 'ZREM', key('ids')), ...ids.map(bulk)]
-    // SET and MSETEX gave tombstones their expiry, MSET has none
-    const hasExpiry = separateSets || ttlMs > 0
-    const pexpires = hasExpiry ? [] : ids.flatMap((id) => [PEXPIRE, bulk(Buffer.concat([prefix, id])), Buffer.from(argument(tombstoneMs))])
-    return { bytes: Buffer.concat([...zrem, ...pexpires]), replies: hasExpiry ? 1 : 1 + ids.length }
-  }
+  /** @param {Buffer} head @param {...Buffer} between */
+  function finish (head, ...between) { start = join(items, members, head, between) }
 
   function encodeTransaction () {
     const zadd = command(2 + 2 * count, 'ZADD', key('ids'))
     if (separateSets) finish(MULTI, zadd)
     else if (ttlMs > 0) finish(Buffer.concat([MULTI, command(4 + 2 * count, 'MSETEX', count)]), expiry, zadd)
     else finish(Buffer.concat([MULTI, command(1 + 2 * count, 'MSET')]), zadd)
-    const removals = encodeRemovals()
+    // SET and MSETEX gave tombstones their expiry; MSET has none
+    const removals = encodeRemovals(removed, key('ids'), prefix, separateSets || ttlMs > 0 ? 0 : tombstoneMs)
     const expire = ttlMs > 0 ? wholeCommand('PEXPIRE', key('ids'), ttlMs) : Buffer.alloc(0)
     const tail = Buffer.concat([removals.bytes, expire, EXEC])
     items.reserve(tail.length)
@@ -128,8 +98,9 @@ export function createIdsBatch ({ key, ttlMs, late, dialect }) {
   }
 
   function encodeScript () {
-    finish(command(7 + 2 * count, 'EVALSHA', dialect.sha('append-ids'), count + 1, key('ids')),
-      Buffer.from(argument(prefix.length) + argument(ttlMs) + argument(tombstoneMs)))
+    const words = (ttlMs > 0 ? 12 : 10) + 4 * count
+    finish(command(words, 'EVALSHA', dialect.sha('append-newest'), 2, key('ids'), key('deletions'), count, ttlMs, tombstoneMs,
+      dialect.msetex ? 1 : 0, removed.size > 0 ? 1 : 0), expiry)
     return 1
   }
 
@@ -137,12 +108,17 @@ export function createIdsBatch ({ key, ttlMs, late, dialect }) {
   return {
     get count () { return count },
     get bytes () { return items.length + members.length },
-    // EVALSHA has three words more of its own
-    maxItems: late === 'drop' ? MAX_BATCH_ITEMS - 1 : MAX_BATCH_ITEMS,
-    add,
-    remove,
+    maxItems: late === 'newest' ? MAX_NEWEST_ITEMS : MAX_BATCH_ITEMS,
+    add (id, ts, seq, value) {
+      if (removed.size > 0) removed.delete(id.toString('latin1'))
+      encode(id, ts, seq, value, false)
+    },
+    remove (id, ts, seq) {
+      removed.add(id.toString('latin1'))
+      encode(id, ts, seq, NO_VALUE, true)
+    },
     encoded () {
-      if (start < 0) replies = late === 'drop' ? encodeScript() : encodeTransaction()
+      if (start < 0) replies = late === 'newest' ? encodeScript() : encodeTransaction()
       return { bytes: items.bytes.subarray(start, items.length), replies }
     },
     reset () {
@@ -153,4 +129,33 @@ export function createIdsBatch ({ key, ttlMs, late, dialect }) {
       removed.clear()
     }
   }
+}
+
+/**
+ * Joins a batch in the buffer of its items.
+ * @param {Wire} items @param {Wire} members @param {Buffer} head goes into the room in front of the items @param {Buffer[]} between
+ * @returns {number} where the batch begins
+ */
+function join (items, members, head, between) {
+  head.copy(items.bytes, HEAD_ROOM - head.length)
+  for (const part of [...between, members.written()]) {
+    items.reserve(part.length)
+    items.long(part)
+  }
+  return HEAD_ROOM - head.length
+}
+
+/**
+ * The commands after ZADD for ids that leave the set.
+ * @param {Set<string>} removed ids as latin1 @param {string} set @param {Buffer} prefix of item keys
+ * @param {number} expireMs of their tombstones, which need PEXPIRE; 0 = they have an expiry
+ * @returns {{ bytes: Buffer, replies: number }}
+ */
+function encodeRemovals (removed, set, prefix, expireMs) {
+  if (removed.size === 0) return { bytes: NO_VALUE, replies: 0 }
+  const ids = [...removed].map((name) => Buffer.from(name, 'latin1'))
+  const zrem = [command(2 + ids.length, 'ZREM', set), ...ids.map(bulk)]
+  if (expireMs === 0) return { bytes: Buffer.concat(zrem), replies: 1 }
+  const pexpires = ids.flatMap((id) => [PEXPIRE, bulk(Buffer.concat([prefix, id])), Buffer.from(argument(expireMs))])
+  return { bytes: Buffer.concat([...zrem, ...pexpires]), replies: 1 + ids.length }
 }

@@ -1,26 +1,26 @@
 /**
- * Layout `ids`: a sorted set of ids by score, and a key of its own for every item.
+ * Layout `ids`: a sorted set of ids by score, and one key per item.
  *
  *     fr:{feed:p}:ids         sorted set   id -> ts + seq / 4096
  *     fr:{feed:p}:item:<id>   string       8 bytes of order, then the value (item/record.js); expires
+ *     fr:{feed:p}:deletions   string       exists while an id may have a tombstone (late: newest)
  *
- * An id has one version, the last written. The set finds, the key tells: a page takes members from the set and
- * whatever their keys say now. Between the two looks an id may be written again, so a page keeps only versions that
- * lie between its own bounds; one that has moved up may leave the page, one that has moved down comes later.
+ * Each id has one version: the newest, or with `late: overwrite` the last written. A page reads members from the set, then their
+ * keys. An id may be written between the two reads, so a page keeps only versions within its own bounds: an id that moved up
+ * leaves the page, one that moved down comes with a later page.
  *
- * A deleted id is not in the set; its key holds a tombstone for as long as an item would stay, so that with `late: drop`
- * an older version that arrives afterwards is dropped.
+ * A deleted id leaves the set; its key holds a tombstone for as long as an item would stay, so that older versions that arrive
+ * afterwards are dropped.
  *
- * Retention: items older than the window are not live from the moment they are too old, whether or not they were
- * trimmed; with maxItems the floor is the first member beyond that rank. `trim` removes both set member and key.
+ * Retention: items older than the window are not live, trimmed or not; with maxItems the floor is the first member beyond
+ * that rank. `trim` removes set members and keys.
  */
-import { compareOrder, newestFirst, scoreOf, unscore } from '../item/order.js'
-import { readRecord } from '../item/record.js'
-import { membersBeside } from './beside.js'
+import { compareOrder, newestFirst, readRecord, scoreOf, unscore } from '../item/index.js'
+import { seekMembers } from './seek.js'
 import { TOMBSTONE_MS, createIdsBatch } from './ids-batch.js'
-import { MAX_BATCH_ITEMS, MAX_PIECE, PIECE_BYTES, TRIM_PIECE, createPieceSize } from './pieces.js'
+import { MAX_BATCH_ITEMS, MAX_READ, MAX_READ_BYTES, MAX_TRIMMED, createReadSize } from './read-size.js'
 
-/** @typedef {import('../item/order.js').Place} Place */
+/** @typedef {import('../item/index.js').Place} Place */
 /** @typedef {import('./index.js').Layout} Layout */
 
 /** @type {Layout} */
@@ -29,16 +29,16 @@ const layout = {
   format: 1,
   describe: () => ({
     versions: 'one',
-    late: 'last write',
+    late: 'by feed',
     deletionsInTail: false,
     equalInTail: false,
     tail: 'time',
     counted: 'by order',
     trims: 'versions',
-    askedPerRequest: { latest: 'exact', get: 'exact', count: 'exact' },
-    maxWalk: Infinity,
+    withoutView: { latest: 'exact', get: 'exact', count: 'exact' },
+    maxScan: Infinity,
     maxBatchItems: MAX_BATCH_ITEMS,
-    maxPage: MAX_PIECE,
+    maxPage: MAX_READ,
     encodings: { ids: 'skiplist' }
   }),
   createBatch: createIdsBatch,
@@ -50,10 +50,10 @@ const layout = {
 
   async latest (connection, key, { limit, after, sinceMs, retention, nowMs }) {
     const minTs = Math.max(sinceMs ?? 0, retention.windowMs ? nowMs - retention.windowMs : 0)
-    const wanted = Math.min(limit, MAX_PIECE)
-    // one more than wanted tells whether there is more
+    const wanted = Math.min(limit, MAX_READ)
+    // one extra member shows whether there are more
     const [members, floor] = await Promise.all([
-      after ? placesBeside(connection, key, after, 'older', wanted + 1) : newestMembers(connection, key, minTs, wanted + 1),
+      after ? placesNextTo(connection, key, after, 'older', wanted + 1) : newestMembers(connection, key, minTs, wanted + 1),
       countFloor(connection, key, retention.maxItems)
     ])
     const inside = members.filter((place) => place.ts >= minTs && isAbove(place, floor))
@@ -81,17 +81,17 @@ const layout = {
     return { count: retention.maxItems ? Math.min(count, retention.maxItems) : count, exact: true }
   },
 
-  async tail (connection, key, { after, sinceMs, limit, known, retention, nowMs, size = createPieceSize() }) {
+  async tail (connection, key, { after, sinceMs, limit, known, retention, nowMs, size = createReadSize() }) {
     const minTs = Math.max(sinceMs, retention.windowMs ? nowMs - retention.windowMs : 0)
-    const looked = Math.min(limit, MAX_PIECE)
+    const looked = Math.min(limit, MAX_READ)
     const [members, floor] = await Promise.all([
-      after && after.ts >= minTs ? placesBeside(connection, key, after, 'newer', looked) : oldestMembers(connection, key, minTs, looked),
+      after && after.ts >= minTs ? placesNextTo(connection, key, after, 'newer', looked) : oldestMembers(connection, key, minTs, looked),
       countFloor(connection, key, retention.maxItems)
     ])
     const wanted = members.filter((place) => isAbove(place, floor) && !known(place))
     const { items, read } = await itemsWithin(connection, key, wanted.map((place) => place.id), size)
     const shown = items.filter((item) => item.ts >= minTs && isAbove(item, floor) && isAbove(item, after)).sort(compareOrder)
-    // when the bytes are full first, the rest comes with the next page
+    // when the byte limit was reached first, the next page continues there
     const last = read < wanted.length ? wanted[read - 1] : members.length === looked ? members[looked - 1] : null
     return { items: shown.map((item) => ({ ...item, deleted: false })), next: last }
   },
@@ -101,13 +101,13 @@ const layout = {
   async trim (connection, key, { retention: { windowMs, maxItems }, nowMs }) {
     const minTs = windowMs ? nowMs - windowMs : 0
     const [aged, all, oldest] = await connection.sendAll([
-      ['ZCOUNT', key('ids'), '-inf', `(${minTs}`], ['ZCARD', key('ids')], ['ZRANGE', key('ids'), 0, TRIM_PIECE - 1]
+      ['ZCOUNT', key('ids'), '-inf', `(${minTs}`], ['ZCARD', key('ids')], ['ZRANGE', key('ids'), 0, MAX_TRIMMED - 1]
     ])
     const dead = oldest.slice(0, Math.max(aged, maxItems ? all - maxItems : 0))
     if (dead.length === 0) return { removed: 0, more: false }
     const keys = dead.map((/** @type {Buffer} */ id) => itemKey(key, id))
     const removed = await connection.runScript('trim-ids', [key('ids'), ...keys], [minTs, maxItems, ...dead])
-    return { removed, more: dead.length === TRIM_PIECE }
+    return { removed, more: dead.length === MAX_TRIMMED }
   },
 
   async extend (connection, key, { ttlMs, condition }) {
@@ -117,9 +117,11 @@ const layout = {
     let place = null
     do {
       /** @type {Place[]} */
-      const members = place ? await placesBeside(connection, key, place, 'older', MAX_PIECE) : await newestMembers(connection, key, 0, MAX_PIECE)
+      const members = place
+        ? await placesNextTo(connection, key, place, 'older', MAX_READ)
+        : await newestMembers(connection, key, 0, MAX_READ)
       if (members.length) await connection.sendAll(members.map(({ id }) => expire(itemKey(key, id))))
-      place = members.length === MAX_PIECE ? members[MAX_PIECE - 1] : null
+      place = members.length === MAX_READ ? members[MAX_READ - 1] : null
     } while (place)
     if (condition === 'GT') await extendTombstones(connection, key, ttlMs || TOMBSTONE_MS)
   }
@@ -131,20 +133,21 @@ export const ids = Object.freeze(layout)
 const itemKey = (key, id) => Buffer.concat([Buffer.from(key('item:')), id])
 
 /**
- * No set leads to tombstones, so all keys of the server are looked through: it is rare. Items, which have what they need by
- * then, are met again and stay as they are.
+ * No set contains the tombstones, so this scans all keys of the server; it is rare. Items already have their new expiry and
+ * stay as they are.
  * @param {any} connection @param {(part: string) => string} key @param {number} ttlMs
  */
 async function extendTombstones (connection, key, ttlMs) {
+  await connection.send('PEXPIRE', key('deletions'), ttlMs, 'GT')
   let cursor = '0'
   do {
-    const [next, names] = await connection.send('SCAN', cursor, 'MATCH', `${key('item:')}*`, 'COUNT', MAX_PIECE)
+    const [next, names] = await connection.send('SCAN', cursor, 'MATCH', `${key('item:')}*`, 'COUNT', MAX_READ)
     if (names.length) await connection.sendAll(names.map((/** @type {Buffer} */ name) => ['PEXPIRE', name, ttlMs, 'GT']))
     cursor = String(next)
   } while (cursor !== '0')
 }
 
-/** @param {Place} place @param {Place | null} floor such as the newest place that is not live any more */
+/** @param {Place} place @param {Place | null} floor the newest place that is not live */
 const isAbove = (place, floor) => floor === null || compareOrder(place, floor) > 0
 
 /** @param {Buffer[]} flat member, score, member, score, ... @returns {Place[]} */
@@ -162,9 +165,15 @@ const newestMembers = async (connection, key, minTs, wanted) =>
 const oldestMembers = async (connection, key, minTs, wanted) =>
   placesOf(await connection.send('ZRANGEBYSCORE', key('ids'), minTs, '+inf', 'WITHSCORES', 'LIMIT', 0, wanted))
 
-/** @param {any} connection @param {(part: string) => string} key @param {Place} place @param {'older' | 'newer'} side @param {number} wanted */
-const placesBeside = async (connection, key, { ts, seq, id }, side, wanted) =>
-  placesOf(await membersBeside(connection, key('ids'), { score: scoreOf(ts, seq), bytes: id }, side, wanted))
+/**
+ * @param {any} connection
+ * @param {(part: string) => string} key
+ * @param {Place} place
+ * @param {'older' | 'newer'} side
+ * @param {number} wanted
+ */
+const placesNextTo = async (connection, key, { ts, seq, id }, side, wanted) =>
+  placesOf(await seekMembers(connection, key('ids'), { score: scoreOf(ts, seq), bytes: id }, side, wanted))
 
 /** @param {any} connection @param {(part: string) => string} key @param {number} maxItems @returns {Promise<Place | null>} */
 async function countFloor (connection, key, maxItems) {
@@ -173,15 +182,15 @@ async function countFloor (connection, key, maxItems) {
 }
 
 /**
- * Items of the ids in their order, until their bytes fill a piece.
- * @param {any} connection @param {(part: string) => string} key @param {Buffer[]} wantedIds @param {import('./pieces.js').PieceSize} size
- * @returns {Promise<{ items: import('./index.js').Item[], read: number }>} `read`: of how many ids
+ * Items in the order of their ids, until their bytes reach the limit of a read.
+ * @param {any} connection @param {(part: string) => string} key @param {Buffer[]} wantedIds @param {import('./read-size.js').ReadSize} size
+ * @returns {Promise<{ items: import('./index.js').Item[], read: number }>} `read`: ids read
  */
 async function itemsWithin (connection, key, wantedIds, size) {
   /** @type {import('./index.js').Item[]} */
   const items = []
   let read = 0
-  for (let bytes = 0; read < wantedIds.length && bytes < PIECE_BYTES;) {
+  for (let bytes = 0; read < wantedIds.length && bytes < MAX_READ_BYTES;) {
     const part = wantedIds.slice(read, read + size.of(wantedIds.length))
     const found = await recordsOf(connection, key, part)
     bytes += size.learn(found, (item) => item.value.length)

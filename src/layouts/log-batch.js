@@ -1,19 +1,19 @@
 /**
- * What stands around the entries of a batch on its way into a log:
+ * The commands around the entries of a batch for a log:
  *
  *     MULTI
- *     ZADD ahead GT ms <member>          when its items are further ahead than was said (log-origin.js)
- *     XADD ...                           what the layout makes of the items
- *     INCRBY appended n                  when the feed keeps a number of versions, and it is sent for the first time
- *     PEXPIRE <key> ttl                  of each key, once a second, not when the feed has no age limit
+ *     ZADD ahead GT ms <member>          if its items are further ahead than announced (log-origin.js)
+ *     XADD ...                           entries as the layout encodes them
+ *     INCRBY appended n                  if the feed has maxItems, at the first sending only
+ *     PEXPIRE <key> ttl                  of each key, once a second, if the feed has an age limit
  *     EXEC
  *
- * One entry with nothing beside it goes without MULTI and EXEC: of a small batch they are a tenth of what the server does.
+ * A single entry without other commands goes without MULTI and EXEC, which would be a tenth of the server's work for a small
+ * batch.
  *
- * A batch that is sent again, because its outcome is unknown, brings the same entries. They may then be stored twice;
- * readers tell it by their origin. `appended` counts how many versions came, for trimming (lua/trim-log.lua), and leaves out
- * what is sent again, unless the server had said that it took nothing: it may count too few, and then more is kept for a
- * while, never too many.
+ * A batch that is sent again because its outcome is unknown has the same entries. They may be stored twice; readers detect
+ * that by their origin. `appended` counts versions for trimming (lua/trim-log.lua) and skips batches that are sent again,
+ * unless the server had refused them. It may be too low, which keeps more for a while, but never too high.
  */
 import { argument, command, wholeCommand } from './wire.js'
 
@@ -31,34 +31,34 @@ const NOTHING = Buffer.alloc(0)
  */
 export function createLogFrame ({ key, part, ttlMs, maxItems = 0, origin }) {
   const aheadKey = key('ahead')
-  // another one, or a key that was not there, is told at once
+  // a change is sent at once
   const lifetime = `${ttlMs} ${maxItems > 0}`
   const names = [key(part), key('appended'), aheadKey]
   const expiries = Buffer.concat(names.map((name) => wholeCommand('PEXPIRE', name, ttlMs)))
   /** @type {{ ms: number, member: string } | null} */
-  let saying = null
+  let announcement = null
   let isExpiring = false
-  /** whether it was sent, and may be stored by now */
+  /** whether it was sent before, and may be stored */
   let isAgain = false
   let wasAgain = false
 
   return {
     /**
-     * Frames entries that stand in the wire from HEAD_ROOM on, and end where it ends.
+     * Frames the entries, which fill the wire from HEAD_ROOM to its end.
      * @param {import('./wire.js').Wire} wire @param {{ count: number, lastTs: number, head: Buffer, entries: number }} batch `head`: of the
-     *   first entry, which goes in front; `entries`: how many
+     *   first entry; `entries`: their number
      * @returns {{ bytes: Buffer, replies: number }}
      */
     around (wire, { count, lastTs, head, entries }) {
-      saying = origin.ahead(aheadKey).needed(lastTs)
-      const says = saying ? wholeCommand('ZADD', aheadKey, 'GT', saying.ms, saying.member) : NOTHING
+      announcement = origin.ahead(aheadKey).needed(lastTs)
+      const announces = announcement ? wholeCommand('ZADD', aheadKey, 'GT', announcement.ms, announcement.member) : NOTHING
       const counts = maxItems > 0 && !isAgain ? wholeCommand('INCRBY', key('appended'), count) : NOTHING
-      isExpiring = ttlMs > 0 && (saying !== null || origin.expiry(key(part)).isDue(lifetime))
+      isExpiring = ttlMs > 0 && (announcement !== null || origin.expiry(key(part)).isDue(lifetime))
       const expires = isExpiring ? expiries : NOTHING
       wasAgain = isAgain
       isAgain = true
-      const isAlone = entries === 1 && saying === null && counts.length === 0 && !isExpiring
-      const front = isAlone ? head : Buffer.concat([MULTI, says, head])
+      const isAlone = entries === 1 && announcement === null && counts.length === 0 && !isExpiring
+      const front = isAlone ? head : Buffer.concat([MULTI, announces, head])
       const start = HEAD_ROOM - front.length
       front.copy(wire.bytes, start)
       const end = wire.length
@@ -66,22 +66,24 @@ export function createLogFrame ({ key, part, ttlMs, maxItems = 0, origin }) {
       if (!isAlone) for (const part of [counts, expires, EXEC]) wire.long(part)
       const bytes = wire.bytes.subarray(start, wire.length)
       wire.length = end
-      return { bytes, replies: isAlone ? 1 : 1 + (saying ? 1 : 0) + entries + (counts.length ? 1 : 0) + (isExpiring ? names.length : 0) + 1 }
+      return {
+        bytes, replies: isAlone ? 1 : 1 + (announcement ? 1 : 0) + entries + (counts.length ? 1 : 0) + (isExpiring ? names.length : 0) + 1
+      }
     },
 
-    /** It is stored. */
+    /** The batch is stored. */
     stored () {
-      if (saying) origin.ahead(aheadKey).said(saying)
-      if (isExpiring) origin.expiry(key(part)).said(lifetime)
-      saying = null
+      if (announcement) origin.ahead(aheadKey).announced(announcement)
+      if (isExpiring) origin.expiry(key(part)).stored(lifetime)
+      announcement = null
       isExpiring = false
     },
 
-    /** The server said that it took nothing of what was sent last. */
-    turnedDown () { isAgain = wasAgain },
+    /** The server refused the last sending. */
+    refused () { isAgain = wasAgain },
 
     reset () {
-      saying = null
+      announcement = null
       isExpiring = false
       isAgain = false
     }
@@ -94,7 +96,12 @@ export const xaddHead = (name, field) => Buffer.from(command(5, 'XADD', name, '*
 /** @type {WeakMap<object, LogFrame>} of batches */
 const frames = new WeakMap()
 
-/** @template {object} T @param {T} batch @param {LogFrame} frame @returns {T} the same batch, whose frame hears what became of it */
+/**
+ * @template {object} T
+ * @param {T} batch
+ * @param {LogFrame} frame
+ * @returns {T} the same batch; appendToLog reports the outcome to its frame
+ */
 export function framed (batch, frame) {
   frames.set(batch, frame)
   return batch
@@ -107,7 +114,7 @@ export async function appendToLog (connection, batch) {
     await connection.sendEncoded(batch.encoded())
     frame?.stored()
   } catch (error) {
-    if (error.outcome === 'full') frame?.turnedDown()
+    if (error.outcome === 'full') frame?.refused()
     throw error
   }
   return { late: 0 }

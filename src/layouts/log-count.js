@@ -1,11 +1,11 @@
 /**
- * About how many live versions a log holds, superseded ones and deletions among them: those of its newest entries are
- * counted, and when these are many, the others are taken to be like them, as far back as the window reaches.
+ * Estimates the live versions of a log, superseded ones and deletions included: counts those of the newest entries, and
+ * extrapolates to the rest of the window if there are more entries.
  */
 import { entriesBefore } from './log.js'
-import { createPieceSize } from './pieces.js'
+import { createReadSize } from './read-size.js'
 
-/** versions that are counted */
+/** versions counted before extrapolating */
 const COUNTED = 10_000
 const FIRST_ENTRIES = 8
 
@@ -17,7 +17,7 @@ const FIRST_ENTRIES = 8
 export async function countLog (connection, key, { log, retention: { windowMs, maxItems }, nowMs }) {
   const name = key(log.part)
   const minTs = windowMs ? nowMs - windowMs : 0
-  const size = createPieceSize()
+  const size = createReadSize()
   const origins = new Set()
   /** @type {import('./log.js').LogEntry | null} */
   let oldest = null
@@ -27,11 +27,11 @@ export async function countLog (connection, key, { log, retention: { windowMs, m
   let ended = false
 
   /** @param {Buffer} bytes */
-  function look (bytes) {
+  function countEntry (bytes) {
     try {
       const { origin } = log.head(bytes)
       if (origins.has(origin)) return
-      // in order of append, so that maxItems leaves out the first of them
+      // in order of append: maxItems excludes the first ones
       /** @type {number[]} */
       const times = []
       log.each(bytes, (_, idAt, idEnd, ts) => { times.push(ts) })
@@ -47,9 +47,9 @@ export async function countLog (connection, key, { log, retention: { windowMs, m
   const isOver = () => ended || (maxItems > 0 && stored >= maxItems)
   for (let entries = FIRST_ENTRIES; !isOver() && stored < COUNTED; entries *= 2) {
     const count = size.of(entries)
-    const piece = await entriesBefore(connection, name, { before: oldest?.place ?? null, count })
+    const piece = await entriesBefore(connection, name, { before: oldest?.entryId ?? null, count })
     for (const entry of piece) {
-      look(entry.bytes)
+      countEntry(entry.bytes)
       read++
     }
     oldest = piece.at(-1) ?? oldest

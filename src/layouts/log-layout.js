@@ -1,18 +1,17 @@
 /**
- * What `segments` and `stream` have in common: a log of which arrival is the order, and what it promises. They differ in what
- * an entry is.
+ * The common part of `segments` and `stream`: a log in order of arrival. They differ in what an entry is.
  */
-import { createLogAnswers } from './log-answers.js'
+import { createLogQueries } from './log-queries.js'
 import { appendToLog } from './log-batch.js'
-import { createLogKeeping } from './log-keep.js'
-import { MAX_WALK } from './log-walk.js'
-import { MAX_PIECE } from './pieces.js'
+import { createLogRetention } from './log-retention.js'
+import { MAX_SCAN } from './log-scan.js'
+import { MAX_READ } from './read-size.js'
 
 /** @typedef {import('./index.js').Layout} Layout */
 
 /**
  * @param {{ log: Readonly<import('./log.js').Log>, createBatch: Layout['createBatch'], maxBatchItems: number, trimEntries: number }} parts
- *   `trimEntries`: removed at once
+ *   `trimEntries`: maximum removed at once
  * @returns {Readonly<Layout>} named after the part of its keys
  */
 export const createLogLayout = ({ log, createBatch, maxBatchItems, trimEntries }) => Object.freeze({
@@ -27,14 +26,14 @@ export const createLogLayout = ({ log, createBatch, maxBatchItems, trimEntries }
     tail: 'log',
     counted: 'by arrival',
     trims: 'entries',
-    askedPerRequest: { latest: 'newest', get: 'newest', count: 'estimate' },
-    maxWalk: MAX_WALK,
+    withoutView: { latest: 'newest', get: 'newest', count: 'estimate' },
+    maxScan: MAX_SCAN,
     maxBatchItems,
-    maxPage: MAX_PIECE,
+    maxPage: MAX_READ,
     encodings: { [log.part]: 'stream' }
   }),
   createBatch,
   append: appendToLog,
-  ...createLogAnswers(log),
-  ...createLogKeeping(log, trimEntries)
+  ...createLogQueries(log),
+  ...createLogRetention(log, trimEntries)
 })

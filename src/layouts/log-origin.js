@@ -1,34 +1,34 @@
 /**
- * What a writer of a log says of itself in what it writes, and how far its items are ahead of the server's clock.
+ * The origin of log entries: identifies the writer, and announces how far its items are ahead of the server's clock.
  *
- * An entry's id tells when it arrived, by the server's clock; its items have times of their own. Whoever reads a log from
- * its newest entry back must know when nothing newer can follow, so a writer whose items are ahead of that clock says by
- * how much before it stores them, in the same transaction:
+ * An entry id holds the arrival time on the server's clock; items have event times of their own. A backward scan must know
+ * when no newer item can follow. So a writer whose items are ahead of the server's clock announces by how much, in the
+ * transaction that stores them:
  *
- *     fr:{feed:p}:ahead     sorted set     '<until>:<writer>' -> ms      of entries that arrive before `until`
+ *     fr:{feed:p}:ahead     sorted set     '<until>:<writer>' -> ms      for entries that arrive before `until`
  *
- * So each item of an entry has ts <= (ms of its id) + (greatest score). What is ahead is rounded up generously, and said
- * once a period; what was said for a period is removed when no entry of it is left (lua/trim-log.lua), so that one item of
- * the future does not spoil answers for ever.
+ * So each item of an entry has ts <= (ms of its id) + (greatest score). The value is rounded up and announced once per
+ * period. lua/trim-log.lua removes an announcement when no entry of its period is left, so that one item far in the future
+ * does not slow down queries for ever.
  *
  * @typedef {ReturnType<typeof createOrigin>} Origin
  */
 import { createHash, randomUUID } from 'node:crypto'
-import { WRITER_BYTES } from '../item/origin.js'
+import { WRITER_BYTES } from '../item/index.js'
 
-/** least that is said, doubled until it is enough */
+/** minimum announced; doubled until it is enough */
 const STEP_MS = 10
 const PERIOD_MS = 60_000
-/** where a writer does not know the server's clock, it may be so far behind its own */
+/** how far the server's clock may be behind, while it is unknown */
 const UNKNOWN_CLOCK_MS = 1000
-/** keys are given their expiry anew so often; they outlive what they hold by more */
+/** renewal of key expiries; keys outlive their contents by more than that */
 const EXPIRE_EVERY_MS = 1000
 
 const monotonic = () => performance.now()
 
 /**
- * @param {{ name: string, epoch: number, serverMs?: () => number, elapsed?: () => number }} options `epoch`: of those of that name
- *   another one each; `serverMs`: the server's clock now, or earlier, but never later, -Infinity = not known yet; `elapsed`: ms that never go back
+ * @param {{ name: string, epoch: number, serverMs?: () => number, elapsed?: () => number }} options `epoch`: differs
+ *   between writers of that name; `serverMs`: time of the server, never ahead of it, -Infinity = unknown; `elapsed`: monotonic ms
  */
 export function createOrigin ({ name, epoch, serverMs = () => Date.now() - UNKNOWN_CLOCK_MS, elapsed = monotonic }) {
   const writer = createHash('sha256').update(name).digest().subarray(0, WRITER_BYTES)
@@ -42,7 +42,7 @@ export function createOrigin ({ name, epoch, serverMs = () => Date.now() - UNKNO
     name,
     writer,
     epoch,
-    /** Numbers the writings of this epoch, whatever their partition. */
+    /** Sequence number of an entry, over all partitions. */
     next: () => ++sequence,
 
     /** @param {string} key of the sorted set */
@@ -59,7 +59,7 @@ export function createOrigin ({ name, epoch, serverMs = () => Date.now() - UNKNO
       return known
     },
 
-    /** What was said may be lost: another server is written to. */
+    /** Announcements may be lost, because the server changed. */
     forget () {
       aheads.clear()
       expiries.clear()
@@ -69,45 +69,45 @@ export function createOrigin ({ name, epoch, serverMs = () => Date.now() - UNKNO
 
 /** @param {string} writer @param {() => number} serverMs */
 function createAhead (writer, serverMs) {
-  let saidUntilMs = 0
-  let saidMs = 0
+  let announcedUntilMs = 0
+  let announcedMs = 0
   return {
     /**
-     * What must be said before items of that time are stored.
-     * @param {number} lastTs @returns {{ ms: number, member: string } | null} null = nothing, or it was
+     * The announcement needed before items of that time are stored.
+     * @param {number} lastTs @returns {{ ms: number, member: string } | null} null = none
      */
     needed (lastTs) {
       const seenMs = serverMs()
       const nowMs = Number.isFinite(seenMs) ? seenMs : Date.now() - UNKNOWN_CLOCK_MS
       const excess = lastTs - nowMs
-      if (excess <= 0 || (excess <= saidMs && nowMs < saidUntilMs - PERIOD_MS)) return null
+      if (excess <= 0 || (excess <= announcedMs && nowMs < announcedUntilMs - PERIOD_MS)) return null
       let ms = STEP_MS
       while (ms < excess) ms *= 2
-      // a period more, as entries may arrive late
+      // one period more, because entries may arrive late
       return { ms, member: `${(Math.floor(nowMs / PERIOD_MS) + 2) * PERIOD_MS}:${writer}` }
     },
 
-    /** It is stored. @param {{ ms: number, member: string }} said */
-    said ({ ms, member }) {
+    /** The announcement is stored. @param {{ ms: number, member: string }} announcement */
+    announced ({ ms, member }) {
       const untilMs = Number(member.slice(0, member.indexOf(':')))
-      saidMs = untilMs === saidUntilMs ? Math.max(saidMs, ms) : ms
-      saidUntilMs = untilMs
+      announcedMs = untilMs === announcedUntilMs ? Math.max(announcedMs, ms) : ms
+      announcedUntilMs = untilMs
     }
   }
 }
 
 /** @param {() => number} elapsed */
 function createExpiry (elapsed) {
-  let said = ''
-  let saidAtMs = -Infinity
+  let sent = ''
+  let sentAtMs = -Infinity
   return {
-    /** Whether it must be said now. @param {string} lifetime */
-    isDue: (lifetime) => lifetime !== said || elapsed() - saidAtMs >= EXPIRE_EVERY_MS,
+    /** Whether it must be sent now. @param {string} lifetime */
+    isDue: (lifetime) => lifetime !== sent || elapsed() - sentAtMs >= EXPIRE_EVERY_MS,
 
     /** It is stored. @param {string} lifetime */
-    said (lifetime) {
-      said = lifetime
-      saidAtMs = elapsed()
+    stored (lifetime) {
+      sent = lifetime
+      sentAtMs = elapsed()
     }
   }
 }
@@ -115,7 +115,7 @@ function createExpiry (elapsed) {
 /** @type {Origin | null} */
 let ofProcess = null
 
-/** For whoever writes without saying who it is. */
+/** For writers without an origin of their own. */
 export function originOfProcess () {
   ofProcess ??= createOrigin({ name: randomUUID(), epoch: 1 })
   return ofProcess

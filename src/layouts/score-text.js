@@ -1,11 +1,11 @@
 /**
- * Scores as text. `String(score)` of a number with a fraction is the dearest part of writing an item, and an item's
- * ts is mostly that of the one before, so the text of ts and of every seq is kept.
+ * Scores as text. `String(score)` of a fraction is the most expensive part of encoding an item, and consecutive items mostly
+ * have the same ts, so the text of the last ts and of every seq is cached.
  *
- * Four decimals are enough from 2^40 ms (2004) on: doubles there are 2^-12 apart, so the server reads the nearest
- * one, which is ts + seq / 4096 exactly. Older times are printed in full.
+ * Four decimals are enough from 2^40 ms (2004) on: doubles there are 2^-12 apart, so the server parses exactly
+ * ts + seq / 4096. Older times are printed in full.
  */
-import { MAX_SEQ, scoreOf } from '../item/order.js'
+import { MAX_SEQ, scoreOf } from '../item/index.js'
 
 const FOUR_DECIMALS_FROM = 2 ** 40
 

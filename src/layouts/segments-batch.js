@@ -1,18 +1,18 @@
 /**
- * A batch of layout `segments`: ONE entry, whose value is a segment (item/segment.js) of all its items.
+ * A batch of layout `segments`: one entry, whose value is a segment (item/segment.js) of all items.
  *
  *     XADD segments * s <segment>
  *
- * Items are spelt into the segment when they are added; its head, and the length in front of it, when the batch is sent.
- * With `compress` they are packed then, too, if that makes them smaller.
+ * Items are encoded when they are added; the head of the segment and its length when the batch is sent. `compress` packs the
+ * items then, if that makes them smaller.
  */
-import { METHODS, SEGMENT_HEAD_BYTES, itemBytes, packItems, writeItem, writeSegmentHead } from '../item/segment.js'
+import { itemBytes, METHODS, packItems, SEGMENT_HEAD_BYTES, writeItem, writeSegmentHead } from '../item/index.js'
 import { HEAD_ROOM, createLogFrame, framed, xaddHead } from './log-batch.js'
 import { originOfProcess } from './log-origin.js'
-import { nextStamp } from './stamps.js'
+import { nextStamp } from './monotonic-clock.js'
 import { Wire } from './wire.js'
 
-/** what an item costs of the processor falls hardly any more with larger ones */
+/** larger batches hardly reduce the processor time per item */
 export const MAX_SEGMENT_ITEMS = 10_000
 
 const ITEMS_AT = HEAD_ROOM + SEGMENT_HEAD_BYTES
@@ -32,7 +32,7 @@ export function createSegmentsBatch ({ key, ttlMs, maxItems, clock = Date.now, o
   items.length = ITEMS_AT
 
   /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted */
-  function spell (id, ts, seq, value, deleted) {
+  function encode (id, ts, seq, value, deleted) {
     if (count === 0) {
       stamp = nextStamp(clock)
       firstTs = lastTs = ts
@@ -47,9 +47,12 @@ export function createSegmentsBatch ({ key, ttlMs, maxItems, clock = Date.now, o
   function close () {
     isClosed = true
     const itemsBytes = items.length - ITEMS_AT
-    const { end, method } = compress === 'none' ? { end: items.length, method: METHODS.none } : packItems(items.bytes, ITEMS_AT, items.length)
+    const {
+      end, method
+    } = compress === 'none' ? { end: items.length, method: METHODS.none } : packItems(items.bytes, ITEMS_AT, items.length)
     items.length = end
-    writeSegmentHead(items.bytes, HEAD_ROOM, end, { count, firstTs, lastTs, stamp, writer: origin.writer, epoch: origin.epoch, sequence: origin.next(), method, itemsBytes })
+    writeSegmentHead(items.bytes, HEAD_ROOM, end,
+      { count, firstTs, lastTs, stamp, writer: origin.writer, epoch: origin.epoch, sequence: origin.next(), method, itemsBytes })
     length = Buffer.concat([head, Buffer.from(`$${items.length - HEAD_ROOM}\r\n`)])
     items.reserve(LINE_END.length)
     items.short(LINE_END)
@@ -59,8 +62,8 @@ export function createSegmentsBatch ({ key, ttlMs, maxItems, clock = Date.now, o
     get count () { return count },
     get bytes () { return items.length },
     maxItems: MAX_SEGMENT_ITEMS,
-    add: (id, ts, seq, value) => spell(id, ts, seq, value, false),
-    remove: (id, ts, seq) => spell(id, ts, seq, NO_VALUE, true),
+    add: (id, ts, seq, value) => encode(id, ts, seq, value, false),
+    remove: (id, ts, seq) => encode(id, ts, seq, NO_VALUE, true),
     encoded () {
       if (!isClosed) close()
       return frame.around(items, { count, lastTs, head: length, entries: 1 })

@@ -1,23 +1,24 @@
 /**
- * Layout `segments`: a log of batches. Each is ONE entry of a stream, a byte string with all its items (item/segment.js).
+ * Layout `segments`: a log of batches. Each batch is one stream entry, a byte string with all its items (item/segment.js).
  *
- *     fr:{feed:p}:segments     stream     <ms>-<n>  s <segment>       and the keys of log-keep.js
+ *     fr:{feed:p}:segments     stream     <ms>-<n>  s <segment>       and the keys of log-retention.js
  *
- * The server stores a batch by one command, whatever is in it, and knows nothing of its items; so it costs a tenth of what
- * a sorted set does, and whoever reads must do what it does not: order, replace, forget. A view does (src/view). Asked for
- * each request, answers come from the newest entries (log-walk.js), and only so deep.
+ * The server stores a batch with one command and knows nothing of its items, which costs a tenth of a sorted set (experiment
+ * 001). Readers do what the server does not: order, replace and expire. A view does so (src/view); without one, answers come
+ * from a bounded scan of the newest entries (log-scan.js).
  *
- * The newest version of an id counts, however late an older one arrives; of equal ones the later append. A deletion is a
- * version too. With maxItems the versions that arrived last are live, so many, superseded ones and deletions among them.
+ * The newest version of an id counts, however late an older one arrives; of equal versions the later append. A deletion is a
+ * version too. maxItems keeps the versions that arrived last, superseded ones and deletions included.
  */
-import { eachVersion, segmentHead } from '../item/segment.js'
+import { eachVersion, segmentHead } from '../item/index.js'
 import { createLogLayout } from './log-layout.js'
 import { MAX_SEGMENT_ITEMS, createSegmentsBatch } from './segments-batch.js'
 
-/** they are large, and the server frees them while others wait */
+/** segments are large, and freeing them blocks the server */
 const TRIM_ENTRIES = 500
 
 /** @type {Readonly<import('./log.js').Log>} */
 const log = Object.freeze({ part: 'segments', field: 's', head: segmentHead, each: eachVersion })
 
-export const segments = createLogLayout({ log, createBatch: createSegmentsBatch, maxBatchItems: MAX_SEGMENT_ITEMS, trimEntries: TRIM_ENTRIES })
+export const segments =
+  createLogLayout({ log, createBatch: createSegmentsBatch, maxBatchItems: MAX_SEGMENT_ITEMS, trimEntries: TRIM_ENTRIES })

@@ -1,18 +1,18 @@
 /**
- * A batch of layout `stream`: an entry for each item (item/entry.js).
+ * A batch of layout `stream`: one entry per item (item/entry.js).
  *
  *     XADD stream * v <entry>          n times
  *
- * Items are spelt when they are added, with the time of their append.
+ * Items are encoded when they are added, with the time of the append.
  */
-import { ENTRY_HEAD_BYTES, writeEntry } from '../item/entry.js'
+import { ENTRY_HEAD_BYTES, writeEntry } from '../item/index.js'
 import { HEAD_ROOM, createLogFrame, framed, xaddHead } from './log-batch.js'
 import { originOfProcess } from './log-origin.js'
-import { MAX_BATCH_ITEMS } from './pieces.js'
-import { nextStamp } from './stamps.js'
+import { MAX_BATCH_ITEMS } from './read-size.js'
+import { nextStamp } from './monotonic-clock.js'
 import { Wire } from './wire.js'
 
-/** lengths and line ends of an entry */
+/** lengths and line ends of one entry */
 const ENTRY_ROOM = 32
 const NO_VALUE = Buffer.alloc(0)
 
@@ -27,7 +27,7 @@ export function createStreamBatch ({ key, ttlMs, maxItems, clock = Date.now, ori
   entries.length = HEAD_ROOM
 
   /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted */
-  function spell (id, ts, seq, value, deleted) {
+  function encode (id, ts, seq, value, deleted) {
     place.stamp = nextStamp(clock)
     place.sequence = origin.next()
     lastTs = count === 0 ? ts : Math.max(lastTs, ts)
@@ -44,8 +44,8 @@ export function createStreamBatch ({ key, ttlMs, maxItems, clock = Date.now, ori
     get count () { return count },
     get bytes () { return entries.length },
     maxItems: MAX_BATCH_ITEMS,
-    add: (id, ts, seq, value) => spell(id, ts, seq, value, false),
-    remove: (id, ts, seq) => spell(id, ts, seq, NO_VALUE, true),
+    add: (id, ts, seq, value) => encode(id, ts, seq, value, false),
+    remove: (id, ts, seq) => encode(id, ts, seq, NO_VALUE, true),
     encoded: () => frame.around(entries, { count, lastTs, head: NO_VALUE, entries: count }),
     reset () {
       count = 0

@@ -1,17 +1,17 @@
 /**
- * Layout `stream`: a log of items, each an entry of its own (item/entry.js).
+ * Layout `stream`: a log with one entry per item (item/entry.js).
  *
- *     fr:{feed:p}:stream       stream     <ms>-<n>  v <entry>         and the keys of log-keep.js
+ *     fr:{feed:p}:stream       stream     <ms>-<n>  v <entry>         and the keys of log-retention.js
  *
- * It is what many write by hand, and beside it one sees what packing a batch into one entry saves (layout `segments`). In
- * all other things the two are alike.
+ * This is the usual hand-written design, and the baseline for packing a batch into one entry (layout `segments`). Otherwise
+ * the two layouts are alike.
  */
-import { entryHead, visitEntry } from '../item/entry.js'
+import { entryHead, visitEntry } from '../item/index.js'
 import { createLogLayout } from './log-layout.js'
-import { MAX_BATCH_ITEMS } from './pieces.js'
+import { MAX_BATCH_ITEMS } from './read-size.js'
 import { createStreamBatch } from './stream-batch.js'
 
-/** items are small: more of them at once */
+/** items are small */
 const TRIM_ENTRIES = 10_000
 
 /** @type {Readonly<import('./log.js').Log>} */

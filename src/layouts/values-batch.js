@@ -1,14 +1,14 @@
 /**
- * A batch of layout `values` as it travels:
+ * A batch of layout `values` on the wire:
  *
  *     ZADD values  score <member> ...             item/member.js
- *     PEXPIRE values ttl                          not when the feed has no age limit
+ *     PEXPIRE values ttl                          if the feed has an age limit
  *
- * One command stores everything, so no transaction is needed. Items are spelt when they are added, with the time of
- * their append: a batch that is sent again is the same bytes, and adds no member that is there.
+ * One command stores everything, so no transaction is needed. Items are encoded when they are added, with the time of the
+ * append. A batch that is sent again has the same bytes, so it adds no member twice.
  */
-import { MEMBER_HEAD_BYTES, writeMemberHead } from '../item/member.js'
-import { MAX_BATCH_ITEMS } from './pieces.js'
+import { MEMBER_HEAD_BYTES, writeMemberHead } from '../item/index.js'
+import { MAX_BATCH_ITEMS } from './read-size.js'
 import { createScoreText } from './score-text.js'
 import { Wire, command, wholeCommand } from './wire.js'
 
@@ -18,7 +18,7 @@ const HEAD_ROOM = 256
 const ITEM_ROOM = 96
 const NO_VALUE = Buffer.alloc(0)
 
-/** Microseconds. One for all batches of the process: its appends never share one, and none goes back with the clock. */
+/** Microseconds, unique in the process and increasing. One clock reading per batch; monotonic-clock.js would take one per item. */
 let lastStamp = 0
 
 /** @type {import('./index.js').Layout['createBatch']} */
@@ -31,7 +31,7 @@ export function createValuesBatch ({ key, ttlMs, clock = Date.now }) {
   members.length = HEAD_ROOM
 
   /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted */
-  function spell (id, ts, seq, value, deleted) {
+  function encode (id, ts, seq, value, deleted) {
     if (count === 0) lastStamp = Math.max(lastStamp, Math.floor(clock() * 1000))
     members.reserve(id.length + value.length + ITEM_ROOM)
     writeScore(members, ts, seq)
@@ -43,7 +43,7 @@ export function createValuesBatch ({ key, ttlMs, clock = Date.now }) {
     count++
   }
 
-  function encode () {
+  function finish () {
     const head = command(2 + 2 * count, 'ZADD', key('values'))
     start = HEAD_ROOM - head.length
     head.copy(members.bytes, start)
@@ -55,10 +55,10 @@ export function createValuesBatch ({ key, ttlMs, clock = Date.now }) {
     get count () { return count },
     get bytes () { return members.length },
     maxItems: MAX_BATCH_ITEMS,
-    add: (id, ts, seq, value) => spell(id, ts, seq, value, false),
-    remove: (id, ts, seq) => spell(id, ts, seq, NO_VALUE, true),
+    add: (id, ts, seq, value) => encode(id, ts, seq, value, false),
+    remove: (id, ts, seq) => encode(id, ts, seq, NO_VALUE, true),
     encoded () {
-      if (start < 0) encode()
+      if (start < 0) finish()
       return { bytes: members.bytes.subarray(start, members.length), replies: ttlMs > 0 ? 2 : 1 }
     },
     reset () {

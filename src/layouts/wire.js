@@ -1,15 +1,14 @@
 /**
- * Commands as bytes. A batch is written once, item by item, in the form in which it travels (RESP arrays of bulk
- * strings), so that sending it, and sending it again, costs nothing per item.
- *
- * Why not the client's own encoder: it makes an array, a join and a copy per argument; see docs/decisions/005.
+ * Commands as RESP bytes (arrays of bulk strings). A batch is encoded item by item when it is filled, so that sending it, and
+ * sending it again, costs nothing per item. The encoder of the client builds an array, a join and a copy per argument; see
+ * docs/decisions/005.
  */
 
 const CR = 13
 const LF = 10
 const DOLLAR = 36
 
-/** A growing run of bytes. The buffer is kept over `reset`, so a pool of batches stops allocating. */
+/** A growing buffer. `reset` keeps its memory, so a pool of batches stops allocating. */
 export class Wire {
   bytes
   length = 0
@@ -23,7 +22,7 @@ export class Wire {
     this.length = 0
   }
 
-  /** @param {number} more bytes that are about to be written */
+  /** Makes room. @param {number} more bytes */
   reserve (more) {
     if (this.length + more <= this.bytes.length) return
     const grown = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, this.length + more))
@@ -44,7 +43,7 @@ export class Wire {
     this.bytes[this.length++] = LF
   }
 
-  /** @param {Buffer} part short: a loop beats a call into C++ */
+  /** @param {Buffer} part short: a loop is faster than a call into C++ */
   short (part) {
     const { bytes } = this
     let at = this.length
@@ -66,7 +65,7 @@ export class Wire {
     for (; scale >= 1; scale = Math.trunc(scale / 10)) this.bytes[this.length++] = 48 + Math.trunc(value / scale) % 10
   }
 
-  /** @returns {Buffer} what was written; valid until the next write */
+  /** @returns {Buffer} valid until the next write */
   written () {
     return this.bytes.subarray(0, this.length)
   }
@@ -74,7 +73,7 @@ export class Wire {
 
 /**
  * A command, or the beginning of one whose other arguments follow.
- * @param {number} count arguments of the whole command, its name included
+ * @param {number} count arguments of the whole command, with its name
  * @param {...(string | number)} words the first of them
  */
 export const command = (count, ...words) => Buffer.from(`*${count}\r\n` + words.map(argument).join(''))

@@ -1,34 +1,48 @@
 /**
  * Metrics of the feeds that a process writes: one in a writer, up to hundreds in a gateway.
  *
- * Nothing is counted here. Each writer keeps an account, which is added up when somebody scrapes; only the two
- * histograms are fed, once a batch. A feed that is closed leaves its last account behind, so that a counter never
- * falls, and goes on from there when it is opened again.
+ * Nothing is counted here: each writer keeps an account, and a scrape adds them up. Only the two histograms are updated, once
+ * per batch. The last account of a closed feed is kept, so that counters never decrease.
  *
- *     label "positions"   account of the writer that is open now + of those that were
+ *     label "positions"   account of the open writer + those of closed ones
  *     label "other"       the same over every feed beyond the first MAX_FEEDS
  *
- * A name keeps its label for as long as the process lives, so memory and series are bounded.
+ * A feed keeps its label for the life of the process, so memory and series are bounded.
  */
 import { Histogram } from 'prom-client'
 import { ERRORS } from '../errors.js'
-import { addAccounts, countRefused, newAccount } from '../pipeline/account.js'
+import { addAccounts, countRefused, newAccount } from '../pipeline/index.js'
 import { counter, gauge, one } from './scrape.js'
 
 const MAX_FEEDS = 100
 const OTHER = 'other'
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30]
 
-/** @typedef {import('../pipeline/feed-writer.js').FeedWriter} FeedWriter */
-/** @typedef {{ pipeline: { account: import('../pipeline/account.js').Account }, trimmed: number, epochs: number }} Counted a writer, or what closed ones left */
+/** @typedef {import('../pipeline/index.js').FeedWriter} FeedWriter */
+/**
+ * @typedef {{ pipeline: { account: import('../pipeline/index.js').Account }, trimmed: number,
+ *   sessions: number }} Counted a writer, or the sum of closed ones
+ */
 /** @typedef {{ label: string, left: Counted, open: Map<string, FeedWriter> }} Entry */
 
 /** @param {import('prom-client').Registry} registry */
 export function registerFeeds (registry) {
   /** @type {Map<string, Entry>} by label */
   const entries = new Map()
-  const flushSeconds = new Histogram({ name: 'freshet_flush_seconds', help: 'From the sending of a batch to its acknowledgement', labelNames: ['feed'], buckets: SECONDS, registers: [registry] })
-  const behindSeconds = new Histogram({ name: 'freshet_behind_seconds', help: 'How late a flush started against its intended time', labelNames: ['feed'], buckets: SECONDS, registers: [registry] })
+  const flushSeconds = new Histogram({
+    name: 'freshet_flush_seconds',
+    help: 'Time from sending a batch to its acknowledgement, retries included',
+    labelNames: ['feed'],
+    buckets: SECONDS,
+    registers: [registry]
+  })
+  const behindSeconds = new Histogram({
+    name: 'freshet_behind_seconds',
+    help: 'Delay of a flush against its intended start time',
+    labelNames: ['feed'],
+    buckets: SECONDS,
+    registers: [registry]
+  })
   registerCounters(registry, entries)
   registerGauges(registry, entries)
 
@@ -42,12 +56,12 @@ export function registerFeeds (registry) {
 
   /** @param {string} label */
   function begin (label) {
-    const entry = { label, left: { pipeline: { account: newAccount() }, trimmed: 0, epochs: 0 }, open: new Map() }
+    const entry = { label, left: { pipeline: { account: newAccount() }, trimmed: 0, sessions: 0 }, open: new Map() }
     entries.set(label, entry)
     return entry
   }
 
-  /** Keeps the account of a feed's writer, once that is closed: what it counts later is not seen. @param {string} feed */
+  /** Keeps the account of a closed writer. @param {string} feed */
   function unfollow (feed) {
     const entry = entryOf(feed)
     const writer = entry.open.get(feed)
@@ -55,13 +69,13 @@ export function registerFeeds (registry) {
     const { left } = entry
     left.pipeline.account = addAccounts([left.pipeline.account, writer.pipeline.account])
     left.trimmed += writer.trimmed
-    left.epochs += writer.epochs
+    left.sessions += writer.sessions
     entry.open.delete(feed)
   }
 
   return {
     unfollow,
-    /** Reads a feed's writer from now on, in place of the one before. @param {string} feed @param {FeedWriter} writer */
+    /** Reads this writer of a feed from now on. @param {string} feed @param {FeedWriter} writer */
     follow (feed, writer) {
       unfollow(feed)
       entryOf(feed).open.set(feed, writer)
@@ -87,25 +101,29 @@ function registerCounters (registry, entries) {
   const total = (name, help, read) => counter(registry, { name, help, labels: ['feed'] }, () =>
     [...entries.values()].map((entry) => [{ feed: entry.label }, sum(counted(entry), read)]))
 
-  total('freshet_items_total', 'Items acknowledged', ({ pipeline }) => pipeline.account.items)
-  total('freshet_value_bytes_total', 'Bytes of the values of acknowledged items', ({ pipeline }) => pipeline.account.bytes)
-  total('freshet_batches_total', 'Batches acknowledged', ({ pipeline }) => pipeline.account.batches)
-  total('freshet_dropped_total', 'Items dropped at the in-flight bound, or skipped by --catch-up no', ({ pipeline }) => pipeline.account.dropped)
-  total('freshet_failed_total', 'Items that were not acknowledged when the feed was closed', ({ pipeline }) => pipeline.account.failed)
-  total('freshet_retried_total', 'Items sent again after a lost connection or a full server', ({ pipeline }) => pipeline.account.retried)
-  total('freshet_server_full_total', 'Times the server had no memory for a batch', ({ pipeline }) => pipeline.account.full)
-  total('freshet_unconfirmed_waits_total', 'Times no replica confirmed a group of batches in time (--ack replica)', ({ pipeline }) => pipeline.account.unconfirmed)
-  total('freshet_trimmed_total', 'Items, or entries of the log, that this process removed because they were not live any more', ({ trimmed }) => trimmed)
-  total('freshet_connections_total', 'Connections opened to the primary for batches', ({ epochs }) => epochs)
+  total('freshet_items_total', 'Total items acknowledged', ({ pipeline }) => pipeline.account.items)
+  total('freshet_value_bytes_total', 'Total value bytes of acknowledged items', ({ pipeline }) => pipeline.account.bytes)
+  total('freshet_batches_total', 'Total batches acknowledged', ({ pipeline }) => pipeline.account.batches)
+  total('freshet_dropped_total', 'Total items dropped at the in-flight bound or skipped by --catch-up no',
+    ({ pipeline }) => pipeline.account.dropped)
+  total('freshet_failed_total', 'Total items not acknowledged when the feed was closed', ({ pipeline }) => pipeline.account.failed)
+  total('freshet_retried_total', 'Total items sent again after a lost connection or a full server',
+    ({ pipeline }) => pipeline.account.retried)
+  total('freshet_server_full_total', 'Total batches that a full server did not accept', ({ pipeline }) => pipeline.account.full)
+  total('freshet_unconfirmed_waits_total', 'Total groups of batches that no replica confirmed in time (--ack replica)',
+    ({ pipeline }) => pipeline.account.unconfirmed)
+  total('freshet_trimmed_total', 'Total expired items or log entries removed by this process', ({ trimmed }) => trimmed)
+  total('freshet_connections_total', 'Total write connections opened to the primary', ({ sessions }) => sessions)
 
-  counter(registry, { name: 'freshet_refused_total', help: 'Items refused, by reason', labels: ['feed', 'reason'] }, () =>
+  counter(registry, { name: 'freshet_refused_total', help: 'Total items refused, by reason', labels: ['feed', 'reason'] }, () =>
     [...entries.values()].flatMap((entry) => {
       const { refused } = addAccounts([noneRefused, ...counted(entry).map(({ pipeline }) => pipeline.account)])
-      return Object.entries(refused).map(([reason, n]) => /** @type {[Record<string, string>, number]} */ ([{ feed: entry.label, reason }, n]))
+      return Object.entries(refused)
+        .map(([reason, n]) => /** @type {[Record<string, string>, number]} */ ([{ feed: entry.label, reason }, n]))
     }))
 }
 
-/** Every reason at zero: what a counter does not show before its first increment, no rate and no alert sees. */
+/** Every reason at zero: without it a rate misses the first increment of a counter. */
 const noneRefused = newAccount()
 for (const code of [...Object.keys(ERRORS).filter((name) => name.startsWith('ITEM_')), 'full', 'late']) countRefused(noneRefused, code, 0)
 
@@ -115,9 +133,13 @@ function registerGauges (registry, entries) {
   const ofOpen = (name, help, read) => gauge(registry, { name, help, labels: ['feed'] }, () =>
     [...entries.values()].filter(({ open }) => open.size > 0).map(({ label, open }) => [{ feed: label }, read([...open.values()])]))
 
-  ofOpen('freshet_inflight_bytes', 'Bytes appended and not yet acknowledged', (writers) => sum(writers, ({ pipeline }) => pipeline.heldBytes))
-  ofOpen('freshet_inflight_bound_bytes', 'Bytes that may be appended and not yet acknowledged: of each feed, in a gateway of all together', (writers) =>
-    Math.max(...writers.map(({ pipeline }) => pipeline.inFlightBytes)))
-  ofOpen('freshet_connected', 'Whether all connections for batches are open', (writers) => Number(writers.every(({ connected }) => connected)))
-  gauge(registry, { name: 'freshet_open_feeds', help: 'Feeds open for writing' }, () => one(sum([...entries.values()], ({ open }) => open.size)))
+  ofOpen('freshet_inflight_bytes', 'Bytes appended but not yet acknowledged',
+    (writers) => sum(writers, ({ pipeline }) => pipeline.heldBytes))
+  ofOpen('freshet_inflight_bound_bytes', 'Limit of freshet_inflight_bytes: per feed in a writer, for all feeds together in a gateway',
+    (writers) =>
+      Math.max(...writers.map(({ pipeline }) => pipeline.inFlightBytes)))
+  ofOpen('freshet_connected', '1 if all write connections of the feed are open, else 0',
+    (writers) => Number(writers.every(({ connected }) => connected)))
+  gauge(registry, { name: 'freshet_open_feeds', help: 'Number of feeds open for writing' },
+    () => one(sum([...entries.values()], ({ open }) => open.size)))
 }

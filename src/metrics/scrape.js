@@ -1,9 +1,9 @@
-/** Metrics whose values are looked up when somebody scrapes, and kept nowhere else. */
+/** Metrics whose values are read at each scrape. */
 import { Counter, Gauge } from 'prom-client'
 
 /** @typedef {import('prom-client').Registry} Registry */
 /** @typedef {{ name: string, help: string, labels?: string[] }} Named */
-/** @typedef {Iterable<[labels: Record<string, string>, value: number]>} Samples one a series; a series not among them is absent */
+/** @typedef {Iterable<[labels: Record<string, string>, value: number]>} Samples one per series; other series are absent */
 
 /** @param {Registry} registry @param {Named} named @param {() => Samples | Promise<Samples>} read must not throw, or the scrape fails */
 export function counter (registry, { name, help, labels = [] }, read) {
@@ -33,7 +33,7 @@ export function gauge (registry, { name, help, labels = [] }, read) {
 export const one = (value) => [[{}, value]]
 
 /**
- * At once when the samples are here: prom-client awaits a promise only.
+ * Synchronous if the samples are: prom-client awaits promises only.
  * @param {{ reset: () => void }} metric @param {Samples | Promise<Samples>} samples
  * @param {(labels: Record<string, string>, value: number) => void} put
  */

@@ -1,6 +1,6 @@
 /**
- * What became of every item offered. Each ends in exactly one of items (acknowledged), refused, dropped or failed, so
- * once nothing is under way: offered = items + refused + dropped + failed.
+ * Counts what became of every item offered. Each item ends in exactly one of items (acknowledged), refused, dropped or
+ * failed. When nothing is in flight: offered = items + refused + dropped + failed.
  *
  * @typedef {ReturnType<typeof newAccount>} Account
  */
@@ -16,9 +16,9 @@ export const newAccount = () => ({
   batches: 0,
   /** of acknowledged values */
   bytes: 0,
-  /** how often the server took no batch */
+  /** batches that a full server did not accept */
   full: 0,
-  /** how often no replica confirmed a group of batches in time */
+  /** groups of batches that no replica confirmed in time */
   unconfirmed: 0,
   /** @type {Record<string, number>} by reason */
   refused: {}
@@ -44,9 +44,8 @@ export function addAccounts (accounts) {
 }
 
 /**
- * What happened since the account was as `before`. Items that were under way then count as offered since, so that the
- * sum holds here too: offered = items + refused + dropped + failed once nothing is under way. What failed was under way
- * until the end, so all of it belongs here, and no loss is left out with the time before.
+ * The difference of two accounts. Items that were in flight at `before` count as offered since then, so the sum above
+ * holds for the difference too. All failed items belong to the difference: they were in flight until the end.
  * @param {Account} account @param {Account} before an earlier copy of it @returns {Account}
  */
 export function accountSince (account, before) {

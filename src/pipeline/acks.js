@@ -1,56 +1,55 @@
 /**
- * Who must have a batch before it counts as acknowledged, and how that is found out. Adding one is one row.
+ * Acknowledgement levels: which servers must have a batch before it counts as acknowledged. A new level is one row.
  *
- *     primary   batch batch batch ...                     one connection, many batches on their way
- *     replica   batch batch | SET marker n | WAIT 1 ms    a group at a time, on each of several connections
+ *     primary   batch batch batch ...                     one connection, many batches in flight
+ *     replica   batch batch | SET marker n | WAIT 1 ms    one group at a time, on each of several connections
  *
- * WAIT compares replicas with the last command of its connection that changed something, and a batch that is sent again
- * may change nothing: a bare WAIT then answers at once, whatever replicas have. So each group ends with a write that
- * always changes something, in the same pipeline. WAIT blocks its connection: batches that come meanwhile are the next
- * group, and several connections keep the server busy. An id always takes the same connection, so its versions stay in
- * order.
+ * WAIT compares replicas with the last command of its connection that changed something. A batch that is sent again may
+ * change nothing, and a bare WAIT would then return at once. So each group ends with a write that always changes
+ * something, in the same pipeline. WAIT blocks its connection: batches that arrive in the meantime form the next group,
+ * and several connections keep the server busy. An id always uses the same connection, so its versions stay in order.
  *
- * When no replica answers, nothing is acknowledged and the question is put again with a new marker, not with the batches:
- * those are executed already, on this very connection. The marker tells what it held before, so a server that lost writes
- * in between (it followed another one for a moment) is found out and everything is sent again.
+ * When no replica confirms in time, a new marker and WAIT are sent, but not the batches: this connection has executed
+ * them already. GET of the marker returns its last value, so a server that lost writes in between (it followed another
+ * primary for a moment) is detected and everything is sent again.
  *
- * @typedef {import('../store/connection.js').Connection} Connection
+ * @typedef {import('../store/index.js').Connection} Connection
  * @typedef {import('../layouts/index.js').Batch} Batch
  * @typedef {{ late: number }} Answer
  *
- * @typedef {object} AckContext of one connection after the other, in turn
+ * @typedef {object} AckContext of one stripe, kept over its sessions
  * @property {(connection: Connection, batch: Batch) => Promise<Answer>} append
  * @property {{ key: string, value: number }} marker `value`: the last one written
- * @property {number} waitMs how long a replica is waited for before the question is put again
- * @property {() => void} onUnconfirmed no replica answered within `waitMs`
+ * @property {number} waitMs timeout of one WAIT
+ * @property {() => void} onUnconfirmed no replica confirmed within `waitMs`
  *
  * @typedef {object} Ack
- * @property {number} lanes connections over which ids are spread
- * @property {boolean} grouped whether batches go out in groups, one at a time
+ * @property {number} stripes connections over which ids are spread
+ * @property {boolean} grouped whether batches are sent in groups, one group at a time
  * @property {(connection: Connection, batches: Batch[], context: AckContext) => Promise<Answer[]>} send resolves when the
- *   batches are where they must be
+ *   batches are acknowledged
  */
 import { FreshetError } from '../errors.js'
 
-const REPLICA_LANES = 4
-/** of a marker whose writer is gone; of others it is written again long before */
+const REPLICA_STRIPES = 4
+/** removes the marker of a writer that is gone; a running writer renews it far more often */
 const MARKER_TTL_MS = 60_000
 const MARKER_TTL_WAITS = 4
 
 /** @type {Readonly<Record<string, Ack>>} */
 const ACKS = Object.freeze({
   primary: {
-    lanes: 1,
+    stripes: 1,
     grouped: false,
     send: (connection, batches, { append }) => Promise.all(batches.map((batch) => append(connection, batch)))
   },
-  replica: { lanes: REPLICA_LANES, grouped: true, send: sendConfirmed }
+  replica: { stripes: REPLICA_STRIPES, grouped: true, send: sendConfirmed }
 })
 
 /** @returns {string[]} */
 export const ackNames = () => Object.keys(ACKS)
 
-/** @param {string | Ack} ack a name, checked already, or an ack itself @returns {Ack} */
+/** @param {string | Ack} ack a checked name, or an ack @returns {Ack} */
 export const ackOf = (ack) => typeof ack === 'string' ? ACKS[ack] : ack
 
 /** @type {Ack['send']} */
@@ -68,8 +67,8 @@ async function sendConfirmed (connection, batches, { append, marker, waitMs, onU
  * @param {Connection} connection
  * @param {AckContext['marker']} marker
  * @param {number} waitMs
- * @param {number | null} expected what the marker must hold, null = anything
- * @returns {Promise<number>} how many replicas have everything that was sent before on this connection
+ * @param {number | null} expected value of the marker; null = any
+ * @returns {Promise<number>} replicas that have everything sent on this connection so far
  */
 async function confirm (connection, marker, waitMs, expected) {
   const value = ++marker.value
@@ -77,7 +76,8 @@ async function confirm (connection, marker, waitMs, expected) {
     ['SET', marker.key, value, 'PX', Math.max(MARKER_TTL_MS, MARKER_TTL_WAITS * waitMs), 'GET'], ['WAIT', 1, waitMs]
   ])
   if (expected !== null && String(held) !== String(expected)) {
-    throw new FreshetError('SERVER_LOST', `the server at ${connection.address} lost writes: a marker holds ${held}, not ${expected}`, { outcome: 'over' })
+    throw new FreshetError('SERVER_LOST', `the server at ${connection.address} lost writes: a marker holds ${held}, expected ${expected}`,
+      { outcome: 'over' })
   }
   return replicas
 }

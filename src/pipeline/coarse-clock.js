@@ -1,17 +1,17 @@
 /**
- * The time, for what is done for every item: looking at the clock costs a quarter of an append. It is looked at again
- * after each turn of the event loop, and within one after so many items, so it is behind by as long as those take.
+ * A cached clock for per-item code, because reading the clock costs a quarter of an append. It is read again after each
+ * turn of the event loop and after `ITEMS_PER_READ` calls within one turn.
  */
 
-const ITEMS_PER_LOOK = 64
+const ITEMS_PER_READ = 64
 
-/** @param {() => number} [look] @returns {() => number} */
-export function createCoarseClock (look = () => Date.now()) {
+/** @param {() => number} [read] @returns {() => number} */
+export function createCoarseClock (read = () => Date.now()) {
   let nowMs = 0
   let left = 0
   let isTurnWatched = false
 
-  function turned () {
+  function onTurn () {
     left = 0
     isTurnWatched = false
   }
@@ -21,12 +21,12 @@ export function createCoarseClock (look = () => Date.now()) {
       left--
       return nowMs
     }
-    left = ITEMS_PER_LOOK - 1
+    left = ITEMS_PER_READ - 1
     if (!isTurnWatched) {
       isTurnWatched = true
-      setImmediate(turned)
+      setImmediate(onTurn)
     }
-    nowMs = look()
+    nowMs = read()
     return nowMs
   }
 }

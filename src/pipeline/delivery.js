@@ -1,128 +1,93 @@
 /**
- * Bringing batches home.
+ * Closes, sends and acknowledges batches.
  *
- *     begin ──▶ open ── close ──▶ flying ── acknowledged ──▶ used again
- *               └──────────── live ────────────┘
+ *     begin ──▶ open ── close ──▶ in flight ── acknowledged ──▶ reused
+ *               └──────────── live ─────────────┘
  *
- * - A batch is closed when it is full (count or bytes, by whoever fills it), or by the rule of open-batches.js.
- * - A lane is a window over a connection of its own (acks.js says how many). An id has its lane, so its versions are
- *   written in order whatever becomes of connections.
- * - `held` is counted from append to acknowledgement; what bounds it is not decided here (intake.js).
+ * - A batch closes when it is full (count or bytes; intake.js checks that), or by the rule of open-batches.js.
+ * - A stripe is a window over a connection of its own (acks.js sets their number). An id always uses the same stripe, so
+ *   its versions are written in order, whatever happens to connections.
+ * - `held` counts bytes from append to acknowledgement; intake.js bounds it.
  */
 import { countRefused } from './account.js'
 import { createOpenBatches } from './open-batches.js'
-import { createWindow } from './window.js'
+import { createStripeWindows } from './stripe-windows.js'
 
-/** above the bound `ready` waits until a quarter is free, so that it does not open and shut per batch */
+/** of the in-flight bound: `ready` resolves below it, so that back-pressure does not toggle with every batch */
 export const RESUME_AT = 0.75
 
-/** @typedef {import('../layouts/index.js').Batch} Batch */
 /** @typedef {import('./open-batches.js').OpenBatch} OpenBatch */
 /** @typedef {ReturnType<typeof createDelivery>} Delivery */
 
 /**
  * @param {import('./pipeline.js').PipelineOptions & { account: import('./account.js').Account,
- *   waiting: ReturnType<typeof import('./waiting.js').createWaiting> }} parts
+ *   waiters: import('./waiters.js').Waiters }} parts
  */
-export function createDelivery ({
-  send, ack, partitions, createBatch, retention, flushAt, inFlightBytes, clock, account, waiting,
-  onFlush = () => {}, onBehind = () => {}
-}) {
-  /** @type {Map<Batch, OpenBatch>} on their way */
-  const flying = new Map()
-  /** @type {Set<OpenBatch>} open or on their way, in the order in which they were begun */
+export function createDelivery (parts) {
+  const { ack, partitions, inFlightBytes, clock, account, waiters, onFlush = () => {} } = parts
+  /** @type {Set<OpenBatch>} open or in flight, in the order in which they were begun */
   const live = new Set()
-  // looked at for every item, so it is kept
+  let inFlight = 0
+  // read for every item
   const held = { bytes: 0, isFull: false }
   let lastAcknowledgedMs = 0
 
-  /** @type {number[]} of those being sent; told once they are, for who is told may append */
-  const behindMs = []
-
-  const windows = Array.from({ length: ack.lanes }, (_, lane) => createWindow({
-    send (connection, batches) {
-      const answers = send(lane, connection, batches)
-      for (const ms of behindMs.splice(0)) onBehind(ms)
-      return answers
-    },
-    grouped: ack.grouped,
-    onSent,
+  const windows = createStripeWindows({
+    ...parts,
     onAcknowledged,
     onFull () {
       account.full++
-      lookAtFull()
+      updateFull()
     },
-    onRefused: waiting.fail
-  }))
-  const laneOf = (/** @type {number} */ slot) => windows[Math.floor(slot / partitions)]
+    onRefused: waiters.fail
+  })
+  const windowOf = (/** @type {number} */ bucket) => windows[Math.floor(bucket / partitions)]
   const batches = createOpenBatches({
-    slots: ack.lanes * partitions,
-    partitions,
-    createBatch,
-    retention,
-    flushAt,
-    mostSpareBytes: inFlightBytes,
-    clock,
-    isBusy: (slot) => !laneOf(slot).canSend || laneOf(slot).busy,
-    onClosed
+    ...parts,
+    buckets: ack.stripes * partitions,
+    maxSpareBytes: inFlightBytes,
+    isBusy: (bucket) => !windowOf(bucket).canSend || windowOf(bucket).busy,
+    onClosed (one) {
+      inFlight++
+      windowOf(one.bucket).push(one)
+    }
   })
 
-  const lookAtFull = () => { held.isFull = windows.some((window) => window.full) }
+  const updateFull = () => { held.isFull = windows.some((window) => window.full) }
 
-  /** @param {Batch} batch @param {boolean} again */
-  function onSent (batch, again) {
-    const flown = /** @type {OpenBatch} */ (flying.get(batch))
-    const nowMs = clock()
-    if (again) account.retried += batch.count
-    else {
-      flown.sentMs = nowMs
-      behindMs.push(Math.max(0, nowMs - flown.flushDueMs))
-    }
-  }
-
-  /** @param {Batch} batch @param {{ late: number }} answer */
-  function onAcknowledged (batch, { late }) {
-    const flown = /** @type {OpenBatch} */ (flying.get(batch))
-    flying.delete(batch)
-    live.delete(flown)
-    account.batches++
-    account.items += batch.count - late
-    account.bytes += flown.valueBytes
-    if (late) countRefused(account, 'late', late)
+  /** @param {OpenBatch} one @param {{ late: number }} answer */
+  function onAcknowledged (one, { late }) {
+    const { sentMs } = one
+    inFlight--
+    live.delete(one)
+    countAcknowledged(account, one, late)
     lastAcknowledgedMs = clock()
-    const { sentMs } = flown
-    held.bytes -= flown.heldBytes
-    batches.recycle(flown)
-    lookAtFull()
+    held.bytes -= one.heldBytes
+    batches.recycle(one)
+    updateFull()
     closeIfStuck()
     batches.arm()
-    waiting.look()
+    waiters.check()
     onFlush((lastAcknowledgedMs - sentMs) / 1000)
   }
 
-  /** @param {OpenBatch} one */
-  function onClosed (one) {
-    flying.set(one.batch, one)
-    laneOf(one.slot).push(one.batch)
-  }
-
-  /** Open batches alone can fill the bound, when there are many: then none of them need wait for more. */
+  /** Many open batches can reach the bound while none is in flight: close them all, since nothing else will. */
   function closeIfStuck () {
-    if (flying.size === 0 && held.bytes >= inFlightBytes * RESUME_AT) batches.closeAll()
+    if (inFlight === 0 && held.bytes >= inFlightBytes * RESUME_AT) batches.closeAll()
   }
 
   return {
-    /** Changed by whoever adds to an open batch, too. `isFull`: the server takes no batch now. */
+    /** The intake adds to `bytes`. `isFull`: the server accepts no batch now. */
     held,
-    /** By slot; null = none is open. */
+    /** By bucket; null = none is open. */
     open: batches.open,
     close: batches.close,
     closeAll: batches.closeAll,
     closeIfStuck,
 
-    /** Opens a batch. @param {number} slot @param {number} dueMs when its first item was due */
-    begin (slot, dueMs) {
-      const begun = batches.begin(slot, dueMs)
+    /** Opens a batch. @param {number} bucket @param {number} dueMs when its first item was due */
+    begin (bucket, dueMs) {
+      const begun = batches.begin(bucket, dueMs)
       live.add(begun)
       held.bytes += begun.heldBytes
       return begun
@@ -131,30 +96,37 @@ export function createDelivery ({
     get isIdle () { return live.size === 0 },
     get lastAcknowledgedMs () { return lastAcknowledgedMs },
 
-    /** Resolves when all that is live now is acknowledged. @param {{ deadlineMs?: number }} [within] @returns {Promise<void>} */
+    /** Resolves when all batches that are live now are acknowledged. @param {{ deadlineMs?: number }} [within] @returns {Promise<void>} */
     acknowledged ({ deadlineMs } = {}) {
       const last = batches.lastSerial
       const isDone = () => live.size === 0 || /** @type {OpenBatch} */ (live.values().next().value).serial > last
-      return waiting.until(isDone, deadlineMs, 'what was appended was not acknowledged')
+      return waiters.until(isDone, deadlineMs, 'appended items were not acknowledged')
     },
 
-    /** @param {number} lane @param {import('../store/connection.js').Connection} connection */
-    attach (lane, connection) {
-      windows[lane].attach(connection)
+    /** @param {number} stripe @param {import('../store/index.js').Connection} connection */
+    attach (stripe, connection) {
+      windows[stripe].attach(connection)
       batches.arm()
     },
-    /** @param {number} lane */
-    detach: (lane) => windows[lane].detach(),
+    /** @param {number} stripe */
+    detach: (stripe) => windows[stripe].detach(),
     setRetention: batches.setRetention,
 
-    /** Nothing is sent any more; what is live has failed. */
+    /** Stops sending and counts all live items as failed. */
     end () {
       batches.stop()
       for (const window of windows) window.close()
       for (const { batch } of live) account.failed += batch.count
-      flying.clear()
       live.clear()
-      waiting.close()
+      waiters.close()
     }
   }
+}
+
+/** @param {import('./account.js').Account} account @param {OpenBatch} one @param {number} late items refused as late */
+function countAcknowledged (account, { batch, valueBytes }, late) {
+  account.batches++
+  account.items += batch.count - late
+  account.bytes += valueBytes
+  if (late) countRefused(account, 'late', late)
 }

@@ -1,6 +1,6 @@
 /**
- * Functions of a caller that are told what happens: onFlush, onBehind, onRefused. They are called when nothing of ours is half
- * done, so they may append, and one that throws, or whose promise is rejected, changes nothing: the log says so, once.
+ * Hooks of the caller: onFlush, onBehind, onRefused. They run when the pipeline is in a consistent state, so they may
+ * append. A hook that throws or rejects has no effect on the pipeline; the first error is logged.
  *
  * @typedef {Pick<import('./pipeline.js').PipelineOptions, 'onFlush' | 'onBehind' | 'onRefused'>} Hooks
  */
@@ -15,19 +15,20 @@ export const guardedHooks = (options, log) => Object.fromEntries(NAMES.flatMap((
 
 /** @param {string} name @param {(...args: any[]) => unknown} hook @param {Pick<import('pino').Logger, 'error'>} log */
 function guarded (name, hook, log) {
-  let isSaid = false
-  /** @param {any} error whatever was thrown */
-  function say (error) {
-    if (isSaid) return
-    isSaid = true
-    log.error({ hook: name, reason: String(error?.stack ?? error) }, `${name} throws, which changes nothing here; mend it: this is said once`)
+  let isLogged = false
+  /** @param {any} error any thrown value */
+  function report (error) {
+    if (isLogged) return
+    isLogged = true
+    log.error({ hook: name, reason: String(error?.stack ?? error) },
+      `the hook ${name} throws, which has no effect on the feed; fix it: later errors are not logged`)
   }
   return (/** @type {any[]} */ ...args) => {
     try {
       const answer = hook(...args)
-      if (answer instanceof Promise) answer.catch(say)
+      if (answer instanceof Promise) answer.catch(report)
     } catch (error) {
-      say(error)
+      report(error)
     }
   }
 }

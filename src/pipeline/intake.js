@@ -1,32 +1,30 @@
 /**
- * Taking items in: an item is judged, counted, and spelt into the open batch of its slot.
+ * Takes items in: checks and counts each, and encodes it into the open batch of its bucket.
  *
- * `append` does no await and makes no object. What is held, from append to acknowledgement, is bounded by
- * `inFlightBytes`; the client below has no bound.
+ * `append` awaits nothing and creates no object. `inFlightBytes` bounds the bytes held from append to acknowledgement,
+ * because the client has no bound of its own.
  */
 import { FreshetError } from '../errors.js'
-import { MAX_SEQ, MAX_TS, createSequence } from '../item/order.js'
-import { slotOf } from '../item/partition.js'
-import { MAX_VALUE_BYTES } from '../item/record.js'
+import { createSequence, MAX_SEQ, MAX_TS, MAX_VALUE_BYTES, bucketOf } from '../item/index.js'
 import { countRefused } from './account.js'
 import { createCoarseClock } from './coarse-clock.js'
 import { RESUME_AT } from './delivery.js'
 
-/** so far above the bound whoever appends without waiting for room is stopped; a body of the gateway fits in */
-const FAR_ABOVE_BYTES = 16 * 1024 * 1024
+/** above the bound: a caller that ignores back-pressure gets an error from there on; one body of the gateway fits in */
+const MAX_OVERRUN_BYTES = 16 * 1024 * 1024
 
 /**
  * @param {import('./pipeline.js').PipelineOptions & { account: import('./account.js').Account,
- *   waiting: ReturnType<typeof import('./waiting.js').createWaiting>, delivery: import('./delivery.js').Delivery }} parts
+ *   waiters: import('./waiters.js').Waiters, delivery: import('./delivery.js').Delivery }} parts
  */
 export function createIntake ({
-  ack, partitions, retention, maxFutureMs, flushAt, inFlightBytes, whenFull, clock, account, waiting, delivery, onRefused = () => {}
+  ack, partitions, retention, maxFutureMs, flushAt, inFlightBytes, whenFull, clock, account, waiters, delivery, onRefused = () => {}
 }) {
   const sequence = createSequence()
   const wallMs = createCoarseClock()
   const { held, open, begin, close, closeIfStuck } = delivery
-  const { lanes } = ack
-  const farAboveBytes = 2 * inFlightBytes + FAR_ABOVE_BYTES
+  const { stripes } = ack
+  const maxHeldBytes = 2 * inFlightBytes + MAX_OVERRUN_BYTES
   let closing = false
 
   const room = () => held.bytes < inFlightBytes && !held.isFull
@@ -42,7 +40,7 @@ export function createIntake ({
   function refusalOf (ts, valueBytes) {
     if (!Number.isInteger(ts) || ts < 0 || ts > MAX_TS) return 'ITEM_TS_INVALID'
     const nowMs = wallMs()
-    // an item of this very moment is ahead of what the clock said before
+    // the cached clock may lag behind the item: ask the real one before refusing
     if (ts > nowMs + maxFutureMs && ts > Date.now() + maxFutureMs) return 'ITEM_FROM_FUTURE'
     if (retention.windowMs > 0 && ts < nowMs - retention.windowMs) return 'ITEM_TOO_OLD'
     return valueBytes > MAX_VALUE_BYTES ? 'ITEM_VALUE_TOO_LARGE' : null
@@ -59,15 +57,19 @@ export function createIntake ({
     return false
   }
 
-  /** Why nothing can be appended. @returns {Error | null} */
+  /** @returns {Error | null} why nothing can be appended */
   function obstacle () {
-    if (waiting.failure) return waiting.failure
+    if (waiters.failure) return waiters.failure
     if (closing) return new FreshetError('PIPELINE_CLOSED', 'append after close; open the feed again')
-    if (held.bytes < farAboveBytes) return null
-    return new FreshetError('PIPELINE_FULL', `${held.bytes} bytes are not acknowledged, far above the bound of ${inFlightBytes} (inFlightBytes); when append answers false, await ready() before the next`)
+    if (held.bytes < maxHeldBytes) return null
+    return new FreshetError('PIPELINE_FULL', `${held.bytes} bytes are not acknowledged, far above the bound of ${inFlightBytes} ` +
+      '(inFlightBytes); when append returns false, await ready() before the next append')
   }
 
-  /** @param {Buffer} id @param {number} ts @param {Buffer | null} value null = a deletion @param {number} [dueMs] @param {boolean} [isLastOfItsTime] */
+  /**
+   * @param {Buffer} id @param {number} ts @param {Buffer | null} value null = a deletion @param {number} [dueMs]
+   * @param {boolean} [isLastOfItsTime] newer than every version of that ts
+   */
   function put (id, ts, value, dueMs, isLastOfItsTime = false) {
     // --- per item from here: no await, no log, no allocation
     const error = obstacle()
@@ -77,8 +79,8 @@ export function createIntake ({
     const valueBytes = value === null ? 0 : value.length
     const refusal = refusalOf(ts, valueBytes)
     if (refusal !== null) return refuse(refusal, id, ts)
-    const slot = slotOf(id, partitions, lanes)
-    const current = open[slot] ?? begin(slot, dueMs ?? clock())
+    const bucket = bucketOf(id, partitions, stripes)
+    const current = open[bucket] ?? begin(bucket, dueMs ?? clock())
     const { batch } = current
     const before = batch.bytes
     if (value === null) batch.remove(id, ts, isLastOfItsTime ? MAX_SEQ : sequence(ts))
@@ -98,14 +100,15 @@ export function createIntake ({
   return {
     put,
     refusalOf,
-    /** Whether so many more bytes may be appended now; when nothing is held, any number. @param {number} bytes */
+    /** Whether so many more bytes may be appended now; any number while nothing is held. @param {number} bytes */
     roomFor: (bytes) => !held.isFull && (delivery.isIdle || held.bytes + bytes <= inFlightBytes),
     /** Resolves when there is room again. @param {{ deadlineMs?: number }} [within] */
-    ready: ({ deadlineMs } = {}) => waiting.until(() => held.bytes < inFlightBytes * RESUME_AT && !held.isFull, deadlineMs, 'there is no room'),
+    ready: ({ deadlineMs } = {}) =>
+      waiters.until(() => held.bytes < inFlightBytes * RESUME_AT && !held.isFull, deadlineMs, 'no room became free'),
     /** @param {import('../layouts/index.js').Retention} changed */
     setRetention (changed) { retention = changed },
     get isClosed () { return closing },
-    /** Nothing more is taken. */
+    /** Refuses everything from now on. */
     close () { closing = true }
   }
 }

@@ -1,13 +1,13 @@
 /**
- * What a summary is about: everything from the end of the warm-up on. At that moment counters, lateness, processor time
- * and the use of the event loop start at zero. A run that ends before it measured nothing, and only what failed is told.
+ * Measures a run from the end of its warm-up: then counters, delays, processor time and event loop use start at zero. A run
+ * that ends within its warm-up measured nothing and reports failed items only.
  */
 import { addAccounts, newAccount } from './account.js'
-import { createTimes } from './tally.js'
+import { createTimes } from './summary.js'
 
 /** @typedef {import('./account.js').Account} Account */
 
-/** @returns one process's */
+/** For one process. */
 export function createMeasurement () {
   let behind = createTimes()
   let flush = createTimes()
@@ -23,10 +23,10 @@ export function createMeasurement () {
     /** @param {number} behindMs how late a flush started */
     behind: (behindMs) => behind.record(behindMs),
 
-    /** @param {number} flushMs from when a batch was sent until it was acknowledged */
+    /** @param {number} flushMs from the sending of a batch to its acknowledgement */
     flush: (flushMs) => flush.record(flushMs),
 
-    /** The warm-up is over. @param {Account} account goes on counting @param {number} nowMs on the clock of the run */
+    /** The warm-up is over. @param {Account} account keeps counting @param {number} nowMs on the clock of the run */
     begin (account, nowMs) {
       behind = createTimes()
       flush = createTimes()
@@ -37,12 +37,22 @@ export function createMeasurement () {
       isMeasuring = true
     },
 
-    /** @param {Account} account at the end @param {number} endMs on the clock of the run @returns {import('./tally.js').Tally} */
+    /** @param {Account} account at the end @param {number} endMs on the clock of the run @returns {import('./summary.js').Tally} */
     end (account, endMs) {
+      const empty = () => createTimes().encode()
+      if (!isMeasuring) {
+        return { account, since: addAccounts([account]), seconds: 0, cpuMicros: 0, loopUse: 0, behind: empty(), flush: empty() }
+      }
       const { user, system } = process.cpuUsage(cpu)
-      const measured = { account, since, seconds: Math.max(0, endMs - sinceMs) / 1000, cpuMicros: user + system, loopUse: performance.eventLoopUtilization(loop).utilization, behind: behind.encode(), flush: flush.encode() }
-      if (isMeasuring) return measured
-      return { ...measured, since: addAccounts([account]), seconds: 0, cpuMicros: 0, loopUse: 0, behind: createTimes().encode(), flush: createTimes().encode() }
+      return {
+        account,
+        since,
+        seconds: Math.max(0, endMs - sinceMs) / 1000,
+        cpuMicros: user + system,
+        loopUse: performance.eventLoopUtilization(loop).utilization,
+        behind: behind.encode(),
+        flush: flush.encode()
+      }
     }
   }
 }

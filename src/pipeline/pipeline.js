@@ -1,16 +1,16 @@
 /**
- * The write path: items -> partition and lane -> batch -> window -> server, and an account of every item.
+ * The write path: items -> partition and stripe -> batch -> window -> server, with an account of every item.
  *
  *     append ──▶ intake.js ──▶ open batch ──▶ delivery.js ──▶ window.js ──▶ server
- *                judges, counts              closes, sends, acknowledges
+ *                checks, counts              closes, sends, acknowledges
  *
  * Every item offered ends in exactly one of: items (acknowledged), refused, dropped, failed.
  */
-import { MAX_VALUE_BYTES } from '../item/record.js'
+import { MAX_VALUE_BYTES } from '../item/index.js'
 import { countRefused, newAccount } from './account.js'
 import { createDelivery } from './delivery.js'
 import { createIntake } from './intake.js'
-import { createWaiting } from './waiting.js'
+import { createWaiters } from './waiters.js'
 
 /** @typedef {import('../layouts/index.js').Batch} Batch */
 /** @typedef {import('../layouts/index.js').Retention} Retention */
@@ -18,8 +18,8 @@ import { createWaiting } from './waiting.js'
 
 /**
  * @typedef {object} PipelineOptions
- * @property {(lane: number, connection: import('../store/connection.js').Connection, batches: Batch[]) => Promise<{ late: number }[]>} send
- * @property {{ lanes: number, grouped: boolean }} ack
+ * @property {(stripe: number, connection: import('../store/index.js').Connection, batches: Batch[]) => Promise<{ late: number }[]>} send
+ * @property {{ stripes: number, grouped: boolean }} ack
  * @property {number} partitions
  * @property {(partition: number, retention: Retention) => Batch} createBatch
  * @property {Retention} retention
@@ -28,7 +28,7 @@ import { createWaiting } from './waiting.js'
  * @property {number} inFlightBytes
  * @property {'block' | 'refuse' | 'drop'} whenFull
  * @property {() => number} clock wall clock in ms, with fractions
- * @property {(seconds: number) => void} [onFlush] how long a batch took from first sending to acknowledgement
+ * @property {(seconds: number) => void} [onFlush] time of a batch from its first sending to its acknowledgement
  * @property {(behindMs: number) => void} [onBehind] how late a flush started
  * @property {(code: string, id: Buffer, ts: number) => void} [onRefused] an item was refused
  */
@@ -36,13 +36,13 @@ import { createWaiting } from './waiting.js'
 /** @param {PipelineOptions} options */
 export function createPipeline (options) {
   const account = newAccount()
-  const waiting = createWaiting()
-  const delivery = createDelivery({ ...options, account, waiting })
-  const intake = createIntake({ ...options, account, waiting, delivery })
+  const waiters = createWaiters()
+  const delivery = createDelivery({ ...options, account, waiters })
+  const intake = createIntake({ ...options, account, waiters, delivery })
   /** @type {Promise<void>} */
   let drained = Promise.resolve()
 
-  /** Sends what is open and resolves when everything appended so far is acknowledged. @param {{ deadlineMs?: number }} [within] */
+  /** Sends open batches and resolves when everything appended so far is acknowledged. @param {{ deadlineMs?: number }} [within] */
   function flush (within) {
     delivery.closeAll()
     return delivery.acknowledged(within)
@@ -51,60 +51,60 @@ export function createPipeline (options) {
   return {
     account,
     get heldBytes () { return delivery.held.bytes },
-    /** The server takes no batch now. */
+    /** The server accepts no batch now. */
     get isFull () { return delivery.held.isFull },
-    /** What `heldBytes` is bounded by. */
+    /** The bound of `heldBytes`. */
     inFlightBytes: options.inFlightBytes,
-    get failure () { return waiting.failure },
+    get failure () { return waiters.failure },
     /** On `clock`; 0 = nothing yet. */
     get lastAcknowledgedMs () { return delivery.lastAcknowledgedMs },
-    fail: waiting.fail,
+    fail: waiters.fail,
     refusalOf: intake.refusalOf,
     roomFor: intake.roomFor,
     ready: intake.ready,
     acknowledged: delivery.acknowledged,
     flush,
-    /** A new epoch of a lane. */
+    /** A new session of a stripe. */
     attach: delivery.attach,
     detach: delivery.detach,
     /** @param {number} bytes @returns {string | null} code of the refusal */
     valueRefusal: (bytes) => bytes > MAX_VALUE_BYTES ? 'ITEM_VALUE_TOO_LARGE' : null,
 
-    /** @param {Retention} changed holds for batches opened from now on */
+    /** @param {Retention} changed in force for batches opened from now on */
     setRetention (changed) {
       intake.setRetention(changed)
       delivery.setRetention(changed)
     },
 
     /**
-     * Takes an item; id and value are copied.
-     * @type {(id: Buffer, ts: number, value: Buffer, dueMs?: number) => boolean} `id` checked already (item/id.js),
-     *   `dueMs`: when it was to be appended, on `clock`; now, if it has no such time. False = back-pressure: `await
-     *   ready()` before the next. Throws PIPELINE_CLOSED, PIPELINE_FULL, or what the server refused for good
+     * Appends an item; id and value are copied.
+     * @type {(id: Buffer, ts: number, value: Buffer, dueMs?: number) => boolean} `id`: checked (item/id.js); `dueMs`: its
+     *   intended time on `clock`, default now. Returns false for back-pressure: `await ready()` before the next append.
+     *   Throws PIPELINE_CLOSED, PIPELINE_FULL, or the failure of the pipeline
      */
     append: intake.put,
 
     /**
-     * Takes a deletion, a version without a value; as `append`.
+     * Appends a deletion, a version without a value; as `append`.
      * @param {Buffer} id @param {number} ts
-     * @param {{ ofAllAtThatTime?: boolean }} [options] newer than every version of that ts, whoever wrote it
+     * @param {{ ofAllAtThatTime?: boolean }} [options] newer than every version of that ts, of all writers
      */
     remove: (id, ts, { ofAllAtThatTime } = {}) => intake.put(id, ts, null, undefined, ofAllAtThatTime),
 
-    /** Counts an item that its source could not even offer. @param {string} code of the error */
+    /** Counts an item that could not be appended. @param {string} code of the error */
     refuse (code) {
       account.offered++
       countRefused(account, code)
     },
 
-    /** Counts intended items that were never made. @param {number} n */
+    /** Counts intended items that were never created. @param {number} n */
     skip (n) {
       account.offered += n
       account.dropped += n
     },
 
     /**
-     * Flushes for at most `drainMs`; what is not acknowledged then counts as failed.
+     * Flushes for at most `drainMs`; items not acknowledged by then count as failed.
      * @param {{ drainMs: number }} options
      */
     async close ({ drainMs }) {

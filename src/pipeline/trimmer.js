@@ -1,21 +1,21 @@
 /**
- * Keeps a feed within its retention: one writer at a time, per partition, holds the lease `trimmer` and removes what
- * is not live any more, in pieces.
+ * Keeps a feed within its retention. Per partition one writer at a time holds the lease `trimmer` and removes expired items
+ * in pieces.
  *
- * The lease only saves work: the removing script takes nothing that was written since it was looked at, so two
- * holders at once do no harm, and a feed whose writers are gone expires by itself.
+ * The lease only saves work. The trimming script removes nothing that was written after the check, so two holders at once
+ * do no harm. A feed without writers expires by key expiry.
  */
 
 const LEASE_MS = 5000
-/** of each second at most so long, so that a large backlog does not delay the lease of other partitions */
+/** work per round, all partitions together, so that a large backlog does not delay the renewal of leases */
 const SLICE_MS = 900
-/** a reader's clock may be so far behind */
+/** clock skew allowed to readers */
 const SKEW_MS = 1000
 
 /**
  * @param {{ layout: import('../layouts/index.js').Layout, key: (partition: number) => (part: string) => string,
  *   partitions: number, name: string, now: () => number,
- *   log: import('pino').Logger }} parts `name`: who holds the lease
+ *   log: import('pino').Logger }} parts `name`: holder of the lease
  */
 export function createTrimmer ({ layout, key, partitions, name, now, log }) {
   /** @type {Set<number>} */
@@ -23,7 +23,7 @@ export function createTrimmer ({ layout, key, partitions, name, now, log }) {
   let removed = 0
   const stopping = new AbortController()
 
-  /** @param {import('../store/connection.js').Connection} primary @param {string} lease @returns {Promise<boolean>} */
+  /** @param {import('../store/index.js').Connection} primary @param {string} lease @returns {Promise<boolean>} */
   async function take (primary, lease) {
     if (await primary.send('SET', lease, name, 'NX', 'PX', LEASE_MS) !== null) return true
     if (String(await primary.send('GET', lease)) !== name) return false
@@ -32,12 +32,12 @@ export function createTrimmer ({ layout, key, partitions, name, now, log }) {
   }
 
   return {
-    /** How many items were removed. */
+    /** Items removed so far. */
     get removed () { return removed },
 
     /**
      * One round over all partitions.
-     * @param {import('../store/connection.js').Connection} primary
+     * @param {import('../store/index.js').Connection} primary
      * @param {import('../layouts/index.js').Retention} retention
      */
     async round (primary, retention) {
@@ -55,14 +55,16 @@ export function createTrimmer ({ layout, key, partitions, name, now, log }) {
           removed += piece.removed
           more = piece.more
         }
-        if (more && !stopping.signal.aborted) log.warn({ partition, removed }, 'trimming falls behind what leaves the window; memory of the server grows')
+        if (more && !stopping.signal.aborted) {
+          log.warn({ partition, removed }, 'items expire faster than they are trimmed; memory of the server grows')
+        }
       }
     },
 
-    /** Ends the round that runs after its next piece. */
+    /** Ends the running round after its current piece. */
     stop () { stopping.abort() },
 
-    /** Gives the leases back. @param {import('../store/connection.js').Connection} primary */
+    /** Releases the leases. @param {import('../store/index.js').Connection} primary */
     async release (primary) {
       for (const partition of held) {
         const lease = key(partition)('trimmer')

@@ -1,39 +1,33 @@
 /**
- * Batches on their way: sent in order over one connection, acknowledged in order, kept until then.
+ * Batches in flight on one connection: sent in order, acknowledged in order, kept until then.
  *
  *     acknowledged | sent, unanswered | waiting for a connection
  *                  ^ head             ^ sent
  *
- * Go-back-N: whenever an answer cannot be had (the epoch ended, the server was full), everything from the head on is
- * sent again, in order, on the next occasion. A batch sent twice has the effect of one sent once, so the only cost is
- * the sending, and an older version never comes to lie over a newer one. Rejected: retrying single batches, which
- * reorders them.
+ * Go-back-N: when a reply cannot arrive (the session ended, the server was full), the window sends everything from the
+ * head again, in order. Sending a batch twice has the effect of sending it once, and an older version never overwrites a
+ * newer one. Rejected: retrying single batches, which reorders them.
  *
- * A grouped window sends everything that waits as one group, and the next group when that is acknowledged: at the end of
- * the turn, so that what is closed in it, of several partitions, goes along.
+ * A grouped window sends all waiting batches as one group, and the next group after its acknowledgement, at the end of the
+ * turn: batches of several partitions that close in the same turn join the group.
  */
 
 const FULL_WAIT_MS = 100
-/** with so many unanswered, a batch that is not full would only wait */
-const LONE_BATCHES = 4
+/** a window with so many unanswered batches is busy: another partial batch would only wait */
+const BUSY_BATCHES = 4
 
-/** @typedef {import('../layouts/index.js').Batch} Batch */
-/** @typedef {import('../store/connection.js').Connection} Connection */
-/** @typedef {ReturnType<typeof createWindow>} Window */
+/** @typedef {import('../store/index.js').Connection} Connection */
 
 /**
- * @param {{ send: (connection: Connection, batches: Batch[]) => Promise<{ late: number }[]>, grouped?: boolean,
- *   onSent: (batch: Batch, again: boolean) => void,
- *   onAcknowledged: (batch: Batch, answer: { late: number }) => void,
+ * @template B
+ * @param {{ send: (connection: Connection, batches: B[]) => Promise<{ late: number }[]>, grouped?: boolean,
+ *   onSent: (batch: B, again: boolean) => void,
+ *   onAcknowledged: (batch: B, answer: { late: number }) => void,
  *   onFull: () => void, onRefused: (error: Error) => void }} parts
- *   `onRefused`: the server will refuse the head again whatever we do; nothing more is sent
+ *   `onRefused`: the server will always refuse the head; nothing more is sent
  */
 export function createWindow ({ send, grouped = false, onSent, onAcknowledged, onFull, onRefused }) {
-  /** @type {Batch[]} */
-  const batches = []
-  let sent = 0
-  let everSent = 0
-  let generation = 0
+  const queue = /** @type {ReturnType<typeof createQueue<B>>} */ (createQueue())
   /** @type {Connection | null} */
   let connection = null
   /** @type {NodeJS.Timeout | null} */
@@ -41,97 +35,125 @@ export function createWindow ({ send, grouped = false, onSent, onAcknowledged, o
   let full = false
   let isClosed = false
 
-  const maySend = () => pause === null && !(grouped && sent > 0)
+  const isFree = () => pause === null && !(grouped && queue.sent > 0)
 
   function sendAll () {
-    while (connection !== null && maySend()) {
-      // a full server is asked with the head alone, until it takes it
-      const end = full ? Math.min(1, batches.length) : batches.length
-      if (sent >= end) return
-      const group = batches.slice(sent, grouped ? end : sent + 1)
-      const mine = generation
-      for (const batch of group) {
-        sent++
-        const again = sent <= everSent
-        everSent = Math.max(everSent, sent)
-        onSent(batch, again)
-      }
+    while (connection !== null && isFree()) {
+      // probe a full server with the head alone
+      const end = full ? Math.min(1, queue.length) : queue.length
+      if (queue.sent >= end) return
+      const { attempt } = queue
+      const group = queue.take(grouped ? end : queue.sent + 1, onSent)
       send(connection, group).then(
-        (answers) => { if (mine === generation) acknowledged(answers) },
-        (error) => { if (mine === generation) unanswered(error) })
+        (answers) => { if (attempt === queue.attempt) acknowledge(answers) },
+        (error) => { if (attempt === queue.attempt) fail(error) })
     }
   }
 
   /** @param {{ late: number }[]} answers */
-  function acknowledged (answers) {
+  function acknowledge (answers) {
     full = false
-    for (const answer of answers) {
-      const batch = /** @type {Batch} */ (batches.shift())
-      sent--
-      everSent--
-      onAcknowledged(batch, answer)
-    }
+    for (const answer of answers) onAcknowledged(queue.shift(), answer)
     if (grouped) setImmediate(sendAll)
     else sendAll()
   }
 
-  /** @param {Error & { outcome?: import('../store/replies.js').Outcome, publicWhy?: string }} error */
-  function unanswered (error) {
-    rewind()
+  /** @param {Error & { outcome?: import('../store/index.js').Outcome, publicWhy?: string }} error */
+  function fail (error) {
+    queue.rewind()
     if (error.outcome === 'over') connection?.close(error.message)
     else if (error.outcome === 'forbidden') connection?.close(error.message, { refused: true, publicWhy: error.publicWhy })
     else if (error.outcome === 'full') {
       full = true
       onFull()
-      pause = setTimeout(() => {
-        pause = null
-        sendAll()
-      }, FULL_WAIT_MS)
+      pause = setTimeout(resume, FULL_WAIT_MS)
     } else {
       connection = null
       onRefused(error)
     }
   }
 
-  function rewind () {
-    generation++
-    sent = 0
+  function resume () {
+    pause = null
+    sendAll()
+  }
+
+  /** @param {Connection | null} next */
+  function restart (next) {
+    queue.rewind()
+    connection = next
+    sendAll()
   }
 
   return {
     /** Batches not yet acknowledged. */
-    get length () { return batches.length },
+    get length () { return queue.length },
     /** Batches sent and not answered. */
-    get unanswered () { return sent },
+    get unanswered () { return queue.sent },
     get canSend () { return connection !== null && !full },
     /** A batch pushed now would wait. */
-    get busy () { return sent >= (grouped ? 1 : LONE_BATCHES) },
-    /** The server had no memory for the last batch that it was asked to take. */
+    get busy () { return queue.sent >= (grouped ? 1 : BUSY_BATCHES) },
+    /** The server had no memory for the last batch. */
     get full () { return full },
-    /** @param {Batch} batch */
+    /** @param {B} batch */
     push (batch) {
       if (isClosed) return
-      batches.push(batch)
+      queue.push(batch)
       if (grouped) queueMicrotask(sendAll)
       else sendAll()
     },
-    /** A new epoch. @param {Connection} opened */
-    attach (opened) {
-      if (isClosed) return
-      rewind()
-      connection = opened
-      sendAll()
-    },
-    detach () {
-      rewind()
-      connection = null
-    },
-    /** What it holds is given up, also when its connection opens later. */
+    /** A new session. @param {Connection} opened */
+    attach (opened) { if (!isClosed) restart(opened) },
+    detach: () => restart(null),
+    /** Gives up what it holds and ignores later sessions. */
     close () {
       isClosed = true
       if (pause) clearTimeout(pause)
-      rewind()
-      connection = null
+      restart(null)
+    }
+  }
+}
+
+/**
+ * The unacknowledged batches, oldest first; the first `sent` of them were sent in this attempt.
+ * @template B
+ */
+function createQueue () {
+  /** @type {B[]} */
+  const batches = []
+  let sent = 0
+  let everSent = 0
+  let attempt = 0
+  return {
+    get length () { return batches.length },
+    get sent () { return sent },
+    get attempt () { return attempt },
+    /** @param {B} batch */
+    push (batch) { batches.push(batch) },
+
+    /** Marks the batches up to `end` as sent. @param {number} end @param {(batch: B, again: boolean) => void} onSent @returns {B[]} */
+    take (end, onSent) {
+      const group = batches.slice(sent, end)
+      for (const batch of group) {
+        sent++
+        const again = sent <= everSent
+        everSent = Math.max(everSent, sent)
+        onSent(batch, again)
+      }
+      return group
+    },
+
+    /** Removes the head, which is acknowledged. */
+    shift () {
+      sent--
+      everSent--
+      return /** @type {B} */ (batches.shift())
+    },
+
+    /** Starts a new attempt at the head; replies of earlier attempts no longer count. */
+    rewind () {
+      attempt++
+      sent = 0
     }
   }
 }

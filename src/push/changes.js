@@ -1,59 +1,58 @@
 /**
- * Which ids of a feed changed, and in which order: for streams of all ids. An id counts where it changed last, so a stream
- * that is far behind has no more to be told than there are ids.
+ * The changed ids of a feed in order, for streams of all ids. An id counts at its last change only, so a stream that is far
+ * behind has at most as many ids to send as there are.
  *
- *     | a  b  c | b  d  a |     ids by time, in segments; those with a later change are passed over, and taken out by and by
- *     | x  x  3 | 4  5  6 |     a place is a number; a stream is at one, and is told what stands behind it
+ *     ids    | a  b  c | b  d  a |     in segments; ids with a later change are skipped, and removed gradually
+ *     seqs   | 1  2  3 | 4  5  6 |     each change has a sequence number; a stream has the number up to which it was served
  *
- * What all streams have is let go of. When more than 100,000 ids are kept, the oldest are let go of too, and streams that are
- * not so far begin anew. No call takes long: at most a few segments are looked at in each `tidy`.
+ * Changes that all streams have are dropped. Above 100,000 ids the oldest changes are dropped too, and streams that need
+ * them are reset. Each call is short: `trim` processes a few segments at a time.
  */
 
-const MOST_IDS = 100_000
+const MAX_IDS = 100_000
 const SEGMENT_IDS = 4096
-/** looked at in one `tidy` */
-const SEGMENTS_AT_ONCE = 3
+const SEGMENTS_PER_TRIM = 3
 
 /** @typedef {ReturnType<typeof createChanges>} Changes */
-/** @typedef {{ ids: string[], places: number[] }} Segment `places` ascend */
+/** @typedef {{ ids: string[], seqs: number[] }} Segment `seqs` ascend */
 
 export function createChanges () {
-  /** oldest first, none of them empty @type {Segment[]} */
+  /** the oldest first, none of them empty @type {Segment[]} */
   let segments = []
   /** @type {Map<string, number>} */
-  const lastPlaces = new Map()
+  const lastSeqs = new Map()
   let end = 0
-  let forgottenTo = 0
-  /** the next segment from which passed over ones are taken out */
+  let droppedTo = 0
+  /** the next segment to compact */
   let next = 0
-  /** what was asked for since the last change, by place @type {Map<number, readonly string[]>} */
-  const asked = new Map()
+  /** results of `since`, until the next change @type {Map<number, readonly string[]>} */
+  const cached = new Map()
 
   /** @param {Segment} segment */
-  function lastOf ({ places }) {
-    return places[places.length - 1]
+  function lastOf ({ seqs }) {
+    return seqs[seqs.length - 1]
   }
 
   function dropOldest () {
-    const { ids, places } = /** @type {Segment} */ (segments.shift())
-    for (let i = 0; i < ids.length; i++) if (lastPlaces.get(ids[i]) === places[i]) lastPlaces.delete(ids[i])
+    const { ids, seqs } = /** @type {Segment} */ (segments.shift())
+    for (let i = 0; i < ids.length; i++) if (lastSeqs.get(ids[i]) === seqs[i]) lastSeqs.delete(ids[i])
     next = Math.max(0, next - 1)
   }
 
-  /** Takes out of a segment what has a later change. @param {number} index */
-  function clean (index) {
-    const { ids, places } = segments[index]
+  /** Removes ids with a later change from a segment, and merges it with the one before if both fit. @param {number} index */
+  function compact (index) {
+    const { ids, seqs } = segments[index]
     let kept = 0
     for (let i = 0; i < ids.length; i++) {
-      if (lastPlaces.get(ids[i]) !== places[i]) continue
+      if (lastSeqs.get(ids[i]) !== seqs[i]) continue
       ids[kept] = ids[i]
-      places[kept++] = places[i]
+      seqs[kept++] = seqs[i]
     }
-    ids.length = places.length = kept
+    ids.length = seqs.length = kept
     const before = segments[index - 1]
     if (before !== undefined && before.ids.length + kept <= SEGMENT_IDS) {
       before.ids.push(...ids)
-      before.places.push(...places)
+      before.seqs.push(...seqs)
       ids.length = 0
     }
     if (ids.length === 0) segments.splice(index, 1)
@@ -61,65 +60,63 @@ export function createChanges () {
   }
 
   return {
-    /** The place of the newest change. */
+    /** The sequence number of the newest change. */
     get end () { return end },
-    /** How many ids are kept, passed over ones not counted. */
-    get size () { return lastPlaces.size },
 
     /** @param {Iterable<string>} changed */
     add (changed) {
-      asked.clear()
+      cached.clear()
       let segment = segments[segments.length - 1]
       for (const id of changed) {
-        if (segment === undefined || segment.ids.length >= SEGMENT_IDS) segments.push(segment = { ids: [], places: [] })
-        lastPlaces.set(id, ++end)
+        if (segment === undefined || segment.ids.length >= SEGMENT_IDS) segments.push(segment = { ids: [], seqs: [] })
+        lastSeqs.set(id, ++end)
         segment.ids.push(id)
-        segment.places.push(end)
+        segment.seqs.push(end)
       }
     },
 
-    /** Lets go of what nobody needs. @param {number} place up to which all streams have everything */
-    tidy (place) {
-      for (let n = 0; n < SEGMENTS_AT_ONCE && segments.length > 0 && lastOf(segments[0]) <= place; n++) dropOldest()
-      // the last one is being written
-      for (let n = 0; n < SEGMENTS_AT_ONCE && segments.length > 1; n++) {
+    /** Drops what is not needed. @param {number} seq up to which all streams have been served */
+    trim (seq) {
+      for (let n = 0; n < SEGMENTS_PER_TRIM && segments.length > 0 && lastOf(segments[0]) <= seq; n++) dropOldest()
+      // the last segment is still being written
+      for (let n = 0; n < SEGMENTS_PER_TRIM && segments.length > 1; n++) {
         if (next >= segments.length - 1) next = 0
-        clean(next)
+        compact(next)
       }
-      while (lastPlaces.size > MOST_IDS) {
-        forgottenTo = lastOf(segments[0])
+      while (lastSeqs.size > MAX_IDS) {
+        droppedTo = lastOf(segments[0])
         dropOldest()
       }
     },
 
-    /** What changes now is not told from here on: streams that are not at the end begin anew. */
-    forget () {
+    /** Drops all changes: streams that are not at the end are reset. */
+    clear () {
       segments = []
-      lastPlaces.clear()
-      asked.clear()
+      lastSeqs.clear()
+      cached.clear()
       next = 0
-      forgottenTo = end
+      droppedTo = end
     },
 
-    /** @param {number} place */
-    knows: (place) => place >= forgottenTo,
+    /** Whether no change after it was dropped. @param {number} seq */
+    covers: (seq) => seq >= droppedTo,
 
     /**
-     * Ids that changed behind a place, each once, in the order in which they changed last.
-     * @param {number} place that is known
-     * @returns {readonly string[]} the same array for all who ask before the next change
+     * The ids that changed after a sequence number, each once, in the order of their last changes.
+     * @param {number} seq covered
+     * @returns {readonly string[]} the same array for all callers until the next change
      */
-    since (place) {
-      const known = asked.get(place)
+    since (seq) {
+      const known = cached.get(seq)
       if (known) return known
       /** @type {string[]} */
       const found = []
       let first = segments.length
-      while (first > 0 && lastOf(segments[first - 1]) > place) first--
-      for (const { ids, places } of segments.slice(first)) {
-        for (let i = 0; i < ids.length; i++) if (places[i] > place && lastPlaces.get(ids[i]) === places[i]) found.push(ids[i])
+      while (first > 0 && lastOf(segments[first - 1]) > seq) first--
+      for (const { ids, seqs } of segments.slice(first)) {
+        for (let i = 0; i < ids.length; i++) if (seqs[i] > seq && lastSeqs.get(ids[i]) === seqs[i]) found.push(ids[i])
       }
-      asked.set(place, found)
+      cached.set(seq, found)
       return found
     }
   }

@@ -1,27 +1,28 @@
 /**
- * Server-sent events (HTML Living Standard, 9.2): text, a field a line, an empty line behind an event.
+ * Server-sent events (HTML Living Standard, 9.2).
  *
  *     event: items
  *     data: {"items":[{"id":"a","ts":1,"value":"aGVsbG8="},{"id":"b","ts":2,"deleted":true}]}
  *     id: <position>
  *
- * Data is one line: whatever is in an id or a value, line breaks are escaped or spaces there (http/encode.js). What is too
- * large for one event comes in several. The position is with the last of what there is to tell, so who comes again before it
- * is told all of it again.
+ * Data is one line: line breaks in ids and values are escaped or replaced (replies/encode-items.js). What does not fit into one
+ * event comes in several; only the last has the position, so a client that disconnects before it receives all of them again.
  */
-import { itemWriter } from '../http/encode.js'
-import { TextBuffer } from '../http/text-buffer.js'
+import { itemWriter, TextBuffer } from '../replies/index.js'
 
 const COMMA = 0x2c
 
-/** @typedef {{ ts: number, value: Buffer, deleted: false } | { ts: number | null, value: null, deleted: true }} Newest `ts` null: where a layout does not keep when */
-/** @typedef {ReturnType<typeof createEvents>} Events */
+/**
+ * @typedef {{ ts: number, value: Buffer, deleted: false } | { ts: number | null, value: null, deleted: true }} Newest
+ *   `ts` null: the layout does not keep the time of deletions
+ * @typedef {ReturnType<typeof createEvents>} Events
+ */
 
 /** @param {string} encoding of values */
 export function createEvents (encoding) {
   const write = itemWriter(encoding)
   const out = new TextBuffer()
-  let isSome = false
+  let isEmpty = true
 
   return {
     /** Bytes of the event so far. */
@@ -30,23 +31,23 @@ export function createEvents (encoding) {
     /** @param {'items' | 'snapshot'} name */
     begin (name) {
       out.length = 0
-      isSome = false
+      isEmpty = true
       out.text(`event: ${name}\ndata: {"items":[`)
     },
 
-    /** @param {string} id byte for character @param {Newest} newest */
+    /** @param {string} id latin1 string of its bytes @param {Newest} newest */
     put (id, newest) {
-      if (isSome) out.byte(COMMA)
-      isSome = true
+      if (!isEmpty) out.byte(COMMA)
+      isEmpty = false
       const bytes = Buffer.from(id, 'latin1')
       if (newest.deleted) out.text(JSON.stringify({ id: bytes.toString(), ...(newest.ts !== null && { ts: newest.ts }), deleted: true }))
       else write(out, bytes, 0, bytes.length, newest.ts, newest.value, 0, newest.value.length)
     },
 
-    /** Whether there is an item in it. */
-    get isSome () { return isSome },
+    /** Whether the event has no items. */
+    get isEmpty () { return isEmpty },
 
-    /** @param {string | null} position null: more comes @returns {Buffer} */
+    /** @param {string | null} position null: more events follow @returns {Buffer} */
     end (position) {
       out.text(position === null ? ']}\n\n' : `]}\nid: ${position}\n\n`)
       return out.take()
@@ -54,17 +55,17 @@ export function createEvents (encoding) {
   }
 }
 
-/** Who is cut off before the snapshot comes again without a position. @param {string} reason one word */
+/** Clears the position, so that a client that disconnects before the snapshot does not resume. @param {string} reason one word */
 export const resetEvent = (reason) => `event: reset\ndata: {"reason":"${reason}"}\nid:\n\n`
 
 /**
- * Without data it is no event for anybody, but who comes again goes on there.
- * @param {number} asOf ms since 1970: when it was known last that nothing else had come @param {string} position
+ * A comment and a position: clients see no event, but resume from there.
+ * @param {number} asOf ms since 1970: until when no other change was known @param {string} position
  */
 export const heartbeat = (asOf, position) => `: as of ${Math.round(asOf)}\nid: ${position}\n\n`
 
-/** While nothing can be said. */
+/** Without a position, while none is known. */
 export const EMPTY_HEARTBEAT = ': \n\n'
 
-/** @param {number} ms after which a client may come again */
+/** @param {number} ms after which a client may reconnect */
 export const retryAfter = (ms) => `retry: ${Math.round(ms)}\n\n`

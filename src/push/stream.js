@@ -1,46 +1,50 @@
 /**
- * One client's stream of server-sent events: what it wants, how far it is, and how much of it waits in its socket.
+ * One client's stream of server-sent events: what it wants, up to where it was served, and how much waits in its socket.
  *
  *     due -> is there room (budget.js)? -> events -> socket
- *              no: nothing is made for it; when there is room again it gets the newest version of whatever changed
+ *              no: nothing is built for it; once there is room it gets the newest version of every changed id
  *
- * So a client that reads slowly, or not at all, costs its budget, and nobody waits for it. One whose socket takes nothing
- * for STALLED_MS, perhaps twice that, is ended; it comes again and goes on where it was.
+ * So a client that reads slowly, or not at all, costs at most its budget and delays no one. A stream whose socket accepts
+ * nothing for 15 to 30 s is ended; the client may reconnect and resume.
  */
-import { whenClosed } from '../http/closed.js'
+import { whenClosed } from '../http/index.js'
 
-/** of the socket, which knows when bytes move; heartbeats come more often */
+/** socket timeout; heartbeats come more often */
 const STALLED_MS = 15_000
-/** what is due so soon is due now: the clock of whoever asks goes in steps */
-const SOON_MS = 3
-/** the same while too much waits altogether (budget.js) */
+/** tolerance for deliveries that are almost due, since the caller runs in ticks */
+const EARLY_MS = 3
+/** replaces STALLED_MS while the budget is exceeded (budget.js) */
 const STUCK_MS = 5000
 
 /** @typedef {ReturnType<typeof createStream>} Stream */
 /** @typedef {import('node:http').ServerResponse} Response */
-/** @typedef {{ name: 'items' | 'snapshot', ids: readonly string[], at: number }} Listed ids that are sent one after the other, from `at` on; `name`: of the next event */
+/**
+ * @typedef {{ name: 'items' | 'snapshot', ids: readonly string[], at: number }} List ids to send, from index `at` on;
+ *   `name`: of the next event
+ */
 
 /**
- * @param {{ request: import('node:http').IncomingMessage, response: Response, budget: import('./budget.js').Budget, ids: ReadonlySet<string> | null, limit: number, encoding: string, periodMs: number,
- *   token: string | null, onEnd: (why: string) => void }} options `ids`: byte for character, null = all; `limit`: of the snapshot; `periodMs`: it gets
- *   changes no more often
+ * @param {{ request: import('node:http').IncomingMessage, response: Response, budget: import('./budget.js').Budget,
+ *   ids: ReadonlySet<string> | null, limit: number, encoding: string, periodMs: number, token: string | null,
+ *   onEnd: (reason: string) => void }} options `ids`: latin1 strings of their bytes, null = all; `limit`: of the snapshot;
+ *   `periodMs`: minimum between deliveries of changes
  */
 export function createStream ({ request, response, budget, ids, limit, encoding, periodMs, token, onEnd }) {
   let isOver = false
   let waiting = 0
   let sentMs = performance.now()
-  /** something of what waited was taken last, ms */
-  let movedMs = sentMs
-  /** changes were given to it last, ms */
+  /** when the client last read something */
+  let readMs = sentMs
+  /** when changes were last delivered */
   let deliveredMs = -Infinity
   budget.enter()
 
-  /** @param {string} why */
-  function over (why) {
+  /** @param {string} reason */
+  function over (reason) {
     if (isOver) return
     isOver = true
     budget.leave(waiting)
-    onEnd(why)
+    onEnd(reason)
   }
   whenClosed(request, response, () => over('closed'))
   response.on('error', () => over('closed'))
@@ -53,7 +57,7 @@ export function createStream ({ request, response, budget, ids, limit, encoding,
 
   function measure () {
     const bytes = response.writableLength
-    if (bytes < waiting || bytes === 0) movedMs = performance.now()
+    if (bytes < waiting || bytes === 0) readMs = performance.now()
     budget.change(bytes - waiting)
     waiting = bytes
   }
@@ -63,37 +67,37 @@ export function createStream ({ request, response, budget, ids, limit, encoding,
     limit,
     encoding,
     token,
-    /** ids of `ids` that changed since they were sent @type {Set<string>} */
+    /** changed ids of `ids` that were not sent yet @type {Set<string>} */
     changed: new Set(),
-    /** of a stream of all: the place in the changes up to which everything was sent, or is in `listed` */
-    place: 0,
-    /** comes before what changed since: a snapshot, or what it missed @type {Listed | null} */
-    listed: /** @type {Listed | null} */ (null),
+    /** of a stream of all ids: the changes up to here were sent, or are in `list` */
+    seq: 0,
+    /** sent before further changes: a snapshot, or changes @type {List | null} */
+    list: /** @type {List | null} */ (null),
     needsSnapshot: false,
-    /** what it is told before the snapshot @type {string | null} */
-    resetWhy: /** @type {string | null} */ (null),
-    /** what it missed is being looked up */
-    isReturning: false,
+    /** of the reset event before the snapshot @type {string | null} */
+    resetReason: /** @type {string | null} */ (null),
+    /** the changes since its position are being looked up */
+    isResuming: false,
 
     get isOver () { return isOver },
-    /** When something was sent last, ms. */
+    /** When something was last sent. */
     get sentMs () { return sentMs },
 
     /** @param {number} nowMs */
-    isDue: (nowMs) => nowMs - deliveredMs >= periodMs - SOON_MS,
+    isDue: (nowMs) => nowMs - deliveredMs >= periodMs - EARLY_MS,
 
-    /** It is given changes. @param {number} nowMs */
+    /** Changes are delivered now. @param {number} nowMs */
     delivered (nowMs) {
-      // what was early is not early for ever
-      deliveredMs = Math.max(nowMs - SOON_MS, Math.min(nowMs, deliveredMs + periodMs))
+      // early deliveries do not add up
+      deliveredMs = Math.max(nowMs - EARLY_MS, Math.min(nowMs, deliveredMs + periodMs))
     },
 
     measure,
 
-    /** Ends it when it has taken nothing for a while: while too much waits altogether. @param {number} nowMs */
-    endIfStuck (nowMs) { if (waiting > 0 && nowMs - movedMs > STUCK_MS) stall() },
+    /** Ends a stream whose client reads nothing, while the budget is exceeded. @param {number} nowMs */
+    endIfStuck (nowMs) { if (waiting > 0 && nowMs - readMs > STUCK_MS) stall() },
 
-    /** Whether more may be made for it. */
+    /** Whether more may be sent. */
     hasRoom () {
       if (isOver) return false
       measure()
@@ -108,11 +112,11 @@ export function createStream ({ request, response, budget, ids, limit, encoding,
       measure()
     },
 
-    /** @param {string} why one word, for metrics @param {string} last what is said before */
-    end (why, last) {
+    /** @param {string} reason one word, for metrics @param {string} last sent before the end */
+    end (reason, last) {
       if (isOver) return
       response.end(last)
-      over(why)
+      over(reason)
     }
   }
 }

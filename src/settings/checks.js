@@ -1,10 +1,10 @@
 /**
- * Kinds of values. A check takes the text of a value and answers the value, or throws; `why` of what it throws names the part
- * that is wrong, where the value itself is not shown.
+ * Kinds of values. A check parses the text of a value, or throws; `why` of the error names the wrong part of a value that is
+ * not shown itself.
  *
  * @typedef {{ expects: string | ((known: Known) => string), read: (text: string, known: Known) => unknown,
- *   flagOnly?: boolean, isFlags?: boolean }} Check `flagOnly`: the flag has no value; `isFlags`: the value is flags itself
- * @typedef {{ command: string, layouts: string[], acks: string[] }} Known what the rest of the program has
+ *   flagOnly?: boolean, isFlags?: boolean }} Check `flagOnly`: the flag has no value; `isFlags`: the value consists of flags
+ * @typedef {{ command: string, layouts: string[], acks: string[] }} Known names from the rest of the program
  */
 
 /** @type {(low: number, high: number) => Check} */
@@ -54,27 +54,27 @@ export const oneOfKnown = (of) => ({
   }
 })
 
-/** of an address: files of an authority, and of a certificate and key of one's own */
+/** query fields of an address: files of the certificate authority, and of the client's certificate and key */
 const TLS_FILES = ['ca', 'cert', 'key']
 
-/** @param {string} why the part that is wrong, without what is secret of it @returns {Error} */
+/** @param {string} why the wrong part, without secrets @returns {Error} */
 const wrong = (why) => Object.assign(new RangeError(), { why })
 
 /** @type {Check} */
 export const serverUrl = {
-  expects: 'redis://[user:password@]host[:port], or rediss://... for TLS, with ?ca=FILE&cert=FILE&key=FILE if need be',
+  expects: 'redis://[user:password@]host[:port], or rediss://... for TLS, optionally with ?ca=FILE&cert=FILE&key=FILE',
   read (text) {
     if (!/^rediss?:\/\//i.test(text.trim())) throw wrong('it does not begin with redis:// or rediss://')
     if (!URL.canParse(text)) throw wrong('its host or port cannot be read')
     const url = new URL(text)
     if (!url.hostname) throw wrong('it names no host')
-    // a plain / in a password ends the host too early: what follows would pass for the path, and be shown as that
-    if ((url.pathname + url.hash).includes('@')) throw wrong('it has an @ behind the host; in a password write / ? # as %2F %3F %23')
+    // an unescaped / in a password ends the host too early: the rest would be taken for the path and be shown
+    if ((url.pathname + url.hash).includes('@')) throw wrong('it has an @ after the host; in a password write / ? # as %2F %3F %23')
     for (const name of url.searchParams.keys()) {
-      // a plain ? in a password does the same, so the name may be a part of one
+      // so does an unescaped ?, so the name may be part of a password
       const field = /^[\w.-]{1,40}$/.test(name) && !url.search.includes('@') ? `the field ${name}` : 'a field'
-      if (!TLS_FILES.includes(name)) throw wrong(`its query has ${field}, which is none of ${TLS_FILES.join(', ')}`)
-      if (url.protocol === 'redis:') throw wrong(`its query has ${field}, which is for rediss://`)
+      if (!TLS_FILES.includes(name)) throw wrong(`its query has ${field}, which is not one of ${TLS_FILES.join(', ')}`)
+      if (url.protocol === 'redis:') throw wrong(`its query has ${field}, which needs rediss://`)
     }
     return text
   }
@@ -107,5 +107,5 @@ export const writerFlags = { ...matching('flags of the writer in quotes, such as
 
 export const FIELD = matching('a field, dotted for a nested one, such as properties.time', /^[^.\s]+(\.[^.\s]+)*$/)
 
-/** @param {Check} check @param {Known} known @returns {string} what it takes */
+/** @param {Check} check @param {Known} known @returns {string} description of valid values */
 export const expected = ({ expects }, known) => typeof expects === 'string' ? expects : expects(known)

@@ -1,18 +1,31 @@
 /**
- * The command line: flags as yargs reads them, and the help that lists them.
+ * The command line: flags, read by yargs, and the help.
  *
  * @typedef {import('./checks.js').Known} Known
  * @typedef {import('./rows.js').Row} Row
  */
-import yargs from 'yargs'
+import { createRequire } from 'node:module'
 import { expected } from './checks.js'
 import { defaultOf, envOf, flagOf, nearest } from './rows.js'
 
+const require = createRequire(import.meta.url)
+/** Loaded with the first command line, because users of the library do not need it. @returns {typeof import('yargs').default} */
+const loadYargs = () => require('yargs')
+
 /**
- * Flags that npm kept for itself: `npm start writer --rate 50000` reaches us as `writer 50000` with npm_config_rate=true.
+ * Flags that npm consumed: `npm start writer --rate 50000` arrives as `writer 50000` with npm_config_rate=true.
  * @typedef {{ flags: [name: string, value: string][], words: string[], known: Known & { positionals?: number } }} Lost
- *   `flags` as npm understood them; `words`: all that arrived, values of those flags among them
+ *   `flags`: as npm parsed them; `words`: all arguments that arrived, among them values of those flags
  */
+
+/** No conversion of flags and words. */
+const AS_WRITTEN = {
+  'boolean-negation': false,
+  'camel-case-expansion': false,
+  'dot-notation': false,
+  'parse-numbers': false,
+  'parse-positional-numbers': false
+}
 
 /** @param {Row[]} rows @param {string[]} argv @param {Known} known */
 function parser (rows, argv, known) {
@@ -21,15 +34,15 @@ function parser (rows, argv, known) {
     const unset = defaultOf(row, known.command)
     const given = unset === null ? '' : ` [default: ${unset}]`
     const variable = envOf(row)
-    const what = `${row.meaning}${unit}; ${expected(row.check, known)}${given}${variable ? ` [${variable}]` : ''}`
+    const what = `${row.meaning}. Expected: ${expected(row.check, known)}${unit}${given}${variable ? ` [${variable}]` : ''}`
     return [flagOf(row.name), { type: row.check.flagOnly ? 'boolean' : 'string', describe: what, group: row.group + ':' }]
   }))
-  return yargs(joined(rows, argv)).help(false).version(false).exitProcess(false).fail(false).wrap(110)
-    .parserConfiguration({ 'boolean-negation': false, 'camel-case-expansion': false, 'dot-notation': false, 'parse-numbers': false, 'parse-positional-numbers': false })
+  return loadYargs()(joined(rows, argv)).help(false).version(false).exitProcess(false).fail(false).wrap(110)
+    .parserConfiguration(AS_WRITTEN)
     .options(/** @type {any} */ (options))
 }
 
-/** A value that is flags itself would be taken for one, so it is joined to its own: --a=... @param {Row[]} rows @param {string[]} argv */
+/** Joins a value that itself consists of flags to its flag: --a=... @param {Row[]} rows @param {string[]} argv */
 function joined (rows, argv) {
   const takers = rows.filter(({ check }) => check.isFlags).map(({ name }) => '--' + flagOf(name))
   /** @type {string[]} */
@@ -44,11 +57,11 @@ function joined (rows, argv) {
 /**
  * @param {Row[]} rows @param {Known} known
  * @param {string} usage first lines of the help
- * @returns {Promise<string>} what --help prints
+ * @returns {Promise<string>} text of --help
  */
 export async function helpOf (rows, known, usage) {
   const text = await parser(rows, [], known).usage(usage).getHelp()
-  // flags of one letter have two dashes like the others
+  // flags of one letter have two dashes too
   return text.replace(/^ {2}-([a-z]) {5}/gm, '      --$1')
 }
 
@@ -65,8 +78,11 @@ export const keptByNpm = (rows, env) => rows.flatMap(({ name }) => {
 })
 
 /** @param {Record<string, any>} flags @param {Row[]} rows @param {Known} known */
-export const unknownFlags = (flags, rows, { command }) => Object.keys(flags).filter((flag) => !rows.some((row) => flagOf(row.name) === flag))
-  .map((flag) => `--${flag} is unknown; ${command} knows ${nearest(flag, rows.map(({ name }) => flagOf(name))).map((name) => `--${name}`).join(' ')}`)
+export function unknownFlags (flags, rows, { command }) {
+  const known = rows.map(({ name }) => flagOf(name))
+  return Object.keys(flags).filter((flag) => !known.includes(flag))
+    .map((flag) => `--${flag} is unknown; ${command} has ${nearest(flag, known).map((name) => `--${name}`).join(' ')}`)
+}
 
 /** @param {string[]} words */
-export const unexpectedWords = (words) => words.length ? [`${words.map((word) => `"${word}"`).join(', ')} is not expected: values follow a flag`] : []
+export const unexpectedWords = (words) => words.map((word) => `unexpected argument "${word}"; a value follows its flag`)

@@ -1,15 +1,15 @@
 /**
- * A row of the table, and how its value is read and refused, wherever it was given.
+ * Rows of the settings table: finding, checking and refusing values.
  *
  * @typedef {import('./checks.js').Check} Check
  * @typedef {import('./checks.js').Known} Known
  * @typedef {{ name: string, default: any, check: Check, meaning: string, uses: string[], unit?: string,
- *   group: string, env?: string | null, secret?: boolean, defaults?: Record<string, any> }} Row `env`: null = it has no
- *   variable; `defaults`: of commands that have another one
+ *   group: string, env?: string | null, secret?: boolean, defaults?: Record<string, any> }} Row `env`: null = no
+ *   variable; `defaults`: defaults of single commands
  */
-import { expected } from './checks.js'
+import { expected, serverUrl, serverUrls } from './checks.js'
 
-/** Settings that cannot be used. `faults` has one sentence for each; `lost`: for whoever can tell what was meant. */
+/** Invalid settings. `faults`: one sentence each; `lost`: flags that npm consumed. */
 export class SettingsInvalid extends Error {
   code = 'SETTINGS_INVALID'
   exitStatus = 2
@@ -22,7 +22,7 @@ export class SettingsInvalid extends Error {
   }
 }
 
-/** @param {string} name camelCase @returns {string} its flag, without dashes in front */
+/** @param {string} name camelCase @returns {string} its flag, without dashes */
 export const flagOf = (name) => name.replace(/[A-Z]/g, (letter) => '-' + letter.toLowerCase())
 
 /** @param {Row} row @returns {string | null} its environment variable */
@@ -57,13 +57,14 @@ function readOne (row, given, origin, known, faults) {
   try {
     return row.check.read(String(given), known)
   } catch (error) {
-    faults.push(`${row.name}: ${row.secret ? '(hidden)' : given === '' ? 'no value' : given}${error.why ? `, ${error.why}` : ''} (${origin}); expected ${expected(row.check, known)}`)
+    const shown = row.secret ? '(hidden)' : given === '' ? 'no value' : given
+    faults.push(`${row.name}: ${shown}${error.why ? `, ${error.why}` : ''} (${origin}); expected ${expected(row.check, known)}`)
     return row.default
   }
 }
 
 /**
- * Values as they are, of an object.
+ * Values of an object.
  * @param {Record<string, any>} of @param {string} origin @returns {(row: Row) => [string, any] | null}
  */
 export const givenBy = (of, origin) => ({ name }) => {
@@ -71,7 +72,22 @@ export const givenBy = (of, origin) => ({ name }) => {
   return given === undefined || given === null ? null : [origin, Array.isArray(given) ? given.join(',') : given]
 }
 
-/** @param {string} name @param {string[]} known @returns {string[]} those that are like it, or all */
+/**
+ * Masks secrets, and passwords in URLs.
+ * @param {readonly Row[]} rows @param {Record<string, any>} settings
+ * @returns {Record<string, any>}
+ */
+export function withoutSecrets (rows, { origins: _origins, positionals: _positionals, ...values }) {
+  const maskOne = (/** @type {unknown} */ url) => String(url).replace(/\/\/.*@/s, '//***@').replace(/\?.*/s, '?***')
+  const mask = (/** @type {unknown} */ value) => (Array.isArray(value) ? value : [value]).map(maskOne).join(',')
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => {
+    const row = rows.find((one) => one.name === name)
+    if (!row?.secret || value === null) return [name, value]
+    return [name, row.check === serverUrl || row.check === serverUrls ? mask(value) : '***']
+  }))
+}
+
+/** @param {string} name @param {string[]} known @returns {string[]} similar names, or all */
 export function nearest (name, known) {
   const wanted = name.toLowerCase()
   const near = known.filter((one) => {

@@ -1,246 +1,156 @@
 /**
- * One connection, and with it one epoch: it is opened, answers, and ends once. It never reconnects, never resends,
- * and leaves no promise pending: when it ends, everything unanswered rejects with SERVER_LOST, outcome unknown.
- * `link.js` opens the next epoch.
+ * One connection to a server. It opens, answers requests, and ends once (session.js). It never reconnects and never resends;
+ * link.js opens the next one.
  *
- * A server that owes replies and sends none for `deadlineMs` is silent: the epoch ends (silence.js).
- *
- * Only the client's plumbing is used (socket, parser, queue): its own retries, offline queue and resending can
- * acknowledge what did not happen.
+ * Replies are read by ioredis (client-replies.js), or into memory that is used again, for following a log (log-replies.js).
  */
-import { Command, Redis } from 'ioredis'
 import { FreshetError } from '../errors.js'
-import { Encoded } from './encoded.js'
+import { readWithClient } from './client-replies.js'
 import { greet, openingFailure } from './greeting.js'
-import { fromReply } from './replies.js'
-import { createReplyCheck } from './reply-check.js'
+import { readForLog } from './log-replies.js'
+import { fromReply, takerOf } from './replies.js'
 import { readScript } from './scripts.js'
-import { watchForSilence } from './silence.js'
-import { connectorTo } from './socket.js'
+import { createSession } from './session.js'
 import { bareHost, tlsOptions } from './tls.js'
-import { askForAlert } from './tls-alert.js'
 
 /**
+ * @typedef {string | number | Buffer} Word
+ *
  * @typedef {object} Connection
  * @property {string} address host:port, for messages
  * @property {string} url as it was given, secrets included
- * @property {(command: string, ...args: (string | number | Buffer)[]) => Promise<any>} send one command; strings come as
- *   Buffers
- * @property {(command: string, ...args: (string | number | Buffer)[]) => Promise<any>} sendDispensable the same for what can
- *   be done without: a user that may not hears so by the rejection, and the connection is of use all the same
- * @property {(commands: (string | number | Buffer)[][]) => Promise<any[]>} sendAll at least one command in one write, not a
- *   transaction: a reply each; the first error rejects
- * @property {(encoded: { bytes: Buffer, replies: number }) => Promise<any>} sendEncoded commands on the wire, and how many
- *   replies they bring: the last reply
- * @property {(scriptName: string, keys: (string | Buffer)[], args: (string | number | Buffer)[]) => Promise<any>} runScript
- *   a file in lua/
+ * @property {(command: string, ...args: Word[]) => Promise<any>} send one command; strings arrive as Buffers
+ * @property {(command: string, ...args: Word[]) => Promise<any>} sendDispensable a command that the program can do without:
+ *   a missing permission only rejects it
+ * @property {(commands: Word[][]) => Promise<any[]>} sendAll at least one command in one write, without a transaction; resolves
+ *   with all replies, rejects with the first error
+ * @property {(encoded: { bytes: Buffer, replies: number }) => Promise<any>} sendEncoded encoded commands and how many replies
+ *   they cause; resolves with the last reply, rejects with the first error
+ * @property {(scriptName: string, keys: (string | Buffer)[], args: Word[]) => Promise<any>} runScript a file in lua/
  * @property {Promise<string>} closed resolves with the reason
- * @property {number} answered requests that were answered, with an error or not
- * @property {boolean} refused whether it was closed because this user may not do what it is for
- * @property {string | undefined} publicWhy of that, in words for everybody
+ * @property {number} answered requests that got a reply, errors included
+ * @property {boolean} refused whether it was closed because its user lacks a permission
+ * @property {string | undefined} publicWhy the reason for that, without names and secrets
  * @property {(reason?: string, because?: { refused?: boolean, publicWhy?: string }) => void} close
  *
  * @typedef {{ error: FreshetError, connection: Connection, again: ((connection: Connection) => Promise<unknown>) | null }} Refusal
- *   the user may not do what it was about to do; `again` asks the same of another connection, null for bytes
- * @typedef {Refusal['again'] | 'dispensable'} Again 'dispensable': nobody is told
+ *   the user lacks the permission for a request; `again` repeats the request on another connection, null for encoded ones
  */
 
 const DEFAULT_PORT = '6379'
-const SINK = /** @type {any} */ ({ write () {} })
+/** its reply is lent on a connection for a log */
+const LENT = 'XREAD'
 
 /**
  * @param {string} url redis://, or rediss:// with ?ca=FILE&cert=FILE&key=FILE (tls.js)
- * @param {{ name: string, deadlineMs: number, onForbidden?: (refusal: Refusal) => void, signal?: AbortSignal }} options `name`
- *   is what CLIENT LIST shows; `signal`: it is not wanted any more before it is open
+ * @param {{ name: string, deadlineMs: number, isForLog?: boolean, onForbidden?: (refusal: Refusal) => void, signal?: AbortSignal }} options
+ *   `name` for CLIENT LIST; `isForLog`: a reply of XREAD is valid until XREAD has been sent twice more; `signal` cancels
+ *   the opening
  * @returns {Promise<Connection>}
  * @throws {FreshetError} SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED
  */
-export async function openConnection (url, { name, deadlineMs, onForbidden = () => {}, signal }) {
+export async function openConnection (url, { name, deadlineMs, isForLog = false, onForbidden = () => {}, signal }) {
   const target = new URL(url)
-  const [host, port] = [bareHost(target), target.port || DEFAULT_PORT]
-  const address = `${target.hostname}:${port}`
-  const tls = await tlsOptions(target)
-  if (signal?.aborted) throw new FreshetError('SERVER_UNREACHABLE', `the connection to ${address} is not wanted any more`)
-  const check = createReplyCheck()
-  let asked = 0
-  let answered = 0
-  let heardAt = 0
-  let wasReached = false
-  let wasHeard = false
-  /** @type {Error | undefined} */
-  let lastError
+  const where = { host: bareHost(target), port: Number(target.port || DEFAULT_PORT), tls: await tlsOptions(target) }
+  const address = `${target.hostname}:${where.port}`
+  if (signal?.aborted) throw new FreshetError('SERVER_UNREACHABLE', `the opening of a connection to ${address} was cancelled`)
 
-  /** @param {Buffer} bytes */
-  function accept (bytes) {
-    // every byte counts, or a large answer over a slow line would never arrive
-    heardAt = performance.now()
-    wasHeard = true
-    try {
-      check(bytes, asked)
-    } catch (error) {
-      lastError ??= error
-      throw error
-    }
-  }
-  const redis = new Redis({
-    lazyConnect: true,
-    protocol: 2,
-    retryStrategy: /** @type {any} */ (null),
-    maxRetriesPerRequest: 0,
-    enableOfflineQueue: false,
-    enableReadyCheck: false,
-    autoResendUnfulfilledCommands: false,
-    disableClientInfo: true,
-    connectTimeout: 0,
-    ...(tls && { tls: {} }),
-    Connector: connectorTo({ host, port: Number(port), tls, onReached: () => { wasReached = true }, accept })
-  })
-  redis.on('error', (error) => { lastError ??= error })
+  const read = isForLog ? readForLog : readWithClient
+  const wire = read({ ...where, onBytes: () => session.heard(), onFault: (error) => session.end(error) })
+  const session = createSession({ address, socket: wire.socket, deadlineMs })
+  const connection = createConnection({ address, url, wire, session, onForbidden })
 
-  /** @type {Set<(error: FreshetError) => void>} */
-  const pending = new Set()
-  /** @type {string | null} */
-  let endedBecause = null
-  let refused = false
-  /** @type {string | undefined} */
-  let publicWhy
-  /** @type {Connection | null} */
-  let connection = null
-  /** @type {(reason: string) => void} */
-  let settleClosed
-  const closed = /** @type {Promise<string>} */ (new Promise((resolve) => { settleClosed = resolve }))
-
-  const watch = watchForSilence({ deadlineMs, isOwed: () => pending.size > 0, heardAtMs: () => heardAt, end: (reason) => end(reason) })
-
-  /** @param {string} reason */
-  function end (reason) {
-    if (endedBecause !== null) return
-    endedBecause = reason
-    clearInterval(watch)
-    redis.disconnect()
-    redis.stream?.destroy()
-    for (const fail of pending) fail(lost())
-    pending.clear()
-    settleClosed(reason)
-  }
-  const endedByServer = () => end(lastError ? lastError.message : 'closed by the server')
-  redis.once('end', endedByServer)
-
-  const lost = () => new FreshetError('SERVER_LOST', `the connection to ${address} ended (${endedBecause}) before the reply`, { outcome: 'over' })
-
-  /**
-   * @param {Error} error an error reply, or the client's own: it rejects what is unanswered before it says `end`
-   * @param {Again} again
-   */
-  function failed (error, again) {
-    if (error.name !== 'ReplyError') {
-      endedByServer()
-      return lost()
-    }
-    answered++
-    const told = fromReply(error, address)
-    if (told.outcome === 'forbidden' && connection && again !== 'dispensable') onForbidden({ error: told, connection, again })
-    return told
-  }
-
-  /**
-   * @template T
-   * @param {number} replies how many are asked for
-   * @param {(resolve: (value: T) => void, reject: (error: Error) => void) => void} start
-   * @param {Again} again
-   * @returns {Promise<T>}
-   */
-  function awaiting (replies, start, again) {
-    return new Promise((resolve, reject) => {
-      if (endedBecause !== null) return reject(lost())
-      if (pending.size === 0) heardAt = performance.now()
-      pending.add(reject)
-      asked += replies
-      const settled = () => pending.delete(reject)
-      start((value) => { settled(); answered++; resolve(value) }, (error) => { settled(); reject(failed(error, again)) })
-    })
-  }
-
-  /** @param {string} command @param {(string | number | Buffer)[]} args @param {Again} again */
-  const sendOne = (command, args, again) => awaiting(1, (resolve, reject) => {
-    const reply = /** @type {Promise<any>} */ (redis.sendCommand(new Command(command, args)))
-    reply.then(resolve, reject)
-  }, again)
-
-  /** @type {Connection['send']} */
-  const send = (command, ...args) => sendOne(command, args, (next) => next.send(command, ...args))
-
-  /** @type {Connection['sendDispensable']} */
-  const sendDispensable = (command, ...args) => sendOne(command, args, 'dispensable')
-
-  /** @type {Connection['sendAll']} */
-  const sendAll = (commands) => awaiting(commands.length, (resolve, reject) => {
-    const made = commands.map(([command, ...args]) => new Command(String(command), args))
-    const bytes = Buffer.concat(made.map((command) => Buffer.from(/** @type {any} */ (command.toWritable(SINK)))))
-    made[0].toWritable = () => /** @type {any} */ (bytes)
-    Promise.all(made.map((command, i) => redis.sendCommand(command, i === 0 ? undefined : SINK))).then(resolve, reject)
-  }, (next) => next.sendAll(commands))
-
-  /** @type {Connection['sendEncoded']} */
-  const sendEncoded = ({ bytes, replies }) => awaiting(replies, (resolve, reject) => {
-    const command = new Encoded(bytes, replies, (error, last) => error ? reject(error) : resolve(last))
-    redis.sendCommand(command)
-    for (let i = 1; i < replies; i++) redis.sendCommand(command, SINK)
-  }, null)
-
-  /** @type {Connection['runScript']} */
-  async function runScript (scriptName, keys, args) {
-    const script = readScript(scriptName)
-    const suffix = script.mode === 'read' ? '_RO' : ''
-    try {
-      return await send('EVALSHA' + suffix, script.sha, keys.length, ...keys, ...args)
-    } catch (error) {
-      if (error.reply !== 'NOSCRIPT') throw error
-      return send('EVAL' + suffix, script.body, keys.length, ...keys, ...args)
-    }
-  }
-
-  const late = `no answer within ${deadlineMs} ms`
-  const endMs = performance.now() + deadlineMs
-  const timer = setTimeout(() => end(late), deadlineMs)
-  const giveUp = () => end('closed')
+  const late = new Error(`no answer within ${deadlineMs} ms`)
+  const timer = setTimeout(() => session.end(late), deadlineMs)
+  const giveUp = () => session.end(new Error('closed'))
   signal?.addEventListener('abort', giveUp, { once: true })
-  if (signal?.aborted) giveUp()
   try {
-    await Promise.race([redis.connect(), closed.then((reason) => { throw new Error(reason) })])
-    await greet(target, name, send)
+    await Promise.race([wire.opened, session.closed.then(() => { throw session.cause })])
+    await greet(target, name, connection.sendDispensable)
+    return connection
   } catch (error) {
-    const answer = error instanceof FreshetError && error.code !== 'SERVER_LOST' ? error : null
-    const cause = lastError ?? (endedBecause === null ? error : new Error(endedBecause))
-    end('not opened')
-    const isLate = cause.message === late
-    const isUnexplained = tls !== null && wasReached && !wasHeard && !isLate
-    const alert = isUnexplained ? await askForAlert(cause, { host, port: Number(port), ...tls }, { leftMs: endMs - performance.now(), signal }) : null
-    throw openingFailure(answer ?? alert ?? cause, { address, isTls: tls !== null, wasReached, wasHeard, isLate })
+    const isAnswer = error instanceof FreshetError && error.code !== 'SERVER_LOST'
+    session.end(error)
+    const { cause, wasReached, wasHeard } = session
+    const attempt = { address, isTls: where.tls !== null, wasReached, wasHeard, isLate: cause === late }
+    throw openingFailure(isAnswer ? error : cause ?? error, attempt)
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', giveUp)
   }
+}
 
-  connection = {
+/**
+ * @param {{ address: string, url: string, wire: import('./socket.js').Wire, session: import('./session.js').Session,
+ *   onForbidden: (refusal: Refusal) => void }} parts
+ * @returns {Connection}
+ */
+function createConnection ({ address, url, wire, session, onForbidden }) {
+  let refused = false
+  /** @type {string | undefined} */
+  let publicWhy
+
+  /** @param {Refusal['again'] | 'dispensable'} again */
+  const meaningOf = (again) => (/** @type {Error} */ reply) => {
+    const error = fromReply(reply, address)
+    if (error.outcome === 'forbidden' && again !== 'dispensable') onForbidden({ error, connection, again })
+    return error
+  }
+
+  /** @param {string} command @param {Word[]} args @param {Refusal['again'] | 'dispensable'} again */
+  const sendOne = (command, args, again) =>
+    session.request((done) => wire.send(encodeCommand(command, args), takerOf(1, done), { isLent: command === LENT }), meaningOf(again))
+
+  /** @type {Connection} */
+  const connection = {
     address,
     url,
-    send,
-    sendDispensable,
-    sendAll,
-    sendEncoded,
-    runScript,
-    closed,
-    get answered () { return answered },
+    send: (command, ...args) => sendOne(command, args, (next) => next.send(command, ...args)),
+    sendDispensable: (command, ...args) => sendOne(command, args, 'dispensable'),
+    sendAll (commands) {
+      wire.socket.cork()
+      const replies = commands.map(([command, ...args]) => connection.send(String(command), ...args))
+      wire.socket.uncork()
+      return Promise.all(replies)
+    },
+    sendEncoded: ({ bytes, replies }) => session.request((done) => wire.send(bytes, takerOf(replies, done)), meaningOf(null)),
+    async runScript (scriptName, keys, args) {
+      const script = readScript(scriptName)
+      const suffix = script.mode === 'read' ? '_RO' : ''
+      try {
+        return await connection.send('EVALSHA' + suffix, script.sha, keys.length, ...keys, ...args)
+      } catch (error) {
+        if (error.reply !== 'NOSCRIPT') throw error
+        return connection.send('EVAL' + suffix, script.body, keys.length, ...keys, ...args)
+      }
+    },
+    closed: session.closed,
+    get answered () { return session.answered },
     get refused () { return refused },
     get publicWhy () { return publicWhy },
     close (reason = 'closed', because = {}) {
-      if (endedBecause === null) {
-        refused = because.refused ?? false
-        publicWhy = because.publicWhy
-      }
-      end(reason)
+      if (session.isOver) return
+      refused = because.refused ?? false
+      publicWhy = because.publicWhy
+      session.end(new Error(reason))
     }
   }
   return connection
+}
+
+/** @param {string} command @param {Word[]} args @returns {Buffer} RESP: an array of bulk strings */
+function encodeCommand (command, args) {
+  /** @type {Buffer[]} */
+  const parts = []
+  let text = `*${args.length + 1}\r\n`
+  for (const word of [command, ...args]) {
+    if (Buffer.isBuffer(word)) {
+      parts.push(Buffer.from(`${text}$${word.length}\r\n`), word)
+      text = '\r\n'
+    } else {
+      text += `$${Buffer.byteLength(String(word))}\r\n${word}\r\n`
+    }
+  }
+  parts.push(Buffer.from(text))
+  return Buffer.concat(parts)
 }

@@ -1,18 +1,27 @@
 /**
- * One node of a deployment: the link to it, what it refused, and whether it has the history of the primary. How it is
- * doing is found out by polling (deployment.js).
+ * One node of a deployment: the link to it, what it refused, and whether it has the history of the primary. topology.js keeps
+ * its state up to date.
  *
- * @typedef {{ role: 'primary' | 'replica', url: string, link: import('./link.js').Link, engine: string | null, runId: string | null, state: string,
- *   offset: number, lagMs: number | null, left: boolean, history: import('./history.js').History, isForeign: boolean }} Node
- *   `runId`: of the server that the address led to last; `left`: it is too far behind; `isForeign`: a replica of another primary, as both said last
+ * When a node refuses a request because of a missing permission, its session ends, and the next one opens only if the node
+ * answers the same request. Otherwise the node would seem ready until the next request.
+ *
+ * @typedef {{ role: 'primary' | 'replica', url: string, link: import('./link.js').Link, engine: string | null, runId: string | null,
+ *   state: string, offset: number, lagMs: number | null, left: boolean, history: import('./history.js').History,
+ *   isForeign: boolean, refusal: Error | null, refusedMs: number }} Node
+ *   `runId`: of the server that the address led to last; `left`: it is too far behind; `isForeign`: a replica of another
+ *   primary; `refusal`: of a connection for a view (deployment.js), at `refusedMs`
  */
 import { ERRORS, FreshetError } from '../errors.js'
 import { createHistory } from './history.js'
 import { createLink } from './link.js'
 import { nodeFigures } from './nodes.js'
 
-/** how a primary is that was made a replica */
-export const NO_PRIMARY = 'not a primary'
+/** State of a demoted primary. */
+export const NOT_PRIMARY = 'not a primary'
+/** State of a replica that was promoted. */
+export const NOT_REPLICA = 'not a replica'
+/** State of a replica that follows another primary. */
+export const FOREIGN = 'of another primary'
 
 /**
  * @param {Node['role']} role @param {string} url
@@ -20,12 +29,39 @@ export const NO_PRIMARY = 'not a primary'
  * @returns {Node}
  */
 export function createNode (role, url, { name, deadlineMs, log }) {
-  /** @type {import('./connection.js').Refusal['again']} what it refused last */
-  let refusedQuestion = null
+  /** @type {import('./connection.js').Refusal['again']} the request that the node refused last */
+  let refusedRequest = null
+  const { host } = new URL(url)
+  const link = createLink(url, {
+    name: `${name}:${role}`,
+    deadlineMs,
+    async prepare (connection) {
+      const { engine, runId, role: itsRole } = await nodeFigures(connection)
+      Object.assign(node, { engine, runId })
+      await refusedRequest?.(connection).catch((error) => { if (error.outcome === 'forbidden') throw error })
+      refusedRequest = null
+      if (role === 'primary' && itsRole !== 'primary') node.state = NOT_PRIMARY
+      else if (node.state === NOT_PRIMARY) node.state = 'connecting'
+    },
+    onClosed (reason) {
+      // that a primary was demoted is already in the log
+      if (node.state !== NOT_PRIMARY) log.warn({ node: host, nodeRole: role, reason }, 'node lost')
+      node.state = absence(node)
+      node.lagMs = null
+    },
+    onError (error) {
+      log.warn({ node: host, nodeRole: role, code: error.code, reason: error.message }, 'node cannot be used, retrying')
+    },
+    onForbidden ({ error, connection, again }) {
+      refusedRequest = again
+      connection.close(error.message, { refused: true, publicWhy: /** @type {any} */ (error).publicWhy })
+    }
+  })
   /** @type {Node} */
   const node = {
     role,
     url,
+    link,
     engine: null,
     runId: null,
     state: 'connecting',
@@ -34,44 +70,21 @@ export function createNode (role, url, { name, deadlineMs, log }) {
     left: false,
     history: createHistory(),
     isForeign: false,
-    link: createLink(url, {
-      name: `${name}:${role}`,
-      deadlineMs,
-      async prepare (connection) {
-        const { engine, runId, role: itsRole } = await nodeFigures(connection)
-        Object.assign(node, { engine, runId })
-        await refusedQuestion?.(connection).catch((error) => { if (error.outcome === 'forbidden') throw error })
-        refusedQuestion = null
-        if (role === 'primary' && itsRole !== 'primary') node.state = NO_PRIMARY
-        else if (node.state === NO_PRIMARY) node.state = 'connecting'
-      },
-      onClosed (reason) {
-        // whoever closes one that is no primary has said so
-        if (node.state !== NO_PRIMARY) log.warn({ node: new URL(url).host, nodeRole: role, reason }, 'node lost')
-        node.state = absence(node)
-        node.lagMs = null
-      },
-      onError (error) {
-        log.warn({ node: new URL(url).host, nodeRole: role, code: error.code, reason: error.message }, 'node cannot be used, trying on')
-      },
-      onForbidden ({ error, connection, again }) {
-        refusedQuestion = again
-        connection.close(error.message, { refused: true, publicWhy: /** @type {any} */ (error).publicWhy })
-      }
-    })
+    refusal: null,
+    refusedMs: 0
   }
   return node
 }
 
-/** How a node is that has no connection. @param {Node} node */
+/** State of a node without a connection. @param {Node} node */
 export function absence ({ link: { lastError } }) {
   if (lastError?.code === 'SERVER_REFUSED') return 'refused'
   return lastError?.code === 'SERVER_UNTRUSTED' ? 'untrusted' : 'down'
 }
 
 /**
- * What one of them refuses, if one does. Whoever asks may read it, so it names no user and no file; the log has those.
- * @param {Node[]} nodes @returns {FreshetError | null}
+ * What the first node that refuses its user refuses. Clients may read the message, so it names no user and no file; the log does.
+ * @param {Node[]} nodes @returns {FreshetError | null} null = none refuses
  */
 export function refusalOf (nodes) {
   const refusing = nodes.find((node) => node.link.connection === null && absence(node) !== 'down')
@@ -82,9 +95,9 @@ export function refusalOf (nodes) {
 }
 
 /**
- * Finds out whether a replica in sync is one of this primary.
+ * Finds out whether a replica in sync belongs to this primary.
  * @param {Node} replica @param {Node} primary
- * @param {{ about: string, log: import('pino').Logger }} options `about`: what the replica says of its primary
+ * @param {{ about: string, log: import('pino').Logger }} options `about`: what the replica says about its primary
  * @throws {FreshetError} SERVER_LOST, SERVER_REFUSED
  */
 export async function compareHistory (replica, primary, { about, log }) {
@@ -92,9 +105,10 @@ export async function compareHistory (replica, primary, { about, log }) {
   if (connection === null || toPrimary === null) return
   const differs = () => ![replica.history.id, primary.history.id].includes(null) && replica.history.id !== primary.history.id
   await replica.history.look(connection, about)
-  // one of the two may have got another since it was asked
+  // one of them may have a new history since it was asked
   if (differs() && !replica.isForeign) await Promise.all([replica.history.ask(connection), primary.history.ask(toPrimary)])
   if (differs() === replica.isForeign) return
   replica.isForeign = differs()
-  log.warn({ node: connection.address, primary: toPrimary.address }, replica.isForeign ? 'a replica of another primary, left' : 'it is a replica of the primary now')
+  const addresses = { node: connection.address, primary: toPrimary.address }
+  log.warn(addresses, replica.isForeign ? 'replica of another primary, left' : 'replica follows the primary now')
 }

@@ -1,7 +1,4 @@
-/**
- * The first words on a connection: who we are, which database, what CLIENT LIST shows. And what it means when a
- * connection does not come about.
- */
+/** The first commands on a connection (user, database, name), and the error when a connection cannot be opened. */
 import { FreshetError } from '../errors.js'
 import { isNoTls, untrustedBecause } from './tls.js'
 
@@ -15,13 +12,13 @@ export async function greet (url, name, send) {
   const [user, password] = [url.username, url.password].map(decoded)
   const database = url.pathname.slice(1)
   await Promise.all([
-    user || password ? send('AUTH', ...(user ? [user] : []), password).catch(unlessOpenToAll) : null,
+    user || password ? send('AUTH', ...(user ? [user] : []), password).catch(unlessNoPasswords) : null,
     database ? send('SELECT', database).catch((error) => { throw tooMany(error) }) : null,
     send('CLIENT', 'SETNAME', name).catch(unlessNameless)
   ])
 }
 
-/** @param {string} text @returns {string} a percent sign that means itself is one */
+/** @param {string} text @returns {string} also of a password with a bare percent sign */
 function decoded (text) {
   try {
     return decodeURIComponent(text)
@@ -30,13 +27,13 @@ function decoded (text) {
   }
 }
 
-/** A server without passwords takes none. @param {any} error */
-function unlessOpenToAll (error) {
+/** A server without passwords refuses AUTH. @param {any} error */
+function unlessNoPasswords (error) {
   if (/password configured for the default user|no password is set/.test(error.message)) return
   throw tooMany(error)
 }
 
-/** Some users may not choose a name, some servers know none. @param {any} error */
+/** Some users may not set a name, and some servers have no names. @param {any} error */
 function unlessNameless (error) {
   if (error.reply === 'NOPERM' || (error.reply === 'ERR' && !MAX_CLIENTS.test(error.message))) return
   throw tooMany(error)
@@ -48,20 +45,27 @@ const MAX_CLIENTS = /max number of clients/
 const tooMany = (error) => MAX_CLIENTS.test(error.message) ? new FreshetError('SERVER_UNREACHABLE', error.message) : error
 
 /**
- * @param {Error} error what ended the attempt, or what the server answered
+ * @param {Error} error that ended the attempt, or the error reply
  * @param {{ address: string, isTls: boolean, wasReached: boolean, wasHeard: boolean, isLate: boolean }} attempt
- *   `wasReached`: something listens there, `wasHeard`: and said something; `isLate`: the deadline ended the attempt
+ *   `wasReached`: something listens at the address; `wasHeard`: and sent something; `isLate`: the deadline ended the attempt
  * @returns {FreshetError} SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED
  */
-export function openingFailure (error, { address, isTls, wasReached, wasHeard, isLate }) {
+export function openingFailure (error, attempt) {
   if (error instanceof FreshetError) return error
-  const why = untrustedBecause(error)
-  if (why) return new FreshetError('SERVER_UNTRUSTED', `no TLS with the server at ${address}: ${why}`)
-  let advice = 'Is it running, and is the address right?'
-  if (wasReached && !wasHeard) {
-    if (isTls && (isLate || isNoTls(error))) advice = 'Does that port speak TLS? Without, its address is redis://'
-    if (!isTls && !isLate) advice = 'A port that expects TLS ends connections like that; its address is rediss://'
-  }
+  const { address } = attempt
+  const fault = untrustedBecause(error)
+  if (fault) return new FreshetError('SERVER_UNTRUSTED', `no TLS with the server at ${address}: ${fault}`)
   const { code, message } = /** @type {Error & { code?: string }} */ (error)
-  return new FreshetError('SERVER_UNREACHABLE', `no server answers at ${address} (${code ?? message}). ${advice}`)
+  return new FreshetError('SERVER_UNREACHABLE', `no server answers at ${address} (${code ?? message}). ${adviceFor(error, attempt)}`)
+}
+
+/** @param {Error} error @param {Parameters<typeof openingFailure>[1]} attempt */
+function adviceFor (error, { isTls, wasReached, wasHeard, isLate }) {
+  if (wasReached && !wasHeard) {
+    if (isTls && (isLate || isNoTls(error))) return 'Does that port speak TLS? Without, its address is redis://'
+    // with TLS 1.3 the server checks our certificate after the handshake, and may reset the connection before it says why
+    if (isTls) return 'A server that requires a client certificate may end connections like that: add &cert=FILE&key=FILE to the address'
+    if (!isLate) return 'A port that expects TLS ends connections like that; its address is rediss://'
+  }
+  return 'Is it running, and is the address right?'
 }

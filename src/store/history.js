@@ -1,11 +1,11 @@
 /**
- * Which history of writes a node has: its replication id, as INFO gives it. A replica in sync has its primary's, also one
- * that follows another replica; after a failover all who follow the new primary have a new one. So it tells whether a node
- * that is a replica is one of this primary: offsets of different histories say nothing of each other.
+ * The history of writes that a node has: its replication id, from INFO. A replica in sync has the id of its primary, also when it
+ * follows another replica; after a failover all nodes behind the new primary have a new id. So it shows whether a replica belongs
+ * to this primary: offsets of different histories cannot be compared.
  */
 import { replicationId } from './nodes.js'
 
-/** it may change without a word: a primary whose first replica comes begins anew */
+/** the id may change without notice: the first replica of a primary starts a new history */
 const ASK_AGAIN_MS = 1000
 
 /** @typedef {import('./connection.js').Connection} Connection */
@@ -29,7 +29,11 @@ export function createHistory () {
     /** null = not known. */
     get id () { return id },
     ask,
-    /** Asks if there is a reason to. @param {Connection} connection @param {string} about what else is known of the node: something else is a reason */
+    /**
+     * Asks after a second, on another connection, or when `about` changes.
+     * @param {Connection} connection
+     * @param {string} about what else is known about the node
+     */
     async look (connection, about) {
       if (about === askedAbout && connection === askedOf && performance.now() - askedMs < ASK_AGAIN_MS) return
       await ask(connection)

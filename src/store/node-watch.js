@@ -1,7 +1,6 @@
 /**
- * Figures of all nodes of a deployment, for before and after a run and for metrics. Asks only when asked; a node that
- * was lost is found again, replicas that come and go are followed, and so is the address of the primary, when it leads to
- * another one.
+ * Figures of all nodes of a deployment, for metrics and for the time before and after a run. It sends nothing between calls. It
+ * reconnects to lost nodes, and follows replicas that come and go and an address of the primary that leads to a new one.
  */
 import { createLink } from './link.js'
 import { nodeFigures, replicaUrls as urlsOfReplicas } from './nodes.js'
@@ -9,7 +8,7 @@ import { nodeFigures, replicaUrls as urlsOfReplicas } from './nodes.js'
 /**
  * @param {{ primaryUrl: string, replicaUrls: string[] | null, withReplicas: boolean, name: string, deadlineMs: number }} options
  *   `replicaUrls` null = those that the primary names
- * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED when the primary does not answer
+ * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED of the primary
  */
 export async function watchNodes ({ primaryUrl, replicaUrls, withReplicas, name, deadlineMs }) {
   const primary = createLink(primaryUrl, { name, deadlineMs })
@@ -17,11 +16,11 @@ export async function watchNodes ({ primaryUrl, replicaUrls, withReplicas, name,
   const replicas = new Map()
   let closed = false
 
-  /** Those that are new are there when they have answered, or failed. @param {string[]} urls */
+  /** Resolves when new replicas have connected or failed. @param {string[]} urls */
   async function follow (urls) {
     if (closed) return
     for (const [url, link] of replicas) {
-      // one that the primary does not name now and that still answers is on its way to another primary, or back
+      // a replica that still answers may be changing its primary
       if (urls.includes(url) || link.connection) continue
       replicas.delete(url)
       link.close()
@@ -47,16 +46,16 @@ export async function watchNodes ({ primaryUrl, replicaUrls, withReplicas, name,
     throw error
   }
   return {
-    /** @returns {Promise<import('./nodes.js').NodeFigures[]>} the primary first; without nodes that cannot be asked now */
+    /** @returns {Promise<import('./nodes.js').NodeFigures[]>} the primary first; without nodes that are not connected */
     async figures () {
       if (withReplicas && replicaUrls === null && primary.connection) await followPrimary(primary.connection).catch(() => {})
       const links = [primary, ...replicas.values()]
       const asked = primary.connection
       const answers = await Promise.allSettled(links.flatMap(({ connection }) => connection ? [nodeFigures(connection)] : []))
-      // made a replica, it would keep this connection: the next leads to the new primary
+      // a demoted primary keeps its connections; the next one leads to the new primary
       if (asked && answers[0].status === 'fulfilled' && answers[0].value.role === 'replica') asked.close('it is a replica now')
       const figures = answers.flatMap((one) => one.status === 'fulfilled' ? [one.value] : [])
-      // a replica that became the primary answers by both of its addresses
+      // a replica that became the primary answers at both addresses
       return figures.filter(({ runId }, i) => i === 0 || !runId || figures.findIndex((one) => one.runId === runId) === i)
     },
     close

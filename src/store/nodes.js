@@ -1,14 +1,19 @@
 /**
- * What one node says of itself: engine, role, offsets, processor time, from INFO and ROLE; and what it lets this user
- * use. Nothing is guessed from a version.
+ * What one node reports: engine, role, offsets, processor time, from INFO and ROLE; and which commands its user may run. Nothing
+ * is guessed from a version.
  *
  * @typedef {{ address: string, runId: string, engine: string, role: 'primary' | 'replica', cpuSeconds: number, timeMs: number,
  *   usedMemoryBytes: number, offset: number, linkUp: boolean, loading: boolean, fullSyncs: number }} NodeFigures
- *   `timeMs`: of its own clock, when it said so
+ *   `timeMs`: by its own clock
  */
 import { FreshetError } from '../errors.js'
 
-/** @param {unknown} bytes the answer to INFO @param {string} address @returns {Record<string, string>} @throws {FreshetError} SERVER_REFUSED */
+/**
+ * @param {unknown} bytes the reply to INFO
+ * @param {string} address
+ * @returns {Record<string, string>}
+ * @throws {FreshetError} SERVER_REFUSED
+ */
 export function readInfo (bytes, address) {
   if (!Buffer.isBuffer(bytes)) throw unlike(address, 'INFO')
   return Object.fromEntries(bytes.toString().split('\r\n').filter((line) => line.includes(':')).map((line) => {
@@ -43,16 +48,16 @@ export function figuresIn (info, address) {
   }
 }
 
-/** @param {import('./connection.js').Connection} connection @returns {Promise<string | null>} of the history of writes that it has; null = it does not say */
+/** @param {import('./connection.js').Connection} connection @returns {Promise<string | null>} of its history of writes; null = unknown */
 export async function replicationId (connection) {
   return readInfo(await connection.send('INFO', 'replication'), connection.address).master_replid ?? null
 }
 
 /**
- * Asked inside MULTI ... DISCARD: when a command is queued it is looked up first, then permitted, then other reasons
- * against it are found, such as a full memory or a replica. It names no key, so keys do not matter.
+ * Tests MSETEX inside MULTI ... DISCARD: a server checks whether a queued command exists and is permitted before it checks memory
+ * and role. The test names no key, so key permissions do not matter.
  * @param {import('./connection.js').Connection} connection
- * @returns {Promise<{ msetex: boolean | null }>} null = the server has it, and this user may not use it
+ * @returns {Promise<{ msetex: boolean | null }>} null = the server has it, and this user may not run it
  * @throws {import('../errors.js').FreshetError} SERVER_LOST, SERVER_REFUSED
  */
 export async function capabilities (connection) {
@@ -71,9 +76,9 @@ export async function capabilities (connection) {
  * @returns {Promise<string[]>} addresses of its replicas, with the credentials and scheme of the primary's own
  */
 export async function replicaUrls (primary) {
-  const answer = await primary.send('ROLE')
-  if (!Array.isArray(answer)) throw unlike(primary.address, 'ROLE')
-  const [role, , replicas] = answer
+  const reply = await primary.send('ROLE')
+  if (!Array.isArray(reply)) throw unlike(primary.address, 'ROLE')
+  const [role, , replicas] = reply
   if (String(role) !== 'master') return []
   if (!Array.isArray(replicas) || !replicas.every(Array.isArray)) throw unlike(primary.address, 'ROLE')
   return replicas.map((/** @type {Buffer[]} */ [host, port]) => {
@@ -85,20 +90,21 @@ export async function replicaUrls (primary) {
 }
 
 /**
- * A node that is made a replica keeps its connections and answers all that changes nothing: whoever only asks never hears
- * of it otherwise.
- * @param {import('./connection.js').Connection} connection to one that was a primary
- * @throws {FreshetError} SERVER_LOST, outcome over, when it is none now
+ * A demoted primary keeps its connections and answers reads, so a connection that only reads does not notice.
+ * @param {import('./connection.js').Connection} connection to a node that was a primary
+ * @throws {FreshetError} SERVER_LOST, outcome over, when it is a replica now
  */
 export async function expectStillPrimary (connection) {
-  const answer = await connection.send('ROLE').catch((error) => {
-    // what has no such command has no roles to change either; who may not ask hears of it by READONLY
+  const reply = await connection.send('ROLE').catch((error) => {
+    // a server without ROLE has no roles; without the permission, the next write gets READONLY
     if (error.outcome !== 'refused' && error.outcome !== 'forbidden') throw error
     return ['master']
   })
-  if (!Array.isArray(answer)) throw unlike(connection.address, 'ROLE')
-  if (String(answer[0]) !== 'master') throw new FreshetError('SERVER_LOST', `the server at ${connection.address} is a replica now`, { outcome: 'over' })
+  if (!Array.isArray(reply)) throw unlike(connection.address, 'ROLE')
+  if (String(reply[0]) === 'master') return
+  throw new FreshetError('SERVER_LOST', `the server at ${connection.address} is a replica now`, { outcome: 'over' })
 }
 
 /** @param {string} address @param {string} command */
-const unlike = (address, command) => new FreshetError('SERVER_REFUSED', `what answers at ${address} is no Valkey or Redis: its answer to ${command} is not one of theirs`)
+const unlike = (address, command) =>
+  new FreshetError('SERVER_REFUSED', `the server at ${address} is not Valkey or Redis: unexpected reply to ${command}`)

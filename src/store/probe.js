@@ -1,23 +1,25 @@
 /**
- * What somebody else's server is and what it lets its user do, for `npm start doctor`. Nothing is written.
+ * What a server is and which commands its user may run, for `npm start doctor`. It writes nothing.
  *
- * Permissions are asked for inside MULTI ... DISCARD: a server checks them when a command is queued, with its real
- * arguments, and a discarded command has no effect. A user that may not even queue is asked by what changes nothing,
- * the commands of a reader. Users are not replicated, so replicas are asked, too, for what readers ask of them.
+ * Permissions are tested inside MULTI ... DISCARD: a server checks them when it queues a command, with its real arguments, and a
+ * discarded command has no effect. For a user that may not queue, only the commands of a reader are tested, because they change
+ * nothing. Users are not replicated, so replicas are tested too, for the commands of a reader.
  */
 import { COMMANDS, ROLES, commandName, rowsOf } from './commands.js'
 import { openConnection } from './connection.js'
 import { capabilities, nodeFigures, replicaUrls, replicationId } from './nodes.js'
 
 /**
- * @typedef {{ address: string, error: string, code: string } | { address: string, error: null, engine: string, role: 'primary' | 'replica', linkUp: boolean,
- *   history: string | null }} NodeFacts `history`: its replication id
- * @typedef {NodeFacts & { isForeign: boolean, reader: RoleFacts | null }} ReplicaFacts `isForeign`: not of this primary; `reader`: what it lets the
- *   user read, null = not known
+ * @typedef {import('./commands.js').CommandRow} CommandRow
+ * @typedef {import('./connection.js').Connection} Connection
+ * @typedef {{ address: string, error: string, code: string } | { address: string, error: null, engine: string,
+ *   role: 'primary' | 'replica', linkUp: boolean, history: string | null }} NodeFacts `history`: its replication id
+ * @typedef {NodeFacts & { isForeign: boolean, reader: RoleFacts | null }} ReplicaFacts `isForeign`: not of this primary;
+ *   `reader`: what the user may read there, null = not known
  * @typedef {{ role: import('./commands.js').Role, missing: string[], without: string[] }} RoleFacts `missing`: commands that
- *   the user may not run and the role needs; `without`: what is lost for want of others
- * @typedef {{ primary: NodeFacts, hasMsetex: boolean | null, evicts: string | null, roles: RoleFacts[], replicas: ReplicaFacts[] }} ServerFacts
- *   `hasMsetex` null = may not be used; `evicts`: its maxmemory-policy when that is not noeviction
+ *   the role needs and the user may not run; `without`: consequences of missing commands that the role can do without
+ * @typedef {{ primary: NodeFacts, hasMsetex: boolean | null, evicts: string | null, roles: RoleFacts[],
+ *   replicas: ReplicaFacts[] }} ServerFacts `hasMsetex` null = not permitted; `evicts`: its maxmemory-policy if not noeviction
  */
 
 /**
@@ -57,7 +59,11 @@ const unlessRefused = (answer, instead) => answer.catch((error) => {
   throw error
 })
 
-/** The last thing asked of a connection, as refusedRows. @param {import('./connection.js').Connection} connection @param {string} key @param {boolean} hasMsetex @returns {Promise<RoleFacts[]>} */
+/**
+ * The last use of a connection, as refusedRows.
+ * @param {Connection} connection @param {string} key @param {boolean} hasMsetex
+ * @returns {Promise<RoleFacts[]>}
+ */
 async function roleFacts (connection, key, hasMsetex) {
   const refused = await refusedRows(connection, COMMANDS, key)
   return ROLES.map((role) => {
@@ -71,27 +77,24 @@ async function roleFacts (connection, key, hasMsetex) {
 }
 
 /**
- * Which commands the user of a connection may not run with a key; of one that may not even queue, those that change something
- * count as refused. The last thing asked of a connection: it may be left inside MULTI.
- * @param {import('./connection.js').Connection} connection @param {readonly import('./commands.js').CommandRow[]} rows
- * @param {string} key
- * @returns {Promise<import('./commands.js').CommandRow[]>}
+ * Commands that the user of a connection may not run with a key. For a user that may not queue, all commands that change something
+ * count as refused. The last use of a connection, because it may be left inside MULTI.
+ * @param {Connection} connection @param {readonly CommandRow[]} rows @param {string} key
+ * @returns {Promise<CommandRow[]>}
  */
 export async function refusedRows (connection, rows, key) {
-  const isNamed = (/** @type {string[]} */ names) => (/** @type {import('./commands.js').CommandRow} */ row) => names.includes(commandName(row))
-  // these two would not be queued: without MULTI they are errors and change nothing
+  const isNamed = (/** @type {string[]} */ names) => (/** @type {CommandRow} */ row) => names.includes(commandName(row))
+  // these two are not queued; outside MULTI they are errors and change nothing
   const apart = rows.filter(isNamed(['EXEC', 'DISCARD']))
   const refused = await refusedOf(connection, apart, key)
   const mayQueue = await unlessRefused(connection.send('MULTI'), null) !== null
   const reading = rowsOf('reader')
   const asked = rows.filter((row) => !apart.includes(row) && (mayQueue ? !isNamed(['MULTI'])(row) : reading.includes(row)))
-  return [...refused, ...await refusedOf(connection, asked, key), ...rows.filter((row) => !mayQueue && !asked.includes(row) && !apart.includes(row))]
+  const untested = rows.filter((row) => !mayQueue && !asked.includes(row) && !apart.includes(row))
+  return [...refused, ...await refusedOf(connection, asked, key), ...untested]
 }
 
-/**
- * @param {import('./connection.js').Connection} connection @param {readonly import('./commands.js').CommandRow[]} rows
- * @param {string} key
- */
+/** @param {Connection} connection @param {readonly CommandRow[]} rows @param {string} key */
 async function refusedOf (connection, rows, key) {
   const outcomes = await Promise.allSettled(rows.map(({ words }) => {
     const [name, ...args] = words(key)
@@ -100,7 +103,7 @@ async function refusedOf (connection, rows, key) {
   return rows.filter((_, i) => outcomes[i].status === 'rejected' && isRefused(/** @type {PromiseRejectedResult} */ (outcomes[i]).reason))
 }
 
-/** @param {import('./connection.js').Connection} connection @returns {Promise<NodeFacts>} */
+/** @param {Connection} connection @returns {Promise<NodeFacts>} */
 async function nodeFacts (connection) {
   const { address } = connection
   try {
@@ -117,8 +120,8 @@ async function replicaFacts (url, { primary, keyPrefix, deadlineMs }) {
     const connection = await openConnection(url, { name: 'freshet-doctor', deadlineMs })
     try {
       const facts = await nodeFacts(connection)
-      const reader = facts.error === null ? (await roleFacts(connection, probeKey(keyPrefix), false)).find(({ role }) => role === 'reader') ?? null : null
-      return { ...facts, reader, isForeign: isForeign(facts, primary) }
+      const roles = facts.error === null ? await roleFacts(connection, probeKey(keyPrefix), false) : []
+      return { ...facts, reader: roles.find(({ role }) => role === 'reader') ?? null, isForeign: isForeign(facts, primary) }
     } finally {
       connection.close()
     }
@@ -127,7 +130,10 @@ async function replicaFacts (url, { primary, keyPrefix, deadlineMs }) {
   }
 }
 
-/** A replica that is not in sync has no history to compare. The primary itself may be named as one: after a switchover it is. @param {NodeFacts} node @param {NodeFacts} primary */
+/**
+ * A replica that is not in sync has no history to compare. A given replica may be the primary itself, after a switchover.
+ * @param {NodeFacts} node @param {NodeFacts} primary
+ */
 function isForeign (node, primary) {
   if (node.error !== null || primary.error !== null || primary.role !== 'primary' || !node.linkUp) return false
   return node.history !== null && primary.history !== null && node.history !== primary.history

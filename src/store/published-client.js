@@ -1,11 +1,10 @@
 /**
- * The client as the published experiment used it, for the reference arms of the lab and nothing else: a promise for each
- * command, and auto-pipelining to put those of one turn of the event loop into one write. It stands here because the
- * client library is known to src/store alone.
+ * ioredis as the published experiment used it, only for the reference arms of the lab: a promise for each command, and
+ * auto-pipelining, which puts the commands of one turn of the event loop into one write. It is in src/store because no other
+ * folder imports ioredis.
  *
- * Only what the client does after a failure is set otherwise than published: nothing. No reconnecting, no resending, no
- * offline queue, so that a lost connection is an outcome and never an acknowledgement; none of it costs a command
- * anything.
+ * One thing differs from the published client: after a failure it does not reconnect, resend or queue, so that a lost connection
+ * is never an acknowledgement. This costs a command nothing.
  */
 import { Redis } from 'ioredis'
 import { FreshetError } from '../errors.js'
@@ -19,8 +18,9 @@ const DEFAULT_PORT = 6379
  * @typedef {object} PublishedClient
  * @property {(key: string, seconds: number, value: Buffer) => Promise<unknown>} setex
  * @property {(key: string, scoresAndMembers: (number | string | Buffer)[]) => Promise<unknown>} zadd
- * @property {(command: 'lpush' | 'ltrim' | 'sadd' | 'pfadd' | 'expire', key: string, args: (number | string)[]) => Promise<unknown>} send
- * @property {(error: any) => FreshetError} fault what a rejected command means: SERVER_LOST, SERVER_FULL, SERVER_REFUSED
+ * @property {(command: 'lpush' | 'ltrim' | 'sadd' | 'pfadd' | 'expire', key: string,
+ *   args: (number | string)[]) => Promise<unknown>} send
+ * @property {(error: any) => FreshetError} fault the error of a rejected command: SERVER_LOST, SERVER_FULL, SERVER_REFUSED
  * @property {() => void} close
  */
 
@@ -56,9 +56,11 @@ export async function openPublishedClient (url, { name, deadlineMs }) {
   redis.on('error', (error) => { lastError ??= error })
 
   /** @param {any} error */
-  const fault = (error) => error.name === 'ReplyError'
-    ? fromReply(error, address)
-    : new FreshetError('SERVER_LOST', `the connection to ${address} ended (${lastError?.message ?? 'closed by the server'}) before the reply`, { outcome: 'over' })
+  function fault (error) {
+    if (error.name === 'ReplyError') return fromReply(error, address)
+    const reason = lastError?.message ?? 'closed by the server'
+    return new FreshetError('SERVER_LOST', `the connection to ${address} ended (${reason}) before the reply`, { outcome: 'over' })
+  }
 
   const timer = setTimeout(() => redis.disconnect(), deadlineMs)
   try {
@@ -72,7 +74,7 @@ export async function openPublishedClient (url, { name, deadlineMs }) {
   }
   return {
     setex: (key, seconds, value) => redis.setex(key, seconds, value),
-    // it flattens the list, so nothing is spread
+    // ioredis flattens the list
     zadd: (key, scoresAndMembers) => /** @type {any} */ (redis).zadd(key, scoresAndMembers),
     send: (command, key, args) => /** @type {any} */ (redis)[command](key, args),
     fault,

@@ -1,13 +1,15 @@
 /**
- * What an error reply means for whoever sent the command. The store only says what happened; the write path and
- * the read path decide what to do about it.
+ * The replies of a request, and what an error reply means. The store only says what happened; the write path and the read
+ * path decide what to do.
  *
- *     full       the server takes no writes now (no memory, too few replicas, a failing disk): at the bound, try later
- *     over       this connection is of no more use (node demoted, loading, scripts lost): find the server again
- *     forbidden  the user of this connection may not, or is none any more: somebody may mend that, so ask seldom
- *     refused    it will be refused again
+ *     full       the server accepts no writes now (no memory, too few replicas, a failing disk): retry later
+ *     over       this connection is of no more use (node demoted, loading, scripts lost): connect again
+ *     forbidden  the user lacks a permission, or no longer exists: someone may fix that, so retry seldom
+ *     refused    the same request would fail again
  *
  * @typedef {'full' | 'over' | 'forbidden' | 'refused'} Outcome
+ * @typedef {{ count: number, resolve: (reply: any) => void, reject: (error: Error) => void }} Taker takes the replies of one
+ *   request, one call for each of `count`
  */
 import { FreshetError } from '../errors.js'
 
@@ -30,20 +32,19 @@ const KNOWN = {
 }
 
 /**
- * Replies that say in words what others say by their first word: what a user may not do, a script of that user may not
- * either; a node that was demoted waits for no replicas.
+ * Replies with the general code ERR that mean the same as one with a code of its own.
  * @type {[RegExp, string][]}
  */
-const SAID_AS_ERR = [
+const WORDED_AS_ERR = [
   [/^ERR (ACL failure in script|The user executing the script can't)/, 'NOPERM'],
   [/^ERR WAIT cannot be used with replica/, 'READONLY']
 ]
 
-/** EXEC says what turned it down, when none of the commands before it was */
-const EXEC_TURNED_DOWN = /^EXECABORT [^:]*because of: /
+/** EXEC names the reason when it fails although all its commands were queued */
+const EXEC_REFUSED = /^EXECABORT [^:]*because of: /
 
 /**
- * What a user may not do, as the servers say it, without the name of user or key. A wrong password has the meaning of its code.
+ * Missing permissions as the servers word them, and the same without the name of user or key.
  * @type {[RegExp, (found: RegExpExecArray) => string][]}
  */
 const PUBLIC_WHY = [
@@ -52,24 +53,47 @@ const PUBLIC_WHY = [
   [/can't run this command/, () => 'the user may not run a command that a script needs']
 ]
 
-/** @param {string} said @returns {string | undefined} */
-function publicWhyOf (said) {
+/** @param {string} text @returns {string | undefined} */
+function publicWhyOf (text) {
   for (const [pattern, words] of PUBLIC_WHY) {
-    const found = pattern.exec(said)
+    const found = pattern.exec(text)
     if (found) return words(found)
   }
 }
 
 /**
- * @param {Error} error as the client gave it; it carries the command with its arguments, which go no further
+ * @param {Error} error an error reply
  * @param {string} address
  * @returns {FreshetError & { outcome: Outcome }}
  */
 export function fromReply (error, address) {
   if (error instanceof FreshetError) return /** @type {any} */ (error)
-  const said = error.message.replace(EXEC_TURNED_DOWN, '')
-  const word = SAID_AS_ERR.find(([pattern]) => pattern.test(said))?.[1] ?? /^[A-Z]+/.exec(said)?.[0] ?? ''
+  const reason = error.message.replace(EXEC_REFUSED, '')
+  const word = WORDED_AS_ERR.find(([pattern]) => pattern.test(reason))?.[1] ?? /^[A-Z]+/.exec(reason)?.[0] ?? ''
   const { code, outcome } = KNOWN[word] ?? { code: 'SERVER_REFUSED', outcome: 'refused' }
   const text = error.message.replace(/,? with args beginning with.*$/s, '')
-  return /** @type {any} */ (new FreshetError(code, `the server at ${address} answered: ${text}`, { outcome, reply: word, ...(outcome === 'forbidden' && { publicWhy: publicWhyOf(said) }) }))
+  const details = { outcome, reply: word, ...(outcome === 'forbidden' && { publicWhy: publicWhyOf(reason) }) }
+  return /** @type {any} */ (new FreshetError(code, `the server at ${address} answered: ${text}`, details))
+}
+
+/**
+ * @param {number} count replies of the request; errors inside the reply of EXEC are errors, too
+ * @param {(error: Error | null, last: any) => void} done called after the last reply, with the first error
+ * @returns {Taker}
+ */
+export function takerOf (count, done) {
+  /** @type {Error | null} */
+  let failed = null
+  let missing = count
+  return {
+    count,
+    resolve (reply) {
+      if (count > 1 && Array.isArray(reply)) failed ??= reply.find((one) => one instanceof Error) ?? null
+      if (--missing === 0) done(failed, reply)
+    },
+    reject (error) {
+      failed ??= error
+      if (--missing === 0) done(failed, null)
+    }
+  }
 }

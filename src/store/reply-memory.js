@@ -1,19 +1,19 @@
 /**
- * Memory in which replies lie while they are read, used over and over. A log is followed at 30 MB/s and more: as many new
- * buffers would have the collector run several times a second, which costs more than reading the log.
+ * A parser for RESP2 replies, in memory that is used again. Following a log at 30 MB/s with new buffers makes the garbage
+ * collector run several times a second, which costs more than reading the log.
  *
  *     half A    | lent reply            | arriving ...    |        <- bytes
- *     half B    | the one before, lent                    |
+ *     half B    | the previous one, lent                  |
  *
- * Replies that are lent point into the memory; others are copied out of it. A turn makes the other half the one that bytes
- * arrive in, so what was lent is good until the second next turn.
- *
- * Bytes are what a Valkey or Redis sends: somebody has looked (reply-check.js).
+ * Lent replies point into the memory; other replies are copies. A turn switches the half that bytes arrive in, so a lent reply
+ * is valid until the second next turn.
  */
 
 const FIRST_BYTES = 1024 * 1024
-/** a half that grew beyond it is let go of */
+/** a half that grew beyond it is dropped */
 const LARGE_BYTES = 4 * 1024 * 1024
+/** status, number or error; servers send shorter ones */
+const MAX_LINE_BYTES = 64 * 1024
 
 const CR = 13
 const MINUS = 45
@@ -22,6 +22,9 @@ const STRING = 36
 const ARRAY = 42
 const NUMBER = 58
 const ERROR = 45
+const STATUS = 43
+const NINE = 57
+const TYPES = new Set([STRING, ARRAY, NUMBER, ERROR, STATUS])
 
 /** An error reply, as the server words it. */
 export class ReplyError extends Error {
@@ -31,14 +34,14 @@ export class ReplyError extends Error {
 export class ReplyMemory {
   #memory = Buffer.allocUnsafeSlow(FIRST_BYTES)
   #other = Buffer.allocUnsafeSlow(FIRST_BYTES)
-  /** nothing in front of it may be overwritten */
+  /** nothing before it may be overwritten */
   #floor = 0
   /** where the next reply begins */
   #from = 0
-  /** where a part of it begins that has not arrived, or is not looked at yet */
+  /** where the first part of it begins that is not parsed yet */
   #at = 0
   #end = 0
-  /** parts that each open array still misses, the outermost first @type {number[]} */
+  /** missing parts of each open array, the outermost first @type {number[]} */
   #missing = []
 
   /** @param {Uint8Array} bytes copied */
@@ -48,7 +51,7 @@ export class ReplyMemory {
     this.#end += bytes.length
   }
 
-  /** Bytes that come from now on go into the other half. */
+  /** Later bytes go into the other half. */
   turn () {
     const [memory, arrived] = [this.#memory, this.#end - this.#from]
     const isFit = this.#other.length <= LARGE_BYTES && this.#other.length >= arrived
@@ -57,13 +60,18 @@ export class ReplyMemory {
     this.#move(memory, 0)
   }
 
-  /** Whether a whole reply has arrived. */
+  /** Whether a whole reply has arrived. @throws {Error} it is not RESP2 */
   isWhole () {
     const memory = this.#memory
     for (;;) {
-      const end = this.#lineEnd()
-      if (end === -1) return false
+      if (this.#at === this.#end) return false
       const type = memory[this.#at]
+      if (!TYPES.has(type)) throw notResp(type)
+      const end = this.#lineEnd()
+      if (end === -1) {
+        if (this.#end - this.#at > MAX_LINE_BYTES) throw new Error(`the reply is not RESP2: a line of more than ${MAX_LINE_BYTES} bytes`)
+        return false
+      }
       let next = end + 2
       if (type === STRING) {
         const length = this.#number(this.#at + 1)
@@ -116,14 +124,14 @@ export class ReplyMemory {
     return isLent ? bytes : Buffer.from(bytes)
   }
 
-  /** @returns {boolean} whether it was the last of the reply */
+  /** @returns {boolean} whether it was the last part of the reply */
   #endPart () {
     const missing = this.#missing
     while (missing.length > 0 && --missing[missing.length - 1] === 0) missing.pop()
     return missing.length === 0
   }
 
-  /** Where the line ends that begins here, -1 = it has not arrived. */
+  /** Where the line that begins here ends, -1 = not arrived. */
   #lineEnd () {
     const memory = this.#memory
     const last = this.#end - 1
@@ -131,12 +139,15 @@ export class ReplyMemory {
     return -1
   }
 
-  /** @param {number} at */
+  /** @param {number} at @throws {Error} it is not RESP2 */
   #number (at) {
     const memory = this.#memory
     const isNegative = memory[at] === MINUS
     let number = 0
-    for (let i = memory[at] < ZERO ? at + 1 : at; memory[i] !== CR; i++) number = number * 10 + memory[i] - ZERO
+    for (let i = memory[at] < ZERO ? at + 1 : at; memory[i] !== CR; i++) {
+      if (memory[i] < ZERO || memory[i] > NINE) throw notResp(memory[i])
+      number = number * 10 + memory[i] - ZERO
+    }
     return isNegative ? -number : number
   }
 
@@ -144,12 +155,12 @@ export class ReplyMemory {
   #makeRoom (bytes) {
     const [memory, arrived] = [this.#memory, this.#end - this.#from]
     if (this.#floor + arrived + bytes <= memory.length) return this.#move(memory, this.#floor)
-    // what is lent stays where it is, as long as somebody has it
+    // lent replies keep the old memory alive
     this.#memory = Buffer.allocUnsafeSlow(Math.max(FIRST_BYTES, 2 * (arrived + bytes)))
     this.#move(memory, 0)
   }
 
-  /** What has arrived of the next reply. @param {Buffer} from @param {number} to */
+  /** Copies the next reply, as far as it has arrived. @param {Buffer} from @param {number} to */
   #move (from, to) {
     const arrived = this.#end - this.#from
     from.copy(this.#memory, to, this.#from, this.#end)
@@ -158,3 +169,6 @@ export class ReplyMemory {
     this.#end = to + arrived
   }
 }
+
+/** @param {number} byte */
+const notResp = (byte) => new Error(`the reply is not RESP2: unexpected byte ${byte}`)

@@ -1,32 +1,42 @@
 /**
- * The scripts of lua/, read once. Key count and mode come from the header of the file; a test holds header and body
- * together.
+ * Lua scripts, read from disk once. A script names its parts in a header (KEYS, ARGV, RETURNS, COST, MODE), which a test
+ * compares with the body. A line `-- @include NAME` is replaced by lua/includes/NAME.lua.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 
+/** Scripts of Freshet itself. */
 const FOLDER = new URL('../../lua/', import.meta.url)
+const INCLUDE = /^-- @include ([a-z-]+)$/gm
 
 /** @typedef {{ name: string, body: string, sha: string, mode: 'read' | 'writes', headers: Record<string, string> }} Script */
 
-/** @type {Map<string, Script>} */
+/** @type {Map<string, Script>} by file */
 const cache = new Map()
 
-/** @returns {string[]} names of all scripts */
-export const scriptNames = () => readdirSync(FOLDER).filter((file) => file.endsWith('.lua')).map((file) => file.slice(0, -4))
+/**
+ * @param {URL} [folder] with a slash at its end
+ * @returns {string[]} names of all scripts in it and below; included parts are not scripts
+ */
+export const scriptNames = (folder = FOLDER) => readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.lua') && !file.startsWith('includes/')).map((file) => file.slice(0, -'.lua'.length)).sort()
 
 /**
- * @param {string} name file name in lua/ without its ending
- * @returns {Script}
+ * @param {string} name of a file in the folder, without its ending, such as `trim-ids`
+ * @param {URL} [folder] with a slash at its end
+ * @returns {Script} `body` with its includes
+ * @throws {Error} no such file, or a header without MODE: a mistake in this program
  */
-export function readScript (name) {
-  const known = cache.get(name)
+export function readScript (name, folder = FOLDER) {
+  const file = new URL(`${name}.lua`, folder)
+  const known = cache.get(file.href)
   if (known) return known
-  const body = readFileSync(new URL(`${name}.lua`, FOLDER), 'utf8')
+  const included = (/** @type {string} */ part) => readFileSync(new URL(`includes/${part}.lua`, FOLDER), 'utf8').trimEnd()
+  const body = readFileSync(file, 'utf8').replace(INCLUDE, (_, part) => included(part))
   const headers = Object.fromEntries([...body.matchAll(/^-- ([A-Z]+) +(.*)$/gm)].map(([, part, text]) => [part, text]))
-  if (headers.MODE !== 'read' && headers.MODE !== 'writes') throw new Error(`lua/${name}.lua: header MODE must be read or writes`)
+  if (headers.MODE !== 'read' && headers.MODE !== 'writes') throw new Error(`${file.pathname}: header MODE must be read or writes`)
   /** @type {Script} */
   const script = { name, body, sha: createHash('sha1').update(body).digest('hex'), mode: headers.MODE, headers }
-  cache.set(name, script)
+  cache.set(file.href, script)
   return script
 }

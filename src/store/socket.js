@@ -1,42 +1,25 @@
-/**
- * The socket under a connection, plain or TLS. The client is handed it with one thing changed: every run of bytes that
- * arrives goes through `accept` first, and when that refuses, the client's parser does not see them.
- */
+/** The TCP or TLS socket under a connection. */
 import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { AbstractConnector } from 'ioredis'
-
-/** an orderly end gets so long */
-const END_MS = 1
 
 /**
- * @param {{ host: string, port: number, tls: import('node:tls').ConnectionOptions | null, onReached: () => void, accept: (bytes: Buffer) => void }} options
- *   `onReached`: something listens there; `accept` throws what ends the connection
- * @returns {any} what the client takes as its option Connector
+ * @typedef {object} Wire the socket, and how replies on it are read (client-replies.js, log-replies.js)
+ * @property {import('node:net').Socket} socket
+ * @property {Promise<unknown>} opened resolves when commands can be sent
+ * @property {(bytes: Buffer, taker: import('./replies.js').Taker, options?: { isLent?: boolean }) => void} send writes commands;
+ *   `taker` gets their replies; `isLent`: the strings of the reply may be overwritten later
+ *
+ * @typedef {{ host: string, port: number, tls: import('node:tls').ConnectionOptions | null }} Where
+ * @typedef {{ onBytes: () => void, onFault: (error: Error) => void }} Listeners `onBytes`: something arrived; `onFault`: what
+ *   arrived is not RESP2
  */
-export const connectorTo = ({ host, port, tls, onReached, accept }) => class extends AbstractConnector {
-  constructor () {
-    super(END_MS)
-  }
 
-  async connect () {
-    this.connecting = true
-    const socket = tls ? connectTls({ host, port, ...tls }) : connect({ host, port })
-    socket.once('connect', onReached)
-    socket.once('error', (error) => { this.firstError = error })
-    const { emit } = socket
-    socket.emit = (/** @type {any} */ event, /** @type {any[]} */ ...args) => {
-      if (event === 'data') {
-        try {
-          accept(args[0])
-        } catch (error) {
-          socket.destroy(/** @type {Error} */ (error))
-          return true
-        }
-      }
-      return emit.apply(socket, /** @type {any} */ ([event, ...args]))
-    }
-    this.stream = socket
-    return socket
-  }
+/**
+ * @param {Where} where
+ * @param {import('node:net').OnReadOpts} [onread] for a plain socket
+ * @returns {import('node:net').Socket}
+ */
+export function openSocket ({ host, port, tls }, onread) {
+  const options = { host, port, noDelay: true }
+  return tls ? connectTls({ ...options, ...tls }) : connect({ ...options, onread })
 }

@@ -2,23 +2,23 @@
  * Which servers a command works on: those of --redis-url, else the embedded ones of this checkout.
  */
 import { fileURLToPath } from 'node:url'
-import { useEmbeddedServers } from './embedded/client.js'
+import { useEmbeddedServers } from './embedded/index.js'
 
 /** The folder of this package. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Why a command was stopped when its servers ended under it: nothing can be flushed any more. */
+/** The reason of a stop after the embedded servers ended: nothing can be flushed. */
 export const SERVERS_FAILED = 'servers failed'
 
 /** @typedef {{ primaryUrl: string, replicaUrls: string[] | null }} Target `replicaUrls` null = ask the primary for them */
 
 /**
- * Finds the servers, uses them, lets them go.
+ * Finds or starts the servers, runs `use`, and releases them.
  * @param {{ redisUrl: string | null, replicaUrl: string[] | null, server: string | null,
  *   cacheDir: string | null }} settings
  * @param {{ env: Record<string, string | undefined>, report: (line: string) => void,
  *   stopping: { signal: AbortSignal, stop: (reason: string) => void } }} to
- * @param {(target: Target) => Promise<number>} use answers the command's exit status
+ * @param {(target: Target) => Promise<number>} use resolves with the exit status of the command
  * @returns {Promise<number>} 0 also when the command was stopped before there were servers
  * @throws {import('../errors.js').FreshetError} ENGINE_MISSING, SERVERS_FAILED
  */
@@ -26,7 +26,7 @@ export async function withTarget ({ redisUrl, replicaUrl, server, cacheDir }, { 
   if (redisUrl !== null) return use({ primaryUrl: redisUrl, replicaUrls: replicaUrl })
   /** @type {Error | null} */
   let failure = null
-  /** @type {import('./embedded/client.js').EmbeddedServers} */
+  /** @type {import('./embedded/index.js').EmbeddedServers} */
   let servers
   try {
     servers = await useEmbeddedServers({

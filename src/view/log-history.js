@@ -1,17 +1,17 @@
 /**
- * Reads the logs of a feed backwards, from where following them began, in pieces that leave the loop free, until nothing older can be
- * live: every entry before one that arrived at `ms` holds only items of `ms` + `ahead` and older (layouts/log.js).
+ * Reads the logs of a feed backwards, in pieces that leave the event loop free, until nothing older can be live: the entries
+ * before one that arrived at `ms` hold only items of `ms` + `ahead` and older (layouts/log-origin.js).
  */
-import { entriesBefore } from '../layouts/log.js'
+import { entriesBefore } from '../layouts/index.js'
 
-/** @typedef {import('../store/connection.js').Connection} Connection */
-/** @typedef {import('../layouts/log.js').LogEntry} LogEntry */
-/** @typedef {import('./log-feed.js').Part} Part */
+/** @typedef {import('../store/index.js').Connection} Connection */
+/** @typedef {import('../layouts/index.js').LogEntry} LogEntry */
+/** @typedef {import('./log-partition.js').Part} Part */
 /** @typedef {ReturnType<typeof import('./origins.js').createOrigins>} Origins */
 /**
  * @typedef {{ before: string, asked: string, arrival: number, origins: Origins, aheadMs: number | null }} History
- *   `before`: the oldest place taken in; `asked`: the oldest asked for in this epoch; `arrival`: of the next older version;
- *   `aheadMs` null = not asked for yet
+ *   `before`: id of the oldest entry stored; `asked`: of the oldest one read in this session; `arrival`: of the next older
+ *   version; `aheadMs` null = not read yet
  */
 /** @typedef {{ history: History, entries: LogEntry[], isEnd: boolean }} Piece of a partition */
 
@@ -19,8 +19,9 @@ import { entriesBefore } from '../layouts/log.js'
 export const historyBefore = (before, arrival, origins) => ({ before, asked: before, arrival, origins, aheadMs: null })
 
 /**
- * @param {{ parts: Part[], size: ReturnType<typeof import('./log-answer-size.js').createAnswerSize>,
- *   intake: ReturnType<typeof import('./log-intake.js').createLogIntake>, retention: () => import('../layouts/index.js').Retention, now: () => number }} of
+ * @param {{ parts: Part[], size: ReturnType<typeof import('./log-reply-size.js').createReplySize>,
+ *   intake: ReturnType<typeof import('./log-intake.js').createLogIntake>, retention: () => import('../layouts/index.js').Retention,
+ *   now: () => number }} of
  */
 export function createLogHistory ({ parts, size, intake, retention, now }) {
   /** Whether nothing before an entry can be live. @param {Part} part @param {History} history @param {LogEntry} entry */
@@ -37,12 +38,12 @@ export function createLogHistory ({ parts, size, intake, retention, now }) {
     /** Whether some of it is missing. */
     get isWanted () { return parts.some(({ history }) => history !== null) },
 
-    /** From what was taken in on. */
-    askAgain () {
+    /** Continues behind what is stored: pieces that were read but not taken are read again. */
+    rewind () {
       for (const { history } of parts) if (history) history.asked = history.before
     },
 
-    /** The next piece of each partition. @param {Connection} connection */
+    /** The next piece of each partition. @param {Connection} connection @returns {Promise<Piece[]>} */
     async read (connection) {
       const count = size.entries()
       return Promise.all(parts.map(async (part) => {
@@ -53,7 +54,7 @@ export function createLogHistory ({ parts, size, intake, retention, now }) {
           history.aheadMs = Math.max(0, Number(score))
         }
         const entries = await entriesBefore(connection, part.name, { before: history.asked, count })
-        history.asked = entries.at(-1)?.place ?? history.asked
+        history.asked = entries.at(-1)?.entryId ?? history.asked
         return { history, entries, isEnd: entries.length < count }
       })).then((found) => found.flat())
     },
@@ -66,12 +67,12 @@ export function createLogHistory ({ parts, size, intake, retention, now }) {
         for (const entry of entries) {
           const count = intake.take(part.store, entry, history.origins, (count) => history.arrival - count + 1)
           history.arrival -= count
-          history.before = entry.place
-          if (intake.isOver(count)) await intake.rest()
+          history.before = entry.entryId
+          if (intake.isOver(count)) await intake.yieldLoop()
         }
         size.learn(entries)
         const last = entries.at(-1)
-        // another retention may have begun it anew
+        // a changed retention may have started it again
         if (part.history === history && (isEnd || !last || isBeyond(part, history, last))) part.history = null
       }
     }

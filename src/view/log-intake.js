@@ -1,36 +1,37 @@
 /**
- * Takes entries of a log into the store of a view, and gives the loop back while they are many. An entry that cannot be read, or
- * was delivered twice, is passed over and counted.
+ * Puts entries of a log into the store of a view, and yields the event loop in between. An entry that cannot be read, or that
+ * was delivered twice, is skipped and counted.
  */
 import { setImmediate } from 'node:timers/promises'
 
-/** the loop is given back after so long */
+/** the event loop is yielded after so long */
 const SLICE_MS = 3
-/** versions taken in before it is looked how long that took */
+/** the clock is read once in so many versions */
 const SLICE_VERSIONS = 1000
 
-/** @type {Readonly<Record<string, string>>} reasons by code */
-export const PASSED_OVER = Object.freeze({ SEGMENT_INVALID: 'corrupt', SEGMENT_VERSION: 'version' })
-export const DOUBLED = 'doubled'
+/** @type {Readonly<Record<string, string>>} by error code */
+export const SKIP_REASONS = Object.freeze({ SEGMENT_INVALID: 'corrupt', SEGMENT_VERSION: 'version' })
+export const DUPLICATE = 'duplicate'
 
-/** @typedef {typeof import('./origins.js').createOrigins} createOrigins */
+/** @typedef {ReturnType<typeof import('./origins.js').createOrigins>} Origins */
 
-/** @param {{ log: import('../layouts/log.js').Log, onPassedOver: (reason: string, error?: Error) => void }} parts */
-export function createLogIntake ({ log, onPassedOver }) {
+/** @param {{ log: import('../layouts/index.js').Log, onSkipped: (reason: string, error?: Error) => void }} parts */
+export function createLogIntake ({ log, onSkipped }) {
   let begunMs = performance.now()
   let versions = 0
 
   /**
-   * @param {import('./shelves.js').Store} store @param {import('../layouts/log.js').LogEntry} entry @param {ReturnType<createOrigins>} origins
-   * @param {(count: number) => number} arrivalOf of its first version, when there are so many
-   * @returns {number} versions taken in
+   * @param {import('./partitioned-store.js').Store} store @param {import('../layouts/index.js').LogEntry} entry
+   * @param {Origins} origins @param {(count: number) => number} arrivalOf the entry's first version, by its number of versions
+   * @returns {number} versions stored
    */
   function take (store, entry, origins, arrivalOf) {
     try {
       const { count, stamp, origin } = log.head(entry.bytes)
       if (origins.has(origin)) {
+        // throws when the entry is corrupt
         log.each(entry.bytes, () => {})
-        onPassedOver(DOUBLED)
+        onSkipped(DUPLICATE)
         return 0
       }
       let arrival = arrivalOf(count)
@@ -40,9 +41,9 @@ export function createLogIntake ({ log, onPassedOver }) {
       origins.add(origin)
       return count
     } catch (error) {
-      const reason = PASSED_OVER[error.code]
+      const reason = SKIP_REASONS[error.code]
       if (reason === undefined) throw error
-      onPassedOver(reason, error)
+      onSkipped(reason, error)
       return 0
     }
   }
@@ -50,7 +51,7 @@ export function createLogIntake ({ log, onPassedOver }) {
   return {
     take,
 
-    /** Whether the loop should be given back. @param {number} count versions taken in since */
+    /** Whether to yield the event loop. @param {number} count versions stored since the last call */
     isOver (count) {
       versions += count
       if (versions < SLICE_VERSIONS) return false
@@ -58,7 +59,7 @@ export function createLogIntake ({ log, onPassedOver }) {
       return performance.now() - begunMs > SLICE_MS
     },
 
-    async rest () {
+    async yieldLoop () {
       await setImmediate()
       begunMs = performance.now()
     }

@@ -1,31 +1,32 @@
 /**
- * The deliveries of a log: of a writer that did not hear of one, the same comes again, and counts once.
+ * Deduplicates the batches of a log: a writer that got no reply sends a batch again, and it must count once.
  *
- *     writer and epoch ──▶ its sequences that came, a bit each, in pieces of 4,096
+ *     writer and epoch ──▶ sequence numbers seen, one bit each, in pieces of 4,096
  *
- * What comes again comes within what its writer had on its way, however much others wrote in between. So each writer has
- * pieces of its own, and when they are too many, the writer that has most loses its oldest. One of which nothing came for
- * long goes before that: it is gone, as a writer that is opened again is another one.
+ * A repeated batch is one of those its writer had in flight, however much other writers appended in between. So each writer
+ * has its own pieces. When there are too many pieces, a writer that was silent for long is dropped; otherwise the writer with
+ * the most pieces loses its oldest. (A writer that is opened again has another epoch.)
  *
- * Sequences run over all partitions, so those of one have gaps. A bit for each costs less than a set of those that came,
- * even where one in a hundred did.
+ * Sequence numbers run over all partitions, so those of one partition have gaps. A bitmap is smaller than a set even where one
+ * bit in a hundred is set.
  */
-import { WRITER_TEXT_LENGTH, sequenceOf } from '../item/origin.js'
+import { sequenceOf, WRITER_TEXT_LENGTH } from '../item/index.js'
 
 const PIECE = 4096
 const WORD_BITS = 32
-/** of half a KiB each: eight million deliveries where they are dense */
+/** of 512 bytes each: eight million batches where they are dense */
 const MAX_PIECES = 2048
-/** pieces that others began since something of a writer came */
+/** a writer is gone after other writers began so many pieces */
 const GONE_AFTER = MAX_PIECES / 2
 
-/** @typedef {{ pieces: Map<number, Uint32Array>, usedAt: number }} Writer `pieces`: by number, the oldest first; `usedAt`: how many were begun */
+/** @typedef {{ pieces: Map<number, Uint32Array>, usedAt: number }} Writer `pieces` by number; `usedAt`: value of
+ *   `begun` when a batch of it last came */
 
 /** @param {{ maxPieces?: number, goneAfter?: number }} [bounds] */
 export function createOrigins ({ maxPieces = MAX_PIECES, goneAfter = GONE_AFTER } = {}) {
   /** @type {Map<string, Writer>} */
   const writers = new Map()
-  // what comes next is mostly of the same writer
+  // the next batch is mostly of the same writer
   let lastText = ''
   /** @type {Writer | undefined} */
   let last
@@ -42,7 +43,7 @@ export function createOrigins ({ maxPieces = MAX_PIECES, goneAfter = GONE_AFTER 
     return last
   }
 
-  /** Of the writer that was asked for last. @returns {Writer} */
+  /** For the text of the last `writerOf`. @returns {Writer} */
   function newWriter () {
     last = { pieces: new Map(), usedAt: begun }
     writers.set(lastText, last)
@@ -59,7 +60,7 @@ export function createOrigins ({ maxPieces = MAX_PIECES, goneAfter = GONE_AFTER 
     return piece
   }
 
-  /** @param {Writer} current stays */
+  /** Removes a writer or a piece. @param {Writer} current is kept */
   function makeRoom (current) {
     let most = current
     let idleText = ''
@@ -72,14 +73,14 @@ export function createOrigins ({ maxPieces = MAX_PIECES, goneAfter = GONE_AFTER 
       writers.delete(idleText)
       held -= idle.pieces.size
     } else {
-      // a log that is read backwards adds the oldest last
+      // by number: a log that is read backwards adds the oldest last
       most.pieces.delete(Math.min(...most.pieces.keys()))
       held--
     }
   }
 
   return {
-    /** @param {string} origin as item/origin.js spells it */
+    /** @param {string} origin as encoded by item/origin.js */
     has (origin) {
       const pieces = writerOf(origin)?.pieces
       const sequence = sequenceOf(origin)

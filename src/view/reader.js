@@ -1,18 +1,16 @@
 /**
- * Feeds opened for reading: the nodes of a deployment, questions to them, and one feed's questions in the types of a
- * caller: ids as text, values as bytes, cursors as text.
+ * Opens feeds for reading: the nodes of a deployment, queries to them, and one feed's queries in the types of a caller: ids as
+ * text, values as bytes, cursors as text.
  *
  * @typedef {{ id: string, ts: number, value: Buffer }} ReadItem
  * @typedef {{ items: ReadItem[], next: string | null, asOf: number, lagMs: number | null }} Page newest first; `next`: the
  *   cursor of the next page, null at the end; `asOf`: ms since 1970 on the clock of this process; `lagMs`: of the replica
- *   that answered, null = not known
+ *   that answered, null = unknown
  * @typedef {ReturnType<typeof createReading>} Reading
  */
-import { decodeCursor, encodeCursor } from '../item/cursor.js'
-import { checkedId } from '../item/id.js'
-import { MAX_TS } from '../item/order.js'
-import { createDeployment } from '../store/deployment.js'
-import { createAsk } from './ask.js'
+import { checkedId, decodeCursor, encodeCursor, MAX_TS } from '../item/index.js'
+import { createDeployment } from '../store/index.js'
+import { createQueries } from './queries.js'
 import { subscribe } from './subscribe.js'
 import { createSubscription } from './subscription.js'
 import { createViews } from './views.js'
@@ -23,19 +21,24 @@ const NEWEST = 100
  * @typedef {{ redisUrl: string, replicaUrl: string[] | null, readFrom: 'replica' | 'primary', keyPrefix: string,
  *   deadlineMs: number, views: 'auto' | 'all' | 'none', maxViewItems: number, maxViewBytes: number, name: string,
  *   log: import('pino').Logger, now?: () => number,
- *   definitionOf?: (feed: string) => import('../feeds/definitions.js').Definition | null, written?: () => number }} AskOptions
- *   `definitionOf`: of a feed that the caller knows, while a replica does not yet; `written`: how much the caller wrote so far
- * @typedef {{ discover?: boolean, maxStaleMs?: number, isPatient?: boolean }} Serving for a process that serves whatever feeds
- *   there are: views of them are opened before anybody asks, answers may be so old when the servers are gone, and servers
- *   that are not there yet are waited for
+ *   definitionOf?: (feed: string) => import('../feeds/index.js').Definition | null, written?: () => number }} QueryOptions
+ *   `definitionOf`: the definition of a feed that the caller opened, which a replica may not have yet; `written`: how much the
+ *   caller wrote so far
+ * @typedef {{ discover?: boolean, maxStaleMs?: number, isPatient?: boolean }} Serving of a process that serves all feeds.
+ *   `discover`: views are opened as feeds are found, before the first query; `maxStaleMs`: maximum age of an answer while the
+ *   servers are unavailable; `isPatient`: waits for servers that do not run yet
  */
 
 /**
- * @param {AskOptions} options @param {Serving} [serving]
- * @returns {Promise<{ ask: import('./views.js').Views, deployment: import('../store/deployment.js').Deployment, close: () => Promise<void> }>}
+ * @param {QueryOptions} options @param {Serving} [serving]
+ * @returns {Promise<{ queries: import('./views.js').Views, deployment: import('../store/index.js').Deployment,
+ *   close: () => Promise<void> }>}
  * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
  */
-export async function openAsk ({ redisUrl, replicaUrl, keyPrefix, now = Date.now, definitionOf, written, views: mode, maxViewItems, maxViewBytes, ...rest }, { discover = false, maxStaleMs = 0, isPatient = false } = {}) {
+export async function openQueries (options, { discover = false, maxStaleMs = 0, isPatient = false } = {}) {
+  const {
+    redisUrl, replicaUrl, keyPrefix, now = Date.now, definitionOf, written, views: mode, maxViewItems, maxViewBytes, ...rest
+  } = options
   const deployment = createDeployment({ ...rest, primaryUrl: redisUrl, replicaUrls: replicaUrl })
   try {
     await deployment.ready
@@ -45,10 +48,21 @@ export async function openAsk ({ redisUrl, replicaUrl, keyPrefix, now = Date.now
       throw error
     }
   }
-  const ask = createAsk({ deployment, keyPrefix, now, definitionOf })
-  const views = createViews({ ask, deployment, keyPrefix, now, log: rest.log, mode, boundItems: maxViewItems, boundBytes: maxViewBytes, discover, maxStaleMs, written })
+  const views = createViews({
+    queries: createQueries({ deployment, keyPrefix, now, definitionOf }),
+    deployment,
+    keyPrefix,
+    now,
+    log: rest.log,
+    mode,
+    boundItems: maxViewItems,
+    boundBytes: maxViewBytes,
+    discover,
+    maxStaleMs,
+    written
+  })
   return {
-    ask: views,
+    queries: views,
     deployment,
     async close () {
       await views.close()
@@ -65,27 +79,28 @@ function refuseUnknown (unknown, known) {
 
 /** @param {unknown} sinceMs */
 function checkSince (sinceMs) {
-  if (!(typeof sinceMs === 'number' && Number.isInteger(sinceMs) && sinceMs >= 0 && sinceMs <= MAX_TS)) throw new RangeError(`since ${sinceMs}; expected integer milliseconds since 1970`)
+  if (typeof sinceMs === 'number' && Number.isInteger(sinceMs) && sinceMs >= 0 && sinceMs <= MAX_TS) return
+  throw new RangeError(`since ${sinceMs}; expected integer milliseconds since 1970`)
 }
 
 /**
- * Questions about one feed.
- * @param {() => Promise<import('./views.js').Views>} asking
+ * Queries about one feed.
+ * @param {() => Promise<import('./views.js').Views>} open
  * @param {string} feed
  * @param {AbortSignal} closing ends subscriptions
- * @param {import('./patiently.js').Log} log of subscriptions that wait for servers
+ * @param {import('./retry.js').Log} log of subscriptions that wait for servers
  */
-export function createReading (asking, feed, closing, log) {
+export function createReading (open, feed, closing, log) {
   /**
-   * What a node sent lies in what else came with it, which a caller that keeps one value would keep; what a view says was copied.
-   * @param {import('./ask.js').Item} item @param {unknown} node that was asked, if one was @returns {ReadItem}
+   * Copies the value out of a node's reply, so a caller that keeps it does not keep the whole reply. A view has copied it.
+   * @param {import('./queries.js').Item} item @param {unknown} node that answered, if it was not a view @returns {ReadItem}
    */
   const shown = ({ id, ts, value }, node) => ({ id: id.toString(), ts, value: node ? Buffer.from(value) : value })
 
   /**
-   * The newest items, newest first. A page ends early at 16 MiB; `next` then says where to go on.
-   * @param {number | { limit?: number, sinceMs?: number | null, after?: string | null }} [question] how many, or more:
-   *   `sinceMs`: only items of that time and newer, `after`: the `next` of the page before
+   * The newest items, newest first. A page ends early at 16 MiB; `next` then starts the next page.
+   * @param {number | { limit?: number, sinceMs?: number | null, after?: string | null }} [question] the limit, or options:
+   *   `sinceMs`: only items of that time and newer; `after`: the `next` of the page before
    * @returns {Promise<Page>}
    */
   async function latest (question = {}) {
@@ -94,8 +109,8 @@ export function createReading (asking, feed, closing, log) {
     if (!Number.isInteger(limit) || limit < 1) throw new RangeError(`limit ${limit}; expected an integer of 1 or more`)
     if (sinceMs !== null) checkSince(sinceMs)
     const place = after === null ? null : decodeCursor(feed, after)
-    const ask = await asking()
-    const { items, next, asOf, lagMs, node } = await ask.latest(feed, { limit, sinceMs, after: place })
+    const queries = await open()
+    const { items, next, asOf, lagMs, node } = await queries.latest(feed, { limit, sinceMs, after: place })
     return { items: items.map((item) => shown(item, node)), next: next && encodeCursor(feed, next), asOf, lagMs }
   }
 
@@ -115,29 +130,29 @@ export function createReading (asking, feed, closing, log) {
     /** One live item. @param {string | Uint8Array} id @returns {Promise<ReadItem | null>} */
     async get (id) {
       const bytes = Buffer.from(checkedId(id))
-      const { items: [item], node } = await (await asking()).get(feed, [bytes])
+      const { items: [item], node } = await (await open()).get(feed, [bytes])
       return item && shown(item, node)
     },
 
-    /** How many items are live; `exact` is false where there is no view and the layout can only estimate. */
+    /** How many items are live; `exact` is false without a view of a layout that can only estimate. */
     async count () {
-      const { count, exact, asOf, lagMs } = await (await asking()).count(feed)
+      const { count, exact, asOf, lagMs } = await (await open()).count(feed)
       return { count, exact, asOf, lagMs }
     },
 
     /**
-     * Changes as they come. What is promised depends on the layout (view/subscribe.js).
+     * Changes as they come. The guarantee depends on the layout (view/subscribe.js).
      * @param {{ from?: string | null, signal?: AbortSignal, pollMs?: number, overlapMs?: number }} [options] `from`: the position of
-     *   a change, to go on there; without it, what comes from now on
-     * @returns {AsyncGenerator<import('./subscribe.js').Change, void, void>} ends when `signal` is aborted, the feed is closed or it is
-     *   left, also while it waits
+     *   a change, to resume behind it; without it, changes from now on
+     * @returns {AsyncGenerator<import('./subscribe.js').Change, void, void>} ends when `signal` is aborted, the feed is closed, or
+     *   the loop over it ends
      */
     subscribe ({ signal, from, pollMs, overlapMs, ...unknown } = {}) {
       return createSubscription(async function * (over) {
         refuseUnknown(unknown, 'from signal pollMs overlapMs')
-        // one that begins after the feed was closed says so
-        if (closing.aborted) await asking()
-        yield * subscribe(asking, feed, { from, pollMs, overlapMs, signal: over, log })
+        // fails if the feed is closed
+        if (closing.aborted) await open()
+        yield * subscribe(open, feed, { from, pollMs, overlapMs, signal: over, log })
       }, signal ? [closing, signal] : [closing])
     }
   }

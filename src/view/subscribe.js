@@ -1,60 +1,59 @@
 /**
- * Changes of a feed as they come, by asking a node again and again. What is promised depends on what a layout keeps: of
- * logs every version, in the order in which they arrived (subscribe-places.js); of the others what is newer by event time
- * (subscribe-times.js).
+ * Changes of a feed as they come, by polling a node. The guarantee depends on the layout: of a log every version, in order of
+ * arrival (subscribe-log.js); of a set what is newer by event time (subscribe-set.js).
  *
  * @typedef {{ id: string, ts: number, value: Buffer, deleted: false, position: string }
  *   | { id: string, ts: number, value: null, deleted: true, position: string }} Change
  * @typedef {{ from?: string | null, signal: AbortSignal, pollMs: number, overlapMs: number, now: () => number,
- *   patiently: import('./patiently.js').Patiently }} Following
+ *   retry: import('./retry.js').Retry }} Options
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { layoutOf } from '../layouts/index.js'
-import { createPatience } from './patiently.js'
-import { subscribeByPlace } from './subscribe-places.js'
-import { subscribeByTime } from './subscribe-times.js'
+import { createRetry } from './retry.js'
+import { subscribeToLog } from './subscribe-log.js'
+import { subscribeToSet } from './subscribe-set.js'
 
 const POLL_MS = 100
 const OVERLAP_MS = 2000
-/** in which a deployment that has just found its primary finds replicas, too (store/deployment.js) */
+/** a deployment finds replicas within this time after its primary (store/topology.js) */
 const REPLICAS_WITHIN_MS = 500
 
 /**
- * @param {() => Promise<import('./ask.js').Ask>} asking
+ * @param {() => Promise<import('./queries.js').Queries>} open
  * @param {string} feed
- * @param {{ from?: string | null, signal: AbortSignal, log: import('./patiently.js').Log, pollMs?: number, overlapMs?: number,
- *   now?: () => number }} options `from`: a position; without it, what comes from now on; `log` hears why it waits; `overlapMs`: of
- *   layouts that are no logs. The iteration ends when `signal` is aborted
+ * @param {{ from?: string | null, signal: AbortSignal, log: import('./retry.js').Log, pollMs?: number, overlapMs?: number,
+ *   now?: () => number }} options `from`: a position; without it, changes from now on; `overlapMs`: of layouts without a log. The
+ *   iteration ends when `signal` is aborted
  * @returns {AsyncGenerator<Change>}
- * @throws {RangeError | import('../errors.js').FreshetError} POSITION_INVALID, POSITION_EXPIRED, FEED_UNKNOWN; REPLICAS_GONE where replicas are
- *   to be asked and the primary has none as it begins; while servers are gone it waits for them
+ * @throws {RangeError | import('../errors.js').FreshetError} POSITION_INVALID, POSITION_EXPIRED, FEED_UNKNOWN; REPLICAS_GONE if
+ *   replicas are to answer and the primary has none at the start; while servers are unavailable it waits
  */
-export async function * subscribe (asking, feed, { from, signal, log, pollMs = POLL_MS, overlapMs = OVERLAP_MS, now = Date.now }) {
+export async function * subscribe (open, feed, { from, signal, log, pollMs = POLL_MS, overlapMs = OVERLAP_MS, now = Date.now }) {
   checkTime('pollMs', pollMs)
   checkTime('overlapMs', overlapMs)
-  const patiently = createPatience({ feed, signal, log })
-  const ask = await patiently(asking)
-  if (ask === null) return
-  await checkAnybody(ask, feed, signal)
-  const definition = await patiently(() => ask.definition(feed))
+  const retry = createRetry({ feed, signal, log })
+  const queries = await retry(open)
+  if (queries === null) return
+  await checkReplicas(queries, feed, signal)
+  const definition = await retry(() => queries.definition(feed))
   if (definition === null) return
-  const follow = layoutOf(definition.layout).log ? subscribeByPlace : subscribeByTime
-  yield * follow(ask, definition, { from, signal, pollMs, overlapMs, now, patiently })
+  const follow = layoutOf(definition.layout).log ? subscribeToLog : subscribeToSet
+  yield * follow(queries, definition, { from, signal, pollMs, overlapMs, now, retry })
 }
 
 /**
- * Where the primary is there and names no replica, nobody would ever answer.
- * @param {import('./ask.js').Ask} ask @param {string} feed @param {AbortSignal} signal
+ * Fails where a reachable primary names no replica to read from, as waiting may never end.
+ * @param {import('./queries.js').Queries} queries @param {string} feed @param {AbortSignal} signal
  */
-async function checkAnybody (ask, feed, signal) {
-  if (!isWithoutReplica(ask)) return
+async function checkReplicas (queries, feed, signal) {
+  if (!isWithoutReplica(queries)) return
   await sleep(REPLICAS_WITHIN_MS, undefined, { signal }).catch(() => {})
-  if (!signal.aborted && isWithoutReplica(ask)) await ask.definition(feed)
+  if (!signal.aborted && isWithoutReplica(queries)) await queries.definition(feed)
 }
 
-/** @param {import('./ask.js').Ask} ask @returns {boolean} whether replicas are to answer, and there is none */
-function isWithoutReplica (ask) {
-  const { ready, nodes } = ask.status()
+/** @param {import('./queries.js').Queries} queries @returns {boolean} whether replicas are to answer, and there is none */
+function isWithoutReplica (queries) {
+  const { ready, nodes } = queries.status()
   return !ready && nodes.some(({ state }) => state === 'up') && nodes.every(({ role }) => role === 'primary')
 }
 

@@ -1,9 +1,9 @@
 /**
- * A subscription as it is handed out: a generator that ends when it is left, also while it waits for a change. By itself a
- * generator that is left first waits for the change that it was asked for.
+ * A generator that ends as soon as `return` or `throw` is called, also while it waits for a change; a plain generator would
+ * first wait for that change.
  *
- * It listens to its signals while it goes on and no longer, so one that is over leaves nothing behind: AbortSignal.any would
- * leave an entry in a signal that lives longer.
+ * It listens to its signals only while it runs, so an ended one leaves nothing behind. AbortSignal.any would leave an entry in
+ * a signal that lives longer.
  */
 import { setMaxListeners } from 'node:events'
 
@@ -18,7 +18,7 @@ export function createSubscription (changes, signals) {
   const abort = () => over.abort()
 
   async function * run () {
-    // many subscriptions, and partitions of one, may wait at a time
+    // many subscriptions, and partitions of one, may wait at once
     setMaxListeners(0, over.signal, ...signals)
     for (const signal of signals) {
       if (signal.aborted) abort()

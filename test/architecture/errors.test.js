@@ -3,39 +3,51 @@
  */
 import t from 'tap'
 import { readFile } from 'node:fs/promises'
-import { ERRORS, FreshetError } from '../../src/errors.js'
-import { HTTP_ERRORS } from '../../src/http/problem.js'
+import { define, definedErrors, ERRORS, FreshetError, kindOf } from '../../src/errors.js'
+import '../../src/http/errors.js'
+import '../../readers/errors.js'
+import '../../writers/gateway/errors.js'
+import '../../lab/errors.js'
 import { sourceFiles, withoutComments } from './source.js'
 
 const page = await readFile(new URL('../../docs/errors.md', import.meta.url), 'utf8')
-const [core, http] = page.split('\n## ').slice(1)
+const sections = Object.fromEntries(page.split('\n## ').slice(1).map((section) => [section.split('\n', 1)[0].toLowerCase(), section]))
 
 /** @param {string} section @returns {string[][]} cells of the rows that begin with a code */
-const rowsOf = (section) => section.split('\n').filter((line) => line.startsWith('| `')).map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim()))
+const rowsOf = (section) => section.split('\n').filter((line) => line.startsWith('| `'))
+  .map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim()))
 
-t.test('docs/errors.md has the codes of the core, with meaning, whether to try again, and what to do', async (t) => {
-  const wanted = Object.entries(ERRORS).map(([code, { meaning, retryable }]) => [`\`${code}\``, meaning, retryable ? 'yes' : 'no'])
-  t.same(rowsOf(core).map((cells) => cells.slice(0, 3)), wanted)
-  for (const [code, , , advice] of rowsOf(core)) t.ok(advice.length > 10, code)
+t.test('docs/errors.md has a section for each domain: its codes with status, meaning, whether to retry, and what to do', async (t) => {
+  const domains = [...new Set(definedErrors().map(({ domain }) => domain))]
+  t.same(domains, ['core', 'http', 'reader', 'gateway', 'lab'])
+  for (const domain of domains) {
+    const wanted = definedErrors().filter((one) => one.domain === domain).map(({ code, meaning, retryable, status }) =>
+      [`\`${code}\``, String(status ?? (retryable ? 503 : 500)), meaning, retryable ? 'yes' : 'no'])
+    const rows = rowsOf(sections[domain])
+    t.same(rows.map((cells) => cells.slice(0, 4)), wanted, domain)
+    for (const [code, , , , advice] of rows) t.ok(advice.length > 10, code)
+  }
 })
 
-t.test('docs/errors.md has the codes of HTTP, with status, meaning and what to do', async (t) => {
-  const wanted = Object.entries(HTTP_ERRORS).map(([code, { status, meaning }]) => [`\`${code}\``, String(status), meaning])
-  t.same(rowsOf(http).map((cells) => cells.slice(0, 3)), wanted)
-  for (const [code, , , advice] of rowsOf(http)) t.ok(advice.length > 10, code)
-})
-
-t.test('the source makes errors of the list, and every code of the list has its use', async (t) => {
+t.test('the source makes errors of the registry, and every code has its use', async (t) => {
   const made = []
   let source = ''
   for (const { file, text } of await sourceFiles()) {
     const code = withoutComments(text)
-    if (file !== 'src/errors.js') source += code
+    if (!file.endsWith('errors.js')) source += code
     for (const [, name] of code.matchAll(/new FreshetError\(\s*'([^']*)'/g)) made.push({ file, name })
   }
   t.ok(made.length > 20)
-  for (const { file, name } of made) t.ok(Object.hasOwn(ERRORS, name), `${file}: ${name}`)
-  for (const name of Object.keys(ERRORS)) t.ok(source.includes(`'${name}'`), `${name} is used`)
+  for (const { file, name } of made) t.ok(kindOf(name), `${file}: ${name}`)
+  // fastify's own errors get the codes of HTTP by their status
+  const byStatus = definedErrors().filter(({ domain, status }) => domain === 'http' && Number(status) < 500).map(({ code }) => code)
+  const isUsed = (/** @type {string} */ code) => byStatus.includes(code) || source.includes(`'${code}'`) || source.includes(`.${code}.`)
+  for (const { code } of definedErrors()) t.ok(isUsed(code), `${code} is used`)
+})
+
+t.test('a code belongs to one domain', async (t) => {
+  t.throws(() => define('other', { FEED_UNKNOWN: { meaning: 'again' } }), /FEED_UNKNOWN is defined twice, in core and other/)
+  t.equal(ERRORS.FEED_UNKNOWN, kindOf('FEED_UNKNOWN'))
 })
 
 t.test('an error carries its kind and its facts', async (t) => {

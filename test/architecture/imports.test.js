@@ -1,51 +1,32 @@
-/**
- * The arrows between the folders, as the design has them.
- */
+/** Which folder imports which. */
 import t from 'tap'
-import { basename, dirname } from 'node:path'
+import { basename, dirname, join, normalize } from 'node:path'
+import { ARROWS } from './arrows.js'
 import { folders, importsOf, sourceFiles } from './source.js'
 
-/** What a folder may import of ours beside its own files and folders. */
-const ARROWS = /** @type {Record<string, string[]>} */ ({
-  'src/item': ['src/errors.js'],
-  'src/layouts': ['src/errors.js', 'src/item'],
-  'src/store': ['src/errors.js'],
-  'src/feeds': ['src/errors.js', 'src/item', 'src/layouts', 'src/store'],
-  'src/pipeline': ['src/errors.js', 'src/item', 'src/layouts', 'src/feeds', 'src/store'],
-  'src/view': ['src/errors.js', 'src/item', 'src/layouts', 'src/feeds', 'src/store'],
-  'src/metrics': ['src/errors.js', 'src/pipeline'],
-  'src/push': ['src/errors.js', 'src/item', 'src/layouts', 'src/view', 'src/http', 'src/metrics'],
-  'src/figures': ['src/errors.js', 'src/item', 'src/feeds'],
-  'src/http': ['src/errors.js', 'src/item', 'src/metrics'],
-  'src/lab': ['src/errors.js', 'src/clock.js', 'src/crew.js', 'src/lifecycle.js', 'src/index.js', 'src/synthetic.js', 'src/item', 'src/layouts', 'src/feeds', 'src/store', 'src/pipeline', 'src/view'],
-  src: ['lua', 'settings.js'],
-  bin: ['settings.js', 'src', 'writers', 'readers', 'charts'],
-  writers: ['settings.js', 'src'],
-  readers: ['settings.js', 'src'],
-  charts: [],
-  experiments: [],
-  infra: [],
-  'src/settings': [],
-  'settings.js': ['src/settings']
-})
-
-const isOurs = (/** @type {string} */ name) => name.includes('/') ? /^(src|bin|writers|readers|experiments|charts|infra)\//.test(name) : name === 'settings.js'
+const isOurs = (/** @type {string} */ name) =>
+  name === 'settings.js' || /^(src|lab|bin|writers|readers|experiments|charts|infra)\//.test(name)
 const isIn = (/** @type {string} */ file, /** @type {string} */ place) => file === place || file.startsWith(place + '/')
 
 const sources = await sourceFiles()
+const typeEdges = sources.flatMap(({ file, text }) => [...text.matchAll(/import\('(\.[^']+)'\)/g)]
+  .map(([, to]) => ({ from: file, to: normalize(join(dirname(file), to)) })))
 const edges = sources.flatMap((source) => importsOf(source).map((to) => ({ from: source.file, to })))
 
-t.test('the reader of imports sees them', async (t) => {
+t.test('the test reads all imports', async (t) => {
   t.ok(sources.length > 40)
   t.ok(edges.length > 150)
-  t.ok(edges.some(({ from, to }) => from === 'src/view/ask.js' && to === 'src/feeds/definitions.js'))
-  t.same(importsOf({ file: 'src/a/b.js', text: 'import x, {\n  y\n} from \'../c.js\'\nexport * from "./d.js"\nimport \'pkg\'\nawait import(\'../../bin/e.js\')\n// import \'f\'\n/** @type {import(\'g\')} */' }),
+  t.ok(edges.some(({ from, to }) => from === 'src/view/queries.js' && to === 'src/feeds/index.js'))
+  const text = 'import x, {\n  y\n} from \'../c.js\'\nexport * from "./d.js"\nimport \'pkg\'\nawait import(\'../../bin/e.js\')\n' +
+    '// import \'f\'\n/** @type {import(\'g\')} */'
+  t.same(importsOf({ file: 'src/a/b.js', text }),
     ['src/c.js', 'src/a/d.js', 'pkg', 'bin/e.js'])
 })
 
 for (const [place, allowed] of Object.entries(ARROWS)) {
-  t.test(`${place} imports of ours only ${[...allowed, 'its own'].join(', ')}`, async (t) => {
-    const wrong = edges.filter(({ from, to }) => isIn(from, place) && isOurs(to) && !isIn(to, place) && !allowed.some((one) => isIn(to, one)))
+  t.test(`${place} imports only its own files${allowed.map((one) => `, ${one}`).join('')}`, async (t) => {
+    const mayImport = (/** @type {string} */ file) => [place, ...allowed].some((one) => isIn(file, one))
+    const wrong = edges.filter(({ from, to }) => isIn(from, place) && isOurs(to) && !mayImport(to))
     t.same(wrong, [])
   })
 }
@@ -55,10 +36,16 @@ t.test('every folder of src has its arrows', async (t) => {
   t.same(places.filter((place) => !(place in ARROWS)), [], 'add it to ARROWS')
 })
 
+t.test('folders of src are entered by their index', async (t) => {
+  const place = (/** @type {string} */ file) => /^src\/[^/]+(?=\/)/.exec(file)?.[0]
+  const isFace = (/** @type {string} */ file) => file.endsWith('/index.js')
+  const wrong = [...edges, ...typeEdges].filter(({ from, to }) => place(to) !== undefined && place(from) !== place(to) && !isFace(to))
+  t.same(wrong, [])
+})
+
 t.test('settings.js is imported by process files, and by the face of the library', async (t) => {
   const isProcessFile = (/** @type {string} */ file) => ['bin', 'writers', 'readers'].includes(dirname(file))
   t.same(edges.filter(({ from, to }) => to === 'settings.js' && from !== 'src/index.js' && !isProcessFile(from)), [])
-  t.same(edges.filter(({ from, to }) => isIn(to, 'settings') && from !== 'settings.js' && !isIn(from, 'settings')), [], 'what is behind it by nobody else')
 })
 
 t.test('the client library is imported in src/store only', async (t) => {
@@ -66,8 +53,8 @@ t.test('the client library is imported in src/store only', async (t) => {
   t.same([...new Set(clients.map(({ from }) => dirname(from)))], ['src/store'])
 })
 
-t.test('the core does not wait for fastify: only src/http, readers and what the lab compares them with do', async (t) => {
-  const may = ['src/http', 'src/lab/serving', 'readers', 'writers']
+t.test('only src/http, readers, writers and lab/serving import fastify', async (t) => {
+  const may = ['src/http', 'lab/serving', 'readers', 'writers']
   const wrong = edges.filter(({ from, to }) => /^@?fastify/.test(to) && !may.some((place) => isIn(from, place)))
   t.same(wrong, [])
 })
@@ -77,7 +64,7 @@ t.test('every import leads to a file', async (t) => {
   t.same(edges.filter(({ to }) => isOurs(to) && !files.has(to)), [])
 })
 
-t.test('no import comes back to where it began', async (t) => {
+t.test('imports have no cycles', async (t) => {
   const next = new Map(sources.map(({ file }) => [file, edges.filter(({ from }) => from === file)]))
   /** @type {string[]} */
   const rounds = []
@@ -93,7 +80,7 @@ t.test('no import comes back to where it began', async (t) => {
   t.same(rounds, [])
 })
 
-t.test('no folder is named for nothing', async (t) => {
+t.test('folders are named after their subjects', async (t) => {
   const names = ['utils', 'util', 'helpers', 'helper', 'common', 'lib', 'libs', 'misc', 'shared', 'types']
   t.same((await folders()).filter((folder) => names.includes(basename(folder))), [])
 })

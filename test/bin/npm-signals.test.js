@@ -1,16 +1,18 @@
-/** What npm is told reaches the command: it puts a shell between, which passes nothing on. */
+/** A signal to npm reaches the command, although npm starts the command in a shell, which does not forward signals. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t from 'tap'
 import { ROOT } from '../architecture/source.js'
 import { descendantsOf, stillThere } from '../lab/lab-checkout.js'
-import { connectFor, eventually, startServer, testEngines } from '../servers.js'
+import { connectFor, eventually, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
-const [engine] = await testEngines()
+const [engine] = await scopedEngines()
 
 t.test('a supervisor that ends npm ends the command, which flushes what it took', async (t) => {
   const server = await startServer(t, { engine })
-  const npm = spawn('npm', ['start', '--silent', 'writer', '--', '--redis-url', server.url, '--read-from', 'primary', '--rate', '100'], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '' } })
+  const npm = spawn('npm', ['start', '--silent', 'writer', '--', '--redis-url', server.url, '--read-from', 'primary', '--rate', '100'],
+    { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '' } })
   let stdout = ''
   npm.stdout.on('data', (chunk) => { stdout += chunk })
   npm.stderr.resume()

@@ -9,7 +9,8 @@ const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))
 
 /** @param {import('tap').Test} t @param {string[]} words */
 function run (t, words) {
-  const child = spawn(process.execPath, [FRESHET, ...words], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '', FRESHET_CACHE_DIR: cacheDir } })
+  const child = spawn(process.execPath, [FRESHET, ...words],
+    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '', FRESHET_CACHE_DIR: cacheDir } })
   t.teardown(() => child.kill('SIGKILL'))
   return { child, exited: once(child, 'exit'), text: (async () => Buffer.concat(await child.stderr.toArray()).toString())() }
 }
@@ -32,10 +33,10 @@ t.test('servers stopped before they are ready end with 0 too', async (t) => {
   const { child, exited } = run(t, ['servers'])
   setTimeout(() => child.kill('SIGINT'), 400)
   const [status, signal] = await exited
-  t.ok(status === 0 || signal === 'SIGINT', 'the signal may come before anybody listens for it')
+  t.ok(status === 0 || signal === 'SIGINT', 'the signal may arrive before there is a listener')
 })
 
-t.test('servers refuses a server program that is not there', async (t) => {
+t.test('servers fails with a missing server program', async (t) => {
   const { exited, text } = run(t, ['servers', '--server', 'absent-server'])
   t.same(await exited, [1, null])
   t.match(await text, /absent-server is not on PATH/)

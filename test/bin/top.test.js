@@ -7,10 +7,10 @@ import { actingIn, inTerminal, noTerminal } from './top/in-terminal.js'
 
 const SKIP = { skip: noTerminal }
 
-t.test('what it shows', async (t) => {
+t.test('top', async (t) => {
   const { url } = await startFeeds(t)
 
-  await t.test('as text, to a pipe', async (t) => {
+  await t.test('plain text, to a pipe', async (t) => {
     for (const flags of [['--once'], []]) {
       const { code, stdout, stderr } = await endOf(t, ['top', '--url', url, ...flags])
       t.equal(code, 0, stderr)
@@ -23,7 +23,7 @@ t.test('what it shows', async (t) => {
     }
   })
 
-  await t.test('the feed that is named, whatever is in it', async (t) => {
+  await t.test('the named feed, with hostile text', async (t) => {
     const { code, stdout } = await endOf(t, ['top', '--once', '--feed', 'positions'], { env: { FRESHET_URL: url + '/' } })
     t.equal(code, 0)
     t.match(stdout, /^positions {2}layout segments .* no age limit/)
@@ -33,15 +33,15 @@ t.test('what it shows', async (t) => {
     t.equal(actingIn(stdout), '')
   })
 
-  await t.test('in a terminal: keys, sizes, an end', SKIP, async (t) => {
+  await t.test('in a terminal: keys, resize, quit', SKIP, async (t) => {
     const terminal = inTerminal(t, top(url))
     const first = await terminal.until(/ id-\d+ +\{"writer":0[\s\S]* q {2}quit .* feed 1 of 2 /)
     t.match(first, /^latest {2}layout ids/)
     t.match(first, /\n.*[▀▄█].*\n.*\n.*\nitems\/s +last \d+ s, up to/)
-    await eventually(async () => { if (terminal.screen.join('\n') === first) throw new Error('it stands still') })
+    await eventually(async () => { if (terminal.screen.join('\n') === first) throw new Error('not updated') })
     terminal.press('\x1b[C')
     t.match(await terminal.until(/^positions [\s\S]*bus-7 +stop 12\n/), /feed 2 of 2/)
-    t.equal(actingIn(terminal.output), '', 'what is hostile does nothing')
+    t.equal(actingIn(terminal.output), '', 'hostile text has no effect')
     terminal.press('/bus-77\x7f\r')
     await terminal.until(/\nbus-7 {2}.* old {2}stop 12\n/)
     terminal.press('/none\r')
@@ -51,7 +51,7 @@ t.test('what it shows', async (t) => {
     terminal.press('\x1b')
     await terminal.until(/ q {2}quit /)
     terminal.press('p')
-    await terminal.until(/^positions .* paused\n[\s\S]* p {2}go on/)
+    await terminal.until(/^positions .* paused\n[\s\S]* p {2}resume/)
     terminal.press('\t')
     await terminal.until(/^latest .*\d\n[\s\S]* id-\d+ /)
     await terminal.resize(60, 12)
@@ -62,7 +62,7 @@ t.test('what it shows', async (t) => {
     t.match(await terminal.ended(), { status: 0, isRestored: true, screen: /^\/dev\/\S+\npid \d+\nstatus 0\n/ })
   })
 
-  await t.test('the terminal is as it was, however it ends', SKIP, async (t) => {
+  await t.test('the terminal is restored, however the process ends', SKIP, async (t) => {
     for (const [how, end] of /** @type {[string, (terminal: ReturnType<typeof inTerminal>) => void][]} */ ([
       ['Ctrl-C', (terminal) => terminal.press('\x03')],
       ['SIGTERM', (terminal) => terminal.kill('SIGTERM')],
@@ -78,11 +78,12 @@ t.test('what it shows', async (t) => {
       openTerminal({ input: process.stdin, output: process.stdout, onKey: nothing, onResize: nothing, onGone: nothing }).show(['shown'])
       setTimeout(() => { throw new Error('unforeseen') }, 50)`
     const terminal = inTerminal(t, ['--input-type=module', '-e', code])
-    t.match(await terminal.ended(), { status: 1, isRestored: true, screen: /Error: unforeseen/ }, 'the error is said behind the screen')
+    t.match(await terminal.ended(), { status: 1, isRestored: true, screen: /Error: unforeseen/ },
+      'the error is printed after the screen is left')
     t.ok(terminal.output.includes('shown'))
   })
 
-  await t.test('NO_COLOR takes colors away, a dumb terminal gets text', SKIP, async (t) => {
+  await t.test('NO_COLOR turns colors off, a dumb terminal gets plain text', SKIP, async (t) => {
     const colored = /\x1b\[3\dm/ // eslint-disable-line no-control-regex
     for (const [env, isColored] of /** @type {[Record<string, string>, boolean][]} */ ([[{ NO_COLOR: '1' }, false], [{}, true]])) {
       const terminal = inTerminal(t, top(url), { env })

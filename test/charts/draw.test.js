@@ -2,15 +2,35 @@ import t from 'tap'
 import { draw } from '../../charts/draw.js'
 import { widthOf, wrap } from '../../charts/text.js'
 
-const ROW = { level: '50 k items/s', x: null, role: 'arm', mid: 2, low: 1.9, high: 2.2, published: null, value: '2.00', ratio: '0.58 x [0.55-0.61]', mark: '' }
+const ROW = {
+  level: '50 k items/s',
+  x: null,
+  role: 'arm',
+  mid: 2,
+  low: 1.9,
+  high: 2.2,
+  published: null,
+  value: '2.00',
+  ratio: '0.58 x [0.55-0.61]',
+  mark: ''
+}
 
-const row = (arm, mid, more = {}) => ({ ...ROW, arm, mid, low: mid === null ? null : mid * 0.95, high: mid === null ? null : mid * 1.06, value: mid === null ? '' : String(mid), ...more })
+const row = (arm, mid, more = {}) => ({
+  ...ROW,
+  arm,
+  mid,
+  low: mid === null ? null : mid * 0.95,
+  high: mid === null ? null : mid * 1.06,
+  value: mid === null ? '' : String(mid),
+  ...more
+})
 
+/** @param {any[]} rows @param {{}} [more] @returns {import('../../charts/draw.js').Drawing} */
 const drawing = (rows, more = {}) => ({
   kind: 'bars',
   title: 'values costs 0.58 x ids [0.55-0.61]',
   subtitle: 'Does it cost less to keep values inside the sorted set?',
-  axis: 'Primary processor time an item, µs',
+  axis: 'Primary CPU time per item, µs',
   columns: { value: 'median', ratio: 'ratio to ids' },
   interval: 'median of the rounds and its 95 % interval',
   published: 'published ratio, applied to our figure',
@@ -23,13 +43,16 @@ const ARMS = ['ids', 'values', 'reference', 'list', 'ids (A/A)', 'blob (ceiling)
 const ROLES = { ids: 'baseline', 'ids (A/A)': 'repeat', 'blob (ceiling)': 'ceiling' }
 const LEVELS = [10, 20, 30, 50]
 
-const bars = drawing(['10 k items/s', '50 k items/s'].flatMap((level) => ARMS.map((arm, i) => row(arm, 1 + i, { level, role: ROLES[arm] ?? 'arm', published: arm === 'values' ? 1.6 : null }))))
-const lines = drawing(LEVELS.flatMap((x) => ARMS.filter((arm) => arm !== 'ids (A/A)').map((arm, i) => row(arm, 1 + i + 10 / x, { x, level: `${x} k items/s`, role: ROLES[arm] ?? 'arm', published: arm === 'values' ? 1.6 : null }))), { kind: 'lines' })
+const bars = drawing(['10 k items/s', '50 k items/s'].flatMap((level) =>
+  ARMS.map((arm, i) => row(arm, 1 + i, { level, role: ROLES[arm] ?? 'arm', published: arm === 'values' ? 1.6 : null }))))
+const lines = drawing(LEVELS.flatMap((x) => ARMS.filter((arm) => arm !== 'ids (A/A)').map((arm, i) => row(arm, 1 + i + 10 / x,
+  { x, level: `${x} k items/s`, role: ROLES[arm] ?? 'arm', published: arm === 'values' ? 1.6 : null }))), { kind: 'lines' })
 
 /** Texts of an SVG, lines of one text joined. */
 function textsOf (svg) {
   const plain = (text) => text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
-  return [...svg.matchAll(/<text[^>]*>(.*?)<\/text>/gs)].map(([, inner]) => plain(inner.replace(/<\/tspan><tspan[^>]*>/g, ' ').replace(/<[^>]*>/g, '')))
+  return [...svg.matchAll(/<text[^>]*>(.*?)<\/text>/gs)].map(([, inner]) =>
+    plain(inner.replace(/<\/tspan><tspan[^>]*>/g, ' ').replace(/<[^>]*>/g, '')))
 }
 
 const errorBars = (svg) => [...svg.matchAll(/<line [^>]*aria-roledescription="errorbar"/g)].length
@@ -63,7 +86,7 @@ for (const [kind, one] of Object.entries({ bars, lines })) {
       t.ok(texts.includes(level), level)
     }
     t.equal(errorBars(svg), one.rows.length, 'error bars')
-    const [, width] = /width="([\d.]+)"/.exec(svg)
+    const [, width] = /width="([\d.]+)"/.exec(svg) ?? []
     t.ok(Number(width) > 700 && Number(width) < 820, `as wide as a README: ${width}`)
     t.match(svg, `<title>${one.title}</title>`)
   })
@@ -84,13 +107,16 @@ t.test('lines differ by shape and dashes, not by colour alone', async (t) => {
 t.test('an arm without a figure says why, in its place', async (t) => {
   const why = 'INVALID in 5 of 5 rounds: 12 items are missing'
   const invalid = row('drops', null, { mark: why, ratio: '' })
-  for (const one of [drawing([row('ids', 2), invalid]), drawing([{ ...row('ids', 2), x: 1 }, { ...row('ids', 2), x: 2 }, { ...invalid, x: 1 }, { ...invalid, x: 2 }], { kind: 'lines' })]) {
+  for (const one of [drawing([row('ids', 2), invalid]),
+    drawing([{ ...row('ids', 2), x: 1 }, { ...row('ids', 2), x: 2 }, { ...invalid, x: 1 }, { ...invalid, x: 2 }], { kind: 'lines' })]) {
     const svg = await draw(one)
     t.same(faultsOf(svg), [])
     t.match(textsOf(svg).join('\n'), /INVALID in 5 of 5 rounds: 12 items are missing/)
   }
-  const ends = [1, 2].map((x) => ({ ...row('drops', x === 1 ? 2 : null, { x, level: `${x} k`, mark: x === 1 ? '' : 'INVALID in 5 of 5 rounds' }) }))
-  t.match(textsOf(await draw(drawing([...ends.map((one) => row('ids', 3, { x: one.x, level: one.level })), ...ends], { kind: 'lines' }))).join('\n'), /drops: 2 at 1 k INVALID in 5 of 5\s+rounds at 2 k/)
+  const ends = [1, 2]
+    .map((x) => ({ ...row('drops', x === 1 ? 2 : null, { x, level: `${x} k`, mark: x === 1 ? '' : 'INVALID in 5 of 5 rounds' }) }))
+  t.match(textsOf(await draw(drawing([...ends.map((one) => row('ids', 3, { x: one.x, level: one.level })), ...ends], { kind: 'lines' })))
+    .join('\n'), /drops: 2 at 1 k INVALID in 5 of 5\s+rounds at 2 k/)
   const nothing = await draw(drawing([invalid]))
   t.match(textsOf(nothing).join('\n'), why)
   t.equal(errorBars(nothing), 0)
@@ -114,16 +140,17 @@ t.test('long titles and names are broken, not cut off', async (t) => {
 })
 
 t.test('far apart: lines on a logarithmic axis, levels of bars on axes of their own, and both say so', async (t) => {
-  const far = drawing([1, 1000].flatMap((x) => [row('ids', 80 / x, { x, level: `${x} a batch` }), row('values', 6, { x, level: `${x} a batch` })]), { kind: 'lines' })
+  const far = drawing([1, 1000].flatMap((x) =>
+    [row('ids', 80 / x, { x, level: `${x} a batch` }), row('values', 6, { x, level: `${x} a batch` })]), { kind: 'lines' })
   t.match(textsOf(await draw(far)).join('\n'), /\(logarithmic axis\)/)
   t.notMatch(textsOf(await draw(lines)).join('\n'), /logarithmic/)
   const own = drawing([row('ids', 2, { level: 'a' }), row('ids', 80, { level: 'b' })])
-  t.match(textsOf(await draw(own)).join('\n'), /each level has an axis of its own/)
+  t.match(textsOf(await draw(own)).join('\n'), /each level has its own axis/)
   t.notMatch(textsOf(await draw(bars)).join('\n'), /axis of its own/)
 })
 
-t.test('nothing to draw is refused', async (t) => {
-  await t.rejects(draw(drawing([])), { message: /nothing to draw/ })
+t.test('a drawing without rows is refused', async (t) => {
+  await t.rejects(draw(drawing([])), { message: /has no rows/ })
 })
 
 t.test('lines of text are as wide as asked for at most, and hold everything', async (t) => {

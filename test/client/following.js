@@ -26,7 +26,7 @@ export function startFollowing (t, readers, feed, options = {}) {
     for await (const event of follow(readers, feed, { signal: over.signal, onRetry, ...options })) {
       events.push(event)
       if (event.event === 'reset') continue
-      for (const item of event.items) {
+      for (const item of /** @type {any[]} */ (event.items)) {
         const known = items.get(item.id)
         if (known?.ts > item.ts) wentBack.push(`${item.id}: ${item.ts} after ${known.ts}`)
         items.set(item.id, item)
@@ -85,4 +85,6 @@ const base64 = (/** @type {string} */ text) => Buffer.from(text).toString('base6
 
 /** An event of a reader. @param {'snapshot' | 'items'} name @param {Record<string, string>} values by id @param {string} [position] */
 export const eventText = (name, values, position) =>
-  `event: ${name}\ndata: ${JSON.stringify({ items: Object.entries(values).map(([id, value]) => ({ id, ts: 1, value: base64(value) })) })}\n${position === undefined ? '' : `id: ${position}\n`}\n`
+  `event: ${name}\ndata: ` +
+    `${JSON.stringify({ items: Object.entries(values).map(([id, value]) => ({ id, ts: 1, value: base64(value) })) })}\n` +
+    `${position === undefined ? '' : `id: ${position}\n`}\n`

@@ -1,4 +1,4 @@
-/** What a reader, or what stands between, can do to a client: answers that are none, streams that are cut, endless, silent or wrong. */
+/** Bad responses of a reader or proxy: not events, interrupted, endless, silent or invalid. */
 import t from 'tap'
 import { follow } from '../../src/client.js'
 import { eventually } from '../servers.js'
@@ -9,15 +9,18 @@ t.jobs = 4
 const SNAPSHOT = eventText('snapshot', { a: '1' }, 'p1')
 
 t.test('byte by byte, with CR LF and a byte order mark', { buffered: true }, async (t) => {
-  const stream = Buffer.from(`\ufeff: hello\r\nretry: 1\r\n\r\n${SNAPSHOT.replaceAll('\n', '\r\n')}${eventText('items', { '\u{1f600}': '\u20ac' }, 'p2').replaceAll('\n', '\r\n')}`)
+  const stream = Buffer.from('\ufeff: hello\r\nretry: ' +
+    `1\r\n\r\n${SNAPSHOT.replaceAll('\n', '\r\n')}${eventText('items', { '\u{1f600}': '\u20ac' }, 'p2').replaceAll('\n', '\r\n')}`)
   const { url } = await startScript(t, streaming(...Array.from(stream, (byte) => Uint8Array.of(byte))))
   const { events } = startFollowing(t, url, 'latest')
   await eventually(() => events.length === 2)
-  t.same(events.map(({ event, items, position }) => [event, items.map(text), position]), [['snapshot', ['a 1'], 'p1'], ['items', ['\u{1f600} \u20ac'], 'p2']])
+  t.same(events.map(({ event, items, position }) => [event, items.map(text), position]),
+    [['snapshot', ['a 1'], 'p1'], ['items', ['\u{1f600} \u20ac'], 'p2']])
 })
 
-t.test('an event that is cut off is asked for again, behind the last whole one', { buffered: true }, async (t) => {
-  const { url, requests } = await startScript(t, ending('retry: 1\n\n', SNAPSHOT, eventText('items', { b: '2' }, 'p2').slice(0, -1)), streaming(eventText('items', { b: '2' }, 'p2')))
+t.test('after an interrupted event the client resumes after the last complete one', { buffered: true }, async (t) => {
+  const { url, requests } = await startScript(t, ending('retry: 1\n\n', SNAPSHOT, eventText('items', { b: '2' }, 'p2').slice(0, -1)),
+    streaming(eventText('items', { b: '2' }, 'p2')))
   const { events, retries } = startFollowing(t, url, 'latest')
   await eventually(() => events.length === 2)
   t.same(requests.map(({ headers }) => headers['last-event-id']), [undefined, 'p1'])
@@ -31,19 +34,19 @@ t.test('parts without a position, and heartbeats with one', { buffered: true }, 
     ending(': \nid: p3\n\n'), streaming(': \n\n'))
   const { events } = startFollowing(t, url, 'latest')
   await eventually(() => requests.length === 3)
-  t.same(events.map(({ position }) => position), ['p1', 'p1', 'p2', 'p2'], 'who goes on behind a part gets all parts again')
+  t.same(events.map(({ position }) => position), ['p1', 'p1', 'p2', 'p2'], 'a client that resumes after a part gets all parts again')
   t.same(requests.map(({ headers }) => headers['last-event-id']), [undefined, 'p2', 'p3'])
 })
 
 t.test('a reset forgets the position', { buffered: true }, async (t) => {
-  const { url, requests } = await startScript(t, ending(SNAPSHOT, 'event: reset\ndata: {"reason":"anew"}\n\n'), streaming(SNAPSHOT))
+  const { url, requests } = await startScript(t, ending(SNAPSHOT, 'event: reset\ndata: {"reason":"rebuilt"}\n\n'), streaming(SNAPSHOT))
   const { events } = startFollowing(t, url, 'latest')
   await eventually(() => events.length === 3)
-  t.same(events[1], { event: 'reset', reason: 'anew', position: null })
+  t.same(events[1], { event: 'reset', reason: 'rebuilt', position: null })
   t.same(requests.map(({ headers }) => headers['last-event-id']), [undefined, undefined])
 })
 
-t.test('a position that the reader does not know: a reset, and at once without it', { buffered: true }, async (t) => {
+t.test('a position that the reader refuses: a reset, and a request without it at once', { buffered: true }, async (t) => {
   const { url, requests } = await startScript(t, refusing(400, 'POSITION_INVALID'), streaming(SNAPSHOT))
   const { events, retries } = startFollowing(t, url, 'latest', { from: 'of-another-feed' })
   await eventually(() => events.length === 2)
@@ -51,17 +54,19 @@ t.test('a position that the reader does not know: a reset, and at once without i
   t.same([requests.map(({ headers }) => headers['last-event-id']), retries], [['of-another-feed', undefined], []])
 })
 
-t.test('events of another kind are passed over, faulty ones are asked for again', { buffered: true }, async (t) => {
-  const faulty = ['event: items\ndata: {"items":[{"id":"x"\nid: p9\n\n', 'event: items\ndata: {}\nid: p9\n\n', 'event: snapshot\ndata: {"items":[{"id":"x","ts":1,"value":"*"}]}\nid: p9\n\n']
-  const { url, requests } = await startScript(t, ending('event: news\ndata: not json\n\ndata: hello\n\n', SNAPSHOT), ...faulty.map((one) => streaming(one)), streaming(eventText('items', { b: '2' }, 'p2')))
+t.test('unknown events are skipped, invalid ones end the connection', { buffered: true }, async (t) => {
+  const faulty = ['event: items\ndata: {"items":[{"id":"x"\nid: p9\n\n', 'event: items\ndata: {}\nid: p9\n\n',
+    'event: snapshot\ndata: {"items":[{"id":"x","ts":1,"value":"*"}]}\nid: p9\n\n']
+  const { url, requests } = await startScript(t, ending('event: news\ndata: not json\n\ndata: hello\n\n', SNAPSHOT),
+    ...faulty.map((one) => streaming(one)), streaming(eventText('items', { b: '2' }, 'p2')))
   const { events, retries } = startFollowing(t, url, 'latest')
   await eventually(() => events.length === 2)
   t.same(events.map(({ event }) => event), ['snapshot', 'items'])
   t.same(requests.map(({ headers }) => headers['last-event-id']), [undefined, 'p1', 'p1', 'p1', 'p1'])
-  t.ok(retries.at(-1).waitMs > retries[0].waitMs, 'longer waits as long as nothing comes')
+  t.ok(retries[retries.length - 1].waitMs > retries[0].waitMs, 'longer waits as long as nothing comes')
 })
 
-t.test('an event without an end is not collected for ever', { buffered: true }, async (t) => {
+t.test('an endless event is not buffered without bound', { buffered: true }, async (t) => {
   let sent = 0
   const endless = async (/** @type {import('node:http').ServerResponse} */ response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -77,15 +82,18 @@ t.test('an event without an end is not collected for ever', { buffered: true }, 
   t.ok(sent < 64 * 1024 * 1024, `${sent} bytes were sent`)
 })
 
-t.test('what is no stream of events is refused, with what came', { buffered: true }, async (t) => {
-  const answer = (/** @type {number} */ status, /** @type {Record<string, string>} */ headers, body = '') => (/** @type {import('node:http').ServerResponse} */ response) => response.writeHead(status, headers).end(body)
+t.test('a response that is no event stream is refused, with its content type', { buffered: true }, async (t) => {
+  const answer = (/** @type {number} */ status, /** @type {Record<string, string>} */ headers, body = '') =>
+    (/** @type {import('node:http').ServerResponse} */ response) => response.writeHead(status, headers).end(body)
   /** @type {[answer: any, error: object][]} */
   const cases = [
-    [answer(200, { 'content-type': 'text/html' }, '<h1>Welcome</h1>'), { code: 'NOT_EVENTS', status: 200, message: /text\/html instead of events; is it the address of a reader\?/ }],
+    [answer(200, { 'content-type': 'text/html' }, '<h1>Welcome</h1>'),
+      { code: 'NOT_EVENTS', status: 200, message: /text\/html instead of events; is it the address of a reader\?/ }],
     [answer(200, { 'content-type': 'text/event-streams' }), { code: 'NOT_EVENTS' }],
     [answer(200, {}), { code: 'NOT_EVENTS', message: /no content type/ }],
-    [answer(204, {}), { code: 'HTTP_ERROR', status: 204, message: /status 204: nothing else/ }],
-    [answer(404, { 'content-type': 'text/plain' }, 'no such page'), { code: 'HTTP_ERROR', status: 404, message: /status 404: no such page/ }],
+    [answer(204, {}), { code: 'HTTP_ERROR', status: 204, message: /status 204: \(empty\)/ }],
+    [answer(404, { 'content-type': 'text/plain' }, 'no such page'),
+      { code: 'HTTP_ERROR', status: 404, message: /status 404: no such page/ }],
     [answer(403, { 'content-type': 'application/json' }, '{"message":"not you"}'), { code: 'HTTP_ERROR', status: 403, message: /not you/ }],
     [refusing(404, 'FEED_UNKNOWN'), { code: 'FEED_UNKNOWN', status: 404, retryable: false, message: /FEED_UNKNOWN: so it is/ }],
     [refusing(501, 'VIEW_NEEDED'), { code: 'VIEW_NEEDED', status: 501, retryable: false }],
@@ -102,7 +110,7 @@ t.test('what is no stream of events is refused, with what came', { buffered: tru
   }
 })
 
-t.test('what passes is tried again: not before Retry-After, at another reader if there is one', { buffered: true }, async (t) => {
+t.test('transient errors are retried: not before Retry-After, at another reader if there is one', { buffered: true }, async (t) => {
   for (const [status, code] of /** @type {[number, string][]} */ ([[503, 'OVERLOADED'], [429, 'HTTP_ERROR'], [500, 'INTERNAL']])) {
     const { url } = await startScript(t, refusing(status, code, { 'retry-after': '1' }), streaming(SNAPSHOT))
     const { events, retries } = startFollowing(t, url, 'latest')
@@ -112,10 +120,11 @@ t.test('what passes is tried again: not before Retry-After, at another reader if
   }
 
   const inAnHour = new Date(Date.now() + 3_600_000).toUTCString()
-  const [busy, free] = [await startScript(t, refusing(503, 'OVERLOADED', { 'retry-after': inAnHour })), await startScript(t, ending(SNAPSHOT), ending(': \nid: p2\n\n'), streaming(SNAPSHOT))]
+  const [busy, free] = [await startScript(t, refusing(503, 'OVERLOADED', { 'retry-after': inAnHour })),
+    await startScript(t, ending(SNAPSHOT), ending(': \nid: p2\n\n'), streaming(SNAPSHOT))]
   const { events, retries } = startFollowing(t, [busy.url, free.url], 'latest')
   await eventually(() => events.length === 2)
-  t.same([busy.requests.length, free.requests.length], [1, 3], 'who asked for an hour gets it')
+  t.same([busy.requests.length, free.requests.length], [1, 3], 'a Retry-After of an hour is respected')
   t.ok(retries.every(({ waitMs }) => waitMs <= 1000))
 
   const later = await startScript(t, refusing(503, 'OVERLOADED', { 'retry-after': '99999999999' }))
@@ -125,7 +134,7 @@ t.test('what passes is tried again: not before Retry-After, at another reader if
   await waiting.stop()
 })
 
-t.test('waits are those of the reader, with jitter, and double while nothing comes', { buffered: true }, async (t) => {
+t.test('delays are those of the reader, with jitter, and double while nothing comes', { buffered: true }, async (t) => {
   const { url } = await startScript(t, ending('retry: 400\n\n', SNAPSHOT))
   const polite = startFollowing(t, url, 'latest')
   await eventually(() => polite.retries.length === 3)
@@ -141,15 +150,16 @@ t.test('waits are those of the reader, with jitter, and double while nothing com
   t.match(alone.retries[0].error.message, new RegExp(`${gone}: .*ECONNREFUSED`))
 })
 
-t.test('a connection on which nothing comes is given up, before the answer or behind it', { buffered: true }, async (t) => {
-  const { url } = await startScript(t, () => {}, (response, request) => streaming('retry: 1\n\n', request.headers['last-event-id'] === 'p1' ? eventText('items', { b: '2' }, 'p2') : SNAPSHOT)(response))
+t.test('a silent connection is closed, before or after the response', { buffered: true }, async (t) => {
+  const { url } = await startScript(t, () => {}, (response, request) =>
+    streaming('retry: 1\n\n', request.headers['last-event-id'] === 'p1' ? eventText('items', { b: '2' }, 'p2') : SNAPSHOT)(response))
   const { events, retries } = startFollowing(t, url, 'latest', { silentMs: 300 })
   await eventually(() => events.length >= 2)
-  t.match(retries[0].error.message, /nothing came for 300 ms/)
+  t.match(retries[0].error.message, /no data for 300 ms/)
   t.same(events.slice(0, 2).map(({ event, position }) => [event, position]), [['snapshot', 'p1'], ['items', 'p2']])
 })
 
-t.test('work on an event is no silence', { buffered: true }, async (t) => {
+t.test('time spent on an event does not count as silence', { buffered: true }, async (t) => {
   /** @type {import('node:http').ServerResponse[]} */
   const responses = []
   const { url } = await startScript(t, (response) => {
@@ -164,7 +174,7 @@ t.test('work on an event is no silence', { buffered: true }, async (t) => {
   }
 })
 
-t.test('while an event is worked on, no more is taken than sockets hold', { buffered: true }, async (t) => {
+t.test('while the caller handles an event, only sockets buffer data', { buffered: true }, async (t) => {
   const part = eventText('items', { a: 'x'.repeat(48 * 1024) })
   const wanted = 512 * 1024 * 1024
   let sent = 0

@@ -1,4 +1,4 @@
-/** A follower that is ended, however it is, ends at once and leaves no connection, timer or listener. */
+/** Following ends at once and leaves no connection, timer or listener. */
 import { execFile } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -14,17 +14,21 @@ const SNAPSHOT = eventText('snapshot', { a: '1' }, 'p1')
 /** what goes on afterwards is a fault at once, not after the time that tap allows */
 const silent = { silentMs: 1_000_000_000 }
 
-/** All streams have ended. Not asked is whether Node keeps connections for others: it does, even one on which nothing was asked. @param {import('node:http').IncomingMessage[]} requests */
+/**
+ * All streams have ended. Not asked is whether Node keeps connections for others: it does, even one on which nothing
+ * was asked.
+ * @param {import('node:http').IncomingMessage[]} requests
+ */
 const areLeft = (requests) => eventually(() => requests.every(({ socket }) => socket.destroyed))
 
-t.test('aborted before it begins: nobody is asked', { buffered: true }, async (t) => {
+t.test('aborted before it begins: no request is sent', { buffered: true }, async (t) => {
   const { url, requests } = await startScript(t, streaming(SNAPSHOT))
   const events = []
   for await (const event of follow(url, 'latest', { signal: AbortSignal.abort() })) events.push(event)
   t.same([events, requests.length], [[], 0])
 })
 
-t.test('aborted while it waits: for an answer, for an event, to try again', { buffered: true }, async (t) => {
+t.test('aborted while it waits for a response, an event or a retry', { buffered: true }, async (t) => {
   for (const [answer, isThere] of /** @type {[any, (following: any) => boolean][]} */ ([
     [() => {}, ({ requests }) => requests.length === 1],
     [streaming(SNAPSHOT), ({ events }) => events.length === 1],
@@ -39,7 +43,7 @@ t.test('aborted while it waits: for an answer, for an event, to try again', { bu
   }
 })
 
-t.test('aborted while an event is worked on: no more come, though they are there', { buffered: true }, async (t) => {
+t.test('aborted while an event is handled: no more events come', { buffered: true }, async (t) => {
   const { url, requests } = await startScript(t, streaming(SNAPSHOT + SNAPSHOT + SNAPSHOT))
   const over = new AbortController()
   const events = []
@@ -51,7 +55,7 @@ t.test('aborted while an event is worked on: no more come, though they are there
   t.equal(events.length, 1)
 })
 
-t.test('left by break, by an error, or by whoever asked for one event too many', { buffered: true }, async (t) => {
+t.test('left by break, by an error, or with a pending next()', { buffered: true }, async (t) => {
   const { url, requests } = await startScript(t, streaming(SNAPSHOT))
   const seen = []
   for await (const { event } of follow(url, 'latest', silent)) {
@@ -80,18 +84,19 @@ t.test('left by break, by an error, or by whoever asked for one event too many',
   t.same(await unread.next(), { value: undefined, done: true })
 })
 
-t.test('an error of onRetry is the caller\'s', { buffered: true }, async (t) => {
+t.test('errors of onRetry reach the caller', { buffered: true }, async (t) => {
   const { url } = await startScript(t, refusing(503, 'OVERLOADED'))
   await t.rejects(startFollowing(t, url, 'latest', { onRetry () { throw new Error('enough') } }).following, /enough/)
 })
 
-t.test('many may share one signal, for long', { buffered: true }, async (t) => {
+t.test('many followers may share a signal', { buffered: true }, async (t) => {
   const warnings = /** @type {string[]} */ ([])
   const warn = (/** @type {Error} */ { message }) => { warnings.push(message) }
   process.on('warning', warn)
   t.teardown(() => process.off('warning', warn))
   const over = new AbortController()
-  const { url, requests } = await startScript(t, (response, request) => request.url?.includes('busy') ? refusing(503, 'OVERLOADED', { connection: 'close' })(response) : streaming(SNAPSHOT)(response))
+  const { url, requests } = await startScript(t, (response, request) =>
+    request.url?.includes('busy') ? refusing(503, 'OVERLOADED', { connection: 'close' })(response) : streaming(SNAPSHOT)(response))
   const all = Array.from({ length: 30 }, () => startFollowing(t, url, 'latest', { signal: over.signal }))
   const busy = startFollowing(t, url, 'busy', { signal: over.signal })
   await eventually(() => all.every(({ events }) => events.length === 1) && busy.retries.length === 4)
@@ -102,7 +107,7 @@ t.test('many may share one signal, for long', { buffered: true }, async (t) => {
   t.same(warnings, [])
 })
 
-t.test('a process that has left ends by itself: nothing is pending', { buffered: true }, async (t) => {
+t.test('the process ends afterwards: nothing is pending', { buffered: true }, async (t) => {
   const { url } = await startScript(t, (response, request) => {
     if (request.url?.includes('unknown')) return refusing(404, 'FEED_UNKNOWN')(response)
     return request.url?.includes('busy') ? refusing(503, 'OVERLOADED', { 'retry-after': '60' })(response) : streaming(SNAPSHOT)(response)
@@ -118,6 +123,7 @@ t.test('a process that has left ends by itself: nothing is pending', { buffered:
     try { for await (const _ of follow(url, 'unknown')) break } catch (error) { console.log(error.code) }
     await new Promise(setImmediate)
     console.log(process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length)`
-  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', program, url], { cwd: fileURLToPath(new URL('.', import.meta.url)), env: { PATH: process.env.PATH } })
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', program, url],
+    { cwd: fileURLToPath(new URL('.', import.meta.url)), env: { PATH: process.env.PATH } })
   t.equal(stdout, 'FEED_UNKNOWN\n0\n')
 })

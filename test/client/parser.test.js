@@ -1,4 +1,4 @@
-/** Server-sent events are read as the HTML standard says, wherever they are cut. */
+/** Server-sent events are parsed as the HTML standard says, in pieces of any size. */
 import fc from 'fast-check'
 import t from 'tap'
 import { createEventParser } from '../../src/client.js'
@@ -17,11 +17,14 @@ const event = (/** @type {object} */ fields) => /** @type {any} */ ({ name: '', 
 /** @type {[title: string, stream: string, events: object[]][]} the first ones are examples of the standard */
 const CASES = [
   ['lines of data are one text', 'data: YHOO\ndata: +2\ndata: 10\n\n', [event({ data: 'YHOO\n+2\n10' })]],
-  ['comments, an id, an empty id, one space is left out', ': test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n',
+  ['comments, an id, an empty id, one space is left out',
+    ': test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n',
     [event({ data: 'first event', id: '1' }), event({ data: 'second event', id: '' }), event({ data: ' third event' })]],
-  ['a field without a colon is empty, and what has no end is none', 'data\n\ndata\ndata\n\ndata:', [event({ data: '' }), event({ data: '\n' })]],
+  ['a field without a colon is empty, and what has no end is none', 'data\n\ndata\ndata\n\ndata:',
+    [event({ data: '' }), event({ data: '\n' })]],
   ['a space behind the colon or none', 'data:test\n\ndata: test\n\n', [event({ data: 'test' }), event({ data: 'test' })]],
-  ['lines end with CR LF', 'event: items\r\ndata: a\r\ndata: b\r\n\r\ndata: c\r\n\r\n', [event({ name: 'items', data: 'a\nb' }), event({ data: 'c' })]],
+  ['lines end with CR LF', 'event: items\r\ndata: a\r\ndata: b\r\n\r\ndata: c\r\n\r\n',
+    [event({ name: 'items', data: 'a\nb' }), event({ data: 'c' })]],
   ['lines end with CR', 'event: items\rdata: a\rdata: b\r\rdata: c\r\r', [event({ name: 'items', data: 'a\nb' }), event({ data: 'c' })]],
   ['lines end as they like', 'data: a\rdata: b\ndata: c\r\n\rdata: d\n\r\n', [event({ data: 'a\nb\nc' }), event({ data: 'd' })]],
   ['a byte order mark in front', '\ufeffdata: a\n\n', [event({ data: 'a' })]],
@@ -63,7 +66,7 @@ function reference (text) {
   return events
 }
 
-t.test('whatever comes, cuts change nothing', async (t) => {
+t.test('how the text is split does not matter', async (t) => {
   const words = fc.constantFrom('data', 'id', 'event', 'retry', ':', ' ', '\r', '\n', '\r\n', '\n\n', '7', 'x', '\ufeff', '\u20ac', '\0')
   await holds(t, fc.property(fc.array(words, { maxLength: 60 }), fc.array(fc.nat(200), { maxLength: 8 }), (text, cuts) => {
     const all = bytes(text.join(''))
@@ -73,7 +76,7 @@ t.test('whatever comes, cuts change nothing', async (t) => {
   }), { runs: 2000 })
 })
 
-t.test('an event of 24 MB in pieces of 1 KB is read in one go, one that is larger than allowed is an error', async (t) => {
+t.test('an event of 24 MB in pieces of 1 KB is parsed, a larger one than allowed is an error', async (t) => {
   const piece = 'x'.repeat(1024)
   const take = createEventParser()
   t.same(['data: ', ...Array.from({ length: 24_000 }, () => piece)].flatMap((text) => [...take(text)]), [])

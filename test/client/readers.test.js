@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { runCommand, startReader } from '../commands.js'
-import { eventually, freePort, openWriterFor, startDeployment, testEngines } from '../servers.js'
+import { eventually, freePort, openWriterFor, startDeployment } from '../servers.js'
 import { startFollowing } from './following.js'
+import { scopedEngines, wholeTest } from '../scope.js'
 
 const DAY_MS = 86_400_000
 const IDS = 200
@@ -40,7 +41,11 @@ async function startWriting (t, options) {
   return { newest, stop, get number () { return number } }
 }
 
-/** What was followed is what was written, once writing has stopped. @param {ReturnType<typeof startFollowing>} following @param {Map<string, string>} newest */
+/**
+ * What was followed is what was written, once writing has stopped.
+ * @param {ReturnType<typeof startFollowing>} following
+ * @param {Map<string, string>} newest
+ */
 const hasAll = ({ items }, newest) => eventually(() => {
   for (const [id, value] of newest) {
     const got = items.get(id)
@@ -62,7 +67,7 @@ function fallen (events) {
 }
 
 t.jobs = 3
-const [engine] = await testEngines()
+const [engine] = await scopedEngines()
 const { primary } = await startDeployment(t, { engine, replicas: 1 })
 const redisUrl = primary.url
 
@@ -82,7 +87,7 @@ async function openReader (t, flags = ['--read-from', 'primary']) {
   }
 }
 
-t.test('a reader that is killed and started again, twice: all goes on where it was', { buffered: true }, async (t) => {
+t.test('clients resume when a reader is killed and started again, twice', { buffered: true }, async (t) => {
   const feed = 'killed'
   const writing = await startWriting(t, { redisUrl, feed })
   const reader = await openReader(t)
@@ -99,12 +104,15 @@ t.test('a reader that is killed and started again, twice: all goes on where it w
   await writing.stop()
   await hasAll(all, writing.newest)
   await eventually(() => some.items.has('last-2') && text(some.items.get('id-7')) === writing.newest.get('id-7'))
-  t.same([all, some].map(({ names }) => names().filter((name) => name !== 'items')), [['snapshot'], ['snapshot']], 'no reset, and no snapshot but the first')
+  t.same([all, some].map(({ names }) => names().filter((name) => name !== 'items')), [['snapshot'], ['snapshot']],
+    'no reset, and no snapshot but the first')
   t.same([...all.wentBack, ...some.wentBack, ...fallen(all.events), ...fallen(some.events)], [])
   t.same([...some.items.keys()].sort(), ['id-7', 'last-2'])
 })
 
-t.test('of two readers, of different nodes, one is killed, then the other: it goes on at the one that is there', { buffered: true }, async (t) => {
+wholeTest('of two readers, on different nodes, one is killed, then the other: clients resume at the running one', {
+  buffered: true
+}, async (t) => {
   const feed = 'two'
   const writing = await startWriting(t, { redisUrl, feed })
   const [one, other] = [await openReader(t), await openReader(t, ['--read-from', 'replica'])]
@@ -122,7 +130,7 @@ t.test('of two readers, of different nodes, one is killed, then the other: it go
   t.same([...all.wentBack, ...fallen(all.events)], [])
 })
 
-t.test('a reader that is stopped says when to come again; it goes on without a gap', { buffered: true }, async (t) => {
+wholeTest('a reader that stops sends clients a retry delay; they resume without a gap', { buffered: true }, async (t) => {
   const feed = 'stopped'
   const writing = await startWriting(t, { redisUrl, feed })
   const reader = await openReader(t)
@@ -142,7 +150,7 @@ t.test('a reader that is stopped says when to come again; it goes on without a g
   t.same(fallen(all.events), [])
 })
 
-t.test('away for longer than anything is kept: it is told, and begins anew', { buffered: true }, async (t) => {
+wholeTest('a client that was away for longer than the retention is reset', { buffered: true }, async (t) => {
   const feed = 'short'
   const windowMs = 1500
   const writing = await startWriting(t, { redisUrl, feed, windowMs })
@@ -159,11 +167,12 @@ t.test('away for longer than anything is kept: it is told, and begins anew', { b
   t.match(all.events.slice(at, at + 2), [{ event: 'reset', reason: 'expired', position: null }, { event: 'snapshot', position: String }])
 })
 
-t.test('what a reader will not stream ends it, with the reason; a position of another feed does not', { buffered: true }, async (t) => {
+t.test('a refusal of the reader ends following, with the reason; a position of another feed does not', { buffered: true }, async (t) => {
   const writing = await startWriting(t, { redisUrl, feed: 'refused' })
   await writing.stop()
   const reader = await openReader(t)
-  const refusal = (/** @type {string} */ feed, options = {}) => t.rejects(startFollowing(t, reader.url, feed, options).following, { name: 'FollowError', ...expected })
+  const refusal = (/** @type {string} */ feed, options = {}) =>
+    t.rejects(startFollowing(t, reader.url, feed, options).following, { name: 'FollowError', ...expected })
   let expected = {}
   expected = { code: 'FEED_UNKNOWN', status: 404 }
   await refusal('nobody')
@@ -181,7 +190,7 @@ t.test('what a reader will not stream ends it, with the reason; a position of an
   t.match(second.events, [{ event: 'reset', reason: 'invalid' }, { event: 'snapshot' }])
 })
 
-t.test('a token is needed where there is a file of them, and one that is revoked ends it', { buffered: true }, async (t) => {
+wholeTest('with a token file a token is needed, and following ends when it is revoked', { buffered: true }, async (t) => {
   const writing = await startWriting(t, { redisUrl, feed: 'tokens' })
   const file = join(t.testdir({ tokens: 'a-token-of-ours\n' }), 'tokens')
   const reader = await startReader(t, { redisUrl, flags: ['--read-from', 'primary', '--live-tokens', file] })
@@ -194,7 +203,7 @@ t.test('a token is needed where there is a file of them, and one that is revoked
   await writing.stop()
 })
 
-t.test('a reader that is full is asked again when it says, another one before', { buffered: true }, async (t) => {
+wholeTest('a full reader is tried again after its Retry-After, another one before', { buffered: true }, async (t) => {
   const feed = 'full'
   const writing = await startWriting(t, { redisUrl, feed })
   const [full, free] = [await openReader(t, ['--read-from', 'primary', '--max-streams', '1']), await openReader(t)]
@@ -203,7 +212,8 @@ t.test('a reader that is full is asked again when it says, another one before', 
   const second = startFollowing(t, full.url, feed)
   const third = startFollowing(t, [full.url, free.url], feed)
   await eventually(() => second.retries.length > 0 && third.events.length > 1)
-  t.match([second.retries[0], third.retries[0]].map(({ error }) => error), [{ code: 'OVERLOADED', status: 503, retryable: true }, { code: 'OVERLOADED' }])
+  t.match([second.retries[0], third.retries[0]].map(({ error }) => error),
+    [{ code: 'OVERLOADED', status: 503, retryable: true }, { code: 'OVERLOADED' }])
   t.ok(second.retries[0].waitMs >= 1000)
   t.equal(second.events.length, 0)
   await first.stop()

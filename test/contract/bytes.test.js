@@ -67,11 +67,11 @@ t.test('on servers without MSETEX', async (t) => {
   t.equal(replies, 6)
 })
 
-t.test('with late: drop', async (t) => {
-  const { bytes, replies } = encode({ ttlMs: 125_000, late: 'drop' }, ITEMS)
+t.test('with late: newest', async (t) => {
+  const { bytes, replies } = encode({ ttlMs: 125_000, late: 'newest' }, ITEMS)
   t.same(commandsIn(bytes), [
-    ['EVALSHA', readScript('append-ids').sha, '4', 'fr:{latest:0}:ids', keyOf('bus-7'), keyOf('é'), keyOf('old'),
-      String('fr:{latest:0}:item:'.length), '125000', '125000', HEADS[0] + 'hi', HEADS[1], HEADS[2] + '\r\n']
+    ['EVALSHA', readScript('append-newest').sha, '2', 'fr:{latest:0}:ids', 'fr:{latest:0}:deletions', '3', '125000', '125000', '1', '0',
+      keyOf('bus-7'), HEADS[0] + 'hi', keyOf('é'), HEADS[1], keyOf('old'), HEADS[2] + '\r\n', 'PX', '125000', ...SCORES]
   ])
   t.equal(replies, 1)
 })
@@ -79,14 +79,16 @@ t.test('with late: drop', async (t) => {
 const DAY_MS = '86400000'
 /** b goes and comes back, bus-7 goes for good */
 const REMOVALS = [gone('b', 7), item('b', 7, 1, 'x'), item('bus-7', 7, 2, 'y'), gone('bus-7', 1_700_000_000_123)]
-const REMOVED = ['0000000000070001', '0000000000070010', '0000000000070020', '018bcfe5687b0001'].map((hex) => Buffer.from(hex, 'hex').toString('latin1'))
+const REMOVED = ['0000000000070001', '0000000000070010', '0000000000070020', '018bcfe5687b0001'].map((hex) =>
+  Buffer.from(hex, 'hex').toString('latin1'))
 const REMOVED_SCORES = ['7', 'b', '7.000244140625', 'b', '7.00048828125', 'bus-7', '1700000000123', 'bus-7']
 
-t.test('with deletions: what leaves the set is what the last operation on an id says', async (t) => {
+t.test('with deletions: the last operation on an id decides whether it leaves the set', async (t) => {
   const { bytes, replies } = encode({ ttlMs: 125_000 }, REMOVALS)
   t.same(commandsIn(bytes), [
     ['MULTI'],
-    ['MSETEX', '4', keyOf('b'), REMOVED[0], keyOf('b'), REMOVED[1] + 'x', keyOf('bus-7'), REMOVED[2] + 'y', keyOf('bus-7'), REMOVED[3], 'PX', '125000'],
+    ['MSETEX', '4', keyOf('b'), REMOVED[0], keyOf('b'), REMOVED[1] + 'x', keyOf('bus-7'), REMOVED[2] + 'y', keyOf('bus-7'), REMOVED[3],
+      'PX', '125000'],
     ['ZADD', 'fr:{latest:0}:ids', ...REMOVED_SCORES],
     ['ZREM', 'fr:{latest:0}:ids', 'bus-7'],
     ['PEXPIRE', 'fr:{latest:0}:ids', '125000'],
@@ -114,14 +116,15 @@ t.test('with deletions and no age limit, a tombstone expires after a day', async
     ['EXEC']
   ])
   t.equal(separate.replies, 8)
-  const script = encode({ late: 'drop' }, REMOVALS.slice(0, 1))
-  t.same(commandsIn(script.bytes)[0].slice(4), [keyOf('b'), String('fr:{latest:0}:item:'.length), '0', DAY_MS, REMOVED[0]])
+  const script = encode({ late: 'newest' }, REMOVALS.slice(0, 1))
+  t.same(commandsIn(script.bytes)[0].slice(5), ['1', '0', DAY_MS, '1', '1', keyOf('b'), REMOVED[0], '7', 'b'])
 })
 
 t.test('the bytes of a batch of one item are these', async (t) => {
   t.equal(encode({ ttlMs: 125_000 }, [item('a', 1_700_000_000_123, 5, 'v')]).bytes.toString('latin1'), [
     '*1\r\n$5\r\nMULTI\r\n',
-    '*6\r\n$6\r\nMSETEX\r\n$1\r\n1\r\n$20\r\nfr:{latest:0}:item:a\r\n$9\r\n\x01\x8b\xcf\xe5\x68\x7b\x00\x50v\r\n$2\r\nPX\r\n$6\r\n125000\r\n',
+    '*6\r\n$6\r\nMSETEX\r\n$1\r\n1\r\n$20\r\nfr:{latest:0}:item:a\r\n$9\r\n\x01\x8b\xcf\xe5\x68\x7b\x00\x50v\r\n' +
+      '$2\r\nPX\r\n$6\r\n125000\r\n',
     '*4\r\n$4\r\nZADD\r\n$17\r\nfr:{latest:0}:ids\r\n$18\r\n1700000000123.0012\r\n$1\r\na\r\n',
     '*3\r\n$7\r\nPEXPIRE\r\n$17\r\nfr:{latest:0}:ids\r\n$6\r\n125000\r\n',
     '*1\r\n$4\r\nEXEC\r\n'
@@ -142,10 +145,12 @@ const encodeValues = (() => {
 
 t.test('values: one ZADD, and the expiry of its key', async (t) => {
   // 2^41 ms in microseconds, and one more for each append
-  const head = (/** @type {number} */ appended, flags = '00') => Buffer.from('00' + (STAMP_MS * 1000 + appended).toString(16).padStart(14, '0') + flags, 'hex').toString('latin1')
+  const head = (/** @type {number} */ appended, flags = '00') =>
+    Buffer.from('00' + (STAMP_MS * 1000 + appended).toString(16).padStart(14, '0') + flags, 'hex').toString('latin1')
   const first = encodeValues(125_000, [...ITEMS, gone('bus-7', 8)])
   t.same(commandsIn(first.bytes), [
-    ['ZADD', 'fr:{latest:0}:values', SCORES[0], 'bus-7' + head(1) + 'hi', SCORES[2], utf8('é') + head(2), SCORES[4], 'old' + head(3) + '\r\n', '8', 'bus-7' + head(4, '01')],
+    ['ZADD', 'fr:{latest:0}:values', SCORES[0], 'bus-7' + head(1) + 'hi', SCORES[2], utf8('é') + head(2), SCORES[4],
+      'old' + head(3) + '\r\n', '8', 'bus-7' + head(4, '01')],
     ['PEXPIRE', 'fr:{latest:0}:values', '125000']
   ])
   t.equal(first.replies, 2)
@@ -184,7 +189,7 @@ t.test('values: the bytes of a batch of one item are these', async (t) => {
 })
 
 t.test('a batch that is used again carries nothing of before', async (t) => {
-  for (const late of /** @type {const} */ (['overwrite', 'drop'])) {
+  for (const late of /** @type {const} */ (['overwrite', 'newest'])) {
     const batch = createBatch({ key, ttlMs: 1000, late, dialect })
     batch.add(Buffer.from('gone'), 1, 2, Buffer.alloc(1000))
     batch.remove(Buffer.from('gone'), 1, 3)
@@ -226,7 +231,8 @@ t.test('a batch copies ids and values', async (t) => {
 
 t.test('full batches under the longest names fit a request of every server', async (t) => {
   const longest = partitionKey('p'.repeat(32), 'f'.repeat(64), 1023)
-  for (const options of [{}, { ttlMs: 2 ** 41 }, { ttlMs: 2 ** 41, late: /** @type {const} */ ('drop') }, { ttlMs: 2 ** 41, dialect: { ...dialect, msetex: false } }]) {
+  for (const options of [{}, { ttlMs: 2 ** 41 }, { ttlMs: 2 ** 41, late: /** @type {const} */ ('newest') },
+    { ttlMs: 2 ** 41, dialect: { ...dialect, msetex: false } }]) {
     for (const { createBatch, describe } of layoutNames().map(layoutOf)) {
       const batch = createBatch({ key: longest, ttlMs: 0, late: 'overwrite', dialect, ...options })
       t.ok(batch.maxItems <= describe().maxBatchItems)

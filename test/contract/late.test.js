@@ -4,15 +4,17 @@ import { UNLIMITED, gone, item, overAllArms } from './partition.js'
 
 const NOW = 1_750_000_000_000
 
-await overAllArms(t, async (t, { promises, connection, open }) => {
+await overAllArms(t, async (t, { guarantees, connection, open }) => {
   /** @param {import('./partition.js').Partition} partition */
-  const all = async (partition) => (await partition.walk({ ...UNLIMITED, limit: 100 })).map(shown)
-  const keepsOne = promises.versions === 'one'
+  const all = async (partition) => (await partition.scan({ ...UNLIMITED, limit: 100 })).map(shown)
+  const keepsOne = guarantees.versions === 'one'
 
-  for (const late of /** @type {const} */ (['overwrite', 'drop'])) {
-    const drops = keepsOne && late === 'drop'
-    const newestWins = drops || promises.late === 'newest'
-    const whenLate = newestWins ? `the newer version counts${drops ? ' and the older one is dropped' : ''}` : 'the last one written is the version'
+  for (const late of /** @type {const} */ (['overwrite', 'newest'])) {
+    const drops = keepsOne && late === 'newest'
+    const newestWins = drops || guarantees.late === 'newest'
+    const whenLate = newestWins
+      ? `the newer version counts${drops ? ' and the older one is dropped' : ''}`
+      : 'the last one written is the version'
     await t.test(`late: ${late}: ${whenLate}`, async (t) => {
       const partition = open({ late })
       t.same(await partition.append([item('a', NOW, 3), item('b', NOW)]), { late: 0 })
@@ -37,7 +39,8 @@ await overAllArms(t, async (t, { promises, connection, open }) => {
 
     await t.test(`late: ${late}: the same holds inside a batch`, async (t) => {
       const partition = open({ late })
-      const answer = await partition.append([item('a', NOW, 2), item('a', NOW, 1), item('a', NOW - 1, 4095), item('b', NOW), item('a', NOW, 1)])
+      const answer = await partition.append([item('a', NOW, 2), item('a', NOW, 1), item('a', NOW - 1, 4095), item('b', NOW),
+        item('a', NOW, 1)])
       t.same(answer, { late: drops ? 3 : 0 })
       const a = newestWins ? item('a', NOW, 2) : item('a', NOW, 1)
       t.same(await all(partition), [a, item('b', NOW)].map(shown))
@@ -45,7 +48,8 @@ await overAllArms(t, async (t, { promises, connection, open }) => {
     })
 
     await t.test(`late: ${late}: a batch sent twice has the effect of one sent once`, async (t) => {
-      const batch = [item('a', NOW, 1), item('b', NOW, 2), item('a', NOW + 1), item('c', NOW), gone('c', NOW, 1), gone('d', NOW), item('d', NOW + 1)]
+      const batch = [item('a', NOW, 1), item('b', NOW, 2), item('a', NOW + 1), item('c', NOW), gone('c', NOW, 1), gone('d', NOW),
+        item('d', NOW + 1)]
       const [once, twice] = [open({ late }), open({ late })]
       await once.append(batch)
       await twice.append(batch, { times: 2 })
@@ -60,8 +64,9 @@ await overAllArms(t, async (t, { promises, connection, open }) => {
       t.same(await all(partition), [item('a', NOW), item('c', NOW - 2)].map(shown))
       t.same(await partition.get(['b', 'nobody'].map((id) => Buffer.from(id)), UNLIMITED), [null, null])
       t.equal((await partition.count(UNLIMITED)).count, keepsOne ? 2 : 5)
-      const two = await partition.walk({ retention: { windowMs: 0, maxItems: 2 }, nowMs: NOW, limit: 1 })
-      t.same(two.map(shown), keepsOne ? [item('a', NOW), item('c', NOW - 2)].map(shown) : [], 'deletions take a place where versions are counted')
+      const two = await partition.scan({ retention: { windowMs: 0, maxItems: 2 }, nowMs: NOW, limit: 1 })
+      t.same(two.map(shown), keepsOne ? [item('a', NOW), item('c', NOW - 2)].map(shown) : [],
+        'deletions take a place where versions are counted')
       t.same(await partition.append([item('b', NOW + 2)]), { late: 0 })
       t.same(await all(partition), [item('b', NOW + 2), item('a', NOW), item('c', NOW - 2)].map(shown))
     })
@@ -77,7 +82,8 @@ await overAllArms(t, async (t, { promises, connection, open }) => {
       t.same(await partition.append([item('a', NOW, 4), item('b', NOW + 8), item('never-was', NOW - 1)]), dropped(3))
       t.same(await partition.append([gone('b', NOW + 8)]), dropped(1))
       t.same(await all(partition), [], 'older versions do not come back')
-      t.same(await partition.append([item('b', NOW + 8), item('b', NOW + 10), item('b', NOW + 9), gone('a', NOW + 1), item('a', NOW + 2)]), dropped(2))
+      t.same(await partition.append([item('b', NOW + 8), item('b', NOW + 10), item('b', NOW + 9), gone('a', NOW + 1), item('a', NOW + 2)]),
+        dropped(2))
       t.same(await all(partition), [item('b', NOW + 10), item('a', NOW + 2)].map(shown))
     })
 
@@ -91,13 +97,14 @@ await overAllArms(t, async (t, { promises, connection, open }) => {
 
   await t.test('the last operation of a batch on an id decides', async (t) => {
     const partition = open()
-    await partition.append([gone('a', NOW), item('a', NOW, 1), item('b', NOW), gone('b', NOW, 1), gone('c', NOW), item('c', NOW, 1), gone('c', NOW, 2)])
+    await partition.append([gone('a', NOW), item('a', NOW, 1), item('b', NOW), gone('b', NOW, 1), gone('c', NOW), item('c', NOW, 1),
+      gone('c', NOW, 2)])
     t.same(await all(partition), [shown(item('a', NOW, 1))])
   })
 
   if (!keepsOne) return
   await t.test('a tombstone lives as long as an item would, and a day where items stay', async (t) => {
-    for (const late of /** @type {const} */ (['overwrite', 'drop'])) {
+    for (const late of /** @type {const} */ (['overwrite', 'newest'])) {
       for (const [ttlMs, least, most] of [[50_000, 20_000, 50_000], [0, 80_000_000, 86_400_000]]) {
         const partition = open({ late, ttlMs })
         await partition.append([item('a', NOW), item('b', NOW)])
@@ -110,9 +117,9 @@ await overAllArms(t, async (t, { promises, connection, open }) => {
     }
   })
 
-  await t.test('late: drop: after the window was widened a deletion lasts as long as items do, and hides what comes late', async (t) => {
+  await t.test('late: newest: after the window was widened a deletion lasts as long as items do, and hides what comes late', async (t) => {
     for (const [ttlMs, least, most] of [[900_000, 600_000, 900_000], [0, 80_000_000, 86_400_000]]) {
-      const partition = open({ late: 'drop', ttlMs: 60_000 })
+      const partition = open({ late: 'newest', ttlMs: 60_000 })
       await partition.append([item('a', NOW), item('b', NOW)])
       await partition.append([gone('a', NOW + 1)])
       await partition.extend(ttlMs)

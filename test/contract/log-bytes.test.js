@@ -32,7 +32,8 @@ t.test('segments: one XADD of all items, counted where the feed keeps a number o
   t.same(xadd.slice(0, 4), ['XADD', 'fr:{latest:0}:segments', '*', 's'])
   const stamp = Buffer.from(xadd[4], 'latin1').toString('hex', 34, 41)
   t.equal(xadd[4].slice(0, 4), latin1('46534701'))
-  t.equal(xadd[4].slice(12), latin1('00', '00', '00000002', '0000001b', '000000000007', '0000000006a4', stamp, WRITER, '00000007', '000000000001', items))
+  t.equal(xadd[4].slice(12),
+    latin1('00', '00', '00000002', '0000001b', '000000000007', '0000000006a4', stamp, WRITER, '00000007', '000000000001', items))
   t.same(rest, [['INCRBY', 'fr:{latest:0}:appended', '2'], ...EXPIRIES('segments'), ['EXEC']])
   t.equal(batch.encoded().replies, 6)
 })
@@ -47,7 +48,8 @@ t.test('stream: an XADD for each item', async (t) => {
   t.equal(replies, 8)
   const stamps = [first, second].map((words) => Buffer.from(words[4], 'latin1').readUIntBE(6, 6))
   t.equal(stamps[1], stamps[0] + 1)
-  for (const [words, tail] of [[first, '000000000001' + '0000000006a40050' + '01' + '6176'], [second, '000000000002' + '0000000000070011' + '01' + '62']]) {
+  for (const [words, tail] of [[first, '000000000001' + '0000000006a40050' + '01' + '6176'],
+    [second, '000000000002' + '0000000000070011' + '01' + '62']]) {
     t.same(words.slice(0, 4), ['XADD', 'fr:{latest:0}:stream', '*', 'v'])
     t.equal(words[4].slice(12), latin1(WRITER, '00000007', /** @type {string} */ (tail)))
   }
@@ -95,14 +97,16 @@ for (const name of ['segments', 'stream']) {
     t.same(words(batch.encoded()).map(([command]) => command), ['MULTI', 'XADD', 'INCRBY', 'PEXPIRE', 'PEXPIRE', 'PEXPIRE', 'EXEC'])
     const shorter = logBatch(name, { maxItems: 5, ttlMs: 1000, origin })
     addTo(shorter, ITEMS[0])
-    t.same(words(shorter.encoded()).filter(([command]) => command === 'PEXPIRE').map((one) => one[2]), ['1000', '1000', '1000'], 'and at once when it changes')
+    t.same(words(shorter.encoded()).filter(([command]) => command === 'PEXPIRE').map((one) => one[2]), ['1000', '1000', '1000'],
+      'and at once when it changes')
     t.not(next[1][4], first[1][4], 'and is another writing')
     const plain = logBatch(name, { ttlMs: 0 })
     addTo(plain, ITEMS[0])
     t.same(words(plain.encoded()).map(([command]) => command), ['XADD'], 'without an age limit or a number it goes alone')
   })
 
-  t.test(`${name}: how far items are ahead of the server is said before they are stored, until it is stored, then once a minute`, async (t) => {
+  t.test(`${name}: how far items are ahead of the server is said before they are stored, until it is stored, then once a ` +
+    'minute', async (t) => {
     let serverMs = 60_000 * 1000
     const origin = createOrigin({ name: 'w', epoch: 7, serverMs: () => serverMs })
     const batch = layoutOf(name).createBatch({ key, ttlMs: 0, late: 'overwrite', dialect, origin })
@@ -129,6 +133,6 @@ for (const name of ['segments', 'stream']) {
     serverMs += 60_000
     t.equal(await said(serverMs + 3), zadd(10, 60_000 * 1003), 'each minute has its own')
     origin.forget()
-    t.equal(await said(serverMs + 3), zadd(10, 60_000 * 1003), 'another server is told again')
+    t.equal(await said(serverMs + 3), zadd(10, 60_000 * 1003), 'it is sent again to another server')
   })
 }

@@ -18,9 +18,10 @@ await overLogArms(t, async (t, { layout, connection, open, log, entriesOf, arriv
     const windowMs = 30 * SECONDS
     // an entry each second for 100 seconds, with one item of its time and a late one
     for (let age = 100; age > 0; age--) {
-      await arrive(partition, nowMs - age * SECONDS, entriesOf([item(`id-${age}`, nowMs - age * SECONDS), item(`late-${age}`, nowMs - 2 * age * SECONDS)]))
+      await arrive(partition, nowMs - age * SECONDS,
+        entriesOf([item(`id-${age}`, nowMs - age * SECONDS), item(`late-${age}`, nowMs - 2 * age * SECONDS)]))
     }
-    const live = async () => (await partition.walk({ ...now(windowMs, 0, nowMs), limit: 1000 })).map(shown)
+    const live = async () => (await partition.scan({ ...now(windowMs, 0, nowMs), limit: 1000 })).map(shown)
     const before = await live()
     t.ok(before.length > 30)
     await sayAhead(partition, 20 * SECONDS)
@@ -36,11 +37,13 @@ await overLogArms(t, async (t, { layout, connection, open, log, entriesOf, arriv
     t.ok(removed + more < 75 * perAppend, 'whose clock is ahead trims no more than the server has it')
   })
 
-  await t.test('a backlog is trimmed in pieces, and it says when there is more', async (t) => {
+  await t.test('a backlog is trimmed in steps, which report that there is more', async (t) => {
     const partition = open()
     const old = Date.now() - 600 * SECONDS
     const entries = Array.from({ length: 2500 }, (_, i) => entriesOf([item(`id-${i}`, old)])).flat()
-    for (let from = 0; from < 12_500; from += 2500) await connection.sendAll(entries.map((entry) => ['XADD', partition.key(log.part), `${old}-*`, log.field, entry]))
+    for (let from = 0; from < 12_500; from += 2500) {
+      await connection.sendAll(entries.map((entry) => ['XADD', partition.key(log.part), `${old}-*`, log.field, entry]))
+    }
     const pieces = await partition.trimAll(now(60 * SECONDS, 0, Date.now()))
     t.ok(pieces.length > 1, pieces.join(' '))
     t.ok(sum(pieces) > 12_000 && sum(pieces) <= 12_500)
@@ -60,10 +63,10 @@ await overLogArms(t, async (t, { layout, connection, open, log, entriesOf, arriv
     }
     t.ok(Math.max(...stored) <= 650, `${Math.max(...stored)} versions at most, where 500 are kept and 50 come between two rounds`)
     t.ok(await connection.send('ZCARD', partition.key('marks')) <= 70)
-    t.equal((await partition.walk({ ...most, limit: 100 })).length, 500)
+    t.equal((await partition.scan({ ...most, limit: 100 })).length, 500)
   })
 
-  await t.test('marks of a count that began anew are forgotten', async (t) => {
+  await t.test('marks are removed after a reset of the counter', async (t) => {
     const partition = open()
     const ten = now(0, 10)
     const round = async (/** @type {number} */ number) => {
@@ -77,7 +80,7 @@ await overLogArms(t, async (t, { layout, connection, open, log, entriesOf, arriv
     t.ok((await partition.count(now())).count < 150, 'and it is trimmed again')
   })
 
-  await t.test('what was said of items ahead is kept while entries of that time are, then forgotten', async (t) => {
+  await t.test('announcements of items ahead are kept as long as entries of that time, then removed', async (t) => {
     const partition = open()
     await partition.append([item('future', Date.now() + 30 * SECONDS)])
     const said = async () => (await connection.send('ZRANGE', partition.key('ahead'), 0, -1, 'WITHSCORES')).map(String)
@@ -89,7 +92,7 @@ await overLogArms(t, async (t, { layout, connection, open, log, entriesOf, arriv
     await partition.trimAll(now(60 * SECONDS, 0, Date.now()))
     const names = async () => (await said()).filter((_, i) => i % 2 === 0).map((one) => one.split(':')[1]).sort()
     t.same(await names(), [member.split(':')[1], 'new'].sort())
-    // what nobody of ours says keeps nothing for ever
+    // members in another format keep nothing for ever
     await connection.send('ZADD', partition.key('ahead'), 'inf', '-Infinity:lost', 5, 'nonsense')
     await partition.trimAll(now(60 * SECONDS, 0, Date.now()))
     t.same(await names(), [member.split(':')[1], 'new'].sort())

@@ -1,5 +1,5 @@
 /**
- * Layouts that keep a log: entries lie in order of arrival, and what is asked for is in order of event time.
+ * Log layouts: entries are in order of arrival, queries in order of event time.
  */
 import t from 'tap'
 import fc from 'fast-check'
@@ -11,8 +11,8 @@ import { gone, item } from './partition.js'
 const bytes = (/** @type {string} */ text) => Buffer.from(text)
 const SECONDS = 1000
 
-await overLogArms(t, async (t, { layout, promises, connection, open, log, entriesOf, arrive, sayAhead }) => {
-  const { maxWalk } = promises
+await overLogArms(t, async (t, { layout, guarantees, connection, open, log, entriesOf, arrive, sayAhead }) => {
+  const { maxScan } = guarantees
 
   await t.test('an entry has one field, and its id is when it arrived', async (t) => {
     const partition = open()
@@ -30,7 +30,8 @@ await overLogArms(t, async (t, { layout, promises, connection, open, log, entrie
       t.equal(head.origin.length, 18)
       t.ok(head.stamp >= before * 1000)
       if (layout.name === 'segments') t.match(head, { count: 3, firstTs: 5, lastTs: 9 })
-      log.each(fields[1], (from, idAt, idEnd, ts, seq, deleted, valueAt, valueEnd) => found.push(`${from.toString('utf8', idAt, idEnd)} ${ts} ${seq} ${deleted} ${from.toString('utf8', valueAt, valueEnd)}`))
+      log.each(fields[1], (from, idAt, idEnd, ts, seq, deleted, valueAt, valueEnd) =>
+        found.push(`${from.toString('utf8', idAt, idEnd)} ${ts} ${seq} ${deleted} ${from.toString('utf8', valueAt, valueEnd)}`))
     }
     t.same(found, ['a 5 0 false a@5', 'b 9 0 false b@9', 'a 7 0 true '])
   })
@@ -41,11 +42,11 @@ await overLogArms(t, async (t, { layout, promises, connection, open, log, entrie
     await arrive(partition, NOW, first)
     await arrive(partition, NOW + 1, entriesOf([item('a', 9), item('c', 4)]))
     await arrive(partition, NOW + 2, first)
-    t.equal(names(await partition.walk({ ...now(), limit: 1 })), 'a b')
+    t.equal(names(await partition.scan({ ...now(), limit: 1 })), 'a b')
     t.equal((await partition.count(now())).count, 5)
     t.equal(names((await partition.tail(now())).items), 'c a b c a')
     t.equal((await partition.count(now(0, 4))).count, 4)
-    t.equal(names(await partition.walk({ ...now(0, 5), limit: 9 })), 'a b')
+    t.equal(names(await partition.scan({ ...now(0, 5), limit: 9 })), 'a b')
   })
 
   await t.test('of versions that compare equal the one appended later counts, however they arrive', async (t) => {
@@ -54,7 +55,7 @@ await overLogArms(t, async (t, { layout, promises, connection, open, log, entrie
     const late = entriesOf([item('a', 5, 0, 'late')], { at: NOW * 2 + 1 })
     await arrive(partition, NOW, late)
     await arrive(partition, NOW + 1, early)
-    t.same((await partition.walk({ ...now(), limit: 9 })).map(({ value }) => String(value)), ['two', 'late'])
+    t.same((await partition.scan({ ...now(), limit: 9 })).map(({ value }) => String(value)), ['two', 'late'])
     t.same((await partition.get([bytes('a')], now())).map((one) => String(one?.value)), ['late'])
   })
 
@@ -66,17 +67,18 @@ await overLogArms(t, async (t, { layout, promises, connection, open, log, entrie
     const newer = Buffer.from(entriesOf([item('y', 8)])[0])
     newer[layout.name === 'segments' ? 3 : 0] = 2
     await arrive(partition, NOW, whole)
-    await arrive(partition, NOW + 1, [corrupt, newer, entriesOf([item('z', 9)])[0].subarray(0, -1), Buffer.alloc(0), bytes('something else')])
+    await arrive(partition, NOW + 1,
+      [corrupt, newer, entriesOf([item('z', 9)])[0].subarray(0, -1), Buffer.alloc(0), bytes('something else')])
     await connection.send('XADD', partition.key(log.part), '*', 'temperature', '21', 'unit', 'C')
     await arrive(partition, Date.now() + 60 * SECONDS, entriesOf([item('c', 7)]))
-    t.equal(names(await partition.walk({ ...now(), limit: 1 })), 'c b a')
+    t.equal(names(await partition.scan({ ...now(), limit: 1 })), 'c b a')
     t.same((await partition.get(['x', 'y', 'b'].map(bytes), now())).map(Boolean), [false, false, true])
     t.equal((await partition.count(now())).count, 3)
     t.equal((await partition.tail(now())).items.length, 3)
-    t.equal(names(await partition.walk({ ...now(0, 3), limit: 9 })), 'c b a', 'and take no place')
+    t.equal(names(await partition.scan({ ...now(0, 3), limit: 9 })), 'c b a', 'and take no place')
   })
 
-  await t.test('a key that holds something else has a code, whatever is asked', async (t) => {
+  await t.test('a key of another type fails with a code in every query', async (t) => {
     const partition = open()
     await connection.send('SET', partition.key(log.part), 'mine')
     const holdsOther = { code: 'KEY_HOLDS_OTHER', message: /WRONGTYPE/ }
@@ -89,7 +91,7 @@ await overLogArms(t, async (t, { layout, promises, connection, open, log, entrie
     t.equal(String(await connection.send('GET', partition.key(log.part))), 'mine')
   })
 
-  await t.test('an answer reads no deeper than what is certain asks for', async (t) => {
+  await t.test('a scan stops as soon as the answer is certain', async (t) => {
     const partition = open()
     for (let i = 0; i < 200; i++) await arrive(partition, NOW + i * 10, entriesOf([item(`id-${i}`, NOW + i * 10)]))
     let read = 0
@@ -115,7 +117,7 @@ await overLogArms(t, async (t, { layout, promises, connection, open, log, entrie
     t.equal((await counting.get([bytes('id-199')], last))[0]?.ts, NOW + 1990)
     t.ok(read < 20)
     read = 0
-    t.equal((await counting.walk({ ...now(100, 0, NOW + 2000), limit: 100 })).length, 10)
+    t.equal((await counting.scan({ ...now(100, 0, NOW + 2000), limit: 100 })).length, 10)
     t.ok(read < 40, `${read} read for the window`)
   })
 
@@ -139,13 +141,14 @@ await overLogArms(t, async (t, { layout, promises, connection, open, log, entrie
   await t.test('late and early items among entries that arrived at any time: the answer is that of the model', (t) =>
     holds(t, fc.asyncProperty(anyLog, async ({ entries, retention, limit, lookMs, sinceMs }) => {
       const partition = open()
-      const model = createModel('overwrite', promises)
+      const model = createModel('overwrite', guarantees)
       let ms = NOW
       let serial = 0
       await sayAhead(partition, 40)
       for (const { passMs, versions, twice } of entries) {
         ms += passMs
-        const items = versions.map(({ id, aheadMs, seq, deleted }) => ({ id, ts: ms + aheadMs, seq, deleted, value: bytes(deleted ? '' : String(++serial)) }))
+        const items = versions.map(({ id, aheadMs, seq, deleted }) =>
+          ({ id, ts: ms + aheadMs, seq, deleted, value: bytes(deleted ? '' : String(++serial)) }))
         model.append(items)
         const made = entriesOf(items)
         await arrive(partition, ms, made)
@@ -153,39 +156,46 @@ await overLogArms(t, async (t, { layout, promises, connection, open, log, entrie
       }
       const question = { retention, nowMs: ms + lookMs }
       const ids = Array.from({ length: 8 }, (_, n) => bytes(`id-${n}`))
-      expectSame('page', (await partition.latest({ ...question, limit, sinceMs })).items.map(shown), model.latest({ ...question, limit, sinceMs }).map(shown))
-      for (const anew of [false, true]) {
-        expectSame('pages', (await partition.walk({ ...question, limit, sinceMs }, undefined, { anew })).map(shown), model.latest({ ...question, limit: Infinity, sinceMs }).map(shown))
+      expectSame('page', (await partition.latest({ ...question, limit, sinceMs })).items.map(shown),
+        model.latest({ ...question, limit, sinceMs }).map(shown))
+      for (const newScan of [false, true]) {
+        expectSame('pages', (await partition.scan({ ...question, limit, sinceMs }, undefined, { newScan })).map(shown),
+          model.latest({ ...question, limit: Infinity, sinceMs }).map(shown))
       }
-      for (const id of ids) expectSame(`by id ${id}`, (await partition.get([id], question)).map((one) => one && shown(one)), model.get([id], question).map((one) => one && shown(one)))
+      for (const id of ids) {
+        expectSame(`by id ${id}`, (await partition.get([id], question)).map((one) => one && shown(one)),
+          model.get([id], question).map((one) => one && shown(one)))
+      }
       expectSame('count', await partition.count(question), model.count(question))
     }), { runs: 40 }))
 
-  await t.test('an answer that lies too deep is refused, and what is above is answered', async (t) => {
+  await t.test('an answer beyond the limit is refused, one above it is given', async (t) => {
     const partition = open()
     const perEntry = layout.name === 'segments' ? 1000 : 1
-    const total = maxWalk + 3000
+    const total = maxScan + 3000
     const pipelined = []
     for (let from = total; from > 0; from -= 1000) {
       const items = Array.from({ length: 1000 }, (_, i) => item(`id-${from - i}`, NOW - from + i, 0, ''))
-      for (const [i, entry] of entriesOf(items).entries()) pipelined.push(['XADD', partition.key(log.part), `${NOW - from + (i + 1) * perEntry}-*`, log.field, entry])
+      for (const [i, entry] of entriesOf(items).entries()) {
+        pipelined.push(['XADD', partition.key(log.part), `${NOW - from + (i + 1) * perEntry}-*`, log.field, entry])
+      }
     }
     for (let from = 0; from < pipelined.length; from += 1000) await connection.sendAll(pipelined.slice(from, from + 1000))
-    const refused = { code: 'VIEW_NEEDED', message: new RegExp(`${maxWalk} stored versions were looked at`), retryable: false }
+    const refused = { code: 'VIEW_NEEDED', message: new RegExp(`${maxScan} stored versions were looked at`), retryable: false }
     t.equal(names((await partition.latest({ ...now(), limit: 3 })).items), 'id-1 id-2 id-3')
-    t.equal((await partition.get([bytes(`id-${maxWalk / 2}`)], now()))[0]?.ts, NOW - maxWalk / 2)
+    t.equal((await partition.get([bytes(`id-${maxScan / 2}`)], now()))[0]?.ts, NOW - maxScan / 2)
     await t.rejects(partition.get([bytes(`id-${total}`)], now()), refused)
     await t.rejects(partition.get([bytes('nobody')], now()), refused)
     await t.rejects(partition.tail({ ...now(), sinceMs: 0 }), refused)
-    const { next, walk } = await partition.latest({ ...now(), limit: 1000, after: item('id-17500', NOW - 17_500) })
+    const { next, scan } = await partition.latest({ ...now(), limit: 1000, after: item('id-17500', NOW - 17_500) })
     t.equal(next?.ts, NOW - 18_500)
-    await t.rejects(partition.latest({ ...now(), limit: 1000, after: item('id-19500', NOW - 19_500), walk }), refused)
-    t.same(await partition.get([bytes('nobody')], now(maxWalk / 2)), [null], 'the window ends it')
-    t.same(await partition.get([bytes('nobody')], now(0, maxWalk / 2)), [null], 'maxItems ends it')
-    t.equal((await partition.walk({ ...now(), limit: 1000, sinceMs: NOW - 3000 })).length, 3000, 'since ends it')
+    await t.rejects(partition.latest({ ...now(), limit: 1000, after: item('id-19500', NOW - 19_500), scan }), refused)
+    t.same(await partition.get([bytes('nobody')], now(maxScan / 2)), [null], 'the window ends it')
+    t.same(await partition.get([bytes('nobody')], now(0, maxScan / 2)), [null], 'maxItems ends it')
+    t.equal((await partition.scan({ ...now(), limit: 1000, sinceMs: NOW - 3000 })).length, 3000, 'since ends it')
     t.equal((await partition.tail({ ...now(), sinceMs: NOW - 500 })).items.length, 500)
-    const estimates = await Promise.all([now(), now(11_500), now(0, maxWalk + 500)].map((question) => partition.count(question)))
-    for (const [i, wanted] of [total, 11_500, maxWalk + 500].entries()) {
+    const estimates = await Promise.all([now(), now(11_500), now(0, maxScan + 500)].map((question) => partition.count(question)))
+    for (const [i, wanted] of [total, 11_500, maxScan + 500].entries()) {
       t.equal(estimates[i].exact, false)
       t.ok(Math.abs(estimates[i].count - wanted) <= wanted * 0.05, `about ${wanted}: ${estimates[i].count}`)
     }
@@ -200,9 +210,11 @@ await overLogArms(t, async (t, { layout, promises, connection, open, log, entrie
     await connection.send('UNLINK', partition.key(log.part))
   })
 
-  await t.test('a page that goes on reads only what is new and what is older', async (t) => {
+  await t.test('a next page reads only newer and older entries', async (t) => {
     const partition = open()
-    for (let from = 0; from < 5000; from += 500) await partition.append(Array.from({ length: 500 }, (_, i) => item(`id-${from + i}`, NOW + from + i)))
+    for (let from = 0; from < 5000; from += 500) {
+      await partition.append(Array.from({ length: 500 }, (_, i) => item(`id-${from + i}`, NOW + from + i)))
+    }
     let versions = 0
     const count = (/** @type {any} */ entries) => { for (const [, fields] of entries) versions += log.head(fields[1]).count }
     const counting = open({
@@ -222,8 +234,9 @@ await overLogArms(t, async (t, { layout, promises, connection, open, log, entrie
       }
     })
     let fresh = 0
-    const found = await counting.walk({ ...now(), limit: 250 }, async () => { await partition.append([item(`fresh-${++fresh}`, NOW + 9000 + fresh)]) })
+    const found = await counting.scan({ ...now(), limit: 250 },
+      async () => { await partition.append([item(`fresh-${++fresh}`, NOW + 9000 + fresh)]) })
     t.equal(found.length, 5000)
-    t.ok(versions <= 5000 + fresh, `${versions} read, ${fresh} came meanwhile`)
+    t.ok(versions <= 5000 + fresh, `${versions} read, ${fresh} added during the scan`)
   })
 })

@@ -14,12 +14,12 @@ export const shown = ({ id, ts, seq, value }) =>
   `${ts}+${seq} ${JSON.stringify(id.toString())} ${value.length > 40 ? `${value.length} bytes` : value.toString('latin1')}`
 
 /**
- * @param {'overwrite' | 'drop'} late
- * @param {Pick<import('../../src/layouts/index.js').Promises, 'versions' | 'counted' | 'trims'>} promises
+ * @param {'newest' | 'overwrite'} late
+ * @param {Pick<import('../../src/layouts/index.js').Guarantees, 'versions' | 'counted' | 'trims'>} guarantees
  */
-export const createModel = (late, promises) => promises.versions === 'one' ? modelOfItems(late) : modelOfVersions(promises)
+export const createModel = (late, guarantees) => guarantees.versions === 'one' ? modelOfItems(late) : modelOfVersions(guarantees)
 
-/** The last write on an id is its version, or the newest with `late: drop`. @param {'overwrite' | 'drop'} late */
+/** The last write on an id is its version, or the newest with `late: newest`. @param {'newest' | 'overwrite'} late */
 function modelOfItems (late) {
   /** @type {Map<string, Item>} */
   const stored = new Map()
@@ -44,7 +44,7 @@ function modelOfItems (late) {
         const name = item.id.toString('latin1')
         const known = stored.get(name)
         const older = known && (item.ts < known.ts || (item.ts === known.ts && item.seq < known.seq))
-        if (late === 'drop' && older) dropped++
+        if (late === 'newest' && older) dropped++
         else stored.set(name, item)
       }
       return dropped
@@ -66,7 +66,7 @@ function modelOfItems (late) {
 /**
  * Every version is kept; the newest of an id counts, of equal ones the later append. `by order`: maxItems keeps the newest
  * versions; `by arrival`: those appended last.
- * @param {Pick<import('../../src/layouts/index.js').Promises, 'counted' | 'trims'>} promises
+ * @param {Pick<import('../../src/layouts/index.js').Guarantees, 'counted' | 'trims'>} guarantees
  */
 function modelOfVersions ({ counted, trims }) {
   /** @type {Item[]} in the order of appending */
@@ -102,7 +102,7 @@ function modelOfVersions ({ counted, trims }) {
     },
     /** @param {Now} now */
     count: (now) => ({ count: kept(now).length, exact: false }),
-    /** Removes versions that are not live. @param {Now} now @returns {number | null} how many; null = nobody can say */
+    /** Removes versions that are not live. @param {Now} now @returns {number | null} how many; null = unknown */
     trim (now) {
       if (trims === 'entries') return null
       const before = stored.length

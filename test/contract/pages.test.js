@@ -13,15 +13,15 @@ const NOW = 1_750_000_000_000
 /** so that a slow reader is not led deeper than a walk may go */
 const MOST_BATCHES = 300
 
-await overAllArms(t, async (t, { layout, promises, server, connection, open }) => {
+await overAllArms(t, async (t, { layout, guarantees, server, connection, open }) => {
   await t.test('pages of every size give every item once, in order', async (t) => {
     const partition = open()
     const items = Array.from({ length: 60 }, (_, i) => item(`id-${i * 7 % 60}`, NOW - i % 9, i % 4))
-    const model = createModel('overwrite', promises)
+    const model = createModel('overwrite', guarantees)
     model.append(items)
     await partition.append(items)
     for (let limit = 1; limit <= 61; limit++) {
-      t.same((await partition.walk({ ...UNLIMITED, limit })).map(shown), model.live(UNLIMITED).map(shown), `limit ${limit}`)
+      t.same((await partition.scan({ ...UNLIMITED, limit })).map(shown), model.live(UNLIMITED).map(shown), `limit ${limit}`)
     }
   })
 
@@ -29,25 +29,25 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
     const partition = open()
     const next = createSequence()
     const items = Array.from({ length: 10_000 }, (_, i) => item(`id-${i * 7919 % 10_000}`, NOW, next(NOW), String(i)))
-    const model = createModel('overwrite', promises)
+    const model = createModel('overwrite', guarantees)
     model.append(items)
     const wanted = model.live(UNLIMITED).map(shown)
     await partition.append(items)
     t.equal(items.filter(({ seq }) => seq === 4095).length, 10_000 - 4095)
     t.equal((await partition.count(UNLIMITED)).count, 10_000)
-    for (const limit of [997, promises.maxPage]) {
-      const found = (await partition.walk({ ...UNLIMITED, limit })).map(shown)
+    for (const limit of [997, guarantees.maxPage]) {
+      const found = (await partition.scan({ ...UNLIMITED, limit })).map(shown)
       t.equal(found.length, 10_000)
       t.ok(found.every((one, i) => one === wanted[i]), `in order, limit ${limit}`)
     }
   })
 
-  await t.test('a page holds no more than the layout says, and then there is a next one', async (t) => {
+  await t.test('a page has at most maxPage items, and then a next one', async (t) => {
     const partition = open()
-    await partition.append(Array.from({ length: promises.maxPage + 1 }, (_, i) => item(`id-${i}`, NOW - i)))
+    await partition.append(Array.from({ length: guarantees.maxPage + 1 }, (_, i) => item(`id-${i}`, NOW - i)))
     const page = await partition.latest({ ...UNLIMITED, limit: 1_000_000 })
-    t.equal(page.items.length, promises.maxPage)
-    t.equal(page.next?.ts, NOW - promises.maxPage + 1)
+    t.equal(page.items.length, guarantees.maxPage)
+    t.equal(page.next?.ts, NOW - guarantees.maxPage + 1)
   })
 
   /** @type {[string, number, string, number, string][]} what moves, on which page it is found, where to, its new ts, the walk */
@@ -62,13 +62,13 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
   ]
   for (const [id, onPage, where, ts, wanted] of layout.name === 'ids' ? moves : []) {
     await t.test(`an item that moves ${where} while page ${onPage} is being read is on one page, or has left the later ones`, async (t) => {
-      const partition = open()
+      const partition = open({ late: 'overwrite' })
       await partition.append([...'abcdef'].map((one, i) => item(one, NOW - 10 * i)))
       let pages = 0
       const meddling = partition.meddling('MGET', async () => {
         if (++pages === onPage) await partition.append([item(id, ts)])
       })
-      const found = await open({ feed: partition.feed, connection: meddling }).walk({ ...UNLIMITED, limit: 2 })
+      const found = await open({ feed: partition.feed, connection: meddling }).scan({ ...UNLIMITED, limit: 2 })
       t.equal(found.map((one) => String(one.id)).join(''), wanted)
     })
   }
@@ -81,32 +81,33 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
   })
   const anyWalk = fc.record({
     retention: fc.record({ windowMs: fc.constantFrom(0, 50), maxItems: fc.constantFrom(0, 30) }),
-    late: fc.constantFrom(/** @type {const} */ ('overwrite'), /** @type {const} */ ('drop')),
+    late: fc.constantFrom(/** @type {const} */ ('overwrite'), /** @type {const} */ ('newest')),
     limit: fc.integer({ min: 1, max: 12 }),
     first: fc.array(anyUpdate, { minLength: 1, maxLength: 50 }),
     updates: fc.array(fc.array(anyUpdate, { maxLength: 8 }), { maxLength: 8 })
   })
 
-  for (const anew of [false, true]) {
-    await t.test(`a page is what the model says then, and what stays live and newest comes once, although items are updated between the pages${anew ? ', each asked for anew' : ''}`, (t) =>
+  for (const newScan of [false, true]) {
+    await t.test('a page is what the model says then, and what stays live and newest comes once, although items are updated between the ' +
+      `pages${newScan ? ', each with a new scan' : ''}`, (t) =>
       holds(t, fc.asyncProperty(anyWalk, async ({ retention, late, limit, first, ...rest }) => {
         const updates = [...rest.updates]
         const { partition, model, append } = opened(late)
         const now = { retention, nowMs: NOW }
         await append(first)
         let steady = model.live(now).map(shown)
-        const found = (await partition.walk({ ...now, limit }, async ({ items, after, next }) => {
+        const found = (await partition.scan({ ...now, limit }, async ({ items, after, next }) => {
           expectSame('page', items.map(shown), model.latest({ ...now, limit, after }).map(shown))
           if (!next) return
           await append(updates.shift() ?? [])
           const live = new Set(model.live(now).map(shown))
           steady = steady.filter((version) => live.has(version))
-        }, { anew })).map(shown)
+        }, { newScan })).map(shown)
         expectOnce(found, steady)
       }), { runs: 60 }))
   }
 
-  await t.test('the same while items are updated in the middle of pages, which show what was newest at some time meanwhile', (t) =>
+  await t.test('the same while items are updated in the middle of pages', (t) =>
     holds(t, fc.asyncProperty(anyWalk, async ({ retention, late, limit, first, ...rest }) => {
       const updates = [...rest.updates]
       const { partition, model, append } = opened(late)
@@ -120,14 +121,14 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
         steady = steady.filter((version) => live.has(version))
         for (const version of live) meanwhile.add(version)
       })
-      const found = await open({ feed: partition.feed, connection: meddling }).walk({ ...now, limit }, ({ items }) => {
+      const found = await open({ feed: partition.feed, connection: meddling }).scan({ ...now, limit }, ({ items }) => {
         for (const version of items.map(shown)) if (!meanwhile.has(version)) throw new Error(`${version} was not the newest of its id`)
         meanwhile = new Set(model.live(now).map(shown))
       })
       expectOnce(found.map(shown), steady)
       // where what arrived last is kept, an older version that came late may outlive the newer one, and follow it
-      const mayFollow = promises.counted === 'by arrival' && retention.maxItems > 0
-      if (promises.late === 'newest' && !mayFollow) expectOnce(found.map(({ id }) => String(id)), [])
+      const mayFollow = guarantees.counted === 'by arrival' && retention.maxItems > 0
+      if (guarantees.late === 'newest' && !mayFollow) expectOnce(found.map(({ id }) => String(id)), [])
     }), { runs: 60 }))
 
   await t.test('the same while another connection writes without pause', async (t) => {
@@ -139,28 +140,30 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
     let batches = 0
     const writing = (async () => {
       for (; !progress.done && batches < MOST_BATCHES; batches++) {
-        await partition.append(Array.from({ length: 20 }, (_, i) => item(`moving-${(batches * 26 + i * 2) % 400}`, NOW - (batches * 31 + i * 17) % 500, batches % 4096, String(batches))))
+        await partition.append(Array.from({ length: 20 }, (_, i) =>
+          item(`moving-${(batches * 26 + i * 2) % 400}`, NOW - (batches * 31 + i * 17) % 500, batches % 4096, String(batches))))
       }
     })()
-    const found = (await reading.walk({ ...UNLIMITED, limit: 3 })).map(shown)
+    const found = (await reading.scan({ ...UNLIMITED, limit: 3 })).map(shown)
     progress.done = true
     await writing
-    t.ok(batches > 10, `${batches} batches written meanwhile`)
+    t.ok(batches > 10, `${batches} batches written during the scan`)
     t.equal(new Set(found).size, found.length, `no version twice in ${layout.name}`)
     t.equal(found.filter((version) => version.includes('"still-')).length, 200)
   })
 
-  /** @param {'overwrite' | 'drop'} late */
+  /** @param {'newest' | 'overwrite'} late */
   function opened (late) {
     const partition = open({ late })
-    const model = createModel(late, promises)
+    const model = createModel(late, guarantees)
     let serial = 0
     return {
       partition,
       model,
       async append (/** @type {{ id: number, ts: number, seq: number, deleted: boolean }[]} */ changes) {
         if (changes.length === 0) return
-        const items = changes.map(({ id, ts, seq, deleted }) => deleted ? gone(`id-${id}`, ts, seq) : item(`id-${id}`, ts, seq, String(++serial)))
+        const items = changes.map(({ id, ts, seq, deleted }) =>
+          deleted ? gone(`id-${id}`, ts, seq) : item(`id-${id}`, ts, seq, String(++serial)))
         model.append(items)
         await partition.append(items)
       }

@@ -46,17 +46,18 @@ async function openArm (t, server, layoutName, msetex) {
   const dialect = { msetex, sha: (/** @type {string} */ name) => readScript(name).sha }
 
   /**
-   * @param {{ ttlMs?: number, late?: 'overwrite' | 'drop', connection?: import('../../src/store/connection.js').Connection, feed?: string }} [options]
+   * @param {{ ttlMs?: number, late?: 'newest' | 'overwrite',
+   *   connection?: import('../../src/store/connection.js').Connection, feed?: string }} [options]
    *   `connection`: another one to ask with
    */
-  function open ({ ttlMs = 60_000, late = 'overwrite', connection: asking = connection, feed = `feed-${process.pid}-${++feeds}` } = {}) {
+  function open ({ ttlMs = 60_000, late = 'newest', connection: asking = connection, feed = `feed-${process.pid}-${++feeds}` } = {}) {
     const key = partitionKey('fr:', feed, 0)
     // as of a feed with maxItems, so that what a layout counts for it is there
     const batchOf = () => layout.createBatch({ key, ttlMs, late, dialect, maxItems: 1_000_000 })
 
-    /** @param {{ limit?: number, after?: any, sinceMs?: number | null, walk?: unknown } & Now} question */
-    const latest = ({ limit = 1000, after = null, sinceMs = null, walk, retention, nowMs }) =>
-      layout.latest(asking, key, { limit, after, sinceMs, walk, retention, nowMs })
+    /** @param {{ limit?: number, after?: any, sinceMs?: number | null, scan?: unknown } & Now} question */
+    const latest = ({ limit = 1000, after = null, sinceMs = null, scan, retention, nowMs }) =>
+      layout.latest(asking, key, { limit, after, sinceMs, scan, retention, nowMs })
 
     return {
       feed,
@@ -79,21 +80,21 @@ async function openArm (t, server, layoutName, msetex) {
        * All pages until `next` is null.
        * @param {{ limit: number, sinceMs?: number | null } & Now} question
        * @param {(page: { items: Item[], after: any, next: any }) => Promise<unknown> | unknown} [behind] done after each page
-       * @param {{ anew?: boolean }} [options] `anew`: each page is asked for as if it were the first
+       * @param {{ newScan?: boolean }} [options] `newScan`: each page starts a new scan
        */
-      async walk (question, behind = () => {}, { anew = false } = {}) {
+      async scan (question, behind = () => {}, { newScan = false } = {}) {
         /** @type {Item[]} */
         const items = []
         /** @type {any} */
         let after = null
-        let walk
+        let scan
         for (;;) {
-          const page = await latest({ ...question, after, walk: anew ? undefined : walk })
+          const page = await latest({ ...question, after, scan: newScan ? undefined : scan })
           items.push(...page.items)
           await behind({ items: page.items, after, next: page.next })
           if (!page.next) return items
           after = page.next
-          walk = page.walk
+          scan = page.scan
         }
       },
 
@@ -117,7 +118,7 @@ async function openArm (t, server, layoutName, msetex) {
         }
         return pieces
       },
-      /** @param {number} newTtlMs */
+      /** @param {number} newTtlMs @param {'GT' | 'NX'} [condition] */
       extend: (newTtlMs, condition = 'GT') => layout.extend(asking, key, { ttlMs: newTtlMs, condition }),
       /**
        * A connection on which something happens just before a command, each time it is sent.
@@ -140,7 +141,7 @@ async function openArm (t, server, layoutName, msetex) {
     }
   }
 
-  return { layout, promises: layout.describe(), server, connection, open }
+  return { layout, guarantees: layout.describe(), server, connection, open }
 }
 
 /** @param {import('../../src/layouts/index.js').Batch} batch @param {Item} item */

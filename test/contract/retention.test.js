@@ -11,14 +11,14 @@ const aged = (/** @type {number} */ count) => Array.from({ length: count }, (_, 
 const age = (/** @type {number} */ windowMs, nowMs = NOW) => ({ retention: { windowMs, maxItems: 0 }, nowMs })
 const atMost = (/** @type {number} */ maxItems) => ({ retention: { windowMs: 0, maxItems }, nowMs: NOW })
 
-await overAllArms(t, async (t, { layout, promises, server, connection, open }) => {
+await overAllArms(t, async (t, { layout, guarantees, server, connection, open }) => {
   /** @param {import('./partition.js').Partition} partition @param {import('./model.js').Now} now */
   const answers = async (partition, now) => ({
-    items: (await partition.walk({ ...now, limit: 7 })).map(({ id }) => String(id)),
+    items: (await partition.scan({ ...now, limit: 7 })).map(({ id }) => String(id)),
     count: (await partition.count(now)).count
   })
   // whole entries are trimmed by the clock of the server and by what came between two rounds: log.test.js
-  const trimsVersions = promises.trims === 'versions'
+  const trimsVersions = guarantees.trims === 'versions'
   const ids = (/** @type {number} */ count) => Array.from({ length: count }, (_, i) => `id-${i}`)
 
   await t.test('an item is live until it is older than the window, trimmed or not', async (t) => {
@@ -27,7 +27,8 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
     t.same(await answers(partition, age(10)), { items: ids(11), count: 11 })
     t.same(await answers(partition, age(10, NOW + 5)), { items: ids(6), count: 6 })
     t.same(await answers(partition, age(10, NOW + 11)), { items: [], count: 0 })
-    t.same(await partition.get([Buffer.from('id-10'), Buffer.from('id-11')], age(10)).then((found) => found.map((one) => one && shown(one))), [shown(item('id-10', NOW - 10)), null])
+    t.same(await partition.get([Buffer.from('id-10'), Buffer.from('id-11')], age(10)).then((found) =>
+      found.map((one) => one && shown(one))), [shown(item('id-10', NOW - 10)), null])
     const pieces = await partition.trimAll(age(10))
     t.same(await answers(partition, age(10)), { items: ids(11), count: 11 })
     if (!trimsVersions) return
@@ -54,7 +55,7 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
     t.same((await answers(partition, atMost(3))).items, ['d', 'c', 'b'])
   })
 
-  await t.test('what is over maxItems is trimmed although some items are too old besides', async (t) => {
+  await t.test('items beyond maxItems are trimmed also when others are too old', async (t) => {
     const partition = open()
     await partition.append(aged(30))
     const both = { retention: { windowMs: 20, maxItems: 5 }, nowMs: NOW }
@@ -64,7 +65,7 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
   })
 
   if (trimsVersions) {
-    await t.test('trimming goes in pieces of at most 500 and says when there is more', async (t) => {
+    await t.test('one trim removes at most 500 and reports that there is more', async (t) => {
       const partition = open()
       await partition.append(aged(1300))
       const keysBefore = (await partition.keys()).length
@@ -82,7 +83,7 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
     const rewritten = item('id-29', NOW + 1)
     const meddling = partition.meddling(trimsVersions ? `trim-${layout.name}` : 'trim-log', () => partition.append([rewritten]))
     const { removed } = await open({ feed: partition.feed, connection: meddling }).trim(age(10))
-    if (trimsVersions) t.equal(removed, promises.versions === 'one' ? 18 : 19)
+    if (trimsVersions) t.equal(removed, guarantees.versions === 'one' ? 18 : 19)
     t.same((await partition.get([Buffer.from('id-29')], UNLIMITED)).map((one) => one && shown(one)), [shown(rewritten)])
     t.same((await answers(partition, age(10))).items, ['id-29', ...ids(11)])
   })
@@ -115,7 +116,8 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
   await t.test('extend gives all stored items a new expiry, and 0 none', async (t) => {
     const partition = open({ ttlMs: 60_000 })
     await partition.append(aged(2500))
-    const oldestKeys = (await partition.keys()).filter((key) => /(:ids|:values|:stream|:segments|:appended|id-0|id-1000|id-2499)$/.test(key))
+    const oldestKeys = (await partition.keys()).filter((key) =>
+      /(:ids|:values|:stream|:segments|:appended|id-0|id-1000|id-2499)$/.test(key))
     t.ok(oldestKeys.length > 0)
     await partition.extend(900_000)
     for (const key of oldestKeys) t.ok(await connection.send('PTTL', key) > 600_000, key)
@@ -124,9 +126,10 @@ await overAllArms(t, async (t, { layout, promises, server, connection, open }) =
   })
 
   await t.test('an abandoned feed leaves only its definition', async (t) => {
-    for (const late of /** @type {const} */ (['overwrite', 'drop'])) {
+    for (const late of /** @type {const} */ (['overwrite', 'newest'])) {
       const partition = open({ ttlMs: 300, late })
-      await agree(connection, 'fr:', { feed: partition.feed, layout: layout.name, partitions: 1, windowMs: 100, maxItems: 0, format: layout.format })
+      await agree(connection, 'fr:',
+        { feed: partition.feed, layout: layout.name, partitions: 1, windowMs: 100, maxItems: 0, format: layout.format })
       await partition.append(aged(20))
       await eventually(async () => (await partition.keys()).length === 0)
       t.same((await connection.send('KEYS', `*${partition.feed}*`)).map(String), [`fr:{${partition.feed}}:feed`])

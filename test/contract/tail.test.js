@@ -1,5 +1,5 @@
 /**
- * What `tail` shows: everything that changed, oldest first, once; whoever keeps the newest version delivered of each id
+ * What `tail` returns: every change once, oldest first; a follower that keeps the newest version of each id
  * ends with what is live.
  */
 import t from 'tap'
@@ -19,7 +19,7 @@ const anyVersion = fc.record({
   deleted: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) })
 })
 const anyHistory = fc.record({
-  late: fc.constantFrom(/** @type {const} */ ('overwrite'), /** @type {const} */ ('drop')),
+  late: fc.constantFrom(/** @type {const} */ ('overwrite'), /** @type {const} */ ('newest')),
   retention: fc.record({ windowMs: fc.constantFrom(0, 40), maxItems: fc.constantFrom(0, 8) }),
   sinceMs: fc.constantFrom(0, NOW - 30),
   limit: fc.integer({ min: 1, max: 15 }),
@@ -29,7 +29,7 @@ const anyHistory = fc.record({
 /** @param {Item} a @param {Item} b */
 const inOrder = (a, b) => a.ts - b.ts || a.seq - b.seq || Buffer.compare(a.id, b.id)
 
-await overAllArms(t, async (t, { promises, open }) => {
+await overAllArms(t, async (t, { guarantees, open }) => {
   /** @param {import('./partition.js').Partition} partition @param {any} question */
   async function all (partition, question) {
     const items = []
@@ -42,13 +42,13 @@ await overAllArms(t, async (t, { promises, open }) => {
     return items
   }
 
-  await t.test('whoever follows, and keeps the newest version of each id, ends with what is live', (t) =>
+  await t.test('a follower that keeps the newest version of each id ends with the live items', (t) =>
     holds(t, fc.asyncProperty(anyHistory, async ({ late, retention, sinceMs, limit, batches }) => {
       const partition = open({ late })
-      const model = createModel(late, promises)
+      const model = createModel(late, guarantees)
       const now = { retention, nowMs: NOW }
-      const goesBack = promises.late === 'last write' && late === 'overwrite'
-      /** @type {Map<string, Item>} */
+      const goesBack = guarantees.late === 'by feed' && late === 'overwrite'
+      /** @type {Map<string, any>} */
       const delivered = new Map()
       const known = (/** @type {any} */ version) => {
         const last = delivered.get(String(version.id))
@@ -65,12 +65,13 @@ await overAllArms(t, async (t, { promises, open }) => {
           delivered.set(String(version.id), version)
         }
         const wanted = model.newest(now).filter(({ ts }) => ts >= sinceMs)
-        const versionOf = (/** @type {Item} */ one) => promises.equalInTail ? `${shown(one)} ${one.deleted ?? false}` : `${one.ts} ${one.seq}`
+        const versionOf = (/** @type {Item} */ one) =>
+          guarantees.equalInTail ? `${shown(one)} ${one.deleted ?? false}` : `${one.ts} ${one.seq}`
         for (const one of wanted) {
-          if (one.deleted && !promises.deletionsInTail) continue
+          if (one.deleted && !guarantees.deletionsInTail) continue
           const last = delivered.get(String(one.id))
-          // what arrived last stays although it is older: whoever followed keeps the newer one, which was live
-          if (promises.counted === 'by arrival' && last && inOrder(last, one) > 0) continue
+          // the last arrival stays although it is older: a follower keeps the newer one, which was live
+          if (guarantees.counted === 'by arrival' && last && inOrder(last, one) > 0) continue
           expectSame(`the newest of ${one.id}`, last && versionOf(last), versionOf(one))
         }
       }
@@ -93,7 +94,7 @@ await overAllArms(t, async (t, { promises, open }) => {
     t.same((await partition.tail({ ...UNLIMITED, after: { id, ts, seq }, sinceMs: NOW + 10 })).next, null)
   })
 
-  await t.test('only what is live is shown', async (t) => {
+  await t.test('only live versions are returned', async (t) => {
     const partition = open()
     const items = Array.from({ length: 20 }, (_, i) => item(`id-${i}`, NOW - 19 + i))
     await partition.append(items)
@@ -101,8 +102,9 @@ await overAllArms(t, async (t, { promises, open }) => {
     t.same((await all(partition, { retention: { windowMs: 0, maxItems: 3 }, nowMs: NOW, limit: 4 })).map(shown), items.slice(17).map(shown))
     await partition.append([gone('id-19', NOW + 1)])
     const after = await all(partition, { ...UNLIMITED, limit: 100, known: ({ ts }) => ts < NOW })
-    t.same(after.filter(({ deleted }) => deleted).map(({ id, ts }) => `${id} ${ts}`), promises.deletionsInTail ? [`id-19 ${NOW + 1}`] : [])
-    t.same(after.filter(({ deleted }) => !deleted).map(shown), promises.versions === 'many' ? [shown(items[19])] : [])
+    t.same(after.filter(({ deleted }) => deleted).map(({ id, ts }) => `${id} ${ts}`),
+      guarantees.deletionsInTail ? [`id-19 ${NOW + 1}`] : [])
+    t.same(after.filter(({ deleted }) => !deleted).map(shown), guarantees.versions === 'many' ? [shown(items[19])] : [])
   })
 
   await t.test('big values come in pages of bounded bytes', async (t) => {
@@ -116,17 +118,20 @@ await overAllArms(t, async (t, { promises, open }) => {
       after = page.next
       if (!after) break
     }
-    t.same(pages.flat().map(({ id, value }) => `${id} ${value.length} ${value[0]}`), items.map(({ id, value }) => `${id} ${value.length} ${value[0]}`))
+    t.same(pages.flat().map(({ id, value }) => `${id} ${value.length} ${value[0]}`),
+      items.map(({ id, value }) => `${id} ${value.length} ${value[0]}`))
     t.ok(pages.slice(1).every((page) => page.length <= 65), pages.map((page) => page.length).join(' '))
   })
 
-  if (promises.versions === 'one') {
+  if (guarantees.versions === 'one') {
     await t.test('a version that its key does not hold any more is shown as the key has it', async (t) => {
       const partition = open()
       await partition.append([item('a', NOW), item('b', NOW + 1), item('c', NOW + 2)])
       let looked = 0
       const known = () => looked++ < 0
-      const meddling = open({ feed: partition.feed, connection: partition.meddling('MGET', () => partition.append([item('a', NOW + 9), gone('b', NOW + 8)])) })
+      const meddling = open({
+        feed: partition.feed, connection: partition.meddling('MGET', () => partition.append([item('a', NOW + 9), gone('b', NOW + 8)]))
+      })
       t.same((await meddling.tail({ ...UNLIMITED, known })).items.map(shown), [item('c', NOW + 2), item('a', NOW + 9)].map(shown))
     })
   }

@@ -1,13 +1,11 @@
-/**
- * README's one number is that of a committed result, and says so.
- */
+/** The one number of the README is that of a committed result. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { analyse } from '../../src/lab/analysis.js'
-import { checkResult } from '../../src/lab/check.js'
-import { newestResult, readResult } from '../../src/lab/result.js'
+import { analyse } from '../../lab/analysis.js'
+import { checkResult } from '../../lab/check.js'
+import { newestResult, readResult } from '../../lab/result.js'
 
 const README = new URL('../../README.md', import.meta.url)
 const EXPERIMENT = '001-load'
@@ -16,7 +14,7 @@ const BEGIN = /(<!-- number:[^\n]*-->\n)[\s\S]*?(<!-- \/number -->)/
 
 const file = await newestResult(fileURLToPath(new URL(`../../experiments/${EXPERIMENT}`, import.meta.url)))
 
-/** @param {import('../../src/lab/analysis.js').Result} result */
+/** @param {import('../../lab/analysis.js').Result} result */
 function sentence (result) {
   const { cells } = analyse(result)
   const { figures, n } = /** @type {any} */ (cells.find(({ level, arm }) => level === LEVEL && arm === ARM))
@@ -24,12 +22,24 @@ function sentence (result) {
   const engine = result.samples.find(({ arm }) => arm === ARM)?.nodes[0].engine
   const { cpu: model, cores } = result.machine
   const { seconds } = result.settings
+  const { valueBytes, ids, maxItems } = result.plan.fixed
+  // results from before there was a choice name none
+  const isOverwriting = (result.plan.arms[ARM].settings?.late ?? 'overwrite') === 'overwrite'
+  const folder = `experiments/${EXPERIMENT}`
+  const links = `[experiment 001](${folder}/README.md), [raw samples](${folder}/results/${basename(String(file))})`
+  const ms = (/** @type {number} */ value) => value.toFixed(1)
+  const ofCore = (/** @type {number} */ percent) => (percent / 100).toFixed(2)
+  const when = result.startedAt.slice(0, 10)
   return [
-    `**50,000 items a second from one writer process, flushes at most ${late.median.toFixed(1)} ms late (p99)**, at ${(cpu.median / 100).toFixed(2)} of a processor core`,
-    `on the primary: medians of ${n} rounds of ${seconds} s (${late.min.toFixed(1)}-${late.max.toFixed(1)} ms, ${(cpu.min / 100).toFixed(2)}-${(cpu.max / 100).toFixed(2)} of a core), nothing refused, dropped or lost; one primary, two`,
-    `replicas and the writer on the same ${cores} cores (${model}, ${engine}, Node ${result.node}, ${result.startedAt.slice(0, 10)}), ${result.plan.fixed.valueBytes}-byte values, ${Number(result.plan.fixed.ids).toLocaleString('en')} ids, layout`,
-    `\`ids\`, ${result.plan.fixed.maxItems === 0 ? 'no limit to the number of items, ' : ''}all else at defaults. It is arm \`${ARM}\` at ${LEVEL} of [experiment 001](experiments/${EXPERIMENT}/README.md)`,
-    `([raw samples](experiments/${EXPERIMENT}/results/${basename(String(file))})). To measure it on your machine:`
+    `**50,000 items/s from one writer process: batches are sent at most ${ms(late.median)} ms late (p99), ` +
+      `and cost the primary ${ofCore(cpu.median)} of a processor core.**`,
+    '',
+    `Medians of ${n} rounds of ${seconds} s, with ranges of ${ms(late.min)}-${ms(late.max)} ms ` +
+      `and ${ofCore(cpu.min)}-${ofCore(cpu.max)} of a core. No item was refused, dropped or lost.`,
+    `One primary, two replicas and the writer shared ${cores} cores (${model}, ${engine}, Node.js ${result.node}, ${when}).`,
+    `Values of ${valueBytes} bytes, ${Number(ids).toLocaleString('en')} ids, layout \`ids\`, ` +
+      `${isOverwriting ? '`--late overwrite`, ' : ''}${maxItems === 0 ? '`--max-items 0`, ' : ''}otherwise defaults.`,
+    `Source: ${links}. Measure it yourself with \`npm run experiment -- 001\`.`
   ].join('\n') + '\n'
 }
 

@@ -1,25 +1,23 @@
 /** What docs/pushing.md shows is what a reader sends. */
 import { spawn } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { SETTINGS } from '../../settings.js'
 import { startGateway, startReader } from '../commands.js'
-import { eventually, startDeployment, testEngines } from '../servers.js'
+import { eventually, startDeployment } from '../servers.js'
+import { exampleOf, readPage as read } from './examples.js'
+import { scopedEngines } from '../scope.js'
 
-const read = (/** @type {string} */ path) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
 const text = await read('docs/pushing.md')
 
-/** Blocks behind a mark. @param {string} name @returns {string[]} */
-const example = (name) => [...text.slice(text.indexOf(`<!-- example: ${name} -->`)).matchAll(/```\n([\s\S]*?)```/g)].map(([, block]) => block)
-
 /** Without what is another each time. @param {string} stream */
-const timeless = (stream) => stream.replace(/^retry: \d+$/gm, 'retry: N').replace(/"ts":\d{13}/g, '"ts":T').replace(/^id: \S+$/gm, 'id: P').replace(/^: as of \d{13}$/gm, ': as of T')
+const timeless = (stream) => stream.replace(/^retry: \d+$/gm, 'retry: N').replace(/"ts":\d{13}/g, '"ts":T')
+  .replace(/^id: \S+$/gm, 'id: P').replace(/^: as of \d{13}$/gm, ': as of T')
 
 /** @param {string} stream */
 const positions = (stream) => [...stream.matchAll(/^id: (\S+)$/gm)].map(([, position]) => position)
 
 t.test('the examples with curl print what is shown', async (t) => {
-  const [engine] = await testEngines()
+  const [engine] = await scopedEngines()
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
   const [gateway, reader] = await Promise.all([
     startGateway(t, { redisUrl: primary.url }), startReader(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })])
@@ -29,13 +27,14 @@ t.test('the examples with curl print what is shown', async (t) => {
 
   /** @param {string} command */
   function run (command) {
-    const curl = spawn('bash', ['-c', `exec ${command.replace('curl', 'curl -s').replace('http://127.0.0.1:8080', reader.url)}`], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const line = `exec ${command.replace('curl', 'curl -s').replace('http://127.0.0.1:8080', reader.url)}`
+    const curl = spawn('bash', ['-c', line], { stdio: ['ignore', 'pipe', 'inherit'] })
     t.teardown(() => curl.kill('SIGKILL'))
     const out = { text: '' }
     curl.stdout.setEncoding('utf8').on('data', (part) => { out.text += part })
     return out
   }
-  const [command, first, later] = example('curl')
+  const [command, first, later] = await exampleOf('docs/pushing.md', 'curl')
   const live = run(command)
   await eventually(() => timeless(live.text) === timeless(first))
   await gateway.post(path, '[{"id":"bus-7","value":{"stop":13,"lat":52.5210}}]')
@@ -44,7 +43,7 @@ t.test('the examples with curl print what is shown', async (t) => {
   await eventually(() => live.text.includes(': as of'))
   t.equal(timeless(live.text), timeless(first + later))
 
-  const [again, shown] = example('again')
+  const [again, shown] = await exampleOf('docs/pushing.md', 'again')
   t.equal(positions(again.replace(/.*Last-Event-ID: (\S+)'/s, 'id: $1'))[0], positions(first)[0], 'it goes on where the first example was')
   const resumed = run(again.replace(/Last-Event-ID: \S+'/, `Last-Event-ID: ${positions(live.text)[0]}'`))
   await eventually(() => positions(resumed.text).length > 0)
@@ -59,7 +58,7 @@ t.test('numbers, options and reasons are those of the code', async (t) => {
   const client = await read('src/client.js')
   const options = client.slice(client.indexOf('const OPTIONS'), client.indexOf('\n}', client.indexOf('const OPTIONS')))
   for (const [, name] of options.matchAll(/^ {2}(\w+): \{/gm)) t.match(text, new RegExp(`\`${name}[\` ]`), name)
-  const sources = await Promise.all(['src/client.js', 'src/push/hub.js', 'src/push/delivery.js', 'src/push/returning.js'].map(read))
-  const reasons = text.slice(text.indexOf('| reason |'), text.indexOf('## What is not told')).matchAll(/^\| `(\w+)` \|/gm)
+  const sources = await Promise.all(['src/client.js', 'src/push/hub.js', 'src/push/delivery.js', 'src/push/resume.js'].map(read))
+  const reasons = text.slice(text.indexOf('| reason |'), text.indexOf('## What is not pushed')).matchAll(/^\| `(\w+)` \|/gm)
   for (const [, reason] of reasons) t.ok(sources.some((source) => source.includes(`'${reason}'`)), reason)
 })

@@ -1,28 +1,43 @@
+/** docs/settings.md has the settings as the table in settings.js has them. */
 import { readFile, writeFile } from 'node:fs/promises'
 import t from 'tap'
 import { SETTINGS, envOf, flagOf } from '../../settings.js'
 import { layoutNames } from '../../src/layouts/index.js'
-import { ackNames } from '../../src/pipeline/acks.js'
+import { ackNames } from '../../src/pipeline/index.js'
 
-const README = new URL('../../README.md', import.meta.url)
+const PAGE = new URL('../../docs/settings.md', import.meta.url)
 const BEGIN = /(<!-- settings:[^\n]*-->\n)[\s\S]*?(<!-- \/settings -->)/
 
-function table () {
-  const rows = SETTINGS.map((row) => {
-    const expects = typeof row.check.expects === 'string' ? row.check.expects : row.check.expects({ command: '', layouts: layoutNames(), acks: ackNames() })
-    const unit = row.unit ? ` (${row.unit})` : ''
-    const others = Object.entries(row.defaults ?? {}).map(([command, value]) => ` (${command}: ${value ?? 'none'})`).join('')
-    const shown = (row.default === null ? '' : String(row.default)) + others
-    return `| \`--${flagOf(row.name)}\` | ${envOf(row) ? `\`${envOf(row)}\`` : ''} | ${shown} | ${row.meaning}${unit} | ${expects.replaceAll('|', '\\|')} | ${row.uses.join(' ')} |`
-  })
-  return ['| flag | environment | default | meaning | expects | used by |', '|---|---|---|---|---|---|', ...rows].join('\n') + '\n'
+/** A table for each group of settings. */
+function tables () {
+  const groups = [...new Set(SETTINGS.map(({ group }) => group))]
+  return groups.map((group) => [
+    `### ${group}\n`,
+    '| flag | meaning | default | expected | environment | used by |',
+    '|---|---|---|---|---|---|',
+    ...SETTINGS.filter((row) => row.group === group).map(rowOf)
+  ].join('\n')).join('\n\n') + '\n'
 }
 
-t.test('the README shows every setting as the table has it', async (t) => {
-  const text = await readFile(README, 'utf8')
-  const wanted = text.replace(BEGIN, (_, begin, end) => begin + table() + end)
-  if (process.env.UPDATE_DOCS) await writeFile(README, wanted)
-  else t.equal(text, wanted, 'run npm test with UPDATE_DOCS=1 to write the table')
+const code = (/** @type {string} */ text) => `\`${text}\``
+
+/** @param {typeof SETTINGS[number]} row */
+function rowOf (row) {
+  const { expects: of } = row.check
+  const expects = typeof of === 'string' ? of : of({ command: '', layouts: layoutNames(), acks: ackNames() })
+  const others = Object.entries(row.defaults ?? {}).map(([command, value]) => `${command}: ${value ?? 'none'}`)
+  const shown = [row.default === null ? '' : String(row.default), others.length ? `(${others.join(', ')})` : ''].join(' ').trim()
+  const variable = envOf(row)
+  const expected = expects.replaceAll('|', '\\|') + (row.unit ? ` (${row.unit})` : '')
+  const cells = [code(`--${flagOf(row.name)}`), row.meaning, shown, expected, variable ? code(variable) : '', row.uses.join(' ')]
+  return `| ${cells.join(' | ')} |`
+}
+
+t.test('docs/settings.md shows every setting as the table has it', async (t) => {
+  const text = await readFile(PAGE, 'utf8')
+  const wanted = text.replace(BEGIN, (_, begin, end) => begin + tables() + end)
+  if (process.env.UPDATE_DOCS) await writeFile(PAGE, wanted)
+  else t.equal(text, wanted, 'run npm test with UPDATE_DOCS=1 to write the tables')
 })
 
 t.test('every setting has its own flag and variable', async (t) => {

@@ -1,4 +1,4 @@
-/** A checkout of a test's own: an empty folder as root, and the engine cache of the real one. */
+/** A checkout for one test: an empty folder as root, with the engine cache of the real checkout. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, realpath, rm } from 'node:fs/promises'
@@ -31,9 +31,11 @@ export async function useServers (t, root, options = {}) {
   return servers
 }
 
-/** In a process of its own, leader of a process group. @param {import('tap').Test} t @param {string} root */
+/** In its own process, leader of a process group. @param {import('tap').Test} t @param {string} root */
 export async function startCommand (t, root) {
-  const child = spawn(process.execPath, [COMMAND, root, cacheDir], { detached: true, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } })
+  const child = spawn(process.execPath, [COMMAND, root, cacheDir], {
+    detached: true, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' }
+  })
   t.teardown(() => child.kill('SIGKILL'))
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const next = async () => JSON.parse((await lines.next()).value)
@@ -55,7 +57,7 @@ export const pidOf = async (url) => Number((await infoOf(url)).process_id)
 /** @param {{ primaryUrl: string, replicaUrls: string[] }} servers @returns {Promise<number[]>} the primary's first */
 export const pidsOf = ({ primaryUrl, replicaUrls }) => Promise.all([primaryUrl, ...replicaUrls].map(pidOf))
 
-/** @param {number} pid @returns {Promise<boolean>} dead ones that nobody has buried do not count */
+/** @param {number} pid @returns {Promise<boolean>} false for zombies */
 export async function isRunning (pid) {
   const { stdout } = await promisify(execFile)('ps', ['-o', 'stat=', '-p', String(pid)]).catch(() => ({ stdout: '' }))
   return /^[^Z]/.test(stdout.trim())
@@ -67,7 +69,7 @@ export async function leftIn (root) {
   return files.filter((file) => file.endsWith('.sock') || file === 'servers')
 }
 
-/** @param {() => unknown} condition async or not; one that throws is not met yet */
+/** @param {() => unknown} condition async or not; an error counts as false */
 export async function until (condition) {
   for (const end = Date.now() + DEADLINE_MS; Date.now() < end; await pause(20)) {
     try {

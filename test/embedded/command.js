@@ -1,4 +1,4 @@
-/** A command as short as can be: uses the servers until a signal, then finds them alive and releases them. */
+/** A minimal command: uses the servers until a signal, then checks that they are alive, and releases them. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { useEmbeddedServers } from '../../src/store/embedded/client.js'
 import { infoOf } from './checkout.js'

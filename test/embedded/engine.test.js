@@ -21,20 +21,23 @@ async function emptyPath (t) {
   return folder
 }
 
-/** @param {string} line what it answers to --version */
+/** @param {string} line that it prints for --version */
 const says = (line) => `echo "${line}"`
 
 t.test('versions are read as the engines print them, with whether they have MSETEX', async (t) => {
-  t.same(readVersion('Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=ae4d7c971a948f0'), { name: 'redis', version: '7.0.15', hasMsetex: false })
-  t.same(readVersion('Valkey server v=9.1.2 sha=00000000:1 malloc=libc bits=64 build=1536df31c0395150'), { name: 'valkey', version: '9.1.2', hasMsetex: true })
+  t.same(readVersion('Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=ae4d7c971a948f0'),
+    { name: 'redis', version: '7.0.15', hasMsetex: false })
+  t.same(readVersion('Valkey server v=9.1.2 sha=00000000:1 malloc=libc bits=64 build=1536df31c0395150'),
+    { name: 'valkey', version: '9.1.2', hasMsetex: true })
   t.match(readVersion('Server v=9.0.10 sha=0'), { name: 'valkey', version: '9.0.10', hasMsetex: false })
   t.match(readVersion('Redis server v=8.4.0 sha=0'), { hasMsetex: true })
   t.match(readVersion('Redis server v=8.10.0 sha=0'), { hasMsetex: true })
   t.equal(readVersion('ls (GNU coreutils) 9.1'), null)
 })
 
-t.test('the newest is the greatest version, and of equal ones valkey', async (t) => {
-  const engine = (/** @type {'valkey' | 'redis'} */ name, /** @type {string} */ version) => ({ program: name, name, version, hasMsetex: true, origin: /** @type {const} */ ('path') })
+t.test('the newest is the greatest version, and of equal versions valkey', async (t) => {
+  const engine = (/** @type {'valkey' | 'redis'} */ name, /** @type {string} */ version) =>
+    ({ program: name, name, version, hasMsetex: true, origin: /** @type {const} */ ('path') })
   t.match(newest([engine('redis', '8.9.0'), engine('redis', '8.10.0')]), { version: '8.10.0' })
   t.match(newest([engine('redis', '9.1.2'), engine('valkey', '9.1.2')]), { name: 'valkey' })
   t.equal(newest([]), undefined)
@@ -49,17 +52,17 @@ t.test('a named program is used, by its name on PATH or by its path', async (t) 
   t.same(await chooseEngine({ named: file, env: { PATH }, cacheDir: PATH }), expected)
 })
 
-t.test('a named program that cannot run is an error, whatever else is there', async (t) => {
+t.test('a named program that cannot run is an error, even if PATH has others', async (t) => {
   const PATH = await emptyPath(t)
   await program(join(PATH, 'valkey-server'), says('Server v=9.9.9 sha=0'))
   await program(join(PATH, 'other'), says('other 1.0'))
   const choose = (/** @type {string} */ named) => chooseEngine({ named, env: { PATH }, cacheDir: PATH })
   await t.rejects(choose('absent'), { code: 'ENGINE_MISSING', message: /absent is not on PATH/ })
   await t.rejects(choose('/absent/valkey-server'), { code: 'ENGINE_MISSING', message: /cannot be used \(ENOENT\)/ })
-  await t.rejects(choose('other'), { code: 'ENGINE_MISSING', message: /not that of a Valkey or Redis server: other 1.0/ })
+  await t.rejects(choose('other'), { code: 'ENGINE_MISSING', message: /not a Valkey or Redis server: --version prints other 1.0/ })
 })
 
-t.test('the newest with MSETEX of PATH and the pinned copy is used, and nothing is fetched', async (t) => {
+t.test('the newest with MSETEX on PATH or pinned is used, without a download', async (t) => {
   const PATH = await emptyPath(t)
   const cacheDir = await makeCheckout(t)
   await program(join(PATH, 'redis-server'), says('Redis server v=8.0.0 sha=0'))
@@ -67,19 +70,20 @@ t.test('the newest with MSETEX of PATH and the pinned copy is used, and nothing 
   t.match(await chooseEngine({ env: { PATH }, cacheDir }), { version: '9.1.2', origin: 'pinned' })
   await program(join(PATH, 'valkey-server'), says('Server v=9.2.0 sha=0'))
   t.match(await chooseEngine({ env: { PATH }, cacheDir }), { version: '9.2.0', origin: 'path' })
-  t.same((await enginesFound({ env: { PATH }, cacheDir })).map(({ name, version }) => `${name} ${version}`), ['valkey 9.2.0', 'redis 8.0.0', 'valkey 9.1.2'])
+  t.same((await enginesFound({ env: { PATH }, cacheDir })).map(({ name, version }) => `${name} ${version}`),
+    ['valkey 9.2.0', 'redis 8.0.0', 'valkey 9.1.2'])
 })
 
-t.test('a program on PATH that does not run is passed over and told', async (t) => {
+t.test('a program on PATH that does not run is ignored and reported', async (t) => {
   const PATH = await emptyPath(t)
   await program(join(PATH, 'valkey-server'), 'echo libssl is missing >&2; exit 127')
   /** @type {string[]} */
   const lines = []
   t.same(await installedEngines({ env: { PATH }, cacheDir: PATH, report: (line) => lines.push(line) }), [])
-  t.match(lines, [/valkey-server is passed over: libssl is missing/])
+  t.match(lines, [/valkey-server is ignored: libssl is missing/])
 })
 
-t.test('when the fetch fails PATH\'s older one is used with a line that says why, and nothing is left of it', async (t) => {
+t.test('after a failed download the older program on PATH is used with a message, and no file is left', async (t) => {
   const PATH = await emptyPath(t)
   const cacheDir = await makeCheckout(t)
   await program(join(PATH, 'redis-server'), says('Redis server v=7.0.15 sha=0'))
@@ -87,17 +91,23 @@ t.test('when the fetch fails PATH\'s older one is used with a line that says why
   /** @type {string[]} */
   const lines = []
   t.match(await chooseEngine({ env: { PATH }, cacheDir, report: (line) => lines.push(line) }), { version: '7.0.15', origin: 'path' })
-  t.same(lines, ['fetching valkey 9.1.2 ...', 'using redis 7.0.15 of PATH, which has no MSETEX: valkey 9.1.2 could not be fetched (no network)'])
+  t.same(lines, [
+    'downloading valkey 9.1.2 ...',
+    'using redis 7.0.15 on PATH, which has no MSETEX: valkey 9.1.2 could not be downloaded (no network)'
+  ])
   t.same(await readdir(join(cacheDir, 'engines')), [])
 })
 
-t.test('with nothing at all the error names what was looked for and how to install it', async (t) => {
+t.test('without any program the error names the programs and how to install one', async (t) => {
   const PATH = await emptyPath(t)
   const cacheDir = await makeCheckout(t)
-  await t.rejects(chooseEngine({ env: { PATH }, cacheDir }), { code: 'ENGINE_MISSING', message: /neither valkey-server nor redis-server is on PATH.*neither python3 -m pip nor pip3 nor pip runs here.* [Ii]nstall / })
+  await t.rejects(chooseEngine({ env: { PATH }, cacheDir }), {
+    code: 'ENGINE_MISSING',
+    message: /neither valkey-server nor redis-server is on PATH.*neither python3 -m pip nor pip3 nor pip runs here.* [Ii]nstall /
+  })
 })
 
-t.test('two that fetch at once both end with the whole program, or both say plainly why not', async (t) => {
+t.test('two concurrent downloads both get a working program, or both report the reason', async (t) => {
   const { PATH } = process.env
   const cacheDir = await makeCheckout(t)
   const nothing = await emptyPath(t)
@@ -106,9 +116,11 @@ t.test('two that fetch at once both end with the whole program, or both say plai
   const env = { ...process.env, PATH: nothing }
   const outcomes = await Promise.allSettled([1, 2].map(() => chooseEngine({ env, cacheDir })))
   const failures = outcomes.flatMap((one) => one.status === 'rejected' ? [one.reason] : [])
-  // where the engines are asked for by name, a fetch that does not work is a failure
+  // where the engines are required, a failed download is a failure
   if (process.env.FRESHET_TEST_ENGINES) t.same(failures, [])
-  for (const failure of failures) t.match(failure, { code: 'ENGINE_MISSING', message: /valkey 9\.1\.2 could not be fetched \(.+\)\. .*[Ii]nstall /s })
+  for (const failure of failures) {
+    t.match(failure, { code: 'ENGINE_MISSING', message: /valkey 9\.1\.2 could not be downloaded \(.+\)\. .*[Ii]nstall /s })
+  }
   const expected = { program: pinnedProgram(cacheDir), name: 'valkey', version: '9.1.2', hasMsetex: true, origin: 'pinned' }
   for (const one of outcomes) if (one.status === 'fulfilled') t.same(one.value, expected)
   t.same(await readdir(join(cacheDir, 'engines')), failures.length < 2 ? ['valkey-9.1.2'] : [])

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { allGone, infoOf, leftIn, makeCheckout, pidOf, pidsOf, startCommand, until, useServers } from './checkout.js'
 
-t.test('a supervisor that is killed with -9 leaves no server, its commands are told, and the next one takes over', async (t) => {
+t.test('a supervisor killed with -9 leaves no server, its commands get an error, and the next one takes over', async (t) => {
   const root = await makeCheckout(t)
   /** @type {any[]} */
   const failures = []
@@ -21,7 +21,7 @@ t.test('a supervisor that is killed with -9 leaves no server, its commands are t
   await until(async () => (await leftIn(root)).length === 0)
 })
 
-t.test('a replica that is killed is started again on its address and gets in sync, and its commands are told', async (t) => {
+t.test('a killed replica restarts on its address and gets in sync, and its commands get messages', async (t) => {
   const root = await makeCheckout(t)
   /** @type {string[]} */
   const lines = []
@@ -32,13 +32,13 @@ t.test('a replica that is killed is started again on its address and gets in syn
   await until(async () => (await infoOf(url)).master_link_status === 'up')
   t.not(await pidOf(url), pid)
   await until(() => lines.length >= 2)
-  t.match(lines.join('\n'), /replica .* ended by SIGKILL; it is started again\n.* in sync again/)
+  t.match(lines.join('\n'), /replica .* ended by SIGKILL; restarting it\n.* in sync again/)
   const pids = await pidsOf(servers)
   process.kill(servers.supervisorPid, 'SIGKILL')
   await allGone(...pids)
 })
 
-t.test('a primary that is killed ends everything, with one plain sentence', async (t) => {
+t.test('when the primary is killed, everything ends with one error message', async (t) => {
   const root = await makeCheckout(t)
   /** @type {any[]} */
   const failures = []
@@ -47,26 +47,26 @@ t.test('a primary that is killed ends everything, with one plain sentence', asyn
   await useServers(t, root, { onFailure: (/** @type {Error} */ error) => failures.push(error) })
   const pids = await pidsOf(servers)
   process.kill(pids[0], 'SIGKILL')
-  const told = await command.next()
-  t.equal(told.code, 'SERVERS_FAILED')
-  t.match(told.message, /^the primary of the embedded servers .* ended by SIGKILL .*run the command again/)
+  const failure = await command.next()
+  t.equal(failure.code, 'SERVERS_FAILED')
+  t.match(failure.message, /^the primary of the embedded servers .* ended by SIGKILL, .*run the command again/)
   await until(() => failures.length === 1)
-  t.equal(failures[0].message, told.message)
+  t.equal(failures[0].message, failure.message)
   await allGone(...pids, servers.supervisorPid)
   await until(async () => (await leftIn(root)).length === 0)
 })
 
-t.test('a supervisor that is told to end stops the servers and says so', async (t) => {
+t.test('a supervisor that gets SIGTERM stops the servers and reports it', async (t) => {
   const root = await makeCheckout(t)
   const command = await startCommand(t, root)
   const servers = await command.next()
   const pids = await pidsOf(servers)
   process.kill(servers.supervisorPid, 'SIGTERM')
-  t.match(await command.next(), { code: 'SERVERS_FAILED', message: /ended by SIGTERM/ })
+  t.match(await command.next(), { code: 'SERVERS_FAILED', message: /received SIGTERM/ })
   await allGone(...pids)
 })
 
-t.test('servers that cannot start are told with their last words', async (t) => {
+t.test('the error of servers that cannot start has their last lines', async (t) => {
   const root = await makeCheckout(t)
   const program = join(root, 'valkey-server')
   await writeFile(program, '#!/bin/sh\n[ "$1" = --version ] && echo "Server v=9.9.9" || { echo no memory today; exit 3; }\n')

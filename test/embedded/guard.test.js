@@ -13,12 +13,13 @@ function bystander (t) {
   return /** @type {number} */ (child.pid)
 }
 
-/** Lets a process with a guard run `script` and end. @param {string} script */
+/** Runs `script` in a process with a guard. @param {string} script */
 const inProcess = (script) => new Promise((resolve) => {
-  execFile(process.execPath, ['--input-type=module', '-e', `import { createGuard } from '${GUARD}'\nconst guard = createGuard()\n${script}`], { env: { PATH: process.env.PATH } }, resolve)
+  const program = `import { createGuard } from '${GUARD}'\nconst guard = createGuard()\n${script}`
+  execFile(process.execPath, ['--input-type=module', '-e', program], { env: { PATH: process.env.PATH } }, resolve)
 })
 
-t.test('the processes watched last are killed when the one that watches is killed', async (t) => {
+t.test('when the supervisor is killed, the processes watched last are killed', async (t) => {
   const [before, watched] = [bystander(t), bystander(t)]
   await inProcess(`guard.watch([${before}]); guard.watch([${watched}]); process.kill(process.pid, 'SIGKILL')`)
   await until(async () => !await isRunning(watched))
@@ -32,7 +33,7 @@ t.test('nothing is killed after a release', async (t) => {
   t.ok(await isRunning(watched))
 })
 
-t.test('a guard that is killed is replaced, and the new one watches the same', async (t) => {
+t.test('a killed guard is replaced, and the new one watches the same processes', async (t) => {
   const watched = bystander(t)
   await inProcess(`guard.watch([${watched}])
     const first = guard.pid()
@@ -43,7 +44,7 @@ t.test('a guard that is killed is replaced, and the new one watches the same', a
   t.pass('it was killed')
 })
 
-t.test('a guard that watched nothing is released at once', async (t) => {
+t.test('a guard without watched processes is released at once', async (t) => {
   const guard = createGuard()
   guard.release()
   t.equal(guard.pid(), undefined)

@@ -5,7 +5,7 @@ import t from 'tap'
 import { becomeTheOne, connectToTheOne, ownSocketPath } from '../../src/store/embedded/lock.js'
 import { makeCheckout } from './checkout.js'
 
-/** Listens and tries to become the one. @param {import('tap').Test} t @param {string} folder */
+/** Listens and tries to become the supervisor. @param {import('tap').Test} t @param {string} folder */
 async function candidate (t, folder) {
   const socketPath = ownSocketPath(folder)
   const server = createServer((socket) => socket.on('error', () => {}).resume())
@@ -14,7 +14,7 @@ async function candidate (t, folder) {
   return { won: await becomeTheOne(folder, socketPath), die: () => new Promise((resolve) => server.close(resolve)) }
 }
 
-t.test('of many candidates at once exactly one wins, time after time', async (t) => {
+t.test('of concurrent candidates exactly one wins, in every round', async (t) => {
   const folder = await makeCheckout(t)
   t.equal(await connectToTheOne(folder), null)
   for (let round = 0; round < 30; round++) {
@@ -30,13 +30,13 @@ t.test('of many candidates at once exactly one wins, time after time', async (t)
   t.ok(links.length <= 8, 'few old links are kept')
 })
 
-t.test('a later candidate does not win while the one lives', async (t) => {
+t.test('a later candidate does not win while the supervisor lives', async (t) => {
   const folder = await makeCheckout(t)
   t.equal((await candidate(t, folder)).won, true)
   t.equal((await candidate(t, folder)).won, false)
 })
 
-t.test('socket paths differ and are short enough, however deep the folder', async (t) => {
+t.test('socket paths are unique and short enough, even below a long path', async (t) => {
   const deep = join('/', 'x'.repeat(200))
   t.not(ownSocketPath(deep), ownSocketPath(deep))
   t.ok(Buffer.byteLength(ownSocketPath(deep)) <= 100)

@@ -6,7 +6,8 @@ import { enginesFound } from '../../src/store/embedded/engine.js'
 import { allGone, cacheDir, infoOf, isRunning, leftIn, makeCheckout, pidsOf, startCommand, until, useServers } from './checkout.js'
 
 for (const { program, name, version } of await enginesFound({ env: process.env, cacheDir })) {
-  t.test(`${name} ${version}: a command gets a primary with two replicas in sync, and nothing is left after its release`, (t) => useAndRelease(t, program, { name, version }))
+  const title = `${name} ${version}: a command gets a primary with two replicas in sync, and nothing is left after its release`
+  t.test(title, (t) => useAndRelease(t, program, { name, version }))
 }
 
 /** @param {import('tap').Test} t @param {string} program @param {{ name: string, version: string }} engine */
@@ -25,7 +26,7 @@ async function useAndRelease (t, program, engine) {
   t.equal(await lookAtEmbeddedServers({ root }), null)
 }
 
-t.test('commands that start at once share one supervisor, and the servers stay until the last has released', async (t) => {
+t.test('commands that start concurrently share one supervisor, and the servers stay until the last release', async (t) => {
   const root = await makeCheckout(t)
   const commands = await Promise.all(Array.from({ length: 5 }, () => startCommand(t, root)))
   const all = await Promise.all(commands.map((command) => command.next()))
@@ -43,7 +44,7 @@ t.test('commands that start at once share one supervisor, and the servers stay u
   await until(async () => (await leftIn(root)).length === 0)
 })
 
-t.test('a command that comes while the servers are being stopped gets new ones', async (t) => {
+t.test('a command that starts while the servers stop gets new ones', async (t) => {
   const root = await makeCheckout(t)
   const first = await useServers(t, root, { replicas: 0 })
   const releasing = first.release()
@@ -58,7 +59,7 @@ t.test('a command that comes while the servers are being stopped gets new ones',
   }
 })
 
-t.test('a command that is killed with -9 leaves nothing', async (t) => {
+t.test('a command killed with -9 leaves nothing', async (t) => {
   const root = await makeCheckout(t)
   const command = await startCommand(t, root)
   const servers = await command.next()
@@ -79,7 +80,7 @@ t.test('Ctrl-C reaches the command and not its servers', async (t) => {
   await allGone(servers.supervisorPid)
 })
 
-t.test('a folder too deep for a socket path works all the same', async (t) => {
+t.test('a folder with a path too long for a socket works too', async (t) => {
   const root = await makeCheckout(t)
   const deep = join(root, 'node_modules', 'x'.repeat(120), 'freshet')
   await mkdir(deep, { recursive: true })
@@ -90,20 +91,21 @@ t.test('a folder too deep for a socket path works all the same', async (t) => {
   t.same(await leftIn(deep), [])
 })
 
-t.test('servers that run are shared, never changed', async (t) => {
+t.test('running servers are shared, never changed', async (t) => {
   const root = await makeCheckout(t)
   await useServers(t, root, { replicas: 1 })
-  await t.rejects(useServers(t, root), { code: 'SERVERS_FAILED', message: /run already with 1 replicas, not 2/ })
+  await t.rejects(useServers(t, root), { code: 'SERVERS_FAILED', message: /already run with 1 replicas, not 2/ })
 })
 
-t.test('a server program that cannot be had is told with its code, and nothing is left', async (t) => {
+t.test('without a server program the error has a code, and nothing is left', async (t) => {
   const root = await makeCheckout(t)
   const env = { ...process.env, PATH: root }
-  await t.rejects(useServers(t, root, { env, cacheDir: join(root, 'empty') }), { code: 'ENGINE_MISSING', message: /could not be fetched/ })
+  await t.rejects(useServers(t, root, { env, cacheDir: join(root, 'empty') }),
+    { code: 'ENGINE_MISSING', message: /could not be downloaded/ })
   await until(async () => (await leftIn(root)).length === 0)
 })
 
-t.test('a command that gives up while a server program is fetched leaves nothing', async (t) => {
+t.test('a command that is stopped during the download of a server program leaves nothing', async (t) => {
   const root = await makeCheckout(t)
   const PATH = join(root, 'bin')
   const cache = join(root, 'cache')
@@ -111,8 +113,9 @@ t.test('a command that gives up while a server program is fetched leaves nothing
   await writeFile(join(PATH, 'pip3'), '#!/bin/sh\n[ "$1" = --version ] || PATH=/bin:/usr/bin exec sleep 600\n')
   await chmod(join(PATH, 'pip3'), 0o755)
   const givingUp = new AbortController()
-  const report = (/** @type {string} */ line) => { if (/^fetching valkey/.test(line)) givingUp.abort() }
-  await t.rejects(useServers(t, root, { env: { ...process.env, PATH }, cacheDir: cache, report, signal: givingUp.signal }), { code: 'SERVERS_FAILED', message: /stopped before/ })
+  const report = (/** @type {string} */ line) => { if (/^downloading valkey/.test(line)) givingUp.abort() }
+  const using = useServers(t, root, { env: { ...process.env, PATH }, cacheDir: cache, report, signal: givingUp.signal })
+  await t.rejects(using, { code: 'SERVERS_FAILED', message: /stopped before/ })
   await until(async () => (await leftIn(root)).length === 0)
   t.same(await readdir(join(cache, 'engines')), [])
 })

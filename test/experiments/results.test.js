@@ -6,13 +6,14 @@ import { basename, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { draw } from '../../charts/draw.js'
-import { analyse } from '../../src/lab/analysis.js'
-import { listExperiments } from '../../src/lab/catalog.js'
-import { checkResult } from '../../src/lab/check.js'
-import { drawingOf } from '../../src/lab/report/drawing.js'
-import { markdownOf } from '../../src/lab/report/markdown.js'
-import { newestResult, readResult } from '../../src/lab/result.js'
-import { ratioWithInterval } from '../../src/lab/verdict.js'
+import { analyse } from '../../lab/analysis.js'
+import { listExperiments } from '../../lab/catalog.js'
+import { checkResult } from '../../lab/check.js'
+import { drawingOf } from '../../lab/report/drawing.js'
+import { markdownOf } from '../../lab/report/markdown.js'
+import { newestResult, readResult } from '../../lab/result.js'
+import { ratioWithInterval } from '../../lab/verdict.js'
+import { wholeTest } from '../scope.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const CHARTS = join(ROOT, 'charts')
@@ -37,16 +38,18 @@ for (const { name, number, folder } of experiments) {
     t.ok(result.settings.rounds >= 5)
   })
 
-  t.test(`${name}: page and chart are drawn from it (npm run charts)`, async (t) => {
+  wholeTest(`${name}: page and chart are drawn from it (npm run charts)`, async (t) => {
     const result = await readResult(file)
     const analysis = analyse(result)
-    t.equal(await readFile(join(CHARTS, `${name}.md`), 'utf8'), markdownOf(analysis, result, result.plan, relative(CHARTS, file), `${name}.svg`))
+    t.equal(await readFile(join(CHARTS, `${name}.md`), 'utf8'),
+      markdownOf(analysis, result, result.plan, relative(CHARTS, file), `${name}.svg`))
     t.equal(await readFile(join(CHARTS, `${name}.svg`), 'utf8'), await draw(drawingOf(analysis, result, result.plan)))
   })
 
   t.test(`${name}: its README gives the verdict of that result`, async (t) => {
     const { comparisons, noise, budgets } = analyse(await readResult(file))
-    const measured = [...comparisons, ...noise, ...budgets.map(({ figure, low, high }) => ({ ratio: figure, low, high }))].map(ratioWithInterval)
+    const measured = [...comparisons, ...noise,
+      ...budgets.map(({ figure, low, high }) => ({ ratio: figure, low, high }))].map(ratioWithInterval)
     t.notMatch(verdict, /not measured/i)
     t.match(verdict, basename(file))
     const ratios = verdict.match(RATIO) ?? []

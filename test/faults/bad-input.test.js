@@ -2,10 +2,11 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import t from 'tap'
 import { endOf } from '../commands.js'
-import { connectFor, startServer, testEngines } from '../servers.js'
+import { connectFor, startServer } from '../servers.js'
+import { scopedEngines, wholeTest } from '../scope.js'
 
 const NOWHERE = 'redis://127.0.0.1:1'
-const [engine] = await testEngines()
+const [engine] = await scopedEngines()
 t.jobs = 2
 t.setTimeout(300_000)
 
@@ -17,24 +18,26 @@ function isPlain (t, { code: given, stdout, stderr }, code, ...sentences) {
   t.equal(stdout, '')
 }
 
-t.test('settings that cannot be used are told all at once, each with its origin, and nothing starts', { buffered: true }, async (t) => {
-  const bad = await endOf(t, ['writer', '--redis-url', NOWHERE, '--rate', '-1', '--layout', 'heap', '--feed', 'Not A Name', '--writers', '0', '--colour', 'red'], { env: { FRESHET_IDS: 'many' } })
-  isPlain(t, bad, 2, /rate: -1 \(--rate\); expected a number from 0/, /layout: heap \(--layout\); expected ids/, /feed: Not A Name \(--feed\); expected a name/,
+t.test('invalid settings are reported all at once, each with its origin, and nothing starts', { buffered: true }, async (t) => {
+  const bad = await endOf(t, ['writer', '--redis-url', NOWHERE, '--rate', '-1', '--layout', 'heap', '--feed', 'Not A Name', '--writers',
+    '0', '--colour', 'red'], { env: { FRESHET_IDS: 'many' } })
+  isPlain(t, bad, 2, /rate: -1 \(--rate\); expected a number from 0/, /layout: heap \(--layout\); expected ids/,
+    /feed: Not A Name \(--feed\); expected a name/,
     /writers: 0 \(--writers\)/, /ids: many \(FRESHET_IDS\)/, /--colour is unknown/)
   isPlain(t, await endOf(t, ['reader', '--port', '70000']), 2, /port: 70000 \(--port\)/)
   isPlain(t, await endOf(t, ['feed', 'show', 'UPPER', '--redis-url', NOWHERE]), 2, /feed name "UPPER"; expected (text: )?a-z/)
-  isPlain(t, await endOf(t, ['feed', 'destroy', '--redis-url', NOWHERE]), 2, /destroy is not something to do; expected list/)
-  isPlain(t, await endOf(t, ['wirter']), 2, /there is no command wirter/)
+  isPlain(t, await endOf(t, ['feed', 'destroy', '--redis-url', NOWHERE]), 2, /unknown action destroy; expected list/)
+  isPlain(t, await endOf(t, ['wirter']), 2, /unknown command wirter/)
 })
 
-t.test('a flag that npm swallowed is told with the line that was meant', { buffered: true }, async (t) => {
+t.test('a flag that npm swallowed is reported, with the command line that was meant', { buffered: true }, async (t) => {
   const { code, stderr } = await endOf(t, ['writer', '--rate', '50000'], { npm: true })
   t.equal(code, 2)
   t.match(stderr, /^ +npm start writer -- --rate 50000$/m)
   t.notMatch(stderr, /^\s+at /m)
 })
 
-t.test('a server that cannot be used is told plainly and soon', { buffered: true }, async (t) => {
+wholeTest('an unusable server is reported clearly and soon', { buffered: true }, async (t) => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1')
   const chatty = createServer((socket) => socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n')).listen(0, '127.0.0.1')
   t.teardown(() => [silent, chatty].map((server) => server.close()))
@@ -52,10 +55,10 @@ t.test('a server that cannot be used is told plainly and soon', { buffered: true
   const WAITS = ['reader']
   /** @type {[string, string, RegExp, string[]?][]} the last: commands that can be used with it nevertheless */
   const cases = [
-    ['nobody listens', NOWHERE, /no server answers at 127\.0\.0\.1:1 \(ECONNREFUSED\)/, WAITS],
+    ['no server listens', NOWHERE, /no server answers at 127\.0\.0\.1:1 \(ECONNREFUSED\)/, WAITS],
     ['it accepts and says nothing', `redis://127.0.0.1:${portOf(silent)}`, /no server answers at/, WAITS],
     ['it is frozen', frozen.url, /no server answers at/, WAITS],
-    ['it speaks another protocol', `redis://127.0.0.1:${portOf(chatty)}`, /where Valkey and Redis never do/, WAITS],
+    ['it speaks another protocol', `redis://127.0.0.1:${portOf(chatty)}`, /its replies are not those of Valkey or Redis/, WAITS],
     ['its name is not known', 'redis://no-such-host.invalid', /no server answers at no-such-host\.invalid:6379/, WAITS],
     ['the password is wrong', locked.url.replace('//', '//:the-wrong-one@'), /WRONGPASS/],
     ['the password is missing', locked.url, /NOAUTH/],
@@ -78,7 +81,7 @@ t.test('a server that cannot be used is told plainly and soon', { buffered: true
   for (let i = 0; i < cases.length; i += 2) await Promise.all(cases.slice(i, i + 2).map(expectTold))
 })
 
-t.test('a port in use is told by whoever wanted it', { buffered: true }, async (t) => {
+wholeTest('a command reports that its port is in use', { buffered: true }, async (t) => {
   const { url, port } = await startServer(t, { engine })
   for (const [words, flag] of /** @type {[string[], string][]} */ ([
     [['reader', '--port', String(port)], '--port'],
@@ -87,7 +90,7 @@ t.test('a port in use is told by whoever wanted it', { buffered: true }, async (
   ])) {
     const { code, stderr } = await endOf(t, [...words, '--redis-url', url, '--read-from', 'primary'])
     t.equal(code, 1)
-    t.match(stderr, new RegExp(`port ${port} on 127\\.0\\.0\\.1 is in use; .* give another ${flag}`))
+    t.match(stderr, new RegExp(`port ${port} on 127\\.0\\.0\\.1 is in use; .* choose another ${flag}`))
     t.notMatch(stderr, /^\s+at /m)
   }
 })

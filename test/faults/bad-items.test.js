@@ -2,18 +2,20 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import t from 'tap'
 import { startFlow } from '../flow/flow.js'
-import { testEngines } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
 const MIB = 1024 * 1024
-const [engine] = await testEngines()
+const [engine] = await scopedEngines()
 const { reader, write } = await startFlow(t, { engine })
 const now = Date.now()
 /** @param {import('tap').Test} t @param {string} feed @param {object[]} records @param {string[]} [flags] */
-const feedWith = (t, feed, records, flags = []) => write(t, ['--source', 'stdin', '--feed', feed, '--value-field', 'v', ...flags], { input: records.map((record) => JSON.stringify(record) + '\n').join('') })
+const feedWith = (t, feed, records, flags = []) => write(t, ['--source', 'stdin', '--feed', feed, '--value-field', 'v', ...flags],
+  { input: records.map((record) => JSON.stringify(record) + '\n').join('') })
 
 t.test('ids that are none are refused, counted, and the code named', async (t) => {
   const bad = ['', 'x'.repeat(129), 'ü'.repeat(65), 'tab\tbed', 'nul\0', 'del\x7f', 'c1\x9f', 'half \ud800']
-  const { code, stderr, summary } = await feedWith(t, 'bad-ids', [...bad.map((id) => ({ id, ts: now, v: '' })), { id: 'good', ts: now, v: 'v' }])
+  const { code, stderr, summary } = await feedWith(t, 'bad-ids',
+    [...bad.map((id) => ({ id, ts: now, v: '' })), { id: 'good', ts: now, v: 'v' }])
   t.equal(code, 3)
   t.match(summary, { offered: 9, items: 1, refused: 8, refusedBy: { id_invalid: 8 } })
   t.match(stderr, /^line 1: ITEM_ID_INVALID: an id of 0 bytes/m)
@@ -23,11 +25,14 @@ t.test('ids that are none are refused, counted, and the code named', async (t) =
 })
 
 t.test('times that are none, too old or ahead of the clock are refused', async (t) => {
-  const bad = [{ ts: 'NaN' }, { ts: null }, { ts: 1.5 }, { ts: -1 }, { ts: 2 ** 41 }, { ts: 2 ** 53 }, { ts: now - 3_700_000 }, { ts: now + 3_600_000 }]
-  const { code, summary } = await feedWith(t, 'bad-times', [...bad.map((item, i) => ({ id: `${i}`, ...item, v: '' })), { id: 'good', ts: now, v: '' }], ['--window-ms', '3600000'])
+  const bad = [{ ts: 'NaN' }, { ts: null }, { ts: 1.5 }, { ts: -1 }, { ts: 2 ** 41 }, { ts: 2 ** 53 }, { ts: now - 3_700_000 },
+    { ts: now + 3_600_000 }]
+  const { code, summary } = await feedWith(t, 'bad-times',
+    [...bad.map((item, i) => ({ id: `${i}`, ...item, v: '' })), { id: 'good', ts: now, v: '' }], ['--window-ms', '3600000'])
   t.equal(code, 3)
   t.match(summary, { offered: 9, items: 1, refused: 8, refusedBy: { input_invalid: 4, ts_invalid: 2, too_old: 1, from_future: 1 } })
-  const { stderr } = await feedWith(t, 'bad-times', bad.slice(4).map((item, i) => ({ id: `${i}`, ...item, v: '' })), ['--window-ms', '3600000'])
+  const { stderr } = await feedWith(t, 'bad-times', bad.slice(4).map((item, i) => ({ id: `${i}`, ...item, v: '' })),
+    ['--window-ms', '3600000'])
   t.match(stderr, /^line 1: ITEM_TS_INVALID: id 0, ts 2199023255552; expected/m)
   t.match(stderr, /^line 3: ITEM_TOO_OLD: id 2, ts \d+: older than the window of the feed \(--window-ms; 0 = no age limit\)$/m)
   t.match(stderr, /^line 4: ITEM_FROM_FUTURE: id 3, ts \d+$/m)
@@ -38,7 +43,8 @@ t.test('times that are none, too old or ahead of the clock are refused', async (
 
 t.test('values of 0 bytes and of 1 MiB come back, above that they are refused', async (t) => {
   const sizes = [0, 1, MIB - 1, MIB, MIB + 1]
-  const { code, stderr, summary } = await feedWith(t, 'sizes', sizes.map((size) => ({ id: `${size}`, ts: now, v: 'é'.repeat(size >> 1) + 'x'.repeat(size & 1) })))
+  const { code, stderr, summary } = await feedWith(t, 'sizes',
+    sizes.map((size) => ({ id: `${size}`, ts: now, v: 'é'.repeat(size >> 1) + 'x'.repeat(size & 1) })))
   t.equal(code, 3)
   t.match(summary, { offered: 5, items: 4, refused: 1, refusedBy: { value_too_large: 1 }, bytes: 2 * MIB })
   t.match(stderr, /^line 5: ITEM_VALUE_TOO_LARGE: id 1048577/m)
@@ -47,19 +53,23 @@ t.test('values of 0 bytes and of 1 MiB come back, above that they are refused', 
 })
 
 t.test('every other id is plain data and comes back exactly', async (t) => {
-  const odd = ['/', 'a/b', '%2F', '%', '%zz', '{}', '{latest:0}', '}{', '.', '..', '../..', '__proto__', 'constructor', 'toString', 'null', ' ', ' a ', '*', '?', '[a]', '#', '&', 'a=b', '+', '\\', '"', "'",
-    '<b>', ',', ';', ':', '\u2028', '\u202e', '\ufeff', '\u200d', 'e\u0301', '\u00e9', '\u{1f469}\u200d\u{1f680}', '\u{10ffff}', '\uffff', 'x'.repeat(128), 'ü'.repeat(64), '\u{1f600}'.repeat(32)]
+  const odd = ['/', 'a/b', '%2F', '%', '%zz', '{}', '{latest:0}', '}{', '.', '..', '../..', '__proto__', 'constructor', 'toString', 'null',
+    ' ', ' a ', '*', '?', '[a]', '#', '&', 'a=b', '+', '\\', '"', "'",
+    '<b>', ',', ';', ':', '\u2028', '\u202e', '\ufeff', '\u200d', 'e\u0301', '\u00e9', '\u{1f469}\u200d\u{1f680}', '\u{10ffff}', '\uffff',
+    'x'.repeat(128), 'ü'.repeat(64), '\u{1f600}'.repeat(32)]
   const ids = [...new Set([...odd, ...everyLetter()])]
   const { code, summary } = await feedWith(t, 'odd', ids.map((id, i) => ({ id, ts: now - ids.length + i, v: id })))
   t.equal(code, 0)
   t.equal(summary.items, ids.length)
   const items = await reader.allItems('odd', 'encoding=utf8')
-  t.same(items, ids.map((id, i) => ({ id, ts: now - ids.length + i, value: id })).reverse(), `${ids.length} ids with all letters of Unicode`)
+  t.same(items, ids.map((id, i) => ({ id, ts: now - ids.length + i, value: id })).reverse(),
+    `${ids.length} ids with all letters of Unicode`)
   // not fetch: it rewrites paths with dots
   const byPath = await Promise.all(odd.map((id) => rawGet(reader.url, `/v1/feeds/odd/items/${encodeURIComponent(id)}?encoding=utf8`)))
   t.same(byPath.map(({ json }) => [json.id, json.value]), odd.map((id) => [id, id]))
   const some = odd.slice(0, 30)
-  const byQuery = await reader.ask(`/v1/feeds/odd/items?encoding=utf8&limit=100&${some.map((id) => 'id=' + encodeURIComponent(id)).join('&')}`)
+  const byQuery =
+    await reader.ask(`/v1/feeds/odd/items?encoding=utf8&limit=100&${some.map((id) => 'id=' + encodeURIComponent(id)).join('&')}`)
   t.same(byQuery.json.items.map((/** @type {any} */ item) => item.id), some.toReversed())
 })
 

@@ -1,7 +1,6 @@
 /**
- * A process of its own, for what might end one: meets every address given, all at once, each with a connection, then a
- * connection for following logs, a link, a feed writer and a reader, and says in a line of JSON how every promise was
- * settled.
+ * Runs as a process of its own, because a hostile server might end it. Uses all given addresses at the same time, each with a
+ * connection, a connection for a log, a link, a feed writer and a reader in turn. Prints how each promise settled, as JSON lines.
  *
  *     node hostile-client.js <deadlineMs> <url> ...
  */
@@ -9,7 +8,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { openReader } from '../../src/index.js'
 import { openConnection } from '../../src/store/connection.js'
 import { createLink } from '../../src/store/link.js'
-import { openLogConnection } from '../../src/store/log-connection.js'
 import { openWriterFor } from '../servers.js'
 
 const LINK_MS = 300
@@ -29,7 +27,8 @@ async function meetConnection (url) {
   if (connection === null) return outcomes
   const ping = Buffer.from('*1\r\n$4\r\nPING\r\n')
   outcomes.push(...await Promise.all([
-    connection.send('PING'), connection.sendAll([['PING'], ['PING']]), connection.sendEncoded({ bytes: Buffer.concat([ping, ping]), replies: 2 }),
+    connection.send('PING'), connection.sendAll([['PING'], ['PING']]),
+    connection.sendEncoded({ bytes: Buffer.concat([ping, ping]), replies: 2 }),
     connection.runScript('trim-ids', ['ids'], [0, 0])
   ].map(outcomeOf)))
   connection.close()
@@ -39,12 +38,13 @@ async function meetConnection (url) {
 
 /** It has a parser of its own. @param {string} url @returns {Promise<string[]>} */
 async function meetLogConnection (url) {
-  const opening = openLogConnection(url, options)
+  const opening = openConnection(url, { ...options, isForLog: true })
   const outcomes = [await outcomeOf(opening)]
   const connection = await opening.catch(() => null)
   if (connection === null) return outcomes
   const following = () => connection.send('XREAD', 'COUNT', 10, 'STREAMS', 'log', '0-0')
-  outcomes.push(...await Promise.all([connection.send('PING'), following(), following(), connection.send('XRANGE', 'log', '-', '+'), following()].map(outcomeOf)))
+  outcomes.push(...await Promise.all([connection.send('PING'), following(), following(), connection.send('XRANGE', 'log', '-', '+'),
+    following()].map(outcomeOf)))
   connection.close()
   await connection.closed
   return outcomes
@@ -78,13 +78,18 @@ async function meetReader (url) {
   const reader = await opening.catch(() => null)
   if (reader === null) return outcomes
   const feed = reader.feed('latest')
-  const changes = (async () => { for await (const change of feed.subscribe({ signal: AbortSignal.timeout(LINK_MS) })) if (change === undefined) throw new Error('a change of nothing') })()
+  const changes = (async () => {
+    for await (const change of feed.subscribe({ signal: AbortSignal.timeout(LINK_MS) })) {
+      if (change === undefined) throw new Error('a change of nothing')
+    }
+  })()
   outcomes.push(...await Promise.all([reader.feeds(), feed.latest(10), feed.get('a'), feed.count(), changes].map(outcomeOf)))
   await reader.close()
   return outcomes
 }
 
 await Promise.all(urls.map(async (url) => {
-  const outcomes = [await meetConnection(url), await meetLogConnection(url), await meetLink(url), await meetWriter(url), await meetReader(url)]
+  const outcomes = [await meetConnection(url), await meetLogConnection(url), await meetLink(url), await meetWriter(url),
+    await meetReader(url)]
   process.stdout.write(JSON.stringify({ url, outcomes: outcomes.flat(), mostMib: process.resourceUsage().maxRSS / 1024 }) + '\n')
 }))

@@ -1,18 +1,17 @@
 /**
- * Time as a process has it that does not always run: on a busy machine a second may pass in which it did nothing. What
- * has to be done within a second is given a second in steps, and behind each step what came meanwhile is looked at first;
- * a stop of the process, however long, counts as one step at most. The timers of the product run in the same loop and
- * are late by the same stops.
+ * A pause measured in time that this process ran. On a busy machine a process may stand still for a second. So the pause is made
+ * of short steps, and after each step pending events are handled first; a stall of any length counts as one step. The timers of
+ * the product run in the same event loop and are late by the same stalls.
  */
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises'
 
 const STEP_MS = 50
-/** from a timer that ends a connection to whoever awaits the answer */
+/** enough from a timer that ends a connection to the code that awaits the reply */
 const TURNS = 10
 
 /**
  * @param {number} ms @param {{ signal?: AbortSignal, beat?: () => Promise<unknown> }} [options] `beat`: awaited in each step,
- *   such as the answer of a server that has to be there, too
+ *   such as a reply of a server
  */
 export async function ownTime (ms, { signal, beat = async () => {} } = {}) {
   for (let left = ms; left > 0 && !signal?.aborted; left -= STEP_MS) {

@@ -1,11 +1,15 @@
-/** More clients than are allowed, at once: as many as are allowed get in, the others are told to try again, and there is room when some leave. */
+/**
+ * More clients than are allowed, at once: as many as are allowed get in, the others get a retryable refusal, and there is
+ * room when some leave.
+ */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { startReader } from '../commands.js'
 import { metricsOf, openLive } from '../push/live-client.js'
 import { openWritten } from '../push/written.js'
-import { engineName, eventually, startServer, testEngines } from '../servers.js'
+import { engineName, eventually, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
 const COMING = 2000
 const ALLOWED = 100
@@ -14,7 +18,7 @@ const AGAIN = 60
 
 /** @typedef {import('../push/live-client.js').LiveClient} LiveClient */
 
-/** What those are told who do not get in. @param {import('tap').Test} t @param {LiveClient[]} refused @param {RegExp} detail */
+/** Each refused client gets a retryable 503. @param {import('tap').Test} t @param {LiveClient[]} refused @param {RegExp} detail */
 async function areTold (t, refused, detail) {
   await Promise.all(refused.map(({ ended }) => ended))
   const answers = new Set(refused.map(({ status, headers, body }) => {
@@ -25,7 +29,7 @@ async function areTold (t, refused, detail) {
 }
 
 t.jobs = 2
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
     const server = await startServer(t, { engine })
     const written = await openWritten(t, { redisUrl: server.url, feed: 'full' })
@@ -33,15 +37,17 @@ for (const engine of await testEngines()) {
 
     await t.test(`${COMING} at once, where ${ALLOWED} may be`, async (t) => {
       const reader = await startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary', '--max-streams', String(ALLOWED)] })
-      const come = (/** @type {number} */ count) => Promise.all(Array.from({ length: count }, () => openLive(t, reader.url, '/v1/feeds/full/live')))
+      const come = (/** @type {number} */ count) =>
+        Promise.all(Array.from({ length: count }, () => openLive(t, reader.url, '/v1/feeds/full/live')))
       let most = 0
       const over = new AbortController()
-      const watching = (async () => { while (!over.signal.aborted) most = Math.max(most, Number((await metricsOf(reader)).get('freshet_streams'))) })()
+      const watching =
+        (async () => { while (!over.signal.aborted) most = Math.max(most, Number((await metricsOf(reader)).get('freshet_streams'))) })()
 
       const all = await come(COMING)
       const inside = all.filter(({ status }) => status === 200)
       t.equal(inside.length, ALLOWED)
-      await areTold(t, all.filter(({ status }) => status !== 200), /100 clients .*--max-streams/)
+      await areTold(t, all.filter(({ status }) => status !== 200), /100 streams .*--max-streams/)
       t.equal((await metricsOf(reader)).get('freshet_streams_refused_total{reason="process"}'), COMING - ALLOWED)
       t.equal((await metricsOf(reader)).get('freshet_streams'), ALLOWED)
       await written.put(['b', '2'])
@@ -52,7 +58,7 @@ for (const engine of await testEngines()) {
       const again = await come(AGAIN)
       const more = again.filter(({ status }) => status === 200)
       t.equal(more.length, LEAVING)
-      await areTold(t, again.filter(({ status }) => status !== 200), /100 clients/)
+      await areTold(t, again.filter(({ status }) => status !== 200), /100 streams/)
       await written.put(['b', '3'])
       await written.reaches([...inside, ...more])
       over.abort()
@@ -65,13 +71,15 @@ for (const engine of await testEngines()) {
     await t.test('and of one token', async (t) => {
       const file = join(t.testdir(), 'tokens')
       await writeFile(file, 'first-token\nsecond-token\n')
-      const reader = await startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary', '--live-tokens', file, '--max-streams-per-token', '3', '--max-streams', '8'] })
+      const reader = await startReader(t, {
+        redisUrl: server.url, flags: ['--read-from', 'primary', '--live-tokens', file, '--max-streams-per-token', '3', '--max-streams', '8']
+      })
       const come = (/** @type {string} */ token, /** @type {number} */ count) => Promise.all(Array.from({ length: count }, () =>
         openLive(t, reader.url, '/v1/feeds/full/live', { headers: { authorization: `Bearer ${token}` } })))
       const inside = (/** @type {LiveClient[]} */ clients) => clients.filter(({ status }) => status === 200)
       const first = await come('first-token', 50)
       t.equal(inside(first).length, 3)
-      await areTold(t, first.filter(({ status }) => status !== 200), /3 clients with this token .*--max-streams-per-token/)
+      await areTold(t, first.filter(({ status }) => status !== 200), /3 streams with this token .*--max-streams-per-token/)
       const second = await come('second-token', 5)
       t.equal(inside(second).length, 3, 'another one has its own')
       for (const client of inside(first)) client.close()
@@ -82,13 +90,13 @@ for (const engine of await testEngines()) {
       t.equal(metrics.get('freshet_streams_refused_total{reason="process"}'), 0)
       const foreign = await come('no-such-token', 20)
       t.same([...new Set(foreign.map(({ status }) => status))], [401])
-      t.equal((await metricsOf(reader)).get('freshet_streams'), 6, 'who has no token takes no place')
+      t.equal((await metricsOf(reader)).get('freshet_streams'), 6, 'a client without a valid token takes no place')
     })
 
     await t.test('none at all', async (t) => {
       const reader = await startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary', '--max-streams', '0'] })
       const client = await openLive(t, reader.url, '/v1/feeds/full/live')
-      await areTold(t, [client], /0 clients/)
+      await areTold(t, [client], /0 streams/)
     })
   })
 }

@@ -3,26 +3,32 @@ import { isUtf8 } from 'node:buffer'
 import t from 'tap'
 import { startReader } from '../commands.js'
 import { openLive } from '../push/live-client.js'
-import { engineName, eventually, openWriterFor, startServer, testEngines } from '../servers.js'
+import { engineName, eventually, openWriterFor, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
 const LAYOUTS = ['segments', 'ids']
 const ENCODINGS = ['base64', 'utf8', 'json']
 const FIELDS = 'data: x\n\nevent: reset\ndata: {"reason":"forged"}\n\nid: 7\nretry: 1\n\n'
 
 const VALUES = [
-  '', ' ', '\n', '\r', '\r\n', '\n\n', '\0', 'a\0b', '\u2028', '\u2029', '\u0085', '\ufeff', '\ufeffdata: x', ':', ': comment', '"', '\\', '\\n', '\u{1f600}', '\u0300',
+  '', ' ', '\n', '\r', '\r\n', '\n\n', '\0', 'a\0b', '\u2028', '\u2029', '\u0085', '\ufeff', '\ufeffdata: x', ':', ': comment', '"', '\\',
+  '\\n', '\u{1f600}', '\u0300',
   FIELDS, FIELDS.replaceAll('\n', '\r'), FIELDS.replaceAll('\n', '\r\n'), 'event: snapshot', ']}\n\n',
-  '{"a":1}', '{\r\n  "a": [1,\n2],\r"b": "x\\ny"\n}', '"\u2028\u2029"', '"\\u0000\\u2028"', '[\n]', 'null', '1e400', '12345678901234567890.10', '{"a":1}\0', '{"__proto__":{"x":1}}',
-  Buffer.from([0xff, 0xfe, 0x0a, 0x0d, 0x00]), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from([0xc3]), Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)),
+  '{"a":1}', '{\r\n  "a": [1,\n2],\r"b": "x\\ny"\n}', '"\u2028\u2029"', '"\\u0000\\u2028"', '[\n]', 'null', '1e400',
+  '12345678901234567890.10', '{"a":1}\0', '{"__proto__":{"x":1}}',
+  Buffer.from([0xff, 0xfe, 0x0a, 0x0d, 0x00]), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from([0xc3]), Buffer.from([0xef, 0xbb, 0xbf]),
+  Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)),
   '\u{1f600}\n'.repeat(20_000), JSON.stringify({ text: 'data: x\n\n'.repeat(10_000) }), Buffer.alloc(100_000, 0x0a)
 ].map((value) => Buffer.from(/** @type {string} */ (value)))
 
 /** ids as the library and the gateway take them */
 const IDS = [
-  'data: x', 'event: reset', 'id: 7', 'retry: 1', ':', ': comment', ' ', '"', '\\', '\\n', '"}]}', '\u2028', '\u2029', '\ufeff', '\u{1f600}', 'e\u0301', '&id=x#?%00+', '__proto__', '\u20ac'.repeat(42), 'x'.repeat(128)
+  'data: x', 'event: reset', 'id: 7', 'retry: 1', ':', ': comment', ' ', '"', '\\', '\\n', '"}]}', '\u2028', '\u2029', '\ufeff',
+  '\u{1f600}', 'e\u0301', '&id=x#?%00+', '__proto__', '\u20ac'.repeat(42), 'x'.repeat(128)
 ]
 /** ids that neither takes, of a writer that does not ask: as text, and what JSON can say of them */
-const FOREIGN_IDS = ['\n', '\r\n', 'data: x\n\nevent: reset\ndata: {}\n\n', '\0', 'a\0b', '\u0085', '\u007f', '\t'].map((id) => Buffer.from(id)).concat([Buffer.from([0xff, 0x0a]), Buffer.from([0xed, 0xa0, 0x80])])
+const FOREIGN_IDS = ['\n', '\r\n', 'data: x\n\nevent: reset\ndata: {}\n\n', '\0', 'a\0b', '\u0085', '\u007f', '\t']
+  .map((id) => Buffer.from(id)).concat([Buffer.from([0xff, 0x0a]), Buffer.from([0xed, 0xa0, 0x80])])
 
 /** As it should come. @param {Buffer} value @param {string} encoding @returns {any} */
 function expected (value, encoding) {
@@ -37,7 +43,7 @@ function expected (value, encoding) {
 }
 
 t.jobs = 2
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
     const server = await startServer(t, { engine })
     const reader = await startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary'] })

@@ -1,13 +1,14 @@
-/** Tokens of who follows: given and revoked while streams are open; files that are broken, emptied or gone; what a reader says of them. */
+/** Tokens of clients: added and revoked while streams are open; files that are broken, emptied or gone; what a reader logs of them. */
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { endOf, logOf, startReader } from '../commands.js'
 import { metricsOf, openLive } from '../push/live-client.js'
-import { startReturning } from '../push/returning-client.js'
+import { startResuming } from '../push/resuming-client.js'
 import { openWritten } from '../push/written.js'
-import { eventually, startServer, testEngines } from '../servers.js'
+import { eventually, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
 const PATH = '/v1/feeds/guarded/live'
 const DEADLINE_MS = 60_000
@@ -24,7 +25,7 @@ async function folderFor (t) {
 /** @param {string} token */
 const headersOf = (token) => ({ authorization: `Bearer ${token}` })
 
-const [engine] = await testEngines()
+const [engine] = await scopedEngines()
 const server = await startServer(t, { engine })
 const written = await openWritten(t, { redisUrl: server.url, feed: 'guarded' })
 await written.put(['a', '1'])
@@ -32,15 +33,18 @@ await written.put(['a', '1'])
 t.test('tokens come and go while streams are open', async (t) => {
   const file = join(await folderFor(t), 'tokens')
   await writeFile(file, `# who may\n${ALPHA}\n\n  ${BETA}  \n`)
-  const reader = await startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary', '--live-tokens', file, '--log-level', 'trace'] })
-  const follow = (/** @type {string} */ token) => startReturning(t, [reader.url], PATH, { headers: headersOf(token) })
+  const reader = await startReader(t,
+    { redisUrl: server.url, flags: ['--read-from', 'primary', '--live-tokens', file, '--log-level', 'trace'] })
+  const follow = (/** @type {string} */ token) => startResuming(t, [reader.url], PATH, { headers: headersOf(token) })
   const statusOf = async (/** @type {Record<string, string>} */ headers) => {
     const client = await openLive(t, reader.url, PATH, { headers })
     client.close()
     return client.status
   }
-  const ended = async (/** @type {string} */ reason) => Number((await metricsOf(reader)).get(`freshet_streams_ended_total{reason="${reason}"}`))
-  const logSays = (/** @type {string} */ words, count = 1) => eventually(() => reader.command.stderr.split(words).length > count, { deadlineMs: DEADLINE_MS })
+  const ended = async (/** @type {string} */ reason) =>
+    Number((await metricsOf(reader)).get(`freshet_streams_ended_total{reason="${reason}"}`))
+  const logSays = (/** @type {string} */ words, count = 1) =>
+    eventually(() => reader.command.stderr.split(words).length > count, { deadlineMs: DEADLINE_MS })
   const alpha = follow(ALPHA)
   /** It has what is written now, on its first connection. @param {import('tap').Test} t */
   async function goesOn (t) {
@@ -50,7 +54,8 @@ t.test('tokens come and go while streams are open', async (t) => {
   }
 
   await t.test('without one that is known nothing is pushed', async (t) => {
-    for (const headers of [{}, headersOf(FOREIGN), headersOf(ALPHA.toUpperCase()), headersOf(`${ALPHA}x`), { authorization: ALPHA }, { authorization: `Basic ${ALPHA}` }]) {
+    for (const headers of [{}, headersOf(FOREIGN), headersOf(ALPHA.toUpperCase()), headersOf(`${ALPHA}x`), { authorization: ALPHA },
+      { authorization: `Basic ${ALPHA}` }]) {
       const client = await openLive(t, reader.url, PATH, { headers })
       await client.ended
       t.match([client.status, client.headers['www-authenticate'], JSON.parse(client.body).code], [401, 'Bearer', 'UNAUTHORIZED'])
@@ -96,7 +101,7 @@ t.test('tokens come and go while streams are open', async (t) => {
     await goesOn(t)
   })
 
-  await t.test('one that is empty for good knows nobody any more', async (t) => {
+  await t.test('a file that stays empty revokes all tokens', async (t) => {
     await writeFile(file, '')
     await eventually(() => alpha.visit.status === 401, { deadlineMs: DEADLINE_MS })
     t.equal(await ended('revoked'), 4)
@@ -108,14 +113,16 @@ t.test('tokens come and go while streams are open', async (t) => {
     const end = await reader.command.kill('SIGTERM')
     t.equal(end.code, 0)
     t.notMatch(end.stdout + end.stderr, /secret/i)
-    t.equal(logOf(end).filter(({ msg }) => msg === 'tokens could not be read again; those read before hold').length, 2, 'each fault is said once')
+    t.equal(logOf(end).filter(({ msg }) => msg === 'token file not reloaded; tokens read before stay valid').length, 2,
+      'each fault is said once')
   })
 })
 
 t.test('more streams of a token than may be are refused, and counted', async (t) => {
   const file = join(await folderFor(t), 'tokens')
   await writeFile(file, `${ALPHA}\n${BETA}\n`)
-  const reader = await startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary', '--live-tokens', file, '--max-streams-per-token', '2'] })
+  const reader = await startReader(t,
+    { redisUrl: server.url, flags: ['--read-from', 'primary', '--live-tokens', file, '--max-streams-per-token', '2'] })
   const come = (/** @type {string} */ token) => openLive(t, reader.url, PATH, { headers: headersOf(token) })
   const clients = [await come(ALPHA), await come(ALPHA)]
   for (let n = 0; n < 3; n++) {
@@ -137,7 +144,8 @@ t.test('a reader does not start with a file that is missing or broken, or is a f
   const folder = await folderFor(t)
   const broken = join(folder, 'broken')
   await writeFile(broken, `${ALPHA}\n${NO_TOKEN}\nshort\n`)
-  for (const [file, words] of /** @type {[string, RegExp][]} */ ([[join(folder, 'none'), /none cannot be read \(ENOENT\); expected/], [broken, /broken, line 2, 3: no token; expected/], [folder, /cannot be read \(EISDIR\); expected/]])) {
+  for (const [file, words] of /** @type {[string, RegExp][]} */ ([[join(folder, 'none'), /none cannot be read \(ENOENT\); expected/],
+    [broken, /broken, line 2, 3: no token; expected/], [folder, /cannot be read \(EISDIR\); expected/]])) {
     const { code, stdout, stderr } = await endOf(t, ['reader', '--redis-url', server.url, '--port', '0', '--live-tokens', file])
     const plain = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'))
     t.same([code, plain.length], [2, 1], stderr)

@@ -1,13 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { connectFor, eventually, startServer, testEngines } from '../servers.js'
+import { connectFor, eventually, startServer } from '../servers.js'
 import { newestOf, startWriter, storedIn, untilStored } from './synthetic.js'
+import { scopedEngines, wholeTest } from '../scope.js'
 
-const [engine] = await testEngines()
+const [engine] = await scopedEngines()
 t.jobs = 3
 t.setTimeout(300_000)
 
-t.test('connections cut again and again cost only the sending', { buffered: true }, async (t) => {
+wholeTest('connections cut again and again cost only the sending', { buffered: true }, async (t) => {
   const server = await startServer(t, { engine })
   const admin = await connectFor(t, server.url)
   const run = { items: 250_000, ids: 3_000 }
@@ -43,7 +44,7 @@ t.test('what a frozen server had received and not yet read never comes to lie ov
   t.same(await storedIn(t, server.url), newestOf(run))
 })
 
-t.test('a server without memory left is waited for', { buffered: true }, async (t) => {
+wholeTest('a server without memory left is waited for', { buffered: true }, async (t) => {
   const server = await startServer(t, { engine, args: ['--maxmemory', '8mb', '--maxmemory-policy', 'noeviction'] })
   const admin = await connectFor(t, server.url)
   const run = { items: 40_000, ids: 40_000 }
@@ -56,7 +57,7 @@ t.test('a server without memory left is waited for', { buffered: true }, async (
   t.same(await storedIn(t, server.url), newestOf(run))
 })
 
-t.test('a primary that comes back as a replica is not written to', { buffered: true }, async (t) => {
+wholeTest('a primary that comes back as a replica is not written to', { buffered: true }, async (t) => {
   const server = await startServer(t, { engine })
   const other = await startServer(t, { engine })
   const admin = await connectFor(t, server.url)
@@ -70,10 +71,14 @@ t.test('a primary that comes back as a replica is not written to', { buffered: t
   t.equal(summary.offered, summary.items + summary.failed)
 })
 
-for (const { whenFull, counted, reasons } of [{ whenFull: 'drop', counted: 'dropped', reasons: [] }, { whenFull: 'refuse', counted: 'refused', reasons: ['full'] }]) {
-  t.test(`--when-full ${whenFull}: what finds no room while the server is frozen is counted, the rest arrives`, { buffered: true }, async (t) => {
+for (const { whenFull, counted, reasons } of [{ whenFull: 'drop', counted: 'dropped', reasons: [] },
+  { whenFull: 'refuse', counted: 'refused', reasons: ['full'] }]) {
+  t.test(`--when-full ${whenFull}: what finds no room while the server is frozen is counted, the rest arrives`, {
+    buffered: true
+  }, async (t) => {
     const server = await startServer(t, { engine })
-    const writer = startWriter(t, server.url, ['--rate', '20000', '--ids', '1000000', '--in-flight-bytes', '262144', '--when-full', whenFull])
+    const writer = startWriter(t, server.url,
+      ['--rate', '20000', '--ids', '1000000', '--in-flight-bytes', '262144', '--when-full', whenFull])
     await untilStored(t, server.url, 1000)
     server.freeze()
     await eventually(() => new RegExp(`"${counted}":[1-9]`).test(writer.stderr))
@@ -87,7 +92,7 @@ for (const { whenFull, counted, reasons } of [{ whenFull: 'drop', counted: 'drop
   })
 }
 
-t.test('a second Ctrl-C does not wait for a dead server', { buffered: true }, async (t) => {
+wholeTest('a second Ctrl-C does not wait for a dead server', { buffered: true }, async (t) => {
   const server = await startServer(t, { engine })
   const writer = startWriter(t, server.url, ['--rate', '1000', '--drain-ms', '600000'])
   await untilStored(t, server.url, 100)

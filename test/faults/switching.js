@@ -28,7 +28,8 @@ export async function startSwitchable (t, { engine, nodes: count }) {
       at = (at + 1) % count
       await before.send('CLIENT', 'PAUSE', PAUSE_MS, 'WRITE')
       await eventually(async () => {
-        const offsets = await Promise.all([before, admins[at]].map(async (admin) => readInfo(await admin.send('INFO', 'replication'), '').master_repl_offset))
+        const offsets = await Promise.all([before, admins[at]].map(async (admin) =>
+          readInfo(await admin.send('INFO', 'replication'), '').master_repl_offset))
         return offsets[0] === offsets[1]
       })
       await admins[at].send('REPLICAOF', 'NO', 'ONE')

@@ -3,7 +3,8 @@ import { runCommand, startReader } from '../commands.js'
 import { connectFor, eventually } from '../servers.js'
 
 /** @param {import('tap').Test} t @param {string} url @param {string[]} flags */
-export const startWriter = (t, url, flags) => runCommand(t, ['writer', '--redis-url', url, '--read-from', 'primary', '--window-ms', '86400000', ...flags])
+export const startWriter = (t, url, flags) =>
+  runCommand(t, ['writer', '--redis-url', url, '--read-from', 'primary', '--window-ms', '86400000', ...flags])
 
 /** Waits until the server has so many ids. @param {import('tap').Test} t @param {string} url @param {number} ids */
 export async function untilStored (t, url, ids) {
@@ -12,13 +13,19 @@ export async function untilStored (t, url, ids) {
 }
 
 /** @param {{ items: number, ids: number }} run @returns {[string, number][]} each id with the number of its newest version */
-export const newestOf = ({ items, ids }) => Array.from({ length: Math.min(items, ids) }, (_, k) => [`id-${k}`, k + 1 + ids * Math.floor((items - 1 - k) / ids)])
+export const newestOf = ({ items, ids }) =>
+  Array.from({ length: Math.min(items, ids) }, (_, k) => [`id-${k}`, k + 1 + ids * Math.floor((items - 1 - k) / ids)])
 
 /** @param {{ id: string, value: any }[]} items read with encoding=json @returns {[string, number][]} in the order of the ids */
 export const numbersOf = (items) => items.map(({ id, value }) => /** @type {[string, number]} */ ([id, Number(value.n)]))
   .sort(([a], [b]) => Number(a.slice(3)) - Number(b.slice(3)))
 
-/** What a reader finds on the primary. @param {import('tap').Test} t @param {string} url @returns {Promise<[string, number][]>} as `newestOf` */
+/**
+ * What a reader finds on the primary.
+ * @param {import('tap').Test} t
+ * @param {string} url
+ * @returns {Promise<[string, number][]>} as `newestOf`
+ */
 export async function storedIn (t, url) {
   const { allItems } = await startReader(t, { redisUrl: url, flags: ['--read-from', 'primary'] })
   return numbersOf(await allItems('latest', 'limit=10000&encoding=json'))

@@ -1,12 +1,13 @@
 /**
- * A server that takes a batch's commands and not its end, since it was made a replica, or has no memory or too few
- * replicas left, meanwhile. All of these pass, so nothing may be given up for them.
+ * A server that accepts a batch's commands but not its EXEC, because in between it was made a replica, ran out of memory or
+ * was left with too few replicas. All of these are temporary, so no item may be given up for them.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { startProxy } from '../proxy.js'
-import { connectFor, engineName, eventually, startDeployment, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, startDeployment, startServer } from '../servers.js'
 import { expectWhole, startRun } from './ledger/run.js'
+import { scopedEngines } from '../scope.js'
 
 /** the end of a transaction, all of which is on the server by then */
 const EXEC = '*1\r\n$4\r\nEXEC\r\n'
@@ -30,13 +31,15 @@ const TURNS = {
 
 t.jobs = 2
 t.setTimeout(300_000)
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   for (const [what, { turn, back }] of Object.entries(TURNS)) {
-    t.test(`${engineName(engine)}: a server that ${what} in the middle of a batch is written to when that is over`, { buffered: true }, async (t) => {
+    t.test(`${engineName(engine)}: a server that ${what} in the middle of a batch is written to when that is over`, {
+      buffered: true
+    }, async (t) => {
       const server = await startServer(t, { engine })
       const admin = await connectFor(t, server.url)
       const proxy = await startProxy(t, server.port)
-      const run = startRun(t, { redisUrl: proxy.url, itemsPerRound: 100, options: { deadlineMs: 10_000 } })
+      const run = startRun(t, { redisUrl: proxy.url, itemsPerRound: 100, options: { deadlineMs: 10_000, late: 'overwrite' } })
       await run.open()
       await run.acknowledged(500)
       for (const line of proxy.lines) line.holdFrom(EXEC)
@@ -54,7 +57,8 @@ for (const engine of await testEngines()) {
     })
   }
 
-  t.test(`${engineName(engine)}, ack: replica: a primary that is made a replica while it waits for one is left, and written to when it is back`, { buffered: true }, async (t) => {
+  t.test(`${engineName(engine)}, ack: replica: a primary that is made a replica while it waits for one is left, and written to when it ` +
+    'is back', { buffered: true }, async (t) => {
     const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
     const admin = await connectFor(t, primary.url)
     const run = startRun(t, { redisUrl: primary.url, ack: 'replica', options: { deadlineMs: 4000 } })

@@ -1,10 +1,14 @@
-/** What is wrong with a log that a view follows: entries that cannot be read or come twice, a key of another kind, what was trimmed before it was read. */
+/**
+ * What is wrong with a log that a view follows: entries that cannot be read or come twice, a key of another kind, what
+ * was trimmed before it was read.
+ */
 import t from 'tap'
 import { setRetention } from '../../src/feeds/definitions.js'
 import { layoutNames, layoutOf } from '../../src/layouts/index.js'
 import { startProxy } from '../proxy.js'
-import { connectFor, engineName, eventually, openWriterFor, startDeployment, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, openWriterFor, startDeployment, startServer } from '../servers.js'
 import { everything, openViews, shown } from '../view/viewing.js'
+import { scopedEngines } from '../scope.js'
 
 const bytes = (/** @type {string} */ text) => Buffer.from(text)
 const logs = layoutNames().filter((name) => layoutOf(name).log)
@@ -15,15 +19,15 @@ async function write ({ pipeline }, word, count) {
   await pipeline.flush()
 }
 
-/** @param {{ ask: any, views: any }} readers @param {string} feed */
-const isAsAsked = ({ ask, views }, feed) => eventually(async () => {
-  const [found, asked] = [await everything(views, feed), await everything(ask, feed)].map((items) => items.map(shown).join('\n'))
+/** @param {{ queries: any, views: any }} readers @param {string} feed */
+const isAsAsked = ({ queries, views }, feed) => eventually(async () => {
+  const [found, asked] = [await everything(views, feed), await everything(queries, feed)].map((items) => items.map(shown).join('\n'))
   if (found !== asked) throw new Error(`the view has\n${found.slice(0, 500)}\nasked\n${asked.slice(0, 500)}`)
   return views.revision(feed) !== null
 })
 
 t.jobs = 2
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
     const primary = await startServer(t, { engine })
     const admin = await connectFor(t, primary.url)
@@ -31,7 +35,8 @@ for (const engine of await testEngines()) {
     for (const layout of logs) {
       const { part } = /** @type {any} */ (layoutOf(layout).log)
 
-      await t.test(`${layout}: entries that are corrupt, cut, newer or doubled are counted and passed over, before and after the view is in`, async (t) => {
+      await t.test(`${layout}: entries that are corrupt, cut, newer or doubled are counted and passed over, before and after the view is ` +
+        'in', async (t) => {
         const feed = `poison-${layout}`
         const name = `fr:{${feed}:0}:${part}`
         const writer = await openWriterFor(t, { redisUrl: primary.url, feed, layout })
@@ -44,22 +49,24 @@ for (const engine of await testEngines()) {
           const newer = Buffer.from(entry)
           newer[layout === 'segments' ? 3 : 0] = 200
           const add = (/** @type {Buffer} */ what) => admin.send('XADD', name, '*', field, what)
-          for (const what of [flipped, entry.subarray(0, entry.length - 5), entry.subarray(0, 10), bytes('mine'), bytes('')]) await add(what)
+          for (const what of [flipped, entry.subarray(0, entry.length - 5), entry.subarray(0, 10), bytes('mine'), bytes('')]) {
+            await add(what)
+          }
           await add(newer)
           await add(entry)
         }
 
         await poison()
         const readers = await openViews(t, { primary })
-        await readers.isIn(feed)
+        await readers.isComplete(feed)
         await isAsAsked(readers, feed)
-        t.same(readers.countsOf(feed)?.passedOver, { corrupt: 5, version: 1, doubled: 1 })
+        t.same(readers.countsOf(feed)?.skipped, { corrupt: 5, version: 1, duplicate: 1 })
         await write(writer, 'late', 20)
         await poison()
         await write(writer, 'last', 20)
         await isAsAsked(readers, feed)
         t.equal((await readers.views.count(feed)).count, 60)
-        t.same(readers.countsOf(feed), { passedOver: { corrupt: 10, version: 2, doubled: 2 }, rebuilt: 0 })
+        t.same(readers.countsOf(feed), { skipped: { corrupt: 10, version: 2, duplicate: 2 }, rebuilt: 0 })
         await eventually(() => readers.views.status().ready)
       })
 
@@ -69,7 +76,7 @@ for (const engine of await testEngines()) {
         const writer = await openWriterFor(t, { redisUrl: primary.url, feed, layout, maxItems: 30 })
         await write(writer, 'early', 20)
         const readers = await openViews(t, { primary })
-        await readers.isIn(feed)
+        await readers.isComplete(feed)
         for (const [, [field, entry]] of await admin.send('XRANGE', name, '-', '+')) await admin.send('XADD', name, '*', field, entry)
         await write(writer, 'late', 10)
         await eventually(async () => (await readers.views.count(feed)).count === 30)
@@ -79,7 +86,7 @@ for (const engine of await testEngines()) {
         await isAsAsked(readers, feed)
       })
 
-      await t.test(`${layout}: a key that holds something else is told, and the view comes once it is gone`, async (t) => {
+      await t.test(`${layout}: a key that holds something else is reported, and the view is built once it is gone`, async (t) => {
         const feed = `other-${layout}`
         const name = `fr:{${feed}:0}:${part}`
         await openWriterFor(t, { redisUrl: primary.url, feed, layout })
@@ -90,13 +97,15 @@ for (const engine of await testEngines()) {
         await t.rejects(readers.views.latest(feed, { limit: 1 }), { code: 'KEY_HOLDS_OTHER' })
         await t.rejects(readers.views.get(feed, [bytes('a')]), { code: 'KEY_HOLDS_OTHER' })
         await admin.send('DEL', name)
-        await readers.isIn(feed)
+        await readers.isComplete(feed)
         t.match(await readers.views.count(feed), { count: 0, exact: true })
       })
     }
   })
 
-  t.test(`${engineName(engine)}: a tail that falls behind what is trimmed makes its view anew, and counts that`, { buffered: true }, async (t) => {
+  t.test(`${engineName(engine)}: a tail that falls behind what is trimmed rebuilds its view, and counts that`, {
+    buffered: true
+  }, async (t) => {
     const { primary, replicas } = await startDeployment(t, { engine, replicas: 1 })
     const proxy = await startProxy(t, replicas[0].port)
     const replica = await connectFor(t, replicas[0].url)
@@ -107,7 +116,7 @@ for (const engine of await testEngines()) {
       const writer = await openWriterFor(t, { redisUrl: primary.url, feed, layout, maxItems: 200, partitions: 2, batchItems: 20 })
       await write(writer, 'early', 300)
       const readers = await openViews(t, { primary, readFrom: 'replica', replicaUrls: [proxy.url], deadlineMs: 500 })
-      await readers.isIn(feed)
+      await readers.isComplete(feed)
       await isAsAsked(readers, feed)
       t.equal(readers.countsOf(feed)?.rebuilt, 0)
 
@@ -139,7 +148,7 @@ for (const engine of await testEngines()) {
       const writer = await openWriterFor(t, { redisUrl: primary.url, feed, layout, partitions: 2 })
       const readers = await openViews(t, { primary })
       await write(writer, 'early', 200)
-      await readers.isIn(feed)
+      await readers.isComplete(feed)
       for (const change of [{ maxItems: 40 }, { windowMs: 300_000 }, { maxItems: 0 }]) {
         await setRetention(admin, 'fr:', feed, change)
         await write(writer, JSON.stringify(change).replaceAll('"', ''), 50)

@@ -1,10 +1,11 @@
 import t from 'tap'
 import { agree, checkFeedName, dropFeed, listDefinitions, readDefinition, setRetention } from '../../src/feeds/definitions.js'
-import { connectFor, engineName, eventually, openWriterFor, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, openWriterFor, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
 const WANTED = { feed: 'latest', layout: 'ids', partitions: 3, windowMs: 60_000, maxItems: 1000, format: 1 }
 
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
     /** @param {import('tap').Test} t */
     const emptyServer = async (t) => {
@@ -31,7 +32,7 @@ for (const engine of await testEngines()) {
       for (const definition of found) t.same(definition, found[0])
     })
 
-    await t.test('who may not write the name, or the definition, leaves no feed that nobody lists', async (t) => {
+    await t.test('a user who may not write the name or the definition leaves no unlisted feed', async (t) => {
       const { server, connection } = await emptyServer(t)
       for (const [user, command] of [['nameless', 'sadd'], ['settled', 'set']]) {
         await connection.send('ACL', 'SETUSER', user, 'on', '>word', '~*', '+@all', `-${command}`)
@@ -44,12 +45,16 @@ for (const engine of await testEngines()) {
       t.equal((await listDefinitions(connection, 'fr:')).length, 1)
     })
 
-    await t.test('who differs is told both values', async (t) => {
+    await t.test('the error of a different definition has both values', async (t) => {
       const { connection } = await emptyServer(t)
       await agree(connection, 'fr:', WANTED)
       for (const [name, value] of /** @type {[string, any][]} */ ([['partitions', 4], ['layout', 'other'], ['format', 2]])) {
         await t.rejects(agree(connection, 'fr:', { ...WANTED, [name]: value }), {
-          code: 'FEED_DEFINITION_DIFFERS', exitStatus: 2, stored: /** @type {any} */ (WANTED)[name], wanted: value, message: new RegExp(`${/** @type {any} */ (WANTED)[name]}.*${value}`)
+          code: 'FEED_DEFINITION_DIFFERS',
+          exitStatus: 2,
+          stored: /** @type {any} */ (WANTED)[name],
+          wanted: value,
+          message: new RegExp(`${/** @type {any} */ (WANTED)[name]}.*${value}`)
         })
       }
     })
@@ -64,7 +69,8 @@ for (const engine of await testEngines()) {
       t.same((await listDefinitions(connection, 'fr:')).map(({ feed }) => feed), ['a.b', 'b'], 'a name without a definition is no feed')
       await connection.send('SADD', 'fr:feeds', '', 'No Such', 'text')
       await connection.send('SET', 'fr:{text}:feed', 'not JSON')
-      t.same((await listDefinitions(connection, 'fr:')).map(({ feed }) => feed), ['a.b', 'b'], 'what cannot be read keeps no other from being listed')
+      t.same((await listDefinitions(connection, 'fr:')).map(({ feed }) => feed), ['a.b', 'b'],
+        'what cannot be read keeps no other from being listed')
     })
 
     await t.test('an unknown feed, and keys that hold something else, have codes', async (t) => {
@@ -127,19 +133,21 @@ for (const engine of await testEngines()) {
       t.ok(await connection.send('EXISTS', 'fr:{latest}:feed'))
       clearInterval(writing)
       await writer.close({ drainMs: 20_000 })
-      t.ok(await dropFeed(connection, 'fr:', 'latest') > 0, 'a writer that has closed is in nobody\'s way')
+      t.ok(await dropFeed(connection, 'fr:', 'latest') > 0, 'a writer that has closed does not prevent the drop')
       t.same(await keysOf(connection), [])
     })
   })
 }
 
-t.test('names of feeds are what the pattern says', async (t) => {
+t.test('names of feeds follow the pattern', async (t) => {
   for (const name of ['a', '0', 'latest', 'a.b_c-d', 'x'.repeat(64)]) t.equal(checkFeedName(name), name)
   for (const name of ['', 'A', '.a', '-a', '_a', 'a b', 'a:b', 'a}', '{a', 'a*', 'é', 'a\n', 'x'.repeat(65), '__proto__']) {
     t.throws(() => checkFeedName(name), { code: 'FEED_NAME_INVALID', exitStatus: 2 }, JSON.stringify(name))
   }
   // each of them, as text, would be a name
-  for (const [name, type] of [[undefined, 'undefined'], [null, 'null'], [7, 'number'], [true, 'boolean'], [['a'], 'object'], [{ toString: () => 'a' }, 'object']]) {
-    t.throws(() => checkFeedName(/** @type {any} */ (name)), { code: 'FEED_NAME_INVALID', message: `feed name of type ${type}; expected text: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -` })
+  for (const [name, type] of [[undefined, 'undefined'], [null, 'null'], [7, 'number'], [true, 'boolean'], [['a'], 'object'],
+    [{ toString: () => 'a' }, 'object']]) {
+    t.throws(() => checkFeedName(/** @type {any} */ (name)),
+      { code: 'FEED_NAME_INVALID', message: `feed name of type ${type}; expected text: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -` })
   }
 })

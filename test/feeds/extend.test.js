@@ -1,7 +1,8 @@
 import t from 'tap'
 import { readDefinition, setRetention } from '../../src/feeds/definitions.js'
 import { extendFeed, expiryMs } from '../../src/feeds/extend.js'
-import { connectFor, engineName, openWriterFor, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, openWriterFor, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
 t.test('keys outlive the window, and without one for ever', async (t) => {
   t.equal(expiryMs({ windowMs: 60_000 }, 60_000), 125_000)
@@ -9,7 +10,7 @@ t.test('keys outlive the window, and without one for ever', async (t) => {
 })
 
 t.jobs = 2
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
     const server = await startServer(t, { engine })
     const connection = await connectFor(t, server.url)
@@ -27,7 +28,8 @@ for (const engine of await testEngines()) {
     }
 
     const [longer, forEver, bounded, shorter] = await Promise.all([
-      ttlsAfter('longer', 30_000, 600_000), ttlsAfter('for-ever', 30_000, 0), ttlsAfter('bounded', 0, 600_000), ttlsAfter('shorter', 600_000, 30_000)
+      ttlsAfter('longer', 30_000, 600_000), ttlsAfter('for-ever', 30_000, 0), ttlsAfter('bounded', 0, 600_000),
+      ttlsAfter('shorter', 600_000, 30_000)
     ])
     t.ok(longer.every((ttl) => ttl > 500_000), 'after a longer window all keys live longer')
     t.ok(forEver.every((ttl) => ttl === -1), 'without a window none expires')

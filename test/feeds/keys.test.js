@@ -9,7 +9,7 @@ t.test('keys are these', async (t) => {
   t.equal(partitionPattern('fr:', 'latest'), 'fr:{latest:*')
 })
 
-t.test('all keys of a partition share its hash tag, whatever stands behind it', async (t) => {
+t.test('all keys of a partition share its hash tag, whatever the part', async (t) => {
   const tagOf = (/** @type {string} */ key) => /\{(.*?)\}/.exec(key)?.[1]
   for (const part of ['ids', 'trimmer', 'item:{x}', 'item:}{']) t.equal(tagOf(partitionKey('fr:', 'latest', 3)(part)), 'latest:3')
 })

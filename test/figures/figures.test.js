@@ -1,14 +1,15 @@
-/** What a reader process says about feeds, their writers and their nodes, over real servers. */
+/** Figures of feeds, writers and nodes in a reader process, over real servers. */
 import t from 'tap'
-import { readNotes } from '../../src/feeds/notes.js'
-import { connectFor, engineName, eventually, openWriterFor, startDeployment, testEngines } from '../servers.js'
+import { readHeartbeats } from '../../src/feeds/heartbeats.js'
+import { connectFor, engineName, eventually, openWriterFor, startDeployment } from '../servers.js'
 import { runCommand, startReader } from '../commands.js'
+import { scopedEngines } from '../scope.js'
 
 const VALUE = Buffer.from('v')
 const PER_SECOND = 1000
 
 t.jobs = 2
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
     t.jobs = 4
     const { primary, replicas } = await startDeployment(t, { engine, replicas: 1 })
@@ -26,32 +27,34 @@ for (const engine of await testEngines()) {
       return { writer, stop: () => clearInterval(timer) }
     }
 
-    t.test('the rate is what the writers acknowledged between two notes of each', { buffered: true }, async (t) => {
+    t.test('the rate is what the writers acknowledged between two heartbeats of each', { buffered: true }, async (t) => {
       const feed = 'two'
       for (const each of [10, 30]) await keepWriting(t, feed, each)
-      /** @type {Map<string, Map<number, number>>} items by time, of each writer: every note there was */
-      const noted = new Map()
+      /** @type {Map<string, Map<number, number>>} items by time, of each writer: all heartbeats seen */
+      const found = new Map()
       const look = async () => {
-        for (const [name, note] of readNotes(await control.send('HGETALL', `fr:{${feed}}:writers`))) {
-          const times = noted.get(name) ?? new Map()
-          noted.set(name, times)
-          if (note) times.set(note.atMs, note.items)
+        for (const [name, heartbeat] of readHeartbeats(await control.send('HGETALL', `fr:{${feed}}:writers`))) {
+          const times = found.get(name) ?? new Map()
+          found.set(name, times)
+          if (heartbeat) times.set(heartbeat.atMs, heartbeat.items)
         }
       }
       const figures = await eventually(async () => {
         await look()
         const answer = await figuresOf(feed)
-        return answer.itemsPerSecond > 0 && answer.writers === 2 && answer.history.filter((/** @type {any} */ { itemsPerSecond }) => itemsPerSecond > 0).length > 2 && answer
+        return answer.itemsPerSecond > 0 && answer.writers === 2 &&
+          answer.history.filter((/** @type {any} */ { itemsPerSecond }) => itemsPerSecond > 0).length > 2 && answer
       })
       /** @param {Map<number, number>} times */
-      const ratesIn = (times) => [...times].flatMap(([from, before]) => [...times].filter(([to]) => to > from).map(([to, after]) => (after - before) / (to - from) * PER_SECOND))
-      const [ones, others] = [...noted.values()].map(ratesIn)
+      const ratesIn = (times) => [...times].flatMap(([from, before]) =>
+        [...times].filter(([to]) => to > from).map(([to, after]) => (after - before) / (to - from) * PER_SECOND))
+      const [ones, others] = [...found.values()].map(ratesIn)
       const known = ones.flatMap((one) => others.map((other) => one + other))
       const nearest = known.reduce((a, b) => Math.abs(b - figures.itemsPerSecond) < Math.abs(a - figures.itemsPerSecond) ? b : a)
-      t.ok(Math.abs(nearest - figures.itemsPerSecond) < 0.01 * nearest, `${figures.itemsPerSecond} a second, noted ${nearest}`)
+      t.ok(Math.abs(nearest - figures.itemsPerSecond) < 0.01 * nearest, `${figures.itemsPerSecond} a second, found ${nearest}`)
     })
 
-    t.test('what a feed is, what is in it, and its nodes', { buffered: true }, async (t) => {
+    t.test('figures have definition, contents and nodes', { buffered: true }, async (t) => {
       const feed = 'all-of-it'
       const writer = await openWriterFor(t, { redisUrl: primary.url, feed, partitions: 2, windowMs: 3_600_000, maxItems: 500 })
       const ts = Date.now()
@@ -59,15 +62,31 @@ for (const engine of await testEngines()) {
       await writer.pipeline.flush()
       const figures = await eventually(async () => {
         const answer = await figuresOf(feed)
-        return answer?.count === 20 && answer.nodes.length === 2 && answer.nodes.every((/** @type {any} */ { cpu }) => cpu !== null) && answer.history.length > 2 && answer
+        return answer?.count === 20 && answer.nodes.length === 2 && answer.nodes.every((/** @type {any} */ { cpu }) => cpu !== null) &&
+          answer.history.length > 2 && answer
       })
-      t.match(figures, { feed, layout: 'ids', partitions: 2, windowMs: 3_600_000, maxItems: 500, ready: true, reasons: [], count: 20, exact: true, newestTs: ts + 29, everyMs: 1000 })
+      t.match(figures, {
+        feed,
+        layout: 'ids',
+        partitions: 2,
+        windowMs: 3_600_000,
+        maxItems: 500,
+        ready: true,
+        reasons: [],
+        count: 20,
+        exact: true,
+        newestTs: ts + 29,
+        everyMs: 1000
+      })
       t.ok(Math.abs(figures.asOf - Date.now()) < 60_000)
       const [first, second] = figures.nodes
-      t.match(first, { role: 'primary', address: `127.0.0.1:${primary.port}`, engine: engineName(engine), state: 'up', lagMs: null, cpu: Number })
-      t.match(second, { role: 'replica', address: `127.0.0.1:${replicas[0].port}`, engine: engineName(engine), state: /connected|lagging/, cpu: Number })
+      t.match(first,
+        { role: 'primary', address: `127.0.0.1:${primary.port}`, engine: engineName(engine), state: 'up', lagMs: null, cpu: Number })
+      t.match(second,
+        { role: 'replica', address: `127.0.0.1:${replicas[0].port}`, engine: engineName(engine), state: /connected|lagging/, cpu: Number })
       t.same(Object.keys(figures.history.at(-1).cpu), [first.address, second.address])
-      t.ok(figures.history.every((/** @type {any} */ one, /** @type {number} */ i) => i === 0 || one.at > figures.history[i - 1].at), 'oldest first')
+      t.ok(figures.history.every((/** @type {any} */ one, /** @type {number} */ i) => i === 0 || one.at > figures.history[i - 1].at),
+        'oldest first')
     })
 
     t.test('history after a time', { buffered: true }, async (t) => {
@@ -90,7 +109,7 @@ for (const engine of await testEngines()) {
       t.same((await figuresOf(feed, `?since=${2 ** 41 - 1}`)).history, [])
     })
 
-    t.test('an idle writer is none, and says so at once', { buffered: true }, async (t) => {
+    t.test('an idle writer counts as none at once', { buffered: true }, async (t) => {
       const { stop } = await keepWriting(t, 'idle', 5)
       await eventually(async () => (await figuresOf('idle')).writers === 1)
       stop()
@@ -98,7 +117,7 @@ for (const engine of await testEngines()) {
       await eventually(async () => (await figuresOf('idle')).writers === 0)
     })
 
-    t.test('a writer that is killed: nobody writes, and its note stays for a while', { buffered: true }, async (t) => {
+    t.test('a killed writer counts as none, while its heartbeat remains', { buffered: true }, async (t) => {
       const writer = runCommand(t, ['writer', '--redis-url', primary.url, '--feed', 'killed', '--rate', '500', '--read-from', 'primary'])
       await eventually(async () => (await figuresOf('killed')).writers === 1)
       await writer.kill()
@@ -110,7 +129,7 @@ for (const engine of await testEngines()) {
       t.equal(await control.send('HLEN', 'fr:{killed}:writers'), 1)
     })
 
-    t.test('somebody writes who does not note it: that is not known', { buffered: true }, async (t) => {
+    t.test('the rate is unknown with a writer without heartbeats', { buffered: true }, async (t) => {
       const writer = await openWriterFor(t, { redisUrl: primary.url, feed: 'before' })
       await writer.close({ drainMs: 1000 })
       await eventually(async () => (await figuresOf('before')).itemsPerSecond === 0)
@@ -121,7 +140,7 @@ for (const engine of await testEngines()) {
       await eventually(async () => (await figuresOf('before')).itemsPerSecond === 0)
     })
 
-    t.test('a key of notes that holds something else concerns its feed only', { buffered: true }, async (t) => {
+    t.test('a key of heartbeats that holds something else concerns its feed only', { buffered: true }, async (t) => {
       await control.send('SET', 'fr:{odd}:writers', 'mine')
       for (const feed of ['odd', 'even']) await (await openWriterFor(t, { redisUrl: primary.url, feed })).close({ drainMs: 1000 })
       await eventually(async () => (await figuresOf('even')).itemsPerSecond === 0)
@@ -131,7 +150,8 @@ for (const engine of await testEngines()) {
     t.test('no such feed, no such name, no such field', { buffered: true }, async (t) => {
       for (const [path, status, code] of /** @type {[string, number, string][]} */ ([
         ['/v1/feeds/nowhere/figures', 404, 'FEED_UNKNOWN'], ['/v1/feeds/No%20Name/figures', 400, 'FEED_NAME_INVALID'],
-        ['/v1/feeds/nowhere/figures?limit=1', 400, 'REQUEST_INVALID'], ['/v1/feeds/nowhere/figures?since=1&since=2', 400, 'REQUEST_INVALID'],
+        ['/v1/feeds/nowhere/figures?limit=1', 400, 'REQUEST_INVALID'],
+        ['/v1/feeds/nowhere/figures?since=1&since=2', 400, 'REQUEST_INVALID'],
         ['/v1/feeds/nowhere/figures?since=-1', 400, 'REQUEST_INVALID'], ['/v1/feeds/nowhere/figures?since=', 400, 'REQUEST_INVALID']])) {
         const answer = await eventually(async () => {
           const found = await reader.get(path)
@@ -140,10 +160,10 @@ for (const engine of await testEngines()) {
         t.same([answer.status, answer.json.code], [status, code], path)
       }
       await control.send('SADD', 'fr:feeds', '{x}*')
-      t.equal((await reader.get('/v1/feeds/nowhere/figures')).status, 404, 'a name that none may have harms nobody')
+      t.equal((await reader.get('/v1/feeds/nowhere/figures')).status, 404, 'an invalid name in the set of feeds has no effect')
     })
 
-    t.test('it is told of as it is now, and described', { buffered: true }, async (t) => {
+    t.test('responses are not cached, and their fields are described', { buffered: true }, async (t) => {
       await openWriterFor(t, { redisUrl: primary.url, feed: 'now' })
       const answer = await eventually(async () => {
         const found = await reader.get('/v1/feeds/now/figures')

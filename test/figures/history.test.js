@@ -19,7 +19,7 @@ t.test('samples of ten minutes, oldest first, after a time', async (t) => {
   t.same(history.of('a', 1499), [])
 })
 
-t.test('a feed begins when it is known, and what is not known is null', async (t) => {
+t.test('the history of a feed starts when it is known, and unknown values are null', async (t) => {
   const history = createHistory()
   history.choose(['a'])
   history.add(nodeSample(1), () => null)
@@ -35,7 +35,7 @@ t.test('a feed begins when it is known, and what is not known is null', async (t
   t.same(rates('b'), [[3, 5]], 'one that was dropped in between is another')
 })
 
-t.test('a hundred feeds: those that are asked about are kept', async (t) => {
+t.test('at most a hundred feeds are kept, the most recently used ones', async (t) => {
   const names = Array.from({ length: MAX_FEEDS + 50 }, (_, i) => `feed-${String(i).padStart(3, '0')}`)
   const history = createHistory()
   t.same(history.choose(names), names.slice(0, MAX_FEEDS))
@@ -55,7 +55,9 @@ t.test('what was sampled before a process stood still is not shown for ever', as
   let elapsedMs = 0
   const gone = async () => { throw new Error('no servers') }
   const figures = createFigures({
-    ask: /** @type {any} */ ({ definition: gone, count: gone, latest: gone, status: () => ({ ready: false, reasons: ['SERVER_UNREACHABLE'], nodes: [] }) }),
+    queries: /** @type {any} */ ({
+      definition: gone, count: gone, latest: gone, status: () => ({ ready: false, reasons: ['SERVER_UNREACHABLE'], nodes: [] })
+    }),
     deployment: { pick () { throw new Error('no servers') }, nodes: () => [], figures: async () => [] },
     keyPrefix: 'fr:',
     now: () => nowMs,

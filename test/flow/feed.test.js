@@ -1,8 +1,9 @@
 import t from 'tap'
-import { percentilesInOrder } from '../../src/lab/percentiles.js'
+import { percentilesInOrder } from '../../lab/percentiles.js'
 import { logOf } from '../commands.js'
-import { engineName, eventually, testEngines } from '../servers.js'
+import { engineName, eventually } from '../servers.js'
 import { startFlow } from './flow.js'
+import { scopedEngines } from '../scope.js'
 
 /** Fields of the summary line, with their types. */
 const SUMMARY = {
@@ -26,17 +27,18 @@ const SUMMARY = {
   nodes: [{ role: 'primary', cpuMicrosPerItem: Number }, { role: 'replica', cpuMicrosPerItem: Number }]
 }
 
-const engines = await testEngines()
+const engines = await scopedEngines()
 
 for (const engine of engines) {
-  t.test(`${engineName(engine)}: what was written is read newest first, whole, by id, since, and counted`, async (t) => {
+  t.test(`${engineName(engine)}: written items are read newest first, by id, since a time, and counted`, async (t) => {
     const { reader, write } = await startFlow(t, { engine, replicas: 2 })
     const { code, summary } = await write(t, ['--items', '2500', '--rate', '0', '--ids', '1000'])
     t.equal(code, 0)
     t.match(summary, { offered: 2500, items: 2500, refused: 0, dropped: 0, failed: 0, bytes: 2500 * 128 })
 
     const items = await reader.allItems('latest', 'limit=300&encoding=json')
-    t.same(items.map(({ id }) => id), Array.from({ length: 1000 }, (_, i) => `id-${i < 500 ? 499 - i : 1499 - i}`), 'ids in the order of their newest versions')
+    t.same(items.map(({ id }) => id), Array.from({ length: 1000 }, (_, i) => `id-${i < 500 ? 499 - i : 1499 - i}`),
+      'ids in the order of their newest versions')
     t.same(items.map(({ value }) => Number(value.n)), Array.from({ length: 1000 }, (_, i) => 2500 - i), 'each with its newest value')
     t.ok(items.every(({ ts }, i) => i === 0 || ts <= items[i - 1].ts))
 
@@ -57,7 +59,7 @@ for (const engine of engines) {
 t.test('one writer and one reader', async (t) => {
   const { reader, write, startWriter } = await startFlow(t, { engine: engines[0] })
 
-  t.test('standard output is the summary and nothing else, and its fields are these', async (t) => {
+  t.test('standard output is only the summary, with these fields', async (t) => {
     const { code, stdout, summary } = await write(t, ['--feed', 'summary', '--items', '100', '--rate', '0'])
     t.equal(code, 0)
     t.equal(stdout, JSON.stringify(summary) + '\n')
@@ -68,14 +70,15 @@ t.test('one writer and one reader', async (t) => {
     t.ok(percentilesInOrder(summary.flushMs) && summary.flushMs.max > 0)
   })
 
-  t.test('away from a terminal standard error is JSON lines, one a second while it writes', async (t) => {
+  t.test('without a terminal standard error is JSON lines, one a second during the write', async (t) => {
     const writer = startWriter(t, ['--feed', 'logs', '--rate', '1000'])
     await writer.until(/"msg":"writing"[^]*"msg":"writing"/)
     const ended = await writer.stop()
     t.equal(ended.code, 0)
     t.equal(ended.stderr.trim().split('\n').length, logOf(ended).length, 'no line is anything else')
     t.match(logOf(ended)[0], { role: 'writer', msg: 'settings', settings: { feed: 'logs', rate: 1000 } })
-    t.match(logOf(ended).find(({ msg }) => msg === 'writing'), { items: Number, itemsPerSecond: Number, unacknowledged: Number, refused: 0, dropped: 0, retried: 0 })
+    t.match(logOf(ended).find(({ msg }) => msg === 'writing'),
+      { items: Number, itemsPerSecond: Number, unacknowledged: Number, refused: 0, dropped: 0, retried: 0 })
   })
 
   t.test('Ctrl-C flushes everything that was offered', async (t) => {
@@ -88,14 +91,15 @@ t.test('one writer and one reader', async (t) => {
     await eventually(async () => (await reader.ask('/v1/feeds/stopped/count')).json.count === summary.items)
   })
 
-  t.test('a running writer tells its figures to Prometheus', async (t) => {
+  t.test('a running writer serves its figures to Prometheus', async (t) => {
     const writer = startWriter(t, ['--feed', 'metered', '--rate', '1000', '--metrics-port', '0'])
     const [, url] = await writer.until(/"url":"(http:[^"]+)\/metrics"/)
     const metrics = await eventually(async () => {
       const text = await (await fetch(url + '/metrics')).text()
       return /^freshet_items_total\{feed="metered"\} [1-9]/m.test(text) && text
     })
-    for (const name of ['freshet_batches_total', 'freshet_dropped_total', 'freshet_refused_total', 'freshet_flush_seconds_count', 'freshet_behind_seconds_count', 'freshet_inflight_bytes']) {
+    for (const name of ['freshet_batches_total', 'freshet_dropped_total', 'freshet_refused_total', 'freshet_flush_seconds_count',
+      'freshet_behind_seconds_count', 'freshet_inflight_bytes']) {
       t.match(metrics, new RegExp(`^(# TYPE )?${name}[ {]`, 'm'))
     }
     t.match(metrics, /^freshet_node_cpu_seconds_total\{role="primary",node="[^"]+"\} [\d.]+$/m)
@@ -103,11 +107,12 @@ t.test('one writer and one reader', async (t) => {
     t.equal((await writer.stop()).code, 0)
   })
 
-  t.test('a second feed with other partitions lives beside the first, and a writer that disagrees is told both', async (t) => {
+  t.test('a second feed with other partitions is independent, and a writer that disagrees gets both values', async (t) => {
     const { code } = await write(t, ['--feed', 'parts', '--partitions', '4', '--items', '1000', '--rate', '0', '--ids', '1000'])
     t.equal(code, 0)
     const items = await reader.allItems('parts', 'limit=70&encoding=json')
-    t.same(items.map(({ value }) => Number(value.n)), Array.from({ length: 1000 }, (_, i) => 1000 - i), 'the partitions are merged into one order')
+    t.same(items.map(({ value }) => Number(value.n)), Array.from({ length: 1000 }, (_, i) => 1000 - i),
+      'the partitions are merged into one order')
     const other = await write(t, ['--feed', 'parts', '--partitions', '2', '--items', '1'])
     t.equal(other.code, 2)
     t.match(other.stderr, /partitions 4, not 2/)

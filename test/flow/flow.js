@@ -15,7 +15,8 @@ export async function startFlow (t, { engine, replicas = 1 }) {
   const reader = await startReader(t, { redisUrl: deployment.primary.url })
 
   /** @param {string[]} flags */
-  const writerArgs = (flags) => ['writer', '--redis-url', deployment.primary.url, ...(flags.includes('--window-ms') ? [] : WINDOW), ...flags]
+  const writerArgs = (flags) =>
+    ['writer', '--redis-url', deployment.primary.url, ...(flags.includes('--window-ms') ? [] : WINDOW), ...flags]
 
   return {
     ...deployment,
@@ -23,7 +24,12 @@ export async function startFlow (t, { engine, replicas = 1 }) {
     /** @param {import('tap').Test} t @param {string[]} flags @param {Parameters<typeof runCommand>[2]} [options] */
     startWriter: (t, flags, options) => runCommand(t, writerArgs(flags), options),
 
-    /** Resolves when the writer has ended and the replicas have what it wrote. @param {import('tap').Test} t @param {string[]} flags @param {Parameters<typeof runCommand>[2]} [options] */
+    /**
+     * Resolves when the writer has ended and the replicas have what it wrote.
+     * @param {import('tap').Test} t
+     * @param {string[]} flags
+     * @param {Parameters<typeof runCommand>[2]} [options]
+     */
     async write (t, flags, options) {
       const ended = await endOf(t, writerArgs(flags), options)
       await caughtUp(deployment)

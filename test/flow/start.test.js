@@ -5,6 +5,7 @@ import { askAt, childrenOf, copyCheckout, endOf, runCommand, sendTo } from '../c
 import { allGone, leftIn, pidOf, pidsOf } from '../embedded/checkout.js'
 import { eventually } from '../servers.js'
 import { lookAtEmbeddedServers } from '../../src/store/embedded/client.js'
+import { wholeTest } from '../scope.js'
 
 /** Everything running, with the ids of all its processes. @param {import('tap').Test} t @param {string} root */
 async function startAll (t, root) {
@@ -14,11 +15,12 @@ async function startAll (t, root) {
   const [, url] = await command.until(/^reader +(http:\/\/127\.0\.0\.1:\d+) /m)
   const [, gatewayUrl] = await command.until(/^gateway +(http:\/\/127\.0\.0\.1:\d+) /m)
   const servers = /** @type {import('../../src/store/embedded/client.js').Ready} */ (await lookAtEmbeddedServers({ root }))
-  const pids = [...await pidsOf({ primaryUrl: servers.primary, replicaUrls: servers.replicas }), ...await childrenOf(servers.pid), servers.pid, ...await childrenOf(command.pid)]
+  const pids = [...await pidsOf({ primaryUrl: servers.primary, replicaUrls: servers.replicas }), ...await childrenOf(servers.pid),
+    servers.pid, ...await childrenOf(command.pid)]
   return { command, pids, servers, ...askAt(url), ...sendTo(gatewayUrl) }
 }
 
-t.test('start runs servers, a reader, a gateway and a writer, and Ctrl-C ends all of it with everything flushed', async (t) => {
+t.test('start runs servers, a reader, a gateway and a writer; Ctrl-C flushes and ends all of it', async (t) => {
   const root = await copyCheckout(t)
   const { command, pids, get, ask, post } = await startAll(t, root)
   t.ok(new Set(pids).size >= 8, 'three servers, their supervisor and guard, writer, reader, gateway')
@@ -35,7 +37,7 @@ t.test('start runs servers, a reader, a gateway and a writer, and Ctrl-C ends al
   t.match(await post('/v1/feeds/mine/items', [{ id: 'a', value: { n: 1 } }]), { status: 200, json: { accepted: 1 } })
   await eventually(async () => (await ask('/v1/feeds/mine/items/a?encoding=json')).json.value?.n === 1)
 
-  await t.test('feed lists, shows and changes what is running, and does not drop it', async (t) => {
+  await t.test('feed lists, shows and changes a running feed, but does not drop it', async (t) => {
     /** @param {string[]} words */
     const feed = (...words) => endOf(t, ['feed', ...words], { cwd: root })
     const listed = await feed('list')
@@ -43,7 +45,8 @@ t.test('start runs servers, a reader, a gateway and a writer, and Ctrl-C ends al
     const [first, second] = listed.stdout.trim().split('\n').map((line) => JSON.parse(line))
     t.match(second, { feed: 'mine', layout: 'ids', windowMs: 60_000 })
     t.match(first, { feed: 'latest', layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 1_000_000 })
-    t.match(JSON.parse((await feed('set', 'latest', '--window-ms', '90000', '--max-items', '40')).stdout), { windowMs: 90_000, maxItems: 40 })
+    t.match(JSON.parse((await feed('set', 'latest', '--window-ms', '90000', '--max-items', '40')).stdout),
+      { windowMs: 90_000, maxItems: 40 })
     t.match(JSON.parse((await feed('show', 'latest')).stdout), { windowMs: 90_000, maxItems: 40 })
     await eventually(async () => (await ask('/v1/feeds/latest/count')).json.count === 40)
     const dropped = await feed('drop', 'latest')
@@ -62,7 +65,7 @@ t.test('start runs servers, a reader, a gateway and a writer, and Ctrl-C ends al
   t.same(await leftIn(root), [])
 })
 
-t.test('start that is killed takes everything with it', async (t) => {
+wholeTest('when start is killed, everything ends', async (t) => {
   const root = await copyCheckout(t)
   const { command, pids } = await startAll(t, root)
   const killedAt = performance.now()
@@ -72,21 +75,21 @@ t.test('start that is killed takes everything with it', async (t) => {
   t.same(await leftIn(root), [])
 })
 
-t.test('start whose primary dies says so in one sentence and ends with 1', async (t) => {
+t.test('when the primary dies, start reports one error and exits with 1', async (t) => {
   const root = await copyCheckout(t)
   const { command, pids, servers } = await startAll(t, root)
   process.kill(await pidOf(servers.primary), 'SIGKILL')
   const { code, stderr, stdout, summary } = await command.ended()
   t.equal(code, 1)
-  t.match(stderr, /the primary of the embedded servers \(redis:\S+\) ended by SIGKILL and its items with it/)
+  t.match(stderr, /the primary of the embedded servers \(redis:\S+\) ended by SIGKILL, and its items are lost/)
   t.notMatch(stderr, /^\s+at /m)
   t.equal(stdout, JSON.stringify(summary) + '\n', 'the writer still says what it did')
   await allGone(...pids)
   t.same(await leftIn(root), [])
 })
 
-for (const [flag, other, hint] of [['--port', '--gateway-port', ''], ['--gateway-port', '--port', '; its port here is --gateway-port']]) {
-  t.test(`start whose ${flag} is taken says which, writes nothing and leaves nothing running`, async (t) => {
+for (const [flag, other, hint] of [['--port', '--gateway-port', ''], ['--gateway-port', '--port', '; set its port with --gateway-port']]) {
+  wholeTest(`when the port of ${flag} is in use, start reports it, writes nothing and leaves nothing running`, async (t) => {
     const root = await copyCheckout(t)
     const taken = createServer().listen(0, '127.0.0.1')
     t.teardown(() => taken.close())
@@ -94,15 +97,15 @@ for (const [flag, other, hint] of [['--port', '--gateway-port', ''], ['--gateway
     const { port } = /** @type {import('node:net').AddressInfo} */ (taken.address())
     const { code, stderr, stdout } = await endOf(t, ['start', flag, String(port), other, '0', '--rate', '500'], { cwd: root })
     t.equal(code, 1)
-    t.match(stderr, new RegExp(`port ${port} on 127\\.0\\.0\\.1 is in use; .* give another --port`))
-    t.ok(stderr.includes(`ended on its own (exit status 1)${hint}\n`))
+    t.match(stderr, new RegExp(`port ${port} on 127\\.0\\.0\\.1 is in use; .* choose another --port`))
+    t.ok(stderr.includes(`exited unexpectedly (exit status 1)${hint}\n`))
     t.notMatch(stderr, /^\s+at /m)
     t.equal(stdout, '', 'no writer was started')
     t.same(await leftIn(root), [])
   })
 }
 
-t.test('two commands that start the servers at once use the same ones', async (t) => {
+wholeTest('two commands that start servers at the same time share them', async (t) => {
   const root = await copyCheckout(t)
   const both = ['first', 'second'].map((feed) => runCommand(t, ['writer', '--feed', feed, '--rate', '1000'], { cwd: root }))
   for (const writer of both) await writer.until(/"msg":"writing"/)

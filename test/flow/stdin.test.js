@@ -2,11 +2,12 @@ import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { residentMib } from '../commands.js'
-import { eventually, testEngines } from '../servers.js'
+import { eventually } from '../servers.js'
 import { startFlow } from './flow.js'
+import { scopedEngines, wholeTest } from '../scope.js'
 
 const MIB = 1024 * 1024
-const [engine] = await testEngines()
+const [engine] = await scopedEngines()
 const { primary, reader, write, startWriter } = await startFlow(t, { engine })
 
 /** @param {string} feed @param {string[]} flags */
@@ -15,7 +16,7 @@ const stdin = (feed, flags = []) => ['--source', 'stdin', '--feed', feed, ...fla
 const ndjson = (records) => records.map((record) => JSON.stringify(record) + '\n').join('')
 const now = Date.now()
 
-t.test('ndjson: every line an item, the whole line its value', async (t) => {
+t.test('ndjson: every line is an item, with the whole line as value', async (t) => {
   const records = Array.from({ length: 250 }, (_, i) => ({ id: `bus-${i}`, ts: now - 250 + i, speed: i / 10 }))
   const { code, summary } = await write(t, stdin('lines'), { input: ndjson(records) })
   t.equal(code, 0)
@@ -24,7 +25,7 @@ t.test('ndjson: every line an item, the whole line its value', async (t) => {
   t.same(items, records.reverse().map((record) => ({ id: record.id, ts: record.ts, value: record })))
 })
 
-t.test('csv: every row an item, with a value field or the whole row', async (t) => {
+t.test('csv: every row is an item, with a value field or the whole row', async (t) => {
   const input = 'place,seen,note\nharbour,2026-01-31T10:00:00Z,"calm, clear"\n"old ""port""",2026-01-31,rain\n'
   const flags = ['--format', 'csv', '--id-field', 'place', '--ts-field', 'seen', '--window-ms', '0']
   t.equal((await write(t, stdin('rows', flags), { input })).code, 0)
@@ -36,14 +37,16 @@ t.test('csv: every row an item, with a value field or the whole row', async (t) 
   t.same((await reader.allItems('notes', 'encoding=utf8')).map(({ value }) => value), ['calm, clear', 'rain'])
 })
 
-t.test('json: the items of one array in one object', async (t) => {
-  const input = JSON.stringify({ type: 'list', data: { rows: [{ key: 1, at: { time: now }, v: { a: [1] } }, { key: 2, at: { time: now - 1 }, v: null }] } }, null, 2)
+wholeTest('json: items of an array in an object', async (t) => {
+  const input = JSON.stringify({
+    type: 'list', data: { rows: [{ key: 1, at: { time: now }, v: { a: [1] } }, { key: 2, at: { time: now - 1 }, v: null }] }
+  }, null, 2)
   const flags = ['--format', 'json', '--items-field', 'data.rows', '--id-field', 'key', '--ts-field', 'at.time', '--value-field', 'v']
   t.equal((await write(t, stdin('array', flags), { input })).code, 0)
   t.same(await reader.allItems('array', 'encoding=json'), [{ id: '1', ts: now, value: { a: [1] } }, { id: '2', ts: now - 1, value: null }])
 })
 
-t.test('bad lines are refused and counted, the first few shown with line and reason, the rest written: exit 3', async (t) => {
+t.test('bad lines are refused and counted, the first are shown, good lines are written; exit 3', async (t) => {
   const good = Array.from({ length: 20 }, (_, i) => ({ id: `good-${i}`, ts: now + i }))
   const lines = good.map((record) => JSON.stringify(record))
   lines.splice(3, 0, 'not json', '[1]', '{"ts":1}', '{"id":"x"}', '{"id":"x","ts":"soon"}', '{"id":"x"', '')
@@ -61,14 +64,14 @@ t.test('bad lines are refused and counted, the first few shown with line and rea
   t.same((await reader.allItems('mixed')).map(({ id }) => id).reverse(), good.map(({ id }) => id))
 })
 
-t.test('input that is not what its format says ends with one plain sentence', async (t) => {
+t.test('input in another format ends with one error message', async (t) => {
   const { code, stderr } = await write(t, stdin('broken', ['--format', 'json', '--items-field', 'rows']), { input: '{"row":[]}' })
   t.equal(code, 1)
   t.match(stderr, /"code":"INPUT_INVALID".*has no field rows/)
   t.notMatch(stderr, /\n {4}at /)
 })
 
-t.test('--items and --duration end a pipe that is still open', async (t) => {
+wholeTest('--items and --duration end the writer while the pipe is open', async (t) => {
   const counted = startWriter(t, stdin('two', ['--items', '2']), { input: null })
   counted.stdin.write(ndjson([{ id: 'a', ts: now }, { id: 'b', ts: now }]))
   t.match(await counted.ended(), { code: 0, summary: { items: 2 } })
@@ -76,14 +79,14 @@ t.test('--items and --duration end a pipe that is still open', async (t) => {
   t.match(await timed.ended(), { code: 0, summary: { items: 0 } })
 })
 
-t.test('Ctrl-C ends a silent pipe', async (t) => {
+wholeTest('Ctrl-C ends the writer while the pipe is idle', async (t) => {
   const writer = startWriter(t, stdin('quiet'), { input: null })
   writer.stdin.write(ndjson([{ id: 'a', ts: now }]))
   await writer.until(/"items":1,/)
   t.match(await writer.stop(), { code: 0, summary: { items: 1 } })
 })
 
-t.test('--replay shifts the first time to its arrival and goes on ten times as fast', async (t) => {
+wholeTest('--replay 10 shifts the first time to now and replays ten times as fast', async (t) => {
   const gaps = [0, 0, 2000, 2500, 5000, 5001, 9000]
   const writer = startWriter(t, stdin('replay', ['--replay', '10']), { input: null })
   await writer.until(/"msg":"settings"/)
@@ -103,7 +106,7 @@ t.test('--replay shifts the first time to its arrival and goes on ten times as f
   t.ok(summary.seconds >= 0.9, 'and the pace is theirs')
 })
 
-t.test('while the server takes nothing, nothing more is read from the pipe', async (t) => {
+t.test('while the server is frozen, the pipe is not read', async (t) => {
   const writer = startWriter(t, stdin('pressed', ['--in-flight-bytes', String(MIB)]), { input: null })
   const line = (/** @type {number} */ i) => JSON.stringify({ id: `${i % 1000}`, ts: now - 20_000 + i, pad: 'x'.repeat(2000) }) + '\n'
   writer.stdin.write(line(0))
@@ -128,11 +131,11 @@ t.test('while the server takes nothing, nothing more is read from the pipe', asy
   t.match(summary, { offered: 20_000, items: 20_000 })
 })
 
-t.test('a long input does not gather in the memory of the writer', async (t) => {
+wholeTest('memory does not grow with the length of the input', async (t) => {
   const writer = startWriter(t, stdin('long'), { input: null })
   const pad = 'x'.repeat(3000)
   const total = 100_000
-  writer.stdin.write(JSON.stringify({ id: '0', ts: now }) + '\n')
+  writer.stdin.write(JSON.stringify({ id: 'first', ts: now }) + '\n')
   await writer.until(/"items":1,/)
   const before = await residentMib(writer.pid)
   let peak = before
@@ -147,6 +150,7 @@ t.test('a long input does not gather in the memory of the writer', async (t) => 
   const { code, summary } = await writer.ended()
   t.equal(code, 0)
   t.match(summary, { offered: total, items: total })
-  t.comment(`resident ${Math.round(before)} MiB before, ${Math.round(peak)} MiB at most, ${Math.round(summary.bytes / MIB)} MiB written, in ${summary.seconds} s`)
+  t.comment(`resident ${Math.round(before)} MiB before, ${Math.round(peak)} MiB at most, ${Math.round(summary.bytes / MIB)} MiB written, ` +
+    `in ${summary.seconds} s`)
   t.ok(peak - before < 128)
 })

@@ -1,4 +1,4 @@
-/** The bound on bodies that are received or wait, before anything else counts them. */
+/** The bound on request bodies that are being received or wait. */
 import { Registry } from 'prom-client'
 import t from 'tap'
 import { sendTo } from '../commands.js'
@@ -31,7 +31,7 @@ async function startApp (t, options) {
 
 const head = (/** @type {number} */ bytes) => headOf('POST', PATH, { 'Content-Type': 'application/json', 'Content-Length': bytes })
 
-t.test('bodies have a bound together, count as they come, and give their place back', async (t) => {
+t.test('bodies are bounded together, count as they arrive, and return their bytes', async (t) => {
   const { url, post, send, inProgress } = await startApp(t, { maxBodiesBytes: 5000 })
   t.equal((await post(PATH, '[]')).status, 200)
   const slow = await openWire(t, url)
@@ -58,7 +58,7 @@ t.test('bodies have a bound together, count as they come, and give their place b
   t.equal((await unannounced.answer(1)).status, 200, 'a connection goes on behind a body that was refused')
 })
 
-t.test('two hundred clients that announce a body and send none keep nobody out', async (t) => {
+t.test('two hundred clients that announce a body and send none do not block others', async (t) => {
   const { url, post, inProgress } = await startApp(t, {})
   const idle = await Promise.all(Array.from({ length: 200 }, () => openWire(t, url)))
   for (const wire of idle) wire.write(head(MAX_BODY_BYTES))
@@ -70,7 +70,7 @@ t.test('two hundred clients that announce a body and send none keep nobody out',
   t.equal((await post(PATH, '[' + ' '.repeat(500_000) + ']')).status, 200)
 })
 
-t.test('at the bound on requests one more is told to come again', async (t) => {
+t.test('at the bound on requests another one is refused', async (t) => {
   const { url, post, send, inProgress } = await startApp(t, { maxRequests: 3 })
   const idle = await Promise.all([0, 1, 2].map(() => openWire(t, url)))
   for (const wire of idle) wire.write(head(10))
@@ -82,7 +82,7 @@ t.test('at the bound on requests one more is told to come again', async (t) => {
   await eventually(async () => (await post(PATH, '[]')).status === 200)
 })
 
-t.test('a body that does not come in time is given up', async (t) => {
+t.test('a body that does not arrive in time is refused', async (t) => {
   const { url } = await startApp(t, {})
   const slow = await openWire(t, url)
   slow.write(head(10) + '[')

@@ -1,26 +1,31 @@
 /** The bound on what is in flight: what happens to requests above it. */
 import t from 'tap'
 import { startGateway } from '../commands.js'
-import { connectFor, eventually, startDeployment, startServer, testEngines } from '../servers.js'
+import { connectFor, eventually, startDeployment, startServer } from '../servers.js'
 import { GENEROUS_MS, itemsOf, timed } from './requests.js'
+import { scopedEngines, wholeTest } from '../scope.js'
 
-const [engine] = await testEngines()
+const [engine] = await scopedEngines()
 
 /** @param {string} text of /metrics @param {string} name with labels */
 const metric = (text, name) => Number(text.split('\n').find((line) => line.startsWith(name + ' '))?.split(' ')[1])
 
 t.test('at the in-flight bound a request is refused whole, dropped whole, or waits', async (t) => {
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
-  const start = (/** @type {string} */ whenFull) => startGateway(t, { redisUrl: primary.url, flags: ['--in-flight-bytes', '60000', '--ack-within-ms', '700', '--when-full', whenFull] })
+  const start = (/** @type {string} */ whenFull) =>
+    startGateway(t, { redisUrl: primary.url, flags: ['--in-flight-bytes', '60000', '--ack-within-ms', '700', '--when-full', whenFull] })
   const [refuse, drop, block] = await Promise.all(['refuse', 'drop', 'block'].map(start))
   const large = itemsOf('large', 100, 5000)
   for (const [name, { post }] of Object.entries({ refuse, drop, block })) {
-    t.match(await post(`/v1/feeds/${name}/items`, large), { status: 200, json: { accepted: 100 } }, 'one that can never fit is taken when nothing is in flight')
+    t.match(await post(`/v1/feeds/${name}/items`, large), { status: 200, json: { accepted: 100 } },
+      'one that can never fit is taken when nothing is in flight')
   }
   primary.freeze()
   // fills half the bound, and is never acknowledged
   const fill = ({ post }, name) => post(`/v1/feeds/${name}/items`, itemsOf('fill', 10, 3000))
-  for (const answer of await Promise.all([fill(refuse, 'refuse'), fill(drop, 'drop'), fill(block, 'block')])) t.match(answer.json, { code: 'ACK_UNKNOWN' })
+  for (const answer of await Promise.all([fill(refuse, 'refuse'), fill(drop, 'drop'), fill(block, 'block')])) {
+    t.match(answer.json, { code: 'ACK_UNKNOWN' })
+  }
   const more = itemsOf('more', 10, 3000)
 
   const refused = await timed(() => refuse.post('/v1/feeds/refuse/items', more))
@@ -44,19 +49,23 @@ t.test('at the in-flight bound a request is refused whole, dropped whole, or wai
   t.equal(metric(await metrics(refuse), 'freshet_inflight_bytes{feed="refuse"}'), 0)
 })
 
-t.test('a request that waits for room goes on when there is some', async (t) => {
+wholeTest('a request that waits for room continues when there is room', async (t) => {
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
-  const { post } = await startGateway(t, { redisUrl: primary.url, flags: ['--in-flight-bytes', '60000', '--ack-within-ms', '20000', '--when-full', 'block', '--deadline-ms', '20000'] })
+  const { post } = await startGateway(t, {
+    redisUrl: primary.url,
+    flags: ['--in-flight-bytes', '60000', '--ack-within-ms', '20000', '--when-full', 'block', '--deadline-ms', '20000']
+  })
   await post('/v1/feeds/one/items', itemsOf('first', 1))
   primary.freeze()
   const answers = [0, 1, 2, 3, 4].map((n) => post('/v1/feeds/one/items', itemsOf(`${n}`, 8, 3000)))
   t.match((await Promise.race(answers)).json, { code: 'INGEST_FULL' }, 'the others are inside')
   primary.thaw()
   const done = await Promise.all(answers)
-  t.same(done.map(({ json }) => json.accepted ?? json.code).toSorted(), [8, 8, 8, 8, 'INGEST_FULL'], 'two had room, two waited, and no more than that may wait')
+  t.same(done.map(({ json }) => json.accepted ?? json.code).toSorted(), [8, 8, 8, 8, 'INGEST_FULL'],
+    'two had room, two waited, and no more than that may wait')
 })
 
-t.test('feeds share the bound', async (t) => {
+wholeTest('feeds share the bound', async (t) => {
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
   const { post } = await startGateway(t, { redisUrl: primary.url, flags: ['--in-flight-bytes', '60000', '--ack-within-ms', '300'] })
   for (const feed of ['a', 'b']) t.equal((await post(`/v1/feeds/${feed}/items`, itemsOf('first', 1))).status, 200)
@@ -65,7 +74,7 @@ t.test('feeds share the bound', async (t) => {
   t.match((await post('/v1/feeds/b/items', itemsOf('more', 10, 4000))).json, { code: 'INGEST_FULL' })
 })
 
-t.test('a server that takes no writes is told as the cause, not the bound', async (t) => {
+wholeTest('a server that accepts no writes is reported as the cause, not the bound', async (t) => {
   const server = await startServer(t, { engine })
   const admin = await connectFor(t, server.url)
   const { post, send } = await startGateway(t, { redisUrl: server.url, flags: ['--ack-within-ms', '300'] })
@@ -73,7 +82,10 @@ t.test('a server that takes no writes is told as the cause, not the bound', asyn
   await admin.send('CONFIG', 'SET', 'maxmemory', '1')
   t.match((await post('/v1/feeds/one/items', itemsOf('held', 1))).json, { code: 'ACK_UNKNOWN' })
   await eventually(async () => /one: SERVER_FULL/.test((await send('GET', '/readyz')).body))
-  t.match((await post('/v1/feeds/one/items', itemsOf('more', 10))).json, { code: 'INGEST_FULL', detail: /^SERVER_FULL: the server takes no writes now: maxmemory is reached.*; nothing was taken: send the same request again$/ })
+  t.match((await post('/v1/feeds/one/items', itemsOf('more', 10))).json, {
+    code: 'INGEST_FULL',
+    detail: /^SERVER_FULL: the server accepts no writes: maxmemory is reached.*; nothing was taken: send the same request again$/
+  })
   await admin.send('CONFIG', 'SET', 'maxmemory', '0')
   await eventually(async () => (await post('/v1/feeds/one/items', itemsOf('more', 10))).json.accepted === 10)
 })

@@ -1,19 +1,21 @@
-/** How a gateway begins and ends: under load, with requests that wait, with servers that are not there. */
+/** How a gateway starts and stops: under load, with waiting requests, without servers. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
 import { askAt, endOf, runCommand, sendTo, startGateway, startReader } from '../commands.js'
-import { engineName, eventually, freePort, startDeployment, startServer, testEngines } from '../servers.js'
+import { engineName, eventually, freePort, startDeployment, startServer } from '../servers.js'
 import { GENEROUS_MS, holdsItemsOf, itemsOf, timed } from './requests.js'
 import { openWire, postOf } from './wire.js'
+import { scopedEngines, wholeTest } from '../scope.js'
 
-const engines = await testEngines()
+const engines = await scopedEngines()
 const [engine] = engines
 
 for (const engine of engines) {
-  t.test(`stopped under load every answer 200 is kept, on ${engineName(engine)}`, async (t) => {
+  t.test(`after a stop under load everything acknowledged is stored, on ${engineName(engine)}`, async (t) => {
     const { primary } = await startDeployment(t, { engine, replicas: 1 })
-    const [{ command, post }, reader] = await Promise.all([startGateway(t, { redisUrl: primary.url }), startReader(t, { redisUrl: primary.url })])
+    const [{ command, post }, reader] = await Promise.all([startGateway(t, { redisUrl: primary.url }),
+      startReader(t, { redisUrl: primary.url })])
     const taken = /** @type {string[]} */ ([])
     const other = /** @type {Record<string, number>} */ ({})
     const stopped = new AbortController()
@@ -33,14 +35,15 @@ for (const engine of engines) {
     t.equal(code, 0)
     t.ok(ms < GENEROUS_MS, `stopped after ${ms} ms`)
     t.notMatch(stderr, /"level":[56]0/)
-    t.same(Object.keys(other).filter((answer) => !['0 undefined', '503 NOT_READY'].includes(answer)), [], 'whoever was too late was told so, or met nobody')
+    t.same(Object.keys(other).filter((answer) => !['0 undefined', '503 NOT_READY'].includes(answer)), [],
+      'late requests got 503 NOT_READY or no answer')
     await eventually(async () => (await reader.ask('/v1/feeds/load/count')).json.count >= taken.length)
     const stored = new Set((await reader.allItems('load')).map(({ id }) => id))
     t.same(taken.filter((id) => !stored.has(id)), [])
   })
 }
 
-t.test('stopped while a request waits, it is answered, and the process says that items were not acknowledged', async (t) => {
+wholeTest('a request that waits during the stop is answered, and unacknowledged items are reported', async (t) => {
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
   const gateway = await startGateway(t, { redisUrl: primary.url, flags: ['--drain-ms', '500', '--ack-within-ms', '60000'] })
   const { command, post } = gateway
@@ -55,7 +58,7 @@ t.test('stopped while a request waits, it is answered, and the process says that
   t.ok(ms < GENEROUS_MS, `stopped after ${ms} ms`)
 })
 
-t.test('stopped while a request waits for a batch that is still open, the batch is sent at once', async (t) => {
+t.test('an open batch is flushed at once during the stop', async (t) => {
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
   const gateway = await startGateway(t, { redisUrl: primary.url, flags: ['--batch-ms', '60000', '--ack-within-ms', '60000'] })
   const { command, post } = gateway
@@ -69,7 +72,7 @@ t.test('stopped while a request waits for a batch that is still open, the batch 
   t.ok(ms < GENEROUS_MS, `stopped after ${ms} ms`)
 })
 
-t.test('stopped while a body is still coming, its items do not wait for their batch either', async (t) => {
+wholeTest('items of a body that arrives during the stop are flushed at once', async (t) => {
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
   const gateway = await startGateway(t, { redisUrl: primary.url, flags: ['--batch-ms', '60000', '--ack-within-ms', '60000'] })
   // this one goes at once
@@ -87,13 +90,14 @@ t.test('stopped while a body is still coming, its items do not wait for their ba
   t.ok(ms < GENEROUS_MS, `stopped after ${ms} ms`)
 })
 
-t.test('clients that leave, stall or wait on a kept connection do not hold up the end', async (t) => {
+t.test('clients that disconnect, stall or are idle do not delay the stop', async (t) => {
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
   const gateway = await startGateway(t, { redisUrl: primary.url, flags: ['--drain-ms', '700'] })
   const [reader] = await Promise.all([startReader(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })])
   const { port } = new URL(gateway.url)
   const body = JSON.stringify(itemsOf('left', 3))
-  const head = (/** @type {number} */ bytes) => `POST /v1/feeds/one/items HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n`
+  const head = (/** @type {number} */ bytes) =>
+    `POST /v1/feeds/one/items HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n`
   const open = async (/** @type {string} */ text) => {
     const socket = connect(Number(port), '127.0.0.1')
     t.teardown(() => socket.destroy())
@@ -116,7 +120,7 @@ t.test('clients that leave, stall or wait on a kept connection do not hold up th
   await Promise.all([stalled, kept].map((socket) => socket.closed || once(socket, 'close')))
 })
 
-t.test('a gateway waits for servers that are not there, but not for those that refuse it', async (t) => {
+wholeTest('a gateway waits for unreachable servers, but not for servers that refuse it', async (t) => {
   const port = await freePort()
   const flags = ['--redis-url', `redis://127.0.0.1:${port}`, '--port', '0']
   const gateway = runCommand(t, ['gateway', ...flags])

@@ -3,20 +3,24 @@ import t from 'tap'
 import { createFeedLimit } from '../../writers/gateway/feed-limit.js'
 import { agree, dropFeed, listDefinitions } from '../../src/feeds/definitions.js'
 import { startGateway } from '../commands.js'
-import { connectFor, engineName, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, startServer } from '../servers.js'
 import { isProblem, itemsOf } from './requests.js'
+import { scopedEngines } from '../scope.js'
 
-for (const engine of await testEngines()) {
-  t.test(`feeds are created up to the limit, however many are wanted at once, on ${engineName(engine)}`, async (t) => {
+for (const engine of await scopedEngines()) {
+  t.test(`feeds are created up to the limit, also by concurrent requests, on ${engineName(engine)}`, async (t) => {
     const server = await startServer(t, { engine })
     const connection = await connectFor(t, server.url)
     await agree(connection, 'fr:', { feed: 'stored', layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 0, format: 1 })
-    const [few, none] = await Promise.all(['4', '0'].map((maxFeeds) => startGateway(t, { redisUrl: server.url, flags: ['--max-feeds', maxFeeds] })))
-    const postTo = (/** @type {typeof few} */ gateway, /** @type {string} */ name) => gateway.post(`/v1/feeds/${name}/items`, itemsOf('a', 1))
+    const [few, none] = await Promise.all(['4', '0'].map((maxFeeds) =>
+      startGateway(t, { redisUrl: server.url, flags: ['--max-feeds', maxFeeds] })))
+    const postTo = (/** @type {typeof few} */ gateway, /** @type {string} */ name) =>
+      gateway.post(`/v1/feeds/${name}/items`, itemsOf('a', 1))
     const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => postTo(few, `new-${n}`)))
     t.equal(answers.filter(({ status }) => status === 200).length, 3)
     for (const answer of answers.filter(({ status }) => status !== 200)) {
-      t.match(isProblem(t, answer, 403, 'FEEDS_FULL').detail, /^there is no feed new-\d+, and 4 feeds are stored, and this gateway creates no more beyond 4 \(--max-feeds\);/)
+      t.match(isProblem(t, answer, 403, 'FEEDS_FULL').detail,
+        /^there is no feed new-\d+, and 4 feeds are stored, and this gateway creates none beyond 4 \(--max-feeds\);/)
     }
     const names = (await listDefinitions(connection, 'fr:')).map(({ feed }) => feed)
     t.equal(names.length, 4)
@@ -29,8 +33,8 @@ for (const engine of await testEngines()) {
   })
 }
 
-t.test('one that is not made gives its place back; one that is dropped makes place', async (t) => {
-  const [engine] = await testEngines()
+t.test('a failed creation and a dropped feed make room', async (t) => {
+  const [engine] = await scopedEngines()
   const server = await startServer(t, { engine })
   const connection = await connectFor(t, server.url)
   const { admit } = createFeedLimit({ maxFeeds: 1, count: () => connection.send('SCARD', 'fr:feeds') })

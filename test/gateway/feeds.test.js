@@ -1,4 +1,4 @@
-/** Which feeds the gateway holds open, on a real server. */
+/** Feeds that the gateway holds open, on a real server. */
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
@@ -6,9 +6,10 @@ import { FreshetError } from '../../src/errors.js'
 import { openFeed } from '../../src/index.js'
 import { agree, dropFeed, listDefinitions, readDefinition } from '../../src/feeds/definitions.js'
 import { createFeeds } from '../../writers/gateway/feeds.js'
-import { connectFor, eventually, silentLog, startServer, testEngines } from '../servers.js'
+import { connectFor, eventually, silentLog, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
-const [engine] = await testEngines()
+const [engine] = await scopedEngines()
 
 /** @param {import('tap').Test} t @param {object} [options] */
 async function setUp (t, options = {}) {
@@ -35,14 +36,20 @@ async function setUp (t, options = {}) {
   return { server, connection, events, feeds, put }
 }
 
-/** A lease that ends when told to. @param {import('../../writers/gateway/feeds.js').Feeds} feeds @param {string} name */
+/** Holds a feed until it is released. @param {import('../../writers/gateway/feeds.js').Feeds} feeds @param {string} name */
 function hold (feeds, name) {
-  let release
+  /** @type {(value?: any) => void} */
+  let release = () => {}
   const until = new Promise((resolve) => { release = resolve })
   return { done: feeds.use(name, { mayCreate: true }, () => until), release }
 }
 
-/** Drops a feed that was used, as if nobody had used it for five seconds: its leases, taken each second, would last so long. @param {import('../../src/store/connection.js').Connection} connection @param {string} name */
+/**
+ * Drops a feed that was used, as if it had been unused for five seconds: its leases, taken each second, would last so
+ * long.
+ * @param {import('../../src/store/connection.js').Connection} connection
+ * @param {string} name
+ */
 async function dropUnused (connection, name) {
   const leases = [0, 1].map((partition) => `fr:{${name}:${partition}}:trimmer`)
   await eventually(async () => await connection.send('EXISTS', ...leases) === leases.length)
@@ -51,7 +58,7 @@ async function dropUnused (connection, name) {
   await dropFeed(connection, 'fr:', name)
 }
 
-t.test('a feed is opened once, however many ask for it at once, and created with the settings given', async (t) => {
+t.test('concurrent requests open a feed once, and create it with the given settings', async (t) => {
   const { feeds, events, put, connection } = await setUp(t)
   const held = await Promise.all(Array.from({ length: 20 }, () => put('one')))
   t.equal(new Set(held).size, 1)
@@ -60,7 +67,7 @@ t.test('a feed is opened once, however many ask for it at once, and created with
   t.equal(feeds.heldBytes, 0)
 })
 
-t.test('what is stored is adopted, and who may not create finds no feed', async (t) => {
+t.test('stored definitions are adopted, and requests that may not create fail', async (t) => {
   const { feeds, connection, put } = await setUp(t)
   await agree(connection, 'fr:', { feed: 'stored', layout: 'ids', partitions: 5, windowMs: 1234, maxItems: 77, format: 1 })
   t.match((await put('stored')).definition, { partitions: 5, windowMs: 1234, maxItems: 77 })
@@ -69,7 +76,7 @@ t.test('what is stored is adopted, and who may not create finds no feed', async 
   t.equal(await feeds.use('stored', { mayCreate: false }, async ({ name }) => name), 'stored')
 })
 
-t.test('a feed that somebody else creates otherwise at the same moment is adopted too', async (t) => {
+t.test('a feed created at the same time with another definition is adopted too', async (t) => {
   const { connection, put } = await setUp(t, {
     definition: async (/** @type {string} */ name) => {
       try {
@@ -82,7 +89,7 @@ t.test('a feed that somebody else creates otherwise at the same moment is adopte
   t.match((await put('race')).definition, { partitions: 9 })
 })
 
-t.test('a feed that was dropped and created otherwise is opened anew by the next request', async (t) => {
+t.test('a feed that was dropped and created with another definition is opened again by the next request', async (t) => {
   const { feeds, connection, put, events } = await setUp(t)
   const first = await put('one')
   await eventually(async () => {
@@ -101,7 +108,7 @@ t.test('a feed that was dropped and created otherwise is opened anew by the next
   t.equal(await feeds.use('one', { mayCreate: true }, async (feed) => feed), second)
 })
 
-t.test('a feed that was dropped while nobody used it, and created otherwise, takes every item where it is looked for', async (t) => {
+t.test('an unused feed that was dropped and created with another definition gets items in its new layout', async (t) => {
   const { connection, put, events } = await setUp(t)
   await put('one')
   await dropUnused(connection, 'one')
@@ -112,7 +119,7 @@ t.test('a feed that was dropped while nobody used it, and created otherwise, tak
   t.same(events.slice(2), ['closed one', 'open one', 'opened one'])
 })
 
-t.test('a feed that was dropped while nobody used it has a definition before it has items; a deletion does not create it', async (t) => {
+t.test('an unused feed that was dropped is created again before it gets items; a deletion does not create it', async (t) => {
   const { connection, feeds, put } = await setUp(t)
   await put('one')
   await dropUnused(connection, 'one')
@@ -124,7 +131,7 @@ t.test('a feed that was dropped while nobody used it has a definition before it 
   })
 })
 
-t.test('what is stored cannot be looked at: an open feed goes on taking items, a deletion is refused', async (t) => {
+t.test('without the primary an open feed accepts items, and a deletion is refused', async (t) => {
   let isSilent = false
   const { connection, feeds, put, events } = await setUp(t, {
     async definition (/** @type {string} */ name) {
@@ -136,11 +143,11 @@ t.test('what is stored cannot be looked at: an open feed goes on taking items, a
   await pause(1100)
   isSilent = true
   t.equal(await put('one'), first)
-  await t.rejects(feeds.use('one', { mayCreate: false }, async () => t.fail('nobody knows')), { code: 'SERVER_LOST' })
+  await t.rejects(feeds.use('one', { mayCreate: false }, async () => t.fail('the definition is unknown')), { code: 'SERVER_LOST' })
   t.same(events, ['open one', 'opened one'])
 })
 
-t.test('an idle feed is closed after a while; one that is held or has something in flight is not', async (t) => {
+t.test('an idle feed is closed after a while; one in use or with bytes in flight is not', async (t) => {
   const { feeds, put, events, server } = await setUp(t, { idleMs: 150 })
   const held = hold(feeds, 'held')
   await put('idle')
@@ -163,7 +170,7 @@ t.test('an idle feed is closed after a while; one that is held or has something 
   t.equal(events.filter((event) => event === 'open idle').length, 2, 'the next request opens it again')
 })
 
-t.test('at the bound the idle feed not used for longest makes place; with none idle it is refused', async (t) => {
+t.test('at the bound the least recently used idle feed is closed; with none idle the request is refused', async (t) => {
   const { feeds, put, events } = await setUp(t, { maxOpen: 3 })
   for (const name of ['a', 'b', 'c', 'a']) await put(name)
   await put('d')
@@ -179,7 +186,7 @@ t.test('at the bound the idle feed not used for longest makes place; with none i
   await Promise.all(held.map(({ done }) => done))
 })
 
-t.test('a feed that cannot be opened is tried again after a while, however many ask for it', async (t) => {
+t.test('a feed that cannot be opened is tried again after a while', async (t) => {
   let broken = true
   let tries = 0
   const { put, server } = await setUp(t, {
@@ -200,10 +207,11 @@ t.test('a feed that cannot be opened is tried again after a while, however many 
   t.equal((await eventually(() => put('c'))).name, 'c')
 })
 
-t.test('a feed that does not acknowledge is named, one that failed is not, and is closed by the sweep', async (t) => {
+t.test('a feed that does not acknowledge is a reason; one that failed is not, and is closed by the sweep', async (t) => {
   const { feeds, put, events, server } = await setUp(t, {
     idleMs: 2000,
-    open: (/** @type {string} */ name, /** @type {object} */ stored) => openFeed(name, { redisUrl: server.url, ...stored, ack: name === 'safe' ? 'replica' : 'primary', deadlineMs: 400 })
+    open: (/** @type {string} */ name, /** @type {object} */ stored) =>
+      openFeed(name, { redisUrl: server.url, ...stored, ack: name === 'safe' ? 'replica' : 'primary', deadlineMs: 400 })
   })
   await put('one')
   t.same(feeds.reasons(), [])
@@ -218,7 +226,7 @@ t.test('a feed that does not acknowledge is named, one that failed is not, and i
   t.equal(feeds.heldBytes, 0, 'what it held makes room')
 })
 
-t.test('closing flushes, counts what was not acknowledged, and opens nothing more', async (t) => {
+t.test('closing flushes, counts unacknowledged items, and opens no more feeds', async (t) => {
   const { feeds, put, server, events } = await setUp(t)
   const [kept, lost] = [await put('kept'), await put('lost')]
   kept.append({ id: 'b', value: '2' })
@@ -235,10 +243,12 @@ t.test('closing flushes, counts what was not acknowledged, and opens nothing mor
   await eventually(async () => !String(await connection.send('CLIENT', 'LIST')).includes('name=freshet-'))
 })
 
-t.test('a sweep keeps no process alive', async (t) => {
+t.test('the sweep does not keep the process alive', async (t) => {
   const { spawn } = await import('node:child_process')
   const file = new URL('../../writers/gateway/feeds.js', import.meta.url).href
-  const child = spawn(process.execPath, ['--input-type=module', '-e', `import { createFeeds } from '${file}'; createFeeds({ open: null, definition: null, log: null })`], { env: { ...process.env, NODE_OPTIONS: '' } })
+  const child = spawn(process.execPath,
+    ['--input-type=module', '-e', `import { createFeeds } from '${file}'; createFeeds({ open: null, definition: null, log: null })`],
+    { env: { ...process.env, NODE_OPTIONS: '' } })
   const [code] = await once(child, 'exit')
   t.equal(code, 0)
 })

@@ -1,15 +1,16 @@
 /** A feed one of whose keys belongs to another program. */
 import t from 'tap'
 import { startGateway } from '../commands.js'
-import { connectFor, engineName, eventually, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, startServer } from '../servers.js'
 import { isProblem, itemsOf } from './requests.js'
+import { scopedEngines } from '../scope.js'
 
 const REQUESTS = 60
 /** a feed has one for items and one for the rest */
 const CONNECTIONS = 2
 
-for (const engine of await testEngines()) {
-  t.test(`what will not pass is told as that, and tried once a second, on ${engineName(engine)}`, async (t) => {
+for (const engine of await scopedEngines()) {
+  t.test(`a permanent error is reported as such, and retried once per second, on ${engineName(engine)}`, async (t) => {
     const server = await startServer(t, { engine })
     const connection = await connectFor(t, server.url)
     const { command, post, send } = await startGateway(t, { redisUrl: server.url })

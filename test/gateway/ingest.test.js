@@ -1,17 +1,20 @@
-/** What a request is told about its items, on a real server. */
+/** Responses about the items of a request, on a real server. */
 import t from 'tap'
 import { openFeed } from '../../src/index.js'
 import { createIngest } from '../../writers/gateway/ingest.js'
-import { silentLog, startServer, testEngines } from '../servers.js'
+import { silentLog, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
-const [engine] = await testEngines()
+const [engine] = await scopedEngines()
 const WINDOW_MS = 60_000
 
-t.test('an item that became too old between the look at it and the append is not told as accepted', async (t) => {
+t.test('an item that becomes too old between check and append is not counted as accepted', async (t) => {
   const server = await startServer(t, { engine })
   const feed = await openFeed('one', { redisUrl: server.url, windowMs: WINDOW_MS })
   t.teardown(() => feed.close({ drainMs: 0 }).catch(() => {}))
-  const ingest = createIngest({ feeds: { heldBytes: 0 }, whenFull: 'block', ackWithinMs: 30_000, inFlightBytes: 1000, log: silentLog })
+  const ingest = createIngest({
+    feeds: /** @type {any} */ ({ heldBytes: 0 }), whenFull: 'block', ackWithinMs: 30_000, inFlightBytes: 1000, log: silentLog
+  })
   const now = Date.now()
   const takenAt = (/** @type {number} */ clockMs) => ingest.take(feed, {
     count: 3,
@@ -21,7 +24,9 @@ t.test('an item that became too old between the look at it and the append is not
       const real = Date.now
       Date.now = () => clockMs
       try {
-        for (const [id, ts] of [['a', now], ['b', now - WINDOW_MS], ['c', now - 1]]) open.append({ id, ts, value: '1' })
+        for (const [id, ts] of /** @type {[string, number][]} */ ([['a', now], ['b', now - WINDOW_MS], ['c', now - 1]])) {
+          open.append({ id, ts, value: '1' })
+        }
       } finally {
         Date.now = real
       }

@@ -1,12 +1,13 @@
-/** What a gateway says of itself, whom it lets in, and which feeds it makes. */
+/** Health, access and created feeds of a gateway. */
 import t from 'tap'
 import { endOf, startGateway } from '../commands.js'
-import { connectFor, eventually, startServer, testEngines } from '../servers.js'
+import { connectFor, eventually, startServer } from '../servers.js'
 import { isProblem, MAX_BODY_BYTES, startBoth } from './requests.js'
+import { scopedEngines, wholeTest } from '../scope.js'
 
-const [engine] = await testEngines()
+const [engine] = await scopedEngines()
 
-t.test('the gateway speaks of itself', async (t) => {
+t.test('health, metrics and OpenAPI of the gateway', async (t) => {
   const { gateway: { send } } = await startBoth(t, { engine })
   t.match(await send('GET', '/livez'), { status: 200 })
   t.match(await send('GET', '/readyz'), { status: 200, json: { ready: true, reasons: [] } })
@@ -18,20 +19,25 @@ t.test('the gateway speaks of itself', async (t) => {
   t.same(Object.keys(post.requestBody.content), ['application/json', 'application/x-ndjson', 'application/jsonl'])
   for (const { schema } of Object.values(post.requestBody.content)) t.ok(schema.type)
   const { delete: remove } = json.paths['/v1/feeds/{feed}/items/{id}']
-  t.same(remove.parameters.map(({ name, in: where, required }) => [name, where, Boolean(required)]).sort(), [['feed', 'path', true], ['id', 'path', true], ['ts', 'query', false]])
+  t.same(remove.parameters.map(({ name, in: where, required }) => [name, where, Boolean(required)]).sort(),
+    [['feed', 'path', true], ['id', 'path', true], ['ts', 'query', false]])
   t.equal(remove.requestBody, undefined)
-  t.match(remove.responses, { 200: { content: { 'application/json': { schema: { required: ['accepted'] } } } }, default: { content: { 'application/problem+json': {} } } })
+  t.match(remove.responses, {
+    200: { content: { 'application/json': { schema: { required: ['accepted'] } } } },
+    default: { content: { 'application/problem+json': {} } }
+  })
   t.same(post.parameters.map(({ name }) => name).sort(), ['encoding', 'feed'])
   t.equal(post.security, undefined, 'no token was asked for')
   t.equal((await send('GET', '/docs')).status, 200)
   t.match((await send('GET', '/metrics')).body, /^freshet_open_feeds 0$/m)
 })
 
-t.test('with a token nothing is taken without it, and its body is not read', async (t) => {
+t.test('requests without the token are refused, and their bodies are not read', async (t) => {
   const { gateway, reader } = await startBoth(t, { engine, env: { FRESHET_AUTH_TOKEN: 'correct-horse' } })
   const { post, remove, send } = gateway
   const path = '/v1/feeds/secret/items'
   for (const authorization of [undefined, 'Bearer wrong', 'Basic correct-horse']) {
+    /** @type {Record<string, string>} */
     const headers = authorization ? { authorization } : {}
     const refused = await post(path, [{ id: 'a', value: 1 }], headers)
     isProblem(t, refused, 401, 'UNAUTHORIZED')
@@ -51,17 +57,22 @@ t.test('with a token nothing is taken without it, and its body is not read', asy
   t.notMatch(gateway.command.stderr, 'correct-horse')
 })
 
-t.test('a token stands in no log line and no answer, whatever fails', async (t) => {
+wholeTest('no log line and no response contains the token', async (t) => {
   const server = await startServer(t, { engine })
   const connection = await connectFor(t, server.url)
-  const { command, post, remove } = await startGateway(t, { redisUrl: server.url, flags: ['--log-level', 'trace', '--deadline-ms', '300', '--ack-within-ms', '300'], env: { FRESHET_AUTH_TOKEN: 'correct-horse' } })
+  const { command, post, remove } = await startGateway(t, {
+    redisUrl: server.url,
+    flags: ['--log-level', 'trace', '--deadline-ms', '300', '--ack-within-ms', '300'],
+    env: { FRESHET_AUTH_TOKEN: 'correct-horse' }
+  })
   const headers = { authorization: 'Bearer correct-horse' }
   const answers = []
   await connection.send('SET', 'fr:{broken:0}:ids', 'somebody else\'s')
   answers.push(await post('/v1/feeds/broken/items', [{ id: 'a', value: 1 }], headers))
   answers.push(await post('/v1/feeds/fine/items', [{ id: 'a', value: 1 }], headers))
   server.freeze()
-  answers.push(await post('/v1/feeds/fine/items', [{ id: 'a', value: 1 }], headers), await remove('/v1/feeds/fine/items/a', headers), await post('/v1/feeds/fine/items', 'x', headers))
+  answers.push(await post('/v1/feeds/fine/items', [{ id: 'a', value: 1 }], headers), await remove('/v1/feeds/fine/items/a', headers),
+    await post('/v1/feeds/fine/items', 'x', headers))
   server.thaw()
   t.same(answers.map(({ status }) => status), [500, 200, 503, 503, 400])
   await command.stop()
@@ -69,7 +80,7 @@ t.test('a token stands in no log line and no answer, whatever fails', async (t) 
   t.match(command.stderr, /KEY_HOLDS_OTHER/)
 })
 
-t.test('a gateway does not begin on an open address without a token, nor on a port that is taken', async (t) => {
+t.test('a gateway does not start on an open address without a token, or on a port in use', async (t) => {
   const server = await startServer(t, { engine })
   const open = await endOf(t, ['gateway', '--redis-url', server.url, '--port', '0', '--host', '0.0.0.0'])
   t.equal(open.code, 2)
@@ -77,12 +88,14 @@ t.test('a gateway does not begin on an open address without a token, nor on a po
   const { url } = await startGateway(t, { redisUrl: server.url })
   const second = await endOf(t, ['gateway', '--redis-url', server.url, '--port', new URL(url).port])
   t.equal(second.code, 1)
-  t.match(second.stderr, /port \d+ on 127\.0\.0\.1 is in use; stop the other program, or give another --port/)
+  t.match(second.stderr, /port \d+ on 127\.0\.0\.1 is in use; stop the other program, or choose another --port/)
 })
 
-t.test('feeds are created as the settings say, and adopted as they are', async (t) => {
-  const { primary, gateway, reader } = await startBoth(t, { engine, flags: ['--partitions', '3', '--window-ms', '5000', '--max-items', '10'] })
-  t.match(await gateway.post('/v1/feeds/mine/items', Array.from({ length: 30 }, (_, n) => ({ id: `${n}`, value: n }))), { json: { accepted: 30 } })
+wholeTest('feeds are created from the settings, and existing ones adopted', async (t) => {
+  const { primary, gateway, reader } = await startBoth(t,
+    { engine, flags: ['--partitions', '3', '--window-ms', '5000', '--max-items', '10'] })
+  t.match(await gateway.post('/v1/feeds/mine/items', Array.from({ length: 30 }, (_, n) => ({ id: `${n}`, value: n }))),
+    { json: { accepted: 30 } })
   await eventually(async () => (await reader.ask('/v1/feeds/mine')).status === 200)
   t.match((await reader.ask('/v1/feeds/mine')).json, { partitions: 3, windowMs: 5000, maxItems: 10 })
   const other = await startGateway(t, { redisUrl: primary.url, flags: ['--partitions', '1', '--window-ms', '0'] })
@@ -92,9 +105,10 @@ t.test('feeds are created as the settings say, and adopted as they are', async (
   t.match(old, { status: 400, json: { faults: [{ code: 'ITEM_TOO_OLD' }] } })
 })
 
-t.test('a gateway whose feed is not acknowledged says so, and comes back when it is', async (t) => {
+wholeTest('a gateway is not ready while a feed is not acknowledged', async (t) => {
   const primary = await startServer(t, { engine })
-  const { send, post, command } = await startGateway(t, { redisUrl: primary.url, flags: ['--ack', 'replica', '--ack-within-ms', '300', '--deadline-ms', '1000'] })
+  const { send, post, command } = await startGateway(t,
+    { redisUrl: primary.url, flags: ['--ack', 'replica', '--ack-within-ms', '300', '--deadline-ms', '1000'] })
   t.match(await send('GET', '/readyz'), { status: 200 })
   isProblem(t, await post('/v1/feeds/safe/items', [{ id: 'a', value: 1 }]), 503, 'ACK_UNKNOWN')
   await eventually(async () => (await send('GET', '/readyz')).status === 503)

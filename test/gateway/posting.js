@@ -1,6 +1,6 @@
 /**
- * Clients of a gateway that do as they are told: each sends its items, again and the same as long as the answer is 503 or
- * none comes, and goes on when it is 200. What they intended and what was acknowledged to them is in a ledger.
+ * Clients of a gateway that retry as documented: each sends its items, sends the same ones again as long as the answer is 503
+ * or none comes, and goes on when it is 200. What they intended and what was acknowledged to them is in a ledger.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { createLedger } from '../faults/ledger/ledger.js'
@@ -24,7 +24,7 @@ export function startPosting (t, { post }) {
   t.teardown(() => stop.abort())
   /** @type {Record<string, number>} other answers than 200, by code */
   const others = {}
-  /** @type {string[]} answers that nobody may get here */
+  /** @type {string[]} answers that no client may get here */
   const wrong = []
 
   /** @param {number} client */

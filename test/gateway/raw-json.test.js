@@ -7,13 +7,15 @@ import { anySpace, objectText, valueText } from './json-text.js'
 /** @param {Buffer} bytes @param {number} from @param {number} to */
 const textOf = (bytes, from, to) => bytes.toString('utf8', from, to)
 
-t.test('a value is cut exactly, whatever stands around it', (t) => holds(t, fc.property(valueText, anySpace, anySpace, fc.constantFrom(',', ']', '}', ''), (text, before, after, mark) => {
+t.test('a value is found exactly, whatever surrounds it', (t) => holds(t, fc.property(valueText, anySpace, anySpace, fc.constantFrom(',',
+  ']', '}', ''), (text, before, after, mark) => {
   const bytes = Buffer.from(before + text + after + mark)
   const from = skipSpace(bytes, 0)
   return textOf(bytes, from, endOfValue(bytes, from)) === text
 }), { runs: 1000 }))
 
-t.test('every element of an array is cut exactly', (t) => holds(t, fc.property(fc.array(fc.tuple(valueText, anySpace, anySpace), { maxLength: 8 }), (elements) => {
+t.test('every element of an array is found exactly', (t) => holds(t, fc.property(fc.array(fc.tuple(valueText, anySpace, anySpace),
+  { maxLength: 8 }), (elements) => {
   const bytes = Buffer.from(`[${elements.map(([text, before, after]) => before + text + after).join(',')}]`)
   JSON.parse(bytes.toString())
   const found = []
@@ -25,15 +27,16 @@ t.test('every element of an array is cut exactly', (t) => holds(t, fc.property(f
   return found.length === elements.length && found.every((text, i) => text === elements[i][0])
 }), { runs: 500 }))
 
-t.test('the value of a member is cut exactly, wherever it stands among others, and members are counted', (t) => holds(t, fc.property(
-  fc.array(fc.tuple(fc.constantFrom('id', 'ts', 'valu', 'values', 'Value', '', 'é'), valueText), { maxLength: 4 }), valueText, fc.nat(4), anySpace, (others, text, at, space) => {
-    const members = others.toSpliced(at, 0, ['value', text])
+t.test('the value of a member is found exactly among others, and members are counted', (t) => holds(t, fc.property(
+  fc.array(fc.tuple(fc.constantFrom('id', 'ts', 'valu', 'values', 'Value', '', 'é'), valueText), { maxLength: 4 }), valueText, fc.nat(4),
+  anySpace, (others, text, at, space) => {
+    const members = /** @type {[string, string][]} */ (others).toSpliced(at, 0, ['value', text])
     const bytes = Buffer.from(objectText(members, space) + ' ,x')
     const cut = cutMember(bytes, 0, 'value')
     return cut.members === members.length && textOf(bytes, cut.from, cut.to) === text && cut.end === bytes.length - 3
   }), { runs: 500 }))
 
-t.test('a name may be spelt with escapes, and only the same name is found', async (t) => {
+t.test('names may have escapes, and only equal names match', async (t) => {
   /** @param {string} text */
   const found = (text) => {
     const bytes = Buffer.from(text)
@@ -49,7 +52,7 @@ t.test('a name may be spelt with escapes, and only the same name is found', asyn
   t.equal(found('{"value":1,"value":2}'), '2')
 })
 
-t.test('deep nesting costs no stack', async (t) => {
+t.test('deep nesting needs no stack', async (t) => {
   const deep = '['.repeat(500_000) + ']'.repeat(500_000)
   const bytes = Buffer.from(`{"value":${deep},"id":1}`)
   const cut = cutMember(bytes, 0, 'value')
@@ -57,8 +60,9 @@ t.test('deep nesting costs no stack', async (t) => {
   t.equal(cut.end, bytes.length)
 })
 
-t.test('text that is not valid is cut somewhere, but the cutting ends', (t) => holds(t, fc.property(
-  fc.array(fc.constantFrom('{', '}', '[', ']', '"', '\\', ',', ':', ' ', 'a', '1', 'value'), { maxLength: 30 }).map((parts) => Buffer.from(parts.join(''))), (bytes) => {
+t.test('on invalid text every loop ends', (t) => holds(t, fc.property(
+  fc.array(fc.constantFrom('{', '}', '[', ']', '"', '\\', ',', ':', ' ', 'a', '1', 'value'), { maxLength: 30 }).map((parts) =>
+    Buffer.from(parts.join(''))), (bytes) => {
     try {
       cutMember(bytes, 0, 'value')
     } catch (error) {

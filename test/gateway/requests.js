@@ -21,10 +21,14 @@ export async function timed (work) {
   return { ...answer, ms: performance.now() - startedMs }
 }
 
-/** @param {import('tap').Test} t @param {{ engine: import('../servers.js').Engine, flags?: string[], env?: Record<string, string> }} options */
+/**
+ * @param {import('tap').Test} t
+ * @param {{ engine: import('../servers.js').Engine, flags?: string[], env?: Record<string, string> }} options
+ */
 export async function startBoth (t, { engine, ...options }) {
   const { primary } = await startDeployment(t, { engine, replicas: 1 })
-  const [gateway, reader] = await Promise.all([startGateway(t, { redisUrl: primary.url, ...options }), startReader(t, { redisUrl: primary.url })])
+  const [gateway, reader] = await Promise.all([startGateway(t, { redisUrl: primary.url, ...options }),
+    startReader(t, { redisUrl: primary.url })])
   return { primary, gateway, reader }
 }
 

@@ -29,13 +29,16 @@ export async function openWire (t, url) {
     const headEnd = rest.indexOf(HEAD_END)
     if (headEnd < 0) return null
     const [first, ...lines] = rest.toString('latin1', 0, headEnd).split('\r\n')
-    const headers = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]))
+    const headers = Object.fromEntries(lines.map((line) =>
+      [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]))
     const bodyAt = headEnd + HEAD_END.length
     const end = bodyAt + Number(headers['content-length'] ?? 0)
     if (rest.length < end) return null
     const body = rest.toString('utf8', bodyAt, end)
     rest = rest.subarray(end)
-    return { status: Number(first.split(' ')[1]), headers, body, json: /json/.test(headers['content-type'] ?? '') ? JSON.parse(body) : null }
+    return {
+      status: Number(first.split(' ')[1]), headers, body, json: /json/.test(headers['content-type'] ?? '') ? JSON.parse(body) : null
+    }
   }
 
   return {
@@ -66,4 +69,5 @@ export function headOf (method, path, headers = {}) {
 }
 
 /** A POST, whole. @param {string} path @param {string} body @param {Record<string, string | number>} [headers] */
-export const postOf = (path, body, headers = {}) => headOf('POST', path, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body), ...headers }) + body
+export const postOf = (path, body, headers = {}) =>
+  headOf('POST', path, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body), ...headers }) + body

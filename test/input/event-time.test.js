@@ -8,7 +8,7 @@ t.test('digits are epoch milliseconds', async (t) => {
   t.equal(eventTime('2012'), 2012)
 })
 
-t.test('a date is its midnight in UTC', async (t) => {
+t.test('a date is midnight UTC', async (t) => {
   t.equal(eventTime('2012-01-01'), Date.UTC(2012, 0, 1))
   t.equal(eventTime('2024-02-29'), Date.UTC(2024, 1, 29))
   t.equal(eventTime('1969-12-31'), -86_400_000)
@@ -27,18 +27,21 @@ t.test('a date and time is UTC unless it has an offset', async (t) => {
   ]) t.equal(new Date(eventTime(text)).toISOString(), expected, text)
 })
 
-t.test('what is not clearly one instant is refused', async (t) => {
+t.test('ambiguous text is refused', async (t) => {
   for (const text of [
-    '', ' ', '-1', '+5', '1.5', '1e3', '0x10', '١٢', 'now', 'Invalid Date', 'Jan 1 2012', '1/2/2012', '2012/01/02', '01-02-2012', '20120101T00',
+    '', ' ', '-1', '+5', '1.5', '1e3', '0x10', '١٢', 'now', 'Invalid Date', 'Jan 1 2012', '1/2/2012', '2012/01/02', '01-02-2012',
+    '20120101T00',
     '2012-1-1', '2012-01', '2012-W01-1', '2012-001', '2012-01-01T', '2012-01-01Z', '2012-01-01T05', '2012-01-01T5:00', '2012-01-01T05:00:',
     '2012-01-01T05:00:00.', '2012-01-01T05:00.5', '2012-01-01T24:00', '2012-01-01T23:60', '2012-01-01T23:59:60', '2012-01-01T05:00 Z',
-    '2012-01-01T05:00 +01:00', '2012-01-01T05:00+24:00', '2012-01-01T05:00+01:60', '2012-01-01T05:00CET', '2012-01-01t05:00z', '2012-01-01T05:00Z\n',
-    ' 2012-01-01', '2012-01-01 ', '2012-00-01', '2012-13-01', '2012-01-00', '2012-01-32', '2012-02-30', '2023-02-29', '1900-02-29', '2012-04-31',
+    '2012-01-01T05:00 +01:00', '2012-01-01T05:00+24:00', '2012-01-01T05:00+01:60', '2012-01-01T05:00CET', '2012-01-01t05:00z',
+    '2012-01-01T05:00Z\n',
+    ' 2012-01-01', '2012-01-01 ', '2012-00-01', '2012-13-01', '2012-01-00', '2012-01-32', '2012-02-30', '2023-02-29', '1900-02-29',
+    '2012-04-31',
     '0099-01-01', '+002012-01-01', '12012-01-01'
   ]) t.same(eventTime(text), NaN, JSON.stringify(text))
 })
 
-t.test('every instant that Date prints is read back', async (t) => {
+t.test('every ISO date of Date is read back', async (t) => {
   const date = fc.date({ min: new Date('1000-01-01T00:00:00.000Z'), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true })
   const result = fc.check(fc.property(date, (one) => eventTime(one.toISOString()) === one.getTime()))
   t.notOk(result.failed, fc.defaultReportMessage(result) ?? `seed ${result.seed}`)

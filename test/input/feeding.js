@@ -28,7 +28,7 @@ export async function read (document, options, chunkBytes) {
 }
 
 /** The place of a mistake in JSON is known as well as the chunks are small. */
-const withoutByte = (error) => error?.message.replace(/after byte [\d,]+/, '')
+const withoutByte = (error) => error?.message.replace(/near byte [\d,]+/, '')
 
 /** Reads the document in chunks of every size, asserts that it makes no difference, and answers what came out. */
 export async function readEveryWay (t, document, options) {

@@ -6,7 +6,7 @@ const options = { format: 'ndjson' }
 const faults = (entries) => entries.filter((entry) => entry.fault).map(({ place, fault }) => [place, fault])
 const records = (entries) => entries.filter((entry) => !entry.fault).map(({ place, record }) => [place, record])
 
-t.test('a record is the object on its line, and its text the bytes of the line', async (t) => {
+t.test('a record is the object of a line, its text the bytes of the line', async (t) => {
   const { entries } = await readEveryWay(t, '{"id": "a", "n": 12345678901234567890}\n  {"id":"é😀"}\t\n', options)
   t.same(entries, [
     { place: 1, record: { id: 'a', n: 12345678901234567000 }, text: '{"id": "a", "n": 12345678901234567890}', fault: null },
@@ -20,19 +20,19 @@ t.test('line ends may be LF or CRLF, the last one may be missing, and blank line
   t.same(faults(entries), [])
 })
 
-t.test('a byte order mark at the very start is left out, and one elsewhere is a fault', async (t) => {
+t.test('a byte order mark at the start is skipped, elsewhere it is a fault', async (t) => {
   const { entries } = await readEveryWay(t, '\ufeff{"n":1}\n\ufeff{"n":2}\n', options)
   t.same(records(entries), [[1, { n: 1 }]])
   t.same(faults(entries).map(([place]) => place), [2])
 })
 
-t.test('input that is empty, or shorter than a byte order mark, is read as what it is', async (t) => {
+t.test('empty input, or input shorter than a byte order mark, is read correctly', async (t) => {
   t.same((await readEveryWay(t, '', options)).entries, [])
   t.same((await readEveryWay(t, '\ufeff', options)).entries, [])
   t.same(records((await readEveryWay(t, '{}', options)).entries), [[1, {}]])
 })
 
-t.test('a line that is not UTF-8, not JSON or not an object is a fault, and the lines around it are read', async (t) => {
+t.test('a line that is not UTF-8, JSON or an object is a fault, and other lines are read', async (t) => {
   const document = Buffer.concat([
     Buffer.from('{"n":1}\n{"n":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}\n{"n":\n[1]\nnull\n"x"\n{"n":7}\n')
   ])
@@ -44,7 +44,7 @@ t.test('a line that is not UTF-8, not JSON or not an object is a fault, and the 
   t.equal(faults(entries)[2][1], 'not a JSON object')
 })
 
-t.test('a line over the limit is a fault once, at its own line, and the lines around it are read', async (t) => {
+t.test('a line over the limit is one fault, and other lines are read', async (t) => {
   const long = '{"n":"' + 'x'.repeat(200) + '"}'
   const { entries } = await readEveryWay(t, `{"n":1}\n${long}\n{"n":3}\n${long}`, { ...options, maxRecordBytes: 64 })
   t.same(records(entries), [[1, { n: 1 }], [3, { n: 3 }]])
@@ -63,14 +63,16 @@ t.test('a key called __proto__ is a plain key', async (t) => {
   t.equal(Object.getPrototypeOf(entries[0].record), Object.prototype)
 })
 
-t.test('whatever objects are written as lines come back, cut at any place', async (t) => {
+t.test('any lines of objects are read back from any chunks', async (t) => {
   const object = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue())
   const property = fc.asyncProperty(fc.array(object, { maxLength: 20 }), fc.integer({ min: 1, max: 64 }), async (objects, chunkBytes) => {
     const lines = objects.map((one) => JSON.stringify(one))
     for (const size of [chunkBytes, Infinity]) {
       const { entries } = await read(lines.join('\n'), options, size)
       if (JSON.stringify(entries.map((entry) => entry.text)) !== JSON.stringify(lines)) return false
-      if (entries.some((entry, at) => entry.place !== at + 1 || JSON.stringify(entry.record) !== JSON.stringify(JSON.parse(lines[at])))) return false
+      if (entries.some((entry, at) => entry.place !== at + 1 || JSON.stringify(entry.record) !== JSON.stringify(JSON.parse(lines[at])))) {
+        return false
+      }
     }
     return true
   })

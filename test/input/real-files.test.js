@@ -8,6 +8,7 @@ const fileOf = (name) => fileURLToPath(new URL(`../../node_modules/vega-datasets
 
 async function itemsOf (name, options, fields) {
   const read = createItemReader({ valueField: null, ...fields })
+  /** @type {[number, any][]} */
   const items = []
   for await (const entries of readRecords(createReadStream(fileOf(name)), options)) {
     for (const entry of entries) items.push([entry.place, read(entry)])
@@ -30,7 +31,8 @@ t.test('weather.csv gives a day of a place in each row', async (t) => {
 t.test('earthquakes.json gives a quake in each feature', async (t) => {
   const { features } = JSON.parse(readFileSync(fileOf('earthquakes.json'), 'utf8'))
   const expected = features.map((feature, at) => [at + 1, { id: feature.id, ts: feature.properties.updated, value: feature }])
-  const items = await itemsOf('earthquakes.json', { format: 'json', itemsField: 'features' }, { idField: 'id', tsField: 'properties.updated' })
+  const items = await itemsOf('earthquakes.json', { format: 'json', itemsField: 'features' },
+    { idField: 'id', tsField: 'properties.updated' })
   t.equal(items.length, 1707)
   t.same(items.map(([place, item]) => [place, { ...item, value: JSON.parse(item.value) }]), expected)
 })

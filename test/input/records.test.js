@@ -3,16 +3,18 @@ import t from 'tap'
 import { readRecords } from '../../writers/input/records.js'
 import { memoryInUse } from '../memory.js'
 import { endless, streamOf } from './feeding.js'
+import { wholeTest } from '../scope.js'
 
 const MIB = 1024 * 1024
 const CHUNK_BYTES = 64 * 1024
 const filled = (text) => Buffer.alloc(CHUNK_BYTES, text)
 
-t.test('an unknown format is refused by name', async (t) => {
-  await t.rejects(readRecords(streamOf(''), { format: 'xml' }).next(), { name: 'TypeError', message: 'format xml; expected ndjson | csv | json' })
+t.test('an unknown format is refused', async (t) => {
+  await t.rejects(readRecords(streamOf(''), { format: 'xml' }).next(),
+    { name: 'TypeError', message: 'format xml; expected ndjson | csv | json' })
 })
 
-t.test('the stream is read only as fast as records are asked for, and no further once the consumer stops', async (t) => {
+t.test('the stream is read on demand, and not after the consumer stops', async (t) => {
   let produced = 0
   const stream = endless('', filled('{"n":1}\n'), Infinity, '', () => produced++)
   const records = readRecords(stream, { format: 'ndjson' })
@@ -26,7 +28,7 @@ t.test('the stream is read only as fast as records are asked for, and no further
   t.ok(stream.destroyed)
 })
 
-t.test('a signal ends the iteration while the stream is silent, without the record that had only begun', async (t) => {
+t.test('a signal ends the iteration of an idle stream, without an incomplete record', async (t) => {
   const stop = new AbortController()
   const stream = new Readable({ read () {} })
   stream.push('{"n":1}\n{"n":')
@@ -39,19 +41,19 @@ t.test('a signal ends the iteration while the stream is silent, without the reco
   t.ok(stream.destroyed)
 })
 
-t.test('a stream that breaks gives what it had, then INPUT_INVALID with the reason', async (t) => {
+t.test('a failing stream yields its records, then INPUT_INVALID with the reason', async (t) => {
   const stream = new Readable({ read () {} })
   stream.push('{"n":1}\n{"n":')
   setImmediate(() => stream.destroy(new Error('EIO: i/o error, read')))
   const records = readRecords(stream, { format: 'ndjson' })
-  t.equal((await records.next()).value.length, 1)
+  t.equal(/** @type {any[]} */ ((await records.next()).value).length, 1)
   await t.rejects(records.next(), { code: 'INPUT_INVALID', message: /EIO: i\/o error, read/ })
 })
 
-t.test('memory does not grow with the input, whatever 200 MiB consist of', async (t) => {
+wholeTest('memory does not grow with 200 MiB of any input', async (t) => {
   const json = { format: 'json', itemsField: 'items' }
   const chunks = 200 * MIB / CHUNK_BYTES
-  for (const [what, options, before, text, after, good, bad] of [
+  for (const [what, options, before, text, after, good, bad] of /** @type {[string, any, string, string, string, number, number][]} */ ([
     ['many lines', { format: 'ndjson' }, '', '{"id":"a","ts":1700000000000}'.padEnd(127) + '\n', '', 200 * MIB / 128, 0],
     ['one line', { format: 'ndjson' }, '{"n":1}\n{"n":"', 'x', '"}\n{"n":3}', 2, 1],
     ['one quoted field of many lines', { format: 'csv' }, 'a,b\n1,2\n"', 'x,\ny', '",3\n4,5\n', 2, 1],
@@ -60,7 +62,7 @@ t.test('memory does not grow with the input, whatever 200 MiB consist of', async
     ['one number in an item', json, '{"items":[{"n":1},{"n":', '1', '},{"n":3}]}', 2, 1],
     ['one key outside the items', json, '{"', 'k', '":1,"items":[{"n":1}]}', 1, 0],
     ['white space', json, '{"items":[{"n":1},', ' ', '{"n":2}]}', 2, 0]
-  ]) {
+  ])) {
     let atQuarter = 0
     let later = 0
     const stream = endless(before, filled(text), chunks, after, (n) => {

@@ -19,12 +19,14 @@ t.test('the bytes of an entry are these', async (t) => {
 })
 
 t.test('an entry gives back its version and where it comes from', (t) =>
-  holds(t, fc.property(anyId, anyTs, anySeq, fc.uint8Array({ maxLength: 80 }), fc.boolean(), fc.nat(), fc.nat(), (id, ts, seq, value, deleted, stamp, sequence) => {
+  holds(t, fc.property(anyId, anyTs, anySeq, fc.uint8Array({ maxLength: 80 }), fc.boolean(), fc.nat(), fc.nat(), (id, ts, seq, value,
+    deleted, stamp, sequence) => {
     const bytes = entry(id, ts, seq, Buffer.from(value), deleted, { ...ORIGIN, stamp, sequence })
     const head = entryHead(bytes)
     let fits = head.count === 1 && head.firstTs === ts && head.lastTs === ts && head.stamp === stamp && head.origin.length === 18
     visitEntry(bytes, (from, idAt, idEnd, itsTs, itsSeq, itsDeleted, valueAt, valueEnd) => {
-      fits &&= id.equals(from.subarray(idAt, idEnd)) && itsTs === ts && itsSeq === seq && itsDeleted === deleted && Buffer.from(value).equals(from.subarray(valueAt, valueEnd))
+      fits &&= id.equals(from.subarray(idAt, idEnd)) && itsTs === ts && itsSeq === seq && itsDeleted === deleted &&
+        Buffer.from(value).equals(from.subarray(valueAt, valueEnd))
     })
     return fits
   }), { runs: 500 }))
@@ -38,7 +40,7 @@ t.test('one changed bit, a byte too few or too many, and it is refused', (t) =>
     return [...all, changed].every((one) => refusal(one) !== '')
   }), { runs: 500 }))
 
-t.test('a newer version is told by name, and nonsense that fits its checksum is refused', async (t) => {
+t.test('a newer format version is named, and an impossible item with a valid checksum is refused', async (t) => {
   const newer = Buffer.from(entry(Buffer.from('a'), 7, 0, Buffer.from('v')))
   newer[0] = 2
   t.throws(() => entryHead(newer), { code: 'SEGMENT_VERSION', message: /format version 2; this version of Freshet reads 1/ })

@@ -22,10 +22,11 @@ function member (id, stamp, value, deleted = false) {
 t.test('a member gives back its id, stamp, flag and value', (t) =>
   holds(t, fc.property(anyPlainId, anyStamp, anyValue, fc.boolean(), (id, stamp, value, deleted) => {
     const read = readMember(member(id, stamp, value, deleted))
-    return read.id.equals(id) && read.stamp === stamp && read.value.equals(value) && read.deleted === deleted && read.text === placeText({ ts: 0, seq: 0, id, stamp })
+    return read.id.equals(id) && read.stamp === stamp && read.value.equals(value) && read.deleted === deleted &&
+      read.text === placeText({ ts: 0, seq: 0, id, stamp })
   }), { runs: 1000 }))
 
-t.test('members of one score lie by id, then by append, whatever their values are', (t) =>
+t.test('members of one score are ordered by id, then by append, not by value', (t) =>
   holds(t, fc.property(anyNearId, anyNearStamp, anyValue, anyNearId, anyNearStamp, anyValue, (idA, stampA, valueA, idB, stampB, valueB) => {
     const order = compareVersions({ ts: 1, seq: 0, id: idA, stamp: stampA }, { ts: 1, seq: 0, id: idB, stamp: stampB })
     if (order === 0) return true
@@ -35,7 +36,8 @@ t.test('members of one score lie by id, then by append, whatever their values ar
   }), { runs: 1000 }))
 
 t.test('the bounds of a place hold its members and no others', (t) =>
-  holds(t, fc.property(anyNearId, anyNearStamp, anyNearId, anyNearStamp, anyValue, fc.boolean(), fc.boolean(), (id, stamp, otherId, otherStamp, value, deleted, isExact) => {
+  holds(t, fc.property(anyNearId, anyNearStamp, anyNearId, anyNearStamp, anyValue, fc.boolean(), fc.boolean(), (id, stamp, otherId,
+    otherStamp, value, deleted, isExact) => {
     const place = isExact ? { ts: 1, seq: 0, id, stamp } : { ts: 1, seq: 0, id }
     const other = member(otherId, otherStamp, value, deleted)
     const isThere = otherId.equals(id) && (!isExact || otherStamp === stamp)
@@ -44,7 +46,8 @@ t.test('the bounds of a place hold its members and no others', (t) =>
   }), { runs: 1000 }))
 
 t.test('the bytes of a member are these', async (t) => {
-  t.equal(member(Buffer.from('bus-7'), 1_700_000_000_123_456, Buffer.from('hi')).toString('hex'), '6275732d37' + '00' + '060a2418202240' + '00' + '6869')
+  t.equal(member(Buffer.from('bus-7'), 1_700_000_000_123_456, Buffer.from('hi')).toString('hex'),
+    '6275732d37' + '00' + '060a2418202240' + '00' + '6869')
   t.equal(member(Buffer.from('é'), 1, Buffer.alloc(0), true).toString('hex'), 'c3a9' + '00' + '00000000000001' + '01')
   t.equal(memberBound({ ts: 0, seq: 0, id: Buffer.from('a') }, 'begin').toString('hex'), '61' + '00' + '00000000000000' + '00')
   t.equal(memberBound({ ts: 0, seq: 0, id: Buffer.from('a') }, 'behind').toString('hex'), '61' + '00' + 'ffffffffffffff' + 'ff')
@@ -58,6 +61,9 @@ t.test('only the lowest flag is a deletion', async (t) => {
 
 t.test('a member that is no version was written by another program', async (t) => {
   const wrong = ['', 'a', 'a\0', 'a\x001234567', '\x00' + '0'.repeat(20), 'x'.repeat(129) + '\0' + '0'.repeat(20)]
-  for (const text of wrong) t.throws(() => readMember(Buffer.from(text, 'latin1')), { code: 'KEY_HOLDS_OTHER', message: new RegExp(`a member of ${text.length} bytes`) })
+  for (const text of wrong) {
+    t.throws(() => readMember(Buffer.from(text, 'latin1')),
+      { code: 'KEY_HOLDS_OTHER', message: new RegExp(`a member of ${text.length} bytes`) })
+  }
   t.equal(readMember(Buffer.from('x'.repeat(128) + '\0' + '0'.repeat(8), 'latin1')).id.length, 128)
 })

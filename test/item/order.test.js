@@ -25,7 +25,11 @@ t.test('scores order as ts and seq do', (t) =>
     return byScore === Math.sign(a.ts - b.ts || a.seq - b.seq)
   }), { runs: 1000 }))
 
-const nearPlace = fc.record({ ts: fc.integer({ min: 0, max: 2 }), seq: fc.integer({ min: 0, max: 2 }), id: fc.oneof(anyId, fc.constantFrom('a', 'b', 'ab').map((id) => Buffer.from(id))) })
+const nearPlace = fc.record({
+  ts: fc.integer({ min: 0, max: 2 }),
+  seq: fc.integer({ min: 0, max: 2 }),
+  id: fc.oneof(anyId, fc.constantFrom('a', 'b', 'ab').map((id) => Buffer.from(id)))
+})
 
 t.test('the order is total: antisymmetric, transitive, and 0 only for the same place', (t) =>
   holds(t, fc.property(nearPlace, nearPlace, nearPlace, (a, b, c) => {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import fc from 'fast-check'
-import { partitionOf, slotOf } from '../../src/item/partition.js'
+import { partitionOf, bucketOf } from '../../src/item/partition.js'
 import { anyId, holds } from '../properties.js'
 
 t.test('the hash is FNV-1a of 32 bits, as published', async (t) => {
@@ -10,7 +10,8 @@ t.test('the hash is FNV-1a of 32 bits, as published', async (t) => {
   }
 })
 
-t.test('every id has one partition below their number', (t) => holds(t, fc.property(anyId, fc.integer({ min: 1, max: 1024 }), (id, partitions) => {
+t.test('every id has one partition below their number', (t) => holds(t, fc.property(anyId, fc.integer({ min: 1, max: 1024 }), (id,
+  partitions) => {
   const partition = partitionOf(id, partitions)
   return Number.isInteger(partition) && partition >= 0 && partition < partitions && partition === partitionOf(Buffer.from(id), partitions)
 })))
@@ -21,7 +22,9 @@ t.test('ids spread evenly', async (t) => {
   t.ok(counts.every((count) => count > 800 && count < 1200), counts.join(' '))
 })
 
-t.test('a slot is one of the partition, on a lane that the id keeps', (t) => holds(t, fc.property(anyId, fc.integer({ min: 1, max: 64 }), fc.integer({ min: 1, max: 8 }), (id, partitions, lanes) => {
-  const slot = slotOf(id, partitions, lanes)
-  return slot % partitions === partitionOf(id, partitions) && slot >= 0 && slot < partitions * lanes && slot === slotOf(Buffer.from(id), partitions, lanes)
-})))
+t.test('a slot is one of the partition, on a lane that the id keeps',
+  (t) => holds(t, fc.property(anyId, fc.integer({ min: 1, max: 64 }), fc.integer({ min: 1, max: 8 }), (id, partitions, stripes) => {
+    const bucket = bucketOf(id, partitions, stripes)
+    return bucket % partitions === partitionOf(id, partitions) && bucket >= 0 && bucket < partitions * stripes &&
+    bucket === bucketOf(Buffer.from(id), partitions, stripes)
+  })))

@@ -1,44 +1,59 @@
 import t from 'tap'
 import fc from 'fast-check'
-import { checkCreation, decodePlaces, decodeTimes, encodePlaces, encodeTimes, isPositionOf } from '../../src/item/position.js'
+import { checkCreation, decodeOffsets, decodeTimes, encodeOffsets, encodeTimes, isPositionOf } from '../../src/item/position.js'
 import { holds } from '../properties.js'
 
 const FEED = 'latest'
-const NONE = { code: 'POSITION_INVALID', message: /^not a position of feed (latest|other); expected the "position" of an earlier change, unchanged$/ }
+const NONE = {
+  code: 'POSITION_INVALID', message: /^not a position of feed (latest|other); expected the "position" of an earlier change, unchanged$/
+}
 
 const anyTimes = fc.array(fc.integer({ min: 0, max: 2 ** 41 - 1 }), { minLength: 1, maxLength: 8 })
 const anyPosition = fc.record({
   readMs: fc.integer({ min: 0, max: 2 ** 41 - 1 }),
-  places: fc.array(fc.record({ ms: fc.integer({ min: 0, max: 2 ** 48 - 1 }), n: fc.integer({ min: 0, max: 2 ** 32 - 1 }), versions: fc.integer({ min: 0, max: 2 ** 31 - 1 }), isEnd: fc.boolean() }), { minLength: 1, maxLength: 8 })
+  offsets: fc.array(fc.record({
+    ms: fc.integer({ min: 0, max: 2 ** 48 - 1 }),
+    n: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
+    versions: fc.integer({ min: 0, max: 2 ** 31 - 1 }),
+    isEnd: fc.boolean()
+  }), { minLength: 1, maxLength: 8 })
 })
 
 t.test('positions have these bytes', async (t) => {
   const bytes = (/** @type {string} */ text) => Buffer.from(text, 'base64url').toString('hex')
   t.equal(bytes(encodeTimes(FEED, [1_800_000_000_000], 1_800_000_000_002)), '01' + 'd930a484' + '01a3185c5002' + '01a3185c5000')
-  t.equal(bytes(encodePlaces(FEED, { readMs: 1_800_000_000_001, places: [{ ms: 1_800_000_000_000, n: 7, versions: 3, isEnd: true }, { ms: 0, n: 0, versions: 0, isEnd: false }] }, 1_800_000_000_002)),
-    '02' + '69419bd2' + '01a3185c5002' + '01a3185c5001' + '01a3185c5000' + '00000007' + '80000003' + '000000000000' + '00000000' + '00000000')
+  t.equal(bytes(encodeOffsets(FEED, {
+    readMs: 1_800_000_000_001,
+    offsets: [{ ms: 1_800_000_000_000, n: 7, versions: 3, isEnd: true }, { ms: 0, n: 0, versions: 0, isEnd: false }]
+  }, 1_800_000_000_002)),
+  '02' + '69419bd2' + '01a3185c5002' + '01a3185c5001' + '01a3185c5000' + '00000007' + '80000003' + '000000000000' + '00000000' +
+      '00000000')
 })
 
 t.test('what was spelt is read', (t) => holds(t, fc.property(anyTimes, anyPosition, (times, position) => {
   if (String(decodeTimes(FEED, encodeTimes(FEED, times), times.length)) !== String(times)) throw new Error('times differ')
-  if (JSON.stringify(decodePlaces(FEED, encodePlaces(FEED, position), position.places.length)) !== JSON.stringify(position)) throw new Error('places differ')
+  if (JSON.stringify(decodeOffsets(FEED, encodeOffsets(FEED, position), position.offsets.length)) !== JSON.stringify(position)) {
+    throw new Error('places differ')
+  }
 })))
 
-t.test('a position of another feed, kind or number of partitions is none, nor is one that was changed', (t) => holds(t, fc.property(anyTimes, anyPosition, fc.nat(), fc.integer({ min: 1, max: 255 }), (times, position, at, change) => {
+t.test('a position of another feed, kind or number of partitions is invalid, and so is a changed one', (
+  t
+) => holds(t, fc.property(anyTimes, anyPosition, fc.nat(), fc.integer({ min: 1, max: 255 }), (times, position, at, change) => {
   const byTime = encodeTimes(FEED, times)
-  const byPlace = encodePlaces(FEED, position)
-  const changed = Buffer.from(byPlace, 'base64url')
+  const byOffset = encodeOffsets(FEED, position)
+  const changed = Buffer.from(byOffset, 'base64url')
   changed[at % changed.length] ^= change
   const none = [
-    () => decodeTimes(FEED, byPlace, times.length),
-    () => decodePlaces(FEED, byTime, position.places.length),
+    () => decodeTimes(FEED, byOffset, times.length),
+    () => decodeOffsets(FEED, byTime, position.offsets.length),
     () => decodeTimes('other', byTime, times.length),
-    () => decodePlaces('other', byPlace, position.places.length),
+    () => decodeOffsets('other', byOffset, position.offsets.length),
     () => decodeTimes(FEED, byTime, times.length + 1),
-    () => decodePlaces(FEED, byPlace, position.places.length + 1),
-    () => decodePlaces(FEED, changed.toString('base64url'), position.places.length),
-    () => decodePlaces(FEED, byPlace + 'A', position.places.length),
-    () => decodePlaces(FEED, '', position.places.length)
+    () => decodeOffsets(FEED, byOffset, position.offsets.length + 1),
+    () => decodeOffsets(FEED, changed.toString('base64url'), position.offsets.length),
+    () => decodeOffsets(FEED, byOffset + 'A', position.offsets.length),
+    () => decodeOffsets(FEED, '', position.offsets.length)
   ]
   for (const read of none) {
     try {
@@ -55,11 +70,14 @@ t.test('a time that no item can have is in no position', async (t) => {
   t.throws(() => decodeTimes(FEED, encodeTimes(FEED, [2 ** 41]), 1), NONE)
 })
 
-t.test('a position says which creation of its feed it is of', async (t) => {
-  const definition = { feed: FEED, layout: 'ids', partitions: 1, windowMs: 0, maxItems: 0, format: 1, createdAt: '2027-01-15T08:00:00.002Z' }
+t.test('a position expires when its feed is dropped and created again', async (t) => {
+  const definition = {
+    feed: FEED, layout: 'ids', partitions: 1, windowMs: 0, maxItems: 0, format: 1, createdAt: '2027-01-15T08:00:00.002Z'
+  }
   const position = encodeTimes(FEED, [7], 1_800_000_000_002)
   checkCreation(definition, position)
-  t.throws(() => checkCreation({ ...definition, createdAt: '2027-01-15T08:00:00.003Z' }, position), { code: 'POSITION_EXPIRED', message: /dropped and created anew/ })
+  t.throws(() => checkCreation({ ...definition, createdAt: '2027-01-15T08:00:00.003Z' }, position),
+    { code: 'POSITION_EXPIRED', message: /dropped and created again/ })
   t.ok(isPositionOf(FEED, position))
   t.notOk(isPositionOf('other', position))
   for (let bit = 0; bit < 8; bit++) {

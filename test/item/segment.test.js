@@ -10,7 +10,9 @@ const WRITER = Buffer.from('0123456789abcdef', 'hex')
 const ORIGIN = { stamp: 1_750_000_000_000_000, writer: WRITER, epoch: 7, sequence: 4_294_967_296 }
 const NOTHING = Buffer.alloc(0)
 
-const anyVersion = fc.record({ id: anyId, ts: anyTs, seq: anySeq, value: fc.uint8Array({ maxLength: 80 }).map((bytes) => Buffer.from(bytes)), deleted: fc.boolean() })
+const anyVersion = fc.record({
+  id: anyId, ts: anyTs, seq: anySeq, value: fc.uint8Array({ maxLength: 80 }).map((bytes) => Buffer.from(bytes)), deleted: fc.boolean()
+})
 const anyOrigin = fc.record({
   stamp: fc.oneof(fc.nat(), fc.constantFrom(2 ** 53 - 1, 2 ** 32, 2 ** 32 - 1)),
   writer: fc.uint8Array({ minLength: 8, maxLength: 8 }).map((bytes) => Buffer.from(bytes)),
@@ -25,11 +27,13 @@ function segment (versions, origin = ORIGIN, lies = {}) {
   let end = before + SEGMENT_HEAD_BYTES
   for (const { id, ts, seq, value, deleted } of versions) end = writeItem(bytes, end, id, ts, seq, value, deleted)
   const times = versions.map(({ ts }) => ts)
-  writeSegmentHead(bytes, before, end, { count: versions.length, firstTs: Math.min(...times), lastTs: Math.max(...times), ...origin, ...lies })
+  writeSegmentHead(bytes, before, end,
+    { count: versions.length, firstTs: Math.min(...times), lastTs: Math.max(...times), ...origin, ...lies })
   return bytes.subarray(before, end)
 }
 
-const one = (/** @type {Partial<Version>} */ parts = {}) => ({ id: Buffer.from('bus-7'), ts: 1_700_000_000_123, seq: 5, value: Buffer.from('hi'), deleted: false, ...parts })
+const one = (/** @type {Partial<Version>} */ parts = {}) =>
+  ({ id: Buffer.from('bus-7'), ts: 1_700_000_000_123, seq: 5, value: Buffer.from('hi'), deleted: false, ...parts })
 
 t.test('the bytes of a segment are these', async (t) => {
   const bytes = segment([one(), one({ id: Buffer.from('é'), ts: 7, seq: 4095, value: NOTHING, deleted: true })])
@@ -71,28 +75,32 @@ t.test('origins differ when writer, epoch or sequence do, and not with the stamp
 })
 
 t.test('one changed bit anywhere, and nothing is visited', (t) =>
-  holds(t, fc.property(fc.array(anyVersion, { minLength: 1, maxLength: 5 }), fc.nat(), fc.integer({ min: 0, max: 7 }), (versions, where, bit) => {
+  holds(t, fc.property(fc.array(anyVersion,
+    { minLength: 1, maxLength: 5 }), fc.nat(), fc.integer({ min: 0, max: 7 }), (versions, where, bit) => {
     const bytes = Buffer.from(segment(versions))
     bytes[where % bytes.length] ^= 1 << bit
     return refusal(bytes) !== ''
   }), { runs: 500 }))
 
-t.test('cut anywhere or continued, it is refused, whatever stands there', (t) =>
-  holds(t, fc.property(fc.array(anyVersion, { minLength: 1, maxLength: 5 }), fc.nat(), fc.uint8Array({ maxLength: 70 }), (versions, where, rest) => {
+t.test('a segment cut at any byte, or with bytes after it, is refused', (t) =>
+  holds(t, fc.property(fc.array(anyVersion, { minLength: 1, maxLength: 5 }), fc.nat(), fc.uint8Array({ maxLength: 70 }), (versions, where,
+    rest) => {
     const bytes = segment(versions)
     const kept = where % bytes.length
     return refusal(bytes.subarray(0, kept)) === 'SEGMENT_INVALID' && refusal(Buffer.from(rest)) === 'SEGMENT_INVALID' &&
       refusal(Buffer.concat([bytes, Buffer.from('x')])) === 'SEGMENT_INVALID'
   })))
 
-t.test('a newer version and an unknown compression are told by name', async (t) => {
+t.test('a newer format version and an unknown compression are named', async (t) => {
   const newer = Buffer.from(segment([one()]))
   newer[3] = 2
-  t.throws(() => segmentHead(newer), { code: 'SEGMENT_VERSION', message: /format version 2; this version of Freshet reads 1/, retryable: false })
+  t.throws(() => segmentHead(newer),
+    { code: 'SEGMENT_VERSION', message: /format version 2; this version of Freshet reads 1/, retryable: false })
   t.throws(() => eachVersion(newer, () => t.fail('visited')), { code: 'SEGMENT_VERSION' })
   const compressed = Buffer.from(segment([one()]))
   compressed[12] = 3
-  t.throws(() => eachVersion(sealed(compressed), () => t.fail('visited')), { code: 'SEGMENT_VERSION', message: /compressed by method 3; this version of Freshet reads 0 \(not compressed\) and 1 \(brotli\)/ })
+  t.throws(() => eachVersion(sealed(compressed), () => t.fail('visited')),
+    { code: 'SEGMENT_VERSION', message: /compressed by method 3; this version of Freshet reads 0 \(not compressed\) and 1 \(brotli\)/ })
 })
 
 t.test('what fits its checksums and is nonsense all the same is refused', async (t) => {
@@ -110,7 +118,9 @@ t.test('what fits its checksums and is nonsense all the same is refused', async 
     change(bytes)
     t.equal(refusal(sealed(bytes)), 'SEGMENT_INVALID', what)
   }
-  for (const lies of [{ count: 1 }, { count: 3 }, { firstTs: 1_700_000_000_124 }, { lastTs: 1 }]) t.equal(refusal(segment([one(), one()], ORIGIN, lies)), 'SEGMENT_INVALID', JSON.stringify(lies))
+  for (const lies of [{ count: 1 }, { count: 3 }, { firstTs: 1_700_000_000_124 }, { lastTs: 1 }]) {
+    t.equal(refusal(segment([one(), one()], ORIGIN, lies)), 'SEGMENT_INVALID', JSON.stringify(lies))
+  }
   const empty = Buffer.alloc(SEGMENT_HEAD_BYTES)
   writeSegmentHead(empty, 0, SEGMENT_HEAD_BYTES, { count: 0, firstTs: 0, lastTs: 0, ...ORIGIN })
   t.equal(refusal(empty), 'SEGMENT_INVALID', 'no items')

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { findExperiment, listExperiments } from '../../src/lab/catalog.js'
-import { OVERHEAD_SECONDS } from '../../src/lab/schedule.js'
+import { findExperiment, listExperiments } from '../../lab/catalog.js'
+import { OVERHEAD_SECONDS } from '../../lab/schedule.js'
 
 const plan = (/** @type {string} */ question, more = '') => `export default {
   title: 'T', question: ${JSON.stringify(question)}, baseline: 'ids', ceiling: 'blob', arms: { ids: {}, blob: { load: 'blob' } },
@@ -22,7 +22,14 @@ t.test('experiments are listed by number, with question, arms and minutes', asyn
   const list = await listExperiments(folder)
   t.same(list.map(({ name }) => name), ['001-load', '007-reference-or-value', '012-reshard'])
   // 15 measurements; at the default rate it takes 10 s until every id was written once
-  t.match(list[1], { number: '007', question: 'Reference?', arms: ['ids', 'blob'], minutes: Math.ceil(15 * (list[1].plan.seconds + 10 + OVERHEAD_SECONDS) / 60), folder: /007-reference-or-value$/, plan: { name: '007-reference-or-value' } })
+  t.match(list[1], {
+    number: '007',
+    question: 'Reference?',
+    arms: ['ids', 'blob'],
+    minutes: Math.ceil(15 * (list[1].plan.seconds + 10 + OVERHEAD_SECONDS) / 60),
+    folder: /007-reference-or-value$/,
+    plan: { name: '007-reference-or-value' }
+  })
 })
 
 t.test('an experiment is found by number and by name', async (t) => {
@@ -32,20 +39,24 @@ t.test('an experiment is found by number and by name', async (t) => {
   }
 })
 
-t.test('an unknown experiment is told with the nearest', async (t) => {
+t.test('the message about an unknown experiment lists those with a similar name', async (t) => {
   const folder = folderOf(t)
-  const unknown = (/** @type {string} */ text) => findExperiment(folder, text).then(() => '', (error) => `${error.code} ${error.exitStatus} ${error.message}`)
-  t.match(await unknown('reference-or-vlaue'), /^EXPERIMENT_UNKNOWN 2 there is no experiment "reference-or-vlaue"; did you mean reference-or-value\?/)
-  t.match(await unknown('reshrad'), /did you mean reshard\?/)
-  t.match(await unknown('002'), /did you mean .*(001-load|012-reshard)/)
+  const unknown = (/** @type {string} */ text) =>
+    findExperiment(folder, text).then(() => '', (error) => `${error.code} ${error.exitStatus} ${error.message}`)
+  t.match(await unknown('reference-or-vlaue'),
+    /^EXPERIMENT_UNKNOWN 2 there is no experiment "reference-or-vlaue"; expected one of: .*007-reference-or-value/)
+  t.match(await unknown('reshrad'), /expected one of: .*012-reshard/)
+  t.match(await unknown('002'), /expected one of: .*(001-load|012-reshard)/)
   t.match(await unknown('what'), /expected one of: 001-load, 007-reference-or-value, 012-reshard;/)
   t.match(await unknown(''), /EXPERIMENT_UNKNOWN/)
-  await t.rejects(listExperiments(`${folder}/nowhere`), { code: 'EXPERIMENT_UNKNOWN', message: /nowhere, cannot be read \(ENOENT\)/ })
+  await t.rejects(listExperiments(`${folder}/nowhere`),
+    { code: 'EXPERIMENT_UNKNOWN', message: /cannot read the folder of experiments, .*nowhere \(ENOENT\)/ })
 })
 
 t.test('a number that two folders have is not guessed', async (t) => {
   const folder = folderOf(t, { '007-another': { 'plan.js': plan('Another?') } })
-  await t.rejects(findExperiment(folder, '7'), { code: 'EXPERIMENT_UNKNOWN', message: '7 is the number of 007-another and of 007-reference-or-value; give the name' })
+  await t.rejects(findExperiment(folder, '7'),
+    { code: 'EXPERIMENT_UNKNOWN', message: '7 is the number of 007-another and 007-reference-or-value; use the name' })
   t.equal((await findExperiment(folder, 'another')).question, 'Another?')
 })
 
@@ -57,11 +68,12 @@ t.test('a plan that cannot be used says why, and does not keep others from being
     '022-nothing': { 'plan.js': 'export const plan = {}\n' },
     '023-throws': { 'plan.js': 'throw new Error("broken")\n' }
   })
-  const rejected = (/** @type {string} */ text, /** @type {RegExp} */ message) => t.rejects(findExperiment(folder, text, { checkSettings }), { code: 'PLAN_INVALID', exitStatus: 2, message })
+  const rejected = (/** @type {string} */ text, /** @type {RegExp} */ message) =>
+    t.rejects(findExperiment(folder, text, { checkSettings }), { code: 'PLAN_INVALID', exitStatus: 2, message })
   await rejected('12', /^plan 012-reshard: fixed: rate: -1; expected more$/)
-  await rejected('20', /020-empty: there is no plan\.js/)
-  await rejected('21', /021-typo: plan\.js cannot be read: /)
+  await rejected('20', /020-empty: its folder has no plan\.js/)
+  await rejected('21', /021-typo: plan\.js cannot be loaded: /)
   await rejected('22', /022-nothing: plan\.js exports nothing; expected export default/)
-  await rejected('23', /023-throws: plan\.js cannot be read: broken/)
+  await rejected('23', /023-throws: plan\.js cannot be loaded: broken/)
   t.equal((await findExperiment(folder, '1', { checkSettings })).name, '001-load')
 })

@@ -2,11 +2,17 @@
  * What a sample and a result file must hold to be believed (L3, L5, L6), and that a tampered file is found.
  */
 import t from 'tap'
-import { checkResult, invariantsOf } from '../../src/lab/check.js'
-import { percentilesInOrder } from '../../src/lab/percentiles.js'
+import { checkResult, invariantsOf } from '../../lab/check.js'
+import { percentilesInOrder } from '../../lab/percentiles.js'
 
 const node = (/** @type {string} */ role, /** @type {number} */ cpuSeconds, more = {}) => ({
-  role, address: '127.0.0.1:7001', engine: 'valkey 9.1.2', cpuSeconds, cpuMicrosPerItem: cpuSeconds * 1e6 / 250_000, cpuPercent: cpuSeconds / 5 * 100, ...more
+  role,
+  address: '127.0.0.1:7001',
+  engine: 'valkey 9.1.2',
+  cpuSeconds,
+  cpuMicrosPerItem: cpuSeconds * 1e6 / 250_000,
+  cpuPercent: cpuSeconds / 5 * 100,
+  ...more
 })
 
 const sample = (more = {}) => /** @type {any} */ ({
@@ -38,7 +44,14 @@ const sample = (more = {}) => /** @type {any} */ ({
 })
 
 const result = (/** @type {any[]} */ samples, more = {}) => /** @type {any} */ ({
-  format: 1, experiment: '001-load', engine: 'valkey 9.1.2', plan: { baseline: 'list' }, samples, settings: { measurements: samples.length, seconds: 5 }, finishedAt: '2026-11-21T00:00:00Z', ...more
+  format: 1,
+  experiment: '001-load',
+  engine: 'valkey 9.1.2',
+  plan: { baseline: 'list' },
+  samples,
+  settings: { measurements: samples.length, seconds: 5 },
+  finishedAt: '2026-11-21T00:00:00Z',
+  ...more
 })
 const broken = (/** @type {any} */ of) => invariantsOf(of).filter(({ ok }) => !ok).map(({ name }) => name)
 
@@ -48,19 +61,21 @@ t.test('a sample whose sums and contents agree is believed', async (t) => {
 })
 
 t.test('L5: items that were acknowledged and are not there make a sample INVALID', async (t) => {
-  t.same(broken(sample({ itemsPresent: 349_999, ledger: { missing: 1, foreign: 0, misplaced: 0, nodesEqual: true } })), ['items acknowledged are present'])
+  t.same(broken(sample({ itemsPresent: 349_999, ledger: { missing: 1, foreign: 0, misplaced: 0, nodesEqual: true } })),
+    ['items acknowledged are present'])
   const foreign = { missing: 0, foreign: 3, misplaced: 0, nodesEqual: true }
   t.same(broken(sample({ ledger: foreign })), ['nothing is present that was not acknowledged'])
-  t.same(broken(sample({ ledger: foreign, offered: 250_003, failed: 3 })), ['nothing is present that was not acknowledged'], 'whatever had no answer')
-  t.same(broken(sample({ ledger: { missing: 0, foreign: 0, misplaced: 2, nodesEqual: true } })), ['newest first is right'])
-  t.same(broken(sample({ ledger: { missing: 0, foreign: 0, misplaced: 0, nodesEqual: false } })), ['replicas hold what the primary holds'])
+  t.same(broken(sample({ ledger: foreign, offered: 250_003, failed: 3 })), ['nothing is present that was not acknowledged'],
+    'whatever had no answer')
+  t.same(broken(sample({ ledger: { missing: 0, foreign: 0, misplaced: 2, nodesEqual: true } })), ['items are in order'])
+  t.same(broken(sample({ ledger: { missing: 0, foreign: 0, misplaced: 0, nodesEqual: false } })), ['replicas hold the same as the primary'])
 })
 
 t.test('L3: every offered item has one outcome', async (t) => {
   t.same(broken(sample({ offered: 250_001 })), ['offered items add up'])
   t.same(broken(sample({ offered: 250_003, refused: { full: 2 }, dropped: 1 })), [])
-  t.same(broken(sample({ items: 400_000, offered: 400_000 })), ['acknowledged in the window and before add up'])
-  t.same(broken(sample({ items: 0, offered: 0 })), ['something was acknowledged'])
+  t.same(broken(sample({ items: 400_000, offered: 400_000 })), ['items of the window are among those acknowledged'])
+  t.same(broken(sample({ items: 0, offered: 0 })), ['items were acknowledged'])
 })
 
 t.test('L6: percentiles are read by name and must be in order', async (t) => {
@@ -75,19 +90,21 @@ t.test('L6: percentiles are read by name and must be in order', async (t) => {
 
 t.test('a file that was edited afterwards is found', async (t) => {
   const faultsOf = (/** @type {any[]} */ ...samples) => checkResult(result(samples)).faults
-  t.match(faultsOf(sample({ itemsPresent: 349_000 })), [/sample 1 \(ids, 50 k, round 1\): items acknowledged are present: no \(350000 acknowledged, 349000 present/])
+  t.match(faultsOf(sample({ itemsPresent: 349_000 })),
+    [/sample 1 \(ids, 50 k, round 1\): items acknowledged are present: no \(350000 acknowledged, 349000 present/])
   t.match(faultsOf(sample({ itemsAcknowledged: 360_000 })), [/items acknowledged are present/])
   t.match(faultsOf(sample({ behindMs: { p50: 5, p95: 2, p99: 3, max: 9 } })), [/percentiles/])
-  t.match(faultsOf(sample({ invariants: [{ name: 'x', ok: false, detail: '' }] })), [/calls itself valid/])
-  t.match(faultsOf(sample({ error: { code: 'SERVER_LOST', message: 'gone' } })), [/ended by SERVER_LOST and calls itself valid/])
+  t.match(faultsOf(sample({ invariants: [{ name: 'x', ok: false, detail: '' }] })), [/is marked valid/])
+  t.match(faultsOf(sample({ error: { code: 'SERVER_LOST', message: 'gone' } })), [/ended by SERVER_LOST, but is marked valid/])
   t.match(faultsOf(sample({ itemsPresent: undefined })), [/lacks itemsPresent/])
-  t.match(faultsOf(sample(), sample()), [/there twice/])
+  t.match(faultsOf(sample(), sample()), [/duplicates/])
   t.match(checkResult(result([sample()], { settings: { measurements: 2 } })).faults, [/1 samples; expected 2/])
 })
 
 t.test('what a sample lacks is a fault, not the end of the check', async (t) => {
   const faultsOf = (/** @type {any} */ of) => checkResult(result([of], { engine: '' })).faults
-  for (const name of ['ledger', 'behindMs', 'generator', 'machine', 'refused', 'nodes', 'marks', 'invariants', 'items', 'seconds', 'level']) {
+  for (const name of ['ledger', 'behindMs', 'generator', 'machine', 'refused', 'nodes', 'marks', 'invariants', 'items', 'seconds',
+    'level']) {
     for (const gone of [undefined, null, 'text']) {
       if (name === 'level' && gone === 'text') continue
       t.match(faultsOf(sample({ [name]: gone })), [new RegExp(`^sample 1 \\(.*\\): lacks ${name}`)], `${name}: ${gone}`)
@@ -101,21 +118,23 @@ t.test('what a sample lacks is a fault, not the end of the check', async (t) => 
   t.match(faultsOf(sample({ nodes: null, valid: false })), [/lacks nodes/], 'of one that is INVALID, too')
 })
 
-t.test('L6: what can be worked out again is, and told when it differs', async (t) => {
+t.test('L6: what can be calculated again is, and reported when it differs', async (t) => {
   const faultsOf = (/** @type {any} */ more, /** @type {any} */ top = {}) => checkResult(result([sample(more)], top)).faults
   const [primary, replica] = sample().nodes
-  t.match(faultsOf({ nodes: [{ ...primary, cpuMicrosPerItem: 1.9 }, replica] }), [/primary 127\.0\.0\.1:7001: cpuMicrosPerItem 1\.9; expected 2$/])
-  t.match(faultsOf({ nodes: [primary, { ...replica, cpuSeconds: 0.31 }] }), [/replica 127\.0\.0\.1:7001: cpuMicrosPerItem 1\.2; expected 1\.24$/])
+  t.match(faultsOf({ nodes: [{ ...primary, cpuMicrosPerItem: 1.9 }, replica] }),
+    [/primary 127\.0\.0\.1:7001: cpuMicrosPerItem 1\.9; expected 2$/])
+  t.match(faultsOf({ nodes: [primary, { ...replica, cpuSeconds: 0.31 }] }),
+    [/replica 127\.0\.0\.1:7001: cpuMicrosPerItem 1\.2; expected 1\.24$/])
   t.match(faultsOf({ nodes: [{ ...primary, cpuMicrosPerItem: null }, replica] }), [/cpuMicrosPerItem null; expected 2$/])
   t.same(faultsOf({ nodes: [{ ...primary, cpuMicrosPerItem: 2 * (1 + 5e-7) }, replica] }), [], 'the last digits may differ')
   t.match(faultsOf({ windowSeconds: 5, nodes: [{ ...primary, cpuPercent: 9 }, replica] }), [/cpuPercent 9; expected 10$/])
-  t.match(faultsOf({ itemsAcknowledged: 350_001, itemsPresent: 350_001 }), [/itemsAcknowledged 350001, and the ledger has 350000$/])
-  t.match(faultsOf({ ledger: { ...sample().ledger, verified: 99_999 } }), [/99999 versions verified, and 100000 must be there$/])
+  t.match(faultsOf({ itemsAcknowledged: 350_001, itemsPresent: 350_001 }), [/itemsAcknowledged 350001; the ledger has 350000$/])
+  t.match(faultsOf({ ledger: { ...sample().ledger, verified: 99_999 } }), [/99999 versions verified; expected 100000$/])
   t.same(faultsOf({ windowSeconds: 5, ledger: { ...sample().ledger, verified: 100_000 } }), [])
   t.same(faultsOf({}), [], 'written before there were windowSeconds and verified')
   const effective = { '50 k': { ids: { rate: 50_000, writers: 1 } } }
   t.same(faultsOf({}, { effective }), [])
-  t.match(faultsOf({ planned: 250_001 }, { effective }), [/planned 250001; expected 250000, by its settings$/])
+  t.match(faultsOf({ planned: 250_001 }, { effective }), [/planned 250001; expected 250000 by its settings$/])
   t.match(faultsOf({ planned: null }, { effective }), [/planned null; expected 250000/])
   t.same(faultsOf({ planned: null }, { effective: { '50 k': { ids: { rate: 0 } } } }), [])
 })
@@ -134,9 +153,9 @@ t.test('L7: marks are those that the figures give', async (t) => {
     ['full copy', { nodes: [{ ...primary, fullSyncs: 1 }, replica] }],
     ['evicted', { nodes: [primary, { ...replica, evictedKeys: 2 }] }]
   ])) {
-    t.match(faultsOf(more), [new RegExp(`: is not marked ${mark}, and its figures are$`)], JSON.stringify(more))
+    t.match(faultsOf(more), [new RegExp(`: lacks the mark ${mark}, which its figures require$`)], JSON.stringify(more))
     t.same(faultsOf({ ...more, marks: [mark] }), [])
-    t.match(faultsOf({ marks: [mark] }), [new RegExp(`: is marked ${mark}, and its figures are not$`)])
+    t.match(faultsOf({ marks: [mark] }), [new RegExp(`: has the mark ${mark}, which its figures do not justify$`)])
   }
   t.same(faultsOf({ marks: ['relay-bound'] }), [], 'what the relay did stands in no sample')
 })
@@ -161,18 +180,19 @@ t.test('figures of serving are held to each other', async (t) => {
     [{ latencyMs: undefined }, /lacks serving\.latencyMs$/],
     [{ requests: undefined }, /lacks serving\.requests$/],
     [{ requests: { ...serving.requests, sent: 801 } }, /requests add up: no/],
-    [{ answers: { looked: 80, wrong: 1, detail: 'x' } }, /answers are right: no/],
+    [{ answers: { looked: 80, wrong: 1, detail: 'x' } }, /responses are correct: no/],
     [{ requestsPerSecond: 210 }, /serving\.requestsPerSecond 210; expected 200$/],
     [{ cpuMicrosPerRequest: 400 }, /serving\.cpuMicrosPerRequest 400; expected 500$/],
-    [{ client: { ...serving.client, loopUse: 0.9 } }, /is not marked generator-bound/],
-    [{ answers: { ...serving.answers, newest: [1e9] } }, /answers hold nothing that was not acknowledged: no \(the newest items in answers are number 1000000000;/],
+    [{ client: { ...serving.client, loopUse: 0.9 } }, /lacks the mark generator-bound/],
+    [{ answers: { ...serving.answers, newest: [1e9] } },
+      /responses hold nothing that was not acknowledged: no \(the newest items in responses are number 1000000000; /],
     [{ freshness: { ...freshness, p99: undefined } }, /lacks serving\.freshness\.p99$/],
     [{ freshness: { ...freshness, betweenMs: 1 } }, /lacks serving\.freshness\.betweenMs$/],
     [{ freshness: 7 }, /lacks serving\.freshness, serving\.freshness\.betweenMs$/],
-    [{ freshness: { ...freshness, seen: 900 } }, /what was due was seen: no/],
-    [{ freshness: { ...freshness, betweenMs: { p50: 1, p95: 2, p99: 5, max: 9 } } }, /is not marked generator-bound/],
+    [{ freshness: { ...freshness, seen: 900 } }, /due items became visible: no/],
+    [{ freshness: { ...freshness, betweenMs: { p50: 1, p95: 2, p99: 5, max: 9 } } }, /lacks the mark generator-bound/],
     [{ everything: { ...everything, lastMs: undefined } }, /lacks serving\.everything\.lastMs$/],
-    [{ everything: { ...everything, liveItems: 5 } }, /it was ready with all items: no/]
+    [{ everything: { ...everything, liveItems: 5 } }, /the process was ready with all items: no/]
   ])) t.match(faultsOf(more), [why])
   t.same(faultsOf({ freshness }), [])
 })
@@ -194,6 +214,15 @@ t.test('what samples are together: engines, the A/A pair, their number', async (
 
 t.test('a sample that is INVALID and says so is no fault of the file', async (t) => {
   const invalid = sample({ valid: false, itemsPresent: 1, ledger: { acknowledged: 350_000, missing: 349_999, foreign: 0, misplaced: 0 } })
-  const failed = sample({ round: 2, valid: false, nodes: [], ledger: null, behindMs: null, generator: null, machine: null, error: { code: 'LOAD_FAILED', message: 'no' } })
+  const failed = sample({
+    round: 2,
+    valid: false,
+    nodes: [],
+    ledger: null,
+    behindMs: null,
+    generator: null,
+    machine: null,
+    error: { code: 'LOAD_FAILED', message: 'no' }
+  })
   t.same(checkResult(result([invalid, failed])), { faults: [], samples: 2, invalid: 1, ended: 1 })
 })

@@ -87,7 +87,9 @@ export function itemsOf ({ count, ids: distinct, valueChange = 'always', valueBy
 
 /** @param {import('../../src/store/connection.js').Connection} connection @param {Key} key @param {string} storage @param {Item[]} items */
 export async function fill (connection, key, storage, items) {
-  const commands = storage === 'blob' ? blobsOf(key, items) : storage in COMMANDS ? items.flatMap((item) => COMMANDS[storage](key, item)) : appendsOf(key, storage, items)
+  const commands = storage === 'blob'
+    ? blobsOf(key, items)
+    : storage in COMMANDS ? items.flatMap((item) => COMMANDS[storage](key, item)) : appendsOf(key, storage, items)
   for (let at = 0; at < commands.length; at += PIECE) await connection.sendAll(commands.slice(at, at + PIECE))
 }
 

@@ -5,14 +5,15 @@ import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { startDelay } from '../../src/lab/delay.js'
+import { startDelay } from '../../lab/delay.js'
 import { openConnection } from '../../src/store/connection.js'
 import { allGone } from '../embedded/checkout.js'
-import { connectFor, eventually, freePort, startServer, testEngines } from '../servers.js'
+import { connectFor, eventually, freePort, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
 const PARENT = fileURLToPath(new URL('delay-parent.js', import.meta.url))
 const MANY_BYTES = 5 * 1024 * 1024
-const [engine] = await testEngines()
+const [engine] = await scopedEngines()
 
 /** @param {import('tap').Test} t @param {Parameters<typeof startDelay>[0]} line */
 async function delayFor (t, line) {
@@ -21,7 +22,11 @@ async function delayFor (t, line) {
   return delay
 }
 
-/** @param {import('tap').Test} t @param {(socket: import('node:net').Socket) => void} onSocket @returns {Promise<string>} address of a server that does as it is told */
+/**
+ * @param {import('tap').Test} t
+ * @param {(socket: import('node:net').Socket) => void} onSocket
+ * @returns {Promise<string>} address of a server whose connections `onSocket` handles
+ */
 async function listenFor (t, onSocket) {
   /** @type {Set<import('node:net').Socket>} */
   const sockets = new Set()
@@ -141,10 +146,11 @@ t.test('a server that is not there is no answer, and the line lives on', async (
 })
 
 t.test('TLS is refused: the name on the certificate would be another', async (t) => {
-  await t.rejects(startDelay({ to: `rediss://127.0.0.1:${await freePort()}`, ms: 1 }), { code: 'LAB_TARGET_REFUSED', message: /leave out --rtt-ms/ })
+  await t.rejects(startDelay({ to: `rediss://127.0.0.1:${await freePort()}`, ms: 1 }),
+    { code: 'LAB_TARGET_REFUSED', message: /remove --rtt-ms/ })
 })
 
-t.test('nothing is left when it is closed, and its end is told when it was not', async (t) => {
+t.test('nothing is left when it is closed, and its end is reported when it was not', async (t) => {
   const server = await startServer(t, { engine })
   const delay = await delayFor(t, { to: server.url, ms: 1 })
   const connection = await connectFor(t, delay.url)
@@ -156,13 +162,14 @@ t.test('nothing is left when it is closed, and its end is told when it was not',
 
   const other = await delayFor(t, { to: server.url, ms: 1 })
   process.kill(/** @type {number} */ (other.pid), 'SIGKILL')
-  t.match(await other.died, /^the delay before 127\.0\.0\.1:\d+ ended by SIGKILL$/)
+  t.match(await other.died, /^the relay to 127\.0\.0\.1:\d+ ended by SIGKILL$/)
   t.equal(await other.cpuSeconds(), null)
 })
 
 t.test('it ends with its parent, also when that is killed with -9', async (t) => {
   const server = await startServer(t, { engine })
-  const parent = spawn(process.execPath, [PARENT, server.url], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } })
+  const parent = spawn(process.execPath, [PARENT, server.url],
+    { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } })
   t.teardown(() => parent.kill('SIGKILL'))
   const [line] = await once(parent.stdout, 'data')
   const { url, pid } = JSON.parse(String(line))

@@ -1,9 +1,10 @@
 /** What nodes say before and after: counters that must come out exactly, and changes that make them worthless. */
 import t from 'tap'
-import { figuresBetween, takeFigures, untilQuiet } from '../../src/lab/servers/figures.js'
+import { figuresBetween, takeFigures, untilQuiet } from '../../lab/servers/figures.js'
 import { createAuthority, tlsEngines } from '../certificates.js'
 import { startProxy } from '../proxy.js'
-import { connectFor, engineName, eventually, inSync, startDeployment, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, inSync, startDeployment, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
 const VALUE = Buffer.alloc(10_000, 'v')
 const INCRBY_TWICE = "redis.call('INCRBY', KEYS[1], 1) redis.call('INCRBY', KEYS[1], 1) for i = 1, 20000 do end"
@@ -18,7 +19,7 @@ async function startPair (t, engine) {
 /** @param {any[]} figures @param {object} change of the first node */
 const changed = ([first, ...others], change) => [{ ...first, ...change }, ...others]
 
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
     const { primary, replica, connection, urls } = await startPair(t, engine)
 
@@ -31,17 +32,33 @@ for (const engine of await testEngines()) {
       const after = await takeFigures(urls)
       const [ofPrimary, ofReplica] = figuresBetween(before, after, { items: 10, seconds: 2 })
 
-      t.match(ofPrimary, { role: 'primary', address: `127.0.0.1:${primary.port}`, engine: engineName(engine), calls: { set: 10, eval: 5, incrby: 10 }, commands: 25, fullSyncs: 0, evictedKeys: 0 })
+      t.match(ofPrimary, {
+        role: 'primary',
+        address: `127.0.0.1:${primary.port}`,
+        engine: engineName(engine),
+        calls: { set: 10, eval: 5, incrby: 10 },
+        commands: 25,
+        fullSyncs: 0,
+        evictedKeys: 0
+      })
       t.ok(ofPrimary.netInputBytes > 10 * VALUE.length && ofPrimary.netInputBytes < 12 * VALUE.length, String(ofPrimary.netInputBytes))
-      t.ok(ofPrimary.replicatedBytes > 10 * VALUE.length && ofPrimary.replicatedBytes < 12 * VALUE.length, String(ofPrimary.replicatedBytes))
-      t.ok(ofPrimary.netOutputBytes >= ofPrimary.replicatedBytes, 'what goes to replicas is output too')
-      t.ok(ofPrimary.scriptSeconds > 0)
-      t.ok(ofPrimary.cpuSeconds > 0 && ofPrimary.mainThreadCpuSeconds > 0)
+      const replicatedBytes = Number(ofPrimary.replicatedBytes)
+      t.ok(replicatedBytes > 10 * VALUE.length && replicatedBytes < 12 * VALUE.length, String(replicatedBytes))
+      t.ok(ofPrimary.netOutputBytes >= replicatedBytes, 'what goes to replicas is output too')
+      t.ok(Number(ofPrimary.scriptSeconds) > 0)
+      t.ok(ofPrimary.cpuSeconds > 0 && Number(ofPrimary.mainThreadCpuSeconds) > 0)
       t.equal(ofPrimary.cpuMicrosPerItem, ofPrimary.cpuSeconds * 1e6 / 10)
       t.equal(ofPrimary.cpuPercent, ofPrimary.cpuSeconds / 2 * 100)
       t.equal(ofPrimary.usedMemoryBytes, after[0].usedMemoryBytes)
 
-      t.match(ofReplica, { role: 'replica', address: `127.0.0.1:${replica.port}`, calls: { set: 10, incrby: 10 }, scriptSeconds: 0, replicatedBytes: null, fullSyncs: 0 })
+      t.match(ofReplica, {
+        role: 'replica',
+        address: `127.0.0.1:${replica.port}`,
+        calls: { set: 10, incrby: 10 },
+        scriptSeconds: 0,
+        replicatedBytes: null,
+        fullSyncs: 0
+      })
       t.ok(ofReplica.netInputBytes > 10 * VALUE.length)
       t.equal('eval' in ofReplica.calls, false, 'commands that were not called are not named')
     })
@@ -52,16 +69,19 @@ for (const engine of await testEngines()) {
       const after = await takeFigures(urls)
       t.equal(figuresBetween(before, after, { items: 0, seconds: 1 })[0].cpuMicrosPerItem, null)
       const silent = (/** @type {any[]} */ nodes) => nodes.map((node) => ({ ...node, calls: null, mainThreadCpuSeconds: null }))
-      t.match(figuresBetween(silent(before), silent(after), { items: 1, seconds: 1 })[0], { scriptSeconds: null, mainThreadCpuSeconds: null, calls: {} })
+      t.match(figuresBetween(silent(before), silent(after), { items: 1, seconds: 1 })[0],
+        { scriptSeconds: null, mainThreadCpuSeconds: null, calls: {} })
     })
 
     await t.test('counters that were reset are found out', async (t) => {
       const before = await takeFigures(urls)
       await connection.send('CONFIG', 'RESETSTAT')
       const after = await takeFigures(urls)
-      t.throws(() => figuresBetween(before, after, { items: 1, seconds: 1 }), { code: 'LAB_SERVERS_CHANGED', message: /127\.0\.0\.1:\d+ had its counters reset/ })
+      t.throws(() => figuresBetween(before, after, { items: 1, seconds: 1 }),
+        { code: 'LAB_SERVERS_CHANGED', message: /127\.0\.0\.1:\d+ had its counters reset/ })
       const made = changed(before, { calls: { ...before[0].calls, set: { calls: 1e9, usec: 1 } } })
-      t.throws(() => figuresBetween(made, changed(before, {}), { items: 1, seconds: 1 }), { code: 'LAB_SERVERS_CHANGED' }, 'those of one command too')
+      t.throws(() => figuresBetween(made, changed(before, {}), { items: 1, seconds: 1 }), { code: 'LAB_SERVERS_CHANGED' },
+        'those of one command too')
     })
 
     await t.test('after quiet the replica has everything that was written before', async (t) => {
@@ -74,10 +94,11 @@ for (const engine of await testEngines()) {
       await untilQuiet([primary.url], { deadlineMs: 20_000 }) // without replicas there is nothing to wait for
     })
 
-    await t.test('a replica that does not come after its primary is told, with how far behind it is', async (t) => {
+    await t.test('a replica that does not come after its primary is reported, with how far behind it is', async (t) => {
       const onReplica = await connectFor(t, replica.url)
       await onReplica.send('REPLICAOF', '127.0.0.1', 1)
-      await t.rejects(untilQuiet(urls, { deadlineMs: 300 }), { code: 'LAB_REPLICAS_BEHIND', message: new RegExp(`${replica.port} is not linked to its primary`) })
+      await t.rejects(untilQuiet(urls, { deadlineMs: 300 }),
+        { code: 'LAB_REPLICAS_BEHIND', message: new RegExp(`${replica.port} is not linked to its primary`) })
       await onReplica.send('REPLICAOF', '127.0.0.1', primary.port)
       await untilQuiet(urls, { deadlineMs: 20_000 })
       const proxy = await startProxy(t, primary.port)
@@ -86,7 +107,8 @@ for (const engine of await testEngines()) {
       await untilQuiet([primary.url, far.url], { deadlineMs: 20_000 })
       proxy.goSilent()
       await connection.send('SET', 'key', VALUE)
-      await t.rejects(untilQuiet([primary.url, far.url], { deadlineMs: 300 }), { code: 'LAB_REPLICAS_BEHIND', message: new RegExp(`${far.port} is 1\\d{4} bytes behind`) })
+      await t.rejects(untilQuiet([primary.url, far.url], { deadlineMs: 300 }),
+        { code: 'LAB_REPLICAS_BEHIND', message: new RegExp(`${far.port} is 1\\d{4} bytes behind`) })
       replica.freeze()
       t.teardown(() => replica.thaw())
       await t.rejects(untilQuiet(urls, { deadlineMs: 500 }), { code: 'SERVER_UNREACHABLE' }, 'one that is silent')
@@ -97,12 +119,14 @@ for (const engine of await testEngines()) {
       const { replica, urls } = await startPair(t, engine)
       const before = await takeFigures(urls)
       await (await connectFor(t, replica.url)).send('REPLICAOF', 'NO', 'ONE')
-      await t.rejects(untilQuiet(urls, { deadlineMs: 5_000 }), { code: 'LAB_SERVERS_CHANGED', message: /is no replica any more/ })
+      await t.rejects(untilQuiet(urls, { deadlineMs: 5_000 }), { code: 'LAB_SERVERS_CHANGED', message: /is no longer a replica/ })
       const promoted = await takeFigures(urls)
-      t.throws(() => figuresBetween(before, promoted, { items: 1, seconds: 1 }), { code: 'LAB_SERVERS_CHANGED', message: /became a primary/ })
+      t.throws(() => figuresBetween(before, promoted, { items: 1, seconds: 1 }),
+        { code: 'LAB_SERVERS_CHANGED', message: /became a primary/ })
       await replica.restart()
       const restarted = await eventually(() => takeFigures(urls))
-      t.throws(() => figuresBetween(promoted, restarted, { items: 1, seconds: 1 }), { code: 'LAB_SERVERS_CHANGED', message: /restarted during the measurement/ })
+      t.throws(() => figuresBetween(promoted, restarted, { items: 1, seconds: 1 }),
+        { code: 'LAB_SERVERS_CHANGED', message: /restarted during the measurement/ })
       await replica.kill()
       await t.rejects(takeFigures(urls), { code: 'SERVER_UNREACHABLE' })
     })

@@ -65,7 +65,8 @@ export const runLab = (...given) => startLab(...given).ended()
 export async function filesIn (folder) {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath ?? entry.path, entry.name)).sort()
-  return Promise.all(files.map(async (file) => `${file.slice(folder.length + 1)} ${createHash('sha1').update(await readFile(file)).digest('hex')}`))
+  return Promise.all(files.map(async (file) =>
+    `${file.slice(folder.length + 1)} ${createHash('sha1').update(await readFile(file)).digest('hex')}`))
 }
 
 /** @param {string} folder @param {RegExp} [pattern] @returns {Promise<string[]>} paths, in order */
@@ -77,11 +78,17 @@ export async function pathsIn (folder, pattern = /./) {
 /** @param {string} file @returns {Promise<any>} */
 export const readJson = async (file) => JSON.parse(await readFile(file, 'utf8'))
 
-/** Processes that a process has started, and those that they have. @param {number} pid @returns {Promise<{ pid: number, args: string }[]>} */
+/**
+ * Processes that a process has started, and those that they have.
+ * @param {number} pid
+ * @returns {Promise<{ pid: number, args: string }[]>}
+ */
 export async function descendantsOf (pid) {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,args='])
-  const all = stdout.trim().split('\n').map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? []).map(([, own, parent, args]) => ({ pid: Number(own), parent: Number(parent), args }))
-  const below = (/** @type {number} */ of) => all.filter(({ parent }) => parent === of).flatMap(({ pid, args }) => [{ pid, args }, ...below(pid)])
+  const all = stdout.trim().split('\n').map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [])
+    .map(([, own, parent, args]) => ({ pid: Number(own), parent: Number(parent), args }))
+  const below = (/** @type {number} */ of) =>
+    all.filter(({ parent }) => parent === of).flatMap(({ pid, args }) => [{ pid, args }, ...below(pid)])
   return below(pid)
 }
 

@@ -3,29 +3,32 @@
  *
  * @typedef {{ status: number | null, measuring: boolean, acknowledged: number[] | null, failed: { code: string, message: string } | null,
  *   summary: any, stderr: string }} Said
+ * @typedef {import('node:stream').Readable} Readable
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { partitionKey } from '../../src/feeds/keys.js'
-import { readInventory } from '../../src/lab/inventory.js'
-import { checkLedger } from '../../src/lab/ledger.js'
-import { isLog } from '../../src/lab/log-inventory.js'
-import { checkLog } from '../../src/lab/log-ledger.js'
+import { readInventory } from '../../lab/inventory.js'
+import { checkLedger } from '../../lab/ledger.js'
+import { isLog } from '../../lab/log-inventory.js'
+import { checkLog } from '../../lab/log-ledger.js'
 import { nodeFigures } from '../../src/store/nodes.js'
 import { connectFor, eventually } from '../servers.js'
 
-const LOAD_PROCESS = fileURLToPath(new URL('../../src/lab/loads/load-process.js', import.meta.url))
+const LOAD_PROCESS = fileURLToPath(new URL('../../lab/loads/load-process.js', import.meta.url))
 /** NODE_OPTIONS is the test runner's */
 const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => name !== 'NODE_OPTIONS'))
 
 /**
  * @param {import('tap').Test} t
- * @param {{ load: string, settings: Record<string, any>, redisUrl: string, replicaUrls?: string[], gateway?: string[], file?: string }} order
+ * @param {{ load: string, settings: Record<string, any>, redisUrl: string, replicaUrls?: string[], gateway?: string[],
+ *   file?: string }} order
  *   `file`: another load process
  */
 export function startLoad (t, { file = LOAD_PROCESS, replicaUrls = [], ...order }) {
-  const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+  const child = /** @type {import('node:child_process').ChildProcessByStdio<null, Readable, Readable>} */ (
+    spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] }))
   const said = /** @type {Said} */ ({ status: null, measuring: false, acknowledged: null, failed: null, summary: null, stderr: '' })
   let stdout = ''
   child.stdout.on('data', (chunk) => { stdout += chunk })
@@ -36,7 +39,8 @@ export function startLoad (t, { file = LOAD_PROCESS, replicaUrls = [], ...order 
     else if (message.event === 'failed') said.failed = { code: message.code, message: message.message }
   })
   /** @type {Promise<Said>} */
-  const ended = Promise.all([once(child, 'exit'), once(child, 'disconnect'), once(child.stdout, 'close'), once(child.stderr, 'close')]).then(([[status]]) => {
+  const ended = Promise.all([once(child, 'exit'), once(child, 'disconnect'), once(child.stdout, 'close'),
+    once(child.stderr, 'close')]).then(([[status]]) => {
     said.status = status
     if (stdout) said.summary = JSON.parse(stdout)
     return said
@@ -61,18 +65,31 @@ export const runLoad = (t, order) => startLoad(t, order).ended()
 /**
  * What a node holds against what was acknowledged.
  * @param {import('tap').Test} t @param {{ url: string }} server
- * @param {{ settings: Record<string, any>, acknowledged: number[], storage: import('../../src/lab/inventory.js').Storage }} run
+ * @param {{ settings: Record<string, any>, acknowledged: number[], storage: import('../../lab/inventory.js').Storage }} run
  */
 export async function ledgerOf (t, { url }, { settings, acknowledged, storage }) {
   const connection = await connectFor(t, url)
   const key = Array.from({ length: settings.partitions ?? 1 }, (_, partition) => partitionKey(settings.keyPrefix, settings.feed, partition))
-  const run = { acknowledged, distinctIds: settings.ids, valueChange: settings.valueChange ?? 'always', valueBytes: settings.valueBytes, maxItems: settings.maxItems ?? 0 }
-  const ledger = isLog(storage) ? await checkLog(connection, { storage, key }, run) : checkLedger({ storage, ...run }, await readInventory(connection, { storage, key }))
+  const run = {
+    acknowledged,
+    distinctIds: settings.ids,
+    valueChange: settings.valueChange ?? 'always',
+    valueBytes: settings.valueBytes,
+    maxItems: settings.maxItems ?? 0
+  }
+  const ledger = isLog(storage)
+    ? await checkLog(connection, { storage, key }, run)
+    : checkLedger({ storage, ...run }, await readInventory(connection, { storage, key }))
   connection.close()
   return ledger
 }
 
-/** Resolves when the replica has what the primary has now. @param {import('tap').Test} t @param {{ url: string }} primary @param {{ url: string }} replica */
+/**
+ * Resolves when the replica has what the primary has now.
+ * @param {import('tap').Test} t
+ * @param {{ url: string }} primary
+ * @param {{ url: string }} replica
+ */
 export async function untilLevel (t, primary, replica) {
   const [one, other] = await Promise.all([connectFor(t, primary.url), connectFor(t, replica.url)])
   const { offset } = await nodeFigures(one)

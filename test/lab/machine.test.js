@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdir, realpath, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { commitOf, machineFacts, machineUse, useBetween } from '../../src/lab/machine.js'
+import { commitOf, machineFacts, machineUse, useBetween } from '../../lab/machine.js'
 import { makeCheckout } from '../embedded/checkout.js'
 
 const UNKNOWN = { commit: null, dirty: null }
@@ -43,7 +43,7 @@ t.test('cores that others keep busy, and stolen time, come from what the kernel 
   t.equal(useBetween(before, second, { ownCpuSeconds: 1.51 }).otherCores, 0, 'ticks are coarse: not below zero')
 })
 
-t.test('what the kernel does not tell is null, never 0', async (t) => {
+t.test('what the kernel does not report is null, never 0', async (t) => {
   const nothing = { stealPercent: null, otherCores: null }
   const absent = machineUse(join(await makeCheckout(t), 'absent'))
   t.equal(absent.ticks, null)
@@ -68,7 +68,8 @@ t.test('on this machine', async (t) => {
 /** A repository with one commit. @param {import('tap').Test} t */
 async function startRepository (t) {
   const root = await realpath(await makeCheckout(t))
-  const git = (/** @type {string[]} */ ...args) => execFileSync('git', args, { cwd: root, stdio: ['ignore', 'pipe', 'ignore'] }).toString().trim()
+  const git = (/** @type {string[]} */ ...args) =>
+    execFileSync('git', args, { cwd: root, stdio: ['ignore', 'pipe', 'ignore'] }).toString().trim()
   const write = async (/** @type {string} */ file, /** @type {string} */ text) => {
     await mkdir(dirname(join(root, file)), { recursive: true })
     await writeFile(join(root, file), text)

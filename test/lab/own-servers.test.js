@@ -4,9 +4,10 @@ import { chmod, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { openOwnServers } from '../../src/lab/servers/own.js'
+import { openOwnServers } from '../../lab/servers/own.js'
 import { allGone, infoOf, makeCheckout, pidOf, pidsOf } from '../embedded/checkout.js'
-import { connectFor, engineName, eventually, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
 const LAB = fileURLToPath(new URL('servers-process.js', import.meta.url))
 
@@ -17,9 +18,9 @@ async function openFor (t, options) {
   return servers
 }
 
-const [anEngine] = await testEngines()
+const [anEngine] = await scopedEngines()
 
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   const { program } = engine
   t.test(engineName(engine), async (t) => {
     await t.test('servers are in sync and empty when they are open, and nothing is left when they are closed', async (t) => {
@@ -52,7 +53,7 @@ for (const engine of await testEngines()) {
       await t.rejects(servers.assertEmpty(), { code: 'LAB_NOT_EMPTY' }, 'on a replica')
     })
 
-    await t.test('a node that ends is told in words, and none is started again', async (t) => {
+    await t.test('a node that ends is reported in words, and none is started again', async (t) => {
       for (const which of [0, 1]) {
         const folder = await makeCheckout(t)
         const servers = await openFor(t, { program, replicas: 1, folder })
@@ -83,7 +84,8 @@ t.test('two sets of servers are apart, each with a run id of its own', async (t)
 
 t.test('a lab that is killed with -9 leaves no server', async (t) => {
   const folder = await makeCheckout(t)
-  const lab = spawn(process.execPath, [LAB, anEngine.program, folder], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } })
+  const lab = spawn(process.execPath, [LAB, anEngine.program, folder],
+    { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } })
   t.teardown(() => lab.kill('SIGKILL'))
   const [line] = await once(lab.stdout, 'data')
   const pids = JSON.parse(String(line))
@@ -92,9 +94,10 @@ t.test('a lab that is killed with -9 leaves no server', async (t) => {
   await allGone(...pids)
 })
 
-t.test('who stops while servers start gets an error, and nothing is left', async (t) => {
+t.test('stopping while servers start gives an error, and nothing is left', async (t) => {
   const folder = await makeCheckout(t)
-  for (const wait of [null, () => eventually(async () => (await readdir(folder)).length > 0), () => eventually(async () => (await readdir(folder, { recursive: true })).some((file) => file.endsWith('.log')))]) {
+  for (const wait of [null, () => eventually(async () => (await readdir(folder)).length > 0),
+    () => eventually(async () => (await readdir(folder, { recursive: true })).some((file) => file.endsWith('.log')))]) {
     const stopping = new AbortController()
     if (!wait) stopping.abort()
     const opened = openOwnServers({ program: anEngine.program, folder, signal: stopping.signal }).then(() => null, (error) => error)
@@ -105,11 +108,12 @@ t.test('who stops while servers start gets an error, and nothing is left', async
   }
 })
 
-t.test('a program that cannot start is told with its last words', async (t) => {
+t.test('a program that cannot start is reported with its last words', async (t) => {
   const folder = await makeCheckout(t)
   const program = join(folder, 'valkey-server')
   await writeFile(program, '#!/bin/sh\necho no memory today; exit 3\n')
   await chmod(program, 0o755)
-  await t.rejects(openOwnServers({ program, folder: join(folder, 'lab') }), { code: 'SERVERS_FAILED', message: /ended with status 3 .*\nno memory today/ })
+  await t.rejects(openOwnServers({ program, folder: join(folder, 'lab') }),
+    { code: 'SERVERS_FAILED', message: /ended with status 3 .*\nno memory today/ })
   t.same(await readdir(join(folder, 'lab')), [])
 })

@@ -2,15 +2,23 @@
  * What a run changes in a plan.
  */
 import t from 'tap'
-import { drivenBy, enginesOf, withoutEngines } from '../../src/lab/plan-changes.js'
+import { drivenBy, enginesOf, withoutEngines } from '../../lab/plan-changes.js'
 import { planOf } from './results.js'
 
 const byArm = planOf({
   baseline: 'valkey',
-  arms: /** @type {any} */ ({ valkey: { engine: 'valkey 9.1' }, redis: { engine: 'redis 6.2' }, blob: { load: 'blob', engine: 'valkey 9.1' } }),
+  arms: /** @type {any} */ ({
+    valkey: { engine: 'valkey 9.1' }, redis: { engine: 'redis 6.2' }, blob: { load: 'blob', engine: 'valkey 9.1' }
+  }),
   levels: /** @type {any} */ ({ ids: {}, values: { without: ['redis'] } }),
   expected: [{ arm: 'redis', against: 'valkey', direction: 'more' }],
-  published: { source: 's', conditions: 'c', unit: 'u', figures: [{ label: 'elsewhere', value: 1 }, { label: 'there', arm: 'redis', value: 2 }], ratios: [{ arm: 'redis', against: 'valkey', value: 2, label: 'r' }] }
+  published: {
+    source: 's',
+    conditions: 'c',
+    unit: 'u',
+    figures: [{ label: 'elsewhere', value: 1 }, { label: 'there', arm: 'redis', value: 2 }],
+    ratios: [{ arm: 'redis', against: 'valkey', value: 2, label: 'r' }]
+  }
 })
 
 t.test('a plan says which engines it asks for', async (t) => {
@@ -19,7 +27,7 @@ t.test('a plan says which engines it asks for', async (t) => {
   t.equal(withoutEngines(byArm, []), byArm)
 })
 
-t.test('arms of an absent engine go, with what is said of them', async (t) => {
+t.test('arms of an absent engine go, with what is reported of them', async (t) => {
   const left = withoutEngines(byArm, ['redis 6.2'])
   t.same(Object.keys(left.arms), ['valkey', 'blob'])
   t.same(left.levels.values.without, [])
@@ -35,7 +43,8 @@ t.test('levels of an absent engine go', async (t) => {
 })
 
 t.test('without the engine of its baseline or ceiling nothing can be compared', async (t) => {
-  t.throws(() => withoutEngines(byArm, ['valkey 9.1']), { code: 'ENGINE_MISSING', message: /cannot be measured without valkey 9\.1; install it, or name its program with --engine/ })
+  t.throws(() => withoutEngines(byArm, ['valkey 9.1']),
+    { code: 'ENGINE_MISSING', message: /cannot be measured without valkey 9\.1; install it, or name its program with --engine/ })
 })
 
 t.test('the library alone stands in for the writer command, and for nothing else', async (t) => {

@@ -1,12 +1,12 @@
 /** What is made of a result for people, and how its tables are read. */
-import { analyse } from '../../src/lab/analysis.js'
-import { drawingOf } from '../../src/lab/report/drawing.js'
-import { markdownOf } from '../../src/lab/report/markdown.js'
-import { tableOf } from '../../src/lab/report/table.js'
+import { analyse } from '../../lab/analysis.js'
+import { drawingOf } from '../../lab/report/drawing.js'
+import { markdownOf } from '../../lab/report/markdown.js'
+import { tableOf } from '../../lab/report/table.js'
 
 export const RAW = '../experiments/007-reference-or-value/results/2026-07-30T10-00-00Z.json'
 
-/** @param {import('../../src/lab/analysis.js').Result} result */
+/** @param {import('../../lab/analysis.js').Result} result */
 export function reportsOf (result) {
   const analysis = analyse(result)
   const parts = /** @type {const} */ ([analysis, result, result.plan])
@@ -14,4 +14,5 @@ export function reportsOf (result) {
 }
 
 /** A line of a table in Markdown, by how it begins, as cells. @param {string} markdown @param {string} start */
-export const cellsOf = (markdown, start) => markdown.split('\n').find((line) => line.startsWith(`| ${start}`))?.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, ''))
+export const cellsOf = (markdown, start) =>
+  markdown.split('\n').find((line) => line.startsWith(`| ${start}`))?.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, ''))

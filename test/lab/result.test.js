@@ -6,11 +6,20 @@ import { execFile } from 'node:child_process'
 import { readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { claimLab } from '../../src/lab/claim.js'
-import { newestResult, readResult, resultName, writeResult } from '../../src/lab/result.js'
+import { claimLab } from '../../lab/claim.js'
+import { newestResult, readResult, resultName, writeResult } from '../../lab/result.js'
 
 const result = (samples = [{ arm: 'a' }]) => /** @type {any} */ ({
-  format: 1, experiment: '001-load', commit: 'abc', engine: 'valkey 9.1.2', node: 'v20', machine: {}, startedAt: '2026-11-21T10:00:00.123Z', settings: {}, plan: {}, samples
+  format: 1,
+  experiment: '001-load',
+  commit: 'abc',
+  engine: 'valkey 9.1.2',
+  node: 'v20',
+  machine: {},
+  startedAt: '2026-11-21T10:00:00.123Z',
+  settings: {},
+  plan: {},
+  samples
 })
 
 t.test('what is written is read, a sample a line', async (t) => {
@@ -24,12 +33,19 @@ t.test('what is written is read, a sample a line', async (t) => {
 })
 
 t.test('what is no result is refused, with what to do', async (t) => {
-  const folder = t.testdir({ 'text.json': 'no', 'list.json': '[]', 'old.json': JSON.stringify({ ...result(), format: 0, commit: 'c0ffee' }), 'lacking.json': JSON.stringify({ format: 1, samples: [] }) })
-  const refused = (/** @type {string} */ name, /** @type {RegExp} */ message) => t.rejects(readResult(join(folder, name)), { code: 'RESULT_INVALID', message })
+  const folder = t.testdir({
+    'text.json': 'no',
+    'list.json': '[]',
+    'old.json': JSON.stringify({ ...result(), format: 0, commit: 'c0ffee' }),
+    'lacking.json': JSON.stringify({ format: 1, samples: [] })
+  })
+  const refused = (/** @type {string} */ name, /** @type {RegExp} */ message) =>
+    t.rejects(readResult(join(folder, name)), { code: 'RESULT_INVALID', message })
   await refused('absent.json', /cannot be read \(ENOENT\)/)
   await refused('text.json', /is not JSON/)
   await refused('list.json', /has no format/)
-  await refused('old.json', /is of format 0, this version reads 1; read it with the version that wrote it \(its commit: c0ffee\), or run the experiment again/)
+  await refused('old.json',
+    /has format 0; this version reads 1\. Use the version that wrote it \(commit c0ffee\), or run the experiment again/)
   await refused('lacking.json', /lacks experiment, engine/)
 })
 
@@ -38,11 +54,12 @@ t.test('a file that cannot grow, as on a full disk, leaves the last whole one', 
   const file = join(folder, 'one.json')
   await writeResult(file, result())
   const write = `
-    import { writeResult } from ${JSON.stringify(new URL('../../src/lab/result.js', import.meta.url).href)}
+    import { writeResult } from ${JSON.stringify(new URL('../../lab/result.js', import.meta.url).href)}
     const samples = Array.from({ length: 2000 }, (_, i) => ({ arm: 'arm ' + i, text: 'x'.repeat(100) }))
     await writeResult(process.argv[1], { samples }).catch(({ code, message }) => console.log(code, message))`
-  const { stdout } = await promisify(execFile)('bash', ['-c', 'unset NODE_OPTIONS; ulimit -f 64 && exec "$0" "$@"', process.execPath, '--input-type=module', '-e', write, file], { env: { PATH: process.env.PATH } })
-  t.match(stdout, /^RESULT_UNWRITABLE what the lab found cannot be written to .*one\.json \(EFBIG\); what was written before is whole/)
+  const { stdout } = await promisify(execFile)('bash', ['-c', 'unset NODE_OPTIONS; ulimit -f 64 && exec "$0" "$@"', process.execPath,
+    '--input-type=module', '-e', write, file], { env: { PATH: process.env.PATH } })
+  t.match(stdout, /^RESULT_UNWRITABLE cannot write the result to .*one\.json \(EFBIG\); the previous file is complete/)
   t.same(await readResult(file), result())
   t.same(await readdir(folder), ['one.json'])
 })
@@ -57,7 +74,7 @@ t.test('the newest of results is found by name', async (t) => {
 t.test('one run at a time in a checkout', async (t) => {
   const folder = t.testdir()
   const release = await claimLab(folder)
-  await t.rejects(claimLab(folder), { code: 'LAB_BUSY', message: /two at once would measure each other/ })
+  await t.rejects(claimLab(folder), { code: 'LAB_BUSY', message: /another experiment is running in this checkout/ })
   await release()
   const again = await claimLab(folder)
   await again()

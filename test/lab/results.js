@@ -8,8 +8,8 @@ const VALUE_BYTES = 128
 const UNEVEN = [-0.03, -0.012, 0, 0.015, 0.028]
 
 /**
- * @param {Partial<import('../../src/lab/plan.js').Plan>} [plan] what is not given is of 007
- * @returns {import('../../src/lab/plan.js').Plan}
+ * @param {any} [plan] what is not given is of 007
+ * @returns {import('../../lab/plan.js').Plan}
  */
 export const planOf = (plan = {}) => /** @type {any} */ ({
   name: '007-reference-or-value',
@@ -30,12 +30,18 @@ export const planOf = (plan = {}) => /** @type {any} */ ({
     source: 'README of the published experiment, table "reference-or-value"',
     conditions: 'r5.large, 6 writers of 50,000 items/s, values that never change',
     unit: 'primary CPU percent of the node (50 = one core)',
-    figures: [{ label: 'r5.large, actual value', arm: 'values', value: 26 }, { label: 'r5.large, reference', arm: 'ids', value: 43 }, { label: 'r6g.large, script', value: 48 }],
+    figures: [{ label: 'r5.large, actual value', arm: 'values', value: 26 }, { label: 'r5.large, reference', arm: 'ids', value: 43 },
+      { label: 'r6g.large, script', value: 48 }],
     ratios: [{ arm: 'values', against: 'ids', value: 0.605, label: '26 / 43, r5.large' }]
   },
   notControlled: ['load and servers share two processor cores'],
   ...plan,
-  arms: Object.fromEntries(Object.entries(plan.arms ?? { ids: { settings: { layout: 'ids' } }, values: { settings: { layout: 'values' } }, reference: { load: 'reference' }, blob: { load: 'blob' } })
+  arms: Object.fromEntries(Object.entries(plan.arms ?? {
+    ids: { settings: { layout: 'ids' } },
+    values: { settings: { layout: 'values' } },
+    reference: { load: 'reference' },
+    blob: { load: 'blob' }
+  })
     .map(([name, arm]) => [name, { load: 'writer', settings: {}, ...arm }])),
   levels: Object.fromEntries(Object.entries(plan.levels ?? { '50 k items/s': { settings: { rate: 50_000 } } })
     .map(([name, level]) => [name, { settings: {}, without: [], ...level }]))
@@ -43,20 +49,22 @@ export const planOf = (plan = {}) => /** @type {any} */ ({
 
 /**
  * @param {object} options
- * @param {import('../../src/lab/plan.js').Plan} [options.plan]
+ * @param {import('../../lab/plan.js').Plan} [options.plan]
  * @param {Record<string, number | ((level: string) => number)>} options.costs arm -> processor time of the primary, microseconds an item
  * @param {number} [options.rounds]
  * @param {boolean} [options.quick]
  * @param {(sample: any) => object | void} [options.change] what of a sample is otherwise
- * @returns {import('../../src/lab/analysis.js').Result}
+ * @returns {import('../../lab/analysis.js').Result}
  */
 export function resultOf ({ plan = planOf(), costs, rounds = 5, quick = false, change = () => {} }) {
   const names = [...Object.keys(plan.arms), `${plan.baseline} (A/A)`]
-  const samples = Array.from({ length: rounds }, (_, i) => i + 1).flatMap((round) => Object.entries(plan.levels).flatMap(([level, { without, settings }]) =>
+  const samples = Array.from({ length: rounds }, (_, i) =>
+    i + 1).flatMap((round) => Object.entries(plan.levels).flatMap(([level, { without, settings }]) =>
     names.filter((arm) => !without.includes(arm)).map((arm, index) => {
       const cost = costs[arm.replace(/ \(A\/A\)$/, '')]
       const micros = (typeof cost === 'function' ? cost(level) : cost) * (1 + UNEVEN[(round * 2 + index) % UNEVEN.length])
-      const sample = sampleOf({ arm, level, round, micros, rate: Number(settings.rate ?? plan.fixed.rate ?? 50_000), seconds: plan.seconds })
+      const sample =
+        sampleOf({ arm, level, round, micros, rate: Number(settings.rate ?? plan.fixed.rate ?? 50_000), seconds: plan.seconds })
       return { ...sample, ...change(sample) }
     })))
   return /** @type {any} */ ({
@@ -69,7 +77,18 @@ export function resultOf ({ plan = planOf(), costs, rounds = 5, quick = false, c
     machine: { cpu: 'AMD EPYC 7763 64-Core Processor', cores: 2, memoryBytes: 8 * 2 ** 30, platform: 'linux x64' },
     startedAt: '2026-07-30T10:00:00.000Z',
     finishedAt: '2026-07-30T10:12:00.000Z',
-    settings: { seconds: plan.seconds, warmUpSeconds: plan.warmUpSeconds, rounds, timeScale: 1, rttMs: 0, target: null, quick, engines: [], arms: names, measurements: samples.length },
+    settings: {
+      seconds: plan.seconds,
+      warmUpSeconds: plan.warmUpSeconds,
+      rounds,
+      timeScale: 1,
+      rttMs: 0,
+      target: null,
+      quick,
+      engines: [],
+      arms: names,
+      measurements: samples.length
+    },
     plan,
     samples
   })
@@ -118,7 +137,7 @@ function sampleOf ({ arm, level, round, micros, rate, seconds }) {
     marks: [],
     invariants: [
       { name: 'items acknowledged are present', ok: true, detail: `${acknowledged} acknowledged, ${acknowledged} present, 0 missing` },
-      { name: 'replicas hold what the primary holds', ok: true, detail: 'same digest on all nodes' }
+      { name: 'replicas hold the same as the primary', ok: true, detail: 'same digest on all nodes' }
     ],
     valid: true,
     error: null

@@ -4,45 +4,51 @@
  */
 import t from 'tap'
 import { readFile, readdir } from 'node:fs/promises'
-import { analyse } from '../../src/lab/analysis.js'
-import { MEASURES } from '../../src/lab/measures.js'
-import { markdownOf } from '../../src/lab/report/markdown.js'
-import { tableOf } from '../../src/lab/report/table.js'
+import { analyse } from '../../lab/analysis.js'
+import { MEASURES } from '../../lab/measures.js'
+import { markdownOf } from '../../lab/report/markdown.js'
+import { tableOf } from '../../lab/report/table.js'
 import { planOf, resultOf } from './results.js'
 
-/** Rule, what it says, and where it is kept: a file that names it, or words of the page. @type {[rule: string, says: string, kept: string | RegExp][]} */
+/**
+ * Rule, what it says, and where it is kept: a file that names it, or words of the page.
+ * @type {[rule: string, says: string, kept: string | RegExp][]}
+ */
 const RULES = [
-  ['L1', 'servers are reset, then asserted to be empty; a run id in every key', 'src/lab/servers/own.js'],
-  ['L2', 'one result file a run; histograms start at zero; the warm-up is discarded', 'src/lab/loads/run.js'],
-  ['L3', 'planned, sent, answered and missing are all printed', 'src/lab/report/account.js'],
-  ['L4', 'outcomes: accepted, refused by code, error, timeout, unsent', 'src/lab/report/account.js'],
-  ['L5', 'the content of the servers and the log of the client agree, or it is INVALID', 'src/lab/content.js'],
-  ['L6', 'percentiles by name from a histogram, in order', 'src/lab/percentiles.js'],
-  ['L7', 'event loop and processor of the load are recorded; near its limit it is marked', 'src/lab/window.js'],
+  ['L1', 'servers are reset, then asserted to be empty; a run id in every key', 'lab/servers/own.js'],
+  ['L2', 'one result file a run; histograms start at zero; the warm-up is discarded', 'lab/loads/run.js'],
+  ['L3', 'planned, sent, answered and missing are all printed', 'lab/report/account.js'],
+  ['L4', 'outcomes: accepted, refused by code, error, timeout, unsent', 'lab/report/account.js'],
+  ['L5', 'the content of the servers and the log of the client agree, or it is INVALID', 'lab/content.js'],
+  ['L6', 'percentiles by name from a histogram, in order', 'lab/percentiles.js'],
+  ['L7', 'event loop and processor of the load are recorded; near its limit it is marked', 'lab/window.js'],
   ['L8', 'the ramp ends before the window opens; open and closed loop', /s after [\d.]+ s of warm-up/],
-  ['L9', 'the window is at least twice the longest period', 'src/lab/plan-faults.js'],
-  ['L10', 'arms interleaved, at least five rounds, an interval, an A/A pair', 'src/lab/schedule.js'],
-  ['L11', 'a ceiling arm always', 'src/lab/plan.js'],
-  ['L12', 'arms do the same job; what differs is listed', 'src/lab/report/markdown.js'],
-  ['L13', 'what limits is off, or counted on the first line', 'src/lab/report/account.js'],
-  ['L14', 'running out of anything is an outcome, never an error', 'src/lab/measurement.js'],
+  ['L9', 'the window is at least twice the longest period', 'lab/plan-faults.js'],
+  ['L10', 'arms interleaved, at least five rounds, an interval, an A/A pair', 'lab/schedule.js'],
+  ['L11', 'a ceiling arm always', 'lab/plan.js'],
+  ['L12', 'arms do the same job; what differs is listed', 'lab/report/markdown.js'],
+  ['L13', 'what limits is off, or counted on the first line', 'lab/report/account.js'],
+  ['L14', 'running out of anything is an outcome, never an error', 'lab/measurement.js'],
   ['L15', 'loads that are broken on purpose are found out', 'test/lab/mutants/loads.js'],
-  ['L16', 'a delay can stand between client and server', 'src/lab/delay.js'],
+  ['L16', 'a delay can stand between client and server', 'lab/delay.js'],
   ['L17', 'durations from event times beside what a client saw', /items\/s[^]*Flushes behind|Flushes behind[^]*items\/s/],
-  ['L18', 'a cause is claimed only with a counter that shows it', /Primary processor time an item/]
+  ['L18', 'a cause is claimed only with a counter that shows it', /Primary CPU time per item/]
 ]
 
 const read = (/** @type {string} */ path) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
 const named = (/** @type {string} */ rule) => new RegExp(`\\b${rule}\\b`)
-/** Marks that tell a reader what may be behind a figure. */
+/** Marks that show what may have influenced a figure. */
 const MARKS = ['generator-bound', 'noisy', 'behind', 'full copy', 'evicted']
 
 /** @returns {Promise<string>} the titles of tests of the lab, and what their checks are called */
 async function titles () {
-  const files = (await readdir(new URL('.', import.meta.url))).filter((file) => file.endsWith('.test.js') && file !== 'rules.test.js')
-  const texts = await Promise.all(files.map((file) => read(`test/lab/${file}`)))
-  // a word in quotes behind `t.`: a title, or what a check says when it fails
-  return texts.flatMap((text) => text.split('\n').filter((line) => /\bt\.\w+\(.*['"`]/.test(line))).join('\n')
+  const texts = await Promise.all(['test/lab', 'regression/lab'].map(async (folder) => {
+    const files = (await readdir(new URL(`../../${folder}`, import.meta.url))).filter((file) =>
+      file.endsWith('.test.js') && file !== 'rules.test.js')
+    return Promise.all(files.map((file) => read(`${folder}/${file}`)))
+  }))
+  // a word in quotes behind `t.` or `wholeTest`: a title, or what a check says when it fails
+  return texts.flat().flatMap((text) => text.split('\n').filter((line) => /\b(t\.\w+|wholeTest)\(.*['"`]/.test(line))).join('\n')
 }
 
 const result = resultOf({
@@ -53,7 +59,8 @@ const analysis = analyse(result)
 const page = markdownOf(analysis, result, planOf(), 'raw.json')
 
 t.test('every rule is named by a test, and stands where it is kept', async (t) => {
-  const all = `${await titles()}\n${await read('test/lab/rules.test.js').then((text) => text.split('\n').filter((line) => line.startsWith('t.test(')).join('\n'))}`
+  const all = `${await titles()}\n` +
+    `${await read('test/lab/rules.test.js').then((text) => text.split('\n').filter((line) => line.startsWith('t.test(')).join('\n'))}`
   for (const [rule, says, kept] of RULES) {
     t.match(all, named(rule), `${rule}, ${says}: a test names it`)
     if (typeof kept === 'string') t.match(await read(kept), named(rule), `${rule}: ${kept} names it`)
@@ -62,10 +69,13 @@ t.test('every rule is named by a test, and stands where it is kept', async (t) =
 })
 
 t.test('L18: words of the lab claim no cause; what may be one is shown as a counter, or as a mark with what it means', async (t) => {
-  for (const text of [page, tableOf(analysis, result, planOf())]) t.notMatch(text, /\b(because|due to|thanks to|caused|owing to|explains)\b/i)
+  for (const text of [page, tableOf(analysis, result, planOf())]) {
+    t.notMatch(text, /\b(because|due to|thanks to|caused|owing to|explains)\b/i)
+  }
   for (const mark of MARKS) t.match(page, mark)
   const [{ nodes, generator, machine }] = result.samples
   for (const node of nodes) t.ok(['cpuSeconds', 'commands', 'calls', 'netInputBytes', 'netOutputBytes'].every((counter) => counter in node))
   t.ok(generator && machine)
-  t.ok(Object.keys(MEASURES).length > 0 && Object.values(MEASURES).every(({ title, unit }) => title && unit), 'what is said of an arm has a title and a unit')
+  t.ok(Object.keys(MEASURES).length > 0 && Object.values(MEASURES).every(({ title, unit }) => title && unit),
+    'what is said of an arm has a title and a unit')
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { readPlan } from '../../src/lab/plan.js'
-import { OVERHEAD_SECONDS, minutesOf, remaining, scheduleOf } from '../../src/lab/schedule.js'
+import { readPlan } from '../../lab/plan.js'
+import { OVERHEAD_SECONDS, minutesOf, remaining, scheduleOf } from '../../lab/schedule.js'
 
 const KNOWN = { checkSettings: () => [] }
 const LEVELS = { slow: { settings: { rate: 1000 } }, fast: { settings: { rate: 9000 }, without: ['list'] } }
@@ -10,7 +10,13 @@ const withIds = (/** @type {number} */ ids) => readPlan('013-my-question', {
   question: 'Does B cost less than A?',
   baseline: 'ids',
   ceiling: 'blob',
-  arms: { values: { settings: { layout: 'values' } }, ids: {}, list: { settings: { batchMs: 1 } }, blob: { load: 'blob' }, set: { settings: { batchMs: 2000, writers: 2 } } },
+  arms: {
+    values: { settings: { layout: 'values' } },
+    ids: {},
+    list: { settings: { batchMs: 1 } },
+    blob: { load: 'blob' },
+    set: { settings: { batchMs: 2000, writers: 2 } }
+  },
   levels: LEVELS,
   fixed: { ids },
   seconds: 6,
@@ -20,13 +26,14 @@ const withIds = (/** @type {number} */ ids) => readPlan('013-my-question', {
 }, KNOWN)
 
 const plan = withIds(1000)
-const nameOf = (/** @type {import('../../src/lab/schedule.js').Cell} */ { level, arm }) => `${level} ${arm}`
+const nameOf = (/** @type {import('../../lab/schedule.js').Cell} */ { level, arm }) => `${level} ${arm}`
 
 t.test('L10: rounds are interleaved, every other one backwards, and every arm has the same number of them', async (t) => {
   const { cells, dropped } = scheduleOf(plan)
   const round = (/** @type {number} */ n) => cells.filter((cell) => cell.round === n).map(nameOf)
   t.same(cells.map(({ round }) => round), cells.map(({ round }) => round).toSorted((a, b) => a - b), 'one round after the other')
-  t.same(round(1), ['slow values', 'slow ids', 'slow list', 'slow blob', 'slow set', 'slow ids (A/A)', 'fast values', 'fast ids', 'fast blob', 'fast set', 'fast ids (A/A)'])
+  t.same(round(1), ['slow values', 'slow ids', 'slow list', 'slow blob', 'slow set', 'slow ids (A/A)', 'fast values', 'fast ids',
+    'fast blob', 'fast set', 'fast ids (A/A)'])
   t.same(round(2), round(1).toReversed())
   t.same([round(3), round(4), round(5)], [round(1), round(2), round(1)])
   t.same(dropped, [])
@@ -46,8 +53,9 @@ t.test('L10: at every level the baseline is measured twice', async (t) => {
 t.test('L11: the baseline and the ceiling stay, whichever arms are asked for', async (t) => {
   const { cells, dropped } = scheduleOf(plan, { arms: ['set'], rounds: 1 })
   t.same(cells.map(nameOf), ['slow ids', 'slow blob', 'slow set', 'slow ids (A/A)', 'fast ids', 'fast blob', 'fast set', 'fast ids (A/A)'])
-  t.same(dropped, ['arms left out: values, list', '1 of 5 rounds: intervals are wider than they look'])
-  t.throws(() => scheduleOf(plan, { arms: ['sets'] }), { code: 'PLAN_INVALID', message: '--arms: "sets" is no arm of 013-my-question; did you mean set?' })
+  t.same(dropped, ['arms left out: values, list', '1 of 5 rounds: intervals are wider'])
+  t.throws(() => scheduleOf(plan, { arms: ['sets'] }),
+    { code: 'PLAN_INVALID', message: '--arms: "sets" is no arm of 013-my-question; expected one of: set' })
 })
 
 t.test('the window is that of the plan, or a longer one; never shorter than L9 allows', async (t) => {
@@ -62,7 +70,7 @@ t.test('a quick run takes less than half a minute and says what it leaves out', 
   t.ok(cells.every(({ round }) => round === 1))
   t.equal(seconds, 2)
   t.ok(cells.length * (seconds + warmUpSeconds + OVERHEAD_SECONDS) < 30)
-  t.same(dropped, ['quick, not a result: one round, 2 s a measurement', 'levels left out: fast', 'arms left out: list, set'])
+  t.same(dropped, ['quick, not a result: one round with 2 s for each measurement', 'levels left out: fast', 'arms left out: list, set'])
   t.same(scheduleOf(plan, { quick: true, arms: ['list'] }).cells.map(nameOf), ['slow ids', 'slow list', 'slow blob', 'slow ids (A/A)'])
   t.same(scheduleOf(plan, { quick: true, rounds: 7, seconds: 60 }).cells.length, 4)
 })
@@ -77,7 +85,8 @@ t.test('what remains is what no sample is there of, faults included', async (t) 
 
 t.test('a warm-up writes every id once, where that is not too long', async (t) => {
   const cells = scheduleOf(withIds(30_000)).cells
-  const warmUpOf = (/** @type {string} */ level, /** @type {string} */ arm) => cells.find((cell) => cell.level === level && cell.arm === arm)?.warmUpSeconds
+  const warmUpOf = (/** @type {string} */ level, /** @type {string} */ arm) =>
+    cells.find((cell) => cell.level === level && cell.arm === arm)?.warmUpSeconds
   t.equal(warmUpOf('fast', 'ids'), 3.4, '30,000 ids at 9,000 a second')
   t.equal(warmUpOf('fast', 'ids (A/A)'), 3.4)
   t.equal(warmUpOf('fast', 'set'), 2, 'that of the plan is longer than two writers need')

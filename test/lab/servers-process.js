@@ -1,5 +1,5 @@
 /** A lab as short as can be: opens servers, says their process ids, and goes on until it is killed. */
-import { openOwnServers } from '../../src/lab/servers/own.js'
+import { openOwnServers } from '../../lab/servers/own.js'
 import { pidsOf } from '../embedded/checkout.js'
 
 const [program, folder] = process.argv.slice(2)

@@ -4,16 +4,20 @@
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { withoutSettings } from '../../src/lab/child.js'
-import { faultOf, limitIn } from '../../src/lab/serving/answers.js'
-import { servingInvariants, servingMarks } from '../../src/lab/serving/figures.js'
-import { startProcess } from '../../src/lab/serving/process.js'
+import { withoutSettings } from '../../lab/child.js'
+import { limitIn, readResponse } from '../../lab/serving/responses.js'
+import { servingInvariants, servingMarks } from '../../lab/serving/figures.js'
+import { startProcess } from '../../lab/serving/process.js'
 
-const CLIENT = fileURLToPath(new URL('../../src/lab/serving/client-process.js', import.meta.url))
+const CLIENT = fileURLToPath(new URL('../../lab/serving/client-process.js', import.meta.url))
 // NODE_OPTIONS is the test runner's
 const env = { ...withoutSettings(process.env), NODE_OPTIONS: '' }
 
-/** A server of raw bytes. @param {import('tap').Test} t @param {(socket: import('node:net').Socket, n: number) => void} answer the n-th request, from 1 */
+/**
+ * A server of raw bytes.
+ * @param {import('tap').Test} t
+ * @param {(socket: import('node:net').Socket, n: number) => void} answer the n-th request, from 1
+ */
 async function startRaw (t, answer) {
   let n = 0
   /** @type {Set<import('node:net').Socket>} */
@@ -31,19 +35,24 @@ async function startRaw (t, answer) {
 }
 
 t.test('L4: requests that are refused, lost or never answered are outcomes with numbers of their own', async (t) => {
-  const reply = (/** @type {string} */ status, /** @type {string} */ body) => `HTTP/1.1 ${status}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+  const reply = (/** @type {string} */ status, /** @type {string} */ body) =>
+    `HTTP/1.1 ${status}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
   /** @param {string} url @param {object} [changes] */
   async function asked (url, changes) {
     const client = startProcess('the client', [CLIENT], env)
     t.teardown(() => client.stop())
-    await client.heard('up')
-    client.tell({ event: 'ask', urls: [url], connections: 2, everyMs: 0, seconds: 0.5, right: { items: null, bytes: null }, ...changes })
-    return client.heard('asked')
+    await client.receive('up')
+    client.send({
+      event: 'request', urls: [url], connections: 2, everyMs: 0, seconds: 0.5, right: { items: null, bytes: null }, ...changes
+    })
+    return client.receive('requested')
   }
   const [refused, cut, reset, silent] = await Promise.all([
-    asked(await startRaw(t, (socket, n) => setTimeout(() => socket.write(n % 3 === 0 ? reply('503 Busy', '{"code":"OVERLOADED"}') : reply('200 OK', '{}')), 5))),
+    asked(await startRaw(t, (socket, n) =>
+      setTimeout(() => socket.write(n % 3 === 0 ? reply('503 Busy', '{"code":"OVERLOADED"}') : reply('200 OK', '{}')), 5))),
     asked(await startRaw(t, (socket, n) => setTimeout(() => n % 5 === 0 ? socket.end() : socket.write(reply('200 OK', '{}')), 5))),
-    asked(await startRaw(t, (socket, n) => setTimeout(() => n > 100 ? socket.resetAndDestroy() : socket.write(reply('200 OK', '{}')), 10)), { seconds: 3 }),
+    asked(await startRaw(t, (socket, n) => setTimeout(() => n > 100 ? socket.resetAndDestroy() : socket.write(reply('200 OK', '{}')), 10)),
+      { seconds: 3 }),
     asked(await startRaw(t, () => {}), { everyMs: 700, connections: 3 })
   ])
   for (const { requests } of [refused, cut, reset, silent]) {
@@ -64,14 +73,16 @@ t.test('L4: requests that are refused, lost or never answered are outcomes with 
   t.equal(silent.latencyMs, null)
 })
 
-t.test('who only looks leaves out what was missed; who counts latency does not', async (t) => {
+t.test('a client that measures freshness skips missed requests; one that measures latency does not', async (t) => {
   const slow = await startRaw(t, (socket) => setTimeout(() => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'), 50))
   const asked = await Promise.all([null, { ratePerSecond: 1000 }].map(async (freshness) => {
     const client = startProcess('the client', [CLIENT], env)
     t.teardown(() => client.stop())
-    await client.heard('up')
-    client.tell({ event: 'ask', urls: [slow], connections: 1, everyMs: 2, seconds: 1.5, right: { items: null, bytes: null }, freshness })
-    return client.heard('asked')
+    await client.receive('up')
+    client.send({
+      event: 'request', urls: [slow], connections: 1, everyMs: 2, seconds: 1.5, right: { items: null, bytes: null }, freshness
+    })
+    return client.receive('requested')
   }))
   const [all, looks] = asked.map(({ requests }) => requests)
   t.equal(all.planned, 750)
@@ -81,31 +92,33 @@ t.test('who only looks leaves out what was missed; who counts latency does not',
 
 t.test('answers are looked at', async (t) => {
   const items = (/** @type {number[]} */ ...times) => JSON.stringify({ items: times.map((ts) => ({ id: 'a', ts, value: '' })) })
-  t.equal(faultOf(200, items(3, 2, 2), { items: 3, bytes: null }), null)
-  t.equal(faultOf(200, items(3, 2), { items: 3, bytes: null }), '2 items; expected 3')
-  t.equal(faultOf(200, items(3, 1, 2), { items: 3, bytes: null }), 'item 3 (2) is newer than the one before it (1)')
-  t.equal(faultOf(200, '{}', { items: 3, bytes: null }), 'no items; expected 3')
-  t.equal(faultOf(200, '{"items":[', { items: 3, bytes: null }), 'no JSON: {"items":[')
-  t.equal(faultOf(503, '{"code":"X"}', { items: 3, bytes: null }), 'status 503: {"code":"X"}')
-  t.equal(faultOf(200, 'xxxx', { items: 3, bytes: 4 }), null)
-  t.equal(faultOf(200, 'xxx', { items: 3, bytes: 4 }), '3 bytes; expected 4')
-  t.equal(faultOf(200, '{"count":1}', { items: null, bytes: null }), null)
+  t.equal(readResponse(200, items(3, 2, 2), { items: 3, bytes: null }).fault, null)
+  t.equal(readResponse(200, items(3, 2), { items: 3, bytes: null }).fault, '2 items; expected 3')
+  t.equal(readResponse(200, items(3, 1, 2), { items: 3, bytes: null }).fault, 'item 3 (2) is newer than the one before it (1)')
+  t.equal(readResponse(200, '{}', { items: 3, bytes: null }).fault, 'no items; expected 3')
+  t.equal(readResponse(200, '{"items":[', { items: 3, bytes: null }).fault, 'invalid JSON: {"items":[')
+  t.equal(readResponse(503, '{"code":"X"}', { items: 3, bytes: null }).fault, 'status 503: {"code":"X"}')
+  t.equal(readResponse(200, 'xxxx', { items: 3, bytes: 4 }).fault, null)
+  t.equal(readResponse(200, 'xxx', { items: 3, bytes: 4 }).fault, '3 bytes; expected 4')
+  t.equal(readResponse(200, '{"count":1}', { items: null, bytes: null }).fault, null)
 
-  t.same(['/v1/feeds/lab/items', '/v1/feeds/lab/items?limit=7&encoding=utf8', '/v1/feeds/lab/items/id-1', '/v1/feeds/lab/count', '/v1/feeds/lab/items?id=a&id=b'].map(limitIn), [100, 7, null, null, null])
+  t.same(['/v1/feeds/lab/items', '/v1/feeds/lab/items?limit=7&encoding=utf8', '/v1/feeds/lab/items/id-1', '/v1/feeds/lab/count',
+    '/v1/feeds/lab/items?id=a&id=b'].map(limitIn), [100, 7, null, null, null])
 })
 
 t.test('L7, L15: a starved client is marked, wrong answers and sums that do not add up are INVALID', async (t) => {
   const requests = { planned: null, sent: 10, answered: 9, missing: 1, errors: 1, timeouts: 0, byStatus: { 200: 9 } }
   /** @param {any} changes @returns {any} */
-  const figures = (changes) => ({ requests, answers: { looked: 3, wrong: 0, detail: null }, client: { cpuSeconds: 1, loopUse: 0.5, connectionsLost: 0 }, ...changes })
+  const figures = (changes) =>
+    ({ requests, answers: { looked: 3, wrong: 0, detail: null }, client: { cpuSeconds: 1, loopUse: 0.5, connectionsLost: 0 }, ...changes })
   const failing = (/** @type {any} */ changes) => servingInvariants(figures(changes)).filter(({ ok }) => !ok).map(({ name }) => name)
   t.same(failing({}), [])
   t.same(failing({ requests: { ...requests, sent: 11 } }), ['requests add up'])
   t.same(failing({ requests: { ...requests, byStatus: { 200: 8 } } }), ['requests add up'])
   t.same(failing({ requests: { ...requests, errors: 0 } }), ['requests add up'])
   t.same(failing({ requests: { ...requests, planned: 9 } }), ['requests add up'])
-  t.same(failing({ answers: { looked: 3, wrong: 1, detail: 'no JSON' } }), ['answers are right'])
-  t.same(failing({ answers: { looked: 0, wrong: 0, detail: null } }), ['answers are right'])
+  t.same(failing({ answers: { looked: 3, wrong: 1, detail: 'no JSON' } }), ['responses are correct'])
+  t.same(failing({ answers: { looked: 0, wrong: 0, detail: null } }), ['responses are correct'])
   t.same(servingInvariants(undefined), [])
   t.same([0.5, 0.81].map((loopUse) => servingMarks(figures({ client: { loopUse } }))), [[], ['generator-bound']])
   const seldom = (/** @type {number} */ p99) => servingMarks(figures({ freshness: { p99: 10, betweenMs: { p99 } } }))

@@ -3,14 +3,17 @@
  */
 import { createServer } from 'node:net'
 import t from 'tap'
-import { servingInvariants } from '../../src/lab/serving/figures.js'
-import { openClient } from '../../src/lab/serving/connection.js'
-import { checkAll } from '../../src/lab/serving/everything.js'
-import { createFreshness } from '../../src/lab/serving/freshness.js'
-import { createChecker } from '../../src/lab/serving/workload.js'
+import { servingInvariants } from '../../lab/serving/figures.js'
+import { openClient } from '../../lab/serving/connection.js'
+import { checkAll } from '../../lab/serving/everything.js'
+import { createFreshness } from '../../lab/serving/freshness.js'
+import { createChecker } from '../../lab/serving/workload.js'
 import { makeValue } from '../../src/synthetic.js'
 
-const SERVED = { requests: { planned: null, sent: 3, answered: 3, missing: 0, errors: 0, timeouts: 0, byStatus: { 200: 3 } }, answers: { looked: 3, wrong: 0, detail: null } }
+const SERVED = {
+  requests: { planned: null, sent: 3, answered: 3, missing: 0, errors: 0, timeouts: 0, byStatus: { 200: 3 } },
+  answers: { looked: 3, wrong: 0, detail: null }
+}
 
 /** of a feed of a thousand items a second that began at 0: item n is due at n ms @param {number} ts */
 const item = (ts) => ({ ts, writer: 0, number: ts })
@@ -18,7 +21,9 @@ const item = (ts) => ({ ts, writer: 0, number: ts })
 t.test('a millisecond counts once, from its beginning, when an answer holds a later one', async (t) => {
   const freshness = createFreshness({ fromMs: 100, untilMs: 110, ratePerSecond: 1000 })
   t.equal(freshness.figures(), null)
-  for (const [ts, heardMs] of [[98, 104], [103, 109], [103, 110], [109, 115], [110, 116], [120, 126]]) t.equal(freshness.heard(item(ts), heardMs), null)
+  for (const [ts, heardMs] of [[98, 104], [103, 109], [103, 110], [109, 115], [110, 116], [120, 126]]) {
+    t.equal(freshness.observe(item(ts), heardMs), null)
+  }
   // 100, 101, 102 at 109; 103 to 108 at 115; 109 at 116
   const figures = freshness.figures()
   t.match(figures, { due: 10, seen: 10, wentBack: 0, max: 12, betweenMs: { max: 10 } })
@@ -28,12 +33,13 @@ t.test('a millisecond counts once, from its beginning, when an answer holds a la
 
 t.test('what was due and not seen makes it INVALID, and so do figures that do not fit', async (t) => {
   const freshness = createFreshness({ fromMs: 100, untilMs: 110, ratePerSecond: 1000 })
-  for (const [ts, heardMs] of [[100, 104], [105, 109], [104, 110]]) t.equal(freshness.heard(item(ts), heardMs), null)
+  for (const [ts, heardMs] of [[100, 104], [105, 109], [104, 110]]) t.equal(freshness.observe(item(ts), heardMs), null)
   const figures = freshness.figures()
   t.match(figures, { due: 10, seen: 5, wentBack: 1 })
-  const broken = (/** @type {any} */ of) => servingInvariants(/** @type {any} */ ({ ...SERVED, freshness: of })).filter(({ ok }) => !ok).map(({ name }) => name)
-  t.same(broken(figures), ['what was due was seen'])
-  t.same(broken(null), ['what was due was seen'])
+  const broken = (/** @type {any} */ of) =>
+    servingInvariants(/** @type {any} */ ({ ...SERVED, freshness: of })).filter(({ ok }) => !ok).map(({ name }) => name)
+  t.same(broken(figures), ['due items became visible'])
+  t.same(broken(null), ['due items became visible'])
   const whole = { ...figures, seen: 10 }
   t.same(broken(whole), [])
   t.same(broken({ ...whole, p99: 0 }), ['percentiles of freshness are in order'])
@@ -43,20 +49,33 @@ t.test('what was due and not seen makes it INVALID, and so do figures that do no
 t.test('times must follow from the numbers', async (t) => {
   const freshness = createFreshness({ fromMs: 0, untilMs: 100, ratePerSecond: 3000 })
   const due = (/** @type {number} */ number) => ({ ts: Math.floor(5.5 + number / 3), writer: 0, number })
-  for (let number = 1; number < 60; number += 7) t.equal(freshness.heard(due(number), 200), null)
-  t.match(freshness.heard({ ...due(60), ts: due(60).ts + 2 }, 200), /number 60 has time 27; by the numbers and times before it should have another/)
-  t.equal(createFreshness({ fromMs: 0, untilMs: 9, ratePerSecond: 1000 }).heard(item(5), 3.5), 'an item of 5 in an answer that came at 3.5: it is not due yet')
+  for (let number = 1; number < 60; number += 7) t.equal(freshness.observe(due(number), 200), null)
+  t.match(freshness.observe({ ...due(60), ts: due(60).ts + 2 }, 200),
+    /number 60 has time 27, which does not fit the numbers and times before it/)
+  t.equal(createFreshness({ fromMs: 0, untilMs: 9, ratePerSecond: 1000 }).observe(item(5), 3.5),
+    'an item of 5 in a response received at 3.5, before it was due')
 })
 
 t.test('everything is timed as often as it was answered, and ready means that all items are there', async (t) => {
-  const everything = { startUpMs: 500, dueItems: 1000, mostItems: 1000, liveItems: 1000, firstMs: [1, 2, 3], lastMs: [10, 20, 30], delayMs: [1, 1, 1], items: [1000, 990, 1000] }
-  const broken = (/** @type {any} */ changes) => servingInvariants(/** @type {any} */ ({ ...SERVED, everything: { ...everything, ...changes } })).filter(({ ok }) => !ok).map(({ name }) => name)
+  const everything = {
+    startUpMs: 500,
+    dueItems: 1000,
+    mostItems: 1000,
+    liveItems: 1000,
+    firstMs: [1, 2, 3],
+    lastMs: [10, 20, 30],
+    delayMs: [1, 1, 1],
+    items: [1000, 990, 1000]
+  }
+  const broken = (/** @type {any} */ changes) => servingInvariants(/** @type {any} */ ({
+    ...SERVED, everything: { ...everything, ...changes }
+  })).filter(({ ok }) => !ok).map(({ name }) => name)
   t.same(broken({}), [])
-  t.same(broken({ liveItems: 0 }), ['it was ready with all items'])
-  t.same(broken({ liveItems: 1001 }), ['it was ready with all items'])
+  t.same(broken({ liveItems: 0 }), ['the process was ready with all items'])
+  t.same(broken({ liveItems: 1001 }), ['the process was ready with all items'])
   t.same(broken({ dueItems: 600, liveItems: 700 }), [], 'a feed that is not full yet')
-  t.same(broken({ lastMs: [10, 20] }), ['every answer was timed'])
-  t.same(broken({ firstMs: [11, 2, 3] }), ['every answer was timed'])
+  t.same(broken({ lastMs: [10, 20] }), ['every response was timed'])
+  t.same(broken({ firstMs: [11, 2, 3] }), ['every response was timed'])
 })
 
 /** @param {number} n @param {number} ids @param {number} [bytes] */
@@ -66,7 +85,7 @@ function written (n, ids, bytes = 64) {
   return { id: `id-${(n - 1) % ids}`, ts: 1000 + n, value: value.toString('base64') }
 }
 
-t.test('everything is what was newest all the time: what was overwritten meanwhile may be there or not', async (t) => {
+t.test('everything: items that stayed newest are required; those overwritten during the response are optional', async (t) => {
   const ids = 10
   const lines = (/** @type {number[]} */ ...numbers) => Buffer.from(numbers.map((n) => JSON.stringify(written(n, ids)) + '\n').join(''))
   const all = [30, 29, 28, 27, 26, 25, 24, 23, 22, 21]
@@ -74,10 +93,12 @@ t.test('everything is what was newest all the time: what was overwritten meanwhi
   // 21 to 23 were overwritten by 31 to 33 before it ended
   t.same(checkAll(lines(...all.slice(0, 7)), { ids, valueBytes: 64, newestNow: 33 }).fault, null)
   t.same(checkAll(lines(...all.slice(0, 7), 22), { ids, valueBytes: 64, newestNow: 33 }).fault, null)
-  t.same(checkAll(lines(...all.slice(0, 6)), { ids, valueBytes: 64, newestNow: 33 }).fault, '1 items are missing that were newest all the time')
-  t.same(checkAll(lines(...all.filter((n) => n !== 27)), { ids, valueBytes: 64, newestNow: 30 }).fault, '1 items are missing that were newest all the time')
-  t.same(checkAll(lines(), { ids, valueBytes: 64, newestNow: 30 }).fault, 'it is empty')
-  t.same(checkAll(Buffer.from('{"id":'), { ids, valueBytes: 64, newestNow: 30 }).fault, 'a line is no JSON')
+  t.same(checkAll(lines(...all.slice(0, 6)), { ids, valueBytes: 64, newestNow: 33 }).fault,
+    '1 items are missing that were not overwritten during the response')
+  t.same(checkAll(lines(...all.filter((n) => n !== 27)), { ids, valueBytes: 64, newestNow: 30 }).fault,
+    '1 items are missing that were not overwritten during the response')
+  t.same(checkAll(lines(), { ids, valueBytes: 64, newestNow: 30 }).fault, 'the response is empty')
+  t.same(checkAll(Buffer.from('{"id":'), { ids, valueBytes: 64, newestNow: 30 }).fault, 'a line is not valid JSON')
 })
 
 t.test('answers of several writers are held to each of them', async (t) => {
@@ -89,13 +110,14 @@ t.test('answers of several writers are held to each of them', async (t) => {
   const checker = createChecker({ ids: 10, writers: 2, valueBytes: 80, isWhole: true })
   t.equal(checker.faultOf([of(0, 9), of(1, 7), of(0, 8), of(1, 6)]), null)
   t.same(checker.newest, [9, 7])
-  t.equal(checker.faultOf([of(0, 9), of(1, 7), of(0, 7), of(1, 6)]), 'item 3 (id-2): number 7 follows 9: what lies between is missing')
+  t.equal(checker.faultOf([of(0, 9), of(1, 7), of(0, 7), of(1, 6)]),
+    'item 3 (id-2): number 7 follows 9; the numbers between them are missing')
   t.equal(checker.faultOf([of(1, 7), { ...of(1, 6), id: 'id-4' }]), 'item 2 (id-4): number 6 was written for id-1')
 })
 
 t.test('an answer is read however its bytes come; one without a length ends the connection', async (t) => {
-  /** @param {string[]} pieces of each answer @returns {Promise<any[]>} what the client told */
-  async function told (pieces) {
+  /** @param {string[]} pieces of each answer @returns {Promise<any[]>} what the client eventsOf */
+  async function eventsOf (pieces) {
     const server = createServer((socket) => {
       socket.on('error', () => {}).on('data', async () => {
         for (const piece of pieces) {
@@ -110,13 +132,13 @@ t.test('an answer is read however its bytes come; one without a length ends the 
     const events = []
     await /** @type {Promise<void>} */ (new Promise((resolve) => {
       const client = openClient(`http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}/x?y=1`, {
-        open () {
-          if (events.filter(([what]) => what === 'answer').length < 2) return client.ask()
+        ready () {
+          if (events.filter(([what]) => what === 'response').length < 2) return client.send()
           client.close()
           resolve()
         },
         head: (status) => status === 200,
-        answer: (status, bytes, body) => { events.push(['answer', status, bytes, body && String(body)]) },
+        response: (status, bytes, body) => { events.push(['response', status, bytes, body && String(body)]) },
         lost: () => { events.push(['lost']) },
         end () {
           events.push(['end'])
@@ -126,11 +148,13 @@ t.test('an answer is read however its bytes come; one without a length ends the 
     }))
     return events
   }
-  const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nx: y\r\n\r\nhello'
-  t.same(await told([answer]), [['answer', 200, 5, 'hello'], ['answer', 200, 5, 'hello']])
-  t.same(await told([answer.slice(0, 30), answer.slice(30, 48), answer.slice(48, 53), answer.slice(53)]), [['answer', 200, 5, 'hello'], ['answer', 200, 5, 'hello']])
-  t.same(await told(['HTTP/1.1 304 Not Modified\r\ncontent-length: 0\r\n\r\n']), [['answer', 304, 0, null], ['answer', 304, 0, null]])
-  t.same(await told(['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n']), [['lost'], ['end']])
-  t.same(await told([answer + 'more']), [['lost'], ['end']])
-  t.same(await told(['HTTP/1.1 200 OK\r\n' + 'x: y\r\n'.repeat(4000)]), [['lost'], ['end']])
+  const response = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nx: y\r\n\r\nhello'
+  t.same(await eventsOf([response]), [['response', 200, 5, 'hello'], ['response', 200, 5, 'hello']])
+  t.same(await eventsOf([response.slice(0, 30), response.slice(30, 48), response.slice(48, 53), response.slice(53)]),
+    [['response', 200, 5, 'hello'], ['response', 200, 5, 'hello']])
+  t.same(await eventsOf(['HTTP/1.1 304 Not Modified\r\ncontent-length: 0\r\n\r\n']),
+    [['response', 304, 0, null], ['response', 304, 0, null]])
+  t.same(await eventsOf(['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n']), [['lost'], ['end']])
+  t.same(await eventsOf([response + 'more']), [['lost'], ['end']])
+  t.same(await eventsOf(['HTTP/1.1 200 OK\r\n' + 'x: y\r\n'.repeat(4000)]), [['lost'], ['end']])
 })

@@ -7,17 +7,19 @@ import fc from 'fast-check'
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64'
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 import { probit, standardDeviation } from 'simple-statistics'
-import { FEWEST_VALUES, medianWithInterval, ratioOfMedians, resampledMedians, verdictOf } from '../../src/lab/statistics.js'
+import { FEWEST_VALUES, medianWithInterval, ratioOfMedians, resampledMedians, verdictOf } from '../../lab/statistics.js'
 import { holds } from '../properties.js'
+import { scoped } from '../scope.js'
 
 /** Of each noise and number of rounds. */
-const SIMULATIONS = Number(process.env.FRESHET_TEST_SIMULATIONS ?? 200)
+const SIMULATIONS = Number(process.env.FRESHET_TEST_SIMULATIONS ?? scoped(200, 140))
 /** Survival in days of the treated mice in Efron and Tibshirani, An Introduction to the Bootstrap (1993), chapter 2. */
 const MICE = [94, 197, 16, 38, 99, 141, 23]
 const UNKNOWN = { low: null, high: null }
 
 /** @param {import('tap').Test} t @param {number | null} value @param {number} expected @param {number} share @param {string} name */
-const isNear = (t, value, expected, share, name) => t.ok(Math.abs(Number(value) / expected - 1) <= share, `${name}: ${value}, expected ${expected}`)
+const isNear = (t, value, expected, share, name) =>
+  t.ok(Math.abs(Number(value) / expected - 1) <= share, `${name}: ${value}, expected ${expected}`)
 
 t.test('the bootstrap standard error of a median is the published one', async (t) => {
   // 37.83 is their value for infinitely many resamples

@@ -2,7 +2,7 @@
  * The marks of a sample: what its figures suffer from, by the counters that show it.
  */
 import t from 'tap'
-import { figuresOf } from '../../src/lab/window.js'
+import { figuresOf } from '../../lab/window.js'
 
 const node = (more = {}) => ({
   address: '127.0.0.1:1',
@@ -36,7 +36,24 @@ function marksOf ({ summary = {}, after = {}, use = {}, settings = {}, ...more }
     labCpuSeconds: 0.04,
     relay: null,
     serving: undefined,
-    ended: { acknowledged: [50_000], summary: { items: 40_000, offered: 40_000, seconds: 4, refusedBy: {}, dropped: 0, failed: 0, retried: 0, batches: 800, bytes: 1, behindMs: { p50: 1, p95: 2, p99: 3, max: 4 }, writerCpuMicrosPerItem: 5, loopUse: 0.1, ...summary } },
+    ended: {
+      acknowledged: [50_000],
+      summary: {
+        items: 40_000,
+        offered: 40_000,
+        seconds: 4,
+        refusedBy: {},
+        dropped: 0,
+        failed: 0,
+        retried: 0,
+        batches: 800,
+        bytes: 1,
+        behindMs: { p50: 1, p95: 2, p99: 3, max: 4 },
+        writerCpuMicrosPerItem: 5,
+        loopUse: 0.1,
+        ...summary
+      }
+    },
     ...more
   })
   const servers = /** @type {any} */ ({ primaryUrl: 'redis://127.0.0.1:1', replicaUrls: [] })
@@ -49,14 +66,19 @@ t.test('a window without trouble has no mark', async (t) => {
 
 t.test('L7: a load near the limit of its event loop or processor is marked', async (t) => {
   t.same(marksOf({ summary: { loopUse: 0.81 } }), ['generator-bound'])
-  t.same(marksOf({ summary: { writerCpuMicrosPerItem: 90 }, use: { ticks: { busy: 390, steal: 0, total: 800, processors: 2 } } }), ['generator-bound'])
-  t.same(marksOf({ summary: { writerCpuMicrosPerItem: 90 }, settings: { writers: 2, rate: 5000 }, use: { ticks: { busy: 390, steal: 0, total: 800, processors: 2 } } }), [], 'shared out between two')
+  t.same(marksOf({ summary: { writerCpuMicrosPerItem: 90 }, use: { ticks: { busy: 390, steal: 0, total: 800, processors: 2 } } }),
+    ['generator-bound'])
+  t.same(marksOf({
+    summary: { writerCpuMicrosPerItem: 90 },
+    settings: { writers: 2, rate: 5000 },
+    use: { ticks: { busy: 390, steal: 0, total: 800, processors: 2 } }
+  }), [], 'shared out between two')
 })
 
 t.test('other programs, and time that was stolen, are noise', async (t) => {
   t.same(marksOf({ use: { ticks: { busy: 144, steal: 0, total: 800, processors: 2 } } }), ['noisy'])
   t.same(marksOf({ use: { ticks: { busy: 44, steal: 24, total: 800, processors: 2 } } }), ['noisy'])
-  t.same(marksOf({ use: { ticks: null } }), [], 'where the kernel does not tell')
+  t.same(marksOf({ use: { ticks: null } }), [], 'where the kernel does not report it')
 })
 
 t.test('a load that did not keep up is marked; one without a rate has nothing to keep up with', async (t) => {

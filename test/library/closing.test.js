@@ -1,12 +1,13 @@
 /**
- * Closing a feed: what was not acknowledged is told, everything is let go of, and whoever comes later hears that it is closed.
+ * Closing a feed: unacknowledged items are reported, all connections close, and later calls fail.
  */
 import t from 'tap'
 import { openFeed } from '../../src/index.js'
 import { partitionKey } from '../../src/feeds/keys.js'
-import { connectFor, engineName, eventually, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
     const server = await startServer(t, { engine })
     const connection = await connectFor(t, server.url, { deadlineMs: 60_000 })
@@ -27,7 +28,7 @@ for (const engine of await testEngines()) {
       await eventually(async () => await othersThere() === 0)
     })
 
-    t.test('after it everything says so', async (t) => {
+    t.test('after close every method reports it', async (t) => {
       const feed = await open()
       await feed.latest()
       await feed.close()
@@ -35,15 +36,19 @@ for (const engine of await testEngines()) {
       t.throws(() => feed.append({ id: 'a', value: '' }), closed)
       t.throws(() => feed.delete({ id: 'a' }), closed)
       for (const wait of [feed.flush, feed.ready, feed.acknowledged]) await t.rejects(wait(), closed)
-      for (const question of [feed.latest, () => feed.since(1), () => feed.get('a'), feed.count, () => feed.subscribe().next()]) await t.rejects(question(), closed)
+      for (const question of [feed.latest, () => feed.since(1), () => feed.get('a'), feed.count, () => feed.subscribe().next()]) {
+        await t.rejects(/** @type {Promise<unknown>} */ (question()), closed)
+      }
     })
 
-    t.test('items that a server does not acknowledge in time are told by their number, and everything is let go of', async (t) => {
+    t.test('unacknowledged items are reported by number, and all connections are closed', async (t) => {
       const feed = await open({ deadlineMs: 60_000 })
       server.freeze()
       feed.append({ id: 'a', value: 'x' })
       feed.append({ id: 'b', value: 'x' })
-      const lost = { code: 'DEADLINE_PASSED', failed: 2, retryable: false, message: /feed-\d+ is closed, and 2 items were not acknowledged within 50 ms/ }
+      const lost = {
+        code: 'DEADLINE_PASSED', failed: 2, retryable: false, message: /feed-\d+ is closed, but 2 items were not acknowledged within 50 ms/
+      }
       await t.rejects(feed.close({ drainMs: 50 }), lost)
       await t.rejects(feed.close(), lost, 'the same, called again')
       t.match(feed.account, { offered: 2, items: 0, failed: 2 })
@@ -59,7 +64,7 @@ for (const engine of await testEngines()) {
       t.match(feed.account, { offered: 10, items: 0, failed: 10 })
     })
 
-    t.test('what the server refuses for good is told with their number', async (t) => {
+    t.test('a permanent refusal is reported with their number', async (t) => {
       const feed = await open()
       await connection.send('SET', partitionKey('fr:', feed.name, 0)('ids'), 'somebody else\'s')
       for (let i = 0; i < 3; i++) feed.append({ id: `id-${i}`, value: 'x' })

@@ -4,11 +4,12 @@
 import t from 'tap'
 import { FreshetError, SettingsInvalid, openFeed, openReader } from '../../src/index.js'
 import { layoutNames } from '../../src/layouts/index.js'
-import { engineName, eventually, startDeployment, startServer, testEngines } from '../servers.js'
+import { engineName, eventually, startDeployment, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
 const REDIS = { redisUrl: 'redis://127.0.0.1:1' }
 
-t.test('settings are checked as a whole, before any server is asked', async (t) => {
+t.test('all settings are checked before any connection', async (t) => {
   const error = await openFeed('x', /** @type {any} */ ({ redisUrl: 'http://h', batchItems: 0, layoutt: 'ids' })).catch((error) => error)
   t.ok(error instanceof SettingsInvalid)
   t.equal(error.faults.length, 3, error.message)
@@ -16,7 +17,8 @@ t.test('settings are checked as a whole, before any server is asked', async (t) 
   // such as a variable of the environment that is not set: nothing listens there, so no server was asked
   for (const name of [undefined, null, 7, ['a']]) await t.rejects(openFeed(/** @type {any} */ (name), REDIS), { code: 'FEED_NAME_INVALID' })
   await t.rejects(openFeed('x', /** @type {any} */ ({})), { message: /redisUrl is missing/ })
-  await t.rejects(openReader(/** @type {any} */ ({ redisUrl: 'redis://h', rate: 5, ack: 'primary' })), { message: /rate is unknown.*\nack is unknown/ })
+  await t.rejects(openReader(/** @type {any} */ ({ redisUrl: 'redis://h', rate: 5, ack: 'primary' })),
+    { message: /rate is unknown.*\nack is unknown/ })
   await t.rejects(openFeed('x', /** @type {any} */ (undefined)), { code: 'SETTINGS_INVALID' })
 })
 
@@ -25,7 +27,7 @@ t.test('without a server opening fails with a coded error', async (t) => {
   await t.rejects(openReader(REDIS), { code: 'SERVER_UNREACHABLE' })
 })
 
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
     const { primary } = await startDeployment(t, { engine, replicas: 1 })
     const options = { redisUrl: primary.url, readFrom: /** @type {const} */ ('primary') }
@@ -142,7 +144,8 @@ for (const engine of await testEngines()) {
       }
       t.equal((await feed.subscribe({ from: position, signal: AbortSignal.abort() }).next()).done, true)
       await t.rejects(feed.subscribe({ pollMs: -1 }).next(), RangeError)
-      await t.rejects(feed.subscribe(/** @type {any} */ ({ form: position })).next(), { message: 'form is unknown; the options are from signal pollMs overlapMs' })
+      await t.rejects(feed.subscribe(/** @type {any} */ ({ form: position })).next(),
+        { message: 'form is unknown; the options are from signal pollMs overlapMs' })
       await t.rejects(feed.since(/** @type {any} */ ('x')), RangeError)
       await t.rejects(feed.latest(/** @type {any} */ ('5')), RangeError)
     })
@@ -162,7 +165,7 @@ for (const engine of await testEngines()) {
       t.comment(`6 changes of 500 ms each took ${Math.round(performance.now() - startedMs)} ms`)
     })
 
-    t.test('what was just created and written is asked for without an error, of replicas too', async (t) => {
+    t.test('a feed can be read right after it was created and written, from replicas too', async (t) => {
       const feed = await openFeed(`feed-${++feeds}`, { redisUrl: primary.url })
       t.teardown(() => feed.close({ drainMs: 0 }).catch(() => {}))
       feed.append({ id: 'a', value: 'x' })
@@ -174,24 +177,30 @@ for (const engine of await testEngines()) {
     t.test('without a replica questions say so, in words of an option, and what to do', async (t) => {
       const { url: redisUrl } = await startServer(t, { engine })
       const feed = await open(t, { redisUrl, readFrom: 'replica' })
-      await t.rejects(feed.latest(), { code: 'REPLICAS_GONE', message: 'the primary has no replica; connect one, or read with readFrom primary (--read-from)' })
+      await t.rejects(feed.latest(),
+        { code: 'REPLICAS_GONE', message: 'the primary has no replica; connect one, or read with readFrom primary (--read-from)' })
     })
 
-    t.test('what cannot be an item throws, is counted, and nothing of it is written', async (t) => {
+    t.test('an invalid item throws, is counted, and is not written', async (t) => {
       const feed = await open(t)
       /** @type {[any, string][]} */
       const bad = [
-        [{ id: '', value: '' }, 'ITEM_ID_INVALID'], [{ id: 'a\nb', value: '' }, 'ITEM_ID_INVALID'], [{ id: 7, value: '' }, 'ITEM_ID_INVALID'],
-        [{ id: Buffer.from([0x61, 0]), value: '' }, 'ITEM_ID_INVALID'], [{ id: Buffer.from([0xff]), value: '' }, 'ITEM_ID_INVALID'], [{ id: Buffer.alloc(129, 'a'), value: '' }, 'ITEM_ID_INVALID'],
-        [{ id: 'a', ts: 1.5, value: '' }, 'ITEM_TS_INVALID'], [{ id: 'a', ts: '5', value: '' }, 'ITEM_TS_INVALID'], [{ id: 'a', ts: 2 ** 41, value: '' }, 'ITEM_TS_INVALID'],
-        [{ id: 'a' }, 'ITEM_VALUE_INVALID'], [{ id: 'a', value: { b: 1 } }, 'ITEM_VALUE_INVALID'], [{ id: 'a', value: Buffer.alloc(1024 * 1024 + 1) }, 'ITEM_VALUE_TOO_LARGE']
+        [{ id: '', value: '' }, 'ITEM_ID_INVALID'], [{ id: 'a\nb', value: '' }, 'ITEM_ID_INVALID'],
+        [{ id: 7, value: '' }, 'ITEM_ID_INVALID'],
+        [{ id: Buffer.from([0x61, 0]), value: '' }, 'ITEM_ID_INVALID'], [{ id: Buffer.from([0xff]), value: '' }, 'ITEM_ID_INVALID'],
+        [{ id: Buffer.alloc(129, 'a'), value: '' }, 'ITEM_ID_INVALID'],
+        [{ id: 'a', ts: 1.5, value: '' }, 'ITEM_TS_INVALID'], [{ id: 'a', ts: '5', value: '' }, 'ITEM_TS_INVALID'],
+        [{ id: 'a', ts: 2 ** 41, value: '' }, 'ITEM_TS_INVALID'],
+        [{ id: 'a' }, 'ITEM_VALUE_INVALID'], [{ id: 'a', value: { b: 1 } }, 'ITEM_VALUE_INVALID'],
+        [{ id: 'a', value: Buffer.alloc(1024 * 1024 + 1) }, 'ITEM_VALUE_TOO_LARGE']
       ]
       for (const [item, code] of bad) t.throws(() => feed.append(item), { code })
-      t.match(feed.account, { offered: bad.length, items: 0, refused: { id_invalid: 6, ts_invalid: 3, value_invalid: 2, value_too_large: 1 } })
+      t.match(feed.account,
+        { offered: bad.length, items: 0, refused: { id_invalid: 6, ts_invalid: 3, value_invalid: 2, value_too_large: 1 } })
       t.same((await feed.latest()).items, [])
     })
 
-    t.test('items too old or ahead of the clock are refused and counted, and told', async (t) => {
+    t.test('items too old or ahead of the clock are refused, counted and reported', async (t) => {
       /** @type {string[]} */
       const told = []
       const feed = await open(t, { onRefused: (code, id) => told.push(`${code} ${id}`) })
@@ -201,7 +210,7 @@ for (const engine of await testEngines()) {
       t.match(feed.account, { offered: 2, refused: { too_old: 1, from_future: 1 } })
     })
 
-    t.test('back-pressure: append says false, ready waits, and going on without it is stopped', async (t) => {
+    t.test('back-pressure: append returns false, ready waits, and appending on without it throws', async (t) => {
       const server = await startServer(t, { engine })
       const feed = await open(t, { redisUrl: server.url, inFlightBytes: 100_000, deadlineMs: 60_000 })
       const value = Buffer.alloc(50_000)
@@ -210,14 +219,15 @@ for (const engine of await testEngines()) {
       while (feed.append({ id: 'b', value }));
       await t.rejects(feed.ready({ deadlineMs: 50 }), { code: 'DEADLINE_PASSED', retryable: true })
       await t.rejects(feed.flush({ deadlineMs: 50 }), { code: 'DEADLINE_PASSED' })
-      t.throws(() => { for (let i = 0; i < 10_000; i++) feed.append({ id: 'c', value }) }, { code: 'PIPELINE_FULL', message: /await ready/ })
+      t.throws(() => { for (let i = 0; i < 10_000; i++) feed.append({ id: 'c', value }) },
+        { code: 'PIPELINE_FULL', message: /await ready/ })
       server.thaw()
       await feed.ready({ deadlineMs: 20_000 })
       await feed.flush({ deadlineMs: 20_000 })
       t.equal(feed.account.items, feed.account.offered)
     })
 
-    t.test('after close everything says so, and subscriptions end', async (t) => {
+    t.test('after close every method reports it, and subscriptions end', async (t) => {
       const feed = await open(t)
       const changes = feed.subscribe()
       const next = changes.next()

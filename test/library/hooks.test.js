@@ -1,14 +1,15 @@
 /**
- * Functions and loggers that a caller hands over: what is none is told at once, and one that fails changes nothing.
+ * Hooks and loggers of the caller: invalid ones are refused at once, and a failing hook has no effect on the feed.
  */
 import t from 'tap'
 import { openFeed, openReader } from '../../src/index.js'
-import { engineName, eventually, silentLog, startServer, testEngines } from '../servers.js'
+import { engineName, eventually, silentLog, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
 const NOWHERE = { redisUrl: 'redis://127.0.0.1:1' }
 const nothing = () => {}
 
-t.test('what is no function, or no logger, is named with all other faults, before any server is asked', async (t) => {
+t.test('invalid hooks and loggers are reported with all other faults, before any connection', async (t) => {
   const wrong = { batchItems: 0, log: nothing, clock: 5, onFlush: 'x', onBehind: {}, onRefused: true }
   const error = await openFeed('x', /** @type {any} */ ({ ...NOWHERE, ...wrong })).catch((error) => error)
   t.equal(error.code, 'SETTINGS_INVALID')
@@ -24,27 +25,36 @@ t.test('what is no function, or no logger, is named with all other faults, befor
     await t.rejects(openFeed('x', /** @type {any} */ ({ ...NOWHERE, log })), { code: 'SETTINGS_INVALID', message: /^log: / })
     await t.rejects(openReader(/** @type {any} */ ({ ...NOWHERE, log })), { code: 'SETTINGS_INVALID', message: /^log: / })
   }
-  await t.rejects(openReader(/** @type {any} */ ({ ...NOWHERE, onFlush: nothing })), { code: 'SETTINGS_INVALID', message: /^onFlush is unknown/ })
-  for (const log of [console, silentLog, null, undefined]) await t.rejects(openFeed('x', /** @type {any} */ ({ ...NOWHERE, log, onFlush: null })), { code: 'SERVER_UNREACHABLE' })
+  await t.rejects(openReader(/** @type {any} */ ({ ...NOWHERE, onFlush: nothing })),
+    { code: 'SETTINGS_INVALID', message: /^onFlush is unknown/ })
+  for (const log of [console, silentLog, null, undefined]) {
+    await t.rejects(openFeed('x', /** @type {any} */ ({ ...NOWHERE, log, onFlush: null })), { code: 'SERVER_UNREACHABLE' })
+  }
 })
 
-/** A logger that keeps what it is told. */
+/** A logger that keeps its lines. */
 function keepingLog () {
   /** @type {any[][]} */
   const lines = []
-  return { lines, log: { info: nothing, warn: (/** @type {any[]} */ ...line) => lines.push(line), error: (/** @type {any[]} */ ...line) => lines.push(line) } }
+  return {
+    lines,
+    log: {
+      info: nothing, warn: (/** @type {any[]} */ ...line) => lines.push(line), error: (/** @type {any[]} */ ...line) => lines.push(line)
+    }
+  }
 }
 
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
     const { url: redisUrl } = await startServer(t, { engine })
 
     const throws = () => { throw new Error('a mistake of the caller') }
     const rejects = async () => throws()
     for (const [how, hook] of Object.entries({ throws, rejects })) {
-      t.test(`one that ${how} is logged once, and every item is sent, acknowledged and let go of`, async (t) => {
+      t.test(`the first error of a hook that ${how} is logged, and every item is sent and acknowledged`, async (t) => {
         const { lines, log } = keepingLog()
-        const feed = await openFeed(how, { redisUrl, readFrom: 'primary', log, batchItems: 10, onFlush: hook, onBehind: hook, onRefused: hook })
+        const feed = await openFeed(how,
+          { redisUrl, readFrom: 'primary', log, batchItems: 10, onFlush: hook, onBehind: hook, onRefused: hook })
         t.teardown(() => feed.close())
         for (let i = 0; i < 100; i++) feed.append({ id: `id-${i}`, value: 'x' })
         for (let i = 0; i < 3; i++) t.equal(feed.append({ id: 'old', ts: Date.now() - 61_000, value: 'x' }), true)
@@ -55,7 +65,7 @@ for (const engine of await testEngines()) {
         t.same(lines.map(([{ hook }]) => hook).sort(), ['onBehind', 'onFlush', 'onRefused'])
         for (const [facts, message] of lines) {
           t.match(facts.reason, /a mistake of the caller.*hooks\.test\.js/s)
-          t.match(message, /^on(Behind|Flush|Refused) throws/)
+          t.match(message, /^the hook on(Behind|Flush|Refused) throws/)
         }
       })
     }

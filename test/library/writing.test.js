@@ -3,11 +3,12 @@
  */
 import t from 'tap'
 import { openFeed } from '../../src/index.js'
-import { engineName, startServer, testEngines } from '../servers.js'
+import { engineName, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
 const MIB = 1024 * 1024
 
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
     const server = await startServer(t, { engine })
     let feeds = 0
@@ -26,7 +27,14 @@ for (const engine of await testEngines()) {
       const bytes = Uint8Array.from({ length: 8 }, (_, i) => 248 + i)
       const { buffer } = bytes
       /** @type {Record<string, any>} */
-      const same = { array: bytes, buffer: Buffer.from(buffer), memory: buffer, view: new DataView(buffer), clamped: new Uint8ClampedArray(buffer), wide: new Float64Array(buffer) }
+      const same = {
+        array: bytes,
+        buffer: Buffer.from(buffer),
+        memory: buffer,
+        view: new DataView(buffer),
+        clamped: new Uint8ClampedArray(buffer),
+        wide: new Float64Array(buffer)
+      }
       for (const [id, value] of Object.entries(same)) feed.append({ id, value })
       feed.append({ id: 'part', value: new DataView(buffer, 2, 3) })
       feed.append({ id: 'text', value: 'né 漢 \u{1f600}' })
@@ -67,7 +75,9 @@ for (const engine of await testEngines()) {
         t.throws(() => feed.append({ id: 'a', ts, value: '' }), { code: 'ITEM_TS_INVALID' })
         t.throws(() => feed.delete({ id: 'a', ts }), { code: 'ITEM_TS_INVALID' })
       }
-      t.match(feed.account, { offered: values.length + 2 + 2 * times.length, items: 0, refused: { value_invalid: values.length + 2, ts_invalid: 2 * times.length } })
+      t.match(feed.account, {
+        offered: values.length + 2 + 2 * times.length, items: 0, refused: { value_invalid: values.length + 2, ts_invalid: 2 * times.length }
+      })
       t.same((await feed.latest()).items, [])
     })
 
@@ -75,7 +85,8 @@ for (const engine of await testEngines()) {
       t.test(`at the in-flight bound, whenFull ${whenFull}: append answers false, and the item is counted and not sent`, async (t) => {
         /** @type {string[]} */
         const told = []
-        const feed = await open(t, { whenFull, inFlightBytes: 100_000, deadlineMs: 60_000, onRefused: (code, id) => told.push(`${code} ${id}`) })
+        const feed = await open(t,
+          { whenFull, inFlightBytes: 100_000, deadlineMs: 60_000, onRefused: (code, id) => told.push(`${code} ${id}`) })
         const value = Buffer.alloc(50_000)
         server.freeze()
         let taken = 0
@@ -85,18 +96,23 @@ for (const engine of await testEngines()) {
         server.thaw()
         await feed.flush({ deadlineMs: 60_000 })
         t.same(told, whenFull === 'refuse' ? ['PIPELINE_FULL over', 'PIPELINE_FULL over'] : [])
-        t.match(feed.account, { offered: taken + 2, items: taken, dropped: whenFull === 'drop' ? 2 : 0, refused: whenFull === 'refuse' ? { full: 2 } : {} })
+        t.match(feed.account,
+          { offered: taken + 2, items: taken, dropped: whenFull === 'drop' ? 2 : 0, refused: whenFull === 'refuse' ? { full: 2 } : {} })
         t.equal(await feed.get('over'), null)
       })
     }
 
-    t.test('a wait that is none is refused, also by close, which then closed nothing', async (t) => {
+    t.test('an invalid deadline is refused, also by close, which then closes nothing', async (t) => {
       const feed = await open(t)
       for (const name of /** @type {const} */ (['flush', 'ready', 'acknowledged'])) {
         const wait = (/** @type {any} */ within) => feed[name](within)
-        for (const within of [5000, 'abc', null, { deadline: 5 }, { drainMs: 5 }]) await t.rejects(wait(within), TypeError, `${name} ${JSON.stringify(within)}`)
+        for (const within of [5000, 'abc', null, { deadline: 5 }, { drainMs: 5 }]) {
+          await t.rejects(wait(within), TypeError, `${name} ${JSON.stringify(within)}`)
+        }
         for (const deadlineMs of [NaN, 'abc', '5', {}]) await t.rejects(wait({ deadlineMs }), RangeError, `${name} ${deadlineMs}`)
-        for (const within of [undefined, {}, { deadlineMs: undefined }, { deadlineMs: Infinity }, { deadlineMs: 0 }, { deadlineMs: -5 }]) await wait(within)
+        for (const within of [undefined, {}, { deadlineMs: undefined }, { deadlineMs: Infinity }, { deadlineMs: 0 }, { deadlineMs: -5 }]) {
+          await wait(within)
+        }
       }
       const close = (/** @type {any} */ drain) => feed.close(drain)
       for (const drain of [5000, null, { deadlineMs: 5 }]) await t.rejects(close(drain), TypeError)
@@ -106,7 +122,7 @@ for (const engine of await testEngines()) {
       t.ok(await feed.get('a'))
     })
 
-    t.test('a wait has its own deadline, whatever closing has', async (t) => {
+    t.test('a wait keeps its own deadline during close', async (t) => {
       const feed = await open(t, { drainMs: 0, deadlineMs: 60_000 })
       server.freeze()
       feed.append({ id: 'a', value: 'x' })
@@ -116,7 +132,7 @@ for (const engine of await testEngines()) {
       t.match(feed.account, { items: 1 })
     })
 
-    t.test('those who wait with acknowledged share a batch, each who flushes sends one', async (t) => {
+    t.test('callers of acknowledged share a batch, each flush sends one', async (t) => {
       const feed = await open(t)
       const handlers = 100
       /** @param {'acknowledged' | 'flush'} how @returns {Promise<number>} batches */

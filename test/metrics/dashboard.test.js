@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { startDeployment, testEngines } from '../servers.js'
+import { startDeployment } from '../servers.js'
 import { checkQuery, seriesOf } from './queries.js'
 import { describeProcesses } from './registries.js'
 import { checkJoins } from './vectors.js'
+import { scopedEngines } from '../scope.js'
 
 const GRID_WIDTH = 24
 /** panel types of Grafana itself that are used, and units it knows */
@@ -15,11 +16,11 @@ const { panels } = dashboard
 const charts = panels.filter(({ type }) => type !== 'row')
 const targets = charts.flatMap(({ title, targets }) => targets.map((target) => ({ title, ...target })))
 
-const [engine] = await testEngines()
+const [engine] = await scopedEngines()
 const { primary } = await startDeployment(t, { engine, replicas: 1 })
 const known = new Map(Object.values(await describeProcesses(t, { redisUrl: primary.url })).flatMap((of) => [...of]))
 
-t.test('what is wrong with a query is found', async (t) => {
+t.test('faults of a query are found', async (t) => {
   const faults = (query) => checkQuery(query, known)
   const wrong = {
     'sum(rate(freshet_itmes_total[5m]))': /freshet_itmes_total is no metric/,
@@ -33,7 +34,8 @@ t.test('what is wrong with a query is found', async (t) => {
     '1 + 1': /no metric/
   }
   for (const [query, message] of Object.entries(wrong)) t.match(faults(query).join('; '), message, query)
-  for (const query of ['up == 0', 'sum by (le, job) (rate(freshet_behind_seconds_bucket{feed=~"$feed"}[$__rate_interval]))', 'count(freshet_ready{instance="a{b}"} == 0) or vector(0)']) {
+  for (const query of ['up == 0', 'sum by (le, job) (rate(freshet_behind_seconds_bucket{feed=~"$feed"}[$__rate_interval]))',
+    'count(freshet_ready{instance="a{b}"} == 0) or vector(0)']) {
     t.same(faults(query), [], query)
   }
 })
@@ -43,12 +45,15 @@ t.test('every query asks for metrics and labels that exist, in a way that fits t
   for (const { title, expr } of targets) t.same(checkQuery(expr, known), [], `${title}: ${expr}`)
 })
 
-t.test('what is joined can meet: both sides of an operator have the same labels', async (t) => {
+t.test('both sides of an operator have the same labels', async (t) => {
   const wrong = {
-    'sum by (feed) (rate(freshet_items_total[5m])) / sum by (job) (rate(freshet_batches_total[5m]))': '/ joins series by (feed) with series by (job)',
-    'rate(freshet_refused_total[5m]) + rate(freshet_dropped_total[5m])': '+ joins series by (feed, instance, job, reason) with series by (feed, instance, job)',
+    'sum by (feed) (rate(freshet_items_total[5m])) / sum by (job) (rate(freshet_batches_total[5m]))': '/ joins series by (feed) with ' +
+      'series by (job)',
+    'rate(freshet_refused_total[5m]) + rate(freshet_dropped_total[5m])': '+ joins series by (feed, instance, job, reason) with series by ' +
+      '(feed, instance, job)',
     'sum by (feed) (rate(freshet_items_total[5m])) or vector(0)': 'or joins series by (feed) with series by ()',
-    'histogram_quantile(0.9, sum by (le, feed) (rate(freshet_flush_seconds_bucket[5m]))) > max(freshet_ready{job="a) b"})': '> joins series by (feed) with series by ()',
+    'histogram_quantile(0.9, sum by (le, feed) (rate(freshet_flush_seconds_bucket[5m]))) > max(freshet_ready{job="a) b"})': '> joins ' +
+      'series by (feed) with series by ()',
     'sum(rate(freshet_items_total[5m])) by (feed) - 2 * (freshet_ready == 1)': '- joins series by (feed) with series by (instance, job)'
   }
   for (const [query, fault] of Object.entries(wrong)) t.same(checkJoins(query, known), [fault], query)
@@ -68,7 +73,7 @@ t.test('variables: the data source is chosen, feed and process are found by metr
   t.match(variables.get('datasource'), { type: 'datasource', query: 'prometheus' })
   for (const { name, type, query } of variables.values()) {
     if (type !== 'query') continue
-    const [, metric, label] = /^label_values\((\w+), (\w+)\)$/.exec(query.query)
+    const [, metric, label] = /^label_values\((\w+), (\w+)\)$/.exec(query.query) ?? []
     const labels = seriesOf(known).get(metric)?.labels
     t.ok(labels && (labels.includes(label) || label === 'instance'), `${name}: ${query.query}`)
   }
@@ -82,7 +87,8 @@ t.test('variables: the data source is chosen, feed and process are found by metr
 t.test('panels have their own ids and places, a unit, and a sentence about them', async (t) => {
   t.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
   for (const { title, gridPos: { x, w, h } } of panels) t.ok(x >= 0 && w > 0 && h > 0 && x + w <= GRID_WIDTH, `${title} lies on the grid`)
-  const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) => Array.from({ length: w * h }, (_, i) => `${x + i % w}:${y + Math.floor(i / w)}`))
+  const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+    Array.from({ length: w * h }, (_, i) => `${x + i % w}:${y + Math.floor(i / w)}`))
   t.equal(new Set(cells).size, cells.length, 'no panel lies on another')
   const height = Math.max(...panels.map(({ gridPos: { y, h } }) => y + h))
   t.equal(cells.length, height * GRID_WIDTH, 'no gap is left')

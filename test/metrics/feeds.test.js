@@ -1,13 +1,16 @@
 import t from 'tap'
-import { createWriterMetrics } from '../../src/metrics.js'
+import { createWriterMetrics } from '../../src/metrics/index.js'
 import { newAccount } from '../../src/pipeline/account.js'
 import { valueOf } from './registries.js'
 
-/** What of a feed writer is read. */
+/**
+ * What of a feed writer is read.
+ * @param {{}} [account] @param {{ heldBytes?: number, reasons?: string[], trimmed?: number }} [rest] @returns {any}
+ */
 const createWriter = (account = {}, { heldBytes = 0, reasons = [], ...rest } = {}) => ({
   pipeline: { account: { ...newAccount(), ...account }, heldBytes, inFlightBytes: 1000 },
   trimmed: 0,
-  epochs: 1,
+  sessions: 1,
   connected: reasons.length === 0,
   status: () => ({ ready: reasons.length === 0, reasons }),
   ...rest
@@ -15,13 +18,13 @@ const createWriter = (account = {}, { heldBytes = 0, reasons = [], ...rest } = {
 
 const createMetrics = () => createWriterMetrics({ figures: async () => [] })
 
-t.test('counters follow the account of the feed, without anything being told', async (t) => {
+t.test('counters follow the account of the feed', async (t) => {
   const { registry, follow } = createMetrics()
   const writer = createWriter()
   follow('positions', writer)
   t.equal(valueOf(await registry.metrics(), 'freshet_items_total', { feed: 'positions' }), 0)
   Object.assign(writer.pipeline.account, { items: 7, batches: 2, bytes: 70, dropped: 1, failed: 3, retried: 4, full: 5, unconfirmed: 6 })
-  Object.assign(writer, { trimmed: 8, epochs: 9 })
+  Object.assign(writer, { trimmed: 8, sessions: 9 })
   writer.pipeline.heldBytes = 250
   const text = await registry.metrics()
   const values = {

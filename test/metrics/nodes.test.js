@@ -1,16 +1,31 @@
 import { Registry } from 'prom-client'
 import t from 'tap'
 import { registerNodes } from '../../src/metrics/nodes.js'
-import { connectFor, engineName, eventually, openWriterFor, startDeployment, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, openWriterFor, startDeployment } from '../servers.js'
 import { createReaderMetrics, samplesOf, serveWriterMetrics, valueOf } from './registries.js'
+import { scopedEngines } from '../scope.js'
 
 /** what a scrape may take at most: the wait for figures, and a busy machine */
 const SCRAPE_WITHIN_MS = 10_000
 
-const figuresOf = (role, address, rest = {}) => ({ address, runId: 'x', engine: 'valkey 9.1.2', role, cpuSeconds: 1.5, usedMemoryBytes: 2048, offset: 0, linkUp: true, loading: false, fullSyncs: 2, ...rest })
+/** @returns {import('../../src/store/index.js').NodeFigures} */
+const figuresOf = (role, address, rest = {}) => ({
+  address,
+  runId: 'x',
+  engine: 'valkey 9.1.2',
+  role,
+  cpuSeconds: 1.5,
+  timeMs: 0,
+  usedMemoryBytes: 2048,
+  offset: 0,
+  linkUp: true,
+  loading: false,
+  fullSyncs: 2,
+  ...rest
+})
 const nodeNames = (text) => samplesOf(text).filter(({ name }) => name.startsWith('freshet_node_'))
 
-t.test('nodes are asked once a scrape, and once at a time', async (t) => {
+t.test('nodes are queried once per scrape, and one request at a time', async (t) => {
   const registry = new Registry()
   let asked = 0
   registerNodes(registry, async () => {
@@ -53,14 +68,15 @@ t.test('figures that never come, or fail, are absent and hold no scrape up', asy
   t.equal(valueOf(await failing.metrics(), 'freshet_node_cpu_seconds_total'), 1.5)
 })
 
-const engines = await testEngines()
+const engines = await scopedEngines()
 
 t.test('a node that refuses its user is not connected', async (t) => {
   const { primary, replicas: [replica] } = await startDeployment(t, { engine: engines[0], replicas: 1 })
   const [control, onReplica] = await Promise.all([primary, replica].map(({ url }) => connectFor(t, url)))
   for (const node of [control, onReplica]) await node.send('ACL', 'SETUSER', 'reading', 'on', '>word', '~*', '+@all')
   const { app } = await createReaderMetrics(t, { redisUrl: primary.url.replace('//', '//reading:word@') })
-  const connected = async (/** @type {number} */ port) => valueOf((await app.inject('/metrics')).body, 'freshet_node_connected', { node: `127.0.0.1:${port}` })
+  const connected = async (/** @type {number} */ port) =>
+    valueOf((await app.inject('/metrics')).body, 'freshet_node_connected', { node: `127.0.0.1:${port}` })
   await eventually(async () => await connected(replica.port) === 1)
   await onReplica.send('ACL', 'SETUSER', 'reading', 'off')
   await onReplica.send('CLIENT', 'KILL', 'USER', 'reading')
@@ -71,7 +87,7 @@ t.test('a node that refuses its user is not connected', async (t) => {
 
 t.test('metrics of real processes', { jobs: 2 }, async (t) => {
   for (const engine of engines) {
-    t.test(`${engineName(engine)}: a writer and a reader tell of all nodes; what is frozen is absent, and the rest is told`, async (t) => {
+    t.test(`${engineName(engine)}: writers and readers have metrics of all nodes; a frozen node is absent`, async (t) => {
       const { primary, replicas } = await startDeployment(t, { engine, replicas: 2 })
       const writing = await serveWriterMetrics(t, { redisUrl: primary.url, feed: 'metered' })
       const reading = await createReaderMetrics(t, { redisUrl: primary.url })
@@ -79,7 +95,8 @@ t.test('metrics of real processes', { jobs: 2 }, async (t) => {
       const scrapeReader = async () => (await reading.app.inject('/metrics')).body
 
       t.equal(valueOf(await scrapeWriter(), 'freshet_ready'), 0, 'before its feed is open')
-      const writer = await openWriterFor(t, { redisUrl: primary.url, feed: 'metered', onFlush: (seconds) => writing.flush('metered', seconds) })
+      const writer = await openWriterFor(t,
+        { redisUrl: primary.url, feed: 'metered', onFlush: (seconds) => writing.flush('metered', seconds) })
       writing.follow('metered', writer)
       for (let i = 0; i < 500; i++) writer.pipeline.append(Buffer.from(`id-${i}`), Date.now(), Buffer.alloc(10))
       await writer.pipeline.flush()
@@ -111,7 +128,8 @@ t.test('metrics of real processes', { jobs: 2 }, async (t) => {
         const startedMs = performance.now()
         const [fromWriter, fromReader] = await Promise.all([scrapeWriter(), scrapeReader()])
         t.ok(performance.now() - startedMs < SCRAPE_WITHIN_MS)
-        return [fromWriter, fromReader].every((one) => samplesOf(one).filter(({ name }) => name === 'freshet_node_cpu_seconds_total').length === 2) &&
+        return [fromWriter, fromReader].every((one) =>
+          samplesOf(one).filter(({ name }) => name === 'freshet_node_cpu_seconds_total').length === 2) &&
           valueOf(fromReader, 'freshet_node_connected', { node: `127.0.0.1:${replicas[0].port}` }) === 0
       })
       t.equal(valueOf(await scrapeReader(), 'freshet_ready'), 1, 'the other replica answers')
@@ -123,7 +141,7 @@ t.test('metrics of real processes', { jobs: 2 }, async (t) => {
         return nodeNames(fromWriter).length === 0 && valueOf(fromReader, 'freshet_node_connected') === 0 &&
           valueOf(fromReader, 'freshet_ready') === 0 && valueOf(fromWriter, 'freshet_ready') === 0
       })
-      t.equal(valueOf(await scrapeWriter(), 'freshet_items_total', { feed: 'metered' }), 500, 'what is known is told')
+      t.equal(valueOf(await scrapeWriter(), 'freshet_items_total', { feed: 'metered' }), 500, 'what is known is reported')
       t.equal(valueOf(await scrapeReader(), 'freshet_replica_lag_seconds'), undefined)
       primary.thaw()
       replicas[0].thaw()

@@ -1,10 +1,11 @@
 /**
- * What is wrong with a PromQL query, as far as the registries tell: metrics and labels that do not exist, rates over
+ * Faults of a PromQL query that the registries reveal: metrics and labels that do not exist, rates over
  * what is no counter, counters without a rate, quantiles that are not over buckets by le.
  */
 const KEYWORDS = new Set(['by', 'without', 'on', 'ignoring', 'group_left', 'group_right', 'or', 'and', 'unless', 'bool', 'offset'])
 /** labels that Prometheus adds to every series, and its own metric */
 const OF_PROMETHEUS = ['job', 'instance']
+/** @type {[string, { type: string, labels: string[] }]} */
 const UP = ['up', { type: 'gauge', labels: [] }]
 const OVER_TIME = /\b(rate|irate|increase)\s*\(\s*([a-zA-Z_:]\w*)/g
 
@@ -12,9 +13,10 @@ const OVER_TIME = /\b(rate|irate|increase)\s*\(\s*([a-zA-Z_:]\w*)/g
 
 /** @param {Described} known @returns {Described} by the names that series have: of a histogram three */
 export function seriesOf (known) {
-  return new Map([UP, ...[...known].flatMap(([name, { type, labels }]) => type !== 'histogram'
+  return new Map([UP, ...[...known].flatMap(([name, { type, labels }]) => /** @type {typeof UP[]} */ (type !== 'histogram'
     ? [[name, { type, labels }]]
-    : [[`${name}_bucket`, { type: 'counter', labels: [...labels, 'le'] }], [`${name}_sum`, { type: 'counter', labels }], [`${name}_count`, { type: 'counter', labels }]])])
+    : [[`${name}_bucket`, { type: 'counter', labels: [...labels, 'le'] }], [`${name}_sum`, { type: 'counter', labels }],
+        [`${name}_count`, { type: 'counter', labels }]]))])
 }
 
 /** @param {string} query without its texts and Grafana's variables */
@@ -35,17 +37,27 @@ export function checkQuery (query, known) {
   if (metrics.length === 0) faults.push('no metric is asked for')
 
   for (const [, name, matchers] of text.matchAll(/([a-zA-Z_:]\w*)\s*\{([^}]*)\}/g)) {
-    for (const [, label] of matchers.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)) if (!hasLabel(series.get(name), label)) faults.push(`${name} has no label ${label}`)
+    for (const [, label] of matchers.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)) {
+      if (!hasLabel(series.get(name), label)) faults.push(`${name} has no label ${label}`)
+    }
   }
   for (const [, list] of text.matchAll(/\bby\s*\(([^)]*)\)/g)) {
-    for (const label of list.split(',').map((one) => one.trim())) if (!metrics.some((name) => hasLabel(series.get(name), label))) faults.push(`none of ${metrics} has a label ${label}`)
+    for (const label of list.split(',').map((one) => one.trim())) {
+      if (!metrics.some((name) => hasLabel(series.get(name), label))) faults.push(`none of ${metrics} has a label ${label}`)
+    }
   }
 
   const overTime = [...text.matchAll(OVER_TIME)].map(([, , name]) => name)
   for (const name of overTime) if (series.get(name)?.type !== 'counter') faults.push(`${name} is no counter, and has no rate`)
-  for (const name of metrics) if (series.get(name).type === 'counter' && !overTime.includes(name)) faults.push(`${name} is a counter, and is asked for without a rate`)
+  for (const name of metrics) {
+    if (series.get(name)?.type === 'counter' && !overTime.includes(name)) {
+      faults.push(`${name} is a counter, and is asked for without a rate`)
+    }
+  }
   for (const [, rest] of text.matchAll(/histogram_quantile\s*\(([\s\S]*)/g)) {
-    if (!/^[\s\d.]+,\s*sum by \([^)]*\ble\b[^)]*\)\s*\(rate\(\w+_bucket\b/.test(rest)) faults.push('a quantile is not over the rates of buckets, summed by le')
+    if (!/^[\s\d.]+,\s*sum by \([^)]*\ble\b[^)]*\)\s*\(rate\(\w+_bucket\b/.test(rest)) {
+      faults.push('a quantile is not over the rates of buckets, summed by le')
+    }
   }
   return faults
 }

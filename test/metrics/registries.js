@@ -1,9 +1,9 @@
 /** What each process would answer at /metrics: the registries of its real parts, over a real server. */
 import { createReaderApp } from '../../readers/app.js'
 import { openFeed } from '../../src/index.js'
-import { createReaderRegistry, createWriterMetrics } from '../../src/metrics.js'
+import { createReaderRegistry, createWriterMetrics } from '../../src/metrics/index.js'
 import { createDeployment } from '../../src/store/deployment.js'
-import { createAsk } from '../../src/view/ask.js'
+import { createQueries } from '../../src/view/queries.js'
 import { createViews } from '../../src/view/views.js'
 import { createGatewayApp } from '../../writers/gateway/app.js'
 import { createFeeds } from '../../writers/gateway/feeds.js'
@@ -17,22 +17,28 @@ import { silentLog } from '../servers.js'
  */
 export async function serveWriterMetrics (t, { redisUrl, feed = 'latest', deadlineMs = 2000 }) {
   let url = ''
-  const log = { ...silentLog, info: (fields) => { url = fields.url } }
-  const served = await serveMetrics({ settings: { metricsPort: 0, host: '127.0.0.1', readFrom: 'replica', deadlineMs, feed }, index: 0, redisUrl, replicaUrls: null, log })
+  const log = /** @type {import('pino').Logger} */ ({ ...silentLog, info: (fields) => { url = fields.url } })
+  const served = await serveMetrics({
+    settings: { metricsPort: 0, host: '127.0.0.1', readFrom: 'replica', deadlineMs, feed }, index: 0, redisUrl, replicaUrls: null, log
+  })
+  if (!served) throw new Error('no metrics are served')
   t.teardown(() => served.close())
   return { ...served.metrics, url }
 }
 
 /** @param {import('tap').Test} t @param {{ redisUrl: string, deadlineMs?: number }} options */
 export async function createReaderMetrics (t, { redisUrl, deadlineMs = 2000 }) {
-  const deployment = createDeployment({ primaryUrl: redisUrl, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs, log: silentLog })
+  const deployment =
+    createDeployment({ primaryUrl: redisUrl, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs, log: silentLog })
   t.teardown(() => deployment.close())
   await deployment.ready
-  const ask = createAsk({ deployment, keyPrefix: 'fr:', now: Date.now })
-  const views = createViews({ ask, deployment, keyPrefix: 'fr:', now: Date.now, log: silentLog, mode: 'auto', boundItems: 1_000_000, boundBytes: 2 ** 30 })
+  const queries = createQueries({ deployment, keyPrefix: 'fr:', now: Date.now })
+  const views = createViews({
+    queries, deployment, keyPrefix: 'fr:', now: Date.now, log: silentLog, mode: 'auto', boundItems: 1_000_000, boundBytes: 2 ** 30
+  })
   t.teardown(() => views.close())
   const registry = createReaderRegistry(deployment, views.figures)
-  const app = createReaderApp({ ask: views, registry, maxStaleMs: 10_000, caps: { maxStreams: 10, maxStreamsPerToken: 1 } })
+  const app = createReaderApp({ queries: views, registry, maxStaleMs: 10_000, caps: { maxStreams: 10, maxStreamsPerToken: 1 } })
   t.teardown(() => app.close())
   await app.ready()
   return { registry, app, deployment }
@@ -40,17 +46,28 @@ export async function createReaderMetrics (t, { redisUrl, deadlineMs = 2000 }) {
 
 /** @param {import('tap').Test} t @param {{ redisUrl: string, deadlineMs?: number }} options */
 export async function createGatewayMetrics (t, { redisUrl, deadlineMs = 2000 }) {
-  const settings = { readFrom: 'replica', keyPrefix: 'fr:', deadlineMs, whenFull: 'refuse', ackWithinMs: 5000, inFlightBytes: 16 * 1024 * 1024, authToken: null }
+  const settings = /** @type {const} */ ({
+    readFrom: 'replica',
+    keyPrefix: 'fr:',
+    deadlineMs,
+    whenFull: 'refuse',
+    ackWithinMs: 5000,
+    inFlightBytes: 16 * 1024 * 1024,
+    authToken: null
+  })
   const primary = watchPrimary({ ...settings, primaryUrl: redisUrl, replicaUrls: null, log: silentLog })
   const metrics = createWriterMetrics({ figures: primary.figures })
   const feeds = createFeeds({
-    open: (name, stored) => openFeed(name, { ...stored, redisUrl, deadlineMs, onFlush: (seconds) => metrics.flush(name, seconds), onBehind: (ms) => metrics.behind(name, ms) }),
+    open: (name, stored) => openFeed(name,
+      { ...stored, redisUrl, deadlineMs, onFlush: (seconds) => metrics.flush(name, seconds), onBehind: (ms) => metrics.behind(name, ms) }),
     definition: primary.definition,
     onOpen: ({ name, writer }) => metrics.follow(name, writer),
     onClose: ({ name }) => metrics.unfollow(name),
     log: silentLog
   })
-  const app = createGatewayApp({ ...primary, feeds, settings, stopping: new AbortController().signal, registry: metrics.registry })
+  const app = createGatewayApp({
+    feeds, status: metrics.status, settings, stopping: new AbortController().signal, registry: metrics.registry
+  })
   t.teardown(async () => {
     await app.close()
     await feeds.close({ drainMs: 0 })
@@ -76,22 +93,27 @@ export async function describeProcesses (t, options) {
 /** @typedef {Map<string, { type: string, labels: string[] }>} Described by name */
 
 /** @param {import('prom-client').Registry} registry @returns {Described} */
-export const describeMetrics = (registry) => new Map(registry.getMetricsAsArray().map(({ name, type, labelNames }) => [name, { type, labels: [...labelNames].sort() }]))
+export const describeMetrics = (registry) =>
+  new Map(registry.getMetricsAsArray().map((/** @type {any} */ { name, type, labelNames }) =>
+    [name, { type, labels: [...labelNames].sort() }]))
 
 /**
  * @param {string} text of a scrape
  * @returns {{ name: string, labels: Record<string, string>, value: number }[]}
  */
 export const samplesOf = (text) => text.split('\n').filter((line) => line && !line.startsWith('#')).map((line) => {
-  const [, name, labels = '', value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line)
-  return { name, labels: Object.fromEntries([...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label, of]) => [label, of])), value: Number(value) }
+  const [, name, labels = '', value] = /** @type {string[]} */ (/^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line))
+  return {
+    name, labels: Object.fromEntries([...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label, of]) => [label, of])), value: Number(value)
+  }
 })
 
 /**
  * @param {string} text of a scrape @param {string} name @param {Record<string, string>} [labels]
- * @returns {number | undefined} the sum of the series that have these labels, undefined without any
+ * @returns {any} a number, the sum of the series that have these labels, undefined without any
  */
 export function valueOf (text, name, labels = {}) {
-  const found = samplesOf(text).filter((one) => one.name === name && Object.entries(labels).every(([label, of]) => one.labels[label] === of))
+  const found = samplesOf(text).filter((one) =>
+    one.name === name && Object.entries(labels).every(([label, of]) => one.labels[label] === of))
   return found.length ? found.reduce((sum, { value }) => sum + value, 0) : undefined
 }

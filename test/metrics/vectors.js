@@ -37,7 +37,9 @@ export function checkJoins (query, known) {
       const shared = ['on', 'ignoring', 'bool'].includes(tokens[at])
       if (shared) throw new Error(`${tokens[at]} is not read by this check: ${query}`)
       const right = operation(level + 1)
-      if (left && right && named(left) !== named(right)) faults.push(`${operator} joins series by (${named(left)}) with series by (${named(right)})`)
+      if (left && right && named(left) !== named(right)) {
+        faults.push(`${operator} joins series by (${named(left)}) with series by (${named(right)})`)
+      }
       left = left ?? right
     }
     return left

@@ -1,29 +1,29 @@
-/** What the page shows of a feed, in a real browser: figures that move, the choice of feed, and nothing from anywhere else. */
+/** The page in a real browser: figures, the choice of feed, the content policy. */
 import t from 'tap'
 import { needsBrowser } from '../browser.js'
 import { eventually } from '../servers.js'
 import { startWatching, withoutRefusals } from './watching.js'
 
-/** nothing leaves it while the test goes on */
+/** no item expires during the test */
 const LONG = { windowMs: 600_000 }
 
 t.test('the page', needsBrowser, async (t) => {
   const { reader, open, show, primary, replicas } = await startWatching(t)
 
-  await t.test('without a feed it says how to write to one, and shows the first by itself', async (t) => {
+  await t.test('without a feed it explains how to create one, and shows the first one', async (t) => {
     const { page, shows, serverShows, faults } = await show('/')
-    await page.getByRole('heading', { name: 'There is no feed yet' }).waitFor()
+    await page.getByRole('heading', { name: 'No feeds yet' }).waitFor()
     await serverShows(primary, /up/)
     t.equal(await page.getByRole('table', { name: 'Newest items' }).count(), 0)
     const { put } = await open('few', LONG)
     await put(['b-10', 'ten'], ['b-9', 'nine'])
     await shows('count', /^2$/)
-    t.equal(await page.getByRole('heading', { name: 'There is no feed yet' }).count(), 0)
+    t.equal(await page.getByRole('heading', { name: 'No feeds yet' }).count(), 0)
     t.match(page.url(), /\?feed=few$/)
     t.same(withoutRefusals(faults), [])
   })
 
-  await t.test('figures move', async (t) => {
+  await t.test('figures are updated', async (t) => {
     const { page, text, shows, rows, serverShows, faults, origins } = await show('/?feed=moving')
     await shows('notice', /There is no feed moving/)
     const { put, keepPutting } = await open('moving', LONG)
@@ -38,7 +38,7 @@ t.test('the page', needsBrowser, async (t) => {
     await shows('writers', /^from 1 writer$/)
     await shows('newest-age', /^\d/)
     await shows('lag', /^\d/)
-    await shows('summary', /^In the last minute: .* items a second/)
+    await shows('summary', /^Last minute: .* items\/s/)
     await shows('state', /^live$/)
     t.equal(await text('notice'), '')
     for (const server of [primary, ...replicas]) await serverShows(server, /up\s[^]*\d %/)
@@ -51,15 +51,16 @@ t.test('the page', needsBrowser, async (t) => {
     await eventually(async () => (await rows())[0].join() !== before[0].join())
     t.ok(await page.locator('#chart canvas').evaluate((canvas) => {
       const { width, height } = /** @type {any} */ (canvas)
-      return /** @type {any} */ (canvas).getContext('2d').getImageData(0, 0, width, height).data.some((/** @type {number} */ one) => one !== 0)
-    }), 'something is drawn')
+      return /** @type {any} */ (canvas).getContext('2d')
+        .getImageData(0, 0, width, height).data.some((/** @type {number} */ one) => one !== 0)
+    }), 'the chart is drawn')
     await page.getByText('By minute').click()
     await page.getByRole('region', { name: 'By minute' }).getByRole('row').nth(1).waitFor()
     t.same(withoutRefusals(faults), [])
     t.same(origins, [reader.url])
   })
 
-  await t.test('feeds switch, and the address keeps which; all of a small one stand there by id', async (t) => {
+  await t.test('the feed can be chosen and is kept in the URL; a small feed is sorted by id', async (t) => {
     const { page, shows, rows, faults } = await show('/?feed=moving')
     await shows('count', /^41$/)
     await page.getByRole('combobox', { name: 'Feed' }).selectOption('few')
@@ -73,7 +74,7 @@ t.test('the page', needsBrowser, async (t) => {
     t.same(withoutRefusals(faults), [])
   })
 
-  await t.test('what a feed holds is text, whatever it is; the content policy holds, and would say so', async (t) => {
+  await t.test('data of a feed is only ever text; the content policy is in force', async (t) => {
     const { put } = await open('odd', LONG)
     const nasty = '<img src=x onerror=alert(1)>'
     await put([nasty, `</td><script>alert(2)</script>${nasty}`], ['bytes', '\xff\xfe'], ['empty', ''])
@@ -86,7 +87,7 @@ t.test('the page', needsBrowser, async (t) => {
     await eventually(() => faults.some((fault) => /Content Security Policy/.test(fault)))
   })
 
-  await t.test('figures that nobody knows are not shown as anything else', async (t) => {
+  await t.test('unknown figures are shown as unknown', async (t) => {
     const { page, text, shows, rows, faults } = await show('/?feed=few')
     await shows('count', /^2$/)
     await page.route(/\/figures(\?|$)/, async (route) => {
@@ -96,18 +97,19 @@ t.test('the page', needsBrowser, async (t) => {
     })
     await page.reload()
     await eventually(async () => (await rows()).length === 2)
-    await shows('writers', /^not known now$/)
+    await shows('writers', /^unknown$/)
     for (const name of ['rate', 'count', 'newest-age', 'layout', 'kept', 'engine']) t.equal(await text(name), '–', name)
     t.same(withoutRefusals(faults), [])
   })
 
-  await t.test('it fits narrow and wide windows, dark and light, and keeps still for who wants that', async (t) => {
+  await t.test('it fits narrow and wide windows, dark and light, and respects reduced motion', async (t) => {
     const grounds = new Set()
     for (const [width, colorScheme] of /** @type {const} */ ([[360, 'light'], [1600, 'dark']])) {
-      const { page, shows, faults } = await show('/?feed=moving', { viewport: { width, height: 800 }, colorScheme, reducedMotion: 'reduce' })
+      const { page, shows, faults } = await show('/?feed=moving',
+        { viewport: { width, height: 800 }, colorScheme, reducedMotion: 'reduce' })
       await shows('rate', /^\d/)
       await page.locator('#rows tr').first().waitFor()
-      t.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), `${width} px: nothing sticks out`)
+      t.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), `${width} px: no horizontal scrolling`)
       grounds.add(await page.evaluate(() => window.getComputedStyle(document.body).backgroundColor))
       t.equal(await page.evaluate(() => document.getAnimations().length), 0)
       t.same(withoutRefusals(faults), [])

@@ -1,4 +1,4 @@
-/** A deployment with its reader, somebody who writes, and the page in a real browser. Everything ends with the test. */
+/** A deployment with a reader, a writer, and the page in a real browser. Everything ends with the test. */
 import { startBrowser, openPage } from '../browser.js'
 import { startReader } from '../commands.js'
 import { eventually, openWriterFor, startDeployment, testEngines } from '../servers.js'
@@ -31,7 +31,7 @@ export async function startWatching (t, { flags = [], replicas = 1, args = [] } 
         pipeline.remove(bytes(id), Date.now())
         await pipeline.flush()
       },
-      /** Goes on until the test ends. @param {string[]} ids @param {number} [everyMs] */
+      /** Writes until the test ends. @param {string[]} ids @param {number} [everyMs] */
       keepPutting (ids, everyMs = 50) {
         let n = 0
         const timer = setInterval(() => {
@@ -53,20 +53,23 @@ export async function startWatching (t, { flags = [], replicas = 1, args = [] } 
   return { ...deployment, redisUrl, reader, open, show }
 }
 
-/** Asks the page what it shows, by the ids of its elements. @param {import('playwright-core').Page} page */
+/** Reads the page by the ids of its elements. @param {import('playwright-core').Page} page */
 function look (page) {
   /** @param {string} id */
   const text = async (id) => (await page.locator(`#${id}`).textContent() ?? '').trim()
   return {
     text,
-    /** Resolves when an element shows what is expected. @param {string} id @param {RegExp} pattern */
+    /** Resolves when an element matches. @param {string} id @param {RegExp} pattern */
     shows: (id, pattern) => eventually(async () => {
       const shown = await text(id)
-      if (!pattern.test(shown)) throw new Error(`#${id} shows "${shown}", not ${pattern}; the page: ${(await page.locator('body').innerText()).slice(0, 1500)}`)
+      if (!pattern.test(shown)) {
+        throw new Error(`#${id} shows "${shown}", not ${pattern}; the page: ${(await page.locator('body').innerText()).slice(0, 1500)}`)
+      }
     }),
     /** Cells of the list. @returns {Promise<string[][]>} id, age, value */
-    rows: () => page.locator('#rows tr').evaluateAll((rows) => rows.map((row) => Array.from(/** @type {any} */ (row).cells).map((cell) => cell.textContent))),
-    /** A server's row, when it shows what is expected. @param {{ port: number }} server @param {RegExp} pattern */
+    rows: () => page.locator('#rows tr').evaluateAll((rows) =>
+      rows.map((row) => Array.from(/** @type {any} */ (row).cells).map((cell) => cell.textContent))),
+    /** Resolves when the row of a server matches. @param {{ port: number }} server @param {RegExp} pattern */
     serverShows: ({ port }, pattern) => eventually(async () => {
       const shown = await page.getByRole('row', { name: `127.0.0.1:${port}` }).innerText()
       if (!pattern.test(shown)) throw new Error(`the row of ${port} shows "${shown}", not ${pattern}`)

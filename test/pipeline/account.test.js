@@ -26,7 +26,7 @@ const underWay = (account) => account.offered - account.items - account.dropped 
 const events = fc.array(fc.constantFrom(...Object.keys(EVENTS)), { maxLength: 60 })
 const happen = (account, names) => names.forEach((name) => EVENTS[name](account))
 
-t.test('from any moment on each item offered or under way ends in exactly one of items, refused, dropped or failed', async (t) => {
+t.test('from any moment on each item offered or in flight ends in exactly one of items, refused, dropped or failed', async (t) => {
   fc.assert(fc.property(events, events, (first, then) => {
     const account = newAccount()
     happen(account, first)
@@ -42,7 +42,7 @@ t.test('from any moment on each item offered or under way ends in exactly one of
   }))
 })
 
-t.test('since the beginning is everything, and since the end is nothing but what failed', async (t) => {
+t.test('accountSince the beginning is everything, and since the end only failed items', async (t) => {
   const account = { ...newAccount(), offered: 9, items: 4, batches: 2, dropped: 1, failed: 1, refused: { too_old: 2, late: 1 } }
   t.same(accountSince(account, newAccount()), account)
   t.same(accountSince(account, account), { ...newAccount(), offered: 1, failed: 1 })

@@ -42,7 +42,7 @@ t.test('a group ends with a marker write and WAIT, and its answers are those of 
   t.same(sent, ['a', 'bb', ['SET', 'm', 42, 'PX', 60_000, 'GET'], ['WAIT', 1, 500]])
 })
 
-t.test('without a replica the question is put again, with another marker and without the batches', async (t) => {
+t.test('without a replica WAIT is sent again, with another marker and without the batches', async (t) => {
   const replies = [0, 0, 2]
   const { sent, connection, context, unconfirmed } = build(([[, , value]]) => [value === 42 ? null : value - 1, replies.shift()])
   await ackOf('replica').send(connection, [batch('a')], context)
@@ -51,9 +51,10 @@ t.test('without a replica the question is put again, with another marker and wit
   t.equal(unconfirmed(), 2)
 })
 
-t.test('a server whose marker is not the last one lost writes: the connection is over', async (t) => {
+t.test('a server whose marker is not the last one lost writes: the session ends', async (t) => {
   const { connection, context } = build(() => [null, 0])
-  await t.rejects(ackOf('replica').send(connection, [batch('a')], context), { code: 'SERVER_LOST', outcome: 'over', message: /lost writes/ })
+  await t.rejects(ackOf('replica').send(connection, [batch('a')], context),
+    { code: 'SERVER_LOST', outcome: 'over', message: /lost writes/ })
 })
 
 for (const engine of await testEngines()) {
@@ -82,9 +83,9 @@ for (const engine of await testEngines()) {
       t.same(values.map((/** @type {Buffer} */ one) => Number(one.subarray(8))), Array.from({ length: 50 }, (_, i) => 4950 + i))
     })
 
-    await t.test('without a replica nothing is acknowledged, the writer says so, and goes on when there is one', async (t) => {
+    await t.test('without a replica nothing is acknowledged, the status shows it, and writing resumes with a replica', async (t) => {
       const alone = await startServer(t, { engine })
-      // silence of the server, which is half of the machine at times, would open connections anew
+      // a busy machine may delay the server past the deadline, which would open new connections
       const writer = await openWriterFor(t, { redisUrl: alone.url, ack: 'replica', deadlineMs: WAIT_MS * 2 })
       writer.pipeline.append(Buffer.from('a'), Date.now(), Buffer.from('v'))
       await t.rejects(writer.pipeline.flush({ deadlineMs: 100 }), { code: 'DEADLINE_PASSED' })
@@ -94,7 +95,7 @@ for (const engine of await testEngines()) {
       await startServer(t, { engine, replicaOf: alone })
       await eventually(() => writer.pipeline.account.items === 1, { deadlineMs: 6 * WAIT_MS })
       t.same(writer.status(), { ready: true, reasons: [] })
-      t.equal(writer.epochs, 4, 'all that on the first connections')
+      t.equal(writer.sessions, 4, 'all that on the first connections')
     })
   })
 }

@@ -2,7 +2,7 @@ import t from 'tap'
 import { setImmediate as turn } from 'node:timers/promises'
 import { createCoarseClock } from '../../src/pipeline/coarse-clock.js'
 
-t.test('the clock is looked at once for some items, and again after each turn of the event loop', async (t) => {
+t.test('the clock is read once for several items, and again after each turn of the event loop', async (t) => {
   let looks = 0
   const nowMs = createCoarseClock(() => ++looks)
   const seen = (/** @type {number} */ n) => [...new Set(Array.from({ length: n }, nowMs))]

@@ -1,5 +1,5 @@
 /**
- * A pipeline over connections that answer when told to: for what is about counts and time, not about bytes.
+ * A pipeline over connections that the test answers by hand: for tests of counts and times, not of bytes.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { createPipeline } from '../../src/pipeline/pipeline.js'
@@ -38,11 +38,12 @@ function createBatch (partition, retention) {
 export function buildPipeline (t, options) {
   /** @type {{ batch: ReturnType<typeof createBatch>, resolve: (answer: { late: number }) => void, reject: (error: Error) => void }[]} */
   const wire = []
-  /** @type {{ id: string, ts: number, seq: number, value: string }[][]} what the server acknowledged */
+  /** @type {{ id: string, ts: number, seq: number, value: string | null }[][]} what the server acknowledged */
   const stored = []
   const pipeline = createPipeline(/** @type {any} */ ({
-    send: (/** @type {number} */ lane, /** @type {any} */ connection, /** @type {any[]} */ batches) => Promise.all(batches.map((batch) => new Promise((resolve, reject) => { wire.push({ batch, resolve, reject }) }))),
-    ack: { lanes: 1, grouped: false },
+    send: (/** @type {number} */ stripe, /** @type {any} */ connection, /** @type {any[]} */ batches) =>
+      Promise.all(batches.map((batch) => new Promise((resolve, reject) => { wire.push({ batch, resolve, reject }) }))),
+    ack: { stripes: 1, grouped: false },
     partitions: 1,
     createBatch,
     retention: { windowMs: 60_000, maxItems: 0 },

@@ -13,7 +13,7 @@ function appendIds (writer, from, to, value = VALUE) {
 t.jobs = 2
 for (const engine of await testEngines()) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
-    await t.test('what is flushed is stored, over all partitions, with the commands of this engine', async (t) => {
+    await t.test('flushed items are stored, over all partitions, with the commands of this engine', async (t) => {
       const server = await startServer(t, { engine })
       const connection = await connectFor(t, server.url)
       const writer = await openWriterFor(t, { redisUrl: server.url, partitions: 4 })
@@ -23,7 +23,8 @@ for (const engine of await testEngines()) {
       const counts = await Promise.all([0, 1, 2, 3].map((partition) => connection.send('ZCARD', `fr:{latest:${partition}}:ids`)))
       t.equal(counts.reduce((sum, count) => sum + count, 0), 10_000)
       t.ok(counts.every((count) => count > 2000), counts.join(' '))
-      t.match(await readDefinition(connection, 'fr:', 'latest'), { feed: 'latest', layout: 'ids', partitions: 4, windowMs: 60_000, maxItems: 1_000_000, format: 1 })
+      t.match(await readDefinition(connection, 'fr:', 'latest'),
+        { feed: 'latest', layout: 'ids', partitions: 4, windowMs: 60_000, maxItems: 1_000_000, format: 1 })
       const stats = String(await connection.send('INFO', 'commandstats'))
       t.equal(stats.includes('cmdstat_msetex'), engine.hasMsetex)
       t.equal(stats.includes('cmdstat_set:calls=10'), !engine.hasMsetex)
@@ -38,15 +39,17 @@ for (const engine of await testEngines()) {
       await t.rejects(openWriterFor(t, { redisUrl: primary.url, partitions: 3 }), { code: 'FEED_DEFINITION_DIFFERS', stored: 2, wanted: 3 })
       await t.rejects(openWriterFor(t, { redisUrl: replica.url, partitions: 2 }), { code: 'SERVER_REFUSED', message: /is a replica/ })
       await t.rejects(openWriterFor(t, { redisUrl: primary.url, layout: 'no-such' }), { code: 'FEED_LAYOUT_UNKNOWN' })
-      for (const node of [connection, onReplica]) await eventually(async () => !String(await node.send('CLIENT', 'LIST')).includes('test-writer'))
+      for (const node of [connection, onReplica]) {
+        await eventually(async () => !String(await node.send('CLIENT', 'LIST')).includes('test-writer'))
+      }
     })
 
     await t.test('a key that holds another type fails the writer, and all items are accounted for', async (t) => {
       const server = await startServer(t, { engine })
       const connection = await connectFor(t, server.url)
-      await connection.send('SET', 'fr:{latest:0}:ids', 'somebody else\'s')
-      for (const late of /** @type {const} */ (['overwrite', 'drop'])) {
-        const writer = await openWriterFor(t, { redisUrl: server.url, late })
+      for (const late of /** @type {const} */ (['overwrite', 'newest'])) {
+        await connection.send('SET', `fr:{latest-${late}:0}:ids`, 'somebody else\'s')
+        const writer = await openWriterFor(t, { redisUrl: server.url, feed: `latest-${late}`, late })
         appendIds(writer, 0, 1500)
         await t.rejects(writer.pipeline.flush(), { code: 'KEY_HOLDS_OTHER' })
         t.throws(() => appendIds(writer, 0, 1), { code: 'KEY_HOLDS_OTHER' })
@@ -87,13 +90,14 @@ for (const engine of await testEngines()) {
     })
 
     if (engine.hasMsetex) {
-      await t.test('a user who may not use MSETEX any more is told so, and not that the server has none', async (t) => {
+      await t.test('a lost permission for MSETEX is reported as such, not as a server without it', async (t) => {
         const server = await startServer(t, { engine })
         const admin = await connectFor(t, server.url)
         await admin.send('ACL', 'SETUSER', 'writing', 'on', '>word', '~*', '+@all')
         /** @type {string[]} */
         const reasons = []
-        const log = /** @type {any} */ ({ ...silentLog, warn: (/** @type {{ reason?: string }} */ { reason }) => { reasons.push(String(reason)) } })
+        const log =
+          /** @type {any} */ ({ ...silentLog, warn: (/** @type {{ reason?: string }} */ { reason }) => { reasons.push(String(reason)) } })
         const writer = await openWriterFor(t, { redisUrl: server.url.replace('//', '//writing:word@'), log })
         await admin.send('ACL', 'SETUSER', 'writing', '-msetex')
         await admin.send('CLIENT', 'KILL', 'USER', 'writing')

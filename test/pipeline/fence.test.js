@@ -4,7 +4,7 @@ import { createFence } from '../../src/pipeline/fence.js'
 import { startProxy } from '../proxy.js'
 import { connectFor, engineName, eventually, openWriterFor, startServer, testEngines } from '../servers.js'
 
-/** Connections, each with the id that its server gave it, and what they were asked. */
+/** Connections with their client ids, and the commands sent on them. */
 function build () {
   const fence = createFence()
   let clientId = 100
@@ -18,16 +18,16 @@ function build () {
 }
 const NOBODY = `CLIENT KILL ID ${2 ** 53 - 1}`
 
-t.test('the connection before on the same server is ended, whatever server was between', async (t) => {
+t.test('the previous connection on the same server is closed, also after a switch to another server', async (t) => {
   const open = build()
-  t.equal(await open('a'), NOBODY, 'the first ends nobody, and asks whether it may')
+  t.equal(await open('a'), NOBODY, 'the first closes no connection, and checks its permission to do so')
   t.equal(await open('a'), 'CLIENT KILL ID 100')
   t.equal(await open('b'), NOBODY)
   t.equal(await open('a'), 'CLIENT KILL ID 101')
   t.equal(await open('b'), 'CLIENT KILL ID 102')
 })
 
-t.test('a server that does not say which it is may be another one, so nobody is ended there', async (t) => {
+t.test('without a run id no connection is closed', async (t) => {
   const open = build()
   t.same([await open(undefined), await open(undefined)], [NOBODY, NOBODY])
 })
@@ -57,7 +57,7 @@ for (const engine of await testEngines()) {
     await write('first')
     proxy.hold()
     await write('second')
-    t.ok(writer.epochs > 1, 'its first connection was silent and was given up')
+    t.ok(writer.sessions > 1, 'its first connection was silent and was given up')
     await write('third')
     t.ok(proxy.release() > 0, 'what the first connection had sent is delivered now')
     await eventually(() => connection.send('PING'))
@@ -89,10 +89,11 @@ for (const engine of await testEngines()) {
     t.equal(await stored(), 'third')
   })
 
-  t.test(`${engineName(engine)}: a user who may not end connections hears of it at once`, async (t) => {
+  t.test(`${engineName(engine)}: a missing permission to close connections shows at once`, async (t) => {
     const server = await startServer(t, { engine })
     const admin = await connectFor(t, server.url)
     await admin.send('ACL', 'SETUSER', 'writing', 'on', '>word', '~*', '+@all', '-client|kill')
-    await t.rejects(openWriterFor(t, { redisUrl: server.url.replace('//', '//writing:word@') }), { code: 'SERVER_REFUSED', message: /client\|kill/ })
+    await t.rejects(openWriterFor(t, { redisUrl: server.url.replace('//', '//writing:word@') }),
+      { code: 'SERVER_REFUSED', message: /client\|kill/ })
   })
 }

@@ -90,7 +90,8 @@ t.test('seq counts the items of one ts', async (t) => {
 t.test('how late a flush starts is measured from when it was due', async (t) => {
   /** @type {number[]} */
   const behind = []
-  const { pipeline, open, answer } = buildPipeline(t, { flushAt: { items: 2, bytes: 1_000_000, ms: HOUR_MS }, onBehind: (ms) => behind.push(ms) })
+  const { pipeline, open, answer } = buildPipeline(t,
+    { flushAt: { items: 2, bytes: 1_000_000, ms: HOUR_MS }, onBehind: (ms) => behind.push(ms) })
   open()
   const nowMs = performance.timeOrigin + performance.now()
   for (const dueMs of [nowMs - 900, nowMs - 500]) pipeline.append(Buffer.from('a'), Date.now(), Buffer.from('v'), dueMs)

@@ -1,4 +1,4 @@
-/** Writers of layouts that keep a log: who they say they are, what they say of times ahead, and what they keep. */
+/** Writers of log layouts: origin, announcements of items ahead, retention. */
 import t from 'tap'
 import { layoutNames, layoutOf } from '../../src/layouts/index.js'
 import { startProxy } from '../proxy.js'
@@ -55,10 +55,11 @@ for (const engine of await testEngines()) {
         for (let round = 0; round < 30; round++) await write(writer, 10, { name: `now-${round}` })
         const { items } = await layout.latest(connection, keyOf('ahead'), { limit: 2, after: null, sinceMs: null, ...now() })
         t.same(items.map(({ id }) => String(id)), ['future-0', 'now-29-9'])
-        t.ok(Number(await connection.send('ZSCORE', keyOf('ahead')('ahead'), (await connection.send('ZREVRANGE', keyOf('ahead')('ahead'), 0, 0))[0])) >= 29 * SECONDS)
+        t.ok(Number(await connection.send('ZSCORE', keyOf('ahead')('ahead'),
+          (await connection.send('ZREVRANGE', keyOf('ahead')('ahead'), 0, 0))[0])) >= 29 * SECONDS)
       })
 
-      await t.test('another server behind the same address is told anew how far items are ahead', async (t) => {
+      await t.test('after a change of the server, announcements of items ahead are sent again', async (t) => {
         const [one, other] = await Promise.all([startServer(t, { engine }), startServer(t, { engine })])
         const onOther = await connectFor(t, other.url)
         const proxy = await startProxy(t, one.port)
@@ -66,13 +67,13 @@ for (const engine of await testEngines()) {
         await write(writer, 1, { ts: Date.now() + 30 * SECONDS })
         proxy.switchTo(other.port)
         proxy.resetAll()
-        await eventually(() => writer.connected && writer.epochs > 1)
+        await eventually(() => writer.connected && writer.sessions > 1)
         await write(writer, 1, { ts: Date.now() + 20 * SECONDS })
         const [, ms] = await onOther.send('ZREVRANGE', keyOf('latest')('ahead'), 0, 0, 'WITHSCORES')
         t.ok(Number(ms) >= 19 * SECONDS, String(ms))
       })
 
-      await t.test('what is beyond maxItems is trimmed while it comes, and what counts stays', async (t) => {
+      await t.test('entries beyond maxItems are trimmed during writing, and live ones stay', async (t) => {
         const maxItems = 2000
         const writer = await openWriterFor(t, { redisUrl: server.url, feed: 'few', layout: layout.name, maxItems, batchItems: 100 })
         for (let round = 0; writer.trimmed === 0 || round < 5; round++) {
@@ -80,8 +81,9 @@ for (const engine of await testEngines()) {
           await new Promise((resolve) => setTimeout(resolve, 20))
         }
         t.equal((await layout.count(connection, keyOf('few'), { retention: { windowMs: 0, maxItems }, nowMs: Date.now() })).count, maxItems)
-        t.same((await connection.send('KEYS', 'fr:{few:0}:*')).map(String).map((/** @type {string} */ name) => name.split(':').at(-1)).filter((/** @type {string} */ part) => part !== 'ahead').sort(),
-          ['appended', 'epoch', 'marks', log.part, 'trimmer'].sort())
+        t.same((await connection.send('KEYS', 'fr:{few:0}:*')).map(String).map((/** @type {string} */ name) => name.split(':').at(-1))
+          .filter((/** @type {string} */ part) => part !== 'ahead').sort(),
+        ['appended', 'epoch', 'marks', log.part, 'trimmer'].sort())
         await writer.close({ drainMs: 20_000 })
       })
     })

@@ -10,13 +10,15 @@ import { accounted } from './fake-server.js'
 const IDS = 2000
 
 /**
- * Appends versions of IDS ids until stopped; the value tells the version.
+ * Appends versions of IDS ids until stopped; the value is the version.
  * @param {Awaited<ReturnType<typeof openWriterFor>>} writer
  */
 function keepAppending (writer) {
   let appended = 0
   const timer = setInterval(() => {
-    for (let i = 0; i < 300; i++, appended++) writer.pipeline.append(Buffer.from(`id-${appended % IDS}`), Date.now(), Buffer.from(`version ${appended}`))
+    for (let i = 0; i < 300; i++, appended++) {
+      writer.pipeline.append(Buffer.from(`id-${appended % IDS}`), Date.now(), Buffer.from(`version ${appended}`))
+    }
   }, 5)
   return {
     get appended () { return appended },
@@ -40,7 +42,7 @@ async function expectLastVersions (t, server, appended) {
 t.jobs = 2
 for (const engine of await testEngines()) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
-    for (const late of /** @type {const} */ (['overwrite', 'drop'])) {
+    for (const late of /** @type {const} */ (['overwrite', 'newest'])) {
       await t.test(`a server that is killed and comes back with its log has everything, late: ${late}`, async (t) => {
         const server = await startServer(t, { engine, args: ['--appendonly', 'yes', '--appendfsync', 'always'] })
         const writer = await openWriterFor(t, { redisUrl: server.url, windowMs: 0, maxItems: 0, batchItems: 100, late })
@@ -48,12 +50,12 @@ for (const engine of await testEngines()) {
         t.teardown(load.stop)
         // a kill may fall where nothing is under way: it is done again until one did not
         for (let round = 1; round <= 2 || (writer.pipeline.account.retried === 0 && round <= 12); round++) {
-          const { epochs, pipeline: { account: { items } } } = writer
+          const { sessions, pipeline: { account: { items } } } = writer
           await eventually(() => writer.pipeline.account.items > items + 3000)
           await server.kill()
           await pause(50)
           await server.restart()
-          await eventually(() => writer.epochs > epochs)
+          await eventually(() => writer.sessions > sessions)
         }
         load.stop()
         await writer.pipeline.flush()
@@ -83,12 +85,12 @@ for (const engine of await testEngines()) {
     await t.test('a server that lost its scripts gets them again', async (t) => {
       const server = await startServer(t, { engine })
       const connection = await connectFor(t, server.url)
-      const writer = await openWriterFor(t, { redisUrl: server.url, late: 'drop', batchItems: 100 })
+      const writer = await openWriterFor(t, { redisUrl: server.url, late: 'newest', batchItems: 100 })
       const load = keepAppending(writer)
       t.teardown(load.stop)
       await eventually(() => writer.pipeline.account.items > 1000)
       await connection.send('SCRIPT', 'FLUSH')
-      await eventually(() => writer.epochs >= 2)
+      await eventually(() => writer.sessions >= 2)
       load.stop()
       await writer.pipeline.flush()
       t.match(writer.pipeline.account, { offered: load.appended, failed: 0 })

@@ -1,5 +1,5 @@
 /**
- * When batches go, on a clock that stands still until it is told to go on; real ones are in flush.test.js.
+ * When batches are sent, on a fake clock; flush.test.js uses the real one.
  */
 import t from 'tap'
 import { mock } from 'node:test'
@@ -10,8 +10,8 @@ import { holds } from '../properties.js'
 const BATCH_MS = 5
 
 /**
- * @param {(story: ReturnType<typeof build>) => void} tell all of it in one turn: timers are nobody else's meanwhile
- * @param {{ slots?: number, items?: number }} [parts]
+ * @param {(story: ReturnType<typeof build>) => void} tell must be synchronous, because the timers are mocked for the whole process
+ * @param {{ buckets?: number, items?: number }} [parts]
  */
 function onStillClock (tell, parts) {
   mock.timers.enable({ apis: ['setTimeout', 'setImmediate', 'Date'], now: 1_000_000 })
@@ -22,23 +22,25 @@ function onStillClock (tell, parts) {
   }
 }
 
-/** @param {{ slots?: number, items?: number }} [parts] */
-function build ({ slots = 1, items = 10 } = {}) {
+/** @param {{ buckets?: number, items?: number }} [parts] */
+function build ({ buckets = 1, items = 10 } = {}) {
   const beganMs = Date.now()
   const state = { busy: false }
-  /** @type {{ atMs: number, slot: number, items: number, behindMs: number }[]} */
+  /** @type {{ atMs: number, bucket: number, items: number, behindMs: number }[]} */
   const sent = []
   const batches = createOpenBatches({
-    slots,
-    partitions: slots,
+    buckets,
+    partitions: buckets,
     createBatch: () => /** @type {any} */ ({ bytes: 100, count: 0, maxItems: 1997, reset () { this.count = 0 } }),
     retention: { windowMs: 60_000, maxItems: 0 },
     flushAt: { items, ms: BATCH_MS },
-    mostSpareBytes: 1000,
+    maxSpareBytes: 1000,
     clock: Date.now,
     isBusy: () => state.busy,
     onClosed (one) {
-      sent.push({ atMs: Date.now() - beganMs, slot: one.slot, items: one.batch.count, behindMs: Math.max(0, Date.now() - one.flushDueMs) })
+      sent.push({
+        atMs: Date.now() - beganMs, bucket: one.bucket, items: one.batch.count, behindMs: Math.max(0, Date.now() - one.flushDueMs)
+      })
       batches.recycle(one)
     }
   })
@@ -51,10 +53,10 @@ function build ({ slots = 1, items = 10 } = {}) {
     pass (ms) { for (let i = 0; i < ms; i++) mock.timers.tick(1) },
     /** What runs when the event loop turns. */
     turn: () => mock.timers.tick(0),
-    /** @param {{ slot?: number, dueMs?: number }} [item] `dueMs` after the beginning */
-    append ({ slot = 0, dueMs } = {}) {
+    /** @param {{ bucket?: number, dueMs?: number }} [item] `dueMs` after the beginning */
+    append ({ bucket = 0, dueMs } = {}) {
       const due = dueMs === undefined ? Date.now() : beganMs + dueMs
-      const one = batches.open[slot] ?? batches.begin(slot, due)
+      const one = batches.open[bucket] ?? batches.begin(bucket, due)
       const batch = /** @type {any} */ (one.batch)
       if (++batch.count >= one.maxItems) batches.close(one, due)
     }
@@ -67,11 +69,11 @@ t.test('after a pause an item goes at once, with all that is appended in the sam
     append()
     t.same(sent, [], 'not within the turn')
     turn()
-    t.same(sent, [{ atMs: 0, slot: 0, items: 2, behindMs: 0 }])
+    t.same(sent, [{ atMs: 0, bucket: 0, items: 2, behindMs: 0 }])
     pass(20)
     append()
     turn()
-    t.same(sent[1], { atMs: 20, slot: 0, items: 1, behindMs: 0 })
+    t.same(sent[1], { atMs: 20, bucket: 0, items: 1, behindMs: 0 })
   })
 })
 
@@ -84,9 +86,9 @@ t.test('what comes sooner than batchMs after the batch before waits so long, and
       append()
     }
     t.same(sent, [
-      { atMs: 0, slot: 0, items: 1, behindMs: 0 },
-      { atMs: 5, slot: 0, items: 4, behindMs: 0 },
-      { atMs: 10, slot: 0, items: 5, behindMs: 0 }
+      { atMs: 0, bucket: 0, items: 1, behindMs: 0 },
+      { atMs: 5, bucket: 0, items: 4, behindMs: 0 },
+      { atMs: 10, bucket: 0, items: 5, behindMs: 0 }
     ])
   })
 })
@@ -101,21 +103,21 @@ t.test('a full batch goes at once, and the next that is not full batchMs later',
     pass(4)
     t.equal(sent.length, 3)
     pass(1)
-    t.same(sent[3], { atMs: 7, slot: 0, items: 3, behindMs: 0 })
+    t.same(sent[3], { atMs: 7, bucket: 0, items: 3, behindMs: 0 })
   })
 })
 
 t.test('each slot by itself', async (t) => {
   onStillClock(({ append, turn, pass, sent }) => {
-    append({ slot: 0 })
+    append({ bucket: 0 })
     turn()
     pass(2)
-    append({ slot: 0 })
-    append({ slot: 2 })
+    append({ bucket: 0 })
+    append({ bucket: 2 })
     turn()
     pass(3)
-    t.same(sent.map(({ atMs, slot }) => [atMs, slot]), [[0, 0], [2, 2], [5, 0]])
-  }, { slots: 3 })
+    t.same(sent.map(({ atMs, bucket }) => [atMs, bucket]), [[0, 0], [2, 2], [5, 0]])
+  }, { buckets: 3 })
 })
 
 t.test('a timer that fires late does not put off those after it', async (t) => {
@@ -131,7 +133,7 @@ t.test('a timer that fires late does not put off those after it', async (t) => {
   })
 })
 
-t.test('while its lane is busy a slot sends only what is full, and the rest as soon as it is not', async (t) => {
+t.test('while its stripe is busy a bucket sends only full batches, and the rest as soon as it is not', async (t) => {
   onStillClock(({ batches, append, turn, pass, sent, state }) => {
     state.busy = true
     for (let i = 0; i < 13; i++) append()
@@ -141,11 +143,11 @@ t.test('while its lane is busy a slot sends only what is full, and the rest as s
     state.busy = false
     batches.arm()
     turn()
-    t.same(sent[1], { atMs: 30, slot: 0, items: 4, behindMs: 25 })
+    t.same(sent[1], { atMs: 30, bucket: 0, items: 4, behindMs: 25 })
   })
 })
 
-t.test('what waited is late until all of it is caught up, counted from when it was due', async (t) => {
+t.test('a backlog is late until it is caught up, counted from when it was due', async (t) => {
   onStillClock(({ batches, append, turn, pass, sent, state }) => {
     append()
     turn()
@@ -162,7 +164,7 @@ t.test('what waited is late until all of it is caught up, counted from when it w
   })
 })
 
-t.test('closing all sends what is open, early or not, and counts as sent', async (t) => {
+t.test('closeAll sends all open batches, early or not, and counts as a flush', async (t) => {
   onStillClock(({ batches, append, turn, pass, sent, times }) => {
     append()
     turn()
@@ -189,30 +191,37 @@ t.test('nothing goes when it was stopped', async (t) => {
   })
 })
 
-t.test('every item goes, none waits longer than batchMs, and no second has more than 1000 / batchMs batches that are not full, and one', (t) =>
-  holds(t, fc.property(fc.array(fc.record({ afterMs: fc.constantFrom(0, 0, 1, 1, 2, 3, 7, 40), count: fc.integer({ min: 1, max: 14 }), slot: fc.integer({ min: 0, max: 1 }) }), { minLength: 1, maxLength: 80 }), (story) => {
+t.test('every item goes, none waits longer than batchMs, and no second has more than 1000 / batchMs batches that are not full, ' +
+  'and one', (t) =>
+  holds(t, fc.property(fc.array(fc.record({
+    afterMs: fc.constantFrom(0, 0, 1, 1, 2, 3, 7, 40), count: fc.integer({ min: 1, max: 14 }), bucket: fc.integer({ min: 0, max: 1 })
+  }), { minLength: 1, maxLength: 80 }), (story) => {
     onStillClock(({ append, turn, pass, sent }) => {
       let appended = 0
       let nowMs = 0
-      /** @type {{ slot: number, atMs: number }[]} */
+      /** @type {{ bucket: number, atMs: number }[]} */
       const items = []
-      for (const { afterMs, count, slot } of story) {
+      for (const { afterMs, count, bucket } of story) {
         pass(afterMs)
         nowMs += afterMs
         for (let i = 0; i < count; i++, appended++) {
-          items.push({ slot, atMs: nowMs })
-          append({ slot })
+          items.push({ bucket, atMs: nowMs })
+          append({ bucket })
         }
         turn()
       }
       pass(BATCH_MS)
       if (sent.reduce((sum, { items }) => sum + items, 0) !== appended) throw new Error('not every item went')
-      for (const slot of [0, 1]) {
-        const mine = sent.filter((batch) => batch.slot === slot)
+      for (const bucket of [0, 1]) {
+        const mine = sent.filter((batch) => batch.bucket === bucket)
         const partial = mine.filter((batch) => batch.items < 10)
-        for (let i = 1; i < partial.length; i++) if (partial[i].atMs - partial[i - 1].atMs < BATCH_MS) throw new Error(`two within ${BATCH_MS} ms`)
-        const waiting = items.filter((item) => item.slot === slot)
-        for (const { atMs, items: n } of mine) for (const item of waiting.splice(0, n)) if (atMs - item.atMs > BATCH_MS) throw new Error('waited too long')
+        for (let i = 1; i < partial.length; i++) {
+          if (partial[i].atMs - partial[i - 1].atMs < BATCH_MS) throw new Error(`two within ${BATCH_MS} ms`)
+        }
+        const waiting = items.filter((item) => item.bucket === bucket)
+        for (const { atMs, items: n } of mine) {
+          for (const item of waiting.splice(0, n)) if (atMs - item.atMs > BATCH_MS) throw new Error('waited too long')
+        }
       }
-    }, { slots: 2 })
+    }, { buckets: 2 })
   }), { runs: 200 }))

@@ -9,7 +9,7 @@ t.test('it is never ahead of the server, and as near as the quickest answer', as
   const look = (takesMs, server) => {
     const said = [Math.floor(serverMs / 1000), serverMs % 1000 * 1000].map((number) => Buffer.from(String(number)))
     pass(takesMs)
-    return clock.look(/** @type {any} */ ({ send: async () => said }), server)
+    return clock.sync(/** @type {any} */ ({ send: async () => said }), server)
   }
   const pass = (/** @type {number} */ ms) => {
     elapsedMs += ms

@@ -44,7 +44,8 @@ for (const engine of await testEngines()) {
     })
 
     await t.test('when the one that trims is killed, another takes over', async (t) => {
-      const child = spawn(process.execPath, [fileURLToPath(new URL('writing-process.js', import.meta.url)), server.url], { stdio: ['ignore', 'ignore', 'inherit'] })
+      const child = spawn(process.execPath, [fileURLToPath(new URL('writing-process.js', import.meta.url)), server.url],
+        { stdio: ['ignore', 'ignore', 'inherit'] })
       t.teardown(() => child.kill('SIGKILL'))
       await eventually(async () => await holder() === 'child')
       const writer = await openWriterFor(t, { redisUrl: server.url, name: 'heir', ...RETENTION })

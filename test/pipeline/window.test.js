@@ -4,22 +4,26 @@ import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises'
 import { createWindow } from '../../src/pipeline/window.js'
 import { holds } from '../properties.js'
 
-/** A window over connections that answer when told to. */
+/** A window over connections that the test answers by hand. */
 function build () {
-  /** @type {{ batch: any, connection: any, resolve: (answer: { late: number }) => void, reject: (error: Error) => void }[]} sent and unanswered */
+  /**
+   * @type {{ batch: any, connection: any, resolve: (answer: { late: number }) => void,
+   *   reject: (error: Error) => void }[]} sent and unanswered
+   */
   const wire = []
   /** @type {string[]} */
   const events = []
   const window = createWindow({
-    send: (connection, batches) => Promise.all(batches.map((batch) => new Promise((resolve, reject) => { wire.push({ batch, connection, resolve, reject }) }))),
+    send: (connection, batches) =>
+      Promise.all(batches.map((batch) => new Promise((resolve, reject) => { wire.push({ batch, connection, resolve, reject }) }))),
     onSent: (batch, again) => events.push(`${again ? 'again' : 'sent'} ${batch.name}`),
     onAcknowledged: (batch, { late }) => events.push(`acknowledged ${batch.name}${late ? ` late ${late}` : ''}`),
     onFull: () => events.push('full'),
     onRefused: (error) => events.push(`refused ${error.message}`)
   })
-  let epochs = 0
+  let sessions = 0
   const open = () => {
-    const connection = { name: `epoch ${++epochs}`, close: (/** @type {string} */ reason) => events.push(`closed ${reason}`) }
+    const connection = { name: `session ${++sessions}`, close: (/** @type {string} */ reason) => events.push(`closed ${reason}`) }
     window.attach(/** @type {any} */ (connection))
     return connection
   }
@@ -53,7 +57,7 @@ t.test('batches wait for a connection, go in order, and are acknowledged in orde
   t.equal(window.unanswered, 1)
 })
 
-t.test('when an epoch ends, everything unanswered is sent again on the next, in order', async (t) => {
+t.test('when a session ends, everything unanswered is sent again on the next, in order', async (t) => {
   const { window, wire, open, push, answer, fail, seen } = build()
   open()
   for (const name of ['a', 'b', 'c']) push(name)
@@ -66,10 +70,10 @@ t.test('when an epoch ends, everything unanswered is sent again on the next, in 
   t.same(seen(), [])
   open()
   t.same(seen(), ['again b', 'again c', 'sent d'])
-  t.equal(wire.at(-1)?.connection.name, 'epoch 2')
+  t.equal(wire.at(-1)?.connection.name, 'session 2')
 })
 
-t.test('what an ended epoch still answers does not count', async (t) => {
+t.test('replies of an ended session do not count', async (t) => {
   const { window, open, push, answer, seen } = build()
   open()
   push('a')
@@ -77,7 +81,7 @@ t.test('what an ended epoch still answers does not count', async (t) => {
   open()
   seen()
   await answer()
-  t.same(seen(), [], 'the answer of epoch 1')
+  t.same(seen(), [], 'the reply of session 1')
   t.equal(window.length, 1)
   await answer()
   t.same(seen(), ['acknowledged a'])
@@ -99,7 +103,7 @@ t.test('a full server is tried again a little later, from the head on', async (t
   t.same(seen(), ['acknowledged a', 'again b', 'sent c', 'acknowledged b', 'acknowledged c'])
 })
 
-t.test('what is refused for good stops the sending', async (t) => {
+t.test('a permanent refusal stops the sending', async (t) => {
   const { window, open, push, fail, seen } = build()
   open()
   push('a')

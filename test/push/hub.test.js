@@ -1,6 +1,6 @@
 /**
- * What a hub gives its streams, whatever comes and however their sockets drain: after any event with a position a client has
- * the newest version, as of that position, of every id it wants; nothing goes back; in the end everybody has everything.
+ * What a hub sends for any changes and socket speeds: after an event with a position a client has the newest version, as of
+ * that position, of every id it wants; nothing goes back; in the end every client has everything.
  */
 import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -24,7 +24,7 @@ function createCountingView () {
   const history = [new Map()]
   return {
     history,
-    isIn: true,
+    isComplete: true,
     floor: null,
     asOf: 0,
     definition: { layout: 'segments' },
@@ -47,7 +47,7 @@ function createCountingView () {
   }
 }
 
-/** A client whose socket takes bytes only when it is told to. @param {ReturnType<typeof createBudget>} budget @param {object} wanted */
+/** A client whose socket buffer is emptied only by `drain`. @param {ReturnType<typeof createBudget>} budget @param {object} wanted */
 function createClient (budget, wanted) {
   /** @type {string[]} */
   const sent = []
@@ -63,7 +63,18 @@ function createClient (budget, wanted) {
     destroy () {},
     setTimeout () {}
   })
-  const stream = createStream({ request: /** @type {any} */ ({}), response, budget, limit: 100, encoding: 'utf8', periodMs: 10, token: null, onEnd () {}, ids: null, ...wanted })
+  const stream = createStream({
+    request: /** @type {any} */ ({}),
+    response,
+    budget,
+    limit: 100,
+    encoding: 'utf8',
+    periodMs: 10,
+    token: null,
+    onEnd () {},
+    ids: null,
+    ...wanted
+  })
   return { stream, sent, drain () { response.writableLength = 0 } }
 }
 
@@ -93,9 +104,10 @@ function play (t, sent, history, wanted) {
   return has
 }
 
-t.test('a hub over random changes and sockets', async (t) => {
+t.test('a hub with random changes and sockets', async (t) => {
   await fc.assert(fc.asyncProperty(
-    fc.array(fc.record({ puts: fc.array(fc.nat(IDS.length - 1), { maxLength: 40 }), drains: fc.nat(7), waits: fc.boolean() }), { minLength: 3, maxLength: 12 }),
+    fc.array(fc.record({ puts: fc.array(fc.nat(IDS.length - 1), { maxLength: 40 }), drains: fc.nat(7), waits: fc.boolean() }),
+      { minLength: 3, maxLength: 12 }),
     async (steps) => {
       const budget = createBudget()
       // events are cut after some items, as they would be with many streams
@@ -104,7 +116,7 @@ t.test('a hub over random changes and sockets', async (t) => {
       const hub = createHub({
         feed: 'f',
         watched: { view: () => /** @type {any} */ (view) },
-        ask: /** @type {any} */ ({}),
+        queries: /** @type {any} */ ({}),
         now: () => 0,
         budget,
         counts: createCounts(),
@@ -118,7 +130,7 @@ t.test('a hub over random changes and sockets', async (t) => {
         clients.forEach(({ drain }, i) => { if (drains & 1 << i) drain() })
         if (waits) await sleep(12)
       }
-      const all = view.history.at(-1)
+      const all = /** @type {Map<string, number>} */ (view.history.at(-1))
       for (let n = 0; n < 30; n++) {
         for (const { drain } of clients) drain()
         await sleep(12)
@@ -126,16 +138,25 @@ t.test('a hub over random changes and sockets', async (t) => {
       await hub.close()
       t.same(Object.fromEntries(play(t, clients[0].sent, view.history, IDS)), Object.fromEntries(all))
       t.same(Object.fromEntries(play(t, clients[1].sent, view.history, IDS)), Object.fromEntries(all))
-      t.same(Object.fromEntries(play(t, clients[2].sent, view.history, some)), Object.fromEntries([...all].filter(([id]) => some.includes(id))))
+      t.same(Object.fromEntries(play(t, clients[2].sent, view.history, some)),
+        Object.fromEntries([...all].filter(([id]) => some.includes(id))))
     }
   ), { numRuns: 12 })
 })
 
-t.test('whoever is behind what is remembered is told so, and begins anew', async (t) => {
+t.test('a stream that falls too far behind is reset', async (t) => {
   const budget = createBudget()
   const view = createCountingView()
   const counts = createCounts()
-  const hub = createHub({ feed: 'f', watched: { view: () => /** @type {any} */ (view) }, ask: /** @type {any} */ ({}), now: () => 0, budget, counts, log: pino({ level: 'silent' }) })
+  const hub = createHub({
+    feed: 'f',
+    watched: { view: () => /** @type {any} */ (view) },
+    queries: /** @type {any} */ ({}),
+    now: () => 0,
+    budget,
+    counts,
+    log: pino({ level: 'silent' })
+  })
   const slow = createClient(budget, { limit: 2 })
   hub.add(slow.stream, null)
   await sleep(30)
@@ -155,11 +176,19 @@ t.test('whoever is behind what is remembered is told so, and begins anew', async
   t.equal(counts.resets, 1)
 })
 
-t.test('who never gets to the end is told of ids that change all the time, too', async (t) => {
+t.test('a stream that is always behind also gets ids that change all the time', async (t) => {
   const budget = createBudget()
   Object.defineProperties(budget, { chunkBytes: { value: 600 }, roomBytes: { value: 200 } })
   const view = createCountingView()
-  const hub = createHub({ feed: 'f', watched: { view: () => /** @type {any} */ (view) }, ask: /** @type {any} */ ({}), now: () => 0, budget, counts: createCounts(), log: pino({ level: 'silent' }) })
+  const hub = createHub({
+    feed: 'f',
+    watched: { view: () => /** @type {any} */ (view) },
+    queries: /** @type {any} */ ({}),
+    now: () => 0,
+    budget,
+    counts: createCounts(),
+    log: pino({ level: 'silent' })
+  })
   const slow = createClient(budget, {})
   hub.add(slow.stream, null)
   const all = [...IDS, 'always']
@@ -174,10 +203,18 @@ t.test('who never gets to the end is told of ids that change all the time, too',
   t.ok(Math.min(...Object.values(times)) >= 5, JSON.stringify(times))
 })
 
-t.test('a snapshot is as of now, also when the last one was made when nobody else listened', async (t) => {
+t.test('a snapshot is current, also if the last one was built for an earlier stream', async (t) => {
   const budget = createBudget()
   const view = createCountingView()
-  const hub = createHub({ feed: 'f', watched: { view: () => /** @type {any} */ (view) }, ask: /** @type {any} */ ({}), now: () => 0, budget, counts: createCounts(), log: pino({ level: 'silent' }) })
+  const hub = createHub({
+    feed: 'f',
+    watched: { view: () => /** @type {any} */ (view) },
+    queries: /** @type {any} */ ({}),
+    now: () => 0,
+    budget,
+    counts: createCounts(),
+    log: pino({ level: 'silent' })
+  })
   for (const limit of [100, 5000]) {
     const first = createClient(budget, { limit })
     hub.add(first.stream, null)

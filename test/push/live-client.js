@@ -16,7 +16,8 @@ const DEADLINE_MS = 60_000
  * @param {import('tap').Test} t
  * @param {string} url of a reader
  * @param {string} path behind it, with its query
- * @param {{ headers?: Record<string, string>, isReading?: boolean, onBytes?: (bytes: Buffer) => void }} [options] `isReading` false: nothing is taken from
+ * @param {{ headers?: Record<string, string>, isReading?: boolean, onBytes?: (bytes: Buffer) => void }} [options]
+ *   `isReading` false: nothing is taken from
  *   its socket until `read`; `onBytes`: instead of being parsed
  */
 export async function openLive (t, url, path, { headers = {}, isReading = true, onBytes } = {}) {
@@ -40,7 +41,8 @@ export async function openLive (t, url, path, { headers = {}, isReading = true, 
   t.teardown(() => asking.destroy())
   asking.end()
   const timer = setTimeout(() => asking.destroy(new Error(`${path}: no answer in ${DEADLINE_MS} ms`)), DEADLINE_MS)
-  const [response] = /** @type {[import('node:http').IncomingMessage]} */ (await once(asking, 'response').finally(() => clearTimeout(timer)))
+  const [response] = /** @type {[import('node:http').IncomingMessage]} */ (await once(asking, 'response').finally(() =>
+    clearTimeout(timer)))
   let isEnded = false
   let body = ''
   /** @type {Promise<void>} however it ends */
@@ -102,7 +104,8 @@ export async function openSocket (t, url, text) {
 
 /** A plain request. @param {string} path @param {Record<string, string>} [headers] @param {string} [method] */
 export const requestText = (path, headers = {}, method = 'GET') =>
-  [`${method} ${path} HTTP/1.1`, 'Host: reader', ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), '', ''].join('\r\n')
+  [`${method} ${path} HTTP/1.1`, 'Host: reader', ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), '',
+    ''].join('\r\n')
 
 /**
  * What /metrics of a process says, by name with labels as they are written there.

@@ -1,9 +1,10 @@
-/** Changes pushed by a reader process to clients: what is newest, then what changes, over cuts, filters and rates. */
+/** Streams of a reader process: snapshots, changes, filters, rates and resuming. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { startFollowing } from '../client/following.js'
 import { startReader } from '../commands.js'
-import { engineName, eventually, openWriterFor, startServer, testEngines } from '../servers.js'
+import { engineName, eventually, openWriterFor, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
 const DAY_MS = 86_400_000
 const LAYOUTS = ['segments', 'values', 'ids']
@@ -11,7 +12,7 @@ const bytes = (/** @type {string} */ text) => Buffer.from(text)
 const text = (/** @type {any} */ { id, value, deleted }) => deleted ? `${id} deleted` : `${id} ${Buffer.from(value)}`
 
 t.jobs = 2
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
     const server = await startServer(t, { engine })
     const reader = await startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary'] })
@@ -32,7 +33,7 @@ for (const engine of await testEngines()) {
     }
 
     for (const layout of LAYOUTS) {
-      await t.test(`${layout}: a snapshot, oldest first, then what changes; some ids, and so many a second`, async (t) => {
+      await t.test(`${layout}: a snapshot, oldest first, then changes; with ids and maxRate`, async (t) => {
         const feed = `push-${layout}`
         const { put, remove } = await open(t, feed, layout)
         const now = Date.now() - 1000
@@ -52,7 +53,8 @@ for (const engine of await testEngines()) {
           await sleep(5)
         }
         await put(['later', 'new'])
-        await eventually(() => [all, seldom].every(({ items }) => items.has('later') && text(items.get('a')) === `a ${last}`) && some.items.has('later'))
+        await eventually(() =>
+          [all, seldom].every(({ items }) => items.has('later') && text(items.get('a')) === `a ${last}`) && some.items.has('later'))
         t.equal(some.items.get('b').value, `${last}`)
         t.same([...some.items.keys()].sort(), ['b', 'later'])
         t.ok(seldom.events.length < all.events.length, `${seldom.events.length} events, ${all.events.length} without a limit`)
@@ -63,7 +65,7 @@ for (const engine of await testEngines()) {
       })
     }
 
-    await t.test('whatever is in ids and values, an event stays one', async (t) => {
+    await t.test('events are parsed whatever ids and values contain', async (t) => {
       const feed = 'odd'
       const { put } = await open(t, feed, 'segments')
       const client = startFollowing(t, reader.url, feed, { encoding: 'json' })
@@ -79,7 +81,8 @@ for (const engine of await testEngines()) {
     })
 
     for (const layout of LAYOUTS) {
-      await t.test(`${layout}: who comes again goes on behind what was sent; forged and foreign positions are refused, old ones begin anew`, async (t) => {
+      await t.test(`${layout}: clients resume after what was sent; forged and foreign positions are refused, old ones are ` +
+        'reset', async (t) => {
         const feed = `resumed-${layout}`
         const { put } = await open(t, feed, layout)
         await put(['a', '0'])
@@ -97,19 +100,19 @@ for (const engine of await testEngines()) {
         const ask = (/** @type {string} */ id) => fetch(`${reader.url}/v1/feeds/${feed}/live`, { headers: { 'last-event-id': id } })
         for (const id of ['x', `${position}A`, position.slice(0, -2) + (position.endsWith('AA') ? 'BB' : 'AA')]) {
           const response = await ask(id)
-          t.match([response.status, (await response.json()).code], [400, 'POSITION_INVALID'])
+          t.match([response.status, (/** @type {any} */ (await response.json())).code], [400, 'POSITION_INVALID'])
         }
         const { put: putOther } = await open(t, `other-${layout}`, layout)
         await putOther(['x', 'y'])
         const foreign = await fetch(`${reader.url}/v1/feeds/other-${layout}/live`, { headers: { 'last-event-id': position } })
-        t.match([foreign.status, (await foreign.json()).code], [400, 'POSITION_INVALID'])
+        t.match([foreign.status, (/** @type {any} */ (await foreign.json())).code], [400, 'POSITION_INVALID'])
       })
     }
 
-    await t.test('what cannot be followed is told', async (t) => {
+    await t.test('errors before the stream', async (t) => {
       const refusal = async (/** @type {string} */ path) => {
         const response = await fetch(`${reader.url}/v1/feeds/${path}`)
-        return [response.status, (await response.json()).code]
+        return [response.status, (/** @type {any} */ (await response.json())).code]
       }
       t.same(await refusal('nobody/live'), [404, 'FEED_UNKNOWN'])
       t.same(await refusal('odd/live?maxRate=0'), [400, 'REQUEST_INVALID'])

@@ -1,6 +1,7 @@
 /**
  * Server-sent events as the HTML standard says they are read (9.2.6), line by line: written apart from src/client.js, so that
- * one does not share the faults of the other. A field that nobody sends is noted, for none of ours may come out of an item.
+ * one does not share the faults of the other. It records fields that the standard does not have: the content of an item must
+ * never become a field.
  */
 
 /** @typedef {{ event: string, data: string, id: string }} Message `id`: the last event id, as of this event */
@@ -53,7 +54,7 @@ export function createStandardParser (onMessage) {
   return {
     unknownFields,
     get lastEventId () { return lastEventId },
-    /** What it is told to wait, ms. */
+    /** The last retry delay received, ms. */
     get retryMs () { return retryMs },
     get comments () { return comments },
 

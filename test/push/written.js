@@ -89,7 +89,10 @@ export async function openWritten (t, options) {
             const newest = ledger.get(id)
             const got = items.get(id)
             const isThere = newest ? got && !got.deleted && textOf(got) === newest.value : !got || got.deleted
-            if (!isThere) throw new Error(`client ${i} has of ${id} ${got ? JSON.stringify(got).slice(0, 200) : 'nothing'}, the newest is ${JSON.stringify(newest)?.slice(0, 200)}`)
+            if (!isThere) {
+              throw new Error(`client ${i} has of ${id} ${got ? JSON.stringify(got).slice(0, 200) : 'nothing'}, the newest is ` +
+                `${JSON.stringify(newest)?.slice(0, 200)}`)
+            }
           }
         }
       })
@@ -98,4 +101,5 @@ export async function openWritten (t, options) {
 }
 
 /** @param {{ value: any, encoding?: string }} item as it came */
-export const textOf = ({ value, encoding = 'base64' }) => typeof value === 'string' && encoding === 'base64' ? String(Buffer.from(value, 'base64')) : value
+export const textOf = ({ value, encoding = 'base64' }) =>
+  typeof value === 'string' && encoding === 'base64' ? String(Buffer.from(value, 'base64')) : value

@@ -1,13 +1,13 @@
-/** gzip: the same bytes for who takes it, once for all of them, and only where it pays. */
+/** gzip: the same content for clients that accept it, compressed once, and only where it saves enough. */
 import { request } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
-import { createReader, item, NOW } from './fake-ask.js'
+import { createReader, item, NOW } from './fake-queries.js'
 import { counted, createViewReader } from './view-reader.js'
 
 const ITEMS = '/v1/feeds/latest/items?encoding=utf8'
 const GZIP = { 'accept-encoding': 'gzip, deflate, br' }
-const MADE = 'freshet_zipped_answers_total{pays="yes"}'
+const MADE = 'freshet_gzip_replies_total{compressed="yes"}'
 
 /** Over a socket, the body as it came. @returns {Promise<{ headers: import('node:http').IncomingHttpHeaders, bytes: Buffer }>} */
 async function raw (app, path, headers = {}) {
@@ -19,9 +19,11 @@ async function raw (app, path, headers = {}) {
   })
 }
 
-const fill = (put, count = 300) => { for (let n = 0; n < count; n++) put(`item-${n}`, NOW - n, JSON.stringify({ line: 'M10', state: 'moving', n })) }
+const fill = (put, count = 300) => {
+  for (let n = 0; n < count; n++) put(`item-${n}`, NOW - n, JSON.stringify({ line: 'M10', state: 'moving', n }))
+}
 
-t.test('compressed bytes are the same answer, for those alone who take it', async (t) => {
+t.test('compressed replies have the same content and go only to clients that accept gzip', async (t) => {
   const { app, put } = createViewReader(t)
   fill(put)
   for (const headers of [{}, { accept: 'application/x-ndjson' }]) {
@@ -36,15 +38,17 @@ t.test('compressed bytes are the same answer, for those alone who take it', asyn
     }
     for (const coding of [undefined, 'identity', 'br', 'gzip;q=0', 'gzip;q=0, *', '*;q=0', '']) {
       const other = await raw(app, ITEMS, { ...headers, ...coding === undefined ? {} : { 'accept-encoding': coding } })
-      t.equal(other.headers['content-encoding'], undefined, coding)
-      t.equal(other.bytes.toString(), plain.bytes.toString(), coding)
+      t.equal(other.headers['content-encoding'], undefined, String(coding))
+      t.equal(other.bytes.toString(), plain.bytes.toString(), String(coding))
       t.match(other.headers.vary, 'accept-encoding', 'and caches know that it differs')
     }
-    for (const coding of ['GZIP', 'x-gzip', '*', 'br;q=1, gzip;q=0.1']) t.equal((await raw(app, ITEMS, { ...headers, 'accept-encoding': coding })).headers['content-encoding'], 'gzip', coding)
+    for (const coding of ['GZIP', 'x-gzip', '*', 'br;q=1, gzip;q=0.1']) {
+      t.equal((await raw(app, ITEMS, { ...headers, 'accept-encoding': coding })).headers['content-encoding'], 'gzip', coding)
+    }
   }
 })
 
-t.test('it is made once for an answer, and again when that changes', async (t) => {
+t.test('a reply is compressed once, and again when it changes', async (t) => {
   const { app, put, time, registry } = createViewReader(t)
   fill(put)
   const all = await Promise.all(Array.from({ length: 20 }, () => raw(app, ITEMS, GZIP)))
@@ -57,15 +61,15 @@ t.test('it is made once for an answer, and again when that changes', async (t) =
   t.equal(await counted(registry, MADE), 2)
 })
 
-t.test('what fits into a packet stays as it is', async (t) => {
+t.test('replies that fit into a packet are not compressed', async (t) => {
   const { app, put } = createViewReader(t)
   fill(put, 5)
   t.equal((await raw(app, ITEMS, GZIP)).headers['content-encoding'], undefined)
 })
 
-t.test('a question that did not pay is not tried again for a while', async (t) => {
+t.test('compression that did not save enough is not tried again for a while', async (t) => {
   const { app, put, time, registry } = createViewReader(t)
-  const NOT = 'freshet_zipped_answers_total{pays="no"}'
+  const NOT = 'freshet_gzip_replies_total{compressed="no"}'
   for (let n = 0; n < 5; n++) {
     put('small', NOW + n, `value ${n}`)
     time.elapsed += 60
@@ -78,7 +82,7 @@ t.test('a question that did not pay is not tried again for a while', async (t) =
   t.equal((await raw(app, ITEMS, GZIP)).headers['content-encoding'], 'gzip')
 })
 
-t.test('without a view, and for one item, it is the same', async (t) => {
+t.test('replies without a view, and single items, are compressed too', async (t) => {
   const { app } = createReader(t, { latest: [item('a', NOW, 'x'.repeat(5000))] })
   for (const url of [ITEMS, '/v1/feeds/latest/items/a?encoding=utf8']) {
     const plain = await raw(app, url)

@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib'
 import pino from 'pino'
 import t from 'tap'
 import { FreshetError } from '../../src/errors.js'
-import { createReader, isProblem, item, NOW, overSocket } from './fake-ask.js'
+import { createReader, isProblem, item, NOW, overSocket } from './fake-queries.js'
 
 const feeds = () => ({ latest: [item('a', NOW, 'value')] })
 
@@ -16,7 +16,7 @@ function createLog () {
   return { lines, logger }
 }
 
-t.test('livez answers whatever the servers do; readyz says why not', async (t) => {
+t.test('livez succeeds whatever the servers do; readyz gives reasons', async (t) => {
   const { app, state } = createReader(t, feeds())
   const ready = await app.inject('/readyz')
   t.equal(ready.statusCode, 200)
@@ -41,7 +41,8 @@ t.test('metrics count requests by route and status, and their time', async (t) =
   const response = await app.inject('/metrics')
   t.match(response.headers['content-type'], 'text/plain')
   const text = response.body
-  const count = (route, status) => Number(text.split('\n').find((line) => line.startsWith(`freshet_http_requests_total{route="${route}",status="${status}"}`))?.split(' ')[1])
+  const count = (route, status) => Number(text.split('\n')
+    .find((line) => line.startsWith(`freshet_http_requests_total{route="${route}",status="${status}"}`))?.split(' ')[1])
   t.equal(count('/v1/feeds/:feed/items', 200), 1)
   t.equal(count('/v1/feeds/:feed/items', 400), 1)
   t.equal(count('/v1/feeds/:feed/items/:id', 200), 1)
@@ -52,12 +53,13 @@ t.test('metrics count requests by route and status, and their time', async (t) =
   t.match(text, 'freshet_http_request_seconds_bucket{route="/v1/feeds/:feed/items",le="+Inf"} 2')
   t.match(text, 'freshet_http_request_seconds_count{route="/v1/feeds/:feed/items"} 2')
   t.match(text, /freshet_http_request_seconds_sum\{route="\/v1\/feeds\/:feed\/items"\} 0\.\d+/)
-  for (const name of ['freshet_stale_answers_total 0', 'freshet_stale_evicted_total 0', 'freshet_http_requests_in_progress 0', '# TYPE freshet_http_cut_total counter']) t.match(text, name)
+  for (const name of ['freshet_stale_replies_total 0', 'freshet_reply_cache_evictions_total 0', 'freshet_http_requests_in_progress 0',
+    '# TYPE freshet_http_aborted_responses_total counter']) t.match(text, name)
   const buckets = [...text.matchAll(/items",le="[^"]+"\} (\d+)/g)].map(([, value]) => Number(value))
   t.same(buckets, buckets.toSorted((a, b) => a - b), 'buckets are cumulative')
 })
 
-t.test('beyond the bound on requests in progress a request is refused at once, and the slot comes back', async (t) => {
+t.test('requests beyond the bound are refused at once, and permits are returned', async (t) => {
   const { app, state } = createReader(t, feeds(), { maxRequests: 2 })
   const waiting = []
   state.delay = () => new Promise((resolve) => waiting.push(resolve))
@@ -74,18 +76,23 @@ t.test('beyond the bound on requests in progress a request is refused at once, a
   t.equal((await app.inject('/v1/feeds/latest/items')).statusCode, 200)
 })
 
-t.test('with a token, what may change something needs it; reading does not', async (t) => {
+t.test('with a token, requests that may change something need it; reading does not', async (t) => {
   const { app } = createReader(t, feeds(), { authToken: 'correct-horse' })
-  const post = (authorization) => app.inject({ method: 'POST', url: '/v1/feeds/latest/items', headers: authorization ? { authorization } : {} })
+  const post = (authorization) =>
+    app.inject({ method: 'POST', url: '/v1/feeds/latest/items', headers: authorization ? { authorization } : {} })
   const refused = await post()
   isProblem(t, refused, 401, 'UNAUTHORIZED')
   t.equal(refused.headers['www-authenticate'], 'Bearer')
   t.notMatch(refused.body, 'correct-horse')
-  for (const wrong of ['Bearer wrong', 'Bearer correct-hors', 'Bearer correct-horsee', 'Basic correct-horse', 'correct-horse', 'Bearer']) isProblem(t, await post(wrong), 401, 'UNAUTHORIZED')
+  for (const wrong of ['Bearer wrong', 'Bearer correct-hors', 'Bearer correct-horsee', 'Basic correct-horse', 'correct-horse', 'Bearer']) {
+    isProblem(t, await post(wrong), 401, 'UNAUTHORIZED')
+  }
   isProblem(t, await post('Bearer correct-horse'), 404, 'NOT_FOUND')
   isProblem(t, await post('bearer correct-horse'), 404, 'NOT_FOUND')
   t.equal((await app.inject('/v1/feeds/latest/items')).statusCode, 200)
-  for (const method of ['PUT', 'DELETE', 'PATCH']) isProblem(t, await app.inject({ method, url: '/v1/feeds/latest' }), 401, 'UNAUTHORIZED')
+  for (const method of /** @type {const} */ (['PUT', 'DELETE', 'PATCH'])) {
+    isProblem(t, await app.inject({ method, url: '/v1/feeds/latest' }), 401, 'UNAUTHORIZED')
+  }
 })
 
 t.test('a body beyond 1 MiB, of another type or malformed is a problem', async (t) => {
@@ -97,14 +104,16 @@ t.test('a body beyond 1 MiB, of another type or malformed is a problem', async (
   isProblem(t, await post('<a/>', 'application/xml'), 415, 'MEDIA_TYPE_UNSUPPORTED')
 })
 
-t.test('failures are logged once a second with a number, without commands or addresses in the answer', async (t) => {
+t.test('failures are logged once per second with a count; responses have no commands or addresses', async (t) => {
   const { lines, logger } = createLog()
   const { app, state } = createReader(t, feeds(), { logger })
   state.failure = Object.assign(new Error('boom'), { command: { name: 'auth', args: ['secret'] } })
   const problems = []
   for (let n = 0; n < 5; n++) problems.push(isProblem(t, await app.inject('/v1/feeds/latest/items'), 500, 'INTERNAL'))
   t.equal(lines.length, 1)
-  t.match(lines[0], { level: 50, code: 'INTERNAL', status: 500, msg: 'boom', requestId: problems[0].requestId, route: '/v1/feeds/:feed/items', stack: /boom/ })
+  t.match(lines[0], {
+    level: 50, code: 'INTERNAL', status: 500, msg: 'boom', requestId: problems[0].requestId, route: '/v1/feeds/:feed/items', stack: /boom/
+  })
   t.notMatch(JSON.stringify(lines), 'secret')
   t.equal(new Set(problems.map(({ requestId }) => requestId)).size, 5)
   await app.inject('/v1/feeds/latest/items?limit=0')
@@ -115,16 +124,18 @@ t.test('the API describes all its routes', async (t) => {
   const { app } = createReader(t, feeds())
   const document = (await app.inject('/docs/json')).json()
   t.match(document.openapi, /^3\.1/)
-  t.same(Object.keys(document.paths).sort(), ['/', '/example', '/livez', '/metrics', '/readyz', '/v1/feeds', '/v1/feeds/{feed}', '/v1/feeds/{feed}/count', '/v1/feeds/{feed}/items', '/v1/feeds/{feed}/items/{id}'])
+  t.same(Object.keys(document.paths).sort(), ['/', '/example', '/livez', '/metrics', '/readyz', '/v1/feeds', '/v1/feeds/{feed}',
+    '/v1/feeds/{feed}/count', '/v1/feeds/{feed}/items', '/v1/feeds/{feed}/items/{id}'])
   const items = document.paths['/v1/feeds/{feed}/items'].get
   t.same(items.parameters.map(({ name }) => name).sort(), ['after', 'encoding', 'feed', 'id', 'limit', 'since'])
   t.same(Object.keys(items.responses[200].content).sort(), ['application/json', 'application/x-ndjson'])
   t.ok(items.responses.default.content['application/problem+json'])
 })
 
-t.test('neither page asks anything of another host', async (t) => {
+t.test('neither page loads anything from another host', async (t) => {
   const { app } = createReader(t, feeds())
-  for (const path of ['/', '/example', '/page/page.js', '/page/page.css', '/client.js', '/uplot.js', '/uplot.css', '/icon.svg', '/docs', '/docs/static/swagger-ui.css', '/docs/static/swagger-initializer.js']) {
+  for (const path of ['/', '/example', '/page/page.js', '/page/page.css', '/client.js', '/uplot.js', '/uplot.css', '/icon.svg', '/docs',
+    '/docs/static/swagger-ui.css', '/docs/static/swagger-initializer.js']) {
     const response = await app.inject(path)
     t.equal(response.statusCode, 200, path)
     const policy = response.headers['content-security-policy']
@@ -143,7 +154,7 @@ t.test('neither page asks anything of another host', async (t) => {
   }
 })
 
-t.test('files of the page are answered 304 to whoever has them, and compressed for whoever takes that', async (t) => {
+t.test('files of the page are 304 for clients that have them, and compressed for clients that accept gzip', async (t) => {
   const { app } = createReader(t, feeds())
   const whole = await app.inject('/uplot.js')
   t.equal(whole.headers['content-encoding'], undefined)
@@ -158,6 +169,7 @@ t.test('files of the page are answered 304 to whoever has them, and compressed f
 t.test('the shared limits of time and size are set', async (t) => {
   const { app } = createReader(t, feeds())
   await app.ready()
-  t.match(app.server, { requestTimeout: 10_000, headersTimeout: 10_000, timeout: 30_000, keepAliveTimeout: 72_000, connectionsCheckingInterval: 2_000 })
+  t.match(app.server,
+    { requestTimeout: 10_000, headersTimeout: 10_000, timeout: 30_000, keepAliveTimeout: 72_000, connectionsCheckingInterval: 2_000 })
   t.match(app.initialConfig, { bodyLimit: 1024 * 1024, forceCloseConnections: 'idle' })
 })

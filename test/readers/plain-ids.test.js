@@ -1,7 +1,7 @@
 /** Ids are plain data, whatever their characters mean to routers, paths, JSON or JavaScript. Over a real socket. */
 import { connect } from 'node:net'
 import t from 'tap'
-import { createReader, isProblem, item, NOW, overSocket } from './fake-ask.js'
+import { createReader, isProblem, item, NOW, overSocket } from './fake-queries.js'
 
 const IDS = [
   'a/b', '/', '//', 'a/b/c/', '%2F', '100%', '%', '%25', '%zz', 'a%2Fb/c', '%E0%A4%A',
@@ -51,7 +51,7 @@ t.test('malformed escapes are 400', async (t) => {
   }
 })
 
-t.test('ids beyond 128 bytes are refused by name, absurd ones by the router', async (t) => {
+t.test('ids beyond 128 bytes are refused by the route, very long ones by the router', async (t) => {
   const { app } = createReader(t, { latest: [] })
   isProblem(t, await overSocket(app, `/v1/feeds/latest/items/${escaped('é'.repeat(65))}`), 400, 'ITEM_ID_INVALID')
   isProblem(t, await overSocket(app, `/v1/feeds/latest/items/${'x'.repeat(1025)}`), 414, 'URI_TOO_LONG')
@@ -59,12 +59,14 @@ t.test('ids beyond 128 bytes are refused by name, absurd ones by the router', as
   isProblem(t, await overSocket(app, `/v1/feeds/latest/items?id=${'x'.repeat(20_000)}`), 431, 'HEADERS_TOO_LARGE')
 })
 
-t.test('what is no HTTP is refused as a problem too', async (t) => {
+t.test('invalid HTTP is refused with a problem too', async (t) => {
   const { app } = createReader(t, {})
   await app.listen({ port: 0, host: '127.0.0.1' })
   const text = await new Promise((resolve, reject) => {
     let received = ''
-    connect(app.server.address().port, '127.0.0.1').on('data', (data) => { received += data }).on('close', () => resolve(received)).on('error', reject)
+    connect(/** @type {any} */ (app.server.address()).port, '127.0.0.1').on('data', (data) => { received += data })
+      .on('close', () => resolve(received))
+      .on('error', reject)
       .write('NONSENSE\r\n\r\n')
   })
   t.match(text, 'HTTP/1.1 400 Bad Request')

@@ -3,10 +3,13 @@ import { Registry } from 'prom-client'
 import t from 'tap'
 import { createReaderApp } from '../../readers/app.js'
 import { createDeployment } from '../../src/store/deployment.js'
-import { createAsk } from '../../src/view/ask.js'
-import { connectFor, engineName, eventually, inSync, openWriterFor, silentLog, startDeployment, startServer, testEngines } from '../servers.js'
+import { createQueries } from '../../src/view/queries.js'
+import {
+  connectFor, engineName, eventually, inSync, openWriterFor, silentLog, startDeployment, startServer
+} from '../servers.js'
 import { openViews } from '../view/viewing.js'
-import { isProblem, overSocket } from './fake-ask.js'
+import { isProblem, overSocket } from './fake-queries.js'
+import { scopedEngines } from '../scope.js'
 
 const ITEMS = 3000
 
@@ -17,10 +20,13 @@ async function openReader (t, engine, { maxStaleMs = 60_000 } = {}) {
   const firstTs = Date.now() - ITEMS
   for (let n = 0; n < ITEMS; n++) writer.pipeline.append(Buffer.from(`item/${n}`), firstTs + n, Buffer.from(`{"n":${n}}`))
   await writer.pipeline.flush()
-  const deployment = createDeployment({ primaryUrl: servers.primary.url, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs: 1000, log: silentLog })
+  const deployment = createDeployment({
+    primaryUrl: servers.primary.url, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs: 1000, log: silentLog
+  })
   t.teardown(() => deployment.close())
   await deployment.ready
-  const app = createReaderApp({ ask: createAsk({ deployment, keyPrefix: 'fr:', now: Date.now }), registry: new Registry(), maxStaleMs })
+  const app =
+    createReaderApp({ queries: createQueries({ deployment, keyPrefix: 'fr:', now: Date.now }), registry: new Registry(), maxStaleMs })
   t.teardown(() => app.close())
   for (const replica of servers.replicas) {
     const connection = await connectFor(t, replica.url)
@@ -32,25 +38,28 @@ async function openReader (t, engine, { maxStaleMs = 60_000 } = {}) {
   return { app, servers, firstTs }
 }
 
-for (const engine of await testEngines()) {
-  t.test(`${engineName(engine)}: every question has its answer`, async (t) => {
+for (const engine of await scopedEngines()) {
+  t.test(`${engineName(engine)}: every route responds`, async (t) => {
     const { app, firstTs } = await openReader(t, engine)
     t.match((await overSocket(app, '/v1/feeds')).json(), { feeds: [{ feed: 'latest', layout: 'ids', partitions: 3 }] })
     const page = await overSocket(app, '/v1/feeds/latest/items?limit=5&encoding=json')
-    t.same(page.json().items, [1, 2, 3, 4, 5].map((back) => ({ id: `item/${ITEMS - back}`, ts: firstTs + ITEMS - back, value: { n: ITEMS - back } })))
+    t.same(page.json().items,
+      [1, 2, 3, 4, 5].map((back) => ({ id: `item/${ITEMS - back}`, ts: firstTs + ITEMS - back, value: { n: ITEMS - back } })))
     t.match(page.headers['freshet-lag-ms'], /^\d+$/)
-    t.same((await overSocket(app, `/v1/feeds/latest/items/${encodeURIComponent('item/7')}?encoding=utf8`)).json(), { id: 'item/7', ts: firstTs + 7, value: '{"n":7}' })
+    t.same((await overSocket(app, `/v1/feeds/latest/items/${encodeURIComponent('item/7')}?encoding=utf8`)).json(),
+      { id: 'item/7', ts: firstTs + 7, value: '{"n":7}' })
     t.match((await overSocket(app, '/v1/feeds/latest/count')).json(), { count: ITEMS, exact: true })
     const chosen = (await overSocket(app, '/v1/feeds/latest/items?id=item%2F1&id=item%2F2000&id=none')).json()
     t.same(chosen.items.map(({ id }) => id), ['item/2000', 'item/1'])
     const lines = await overSocket(app, '/v1/feeds/latest/items?limit=1000000', { headers: { accept: 'application/x-ndjson' } })
-    t.same(lines.body.trimEnd().split('\n').map((line) => JSON.parse(line).id), Array.from({ length: ITEMS }, (_, n) => `item/${ITEMS - 1 - n}`))
+    t.same(lines.body.trimEnd().split('\n').map((line) => JSON.parse(line).id),
+      Array.from({ length: ITEMS }, (_, n) => `item/${ITEMS - 1 - n}`))
     isProblem(t, await overSocket(app, '/v1/feeds/nowhere/items'), 404, 'FEED_UNKNOWN')
     isProblem(t, await overSocket(app, '/v1/feeds/latest/items/none'), 404, 'ITEM_UNKNOWN')
     t.equal((await overSocket(app, '/readyz')).json().ready, true)
   })
 
-  t.test(`${engineName(engine)}: pages by cursor give every item once`, async (t) => {
+  t.test(`${engineName(engine)}: pages by cursor return every item once`, async (t) => {
     const { app } = await openReader(t, engine)
     const seen = []
     let next = ''
@@ -63,7 +72,8 @@ for (const engine of await testEngines()) {
     t.equal(new Set(seen).size, ITEMS)
   })
 
-  t.test(`${engineName(engine)}: without replicas the last answer is given, what was not asked is 503, and it comes back`, async (t) => {
+  t.test(`${engineName(engine)}: without replicas the last reply is served stale, other requests are 503, and the reader ` +
+    'recovers', async (t) => {
     const { app, servers } = await openReader(t, engine)
     const before = await app.inject('/v1/feeds/latest/items')
     await Promise.all(servers.replicas.map((replica) => replica.kill()))
@@ -84,7 +94,7 @@ for (const engine of await testEngines()) {
     t.equal((await app.inject('/readyz')).statusCode, 200)
   })
 
-  t.test(`${engineName(engine)}: replicas that are frozen are given up, not waited for`, async (t) => {
+  t.test(`${engineName(engine)}: frozen replicas are left instead of waited for`, async (t) => {
     const { app, servers } = await openReader(t, engine)
     await app.inject('/v1/feeds/latest/items')
     t.teardown(() => { for (const replica of servers.replicas) replica.thaw() })
@@ -94,25 +104,28 @@ for (const engine of await testEngines()) {
   })
 }
 
-for (const engine of await testEngines()) {
-  t.test(`${engineName(engine)}: out of a view, the same questions have the same answers, and what changes is seen`, async (t) => {
+for (const engine of await scopedEngines()) {
+  t.test(`${engineName(engine)}: with a view, replies are the same, and changes are seen`, async (t) => {
     const primary = await startServer(t, { engine })
     const writer = await openWriterFor(t, { redisUrl: primary.url, layout: 'segments', partitions: 3 })
     const firstTs = Date.now() - ITEMS
     for (let n = 0; n < ITEMS; n++) writer.pipeline.append(Buffer.from(`item/${n}`), firstTs + n, Buffer.from(`{"n":${n}}`))
     await writer.pipeline.flush()
-    const { views, isIn } = await openViews(t, { primary })
-    const app = createReaderApp({ ask: views, registry: new Registry(), maxStaleMs: 60_000 })
+    const { views, isComplete } = await openViews(t, { primary })
+    const app = createReaderApp({ queries: views, registry: new Registry(), maxStaleMs: 60_000 })
     t.teardown(() => app.close())
-    await isIn('latest')
+    await isComplete('latest')
     const path = '/v1/feeds/latest/items?limit=5&encoding=json'
     const page = await overSocket(app, path)
-    t.same(page.json().items, [1, 2, 3, 4, 5].map((back) => ({ id: `item/${ITEMS - back}`, ts: firstTs + ITEMS - back, value: { n: ITEMS - back } })))
+    t.same(page.json().items,
+      [1, 2, 3, 4, 5].map((back) => ({ id: `item/${ITEMS - back}`, ts: firstTs + ITEMS - back, value: { n: ITEMS - back } })))
     t.equal((await overSocket(app, path, { headers: { 'if-none-match': page.headers.etag } })).statusCode, 304)
     t.match((await overSocket(app, '/v1/feeds/latest/count')).json(), { count: ITEMS, exact: true })
-    t.same((await overSocket(app, '/v1/feeds/latest/items/item%2F7?encoding=utf8')).json(), { id: 'item/7', ts: firstTs + 7, value: '{"n":7}' })
+    t.same((await overSocket(app, '/v1/feeds/latest/items/item%2F7?encoding=utf8')).json(),
+      { id: 'item/7', ts: firstTs + 7, value: '{"n":7}' })
     const lines = await overSocket(app, '/v1/feeds/latest/items?limit=1000000', { headers: { accept: 'application/x-ndjson' } })
-    t.same(lines.body.trimEnd().split('\n').map((line) => JSON.parse(line).id), Array.from({ length: ITEMS }, (_, n) => `item/${ITEMS - 1 - n}`))
+    t.same(lines.body.trimEnd().split('\n').map((line) => JSON.parse(line).id),
+      Array.from({ length: ITEMS }, (_, n) => `item/${ITEMS - 1 - n}`))
     writer.pipeline.append(Buffer.from('item/7'), Date.now(), Buffer.from('{"n":"new"}'))
     await writer.pipeline.flush()
     const changed = await eventually(async () => {

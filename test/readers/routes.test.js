@@ -1,6 +1,6 @@
 import t from 'tap'
 import { encodeCursor } from '../../src/item/cursor.js'
-import { createReader, isProblem, item, NOW } from './fake-ask.js'
+import { createReader, isProblem, item, NOW } from './fake-queries.js'
 
 const five = () => [1, 2, 3, 4, 5].map((n) => item(`item-${n}`, NOW - 1000 * n, `value ${n}`))
 
@@ -14,7 +14,7 @@ t.test('the list of feeds and one definition', async (t) => {
   t.equal(one.headers['content-type'], 'application/json; charset=utf-8')
 })
 
-t.test('the newest items come newest first, with when they were true', async (t) => {
+t.test('items come newest first, with the time at which they were current', async (t) => {
   const { app } = createReader(t, { latest: five() }, { clock: () => NOW + 2500 })
   const response = await app.inject('/v1/feeds/latest/items?limit=2')
   t.equal(response.statusCode, 200)
@@ -27,11 +27,12 @@ t.test('the newest items come newest first, with when they were true', async (t)
     ],
     next: String
   })
-  t.match(response.headers, { 'freshet-as-of': String(NOW), 'freshet-lag-ms': '12', age: '2', 'cache-control': 'max-age=0, stale-if-error=10', vary: 'accept' })
+  t.match(response.headers,
+    { 'freshet-as-of': String(NOW), 'freshet-lag-ms': '12', age: '2', 'cache-control': 'max-age=0, stale-if-error=10', vary: 'accept' })
   t.equal(response.headers['freshet-stale'], undefined)
 })
 
-t.test('following next gives every item once and ends with null', async (t) => {
+t.test('following next returns every item once and ends with null', async (t) => {
   const { app } = createReader(t, { latest: five() })
   const seen = []
   let after = ''
@@ -43,7 +44,7 @@ t.test('following next gives every item once and ends with null', async (t) => {
   t.same(seen, ['item-1', 'item-2', 'item-3', 'item-4', 'item-5'])
 })
 
-t.test('an empty feed answers an empty page', async (t) => {
+t.test('an empty feed has an empty page', async (t) => {
   const { app } = createReader(t, { latest: [] })
   t.same((await app.inject('/v1/feeds/latest/items')).json(), { feed: 'latest', asOf: NOW, items: [], next: null })
   const lines = await app.inject({ url: '/v1/feeds/latest/items', headers: { accept: 'application/x-ndjson' } })
@@ -51,7 +52,7 @@ t.test('an empty feed answers an empty page', async (t) => {
   t.equal(lines.body, '')
 })
 
-t.test('an unknown lag is no header', async (t) => {
+t.test('an unknown lag has no header', async (t) => {
   const { app, state } = createReader(t, { latest: five() })
   state.lagMs = null
   t.equal((await app.inject('/v1/feeds/latest/items')).headers['freshet-lag-ms'], undefined)
@@ -63,7 +64,7 @@ t.test('since is inclusive', async (t) => {
   t.same(items.map(({ id }) => id), ['item-1', 'item-2', 'item-3'])
 })
 
-t.test('given ids are answered newest first, once each, with since, after and limit applied', async (t) => {
+t.test('items with given ids come newest first, once each, with since, after and limit applied', async (t) => {
   const { app } = createReader(t, { latest: five() })
   const idsOf = async (query) => (await app.inject(`/v1/feeds/latest/items?id=item-4&id=item-1&id=gone&id=item-3&id=item-1${query}`)).json()
   t.same((await idsOf('')).items.map(({ id }) => id), ['item-1', 'item-3', 'item-4'])
@@ -90,7 +91,7 @@ t.test('the count of live items', async (t) => {
   t.equal(response.headers['freshet-lag-ms'], '12')
 })
 
-t.test('values that are not what was asked for come as base64 and say so', async (t) => {
+t.test('values that are not valid in the encoding come as base64 and are marked', async (t) => {
   const values = {
     text: 'plain "text"\n',
     bytes: Buffer.from([0xff, 0x00, 0xfe]),
@@ -113,7 +114,7 @@ t.test('values that are not what was asked for come as base64 and say so', async
   t.same(JSON.parse(multiline).value, { a: 'x\ny', b: [1, 2] })
 })
 
-t.test('NDJSON has one item a line and the cursor in a header', async (t) => {
+t.test('NDJSON has one item per line and the cursor in a header', async (t) => {
   const { app } = createReader(t, { latest: five() })
   const response = await app.inject({ url: '/v1/feeds/latest/items?limit=3&encoding=utf8', headers: { accept: 'application/x-ndjson' } })
   t.equal(response.headers['content-type'], 'application/x-ndjson; charset=utf-8')
@@ -121,14 +122,17 @@ t.test('NDJSON has one item a line and the cursor in a header', async (t) => {
   const lines = response.body.split('\n')
   t.equal(lines.pop(), '')
   t.same(lines.map((line) => JSON.parse(line).value), ['value 1', 'value 2', 'value 3'])
-  const rest = await app.inject({ url: `/v1/feeds/latest/items?after=${response.headers['freshet-next']}`, headers: { accept: 'application/x-ndjson' } })
+  const rest = await app.inject({
+    url: `/v1/feeds/latest/items?after=${response.headers['freshet-next']}`, headers: { accept: 'application/x-ndjson' }
+  })
   t.equal(rest.body.split('\n').length, 3)
   t.equal(rest.headers['freshet-next'], undefined, 'the feed ended')
 })
 
 t.test('Accept chooses the format by its weights', async (t) => {
   const { app } = createReader(t, { latest: five() })
-  const typeOf = async (accept) => (await app.inject({ url: '/v1/feeds/latest/items', headers: { accept } })).headers['content-type'].split(';')[0]
+  const typeOf = async (accept) =>
+    String((await app.inject({ url: '/v1/feeds/latest/items', headers: { accept } })).headers['content-type']).split(';')[0]
   t.equal(await typeOf('*/*'), 'application/json')
   t.equal(await typeOf('text/html,*/*;q=0.8'), 'application/json')
   t.equal(await typeOf('application/x-ndjson, */*'), 'application/x-ndjson')
@@ -149,7 +153,7 @@ t.test('a JSON page of large values ends near 16 MiB, with the cursor of the res
   t.equal(items.length + second.items.length, 20)
 })
 
-t.test('bad questions are refused by name, with the bound', async (t) => {
+t.test('invalid query parameters are refused by name, with the bound', async (t) => {
   const { app } = createReader(t, { latest: five(), other: five() })
   const refused = async (query, ...parts) => {
     const problem = isProblem(t, await app.inject(`/v1/feeds/latest/items?${query}`), 400, 'REQUEST_INVALID')

@@ -1,8 +1,8 @@
-/** ETag and 304: the tag changes exactly with the content, and who has the content hears only how fresh it is. */
+/** ETag and 304: the tag changes exactly with the content, and a client that has the content gets headers only. */
 import fc from 'fast-check'
 import t from 'tap'
 import { FreshetError } from '../../src/errors.js'
-import { createReader, item, NOW, overSocket } from './fake-ask.js'
+import { createReader, item, NOW, overSocket } from './fake-queries.js'
 import { createViewReader } from './view-reader.js'
 
 const ITEMS = '/v1/feeds/latest/items'
@@ -11,7 +11,13 @@ const TAG = /^W\/"[\w-]{16}"$/
 
 t.test('a tag changes exactly when the content does', async (t) => {
   const { app, put, store, time } = createViewReader(t)
-  const change = fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd'), back: fc.nat(3), value: fc.constantFrom('x', 'y'), deleted: fc.boolean(), limit: fc.constantFrom(1, 2, 100) })
+  const change = fc.record({
+    id: fc.constantFrom('a', 'b', 'c', 'd'),
+    back: fc.nat(3),
+    value: fc.constantFrom('x', 'y'),
+    deleted: fc.boolean(),
+    limit: fc.constantFrom(1, 2, 100)
+  })
   /** @type {Map<string, string>} by tag */
   const contents = new Map()
   let changes = 0
@@ -24,19 +30,22 @@ t.test('a tag changes exactly when the content does', async (t) => {
       const { headers, body } = await app.inject(`${ITEMS}?limit=${limit}`)
       const { asOf: _asOf, ...content } = JSON.parse(body)
       const text = JSON.stringify(content)
-      t.match(headers.etag, TAG)
-      if ((contents.get(headers.etag) ?? text) !== text) throw new Error(`${headers.etag} for ${text} and ${contents.get(headers.etag)}`)
-      contents.set(headers.etag, text)
+      const etag = String(headers.etag)
+      t.match(etag, TAG)
+      if ((contents.get(etag) ?? text) !== text) throw new Error(`${etag} for ${text} and ${contents.get(etag)}`)
+      contents.set(etag, text)
     }
   }), { numRuns: 50 })
   t.equal(new Set(contents.values()).size, contents.size, 'and equal contents have equal tags')
   t.ok(contents.size > 20, `${contents.size} different contents`)
 })
 
-t.test('every answer has a tag that does not depend on when it was made or on how it is sent', async (t) => {
+t.test('tags depend neither on the time nor on compression', async (t) => {
   const { app, put, time } = createViewReader(t)
   for (let n = 0; n < 300; n++) put(`item-${n}`, NOW - n, 'value '.repeat(10))
-  const questions = [[ITEMS], [ITEMS, NDJSON], [`${ITEMS}/item-7`], [`${ITEMS}?id=item-7`], ['/v1/feeds/latest/count'], ['/v1/feeds/latest'], ['/v1/feeds']]
+  /** @type {[string, Record<string, string>?][]} */
+  const questions = [[ITEMS], [ITEMS, NDJSON], [`${ITEMS}/item-7`], [`${ITEMS}?id=item-7`], ['/v1/feeds/latest/count'],
+    ['/v1/feeds/latest'], ['/v1/feeds']]
   for (const [url, headers = {}] of questions) {
     const first = await app.inject({ url, headers })
     t.match(first.headers.etag, TAG, url)
@@ -52,7 +61,7 @@ for (const { way, get } of [
   { way: 'through the router', get: (app, url, headers, method = 'GET') => app.inject({ method, url, headers }) },
   { way: 'over a socket', get: (app, url, headers, method) => overSocket(app, url, { headers, method }) }
 ]) {
-  t.test(`${way}: 304 has no body, and says how fresh the content is`, async (t) => {
+  t.test(`${way}: 304 has no body, and headers about freshness`, async (t) => {
     const { app, put, time, view } = createViewReader(t)
     for (let n = 0; n < 5; n++) put(`item-${n}`, NOW - n, 'value')
     const { headers: { etag, vary, 'cache-control': cacheControl } } = await get(app, ITEMS, {})
@@ -63,12 +72,15 @@ for (const { way, get } of [
       const response = await get(app, ITEMS, { 'if-none-match': known })
       t.equal(response.statusCode, 304, known)
       t.equal(response.body, '')
-      t.match(response.headers, { etag, vary, 'cache-control': cacheControl, 'freshet-as-of': String(NOW + 700), age: '0', 'freshet-lag-ms': '9' })
+      t.match(response.headers,
+        { etag, vary, 'cache-control': cacheControl, 'freshet-as-of': String(NOW + 700), age: '0', 'freshet-lag-ms': '9' })
       t.equal(response.headers['content-type'], undefined)
       t.equal(response.headers['content-encoding'], undefined)
     }
     t.equal(view.visits, 1)
-    for (const other of ['"other"', 'W/"other"', etag.slice(0, -1), '']) t.equal((await get(app, ITEMS, { 'if-none-match': other })).statusCode, 200, other)
+    for (const other of ['"other"', 'W/"other"', etag.slice(0, -1), '']) {
+      t.equal((await get(app, ITEMS, { 'if-none-match': other })).statusCode, 200, other)
+    }
     put('item-new', NOW + 1, 'value')
     time.elapsed += 5
     const changed = await get(app, ITEMS, { 'if-none-match': etag })
@@ -78,7 +90,7 @@ for (const { way, get } of [
   })
 }
 
-t.test('without a view a client that has the content is told so too', async (t) => {
+t.test('304 works without a view', async (t) => {
   const { app, state } = createReader(t, { latest: [item('a', NOW, 'value')] })
   for (const url of [ITEMS, `${ITEMS}/a`, '/v1/feeds/latest/count', '/v1/feeds']) {
     const { headers: { etag } } = await app.inject(url)
@@ -90,7 +102,7 @@ t.test('without a view a client that has the content is told so too', async (t) 
   }
 })
 
-t.test('when the servers are gone 304 says that it is stale', async (t) => {
+t.test('304 is marked as stale while the servers are unavailable', async (t) => {
   const { app, state } = createReader(t, { latest: [item('a', NOW, 'value')] })
   const { headers: { etag } } = await app.inject(ITEMS)
   state.failure = new FreshetError('SERVER_LOST', 'gone')

@@ -5,7 +5,7 @@
 import { Registry } from 'prom-client'
 import { createReaderApp } from '../../readers/app.js'
 import { createViewStore } from '../../src/view/store/index.js'
-import { createFakeAsk, NOW } from './fake-ask.js'
+import { createFakeQueries, NOW } from './fake-queries.js'
 
 /**
  * @param {import('tap').Test} t
@@ -13,7 +13,7 @@ import { createFakeAsk, NOW } from './fake-ask.js'
  */
 export function createViewReader (t, options = {}) {
   const store = createViewStore({ windowMs: 0, maxItems: 0, boundItems: 2e6, boundBytes: 2 ** 30 })
-  const { ask, state } = createFakeAsk({ latest: [] })
+  const { queries, state } = createFakeQueries({ latest: [] })
   const view = { isReady: true, asOf: () => time.now, lagMs: 3, visits: 0, beforeVisit: () => {} }
   const time = { now: NOW, elapsed: 1000, isReal: false, loopUse: 1 }
   let arrival = 0
@@ -27,7 +27,7 @@ export function createViewReader (t, options = {}) {
 
   const live = () => ({ asOf: view.asOf(), lagMs: view.lagMs })
   const asked = {
-    ...ask,
+    ...queries,
     revision: () => view.isReady ? { key: `1.${store.revision}`, ...live() } : null,
     visit (_feed, question, visit) {
       if (!view.isReady) return null
@@ -40,7 +40,7 @@ export function createViewReader (t, options = {}) {
   }
   const registry = new Registry()
   const app = createReaderApp({
-    ask: /** @type {any} */ (asked),
+    queries: /** @type {any} */ (asked),
     registry,
     maxStaleMs: 10_000,
     clock: () => time.now,
@@ -53,4 +53,5 @@ export function createViewReader (t, options = {}) {
 }
 
 /** A counter of a registry, by its whole line without the number. @param {Registry} registry @param {string} line */
-export const counted = async (registry, line) => Number((await registry.metrics()).split('\n').find((one) => one.startsWith(line + ' '))?.split(' ').at(-1) ?? NaN)
+export const counted = async (registry, line) =>
+  Number((await registry.metrics()).split('\n').find((one) => one.startsWith(line + ' '))?.split(' ').at(-1) ?? NaN)

@@ -1,11 +1,11 @@
-/** What a view that has heard nothing of its feed still answers, and how it says so. */
+/** What is served from a view that is behind, and how it is marked. */
 import t from 'tap'
 import { createViewReader } from './view-reader.js'
-import { isProblem, NOW, overSocket } from './fake-ask.js'
+import { isProblem, NOW, overSocket } from './fake-queries.js'
 
 const PATHS = ['/v1/feeds/latest/items', '/v1/feeds/latest/items/item', '/v1/feeds/latest/count']
 
-/** A view that stops hearing of its feed now. */
+/** A view that is not up to date from now on. */
 function createLost (t, options) {
   const reader = createViewReader(t, options)
   reader.put('item', NOW - 5, 'value')
@@ -18,7 +18,7 @@ function createLost (t, options) {
   return { ...reader, pass }
 }
 
-t.test('up to a second nothing is said but the age', async (t) => {
+t.test('up to a second only the age changes', async (t) => {
   const { app, pass } = createLost(t)
   pass(999)
   for (const path of PATHS) {
@@ -29,7 +29,7 @@ t.test('up to a second nothing is said but the age', async (t) => {
   }
 })
 
-t.test('then it answers, marked as stale, what was asked before and what was not', async (t) => {
+t.test('after that replies are marked as stale, cached or not', async (t) => {
   const { app, pass, view, registry } = createLost(t)
   await overSocket(app, PATHS[0])
   pass(3500)
@@ -37,25 +37,27 @@ t.test('then it answers, marked as stale, what was asked before and what was not
     for (const ask of [() => overSocket(app, path), () => app.inject(path)]) {
       const response = await ask()
       t.equal(response.statusCode, 200, path)
-      t.match(response.headers, { age: '3', 'freshet-as-of': String(NOW), 'freshet-stale': 'true', 'cache-status': 'freshet; hit; ttl=-3; detail=VIEW_BEHIND' })
+      t.match(response.headers,
+        { age: '3', 'freshet-as-of': String(NOW), 'freshet-stale': 'true', 'cache-status': 'freshet; hit; ttl=-3; detail=VIEW_BEHIND' })
       t.equal(response.headers['freshet-lag-ms'], undefined, 'nothing is known of the lag now')
     }
   }
-  t.match(await registry.metrics(), 'freshet_stale_answers_total 8')
+  t.match(await registry.metrics(), 'freshet_stale_replies_total 8')
   view.asOf = () => NOW + 3500
   pass(5)
   t.equal((await overSocket(app, PATHS[0])).headers['freshet-stale'], undefined, 'fresh again')
 })
 
-t.test('everything of it as lines is marked too', async (t) => {
+t.test('streams are marked too', async (t) => {
   const { app, put, pass } = createLost(t)
   for (let n = 0; n < 12_000; n++) put(`item-${n}`, NOW - n, 'value')
   pass(2000)
   const response = await overSocket(app, '/v1/feeds/latest/items?limit=1000000', { headers: { accept: 'application/x-ndjson' } })
-  t.match(response.headers, { 'transfer-encoding': 'chunked', age: '2', 'freshet-stale': 'true', 'cache-status': 'freshet; hit; ttl=-2; detail=VIEW_BEHIND' })
+  t.match(response.headers,
+    { 'transfer-encoding': 'chunked', age: '2', 'freshet-stale': 'true', 'cache-status': 'freshet; hit; ttl=-2; detail=VIEW_BEHIND' })
 })
 
-t.test('from maxStaleMs on it is 503, and nothing of it is given', async (t) => {
+t.test('from maxStaleMs on replies are 503', async (t) => {
   const { app, pass, view } = createLost(t, { maxStaleMs: 2000 })
   for (const path of PATHS) await overSocket(app, path)
   pass(1999)
@@ -72,7 +74,7 @@ t.test('from maxStaleMs on it is 503, and nothing of it is given', async (t) => 
   t.equal((await overSocket(app, PATHS[0])).statusCode, 200)
 })
 
-t.test('maxStaleMs 0 allows a view what it needs to hear of its feed, and no more', async (t) => {
+t.test('with maxStaleMs 0 a view is served for a second, and no longer', async (t) => {
   const { app, pass } = createLost(t, { maxStaleMs: 0 })
   pass(999)
   t.equal((await overSocket(app, PATHS[0])).statusCode, 200)
@@ -80,7 +82,7 @@ t.test('maxStaleMs 0 allows a view what it needs to hear of its feed, and no mor
   isProblem(t, await overSocket(app, PATHS[0]), 503, 'VIEW_BEHIND')
 })
 
-t.test('a view that answers no more leaves its questions to a server', async (t) => {
+t.test('without a ready view requests go to a server', async (t) => {
   const { app, view, state, pass } = createLost(t)
   await overSocket(app, PATHS[0])
   view.isReady = false

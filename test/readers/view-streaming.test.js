@@ -1,15 +1,16 @@
-/** Everything of a feed out of a view: complete and in order while the feed changes, at the pace of the client. */
+/** Streams of whole feeds from a view: complete and in order while the feed changes, at the pace of the client. */
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { memoryInUse } from '../memory.js'
 import { encodeCursor } from '../../src/item/cursor.js'
-import { NOW, overSocket } from './fake-ask.js'
+import { NOW, overSocket } from './fake-queries.js'
 import { counted, createViewReader } from './view-reader.js'
+import { wholeTest } from '../scope.js'
 
 const NDJSON = { accept: 'application/x-ndjson' }
 const ALL = '/v1/feeds/latest/items?limit=1000000&encoding=utf8'
-const CUT = 'freshet_http_cut_total{route="/v1/feeds/:feed/items"}'
+const CUT = 'freshet_http_aborted_responses_total{route="/v1/feeds/:feed/items"}'
 const IN_PROGRESS = 'freshet_http_requests_in_progress'
 
 /** Opens an answer without reading it. */
@@ -24,7 +25,7 @@ async function until (condition) {
   while (!await condition()) await sleep(10)
 }
 
-t.test('300,000 items are complete and in order while the feed changes', async (t) => {
+wholeTest('300,000 items are complete and in order while the feed changes', async (t) => {
   const total = 300_000
   const { app, put, view } = createViewReader(t)
   for (let n = 0; n < total; n++) put(`item-${n}`, NOW - (n >> 2), `value ${n}`, { seq: 3 - (n & 3) })
@@ -61,7 +62,7 @@ t.test('a limit ends the stream, with the cursor of the rest in its trailer', as
   t.equal(JSON.parse(rest.body.slice(0, rest.body.indexOf('\n'))).id, 'item-15000')
 })
 
-t.test('a client that does not read holds little memory, and gets everything when it does', async (t) => {
+t.test('a client that does not read costs little memory, and gets everything when it reads', async (t) => {
   const total = 30_000
   const { app, put, view } = createViewReader(t)
   const value = 'v'.repeat(2000)
@@ -87,7 +88,7 @@ t.test('a client that does not read holds little memory, and gets everything whe
   t.ok(more < 40e6, `${Math.round(more / 1e6)} MB more`)
 })
 
-t.test('a client that goes away in the middle ends the reading, and is counted', async (t) => {
+t.test('a client that disconnects midway ends reading, and is counted', async (t) => {
   const { app, put, view, registry } = createViewReader(t)
   for (let n = 0; n < 50_000; n++) put(`item-${n}`, NOW - n, 'v'.repeat(500))
   const response = await open(app, ALL)
@@ -100,7 +101,7 @@ t.test('a client that goes away in the middle ends the reading, and is counted',
   t.equal(view.visits, after)
 })
 
-t.test('HEAD of everything makes one chunk', async (t) => {
+t.test('HEAD builds one chunk only', async (t) => {
   const { app, put, view } = createViewReader(t)
   for (let n = 0; n < 50_000; n++) put(`item-${n}`, NOW - n, 'value')
   const response = await overSocket(app, ALL, { method: 'HEAD', headers: NDJSON })
@@ -109,7 +110,7 @@ t.test('HEAD of everything makes one chunk', async (t) => {
   t.equal(view.visits, 1)
 })
 
-t.test('a view that is lost in the middle is no end: the rest comes from a server, behind the same place', async (t) => {
+t.test('if the view is lost midway, the rest comes from a server, after the same place', async (t) => {
   const { app, put, view, state } = createViewReader(t)
   const { feeds } = state
   for (let n = 0; n < 20_000; n++) {

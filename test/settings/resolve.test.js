@@ -5,7 +5,12 @@ const WRITER = { command: 'writer', layouts: ['ids', 'values'], acks: ['primary'
 const READER = { ...WRITER, command: 'reader' }
 const COMMANDS = ['start', 'writer', 'reader', 'servers', 'doctor', 'feed', 'gateway', 'experiment', 'top', 'library']
 
-/** @param {string[]} argv @param {Record<string, string>} [env] @param {Parameters<typeof resolve>[2]} [known] @returns {SettingsInvalid} */
+/**
+ * @param {string[]} argv
+ * @param {Record<string, string>} [env]
+ * @param {Parameters<typeof resolve>[2]} [known]
+ * @returns {SettingsInvalid}
+ */
 function faultsOf (argv, env = {}, known = WRITER) {
   try {
     resolve(argv, env, known)
@@ -41,7 +46,7 @@ t.test('a flag comes before the environment, and the environment before the defa
   const settings = resolve(['--rate', '300', '--batch-ms=7'], env, WRITER)
   t.match(settings, { rate: 300, feed: 'positions', batchMs: 7, partitions: 1 })
   t.match(settings.origins, { rate: '--rate', feed: 'FRESHET_FEED', batchMs: '--batch-ms', partitions: 'default' })
-  t.equal(resolve([], { FRESHET_RATE: '' }, WRITER).rate, 10_000, 'an empty variable is none')
+  t.equal(resolve([], { FRESHET_RATE: '' }, WRITER).rate, 10_000, 'an empty variable counts as unset')
 })
 
 t.test('settings cannot be changed afterwards', async (t) => {
@@ -50,20 +55,21 @@ t.test('settings cannot be changed afterwards', async (t) => {
   t.throws(() => { settings.origins.rate = 'somewhere' }, TypeError)
 })
 
-t.test('all faults are told at once, each with value, bound and origin', async (t) => {
-  const error = faultsOf(['--partitions', '0', '--late', 'never', '--batch-ms', 'soon', '--rate', '--layout', 'list', '--no-such', '5', 'word'], { FRESHET_WINDOW_MS: '-1', FRESHET_FEED: 'A B' })
+t.test('all faults are reported at once, each with value, expected range and origin', async (t) => {
+  const error = faultsOf(['--partitions', '0', '--late', 'never', '--batch-ms', 'soon', '--rate', '--layout', 'list', '--no-such', '5',
+    'word'], { FRESHET_WINDOW_MS: '-1', FRESHET_FEED: 'A B' })
   t.match(error, { code: 'SETTINGS_INVALID', exitStatus: 2 })
   t.same(error.faults.toSorted(), [
-    '"word" is not expected: values follow a flag',
+    'unexpected argument "word"; a value follows its flag',
     'batchMs: soon (--batch-ms); expected an integer from 0 to 60,000',
     'feed: A B (FRESHET_FEED); expected a name: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -',
-    'late: never (--late); expected overwrite | drop',
+    'late: never (--late); expected newest | overwrite',
     'layout: list (--layout); expected ids | values',
     'partitions: 0 (--partitions); expected an integer from 1 to 1,024',
     'rate: no value (--rate); expected a number from 0 to 100,000,000',
     'windowMs: -1 (FRESHET_WINDOW_MS); expected an integer from 0 to 2,199,023,255,551'
   ].concat(error.faults.filter((fault) => fault.startsWith('--no-such'))).toSorted())
-  t.match(error.faults.find((fault) => fault.startsWith('--no-such')), /^--no-such is unknown; writer knows .*--rate/)
+  t.match(error.faults.find((fault) => fault.startsWith('--no-such')), /^--no-such is unknown; writer has .*--rate/)
   for (const fault of error.faults) t.ok(error.message.includes(fault))
 })
 
@@ -89,17 +95,20 @@ for (const [name, texts] of REFUSED) {
   })
 }
 
-t.test('url does not take what is no address of a reader, nor a password', async (t) => {
-  for (const text of ['', 'reader', '127.0.0.1:8080', 'redis://host', 'http://', 'http://user:password@host', 'http://host?a=b', 'http://host#a']) {
+t.test('url accepts only the address of a reader, without a password', async (t) => {
+  for (const text of ['', 'reader', '127.0.0.1:8080', 'redis://host', 'http://', 'http://user:password@host', 'http://host?a=b',
+    'http://host#a']) {
     const { faults } = faultsOf([`--url=${text}`], {}, { ...WRITER, command: 'top' })
     t.equal(faults.length, 1, text)
     t.match(faults[0], /^url: .* \(--url\); expected http:\/\/host\[:port\], or https/)
   }
-  t.match(resolve(['--url', 'https://host/behind/a/proxy'], {}, { ...WRITER, command: 'top' }), { url: 'https://host/behind/a/proxy', feed: null, once: false })
+  t.match(resolve(['--url', 'https://host/behind/a/proxy'], {}, { ...WRITER, command: 'top' }),
+    { url: 'https://host/behind/a/proxy', feed: null, once: false })
 })
 
 t.test('values are what their check makes of them', async (t) => {
-  const argv = ['--redis-url', 'redis://p:1', '--replica-url', 'redis://a:1, redis://b:2', '--rate', '0.5', '--sorted-set-contains-actual-value', 'false']
+  const argv = ['--redis-url', 'redis://p:1', '--replica-url', 'redis://a:1, redis://b:2', '--rate', '0.5',
+    '--sorted-set-contains-actual-value', 'false']
   t.match(resolve(argv, {}, WRITER), { replicaUrl: ['redis://a:1', 'redis://b:2'], rate: 0.5, sortedSetContainsActualValue: false })
   t.equal(resolve(['--host', '0.0.0.0', '--open'], {}, READER).open, true)
 })
@@ -108,26 +117,27 @@ t.test('a flag that is given twice is a fault', async (t) => {
   t.same(faultsOf(['--rate', '1', '--rate', '2']).faults, ['rate: given 2 times (--rate); give it once'])
 })
 
-t.test('a near name is offered', async (t) => {
-  t.match(faultsOf(['--batch', '5']).faults[0], /^--batch is unknown; writer knows --batch-items --batch-bytes --batch-ms$/)
+t.test('similar names are suggested', async (t) => {
+  t.match(faultsOf(['--batch', '5']).faults[0], /^--batch is unknown; writer has --batch-items --batch-bytes --batch-ms$/)
   t.match(faultsOf(['--batchMs', '5']).faults[0], /--batch-ms/)
 })
 
 t.test('a command does not take the flags of another', async (t) => {
-  t.match(faultsOf(['--rate', '5'], {}, READER).faults[0], /^--rate is unknown; reader knows /)
-  t.equal(resolve([], { FRESHET_RATE: '5' }, READER).rate, undefined, 'its variable is not looked at')
+  t.match(faultsOf(['--rate', '5'], {}, READER).faults[0], /^--rate is unknown; reader has /)
+  t.equal(resolve([], { FRESHET_RATE: '5' }, READER).rate, undefined, 'its variable is ignored')
 })
 
-t.test('a variable that no setting has is a fault, whoever uses it', async (t) => {
+t.test('an unknown variable is a fault for every command', async (t) => {
   const { faults } = faultsOf([], { FRESHET_RATES: '5' })
   t.equal(faults.length, 1)
   t.match(faults[0], /^FRESHET_RATES \(environment\) is unknown; known are .*FRESHET_RATE /)
   t.equal(resolve([], { FRESHET_TEST_ENGINES: 'redis', FRESHET_PORT: '1' }, WRITER).rate, 10_000)
 })
 
-t.test('words are taken where a command takes some', async (t) => {
+t.test('words are accepted where a command has some', async (t) => {
   t.same(resolve(['show', '007'], {}, { ...WRITER, command: 'feed', positionals: 2 }).positionals, ['show', '007'])
-  t.same(faultsOf(['show', 'a', 'b'], {}, { ...WRITER, command: 'feed', positionals: 2 }).faults, ['"b" is not expected: values follow a flag'])
+  t.same(faultsOf(['show', 'a', 'b'], {}, { ...WRITER, command: 'feed', positionals: 2 }).faults,
+    ['unexpected argument "b"; a value follows its flag'])
 })
 
 t.test('SORTED_SET_CONTAINS_ACTUAL_VALUE chooses the layout, --layout overrides it', async (t) => {
@@ -140,23 +150,30 @@ t.test('SORTED_SET_CONTAINS_ACTUAL_VALUE chooses the layout, --layout overrides 
 
 /** @type {[string, string[], Parameters<typeof resolve>[2], RegExp][]} */
 const TOGETHER = [
-  ['several writers cannot read one standard input', ['--source', 'stdin', '--writers', '2'], WRITER, /^writers: 2 .* expected 1 with --source stdin/],
+  ['several writers cannot read one standard input', ['--source', 'stdin', '--writers', '2'], WRITER,
+    /^writers: 2 .* expected 1 with --source stdin/],
   ['the format belongs to standard input', ['--format', 'csv'], WRITER, /^format: csv .* only with --source stdin/],
   ['the items field belongs to json', ['--source', 'stdin', '--items-field', 'a'], WRITER, /^itemsField: a .* only with --format json/],
   ['a replay has its own pace', ['--source', 'stdin', '--replay', '2', '--rate', '5'], WRITER, /^replay: 2 .* without --rate/],
-  ['what is read is not skipped', ['--source', 'stdin', '--catch-up', 'no'], WRITER, /^catchUp: no .* only with the synthetic source/],
-  ['each writer has a port for its metrics', ['--metrics-port', '65535', '--writers', '2'], WRITER, /^metricsPort: 65535 .* room for 2 writers/],
+  ['input is not skipped', ['--source', 'stdin', '--catch-up', 'no'], WRITER, /^catchUp: no .* only with the synthetic source/],
+  ['each writer has a port for its metrics', ['--metrics-port', '65535', '--writers', '2'], WRITER,
+    /^metricsPort: 65535 .* room for 2 writers/],
   ['bursts need a rate', ['--pace', 'burst', '--rate', '0'], WRITER, /^pace: burst .* --rate above 0/],
-  ['a token has only what a client can send', ['--auth-token', 'pässword1'], READER, /^authToken: .*; expected 8 ASCII characters or more, no spaces/],
+  ['a token has only what a client can send', ['--auth-token', 'pässword1'], READER,
+    /^authToken: .*; expected 8 ASCII characters or more, no spaces/],
   ['an open address needs a token or consent', ['--host', '0.0.0.0'], READER, /^host: 0\.0\.0\.0 .* --auth-token, or --open/],
-  ['so do metrics of a writer, and it has no token', ['--metrics-port', '9101', '--host', '0.0.0.0'], WRITER, /^host: 0\.0\.0\.0 .* expected 127\.0\.0\.1, or --open/],
+  ['so do metrics of a writer, and it has no token', ['--metrics-port', '9101', '--host', '0.0.0.0'], WRITER,
+    /^host: 0\.0\.0\.0 .* expected 127\.0\.0\.1, or --open/],
   ['a writer without metrics listens nowhere', ['--host', '0.0.0.0', '--open'], WRITER, /^host: 0\.0\.0\.0 .* only with --metrics-port/],
-  ['replicas are those of a primary', ['--replica-url', 'redis://a:1'], READER, /^replicaUrl: \(--replica-url\); expected only with --redis-url/]
+  ['replicas are those of a primary', ['--replica-url', 'redis://a:1'], READER,
+    /^replicaUrl: \(--replica-url\); expected only with --redis-url/]
 ]
 
-t.test('replicas that only the environment names are a fault too, but for commands that have no servers to name', async (t) => {
+t.test('replicas from the environment need a primary too, except for commands that use no servers', async (t) => {
   const env = { FRESHET_REPLICA_URL: 'redis://a:1' }
-  for (const command of ['start', 'writer', 'reader', 'gateway', 'feed', 'doctor']) t.match(faultsOf([], env, { ...WRITER, command }).faults, [/^replicaUrl: \(FRESHET_REPLICA_URL\); expected only with --redis-url/])
+  for (const command of ['start', 'writer', 'reader', 'gateway', 'feed', 'doctor']) {
+    t.match(faultsOf([], env, { ...WRITER, command }).faults, [/^replicaUrl: \(FRESHET_REPLICA_URL\); expected only with --redis-url/])
+  }
   t.ok(resolve([], { ...env, FRESHET_REDIS_URL: 'redis://p:1' }, READER))
   for (const command of ['top', 'servers', 'experiment']) t.ok(resolve([], env, { ...WRITER, command }))
 })
@@ -186,20 +203,21 @@ t.test('every flag is in the help of the commands that use it, with variable and
   }
 })
 
-t.test('options of a caller go through the same table', async (t) => {
+t.test('options of the library go through the same table', async (t) => {
   const rest = { layouts: ['ids', 'values'], acks: ['primary', 'replica'] }
   const redisUrl = 'redis://127.0.0.1:6379'
   t.match(resolveOptions({ redisUrl, batchMs: 7, replicaUrl: [redisUrl, redisUrl], late: undefined, layout: null }, rest),
-    { redisUrl, batchMs: 7, replicaUrl: [redisUrl, redisUrl], late: 'overwrite', layout: 'ids', whenFull: 'block' })
+    { redisUrl, batchMs: 7, replicaUrl: [redisUrl, redisUrl], late: 'newest', layout: 'ids', whenFull: 'block' })
   t.equal(resolveOptions({ redisUrl, sortedSetContainsActualValue: true }, rest).layout, 'values')
   t.throws(() => resolveOptions({ redisUr: redisUrl, batchItems: 0, layout: 'lists', partitions: '2x' }, rest), {
     code: 'SETTINGS_INVALID',
-    faults: [/^redisUr is unknown; the options are .*redisUrl/, /^layout: lists \(option\); expected ids \| values/, /^partitions: 2x/, /^batchItems: 0 \(option\); expected an integer from 1/, /^redisUrl is missing/]
+    faults: [/^redisUr is unknown; the options are .*redisUrl/, /^layout: lists \(option\); expected ids \| values/, /^partitions: 2x/,
+      /^batchItems: 0 \(option\); expected an integer from 1/, /^redisUrl is missing/]
   })
   t.throws(() => resolveOptions({ redisUrl, layout: 'values', windowMs: 0, maxItems: 0 }, rest), { message: /keeps every version/ })
 })
 
-t.test('the options of a writer are among its settings, without what is not set', async (t) => {
+t.test('the options of openFeed are taken from the settings of a writer, without unset ones', async (t) => {
   const settings = resolve(['--rate', '5', '--batch-ms', '7', '--redis-url', 'redis://127.0.0.1:1'], {}, WRITER)
   const options = optionsOf(settings)
   t.match(options, { batchMs: 7, redisUrl: 'redis://127.0.0.1:1', ack: 'primary' })

@@ -17,7 +17,7 @@ t.test('passwords and tokens are not printable', async (t) => {
   t.notOk('origins' in shown)
 })
 
-t.test('the address of a target that is measured keeps its password as well', async (t) => {
+t.test('the password of --target is not printable', async (t) => {
   const settings = resolve(['007', '--target', `redis://bus:${SECRET}@host:1`], {}, { ...KNOWN, command: 'experiment', positionals: 1 })
   t.equal(printable(settings).target, 'redis://***@host:1')
 })
@@ -26,7 +26,7 @@ t.test('a password may hold an @', async (t) => {
   t.equal(printable(resolve(['--redis-url', 'redis://:open@sesame@host:1'], {}, KNOWN)).redisUrl, 'redis://***@host:1')
 })
 
-t.test('an address whose password ends the host too early is refused, and not shown', async (t) => {
+t.test('an address with an unescaped password is refused and not shown', async (t) => {
   for (const [flag, url] of [['--redis-url', `redis://user:12/${SECRET}@host:1`], ['--redis-url', `redis://user:12#${SECRET}@host:1`],
     ['--redis-url', `redis://:12/${SECRET}@host:1`], ['--replica-url', `redis://one:1,redis://user:12/${SECRET}@two:2`]]) {
     try {
@@ -39,34 +39,38 @@ t.test('an address whose password ends the host too early is refused, and not sh
   }
 })
 
-t.test('whatever a password holds, it is masked', async (t) => {
+t.test('every password is masked', async (t) => {
   for (const password of [`a/${SECRET}`, `a@/${SECRET}`, `a,${SECRET}`, `a?${SECRET}`, `a#/@${SECRET}`]) {
-    const shown = printable({ origins: {}, redisUrl: `redis://user:${password}@host:1`, replicaUrl: ['redis://one:1', `rediss://user:${password}@two:2?ca=FILE`] })
+    const shown = printable({
+      origins: {}, redisUrl: `redis://user:${password}@host:1`, replicaUrl: ['redis://one:1', `rediss://user:${password}@two:2?ca=FILE`]
+    })
     t.notOk(JSON.stringify(shown).includes(SECRET), password)
     t.same(shown, { redisUrl: 'redis://***@host:1', replicaUrl: 'redis://one:1,rediss://***@two:2?***' })
   }
 })
 
-t.test('what is not set, or has no password, is shown as it is', async (t) => {
-  t.match(printable(resolve(['--redis-url', 'redis://host:1'], {}, KNOWN)), { redisUrl: 'redis://host:1', replicaUrl: null, authToken: null })
+t.test('unset values and addresses without a password are shown as they are', async (t) => {
+  t.match(printable(resolve(['--redis-url', 'redis://host:1'], {}, KNOWN)),
+    { redisUrl: 'redis://host:1', replicaUrl: null, authToken: null })
 })
 
-t.test('a secret with a fault is hidden in the sentence', async (t) => {
+t.test('the message about a wrong secret does not show it', async (t) => {
   for (const row of SETTINGS.filter(({ secret, uses }) => secret && uses.includes('reader'))) {
     const bad = row.name === 'authToken' ? `${SECRET} with spaces` : `http://:${SECRET}@host`
-    for (const [argv, env] of /** @type {[string[], Record<string, string>][]} */ ([[[`--${flagOf(row.name)}`, bad], {}], [[], { ['FRESHET_' + flagOf(row.name).replace('-', '_').toUpperCase()]: bad }]])) {
+    for (const [argv, env] of /** @type {[string[], Record<string, string>][]} */ ([[[`--${flagOf(row.name)}`, bad], {}],
+      [[], { ['FRESHET_' + flagOf(row.name).replace('-', '_').toUpperCase()]: bad }]])) {
       t.throws(() => resolve(argv, env, KNOWN), { message: new RegExp(`^${row.name}: \\(hidden\\)`) })
     }
   }
 })
 
-t.test('of an address with a fault the part is named that is wrong, and nothing that may be secret', async (t) => {
+t.test('the message names the wrong part of an address, and nothing that may be secret', async (t) => {
   for (const [url, why] of [
-    [`rediss://:${SECRET}@host:1?cafile=${SECRET}`, 'its query has the field cafile, which is none of ca, cert, key'],
-    [`redis://:${SECRET}@host:1?ca=${SECRET}`, 'its query has the field ca, which is for rediss://'],
-    [`rediss://:${SECRET}@host:1?${'x'.repeat(50)}=1`, 'its query has a field, which is none of ca, cert, key'],
-    [`redis://user:12?${SECRET}=1@host:1`, 'its query has a field, which is none of ca, cert, key'],
-    [`redis://user:12/${SECRET}@host:1`, 'it has an @ behind the host; in a password write / ? # as %2F %3F %23'],
+    [`rediss://:${SECRET}@host:1?cafile=${SECRET}`, 'its query has the field cafile, which is not one of ca, cert, key'],
+    [`redis://:${SECRET}@host:1?ca=${SECRET}`, 'its query has the field ca, which needs rediss://'],
+    [`rediss://:${SECRET}@host:1?${'x'.repeat(50)}=1`, 'its query has a field, which is not one of ca, cert, key'],
+    [`redis://user:12?${SECRET}=1@host:1`, 'its query has a field, which is not one of ca, cert, key'],
+    [`redis://user:12/${SECRET}@host:1`, 'it has an @ after the host; in a password write / ? # as %2F %3F %23'],
     [`redis://:${SECRET}@host:port`, 'its host or port cannot be read'],
     ['redis:///2', 'it names no host'],
     [`${SECRET}@host:1`, 'it does not begin with redis:// or rediss://'],

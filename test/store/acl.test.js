@@ -1,31 +1,35 @@
-/** The users of docs/acl: each may run what its role sends, and nothing else; and the table they come from is what servers see. */
+/** The users of docs/acl: each may run the commands of its role and no others, and servers receive exactly those. */
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { LAB_COMMANDS, LAB_PREFIX, LAB_USER } from '../../src/lab/servers/commands.js'
+import { LAB_COMMANDS, LAB_PREFIX, LAB_USER } from '../../lab/servers/commands.js'
 import { openReader } from '../../src/index.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { COMMANDS, ROLES, USERS, commandName, permissions, permissionsFor, rowsOf } from '../../src/store/commands.js'
 import { endOf, startGateway, startReader } from '../commands.js'
 import { startProxy } from '../proxy.js'
-import { engineName, eventually, openWriterFor, testEngines } from '../servers.js'
+import { engineName, eventually, openWriterFor } from '../servers.js'
 import { FILES, fileOf, startGuarded } from './guarded.js'
+import { scopedEngines } from '../scope.js'
 
-t.test('the files are what the table says, and no row is told twice', async (t) => {
+t.test('the files match the table, and no row is there twice', async (t) => {
   for (const msetex of FILES.keys()) {
     const lines = Object.entries(USERS).map(([name, roles]) => `user ${name} on ${permissions(roles, { keyPrefix: 'fr:', msetex })}\n`)
     const lab = `user freshet-lab on ${permissionsFor(LAB_USER, { keyPrefix: LAB_PREFIX, msetex })}\n`
-    t.equal(await readFile(fileOf(msetex), 'utf8'), [...lines, lab].join(''), FILES.get(msetex))
+    t.equal(await readFile(fileOf(msetex), 'utf8'), [...lines, lab].join(''), String(FILES.get(msetex)))
   }
   const names = [...COMMANDS.filter((row) => commandName(row) !== 'SCAN'), ...LAB_COMMANDS].map(commandName)
   t.same(names, [...new Set(names)])
   const text = await readFile(new URL('../../docs/acl/README.md', import.meta.url), 'utf8')
-  for (const name of [...Object.keys(USERS), 'freshet-lab']) t.match(text, new RegExp(`^\\| \`${name}\` \\| `, 'm'), `README says what ${name} is for`)
+  for (const name of [...Object.keys(USERS), 'freshet-lab']) {
+    t.match(text, new RegExp(`^\\| \`${name}\` \\| `, 'm'), `README says what ${name} is for`)
+  }
   const [, table] = /** @type {RegExpExecArray} */ (/^## What can be left out\n\n((?:\|.*\n)+)/m.exec(text))
   const dispensable = [...table.matchAll(/`\+([^`]+)`/g)].map(([, rule]) => rule.replace('\\|', '|').toUpperCase())
-  t.same(dispensable.sort(), COMMANDS.filter(({ without }) => without).map(commandName).sort(), 'README says what can be left out, as the table does')
+  t.same(dispensable.sort(), COMMANDS.filter(({ without }) => without).map(commandName).sort(),
+    'README and table name the same optional permissions')
 })
 
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
     const { primary, control, onReplica, urlOf } = await startGuarded(t, engine)
     const known = (/** @type {import('../../src/store/commands.js').CommandRow} */ { isWithMsetex }) => engine.hasMsetex || !isWithMsetex
@@ -43,8 +47,10 @@ for (const engine of await testEngines()) {
       }
     })
 
-    await t.test('so may those that have several roles, and the lab', async (t) => {
-      for (const row of rowsOf(...USERS['freshet-library']).filter(known)) t.ok(await mayRun('library', row.words('fr:{a:0}:b')), `library ${commandName(row)}`)
+    await t.test('the same for users with several roles, and the lab', async (t) => {
+      for (const row of rowsOf(...USERS['freshet-library']).filter(known)) {
+        t.ok(await mayRun('library', row.words('fr:{a:0}:b')), `library ${commandName(row)}`)
+      }
       for (const row of LAB_USER.filter(known)) {
         const [words, elsewhere] = ['lab-12345678:{a:0}:b', 'fr:{a:0}:b'].map((key) => row.words(key))
         t.ok(await mayRun('lab', words), `lab ${commandName(row)}`)
@@ -59,28 +65,32 @@ for (const engine of await testEngines()) {
         }
       }
       for (const role of [...ROLES, 'library', 'lab']) {
-        for (const words of [['FLUSHALL'], ['FLUSHDB'], ['KEYS', '*'], ['CONFIG', 'GET', '*'], ['CONFIG', 'SET', 'maxmemory', '1'], ['SHUTDOWN'], ['MONITOR'], ['DEBUG', 'SLEEP', '1'],
-          ['REPLICAOF', 'NO', 'ONE'], ['ACL', 'LIST'], ['CLIENT', 'LIST'], ['CLIENT', 'PAUSE', '1'], ['SCRIPT', 'FLUSH'], ['RENAME', 'fr:a', 'fr:b'], ['SUBSCRIBE', 'fr:a'], ['SAVE']]) {
+        for (const words of [['FLUSHALL'], ['FLUSHDB'], ['KEYS', '*'], ['CONFIG', 'GET', '*'], ['CONFIG', 'SET', 'maxmemory', '1'],
+          ['SHUTDOWN'], ['MONITOR'], ['DEBUG', 'SLEEP', '1'],
+          ['REPLICAOF', 'NO', 'ONE'], ['ACL', 'LIST'], ['CLIENT', 'LIST'], ['CLIENT', 'PAUSE', '1'], ['SCRIPT', 'FLUSH'],
+          ['RENAME', 'fr:a', 'fr:b'], ['SUBSCRIBE', 'fr:a'], ['SAVE']]) {
           t.notOk(await mayRun(role, words), `${role} ${words.join(' ')}`)
         }
       }
       t.notOk(await mayRun('library', ['SCAN', '0']))
-      for (const words of [['SET', 'fr:a', 'v'], ['ZADD', 'fr:a', '1', 'm'], ['UNLINK', 'fr:a'], ['EVAL', 'return 1', '1', 'fr:a'], ['PEXPIRE', 'fr:a', '1']]) {
+      for (const words of [['SET', 'fr:a', 'v'], ['ZADD', 'fr:a', '1', 'm'], ['UNLINK', 'fr:a'], ['EVAL', 'return 1', '1', 'fr:a'],
+        ['PEXPIRE', 'fr:a', '1']]) {
         t.notOk(await mayRun('reader', words), `reader ${words.join(' ')}`)
       }
     })
 
-    /** Forgets what the servers saw so far. */
+    /** Resets the command statistics of the servers. */
     const forget = () => Promise.all([control, onReplica].map((node) => node.send('CONFIG', 'RESETSTAT')))
 
     /**
-     * Commands that ran since, in scripts too; those of the test, of replication and of Valkey's script engine are left out.
+     * Commands that ran since, in scripts too, without those of the test, of replication and of Valkey's script engine.
      * @param {boolean} [alsoReplica] @returns {Promise<string[]>}
      */
     async function seen (alsoReplica = false) {
       const nodes = alsoReplica ? [control, onReplica] : [control]
       const texts = await Promise.all(nodes.map((node) => node.send('INFO', 'commandstats')))
-      const names = texts.flatMap((text) => [...String(text).matchAll(/^cmdstat_(\S+?):calls=(\d+)/gm)].filter(([, , calls]) => calls !== '0').map(([, name]) => name.toUpperCase()))
+      const names = texts.flatMap((text) => [...String(text).matchAll(/^cmdstat_(\S+?):calls=(\d+)/gm)]
+        .filter(([, , calls]) => calls !== '0').map(([, name]) => name.toUpperCase()))
       return [...new Set(names)].filter((name) => !/^(AUTH|CONFIG\|.*|SCRIPT\|FLUSH|REPLCONF|PSYNC)$/.test(name)).sort()
     }
 
@@ -89,28 +99,29 @@ for (const engine of await testEngines()) {
 
     const now = Date.now()
 
-    await t.test('a writer sends what its rows name, and its user may', async (t) => {
+    await t.test('a writer sends exactly the commands of its rows', async (t) => {
       await forget()
       const value = Buffer.alloc(10)
-      const write = async (/** @type {any} */ options, items = 20) => {
+      const write = async (/** @type {any} */ { isWithDeletion = true, ...options }, items = 20) => {
         const writer = await openWriterFor(t, { redisUrl: urlOf('writer'), ...options })
         for (let i = 0; i < items; i++) writer.pipeline.append(Buffer.from(`id-${i}`), now + i, value)
-        writer.pipeline.remove(Buffer.from('id-1'), now + items)
+        if (isWithDeletion) writer.pipeline.remove(Buffer.from('id-1'), now + items)
         await writer.pipeline.flush()
-        t.equal(writer.pipeline.account.items, items + 1)
+        t.equal(writer.pipeline.account.items, items + (isWithDeletion ? 1 : 0))
         return writer
       }
       for (const ack of ['primary', 'replica']) {
         for (const layout of layoutNames()) await write({ feed: `${layout}-${ack}`, layout, ack })
       }
-      await write({ feed: 'for-ever', windowMs: 0 })
-      await write({ feed: 'dropping', late: 'drop' })
+      for (const late of ['newest', 'overwrite']) {
+        for (const windowMs of [0, 60_000]) await write({ feed: `${late}-${windowMs}`, late, windowMs, isWithDeletion: false })
+      }
       const trimmed = []
       for (const layout of layoutNames()) trimmed.push(await write({ feed: `few-${layout}`, layout, maxItems: 5 }))
       await control.send('SCRIPT', 'FLUSH')
       for (const writer of trimmed) {
         await eventually(() => {
-          // logs trim what lies before what came since the last round, and look what was said of items of the future
+          // logs trim entries from before the last round, and check items ahead of the clock
           writer.pipeline.append(Buffer.from('more'), Date.now() + 50, value)
           return writer.trimmed > 0
         })
@@ -120,7 +131,7 @@ for (const engine of await testEngines()) {
       const proxy = await startProxy(t, primary.port)
       const cut = await write({ redisUrl: urlOf('writer', proxy), feed: 'cut' })
       proxy.resetAll()
-      await eventually(() => cut.connected && cut.epochs > 1)
+      await eventually(() => cut.connected && cut.sessions > 1)
 
       const ended = await endOf(t, ['writer', '--redis-url', urlOf('writer'), '--items', '500', '--rate', '0'])
       t.match(ended.summary, { items: 500, nodes: [{ role: 'primary' }, { role: 'replica' }] }, ended.stderr)
@@ -132,14 +143,14 @@ for (const engine of await testEngines()) {
         const names = await seen()
         return ['ROLE', 'HSET', 'HGETALL'].every((name) => names.includes(name))
       })
-      // whoever closes takes its note back
+      // a writer removes its heartbeat when it closes
       await cut.close({ drainMs: 1000 })
       await eventually(async () => (await seen()).includes('HDEL'))
       t.same(await seen(), expected('writer'))
       t.equal((await gateway.command.stop()).code, 0)
     })
 
-    await t.test('a reader sends what its rows name, and its user may', async (t) => {
+    await t.test('a reader sends exactly the commands of its rows', async (t) => {
       const deep = await openWriterFor(t, { redisUrl: primary.url, feed: 'deep', layout: 'segments' })
       for (let i = 0; i < 25_000; i++) deep.pipeline.append(Buffer.from(`id-${i}`), now, Buffer.from('v'))
       await deep.close({ drainMs: 10_000 })
@@ -173,7 +184,9 @@ for (const engine of await testEngines()) {
       }
       const viewing = await openReader({ redisUrl: urlOf('reader'), views: 'all' })
       t.teardown(() => viewing.close())
-      for (const layout of layoutNames()) t.equal((await viewing.feed(`${layout}-replica`).latest({ limit: 5 })).items.length, 5, `a view of ${layout}`)
+      for (const layout of layoutNames()) {
+        t.equal((await viewing.feed(`${layout}-replica`).latest({ limit: 5 })).items.length, 5, `a view of ${layout}`)
+      }
       const { get } = await startReader(t, { redisUrl: urlOf('reader') })
       await eventually(async () => (await get('/v1/feeds/deep/figures')).json.itemsPerSecond === 0)
       const all = await seen(true)
@@ -182,15 +195,15 @@ for (const engine of await testEngines()) {
       t.same((await Promise.all(asked)).flat().length, 0, 'and nothing was refused')
     })
 
-    await t.test('the doctor says of each user that its file is enough', async (t) => {
+    await t.test('the doctor reports that the permissions of each user suffice', async (t) => {
       for (const role of /** @type {const} */ (['writer', 'reader', 'admin'])) {
         const ended = await endOf(t, ['doctor', '--redis-url', urlOf(role)])
-        t.match(ended.stdout, new RegExp(`${role} +may run all it needs`), ended.stdout)
+        t.match(ended.stdout, new RegExp(`${role} +has all permissions`), ended.stdout)
         t.equal(ended.code, 0)
       }
     })
 
-    await t.test('an admin sends what its rows name, and its user may', async (t) => {
+    await t.test('an admin sends exactly the commands of its rows', async (t) => {
       const filler = await openWriterFor(t, { redisUrl: primary.url, feed: 'large' })
       for (let i = 0; i < 3000; i++) filler.pipeline.append(Buffer.from(`id-${i}`), now + i % 2, Buffer.from('v'))
       await filler.close({ drainMs: 10_000 })
@@ -201,7 +214,7 @@ for (const engine of await testEngines()) {
         t.equal(ended.code, 0, `${args.join(' ')}: ${ended.stderr}`)
         return ended.stdout
       }
-      t.match(await run('doctor'), /admin +may run all it needs$/m)
+      t.match(await run('doctor'), /admin +has all permissions$/m)
       t.match(await run('feed', 'list'), /"large"/)
       await run('feed', 'show', 'large')
       await run('feed', 'set', 'large', '--window-ms', '120000')

@@ -1,12 +1,15 @@
 import t from 'tap'
 import { createDeployment } from '../../src/store/deployment.js'
-import { connectFor, engineName, eventually, freePort, silentLog, startDeployment, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, freePort, silentLog, startDeployment, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
 /** @typedef {ReturnType<typeof createDeployment>} Deployment */
 
 /** @param {import('tap').Test} t @param {{ url: string }} primary @param {Partial<Parameters<typeof createDeployment>[0]>} [more] */
 async function deploymentFor (t, primary, more) {
-  const deployment = createDeployment({ primaryUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs: 800, log: silentLog, ...more })
+  const deployment = createDeployment({
+    primaryUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs: 800, log: silentLog, ...more
+  })
   t.teardown(() => deployment.close())
   await deployment.ready
   return deployment
@@ -16,15 +19,16 @@ async function deploymentFor (t, primary, more) {
 const answering = (deployment) => [...new Set(Array.from({ length: 6 }, () => deployment.pick().connection.address))].sort()
 
 /** @param {Deployment} deployment @param {...{ port: number }} servers */
-const answeredBy = (deployment, ...servers) => eventually(() => String(answering(deployment)) === String(servers.map(({ port }) => `127.0.0.1:${port}`).sort()))
+const answeredBy = (deployment, ...servers) =>
+  eventually(() => String(answering(deployment)) === String(servers.map(({ port }) => `127.0.0.1:${port}`).sort()))
 
 /** @param {Deployment} deployment @param {{ port: number }} server */
 const nodeOf = (deployment, { port }) => deployment.nodes().find(({ address }) => address === `127.0.0.1:${port}`)
 
 t.jobs = 2
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
-    await t.test('replicas are found by the primary and answer in turns', async (t) => {
+    await t.test('replicas are found through the primary and answer in turns', async (t) => {
       const { primary, replicas } = await startDeployment(t, { engine })
       const deployment = await deploymentFor(t, primary)
       await answeredBy(deployment, ...replicas)
@@ -33,12 +37,12 @@ for (const engine of await testEngines()) {
       for (const node of others) t.match(node, { role: 'replica', state: 'connected', engine: engineName(engine), lagMs: Number })
       t.ok(deployment.pick().lagMs !== null)
       const { connection } = deployment.pick()
-      t.notOk(deployment.pick({ but: connection }).connection === connection, 'another than the one that has just failed')
+      t.notOk(deployment.pick({ but: connection }).connection === connection, 'not the one that has just failed')
       const figures = await deployment.figures()
       t.same(figures.map(({ role }) => role), ['primary', 'replica', 'replica'])
     })
 
-    await t.test('a replica that comes later is found', async (t) => {
+    await t.test('a replica that is added later is found', async (t) => {
       const { primary } = await startDeployment(t, { engine, replicas: 0 })
       const deployment = await deploymentFor(t, primary)
       t.throws(() => deployment.pick(), { code: 'REPLICAS_GONE', message: /has no replica/ })
@@ -46,7 +50,7 @@ for (const engine of await testEngines()) {
       await answeredBy(deployment, late)
     })
 
-    await t.test('a replica that is killed is left and comes back', async (t) => {
+    await t.test('a killed replica is left, and returns after a restart', async (t) => {
       const { primary, replicas: [one, other] } = await startDeployment(t, { engine })
       const deployment = await deploymentFor(t, primary)
       await answeredBy(deployment, one, other)
@@ -56,7 +60,7 @@ for (const engine of await testEngines()) {
       await answeredBy(deployment, one, other)
     })
 
-    await t.test('a replica that is frozen is left and comes back', async (t) => {
+    await t.test('a frozen replica is left, and returns', async (t) => {
       const { primary, replicas: [one, other] } = await startDeployment(t, { engine })
       const deployment = await deploymentFor(t, primary)
       await answeredBy(deployment, one, other)
@@ -66,7 +70,7 @@ for (const engine of await testEngines()) {
       await answeredBy(deployment, one, other)
     })
 
-    await t.test('a replica that has lost its primary, or is one itself, is left until it is in sync', async (t) => {
+    await t.test('a replica without its primary, or promoted, is left until it is in sync', async (t) => {
       const { primary, replicas: [one, other] } = await startDeployment(t, { engine })
       const deployment = await deploymentFor(t, primary, { replicaUrls: [one.url, other.url] })
       await answeredBy(deployment, one, other)
@@ -81,7 +85,7 @@ for (const engine of await testEngines()) {
       await answeredBy(deployment, one, other)
     })
 
-    await t.test('a replica that is loading is left until it has loaded', async (t) => {
+    await t.test('a replica that loads data is left until it has loaded', async (t) => {
       const { primary, replicas: [one, other] } = await startDeployment(t, { engine })
       const deployment = await deploymentFor(t, primary, { replicaUrls: [one.url, other.url] })
       await answeredBy(deployment, one, other)
@@ -99,7 +103,7 @@ for (const engine of await testEngines()) {
       t.ok(String(await control.send('INFO', 'persistence')).includes('loading:0'))
     })
 
-    await t.test('without the primary the replicas answer, and nobody knows how old', async (t) => {
+    await t.test('without the primary the replicas answer, with unknown lag', async (t) => {
       const { primary, replicas } = await startDeployment(t, { engine })
       const deployment = await deploymentFor(t, primary)
       await answeredBy(deployment, ...replicas)
@@ -113,7 +117,7 @@ for (const engine of await testEngines()) {
       await eventually(() => deployment.pick().lagMs !== null)
     })
 
-    await t.test('a primary that is frozen counts as gone', async (t) => {
+    await t.test('a frozen primary counts as gone', async (t) => {
       const { primary, replicas } = await startDeployment(t, { engine })
       const deployment = await deploymentFor(t, primary)
       await answeredBy(deployment, ...replicas)
@@ -125,7 +129,7 @@ for (const engine of await testEngines()) {
       await eventually(() => deployment.pick().lagMs !== null)
     })
 
-    await t.test('with all replicas gone there is nobody to ask', async (t) => {
+    await t.test('without any replica there is no node to pick', async (t) => {
       const { primary, replicas } = await startDeployment(t, { engine })
       const deployment = await deploymentFor(t, primary, { replicaUrls: replicas.map(({ url }) => url) })
       await Promise.all(replicas.map((replica) => replica.kill()))
@@ -133,18 +137,19 @@ for (const engine of await testEngines()) {
       t.throws(() => deployment.pick(), { code: 'REPLICAS_GONE', retryable: true, message: /none of 2 replicas can answer \(down, down\)/ })
     })
 
-    await t.test('with replicas named, the primary may be down from the start', async (t) => {
+    await t.test('with given replicas, the primary may be down from the start', async (t) => {
       const { primary, replicas } = await startDeployment(t, { engine })
       await primary.kill()
       const deployment = await deploymentFor(t, primary, { replicaUrls: replicas.map(({ url }) => url) })
       await answeredBy(deployment, ...replicas)
       t.equal(deployment.pick().lagMs, null)
-      const unnamed = createDeployment({ primaryUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test', deadlineMs: 800, log: silentLog })
+      const unnamed =
+        createDeployment({ primaryUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test', deadlineMs: 800, log: silentLog })
       t.teardown(() => unnamed.close())
       await t.rejects(unnamed.ready, { code: 'SERVER_UNREACHABLE' })
     })
 
-    await t.test('a node that refuses a question is left, until it answers that question', async (t) => {
+    await t.test('a node that refuses a request is left until it answers that request', async (t) => {
       const { primary, replicas: [one, other] } = await startDeployment(t, { engine })
       const [onOne, onOther, onPrimary] = await Promise.all([one, other, primary].map(({ url }) => connectFor(t, url)))
       const allow = (/** @type {typeof onOne} */ node, /** @type {string[]} */ ...rules) => node.send('ACL', 'SETUSER', 'asking', ...rules)
@@ -165,12 +170,13 @@ for (const engine of await testEngines()) {
 
       await allow(onOther, '-@all')
       await eventually(() => throwsCode(() => deployment.pick(), 'SERVER_REFUSED'))
-      t.throws(() => deployment.pick(), { retryable: false, message: /none of 2 replicas can answer \(refused, refused\): 127.0.0.1:\d+: the user may not run [a-z]+$/ })
+      t.throws(() => deployment.pick(),
+        { retryable: false, message: /none of 2 replicas can answer \(refused, refused\): 127.0.0.1:\d+: the user may not run [a-z]+$/ })
       for (const node of [onOne, onOther]) await allow(node, '+@all')
       await answeredBy(deployment, one, other)
     })
 
-    await t.test('a primary that refuses is told as such to those who read from it', async (t) => {
+    await t.test('the error of readers of a primary that refuses says so', async (t) => {
       const { primary } = await startDeployment(t, { engine, replicas: 0 })
       const control = await connectFor(t, primary.url)
       await control.send('ACL', 'SETUSER', 'asking', 'on', '>canary-4711', '~*', '+@all')
@@ -183,7 +189,7 @@ for (const engine of await testEngines()) {
       await eventually(() => deployment.pick())
     })
 
-    await t.test('reading from the primary asks it alone', async (t) => {
+    await t.test('reading from the primary uses only the primary', async (t) => {
       const { primary } = await startDeployment(t, { engine, replicas: 1 })
       const deployment = await deploymentFor(t, primary, { readFrom: 'primary' })
       t.same(answering(deployment), [`127.0.0.1:${primary.port}`])
@@ -192,13 +198,15 @@ for (const engine of await testEngines()) {
       await eventually(() => throwsCode(() => deployment.pick(), 'SERVER_UNREACHABLE'))
     })
 
-    await t.test('closing leaves no connection, whenever it comes', async (t) => {
+    await t.test('closing leaves no connection, at any time', async (t) => {
       const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
       const control = await connectFor(t, replica.url)
       const deployment = await deploymentFor(t, primary)
       await answeredBy(deployment, replica)
       await deployment.close()
-      const early = createDeployment({ primaryUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs: 800, log: silentLog })
+      const early = createDeployment({
+        primaryUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs: 800, log: silentLog
+      })
       await early.close()
       await eventually(() => early.ready.then(() => true, () => true))
       await eventually(async () => !String(await control.send('CLIENT', 'LIST')).includes('test-reader'))

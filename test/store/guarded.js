@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { USERS } from '../../src/store/commands.js'
 import { connectFor, startDeployment } from '../servers.js'
 
-/** The files, and whether they are for servers that have MSETEX. */
+/** The files, by whether the server has MSETEX. */
 export const FILES = new Map([[true, 'freshet.acl'], [false, 'freshet-without-msetex.acl']])
 
 /** @param {boolean} msetex @returns {string} */
@@ -20,7 +20,8 @@ export async function startGuarded (t, engine, { tls } = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'freshet-acl-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   await copyFile(fileOf(engine.hasMsetex), join(folder, 'users.acl'))
-  const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1, tls, args: ['--aclfile', join(folder, 'users.acl')] })
+  const { primary, replicas: [replica] } = await startDeployment(t,
+    { engine, replicas: 1, tls, args: ['--aclfile', join(folder, 'users.acl')] })
   const nodes = await Promise.all([primary, replica].map(({ url }) => connectFor(t, url)))
   for (const node of nodes) for (const name of [...Object.keys(USERS), 'freshet-lab']) await node.send('ACL', 'SETUSER', name, '>word')
   const [control, onReplica] = nodes
@@ -29,9 +30,10 @@ export async function startGuarded (t, engine, { tls } = {}) {
     replica,
     control,
     onReplica,
-    /** @param {string} role */
+    /** @param {string} role @param {{ port: number }} [node] */
     urlOf: (role, { port } = primary) => primary.url.replace(`//127.0.0.1:${primary.port}`, `//freshet-${role}:word@127.0.0.1:${port}`),
-    /** What was refused to anybody. @returns {Promise<string[]>} */
-    refused: async () => (await Promise.all(nodes.map((node) => node.send('ACL', 'LOG')))).flat().map((/** @type {any[]} */ entry) => entry.slice(0, 10).map(String).join(' '))
+    /** Refusals of any user. @returns {Promise<string[]>} */
+    refused: async () => (await Promise.all(nodes.map((node) => node.send('ACL', 'LOG')))).flat()
+      .map((/** @type {any[]} */ entry) => entry.slice(0, 10).map(String).join(' '))
   }
 }

@@ -1,17 +1,20 @@
-/** How far replicas are behind: one that lags is left, and what is not known is no lag. */
+/** Replication lag: a replica that lags is left, and an unknown lag does not count. */
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { pino } from 'pino'
 import t from 'tap'
 import { createDeployment } from '../../src/store/deployment.js'
-import { connectFor, engineName, eventually, freePort, inSync, silentLog, startDeployment, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, freePort, inSync, silentLog, startDeployment, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
 /** @typedef {ReturnType<typeof createDeployment>} Deployment */
 
 /** @param {import('tap').Test} t @param {{ url: string }} primary @param {Partial<Parameters<typeof createDeployment>[0]>} [more] */
 async function deploymentFor (t, primary, more) {
-  const deployment = createDeployment({ primaryUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs: 800, log: silentLog, ...more })
+  const deployment = createDeployment({
+    primaryUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs: 800, log: silentLog, ...more
+  })
   t.teardown(() => deployment.close())
   await deployment.ready
   return deployment
@@ -26,7 +29,7 @@ const answeredBy = (deployment, ...servers) => eventually(() => {
 /** @param {Deployment} deployment @param {{ port: number }} server */
 const nodeOf = (deployment, { port }) => deployment.nodes().find(({ address }) => address === `127.0.0.1:${port}`)
 
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
     await t.test('a replica that lags is left until it has caught up', async (t) => {
       const primary = await startServer(t, { engine })
@@ -49,14 +52,14 @@ for (const engine of await testEngines()) {
       await answeredBy(deployment, lagging)
     })
 
-    await t.test('a replica that does not say how far it is does not lag, and of a node that is down nothing is known', async (t) => {
+    await t.test('a replica without an offset does not lag, and the lag of a node that is down is unknown', async (t) => {
       const { primary, replicas: [one, other] } = await startDeployment(t, { engine })
       /** @type {string[]} */
       const lines = []
       const log = pino({ level: 'debug' }, { write: (line) => { lines.push(line) } })
       const deployment = await deploymentFor(t, primary, { replicaUrls: [one.url, other.url], log })
       await answeredBy(deployment, one, other)
-      // what is not known would otherwise seem as old as all that was seen
+      // otherwise an unknown lag would seem as large as the age of the oldest sample
       await pause(1500)
       const control = await connectFor(t, one.url)
       await control.send('REPLICAOF', 'NO', 'ONE')
@@ -75,7 +78,7 @@ for (const engine of await testEngines()) {
   })
 }
 
-/** A wire to a server that can be made to carry nothing for a while. @param {import('tap').Test} t @param {number} port */
+/** A proxy that can be paused. @param {import('tap').Test} t @param {number} port */
 async function stallableWire (t, port) {
   /** @type {Set<import('node:net').Socket>} */
   const sockets = new Set()

@@ -1,45 +1,48 @@
-/** The connection that logs are followed on: what it answers is what connection.js answers, and its memory is used again. */
+/** Connections for logs: same replies as other connections, in memory that is used again. */
 import t from 'tap'
 import fc from 'fast-check'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { openLogConnection } from '../../src/store/log-connection.js'
+import { openConnection } from '../../src/store/connection.js'
 import { ReplyError, ReplyMemory } from '../../src/store/reply-memory.js'
 import { createAuthority, tlsEngines } from '../certificates.js'
 import { holds } from '../properties.js'
 import { startProxy } from '../proxy.js'
-import { connectFor, engineName, freePort, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, freePort, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
 const SLOW_MS = 20_000
 const MIB = 1024 * 1024
 
 /** @param {import('tap').Test} t @param {string} url @param {{ deadlineMs?: number }} [options] */
 async function open (t, url, { deadlineMs = SLOW_MS } = {}) {
-  const connection = await openLogConnection(url, { name: 'test-log', deadlineMs })
+  const connection = await openConnection(url, { isForLog: true, name: 'test-log', deadlineMs })
   t.teardown(() => connection.close())
   return connection
 }
 
-/** @param {any} reply @returns {string} as it travels */
-function spelt (reply) {
+/** @param {any} reply @returns {string} RESP2 */
+function encoded (reply) {
   if (reply === null) return '$-1\r\n'
-  if (Array.isArray(reply)) return `*${reply.length}\r\n${reply.map(spelt).join('')}`
+  if (Array.isArray(reply)) return `*${reply.length}\r\n${reply.map(encoded).join('')}`
   if (typeof reply === 'number') return `:${reply}\r\n`
   return `$${reply.length}\r\n${reply}\r\n`
 }
 
 const anyReply = fc.letrec((tie) => ({
-  reply: fc.oneof({ maxDepth: 4 }, fc.stringMatching(/^[ -~]{0,40}$/), fc.integer(), fc.constant(null), fc.stringMatching(/^[\r\n*$:a]{0,20}$/), fc.array(tie('reply'), { maxLength: 5 }))
+  reply: fc.oneof({ maxDepth: 4 }, fc.stringMatching(/^[ -~]{0,40}$/), fc.integer(), fc.constant(null),
+    fc.stringMatching(/^[\r\n*$:a]{0,20}$/), fc.array(tie('reply'), { maxLength: 5 }))
 })).reply
 
 /** @param {any} reply @returns {any} strings for Buffers */
 const readable = (reply) => Array.isArray(reply) ? reply.map(readable) : Buffer.isBuffer(reply) ? reply.toString() : reply
 
-t.test('whatever comes in whatever pieces, replies come out whole and in their order; lent ones stay for a turn', (t) => holds(t, fc.property(
-  fc.array(fc.record({ reply: anyReply, isLent: fc.boolean() }), { minLength: 1, maxLength: 8 }), fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 }),
+t.test('however the stream is cut, replies come out whole and in order; lent ones stay valid for a turn', (t) => holds(t, fc.property(
+  fc.array(fc.record({ reply: anyReply, isLent: fc.boolean() }), { minLength: 1, maxLength: 8 }),
+  fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 }),
   (asked, pieces) => {
     const memory = new ReplyMemory()
-    const bytes = Buffer.from(asked.map(({ reply }) => spelt(reply)).join(''))
+    const bytes = Buffer.from(asked.map(({ reply }) => encoded(reply)).join(''))
     /** @type {any[]} */
     const found = []
     for (let at = 0, n = 0; at < bytes.length; at += pieces[n++ % pieces.length]) {
@@ -49,12 +52,22 @@ t.test('whatever comes in whatever pieces, replies come out whole and in their o
         if (asked[found.length]?.isLent && found.length % 3 === 0) memory.turn()
       }
     }
-    // without a second turn nothing lent is overwritten
+    // before a second turn no lent reply is overwritten
     const lastTwo = found.slice(-2)
     const wanted = asked.map(({ reply }) => reply).slice(-2)
     if (found.length !== asked.length) throw new Error(`${found.length} of ${asked.length} replies`)
-    if (JSON.stringify(readable(lastTwo)) !== JSON.stringify(wanted)) throw new Error(`${JSON.stringify(readable(lastTwo))} for ${JSON.stringify(wanted)}`)
+    if (JSON.stringify(readable(lastTwo)) !== JSON.stringify(wanted)) {
+      throw new Error(`${JSON.stringify(readable(lastTwo))} for ${JSON.stringify(wanted)}`)
+    }
   })))
+
+t.test('bytes that are not RESP2 are an error', async (t) => {
+  for (const text of ['HTTP/1.1 400', '\x15\x03\x01', '$1e9\r\n', '*x\r\n', '_\r\n', `+${'x'.repeat(100_000)}`]) {
+    const memory = new ReplyMemory()
+    memory.append(Buffer.from(text))
+    t.throws(() => memory.isWhole(), { message: /^the reply is not RESP2: / }, text.slice(0, 20))
+  }
+})
 
 t.test('replies larger than the memory, errors and status', async (t) => {
   const memory = new ReplyMemory()
@@ -80,25 +93,27 @@ t.test('replies larger than the memory, errors and status', async (t) => {
   t.ok(lent[0].equals(large))
 })
 
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
     const server = await startServer(t, { engine })
     const plain = await connectFor(t, server.url)
     for (let n = 0; n < 50; n++) await plain.send('XADD', 'log', `${n + 1}-0`, 's', Buffer.alloc(n % 7 === 0 ? 200_000 : n * 10, n))
 
-    await t.test('it answers what the other connection does, in pieces too', async (t) => {
+    await t.test('replies are those of other connections, in pieces too', async (t) => {
       const proxy = await startProxy(t, server.port, { pieceBytes: 1000 })
       for (const url of [server.url, proxy.url]) {
         const connection = await open(t, url)
         for (const words of /** @type {[string, ...(string | number | Buffer)[]][]} */ ([
-          ['XREAD', 'COUNT', 3, 'STREAMS', 'log', '0-0'], ['XREAD', 'COUNT', 50, 'STREAMS', 'log', 'none', '20-0', '0-0'], ['XREAD', 'STREAMS', 'none', '0-0'],
-          ['XREVRANGE', 'log', '+', '-', 'COUNT', 2], ['XREVRANGE', 'log', '(20-0', '-', 'COUNT', 5], ['ZREVRANGE', 'none', 0, 0, 'WITHSCORES'], ['PING'], ['XLEN', 'log'], ['GET', 'none'], ['XLEN', Buffer.from('log')]
+          ['XREAD', 'COUNT', 3, 'STREAMS', 'log', '0-0'], ['XREAD', 'COUNT', 50, 'STREAMS', 'log', 'none', '20-0', '0-0'],
+          ['XREAD', 'STREAMS', 'none', '0-0'],
+          ['XREVRANGE', 'log', '+', '-', 'COUNT', 2], ['XREVRANGE', 'log', '(20-0', '-', 'COUNT', 5],
+          ['ZREVRANGE', 'none', 0, 0, 'WITHSCORES'], ['PING'], ['XLEN', 'log'], ['GET', 'none'], ['XLEN', Buffer.from('log')]
         ])) t.same(await connection.send(...words), await plain.send(...words), words.join(' '))
         t.match(String(await connection.send('CLIENT', 'LIST')), 'name=test-log')
       }
     })
 
-    await t.test('what XREAD brought is good until it was sent twice more; all else for ever', async (t) => {
+    await t.test('a reply of XREAD is valid until XREAD was sent twice more; other replies stay valid', async (t) => {
       const connection = await open(t, server.url)
       const kept = await connection.send('XREVRANGE', 'log', '+', '-', 'COUNT', 20)
       const copy = structuredClone(JSON.stringify(kept))
@@ -117,21 +132,23 @@ for (const engine of await testEngines()) {
       t.equal(JSON.stringify(kept), copy)
     })
 
-    await t.test('errors are told by code; the epoch goes on', async (t) => {
+    await t.test('errors have codes; the session goes on', async (t) => {
       const connection = await open(t, server.url)
       await plain.send('SET', 'text', 'x')
-      const [wrong, , unknown] = await Promise.allSettled([connection.send('XREAD', 'STREAMS', 'text', '0-0'), connection.send('PING'), connection.send('NO-SUCH')])
+      const [wrong, , unknown] = await Promise.allSettled([connection.send('XREAD', 'STREAMS', 'text', '0-0'), connection.send('PING'),
+        connection.send('NO-SUCH')])
       t.match(wrong, { reason: { code: 'KEY_HOLDS_OTHER', outcome: 'refused' } })
       t.match(unknown, { reason: { code: 'SERVER_REFUSED' } })
       t.equal(String(await connection.send('PING')), 'PONG')
     })
 
-    await t.test('a wait on the server ends with what comes, with the epoch, or with the server', async (t) => {
+    await t.test('a blocking read ends with an entry, with the session, or with the server', async (t) => {
       const connection = await open(t, server.url)
       const waiting = connection.send('XREAD', 'BLOCK', 10_000, 'STREAMS', 'other', '0-0')
       await plain.send('XADD', 'other', '1-0', 's', 'v')
       t.match(await waiting, [[Buffer.from('other'), [[Buffer.from('1-0'), [Buffer.from('s'), Buffer.from('v')]]]]])
-      const pending = t.rejects(connection.send('XREAD', 'BLOCK', 0, 'STREAMS', 'other', '1-0'), { code: 'SERVER_LOST', message: /test is over/ })
+      const pending = t.rejects(connection.send('XREAD', 'BLOCK', 0, 'STREAMS', 'other', '1-0'),
+        { code: 'SERVER_LOST', message: /test is over/ })
       connection.close('test is over')
       await pending
       await t.rejects(connection.send('PING'), { code: 'SERVER_LOST' })
@@ -144,7 +161,7 @@ for (const engine of await testEngines()) {
       t.ok(await other.closed)
     })
 
-    await t.test('a silent server ends the epoch', async (t) => {
+    await t.test('a silent server ends the session', async (t) => {
       const frozen = await startServer(t, { engine })
       const connection = await open(t, frozen.url, { deadlineMs: 300 })
       frozen.freeze()
@@ -178,9 +195,9 @@ for (const engine of await tlsEngines()) {
   })
 }
 
-t.test('nobody, and somebody who is no server', async (t) => {
+t.test('a closed port, and peers that do not speak RESP2', async (t) => {
   await t.rejects(open(t, `redis://127.0.0.1:${await freePort()}`), { code: 'SERVER_UNREACHABLE', message: /ECONNREFUSED/ })
-  for (const words of ['HTTP/1.1 400 Bad Request\r\n\r\n', '$999999999999\r\n', '*9999999\r\n', '+OK\r\n+OK\r\n+OK\r\n+unasked\r\n']) {
+  for (const words of ['HTTP/1.1 400 Bad Request\r\n\r\n', '$999999999999\r\n', '*9999999\r\n', '+OK\r\n+OK\r\n+OK\r\n+unexpected\r\n']) {
     const talker = createServer((socket) => {
       socket.on('error', () => {})
       socket.write(words)
@@ -188,6 +205,7 @@ t.test('nobody, and somebody who is no server', async (t) => {
     t.teardown(() => talker.close())
     await once(talker, 'listening')
     const { port } = /** @type {import('node:net').AddressInfo} */ (talker.address())
-    await t.rejects(open(t, `redis://127.0.0.1:${port}`, { deadlineMs: 2000 }).then((connection) => connection.send('PING')), { code: /SERVER_UNREACHABLE|SERVER_LOST/ }, words)
+    await t.rejects(open(t, `redis://127.0.0.1:${port}`, { deadlineMs: 2000 }).then((connection) => connection.send('PING')),
+      { code: /SERVER_UNREACHABLE|SERVER_LOST/ }, words)
   }
 })

@@ -1,27 +1,30 @@
 import t from 'tap'
 import { watchNodes } from '../../src/store/node-watch.js'
 import { capabilities, nodeFigures, replicaUrls } from '../../src/store/nodes.js'
-import { connectFor, engineName, eventually, startDeployment, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, startDeployment, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
-    const { primary, replicas } = await startDeployment(t, { engine, replicas: 2, args: ['--requirepass', 'sesame', '--masterauth', 'sesame'], password: 'sesame' })
+    const { primary, replicas } = await startDeployment(t,
+      { engine, replicas: 2, args: ['--requirepass', 'sesame', '--masterauth', 'sesame'], password: 'sesame' })
     const withPassword = (/** @type {{ port: number }} */ { port }) => `redis://:sesame@127.0.0.1:${port}`
     const connection = await connectFor(t, withPassword(primary))
 
-    await t.test('a node says what it is', async (t) => {
-      t.match(await nodeFigures(connection), { address: `127.0.0.1:${primary.port}`, engine: engineName(engine), role: 'primary', linkUp: true, loading: false, fullSyncs: 2 })
+    await t.test('a node reports its figures', async (t) => {
+      t.match(await nodeFigures(connection),
+        { address: `127.0.0.1:${primary.port}`, engine: engineName(engine), role: 'primary', linkUp: true, loading: false, fullSyncs: 2 })
       const onReplica = await connectFor(t, withPassword(replicas[0]))
       const figures = await nodeFigures(onReplica)
       t.match(figures, { engine: engineName(engine), role: 'replica', linkUp: true, loading: false })
       for (const number of [figures.cpuSeconds, figures.usedMemoryBytes, figures.offset]) t.ok(number >= 0, String(number))
     })
 
-    await t.test('a node is asked whether it has MSETEX', async (t) => {
+    await t.test('MSETEX is detected', async (t) => {
       t.same(await capabilities(connection), { msetex: engine.hasMsetex })
     })
 
-    await t.test('what a user may not use is told from what a server has not, whatever else is against it', async (t) => {
+    await t.test('a missing permission is distinguished from a missing command, also on a replica and on a full server', async (t) => {
       const control = await connectFor(t, withPassword(primary))
       await control.send('ACL', 'SETUSER', 'without', 'on', '>word', '~*', '+@all', ...(engine.hasMsetex ? ['-msetex'] : []))
       const without = await connectFor(t, `redis://without:word@127.0.0.1:${primary.port}`)
@@ -31,9 +34,10 @@ for (const engine of await testEngines()) {
       await control.send('CONFIG', 'SET', 'maxmemory', 1)
       t.same(await capabilities(connection), { msetex: engine.hasMsetex }, 'on a full server')
       await control.send('CONFIG', 'SET', 'maxmemory', 0)
-      t.equal(String(await connection.send('PING')), 'PONG', 'nothing is left open')
+      t.equal(String(await connection.send('PING')), 'PONG', 'MULTI is over')
       await control.send('ACL', 'SETUSER', 'without', '-discard')
-      await t.rejects(capabilities(await connectFor(t, `redis://without:word@127.0.0.1:${primary.port}`)), { code: 'SERVER_REFUSED', outcome: 'forbidden' }, 'or every command would be queued from then on')
+      await t.rejects(capabilities(await connectFor(t, `redis://without:word@127.0.0.1:${primary.port}`)),
+        { code: 'SERVER_REFUSED', outcome: 'forbidden' }, 'otherwise later commands would be queued')
     })
 
     await t.test('a primary names its replicas, with the credentials of its own address', async (t) => {
@@ -41,8 +45,9 @@ for (const engine of await testEngines()) {
       t.same(await replicaUrls(await connectFor(t, withPassword(replicas[0]))), [], 'a replica names none')
     })
 
-    await t.test('figures come from the nodes that are there', async (t) => {
-      const nodes = await watchNodes({ primaryUrl: withPassword(primary), replicaUrls: null, withReplicas: true, name: 'test', deadlineMs: 5000 })
+    await t.test('figures come from the nodes that answer', async (t) => {
+      const nodes =
+        await watchNodes({ primaryUrl: withPassword(primary), replicaUrls: null, withReplicas: true, name: 'test', deadlineMs: 5000 })
       t.teardown(() => nodes.close())
       t.same((await nodes.figures()).map(({ role }) => role), ['primary', 'replica', 'replica'])
       await replicas[1].kill()
@@ -60,7 +65,7 @@ for (const engine of await testEngines()) {
       await first.stop()
       await eventually(async () => (await addresses()).join() === [primary, second].map(({ port }) => `127.0.0.1:${port}`).join())
       const third = await startServer(t, { engine, port: first.port })
-      t.same((await addresses()).length, 2, 'one that is no replica any more is not asked')
+      t.same((await addresses()).length, 2, 'a former replica is not asked')
       await third.stop()
     })
   })

@@ -1,16 +1,20 @@
 /**
- * The header of a script and its body agree, for every file in lua/.
+ * The header of a script and its body agree, for every script of the product and of the lab.
  */
 import t from 'tap'
+import { LAB_SCRIPTS } from '../../lab/loads/scripts.js'
 import { readScript, scriptNames } from '../../src/store/scripts.js'
-import { connectFor, engineName, startDeployment, testEngines } from '../servers.js'
+import { connectFor, engineName, startDeployment } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
 const PARTS = ['KEYS', 'ARGV', 'RETURNS', 'COST', 'MODE']
 
 /** How each is called to see that it runs on a replica, or writes: on a set of a at 1 and b at 2. @type {Record<string, any>} */
 const CALLS = {
-  'append-ids': { keys: ['ids', 'item:a'], args: [5, 0, 1000, Buffer.alloc(9, 1)] },
-  'members-beside': { keys: ['ids'], args: [2, 'b', 'older', 10], reply: [1, ['a', '1'].map((word) => Buffer.from(word))] },
+  'append-batch': { keys: ['ids', 'item:c'], args: [5, 1000, 3, 'c'] },
+  'append-newest': { keys: ['ids', 'deletions'], args: [1, 0, 1000, 0, 0, 'item:c', Buffer.alloc(9, 1), 3, 'c'] },
+  'append-item': { keys: ['ids', 'item:c'], args: [5, 1000, 3, 'c'] },
+  'seek-members': { keys: ['ids'], args: [2, 'b', 'older', 10], reply: [1, ['a', '1'].map((word) => Buffer.from(word))] },
   'members-between': { keys: ['ids'], args: ['+inf', '', 1, 'a', 1], reply: [2, ['b', '2'].map((word) => Buffer.from(word))] },
   'trim-ids': { keys: ['ids', 'item:a'], args: [2, 0, 'a'] },
   'trim-log': { keys: ['log', 'ahead', 'appended', 'marks'], args: [1000, 5, Date.now(), 0, 500] },
@@ -29,12 +33,15 @@ const declaredIn = (header) => ({
 /** @param {string} code @returns {string[]} */
 const commandsIn = (code) => [...new Set([...code.matchAll(/redis\.p?call\(\s*'([A-Z]+)'/g)].map(([, command]) => command))]
 
-for (const name of scriptNames()) {
-  const { body, headers, mode } = readScript(name)
+const folders = [{ path: 'lua', folder: undefined }, { path: 'lab/loads/lua', folder: LAB_SCRIPTS }]
+const scripts = folders.flatMap(({ path, folder }) =>
+  scriptNames(folder).map((name) => ({ file: `${path}/${name}.lua`, folder, script: readScript(name, folder) })))
+
+for (const { file, folder, script: { name, body, sha, headers, mode } } of scripts) {
   const lines = codeOf(body)
   const code = lines.join('\n')
 
-  t.test(`lua/${name}.lua begins with its effect and why it is atomic, then all parts in order`, async (t) => {
+  t.test(`${file} has its effect and the reason for atomicity in the header, then all parts in order`, async (t) => {
     const [effect, why, ...rest] = body.split('\n')
     t.match(effect, /^-- [A-Z].*\.$/)
     t.match(why, /^-- Atomic, because .*\.$/)
@@ -44,7 +51,7 @@ for (const name of scriptNames()) {
   })
 
   for (const table of ['KEYS', 'ARGV']) {
-    t.test(`lua/${name}.lua uses the ${table} that its header declares`, async (t) => {
+    t.test(`${file} uses the ${table} that its header declares`, async (t) => {
       const { single, ranges } = declaredIn(headers[table])
       const used = [...code.matchAll(new RegExp(`${table}\\[([^\\]]+)\\]`, 'g'))].map(([, index]) => index.trim())
       const numbers = used.filter((index) => /^\d+$/.test(index)).map(Number)
@@ -55,35 +62,49 @@ for (const name of scriptNames()) {
     })
   }
 
-  t.test(`lua/${name}.lua makes no key and repeats no text of a user in an error`, async (t) => {
+  t.test(`${file} builds no key and has no user text in an error`, async (t) => {
     const calls = code.match(/redis\.p?call\(/g) ?? []
-    const plain = code.match(/redis\.call\('[A-Z]+', (KEYS\[[^\]]+\]|[a-z]+|unpack\([a-z]+\))[,)]|redis\.call\('TIME'\)/g) ?? []
+    const plain = code.match(/redis\.call\('[A-Z]+', ((?:KEYS|ARGV)\[[^\]]+\]|[a-z]+|unpack\([a-zA-Z]+(, [^)]+)?\))[,)]|redis\.call\('TIME'\)/g) ?? []
     t.equal(plain.length, calls.length, 'commands and keys stand there whole')
     t.notOk(/error_reply|pcall|loadstring|math\.random/.test(code))
   })
 
-  t.test(`lua/${name}.lua has only local names`, async (t) => {
+  t.test(`${file} has only local names`, async (t) => {
     const assigned = lines.flatMap((line) => [...line.matchAll(/^\s*([a-z_]\w*)\s*=(?!=)/g)].map(([, variable]) => variable))
     for (const variable of assigned) t.ok(new RegExp(`local [^=\\n]*\\b${variable}\\b`).test(code), variable)
   })
 
-  for (const engine of await testEngines()) {
-    t.test(`lua/${name}.lua on ${engineName(engine)}: MODE ${mode} is what its commands do`, async (t) => {
+  for (const engine of await scopedEngines()) {
+    t.test(`${file} on ${engineName(engine)}: MODE ${mode} matches its commands`, async (t) => {
       const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
       const connection = await connectFor(t, primary.url)
       const infos = await connection.send('COMMAND', 'INFO', ...commandsIn(code))
-      const writing = infos.filter((/** @type {any} */ info) => info[2].map(String).includes('write'))
+      const writing = infos.filter((/** @type {any} */ info) => info?.[2].map(String).includes('write'))
       t.equal(writing.length > 0, mode === 'writes', commandsIn(code).join(' '))
-      t.equal(String(await connection.send('SCRIPT', 'LOAD', body)), readScript(name).sha)
+      t.equal(String(await connection.send('SCRIPT', 'LOAD', body)), sha)
       await connection.send('ZADD', 'ids', 1, 'a', 2, 'b')
       await connection.send('WAIT', 1, 20_000)
       const onReplica = await connectFor(t, replica.url)
-      const run = onReplica.runScript(name, CALLS[name].keys, CALLS[name].args)
-      if (mode === 'read') t.same(await run, CALLS[name].reply)
+      const { keys, args, reply } = CALLS[name]
+      if (folder !== undefined) {
+        await onReplica.send('SCRIPT', 'LOAD', body)
+        return await t.rejects(onReplica.send('EVALSHA', sha, keys.length, ...keys, ...args), /READONLY/)
+      }
+      const run = onReplica.runScript(name, keys, args)
+      if (mode === 'read') t.same(await run, reply)
       else await t.rejects(run, { code: 'SERVER_LOST', outcome: 'over', message: /READONLY/ })
     })
   }
 }
+
+t.test('an include is not a script, and is part of the body', async (t) => {
+  t.notOk(scriptNames().some((name) => name.includes('less')))
+  for (const name of ['seek-members', 'members-between']) {
+    const { body } = readScript(name)
+    t.match(body, /local function less/)
+    t.notMatch(body, /@include/)
+  }
+})
 
 t.test('a script that does not exist is an error', async (t) => {
   t.throws(() => readScript('no-such-script'), { code: 'ENOENT' })

@@ -1,4 +1,4 @@
-/** Subscriptions to feeds with a log, and what must come of them, read from the log itself. */
+/** Subscriptions to feeds with a log, and their expected changes, read from the log itself. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { partitionKey } from '../../src/feeds/keys.js'
 import { openFeed } from '../../src/index.js'
@@ -17,9 +17,16 @@ export async function openLog (t, primary, options) {
   return feed
 }
 
-export const spelt = (/** @type {{ id: string, ts: number, value: Buffer | string | null }} */ { id, ts, value }) => `${id} ${ts} ${value === null ? 'deleted' : value}`
+export const spelt = (/** @type {{ id: string, ts: number, value: Buffer | string | null }} */ { id, ts, value }) =>
+  `${id} ${ts} ${value === null ? 'deleted' : value}`
 
-/** All versions in a log, each delivery once. @param {Connection} connection @param {string} feed @param {string} layout @param {number} partition */
+/**
+ * All versions in a log, each delivery once.
+ * @param {Connection} connection
+ * @param {string} feed
+ * @param {string} layout
+ * @param {number} partition
+ */
 export async function logged (connection, feed, layout, partition) {
   const log = /** @type {import('../../src/layouts/log.js').Log} */ (layoutOf(layout).log)
   const origins = new Set()
@@ -30,7 +37,9 @@ export async function logged (connection, feed, layout, partition) {
     if (origins.has(origin)) continue
     origins.add(origin)
     log.each(bytes, (bytes, idAt, idEnd, ts, seq, deleted, valueAt, valueEnd) => {
-      versions.push(spelt({ id: bytes.toString('utf8', idAt, idEnd), ts, value: deleted ? null : bytes.toString('utf8', valueAt, valueEnd) }))
+      versions.push(spelt({
+        id: bytes.toString('utf8', idAt, idEnd), ts, value: deleted ? null : bytes.toString('utf8', valueAt, valueEnd)
+      }))
     })
   }
   return versions
@@ -44,13 +53,17 @@ export async function take (changes, count) {
   return taken
 }
 
-/** A subscription that has begun: what is appended from here on is a change. @param {import('../../src/index.js').Feed} feed @param {{ subscribe: typeof feed.subscribe }} [reading] */
+/**
+ * A subscription that has begun: what is appended from here on is a change.
+ * @param {import('../../src/index.js').Feed} feed
+ * @param {{ subscribe: import('../../src/index.js').Feed['subscribe'] }} [reading]
+ */
 export async function begun (feed, reading = feed) {
   const stop = new AbortController()
   const changes = reading.subscribe({ pollMs: 5, signal: stop.signal })
   const first = changes.next()
   let attempts = 0
-  /** @type {Change | false} */
+  /** @type {any} */
   let change = false
   await eventually(async () => {
     feed.append({ id: 'begun', value: String(attempts++) })
@@ -59,6 +72,6 @@ export async function begun (feed, reading = feed) {
     return change !== false
   })
   const last = String(attempts - 1)
-  while (String(/** @type {any} */ (change).value) !== last) change = (await changes.next()).value
-  return { changes, stop: () => stop.abort(), position: /** @type {Change} */ (/** @type {unknown} */ (change)).position }
+  while (String(change.value) !== last) change = (await changes.next()).value
+  return { changes, stop: () => stop.abort(), position: /** @type {Change} */ (change).position }
 }

@@ -1,17 +1,23 @@
-/** Views of layouts that keep no order of arrival: what comes late, behind the clock, or a second time is found. */
+/** Views of layouts that do not keep the order of arrival find items that are late, behind the clock, or rewritten. */
 import t from 'tap'
-import { engineName, eventually, openWriterFor, startServer, testEngines } from '../servers.js'
+import { engineName, eventually, openWriterFor, startServer } from '../servers.js'
 import { openViews } from './viewing.js'
+import { scopedEngines } from '../scope.js'
 
 const DAY_MS = 86_400_000
 const bytes = (/** @type {string} */ text) => Buffer.from(text)
 
 t.jobs = 2
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
     const primary = await startServer(t, { engine })
 
-    /** A feed, and a view of it that must find what was acknowledged. @param {import('tap').Test} t @param {string} layout @param {[id: string, ts: number, value?: string][]} items */
+    /**
+     * A feed, and a view of it that must find what was acknowledged.
+     * @param {import('tap').Test} t
+     * @param {string} layout
+     * @param {[id: string, ts: number, value?: string][]} items
+     */
     async function open (t, layout, items) {
       const feed = `${layout}-${t.name.replace(/\W+/g, '-').slice(0, 40).toLowerCase()}`
       const writer = await openWriterFor(t, { redisUrl: primary.url, feed, layout, windowMs: DAY_MS })
@@ -33,7 +39,7 @@ for (const engine of await testEngines()) {
     }
 
     for (const layout of ['values', 'ids']) {
-      await t.test(`${layout}: where event times are behind the clock, what comes is found at once`, async (t) => {
+      await t.test(`${layout}: items are found at once if event times are behind the clock`, async (t) => {
         const ts = Date.now() - 300_000
         const { append, value } = await open(t, layout, Array.from({ length: 10_000 }, (_, n) => [`${n}`, ts + n]))
         t.equal(await value('9999'), 'v')
@@ -43,7 +49,7 @@ for (const engine of await testEngines()) {
         }
       })
 
-      await t.test(`${layout}: what comes late within the newest millisecond is found by who wrote it`, async (t) => {
+      await t.test(`${layout}: a writer finds its late item of the newest millisecond`, async (t) => {
         const ts = Date.now() - 1000
         const { append, value } = await open(t, layout, [['b', ts], ['c', ts]])
         t.equal(await value('c'), 'v')
@@ -53,7 +59,7 @@ for (const engine of await testEngines()) {
     }
 
     for (const layout of ['values', 'ids']) {
-      await t.test(`${layout}: a deletion of what is more than 2 s old is found, made now or at that time`, async (t) => {
+      await t.test(`${layout}: a deletion of an item more than 2 s old is found, with the time of now or of the item`, async (t) => {
         const ts = Date.now() - 300_000
         const items = Array.from({ length: 6000 }, (_, n) => /** @type {[string, number]} */ ([`${n}`, ts + n]))
         const { append, remove, value, count } = await open(t, layout, [...items, ['newest', Date.now()]])
@@ -67,7 +73,7 @@ for (const engine of await testEngines()) {
       })
     }
 
-    await t.test('ids: an id that is written again at the same time and place is found by a walk', async (t) => {
+    await t.test('ids: a value rewritten at the same time and place is found by a sweep', async (t) => {
       const ts = Date.now() - 1000
       const { append, value } = await open(t, 'ids', [['a', ts, 'first'], ['b', ts + 1]])
       t.equal(await value('a'), 'first')

@@ -1,5 +1,5 @@
 /**
- * Going on from a position of a log: in another process, after trimming, with one that is none.
+ * Resuming from a position of a log: in another process, after trimming, with an invalid one.
  */
 import { spawn } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -8,20 +8,21 @@ import t from 'tap'
 import { setRetention } from '../../src/feeds/definitions.js'
 import { partitionKey } from '../../src/feeds/keys.js'
 import { partitionOf } from '../../src/item/partition.js'
-import { connectFor, engineName, eventually, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, startServer } from '../servers.js'
 import { begun, logged, openLog, spelt, take } from './changes.js'
+import { scopedEngines } from '../scope.js'
 
 /** a definition is looked at again */
 const DEFINITION_SEEN_MS = 1100
 const SUBSCRIBER = fileURLToPath(new URL('./subscribing-process.js', import.meta.url))
 
 t.jobs = 2
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
     const primary = await startServer(t, { engine })
     const admin = await connectFor(t, primary.url)
 
-    await t.test('subscribers that are killed go on in another process without a gap or a repetition', async (t) => {
+    await t.test('killed subscribers resume in another process without a gap or a repetition', async (t) => {
       const feed = await openLog(t, primary, { layout: 'segments', readFrom: 'primary', partitions: 2, batchItems: 50 })
       const { changes, position: beginning } = await begun(feed)
       await changes.return(undefined)
@@ -62,7 +63,7 @@ for (const engine of await testEngines()) {
       }
     })
 
-    await t.test('a position whose entry is trimmed is expired, one within the window and one that is still there is not', async (t) => {
+    await t.test('a position expires when its entry is trimmed, but not within the window', async (t) => {
       const feed = await openLog(t, primary, { layout: 'segments', readFrom: 'primary', windowMs: 0, maxItems: 100 })
       const name = partitionKey('fr:', feed.name, 0)('segments')
       const { changes, position } = await begun(feed)
@@ -74,10 +75,11 @@ for (const engine of await testEngines()) {
       t.same((await take(still, 150)).map(({ id }) => id), ids, 'more than maxItems came, but the entry is there')
       await still.return(undefined)
       await admin.send('XTRIM', name, 'MAXLEN', 1)
-      await t.rejects(feed.subscribe({ from: position, pollMs: 5 }).next(), { code: 'POSITION_EXPIRED', retryable: false, message: /begin again without it/ })
+      await t.rejects(feed.subscribe({ from: position, pollMs: 5 }).next(),
+        { code: 'POSITION_EXPIRED', retryable: false, message: /start again without it/ })
     })
 
-    await t.test('within a window that was widened since, only what is still there proves that nothing is missed', async (t) => {
+    await t.test('after the window was widened, only an entry that still exists proves that there is no gap', async (t) => {
       const feed = await openLog(t, primary, { layout: 'segments', readFrom: 'primary', windowMs: 60_000 })
       const { changes } = await begun(feed)
       const batch = async (/** @type {string} */ id) => {
@@ -103,14 +105,14 @@ for (const engine of await testEngines()) {
       await t.rejects(feed.subscribe({ from: position, pollMs: 5 }).next(), { code: 'POSITION_EXPIRED' })
     })
 
-    await t.test('a feed that was empty when a subscription began is followed through a burst', async (t) => {
+    await t.test('a subscription to an empty feed follows a burst', async (t) => {
       const feed = await openLog(t, primary, { layout: 'segments', readFrom: 'primary', batchItems: 10 })
       const changes = feed.subscribe({ pollMs: 200 })
       const first = changes.next()
       const ids = Array.from({ length: 500 }, (_, i) => `a${i}`)
       const run = { hasBegun: false }
       first.finally(() => { run.hasBegun = true }).catch(() => {})
-      // when it begins nobody is told: what comes before is not for it
+      // the start of a subscription is not signalled, and it does not get what was appended before
       for (let n = 0; !run.hasBegun; n++) {
         feed.append({ id: `before-${n}`, value: 'x' })
         await feed.flush()
@@ -121,12 +123,12 @@ for (const engine of await testEngines()) {
       await feed.flush()
       /** @type {string[]} */
       const seen = []
-      while (seen.at(-1) !== ids.at(-1)) seen.push((await changes.next()).value.id)
+      while (seen.at(-1) !== ids.at(-1)) seen.push(/** @type {any} */ ((await changes.next()).value).id)
       t.same(seen.filter((id) => !id.startsWith('before-')), ids)
       await changes.return(undefined)
     })
 
-    await t.test('in the middle of an entry that is trimmed a position is expired', async (t) => {
+    await t.test('a position within an entry expires when the entry is trimmed', async (t) => {
       const feed = await openLog(t, primary, { layout: 'segments', readFrom: 'primary' })
       const { changes } = await begun(feed)
       for (let batch = 0; batch < 2; batch++) {
@@ -139,7 +141,7 @@ for (const engine of await testEngines()) {
       await t.rejects(feed.subscribe({ from: position, pollMs: 5 }).next(), { code: 'POSITION_EXPIRED' })
     })
 
-    await t.test('a quiet feed that is trimmed, or whose log expires, ends no subscription that is there', async (t) => {
+    await t.test('trimming or expiry of the log of a quiet feed does not end a subscription', async (t) => {
       const feed = await openLog(t, primary, { layout: 'segments', readFrom: 'primary' })
       const name = partitionKey('fr:', feed.name, 0)('segments')
       const { changes, position } = await begun(feed)
@@ -147,17 +149,17 @@ for (const engine of await testEngines()) {
       const next = changes.next()
       await pause(50)
       feed.append({ id: 'a', value: 'x' })
-      t.equal((await next).value.id, 'a')
+      t.equal(/** @type {any} */ ((await next).value).id, 'a')
       await admin.send('DEL', name)
       feed.append({ id: 'b', value: 'x' })
-      t.equal((await changes.next()).value.id, 'b')
+      t.equal(/** @type {any} */ ((await changes.next()).value).id, 'b')
       await changes.return(undefined)
       const resumed = feed.subscribe({ from: position, pollMs: 5 })
-      t.equal((await resumed.next()).value.id, 'b', 'within the window nothing is trimmed, so nothing else came')
+      t.equal(/** @type {any} */ ((await resumed.next()).value).id, 'b', 'within the window nothing is trimmed, so nothing else came')
       await resumed.return(undefined)
     })
 
-    await t.test('positions of another feed, another kind, or changed are none', async (t) => {
+    await t.test('positions of another feed or kind, or modified ones, are invalid', async (t) => {
       const [feed, other, ids] = await Promise.all([
         openLog(t, primary, { layout: 'segments', readFrom: 'primary' }),
         openLog(t, primary, { layout: 'stream', readFrom: 'primary' }),
@@ -165,7 +167,8 @@ for (const engine of await testEngines()) {
       ])
       const begunOnes = await Promise.all([feed, other, ids].map((one) => begun(one)))
       const [mine, others, byTime] = begunOnes.map(({ position }) => position)
-      for (const from of [others, byTime, mine.slice(1), mine + 'A', '', 'nonsense', mine.replace(/.$/, (last) => last === 'A' ? 'B' : 'A')]) {
+      for (const from of [others, byTime, mine.slice(1), mine + 'A', '', 'nonsense',
+        mine.replace(/.$/, (last) => last === 'A' ? 'B' : 'A')]) {
         await t.rejects(feed.subscribe({ from }).next(), { code: 'POSITION_INVALID' })
       }
       await t.rejects(ids.subscribe({ from: mine }).next(), { code: 'POSITION_INVALID' })

@@ -1,5 +1,5 @@
 /**
- * A subscriber that is only there to be killed: `node subscribing-process.js <url> <feed> [position]` prints a line of JSON
+ * A subscriber to be killed: `node subscribing-process.js <url> <feed> [position]` prints a line of JSON
  * for each change.
  */
 import { openReader } from '../../src/index.js'

@@ -1,4 +1,4 @@
-/** Subscriptions that are left, closed or aborted while they wait, many at once, and how often they ask. */
+/** Subscriptions that are left, closed or aborted while they wait, many at once, and how often they poll. */
 import { getEventListeners } from 'node:events'
 import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -7,8 +7,9 @@ import { openFeed, openReader } from '../../src/index.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { subscribe } from '../../src/view/subscribe.js'
 import { createSubscription } from '../../src/view/subscription.js'
-import { engineName, eventually, inSync, silentLog, startServer, testEngines } from '../servers.js'
+import { engineName, eventually, inSync, silentLog, startServer } from '../servers.js'
 import { begun } from './changes.js'
+import { scopedEngines } from '../scope.js'
 
 /** longer than any test */
 const NEVER_MS = 2 ** 31 - 1
@@ -24,7 +25,7 @@ const waiting = (numbers, said = []) => async function * (/** @type {AbortSignal
   }
 }
 
-t.test('one that waits ends when it is left, by return or throw, and when a signal is aborted', async (t) => {
+t.test('a waiting subscription ends on return, throw, and abort of a signal', async (t) => {
   /** @type {string[]} */
   const said = []
   const left = createSubscription(waiting([1], said), [])
@@ -48,7 +49,7 @@ t.test('one that waits ends when it is left, by return or throw, and when a sign
   t.same(await createSubscription(waiting([]), [stop.signal]).next(), DONE)
 })
 
-t.test('one that is over, or never began, leaves nothing behind in its signals', async (t) => {
+t.test('a subscription that ended or never began leaves no listener on its signals', async (t) => {
   const signals = [new AbortController().signal, new AbortController().signal]
   const listeners = () => signals.map((signal) => getEventListeners(signal, 'abort').length)
   const unused = createSubscription(waiting([1]), signals)
@@ -64,12 +65,12 @@ t.test('one that is over, or never began, leaves nothing behind in its signals',
   t.same(listeners(), [0, 0])
 })
 
-t.test('it asks again each pollMs, or each tenth of a second', async (t) => {
+t.test('it polls every pollMs, by default 100 ms', async (t) => {
   /** @param {object} options */
   function start (options) {
     const stop = new AbortController()
     const asked = { times: 0, sinceMs: performance.now() }
-    const ask = /** @type {any} */ ({
+    const queries = /** @type {any} */ ({
       status: () => ({ ready: true, nodes: [] }),
       definition: async () => ({ feed: 'x', layout: 'values', partitions: 1, createdAt: 0 }),
       latest: async () => ({ items: [] }),
@@ -78,7 +79,7 @@ t.test('it asks again each pollMs, or each tenth of a second', async (t) => {
         return { items: [], next: null }
       }
     })
-    const changes = subscribe(async () => ask, 'x', /** @type {any} */ ({ signal: stop.signal, log: silentLog, ...options }))
+    const changes = subscribe(async () => queries, 'x', /** @type {any} */ ({ signal: stop.signal, log: silentLog, ...options }))
     const ending = changes.next()
     return {
       asked,
@@ -97,7 +98,7 @@ t.test('it asks again each pollMs, or each tenth of a second', async (t) => {
   for (const one of [often, usual, seldom]) await one.stop()
 })
 
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
     const server = await startServer(t, { engine })
     /** @param {string} name @param {string} layout */
@@ -108,7 +109,7 @@ for (const engine of await testEngines()) {
     }
 
     for (const layout of layoutNames()) {
-      await t.test(`${layout}: an idle subscription ends when it is left, and so does a stream of it`, async (t) => {
+      await t.test(`${layout}: an idle subscription ends when it is left, and so does a stream over it`, async (t) => {
         const feed = await open(`left-${layout}`, layout)
         const { changes } = await begun(feed)
         const next = changes.next()
@@ -125,7 +126,7 @@ for (const engine of await testEngines()) {
       })
     }
 
-    await t.test('many at once hear what changes, warn of nothing, and all end with the feed', async (t) => {
+    await t.test('many subscriptions get changes, log no warning, and end with the feed', async (t) => {
       /** @type {string[]} */
       const warnings = []
       const onWarning = (/** @type {Error} */ { name }) => warnings.push(name)
@@ -147,19 +148,21 @@ for (const engine of await testEngines()) {
       await Promise.all(following.filter((_, n) => n % 2))
       await feed.close()
       await Promise.all(following)
-      // warnings are told on the next turn
+      // warnings are emitted on the next turn
       await pause(1)
       t.same(warnings, [])
     })
 
-    await t.test('where replicas are asked and there is none, it is refused; one that goes on says why it waits, once, and goes on', async (t) => {
+    await t.test('without replicas to read from it is refused; one that already runs logs once why it waits, and resumes', async (t) => {
       const primary = await startServer(t, { engine })
       const name = 'alone'
       const feed = await openFeed(name, { redisUrl: primary.url })
       t.teardown(() => feed.close({ drainMs: 0 }).catch(() => {}))
       /** @type {any[]} */
       const said = []
-      const say = (/** @type {string} */ level) => (/** @type {any} */ facts, /** @type {string} */ message) => { if (/subscription/.test(message)) said.push([level, facts.code, message]) }
+      const say = (/** @type {string} */ level) => (/** @type {any} */ facts, /** @type {string} */ message) => {
+        if (/subscription/.test(message)) said.push([level, facts.code, message])
+      }
       const reader = await openReader({ redisUrl: primary.url, log: { info: say('info'), warn: say('warn'), error: say('error') } })
       t.teardown(() => reader.close())
       for (const { subscribe } of [feed, reader.feed(name)]) {
@@ -178,13 +181,14 @@ for (const engine of await testEngines()) {
       feed.append({ id: 'begun', value: 'again' })
       await feed.flush()
       t.equal(String((await next).value?.value), 'again')
-      t.match([said[0], said.at(-1)], [['warn', String, 'a subscription waits, trying on'], ['info', undefined, 'a subscription goes on']])
+      t.match([said[0], said.at(-1)],
+        [['warn', String, 'subscription waits for a server, retrying'], ['info', undefined, 'subscription resumes']])
       t.ok(said.every(([level, code], n) => n === 0 || level !== said[n - 1][0] || code !== said[n - 1][1]), JSON.stringify(said))
       stop.abort()
       t.same((await changes.next()).done, true)
     })
 
-    await t.test('after close a subscription says so', async (t) => {
+    await t.test('a subscription after close fails', async (t) => {
       const feed = await open('closed', 'ids')
       const unused = feed.subscribe()
       await feed.close()

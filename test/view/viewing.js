@@ -1,6 +1,6 @@
-/** Views over real servers, for tests: a deployment, its questions asked, and the same questions answered from views. */
+/** Views over real servers, for tests: a deployment, queries to its nodes, and the same queries answered from views. */
 import { createDeployment } from '../../src/store/deployment.js'
-import { createAsk } from '../../src/view/ask.js'
+import { createQueries } from '../../src/view/queries.js'
 import { createViews } from '../../src/view/views.js'
 import { eventually, silentLog } from '../servers.js'
 
@@ -13,36 +13,52 @@ export async function openViews (t, { primary, readFrom = 'primary', replicaUrls
   const deployment = createDeployment({ primaryUrl: primary.url, replicaUrls, readFrom, name: 'test-reader', deadlineMs, log: silentLog })
   t.teardown(() => deployment.close())
   await deployment.ready.catch(() => {})
-  const ask = createAsk({ deployment, keyPrefix: 'fr:', now: options.now ?? Date.now })
-  const views = createViews({ ask, deployment, keyPrefix: 'fr:', now: Date.now, log: silentLog, mode: 'auto', boundItems: 2_000_000, boundBytes: 2 ** 30, ...options })
+  const queries = createQueries({ deployment, keyPrefix: 'fr:', now: options.now ?? Date.now })
+  const views = createViews({
+    queries,
+    deployment,
+    keyPrefix: 'fr:',
+    now: Date.now,
+    log: silentLog,
+    mode: 'auto',
+    boundItems: 2_000_000,
+    boundBytes: 2 ** 30,
+    ...options
+  })
   t.teardown(() => views.close())
 
   /** @param {string} feed */
   const figuresOf = (feed) => views.figures().views.find((one) => one.feed === feed)
   return {
     deployment,
-    ask,
+    queries,
     views,
     figuresOf,
     /** @param {string} feed */
     countsOf: (feed) => views.figures().counts.find(([name]) => name === feed)?.[1],
     /** Resolves when the view of a feed answers. @param {string} feed */
-    isIn: (feed) => eventually(() => figuresOf(feed)?.isIn === true)
+    isComplete: (feed) => eventually(() => figuresOf(feed)?.isComplete === true)
   }
 }
 
-/** Everything live, newest first, page by page. @param {Pick<import('../../src/view/ask.js').Ask, 'latest'>} asked @param {string} feed @param {{ limit?: number, sinceMs?: number | null }} [question] */
+/**
+ * Everything live, newest first, page by page.
+ * @param {Pick<import('../../src/view/queries.js').Queries, 'latest'>} asked
+ * @param {string} feed
+ * @param {{ limit?: number, sinceMs?: number | null }} [question]
+ */
 export async function everything (asked, feed, { limit = 100, sinceMs = null } = {}) {
   /** @type {import('../../src/layouts/index.js').Item[]} */
   const items = []
   /** @type {any} */
   let page = {}
   do {
-    page = await asked.latest(feed, { limit, sinceMs, after: page.next ?? null, node: page.node, walk: page.walk })
+    page = await asked.latest(feed, { limit, sinceMs, after: page.next ?? null, node: page.node, scan: page.scan })
     items.push(...page.items)
   } while (page.next)
   return items
 }
 
 /** @param {import('../../src/layouts/index.js').Item} item */
-export const shown = ({ id, ts, seq, value }) => `${ts}+${seq} ${id} ${value.length > 60 ? `${value.length} bytes ${value.subarray(0, 8)}` : value}`
+export const shown = ({ id, ts, seq, value }) =>
+  `${ts}+${seq} ${id} ${value.length > 60 ? `${value.length} bytes ${value.subarray(0, 8)}` : value}`

@@ -1,11 +1,12 @@
-/** What views answer, and what is asked instead: while a view is made, is over its bound, is behind, or no node is left. */
+/** Answers of views and of nodes: while a view is built, over its bound, behind, or without a node. */
 import t from 'tap'
 import { dropFeed } from '../../src/feeds/definitions.js'
 import { layoutNames } from '../../src/layouts/index.js'
-import { MAX_WALK } from '../../src/layouts/log-walk.js'
+import { MAX_SCAN } from '../../src/layouts/log-scan.js'
 import { startProxy } from '../proxy.js'
-import { connectFor, engineName, eventually, openWriterFor, startDeployment, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, openWriterFor, startDeployment, startServer } from '../servers.js'
 import { everything, openViews, shown } from './viewing.js'
+import { scopedEngines } from '../scope.js'
 
 const bytes = (/** @type {string} */ text) => Buffer.from(text)
 const ids = (/** @type {any[]} */ items) => items.map(({ id }) => String(id))
@@ -14,12 +15,13 @@ const ids = (/** @type {any[]} */ items) => items.map(({ id }) => String(id))
 function visited (views, feed, question = {}) {
   /** @type {string[]} */
   const seen = []
-  const page = views.visit(feed, { limit: 1000, ...question }, (/** @type {Buffer} */ from, /** @type {number} */ at, /** @type {number} */ end) => { seen.push(from.toString('utf8', at, end)) })
+  const page = views.visit(feed, { limit: 1000, ...question },
+    (/** @type {Buffer} */ from, /** @type {number} */ at, /** @type {number} */ end) => { seen.push(from.toString('utf8', at, end)) })
   return page && { ids: seen, next: page.next }
 }
 
 t.jobs = 2
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
     const primary = await startServer(t, { engine })
 
@@ -32,12 +34,14 @@ for (const engine of await testEngines()) {
       return { now, writer }
     }
 
-    await t.test('a view is for the layouts that cannot answer everything by themselves, for all feeds, or for none', async (t) => {
+    await t.test('views of the layouts that cannot answer everything by themselves, of all feeds, or of none', async (t) => {
       for (const layout of layoutNames()) await write(t, `mode-${layout}`, 3, { layout })
+      /** @type {Record<string, string[]>} */
       const wanted = { auto: ['segments', 'stream', 'values'], all: ['ids', 'segments', 'stream', 'values'], none: [] }
       for (const mode of /** @type {const} */ (['auto', 'all', 'none'])) {
         const { views } = await openViews(t, { primary, mode })
-        await eventually(() => views.status().ready && views.figures().views.every(({ isIn }) => isIn) && views.figures().views.length === wanted[mode].length)
+        await eventually(() => views.status().ready && views.figures().views.every(({ isComplete }) => isComplete) &&
+          views.figures().views.length === wanted[mode].length)
         t.same(views.figures().views.map(({ feed }) => feed.slice('mode-'.length)).sort(), wanted[mode])
         for (const layout of layoutNames()) {
           t.match(await views.count(`mode-${layout}`), { count: 3, exact: layout === 'ids' || wanted[mode].includes(layout) })
@@ -46,18 +50,19 @@ for (const engine of await testEngines()) {
       }
     })
 
-    await t.test('answers are those of the servers, their time and revision told; an equal revision is equal content', async (t) => {
+    await t.test('answers equal those of the servers and have a time and a revision; equal revisions have equal content', async (t) => {
       const { now, writer } = await write(t, 'told', 250, { partitions: 3 })
-      const { views, ask, isIn } = await openViews(t, { primary })
-      await isIn('told')
+      const { views, queries, isComplete } = await openViews(t, { primary })
+      await isComplete('told')
       const page = await views.latest('told', { limit: 10 })
       t.same(ids(page.items), Array.from({ length: 10 }, (_, n) => String(n)))
       t.match(page, { next: { ts: now - 9, seq: 0, id: bytes('9') }, lagMs: 0 })
       t.ok(page.asOf >= now && page.asOf <= Date.now())
       t.same(ids((await views.latest('told', { limit: 5, after: page.next })).items), ['10', '11', '12', '13', '14'])
-      t.same(await everything(views, 'told', { limit: 7 }), await everything(ask, 'told'))
+      t.same(await everything(views, 'told', { limit: 7 }), await everything(queries, 'told'))
       t.equal((await views.latest('told', { limit: 250 })).next, null)
-      t.same((await views.get('told', [bytes('3'), bytes('none'), bytes('0')])).items.map((item) => item && shown(item)), [`${now - 3}+0 3 value 3`, null, `${now}+0 0 value 0`])
+      t.same((await views.get('told', [bytes('3'), bytes('none'), bytes('0')])).items.map((item) => item && shown(item)),
+        [`${now - 3}+0 3 value 3`, null, `${now}+0 0 value 0`])
       t.equal((await views.latest('told', { limit: 100, maxBytes: 40 })).items.length, 5, 'a page ends when its bytes are full')
       t.match(visited(views, 'told', { sinceMs: now - 2 }), { ids: ['0', '1', '2'], next: null })
       t.match(visited(views, 'told', { limit: 3 }), { ids: ['0', '1', '2'], next: { ts: now - 2 } })
@@ -73,18 +78,21 @@ for (const engine of await testEngines()) {
     })
 
     for (const layout of ['segments', 'values']) {
-      await t.test(`${layout}: over its bound a view has the newest, says so, and what it does not have is asked or refused`, async (t) => {
+      await t.test(`${layout}: over its bound a view has the newest items and reports it; the rest comes from a node or is ` +
+        'refused', async (t) => {
         const feed = `over-${layout}`
         const { now } = await write(t, feed, 2000, { layout, partitions: 2 })
-        const { views, ask, isIn } = await openViews(t, { primary, boundItems: 500 })
-        await isIn(feed)
-        const [figures] = views.figures().views.filter((one) => one.feed === feed)
-        t.match(figures, { isOverBound: true })
-        t.ok(figures.items <= 500 && figures.items > 300)
+        const { views, queries, isComplete, figuresOf } = await openViews(t, { primary, boundItems: 500 })
+        await isComplete(feed)
+        const figures = figuresOf(feed)
+        t.ok(figures?.isOverBound && figures.items <= 500 && figures.items > 300)
         await eventually(() => views.status().ready)
-        t.ok(views.status().reasons.some((/** @type {string} */ reason) => reason.startsWith('VIEW_OVER_BOUND') && reason.includes(feed)), 'it is said, and no reason to ask elsewhere')
+        t.ok(views.status().reasons.some((/** @type {string} */ reason) => reason.startsWith('VIEW_OVER_BOUND') && reason.includes(feed)),
+          'it is said, and no reason to ask elsewhere')
         t.same(ids((await views.latest(feed, { limit: 200 })).items), Array.from({ length: 200 }, (_, n) => String(n)))
-        t.same((await everything(views, feed, { limit: 150 })).map(shown), (await everything(ask, feed)).map(shown), 'deeper pages are asked')
+        t.same((await everything(views, feed, { limit: 150 })).map(shown), (await everything(queries, feed)).map(shown),
+          'deeper pages are asked')
+        await eventually(() => (figuresOf(feed)?.behindMs ?? Infinity) < 200)
         await t.rejects(views.count(feed), { code: 'VIEW_OVER_BOUND', retryable: true, message: /--max-view-items/ })
         t.same(ids((await views.get(feed, [bytes('7'), bytes('0')])).items), ['7', '0'])
         await t.rejects(views.get(feed, [bytes('0'), bytes('1999')]), { code: 'VIEW_OVER_BOUND' })
@@ -96,7 +104,7 @@ for (const engine of await testEngines()) {
       })
     }
 
-    await t.test('a view that is made meanwhile is asked for, so what it answers is what the layout can', async (t) => {
+    await t.test('while a view is built, a node answers as far as the layout can', async (t) => {
       await write(t, 'making', 10)
       const { views } = await openViews(t, { primary, deadlineMs: 500 })
       // before feeds are known
@@ -106,13 +114,13 @@ for (const engine of await testEngines()) {
       await eventually(() => views.status().ready)
     })
 
-    await t.test('more than a second behind, newest items are asked for, the rest is refused; it recovers', async (t) => {
+    await t.test('more than a second behind, newest items come from a node and the rest is refused; it recovers', async (t) => {
       const { writer, now } = await write(t, 'behind', 10)
       /** @type {import('../proxy.js').Line[]} */
       const lines = []
       const proxy = await startProxy(t, primary.port, { onLine: (line) => lines.push(line) })
-      const { ask, views, isIn, figuresOf } = await openViews(t, { primary: proxy, deadlineMs: 60_000 })
-      await isIn('behind')
+      const { queries, views, isComplete, figuresOf } = await openViews(t, { primary: proxy, deadlineMs: 60_000 })
+      await isComplete('behind')
       // the deployment has the first line
       for (const line of lines.slice(1)) line.goSilent()
       writer.pipeline.append(bytes('new'), now + 1, bytes('1'))
@@ -127,16 +135,16 @@ for (const engine of await testEngines()) {
       t.ok(Number(figuresOf('behind')?.behindMs) > 1000)
 
       // so many that came since are older, which a node finds out by reading all of them
-      for (let n = 0; n < MAX_WALK; n++) writer.pipeline.append(bytes(`late ${n}`), now - 1, bytes(''))
+      for (let n = 0; n < MAX_SCAN; n++) writer.pipeline.append(bytes(`late ${n}`), now - 1, bytes(''))
       await writer.pipeline.flush()
-      await t.rejects(ask.latest('behind', { limit: 2 }), { code: 'VIEW_NEEDED' })
+      await t.rejects(queries.latest('behind', { limit: 2 }), { code: 'VIEW_NEEDED' })
       await t.rejects(views.latest('behind', { limit: 2 }), { code: 'VIEW_BEHIND', retryable: true }, 'the view will know')
       for (const line of lines.slice(1)) line.reset()
-      await eventually(async () => (await views.count('behind')).count === 11 + MAX_WALK)
+      await eventually(async () => (await views.count('behind')).count === 11 + MAX_SCAN)
       t.ok(views.revision('behind'))
     })
 
-    await t.test('where feeds are not discovered, a view is opened by the first question and closed when nobody asks any more', async (t) => {
+    await t.test('without discovery, the first query opens a view, and it is closed when idle', async (t) => {
       await write(t, 'lazy', 30)
       const { views } = await openViews(t, { primary, discover: false, idleMs: 300 })
       t.match(views.status(), { ready: true, reasons: [] })
@@ -149,28 +157,28 @@ for (const engine of await testEngines()) {
       await t.rejects(views.count('nowhere'), { code: 'FEED_UNKNOWN' })
     })
 
-    await t.test('a feed whose definition cannot be read keeps no other from being in', async (t) => {
+    await t.test('a feed with an unreadable definition does not affect other views', async (t) => {
       const admin = await connectFor(t, primary.url)
       await admin.send('SADD', 'fr:feeds', 'broken')
       await admin.send('SET', 'fr:{broken}:feed', 'no JSON')
       await write(t, 'whole', 5)
-      const { views, isIn } = await openViews(t, { primary })
-      await isIn('whole')
+      const { views, isComplete } = await openViews(t, { primary })
+      await isComplete('whole')
       await eventually(() => views.status().ready)
       await t.rejects(views.count('broken'), { code: 'KEY_HOLDS_OTHER' })
       await admin.send('SREM', 'fr:feeds', 'broken')
     })
 
-    await t.test('a view stays with what a feed is: dropped and created again it is another, in whatever layout', async (t) => {
+    await t.test('a feed that is dropped and created again gets another view, in whatever layout', async (t) => {
       const admin = await connectFor(t, primary.url)
-      const { views, ask } = await openViews(t, { primary, mode: 'all' })
+      const { views, queries } = await openViews(t, { primary, mode: 'all' })
       for (const [round, layout] of ['segments', 'values', 'ids', 'segments', 'stream', 'stream'].entries()) {
         const { writer } = await write(t, 'again', 20 + round, { layout, partitions: 1 + round % 3 })
         await eventually(async () => {
           const { count, exact } = await views.count('again')
           return count === 20 + round && exact && views.revision('again') !== null
         })
-        t.same((await everything(views, 'again')).map(shown), (await everything(ask, 'again')).map(shown))
+        t.same((await everything(views, 'again')).map(shown), (await everything(queries, 'again')).map(shown))
         await writer.close({ drainMs: 0 })
         await dropFeed(admin, 'fr:', 'again')
         await eventually(() => views.revision('again') === null)
@@ -179,7 +187,7 @@ for (const engine of await testEngines()) {
     })
   })
 
-  t.test(`${engineName(engine)}: a view that only a watcher needs keeps nobody from being ready`, { buffered: true }, async (t) => {
+  t.test(`${engineName(engine)}: a view that only a watcher needs does not block readiness`, { buffered: true }, async (t) => {
     const { primary } = await startDeployment(t, { engine, replicas: 0 })
     const writer = await openWriterFor(t, { redisUrl: primary.url, feed: 'watched', layout: 'ids' })
     for (let n = 0; n < 10; n++) writer.pipeline.append(bytes(`${n}`), Date.now(), bytes('x'))
@@ -191,7 +199,7 @@ for (const engine of await testEngines()) {
     const { view, release } = await views.watch('watched')
     t.match(views.status(), { ready: true, reasons: [/^VIEW_BEHIND/] })
     t.match(await views.count('watched'), { count: 10, exact: true })
-    await eventually(() => view()?.isIn)
+    await eventually(() => view()?.isComplete)
     // as if nothing had been heard for 5 s
     ahead = 5000
     t.equal(views.status().ready, true)
@@ -200,7 +208,9 @@ for (const engine of await testEngines()) {
     await eventually(() => view() === null)
   })
 
-  t.test(`${engineName(engine)}: a view that only a watcher needs tells the watcher, and answers nobody else`, { buffered: true }, async (t) => {
+  t.test(`${engineName(engine)}: a view that only a watcher needs calls the watcher and answers no queries`, {
+    buffered: true
+  }, async (t) => {
     const { primary } = await startDeployment(t, { engine, replicas: 0 })
     const old = Date.now() - 10_000
     for (const layout of ['ids', 'segments']) {
@@ -211,19 +221,23 @@ for (const engine of await testEngines()) {
         const { views } = await openViews(t, { primary, mode })
         const answers = layout === 'segments' || mode === 'all'
         const { view, release } = await views.watch(layout)
-        await eventually(() => view()?.isIn)
+        await eventually(() => view()?.isComplete)
         t.equal(views.revision(layout) !== null, answers, `${layout} ${mode}`)
         t.same(visited(views, layout, { limit: 1 })?.ids, answers ? ['0'] : undefined)
         if (!answers) {
           /** @type {string[]} */
           const told = []
-          view()?.watch({ changed: (from, at, end, isForgotten) => told.push(`${/** @type {Buffer} */ (from).toString('utf8', at, end)} ${isForgotten}`), anew: () => {} })
+          view()?.watch({
+            changed: (from, at, end, isForgotten) => told.push(`${/** @type {Buffer} */ (from).toString('utf8', at, end)} ${isForgotten}`),
+            rebuilt: () => {}
+          })
           writer.pipeline.remove(bytes('2000'), Date.now())
           await writer.pipeline.flush()
           t.same((await views.get(layout, [bytes('2000'), bytes('7')])).items.map((item) => item && String(item.id)), [null, '7'])
           t.match(await views.count(layout), { count: 4999, exact: true })
           t.same(ids((await views.latest(layout, { limit: 1, after: { ts: old - 1999, seq: 4095, id: bytes('') } })).items), ['1999'])
-          t.same(ids((await views.latest(layout, { limit: 1, sinceMs: null, after: { ts: old - 1999, seq: 0, id: bytes('') } })).items), ['2001'])
+          t.same(ids((await views.latest(layout, { limit: 1, sinceMs: null, after: { ts: old - 1999, seq: 0, id: bytes('') } })).items),
+            ['2001'])
           await eventually(() => told.includes('2000 true'))
           t.equal(view()?.newest(bytes('2000')), null)
         }
@@ -235,26 +249,28 @@ for (const engine of await testEngines()) {
     }
   })
 
-  t.test(`${engineName(engine)}: without nodes a view answers as of when it heard last, until that is too old`, { buffered: true }, async (t) => {
+  t.test(`${engineName(engine)}: without nodes a view answers with its age, until it is too old`, { buffered: true }, async (t) => {
     const { primary, replicas } = await startDeployment(t, { engine, replicas: 1 })
     const writer = await openWriterFor(t, { redisUrl: primary.url, feed: 'gone', layout: 'segments' })
     for (let n = 0; n < 10; n++) writer.pipeline.append(bytes(`${n}`), Date.now(), bytes('x'))
     await writer.pipeline.flush()
     let ahead = 0
-    const { views, isIn } = await openViews(t, { primary, readFrom: 'replica', now: () => Date.now() + ahead, maxStaleMs: 30_000 })
-    await isIn('gone')
+    const { views, isComplete } = await openViews(t, { primary, readFrom: 'replica', now: () => Date.now() + ahead, maxStaleMs: 30_000 })
+    await isComplete('gone')
     await eventually(async () => (await views.count('gone')).count === 10)
     await replicas[0].kill()
     await eventually(() => !views.status().ready)
     const { asOf } = /** @type {any} */ (views.revision('gone'))
     ahead += 5000
-    t.match(views.revision('gone'), { asOf, lagMs: null }, 'the time of what is told stands still')
+    t.match(views.revision('gone'), { asOf, lagMs: null }, 'asOf stands still')
     t.match(await views.count('gone'), { count: 10, exact: true, asOf })
     t.equal((await views.latest('gone', { limit: 10 })).items.length, 10)
     t.match(views.status().reasons, [/^REPLICAS_GONE/, /^VIEW_BEHIND/])
     ahead += 30_000
     t.equal(views.revision('gone'), null)
-    for (const question of [() => views.count('gone'), () => views.get('gone', [bytes('1')]), () => views.latest('gone', { limit: 1 })]) await t.rejects(question(), { code: 'REPLICAS_GONE' })
+    for (const question of [() => views.count('gone'), () => views.get('gone', [bytes('1')]), () => views.latest('gone', { limit: 1 })]) {
+      await t.rejects(/** @type {Promise<unknown>} */ (question()), { code: 'REPLICAS_GONE' })
+    }
     ahead = 0
     await replicas[0].restart()
     await eventually(async () => views.status().ready && (await views.count('gone')).count === 10)

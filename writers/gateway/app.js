@@ -1,20 +1,15 @@
 /**
- * The gateway: items over HTTP into feeds. It wires routes to the parts beside it and in src/http and never listens;
- * ../gateway.js does.
+ * The fastify app of the gateway: items over HTTP into feeds. It never listens; ../gateway.js does.
  */
-import { createBodyRoom } from '../../src/http/body-bytes.js'
-import { healthRoutes } from '../../src/http/health.js'
-import { createLimit } from '../../src/http/limits.js'
-import { describeRoutes } from '../../src/http/openapi.js'
-import { HttpError } from '../../src/http/problem.js'
-import { createServer } from '../../src/http/server.js'
+import { FreshetError } from './errors.js'
+import { createBodyRoom, createLimit, createServer, describeRoutes, healthRoutes } from '../../src/http/index.js'
 import { createIngest } from './ingest.js'
 import { itemRoutes } from './routes/items.js'
 
-/** a connection that waits for its answer must not be taken for a stalled one */
+/** more than a response may take, so that a waiting connection is not closed as stalled */
 const STALL_SPARE_MS = 25_000
 
-/** beyond what may be in flight and as much again that may wait for room: bodies on their way in */
+/** for bodies being received, in addition to those in flight and as many that wait for room */
 const BODIES_BYTES = 64 * 1024 * 1024
 
 const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stopping'], nodes: [] })
@@ -24,23 +19,24 @@ const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stoppi
  *   status: () => { ready: boolean, reasons: string[], nodes: any[] }, stopping: AbortSignal,
  *   settings: { whenFull: 'block' | 'refuse' | 'drop', ackWithinMs: number, inFlightBytes: number, authToken: string | null },
  *   registry: import('prom-client').Registry, logger?: import('fastify').FastifyBaseLogger, clock?: () => number,
- *   maxRequests?: number, maxBodiesBytes?: number }} options `stopping`: no new requests
+ *   maxRequests?: number, maxBodiesBytes?: number }} options `stopping`: new requests are refused
  * @returns {import('fastify').FastifyInstance}
  */
 export function createGatewayApp ({ feeds, status, stopping, settings, registry, logger, clock = Date.now, maxRequests, maxBodiesBytes }) {
   const { authToken } = settings
   const app = createServer({ registry, logger, authToken, isAllRouted: true })
   app.server.setTimeout(Math.max(app.server.timeout, settings.ackWithinMs + STALL_SPARE_MS))
-  // routes that take bodies say so (body.js): for others, and for what is no route, none is read before the answer
+  // only routes with takeBodies read bodies before they respond
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   const limit = createLimit(registry, maxRequests)
-  const bodies = { maxBytes: Number(app.initialConfig.bodyLimit), room: createBodyRoom(maxBodiesBytes ?? 2 * settings.inFlightBytes + BODIES_BYTES) }
+  const room = createBodyRoom(maxBodiesBytes ?? 2 * settings.inFlightBytes + BODIES_BYTES)
+  const bodies = { maxBytes: Number(app.initialConfig.bodyLimit), room }
   describeRoutes(app, { title: 'Freshet gateway', description: 'Items into fast feeds.', bearer: authToken !== null })
   app.register(healthRoutes, { status: () => stopping.aborted ? STOPPING : status(), registry })
   app.register(async (items) => {
     items.addHook('onRequest', (_request, _reply, done) => {
-      if (stopping.aborted) done(new HttpError('NOT_READY', 'this process is stopping; ask another one, or again in a second'))
+      if (stopping.aborted) done(new FreshetError('NOT_READY', 'this process is stopping; ask another one, or again in a second'))
       else done()
     })
     items.addHook('onRequest', limit)

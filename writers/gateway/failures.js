@@ -1,13 +1,13 @@
 /**
- * Feeds that failed a moment ago, and how: whoever names one meanwhile is told the same at once. Each try costs
- * connections, and those who are told to come again come soon.
+ * Feeds that failed recently, with their errors. Requests for such a feed are refused with the same error: each attempt
+ * costs connections, and refused clients retry soon.
  */
 
 /**
- * @param {{ forMs: number, most: number }} options `most`: of more, those that failed first are forgotten
+ * @param {{ forMs: number, max: number }} options `max`: beyond it, the oldest failures are forgotten
  */
-export function createFailures ({ forMs, most }) {
-  /** @type {Map<string, { error: Error, untilMs: number }>} in the order of that */
+export function createFailures ({ forMs, max }) {
+  /** @type {Map<string, { error: Error, untilMs: number }>} the oldest first */
   const failures = new Map()
 
   return {
@@ -15,10 +15,10 @@ export function createFailures ({ forMs, most }) {
     remember (name, error) {
       failures.delete(name)
       failures.set(name, { error, untilMs: performance.now() + forMs })
-      if (failures.size > most) failures.delete(/** @type {string} */ (failures.keys().next().value))
+      if (failures.size > max) failures.delete(/** @type {string} */ (failures.keys().next().value))
     },
 
-    /** @param {string} name @throws how it failed a moment ago */
+    /** @param {string} name @throws the error with which it failed recently */
     throwRecent (name) {
       const failure = failures.get(name)
       if (!failure) return

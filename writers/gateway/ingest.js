@@ -1,36 +1,36 @@
 /**
- * What becomes of the items of a request: taken and acknowledged, refused at the bound, or of unknown fate. All of them
- * or none.
+ * Takes the items of a request, all or none: acknowledged, refused at the bound, or of unknown outcome.
  *
- * Requests share batches: a request appends and waits until everything appended so far is acknowledged, which a batch
- * of many requests answers at once. The bound on what is in flight holds for all feeds of the process together, since
- * they share its memory, and mostly a server too.
+ * Requests share batches: a request appends and waits until everything appended so far is acknowledged. The bound on
+ * bytes in flight holds for all feeds of the process together, since they share its memory and usually a server.
  *
  *     fits?  yes -> append -> acknowledged within ackWithinMs -> 200
- *                                                      else  -> 503 ACK_UNKNOWN (still held, and sent on)
+ *                                                      else  -> 503 ACK_UNKNOWN (still held, and sent later)
  *            no  -> refuse: 503 INGEST_FULL | drop: 200, dropped | block: wait for room, then as above
  *
- * The clock goes on between looking at the items and appending them: one at the edge of the window may be too old by
- * then. It is counted as refused, in the answer too, and the others are taken.
+ * An item at the edge of the window may become too old between the check and the append. It is counted as refused, in the
+ * response too, and the other items are taken.
  *
- * Requests that wait for room hold their bodies, so they have the same bound again; beyond it nobody waits.
+ * Requests that wait for room hold their bodies. They have a bound of the same size; beyond it requests are refused.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { FreshetError } from './errors.js'
 import { ERRORS } from '../../src/errors.js'
-import { HttpError } from '../../src/http/problem.js'
-import { countRefused, refusedOf } from '../../src/pipeline/account.js'
+import { countRefused, refusedOf } from '../../src/pipeline/index.js'
 
-/** room under the bound of the process is made by other feeds, which wake nobody here */
-const LOOK_AGAIN_MS = 5
+/** other feeds free room under the bound of the process without an event here */
+const CHECK_ROOM_MS = 5
 
-/** what sending again may mend: the feed is opened anew, the user gets his rights back. What else a server refuses for good, the answer says */
+/** refusals of a server that may pass: the feed is opened again, or the user regains its rights; others are passed on */
 const PASSING = Object.freeze(['PIPELINE_CLOSED', 'FEED_DEFINITION_DIFFERS', 'SERVER_REFUSED'])
+/** known to the client from its response */
+const NOT_LOGGED = Object.freeze(['DEADLINE_PASSED', 'PIPELINE_CLOSED'])
 
 /**
  * @typedef {object} Wanted
  * @property {number} count items
- * @property {number} bytes about as many as will be held for them
- * @property {(feed: Feed) => void} check throws what the feed has against them now
+ * @property {number} bytes estimate of what will be held for them
+ * @property {(feed: Feed) => void} check throws when the feed refuses them now
  * @property {(feed: Feed) => void} append all of them; synchronous
  *
  * @typedef {import('./feeds.js').Feed} Feed
@@ -48,7 +48,7 @@ export function createIngest ({ feeds, whenFull, ackWithinMs, inFlightBytes, log
   /** @param {Feed} feed @param {number} bytes */
   function fits (feed, bytes) {
     const heldBytes = feeds.heldBytes
-    // one that can never fit is taken when nothing else is held
+    // a request larger than the bound is taken when nothing else is held
     return heldBytes === 0 || (feed.room(bytes) && heldBytes + bytes <= inFlightBytes)
   }
 
@@ -70,28 +70,31 @@ export function createIngest ({ feeds, whenFull, ackWithinMs, inFlightBytes, log
         await feed.ready({ deadlineMs: Math.ceil(leftMs()) })
       } catch (error) {
         if (error.code === 'DEADLINE_PASSED') return false
-        throw unknown(error, false)
+        throw outcomeOf(error, false)
       }
       if (fits(feed, bytes)) return true
-      await sleep(LOOK_AGAIN_MS)
+      await sleep(CHECK_ROOM_MS)
     }
     return false
   }
 
-  /** A server that takes no writes is the cause, however much would fit here. @param {Feed} feed @param {number} bytes */
+  /** @param {Feed} feed @param {number} bytes */
   const whyFull = ({ writer: { pipeline } }, bytes) => pipeline.isFull
     ? `SERVER_FULL: ${ERRORS.SERVER_FULL.meaning}`
-    : `about ${bytes} bytes more do not fit: ${feeds.heldBytes} of ${inFlightBytes} wait for their acknowledgement (--in-flight-bytes)`
+    : `about ${bytes} more bytes do not fit: ${feeds.heldBytes} of ${inFlightBytes} wait for their acknowledgement (--in-flight-bytes)`
 
-  /** @param {any} error @param {boolean} appended @returns {Error} */
-  function unknown (error, appended) {
+  /** @param {any} error @param {boolean} isAppended @returns {Error} for the client */
+  function outcomeOf (error, isAppended) {
     if (!error.retryable && !PASSING.includes(error.code)) return error
-    // closing under a request is no news; the rest the log must know, since the answer does not say it
-    if (!['DEADLINE_PASSED', 'PIPELINE_CLOSED'].includes(error.code)) log.warn({ code: error.code, reason: error.message }, 'a feed failed under a request')
-    if (!appended) return new HttpError('NOT_READY', 'the feed was closed before there was room; nothing was taken: send the same request again')
-    return new HttpError('ACK_UNKNOWN', error.code === 'DEADLINE_PASSED'
-      ? `not acknowledged within ${ackWithinMs} ms; the items may be stored or not: send the same request again; items that bring their own ts are then stored once`
-      : 'the feed was closed before the items were acknowledged; they may be stored or not: send the same request again; items that bring their own ts are then stored once')
+    if (!NOT_LOGGED.includes(error.code)) log.warn({ code: error.code, reason: error.message }, 'feed failed during a request')
+    if (!isAppended) {
+      return new FreshetError('NOT_READY', 'the feed was closed before there was room; nothing was taken: send the same request again')
+    }
+    const why = error.code === 'DEADLINE_PASSED'
+      ? `not acknowledged within ${ackWithinMs} ms`
+      : 'the feed was closed before the items were acknowledged'
+    return new FreshetError('ACK_UNKNOWN',
+      `${why}; the items may be stored or not: send the same request again; items with their own ts are then stored once`)
   }
 
   return {
@@ -99,7 +102,7 @@ export function createIngest ({ feeds, whenFull, ackWithinMs, inFlightBytes, log
      * @param {Feed} feed
      * @param {Wanted} wanted
      * @returns {Promise<Taken>}
-     * @throws {HttpError | import('../../src/errors.js').FreshetError} INGEST_FULL, ACK_UNKNOWN, NOT_READY, what `check` throws, what the server refused for good
+     * @throws {FreshetError} INGEST_FULL, ACK_UNKNOWN, NOT_READY, errors of `check`, permanent refusals of the server
      */
     async take (feed, { count, bytes, check, append }) {
       const endMs = performance.now() + ackWithinMs
@@ -113,7 +116,7 @@ export function createIngest ({ feeds, whenFull, ackWithinMs, inFlightBytes, log
         if (whenFull === 'refuse' || !await waitForRoom(feed, bytes, leftMs)) {
           feed.account.offered += count
           countRefused(feed.account, 'full', count)
-          throw new HttpError('INGEST_FULL', `${whyFull(feed, bytes)}; nothing was taken: send the same request again`)
+          throw new FreshetError('INGEST_FULL', `${whyFull(feed, bytes)}; nothing was taken: send the same request again`)
         }
         check(feed)
       }
@@ -121,11 +124,11 @@ export function createIngest ({ feeds, whenFull, ackWithinMs, inFlightBytes, log
       let refused = 0
       try {
         append(feed)
-        if (feeds.isHurried) feed.flush().catch(() => {})
+        if (feeds.isDraining) feed.flush().catch(() => {})
         refused = refusedOf(feed.account) - refusedBefore
         await feed.acknowledged({ deadlineMs: Math.max(1, Math.ceil(leftMs())) })
       } catch (error) {
-        throw unknown(error, true)
+        throw outcomeOf(error, true)
       }
       return refused > 0 ? { accepted: count - refused, refused } : { accepted: count }
     }

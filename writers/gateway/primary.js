@@ -1,20 +1,18 @@
 /**
- * The gateway's own view of the servers, beside the connections of its feeds: whether the primary can be reached, what
- * is stored about feeds, and, from the first scrape on, figures of the nodes.
+ * The gateway's control connection to the primary, beside the connections of its feeds: whether the primary is reachable,
+ * definitions of feeds, and, from the first scrape on, figures of the nodes.
  *
- * A primary that refuses its user a question is left, and asked that same question before it counts as reached again:
- * one that lets a user in but refuses every command would otherwise seem ready.
+ * When the primary refuses a command (ACL), the connection is closed, and that command must succeed before the primary
+ * counts as reachable again. Otherwise a primary that accepts the login but refuses every command would seem ready.
  */
-import { readDefinition } from '../../src/feeds/definitions.js'
-import { namesKey } from '../../src/feeds/keys.js'
-import { FreshetError, publicReason } from '../../src/errors.js'
-import { expectPrimary } from '../../src/pipeline/feed-writer.js'
-import { createLink } from '../../src/store/link.js'
-import { watchNodes } from '../../src/store/node-watch.js'
-import { expectStillPrimary } from '../../src/store/nodes.js'
+import { namesKey, readDefinition } from '../../src/feeds/index.js'
+import { FreshetError } from './errors.js'
+import { publicReason } from '../../src/errors.js'
+import { expectPrimary } from '../../src/pipeline/index.js'
+import { createLink, expectStillPrimary, watchNodes } from '../../src/store/index.js'
 
-/** nobody asks a primary that is silent, or was made a replica, otherwise, so nobody would notice */
-const LOOK_MS = 1000
+/** without traffic, only this check notices that the primary is silent or was demoted */
+const CHECK_MS = 1000
 
 /**
  * @param {{ primaryUrl: string, replicaUrls: string[] | null, readFrom: string, keyPrefix: string, deadlineMs: number,
@@ -22,59 +20,59 @@ const LOOK_MS = 1000
  */
 export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, deadlineMs, log }) {
   const name = `freshet-gateway-${process.pid}`
-  /** @type {import('../../src/store/connection.js').Refusal['again']} what it refused last */
-  let refusedQuestion = null
+  /** @type {import('../../src/store/index.js').Refusal['again']} sends the command that was refused last */
+  let refusedCommand = null
   const link = createLink(primaryUrl, {
     name: `${name}:control`,
     deadlineMs,
     async prepare (connection) {
       await expectPrimary(connection)
-      await refusedQuestion?.(connection).catch((error) => { if (error.outcome === 'forbidden') throw error })
-      refusedQuestion = null
+      await refusedCommand?.(connection).catch((error) => { if (error.outcome === 'forbidden') throw error })
+      refusedCommand = null
     },
     onForbidden ({ error, connection, again }) {
-      refusedQuestion = again
+      refusedCommand = again
       connection.close(error.message, { refused: true })
     },
-    onOpen: () => log.info('the primary can be reached'),
-    onClosed: (reason) => log.warn({ reason }, 'the primary cannot be reached'),
-    onError: (error) => log.warn({ code: error.code, reason: error.message }, 'the primary cannot be used, trying on')
+    onOpen: () => log.info('primary reachable'),
+    onClosed: (reason) => log.warn({ reason }, 'primary unreachable'),
+    onError: (error) => log.warn({ code: error.code, reason: error.message }, 'primary unusable, retrying')
   })
-  async function look () {
+  async function check () {
     const { connection } = link
-    // a reply that says no ends the connection, as silence does
+    // a demoted primary is left, as a silent one is
     if (connection) await expectStillPrimary(connection).catch((error) => { if (error.outcome === 'over') connection.close(error.message) })
   }
-  const looking = setInterval(look, LOOK_MS).unref()
+  const timer = setInterval(check, CHECK_MS).unref()
   /** @type {ReturnType<typeof watchNodes> | null} */
   let nodes = null
 
   return {
-    /** Resolves when the primary answered, or can only be waited for. @throws {FreshetError} SERVER_REFUSED, SERVER_UNTRUSTED: waiting will not help */
+    /** Resolves when the primary is reachable, or may become so. @throws {FreshetError} SERVER_REFUSED, SERVER_UNTRUSTED */
     async opened () {
       await link.opened.catch((error) => { if (!error.retryable) throw error })
     },
 
-    /** What is stored about a feed now. @param {string} feed @throws {FreshetError} FEED_UNKNOWN, SERVER_LOST */
+    /** The stored definition of a feed. @param {string} feed @throws {FreshetError} FEED_UNKNOWN, SERVER_LOST */
     async definition (feed) {
       if (link.connection) return readDefinition(link.connection, keyPrefix, feed)
       throw link.lastError ?? new FreshetError('SERVER_LOST', 'the connection to the primary is being opened again')
     },
 
-    /** How many feeds are stored now. @returns {Promise<number>} @throws {FreshetError} SERVER_LOST */
+    /** The number of stored feeds. @returns {Promise<number>} @throws {FreshetError} SERVER_LOST */
     async feedCount () {
       if (link.connection) return link.connection.send('SCARD', namesKey(keyPrefix))
       throw link.lastError ?? new FreshetError('SERVER_LOST', 'the connection to the primary is being opened again')
     },
 
-    /** For /readyz, without words of the server: they may name users and files. @returns {string[]} why the primary cannot be used */
+    /** For /readyz, without messages of the server, which may name users and files. @returns {string[]} why the primary is unusable */
     reasons () {
       if (link.connection) return []
       const reason = link.lastError ? publicReason(link.lastError) : 'SERVER_LOST: the connection is being opened again'
       return [`${reason} (the primary, ${new URL(primaryUrl).host})`]
     },
 
-    /** @returns {Promise<import('../../src/store/nodes.js').NodeFigures[]>} of the nodes that answer */
+    /** @returns {Promise<import('../../src/store/index.js').NodeFigures[]>} of reachable nodes */
     async figures () {
       nodes ??= watchNodes({ primaryUrl, replicaUrls, withReplicas: readFrom === 'replica', name: `${name}:figures`, deadlineMs })
       try {
@@ -86,7 +84,7 @@ export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, de
     },
 
     async close () {
-      clearInterval(looking)
+      clearInterval(timer)
       await Promise.all([link.close(), nodes?.then((open) => open.close(), () => {})])
     }
   }

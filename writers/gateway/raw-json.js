@@ -1,13 +1,10 @@
 /**
- * Where values lie in JSON text, for keeping them as they were sent: 1.10 stays 1.10, 12345678901234567890 keeps its
- * digits, keys their order.
+ * Finds values in JSON text, so that they are stored as they were sent: 1.10 stays 1.10, 12345678901234567890 keeps its
+ * digits, keys keep their order. JSON.stringify of the parsed value would change all three.
  *
- * JSON.parse has taken the text before; of valid text a few rules are enough. A string ends at the first quote that no
- * backslash stands before, an object or array where as many brackets have closed as opened outside of strings, anything
- * else at the next mark or white space. All marks are ASCII, so bytes are looked at, not characters; depth is a number,
- * so deep nesting costs no stack. Text that is not valid is cut somewhere, but every loop ends.
- *
- * Rejected: JSON.stringify of what was parsed (it rounds numbers), a tokenizer (a call for each token).
+ * The text is known to be valid, so a few rules suffice. A string ends at the first quote without a backslash before it, an
+ * object or array where as many brackets have closed as opened outside of strings, anything else at the next delimiter.
+ * Delimiters are ASCII, so bytes suffice; depth is a number, so nesting needs no stack. On invalid text every loop ends.
  */
 
 const QUOTE = 0x22
@@ -18,7 +15,7 @@ const CLOSE = Object.freeze({ array: 0x5d, object: 0x7d })
 const SPACE = 0x20
 
 /** @typedef {{ end: number, members: number, from: number, to: number }} Cut
- * `end`: behind the object; `members`: how many it has, doubles too; `from`, `to`: the value asked for, -1 without it */
+ * `end`: after the object; `members`: their number, duplicates included; `from`, `to`: of the value, -1 = no such member */
 
 /** @param {Buffer} bytes @param {number} at @returns {number} the next byte that is not white space */
 export function skipSpace (bytes, at) {
@@ -26,7 +23,7 @@ export function skipSpace (bytes, at) {
   return at
 }
 
-/** @param {Buffer} bytes @param {number} at its opening quote @returns {number} behind its closing quote */
+/** @param {Buffer} bytes @param {number} at its opening quote @returns {number} after its closing quote */
 function endOfString (bytes, at) {
   for (at++; at < bytes.length; at++) {
     if (bytes[at] === QUOTE) return at + 1
@@ -35,7 +32,7 @@ function endOfString (bytes, at) {
   return bytes.length
 }
 
-/** @param {Buffer} bytes @param {number} at its opening bracket @returns {number} behind its closing bracket */
+/** @param {Buffer} bytes @param {number} at its opening bracket @returns {number} after its closing bracket */
 function endOfNested (bytes, at) {
   let depth = 0
   while (at < bytes.length) {
@@ -51,7 +48,7 @@ function endOfNested (bytes, at) {
   return at
 }
 
-/** @param {Buffer} bytes @param {number} at its first byte @returns {number} behind its last */
+/** @param {Buffer} bytes @param {number} at its first byte @returns {number} after its last */
 export function endOfValue (bytes, at) {
   const first = bytes[at]
   if (first === QUOTE) return endOfString(bytes, at)
@@ -67,7 +64,7 @@ export function endOfValue (bytes, at) {
  * Walks the elements of an array.
  * @param {Buffer} bytes
  * @param {number} at its opening bracket
- * @param {(at: number) => number} take is given where an element begins and answers where it ends
+ * @param {(at: number) => number} take where an element begins -> where it ends
  */
 export function eachElement (bytes, at, take) {
   at = skipSpace(bytes, at + 1)
@@ -78,7 +75,7 @@ export function eachElement (bytes, at, take) {
 }
 
 /**
- * Cuts the value of one member out of an object; of several of that name, the last.
+ * Finds the value of one member of an object; of several with that name, the last.
  * @param {Buffer} bytes
  * @param {number} at its opening bracket
  * @param {string} name ASCII, without quotes and backslashes

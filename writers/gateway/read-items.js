@@ -1,49 +1,46 @@
 /**
- * A body -> its items, or what is wrong with them. The whole body is looked at before anything is done with it.
- *
- * JSON.parse says whether it is JSON and what id and ts are; the bytes of a value are cut out of the body as they were
- * sent (raw-json.js) and are views of it until they are appended.
+ * A body -> its items, or their faults. The whole body is read before anything is appended.
  *
  *     [{"id":"a","ts":1,"value":{"price":1.10}}]        application/json
  *     {"id":"a","ts":1,"value":{"price":1.10}}          application/x-ndjson, application/jsonl: one a line
  *
+ * JSON.parse gives id and ts. The bytes of a value are cut out of the body (raw-json.js), so that the text is stored as it
+ * was sent; until they are appended they are views of the body.
+ *
  * @typedef {{ id: Buffer, ts: number, value: Buffer }} Item
  * @typedef {{ base64: boolean, nowMs: number, refusalOf?: (item: { ts: number, value: Buffer }) => string | null }} Reading
- *   `refusalOf`: what the feed would say now, a code or null
- * @typedef {{ code: string, reason: () => string }} Wrong
+ *   `refusalOf`: the code with which the feed would refuse an item now, or null
+ * @typedef {{ code: string, reason: () => string }} Fault of one item
  * @typedef {{ items: Item[], faults: import('./faults.js').Faults }} Read
  */
+import { FreshetError } from './errors.js'
 import { ERRORS } from '../../src/errors.js'
-import { HttpError } from '../../src/http/problem.js'
-import { EXPECTED_ID, readId } from '../../src/item/id.js'
-import { MAX_TS } from '../../src/item/order.js'
+import { EXPECTED_ID, MAX_TS, readId } from '../../src/item/index.js'
 import { createFaults } from './faults.js'
-import { isJson } from './json-check.js'
 import { cutMember, eachElement, endOfValue, skipSpace } from './raw-json.js'
 
 export const JSON_TYPE = 'application/json'
 export const LINES_TYPES = Object.freeze(['application/x-ndjson', 'application/jsonl'])
 
 /** some programs write it before UTF-8 */
-const BYTE_ORDER_MARK = Object.freeze([0xef, 0xbb, 0xbf])
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 const NEWLINE = 0x0a
 const CARRIAGE_RETURN = 0x0d
 const SPACE = 0x20
 const TAB = 0x09
 const FIELDS = Object.freeze(['id', 'ts', 'value'])
-/** nothing shorter is an item */
-const SHORTEST = '{"id":"a","value":0}'.length
+const EXPECTED_BODY = 'expected an array of items, or application/x-ndjson with one item per line'
 const MAX_SHOWN_CHARS = 64
-const NOT_JSON = new SyntaxError()
 
 /**
- * @param {import('../../src/http/body.js').Body} body
+ * @param {import('../../src/http/index.js').Body} body
  * @param {Reading} reading
  * @returns {Read} all items, when `faults.count` is 0
- * @throws {HttpError} REQUEST_INVALID it is not an array, where one is expected
+ * @throws {FreshetError} REQUEST_INVALID a body of application/json is not an array
  */
 export function readItems ({ type, bytes }, reading) {
-  const text = bytes.length >= BYTE_ORDER_MARK.length && BYTE_ORDER_MARK.every((byte, i) => bytes[i] === byte) ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes
+  const isMarked = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
+  const text = isMarked ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes
   return type === JSON_TYPE ? readArray(text, reading) : readLines(text, reading)
 }
 
@@ -53,8 +50,10 @@ function readArray (bytes, reading) {
   /** @type {Item[]} */
   const items = []
   const records = parse(bytes)
-  if (records instanceof SyntaxError) throw new HttpError('REQUEST_INVALID', `the body is not JSON (${records.message}); expected an array of items, or application/x-ndjson with one a line`)
-  if (!Array.isArray(records)) throw new HttpError('REQUEST_INVALID', `the body is ${kindOf(records)}; expected an array of items, or application/x-ndjson with one a line`)
+  if (records instanceof SyntaxError) {
+    throw new FreshetError('REQUEST_INVALID', `the body is not JSON (${records.message}); ${EXPECTED_BODY}`)
+  }
+  if (!Array.isArray(records)) throw new FreshetError('REQUEST_INVALID', `the body is ${kindOf(records)}; ${EXPECTED_BODY}`)
   let index = 0
   eachElement(bytes, skipSpace(bytes, 0), (at) => {
     const record = records[index]
@@ -63,7 +62,7 @@ function readArray (bytes, reading) {
   return { items, faults }
 }
 
-/** @param {Buffer} bytes @param {Reading} reading @returns {Read} lines with nothing but space are passed over */
+/** @param {Buffer} bytes @param {Reading} reading @returns {Read} blank lines are skipped */
 function readLines (bytes, reading) {
   const faults = createFaults('line')
   /** @type {Item[]} */
@@ -75,54 +74,67 @@ function readLines (bytes, reading) {
     const to = end > from && bytes[end - 1] === CARRIAGE_RETURN ? end - 1 : end
     if (isBlank(bytes, from, to)) continue
     const text = bytes.subarray(from, to)
-    // a mistake that is thrown is dear, and a body may have a great many lines
-    const record = faults.listing || (text.length >= SHORTEST && isJson(text)) ? parse(text) : NOT_JSON
-    if (record instanceof SyntaxError) faults.add({ line }, 'REQUEST_INVALID', () => `not JSON (${record.message}); expected an item, all of it in one line`)
-    else readItem(record, text, skipSpace(text, 0), { line }, reading, items, faults)
+    const record = parse(text)
+    if (!(record instanceof SyntaxError)) {
+      readItem(record, text, skipSpace(text, 0), { line }, reading, items, faults)
+      continue
+    }
+    faults.add({ line }, 'REQUEST_INVALID', () => `not JSON (${record.message}); expected one item, all of it in one line`)
+    // each error of JSON.parse takes microseconds, and a body may have half a million lines
+    if (!faults.isListing) break
   }
   return { items, faults }
 }
 
 /**
- * @param {any} record what JSON.parse made of it
+ * @param {any} record as JSON.parse read it
  * @param {Buffer} bytes @param {number} at where it begins
- * @param {import('./faults.js').At} place
+ * @param {import('./faults.js').At} where
  * @param {Reading} reading
- * @param {Item[]} items @param {import('./faults.js').Faults} faults get what it is
+ * @param {Item[]} items @param {import('./faults.js').Faults} faults one of them gets it
  * @returns {number} where it ends
  */
-function readItem (record, bytes, at, place, { base64, nowMs, refusalOf }, items, faults) {
+function readItem (record, bytes, at, where, { base64, nowMs, refusalOf }, items, faults) {
   if (kindOf(record) !== 'an object') {
-    faults.add(place, 'REQUEST_INVALID', () => `${kindOf(record)}; expected an object with ${FIELDS.join(', ')}`)
+    faults.add(where, 'REQUEST_INVALID', () => `${kindOf(record)}; expected an object with ${FIELDS.join(', ')}`)
     return endOfValue(bytes, at)
   }
   const cut = cutMember(bytes, at, 'value')
   const { ts = nowMs } = record
   const value = base64 ? bytesOf(record.value) : cut.from === -1 ? null : bytes.subarray(cut.from, cut.to)
   const id = readId(record.id)
-  /** @type {Wrong[]} */
-  const wrong = []
-  checkFields(Object.keys(record), cut.members, wrong)
-  if (typeof id === 'string') wrong.push({ code: 'ITEM_ID_INVALID', reason: () => `${id}; expected ${EXPECTED_ID}` })
-  if (!isTs(ts)) wrong.push({ code: 'ITEM_TS_INVALID', reason: () => `ts ${shown(ts)}; expected an integer of milliseconds, 0 <= ts < 2^41` })
-  if (value === null) wrong.push({ code: 'REQUEST_INVALID', reason: () => `value is ${kindOf(record.value)}; expected ${base64 ? 'text in base64, padded' : 'any JSON value'}` })
-  if (wrong.length === 0 && refusalOf) checkTime(refusalOf, { ts, value: /** @type {Buffer} */ (value) }, wrong)
-  if (wrong.length === 0) items.push({ id: /** @type {Buffer} */ (id), ts, value: /** @type {Buffer} */ (value) })
-  else faults.add(place, wrong[0].code, () => wrong.map(({ reason }) => reason()).join('. '))
+  /** @type {Fault[]} */
+  const found = []
+  checkFields(Object.keys(record), cut.members, found)
+  if (typeof id === 'string') found.push({ code: 'ITEM_ID_INVALID', reason: () => `${id}; expected ${EXPECTED_ID}` })
+  if (!isTs(ts)) {
+    found.push({ code: 'ITEM_TS_INVALID', reason: () => `ts ${shown(ts)}; expected an integer of milliseconds, 0 <= ts < 2^41` })
+  }
+  if (value === null) {
+    found.push({
+      code: 'REQUEST_INVALID',
+      reason: () => `value is ${kindOf(record.value)}; expected ${base64 ? 'text in base64, padded' : 'any JSON value'}`
+    })
+  }
+  if (found.length === 0 && refusalOf) checkTime(refusalOf, { ts, value: /** @type {Buffer} */ (value) }, found)
+  if (found.length === 0) items.push({ id: /** @type {Buffer} */ (id), ts, value: /** @type {Buffer} */ (value) })
+  else faults.add(where, found[0].code, () => found.map(({ reason }) => reason()).join('. '))
   return cut.end
 }
 
-/** @param {string[]} names @param {number} members as many as were sent, doubles too @param {Wrong[]} wrong */
-function checkFields (names, members, wrong) {
-  if (members > names.length) wrong.push({ code: 'REQUEST_INVALID', reason: () => 'a field is given twice; expected each once' })
+/** @param {string[]} names @param {number} members as many as were sent, duplicates included @param {Fault[]} found */
+function checkFields (names, members, found) {
+  if (members > names.length) found.push({ code: 'REQUEST_INVALID', reason: () => 'a field is given twice; expected each once' })
   const unknown = names.find((name) => !FIELDS.includes(name))
-  if (unknown !== undefined) wrong.push({ code: 'REQUEST_INVALID', reason: () => `unknown field ${shown(unknown)}; expected ${FIELDS.join(', ')}` })
+  if (unknown !== undefined) {
+    found.push({ code: 'REQUEST_INVALID', reason: () => `unknown field ${shown(unknown)}; expected ${FIELDS.join(', ')}` })
+  }
 }
 
-/** @param {NonNullable<Reading['refusalOf']>} refusalOf @param {{ ts: number, value: Buffer }} item @param {Wrong[]} wrong */
-function checkTime (refusalOf, item, wrong) {
+/** @param {NonNullable<Reading['refusalOf']>} refusalOf @param {{ ts: number, value: Buffer }} item @param {Fault[]} found */
+function checkTime (refusalOf, item, found) {
   const code = refusalOf(item)
-  if (code !== null) wrong.push({ code, reason: () => `ts ${item.ts}: ${ERRORS[code].meaning}` })
+  if (code !== null) found.push({ code, reason: () => `ts ${item.ts}: ${ERRORS[code].meaning}` })
 }
 
 /** @param {Buffer} bytes @param {number} from @param {number} to */
@@ -134,14 +146,14 @@ function isBlank (bytes, from, to) {
 /** @param {any} ts */
 const isTs = (ts) => Number.isInteger(ts) && ts >= 0 && ts <= MAX_TS
 
-/** @param {any} text @returns {Buffer | null} null: it is not base64 in its one spelling */
+/** @param {any} text @returns {Buffer | null} null: not base64 as an encoder writes it */
 function bytesOf (text) {
   if (typeof text !== 'string') return null
   const bytes = Buffer.from(text, 'base64')
   return bytes.toString('base64') === text ? bytes : null
 }
 
-/** @param {Buffer} bytes UTF-8 @returns {any} what it is, or the SyntaxError */
+/** @param {Buffer} bytes UTF-8 @returns {any} the value, or the SyntaxError */
 function parse (bytes) {
   try {
     return JSON.parse(bytes.toString())

@@ -1,6 +1,6 @@
 /**
- * How a gateway ends: nobody new comes in, those inside are answered, then every feed flushes, all of it within
- * `drainMs`. Who is still inside then is answered that nobody knows (their feed is closed), or cut off while sending.
+ * Stops a gateway within `drainMs`: no new requests, those in progress are answered, then every feed flushes. Requests
+ * that are left are answered with ACK_UNKNOWN, since their feed is closed, or are cut off if their body is still coming.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -14,7 +14,7 @@ const ANSWER_WITHIN_MS = 500
 export async function stopGateway ({ app, feeds, drainMs, log }) {
   const endMs = performance.now() + drainMs
   const closed = app.close()
-  feeds.hurry()
+  feeds.drain()
   await atMost(drainMs, closed)
   await feeds.close({ drainMs: Math.max(0, endMs - performance.now()) })
   await atMost(ANSWER_WITHIN_MS, closed)

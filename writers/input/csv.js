@@ -1,12 +1,10 @@
 /**
  * Comma-separated values: the first row names the columns, fields may be quoted, lines end in LF or CRLF.
  *
- * Two steps. The cutter finds where records end, for which it only has to know whether a quote is open: this bounds
- * memory, counts lines and contains a fault in its record. Then csv-parse splits the records of a chunk into fields,
- * in one call. If that call refuses, each record of the chunk is parsed alone and the bad ones are named.
+ * The cutter finds the ends of records, for which it only tracks quotes. This bounds memory, counts lines and limits a fault to its
+ * record. csv-parse then splits all records of a chunk in one call. If the call fails, each record is parsed alone.
  *
- * Rejected: csv-parse on the stream. Over its `max_record_size` it gives up for good, commas do not count towards
- * it, and the rest of an overlong quoted field would be taken for records.
+ * Rejected: csv-parse on the stream. A record over its `max_record_size` ends the stream.
  */
 import { isUtf8 } from 'node:buffer'
 import { parse } from 'csv-parse/sync'
@@ -25,9 +23,9 @@ const FIELDS = { columns: false, delimiter: ',', record_delimiter: '\n', relax_c
 
 /** @type {Record<string, string>} */
 const REASONS = {
-  CSV_QUOTE_NOT_CLOSED: 'a quote that is never closed',
+  CSV_QUOTE_NOT_CLOSED: 'unclosed quote',
   CSV_INVALID_CLOSING_QUOTE: 'text after a closing quote',
-  INVALID_OPENING_QUOTE: 'a quote inside a field that is not quoted'
+  INVALID_OPENING_QUOTE: 'quote inside an unquoted field'
 }
 
 /**
@@ -58,11 +56,11 @@ export function createCsvReader ({ maxRecordBytes }) {
   }
 }
 
-/** Knows whether a newline is inside a quoted field; a quote opens a field only at its start. */
+/** Tracks whether a newline is inside a quoted field; a quote opens a field only at its start. */
 function createQuoteTracker () {
   let fieldStarts = true
   let quoted = false
-  let closing = false // the last byte was a quote in a quoted field: its end, or the first of two
+  let closing = false // the last byte was a quote in a quoted field: its end, or the first of a pair
 
   /** @param {Buffer} bytes @param {number} from @param {number} to */
   return (bytes, from, to) => {
@@ -88,7 +86,7 @@ function readHeader (line) {
   const seen = new Set()
   for (const name of names) {
     if (name === '') throw invalidHeader(`column ${seen.size + 1} has no name`)
-    if (seen.has(name)) throw invalidHeader(`column name ${JSON.stringify(name)} is there twice`)
+    if (seen.has(name)) throw invalidHeader(`duplicate column name ${JSON.stringify(name)}`)
     seen.add(name)
   }
   return names.map((name) => JSON.stringify(name) + ':')
@@ -98,7 +96,7 @@ function readHeader (line) {
 const invalidHeader = (received) => new FreshetError('INPUT_INVALID',
   `CSV header: ${received}; expected a first row with a different name for each column`)
 
-/** @param {Entry[]} lines @returns {(string[] | string)[]} for each the fields, or why not */
+/** @param {Entry[]} lines @returns {(string[] | string)[]} for each line its fields, or a fault */
 function splitAll (lines) {
   const texts = lines.map((line) => /** @type {Buffer} */ (line.text))
   const block = Buffer.concat(texts.flatMap((text) => [text, LINE_END]))
@@ -106,12 +104,12 @@ function splitAll (lines) {
     const rows = isUtf8(block) ? parse(block, FIELDS) : []
     if (rows.length === lines.length) return rows
   } catch {
-    // at least one is malformed: found below
+    // at least one is malformed; it is found below
   }
   return texts.map(split)
 }
 
-/** @param {Buffer} text one record @returns {string[] | string} its fields, or why not */
+/** @param {Buffer} text one record @returns {string[] | string} its fields, or a fault */
 function split (text) {
   if (!isUtf8(text)) return 'not valid UTF-8'
   try {

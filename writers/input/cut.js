@@ -1,9 +1,8 @@
 /**
- * Cuts bytes into records at their newlines, and counts lines.
+ * Cuts bytes into records at newlines, and counts lines.
  *
- * A record that lies in one chunk is handed out as a view of it; one that began in an earlier chunk is copied out of
- * `held`, which grows by doubling (bytes may arrive one by one) and never beyond the limit. Of a record over the
- * limit nothing is held: it is reported at once, and its bytes are passed over up to its end.
+ * A record within one chunk is a view of the chunk. A record that began in an earlier chunk is copied from a buffer that grows up
+ * to the limit. Of a longer record nothing is held: it is reported once, and its bytes are skipped.
  */
 
 const NEWLINE = 10
@@ -14,46 +13,31 @@ const NOTHING = Buffer.alloc(0)
 
 /**
  * @param {number} maxRecordBytes without the newline
- * @param {(chunk: Buffer, from: number, to: number) => boolean} [isInside] whether a newline at `to` would be part of
- *   the record (a quoted one). It is shown every byte exactly once, in order
+ * @param {(chunk: Buffer, from: number, to: number) => boolean} [isInside] whether a newline at `to` is part of the record (quoted);
+ *   gets every byte once, in order
  */
 export function createCutter (maxRecordBytes, isInside = () => false) {
-  let held = NOTHING
-  let heldBytes = 0
+  const held = createHeld(maxRecordBytes)
   let skipping = false
   let line = 1
   let place = 1
   /** @type {Entry[]} */
   let records = []
 
-  /** @param {Buffer} bytes */
-  function hold (bytes) {
-    const length = heldBytes + bytes.length
-    if (length > held.length) {
-      const larger = Buffer.allocUnsafe(Math.min(2 * length, maxRecordBytes))
-      held.copy(larger, 0, 0, heldBytes)
-      held = larger
-    }
-    bytes.copy(held, heldBytes)
-    heldBytes = length
-  }
-
   function skip () {
     records.push(refused(place, `longer than ${maxRecordBytes.toLocaleString('en')} bytes`))
-    heldBytes = 0
+    held.take()
     skipping = true
   }
 
-  /** @param {Buffer} bytes of a record that goes on in the next chunk */
+  /** @param {Buffer} bytes of a record that continues in the next chunk */
   function keep (bytes) {
-    if (skipping) return
-    if (heldBytes + bytes.length > maxRecordBytes) skip()
-    else hold(bytes)
+    if (!skipping && !held.add(bytes)) skip()
   }
 
-  /** @param {Buffer} bytes the last of a record */
+  /** @param {Buffer} bytes the last ones of a record */
   function finish (bytes) {
-    if (!skipping && heldBytes + bytes.length > maxRecordBytes) skip()
+    if (!skipping && held.length + bytes.length > maxRecordBytes) skip()
     if (!skipping) push(bytes)
     skipping = false
     place = line
@@ -61,43 +45,72 @@ export function createCutter (maxRecordBytes, isInside = () => false) {
 
   /** @param {Buffer} bytes */
   function push (bytes) {
-    if (heldBytes > 0) {
-      hold(bytes)
-      bytes = Buffer.from(held.subarray(0, heldBytes))
-      heldBytes = 0
+    if (held.length > 0) {
+      held.add(bytes)
+      bytes = held.take()
     }
     if (bytes[bytes.length - 1] === CARRIAGE_RETURN) bytes = bytes.subarray(0, -1)
     if (bytes.length > 0) records.push({ place, record: null, text: bytes, fault: null })
   }
 
-  function handOver () {
+  function takeRecords () {
     const complete = records
     records = []
     return complete
   }
 
   return {
-    /** @param {Buffer} chunk @returns {Entry[]} the records that end in it, without their line ends and without empty ones */
+    /** @param {Buffer} chunk @returns {Entry[]} records that end in it, without line ends and without empty ones */
     cut (chunk) {
       let start = 0
-      let shown = 0
+      let seen = 0
       for (let newline = chunk.indexOf(NEWLINE); newline !== -1; newline = chunk.indexOf(NEWLINE, newline + 1)) {
         line++
-        const inside = isInside(chunk, shown, newline)
-        shown = newline
+        const inside = isInside(chunk, seen, newline)
+        seen = newline
         if (inside) continue
         finish(chunk.subarray(start, newline))
         start = newline + 1
       }
-      isInside(chunk, shown, chunk.length)
+      isInside(chunk, seen, chunk.length)
       if (start < chunk.length) keep(chunk.subarray(start))
-      return handOver()
+      return takeRecords()
     },
 
-    /** @returns {Entry[]} the last record, if no newline followed it */
+    /** @returns {Entry[]} the last record, if it has no newline */
     end () {
       finish(NOTHING)
-      return handOver()
+      return takeRecords()
+    }
+  }
+}
+
+/** The beginning of a record. Doubles its size, because bytes may arrive one by one. @param {number} maxBytes */
+function createHeld (maxBytes) {
+  let buffer = NOTHING
+  let length = 0
+  return {
+    get length () { return length },
+
+    /** @param {Buffer} bytes @returns {boolean} false = over the limit, not added */
+    add (bytes) {
+      const total = length + bytes.length
+      if (total > maxBytes) return false
+      if (total > buffer.length) {
+        const larger = Buffer.allocUnsafe(Math.min(2 * total, maxBytes))
+        buffer.copy(larger, 0, 0, length)
+        buffer = larger
+      }
+      bytes.copy(buffer, length)
+      length = total
+      return true
+    },
+
+    /** @returns {Buffer} a copy; nothing is held then */
+    take () {
+      const bytes = Buffer.from(buffer.subarray(0, length))
+      length = 0
+      return bytes
     }
   }
 }

@@ -1,10 +1,10 @@
 /**
- * Event times in text. What is not clearly one instant is refused, never guessed.
+ * Event times in text. Ambiguous text is refused.
  *
- * Taken: digits only (epoch milliseconds) and ISO 8601 in its extended form. A date alone is midnight UTC, a date and
- * time without an offset is UTC; digits of a second beyond milliseconds are cut off; a space may stand for the T
- * (RFC 3339). Not taken: week and ordinal dates, the basic form (20240131 is digits only), names of months and zones,
- * 24:00, leap seconds, days that the month does not have. Date.parse alone takes many of those, each its own way.
+ * Accepted: epoch milliseconds, and the extended format of ISO 8601. A date is midnight UTC; without an offset a time is UTC;
+ * digits after the milliseconds are cut off; a space may replace the T (RFC 3339).
+ * Refused: week and ordinal dates, the basic format, names of months and zones, 24:00, leap seconds, days that the month does not
+ * have. Date.parse accepts many of these.
  */
 
 const DATE = /^([1-9]\d{3})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])/

@@ -1,18 +1,18 @@
 /**
- * Takes id, ts and value out of a record. Sizes and ranges are checked where items are written, not here.
+ * Extracts id, ts and value of a record. The pipeline checks sizes and ranges.
  */
 import { eventTime } from './event-time.js'
 
 const MAX_SHOWN = 40
 
 /**
- * A field is looked up among own properties only: first a key that reads exactly like the path, then key by key.
+ * A field is an own property: first a key equal to the whole path, then key by key.
  * @param {object} fields dotted paths
- * @param {string} fields.idField a string, number or boolean; an integer that a double cannot hold is refused
+ * @param {string} fields.idField a string, number or boolean; unsafe integers are refused
  * @param {string} fields.tsField integer of epoch milliseconds, or text as in event-time.js
- * @param {string | null} fields.valueField null = the whole record. A string is stored as its UTF-8 bytes, anything else as JSON text
- * @returns {(entry: import('./records.js').Entry) => { id: string, ts: number, value: Buffer } | string} the item, or
- *   why the entry is refused. The value may share memory with the chunk that the entry came in
+ * @param {string | null} fields.valueField null = the whole record. A string is stored as UTF-8, any other value as JSON text
+ * @returns {(entry: import('./records.js').Entry) => { id: string, ts: number, value: Buffer } | string} the item, or why the entry
+ *   is refused. The value may share memory with the chunk of the entry
  */
 export function createItemReader ({ idField, tsField, valueField }) {
   const findId = createLookup(idField)
@@ -25,17 +25,17 @@ export function createItemReader ({ idField, tsField, valueField }) {
   return (entry) => {
     if (entry.fault !== null) return entry.fault
     const id = readId(findId(entry.record))
-    if (id === null) return refusal(shownId, findId(entry.record), 'text, a number that keeps all its digits, or true or false')
+    if (id === null) return refusal(shownId, findId(entry.record), 'text, a number within the safe integers, or true or false')
     const ts = readTs(findTs(entry.record))
     if (!Number.isSafeInteger(ts)) return refusal(shownTs, findTs(entry.record), 'epoch milliseconds or ISO 8601')
     if (findValue === null) return { id, ts, value: /** @type {Buffer} */ (entry.text) }
     const value = readValue(findValue(entry.record))
-    if (value === null) return refusal(shownValue, findValue(entry.record), 'text in whole characters, or any JSON nested less deep')
+    if (value === null) return refusal(shownValue, findValue(entry.record), 'well-formed text, or JSON with less nesting')
     return { id, ts, value }
   }
 }
 
-/** @param {string} path @returns {(record: any) => any} undefined if it is not there */
+/** @param {string} path @returns {(record: any) => any} undefined if missing */
 function createLookup (path) {
   const keys = path.split('.')
   return (record) => {
@@ -70,7 +70,7 @@ function readValue (value) {
   try {
     return Buffer.from(JSON.stringify(value))
   } catch {
-    return null // RangeError: JSON.stringify calls itself for each level
+    return null // RangeError: JSON.stringify is recursive
   }
 }
 

@@ -1,9 +1,8 @@
 /**
  * Finds the array of items among the tokens of a document: the document itself, or the field at a dotted path.
  *
- * `path` has the current key of every open container, '' for an array and before the first key. No part of a dotted
- * path is empty, so joining it with dots matches only keys of objects in objects, and keys with dots in them.
- * Of a key no more is kept than it takes to see that it differs.
+ * `path` has the current key of every open container, '' for an array and before the first key. No part of the dotted path is empty,
+ * so the joined path matches only keys of nested objects, and keys with dots. A key longer than the path is not kept whole.
  */
 import { FreshetError } from '../../src/errors.js'
 
@@ -30,11 +29,11 @@ export function createArrayFinder (itemsField) {
 
   /** @param {string} received */
   const invalid = (received) => new FreshetError('INPUT_INVALID', `the JSON input ${received}; ` + (itemsField === null
-    ? 'expected an array of items at the top: name its field if an object holds it (--items-field)'
-    : `expected an object with one array of items in field ${itemsField}: change --items-field, or leave it out if the array is the top`),
+    ? 'expected an array of items; if an object holds the array, name its field with --items-field'
+    : `expected an object with one array of items in field ${itemsField}; change --items-field, or omit it if the document is the array`),
   { itemsField })
 
-  /** @param {string} kind @returns {boolean} whether the array of items begins with a value of this kind here */
+  /** @param {string} kind @returns {boolean} whether this value is the array of items */
   function beginsItems (kind) {
     if (path.length > maxKeys) return false
     const atTop = path.length === 0
@@ -53,7 +52,7 @@ export function createArrayFinder (itemsField) {
   }
 
   return {
-    /** @param {Token} token outside of the items @returns {boolean} whether it opens their array */
+    /** @param {Token} token outside of the items @returns {boolean} whether it starts their array */
     take (token) {
       const begins = Object.hasOwn(KINDS, token.name) && beginsItems(KINDS[token.name])
       if (token.name === 'startObject' || token.name === 'startArray') path.push('')
@@ -64,7 +63,7 @@ export function createArrayFinder (itemsField) {
       return begins
     },
 
-    /** The document has ended. @throws {FreshetError} INPUT_INVALID the array was not there */
+    /** The document has ended. @throws {FreshetError} INPUT_INVALID there was no array of items */
     end () {
       if (!found) throw invalid(`has no field ${itemsField}`)
     }

@@ -1,5 +1,5 @@
 /**
- * Prints the tokens of each item as JSON text and parses that, as long as it is within the limit.
+ * Prints the tokens of each item as JSON text within the size limit, and parses it.
  */
 import { stringer } from 'stream-json/core/stringer.js'
 import { refused } from './cut.js'
@@ -12,10 +12,10 @@ const ENDS = new Set(['endObject', 'endArray', 'endString', 'endNumber', 'nullVa
 /** @param {number} maxRecordBytes of the text without white space */
 export function createItemPrinter (maxRecordBytes) {
   let print = stringer()
-  let count = 0 // items whose end was seen
+  let count = 0 // complete items
   let begun = false
   let text = ''
-  let wanted = true // false once a fault was reported: the rest of the item is passed over
+  let wanted = true // false after a fault: the rest of the item is skipped
 
   /** @param {string} fault @param {Entry[]} into */
   function refuse (fault, into) {
@@ -47,7 +47,7 @@ export function createItemPrinter (maxRecordBytes) {
       return count
     },
 
-    /** @param {import('stream-json/core/parser.js').Token} token of an item @param {boolean} outermost not within the item @param {Entry[]} into */
+    /** @param {import('stream-json/core/parser.js').Token} token @param {boolean} outermost @param {Entry[]} into */
     take (token, outermost, into) {
       if (!begun) begin(token.name, into)
       const piece = wanted && print(token)

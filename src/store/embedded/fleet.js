@@ -1,11 +1,10 @@
 /**
  * The servers of one supervisor: a primary, its replicas, and the guard that knows their process ids.
  *
- * A dead replica is started again on its port, unless whoever asked for them cannot use one that was away. A dead
- * primary is not: it would come back empty, and its replicas would drop everything to follow it. So its end is the end
- * of all.
+ * A dead replica is restarted on its port, if `revives`. A dead primary is not: it would restart empty, and its replicas would
+ * drop all data to follow it. So when it ends, all servers end.
  *
- * Servers are ended with SIGKILL: they keep nothing, and an orderly shutdown waits for replicas.
+ * Servers are stopped with SIGKILL: they hold no persistent data, and an orderly shutdown waits for replicas.
  */
 import { rm } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -19,10 +18,10 @@ const RESTARTS_A_MINUTE = 4
 const MINUTE_MS = 60_000
 
 /**
- * @param {{ folder: string, signal: AbortSignal, say: (event: import('./door.js').SupervisorEvent) => void, fail: (error: Error & { how?: string }) => void,
- *   revives?: boolean }} options `folder` holds a folder of each server; after `signal` nothing stays started; `fail` is told
- *   that the servers cannot go on, and in `how` which one ended how; `revives`: a dead replica is started again, else it
- *   is the end of all too
+ * @param {{ folder: string, signal: AbortSignal, say: (event: import('./door.js').SupervisorEvent) => void,
+ *   fail: (error: Error & { how?: string }) => void, revives?: boolean }} options `folder` holds a folder for each server; after
+ *   `signal` no server stays running; `fail` is called when the servers cannot go on, with `how` naming the server that ended;
+ *   `revives`: a dead replica is restarted, otherwise its end is a failure too
  */
 export function createFleet ({ folder, signal, say, fail, revives = true }) {
   /** @type {Set<Server>} */
@@ -44,7 +43,7 @@ export function createFleet ({ folder, signal, say, fail, revives = true }) {
   /**
    * @param {string} program
    * @param {number} count of replicas
-   * @returns {Promise<{ primary: string, replicas: string[] }>} addresses, once all answer and are in sync
+   * @returns {Promise<{ primary: string, replicas: string[] }>} addresses, when all answer and are in sync
    * @throws {FreshetError} SERVERS_FAILED
    */
   async function start (program, count) {
@@ -68,7 +67,8 @@ export function createFleet ({ folder, signal, say, fail, revives = true }) {
       const how = await replica.exited
       if (signal.aborted) return
       const waitMs = recent.length < RESTARTS_A_MINUTE ? 0 : Math.max(0, recent[0] + MINUTE_MS - Date.now())
-      say({ event: 'replica', url, state: 'down', restarts, message: `the replica ${url} ended ${how}; it is started again${waitMs ? ` in ${Math.ceil(waitMs / 1000)} s` : ''}` })
+      const when = waitMs ? ` in ${Math.ceil(waitMs / 1000)} s` : ''
+      say({ event: 'replica', url, state: 'down', restarts, message: `the replica ${url} ended ${how}; restarting it${when}` })
       await pause(waitMs, null, { signal })
       recent = [...recent, Date.now()].slice(-RESTARTS_A_MINUTE)
       replica = respawn()
@@ -81,7 +81,7 @@ export function createFleet ({ folder, signal, say, fail, revives = true }) {
 
   const kill = () => Promise.all([...running].map((server) => server.kill()))
 
-  /** Ends everything. Call it when `start` has settled. */
+  /** Stops all servers. To be called after `start` has settled. */
   async function close () {
     await kill()
     guard.release()
@@ -93,11 +93,12 @@ export function createFleet ({ folder, signal, say, fail, revives = true }) {
 
 /** @param {Server} primary @param {string} how */
 const primaryDied = (primary, how) => new FreshetError('SERVERS_FAILED',
-  `the primary of the embedded servers (${primary.url}) ended ${how} and its items with it, so the replicas were stopped too; run the command again to start with empty servers`,
+  `the primary of the embedded servers (${primary.url}) ended ${how}, and its items are lost, so the replicas were stopped too; ` +
+  'run the command again to start with empty servers',
   { how: `the primary ${primary.url} ended ${how}` })
 
 /** @param {Server} replica @param {string} how */
 function replicaDied (replica, how) {
-  const words = `the replica ${replica.url} ended ${how}`
-  return new FreshetError('SERVERS_FAILED', words, { how: words })
+  const message = `the replica ${replica.url} ended ${how}`
+  return new FreshetError('SERVERS_FAILED', message, { how: message })
 }

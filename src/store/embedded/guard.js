@@ -1,7 +1,7 @@
 /**
- * Nothing outlives the supervisor, even one that is killed with -9: a tiny shell, in a session of its own, reads
- * lines of process ids from it. The end of that pipe means that the supervisor is gone, and the ids of the last
- * line are killed. A clean end sends an empty line first. A guard that is lost is replaced.
+ * Kills the servers when the supervisor is gone, even after kill -9. A small shell in its own session reads lines of process ids
+ * from a pipe. When the pipe closes, it kills the ids of the last line. Before an orderly end the supervisor sends an empty line.
+ * A guard that ends early is replaced.
  */
 import { spawn } from 'node:child_process'
 
@@ -9,8 +9,8 @@ const SCRIPT = 'pids=; while IFS= read -r line; do pids=$line; done; [ -z "$pids
 const REPLACE_AFTER_MS = 100
 
 /**
- * @returns {{ watch(pids: number[]): void, release(): void, pid(): number | undefined }} `watch` replaces the ids
- *   watched before, and starts the guard; `release` lets it end and kills nothing
+ * @returns {{ watch(pids: number[]): void, release(): void, pid(): number | undefined }} `watch` replaces the
+ *   watched ids and starts the guard; `release` ends the guard and kills nothing
  */
 export function createGuard () {
   /** @type {number[]} */

@@ -1,19 +1,19 @@
 /**
- * Which of the supervisors that start at once is the one, and where it listens.
+ * The lock that makes one supervisor out of several candidates, and tells commands where it listens.
  *
- *     .freshet/supervisors/6 -> ../supervisor-0a1b2c3d.sock     (gone: it ended)
- *     .freshet/supervisors/7 -> ../supervisor-4e5f6a7b.sock     (somebody listens: this one)
+ *     .freshet/supervisors/6 -> ../supervisor-0a1b2c3d.sock     (ended)
+ *     .freshet/supervisors/7 -> ../supervisor-4e5f6a7b.sock     (accepts connections: holds the lock)
  *
- * A candidate first listens on a socket of its own and then makes the next numbered link, which only one can. The
- * highest number counts, and it is alive exactly when somebody accepts on its socket: the kernel answers that,
- * through kill -9, reboots and reused process ids. A dead one is succeeded, never removed: taking a stale lock away
- * is where two win, because the second taker takes away the first one's new lock.
+ * A candidate first listens on its own socket, then creates the next numbered link, which only one candidate can. The highest
+ * number holds the lock, and it is alive exactly when its socket accepts connections. The kernel decides that, through kill -9,
+ * reboots and reused process ids. A dead supervisor is succeeded by the next number, never removed: if candidates removed a stale
+ * lock, the second could remove the new lock of the first.
  *
- * Invariants: a socket listens before a link leads to it; the highest link is never removed, and those near it
- * stay, so that a candidate that was asleep while others came and went finds out that its number is an old one.
+ * Invariants: a socket listens before a link leads to it. The highest link is never removed, and neither are those just below it,
+ * so that a candidate that was suspended in the meantime sees that its number is taken.
  *
- * Rejected: a file with a process id (reused after a reboot), flock (not in Node), an abstract socket (Linux only),
- * binding the well-known path itself (a dead one has to be removed first).
+ * Rejected: a file with a process id (reused after a reboot), flock (not in Node), an abstract socket (Linux only), one fixed
+ * socket path (a dead socket must be removed first).
  */
 import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, readlink, rm, symlink } from 'node:fs/promises'
@@ -29,7 +29,7 @@ const CONNECT_DEADLINE_MS = 10_000
 
 /** @typedef {{ number: number, socketPath: string }} Holder */
 
-/** @param {string} folder @returns {string} a path that no other has, short enough for a socket */
+/** @param {string} folder @returns {string} a unique path, short enough for a socket */
 export function ownSocketPath (folder) {
   const name = `supervisor-${randomBytes(4).toString('hex')}.sock`
   const paths = [folder, tmpdir(), '/tmp'].map((place) => join(place, name))
@@ -37,10 +37,10 @@ export function ownSocketPath (folder) {
 }
 
 /**
- * Called by a candidate that listens on `socketPath` already.
+ * To be called by a candidate that already listens on `socketPath`.
  * @param {string} folder the checkout's .freshet
  * @param {string} socketPath
- * @returns {Promise<boolean>} whether it is the one supervisor now; false when another is
+ * @returns {Promise<boolean>} whether it is the supervisor now; false: another one is
  */
 export async function becomeTheOne (folder, socketPath) {
   const links = join(folder, 'supervisors')
@@ -97,7 +97,7 @@ async function isAlive (holder) {
   return socket !== null
 }
 
-/** @param {string} socketPath @returns {Promise<import('node:net').Socket | null>} null when nobody listens */
+/** @param {string} socketPath @returns {Promise<import('node:net').Socket | null>} null = nothing listens */
 async function connectTo (socketPath) {
   for (const until = Date.now() + CONNECT_DEADLINE_MS; ;) {
     try {
@@ -113,7 +113,10 @@ async function connectTo (socketPath) {
   }
 }
 
-/** Sockets of the dead, and links so old that nobody can still be about to make them. @param {string} folder @param {number} own */
+/**
+ * Removes sockets of ended supervisors, and links too old for a candidate to be creating them.
+ * @param {string} folder @param {number} own
+ */
 async function sweep (folder, own) {
   const links = join(folder, 'supervisors')
   for (const number of await numbers(folder)) {

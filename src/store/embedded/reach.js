@@ -1,8 +1,8 @@
 /**
- * A connection to the supervisor of a checkout, which is started when there is none.
+ * Connects to the supervisor of a checkout, and starts it if there is none.
  *
- * A supervisor that lets a command go before its servers are ready was about to end; the command tries again. One
- * that ends with an error right after it was started cannot work here, and its last lines are told.
+ * A supervisor that closes the connection before its servers are ready was about to end, so the command tries again. If a new
+ * supervisor ends with an error at once, the error shows its last lines.
  */
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
@@ -30,10 +30,10 @@ const SUPERVISOR = fileURLToPath(new URL('supervisor-process.js', import.meta.ur
 export const logOf = (folder) => join(folder, 'supervisor.log')
 
 /**
- * @param {Supervision} supervision what to start when nothing runs
+ * @param {Supervision} supervision for a supervisor that has to be started
  * @param {Caller} caller
- * @returns {Promise<{ socket: Socket, ready: Ready, ended: Promise<FreshetError | null> }>} the connection is to be held
- * @throws {FreshetError} what the supervisor says, or SERVERS_FAILED
+ * @returns {Promise<{ socket: Socket, ready: Ready, ended: Promise<FreshetError | null> }>} to be kept open while in use
+ * @throws {FreshetError} the error of the supervisor, or SERVERS_FAILED
  */
 export async function reachSupervisor (supervision, { env, report, signal }) {
   const { folder } = supervision
@@ -49,7 +49,8 @@ export async function reachSupervisor (supervision, { env, report, signal }) {
     if (failure) throw failure
   }
   if (signal?.aborted) throw new FreshetError('SERVERS_FAILED', 'stopped before the embedded servers were ready')
-  throw new FreshetError('SERVERS_FAILED', `the embedded servers were not ready within ${START_DEADLINE_MS / 1000} s; the supervisor's log is ${logOf(folder)}`)
+  throw new FreshetError('SERVERS_FAILED', `the embedded servers were not ready within ${START_DEADLINE_MS / 1000} s; ` +
+    `the log of the supervisor is ${logOf(folder)}`)
 }
 
 /**
@@ -57,7 +58,7 @@ export async function reachSupervisor (supervision, { env, report, signal }) {
  * @param {'hold' | 'look'} word
  * @param {(line: string) => void} report
  * @returns {{ ready: Promise<Ready | null>, ended: Promise<FreshetError | null> }} `ready` is null when the connection
- *   ended before; `ended` resolves to the supervisor's own words for why, if it had any
+ *   ended before; `ended` resolves with the error that the supervisor sent, if any
  */
 export function converse (socket, word, report) {
   /** @type {FreshetError | null} */
@@ -80,7 +81,7 @@ export function converse (socket, word, report) {
 
 /**
  * @param {Supervision} supervision @param {Caller['env']} env @param {number} until
- * @returns {Promise<Socket | null>} a connection to whichever supervisor won; null when none is there any more
+ * @returns {Promise<Socket | null>} to the supervisor that holds the lock; null = there is none any more
  */
 async function startSupervisor (supervision, env, until) {
   const { folder } = supervision
@@ -89,7 +90,7 @@ async function startSupervisor (supervision, env, until) {
     cwd: folder,
     detached: true,
     stdio: ['ignore', log, log],
-    env: { ...env, NODE_OPTIONS: '' } // a command's inspector or loader is not for this process
+    env: { ...env, NODE_OPTIONS: '' } // the inspector or loader of a command is not for the supervisor
   })
   closeSync(log)
   child.on('error', () => {}).unref()
@@ -100,13 +101,14 @@ async function startSupervisor (supervision, env, until) {
   }
   if (!child.exitCode && !child.signalCode) return null
   const lines = (await readFile(logOf(folder), 'utf8')).trim().split('\n').slice(-10).join('\n')
-  throw new FreshetError('SERVERS_FAILED', `the supervisor of the embedded servers ended at once (${child.signalCode ?? `status ${child.exitCode}`}). Its last lines:\n${lines}`)
+  const how = child.signalCode ?? `status ${child.exitCode}`
+  throw new FreshetError('SERVERS_FAILED', `the supervisor of the embedded servers ended at once (${how}). Its last lines:\n${lines}`)
 }
 
 /**
  * @template T
  * @param {Promise<T>} promise @param {number} deadlineMs @param {AbortSignal} [signal]
- * @returns {Promise<T | undefined>} undefined when it took longer, or was not waited for any more
+ * @returns {Promise<T | undefined>} undefined after the deadline or `signal`
  */
 export async function within (promise, deadlineMs, signal) {
   const timer = new AbortController()

@@ -1,9 +1,9 @@
 /**
- * One server process: spawned in a session of its own, so that a terminal's Ctrl-C never reaches it, with a folder
- * of its own that goes when it goes.
+ * One server process. It runs in its own session, so Ctrl-C in a terminal does not reach it, and has its own folder, which is
+ * removed with it.
  *
- * A server is known by its process id, not by its port: between choosing a port and listening on it another server
- * may take it, and that one would answer a PING just as well.
+ * A server is identified by its process id, not by its port: another server may take the port before this one listens, and would
+ * answer a PING just as well.
  */
 import { spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
@@ -19,7 +19,7 @@ const POLL_MS = 20
 const CONNECTION_DEADLINE_MS = 5_000
 const START_DEADLINE_MS = 60_000
 
-// nothing is kept: no persistence, and writes are refused rather than items evicted
+// no persistence; a full server refuses writes and evicts nothing
 const CONFIG = [
   '--bind', '127.0.0.1', '--protected-mode', 'yes', '--daemonize', 'no',
   '--save', '', '--appendonly', 'no',
@@ -29,10 +29,10 @@ const CONFIG = [
 ]
 
 /**
- * @typedef {{ url: string, port: number, pid: number, exited: Promise<string>, kill(): Promise<void>, hasExited(): boolean, log(): Promise<string> }} Server
- *   `exited` resolves to words for how ("by SIGKILL", "with status 1"); `kill` resolves when process and folder are
- *   gone; `log` is its last lines
- * @typedef {{ program: string, folder: string, replicaOf?: Server }} Plan `folder`: the server gets one named by its port in it
+ * @typedef {{ url: string, port: number, pid: number, exited: Promise<string>, kill(): Promise<void>, hasExited(): boolean,
+ *   log(): Promise<string> }} Server `exited` resolves with the manner ("by SIGKILL", "with status 1"); `kill` resolves when
+ *   process and folder are gone; `log`: its last lines
+ * @typedef {{ program: string, folder: string, replicaOf?: Server }} Plan `folder`: parent of the server's own folder
  */
 
 /**
@@ -68,7 +68,7 @@ export function spawnServer ({ program, folder, replicaOf, port }) {
   let hasExited = false
   const exited = /** @type {Promise<string>} */ (new Promise((resolve) => {
     child.once('exit', (status, signal) => resolve(signal ? `by ${signal}` : `with status ${status}`))
-    child.once('error', (error) => resolve(`before it began: ${error.message}`))
+    child.once('error', (error) => resolve(`before it started: ${error.message}`))
   }))
   exited.then(() => { hasExited = true })
   return {
@@ -97,10 +97,14 @@ async function untilInfoSays (server, wanted, what) {
   for (const until = Date.now() + START_DEADLINE_MS; !server.hasExited();) {
     const info = await askInfo(server.url).catch(() => '')
     if (info.includes(wanted)) return
-    if (Date.now() > until) throw new FreshetError('SERVERS_FAILED', `the server at ${server.url} did not ${what} within ${START_DEADLINE_MS / 1000} s`)
+    if (Date.now() > until) {
+      throw new FreshetError('SERVERS_FAILED', `the server at ${server.url} did not ${what} within ${START_DEADLINE_MS / 1000} s`)
+    }
     await pause(POLL_MS)
   }
-  throw new FreshetError('SERVERS_FAILED', `the server at ${server.url} ended ${await server.exited} before it could ${what}. Its last lines:\n${await server.log()}`)
+  const lines = await server.log()
+  throw new FreshetError('SERVERS_FAILED', `the server at ${server.url} ended ${await server.exited} before it could ${what}. ` +
+    `Its last lines:\n${lines}`)
 }
 
 /** @param {string} url @returns {Promise<string>} */

@@ -1,12 +1,12 @@
 /**
- * The one process that owns the embedded servers of a checkout, for as long as any command holds a connection to it.
+ * The process that owns the embedded servers of a checkout, as long as any command holds a connection to it.
  *
  *     command --- unix socket --- supervisor --+-- primary
  *     command ---                              +-- replica, replica
  *                                              +-- guard (kills them when the supervisor is killed)
  *
- * It starts them for the first command and ends when the last one has left or the servers cannot go on. It listens
- * until they are gone, so that the next supervisor begins after this one's end.
+ * It starts the servers for the first command, and ends when the last command has left or a server fails. It listens until the
+ * servers are gone, so that the next supervisor starts after that.
  */
 import { once } from 'node:events'
 import { rm, truncate } from 'node:fs/promises'
@@ -26,7 +26,7 @@ const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
 
 /**
  * @param {Supervision} supervision
- * @returns {Promise<0 | 1>} the exit status; 0 also when another supervisor runs already
+ * @returns {Promise<0 | 1>} the exit status; 0 also when another supervisor already runs
  */
 export async function supervise ({ folder, cacheDir, named, replicas }) {
   const ending = new AbortController()
@@ -64,17 +64,18 @@ export async function supervise ({ folder, cacheDir, named, replicas }) {
 }
 
 /**
- * Until the last command has left, the servers failed, nobody came, or a signal.
+ * Resolves when the last command has left, a server failed, no command came, or on a signal.
  * @param {AbortController} ending @param {() => boolean} isUnused
  */
 async function ended (ending, isUnused) {
   const unused = setTimeout(() => { if (isUnused()) ending.abort(null) }, FIRST_COMMAND_DEADLINE_MS)
   for (const name of SIGNALS) {
-    process.on(name, () => ending.abort(new FreshetError('SERVERS_FAILED', `the supervisor of the embedded servers was ended by ${name}`)))
+    process.on(name, () => ending.abort(new FreshetError('SERVERS_FAILED', `the supervisor of the embedded servers received ${name}`)))
   }
   if (!ending.signal.aborted) await once(ending.signal, 'abort')
   clearTimeout(unused)
 }
 
 /** @param {any} failure @returns {import('./door.js').SupervisorEvent} */
-const asEvent = (failure) => ({ event: 'failed', code: failure instanceof FreshetError ? failure.code : 'SERVERS_FAILED', message: failure.message })
+const asEvent = (failure) =>
+  ({ event: 'failed', code: failure instanceof FreshetError ? failure.code : 'SERVERS_FAILED', message: failure.message })

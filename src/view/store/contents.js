@@ -1,23 +1,23 @@
 /**
- * What a store holds: items, and all that leads to them.
+ * The items of a store, and the indexes that lead to them.
  *
  *     id  ->  id table  -> \                          live:      the order of what is shown
- *     live, deleted     ->  record -> id and value    deleted:   the order of deletions, which hide late older versions
- *     arrivals          -> /                          arrivals:  of both, only when the number of arrivals ends their time
+ *     live, deleted     ->  record -> id and value    deleted:   the order of deletions, which hide late versions
+ *     arrivals          -> /                          arrivals:  of both, only with maxItems
  *
- * Versions that wait (versions.js) are in their ring alone. This file keeps these notes of one another true; which items
- * are live is decided in index.js.
+ * Waiting versions (versions.js) are only in their ring. This file keeps the indexes consistent; index.js decides which items
+ * are live.
  */
 import { idHash } from './id-hash.js'
 import { IdTable } from './id-table.js'
 import { Items } from './items.js'
 import { Order } from './order.js'
 import { BY_ARRIVAL, BY_ORDER, DELETED, WAITING } from './records.js'
-import { NONE } from './slots.js'
+import { NONE } from './buckets.js'
 import { Versions } from './versions.js'
 
-/** what an item takes beside its record: in the id table and two orders, when these are two thirds full */
-const NOTES_BYTES = 40
+/** of the id table and two orders per item, when these are two thirds full */
+const INDEX_BYTES = 40
 
 export class Contents {
   items = new Items()
@@ -34,18 +34,21 @@ export class Contents {
     this.keepArrivals(hasArrivals)
   }
 
-  /** Bytes that the items take: what a bound is compared with. */
+  /** Bytes of the items, to compare with the bound. */
   get cost () {
-    return this.records.usedBytes + this.records.count * NOTES_BYTES
+    return this.records.usedBytes + this.records.count * INDEX_BYTES
   }
 
-  /** @param {number} length of id and value @param {number} record whose place a version of that length takes, or NONE @returns {number} what `cost` rises by */
+  /**
+   * @param {number} length of id and value @param {number} record that a version of that length replaces, or NONE
+   * @returns {number} by how much `cost` would rise
+   */
   costOf (length, record) {
-    const slotBytes = this.records.slotBytesFor(length)
-    return record === NONE ? slotBytes + NOTES_BYTES : slotBytes - this.records.slotBytes(record)
+    const bucketBytes = this.records.bucketBytesFor(length)
+    return record === NONE ? bucketBytes + INDEX_BYTES : bucketBytes - this.records.bucketBytes(record)
   }
 
-  /** Bytes of memory held, free slots included. */
+  /** Bytes of memory held, free buckets included. */
   get bytes () {
     const { records, table, live, deleted, arrivals } = this
     return records.chunks.bytes + table.bytes + live.bytes + deleted.bytes + (arrivals?.bytes ?? 0)
@@ -56,12 +59,15 @@ export class Contents {
     return (this.records.mark(record) & DELETED) !== 0
   }
 
-  /** @param {Uint8Array} bytes @param {number} at @param {number} end @returns {number} the record that stands for an id, or NONE */
+  /** @param {Uint8Array} bytes @param {number} at @param {number} end @returns {number} the record that represents an id, or NONE */
   find (bytes, at, end) {
     return this.table.find(idHash(bytes, at, end), bytes, at, end)
   }
 
-  /** @param {number} record @param {number} order @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd @returns {boolean} whether it is older than that place */
+  /**
+   * @param {number} record @param {number} order @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd
+   * @returns {boolean} whether it is older than that place
+   */
   isBelow (record, order, bytes, idAt, idEnd) {
     const own = this.records.order(record)
     return own !== order ? own < order : this.items.compareId(record, bytes, idAt, idEnd) < 0
@@ -69,7 +75,8 @@ export class Contents {
 
   /**
    * @param {number} hash @param {number} mark @param {number} order @param {number} stamp @param {number} arrival
-   * @param {Uint8Array} bytes with an id that has no record @param {number} idAt @param {number} idEnd @param {number} valueAt @param {number} valueEnd
+   * @param {Uint8Array} bytes with an id that has no record @param {number} idAt @param {number} idEnd
+   * @param {number} valueAt @param {number} valueEnd
    */
   add (hash, mark, order, stamp, arrival, bytes, idAt, idEnd, valueAt, valueEnd) {
     const record = this.items.add(hash, mark, order, stamp, arrival, bytes, idAt, idEnd, valueAt, valueEnd)
@@ -78,7 +85,7 @@ export class Contents {
   }
 
   /**
-   * Puts a newer version of the same id, which arrived later, in the place of what a record holds.
+   * Replaces what a record holds with a newer version of the same id that arrived later.
    * @param {number} record @param {number} mark @param {number} order @param {number} stamp @param {number} arrival
    * @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd @param {number} valueAt @param {number} valueEnd
    */
@@ -93,7 +100,7 @@ export class Contents {
   }
 
   /**
-   * A newer version that arrived earlier takes the place of what stands for its id, which waits behind it from now on.
+   * A newer version that arrived earlier represents its id from now on, and the record waits behind it.
    * @param {number} record @param {number} mark @param {number} order @param {number} stamp @param {number} arrival
    * @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd @param {number} valueAt @param {number} valueEnd
    */
@@ -109,7 +116,7 @@ export class Contents {
   }
 
   /**
-   * An older version that arrived later waits behind what stands for its id, unless it never counts.
+   * An older version that arrived later waits behind the record of its id, unless it never counts.
    * @param {number} record @param {number} mark @param {number} order @param {number} stamp @param {number} arrival
    * @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd @param {number} valueAt @param {number} valueEnd
    */
@@ -121,7 +128,7 @@ export class Contents {
     versions.insertBehind(place, waiting)
   }
 
-  /** Takes an item out, and whatever waits behind it. @param {number} record that stands for its id */
+  /** Removes an item and its waiting versions. @param {number} record that represents its id */
   drop (record) {
     this.#leave(record)
     this.table.remove(this.records.hash(record), record)
@@ -129,10 +136,10 @@ export class Contents {
   }
 
   /**
-   * Takes the newest version of an id out; one that waits may stand for the id from now on.
+   * Removes the newest version of an id. A waiting version may represent the id from now on.
    * @param {number} record
    * @param {(record: number) => boolean} isLive
-   * @returns {number} the record that stands for the id now, or NONE
+   * @returns {number} the record that represents the id now, or NONE
    */
   outlive (record, isLive) {
     const { records, table, versions } = this
@@ -160,10 +167,11 @@ export class Contents {
     const deleted = this.deleted.oldest()
     if (live === NONE || deleted === NONE) return live === NONE ? deleted : live
     const idAt = this.records.idAt(deleted)
-    return this.isBelow(live, this.records.order(deleted), this.records.bytes(deleted), idAt, idAt + this.records.idBytes(deleted)) ? live : deleted
+    const idEnd = idAt + this.records.idBytes(deleted)
+    return this.isBelow(live, this.records.order(deleted), this.records.bytes(deleted), idAt, idEnd) ? live : deleted
   }
 
-  /** @param {boolean} isKept whether the order of arrivals is. Making it sorts all items */
+  /** @param {boolean} isKept whether to keep the order of arrivals. Building it sorts all items */
   keepArrivals (isKept) {
     if (isKept === (this.arrivals !== null)) return
     if (!isKept) {
@@ -176,11 +184,11 @@ export class Contents {
     for (const record of all) this.arrivals.add(record)
   }
 
-  /** Gives memory back where much of it is free. @param {number} moves at most */
+  /** Frees memory where much of it is unused. @param {number} moves at most */
   tidy (moves) {
     const { records, live, deleted, arrivals } = this
-    for (const slots of records.sizes) {
-      if (moves > 0 && slots.isSparse) moves -= slots.drain(moves, (chunk, index) => this.#move(records.numberOf(chunk, index)))
+    for (const buckets of records.sizes) {
+      if (moves > 0 && buckets.isSparse) moves -= buckets.drain(moves, (chunk, index) => this.#move(records.numberOf(chunk, index)))
     }
     for (const order of [live, deleted]) moves -= order.tidy(moves)
     arrivals?.tidy(moves)

@@ -1,7 +1,7 @@
 /**
- * A place at or below which nothing counts. Its id is kept in place, since a floor may rise with each item put.
+ * A place at or below which nothing is live. Its id has a fixed buffer, because a floor may rise with each item.
  */
-import { MAX_ID_BYTES } from '../../item/id.js'
+import { MAX_ID_BYTES } from '../../item/index.js'
 
 const SEQ_STEPS = 4096
 
@@ -22,7 +22,10 @@ export class Floor {
     this.order = -1
   }
 
-  /** @param {number} order @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd @returns {boolean} whether that place is at or below it */
+  /**
+   * @param {number} order @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd
+   * @returns {boolean} whether that place is at or below it
+   */
   covers (order, bytes, idAt, idEnd) {
     if (order !== this.order) return order < this.order
     const common = Math.min(this.idBytes, idEnd - idAt)
@@ -30,7 +33,7 @@ export class Floor {
     return idEnd - idAt <= this.idBytes
   }
 
-  /** @returns {import('../../item/order.js').Place | null} */
+  /** @returns {import('../../item/index.js').Place | null} */
   place () {
     return this.order < 0 ? null : { ...unpacked(this.order), id: Buffer.from(this.id.subarray(0, this.idBytes)) }
   }

@@ -1,6 +1,5 @@
 /**
- * A 32-bit hash of an id's bytes: HalfSipHash-1-3 under a key of this process. Whoever chooses ids does not know the key,
- * so cannot make many of them meet in one place of a table.
+ * A 32-bit hash of an id's bytes: HalfSipHash-1-3 with a random key per process, so clients cannot choose ids that collide.
  * Source: Aumasson and Bernstein, SipHash: a fast short-input PRF, and its 32-bit form in
  * https://github.com/veorq/SipHash (halfsiphash.c)
  */
@@ -18,7 +17,7 @@ export function idHash (bytes, at, end) {
   let v2 = KEY_0 ^ 0x6c796765
   let v3 = KEY_1 ^ 0x74656462
   const length = end - at
-  // words of four bytes, then what is left of the last with the length, then the end of the hash
+  // words of four bytes, then the remaining bytes with the length, then the final rounds
   const words = length >>> 2
   for (let i = 0; i <= words + FINAL_ROUNDS; i++) {
     let word = 0

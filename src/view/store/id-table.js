@@ -1,24 +1,23 @@
 /**
  * From the hash of an id to the record of its item.
  *
- *     directory by the upper bits      parts, each open to the next place (linear probing)
+ *     directory by the upper bits      parts, with linear probing
  *     00 ---------------------------->  [ hash, record + 1 | hash, 0 (nothing) | hash, record + 1 | ... ]
  *     01 ---------------------------->  [ ... ]
  *     10 --+------------------------->  [ ... ]
  *     11 --+
  *
- * Extendible hashing (Fagin and others, 1979): a full part of 4,096 places is split in two by one more bit, so growing
- * costs the time of one part and nothing stands still. One large table that doubles would stop for 100 ms at 2 M ids.
- * A part becomes smaller when it is an eighth full. A part that splitting would not halve grows instead: then hashes are
- * equal, and the ids themselves decide.
+ * Extendible hashing (Fagin and others, 1979): a full part of 4,096 entries is split in two by one more bit, so growing costs
+ * the time of one part. A single table would pause for as long as doubling takes. A part shrinks when it is an eighth full. A
+ * part that splitting would not halve, because hashes are equal, grows instead.
  */
-import { NONE } from './slots.js'
+import { NONE } from './buckets.js'
 
 const MIN_PLACES = 16
 const MAX_PLACES = 4096
 const MAX_DEPTH = 20
 
-/** Holds the records whose hashes begin with the same `depth` bits. */
+/** The records whose hashes begin with the same `depth` bits. */
 class Part {
   used = 0
 
@@ -29,7 +28,7 @@ class Part {
     this.places = new Int32Array(places * 2)
   }
 
-  /** @param {number} hash @param {number} record that is not in yet; there is room */
+  /** @param {number} hash @param {number} record not in it yet; there is room */
   add (hash, record) {
     const { places, mask } = this
     let i = hash & mask
@@ -39,7 +38,7 @@ class Part {
     this.used++
   }
 
-  /** @param {number} hash @param {number} record @returns {number} its place */
+  /** @param {number} hash @param {number} record @returns {number} its index */
   placeOf (hash, record) {
     const { places, mask } = this
     let i = hash & mask
@@ -47,7 +46,7 @@ class Part {
     return i
   }
 
-  /** Those behind a removed one move up, so that no search ends too early. @param {number} hash @param {number} record */
+  /** Moves the following entries up, so no search ends too early. @param {number} hash @param {number} record */
   remove (hash, record) {
     const { places, mask } = this
     let gap = this.placeOf(hash, record)
@@ -85,7 +84,7 @@ export class IdTable {
     }
   }
 
-  /** @param {number} hash @param {number} record whose id is not in yet */
+  /** @param {number} hash @param {number} record whose id is not in it yet */
   add (hash, record) {
     let part = this.#directory[this.#indexOf(hash)]
     while ((part.used + 1) * 3 > (part.mask + 1) * 2) part = this.#grow(part, hash)
@@ -99,18 +98,18 @@ export class IdTable {
     if (part.used * 8 < part.mask && part.mask >= MIN_PLACES) this.#resized(part, (part.mask + 1) / 2)
   }
 
-  /** @param {number} hash @param {number} from @param {number} to the record that stands for the same id now */
+  /** @param {number} hash @param {number} from @param {number} to the record that represents the same id now */
   replace (hash, from, to) {
     const part = this.#directory[this.#indexOf(hash)]
     part.places[2 * part.placeOf(hash, from) + 1] = to + 1
   }
 
-  /** @param {number} hash @returns {number} its upper bits; a shift by 32 would be one by 0 */
+  /** @param {number} hash @returns {number} its upper bits; in two shifts, as one by 32 is one by 0 */
   #indexOf (hash) {
     return (hash >>> 1) >>> (31 - this.#depth)
   }
 
-  /** @param {Part} part @param {number} hash @returns {Part} where it belongs now */
+  /** @param {Part} part @param {number} hash @returns {Part} of the hash now */
   #grow (part, hash) {
     if (part.mask + 1 < MAX_PLACES || part.depth === MAX_DEPTH || !this.#isHalved(part)) this.#resized(part, (part.mask + 1) * 2)
     else this.#split(part)

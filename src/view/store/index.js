@@ -1,20 +1,19 @@
 /**
- * The live items of one partition or feed, in memory: newest first, by id, and how many. No clock and no I/O: whoever
- * fills it says what the time is.
+ * The live items of one partition in memory: newest first, by id, and their count. No clock and no I/O. One class above 250
+ * lines, because it runs for each item: no indirection.
  *
  *     put  ->  limits.js    is it live?
  *              contents.js  by id (id-table.js), newest first (order.js), and which version counts (versions.js)
- *              items.js     the record of each (records.js), in chunks of slots (slots.js)
+ *              items.js     the record of each (records.js), in chunks of buckets (buckets.js)
  *     latest, get, count  ->  reading.js
  *
- * Everything lies in typed arrays: an item costs no object, no string and no pause of the collector, and the bytes of a
- * superseded version are used again at once. Exact, whatever comes in whatever order: late items, repeated ones, equal
- * ones, deletions, history read backwards. Deletions are kept until they are not live any more, so that a late older
- * version does not bring the id back.
+ * All data is in typed arrays: an item is no object and no string, causes no garbage, and the bytes of a superseded version are
+ * reused at once. The answers are exact in any order of arrival: late, repeated and equal items, deletions, history read
+ * backwards. Deletions are kept while they are live, so a late older version does not bring the id back.
  *
- * Memory: a head of 56 bytes with id and value, in slots of which at most a ninth is unused, and some 30 bytes of notes.
- * Nothing doubles: it grows by chunks of at most 256 KiB, and 4,096 places of the id table. After a peak empty chunks are
- * given back, and where more than a third is free `advance` moves items together, a thousand at a time.
+ * Memory per item: a head of 56 bytes with id and value, in a bucket of which at most a ninth is unused, and some 30 bytes in
+ * the id table and the order. No array doubles: the store grows by chunks of at most 256 KiB. After a peak it frees empty
+ * chunks, and where more than a third is free, `advance` moves items together, a thousand at a time.
  */
 import { Contents } from './contents.js'
 import { packed } from './floor.js'
@@ -22,35 +21,34 @@ import { idHash } from './id-hash.js'
 import { Limits } from './limits.js'
 import { readItem, readLatest, readVersion } from './reading.js'
 import { DELETED, WAITING } from './records.js'
-import { NONE } from './slots.js'
+import { NONE } from './buckets.js'
 
-/** removals by age in one `advance`, beside twice the number put since the last: some milliseconds */
+/** removals by age in one `advance`, in addition to twice the number put since the last */
 const MAX_EXPIRED = 20_000
 /** moves in one `advance` */
 const MAX_MOVES = 1000
 
-/** @typedef {import('../../item/order.js').Place} Place */
+/** @typedef {import('../../item/index.js').Place} Place */
 /** @typedef {Place & { value: Buffer }} Item */
 /** @typedef {{ windowMs: number, maxItems: number, boundItems: number, boundBytes: number }} Bounds */
 /**
- * @typedef {(bytes: Buffer, idAt: number, idEnd: number, ts: number, seq: number, valueAt: number, valueEnd: number) => boolean | void} Visit
- *   the bytes are the store's own: to be read before it returns, and nothing may be put meanwhile. False ends the page
- *   behind this item
+ * @typedef {(bytes: Buffer, idAt: number, idEnd: number, ts: number, seq: number, valueAt: number,
+ *   valueEnd: number) => boolean | void} Visit
+ *   the bytes are valid until it returns, and it must put nothing. False ends the page after this item
  */
 
 /**
- * @param {Bounds} bounds `windowMs`, `maxItems`: retention, 0 = none. `boundItems`, `boundBytes`: what items may take,
- *   deletions and waiting versions too; when more comes the oldest go. Free slots come on top, at most half as much again
+ * @param {Bounds} bounds `windowMs`, `maxItems`: retention, 0 = no limit. `boundItems`, `boundBytes`: limits of items, deletions
+ *   and waiting versions; beyond them the oldest are evicted. Free buckets are not counted, at most half as much again
  */
 export const createViewStore = (bounds) => new ViewStore(bounds)
 
 export class ViewStore {
-  /** rises with every visible change */
+  /** increases with every visible change */
   revision = 0
   /**
-   * Hears of each id that something was put for, or forgotten of, when what is visible changed, and of each deletion; and of
-   * each for which a version that waited counts from now on: during the call, which must put nothing. What only became too old
-   * is not told.
+   * Called with an id when a put, a forget or a waiting version changed what is visible, and for each deletion; not when an
+   * item became too old. It must put nothing.
    * @type {((bytes: Uint8Array, idAt: number, idEnd: number, isForgotten: boolean) => void) | null}
    */
   watcher = null
@@ -69,14 +67,14 @@ export class ViewStore {
   /**
    * @param {Uint8Array} bytes with id and value, which are copied @param {number} idAt @param {number} idEnd
    * @param {number} ts @param {number} seq
-   * @param {number} stamp decides between versions of equal (ts, seq); the later arrival between equal stamps
+   * @param {number} stamp decides between versions of equal (ts, seq); between equal stamps the later arrival counts
    * @param {boolean} deleted @param {number} valueAt @param {number} valueEnd
    * @param {number} arrival number in order of arrival, may be negative
    * @returns {boolean} whether what is visible changed
    */
   put (bytes, idAt, idEnd, ts, seq, stamp, deleted, valueAt, valueEnd, arrival) {
     const isChanged = this.#put(bytes, idAt, idEnd, ts, seq, stamp, deleted, valueAt, valueEnd, arrival)
-    // who watches may have seen an id that was let go of since, so every deletion is told
+    // the watcher may know an id that was evicted since, so it gets every deletion
     if ((isChanged || deleted) && this.watcher !== null) this.watcher(bytes, idAt, idEnd, false)
     return isChanged
   }
@@ -117,7 +115,11 @@ export class ViewStore {
     return this.revision !== revision
   }
 
-  /** For layouts that remove ids. @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd @returns {boolean} whether what is visible changed */
+  /**
+   * For layouts that remove ids.
+   * @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd
+   * @returns {boolean} whether what is visible changed
+   */
   forget (bytes, idAt, idEnd) {
     const record = this.#contents.find(bytes, idAt, idEnd)
     const { revision } = this
@@ -128,10 +130,10 @@ export class ViewStore {
   }
 
   /**
-   * Removes what is not live any more. To be called each few milliseconds while items are put.
+   * Removes what is no longer live. To be called every few milliseconds while items are put.
    * @param {number} nowMs
    * @param {number} [newestArrival] number of the newest arrival so far
-   * @returns {boolean} whether more waits to be removed by age; questions do not show it
+   * @returns {boolean} whether more must be removed by age; queries do not show it
    */
   advance (nowMs, newestArrival) {
     this.#limits.advance(nowMs, newestArrival)
@@ -142,14 +144,14 @@ export class ViewStore {
     return isMore
   }
 
-  /** @param {Place | null} place nothing at or below it is live, until it is set again */
+  /** @param {Place | null} place nothing at or below it is live, until the next call */
   setFloor (place) {
     if (!place) return this.#limits.given.clear()
     this.#limits.given.set(packed(place.ts, place.seq), place.id, 0, place.id.length)
     this.#removeCovered(this.#limits.given)
   }
 
-  /** From the next `advance`. What is gone does not come back. @param {{ windowMs: number, maxItems: number }} retention */
+  /** Applies from the next `advance`. Removed items do not come back. @param {{ windowMs: number, maxItems: number }} retention */
   setRetention (retention) {
     this.#limits.retention = retention
     this.#contents.keepArrivals(this.#limits.countsArrivals)
@@ -158,7 +160,7 @@ export class ViewStore {
   /**
    * @param {{ limit: number, after: Place | null, sinceMs: number | null, nowMs: number }} question
    * @param {Visit} visit newest first
-   * @returns {{ next: Place | null, count: number }} `next`: the last one visited, if there are more behind it
+   * @returns {{ next: Place | null, count: number }} `next`: the last one visited, if there are older ones
    */
   latest ({ limit, after, sinceMs, nowMs }, visit) {
     const minOrder = Math.max(this.#limits.windowOrderAt(nowMs), packed(Math.ceil(sinceMs ?? 0), 0))
@@ -170,7 +172,7 @@ export class ViewStore {
     return readItem(this.#contents, id, this.#limits.windowOrderAt(nowMs))
   }
 
-  /** @param {Buffer} id @returns {{ ts: number, seq: number, stamp: number, deleted: boolean } | null} the newest that is held */
+  /** @param {Buffer} id @returns {{ ts: number, seq: number, stamp: number, deleted: boolean } | null} the newest one held */
   versionOf (id) {
     return readVersion(this.#contents, id)
   }
@@ -181,20 +183,26 @@ export class ViewStore {
     return live.count - live.countBelow(this.#limits.windowOrderAt(nowMs))
   }
 
-  /** @returns {{ items: number, tombstones: number, bytes: number, floor: Place | null }} `bytes` of memory held; above `floor` everything is exact */
+  /**
+   * @returns {{ items: number, tombstones: number, bytes: number, floor: Place | null }} `bytes` of memory held; above `floor`
+   *   nothing was evicted
+   */
   stats () {
     const { live, deleted, bytes } = this.#contents
     return { items: live.count, tombstones: deleted.count, bytes, floor: this.#limits.evicted.place() }
   }
 
-  /** Forgets everything but retention and bounds. */
+  /** Removes all items; retention and bounds stay. */
   clear () {
     if (this.#contents.live.count > 0) this.revision++
     this.#limits = new Limits(this.#limits.retention)
     this.#contents = new Contents(this.#limits.countsArrivals)
   }
 
-  /** @param {number} record @param {number} order @param {boolean} deleted @param {Uint8Array} bytes @param {number} valueAt @param {number} valueEnd */
+  /**
+   * @param {number} record @param {number} order @param {boolean} deleted
+   * @param {Uint8Array} bytes @param {number} valueAt @param {number} valueEnd
+   */
   #isVisibleChange (record, order, deleted, bytes, valueAt, valueEnd) {
     if (this.#contents.isDeleted(record)) return !deleted
     const { items, records } = this.#contents
@@ -207,8 +215,8 @@ export class ViewStore {
     this.#contents.drop(record)
   }
 
-  /** @param {number} record that stands for its id from now on */
-  #tell (record) {
+  /** @param {number} record that represents its id from now on */
+  #notify (record) {
     if (this.watcher === null) return
     const { records } = this.#contents
     const idAt = records.idAt(record)
@@ -221,14 +229,15 @@ export class ViewStore {
     if (arrivals === null) return
     const isLive = (/** @type {number} */ record) => {
       const idAt = records.idAt(record)
-      return this.#limits.isLive(records.order(record), records.arrival(record), records.bytes(record), idAt, idAt + records.idBytes(record))
+      const idEnd = idAt + records.idBytes(record)
+      return this.#limits.isLive(records.order(record), records.arrival(record), records.bytes(record), idAt, idEnd)
     }
     for (let first = arrivals.oldest(); first !== NONE && records.arrival(first) <= this.#limits.arrival; first = arrivals.oldest()) {
       const wasVisible = !contents.isDeleted(first)
       const next = contents.outlive(first, isLive)
       const isVisible = next !== NONE && !contents.isDeleted(next)
       if (wasVisible || isVisible) this.revision++
-      if (next !== NONE && (wasVisible || isVisible)) this.#tell(next)
+      if (next !== NONE && (wasVisible || isVisible)) this.#notify(next)
     }
   }
 
@@ -262,14 +271,14 @@ export class ViewStore {
     return records.count + moreItems > this.#bounds.boundItems || cost + moreBytes > this.#bounds.boundBytes
   }
 
-  /** Whether there may be no room; quick. @param {number} length of id and value */
+  /** Whether there may be no room; an upper bound. @param {number} length of id and value */
   #isTight (length) {
     return this.#isOver(1, 2 * length + 256)
   }
 
   /**
-   * Lets the oldest go until a version has room. It has none when it would be the oldest itself.
-   * @param {number} record that stands for its id, or NONE @param {boolean} isAdded whether that record stays, to wait
+   * Evicts the oldest until a version has room. It has none if it would be the oldest itself.
+   * @param {number} record that represents its id, or NONE @param {boolean} isAdded whether that record stays, waiting
    * @param {number} order @param {number} arrival @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd
    * @param {number} length of id and value
    */
@@ -279,7 +288,7 @@ export class ViewStore {
       const oldest = contents.oldest()
       if (oldest === NONE || !contents.isBelow(oldest, order, bytes, idAt, idEnd)) {
         this.#limits.evict(order, arrival, bytes, idAt, idEnd)
-        // it is one itself when it takes the place of what it repeats
+        // the version repeats the oldest record: both go
         if (oldest === record && record !== NONE) this.#evict(record)
         return false
       }
@@ -293,7 +302,7 @@ export class ViewStore {
   #evict (record) {
     const { records } = this.#contents
     const idAt = records.idAt(record)
-    // of those that wait behind it the last arrived last
+    // the last in the ring of waiting versions arrived last
     const arrival = records.arrival(records.previous(record))
     this.#limits.evict(records.order(record), arrival, records.bytes(record), idAt, idAt + records.idBytes(record))
     this.#drop(record)

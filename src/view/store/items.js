@@ -1,10 +1,10 @@
 /**
- * Items in memory: how the bytes of a record (records.js) are written, compared and moved. What leads to a record is noted
- * elsewhere: by id (id-table.js), by order and by arrival (order.js).
+ * Writes, compares and moves the bytes of records (records.js). The indexes of records are elsewhere: by id (id-table.js), by
+ * order and by arrival (order.js).
  */
 import { Records } from './records.js'
 
-/** below this a loop beats a call into C++ */
+/** bytes: shorter ones are copied by a loop, without a call into C++ */
 const SHORT = 32
 
 export class Items {
@@ -25,16 +25,18 @@ export class Items {
   }
 
   /**
-   * Gives an item another value.
-   * @param {number} record @param {Uint8Array} bytes with the same id @param {number} idAt @param {number} idEnd @param {number} valueAt @param {number} valueEnd
-   * @returns {number} its record now: another one when the value is of another size class. The caller changes what leads to it
+   * Replaces the value of an item.
+   * @param {number} record @param {Uint8Array} bytes with the same id @param {number} idAt @param {number} idEnd
+   * @param {number} valueAt @param {number} valueEnd
+   * @returns {number} its record now: a different one if the size class differs. The caller updates the indexes
    */
   rewrite (record, bytes, idAt, idEnd, valueAt, valueEnd) {
     const { records } = this
     const length = idEnd - idAt + valueEnd - valueAt
     let target = record
-    if (records.slotBytesFor(length) === records.slotBytes(record)) copy(records.bytes(record), records.idAt(record) + idEnd - idAt, bytes, valueAt, valueEnd)
-    else {
+    if (records.bucketBytesFor(length) === records.bucketBytes(record)) {
+      copy(records.bytes(record), records.idAt(record) + idEnd - idAt, bytes, valueAt, valueEnd)
+    } else {
       target = records.take(length)
       records.copyHead(record, target)
       records.release(record)
@@ -44,7 +46,7 @@ export class Items {
     return target
   }
 
-  /** Gives an item another record. The caller changes what leads to it. @param {number} from @returns {number} the record it has now */
+  /** Moves an item to another record. The caller updates the indexes. @param {number} from @returns {number} its record now */
   move (from) {
     const { records } = this
     const length = records.idBytes(from) + records.valueBytes(from)
@@ -68,7 +70,10 @@ export class Items {
     return length === end - at && isSame(records.bytes(record), records.idAt(record) + records.idBytes(record), bytes, at, length)
   }
 
-  /** @param {number} record @param {Uint8Array} bytes @param {number} at @param {number} end @returns {number} negative when the record's id comes first */
+  /**
+   * @param {number} record @param {Uint8Array} bytes @param {number} at @param {number} end
+   * @returns {number} negative if the record's id is smaller
+   */
   compareId (record, bytes, at, end) {
     const own = this.records.bytes(record)
     const ownAt = this.records.idAt(record)
@@ -82,7 +87,10 @@ export class Items {
   }
 }
 
-/** @param {Records} records @param {number} record @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd @param {number} valueAt @param {number} valueEnd */
+/**
+ * @param {Records} records @param {number} record
+ * @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd @param {number} valueAt @param {number} valueEnd
+ */
 function writeItem (records, record, bytes, idAt, idEnd, valueAt, valueEnd) {
   const target = records.bytes(record)
   const at = records.idAt(record)
@@ -94,7 +102,7 @@ function writeItem (records, record, bytes, idAt, idEnd, valueAt, valueEnd) {
 /** @param {Buffer} target @param {number} at @param {Uint8Array} bytes @param {number} from @param {number} end */
 function copy (target, at, bytes, from, end) {
   if (end - from < SHORT) for (let i = from; i < end; i++) target[at++] = bytes[i]
-  // `copy` and `subarray` make the same view, and take longer
+  // not `copy` or `subarray`: they create the same view with more work
   else target.set(new Uint8Array(bytes.buffer, bytes.byteOffset + from, end - from), at)
 }
 

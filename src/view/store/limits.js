@@ -1,24 +1,24 @@
 /**
- * What is live, as far as a store can tell. A version is not
+ * Decides which versions are live. A version is not if it is
  *
  *     below the window                ts < nowMs - windowMs
- *     beyond the count of arrivals    arrival <= newestArrival - maxItems
- *     at or below the given floor     of layouts that count by rank
- *     at or below the evicted floor   what a bound had no room for; it falls away when nothing there would be live
+ *     beyond the number of arrivals   arrival <= newestArrival - maxItems
+ *     at or below the given floor     in layouts that count by rank
+ *     at or below the evicted floor   evicted for the bound; dropped when nothing there would be live
  */
 import { Floor, packed } from './floor.js'
 
 export class Limits {
-  /** least order inside the window */
+  /** lowest order inside the window */
   windowOrder = -Infinity
-  /** what arrived at or before is not live */
+  /** this arrival and earlier ones are not live */
   arrival = -Infinity
   given = new Floor()
   evicted = new Floor()
   #windowMs
   #maxItems
   #newestArrival = -Infinity
-  /** the last arrival among those that are at or below the evicted floor */
+  /** the last arrival of those at or below the evicted floor */
   #evictedArrival = -Infinity
 
   /** @param {{ windowMs: number, maxItems: number }} retention */
@@ -31,13 +31,13 @@ export class Limits {
     return { windowMs: this.#windowMs, maxItems: this.#maxItems }
   }
 
-  /** @param {{ windowMs: number, maxItems: number }} retention counts from the next `advance` */
+  /** @param {{ windowMs: number, maxItems: number }} retention applies from the next `advance` */
   set retention ({ windowMs, maxItems }) {
     this.#windowMs = windowMs
     this.#maxItems = maxItems
   }
 
-  /** whether the number of arrivals ends an item's time */
+  /** whether retention is by number of arrivals */
   get countsArrivals () {
     return this.#maxItems > 0
   }
@@ -54,7 +54,7 @@ export class Limits {
     }
   }
 
-  /** @param {number} nowMs @returns {number} least order that is inside the window then */
+  /** @param {number} nowMs @returns {number} lowest order inside the window then */
   windowOrderAt (nowMs) {
     return this.#windowMs > 0 ? packed(Math.ceil(nowMs - this.#windowMs), 0) : 0
   }
@@ -67,7 +67,10 @@ export class Limits {
     return false
   }
 
-  /** There is no room for a version. @param {number} order @param {number} arrival @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd */
+  /**
+   * There was no room for a version.
+   * @param {number} order @param {number} arrival @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd
+   */
   evict (order, arrival, bytes, idAt, idEnd) {
     if (!this.evicted.covers(order, bytes, idAt, idEnd)) this.evicted.set(order, bytes, idAt, idEnd)
     this.#evictedArrival = Math.max(this.#evictedArrival, arrival)

@@ -1,5 +1,5 @@
 /**
- * The nodes of an order (order.js): 256 bytes each, in slots.
+ * The nodes of an order (order.js): 256 bytes each, in buckets.
  *
  *     0       4       8          12      16       20      24       32                                   256
  *     +-------+-------+----------+-------+--------+-------+--------+----------------------------------+
@@ -7,16 +7,16 @@
  *     | int   | int   | leaf     | leaf  | node   | (mark)| double | ints                             |
  *     +-------+-------+----------+-------+--------+-------+--------+----------------------------------+
  *
- * A leaf (level 0) holds records, any other node nodes of the level below. `low` is not above the key of anything in the
- * node, and not below that of anything before it; that of the first node of a level means nothing, and is never asked.
+ * A leaf (level 0) holds records, any other node holds nodes of the level below. `low` is at most the lowest key in the node,
+ * and at least the highest key before it; the first node of a level does not use it.
  */
-import { Chunks, NONE, Slots } from './slots.js'
+import { Chunks, NONE, Buckets } from './buckets.js'
 
 export const NODE_ENTRIES = 56
 const NODE_BYTES = 256
 const INTS = 64
-const SLOT_BITS = 10
-const SLOT_MASK = (1 << SLOT_BITS) - 1
+const BUCKET_BITS = 10
+const BUCKET_MASK = (1 << BUCKET_BITS) - 1
 
 export const FIRST = 0
 export const COUNT = 1
@@ -29,12 +29,12 @@ const LOW = 3
 
 export class Nodes {
   chunks = new Chunks()
-  slots = new Slots(NODE_BYTES, LEVEL, this.chunks)
+  buckets = new Buckets(NODE_BYTES, LEVEL, this.chunks)
 
   /** @param {number} level @param {number} low @returns {number} an empty node without neighbours */
   take (level, low) {
-    const chunk = this.slots.take()
-    const at = this.slots.taken * INTS
+    const chunk = this.buckets.take()
+    const at = this.buckets.taken * INTS
     const { ints } = chunk
     ints[at + FIRST] = 0
     ints[at + COUNT] = 0
@@ -42,19 +42,19 @@ export class Nodes {
     ints[at + NEXT] = NONE
     ints[at + PARENT] = NONE
     ints[at + LEVEL] = level
-    const node = chunk.number << SLOT_BITS | this.slots.taken
+    const node = chunk.number << BUCKET_BITS | this.buckets.taken
     this.setLow(node, low)
     return node
   }
 
   /** @param {number} node */
   release (node) {
-    this.slots.release(this.chunks.list[node >>> SLOT_BITS], node & SLOT_MASK)
+    this.buckets.release(this.chunks.list[node >>> BUCKET_BITS], node & BUCKET_MASK)
   }
 
-  /** @param {import('./slots.js').Chunk} chunk @param {number} index */
+  /** @param {import('./buckets.js').Chunk} chunk @param {number} index */
   numberOf (chunk, index) {
-    return chunk.number << SLOT_BITS | index
+    return chunk.number << BUCKET_BITS | index
   }
 
   /** @param {number} from @param {number} to */
@@ -65,12 +65,12 @@ export class Nodes {
 
   /** @param {number} node @returns {Int32Array} of its chunk */
   ints (node) {
-    return this.chunks.list[node >>> SLOT_BITS].ints
+    return this.chunks.list[node >>> BUCKET_BITS].ints
   }
 
-  /** @param {number} node @returns {number} where in these ints it begins */
+  /** @param {number} node @returns {number} where it begins in these ints */
   at (node) {
-    return (node & SLOT_MASK) * INTS
+    return (node & BUCKET_MASK) * INTS
   }
 
   /** @param {number} node @param {number} field */
@@ -85,12 +85,12 @@ export class Nodes {
 
   /** @param {number} node */
   low (node) {
-    return this.chunks.list[node >>> SLOT_BITS].floats[(node & SLOT_MASK) * (INTS / 2) + LOW]
+    return this.chunks.list[node >>> BUCKET_BITS].floats[(node & BUCKET_MASK) * (INTS / 2) + LOW]
   }
 
   /** @param {number} node @param {number} low */
   setLow (node, low) {
-    this.chunks.list[node >>> SLOT_BITS].floats[(node & SLOT_MASK) * (INTS / 2) + LOW] = low
+    this.chunks.list[node >>> BUCKET_BITS].floats[(node & BUCKET_MASK) * (INTS / 2) + LOW] = low
   }
 
   /** @param {number} node @param {number} index @returns {number} record or node */
@@ -133,7 +133,7 @@ export class Nodes {
     ints[first + index] = entry
   }
 
-  /** @param {number} node @param {number} index of the entry that is taken out */
+  /** @param {number} node @param {number} index of the entry to remove */
   remove (node, index) {
     const ints = this.ints(node)
     const at = this.at(node)

@@ -1,26 +1,25 @@
 /**
- * Records in order, by a double of theirs and then by the bytes of their ids: a B+ tree whose leaves are linked.
+ * Records ordered by one of their doubles, then by the bytes of their ids: a B+ tree with linked leaves.
  *
  *     level 2                       [ . . ]
  *     level 1          [ . . . . ]          [ . . . ]
  *     leaves    [ old ] <-> [ . . ] <-> [ . . ] <-> [ newest ]
  *
- * Why a tree: pages begin anywhere, windows last from a second to for ever, 300,000 items may have one ts, and late items
- * go anywhere. Buckets of time have to be chosen for one of these and are scanned or sorted for the others; here the order
- * always stands, and a page begins after some twenty comparisons. What is common stays cheap: the newest item goes behind
- * the last entry of the last leaf, and each record knows its leaf, so taking it out is a look along at most 56 ints.
+ * Why a tree: pages begin anywhere, windows last from a second to for ever, 300,000 items may have one ts, and late items go
+ * anywhere. Buckets of time would suit only one of these. A page begins after some twenty comparisons. The common case is
+ * cheap: the newest item is appended to the last leaf, and each record knows its leaf, so removal searches at most 56 ints.
  *
- * A position is leaf << 6 | index; it holds until the next change. NONE is before the oldest.
+ * A position is leaf << 6 | index, valid until the next change. NONE is before the oldest.
  */
 import { COUNT, LEVEL, NEXT, PREVIOUS } from './nodes.js'
-import { NONE } from './slots.js'
+import { NONE } from './buckets.js'
 import { Tree } from './tree.js'
 
-/** entries of a leaf that is filled in order: a late item finds room */
+/** entries of a leaf that is filled in order, which leaves room for late items */
 const FILLED = 48
 
 export class Order {
-  /** how many records */
+  /** number of records */
   count = 0
   #tree
   #items
@@ -64,14 +63,14 @@ export class Order {
     tree.insert(leaf, this.#indexIn(leaf, key, bytes, idAt, idEnd), record)
   }
 
-  /** @param {number} record that is in it */
+  /** @param {number} record in it */
   remove (record) {
     this.count--
     const leaf = this.#records.leaf(record, this.#leaf)
     this.#tree.take(leaf, this.#tree.nodes.indexOf(leaf, record))
   }
 
-  /** @param {number} from that is in it @param {number} to a copy of it that stands for the same item now */
+  /** @param {number} from in it @param {number} to its copy, which represents the same item now */
   replace (from, to) {
     const { nodes } = this.#tree
     const leaf = this.#records.leaf(to, this.#leaf)
@@ -90,8 +89,8 @@ export class Order {
   }
 
   /**
-   * @param {number} key @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd of a place, which need not be in it
-   * @returns {number} position of the newest that is older than it
+   * @param {number} key @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd of a place, in it or not
+   * @returns {number} position of the newest record that is older
    */
   below (key, bytes, idAt, idEnd) {
     if (this.#tree.root === NONE) return NONE
@@ -110,10 +109,11 @@ export class Order {
     return this.#tree.nodes.entry(position >>> 6, position & 63)
   }
 
-  /** @param {number} key @returns {number} how many records have a key below it; costs a step a leaf of them */
+  /** @param {number} key @returns {number} how many records have a lower key; visits each of their leaves */
   countBelow (key) {
     const { firstLeaf, nodes } = this.#tree
-    const isBelow = (/** @type {number} */ leaf, /** @type {number} */ index) => this.#records.key(nodes.entry(leaf, index), this.#key) < key
+    const isBelow = (/** @type {number} */ leaf, /** @type {number} */ index) =>
+      this.#records.key(nodes.entry(leaf, index), this.#key) < key
     let count = 0
     let leaf = firstLeaf
     for (; leaf !== NONE && isBelow(leaf, nodes.get(leaf, COUNT) - 1); leaf = nodes.get(leaf, NEXT)) count += nodes.get(leaf, COUNT)
@@ -129,10 +129,10 @@ export class Order {
     }
   }
 
-  /** Gives memory back if much of it is free. @param {number} moves at most @returns {number} moves made */
+  /** Frees memory if much of it is unused. @param {number} moves at most @returns {number} moves made */
   tidy (moves) {
-    const { slots } = this.#tree.nodes
-    return moves > 0 && slots.isSparse ? slots.drain(moves, (chunk, index) => this.#tree.moveNode(chunk, index)) : 0
+    const { buckets } = this.#tree.nodes
+    return moves > 0 && buckets.isSparse ? buckets.drain(moves, (chunk, index) => this.#tree.moveNode(chunk, index)) : 0
   }
 
   /** @param {number} leaf @returns {number} position of its last record */
@@ -140,13 +140,19 @@ export class Order {
     return leaf === NONE ? NONE : leaf << 6 | this.#tree.nodes.get(leaf, COUNT) - 1
   }
 
-  /** @param {number} record @param {number} key @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd @returns {number} negative when the record comes first */
+  /**
+   * @param {number} record @param {number} key @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd
+   * @returns {number} negative if the record is older
+   */
   #compare (record, key, bytes, idAt, idEnd) {
     const own = this.#records.key(record, this.#key)
     return own !== key ? own - key : this.#items.compareId(record, bytes, idAt, idEnd)
   }
 
-  /** The last leaf that begins at or before a place, or the first. @param {number} key @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd */
+  /**
+   * The last leaf that begins at or before a place, or the first leaf.
+   * @param {number} key @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd
+   */
   #leafOf (key, bytes, idAt, idEnd) {
     const { root, nodes } = this.#tree
     let node = root
@@ -172,7 +178,10 @@ export class Order {
     return nodes.entry(node, 0)
   }
 
-  /** @returns {number} how many records of the leaf are before the place @param {number} leaf @param {number} key @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd */
+  /**
+   * @param {number} leaf @param {number} key @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd of a place
+   * @returns {number} how many records of the leaf are older
+   */
   #indexIn (leaf, key, bytes, idAt, idEnd) {
     const { nodes } = this.#tree
     let begin = 0

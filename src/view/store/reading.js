@@ -1,15 +1,14 @@
 /**
- * Questions to a store. They change nothing, and do not show what is outside the window by the asker's clock, removed or
- * not.
+ * Queries of a store. They change nothing, and leave out what is outside the window at the time given, removed or not.
  */
 import { packed, unpacked } from './floor.js'
-import { NONE } from './slots.js'
+import { NONE } from './buckets.js'
 
 /** @typedef {import('./contents.js').Contents} Contents */
-/** @typedef {import('../../item/order.js').Place} Place */
+/** @typedef {import('../../item/index.js').Place} Place */
 
 /**
- * A page, newest first, from any depth at the same price.
+ * A page, newest first, at the same cost from any depth.
  * @param {Contents} contents
  * @param {{ limit: number, after: Place | null, minOrder: number }} question
  * @param {import('./index.js').Visit} visit

@@ -1,6 +1,6 @@
 /**
- * The record of an item: a head of 56 bytes, then id and value, in one slot of their size class. To find an item by id is
- * to look at the id table and here, in one stretch of memory.
+ * The record of an item: a head of 56 bytes, then id and value, in one bucket of their size class. A lookup by id reads the id
+ * table and one contiguous record.
  *
  *     0        8        16       24     28     32     36     40     44     48     52     56         56 + id
  *     +--------+--------+--------+------+------+------+------+------+------+------+------+----------+----------+- - -
@@ -9,19 +9,19 @@
  *     +--------+--------+--------+------+------+------+------+------+------+------+------+----------+----------+- - -
  *
  * order      ts * 4096 + seq, exact in a double (41 + 12 bits)
- * leaf 1     of the order in which it stands, of live items or of deletions; leaf 2: of the order of arrivals (order.js)
- * next, prev the ring of versions of the same id that wait until this one is gone (versions.js); itself when there are none
- * mark       0 or more: DELETED, WAITING; negative: a free slot (slots.js)
+ * leaf 1     in the order of live items or of deletions; leaf 2: in the order of arrivals (order.js)
+ * next, prev the ring of waiting versions of the same id (versions.js); the record itself if there are none
+ * mark       0 or more: DELETED, WAITING; negative: a free bucket (buckets.js)
  *
- * A superseded version's slot is used again at once, so hot ids never keep cold ones' bytes in memory, or the other way
- * round. A record number is chunk * 4096 + slot; nothing here is an object.
+ * The bucket of a superseded version is reused at once. A record is identified by a number, chunk * 4096 + bucket; it is no
+ * object.
  */
 import { classBytes, classOf } from './size-classes.js'
-import { Chunks, Slots } from './slots.js'
+import { Chunks, Buckets } from './buckets.js'
 
 export const HEAD_BYTES = 56
-const SLOT_BITS = 12
-const SLOT_MASK = (1 << SLOT_BITS) - 1
+const BUCKET_BITS = 12
+const BUCKET_MASK = (1 << BUCKET_BITS) - 1
 
 // in doubles
 const ORDER = 0
@@ -36,7 +36,7 @@ const NEXT = 11
 const PREVIOUS = 12
 const MARK = 13
 
-/** the double by which records are ordered, and where the leaf that holds them is noted */
+/** fields of an order: its key (a double), and the leaf that holds the record */
 export const BY_ORDER = Object.freeze({ key: ORDER, leaf: LEAF })
 export const BY_ARRIVAL = Object.freeze({ key: ARRIVAL, leaf: LEAF + 1 })
 
@@ -45,51 +45,51 @@ export const WAITING = 2
 
 export class Records {
   chunks = new Chunks()
-  /** how many */
+  /** number of records */
   count = 0
-  /** bytes of the slots in use */
+  /** bytes of the buckets in use */
   usedBytes = 0
-  /** @type {Slots[]} of the size classes in use */
+  /** @type {Buckets[]} of the size classes in use */
   sizes = []
-  /** @type {(Slots | undefined)[]} */
+  /** @type {(Buckets | undefined)[]} */
   #byClass = []
 
-  /** @param {number} length of id and value @returns {number} a record of which only the mark, 0, is set */
+  /** @param {number} length of id and value @returns {number} a record whose mark is 0; the rest is not set */
   take (length) {
     const index = classOf(HEAD_BYTES + length)
-    const slots = this.#byClass[index] ?? this.#begin(index)
-    const chunk = slots.take()
+    const buckets = this.#byClass[index] ?? this.#begin(index)
+    const chunk = buckets.take()
     this.count++
-    this.usedBytes += chunk.slotBytes
-    const record = chunk.number << SLOT_BITS | slots.taken
-    chunk.ints[slots.taken * chunk.slotInts + MARK] = 0
+    this.usedBytes += chunk.bucketBytes
+    const record = chunk.number << BUCKET_BITS | buckets.taken
+    chunk.ints[buckets.taken * chunk.bucketInts + MARK] = 0
     return record
   }
 
   /** @param {number} record */
   release (record) {
-    const chunk = this.chunks.list[record >>> SLOT_BITS]
+    const chunk = this.chunks.list[record >>> BUCKET_BITS]
     this.count--
-    this.usedBytes -= chunk.slotBytes
-    chunk.owner.release(chunk, record & SLOT_MASK)
+    this.usedBytes -= chunk.bucketBytes
+    chunk.owner.release(chunk, record & BUCKET_MASK)
   }
 
-  /** @param {number} length of id and value @returns {number} bytes of a slot for them */
-  slotBytesFor (length) {
+  /** @param {number} length of id and value @returns {number} size of a bucket for them */
+  bucketBytesFor (length) {
     return classBytes(classOf(HEAD_BYTES + length))
   }
 
   /** @param {number} record */
-  slotBytes (record) {
-    return this.chunks.list[record >>> SLOT_BITS].slotBytes
+  bucketBytes (record) {
+    return this.chunks.list[record >>> BUCKET_BITS].bucketBytes
   }
 
-  /** @param {import('./slots.js').Chunk} chunk @param {number} index */
+  /** @param {import('./buckets.js').Chunk} chunk @param {number} index */
   numberOf (chunk, index) {
-    return chunk.number << SLOT_BITS | index
+    return chunk.number << BUCKET_BITS | index
   }
 
-  /** Gives another record the head of one, and its place in the ring. @param {number} from @param {number} to */
+  /** Copies the head of a record, and moves its place in the ring. @param {number} from @param {number} to */
   copyHead (from, to) {
     const source = this.#at(from)
     const target = this.#at(to)
@@ -104,7 +104,10 @@ export class Records {
     }
   }
 
-  /** @param {number} record @param {number} hash @param {number} mark @param {number} idBytes @param {number} valueBytes of one that stands alone */
+  /**
+   * For a record without waiting versions.
+   * @param {number} record @param {number} hash @param {number} mark @param {number} idBytes @param {number} valueBytes
+   */
   setHead (record, hash, mark, idBytes, valueBytes) {
     const ints = this.#ints(record)
     const at = this.#at(record)
@@ -118,8 +121,8 @@ export class Records {
 
   /** @param {number} record @param {number} mark @param {number} order @param {number} stamp @param {number} arrival */
   setVersion (record, mark, order, stamp, arrival) {
-    const { floats, ints, slotInts } = this.chunks.list[record >>> SLOT_BITS]
-    const at = (record & SLOT_MASK) * slotInts
+    const { floats, ints, bucketInts } = this.chunks.list[record >>> BUCKET_BITS]
+    const at = (record & BUCKET_MASK) * bucketInts
     floats[(at >>> 1) + ORDER] = order
     floats[(at >>> 1) + STAMP] = stamp
     floats[(at >>> 1) + ARRIVAL] = arrival
@@ -149,8 +152,8 @@ export class Records {
 
   /** @param {number} record @param {number} field of BY_ORDER or BY_ARRIVAL */
   key (record, field) {
-    const { floats, slotInts } = this.chunks.list[record >>> SLOT_BITS]
-    return floats[((record & SLOT_MASK) * slotInts >>> 1) + field]
+    const { floats, bucketInts } = this.chunks.list[record >>> BUCKET_BITS]
+    return floats[((record & BUCKET_MASK) * bucketInts >>> 1) + field]
   }
 
   /** @param {number} record @param {number} field of BY_ORDER or BY_ARRIVAL */
@@ -205,35 +208,35 @@ export class Records {
 
   /** @param {number} record @returns {Buffer} the chunk with its id and value */
   bytes (record) {
-    return this.chunks.list[record >>> SLOT_BITS].bytes
+    return this.chunks.list[record >>> BUCKET_BITS].bytes
   }
 
-  /** @param {number} record @returns {number} where in these bytes its id begins; the value follows */
+  /** @param {number} record @returns {number} where its id begins in these bytes; the value follows */
   idAt (record) {
-    return (record & SLOT_MASK) * this.chunks.list[record >>> SLOT_BITS].slotBytes + HEAD_BYTES
+    return (record & BUCKET_MASK) * this.chunks.list[record >>> BUCKET_BITS].bucketBytes + HEAD_BYTES
   }
 
   /** @param {number} record */
   #ints (record) {
-    return this.chunks.list[record >>> SLOT_BITS].ints
+    return this.chunks.list[record >>> BUCKET_BITS].ints
   }
 
-  /** @param {number} record @returns {number} where in these ints it begins */
+  /** @param {number} record @returns {number} where it begins in these ints */
   #at (record) {
-    return (record & SLOT_MASK) * this.chunks.list[record >>> SLOT_BITS].slotInts
+    return (record & BUCKET_MASK) * this.chunks.list[record >>> BUCKET_BITS].bucketInts
   }
 
   /** @param {number} record @param {number} field */
   #int (record, field) {
-    const { ints, slotInts } = this.chunks.list[record >>> SLOT_BITS]
-    return ints[(record & SLOT_MASK) * slotInts + field]
+    const { ints, bucketInts } = this.chunks.list[record >>> BUCKET_BITS]
+    return ints[(record & BUCKET_MASK) * bucketInts + field]
   }
 
   /** @param {number} index */
   #begin (index) {
-    const slots = new Slots(classBytes(index), MARK, this.chunks)
-    this.#byClass[index] = slots
-    this.sizes.push(slots)
-    return slots
+    const buckets = new Buckets(classBytes(index), MARK, this.chunks)
+    this.#byClass[index] = buckets
+    this.sizes.push(buckets)
+    return buckets
   }
 }

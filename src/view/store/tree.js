@@ -1,12 +1,11 @@
 /**
- * The shape of an order (order.js): how nodes are filled, split, joined and moved. It compares nothing.
+ * The structure of an order (order.js): fills, splits, joins and moves nodes (nodes.js). It compares nothing.
  *
- * Leaves are linked. A node that is full gives its upper half to a new one behind it; one of at most 14 entries is joined
- * with a neighbour that has room; an empty one goes. What is added behind everything gets a node of its own instead of a
- * split, so items in order leave full nodes. (nodes.js draws a node.)
+ * A full node gives its upper half to a new one behind it; a node of at most 14 entries is joined with a neighbour that has
+ * room; an empty one is removed. Appending starts a new node instead of splitting, so items in order leave full nodes.
  */
 import { COUNT, LEVEL, NEXT, NODE_ENTRIES, Nodes, PARENT, PREVIOUS } from './nodes.js'
-import { NONE } from './slots.js'
+import { NONE } from './buckets.js'
 
 const FEW = 14
 const JOINED = 40
@@ -33,7 +32,7 @@ export class Tree {
     return this.root
   }
 
-  /** @param {number} node @param {number} index @param {number} entry goes there */
+  /** @param {number} node @param {number} index @param {number} entry */
   insert (node, index, entry) {
     const { nodes } = this
     if (nodes.get(node, COUNT) === NODE_ENTRIES) {
@@ -69,7 +68,7 @@ export class Tree {
     return added
   }
 
-  /** @param {number} node @param {number} index of the entry that goes */
+  /** @param {number} node @param {number} index of the entry to remove */
   take (node, index) {
     const { nodes } = this
     nodes.remove(node, index)
@@ -78,7 +77,7 @@ export class Tree {
     else if (count <= FEW && nodes.get(node, PARENT) !== NONE) this.#join(node, count)
   }
 
-  /** Moves a node into another slot, for a chunk that is drained. @param {import('./slots.js').Chunk} chunk @param {number} index */
+  /** Moves a node into another bucket, for a chunk that is drained. @param {import('./buckets.js').Chunk} chunk @param {number} index */
   moveNode (chunk, index) {
     const { nodes } = this
     const from = nodes.numberOf(chunk, index)
@@ -116,7 +115,7 @@ export class Tree {
     else this.nodes.set(entry, PARENT, node)
   }
 
-  /** @param {number} node @param {number} index @returns {number} what is not above anything from there on */
+  /** @param {number} node @param {number} index @returns {number} a key not above that of any entry from there on */
   #lowFrom (node, index) {
     const entry = this.nodes.entry(node, index)
     return this.nodes.get(node, LEVEL) === 0 ? this.#records.key(entry, this.#key) : this.nodes.low(entry)
@@ -135,7 +134,7 @@ export class Tree {
     nodes.set(from, COUNT, left)
   }
 
-  /** Gives the few entries of a node to a neighbour under the same parent, if it has room. @param {number} node @param {number} count */
+  /** Moves the entries of a small node to a neighbour under the same parent, if it has room. @param {number} node @param {number} count */
   #join (node, count) {
     const { nodes } = this
     const parent = nodes.get(node, PARENT)
@@ -152,7 +151,7 @@ export class Tree {
     this.#removeNode(node)
   }
 
-  /** @param {number} node whose entries are elsewhere */
+  /** @param {number} node whose entries were moved */
   #removeNode (node) {
     const { nodes } = this
     const parent = nodes.get(node, PARENT)
@@ -165,7 +164,7 @@ export class Tree {
     }
   }
 
-  /** A root with one child is not needed. */
+  /** Removes a root with one child. */
   #lowerRoot () {
     const { nodes } = this
     while (this.root !== NONE && nodes.get(this.root, LEVEL) > 0 && nodes.get(this.root, COUNT) === 1) {

@@ -1,17 +1,17 @@
 /**
- * Which version of an id counts, and which wait.
+ * Decides which version of an id counts, and which ones wait.
  *
- * The newest counts: greatest (ts, seq), then the greater stamp, then the later arrival. When only age ends an item's
- * time, an older version never counts again and is not kept. When the number of arrivals does (maxItems), a version that
- * is older but arrived later outlives the newest, and counts when that is gone. So those wait, in a ring with the newest:
+ * The newest counts: greatest (ts, seq), then greatest stamp, then last arrival. With retention by age only, an older version
+ * never counts again and is not kept. With retention by number of arrivals (maxItems), an older version that arrived later
+ * outlives the newest and then counts. So it waits, in a ring with the newest:
  *
  *     the newest  ->  waiting  ->  waiting  -> (the newest)
  *     order       >   order    >   order
  *     arrival     <   arrival  <   arrival
  *
- * A version that another beats in both never counts, and is not kept. Versions that arrive in order make no ring.
+ * A version that is lower in both than another never counts and is not kept. Versions that arrive in order form no ring.
  */
-import { NONE } from './slots.js'
+import { NONE } from './buckets.js'
 
 export class Versions {
   #records
@@ -21,7 +21,10 @@ export class Versions {
     this.#records = records
   }
 
-  /** @param {number} record @param {number} order @param {number} stamp @param {number} arrival of a version of the same id @returns {boolean} whether it is newer than, or again, what the record holds */
+  /**
+   * @param {number} record @param {number} order @param {number} stamp @param {number} arrival of a version of the same id
+   * @returns {boolean} whether it is newer than the record, or equal
+   */
   isNewer (record, order, stamp, arrival) {
     const records = this.#records
     const ownOrder = records.order(record)
@@ -31,9 +34,9 @@ export class Versions {
   }
 
   /**
-   * Where an older version that arrived later than the newest belongs; drops those that it beats.
+   * Finds the place of an older version that arrived later than the newest, and drops the waiting versions that it replaces.
    * @param {number} newest @param {number} order @param {number} stamp @param {number} arrival
-   * @returns {number} the record that it follows, or NONE when it never counts
+   * @returns {number} the record that it follows, or NONE if it never counts
    */
   placeFor (newest, order, stamp, arrival) {
     const records = this.#records
@@ -57,13 +60,15 @@ export class Versions {
     records.link(place, record)
   }
 
-  /** Drops those that wait and arrived at or before a version that is newer than all. @param {number} newest @param {number} arrival */
+  /** Drops the waiting versions that arrived no later than a version newer than all. @param {number} newest @param {number} arrival */
   dropArrived (newest, arrival) {
     const records = this.#records
-    for (let waiting = records.next(newest); waiting !== newest && records.arrival(waiting) <= arrival; waiting = records.next(newest)) this.#drop(waiting)
+    for (let waiting = records.next(newest); waiting !== newest && records.arrival(waiting) <= arrival; waiting = records.next(newest)) {
+      this.#drop(waiting)
+    }
   }
 
-  /** Takes the newest out of its ring. @param {number} newest @returns {number} the one that counts next, or NONE */
+  /** Removes the newest from its ring. @param {number} newest @returns {number} the one that counts next, or NONE */
   leave (newest) {
     const records = this.#records
     const next = records.next(newest)

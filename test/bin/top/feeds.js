@@ -1,4 +1,4 @@
-/** Feeds to be shown: one with a writer, one that has some items, and a reader of both. */
+/** A feed with a running writer, a feed with a few items, and a reader of both. */
 import { fileURLToPath } from 'node:url'
 import { endOf, runCommand, startReader } from '../../commands.js'
 import { eventually, startDeployment, testEngines } from '../../servers.js'
@@ -9,7 +9,7 @@ const HOSTILE = '\u001b]0;owned\u0007\u001b[2J\u009b31m\u202e'
 /** @param {string} url @param {string[]} flags @returns {string[]} for node */
 export const top = (url, ...flags) => [FRESHET, 'top', '--url', url, ...flags]
 
-/** Resolves when it is known how fast items come. @param {import('tap').Test} t @param {{ flags?: string[] }} [options] of the reader */
+/** Resolves when the reader knows the rate. @param {import('tap').Test} t @param {{ flags?: string[] }} [options] of the reader */
 export async function startFeeds (t, { flags = [] } = {}) {
   const [engine] = await testEngines()
   const { primary, replicas } = await startDeployment(t, { engine, replicas: 1 })
@@ -17,12 +17,13 @@ export async function startFeeds (t, { flags = [] } = {}) {
   runCommand(t, ['writer', '--rate', '300', '--ids', '50', ...to])
   const input = [{ id: 'bus-7', value: 'stop 12' }, { id: 'bus\u202e-8', value: HOSTILE }, { id: '東京-👨‍👩‍👧', value: 'wide' }]
     .map((one) => JSON.stringify({ ...one, ts: Date.now() })).join('\n')
-  const written = await endOf(t, ['writer', '--feed', 'positions', '--layout', 'segments', '--window-ms', '0', '--source', 'stdin', '--value-field', 'value', ...to], { input })
+  const written = await endOf(t, ['writer', '--feed', 'positions', '--layout', 'segments', '--window-ms', '0', '--source', 'stdin',
+    '--value-field', 'value', ...to], { input })
   t.equal(written.code, 0, written.stderr)
   const reader = await startReader(t, { redisUrl: primary.url, flags })
   await eventually(async () => {
     const { json } = await reader.get('/v1/feeds/latest/figures')
-    if (!(json?.itemsPerSecond > 0)) throw new Error(`the reader does not know yet how fast it is: ${JSON.stringify(json)}`)
+    if (!(json?.itemsPerSecond > 0)) throw new Error(`the reader does not know the rate yet: ${JSON.stringify(json)}`)
   })
   return { primary, replicas, reader, url: reader.url }
 }

@@ -1,5 +1,5 @@
 /**
- * Commands in a pseudo terminal, as a person has one: that of `script` (util-linux, part of every Debian).
+ * Commands in a pseudo terminal, which `script` of util-linux provides.
  */
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -12,9 +12,11 @@ const quoted = (/** @type {string} */ word) => `'${word.replaceAll("'", "'\\''")
 /** false, or why tests with a terminal are skipped */
 export const noTerminal = (() => {
   try {
-    return /util-linux/.test(execFileSync('script', ['--version'], { encoding: 'utf8' })) ? false : 'the script command here is not that of util-linux'
+    return /util-linux/.test(execFileSync('script', ['--version'], { encoding: 'utf8' }))
+      ? false
+      : 'the script command is not from util-linux'
   } catch {
-    return 'there is no script command here (Debian: bsdutils)'
+    return 'no script command (Debian: bsdutils)'
   }
 })()
 
@@ -28,7 +30,10 @@ export function inTerminal (t, args, { columns = 100, rows = 30, env = {} } = {}
   const lines = `tty; stty rows ${rows} cols ${columns}; sh -c ${quoted(`echo pid $$; exec ${command}`)}; echo status $?; stty -a`
   const { PATH = '', HOME = '' } = process.env
   const child = spawn('script', ['-qec', lines, '/dev/null'], {
-    cwd: ROOT, detached: true, stdio: ['pipe', 'pipe', 'inherit'], env: { PATH, HOME, SHELL: '/bin/sh', TERM: 'xterm-256color', TZ: 'UTC', ...env }
+    cwd: ROOT,
+    detached: true,
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { PATH, HOME, SHELL: '/bin/sh', TERM: 'xterm-256color', TZ: 'UTC', ...env }
   })
   let output = ''
   child.stdout.setEncoding('utf8').on('data', (chunk) => { output += chunk })
@@ -47,9 +52,9 @@ export function inTerminal (t, args, { columns = 100, rows = 30, env = {} } = {}
   })
 
   const terminal = {
-    /** all that was written to it */
+    /** all output */
     get output () { return output },
-    /** what stands there, a line each */
+    /** lines of the screen */
     get screen () { return screenOf(output) },
     /** @param {string} keys */
     press: (keys) => { child.stdin.write(keys) },
@@ -66,7 +71,7 @@ export function inTerminal (t, args, { columns = 100, rows = 30, env = {} } = {}
       if (!pattern.test(screen)) throw new Error(`the screen is without ${pattern}:\n${screen}`)
       return screen
     }, { deadlineMs: 40_000 }),
-    /** Waits for the end. @returns {Promise<{ status: number, screen: string, isRestored: boolean }>} `screen`: below what was there before */
+    /** Waits for the end. @returns {Promise<{ status: number, screen: string, isRestored: boolean }>} `screen`: the primary buffer */
     async ended () {
       await ended
       return { status: Number(/status (\d+)/.exec(output)?.[1]), screen: terminal.screen.join('\n'), isRestored: isRestored(output) }
@@ -75,22 +80,23 @@ export function inTerminal (t, args, { columns = 100, rows = 30, env = {} } = {}
   return terminal
 }
 
-/** Cursor, wrapping, buffer and keys are as before. @param {string} output which ends with what stty says */
+/** Whether cursor, wrapping, buffer and keys are restored. @param {string} output ends with the output of stty */
 const isRestored = (output) => ['1049', '25', '7'].every((mode) => {
   const on = mode === '1049' ? 'h' : 'l'
   const off = on === 'h' ? 'l' : 'h'
   return output.includes(`\x1b[?${mode}${on}`) && output.lastIndexOf(`\x1b[?${mode}${off}`) > output.lastIndexOf(`\x1b[?${mode}${on}`)
 }) && / icanon/.test(output) && / echo /.test(output)
 
-/** The escape sequences that we write, and no others. */
+/** All escape sequences that top writes. */
 // eslint-disable-next-line no-control-regex
 const SEQUENCE = /\x1b\[(\?\d+[hl]|\d*(?:;\d+)?[HJKGm])/
 
-/** @param {string} output @returns {string} what is left of it that could act, but for ends of lines */
-export const actingIn = (output) => output.split(SEQUENCE).filter((_, i) => i % 2 === 0).join('').replace(/[\r\n]/g, '').match(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu)?.join('') ?? ''
+/** @param {string} output @returns {string} other control characters, without line ends */
+export const actingIn = (output) => output.split(SEQUENCE).filter((_, i) => i % 2 === 0).join('').replace(/[\r\n]/g, '')
+  .match(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu)?.join('') ?? ''
 
 /**
- * What a terminal of our few sequences shows; the two buffers, lines, and columns for plain text.
+ * The screen after these sequences: two buffers, lines, and columns of plain text.
  * @param {string} output @returns {string[]}
  */
 function screenOf (output) {

@@ -1,12 +1,21 @@
-/** What a screen is drawn from, as a reader would tell it, at a fixed time. */
+/** Data for a screen at a fixed time. */
 
 export const NOW = Date.UTC(2026, 8, 21, 14, 13, 20)
 
 /** @param {string} role @param {number} port @param {Record<string, any>} [rest] */
-export const node = (role, port, rest = {}) => ({ role, address: `127.0.0.1:${port}`, engine: 'valkey 9.1.2', state: role === 'primary' ? 'up' : 'connected', lagMs: role === 'primary' ? null : 3, cpu: 0.05, ...rest })
+export const node = (role, port, rest = {}) => ({
+  role,
+  address: `127.0.0.1:${port}`,
+  engine: 'valkey 9.1.2',
+  state: role === 'primary' ? 'up' : 'connected',
+  lagMs: role === 'primary' ? null : 3,
+  cpu: 0.05,
+  ...rest
+})
 
 /** @param {number} seconds @param {(second: number) => number | null} rate */
-export const history = (seconds, rate) => Array.from({ length: seconds }, (_, second) => ({ at: NOW - (seconds - 1 - second) * 1000, itemsPerSecond: rate(second) }))
+export const history = (seconds, rate) =>
+  Array.from({ length: seconds }, (_, second) => ({ at: NOW - (seconds - 1 - second) * 1000, itemsPerSecond: rate(second) }))
 
 /** @param {Record<string, any>} [figures] @param {Record<string, any>} [rest] @returns {import('../../../bin/top/screen.js').Shown} */
 export const shownOf = (figures = {}, rest = {}) => ({
@@ -40,7 +49,8 @@ export const shownOf = (figures = {}, rest = {}) => ({
     count: 100_000,
     exact: true,
     newestTs: NOW - 3,
-    nodes: [node('primary', 7000, { cpu: 0.184 }), node('replica', 7001), node('replica', 7002, { state: 'lagging', lagMs: 2100, cpu: 0.61 })],
+    nodes: [node('primary', 7000, { cpu: 0.184 }), node('replica', 7001),
+      node('replica', 7002, { state: 'lagging', lagMs: 2100, cpu: 0.61 })],
     history: history(40, (second) => second < 10 ? null : second < 15 ? 0 : 8000 + 100 * second),
     ...figures
   }

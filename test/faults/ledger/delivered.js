@@ -62,7 +62,9 @@ function compare (given, accounts) {
   /** @type {Set<number>[]} */
   const seen = accounts.map(() => new Set())
   const newest = accounts.map(() => -1)
-  const findings = { given: given.length, twice: /** @type {number[]} */ ([]), missing: /** @type {number[]} */ ([]), early: /** @type {number[]} */ ([]) }
+  const findings = {
+    given: given.length, twice: /** @type {number[]} */ ([]), missing: /** @type {number[]} */ ([]), early: /** @type {number[]} */ ([])
+  }
   for (const n of given) {
     const w = Math.floor(n / SPAN)
     if (seen[w].has(n)) findings.twice.push(n)

@@ -14,7 +14,10 @@ const DELAY_MS = 20
 
 /** @typedef {'primary' | 'replica'} Role */
 
-/** @param {import('tap').Test} t @param {{ engine: import('../../servers.js').Engine, run: Omit<import('./writing.js').Run, 'redisUrl'> }} options */
+/**
+ * @param {import('tap').Test} t
+ * @param {{ engine: import('../../servers.js').Engine, run: Omit<import('./writing.js').Run, 'redisUrl'> }} options
+ */
 export async function startFailover (t, { engine, run: asked }) {
   let primary = await startServer(t, { engine })
   const proxy = await startProxy(t, primary.port)

@@ -3,8 +3,8 @@
  * outside the writer's process, so that neither its death nor its mistakes reach the ledger.
  *
  *     item n    0  1  2  3  4  5 ...
- *     intent    1  1  1  1  1  0      told before the item is appended
- *     acked     1  1  1  0  0  0      told when the pipeline says so
+ *     intent    1  1  1  1  1  0      recorded before the item is appended
+ *     acked     1  1  1  0  0  0      recorded when the pipeline acknowledges it
  *     there     1  1  0  1  0  0      read from the server
  *                     ^  ^ may be     acked and not there is lost
  *
@@ -13,7 +13,8 @@
  *
  * @typedef {ReturnType<typeof createLedger>} Ledger
  * @typedef {{ id: number, n: number }} Found a version on the server
- * @typedef {{ intended: number, acknowledged: number, there: number, lost: number, doubled: number, foreign: number, examples: string[] }} Sums
+ * @typedef {{ intended: number, acknowledged: number, there: number, lost: number, doubled: number, foreign: number,
+ *   examples: string[] }} Sums
  */
 
 /** writer w of a run takes the numbers from w * SPAN on */
@@ -38,7 +39,9 @@ export function createLedger () {
      */
     compare (found, { ids = 0, keepsAll = ids === 0 } = {}) {
       const there = createBits()
-      const sums = { intended: intent.count, acknowledged: acked.count, there: 0, lost: 0, doubled: 0, foreign: 0, examples: /** @type {string[]} */ ([]) }
+      const sums = {
+        intended: intent.count, acknowledged: acked.count, there: 0, lost: 0, doubled: 0, foreign: 0, examples: /** @type {string[]} */ ([])
+      }
       /** @param {'lost' | 'doubled' | 'foreign'} what @param {number} n */
       const count = (what, n) => { if (++sums[what] <= EXAMPLES) sums.examples.push(`${what} ${n}`) }
       for (const { id, n } of found) {

@@ -2,7 +2,7 @@
  * Writers in a process of their own, and the ledger of what they intended and what was acknowledged to them.
  *
  * @typedef {ReturnType<typeof startRun>} LedgerRun
- * @typedef {{ accounts: (import('../../../src/pipeline/account.js').Account & { epochs: number })[], isReady: boolean }} Looked
+ * @typedef {{ accounts: (import('../../../src/pipeline/account.js').Account & { sessions: number })[], isReady: boolean }} Looked
  *   of each writer; `isReady`: every one says so
  */
 import { spawn } from 'node:child_process'
@@ -24,7 +24,8 @@ const PROGRAM = fileURLToPath(new URL('writing.js', import.meta.url))
 /** @param {import('tap').Test} t @param {import('./writing.js').Run} run */
 export function startRun (t, run) {
   const ledger = createLedger()
-  const child = spawn(process.execPath, [PROGRAM, JSON.stringify(run)], { env: { ...process.env, NODE_OPTIONS: '' }, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const child = spawn(process.execPath, [PROGRAM, JSON.stringify(run)],
+    { env: { ...process.env, NODE_OPTIONS: '' }, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const gone = once(child, 'exit')
   /** @type {any[] | null} */
   let accounts = null
@@ -53,7 +54,9 @@ export function startRun (t, run) {
     for (let [seen, sinceMs] = [count(), performance.now()]; seen < target; await pause(POLL_MS)) {
       check()
       const now = count()
-      if (now === seen && performance.now() - sinceMs > STILL_MS) throw new Error(`still ${seen} of ${target} after ${STILL_MS} ms: ${count}`)
+      if (now === seen && performance.now() - sinceMs > STILL_MS) {
+        throw new Error(`still ${seen} of ${target} after ${STILL_MS} ms: ${count}`)
+      }
       if (now !== seen) [seen, sinceMs] = [now, performance.now()]
     }
     check()
@@ -118,7 +121,12 @@ export function say (t, { intended, acknowledged, there, lost, doubled, foreign,
     `${lost} lost, ${doubled} twice, ${foreign} never intended${examples.length ? ` (${examples.join(', ')})` : ''}`)
 }
 
-/** Everything intended was acknowledged and is there once. @param {import('tap').Test} t @param {import('./ledger.js').Sums} sums @param {string} faults */
+/**
+ * Everything intended was acknowledged and is there once.
+ * @param {import('tap').Test} t
+ * @param {import('./ledger.js').Sums} sums
+ * @param {string} faults
+ */
 export function expectWhole (t, sums, faults) {
   say(t, sums, faults)
   const { intended, acknowledged, lost, doubled, foreign, examples } = sums

@@ -63,10 +63,11 @@ const READERS = {
 }
 
 /** @param {Buffer} bytes up to the end of the value @param {number} idAt @param {number} idBytes */
-const itemAt = (bytes, idAt, idBytes) => ({ id: Number(bytes.subarray(idAt, idAt + idBytes)), n: parseInt(String(bytes.subarray(idAt + idBytes)), 10) })
+const itemAt = (bytes, idAt, idBytes) =>
+  ({ id: Number(bytes.subarray(idAt, idAt + idBytes)), n: parseInt(String(bytes.subarray(idAt + idBytes)), 10) })
 
 /**
- * The entries of a log in order of arrival. One that was sent again, which its writer, epoch and sequence tell, may be
+ * The entries of a log in order of arrival. An entry that was sent again has the same writer, epoch and sequence; it may be
  * there twice and counts once.
  * @param {Connection} connection @param {string} name @param {[number, number]} writing where these three are
  */

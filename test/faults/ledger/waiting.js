@@ -2,7 +2,7 @@
 import { ackOf } from '../../../src/pipeline/acks.js'
 import { connectFor, eventually } from '../../servers.js'
 
-const LANES = ackOf('replica').lanes
+const LANES = ackOf('replica').stripes
 const DEADLINE_MS = 60_000
 const TENTH_MS = 100
 
@@ -38,16 +38,15 @@ export async function untilAskedInVain (run) {
 }
 
 /**
- * Nothing but answers is needed to go on: every lane does so within a second. Not a second of the clock, which may pass
- * without anybody at work: ten times a tenth in which the writers' process ran, and in each a replica confirmed
- * something else.
+ * Nothing but answers is needed to go on: every lane does so within a second. Not a second of the clock, in which no process
+ * may have run: ten times a tenth in which the writers' process ran, and in each a replica confirmed something else.
  * @param {import('tap').Test} t @param {LedgerRun} run @param {{ url: string }} primary @param {string} what
  * @param {() => unknown} undo lets a replica confirm again
  */
 export async function expectResumed (t, run, primary, what, undo) {
   const admin = await connectFor(t, primary.url, { deadlineMs: DEADLINE_MS })
   const { accounts: before, isReady: wasReady } = await run.look()
-  t.equal(wasReady, false, 'the writers say that nobody confirms')
+  t.equal(wasReady, false, 'the writers report that no replica confirms')
   await undo()
   let tenths = 0
   await confirm(admin)
@@ -57,7 +56,7 @@ export async function expectResumed (t, run, primary, what, undo) {
     now = await run.look({ afterMs: TENTH_MS })
   }
   t.ok(now.isReady, `${what}: every lane goes on within a second`)
-  t.same(now.accounts.map(({ epochs }) => epochs), before.map(({ epochs }) => epochs), 'over the same connections')
+  t.same(now.accounts.map(({ sessions }) => sessions), before.map(({ sessions }) => sessions), 'over the same connections')
   const risen = now.accounts.map(({ unconfirmed }, i) => unconfirmed - before[i].unconfirmed)
   t.ok(risen.every((more) => more <= LANES), `what was asked before is answered, asked again: ${risen}`)
   t.comment(`${what}: resumed in ${tenths} tenths of a second`)

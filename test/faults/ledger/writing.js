@@ -5,7 +5,7 @@
  * acknowledged them, `{ acknowledged: [from, to] }`. Writer w takes the numbers from w * SPAN on. At `'stop'` they append no
  * more and flush; the last message is `{ ended: <account>[] }`. An error ends the process and is sent as `{ error }`.
  *
- * `{ look: id, afterMs }` is answered by `{ look: id, accounts, isReady }`, behind all that was told before. Of a process
+ * `{ look: id, afterMs }` is answered by `{ look: id, accounts, isReady }`, after all messages that were sent before. Of a process
  * that did not run for a while a look comes later, so it says what was done in `afterMs` of its own.
  */
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises'
@@ -32,10 +32,15 @@ const tell = (/** @type {object} */ message) => /** @type {Promise<void>} */ (ne
   process.send?.(message, undefined, {}, (/** @type {Error | null} */ error) => error ? reject(error) : resolve())
 }))
 
-/** @param {number} n the value tells the number; the rest is there to be long */
+/** @param {number} n the value begins with the number; the rest is padding */
 const valueOf = (n) => Buffer.from(`${n} `.padEnd(VALUE_BYTES, 'x'))
 
-/** @param {import('../../../src/pipeline/pipeline.js').Pipeline} pipeline @param {number} first @param {Run} run @param {() => boolean} isOver */
+/**
+ * @param {import('../../../src/pipeline/pipeline.js').Pipeline} pipeline
+ * @param {number} first
+ * @param {Run} run
+ * @param {() => boolean} isOver
+ */
 async function write (pipeline, first, { itemsPerRound = 20, roundMs = 10, items = SPAN, ids = 0 }, isOver) {
   /** @type {Promise<void>[]} */
   const told = []
@@ -54,11 +59,12 @@ async function write (pipeline, first, { itemsPerRound = 20, roundMs = 10, items
   return told
 }
 
-/** A server may be slow to answer on a busy machine: whoever waits for these writers says when that is too long. @param {Run} run */
+/** A server may be slow on a busy machine: the process that started these writers decides how long to wait. @param {Run} run */
 async function openPatiently ({ redisUrl, ack = 'primary', options }) {
   for (;;) {
     try {
-      return await openWriterFor(/** @type {any} */ ({ teardown () {} }), { redisUrl, windowMs: 86_400_000, maxItems: 0, ...options, ack: BROKEN_ACKS[ack] ?? ack })
+      return await openWriterFor(/** @type {any} */ ({ teardown () {} }),
+        { redisUrl, windowMs: 86_400_000, maxItems: 0, ...options, ack: BROKEN_ACKS[ack] ?? ack })
     } catch (error) {
       if (!error.retryable) throw error
     }
@@ -66,7 +72,7 @@ async function openPatiently ({ redisUrl, ack = 'primary', options }) {
 }
 
 /** @param {import('../../../src/pipeline/feed-writer.js').FeedWriter} writer */
-const accountOf = ({ pipeline, epochs }) => ({ ...pipeline.account, epochs })
+const accountOf = ({ pipeline, sessions }) => ({ ...pipeline.account, sessions })
 
 /** @param {Run} run */
 async function main (run) {
@@ -75,7 +81,7 @@ async function main (run) {
   let writers = []
   async function look (/** @type {{ look: number, afterMs: number }} */ { look: id, afterMs }) {
     await pause(afterMs)
-    // what came meanwhile is read first
+    // what arrived during the pause is read first
     await turn()
     await tell({ look: id, accounts: writers.map(accountOf), isReady: writers.every((writer) => writer.status().ready) })
   }

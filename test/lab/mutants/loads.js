@@ -3,14 +3,14 @@
  * `stream` where they are of a log, with the machinery of the lab's own loads; the lab has to find every one of them out.
  * `healthy` is the control.
  *
- * @typedef {import('../../../src/lab/loads/index.js').Load} Load
+ * @typedef {import('../../../lab/loads/index.js').Load} Load
  * @typedef {(write: (items: Written[]) => Promise<unknown>, items: Written[]) => Promise<number>} Deliver answers how many
  *   count as acknowledged
  * @typedef {{ n: number, commands: (string | number | Buffer)[][] }} Written
  */
 import { partitionKey } from '../../../src/feeds/keys.js'
 import { scoreOf } from '../../../src/item/order.js'
-import { driveBatches } from '../../../src/lab/loads/drive.js'
+import { driveBatches } from '../../../lab/loads/drive.js'
 import { openConnection } from '../../../src/store/connection.js'
 import { entryOf, recordOf } from '../content.js'
 
@@ -24,7 +24,8 @@ const deliverAll = () => async (write, items) => {
 /** @typedef {(key: (part: string) => string, item: Item) => Written['commands']} CommandsOf */
 
 /** @type {CommandsOf} */
-const idsOf = (key, { id, ts, seq, score, value }) => [['SET', `${key('item:')}${id}`, recordOf({ ts, seq, value })], ['ZADD', key('ids'), score, id]]
+const idsOf = (key, { id, ts, seq, score, value }) =>
+  [['SET', `${key('item:')}${id}`, recordOf({ ts, seq, value })], ['ZADD', key('ids'), score, id]]
 
 /** @type {CommandsOf} */
 const logOf = (key, item) => [['XADD', key('stream'), '*', 'v', entryOf(item)]]
@@ -130,4 +131,5 @@ export const MUTANTS = {
 }
 
 /** The figures of a run whose columns were mixed up. @param {any} summary */
-export const withSwappedPercentiles = (summary) => ({ ...summary, behindMs: { ...summary.behindMs, p50: summary.behindMs.p99, p99: summary.behindMs.p50 } })
+export const withSwappedPercentiles = (summary) =>
+  ({ ...summary, behindMs: { ...summary.behindMs, p50: summary.behindMs.p99, p99: summary.behindMs.p50 } })

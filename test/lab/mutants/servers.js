@@ -1,5 +1,5 @@
 /**
- * Servers of a feed that nobody stores: at any time they know which items were due, a thousand a second, each id in turn.
+ * Servers of a feed that is not stored: at any time they know which items were due, a thousand a second, each id in turn.
  * `healthy` answers as a reader would; the others lie, each in a way that is easily written (L15).
  *
  * @typedef {{ n: number, id: string, ts: number, value: string }} Written
@@ -21,7 +21,12 @@ function itemOf (n, startMs) {
   const { value, change } = makeValue(VALUE_BYTES, 0)
   change()
   const number = String(n).padStart(12, '0')
-  return { n, id: ids[(n - 1) % IDS], ts: Math.floor(startMs + n * 1000 / RATE), value: Buffer.from(value.toString().replace(/\d{12}/, number)).toString('base64') }
+  return {
+    n,
+    id: ids[(n - 1) % IDS],
+    ts: Math.floor(startMs + n * 1000 / RATE),
+    value: Buffer.from(value.toString().replace(/\d{12}/, number)).toString('base64')
+  }
 }
 
 /** @param {Written[]} items */
@@ -37,13 +42,22 @@ export const LIES = {
   /** It shows what is not there yet. */
   'of tomorrow': { at: (nowMs) => nowMs + 50 },
   /** It is old and says that it is not. */
-  'forges times': { at: (nowMs) => nowMs - 200, page: (items) => items.map((item) => ({ ...item, ts: item.ts + 195 + Math.floor(Math.random() * 5) })) },
+  'forges times': {
+    at: (nowMs) => nowMs - 200, page: (items) => items.map((item) => ({ ...item, ts: item.ts + 195 + Math.floor(Math.random() * 5) }))
+  },
   'leaves one out': { page: (items) => items.filter((_, i) => i !== 5), all: (items) => items.filter((_, i) => i !== 50) },
-  'shows one twice': { page: (items) => items.map((item, i) => items[i === 5 ? 4 : i]), all: (items) => items.map((item, i) => items[i === 5 ? 4 : i]) },
+  'shows one twice': {
+    page: (items) => items.map((item, i) => items[i === 5 ? 4 : i]), all: (items) => items.map((item, i) => items[i === 5 ? 4 : i])
+  },
   'mixes up two': { page: swapped, all: swapped },
   'pairs a value with another id': { page: crossed, all: crossed },
-  'shows what was overwritten': { page: (items) => [...items.slice(0, -1), old(items)], all: (items) => [...items.slice(0, -1), old(items)] },
-  'cuts values': { page: (items) => items.map((item) => ({ ...item, value: item.value.slice(4) })), all: (items) => items.map((item) => ({ ...item, value: item.value.slice(4) })) }
+  'shows what was overwritten': {
+    page: (items) => [...items.slice(0, -1), old(items)], all: (items) => [...items.slice(0, -1), old(items)]
+  },
+  'cuts values': {
+    page: (items) => items.map((item) => ({ ...item, value: item.value.slice(4) })),
+    all: (items) => items.map((item) => ({ ...item, value: item.value.slice(4) }))
+  }
 }
 
 /** @param {Written[]} items */
@@ -66,7 +80,8 @@ export async function startLiar (t, name) {
     const newest = Math.floor((at(performance.timeOrigin + performance.now(), beganMs) - startMs) * RATE / 1000)
     const isAll = request.headers.accept === 'application/x-ndjson'
     const limit = isAll ? IDS : Number(/limit=(\d+)/.exec(String(request.url))?.[1])
-    const items = (isAll ? all : page)(Array.from({ length: limit }, (_, i) => itemOf(newest - i, startMs))).map(({ id, ts, value }) => ({ id, ts, value }))
+    const items = (isAll ? all : page)(Array.from({ length: limit }, (_, i) => itemOf(newest - i, startMs)))
+      .map(({ id, ts, value }) => ({ id, ts, value }))
     const body = isAll ? items.map((item) => JSON.stringify(item) + '\n').join('') : JSON.stringify({ items })
     response.setHeader('content-length', body.length)
     response.end(body)

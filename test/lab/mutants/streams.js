@@ -1,15 +1,16 @@
 /**
- * Readers of a feed that nobody stores, for clients that follow it: a thousand items a second are due, each id in turn, until
- * they are told that the load has ended. `healthy` pushes and answers as a reader would; the others lie (L15).
+ * Readers of a feed that is not stored, for clients that follow it: a thousand items a second are due, each id in turn, until
+ * `end` is called. `healthy` pushes and answers as a reader would; the others lie (L15).
  *
  * @typedef {{ id: string, ts: number, value: string }} Written
  * @typedef {{ ids: string[], serial: number, events: number }} Client of a stream
  * @typedef {object} Lie
  * @property {(newest: number) => number} [at] which number is the newest it takes
- * @property {(items: Written[], client: Client, versionOf: (id: string, back: number) => Written) => Written[]} [items] of an event or answer;
+ * @property {(items: Written[], client: Client, versionOf: (id: string, back: number) => Written) => Written[]} [items]
+ *   of an event or answer;
  *   `versionOf` an id, so many before its newest
  * @property {(client: Client) => boolean} [ends] whether a stream ends now
- * @property {(client: Client) => boolean} [resets] whether it is told to begin anew
+ * @property {(client: Client) => boolean} [resets] whether a stream gets a reset now
  * @property {(client: Client) => boolean} [refuses]
  * @property {number} [times] that each event is sent
  */
@@ -30,12 +31,14 @@ export const LIES = {
   stale: { at: (newest) => newest - 250 },
   'holds back an update': { items: (items, _, versionOf) => items.map((item) => item.id === HELD ? versionOf(HELD, 1) : item) },
   'leaves an id out': { items: (items) => items.filter(({ id }) => id !== HELD) },
-  'goes back': { items: (items, { events }, versionOf) => events % 5 === 4 ? items.map(({ id }, i) => versionOf(id, i === 0 ? 3 : 0)) : items },
+  'goes back': {
+    items: (items, { events }, versionOf) => events % 5 === 4 ? items.map(({ id }, i) => versionOf(id, i === 0 ? 3 : 0)) : items
+  },
   'sends what was not asked for': { items: (items) => items.map((item) => item.id === HELD ? { ...item, id: 'id-8' } : item) },
   'sends what is not due': { items: (items) => items.map((item) => ({ ...item, ts: item.ts + 60_000 })) },
   'cuts values': { items: (items) => items.map((item) => ({ ...item, value: item.value.slice(4) })) },
-  'ends a stream': { ends: ({ serial, events }) => serial === 2 && events > 15 },
-  'tells to begin anew': { resets: ({ serial, events }) => serial === 2 && events === 15 },
+  'ends a stream': { ends: ({ serial, events }) => serial === 2 && events > 3 },
+  'tells to begin anew': { resets: ({ serial, events }) => serial === 2 && events === 3 },
   'refuses a client': { refuses: ({ serial }) => serial === 2 },
   'sends too often': { times: 5 }
 }
@@ -45,7 +48,9 @@ export const LIES = {
  * @returns {Promise<{ url: string, end: () => number }>} `end`: the load has ended, and how many items it has written
  */
 export async function startStreams (t, name) {
-  const { at = (newest) => newest, items: tell = (items) => items, ends = () => false, resets = () => false, refuses = () => false, times = 1 } = LIES[name]
+  const {
+    at = (newest) => newest, items: tell = (items) => items, ends = () => false, resets = () => false, refuses = () => false, times = 1
+  } = LIES[name]
   const startMs = Date.now() - 5000
   /** @type {number | null} */
   let count = null
@@ -63,14 +68,15 @@ export async function startStreams (t, name) {
 
   /** @param {string} id @param {number} back @param {number} newest */
   function versionOf (id, back, newest) {
-    const slot = ids.indexOf(id)
-    return itemOf(slot + 1 + IDS * (Math.floor((newest - slot - 1) / IDS) - back))
+    const bucket = ids.indexOf(id)
+    return itemOf(bucket + 1 + IDS * (Math.floor((newest - bucket - 1) / IDS) - back))
   }
 
   /** @param {Client} client */
   function itemsOf (client) {
     const newest = count === null ? at(written()) : count
-    return tell(client.ids.map((id) => versionOf(id, 0, newest)).sort((a, b) => a.ts - b.ts), client, (id, back) => versionOf(id, back, newest))
+    return tell(client.ids.map((id) => versionOf(id, 0, newest)).sort((a, b) => a.ts - b.ts), client,
+      (id, back) => versionOf(id, back, newest))
   }
 
   const server = createServer((request, response) => {
@@ -83,13 +89,14 @@ export async function startStreams (t, name) {
     if (refuses(client)) return response.writeHead(503).end('{"code":"OVERLOADED"}')
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write('retry: 1000\n\n')
-    const send = (/** @type {string} */ event) => response.write(`event: ${event}\ndata: ${JSON.stringify({ items: itemsOf(client) })}\nid: place\n\n`)
+    const send = (/** @type {string} */ event) =>
+      response.write(`event: ${event}\ndata: ${JSON.stringify({ items: itemsOf(client) })}\nid: place\n\n`)
     send('snapshot')
     const timer = setInterval(() => {
       client.events++
       if (ends(client)) return response.end()
       if (resets(client)) {
-        response.write('event: reset\ndata: {"reason":"anew"}\n\n')
+        response.write('event: reset\ndata: {"reason":"rebuilt"}\n\n')
         return send('snapshot')
       }
       for (let i = 0; i < times; i++) send('items')

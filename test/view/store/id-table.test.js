@@ -10,8 +10,11 @@ import { idHash } from '../../../src/view/store/id-hash.js'
 import { IdTable } from '../../../src/view/store/id-table.js'
 import { holds } from '../../properties.js'
 
-/** Ids are the decimal text of their record, so that nothing else has to be kept. */
-const items = /** @type {any} */ ({ isId: (/** @type {number} */ record, /** @type {Buffer} */ bytes, /** @type {number} */ at, /** @type {number} */ end) => String(record) === bytes.toString('latin1', at, end) })
+/** Ids are the decimal text of their record number. */
+const items = /** @type {any} */ ({
+  isId: (/** @type {number} */ record, /** @type {Buffer} */ bytes, /** @type {number} */ at, /** @type {number} */ end) =>
+    String(record) === bytes.toString('latin1', at, end)
+})
 
 /** @param {IdTable} table @param {number} hash @param {number} record */
 const isFound = (table, hash, record) => {
@@ -19,7 +22,7 @@ const isFound = (table, hash, record) => {
   return table.find(hash, id, 0, id.length) === record
 }
 
-/** what a hash may be at its worst: a few bits of it differ, at the top, at the bottom, or none */
+/** worst cases of a hash: only a few upper or lower bits differ, or none */
 const anyHash = fc.constantFrom(
   (/** @type {number} */ record) => Math.imul(record, 0x9e3779b1),
   (/** @type {number} */ record) => record % 3,
@@ -27,7 +30,7 @@ const anyHash = fc.constantFrom(
   () => 7
 )
 
-t.test('what was added is found, and what was removed is not, whatever the hash', async (t) => {
+t.test('added ids are found and removed ones are not, whatever the hash', async (t) => {
   const anyRun = fc.record({ hash: anyHash, count: fc.integer({ min: 1, max: 2000 }), step: fc.integer({ min: 1, max: 7 }) })
   await holds(t, fc.property(anyRun, ({ hash, count, step }) => {
     const table = new IdTable(items)
@@ -39,7 +42,7 @@ t.test('what was added is found, and what was removed is not, whatever the hash'
   }), { runs: 40 })
 })
 
-t.test('a table of 200,000 grows in parts, and becomes small again', async (t) => {
+t.test('a table of 200,000 ids grows in parts and shrinks again', async (t) => {
   const table = new IdTable(items)
   const hash = (/** @type {number} */ record) => Math.imul(record + 1, 0x9e3779b1)
   const count = 200_000
@@ -61,7 +64,7 @@ t.test('equal hashes do not make the directory grow', async (t) => {
   t.ok(isFound(table, -1, count - 1))
 })
 
-t.test('ids that differ in little have hashes that differ in much', async (t) => {
+t.test('similar ids have very different hashes', async (t) => {
   const hashes = new Set()
   let ones = 0
   for (let i = 0; i < 100_000; i++) {
@@ -78,9 +81,10 @@ t.test('ids that differ in little have hashes that differ in much', async (t) =>
   t.not(idHash(id, 2, 5), idHash(Buffer.from('abc\0'), 0, 4))
 })
 
-t.test('every process hashes by a key of its own', async (t) => {
+t.test('each process hashes with its own key', async (t) => {
   const file = fileURLToPath(new URL('../../../src/view/store/id-hash.js', import.meta.url))
-  const program = `import { idHash } from ${JSON.stringify(file)}\nconsole.log(idHash(Buffer.from('item-1'), 0, 6), idHash(Buffer.from('item-2'), 0, 6))`
+  const program =
+    `import { idHash } from ${JSON.stringify(file)}\nconsole.log(idHash(Buffer.from('item-1'), 0, 6), idHash(Buffer.from('item-2'), 0, 6))`
   const run = async () => (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program])).stdout
   const [a, b] = await Promise.all([run(), run()])
   t.match(a, /^-?\d+ -?\d+\n$/)

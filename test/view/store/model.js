@@ -1,6 +1,6 @@
 /**
- * What a view store should answer, in the plainest way: it keeps every version and looks at all of them for each question.
- * It knows no bounds.
+ * A naive model of the view store: it keeps every version and scans all of them for each query.
+ * It has no bounds.
  */
 import { compareOrder, newestFirst } from '../../../src/item/order.js'
 
@@ -54,7 +54,8 @@ export class Model {
     for (const version of this.versions) {
       const key = version.id.toString('latin1')
       const before = newest.get(key)
-      if (!before || (version.ts - before.ts || version.seq - before.seq || version.stamp - before.stamp || version.arrival - before.arrival) >= 0) newest.set(key, version)
+      if (!before || (version.ts - before.ts || version.seq - before.seq || version.stamp - before.stamp ||
+        version.arrival - before.arrival) >= 0) newest.set(key, version)
     }
     return [...newest.values()].filter((version) => version.ts >= minTs).sort(newestFirst)
   }

@@ -1,5 +1,5 @@
 /**
- * The view store with many items: an order of several levels, a table of several parts, and what memory does.
+ * The view store with many items: an order of several levels, a table of several parts, and memory use.
  */
 import t from 'tap'
 import { newestFirst } from '../../../src/item/order.js'
@@ -19,7 +19,15 @@ function createRandom (seed) {
 
 const seed = Number(process.env.FRESHET_TEST_SEED ?? Date.now() % 2 ** 31)
 
-/** @param {any} store @param {string} id @param {number} ts @param {number} seq @param {number} valueBytes @param {boolean} deleted @param {number} arrival */
+/**
+ * @param {any} store
+ * @param {string} id
+ * @param {number} ts
+ * @param {number} seq
+ * @param {number} valueBytes
+ * @param {boolean} deleted
+ * @param {number} arrival
+ */
 function put (store, id, ts, seq, valueBytes, deleted, arrival) {
   const bytes = Buffer.alloc(id.length + valueBytes, 120)
   bytes.write(id)
@@ -32,7 +40,9 @@ function everything (store, nowMs, limit) {
   const lines = []
   let after = null
   do {
-    after = store.latest({ limit, after, sinceMs: null, nowMs }, (/** @type {Buffer} */ bytes, /** @type {number} */ idAt, /** @type {number} */ idEnd, /** @type {number} */ ts, /** @type {number} */ seq, /** @type {number} */ valueAt, /** @type {number} */ valueEnd) => {
+    after = store.latest({ limit, after, sinceMs: null, nowMs }, (/** @type {Buffer} */ bytes, /** @type {number} */ idAt,
+      /** @type {number} */ idEnd, /** @type {number} */ ts, /** @type {number} */ seq, /** @type {number} */ valueAt,
+      /** @type {number} */ valueEnd) => {
       lines.push(`${bytes.toString('latin1', idAt, idEnd)} ${ts} ${seq} ${valueEnd - valueAt}`)
     }).next
   } while (after)
@@ -84,10 +94,12 @@ for (const { name, ids, spreadMs, windowMs, maxItems } of [
   })
 }
 
-t.test('after a peak memory follows what is left', async (t) => {
+t.test('memory shrinks after a peak', async (t) => {
   const store = createViewStore({ ...ROOMY, windowMs: 100_000, maxItems: 1_000_000 })
   let arrival = 0
-  for (let i = 0; i < 75_000; i++) put(store, `item-${i}`, NOW + (i % 50 ? 0 : 100_000), i % 4096, i % 3 ? 100 : 1000, i % 7 === 0, arrival++)
+  for (let i = 0; i < 75_000; i++) {
+    put(store, `item-${i}`, NOW + (i % 50 ? 0 : 100_000), i % 4096, i % 3 ? 100 : 1000, i % 7 === 0, arrival++)
+  }
   const peak = store.stats()
   const later = NOW + 100_001
   while (store.advance(later, arrival));
@@ -105,7 +117,7 @@ t.test('after a peak memory follows what is left', async (t) => {
   }
 })
 
-t.test('what is moved together when most ids go, in any order, stays what it was', async (t) => {
+t.test('items keep their content when they are moved together after most ids went', async (t) => {
   t.comment(`seed ${seed}`)
   const random = createRandom(seed)
   const store = createViewStore({ ...ROOMY, maxItems: 1_000_000 })
@@ -137,7 +149,7 @@ t.test('what is moved together when most ids go, in any order, stays what it was
   t.match(store.stats(), { items: 0, tombstones: 0 })
 })
 
-t.test('hot ids beside cold ones: memory is what is live, however much is put', async (t) => {
+t.test('hot ids beside cold ones: memory is proportional to live items, however many are put', async (t) => {
   const store = createViewStore({ ...ROOMY, windowMs: 60_000 })
   let content = 0
   for (let i = 0; i < 100_000; i++) {

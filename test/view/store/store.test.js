@@ -1,5 +1,5 @@
 /**
- * The view store: what it promises, one thing at a time. store.property.test.js has everything mixed.
+ * The view store, one guarantee at a time. store.property.test.js mixes them.
  */
 import t from 'tap'
 import { createViewStore } from '../../../src/view/store/index.js'
@@ -7,7 +7,12 @@ import { createViewStore } from '../../../src/view/store/index.js'
 const NOW = 1_700_000_000_000
 const ROOMY = { windowMs: 0, maxItems: 0, boundItems: 1_000_000, boundBytes: 2 ** 30 }
 
-/** @param {any} store @param {string} id @param {number} ts @param {{ seq?: number, stamp?: number, deleted?: boolean, value?: string | Buffer, arrival?: number }} [more] */
+/**
+ * @param {any} store
+ * @param {string} id
+ * @param {number} ts
+ * @param {{ seq?: number, stamp?: number, deleted?: boolean, value?: string | Buffer, arrival?: number }} [more]
+ */
 function put (store, id, ts, { seq = 0, stamp = 0, deleted = false, value = 'v', arrival = 0 } = {}) {
   const bytes = Buffer.concat([Buffer.from(id), Buffer.from(value)])
   const idEnd = Buffer.byteLength(id)
@@ -18,7 +23,9 @@ function put (store, id, ts, { seq = 0, stamp = 0, deleted = false, value = 'v',
 function idsOf (store, { limit = 1_000_000, after = null, sinceMs = null, nowMs = NOW } = {}) {
   /** @type {string[]} */
   const ids = []
-  store.latest({ limit, after, sinceMs, nowMs }, (/** @type {Buffer} */ bytes, /** @type {number} */ idAt, /** @type {number} */ idEnd) => { ids.push(bytes.toString('utf8', idAt, idEnd)) })
+  store.latest({ limit, after, sinceMs, nowMs }, (/** @type {Buffer} */ bytes, /** @type {number} */ idAt, /** @type {number} */ idEnd) => {
+    ids.push(bytes.toString('utf8', idAt, idEnd))
+  })
   return ids
 }
 
@@ -27,7 +34,8 @@ const valueOf = (store, id) => store.get(Buffer.from(id), NOW)?.value.toString()
 
 t.test('items come newest first: by ts, then seq, then the bytes of the id', async (t) => {
   const store = createViewStore(ROOMY)
-  for (const [id, ts, seq] of [['b', 5, 0], ['a', 5, 0], ['ab', 5, 0], ['c', 5, 4095], ['d', 4, 4095], ['é', 5, 0], ['late', 1, 0], ['ahead', NOW + 60_000, 0]]) put(store, String(id), Number(ts), { seq: Number(seq) })
+  for (const [id, ts, seq] of [['b', 5, 0], ['a', 5, 0], ['ab', 5, 0], ['c', 5, 4095], ['d', 4, 4095], ['é', 5, 0], ['late', 1, 0],
+    ['ahead', NOW + 60_000, 0]]) put(store, String(id), Number(ts), { seq: Number(seq) })
   t.same(idsOf(store), ['ahead', 'c', 'é', 'b', 'ab', 'a', 'd', 'late'])
   t.equal(store.count(NOW), 8)
 })
@@ -61,7 +69,7 @@ t.test('a deletion hides late older versions until it leaves the window', async 
   t.match(store.stats(), { tombstones: 2 })
   store.advance(NOW + 91)
   t.match(store.stats(), { items: 0, tombstones: 0 })
-  t.equal(store.revision, revision, 'nobody saw that')
+  t.equal(store.revision, revision, 'this changes no result')
   t.equal(put(store, 'a', NOW - 20), false, 'outside the window')
   t.equal(put(store, 'a', NOW), true)
 })
@@ -89,10 +97,11 @@ t.test('since is inclusive, and next is null at its end', async (t) => {
   const read = (/** @type {number} */ limit) => store.latest({ limit, after: null, sinceMs: 8, nowMs: NOW }, () => {})
   t.same(read(2), { next: { ts: 9, seq: 0, id: Buffer.from('i9') }, count: 2 })
   t.same(read(3), { next: null, count: 3 })
-  t.same(store.latest({ limit: 5, after: null, sinceMs: null, nowMs: NOW }, () => false), { next: { ts: 10, seq: 0, id: Buffer.from('i10') }, count: 1 }, 'the visitor ends the page')
+  t.same(store.latest({ limit: 5, after: null, sinceMs: null, nowMs: NOW }, () => false),
+    { next: { ts: 10, seq: 0, id: Buffer.from('i10') }, count: 1 }, 'the visitor ends the page')
 })
 
-t.test('a page goes on at a place that is not there any more', async (t) => {
+t.test('a page continues at a place that was removed', async (t) => {
   const store = createViewStore(ROOMY)
   for (const id of ['a', 'b', 'c', 'd']) put(store, id, 5)
   const { next } = store.latest({ limit: 2, after: null, sinceMs: null, nowMs: NOW }, () => {})
@@ -115,7 +124,7 @@ t.test('only the newest maxItems arrivals are live, in whatever order they were 
   t.same(idsOf(store), ['new', 'h1', 'next'], 'the first to arrive goes, not the oldest')
 })
 
-t.test('a version that is older but arrived later counts when the newest is beyond maxItems', async (t) => {
+t.test('an older version that arrived later counts when the newest is beyond maxItems', async (t) => {
   const store = createViewStore({ ...ROOMY, maxItems: 3 })
   put(store, 'a', 100, { value: 'newest', arrival: 1 })
   t.equal(put(store, 'a', 90, { value: 'late', arrival: 2 }), false)
@@ -129,7 +138,7 @@ t.test('a version that is older but arrived later counts when the newest is beyo
   t.match(store.stats(), { items: 0, tombstones: 0 })
 })
 
-t.test('at the bound of items the oldest go, and the floor says so until the window passes it', async (t) => {
+t.test('at the bound of items the oldest are evicted, and the floor shows it until the window passes it', async (t) => {
   const store = createViewStore({ ...ROOMY, windowMs: 1000, boundItems: 3 })
   store.advance(NOW)
   for (let i = 0; i < 5; i++) put(store, `i${i}`, NOW + i)
@@ -143,7 +152,7 @@ t.test('at the bound of items the oldest go, and the floor says so until the win
   t.equal(store.stats().floor, null)
 })
 
-t.test('the floor stays while anything below it is live, a version that waited too', async (t) => {
+t.test('the floor stays while anything below it is live, waiting versions included', async (t) => {
   const store = createViewStore({ ...ROOMY, maxItems: 10, boundItems: 3 })
   put(store, 'a', 50, { arrival: 1 })
   put(store, 'a', 40, { arrival: 5 })
@@ -158,7 +167,7 @@ t.test('the floor stays while anything below it is live, a version that waited t
   t.equal(store.stats().floor, null)
 })
 
-t.test('at the bound of bytes the oldest go', async (t) => {
+t.test('at the bound of bytes the oldest are evicted', async (t) => {
   const store = createViewStore({ ...ROOMY, boundBytes: 100_000 })
   for (let i = 0; i < 500; i++) put(store, `i${i}`, i, { value: Buffer.alloc(1000) })
   const { items, floor } = store.stats()
@@ -181,7 +190,7 @@ t.test('at or below the given floor nothing is live', async (t) => {
   t.equal(store.stats().floor, null)
 })
 
-t.test('values from nothing to 1 MiB keep their bytes when they change their size', async (t) => {
+t.test('values of 0 bytes to 1 MiB keep their bytes when their size changes', async (t) => {
   const store = createViewStore(ROOMY)
   const sizes = [0, 1, 3, 100, 1_048_576, 5000, 0, 200_000, 128, 129, 1_048_576]
   for (const [i, size] of sizes.entries()) {
@@ -190,10 +199,12 @@ t.test('values from nothing to 1 MiB keep their bytes when they change their siz
     const { value } = /** @type {any} */ (store.get(Buffer.from('a'), NOW))
     t.ok(value.equals(Buffer.alloc(size, 65 + i)), `${size} bytes`)
   }
-  for (const [i, size] of sizes.entries()) t.ok(store.get(Buffer.from(`b${i}`), NOW)?.value.equals(Buffer.alloc(size, 97 + i)), `${size} bytes, kept`)
+  for (const [i, size] of sizes.entries()) {
+    t.ok(store.get(Buffer.from(`b${i}`), NOW)?.value.equals(Buffer.alloc(size, 97 + i)), `${size} bytes, kept`)
+  }
 })
 
-t.test('what is asked for is a copy, and what is put is copied', async (t) => {
+t.test('put and get copy', async (t) => {
   const store = createViewStore(ROOMY)
   const bytes = Buffer.from('idvalue')
   store.put(bytes, 0, 2, 1, 0, 0, false, 2, 7, 0)
@@ -203,7 +214,7 @@ t.test('what is asked for is a copy, and what is put is copied', async (t) => {
   t.same(item, { id: Buffer.from('id'), ts: 1, seq: 0, value: Buffer.from('value') })
 })
 
-t.test('clear forgets everything but retention', async (t) => {
+t.test('clear removes everything but retention', async (t) => {
   const store = createViewStore({ ...ROOMY, windowMs: 1000, boundItems: 2 })
   for (let i = 0; i < 3; i++) put(store, `i${i}`, NOW + i)
   store.setFloor({ ts: NOW, seq: 0, id: Buffer.from('x') })
@@ -215,7 +226,7 @@ t.test('clear forgets everything but retention', async (t) => {
   t.same(idsOf(store, { nowMs: NOW + 2 }), [])
 })
 
-t.test('what is removed by age in slices is not shown meanwhile', async (t) => {
+t.test('items too old but not yet removed are not shown', async (t) => {
   const store = createViewStore({ ...ROOMY, windowMs: 1000 })
   const count = 65_000
   for (let i = 0; i < count; i++) put(store, `i${i}`, NOW)
@@ -228,11 +239,13 @@ t.test('what is removed by age in slices is not shown meanwhile', async (t) => {
   t.match(store.stats(), { items: 0 })
 })
 
-t.test('who watches hears of what is put, deleted and forgotten, of a version that waited, and not of what becomes too old', async (t) => {
+t.test('a watcher is called for puts, deletions, forgotten ids and waiting versions, not for items that become too old', async (t) => {
   const store = createViewStore({ ...ROOMY, windowMs: 1000, maxItems: 3 })
   /** @type {string[]} */
   let told = []
-  store.watcher = (bytes, idAt, idEnd, isForgotten) => { told.push(`${Buffer.from(bytes).toString('utf8', idAt, idEnd)}${isForgotten ? ' forgotten' : ''}`) }
+  store.watcher = (bytes, idAt, idEnd, isForgotten) => {
+    told.push(`${Buffer.from(bytes).toString('utf8', idAt, idEnd)}${isForgotten ? ' forgotten' : ''}`)
+  }
   /** @param {string[]} wanted @param {string} why */
   const expect = (wanted, why) => {
     t.same(told, wanted, why)
@@ -254,7 +267,7 @@ t.test('who watches hears of what is put, deleted and forgotten, of a version th
   expect(['a', 'b'], 'what waited counts: an item instead of a deletion, a deletion instead of an item')
   t.same([valueOf(store, 'a'), valueOf(store, 'b'), valueOf(store, 'c')], ['late', null, null])
   store.advance(NOW, 6)
-  expect(['b'], 'and an item again; what went altogether is not told')
+  expect(['b'], 'and an item again; an id that is gone altogether is not reported')
   t.same([valueOf(store, 'a'), valueOf(store, 'b')], [null, 'late'])
   store.forget(Buffer.from('b'), 0, 1)
   expect(['b forgotten'], 'forgotten')

@@ -1,18 +1,15 @@
 /** Items into a feed, and deletions. */
-import { ERRORS, FreshetError } from '../../../src/errors.js'
-import { checkFeedName } from '../../../src/feeds/definitions.js'
-import { bodyOf, takeBodies } from '../../../src/http/body.js'
-import { feedRoute } from '../../../src/http/openapi.js'
-import { integer, oneOf, querySchema, readQuery } from '../../../src/http/query.js'
-import { idBytes } from '../../../src/item/id.js'
-import { MAX_TS } from '../../../src/item/order.js'
-import { countRefused } from '../../../src/pipeline/account.js'
+import { FreshetError } from '../errors.js'
+import { ERRORS } from '../../../src/errors.js'
+import { checkFeedName } from '../../../src/feeds/index.js'
+import { bodyOf, feedRoute, integer, oneOf, querySchema, readQuery, takeBodies } from '../../../src/http/index.js'
+import { idBytes, MAX_TS } from '../../../src/item/index.js'
+import { countRefused } from '../../../src/pipeline/index.js'
 import { JSON_TYPE, LINES_TYPES, readItems } from '../read-items.js'
 
-/** an item is held as commands: its id twice, keys, lengths, its score */
+/** of an item held as commands, without its id (twice) and value: keys, lengths, score */
 const ITEM_HEAD_BYTES = 192
 const NOTHING = Buffer.alloc(0)
-const UNSAID = Object.freeze({ index: -1 })
 
 const ITEM = {
   type: 'object',
@@ -20,36 +17,36 @@ const ITEM = {
   additionalProperties: false,
   properties: {
     id: { type: 'string', description: '1-128 bytes of UTF-8 without control characters' },
-    ts: { type: 'integer', minimum: 0, maximum: MAX_TS, description: 'event time, milliseconds since 1970; now, without it' },
-    value: { description: 'any JSON value, stored as its text; with encoding=base64 text in base64, stored as its bytes' }
+    ts: { type: 'integer', minimum: 0, maximum: MAX_TS, description: 'event time, milliseconds since 1970; default: now' },
+    value: { description: 'any JSON value, stored as the text that was sent; with encoding=base64, base64 of the bytes to store' }
   }
 }
 const TAKEN = {
   type: 'object',
   required: ['accepted'],
   properties: {
-    accepted: { type: 'integer', description: 'acknowledged items; where the gateway was told to drop late ones, those too' },
-    refused: { type: 'integer', description: 'items that became too old for the feed while they were taken' },
-    dropped: { type: 'integer', description: 'all of them, when as many bytes are in flight as are allowed and the gateway was told to drop' }
+    accepted: { type: 'integer', description: 'acknowledged items, and late items, which are dropped (layout ids)' },
+    refused: { type: 'integer', description: 'items that became too old for the feed during the request' },
+    dropped: { type: 'integer', description: 'all items, at the bound on bytes in flight if the gateway drops then (--when-full drop)' }
   }
 }
-const POST_FIELDS = { encoding: oneOf(['json', 'base64'], { description: 'what values are' }) }
-const DELETE_FIELDS = { ts: integer(0, MAX_TS, { description: 'event time of the deletion, milliseconds since 1970; now, without it' }) }
+const POST_FIELDS = { encoding: oneOf(['json', 'base64'], { description: 'encoding of the values sent' }) }
+const DELETE_FIELDS = { ts: integer(0, MAX_TS, { description: 'event time of the deletion, milliseconds since 1970; default: now' }) }
 
 const POST = feedRoute({
-  summary: 'Takes items, all or none; answers when they are acknowledged',
+  summary: 'Append items, all or none; the response follows their acknowledgement',
   params: ['feed'],
   query: querySchema(POST_FIELDS),
   body: Object.fromEntries([
     [JSON_TYPE, { type: 'array', items: ITEM }],
-    ...LINES_TYPES.map((type) => [type, { type: 'string', description: 'one item a line, as in application/json' }])
+    ...LINES_TYPES.map((type) => [type, { type: 'string', description: 'one item per line, as in application/json' }])
   ]),
   content: { [JSON_TYPE]: TAKEN },
   headers: {}
 })
 
 const DELETE = feedRoute({
-  summary: 'Deletes an item: hides its id until a newer version comes; answers when that is acknowledged. With ts it may be repeated',
+  summary: 'Delete an item: its id is hidden until a newer version is appended. With ts the request may be repeated',
   params: ['feed', 'id'],
   query: querySchema(DELETE_FIELDS),
   content: { [JSON_TYPE]: TAKEN },
@@ -61,7 +58,7 @@ const DELETE = feedRoute({
 /**
  * @param {import('fastify').FastifyInstance} app
  * @param {{ feeds: import('../feeds.js').Feeds, ingest: import('../ingest.js').Ingest,
- *   bodies: { maxBytes: number, room: import('../../../src/http/body-bytes.js').BodyRoom }, clock: () => number }} parts `bodies`: their bounds
+ *   bodies: { maxBytes: number, room: import('../../../src/http/index.js').BodyRoom }, clock: () => number }} parts `bodies`: bounds
  */
 export async function itemRoutes (app, { feeds, ingest, bodies, clock }) {
   takeBodies(app, { types: [JSON_TYPE, ...LINES_TYPES], ...bodies })
@@ -69,9 +66,10 @@ export async function itemRoutes (app, { feeds, ingest, bodies, clock }) {
   app.post('/v1/feeds/:feed/items', { schema: POST }, async (request) => {
     const name = checkFeedName(/** @type {any} */ (request.params).feed)
     const { encoding } = readQuery(request, POST_FIELDS)
-    const sent = createSent(bodyOf(request), { base64: encoding === 'base64', nowMs: Math.floor(clock()), free: () => /** @type {import('../../../src/http/body.js').Request} */ (/** @type {unknown} */ (request)).freeBody?.() })
+    const free = () => /** @type {import('../../../src/http/index.js').Request} */ (/** @type {unknown} */ (request)).freeBody?.()
+    const sent = createSent(bodyOf(request), { base64: encoding === 'base64', nowMs: Math.floor(clock()), free })
     if (sent.faults.count > 0) {
-      // what the feed has against the others is said too, if it can be asked
+      // adds items that the feed refuses, if the feed can be opened
       await feeds.use(name, { mayCreate: false }, async (feed) => sent.check(feed)).catch((error) => {
         if (error.code === 'REQUEST_INVALID') throw error
       })
@@ -87,15 +85,15 @@ export async function itemRoutes (app, { feeds, ingest, bodies, clock }) {
     const name = checkFeedName(params.feed)
     const id = idBytes(params.id)
     const { ts } = readQuery(request, DELETE_FIELDS)
-    // a deletion must not create anew what was dropped
+    // a deletion must not create a feed that was dropped
     return feeds.use(name, { mayCreate: false }, (feed) => ingest.take(feed, createDeletion(id, ts, Math.floor(clock()))))
   })
 }
 
 /**
- * The items of a body, with the body as long as it is needed: who waits for an acknowledgement holds neither.
- * @param {import('../../../src/http/body.js').Body} body
- * @param {import('../read-items.js').Reading & { free: () => void }} reading `free` gives back its room
+ * The items of a body. Once they are appended neither is held, so requests that wait for an acknowledgement cost little.
+ * @param {import('../../../src/http/index.js').Body} body
+ * @param {import('../read-items.js').Reading & { free: () => void }} reading `free` returns the bytes of the body to the bound
  */
 function createSent (body, { free, ...reading }) {
   let { items, faults } = readItems(body, reading)
@@ -104,10 +102,10 @@ function createSent (body, { free, ...reading }) {
     count: items.length,
     bytes: items.reduce((sum, { id, value }) => sum + 2 * id.length + value.length + ITEM_HEAD_BYTES, 0),
 
-    /** @param {Feed} feed @throws {HttpError} REQUEST_INVALID, with what the feed has against items among the faults */
+    /** @param {Feed} feed @throws {FreshetError} REQUEST_INVALID, items that the feed refuses are among the faults */
     check (feed) {
       if (faults.count === 0 && items.every((item) => feed.refusalOf(item) === null)) return
-      const all = faults.listing ? readItems(body, { ...reading, refusalOf: feed.refusalOf }).faults : addRefused(faults, items, feed)
+      const all = readItems(body, { ...reading, refusalOf: feed.refusalOf }).faults
       if (all.count === 0) return
       for (const [code, n] of Object.entries(all.byCode)) {
         feed.account.offered += n
@@ -126,20 +124,7 @@ function createSent (body, { free, ...reading }) {
   }
 }
 
-/**
- * Counts what the feed has against items, when as many faults are known as are listed: where they stand is not told then.
- * @param {import('../faults.js').Faults} faults
- * @param {import('../read-items.js').Item[]} items @param {Feed} feed
- */
-function addRefused (faults, items, feed) {
-  for (const item of items) {
-    const code = feed.refusalOf(item)
-    if (code !== null) faults.add(UNSAID, code, () => '')
-  }
-  return faults
-}
-
-/** @param {Buffer} id @param {number | null} givenTs null = a version of now @param {number} nowMs */
+/** @param {Buffer} id @param {number | null} givenTs null = now @param {number} nowMs */
 const createDeletion = (id, givenTs, nowMs) => ({
   count: 1,
   bytes: 2 * id.length + ITEM_HEAD_BYTES,

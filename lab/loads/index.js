@@ -1,0 +1,135 @@
+/**
+ * The lab's own loads: the reference arms and ceilings, the ways of writing that experiments 008 and 009 compare, the library
+ * without the writer's process, and the gateway. Adding one takes one row.
+ *
+ * All of them write the synthetic workload (src/synthetic.js) with the pace, batches and limits of drive.js; they differ only in
+ * what they do with a batch. The load `writer`, the command itself, is not among them: the lab starts it as a user would.
+ *
+ * @typedef {import('../inventory.js').Storage} Storage
+ * @typedef {import('./run.js').Settings} Settings
+ * @typedef {object} Opened
+ * @property {import('../../src/pipeline/index.js').Account} account
+ * @property {number} [betweenMs] between batches, if it sends whole batches at its pace
+ * @property {(run: import('./run.js').Run) => Promise<void>} run until its time is over or it is stopped, and
+ *   every batch has a reply; rejects after a server error
+ * @property {() => Promise<number>} [cpuMicros] CPU time of its other processes so far
+ * @property {() => Promise<void>} close
+ *
+ * @typedef {object} Load
+ * @property {string} does what it sends
+ * @property {(settings: Pick<Settings, 'layout'>) => Storage} storage
+ * @property {Partial<Settings>} [always] settings that it fixes
+ * @property {Partial<Settings>} [wants] settings that it requires, so that its figures stay comparable
+ * @property {number} [processes] of one writer, if more than one
+ * @property {readonly ('windowMs' | 'maxItems')[]} bounds of retention by which it drops items: by trimming,
+ *   or by keys that expire
+ * @property {(parts: { settings: Settings, redisUrl: string, replicaUrls: string[] | null, index: number,
+ *   clock: () => number, onBehind: (behindMs: number) => void,
+ *   onFlush: (seconds: number) => void, gateway?: string[] }) => Promise<Opened>} open `onFlush`: duration of a batch;
+ *   `gateway`: arguments of node for `npm start gateway` with its settings
+ */
+import { FreshetError } from '../errors.js'
+import { APPEND_FORMS, openAppends } from './appends.js'
+import { openBlob } from './blob.js'
+import { openGateway } from './gateway.js'
+import { openLibrary } from './library.js'
+import { PUBLISHED_STRUCTURES, openPublishedStructure, openPublishedValues, openReference } from './published.js'
+import { STRUCTURES, openStructure } from './structures.js'
+
+/** @type {Load} */
+const reference = {
+  does: 'one SETEX promise per item and one ZADD per 1,000, auto-pipelined by the client; values that never change',
+  storage: () => 'published-ids',
+  always: { valueChange: 'never', batchItems: 1000, wholeBatches: true },
+  wants: { valueBytes: 128 },
+  bounds: ['windowMs'],
+  open: openReference
+}
+
+/** @type {Record<string, Load>} */
+const appends = Object.fromEntries(Object.entries(APPEND_FORMS).map(([name, form]) => [name, {
+  does: form.does,
+  storage: () => 'ids',
+  bounds: ['windowMs'],
+  open: (parts) => openAppends(form, parts)
+}]))
+
+/** @type {Record<string, Load>} */
+const structures = Object.fromEntries(Object.entries(STRUCTURES).map(([name, structure]) => [name, {
+  does: structure.does,
+  storage: () => structure.storage,
+  bounds: structure.bounds,
+  open: (parts) => openStructure(structure, parts)
+}]))
+
+/** @type {Record<string, Load>} */
+const publishedStructures = Object.fromEntries(Object.entries(PUBLISHED_STRUCTURES).map(([name, structure]) => [name, {
+  ...reference,
+  does: structure.does,
+  storage: () => structure.storage,
+  bounds: structure.bounds,
+  open: (parts) => openPublishedStructure(structure, parts)
+}]))
+
+/** @type {Record<string, Load>} */
+const loads = {
+  reference,
+  'reference-burst': {
+    ...reference,
+    does: `${reference.does}; all items of a second in one burst`,
+    always: { ...reference.always, pace: 'burst', periodMs: 1000, chunks: 1 }
+  },
+  'published-values': {
+    does: 'one ZADD per batch, whose members are the values themselves, auto-pipelined by the client',
+    storage: () => 'published-values',
+    bounds: [],
+    open: openPublishedValues
+  },
+  blob: {
+    does: 'one SET per 1,000 items: their values one behind the other',
+    storage: () => 'blob',
+    always: { valueChange: 'always', batchItems: 1000 },
+    bounds: ['windowMs'],
+    open: openBlob
+  },
+  library: {
+    does: 'openFeed in the process of the load',
+    storage: ({ layout }) => layout,
+    bounds: ['windowMs', 'maxItems'],
+    open: openLibrary
+  },
+  gateway: {
+    does: 'NDJSON posted to the gateway, a process of its own; a batch is a request',
+    storage: ({ layout }) => layout,
+    bounds: ['windowMs', 'maxItems'],
+    processes: 2,
+    open: openGateway
+  },
+  ...appends,
+  ...structures,
+  ...publishedStructures
+}
+export const LOADS = Object.freeze(loads)
+
+/** @returns {string[]} */
+export const loadNames = () => Object.keys(LOADS)
+
+/**
+ * The storage that a load writes.
+ * @param {string} load one of LOADS, or `writer`
+ * @param {Pick<Settings, 'layout'>} settings
+ * @returns {Storage}
+ * @throws {FreshetError} LOAD_FAILED
+ */
+export const storageOf = (load, settings) => load === 'writer' ? settings.layout : loadOf(load).storage(settings)
+
+/**
+ * @param {string} name
+ * @param {Readonly<Record<string, Load>>} [loads]
+ * @returns {Load}
+ * @throws {FreshetError} LOAD_FAILED
+ */
+export function loadOf (name, loads = LOADS) {
+  if (Object.hasOwn(loads, name)) return loads[name]
+  throw new FreshetError('LOAD_FAILED', `no load ${name}; expected writer, or one of ${Object.keys(loads).join(', ')}`)
+}

@@ -1,0 +1,147 @@
+/**
+ * The published way of writing: its client, commands and promises. The reference of every ratio.
+ *
+ *     reference          n times SETEX item:<id> seconds value, each with its promise; ZADD ids ts <id> ts <id> ...
+ *     published-values   ZADD values ts <value> ts <value> ...
+ *     published-list, published-list-hll, published-set      the reference with another structure instead of the sorted set
+ *
+ * Every value is an object of its own, because the client keeps it until it writes.
+ */
+import { FreshetError } from '../errors.js'
+import { partitionKey } from '../../src/feeds/index.js'
+import { openPublishedClient } from '../../src/store/index.js'
+import { NUMBERED_VALUE_BYTES, WHOLE_VALUE_BYTES } from '../../src/synthetic.js'
+import { LOST_AFTER_MS, driveBatches } from './drive.js'
+import { createSource } from './source.js'
+
+/**
+ * The structure beside the item keys that lists their ids.
+ * @typedef {{ key: (part: string) => string, seconds: number, maxItems: number }} Target
+ * @typedef {{ does: string, storage: import('../inventory.js').Storage, bounds: readonly ('windowMs' | 'maxItems')[],
+ *   index: (client: import('../../src/store/index.js').PublishedClient, target: Target, ids: string[],
+ *   times: number[]) => Promise<unknown>[] }} Index
+ *   `index` sends a batch of it
+ */
+
+const MINUTE_SECONDS = 60
+const KEYS = 'one SETEX promise per item, auto-pipelined by the client; values that never change; per 1,000'
+
+/** @param {string} name @param {number[]} times of its items @returns {string} name and minute of the first */
+const ofMinute = (name, [first]) => `${name}:${Math.floor(first / 1000 / MINUTE_SECONDS)}`
+
+/** @type {Index['index']} */
+const push = (client, { key, maxItems }, ids) => [
+  client.send('lpush', key('ids'), ids),
+  ...(maxItems > 0 ? [client.send('ltrim', key('ids'), [0, maxItems - 1])] : [])
+]
+
+/** @type {(command: 'sadd' | 'pfadd', name: string) => Index['index']} */
+const addToMinute = (command, name) => (client, { key, seconds }, ids, times) => {
+  const set = key(ofMinute(name, times))
+  return [client.send(command, set, ids), client.send('expire', set, [seconds + MINUTE_SECONDS])]
+}
+
+/** @type {Index} */
+const SORTED_SET = {
+  does: '',
+  storage: 'published-ids',
+  bounds: ['windowMs'],
+  index (client, { key }, ids, times) {
+    const members = new Array(2 * ids.length)
+    for (let i = 0; i < ids.length; i++) {
+      members[2 * i] = times[i]
+      members[2 * i + 1] = ids[i]
+    }
+    return [client.zadd(key('ids'), members)]
+  }
+}
+
+/**
+ * The other structures of the published table. Their code was not published, so these are the reference with another structure
+ * instead of the sorted set.
+ * @type {Readonly<Record<string, Index>>}
+ */
+export const PUBLISHED_STRUCTURES = Object.freeze({
+  'published-list': {
+    does: `${KEYS} one LPUSH of ids, and LTRIM`, storage: 'published-list', bounds: ['windowMs', 'maxItems'], index: push
+  },
+  'published-list-hll': {
+    does: `${KEYS} one LPUSH of ids, LTRIM, and a PFADD of them to the HyperLogLog of the minute`,
+    storage: 'published-list-hll',
+    bounds: ['windowMs', 'maxItems'],
+    index: (...batch) => [...push(...batch), ...addToMinute('pfadd', 'hll')(...batch)]
+  },
+  'published-set': {
+    does: `${KEYS} one SADD of ids to the set of the minute`,
+    storage: 'published-set',
+    bounds: ['windowMs'],
+    index: addToMinute('sadd', 'ids')
+  }
+})
+
+/** @type {import('./index.js').Load['open']} */
+export const openReference = (parts) => openPublishedStructure(SORTED_SET, parts)
+
+/**
+ * @param {Index} structure
+ * @param {Parameters<import('./index.js').Load['open']>[0]} parts
+ * @returns {Promise<import('./index.js').Opened>}
+ */
+export async function openPublishedStructure ({ index: send }, parts) {
+  const { settings, redisUrl, index } = parts
+  const key = partitionKey(settings.keyPrefix, settings.feed, 0)
+  const seconds = Math.ceil(settings.windowMs / 1000)
+  if (seconds === 0) throw new FreshetError('LOAD_FAILED', 'windowMs 0: SETEX needs an expiry; expected a window above 0')
+  const source = createSource(settings, index)
+  const values = source.allValues()
+  const names = source.ids.map(String)
+  const keys = names.map((id) => `${key('item:')}${id}`)
+  const client = await openPublishedClient(redisUrl, { name: `freshet-load-${process.pid}`, deadlineMs: LOST_AFTER_MS })
+  const target = { key, seconds, maxItems: settings.maxItems }
+
+  return driveBatches(parts, {
+    source,
+    async send (count, next) {
+      const [promises, ids, times] = [new Array(count), new Array(count), new Array(count)]
+      for (let i = 0; i < count; i++) {
+        const { at, ts } = next()
+        promises[i] = client.setex(keys[at], seconds, values[at])
+        ids[i] = names[at]
+        times[i] = ts
+      }
+      promises.push(...send(client, target, ids, times))
+      await Promise.all(promises).catch((error) => { throw client.fault(error) })
+      return count
+    },
+    close: client.close
+  })
+}
+
+/** @type {import('./index.js').Load['open']} */
+export async function openPublishedValues (parts) {
+  const { settings, redisUrl, index } = parts
+  const { valueBytes, writers, valueChange } = settings
+  const least = writers > 1 ? WHOLE_VALUE_BYTES : NUMBERED_VALUE_BYTES
+  if (valueBytes < least) {
+    throw new FreshetError('LOAD_FAILED', `valueBytes ${valueBytes}: expected at least ${least}, because the member is the value alone`)
+  }
+  const key = partitionKey(settings.keyPrefix, settings.feed, 0)
+  const source = createSource(settings, index)
+  const values = valueChange === 'never' ? source.allValues() : null
+  const client = await openPublishedClient(redisUrl, { name: `freshet-load-${process.pid}`, deadlineMs: LOST_AFTER_MS })
+
+  return driveBatches(parts, {
+    source,
+    async send (count, next) {
+      const members = new Array(2 * count)
+      for (let i = 0; i < count; i++) {
+        const { at, ts, value } = next()
+        members[2 * i] = ts
+        members[2 * i + 1] = values ? values[at] : Buffer.from(value)
+      }
+      await client.zadd(key('values'), members).catch((error) => { throw client.fault(error) })
+      return count
+    },
+    close: client.close
+  })
+}

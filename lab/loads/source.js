@@ -1,0 +1,48 @@
+/**
+ * The items of one writer of the synthetic workload, in order.
+ *
+ * @typedef {ReturnType<typeof createSource>} Source
+ * @typedef {{ at: number, id: Buffer, ts: number, seq: number, value: Buffer }} Item `at`: index of the writer's id. The object and
+ *   its value are reused: they are valid until the next item
+ */
+import { createSequence } from '../../src/item/index.js'
+import { makeIds, makeValue } from '../../src/synthetic.js'
+
+/**
+ * @param {{ ids: number, valueBytes: number, valueChange: 'always' | 'never', writers: number }} settings
+ * @param {number} index of the writer
+ */
+export function createSource ({ ids: distinct, valueBytes, valueChange, writers }, index) {
+  const ids = makeIds(distinct, index, writers)
+  const repeatAfter = valueChange === 'never' ? ids.length : Infinity
+  const { value, change } = makeValue(valueBytes, index, repeatAfter)
+  const sequence = createSequence()
+  /** @type {Item} */
+  const item = { at: -1, id: ids[0], ts: 0, seq: 0, value }
+
+  return {
+    ids,
+
+    /** Index of the next id. */
+    get nextAt () { return item.at + 1 === ids.length ? 0 : item.at + 1 },
+
+    /** @param {number} dueMs since 1970 @returns {Item} */
+    next (dueMs) {
+      item.at = item.at + 1 === ids.length ? 0 : item.at + 1
+      item.id = ids[item.at]
+      item.ts = Math.floor(dueMs)
+      item.seq = sequence(item.ts)
+      change()
+      return item
+    },
+
+    /** The values of all ids as separate objects, where values never change. @returns {Buffer[]} */
+    allValues () {
+      const same = makeValue(valueBytes, index, repeatAfter)
+      return ids.map(() => {
+        same.change()
+        return Buffer.from(same.value)
+      })
+    }
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * The conditions of a result: one line for a caption, rows for a page.
+ */
+
+/** @typedef {import('../analysis.js').Result} Result */
+/** @typedef {import('../plan.js').Plan} Plan */
+
+/** @param {Result} result @param {Plan} plan @returns {string} */
+export function captionOf (result, plan) {
+  return rowsOf(result, plan).filter(({ caption }) => caption).map(({ caption }) => caption).join(', ')
+}
+
+/**
+ * @param {Result} result
+ * @param {Plan} plan
+ * @returns {{ name: string, value: string, caption: string }[]} caption: its part of the one line; empty = left out
+ */
+export function rowsOf (result, plan) {
+  const { engine, node, machine, commit, dirty, startedAt, settings } = result
+  const day = startedAt.slice(0, 10)
+  const bytes = valueBytes(result, plan)
+  const { rounds, seconds, warmUpSeconds, timeScale, rttMs, target } = settings
+  const version = `${(commit ?? 'unknown').slice(0, 10)}${dirty ? ' with uncommitted changes' : ''}`
+  const row = (/** @type {string} */ name, /** @type {string} */ value, caption = value) => ({ name, value, caption })
+  return [
+    row('Engine', engine || 'unknown'),
+    row('Server', `${target ? `${target}, not the lab's` : 'started by the lab for each measurement, on the same machine as the load'}` +
+      `${nodesText(result)}`, target ? `server ${target}` : ''),
+    row(target ? 'Machine of the load' : 'Machine',
+      `${machine.cpu}, ${machine.cores} cores, ${(machine.memoryBytes / 2 ** 30).toFixed(1)} GiB, ${machine.platform}`,
+      `${machine.cpu}, ${machine.cores} cores`),
+    row('Node.js', node, `Node.js ${node.replace(/^v/, '')}`),
+    row('Commit', version, `commit ${version}`),
+    row('Values', bytes),
+    row('Started', startedAt, day),
+    row('Rounds', `${rounds}, arms interleaved`, `${rounds} ${rounds === 1 ? 'round' : 'rounds'} of ${seconds} s`),
+    row('Window', `${seconds} s after ${warmUpSeconds} s of warm-up`, ''),
+    ...(timeScale === 1 ? [] : [row('Time scale', `${timeScale}: periods are scaled from the plan`, `periods x ${timeScale}`)]),
+    row('Delay between client and server', rttMs > 0 ? `${rttMs} ms` : 'none', rttMs > 0 ? `${rttMs} ms between client and server` : ''),
+    row('Settings of every arm', textOf(plan.fixed), '')
+  ]
+}
+
+/** @param {Result} result @returns {string} */
+function nodesText ({ samples }) {
+  const nodes = samples.find((sample) => sample.nodes.length > 0)?.nodes
+  if (!nodes) return ''
+  const replicas = nodes.filter(({ role }) => role === 'replica').length
+  return `; 1 primary, ${replicas} ${replicas === 1 ? 'replica' : 'replicas'}`
+}
+
+/**
+ * From the plan, or else from what was sent.
+ * @param {Result} result @param {Plan} plan @returns {string}
+ */
+function valueBytes ({ samples }, { fixed, levels, arms }) {
+  const all = [fixed, ...Object.values(levels).map(({ settings }) => settings), ...Object.values(arms).map(({ settings }) => settings)]
+  const said = [...new Set(all.map(({ valueBytes }) => valueBytes).filter((bytes) => typeof bytes === 'number'))].sort((a, b) => a - b)
+  if (said.length > 0) return `${said.map((bytes) => bytes.toLocaleString('en')).join(' or ')}-byte values`
+  const sent = samples.filter(({ items, bytes }) => items > 0 && bytes > 0).map(({ items, bytes }) => Math.round(bytes / items))
+    .sort((a, b) => a - b)
+  if (sent.length === 0) return 'values of unknown size'
+  const [least, most] = [sent[0], sent[sent.length - 1]]
+  return least === most ? `${least} bytes an item` : `${least} to ${most} bytes an item`
+}
+
+/** @param {Record<string, unknown>} settings @returns {string} */
+export const textOf = (settings) => Object.entries(settings)
+  .map(([name, value]) => `${name} ${typeof value === 'number' ? value.toLocaleString('en') : value}`).join(', ') || 'defaults'

@@ -1,0 +1,67 @@
+/**
+ * Figures of an analysis as text: of an arm at a level, and its ratio to the baseline.
+ */
+import { MEASURES } from '../measures.js'
+import { ratioWithInterval } from './numbers.js'
+import { roleOf } from './roles.js'
+
+/** @typedef {import('../analysis.js').Analysis} Analysis */
+/** @typedef {import('../plan.js').Plan} Plan */
+/** @typedef {Analysis['comparisons'][number]} Comparison */
+/** @typedef {{ arm: string, level: string }} Place */
+
+/** @param {string} measure @returns {string} */
+export const unitOf = (measure) => MEASURES[measure].unit.replace(/^us$/, 'µs')
+
+/** @param {string} measure @returns {string} with its unit, such as "Primary CPU time per item, µs" */
+export function titleOf (measure) {
+  const { title } = MEASURES[measure]
+  const unit = unitOf(measure)
+  return title.toLowerCase().startsWith(unit) ? title : `${title}, ${unit}`
+}
+
+/**
+ * @param {Analysis} analysis @param {Place} of @param {string} [measure]
+ * @returns {{ median: number, low: number | null, high: number | null } | null} null: no valid sample has a value
+ */
+export function figureOf ({ cells, main }, { arm, level }, measure = main) {
+  const of = cells.find((cell) => cell.arm === arm && cell.level === level)?.figures[measure]
+  return of === undefined || of.median === null ? null : { ...of, median: of.median }
+}
+
+/**
+ * @param {Analysis} analysis
+ * @param {Place} of
+ * @returns {Comparison[]} by the main measure; several, when several ratios of a pair were published
+ */
+export const comparisonsOf = ({ comparisons, main }, { arm, level }) =>
+  comparisons.filter((one) => one.arm === arm && one.level === level && one.measure === main)
+
+/**
+ * @param {Analysis} analysis
+ * @param {Plan} plan
+ * @param {Place} of
+ * @returns {string} the ratio to the baseline; a dash when there is none
+ */
+export function ratioText (analysis, plan, of) {
+  if (roleOf(of.arm, plan) === 'baseline') return 'baseline'
+  const ratio = roleOf(of.arm, plan) === 'repeat'
+    ? analysis.noise.find(({ level, measure }) => level === of.level && measure === analysis.main)
+    : comparisonsOf(analysis, of).find(({ against }) => against === plan.baseline)
+  return ratio ? ratioWithInterval(ratio) : '-'
+}
+
+/** @param {Comparison} comparison @returns {string} whether our ratio is on the same side of 1 as the published one */
+export function directionText ({ sameDirection, verdict }) {
+  if (sameDirection !== null) return sameDirection ? 'yes' : 'no'
+  return verdict === 'unknown' ? 'unknown' : 'not shown'
+}
+
+/** @param {number} value @returns {string} as it was published, to three digits */
+export const publishedText = (value) => `${Number(value.toPrecision(3))} x`
+
+/** @param {Analysis['costs'][number]} cost */
+export const costText = ({ sentence }) => sentence.replaceAll(/\bus\b/g, 'µs')
+
+/** @param {string} sentence @returns {string} without Markdown; names of several words are quoted */
+export const plain = (sentence) => sentence.replaceAll(/`([^`]*)`/g, (_, name) => /[\s,;]/.test(name) ? `\u201c${name}\u201d` : name)

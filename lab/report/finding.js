@@ -1,0 +1,150 @@
+/**
+ * The results in words: a sentence for each arm in question over all levels, and the finding, which is the title of table,
+ * page and chart. The order is that of the plan's expectations, which were written before the first run: so the outcome does
+ * not select the finding.
+ *
+ * The ceiling and the A/A pair are no findings. Where an interval contains 1, or a difference is no larger than that of the
+ * A/A pair, the sentence says that no difference was shown.
+ */
+import { MEASURES } from '../measures.js'
+import { isShown, textsOf } from '../verdict.js'
+import { figureOf, unitOf } from './figures.js'
+import { figure, ratioWithInterval } from './numbers.js'
+import { roleOf } from './roles.js'
+
+/** @typedef {import('./figures.js').Analysis} Analysis */
+/** @typedef {import('./figures.js').Plan} Plan */
+/** @typedef {import('./figures.js').Comparison} Comparison */
+/** @typedef {{ arm: string, against: string, all: Comparison[] }} Pair one arm against another, one comparison a level */
+
+/** characters; no sentence is added beyond this */
+const FINDING_LENGTH = 230
+
+/** @param {Analysis} analysis @param {Plan} plan @returns {Pair[]} in question */
+export function pairsOf ({ comparisons, main }, plan) {
+  const inQuestion = comparisons.filter(({ measure, arm, against }) =>
+    measure === main && [arm, against].every((one) => roleOf(one, plan) !== 'ceiling'))
+  /** @type {Pair[]} */
+  const pairs = []
+  for (const one of inQuestion) {
+    const pair = pairs.find(({ arm, against }) => arm === one.arm && against === one.against)
+    if (!pair) pairs.push({ arm: one.arm, against: one.against, all: [one] })
+    else if (!pair.all.some(({ level }) => level === one.level)) pair.all.push(one)
+  }
+  const place = (/** @type {Pair} */ pair) => plan.expected.findIndex(({ arm, against }) => arm === pair.arm && against === pair.against)
+  const isExpected = (/** @type {Pair} */ pair) => place(pair) >= 0
+  return [...pairs.filter(isExpected).sort((a, b) => place(a) - place(b)), ...pairs.filter((pair) => !isExpected(pair))]
+}
+
+/** @param {Analysis} analysis @param {Plan} plan @returns {string[]} a sentence for each pair */
+export const verdictsOf = (analysis, plan) => pairsOf(analysis, plan).map((pair) => sentenceOf(pair, plan))
+
+/** @param {Pair} pair @param {Plan} plan @returns {string} */
+function sentenceOf ({ arm, against, all }, { levels }) {
+  if (all.length === 1) return all[0].sentence + (Object.keys(levels).length > 1 ? ` at ${all[0].level}` : '')
+  const [less, more] = /** @type {const} */ (['less', 'more']).map((verdict) =>
+    all.filter((one) => one.verdict === verdict && isShown(one)))
+  const [none, unknown] = /** @type {const} */ (['none', 'unknown']).map((verdict) => all.filter((one) => one.verdict === verdict))
+  const within = all.filter(({ withinNoise }) => withinNoise)
+  for (const different of [less, more]) {
+    if (different.length === all.length) {
+      return `\`${arm}\` ${MEASURES[all[0].measure].verb} ${spanOf(different)} x \`${against}\` ${at(different, all)}`
+    }
+  }
+  const parts = [
+    ...(less.length ? [`less ${at(less, all)} (${spanOf(less)} x)`] : []),
+    ...(more.length ? [`more ${at(more, all)} (${spanOf(more)} x)`] : []),
+    ...(none.length ? [`no difference shown ${at(none, all)}`] : []),
+    ...(within.length ? [`no difference beyond the noise of this machine ${at(within, all)}`] : []),
+    ...(unknown.length ? [`unknown ${at(unknown, all)}`] : [])
+  ]
+  return `\`${arm}\` against \`${against}\`: ${parts.join(', ')}`
+}
+
+/** @param {Comparison[]} those @param {Comparison[]} all */
+function at (those, all) {
+  if (those.length === 1) return `at ${those[0].level}`
+  if (those.length < all.length) return `at ${those.length} of ${all.length} levels`
+  return all.length === 2 ? 'at both levels' : `at all ${all.length} levels`
+}
+
+/** @param {Comparison[]} those @returns {string} the smallest and the largest ratio */
+function spanOf (those) {
+  const ratios = those.map(({ ratio }) => Number(ratio))
+  const [least, most] = [Math.min(...ratios), Math.max(...ratios)].map((one) => textsOf([one], true)[0])
+  return least === most ? least : `${least} to ${most}`
+}
+
+/**
+ * @param {Analysis} analysis
+ * @param {Plan} plan
+ * @returns {string} arms in backticks; no full stop
+ */
+export function findingOf (analysis, plan) {
+  const [first, ...rest] = [...changeOf(analysis, plan), ...together(pairsOf(analysis, plan), plan)]
+  if (first === undefined) return baselineAlone(analysis, plan)
+  let finding = first
+  for (const part of rest) {
+    if (finding.length + part.length + 2 > FINDING_LENGTH) break
+    finding += `; ${part}`
+  }
+  return finding
+}
+
+/** Whether every level has an x of its own. @param {Plan} plan @returns {boolean} */
+export function isOverX ({ levels }) {
+  const places = Object.values(levels).map(({ x }) => x)
+  return places.length > 1 && places.every((x) => typeof x === 'number') && new Set(places).size === places.length
+}
+
+/** Arms without a difference to the same arm share a sentence. @param {Pair[]} pairs @param {Plan} plan @returns {string[]} */
+function together (pairs, plan) {
+  const isSame = (/** @type {Pair} */ { all }) => all.every(({ verdict }) => verdict === 'none')
+  const alike = (/** @type {Pair} */ pair) => pairs.filter((other) => isSame(other) && other.against === pair.against)
+  return pairs.flatMap((pair) => {
+    if (!isSame(pair) || alike(pair).length === 1) return [sentenceOf(pair, plan)]
+    const arms = alike(pair).map(({ arm }) => `\`${arm}\``).join(', ').replace(/, ([^,]*)$/, ' and $1')
+    return alike(pair)[0] === pair ? [`${arms} against \`${pair.against}\`: no difference shown`] : []
+  })
+}
+
+/**
+ * The baseline at its first and last level.
+ * @param {Analysis} analysis
+ * @param {Plan} plan
+ * @returns {string[]} empty where levels have no x
+ */
+export function changeOf (analysis, plan) {
+  if (!isOverX(plan)) return []
+  const levels = Object.keys(plan.levels).sort((a, b) => Number(plan.levels[a].x) - Number(plan.levels[b].x))
+  const [first, last] = [levels[0], levels[levels.length - 1]]
+    .map((level) => ({ level, of: figureOf(analysis, { arm: plan.baseline, level }) }))
+  if (!first.of || !last.of) return []
+  return [`\`${plan.baseline}\`: ${figure(first.of.median)} ${unitOf(analysis.main)} at ${first.level}, ${figure(last.of.median)} at ` +
+    `${last.level}`]
+}
+
+/** @param {Analysis} analysis @param {Plan} plan @returns {string} */
+function baselineAlone (analysis, plan) {
+  for (const level of Object.keys(plan.levels)) {
+    const of = figureOf(analysis, { arm: plan.baseline, level })
+    if (of) return `\`${plan.baseline}\`: ${figure(of.median)} ${unitOf(analysis.main)} at ${level}`
+  }
+  return `No finding: the baseline \`${plan.baseline}\` has no valid measurement`
+}
+
+/** @param {Analysis} analysis @param {Plan} plan @returns {string} the A/A pair; empty when it was not measured */
+export function noiseOf ({ noise, main }, { baseline }) {
+  const those = noise.filter(({ measure, ratio }) => measure === main && ratio !== null)
+  return those.length === 0 ? '' : `\`${baseline}\` measured twice (A/A): ${atLevels(those)}`
+}
+
+/** @param {Analysis} analysis @param {Plan} plan @returns {string} the ceiling against the baseline; empty when it was not measured */
+export function ceilingOf ({ comparisons, main }, { ceiling, baseline }) {
+  const those = comparisons.filter(({ arm, against, measure, ratio }) =>
+    arm === ceiling && against === baseline && measure === main && ratio !== null)
+  return those.length === 0 ? '' : `ceiling: \`${ceiling}\` (the same bytes without our code) against \`${baseline}\`: ${atLevels(those)}`
+}
+
+/** @param {({ level: string } & import('../verdict.js').RatioWithInterval)[]} those */
+const atLevels = (those) => those.map((one) => `${ratioWithInterval(one)}${those.length > 1 ? ` at ${one.level}` : ''}`).join(', ')

@@ -1,0 +1,117 @@
+/**
+ * A result as a page: the finding, the chart, published figures beside ours, every figure, and the evidence.
+ */
+import { SAME } from '../verdict.js'
+import { accountOf, limitsOf } from './account.js'
+import { believe } from './belief.js'
+import { budgetsSection } from './budgets.js'
+import { rowsOf, textOf } from './conditions.js'
+import { costText, plain, ratioText, titleOf } from './figures.js'
+import { ceilingOf, findingOf, noiseOf, verdictsOf } from './finding.js'
+import { code, list, section, table } from './markdown-table.js'
+import { figure, figureWithInterval, interval, ratio } from './numbers.js'
+import { publishedSection } from './published.js'
+import { noiseRemarks, remarksOf } from './remarks.js'
+import { roleOf, shownArm } from './roles.js'
+
+/** @typedef {import('../analysis.js').Analysis} Analysis */
+/** @typedef {import('../analysis.js').Result} Result */
+/** @typedef {import('../plan.js').Plan} Plan */
+/** @typedef {import('./figures.js').Comparison} Comparison */
+
+/** more verdicts than this are collapsed */
+const MANY = 12
+
+/**
+ * @param {Analysis} analysis
+ * @param {Result} result
+ * @param {Plan} plan
+ * @param {string} [raw] path of the raw result, from the folder of the page
+ * @param {string} [chart] path of the chart, from there
+ * @returns {string} Markdown
+ */
+export function markdownOf (analysis, result, plan, raw = '', chart = `${plan.name}.svg`) {
+  const finding = findingOf(analysis, plan)
+  return [
+    `# ${finding}\n\n`,
+    result.settings.quick ? '**Not a result**: a quick run is one short round that only shows that everything works.\n\n' : '',
+    limitsOf(accountOf(result.samples)).map((limit) => `**Not everything was accepted**: ${limit}.\n\n`).join(''),
+    `${plan.question}\n\n![${plain(finding).replaceAll(/[[\]]/g, '')}](${encodeURI(chart)})\n\n`,
+    section('Verdict', verdict(analysis, plan)),
+    section('Budgets', budgetsSection(analysis)),
+    section('Compared with published figures', publishedSection(analysis, plan)),
+    section('Figures', figures(analysis, plan)),
+    section('Fixed and marginal cost', costs(analysis, plan)),
+    section('Conditions', table(['condition', 'value'], rowsOf(result, plan).map(({ name, value }) => [name, value]))),
+    section('Validity', believe(analysis, result, plan)),
+    section('Arms', arms(plan)),
+    section('Not controlled', list([...plan.notControlled, ...result.notes ?? []])),
+    raw === '' ? '' : section('Raw samples', `Every figure here is calculated from [${raw.split('/').slice(-1)}](${encodeURI(raw)}).\n`)
+  ].join('').trimEnd() + '\n'
+}
+
+/** @param {Analysis} analysis @param {Plan} plan */
+function verdict (analysis, plan) {
+  const isFirst = (/** @type {Comparison} */ one) =>
+    analysis.comparisons.find(({ arm, against, level }) => arm === one.arm && against === one.against && level === one.level) === one
+  const each = analysis.comparisons.filter(isFirst).filter(({ arm }) => roleOf(arm, plan) === 'arm')
+  const severalTimes = each.filter((one) =>
+    each.some(({ arm, against, level }) => arm === one.arm && against === one.against && level !== one.level))
+  const isOneLevel = Object.keys(plan.levels).length === 1
+  const byLevel = severalTimes.map(({ level, sentence }) => `${level}: ${sentence}`)
+  const predicted = analysis.comparisons.filter(isFirst).filter(({ expected }) => expected !== null)
+    .map((one) => predictionOf(one, !isOneLevel))
+  const folded = byLevel.length > MANY ? `<details><summary>Level by level</summary>\n\n${list(byLevel)}</details>\n\n` : list(byLevel)
+  return list([...verdictsOf(analysis, plan), ...[noiseOf(analysis, plan), ceilingOf(analysis, plan)].filter((line) => line !== '')]) +
+    folded + (predicted.length ? 'What the plan expected:\n\n' + list(predicted) : '') +
+    list(analysis.warnings.map((warning) => `**Warning**: ${warning}`))
+}
+
+/** @param {Comparison} comparison @param {boolean} withLevel */
+function predictionOf ({ arm, against, level, expected, asExpected, verdict, withinNoise }, withLevel) {
+  const open = verdict === 'unknown' ? 'unknown' : withinNoise ? 'not shown, within the noise of this machine' : 'not shown'
+  const outcome = asExpected === null
+    ? open
+    : asExpected ? `confirmed${expected === 'same' ? `: between ${ratio(SAME.low)} and ${ratio(SAME.high)} x` : ''}` : '**refuted**'
+  return `${code(arm)} ${expected === 'same' ? 'the same as' : `${expected} than`} ${code(against)}${withLevel ? ` at ${level}` : ''}: ` +
+    `${outcome}`
+}
+
+/** All measures of the plan, a table a level. @param {Analysis} analysis @param {Plan} plan */
+function figures (analysis, plan) {
+  const heads = ['arm', '>rounds', `>x ${plan.baseline}`, ...plan.measures.map((measure) => `>${titleOf(measure)}`)]
+  const tables = Object.keys(plan.levels).map((level) => {
+    const rows = analysis.cells.filter((cell) => cell.level === level).map(({ arm, n, figures }) => [
+      [shownArm(arm, plan),
+        ...[...noiseRemarks(analysis, { arm, level }), ...remarksOf(analysis, { arm, level })].map((remark) => `*${remark}*`)].join('\n'),
+      String(n),
+      ratioText(analysis, plan, { arm, level }),
+      ...plan.measures.map((measure) => figureWithInterval(figures[measure]))
+    ])
+    return rows.length === 0 ? '' : `**${level}**\n\n` + table(heads, rows)
+  })
+  return `Medians of the valid rounds with their 95 % intervals; the ratio is of ${titleOf(analysis.main)}.\n\n` + tables.join('')
+}
+
+/** @param {Analysis} analysis @param {Plan} plan */
+function costs ({ costs }, plan) {
+  if (costs.length === 0) return ''
+  const shown = (/** @type {number | null} */ value, /** @type {number | null} */ low, /** @type {number | null} */ high) =>
+    `${figure(value)} ${interval(low, high)}`.trim()
+  const rows = costs.map((cost) => [
+    shownArm(cost.arm, plan),
+    shown(cost.fixedPercent, cost.fixedPercentLow, cost.fixedPercentHigh),
+    shown(cost.marginalMicrosPerItem, cost.marginalMicrosPerItemLow, cost.marginalMicrosPerItemHigh),
+    cost.offLine === null ? '-' : `${Math.round(cost.offLine * 100)} %`,
+    cost.levels.join(', ')
+  ])
+  return 'CPU time of the primary per second without any items, and for each further item: a line fitted through the levels.\n\n' +
+    table(['arm', '>fixed, % of a core', '>marginal, µs per item', '>largest distance from the line', 'levels'], rows) +
+    list(costs.map(costText))
+}
+
+/** L12. @param {Plan} plan */
+const arms = (plan) => table(['arm', 'load', 'settings', 'note'], Object.entries(plan.arms).map(([arm, { load, settings, engine, note }]) =>
+  [shownArm(arm, plan), load, [...(engine ? [engine] : []), ...(Object.keys(settings).length ? [textOf(settings)] : [])].join(', ') || '-',
+    note ?? ''])) +
+  list(plan.differs)

@@ -1,0 +1,15 @@
+/** The role of an arm in the question. */
+import { AA_SUFFIX } from '../plan.js'
+
+/** @typedef {'arm' | 'baseline' | 'repeat' | 'ceiling'} Role repeat: the baseline once more, the A/A pair */
+/** @typedef {{ baseline: string, ceiling: string }} Plan */
+
+/** @param {string} arm @param {Plan} plan @returns {Role} */
+export function roleOf (arm, { baseline, ceiling }) {
+  if (arm === baseline) return 'baseline'
+  if (arm === baseline + AA_SUFFIX) return 'repeat'
+  return arm === ceiling ? 'ceiling' : 'arm'
+}
+
+/** @param {string} arm @param {Plan} plan @returns {string} the ceiling is marked, unless its name says so */
+export const shownArm = (arm, plan) => roleOf(arm, plan) === 'ceiling' && !/ceiling/i.test(arm) ? `${arm} (ceiling)` : arm

@@ -1,0 +1,23 @@
+/** Durations in a histogram with microsecond resolution; percentiles are milliseconds. */
+import { build } from 'hdr-histogram-js'
+
+const MICROS = 1000
+const MAX_MICROS = 3600 * 1000 * MICROS
+
+/** @typedef {{ p50: number, p95: number, p99: number, max: number }} Percentiles */
+
+export function createLatencies () {
+  const histogram = build({ lowestDiscernibleValue: 1, highestTrackableValue: MAX_MICROS, numberOfSignificantValueDigits: 3 })
+  return {
+    /** @param {number} ms */
+    record: (ms) => histogram.recordValue(Math.min(MAX_MICROS, Math.max(0, Math.round(ms * MICROS)))),
+
+    /** @returns {Percentiles | null} null: nothing was recorded */
+    percentiles () {
+      if (histogram.totalCount === 0) return null
+      const max = histogram.maxValue
+      const [p50, p95, p99] = [50, 95, 99].map((percent) => Math.min(max, histogram.getValueAtPercentile(percent)) / MICROS)
+      return { p50, p95, p99, max: max / MICROS }
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { residentMib } from '../../test/commands.js'
+import { caughtUp, startFlow } from '../../test/flow/flow.js'
+import { eventually } from '../../test/servers.js'
+import { newestOf, numbersOf } from '../../test/faults/synthetic.js'
+import { scoped, scopedEngines } from '../../test/scope.js'
+
+const FROZEN_MS = scoped(30_000, 2000)
+const GROWTH_MIB = 64
+const RATE = 25_000
+const [engine] = await scopedEngines()
+t.setTimeout(300_000)
+
+t.test('a primary frozen for 30 s at 25,000 items/s: bounded memory, nothing lost, and the writer catches up', async (t) => {
+  const { primary, replicas, reader, startWriter } = await startFlow(t, { engine, replicas: 1 })
+  const run = { items: scoped(36, 8) * RATE, ids: 100_000 }
+  const writer = startWriter(t, ['--rate', `${RATE}`, '--items', `${run.items}`, '--ids', `${run.ids}`])
+  const most = { before: 0, frozen: 0, after: 0 }
+  /** @type {keyof typeof most} */
+  let phase = 'before'
+  const sampler = setInterval(async () => {
+    const now = phase
+    most[now] = Math.max(most[now], await residentMib(writer.pid))
+  }, 250)
+  t.teardown(() => clearInterval(sampler))
+
+  // every buffer that the load needs is there already
+  await eventually(() => Number(/"items":(\d+),"itemsPerSecond"/.exec(writer.stderr)?.[1] ?? 0) > 0)
+  await pause(2000)
+  primary.freeze()
+  phase = 'frozen'
+  await writer.until(/connection to the primary lost/)
+  t.equal((await reader.ask('/v1/feeds/latest/count')).status, 200, 'replicas answer what they have')
+  await pause(FROZEN_MS)
+  t.equal((await reader.ask('/readyz')).status, 200)
+  phase = 'after'
+  primary.thaw()
+
+  const { code, summary } = await writer.ended()
+  clearInterval(sampler)
+  t.equal(code, 0)
+  t.match(summary, { offered: run.items, items: run.items, refused: 0, dropped: 0, failed: 0 })
+  t.ok(summary.behindMs.max > FROZEN_MS / 2, 'lateness counts from the intended time')
+  t.comment(`resident at most ${Object.entries(most).map(([when, mib]) => `${Math.round(mib)} MiB ${when}`).join(', ')}; ` +
+    `${summary.retried} items were sent again; all acknowledged ${(summary.seconds - run.items / RATE).toFixed(1)} s after the last was ` +
+    'due')
+  t.ok(most.frozen - most.before <= GROWTH_MIB, 'while frozen')
+  t.ok(most.after - most.before <= GROWTH_MIB, 'while catching up')
+
+  await caughtUp({ primary, replicas })
+  t.same(numbersOf(await reader.allItems('latest', 'limit=10000&encoding=json')), newestOf(run), 'the newest of every id')
+})

@@ -1,0 +1,62 @@
+/** Which layout a feed has is chosen by the writer's settings; readers follow what is stored. */
+import t from 'tap'
+import { engineName, eventually } from '../../test/servers.js'
+import { startFlow } from '../../test/flow/flow.js'
+import { scoped, scopedEngines } from '../../test/scope.js'
+
+/** @type {[string, string[], Record<string, string>, string][]} */
+const choices = [
+  ['by default', [], {}, 'ids'],
+  ['by SORTED_SET_CONTAINS_ACTUAL_VALUE=true', [], { SORTED_SET_CONTAINS_ACTUAL_VALUE: 'true' }, 'values'],
+  ['by SORTED_SET_CONTAINS_ACTUAL_VALUE=false', [], { SORTED_SET_CONTAINS_ACTUAL_VALUE: 'false' }, 'ids'],
+  ['by --layout, over the variable', ['--layout', 'ids'], { SORTED_SET_CONTAINS_ACTUAL_VALUE: 'true' }, 'ids'],
+  ['by --layout, acknowledged by a replica', ['--layout', 'values', '--ack', 'replica'], {}, 'values'],
+  ['by --layout', ['--layout', 'stream'], {}, 'stream'],
+  ['by --layout', ['--layout', 'segments'], {}, 'segments'],
+  ['by --layout, acknowledged by a replica', ['--layout', 'segments', '--ack', 'replica'], {}, 'segments'],
+  ['by --layout, compressed', ['--layout', 'segments', '--compress', 'brotli'], {}, 'segments'],
+  ['by --layout, in large batches over several partitions', ['--layout', 'segments', '--batch-items', '10000', '--partitions', '3'], {},
+    'segments']
+]
+
+const engines = await scopedEngines()
+for (const engine of engines) {
+  // what a variable means is the same with every engine
+  const asked = choices.filter(([, , env]) => engine === engines[0] || Object.keys(env).length === 0).slice(0, scoped(Infinity, 2))
+  t.test(engineName(engine), async (t) => {
+    const flow = await startFlow(t, { engine })
+    for (const [i, [how, flags, env, layout]] of asked.entries()) {
+      await t.test(`${layout} ${how}: what was written is read back`, async (t) => {
+        const feed = `chosen-${i}`
+        const { code, summary } = await flow.write(t, ['--feed', feed, '--items', '500', '--ids', '50', '--rate', '0', ...flags], { env })
+        t.equal(code, 0)
+        t.match(summary, { layout, offered: 500, items: 500, refused: 0, dropped: 0, failed: 0 })
+        /** @type {(path: string) => Promise<any>} */
+        const ask = async (path) => (await fetch(`${flow.reader.url}/v1/feeds/${feed}${path}`)).json()
+        t.equal((await ask('')).layout, layout)
+        const { items, next } = await ask('/items?limit=1000&encoding=json')
+        t.equal(new Set(items.map((/** @type {{ id: string }} */ { id }) => id)).size, 50)
+        t.equal(items.length, 50)
+        t.equal(next, null)
+        t.same(items.map((/** @type {any} */ { value }) => Number(value.n)).sort((/** @type {number} */ a, /** @type {number} */ b) =>
+          a - b), Array.from({ length: 50 }, (_, n) => 451 + n), 'the newest version of each')
+        // where the layout itself can only say about how many, a view counts as soon as it has everything
+        const count = await eventually(async () => {
+          const answer = await ask('/count')
+          return answer.exact && answer
+        })
+        t.match(count, { count: 50, exact: true })
+      })
+    }
+
+    await t.test('a feed of another layout is refused, and both are named', async (t) => {
+      for (const [stored, wanted] of [['ids', 'segments'], ['segments', 'stream']]) {
+        await flow.write(t, ['--feed', `of-${stored}`, '--items', '1', '--layout', stored])
+        const { code, stderr } = await flow.write(t, ['--feed', `of-${stored}`, '--items', '1', '--layout', wanted])
+        t.equal(code, 2)
+        t.match(stderr,
+          new RegExp(`feed of-${stored} is stored with layout ${stored}, not ${wanted}; write with layout ${stored} \\(--layout\\)`))
+      }
+    })
+  })
+}

@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { childrenOf, endOf, logOf, runCommand } from '../../test/commands.js'
+import { connectFor, startServer } from '../../test/servers.js'
+import { scopedEngines, wholeTest } from '../../test/scope.js'
+
+const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))
+const [engine] = await scopedEngines()
+const { url } = await startServer(t, { engine })
+
+/**
+ * A writer whose parent listens, as the lab does.
+ * @param {import('tap').Test} t @param {string[]} flags
+ * @returns {Promise<{ messages: any[], summary: any }>}
+ */
+async function writeUnderParent (t, flags) {
+  const child = spawn(process.execPath, [FRESHET, 'writer', '--redis-url', url, '--window-ms', '0', '--log-level', 'silent', ...flags],
+    { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  /** @type {any[]} */
+  const messages = []
+  let stdout = ''
+  child.on('message', (message) => messages.push(message))
+  child.stdout?.on('data', (bytes) => { stdout += bytes })
+  const [code] = await once(child, 'close')
+  t.equal(code, 0)
+  return { messages, summary: JSON.parse(stdout) }
+}
+
+/** @param {any} summary */
+const isSummedUp = ({ offered, items, refused, dropped, failed }) => offered === items + refused + dropped + failed
+
+t.test('the summary is about the time after the warm-up, and --duration counts from there', async (t) => {
+  const { messages, summary } = await writeUnderParent(t, ['--feed', 'warmed', '--warm-up', '1.5', '--duration', '0.5', '--rate', '4000'])
+  t.same(messages.map(({ event }) => event), ['up', 'measuring', 'ended'])
+  t.same(messages[2].acknowledged, [8000], 'the parent hears of all of them')
+  t.ok(summary.items > 0 && summary.items < 8000)
+  t.equal(summary.offered, summary.items)
+  t.equal(summary.bytes, summary.items * 128)
+  t.ok(summary.seconds < 2)
+  t.ok(summary.loopUse > 0 && summary.loopUse <= 1)
+  t.match(summary.nodes, [{ role: 'primary', cpuMicrosPerItem: Number }])
+})
+
+wholeTest('several writers begin together, and are measured when the warm-up of all is over', async (t) => {
+  const { messages, summary } = await writeUnderParent(t,
+    ['--feed', 'crew', '--writers', '3', '--warm-up', '0.5', '--duration', '0.5', '--rate', '1000'])
+  t.same(messages.map(({ event }) => event), ['up', 'measuring', 'ended'])
+  t.same(messages[2].acknowledged, [1000, 1000, 1000])
+  t.ok(isSummedUp(summary) && summary.items > 0 && summary.items <= 3000)
+})
+
+wholeTest('without a warm-up everything is measured, and the parent hears so as well', async (t) => {
+  const { messages, summary } = await writeUnderParent(t, ['--feed', 'cold', '--items', '700', '--rate', '0'])
+  t.same(messages.map(({ event }) => event), ['up', 'measuring', 'ended'])
+  t.same(messages[2].acknowledged, [700])
+  t.match(summary, { offered: 700, items: 700 })
+})
+
+wholeTest('a run that ends during its warm-up logs that nothing was measured', async (t) => {
+  const { code, summary, stderr } = await endOf(t, ['writer', '--redis-url', url, '--feed', 'short', '--items', '100', '--warm-up', '3600'])
+  t.equal(code, 0)
+  t.match(summary, { offered: 0, items: 0, failed: 0, seconds: 0, itemsPerSecond: 0, loopUse: 0, writerCpuMicrosPerItem: null })
+  t.match(stderr, /ended during its warm-up; nothing was measured/)
+  const { messages } = await writeUnderParent(t, ['--feed', 'short', '--items', '100', '--warm-up', '3600'])
+  t.same(messages.map(({ event }) => event), ['up', 'ended'])
+  t.same(messages[1].acknowledged, [100])
+})
+
+wholeTest('failed items are reported, whenever they were offered', async (t) => {
+  const admin = await connectFor(t, url)
+  await admin.send('SET', 'fr:{taken:0}:ids', 'mine')
+  const { code, summary } = await endOf(t, ['writer', '--redis-url', url, '--feed', 'taken', '--items', '10', '--warm-up', '3600'])
+  t.equal(code, 1)
+  // it goes on until the first refusal comes back
+  t.ok(summary.failed > 0 && summary.failed <= 10)
+  t.match(summary, { offered: summary.failed, items: 0 })
+})
+
+wholeTest('lines that were refused during the warm-up are left out of the summary, not of the exit status', async (t) => {
+  const { code, summary, stderr } = await endOf(t,
+    ['writer', '--redis-url', url, '--feed', 'lines', '--source', 'stdin', '--warm-up', '3600'],
+    { input: `{"id":"a","ts":${Date.now()}}\nnot json\n` })
+  t.equal(code, 3)
+  t.match(summary, { offered: 0, items: 0, refused: 0 })
+  t.match(stderr, /line 2/)
+})
+
+wholeTest('a writer that dies during the warm-up keeps no other from being measured, and costs what was under way', async (t) => {
+  const writer = runCommand(t,
+    ['writer', '--redis-url', url, '--feed', 'killed', '--writers', '2', '--warm-up', '4', '--duration', '1', '--rate', '2000'])
+  await writer.until(/"msg":"writing"/)
+  const [one] = await childrenOf(writer.pid)
+  process.kill(one, 'SIGKILL')
+  const ended = await writer.ended()
+  t.equal(ended.code, 1)
+  t.ok(logOf(ended).some(({ msg }) => msg === 'a writer died'))
+  t.ok(isSummedUp(ended.summary))
+  t.ok(ended.summary.items > 0 && ended.summary.items < 10_000, 'of the other one, after the warm-up')
+})

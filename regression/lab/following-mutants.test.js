@@ -1,0 +1,95 @@
+/**
+ * Readers that lie to clients that follow a feed (L15): the clients' process finds each of them out, and lets the one pass that
+ * does not. What they send is made up in the test's own process, which is busy; so nothing is said of how fast they are.
+ */
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { withoutSettings } from '../../lab/child.js'
+import { servingInvariants } from '../../lab/serving/figures.js'
+import { createFollowing } from '../../lab/serving/following.js'
+import { startProcess } from '../../lab/serving/process.js'
+import { EVERY_MS, IDS, LIES, RATE, VALUE_BYTES, startStreams } from '../../test/lab/mutants/streams.js'
+import { wholeTest } from '../../test/scope.js'
+
+const CLIENTS = fileURLToPath(new URL('../../lab/serving/follow-process.js', import.meta.url))
+// NODE_OPTIONS is the test runner's
+const env = { ...withoutSettings(process.env), NODE_OPTIONS: '' }
+const WORKLOAD = { ids: IDS, writers: 1, valueBytes: VALUE_BYTES, isWhole: true }
+const USAGE = { atMs: 0, cpuSeconds: 0, loopBusyMs: 0, memoryBytes: 1 }
+const PUSH = {
+  by: 'reader', asks: 'push', processes: 1, connections: 4, idsEach: 10, maxRate: 1000 / EVERY_MS, everyMs: 0, path: '', settings: {}
+}
+const POLL = { ...PUSH, asks: 'poll', maxRate: undefined, everyMs: EVERY_MS }
+
+/** The servers, as far as they are measured. */
+const servers = () => {
+  let atMs = 0
+  return /** @type {any} */ ({
+    running: [{ send () {}, receive: async () => ({ delayMsP99: 1, bytes: 1 }) }], usages: async () => [{ ...USAGE, atMs: ++atMs }]
+  })
+}
+
+/** @param {import('tap').Test} t @param {string} name @param {any} [serving] */
+async function followed (t, name, serving = PUSH) {
+  const client = startProcess('the client', [CLIENTS], env)
+  t.teardown(() => client.stop())
+  const { url, end } = await startStreams(t, name)
+  await client.receive('up')
+  const following = createFollowing(serving, { client, feed: 'lab', workload: WORKLOAD, ratePerSecond: RATE })
+  await following.open([url], null)
+  const figures = await following.measure(servers(), 1)
+  const all = /** @type {any} */ ({ ...figures, following: { ...figures.following, ...await following.settle([end()]) } })
+  await client.stop()
+  return {
+    figures: all,
+    broken: servingInvariants(all).filter(({ ok }) => !ok).map(({ name }) => name),
+    detail: JSON.stringify(all.answers) + JSON.stringify(all.following)
+  }
+}
+
+const RIGHT = 'responses are correct'
+const NEWEST = 'every client has the newest version of each of its ids'
+const STAYED = 'every client stayed connected, without a reset'
+/** @type {Record<string, { broken: string[], detail?: RegExp }>} */
+const FOUND = {
+  'holds back an update': { broken: [NEWEST], detail: /client \d has number \d+ of id-7; expected number \d+/ },
+  'leaves an id out': { broken: [NEWEST], detail: /client \d has nothing of id-7/ },
+  'goes back': { broken: [RIGHT], detail: /id-\d+ went back: from \d+ to \d+/ },
+  'sends what was not asked for': { broken: [NEWEST, RIGHT], detail: /id-8 was not requested/ },
+  'sends what is not due': { broken: [NEWEST, RIGHT, 'percentiles of delivery are in order'], detail: /before it was due/ },
+  'cuts values': { broken: [NEWEST, RIGHT], detail: /has a value that was not written for it/ },
+  'ends a stream': { broken: [NEWEST, STAYED], detail: /the server ended the stream/ },
+  'tells to begin anew': { broken: [STAYED] },
+  'refuses a client': { broken: [NEWEST, RIGHT, STAYED, 'every stream began'], detail: /status 503: .*OVERLOADED/ },
+  'sends too often': { broken: ['no client received more events than it requested'] }
+}
+
+t.test('L15: streams that lack something, go back, hold what was not requested, end or come too often are found', async (t) => {
+  t.same(Object.keys(LIES).toSorted(), [...Object.keys(FOUND), 'healthy', 'stale'].toSorted())
+  const [healthy, stale, ...others] = await Promise.all(['healthy', 'stale', ...Object.keys(FOUND)].map((name) => followed(t, name)))
+  t.same(healthy.broken, [], healthy.detail)
+  const { following, requests, answers, client } = healthy.figures
+  t.match(requests, { planned: 4, sent: 4, answered: 4, missing: 0, byStatus: { 200: 4 } })
+  t.match(following, { openAtBegin: 4, openAtEnd: 4, resets: 0, due: IDS, newest: IDS, readClients: 4, maxRate: 20 })
+  t.ok(following.events > 4 && following.readEvents === following.events && following.items > following.events, healthy.detail)
+  t.ok(following.bytes > following.items * VALUE_BYTES && answers.looked >= following.events)
+  t.ok(following.delayMs.p50 >= 0 && following.newestMs.p50 <= following.delayMs.p50 && following.betweenMs.p50 > 0, healthy.detail)
+  t.ok(client.loopUse > 0 && healthy.figures.latencyMs.p50 > 0)
+  t.same(stale.broken, [], stale.detail)
+  t.ok(stale.figures.following.newestMs.p50 >= 250, stale.detail)
+  for (const [i, [name, { broken, detail }]] of Object.entries(FOUND).entries()) {
+    t.same(others[i].broken.toSorted(), broken.toSorted(), `${name}: ${others[i].detail}`)
+    if (detail) t.match(others[i].detail, detail, name)
+  }
+})
+
+wholeTest('L15: clients that ask again and again find the same', async (t) => {
+  const [healthy, held, back] = await Promise.all(['healthy', 'holds back an update', 'leaves an id out'].map((name) =>
+    followed(t, name, POLL)))
+  t.same(healthy.broken, [], healthy.detail)
+  const { following, requests } = healthy.figures
+  t.match(following, { openAtBegin: 4, openAtEnd: 4, due: IDS, newest: IDS, maxRate: null })
+  t.ok(requests.planned === 80 && requests.answered > 4 && following.items > 0 && following.delayMs.p50 >= 0, healthy.detail)
+  t.same(held.broken, [NEWEST], held.detail)
+  t.same(back.broken, [NEWEST], back.detail)
+})

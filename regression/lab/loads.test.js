@@ -1,0 +1,236 @@
+/**
+ * The lab's own loads as processes, on real servers: what they acknowledge is what the servers hold, and what they say of
+ * themselves adds up.
+ */
+import t from 'tap'
+import { spawnSync } from 'node:child_process'
+import { readFile, readdir } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { SETTINGS, flagsOf, optionsOf } from '../../settings.js'
+import { LOADS, loadNames, storageOf } from '../../lab/loads/index.js'
+import { gatewaySettings } from '../../lab/loads/gateway.js'
+import { FEED_OPTIONS } from '../../lab/loads/library.js'
+import { PUBLISHED_STRUCTURES } from '../../lab/loads/published.js'
+import { STRUCTURES } from '../../lab/loads/structures.js'
+import { percentilesInOrder } from '../../lab/percentiles.js'
+import { capabilities } from '../../src/store/nodes.js'
+import { createAuthority, tlsEngines } from '../../test/certificates.js'
+import { runCommand } from '../../test/commands.js'
+import { connectFor, engineName, startDeployment, startServer } from '../../test/servers.js'
+import { ledgerOf, runLoad, untilLevel } from '../../test/lab/load.js'
+import { scopedEngines, wholeTest } from '../../test/scope.js'
+
+const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))
+const engines = await scopedEngines()
+const [anyEngine] = engines
+const NOTHING_WRONG = { missing: 0, foreign: 0, misplaced: 0 }
+/** @type {[string, Record<string, any>][]} */
+const VARIANTS = [
+  ['library', { layout: 'values' }],
+  ['library', { layout: 'segments', partitions: 2 }],
+  ['library', { layout: 'stream' }],
+  ['library', { layout: 'values', valueChange: 'never', partitions: 3 }],
+  ['published-values', { valueChange: 'never' }],
+  ['script-per-batch', { valueChange: 'never' }],
+  ['gateway', { layout: 'segments', partitions: 2 }]
+]
+/** nothing in them is done otherwise by another engine */
+const ON_ONE = [...Object.keys(STRUCTURES), ...Object.keys(PUBLISHED_STRUCTURES)]
+/** loads that write at the same time, each into a feed of its own */
+const AT_ONCE = 3
+let feeds = 0
+
+/** @param {Record<string, any>} [more] @returns {any} */
+const settingsWith = (more = {}) => ({
+  keyPrefix: 'lab:',
+  feed: `f${++feeds}`,
+  ids: 1000,
+  valueBytes: 128,
+  rate: 0,
+  batchItems: 100,
+  layout: 'ids',
+  windowMs: 600_000,
+  maxItems: 0,
+  ...more
+})
+
+/** @param {Record<string, any>} settings @returns {string[]} arguments of node */
+const gatewayCommand = (settings) => [FRESHET, 'gateway', ...flagsOf(gatewaySettings(settings)), '--log-level', 'error']
+
+/** @param {import('tap').Test} t @param {import('../../test/lab/load.js').Said} said @param {Record<string, any>} more */
+function saysWhatAddsUp (t, { status, measuring, summary, failed, stderr }, more = {}) {
+  t.match({ status, measuring, failed, stderr }, { status: 0, measuring: true, failed: null, stderr: '' })
+  const {
+    offered, items, refused, dropped, failed: lost, retried, seconds, behindMs, flushMs, loopUse, writerCpuMicrosPerItem, bytes
+  } = summary
+  t.match(summary, { event: 'summary', feed: /^f/, refusedBy: {}, nodes: [], retried: 0, failed: 0, ...more })
+  t.equal(offered, items + refused + dropped + lost, 'every item has one outcome')
+  t.ok(items > 0 && seconds > 0 && bytes === items * 128 && retried === 0)
+  t.ok(percentilesInOrder(behindMs))
+  t.ok(percentilesInOrder(flushMs) && flushMs.max > 0)
+  t.ok(loopUse > 0 && loopUse <= 1 && writerCpuMicrosPerItem > 0)
+}
+
+for (const engine of engines) {
+  wholeTest(`${engineName(engine)}: what a load acknowledges is what primary and replica hold`, async (t) => {
+    const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
+    const { msetex } = await capabilities(await connectFor(t, primary.url))
+    /** @param {string} load @param {Record<string, any>} more */
+    async function check (load, more) {
+      // no multiple of the ids, so that the last round is not whole
+      const settings = settingsWith({ items: 4321, ...more })
+      const said = await runLoad(t,
+        { load, settings, redisUrl: primary.url, replicaUrls: [replica.url], gateway: gatewayCommand(settings) })
+      if (load === 'msetex' && !msetex) {
+        return t.match(said, {
+          status: 1,
+          acknowledged: null,
+          failed: { code: 'SERVER_REFUSED', message: /has no MSETEX.*needs Valkey 9.1/ },
+          stderr: /^SERVER_REFUSED: .*has no MSETEX/
+        })
+      }
+      const what = `${load} ${JSON.stringify(more)}`
+      saysWhatAddsUp(t, said, { engine: engineName(engine) })
+      t.same(said.acknowledged, [4321], what)
+      await untilLevel(t, primary, replica)
+      const run = { settings, acknowledged: [4321], storage: storageOf(load, settings) }
+      const [one, other] = [await ledgerOf(t, primary, run), await ledgerOf(t, replica, run)]
+      t.match(one, { ...NOTHING_WRONG, acknowledged: 4321, detail: [] }, what)
+      t.match(other, { ...NOTHING_WRONG, digest: one.digest }, `${what} on the replica`)
+    }
+
+    /** @type {[string, Record<string, any>][]} */
+    const runs = [...loadNames().filter((load) => engine === anyEngine || !ON_ONE.includes(load))
+      .map((load) => /** @type {[string, {}]} */ ([load, load === 'reference-burst' ? { rate: 3000, duration: 1.5 } : {}])),
+    ...(engine === anyEngine ? VARIANTS : [])]
+    while (runs.length) await Promise.all(runs.splice(0, AT_ONCE).map(([load, more]) => check(load, more)))
+    const connection = await connectFor(t, primary.url)
+    t.same(await connection.send('FUNCTION', 'LIST').catch(() => []), [], 'no function is left')
+  })
+}
+
+wholeTest('the writer itself is held to the same ledger', async (t) => {
+  const server = await startServer(t, { engine: anyEngine })
+  for (const [layout, valueChange, writers] of /** @type {[string, string, number][]} */ ([['ids', 'never', 1], ['values', 'always', 2]])) {
+    const settings = settingsWith({ layout, valueChange, writers })
+    const flags = Object.entries({
+      feed: settings.feed,
+      layout,
+      'value-change': valueChange,
+      items: 2345,
+      writers,
+      ids: 1000,
+      rate: 0,
+      'key-prefix': 'lab:',
+      'redis-url': server.url,
+      'log-level': 'warn'
+    })
+    const { code, summary } = await runCommand(t, ['writer', ...flags.flatMap(([flag, value]) => [`--${flag}`, String(value)])]).ended()
+    t.match({ code, items: summary.items }, { code: 0, items: 2345 * writers })
+    t.match(await ledgerOf(t, server, { settings, acknowledged: Array(writers).fill(2345), storage: storageOf('writer', settings) }),
+      { ...NOTHING_WRONG, detail: [] }, `${layout}, ${valueChange}`)
+  }
+})
+
+wholeTest('with a rate the items of the window are those that were planned, warm-up left out', async (t) => {
+  const server = await startServer(t, { engine: anyEngine })
+  await Promise.all(/** @type {[string, Record<string, any>][]} */ ([['reference', {}],
+    ['blob', { pace: 'burst', periodMs: 200, chunks: 2 }], ['library', {}]]).map(async ([load, more]) => {
+    const settings = settingsWith({ rate: 2000, warmUp: 0.5, duration: 1, ...more })
+    const said = await runLoad(t, { load, settings, redisUrl: server.url })
+    saysWhatAddsUp(t, said)
+    const [acknowledged] = said.acknowledged ?? []
+    t.equal(acknowledged, 3000, `${load}: all that was due in 1.5 s`)
+    // what the machine kept from being sent in the warm-up belongs to the window
+    t.ok(said.summary.items <= acknowledged && said.summary.items >= 1000, `${load}: ${said.summary.items}`)
+    t.match(await ledgerOf(t, server, { settings, acknowledged: [acknowledged], storage: storageOf(load, settings) }),
+      { ...NOTHING_WRONG, detail: [] })
+  }))
+  const within = await runLoad(t, { load: 'pipelined-commands', settings: settingsWith({ items: 500, warmUp: 600 }), redisUrl: server.url })
+  t.match(within, { status: 0, measuring: false, acknowledged: [500], summary: { items: 0, offered: 0, batches: 0, seconds: 0 } },
+    'it ended within its warm-up')
+})
+
+wholeTest('several writers are processes of one load', async (t) => {
+  const server = await startServer(t, { engine: anyEngine })
+  const settings = settingsWith({ writers: 3, items: 1111 })
+  const whole = await runLoad(t, { load: 'published-values', settings, redisUrl: server.url })
+  saysWhatAddsUp(t, whole, { writers: 3, items: 3333 })
+  t.same(whole.acknowledged, [1111, 1111, 1111])
+  t.match(await ledgerOf(t, server, { settings, acknowledged: [1111, 1111, 1111], storage: 'published-values' }),
+    { ...NOTHING_WRONG, detail: [] })
+  const said = await runLoad(t, { load: 'msetex', settings: settingsWith({ writers: 2, windowMs: 0 }), redisUrl: server.url })
+  t.match(said, { status: 1, acknowledged: null, failed: { code: 'LOAD_FAILED', message: /windowMs 0/ } })
+})
+
+wholeTest('servers that speak TLS and ask for a password are written to as others are', async (t) => {
+  const [engine] = await tlsEngines()
+  if (!engine) return t.pass('no engine here speaks TLS')
+  const server = await startServer(t,
+    { engine, tls: await (await createAuthority(t)).issue('server'), args: ['--requirepass', 'secret-4711'] })
+  const redisUrl = server.url.replace('//', '//:secret-4711@')
+  for (const load of ['reference', 'msetex', 'pipelined-commands']) {
+    const said = await runLoad(t, { load, settings: settingsWith({ items: 500 }), redisUrl })
+    if (!said.failed || load !== 'msetex') saysWhatAddsUp(t, said)
+    t.notMatch(JSON.stringify(said), /secret-4711/)
+  }
+  for (const load of ['reference', 'blob']) {
+    t.match(await runLoad(t, { load, settings: settingsWith(), redisUrl: server.url }), { status: 1, failed: { code: 'SERVER_REFUSED' } })
+  }
+})
+
+t.test('it is no command', async (t) => {
+  const file = fileURLToPath(new URL('../../lab/loads/load-process.js', import.meta.url))
+  const { status, stderr } = spawnSync(process.execPath, [file], { encoding: 'utf8' })
+  t.match({ status, stderr }, { status: 2, stderr: /started by the lab/ })
+})
+
+t.test('every load says what it sends; the references are as written in the lab', async (t) => {
+  for (const name of loadNames()) t.match(LOADS[name].does, /^[a-z].{10,}[^.]$/i, name)
+  const reference = { valueChange: 'never', batchItems: 1000, wholeBatches: true }
+  t.same(LOADS.reference.always, reference)
+  t.same(LOADS['reference-burst'].always, { ...reference, pace: 'burst', periodMs: 1000, chunks: 1 })
+  t.same(LOADS.blob.always, { valueChange: 'always', batchItems: 1000 })
+  for (const name of ['reference', 'reference-burst']) t.same(LOADS[name].wants, { valueBytes: 128 })
+})
+
+wholeTest('whatever a plan says of batches, the reference sends a SETEX an item and a ZADD for 1,000, a blob holds 1,000', async (t) => {
+  /** @param {import('../../src/store/connection.js').Connection} connection @returns {Promise<Record<string, number>>} */
+  const callsOf = async (connection) => Object.fromEntries([...String(await connection.send('INFO', 'commandstats'))
+    .matchAll(/cmdstat_(\w+):calls=(\d+)/g)].map(([, name, calls]) => [name, Number(calls)]))
+  /** @type {[string, Record<string, any>, Record<string, number>][]} */
+  const runs = [
+    ['reference', { rate: 0, items: 5000 }, { setex: 5000, zadd: 5 }],
+    ['reference', { rate: 4000, warmUp: 0.25, duration: 0.75 }, { setex: 4000, zadd: 4 }],
+    ['reference', { rate: 4000, duration: 0.6 }, { setex: 2400, zadd: 3 }],
+    ['reference-burst', { rate: 2000, duration: 1.5 }, { setex: 4000, zadd: 4 }],
+    ['blob', { rate: 0, items: 5000 }, { set: 5 }]
+  ]
+  await Promise.all(runs.map(async ([load, more, calls]) => {
+    const server = await startServer(t, { engine: anyEngine })
+    const settings = settingsWith({ batchItems: 10, ...more })
+    const { status, acknowledged } = await runLoad(t, { load, settings, redisUrl: server.url })
+    const what = `${load} ${JSON.stringify(more)}`
+    t.same([status, acknowledged], [0, [calls.setex ?? 5000]], what)
+    t.match(await callsOf(await connectFor(t, server.url)), calls, what)
+  }))
+})
+
+t.test('the library is given what openFeed takes of the settings of a writer, and the gateway what it takes', async (t) => {
+  const all = Object.fromEntries(SETTINGS.filter(({ uses }) => uses.includes('writer')).map(({ name }) => [name, true]))
+  t.same([...FEED_OPTIONS, 'redisUrl'].sort(), Object.keys(optionsOf(all)).sort())
+  const given = Object.keys(gatewaySettings(all))
+  const known = SETTINGS.filter(({ uses }) => uses.includes('gateway')).map(({ name }) => name)
+  t.same(given.filter((name) => !known.includes(name)), [], 'and the gateway nothing that it does not know')
+})
+
+t.test('the scripts of the lab begin as those of lua/ do', async (t) => {
+  const folder = new URL('../../lab/loads/lua/', import.meta.url)
+  for (const file of await readdir(folder)) {
+    const lines = (await readFile(new URL(file, folder), 'utf8')).split('\n')
+    t.match(lines[0], /^-- [A-Z].*\.$/, file)
+    t.match(lines[1], /^-- Atomic, because .*\.$/, file)
+    t.same(lines.slice(2, 7).map((line) => /^-- ([A-Z]+) /.exec(line)?.[1]), ['KEYS', 'ARGV', 'RETURNS', 'COST', 'MODE'], file)
+    t.match(lines[7], /^local .* = KEYS\[1\]/, file)
+  }
+})

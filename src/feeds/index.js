@@ -1,0 +1,12 @@
+/**
+ * What other folders use of src/feeds.
+ *
+ * @typedef {import('./definitions.js').Definition} Definition
+ * @typedef {import('./heartbeats.js').Heartbeat} Heartbeat
+ */
+export {
+  agree, checkFeedName, dropFeed, expectAgreed, isAgreed, isFeedName, isWider, listDefinitions, readDefinition, setRetention
+} from './definitions.js'
+export { expiryMs, extendFeed } from './extend.js'
+export { HEARTBEAT_KEPT_MS, HEARTBEATS_EXPIRE_MS, heartbeatText, readHeartbeats } from './heartbeats.js'
+export { namesKey, partitionKey, writersKey } from './keys.js'

@@ -1,0 +1,23 @@
+/** Error codes of HTTP, independent of routes. */
+import { define } from '../errors.js'
+
+export { FreshetError } from '../errors.js'
+
+export const HTTP_ERRORS = define('http', {
+  REQUEST_INVALID: { status: 400, meaning: 'the route does not accept this path, query parameter, header or body' },
+  UNAUTHORIZED: { status: 401, meaning: 'the bearer token is missing or wrong' },
+  NOT_FOUND: { status: 404, meaning: 'no route matches this method and path' },
+  REQUEST_TIMEOUT: { status: 408, meaning: 'the request did not arrive in time' },
+  PAYLOAD_TOO_LARGE: { status: 413, meaning: 'the body is larger than the limit' },
+  URI_TOO_LONG: { status: 414, meaning: 'a part of the path is longer than the limit' },
+  MEDIA_TYPE_UNSUPPORTED: { status: 415, meaning: 'the route does not accept this content type' },
+  HEADERS_TOO_LARGE: { status: 431, meaning: 'the request line and headers are larger than the limit' },
+  INTERNAL: { status: 500, meaning: 'unexpected error in this process' },
+  NOT_READY: { status: 503, retryable: true, meaning: 'this process cannot serve its feeds at the moment' },
+  OVERLOADED: { status: 503, retryable: true, meaning: 'too many requests, streams or open feeds are in use' },
+  INGEST_FULL: {
+    status: 503,
+    retryable: true,
+    meaning: 'too many bytes wait for acknowledgement, or the server accepts no writes; nothing of the request was accepted'
+  }
+})

@@ -1,0 +1,112 @@
+/**
+ * Query fields as a table: a row has the check of a field, its default and its description in OpenAPI. All faults of a query
+ * are reported at once. Unknown fields are refused, because an ignored typo (`limt=5`) would look like a valid response;
+ * so are fields given twice, and no value is coerced.
+ *
+ * @typedef {{ expects: string, read: (text: string) => any, schema: Record<string, unknown>, default?: any, many?: number }} Field
+ *   `many`: how many times it may be given; the value is then an array
+ * @typedef {{ field: string, received: string, expected: string }} Fault
+ */
+import * as checks from '../settings/index.js'
+import { FreshetError } from './errors.js'
+
+const MAX_SHOWN_CHARS = 64
+
+/** For routes without query parameters. @type {Readonly<Record<string, Field>>} */
+export const NO_FIELDS = Object.freeze({})
+
+/**
+ * @param {{ expects: any, read: any }} check
+ * @param {Record<string, unknown>} schema @param {any} unset
+ * @returns {Field}
+ */
+const field = ({ expects, read }, schema, unset) => ({ expects, read, schema, default: unset })
+
+/** @type {(low: number, high: number, rest: { description: string, default?: number | null }) => Field} */
+export const integer = (low, high, { description, default: unset = null }) => field(checks.integer(low, high),
+  { type: 'integer', minimum: low, maximum: high, description, ...(unset === null ? {} : { default: unset }) }, unset)
+
+/** @type {(low: number, high: number, rest: { description: string, default: number }) => Field} */
+export const number = (low, high, { description, default: unset }) => field(checks.number(low, high),
+  { type: 'number', minimum: low, maximum: high, description, default: unset }, unset)
+
+/** @type {(words: readonly string[], rest: { description: string }) => Field} the first word is the default */
+export const oneOf = (words, { description }) => field(checks.oneOf(...words),
+  { type: 'string', enum: words, description, default: words[0] }, words[0])
+
+/** @type {(read: (text: string) => any, rest: { description: string, expects: string }) => Field} `read` throws a coded error */
+export const text = (read, { description, expects }) => field({ expects, read }, { type: 'string', description }, null)
+
+/** @type {(max: number, field: Field) => Field} */
+export const many = (max, one) => ({
+  ...one,
+  expects: `${one.expects}, at most ${max.toLocaleString('en')} times`,
+  schema: { type: 'array', items: one.schema, maxItems: max },
+  many: max
+})
+
+/** @param {Record<string, Field>} fields @returns {Record<string, unknown>} for the route's schema */
+export const querySchema = (fields) => ({
+  type: 'object',
+  additionalProperties: false,
+  properties: Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema]))
+})
+
+/**
+ * @param {import('fastify').FastifyRequest} request
+ * @param {Record<string, Field>} fields
+ * @returns {Record<string, any>} a value for each field
+ * @throws {FreshetError} REQUEST_INVALID, and errors of text fields
+ */
+export function readQuery (request, fields) {
+  checkPercents(request.url)
+  const given = /** @type {Record<string, string | string[]>} */ (request.query)
+  /** @type {Fault[]} */
+  const faults = []
+  for (const name of Object.keys(given)) {
+    if (!Object.hasOwn(fields, name)) faults.push({ field: shown(name), received: 'an unknown field', expected: knownOf(fields) })
+  }
+  /** @type {Record<string, any>} */
+  const values = {}
+  for (const [name, field] of Object.entries(fields)) {
+    values[name] = given[name] === undefined ? field.default : readField(name, field, given[name], faults)
+  }
+  if (faults.length === 0) return values
+  const detail = faults.map(({ field, received, expected }) => `${field}: ${received}; expected ${expected}`).join('. ')
+  throw new FreshetError('REQUEST_INVALID', detail, { faults })
+}
+
+/** @param {string} name @param {Field} field @param {string | string[]} given @param {Fault[]} faults */
+function readField (name, { many: max = 1, expects, read }, given, faults) {
+  const texts = Array.isArray(given) ? given : [given]
+  if (texts.length > max) {
+    faults.push({ field: name, received: `given ${texts.length} times`, expected: max > 1 ? expects : `${expects}, once` })
+    return null
+  }
+  try {
+    const values = texts.map((one) => read(one))
+    return max > 1 ? values : values[0]
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    faults.push({ field: name, received: given === '' ? 'no value' : shown(String(given)), expected: expects })
+    return null
+  }
+}
+
+/** @param {Record<string, Field>} fields */
+const knownOf = (fields) => Object.keys(fields).length ? `one of ${Object.keys(fields).join(', ')}` : 'no query parameter on this route'
+
+/** @param {string} received */
+const shown = (received) => received.length > MAX_SHOWN_CHARS ? received.slice(0, MAX_SHOWN_CHARS) + '...' : received
+
+/** fastify's parser keeps malformed escapes, so `%zz` would become an id. @param {string} url */
+function checkPercents (url) {
+  const at = url.indexOf('?')
+  if (at < 0 || !url.includes('%', at)) return
+  try {
+    decodeURIComponent(url.slice(at + 1))
+  } catch {
+    const detail = 'the query has a percent sign that does not begin a UTF-8 escape; write %25 for a literal percent sign'
+    throw new FreshetError('REQUEST_INVALID', detail)
+  }
+}

@@ -1,0 +1,25 @@
+/**
+ * What other folders use of src/item.
+ *
+ * @typedef {import('./member.js').Member} Member
+ * @typedef {import('./member.js').VersionPlace} VersionPlace
+ * @typedef {import('./order.js').Place} Place
+ * @typedef {import('./position.js').LogOffset} LogOffset
+ * @typedef {import('./position.js').LogPosition} LogPosition
+ * @typedef {import('./segment.js').EntryHead} EntryHead
+ * @typedef {import('./segment.js').Visit} Visit
+ * @typedef {import('./value.js').Value} Value
+ */
+export { decodeCursor, encodeCursor } from './cursor.js'
+export { ENTRY_HEAD_BYTES, entryHead, visitEntry, writeEntry } from './entry.js'
+export { checkedId, EXPECTED_ID, idBytes, MAX_ID_BYTES, readId } from './id.js'
+export { compareVersions, MEMBER_HEAD_BYTES, memberBound, placeText, readMember, writeMemberHead } from './member.js'
+export { compareOrder, createSequence, MAX_SEQ, MAX_TS, newestFirst, scoreOf, unscore } from './order.js'
+export { sequenceOf, WRITER_BYTES, WRITER_TEXT_LENGTH } from './origin.js'
+export { partitionOf, bucketOf } from './partition.js'
+export { checkCreation, createdMsOf, decodeOffsets, decodeTimes, encodeOffsets, encodeTimes, isPositionOf } from './position.js'
+export { MAX_VALUE_BYTES, readRecord, RECORD_HEAD_BYTES, writeRecordHead } from './record.js'
+export {
+  eachVersion, ITEM_HEAD_BYTES, itemBytes, METHODS, packItems, SEGMENT_HEAD_BYTES, segmentHead, writeItem, writeSegmentHead
+} from './segment.js'
+export { valueBytes } from './value.js'

@@ -1,0 +1,102 @@
+/**
+ * Queries of log layouts without a view. Answers are exact, or VIEW_NEEDED where a scan would have to read too far back
+ * (log-scan.js).
+ *
+ * @typedef {import('./log-scan.js').Version} Version
+ * @typedef {import('./index.js').Layout} Layout
+ */
+import { compareOrder } from '../item/index.js'
+import { countLog } from './log-count.js'
+import { beginScan, compareVersions } from './log-scan.js'
+import { MAX_READ, MAX_READ_BYTES } from './read-size.js'
+
+/** @type {WeakMap<object, { name: string, state: import('./log-scan.js').State }>} scans that a next page may continue, once */
+const scans = new WeakMap()
+
+/** @param {import('./log.js').Log} log @returns {Pick<Layout, 'latest' | 'tail' | 'get' | 'count'>} */
+export const createLogQueries = (log) => ({
+  async latest (connection, key, { limit, after, sinceMs, retention, nowMs, scan: before }) {
+    const name = key(log.part)
+    const scan = await beginScan(connection, key, { log, retention, nowMs, state: after ? taken(before, name) : null })
+    const minTs = Math.max(sinceMs ?? 0, scan.minTs)
+    const wanted = Math.min(limit, MAX_READ)
+    for (;;) {
+      const bound = scan.bound < minTs ? -1 : scan.bound
+      const found = scan.newest()
+        .filter((version) =>
+          !version.deleted && version.ts >= minTs && version.ts > bound && (after === null || compareOrder(version, after) < 0))
+      if (bound < 0 || found.length >= wanted) {
+        const items = found.sort((a, b) => compareVersions(b, a)).slice(0, wanted)
+        const last = items.at(-1)
+        const isMore = found.length > wanted || (bound >= 0 && items.length === wanted)
+        return {
+          items: items.map(itemOf),
+          next: last && isMore ? { ts: last.ts, seq: last.seq, id: Buffer.from(last.id) } : null,
+          scan: kept(name, scan.state)
+        }
+      }
+      await scan.read()
+    }
+  },
+
+  async tail (connection, key, { after, sinceMs, limit, known, retention, nowMs }) {
+    const scan = await beginScan(connection, key, { log, retention, nowMs })
+    const from = after && after.ts >= sinceMs ? after : null
+    const minTs = Math.max(sinceMs, scan.minTs)
+    while (scan.bound >= Math.max(minTs, from?.ts ?? 0)) await scan.read()
+    const versions = scan.kept()
+      .filter((version) => version.ts >= minTs && (from === null || isBehind(version, from)))
+      .sort(compareVersions)
+      // of equal versions, the last one
+      .filter((version, i, all) => i === all.length - 1 || compareOrder(version, all[i + 1]) !== 0 || version.stamp !== all[i + 1].stamp)
+    let end = 0
+    for (let bytes = 0; end < Math.min(limit, MAX_READ, versions.length) && bytes < MAX_READ_BYTES; end++) {
+      bytes += versions[end].value.length
+    }
+    const looked = versions.slice(0, end)
+    const last = looked.at(-1)
+    return {
+      items: looked.filter((version) => !known(version))
+        .map((version) => ({ ...itemOf(version), stamp: version.stamp, deleted: version.deleted })),
+      next: last && end < versions.length ? { ts: last.ts, seq: last.seq, id: Buffer.from(last.id), stamp: last.stamp } : null
+    }
+  },
+
+  async get (connection, key, ids, { retention, nowMs }) {
+    if (ids.length === 0) return []
+    const scan = await beginScan(connection, key, { log, retention, nowMs })
+    // a version above the bound is the newest of its id
+    const isFound = (/** @type {Buffer} */ id) => (scan.newestOf(id)?.ts ?? -1) > scan.bound
+    while (scan.bound >= 0 && !ids.every(isFound)) await scan.read()
+    return ids.map((id) => {
+      const version = scan.newestOf(id)
+      return version === null || version.deleted || version.ts < scan.minTs ? null : itemOf(version)
+    })
+  },
+
+  count: (connection, key, now) => countLog(connection, key, { log, ...now })
+})
+
+/** @param {Version} version @param {import('../item/index.js').VersionPlace} place */
+const isBehind = (version, place) => (compareOrder(version, place) || (place.stamp === undefined ? 0 : version.stamp - place.stamp)) > 0
+
+/** @param {Version} version @returns {import('./index.js').Item} */
+const itemOf = ({ id, ts, seq, value }) => ({ id, ts, seq, value })
+
+/** @param {string} name @param {import('./log-scan.js').State} state */
+function kept (name, state) {
+  const scan = Object.freeze({})
+  scans.set(scan, { name, state })
+  return scan
+}
+
+/**
+ * Each scan is used once, because a failed page leaves it incomplete.
+ * @param {any} scan @param {string} name
+ */
+function taken (scan, name) {
+  const before = scan ? scans.get(scan) : undefined
+  if (!before || before.name !== name) return null
+  scans.delete(scan)
+  return before.state
+}

@@ -1,0 +1,30 @@
+/**
+ * Retention of a log: trimming (lua/trim-log.lua) and key expiry.
+ *
+ *     fr:{feed:p}:<part>       stream
+ *     fr:{feed:p}:ahead        sorted set    how far items are ahead of the server's clock (log-origin.js)
+ *     fr:{feed:p}:appended     string        versions appended, if the feed has maxItems
+ *     fr:{feed:p}:marks        sorted set    entry id -> versions appended when it was the newest
+ */
+
+/** clock skew allowed to readers and the server */
+const SLACK_MS = 1000
+
+/**
+ * @param {import('./log.js').Log} log
+ * @param {number} maxEntries removed at once
+ * @returns {Pick<import('./index.js').Layout, 'trim' | 'extend'>}
+ */
+export const createLogRetention = ({ part }, maxEntries) => ({
+  async trim (connection, key, { retention: { windowMs, maxItems }, nowMs }) {
+    const keys = [part, 'ahead', 'appended', 'marks'].map(key)
+    const removed = await connection.runScript('trim-log', keys, [windowMs, maxItems, nowMs, SLACK_MS, maxEntries])
+    // the server removes whole tree nodes only, so a short removal does not mean the end
+    return { removed, more: removed > 0 }
+  },
+
+  async extend (connection, key, { ttlMs, condition }) {
+    const keys = [part, 'ahead', 'appended', 'marks'].map(key)
+    await connection.sendAll(keys.map((name) => ttlMs ? ['PEXPIRE', name, ttlMs, condition] : ['PERSIST', name]))
+  }
+})

@@ -1,0 +1,173 @@
+/**
+ * A scan of the stored versions of a partition, newest first, from which layout `values` answers. The first version found of
+ * an id is its newest and hides older ones, also if it is a deletion.
+ *
+ *     newest                     place                    oldest
+ *     | seen, ids known          | read next ...          | not live
+ *
+ * A scan reads in steps and may span several pages. In the meantime new versions arrive, also on the newer side of the place,
+ * where they supersede older ones. Counting finds them: each step also returns the number of members on the newer side. If
+ * that exceeds the number seen, the scan searches the difference from the newest member down, where versions usually arrive.
+ * So each step shows what was newest when it was read, and little is read twice.
+ *
+ * A seen version is remembered by id, stamp and score (two writers may append an id in one microsecond), not by its value.
+ */
+import { FreshetError } from '../errors.js'
+import { compareOrder, memberBound, placeText, readMember, scoreOf, unscore } from '../item/index.js'
+import { createReadSize } from './read-size.js'
+
+/** Limit of one query, in versions: beyond it an answer costs server and reader more than a view would. */
+export const MAX_SCAN = 20_000
+
+/** minimum size of the second step */
+const SECOND_SIZE = 32
+/** read in addition to the missing ones, because more may have arrived */
+const EXTRA = 16
+
+/** @typedef {import('../item/index.js').VersionPlace} VersionPlace */
+/** @typedef {import('../item/index.js').Place & import('../item/index.js').Member & { score: number, text: string }} Version */
+/** @typedef {ReturnType<typeof newState>} State */
+/** @typedef {ReturnType<typeof beginScan>} Scan */
+
+const newState = () => ({
+  /** @type {Map<string, number>} keys of seen versions -> score */
+  looked: new Map(),
+  /** @type {Map<string, string>} id as latin1 -> key of its newest version */
+  newest: new Map(),
+  /** @type {VersionPlace | null} the oldest seen, or where the caller continues */
+  place: null,
+  size: createReadSize()
+})
+
+/**
+ * @param {import('./index.js').Connection} connection
+ * @param {string} name of the sorted set
+ * @param {{ minTs: number, maxItems: number, state?: State | null, after?: VersionPlace | null }} options what is live:
+ *   versions of `minTs` and newer, `maxItems` of them (0 = no limit). `state`: of the page that ended at `after`
+ */
+export function beginScan (connection, name, { minTs, maxItems, state: before = null, after = null }) {
+  const state = before && after ? rewound(before, after) : newState()
+  const { looked, newest, size } = state
+  let ended = false
+  let asked = 0
+
+  /** @param {Version} version @returns {boolean} whether its id is new */
+  function note (version) {
+    if (looked.size >= MAX_SCAN) throw viewNeeded()
+    const { id, score } = version
+    const name = id.toString('latin1')
+    const known = newest.get(name)
+    const key = keyOf(version)
+    looked.set(key, score)
+    if (known !== undefined && isNewer(/** @type {number} */ (looked.get(known)), known, score, key)) return false
+    newest.set(name, key)
+    return known === undefined
+  }
+
+  /**
+   * Finds versions that arrived on the newer side of the place, from the newest down, until all members that are left above
+   * the place are known. Versions that arrive during the search do no harm: they are above it, or counted.
+   * @param {number} missing @param {VersionPlace} place
+   */
+  async function catchUp (missing, place) {
+    const end = [scoreOf(place.ts, place.seq), memberBound(place, 'begin')]
+    /** @type {(string | number | Buffer)[]} */
+    let from = ['+inf', '']
+    let known = looked.size
+    for (let left = known + missing; left > known;) {
+      const [between, flat] = await connection.runScript('members-between', [name], [...from, ...end, size.of(left - known + EXTRA)])
+      const piece = versionsOf(flat, size)
+      for (const version of piece) {
+        if (looked.has(keyOf(version))) known--
+        else note(version)
+      }
+      left = between - piece.length
+      const last = piece.at(-1)
+      if (last) from = [last.score, memberBound(last, 'begin')]
+    }
+  }
+
+  /** @param {number} wanted */
+  async function readPiece (wanted) {
+    const { place } = state
+    if (place === null) return versionsOf(await connection.send('ZREVRANGE', name, 0, wanted - 1, 'WITHSCORES'), size)
+    const [newer, flat] = await connection.runScript('seek-members', [name],
+      [scoreOf(place.ts, place.seq), memberBound(place, 'begin'), 'older', wanted])
+    await catchUp(newer - looked.size, place)
+    return versionsOf(flat, size)
+  }
+
+  const room = () => maxItems === 0 ? Infinity : maxItems - looked.size
+
+  return {
+    state,
+    /** Whether nothing older is live. */
+    get ended () { return ended },
+
+    /**
+     * The live versions next to the place, newest first. The caller passes each to `look` before the next read.
+     * @param {number} wanted how many are enough
+     * @returns {Promise<Version[]>}
+     */
+    async read (wanted) {
+      // few results: read more at once
+      asked = asked === 0 ? wanted : Math.max(wanted, 2 * asked, SECOND_SIZE)
+      const wantedNow = Math.min(size.of(asked), MAX_SCAN + 1 - looked.size, Math.max(1, room()))
+      const piece = await readPiece(wantedNow)
+      const live = piece.slice(0, Math.max(0, room())).filter(({ ts }) => ts >= minTs)
+      ended = piece.length < wantedNow || live.length < piece.length || live.length >= room()
+      return live
+    },
+
+    /**
+     * @param {Version} version the next one
+     * @returns {boolean} whether it is the newest of its id
+     * @throws {FreshetError} VIEW_NEEDED after MAX_WALK versions
+     */
+    look (version) {
+      state.place = version
+      return note(version)
+    },
+
+    /** Whether the newest version of that id was looked at. @param {Buffer} id */
+    knows: (id) => newest.has(id.toString('latin1'))
+  }
+}
+
+/**
+ * @param {Buffer[]} flat member, score, member, score, ...
+ * @param {ReturnType<typeof createReadSize>} size
+ * @returns {Version[]}
+ */
+export function versionsOf (flat, size) {
+  /** @type {Version[]} */
+  const versions = []
+  for (let i = 0; i < flat.length; i += 2) {
+    const { id, stamp, deleted, value, text } = readMember(flat[i])
+    const score = Number(flat[i + 1])
+    const { ts, seq } = unscore(score)
+    versions.push({ id, ts, seq, stamp, deleted, value, score, text })
+  }
+  size.learn(flat)
+  return versions
+}
+
+/** The state of a scan at an earlier place. @param {State} state @param {VersionPlace} after @returns {State} */
+function rewound (state, after) {
+  const { place, looked, newest, size } = state
+  if (place === null || compareOrder(after, place) <= 0) return state
+  const from = { ts: after.ts, seq: after.seq, id: after.id }
+  const score = scoreOf(from.ts, from.seq)
+  const text = placeText(from)
+  const kept = new Map([...looked].filter(([key, itsScore]) => !isNewer(score, text, itsScore, key)))
+  return { looked: kept, newest: new Map([...newest].filter(([, key]) => kept.has(key))), place: from, size }
+}
+
+/** Keys of one score compare as their versions do. @param {Version} version */
+const keyOf = ({ text, score }) => text + score
+
+/** @param {number} scoreA @param {string} textA @param {number} scoreB @param {string} textB whether A is newer than B */
+const isNewer = (scoreA, textA, scoreB, textB) => scoreA > scoreB || (scoreA === scoreB && textA > textB)
+
+const viewNeeded = () => new FreshetError('VIEW_NEEDED', `${MAX_SCAN} stored versions were looked at, newest first, and the answer needs ` +
+  'more of them; ask for fewer or newer items, or store the feed in layout ids', { looked: MAX_SCAN })

@@ -1,0 +1,62 @@
+/**
+ * Metrics of processes that write or read; HTTP has its own (http/metrics.js). The counters live elsewhere and are read at each
+ * scrape, so a metric costs nothing per item. docs/metrics.md lists all metrics.
+ */
+import { Registry } from 'prom-client'
+import { registerFeeds } from './feeds.js'
+import { registerNodes } from './nodes.js'
+import { gauge } from './scrape.js'
+import { registerViews } from './views.js'
+
+/**
+ * Metrics of a process that writes feeds.
+ * @param {{ figures: () => Promise<import('../store/index.js').NodeFigures[]> }} options `figures`: of the nodes that answer
+ */
+export function createWriterMetrics ({ figures }) {
+  const registry = new Registry()
+  const { open, ...feeds } = registerFeeds(registry)
+  registerNodes(registry, figures)
+  return {
+    registry,
+    ...feeds,
+    /**
+     * For /readyz: whether every open feed accepts items. `feeds`: number of open feeds.
+     * @returns {{ ready: boolean, reasons: string[], nodes: never[], feeds: number }}
+     */
+    status () {
+      const all = open()
+      const reasons = all.flatMap(([feed, writer]) =>
+        writer.status().reasons.map((reason) => all.length > 1 ? `${feed}: ${reason}` : reason))
+      return { ready: reasons.length === 0, reasons, nodes: [], feeds: all.length }
+    }
+  }
+}
+
+/** @typedef {ReturnType<typeof createWriterMetrics>} WriterMetrics */
+
+/**
+ * Metrics of a reader process.
+ * @param {import('../store/index.js').Deployment} deployment
+ * @param {import('../view/index.js').Views['figures']} [views] default: none
+ * @returns {Registry}
+ */
+export function createReaderRegistry (deployment, views = () => ({ views: [], counts: [] })) {
+  const registry = new Registry()
+  registerNodes(registry, deployment.figures)
+  gauge(registry, {
+    name: 'freshet_replica_lag_seconds',
+    help: 'Replication lag behind the primary; absent while the primary is unreachable',
+    labels: ['node']
+  }, () =>
+    deployment.nodes().flatMap(({ role, address, lagMs }) =>
+      role === 'replica' && lagMs !== null ? [[{ node: address }, lagMs / 1000]] : []))
+  gauge(registry, {
+    name: 'freshet_node_connected', help: '1 if this process is connected to the node, else 0', labels: ['role', 'node']
+  }, () =>
+    deployment.nodes().map(({ role, address, connected }) => [{ role, node: address }, Number(connected)]))
+  registerViews(registry, views)
+  return registry
+}
+
+export { registerProcess } from './process.js'
+export { counter, gauge, one } from './scrape.js'

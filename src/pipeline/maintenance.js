@@ -1,0 +1,133 @@
+/**
+ * What a writer does once a second besides sending batches: it checks the definition (changed retention, dropped feed),
+ * writes its heartbeat, trims the feed, and logs when the server accepts no writes.
+ *
+ * Each round first checks that the server is still a primary. A demoted server keeps its connections, so the control
+ * connection would stay on it while batches go to the new primary; it is closed, and the link finds the new one.
+ *
+ * A log layout with `maxItems` is trimmed more often at high rates, because entries that arrive between two rounds are
+ * stored in addition.
+ */
+import { agree, expectAgreed, readDefinition } from '../feeds/index.js'
+import { expectStillPrimary } from '../store/index.js'
+import { createHeartbeats } from './heartbeats.js'
+import { createTrimmer } from './trimmer.js'
+
+const ROUND_MS = 1000
+const TRIM_MS = 100
+/** of maxItems: trim after so many appended items */
+const TRIM_SHARE = 1 / 16
+
+/** @typedef {import('../feeds/index.js').Definition} Definition */
+
+/**
+ * @param {{ control: import('../store/index.js').Link, pipeline: import('./pipeline.js').Pipeline,
+ *   layout: import('../layouts/index.js').Layout, key: (partition: number) => (part: string) => string, keyPrefix: string,
+ *   wanted: Omit<Definition, 'createdAt'>, definition: Definition, name: string,
+ *   syncClock: ((connection: import('../store/index.js').Connection) => Promise<void>) | null,
+ *   log: import('pino').Logger }} parts `name`: of the writer, for its lease
+ */
+export function startMaintenance ({ control, pipeline, layout, key, keyPrefix, wanted, definition, name, syncClock, log }) {
+  const { feed, partitions } = wanted
+  const trimmer = createTrimmer({ layout, key, partitions, name, now: Date.now, log })
+  const heartbeats = createHeartbeats({ keyPrefix, feed, name, items: () => pipeline.account.items, now: Date.now, log })
+  const logFull = createFullLog(log)
+  /** batches acknowledged when the definition was last checked */
+  let checkedBatches = -1
+  let trimmedAt = 0
+  /** @type {Error & { code?: string } | null} a missing permission */
+  let error = null
+  /** @type {Promise<void> | null} */
+  let running = null
+
+  async function round () {
+    const primary = control.connection
+    if (!primary || pipeline.failure) return
+    logFull(pipeline.isFull)
+    const { batches } = pipeline.account
+    const idle = batches === checkedBatches
+    try {
+      await expectStillPrimary(primary)
+      // an idle writer does not recreate a dropped feed
+      const stored = idle ? expectAgreed(await readDefinition(primary, keyPrefix, feed), wanted) : await agreeAgain(primary)
+      checkedBatches = batches
+      if (stored.windowMs !== definition.windowMs || stored.maxItems !== definition.maxItems) {
+        log.info({ windowMs: stored.windowMs, maxItems: stored.maxItems }, 'retention changed')
+        definition = stored
+        pipeline.setRetention(stored)
+      }
+      await syncClock?.(primary)
+      await heartbeats.write(primary)
+      if (!idle) await trim(primary)
+      error = null
+    } catch (caught) {
+      if (caught.outcome === 'over') primary.close(caught.message)
+      if (caught.code === 'FEED_UNKNOWN') await heartbeats.remove(primary)
+      error = caught.outcome === 'forbidden' ? caught : null
+      if (caught.code === 'FEED_DEFINITION_DIFFERS') pipeline.fail(caught)
+      else if (!(idle && caught.code === 'FEED_UNKNOWN')) {
+        log.warn({ code: caught.code, reason: caught.message }, 'maintenance failed, retrying in a second')
+      }
+    }
+  }
+
+  /** @param {import('../store/index.js').Connection} primary */
+  const agreeAgain = (primary) => agree(primary, keyPrefix, { ...wanted, windowMs: definition.windowMs, maxItems: definition.maxItems })
+
+  /** The feed may have been dropped since the last round. @param {import('../store/index.js').Connection} primary */
+  async function agreeOnTheLast (primary) {
+    if (pipeline.failure || pipeline.account.batches <= Math.max(checkedBatches, 0)) return
+    await agreeAgain(primary).catch((caught) => {
+      if (caught.code === 'FEED_DEFINITION_DIFFERS') pipeline.fail(caught)
+      log.error({ code: caught.code, reason: caught.message }, 'the last items may be stored without a definition, and then cannot be read')
+    })
+  }
+
+  /** @param {import('../store/index.js').Connection} primary */
+  async function trim (primary) {
+    trimmedAt = pipeline.account.items
+    await trimmer.round(primary, definition)
+  }
+
+  async function trimAtHighRate () {
+    const primary = control.connection
+    const isDue = definition.maxItems > 0 && pipeline.account.items - trimmedAt > definition.maxItems * TRIM_SHARE
+    // the next round reports a failure
+    if (primary && isDue) await trim(primary).catch(() => {})
+  }
+
+  /** @param {() => Promise<void>} work */
+  const run = (work) => { running ??= work().finally(() => { running = null }) }
+  const timers = [setInterval(() => run(round), ROUND_MS)]
+  if (layout.describe().trims === 'entries') timers.push(setInterval(() => run(trimAtHighRate), TRIM_MS))
+
+  return {
+    /** As last read. */
+    get definition () { return definition },
+    get trimmed () { return trimmer.removed },
+    get error () { return error },
+    stop () {
+      timers.forEach(clearInterval)
+      trimmer.stop()
+    },
+    /** Ends the running round, makes sure the last items have a definition, removes the heartbeat and releases the leases. */
+    async close () {
+      await running
+      const primary = control.connection
+      if (!primary) return
+      await agreeOnTheLast(primary)
+      await heartbeats.remove(primary)
+      await trimmer.release(primary).catch(() => {})
+    }
+  }
+}
+
+/** Logs when the server stops accepting writes, and when it accepts them again. @param {import('pino').Logger} log */
+function createFullLog (log) {
+  let wasFull = false
+  return (/** @type {boolean} */ isFull) => {
+    if (isFull && !wasFull) log.warn('the server accepts no writes now (memory, replicas or disk): appended items wait and are retried')
+    if (!isFull && wasFull) log.info('the server accepts writes again')
+    wasFull = isFull
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * The windows of a pipeline, one for each stripe. Records when each batch is sent for the first time, and how late.
+ */
+import { createWindow } from './window.js'
+
+/** @typedef {import('./open-batches.js').OpenBatch} OpenBatch */
+
+/**
+ * @param {Pick<import('./pipeline.js').PipelineOptions, 'ack' | 'send' | 'clock' | 'onBehind'> & {
+ *   account: import('./account.js').Account, onAcknowledged: (batch: OpenBatch, answer: { late: number }) => void,
+ *   onFull: () => void, onRefused: (error: Error) => void }} parts
+ */
+export function createStripeWindows ({ ack, send, clock, onBehind = () => {}, account, onAcknowledged, onFull, onRefused }) {
+  /** @type {number[]} of the batches being sent; reported after the send, because the hook may append */
+  const behindMs = []
+
+  /** @param {OpenBatch} one @param {boolean} again */
+  function onSent (one, again) {
+    if (again) {
+      account.retried += one.batch.count
+      return
+    }
+    one.sentMs = clock()
+    behindMs.push(Math.max(0, one.sentMs - one.flushDueMs))
+  }
+
+  return Array.from({ length: ack.stripes }, (_, stripe) => createWindow({
+    send (connection, /** @type {OpenBatch[]} */ group) {
+      const answers = send(stripe, connection, group.map(({ batch }) => batch))
+      for (const ms of behindMs.splice(0)) onBehind(ms)
+      return answers
+    },
+    grouped: ack.grouped,
+    onSent,
+    onAcknowledged,
+    onFull,
+    onRefused
+  }))
+}

@@ -1,0 +1,92 @@
+/**
+ * The connections that carry batches: one link per stripe, reopened when a session ends.
+ */
+import { FreshetError } from '../errors.js'
+import { capabilities, createLink, nodeFigures, readScript } from '../store/index.js'
+import { createFence } from './fence.js'
+
+/** @typedef {import('../store/index.js').Connection} Connection */
+/** @typedef {ReturnType<typeof createStripes>} Stripes */
+/** @typedef {{ pipeline: import('./pipeline.js').Pipeline, origin: import('../layouts/index.js').Origin | undefined }} Started */
+
+/**
+ * @param {{ redisUrl: string, name: string, deadlineMs: number, count: number, layout: import('../layouts/index.js').Layout,
+ *   late: 'newest' | 'overwrite', serverClock: ReturnType<typeof import('./server-clock.js').createServerClock>,
+ *   log: import('pino').Logger }} parts `name`: prefix of client names
+ */
+export function createStripes ({ redisUrl, name, deadlineMs, count, layout, late, serverClock, log }) {
+  /** @type {Started | null} */
+  let started = null
+  /** @type {boolean | null} null = not known yet */
+  let msetex = null
+  let runId = ''
+
+  /** @param {Connection} connection */
+  async function probe (connection) {
+    const found = await capabilities(connection)
+    if (msetex && !found.msetex) throw withoutMsetex(connection.address, found)
+    if (found.msetex === null && msetex === null) log.warn('this user may not use MSETEX: each item is sent as one SET')
+    msetex ??= found.msetex ?? false
+    if (layout.describe().late === 'by feed' && late === 'newest') await connection.send('SCRIPT', 'LOAD', readScript('append-newest').body)
+  }
+
+  /** @param {number} stripe */
+  function createStripe (stripe) {
+    const fence = createFence()
+    return createLink(redisUrl, {
+      name: `${name}:items`,
+      deadlineMs,
+      async prepare (connection) {
+        const figures = await expectPrimary(connection)
+        await fence(connection, figures)
+        await probe(connection)
+        if (!layout.log) return
+        runId = figures.runId
+        // other stripes may be sending already and need a clock
+        await serverClock.sync(connection, { isAnother: true })
+        started?.origin?.forget()
+      },
+      onOpen: (connection) => started?.pipeline.attach(stripe, connection),
+      onClosed (reason) {
+        log.warn({ reason }, 'connection to the primary lost, reconnecting')
+        started?.pipeline.detach(stripe)
+      },
+      onError (error) { if (started) log.warn({ code: error.code, reason: error.message }, 'the primary cannot be used, retrying') }
+    })
+  }
+  const links = Array.from({ length: count }, (_, stripe) => createStripe(stripe))
+
+  return {
+    opened: Promise.all(links.map((link) => link.opened)),
+    /** Whether batches may use MSETEX. */
+    get msetex () { return msetex ?? false },
+    /** Run id of the server that the newest session leads to; of log layouts only. */
+    get runId () { return runId },
+    get isConnected () { return links.every((link) => link.connection !== null) },
+    /** A link without a connection, if there is one. */
+    get lost () { return links.find((link) => link.connection === null) },
+    /** Connections opened so far. */
+    get sessions () { return links.reduce((sum, link) => sum + link.sessions, 0) },
+
+    /** Connects a pipeline to the open sessions, and to later ones. @param {Started} parts */
+    start (parts) {
+      started = parts
+      links.forEach((link, stripe) => { if (link.connection) parts.pipeline.attach(stripe, link.connection) })
+    },
+    close: () => Promise.all(links.map((link) => link.close()))
+  }
+}
+
+/** The encoded batches use MSETEX already. @param {string} address @param {{ msetex: boolean | null }} found */
+const withoutMsetex = (address, { msetex }) => new FreshetError('SERVER_REFUSED', msetex === null
+  ? `this user may not use MSETEX at ${address} any more; allow it again (+msetex), or restart the writer, which then does without it`
+  : `the server at ${address} has no MSETEX, but the previous one had it; restart the writer`)
+
+/** @param {Connection} connection */
+export async function expectPrimary (connection) {
+  const figures = await nodeFigures(connection)
+  if (figures.loading) throw new FreshetError('SERVER_LOST', `the server at ${connection.address} is loading its data`)
+  if (figures.role === 'primary') return figures
+  throw new FreshetError('SERVER_REFUSED', `the server at ${connection.address} is a replica; give the address of its primary`,
+    { publicWhy: 'the address leads to a replica, not to a primary' })
+}

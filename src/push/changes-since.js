@@ -1,0 +1,226 @@
+/**
+ * The ids that changed since the positions of clients, looked up for many clients at once.
+ *
+ *     logs    the entries after the oldest position are read from a node, once, up to the position of the view. Ids are kept in
+ *             the order of their last change; a client missed those after its own position
+ *     sets    ids with an event time from 2 s before the position on, from the view: sets have no order of arrival
+ *
+ * The newest version of each id is taken from the view afterwards, so nothing newest is missed and nothing goes back.
+ */
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { FreshetError } from '../errors.js'
+import { decodeOffsets, decodeTimes } from '../item/index.js'
+import { compareEntryIds, layoutOf } from '../layouts/index.js'
+import { beginPart, checkSame, createEntriesAtOnce, isUnreadable, MAX_ENTRIES, readBehind } from '../view/index.js'
+import { compareOffsets } from './positions.js'
+
+/** of all clients that are looked up together; beyond it the oldest of them are reset */
+const MAX_IDS = 100_000
+const MAX_BYTES = 256 * 1024 * 1024
+const RETRY_MS = 20
+const OVERLAP_MS = 2000
+/** after this long the event loop runs */
+const SLICE_MS = 3
+/** of a view, visited at once */
+const PAGE_IDS = 5000
+
+/** @typedef {import('../view/index.js').View} View */
+/** @typedef {import('../item/index.js').LogOffset} LogOffset */
+/** @typedef {{ ms: number, n: number, seq: number }} Entry `seq`: in the order of reading */
+/**
+ * @typedef {{ queries: Pick<import('../view/index.js').Queries, 'ofLog'>, view: View,
+ *   clients: { position: string, ids: ReadonlySet<string> | null }[], now: () => number, signal: AbortSignal }} Lookup
+ *   `ids`: those that a client wants, latin1 strings of their bytes, null = all
+ * @typedef {(index: number) => { ids: readonly string[], at: number }} Missed the ids that a client missed: those from `at` on
+ */
+
+/**
+ * @param {Lookup} lookup with positions that the view has reached
+ * @returns {Promise<Missed>}
+ * @throws {FreshetError} POSITION_EXPIRED trimmed or too much, for the oldest position and perhaps not for all
+ */
+export const changesSince = (lookup) => layoutOf(lookup.view.definition.layout).log ? sinceOffsets(lookup) : sinceTimes(lookup)
+
+/** @param {Lookup} lookup @returns {Promise<Missed>} */
+async function sinceOffsets ({ queries, view, clients, now, signal }) {
+  const { feed, partitions } = view.definition
+  const positions = clients.map(({ position }) => decodeOffsets(feed, position, partitions))
+  const until = decodeOffsets(feed, view.position(), partitions).offsets
+  const parts = await beginParts({ queries, feed, partitions, positions })
+  const collected = createCollected({ wanted: wantedOf(clients), partitions })
+  const size = createEntriesAtOnce()
+  let sliceMs = performance.now()
+  const isThere = (/** @type {{ entryId: string }} */ { entryId }, /** @type {number} */ partition) =>
+    compareEntryIds(entryId, `${until[partition].ms}-${until[partition].n}`) >= 0
+  for (let isDone = false; !isDone;) {
+    signal.throwIfAborted()
+    /** @type {import('../view/index.js').Read} */
+    const { found, isSure, count, log } = await queries.ofLog(feed, (connection, { definition, log, keys }) => {
+      checkSame(feed, keys, partitions)
+      return readBehind(connection, { feed, parts, log, count: size.of(MAX_ENTRIES, partitions), definition, nowMs: now() })
+    })
+    for (const [partition, entries] of found.entries()) {
+      size.learn(entries, (entry) => entry.bytes.length)
+      for (const entry of entries) {
+        collected.add(log, entry, partition)
+        Object.assign(parts[partition], { entryId: entry.entryId, versions: 0 })
+        if (performance.now() - sliceMs < SLICE_MS) continue
+        await setImmediate()
+        sliceMs = performance.now()
+      }
+    }
+    if (collected.isTooMuch()) throw expired(feed, 'too many changes since')
+    isDone = parts.every(isThere)
+    if (isDone && !isSure.every(Boolean)) throw expired(feed, 'the changes since cannot be determined')
+    // the node may lag behind the view
+    if (!isDone && found.every((entries) => entries.length < count)) await sleep(RETRY_MS, undefined, { signal })
+  }
+  return collected.missedBy(clients, positions)
+}
+
+/**
+ * Where reading begins in each partition: at the oldest position.
+ * @param {{ queries: Lookup['queries'], feed: string, partitions: number, positions: ReturnType<typeof decodeOffsets>[] }} parts
+ * @returns {Promise<import('../view/index.js').Part[]>}
+ */
+async function beginParts ({ queries, feed, partitions, positions }) {
+  const { parts } = await queries.ofLog(feed, async (connection, { log, keys }) => {
+    checkSame(feed, keys, partitions)
+    return {
+      parts: await Promise.all(keys.map((key, partition) => {
+        const oldest = positions.reduce((a, b) => compareDelivered(b.offsets[partition], a.offsets[partition]) < 0 ? b : a)
+        return beginPart(connection, log, key, { position: oldest, partition, share: 0, readMs: oldest.readMs })
+      }))
+    }
+  })
+  return parts
+}
+
+/**
+ * Entries that were read, and the ids in them.
+ * @param {{ wanted: Set<string> | null, partitions: number }} options `wanted`: by any client, null = all
+ */
+function createCollected ({ wanted, partitions }) {
+  /** by partition @type {Entry[][]} */
+  const read = Array.from({ length: partitions }, () => [])
+  /** of the last entry with an id, in this order @type {Map<string, number>} */
+  const lastSeqs = new Map()
+  let seq = 0
+  let bytes = 0
+
+  return {
+    isTooMuch: () => lastSeqs.size > MAX_IDS || bytes > MAX_BYTES,
+
+    /**
+     * @param {import('../layouts/index.js').Log} log
+     * @param {{ ms: number, entryId: string, bytes: Buffer }} entry
+     * @param {number} partition
+     */
+    add (log, entry, partition) {
+      bytes += entry.bytes.length
+      read[partition].push({ ms: entry.ms, n: Number(entry.entryId.slice(entry.entryId.indexOf('-') + 1)), seq: ++seq })
+      for (const id of idsOf(log, entry.bytes)) {
+        if (wanted !== null && !wanted.has(id)) continue
+        lastSeqs.delete(id)
+        lastSeqs.set(id, seq)
+      }
+    },
+
+    /** @param {Lookup['clients']} clients @param {ReturnType<typeof decodeOffsets>[]} positions @returns {Missed} */
+    missedBy (clients, positions) {
+      const ids = [...lastSeqs.keys()]
+      const seqs = [...lastSeqs.values()]
+      return (index) => {
+        const first = Math.min(...positions[index].offsets.map((offset, partition) => firstAfter(read[partition], offset)))
+        const { ids: own } = clients[index]
+        if (own === null) return { ids, at: firstWhere(seqs.length, (i) => seqs[i] >= first) }
+        return { ids: [...own].filter((id) => (lastSeqs.get(id) ?? 0) >= first), at: 0 }
+      }
+    }
+  }
+}
+
+/**
+ * Compares how much was delivered: of the same entry, some versions are less than all, which is 0.
+ * @param {LogOffset} a
+ * @param {LogOffset} b
+ */
+const compareDelivered = (a, b) => compareOffsets(a, b) || (a.versions || Infinity) - (b.versions || Infinity) || 0
+
+/** The ids that any client wants; null: all. @param {Lookup['clients']} clients */
+function wantedOf (clients) {
+  if (clients.some(({ ids }) => ids === null)) return null
+  /** @type {Set<string>} */
+  const wanted = new Set()
+  for (const { ids } of clients) for (const id of ids ?? []) wanted.add(id)
+  return wanted
+}
+
+/** `seq` of the first entry that was not delivered entirely. @param {Entry[]} entries @param {LogOffset} offset */
+function firstAfter (entries, offset) {
+  const at = firstWhere(entries.length, (i) => compareOffsets(entries[i], offset) > (offset.versions > 0 ? -1 : 0))
+  return entries[at]?.seq ?? Infinity
+}
+
+/**
+ * Binary search: the first index with a property that all later ones have.
+ * @param {number} length
+ * @param {(index: number) => boolean} isTrue
+ */
+function firstWhere (length, isTrue) {
+  let [low, high] = [0, length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (isTrue(middle)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/** @param {import('../layouts/index.js').Log} log @param {Buffer} entry @returns {Set<string>} empty for an unreadable entry */
+function idsOf (log, entry) {
+  /** @type {Set<string>} */
+  const ids = new Set()
+  try {
+    log.each(entry, (bytes, idAt, idEnd) => { ids.add(bytes.toString('latin1', idAt, idEnd)) })
+  } catch (error) {
+    if (!isUnreadable(error)) throw error
+  }
+  return ids
+}
+
+/** @param {Lookup} lookup @returns {Promise<Missed>} */
+async function sinceTimes ({ view, clients, signal }) {
+  const { feed, partitions } = view.definition
+  const since = clients.map(({ position }) => Math.max(0, Math.min(...decodeTimes(feed, position, partitions)) - OVERLAP_MS))
+  const ofAll = clients.flatMap(({ ids }, index) => ids === null ? [since[index]] : [])
+  /** newest first @type {string[]} */
+  const ids = []
+  /** @type {number[]} */
+  const times = []
+  /** @type {import('../item/index.js').Place | null} */
+  let after = null
+  while (ofAll.length > 0) {
+    signal.throwIfAborted()
+    const page = view.visit({ limit: PAGE_IDS, sinceMs: Math.min(...ofAll), after }, (bytes, idAt, idEnd, ts) => {
+      ids.push(bytes.toString('latin1', idAt, idEnd))
+      times.push(ts)
+    })
+    if (page === null || ids.length > MAX_IDS) throw expired(feed, 'too many changes since')
+    if (page.next === null) break
+    after = page.next
+    await setImmediate()
+  }
+  ids.reverse()
+  times.reverse()
+  return (index) => {
+    const { ids: own } = clients[index]
+    if (own === null) return { ids, at: firstWhere(times.length, (i) => times[i] >= since[index]) }
+    const isMissed = (/** @type {string} */ id) => (view.newest(Buffer.from(id, 'latin1'))?.ts ?? -1) >= since[index]
+    return { ids: [...own].filter(isMissed), at: 0 }
+  }
+}
+
+/** @param {string} feed @param {string} why */
+const expired = (feed, why) =>
+  new FreshetError('POSITION_EXPIRED', `the position in feed ${feed} is too old: ${why}; start again without it`)

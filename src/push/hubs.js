@@ -1,0 +1,87 @@
+/** The hubs of the feeds that clients follow, one per feed. */
+import { FreshetError } from '../errors.js'
+import { createHub } from './hub.js'
+
+/**
+ * @typedef {{ hub: import('./hub.js').Hub, watched: { view: () => import('../view/index.js').View | null,
+ *   release: () => void } }} Followed
+ */
+
+/**
+ * @param {{ queries: import('./index.js').PushQueries, now: () => number, budget: import('./budget.js').Budget,
+ *   counts: import('./metrics.js').Counts, log: import('pino').Logger, lingerMs: number }} parts `lingerMs`: how long a hub without
+ *   streams and its view are kept, since disconnected clients come back
+ */
+export function createHubs ({ queries, now, budget, counts, log, lingerMs }) {
+  /** @type {Map<string, Promise<Followed>>} */
+  const followed = new Map()
+  /** feeds without streams @type {Map<string, NodeJS.Timeout>} */
+  const lingering = new Map()
+  let isClosed = false
+
+  function throwIfClosed () {
+    if (isClosed) throw new FreshetError('OVERLOADED', 'this reader is stopping; try again, or use another one')
+  }
+
+  /** @param {string} feed @returns {Promise<Followed>} */
+  async function open (feed) {
+    const watched = await queries.watch(feed)
+    try {
+      throwIfClosed()
+    } catch (error) {
+      watched.release()
+      throw error
+    }
+    return { watched, hub: createHub({ feed, watched, queries, now, budget, counts, log }) }
+  }
+
+  /** @param {Followed} one */
+  async function release ({ hub, watched }) {
+    await hub.close()
+    watched.release()
+  }
+
+  /** As soon as each is open. @param {(followed: Followed) => unknown} work */
+  const forEach = (work) => Promise.all([...followed.values()].map((opening) => opening.then(work, () => {})))
+
+  return {
+    throwIfClosed,
+    forEach,
+
+    /** @param {string} feed @returns {Promise<Followed | null | undefined>} undefined: no hub; null: it did not open */
+    async get (feed) { return followed.get(feed)?.catch(() => null) },
+
+    /** @param {string} feed @returns {Promise<Followed>} */
+    follow (feed) {
+      throwIfClosed()
+      clearTimeout(lingering.get(feed))
+      lingering.delete(feed)
+      const known = followed.get(feed)
+      if (known) return known
+      const opening = open(feed)
+      followed.set(feed, opening)
+      opening.catch(() => followed.delete(feed))
+      return opening
+    },
+
+    /** @param {string} feed @param {Followed} one */
+    lingerIfEmpty (feed, one) {
+      if (one.hub.streams > 0 || isClosed || lingering.has(feed)) return
+      lingering.set(feed, setTimeout(() => {
+        lingering.delete(feed)
+        if (one.hub.streams > 0) return
+        followed.delete(feed)
+        release(one)
+      }, lingerMs).unref())
+    },
+
+    /** Ends all streams; clients are told when to reconnect. */
+    async close () {
+      isClosed = true
+      for (const timer of lingering.values()) clearTimeout(timer)
+      const released = forEach(release)
+      followed.clear()
+      await released
+    }
+  }
+}

@@ -1,0 +1,55 @@
+/** Positions that clients send: whether they are valid, how old they are, and whether a view has reached them. */
+import { FreshetError } from '../errors.js'
+import { checkCreation, decodeOffsets, decodeTimes, isPositionOf } from '../item/index.js'
+import { layoutOf } from '../layouts/index.js'
+
+/** @typedef {import('../view/index.js').View} View */
+
+/**
+ * Checks that a position is of a feed of that name. If its layout has changed since, the stream is reset later.
+ * @param {string} feed @param {string} text
+ * @throws {FreshetError} POSITION_INVALID
+ */
+export function checkPosition (feed, text) {
+  if (isPositionOf(feed, text)) return
+  throw new FreshetError('POSITION_INVALID',
+    `Last-Event-ID is not a position of feed ${feed}; expected the "id:" of one of its events, unchanged, or no header`)
+}
+
+/**
+ * Compares the age of two positions, for sorting: the oldest first.
+ * @param {View} view @param {string} a @param {string} b
+ */
+export function compareAge ({ definition: { feed, layout, partitions } }, a, b) {
+  const oldestMs = (/** @type {string} */ text) => Math.min(...layoutOf(layout).log
+    ? decodeOffsets(feed, text, partitions).offsets.map(({ ms }) => ms)
+    : decodeTimes(feed, text, partitions))
+  return oldestMs(a) - oldestMs(b)
+}
+
+/**
+ * Whether a view has everything that was sent up to a position, perhaps by another reader. Before it does, it might send
+ * versions that are older than those sent.
+ * @param {View} view as it is now
+ * @returns {(text: string) => boolean | null} null: the position is of an earlier feed of that name, which was dropped
+ */
+export function reachedFrom (view) {
+  const { feed, layout, partitions } = view.definition
+  const here = view.position()
+  const isLog = layoutOf(layout).log !== undefined
+  const times = isLog ? [] : decodeTimes(feed, here, partitions)
+  const offsets = isLog ? decodeOffsets(feed, here, partitions).offsets : []
+  return (text) => {
+    try {
+      checkCreation(view.definition, text)
+      if (!isLog) return decodeTimes(feed, text, partitions).every((ms, partition) => ms <= times[partition])
+      return decodeOffsets(feed, text, partitions).offsets.every((offset, partition) => compareOffsets(offset, offsets[partition]) <= 0)
+    } catch (error) {
+      if (error.code !== 'POSITION_INVALID' && error.code !== 'POSITION_EXPIRED') throw error
+      return null
+    }
+  }
+}
+
+/** @param {{ ms: number, n: number }} a @param {{ ms: number, n: number }} b */
+export const compareOffsets = (a, b) => a.ms - b.ms || a.n - b.n

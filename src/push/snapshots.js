@@ -1,0 +1,54 @@
+/** Ids of snapshots. A snapshot of all ids is shared by streams that ask for it at the same time. */
+
+/** larger snapshots are shared for SHARED_MS, with the changes since sent after them */
+const LARGE_IDS = 1000
+const SHARED_MS = 1000
+
+/** @typedef {import('../view/index.js').View} View */
+/** @typedef {{ ids: readonly string[], seq: number, builtMs: number }} Snapshot `seq`: of the changes at that time */
+
+/** @param {import('./changes.js').Changes} changes */
+export function createSnapshots (changes) {
+  /** by limit @type {Map<number, Snapshot>} */
+  const snapshots = new Map()
+
+  return {
+    /** @param {View} view @param {number} limit @param {number} nowMs @returns {Snapshot} */
+    ofAll (view, limit, nowMs) {
+      const known = snapshots.get(limit)
+      const isShared = known && limit > LARGE_IDS && nowMs - known.builtMs < SHARED_MS && changes.covers(known.seq)
+      if (known && (known.seq === changes.end || isShared)) return known
+      const built = { ids: newestIds(view, limit), seq: changes.end, builtMs: nowMs }
+      for (const [other, { builtMs }] of snapshots) if (nowMs - builtMs >= SHARED_MS) snapshots.delete(other)
+      snapshots.set(limit, built)
+      return built
+    },
+
+    clear () { snapshots.clear() }
+  }
+}
+
+/**
+ * The newest live ids among some, oldest first.
+ * @param {View} view
+ * @param {Iterable<string>} ids
+ * @param {number} limit
+ * @returns {string[]}
+ */
+export function newestAmong (view, ids, limit) {
+  /** @type {[id: string, ts: number][]} */
+  const live = []
+  for (const id of ids) {
+    const newest = view.newest(Buffer.from(id, 'latin1'))
+    if (newest !== null && !newest.deleted) live.push([id, newest.ts])
+  }
+  return limit === 0 ? [] : live.sort(([, a], [, b]) => a - b).slice(-limit).map(([id]) => id)
+}
+
+/** Oldest first. @param {View} view @param {number} limit @returns {string[]} */
+function newestIds (view, limit) {
+  /** @type {string[]} */
+  const ids = []
+  if (limit > 0) view.visit({ limit }, (bytes, idAt, idEnd) => { ids.push(bytes.toString('latin1', idAt, idEnd)) })
+  return ids.reverse()
+}

@@ -1,0 +1,69 @@
+/** Streams by the ids they subscribe to, and recently deleted ids. Ids are latin1 strings of their bytes. */
+
+/** deleted ids that are kept for layouts whose views do not keep them */
+const MAX_DELETED = 100_000
+
+/** @typedef {import('./stream.js').Stream} Stream */
+
+export function createSubscribers () {
+  /** most ids have one subscriber, which needs no set @type {Map<string, Stream | Set<Stream>>} */
+  const byId = new Map()
+  let ofAll = 0
+
+  return {
+    /** Streams of all ids. */
+    get ofAll () { return ofAll },
+
+    /** Whether any stream wants it. @param {string} id */
+    want: (id) => ofAll > 0 || byId.has(id),
+
+    /** @param {Stream} stream */
+    add (stream) {
+      if (stream.ids === null) ofAll++
+      for (const id of stream.ids ?? []) {
+        const known = byId.get(id)
+        if (known === undefined) byId.set(id, stream)
+        else if (known instanceof Set) known.add(stream)
+        else byId.set(id, new Set([known, stream]))
+      }
+    },
+
+    /** @param {Stream} stream */
+    remove (stream) {
+      if (stream.ids === null) ofAll--
+      for (const id of stream.ids ?? []) {
+        const known = byId.get(id)
+        if (known === stream) byId.delete(id)
+        else if (known instanceof Set && known.delete(stream) && known.size === 0) byId.delete(id)
+      }
+    },
+
+    /** Adds changed ids to the streams that subscribe to them. @param {Iterable<string>} ids */
+    notify (ids) {
+      if (byId.size === 0) return
+      for (const id of ids) {
+        const known = byId.get(id)
+        if (known instanceof Set) for (const stream of known) stream.changed.add(id)
+        else known?.changed.add(id)
+      }
+    }
+  }
+}
+
+/** Ids that were deleted, as opposed to trimmed or expired; the most recent ones. */
+export function createDeletedIds () {
+  /** @type {Set<string>} */
+  const deleted = new Set()
+  return {
+    /** @param {string} id */
+    has: (id) => deleted.has(id),
+
+    /** @param {string} id @param {boolean} isDeleted false: it exists again */
+    note (id, isDeleted) {
+      if (isDeleted) {
+        deleted.add(id)
+        if (deleted.size > MAX_DELETED) deleted.delete(/** @type {string} */ (deleted.values().next().value))
+      } else if (deleted.size > 0) deleted.delete(id)
+    }
+  }
+}

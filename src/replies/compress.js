@@ -1,0 +1,44 @@
+/** Compresses cached replies, each once for all clients that accept gzip. */
+import { Counter } from 'prom-client'
+import { gzipped } from './gzip.js'
+import { reuseMsOf } from './reply-cache.js'
+import { SingleFlight } from './single-flight.js'
+
+/** a request whose reply did not compress well is not tried again for this long */
+const RETRY_MS = 10_000
+
+/** @typedef {import('./reply-cache.js').CachedReply} CachedReply */
+
+/**
+ * @param {{ registry: import('prom-client').Registry, store: import('./reply-store.js').ReplyStore, elapsed: () => number }} options
+ * @returns {(reply: CachedReply) => Promise<CachedReply>} the same reply, or an earlier one to the same request that is being compressed
+ */
+export function createCompressor ({ registry, store, elapsed }) {
+  /** @type {SingleFlight<CachedReply>} */
+  const flights = new SingleFlight()
+  const counter = new Counter({
+    name: 'freshet_gzip_replies_total',
+    help: 'Total replies considered for gzip: compressed yes, or no because the saving was too small',
+    labelNames: ['compressed'],
+    registers: [registry]
+  })
+
+  /** @param {CachedReply} reply */
+  async function compress (reply) {
+    const startedMs = elapsed()
+    reply.gzipped = await gzipped(reply.body)
+    const nowMs = elapsed()
+    counter.inc({ compressed: reply.gzipped === null ? 'no' : 'yes' })
+    if (reply.gzipped === null) reply.retryGzipMs = nowMs + RETRY_MS
+    else store.grow(reply, reply.gzipped.length)
+    // the time of the thread pool counts as build time; its utilization is unknown and taken as full
+    const costMs = reply.costMs + nowMs - startedMs
+    if (reply.revision !== null) reply.validUntilMs = Math.max(reply.validUntilMs, reply.builtMs + reuseMsOf(costMs, 1))
+    return reply
+  }
+
+  return async (reply) => {
+    if (reply.gzipped !== undefined || elapsed() < reply.retryGzipMs) return reply
+    return flights.join(reply.key, () => compress(reply)).result
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * Headers of replies. Everything that changes while a body is in the cache is in headers, not in the body.
+ *
+ * `max-age=0, stale-if-error` gives caches in front the rule of this process; no-cache would forbid them stale replies.
+ *
+ * @typedef {'identity' | 'gzip' | 'notModified'} Kind the body as it is, compressed, or 304 without one
+ * @typedef {object} Freshness at the time of sending
+ * @property {number} asOf when the content was last confirmed: ms since 1970 on the clock of this process
+ * @property {number | null} lagMs of the replica, null = unknown
+ * @property {string | null} stale the code of the failure, null = not stale
+ * @typedef {object} Headed of a reply, for its headers
+ * @property {number} asOf as in its body
+ * @property {string} type
+ * @property {string} vary
+ * @property {string | null} [tag]
+ * @property {string | null} [next] the cursor, for replies that have it in a header
+ * @property {Buffer} [body] none: its length is unknown
+ * @property {Buffer | null} [gzipped]
+ */
+
+/**
+ * @param {Headed} reply
+ * @param {Freshness} freshness
+ * @param {Kind} kind
+ * @param {{ maxStaleMs: number, nowMs: number }} at
+ * @returns {string[]} name, value, name, value ...
+ */
+export function headOf ({ asOf, type, vary, tag, next, body, gzipped }, freshness, kind, { maxStaleMs, nowMs }) {
+  // a body has its own time; without one the time of the last confirmation holds
+  const at = kind === 'notModified' ? freshness.asOf : asOf
+  const age = Math.max(0, Math.floor((nowMs - at) / 1000))
+  const lines = [
+    'freshet-as-of', String(at),
+    'age', String(age),
+    'cache-control', `max-age=0, stale-if-error=${Math.floor(maxStaleMs / 1000)}`,
+    'x-content-type-options', 'nosniff',
+    'vary', vary
+  ]
+  if (kind !== 'notModified') lines.push('content-type', type)
+  const sent = kind === 'gzip' ? gzipped : kind === 'identity' ? body : null
+  if (sent) lines.push('content-length', String(sent.length))
+  if (kind === 'gzip') lines.push('content-encoding', 'gzip')
+  if (tag) lines.push('etag', tag)
+  if (freshness.lagMs !== null) lines.push('freshet-lag-ms', String(Math.round(freshness.lagMs)))
+  if (next) lines.push('freshet-next', next)
+  if (freshness.stale) lines.push('freshet-stale', 'true', 'cache-status', `freshet; hit; ttl=-${age}; detail=${freshness.stale}`)
+  return lines
+}

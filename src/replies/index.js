@@ -1,0 +1,19 @@
+/**
+ * Cached HTTP replies about items.
+ *
+ * @typedef {import('./item-chunks.js').ItemQueries} ItemQueries
+ * @typedef {import('./item-chunks.js').Chunk} Chunk
+ * @typedef {import('./item-chunks.js').Format} Format
+ * @typedef {import('./item-chunks.js').Query} Query
+ * @typedef {import('./reply-cache.js').Built} Built
+ * @typedef {import('./reply-cache.js').BuildNow} BuildNow
+ * @typedef {import('./reply-cache.js').Revision} Revision
+ * @typedef {import('./serve.js').Replies} Replies
+ */
+export { acceptsGzip, prefersNdjson } from './accept.js'
+export { ENCODINGS, itemWriter } from './encode-items.js'
+export { matchesTag, tagOf } from './etag.js'
+export { gzipped } from './gzip.js'
+export { itemBytes, newestChunks, newestNow, selectedChunks } from './item-chunks.js'
+export { createReplies, JSON_TYPE, NDJSON_TYPE } from './serve.js'
+export { TextBuffer } from './text-buffer.js'

@@ -1,0 +1,189 @@
+/**
+ * Builds replies and reuses them for identical requests.
+ *
+ *     with a view      a reply is reused while the revision of its view is the same, for 1 s (its `asOf` is in its body). After
+ *                      a change it is reused for a multiple of its build time: 2 x while the event loop has time to spare,
+ *                      20 x when it has none, between 1 and 50 ms. For a page of 100 items that is 1 to 2 ms.
+ *     without a view   concurrent identical requests share one query. Nothing is reused afterwards.
+ *
+ * The body is fixed when it is built, with `asOf` in it. What changes while it is reused (age, replica lag) is in headers.
+ *
+ * @typedef {object} Built by a route
+ * @property {number} asOf @property {number | null} lagMs @property {Buffer} body
+ * @property {(Buffer | string)[]} content the reply without its time
+ * @property {string | null} [next] the cursor, for replies that have it in a header
+ *
+ * @typedef {object} Wanted what a request asks for
+ * @property {string} key the URL, with the type unless it is JSON
+ * @property {string | null} feed whose view may have the reply @property {string} type @property {string} vary
+ * @property {BuildNow | undefined} buildNow
+ *
+ * @typedef {object} Reuse state of a cached reply
+ * @property {string} tag
+ * @property {string | null} revision of the view from which it was built
+ * @property {import('./headers.js').Freshness} freshness
+ * @property {number} builtMs on the clock of `elapsed`
+ * @property {number} costMs its build time, at most twice that of the build before: more is likely due to something else
+ *   that had the processor
+ * @property {number} validUntilMs until then it is reused without a check
+ * @property {Buffer | null | undefined} gzipped null: compression does not save enough; undefined: not compressed yet
+ * @property {number} retryGzipMs before it, compression is not tried
+ * @property {Partial<Record<import('./headers.js').Kind, string[]>>} heads with `freshness`
+ *
+ * @typedef {Wanted & Omit<Built, 'content'> & Reuse} CachedReply
+ * @typedef {import('node:stream').Readable} Readable
+ * @typedef {() => Promise<Built | Readable>} Build a stream is not shared and not cached
+ * @typedef {(freshness: import('./headers.js').Freshness) => Built | null} BuildNow synchronous, from a view; null: impossible now
+ * @typedef {{ key: string, asOf: number, lagMs: number | null }} Revision of a feed's view: while `key` is the same, so is
+ *   its content; `asOf`: when it was last up to date
+ * @typedef {{ key: string, isTooOld: boolean, freshness: import('./headers.js').Freshness }} ViewState
+ */
+import { Counter } from 'prom-client'
+import { FreshetError } from '../errors.js'
+import { SingleFlight } from './single-flight.js'
+import { tagOf } from './etag.js'
+
+/** a reply is checked, and built again, at most this often */
+const CHECK_EVERY_MS = 1
+/** reuse after a change, as a multiple of the build time, and its bound */
+const REUSE_FACTOR = Object.freeze({ idle: 2, busy: 20 })
+const MAX_REUSE_MS = 50
+/** loop utilization at which no time is left to spare */
+const BUSY = 0.8
+/** unchanged content is built again after it, so that its `asOf` advances */
+const REFRESH_MS = 1000
+/** a view that has not been up to date for this long is behind */
+const BEHIND_MS = 1000
+
+/** @param {number} costMs @param {number} loopUse 0 to 1 @returns {number} ms for which a reply is reused after a change */
+export function reuseMsOf (costMs, loopUse) {
+  const factor = REUSE_FACTOR.idle + (REUSE_FACTOR.busy - REUSE_FACTOR.idle) * Math.min(1, loopUse / BUSY)
+  return Math.min(MAX_REUSE_MS, Math.max(CHECK_EVERY_MS, factor * costMs))
+}
+
+/**
+ * @param {{ asOf: number, lagMs: number | null }} built @param {ViewState | null} state before it was built
+ * @returns {import('./headers.js').Freshness}
+ */
+export const freshnessOf = ({ asOf, lagMs }, state) =>
+  state?.freshness.stale ? { ...state.freshness, asOf } : { asOf, lagMs, stale: null }
+
+/** @param {Revision | null} revision @param {() => number} clock @param {number} maxStaleMs @returns {ViewState | null} */
+function stateOf (revision, clock, maxStaleMs) {
+  if (!revision) return null
+  const { key, asOf, lagMs } = revision
+  const ageMs = clock() - asOf
+  if (ageMs < BEHIND_MS) return { key, isTooOld: false, freshness: { asOf, lagMs, stale: null } }
+  return { key, isTooOld: ageMs >= maxStaleMs, freshness: { asOf, lagMs: null, stale: 'VIEW_BEHIND' } }
+}
+
+/**
+ * @param {{ registry: import('prom-client').Registry, store: import('./reply-store.js').ReplyStore, maxStaleMs: number,
+ *   clock: () => number, elapsed: () => number, loopUse: (nowMs: number) => number,
+ *   revisionOf: (feed: string) => Revision | null }} options
+ */
+export function createReplyCache ({ registry, store, maxStaleMs, clock, elapsed, loopUse, revisionOf }) {
+  const builds = new Counter({
+    name: 'freshet_replies_built_total',
+    help: 'Total replies built from a view or a query; all other requests shared one',
+    registers: [registry]
+  })
+  /** @type {SingleFlight<CachedReply | Readable>} */
+  const flights = new SingleFlight()
+
+  /** @param {string | null} feed @returns {ViewState | null} null: no view answers for it */
+  const viewStateOf = (feed) => stateOf(feed === null ? null : revisionOf(feed), clock, maxStaleMs)
+
+  /** Whether it was checked recently, or its content is unchanged. @param {CachedReply} reply @param {number} nowMs */
+  function isValid (reply, nowMs) {
+    if (nowMs < reply.validUntilMs) return true
+    if (reply.revision === null || nowMs - reply.builtMs >= REFRESH_MS) return false
+    const state = viewStateOf(reply.feed)
+    if (state?.key !== reply.revision || state.isTooOld) return false
+    reply.freshness = state.freshness
+    reply.heads = {}
+    reply.validUntilMs = Math.min(nowMs + CHECK_EVERY_MS, reply.builtMs + REFRESH_MS)
+    return true
+  }
+
+  /**
+   * @param {Wanted} wanted
+   * @param {ViewState | null} state before it was built
+   * @param {Built} built
+   * @param {number} builtMs when the build began
+   * @returns {CachedReply}
+   */
+  function cache ({ key, feed, type, vary, buildNow }, state, { asOf, lagMs, body, content, next }, builtMs) {
+    const before = store.get(key)
+    const nowMs = elapsed()
+    const costMs = Math.min(nowMs - builtMs, 2 * (before?.costMs || Infinity))
+    /** @type {CachedReply} */
+    const reply = {
+      key,
+      feed,
+      type,
+      vary,
+      buildNow,
+      asOf,
+      lagMs,
+      body,
+      next,
+      tag: tagOf(content),
+      revision: state && state.key,
+      freshness: freshnessOf({ asOf, lagMs }, state),
+      builtMs,
+      costMs,
+      validUntilMs: state ? builtMs + reuseMsOf(costMs, loopUse(nowMs)) : -Infinity,
+      gzipped: undefined,
+      retryGzipMs: before?.retryGzipMs ?? -Infinity,
+      heads: {}
+    }
+    builds.inc()
+    if (state || maxStaleMs > 0) store.set(reply)
+    return reply
+  }
+
+  /** @param {Wanted} wanted @param {ViewState | null} state @param {Build} build @returns {Promise<CachedReply | Readable>} */
+  async function buildAndCache (wanted, state, build) {
+    const startedMs = elapsed()
+    const now = (state && wanted.buildNow?.(state.freshness)) ?? null
+    if (now) return cache(wanted, state, now, startedMs)
+    const built = await build()
+    // a reply that could not be built at once is not tried at once next time
+    return 'body' in built ? cache({ ...wanted, buildNow: undefined }, state, built, startedMs) : built
+  }
+
+  return {
+    viewStateOf,
+
+    /**
+     * @param {Wanted} wanted @param {Build} build
+     * @returns {Promise<CachedReply | Readable>}
+     * @throws {FreshetError} VIEW_BEHIND, and errors of `build`
+     */
+    async get (wanted, build) {
+      const known = store.get(wanted.key)
+      if (known && isValid(known, elapsed())) return known
+      const state = viewStateOf(wanted.feed)
+      if (state?.isTooOld) {
+        throw new FreshetError('VIEW_BEHIND', `the view of feed ${wanted.feed} has not been up to date for more than ${maxStaleMs} ms`)
+      }
+      const { result, isFirst } = flights.join(wanted.key, () => buildAndCache(wanted, state, build))
+      const reply = await result
+      return isFirst || 'body' in reply ? reply : buildAndCache(wanted, state, build)
+    },
+
+    /**
+     * A reply of JSON to a URL that was answered before, if it is valid or can be built at once.
+     * @param {string} url @param {number} nowMs of `elapsed`
+     * @returns {CachedReply | undefined}
+     */
+    getNow (url, nowMs) {
+      const known = store.get(url)
+      if (known === undefined || isValid(known, nowMs)) return known
+      const state = known.buildNow ? viewStateOf(known.feed) : null
+      const built = state && !state.isTooOld ? known.buildNow?.(state.freshness) : null
+      return built ? cache(known, state, built, nowMs) : undefined
+    }
+  }
+}

@@ -1,0 +1,10 @@
+/**
+ * What other folders use of src/runtime.
+ */
+export { createClock } from './clock.js'
+export { runCrew } from './crew.js'
+export { WAIT_MS, waitOf } from './deadline.js'
+export { aborted, listenForStop, tellParent } from './lifecycle.js'
+export { createLog } from './logging.js'
+export { oneAtATime, within } from './pending.js'
+export { runProcess } from './process.js'

@@ -1,0 +1,60 @@
+/**
+ * Stop requests: SIGINT, SIGTERM, SIGHUP, `stop` over IPC, or the end of the IPC channel, which a child sees when its parent
+ * was killed.
+ *
+ * Ctrl-C reaches a command twice (from the terminal and from npm), so a second signal forces the exit only after a second.
+ */
+
+const SAME_CTRL_C_MS = 1000
+const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
+
+/**
+ * @param {{ onStop?: (reason: string) => void }} [options]
+ * @returns {{ signal: AbortSignal, stop: (reason: string) => void, done: () => void }}
+ *   `done` removes the listeners, so that the process can end by itself. After a stop request those of signals stay: the second
+ *   signal of a Ctrl-C may arrive late, and would kill a process that is ending normally
+ */
+export function listenForStop ({ onStop = () => {} } = {}) {
+  const controller = new AbortController()
+  let stoppedAt = 0
+
+  /** @param {string} reason */
+  function stop (reason) {
+    if (!controller.signal.aborted) {
+      stoppedAt = Date.now()
+      onStop(reason)
+      controller.abort(reason)
+    } else if (SIGNALS.some((name) => name === reason) && Date.now() - stoppedAt > SAME_CTRL_C_MS) process.exit(1)
+  }
+  const onDisconnect = () => stop('parent gone')
+  const onMessage = (/** @type {any} */ message) => { if (message?.event === 'stop') stop(message.reason ?? 'requested') }
+  for (const name of SIGNALS) process.on(name, stop)
+  process.on('disconnect', onDisconnect)
+  process.on('message', onMessage)
+  return {
+    signal: controller.signal,
+    stop,
+    done () {
+      if (!controller.signal.aborted) for (const name of SIGNALS) process.off(name, stop)
+      process.off('disconnect', onDisconnect)
+      process.off('message', onMessage)
+      if (process.connected) process.disconnect()
+    }
+  }
+}
+
+/** Resolves when the signal is aborted. @param {AbortSignal} signal @returns {Promise<void>} */
+export function aborted (signal) {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
+/** Sends a message to the parent process, if there is one. @param {Record<string, unknown>} message @returns {Promise<void>} */
+export function tellParent (message) {
+  return new Promise((resolve) => {
+    if (process.connected && process.send) process.send(message, () => resolve())
+    else resolve()
+  })
+}

@@ -1,0 +1,36 @@
+/**
+ * Start and end of the process files of writer, reader and gateway: help, settings, log, stop signals, servers.
+ */
+import { listenForStop } from './lifecycle.js'
+import { createLog } from './logging.js'
+import { withTarget } from '../store/index.js'
+
+/**
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} from
+ * @param {object} command
+ * @param {Pick<typeof import('../../settings.js'), 'help' | 'printable' | 'resolve'>} command.table passed in, because only
+ *   process files read settings
+ * @param {{ command: string, layouts: string[], acks: string[] }} command.known
+ * @param {string} command.usage first lines of the help
+ * @param {string} command.stopping log message of a stop request
+ * @param {(settings: any, target: import('../store/index.js').Target, log: import('pino').Logger,
+ *   signal: AbortSignal) => Promise<number>} run
+ * @returns {Promise<number>} exit status
+ */
+export async function runProcess ({ argv, env }, { table, known, usage, stopping: words }, run) {
+  if (argv.includes('--help')) {
+    process.stdout.write(await table.help(known, usage) + '\n')
+    return 0
+  }
+  /** @type {any} */
+  const settings = table.resolve(argv, env, known)
+  const log = createLog({ level: settings.logLevel, role: known.command })
+  log.info({ settings: table.printable(settings) }, 'settings')
+  const stopping = listenForStop({ onStop: (reason) => log.info({ reason }, words) })
+  try {
+    return await withTarget(settings, { env, report: (line) => log.info(line), stopping }, (target) =>
+      run(settings, target, log, stopping.signal))
+  } finally {
+    stopping.done()
+  }
+}

@@ -1,0 +1,14 @@
+/**
+ * Reading and checking of settings; settings.js has the table.
+ *
+ * @typedef {import('./checks.js').Check} Check
+ * @typedef {import('./checks.js').Known} Known
+ * @typedef {import('./flags.js').Lost} Lost
+ * @typedef {import('./rows.js').Row} Row
+ */
+export {
+  FIELD, httpUrl, integer, matching, number, oneOf, oneOfKnown, present, serverUrl, serverUrls, trueOrFalse, writerFlags
+} from './checks.js'
+export { helpOf, keptByNpm, readFlags, unexpectedWords, unknownFlags } from './flags.js'
+export { envOf, flagOf, givenBy, nearest, readRows, SettingsInvalid, withoutSecrets } from './rows.js'
+export { checkTogether } from './rules.js'

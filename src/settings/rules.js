@@ -1,0 +1,108 @@
+/**
+ * Rules between settings: values that depend on others, and combinations that are refused.
+ *
+ * @typedef {{ values: Record<string, any>, origins: Record<string, string>, known: import('./checks.js').Known, words?: string[] }} Given
+ *   `words`: arguments that are no flags
+ */
+import { unexpectedWords } from './flags.js'
+
+const LOCAL_HOSTS = ['127.0.0.1', 'localhost', '::1']
+const ONLY_STDIN = ['format', 'itemsField', 'idField', 'tsField', 'valueField', 'replay']
+
+/**
+ * Fills in values that depend on others.
+ * @param {Given} given `values` and `origins` are changed
+ * @returns {string[]} faults
+ */
+export function checkTogether (given) {
+  const { values, known } = given
+  return [
+    ...chooseLayout(given),
+    ...(values.source === 'stdin' ? stdinFaults(given) : known.command === 'writer' ? syntheticFaults(given) : []),
+    ...feedFaults(given),
+    ...loadFaults(given),
+    ...(known.command === 'experiment' ? experimentFaults(given) : []),
+    ...(values.host && !LOCAL_HOSTS.includes(values.host) ? hostFaults(given) : [])
+  ]
+}
+
+/** @param {Given} given @param {string} name @param {string} expected */
+const fault = ({ values, origins }, name, expected) => `${name}: ${values[name]} (${origins[name]}); expected ${expected}`
+
+/** @param {Given} given */
+function chooseLayout (given) {
+  const { values, origins, known } = given
+  const inline = values.sortedSetContainsActualValue
+  if (inline === null || inline === undefined || origins.layout !== 'default') return []
+  values.layout = inline ? 'values' : 'ids'
+  origins.layout = origins.sortedSetContainsActualValue
+  return known.layouts.includes(values.layout) ? [] : [fault(given, 'layout', known.layouts.join(' | '))]
+}
+
+/** @param {Given} given */
+function stdinFaults (given) {
+  const { values, origins } = given
+  if (origins.rate === 'default') values.rate = 0
+  return [
+    ...(values.writers > 1 ? [fault(given, 'writers', '1 with --source stdin, which one process reads')] : []),
+    ...(values.catchUp === 'no' ? [fault(given, 'catchUp', 'only with the synthetic source: input is not skipped')] : [])
+  ]
+}
+
+/** @param {Given} given */
+const syntheticFaults = (given) => ONLY_STDIN
+  .filter((name) => given.origins[name].startsWith('--') || given.origins[name] === 'setting')
+  .map((name) => fault(given, name, 'only with --source stdin'))
+
+/** @param {Given} given */
+function feedFaults (given) {
+  const { values, origins } = given
+  const faults = []
+  if (values.layout !== undefined && values.layout !== 'ids' && values.windowMs === 0 && values.maxItems === 0) {
+    faults.push(`windowMs: 0 (${origins.windowMs}) and maxItems: 0 (${origins.maxItems}) with layout ${values.layout}; ` +
+      'expected one of them above 0: this layout keeps every version')
+  }
+  if (values.compress && values.compress !== 'none' && values.layout !== 'segments') {
+    faults.push(fault(given, 'compress', 'only with --layout segments, which stores batches'))
+  }
+  if (values.late === 'overwrite' && values.layout !== 'ids') {
+    faults.push(fault(given, 'late', `newest with layout ${values.layout}, which keeps the newest version`))
+  }
+  return faults
+}
+
+/** @param {Given} given */
+function loadFaults (given) {
+  const { values } = given
+  const faults = []
+  if (values.itemsField && values.format !== 'json') faults.push(fault(given, 'itemsField', 'only with --format json'))
+  if (values.replay && values.rate > 0) faults.push(fault(given, 'replay', 'without --rate: the times in the input set the pace'))
+  if (values.metricsPort > 0 && values.metricsPort + values.writers - 1 > 65_535) {
+    faults.push(fault(given, 'metricsPort', `room for ${values.writers} writers, a port each, up to 65535`))
+  }
+  if (values.pace === 'burst' && values.rate === 0) faults.push(fault(given, 'pace', 'with a --rate above 0'))
+  return faults
+}
+
+/** @param {Given} given */
+function experimentFaults (given) {
+  const { values, origins, words: [action, ...rest] = [] } = given
+  const faults = action === 'ad-hoc'
+    ? []
+    : ['a', 'b', 'rate'].filter((name) => origins[name].startsWith('--')).map((name) => fault(given, name, 'only with ad-hoc'))
+  if (['list', 'all', 'ad-hoc'].includes(action)) faults.push(...unexpectedWords(rest))
+  if (values.target && values.engine) faults.push(fault(given, 'engine', 'without --target, which has servers already'))
+  if (!values.target && origins.replicaUrl.startsWith('--')) faults.push(`replicaUrl: (${origins.replicaUrl}); expected only with --target`)
+  return faults
+}
+
+/** A host that other machines reach. @param {Given} given */
+function hostFaults (given) {
+  const { values, origins, known } = given
+  const isWriter = known.command === 'writer'
+  // the variable may be meant for other commands, and a writer without metrics does not listen
+  if (isWriter && values.metricsPort === null) {
+    return origins.host.startsWith('--') ? [fault(given, 'host', 'only with --metrics-port')] : []
+  }
+  return values.authToken || values.open ? [] : [fault(given, 'host', `127.0.0.1, ${isWriter ? '' : 'or a --auth-token, '}or --open`)]
+}

@@ -1,0 +1,11 @@
+/**
+ * The face of src/store/embedded.
+ *
+ * @typedef {import('./client.js').EmbeddedServers} EmbeddedServers
+ * @typedef {import('./engine.js').Engine} Engine
+ */
+export { defaultCacheDir, lookAtEmbeddedServers, useEmbeddedServers } from './client.js'
+export { chooseEngine, compareVersions, enginesFound, installAdvice, installedEngines, namedEngine, newest } from './engine.js'
+export { createFleet } from './fleet.js'
+export { becomeTheOne, ownSocketPath } from './lock.js'
+export { findPip, PINNED_VERSION } from './pinned.js'

@@ -1,0 +1,29 @@
+/**
+ * The face of src/store.
+ *
+ * @typedef {import('./commands.js').CommandRow} CommandRow
+ * @typedef {import('./connection.js').Connection} Connection
+ * @typedef {import('./connection.js').Refusal} Refusal
+ * @typedef {import('./deployment.js').Deployment} Deployment
+ * @typedef {import('./link.js').Link} Link
+ * @typedef {import('./nodes.js').NodeFigures} NodeFigures
+ * @typedef {import('./probe.js').NodeFacts} NodeFacts
+ * @typedef {import('./probe.js').ReplicaFacts} ReplicaFacts
+ * @typedef {import('./probe.js').RoleFacts} RoleFacts
+ * @typedef {import('./probe.js').ServerFacts} ServerFacts
+ * @typedef {import('./published-client.js').PublishedClient} PublishedClient
+ * @typedef {import('./replies.js').Outcome} Outcome
+ * @typedef {import('./target.js').Target} Target
+ */
+export { runSessions } from './back-off.js'
+export { commandName, rowsOf } from './commands.js'
+export { openConnection } from './connection.js'
+export { createDeployment } from './deployment.js'
+export { createLink } from './link.js'
+export { watchNodes } from './node-watch.js'
+export { capabilities, expectStillPrimary, figuresIn, nodeFigures, readInfo, replicaUrls } from './nodes.js'
+export { probeServer, refusedRows } from './probe.js'
+export { openPublishedClient } from './published-client.js'
+export { readScript } from './scripts.js'
+export { ROOT, SERVERS_FAILED, withTarget } from './target.js'
+export { bareHost } from './tls.js'

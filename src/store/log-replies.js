@@ -1,0 +1,59 @@
+/**
+ * Reads replies for following a log. The reply of XREAD lies in memory that is used again (reply-memory.js): it is valid
+ * until XREAD has been sent twice more. Other replies are copies.
+ */
+import { ReplyError, ReplyMemory } from './reply-memory.js'
+import { openSocket } from './socket.js'
+
+/** bytes of one read; they are copied at once, so all sockets share the buffer */
+const LANDING = Buffer.allocUnsafeSlow(256 * 1024)
+/** finished entries of the queue that are kept before it is cut */
+const MANY = 100
+
+/** @typedef {{ taker: import('./replies.js').Taker, isLent: boolean }} Expected */
+
+/** @param {import('./socket.js').Where & import('./socket.js').Listeners} options @returns {import('./socket.js').Wire} */
+export function readForLog ({ onBytes, onFault, ...where }) {
+  const memory = new ReplyMemory()
+  /** @type {Expected[]} in the order of the replies; those before `done` have theirs */
+  let expected = []
+  let done = 0
+
+  const socket = openSocket(where, { buffer: LANDING, callback: (bytes) => take(LANDING.subarray(0, bytes)) })
+  if (where.tls) socket.on('data', take)
+
+  /** @param {Buffer} bytes */
+  function take (bytes) {
+    onBytes()
+    try {
+      memory.append(bytes)
+      while (memory.isWhole()) settle(expected[done++])
+    } catch (error) {
+      onFault(error)
+      return false
+    }
+    if (done === expected.length || done > MANY) {
+      expected = expected.slice(done)
+      done = 0
+    }
+    return true
+  }
+
+  /** @param {Expected | undefined} next */
+  function settle (next) {
+    if (!next) throw new Error('the server sent a reply to no command')
+    const reply = memory.take(next.isLent)
+    if (reply instanceof ReplyError) next.taker.reject(reply)
+    else next.taker.resolve(reply)
+  }
+
+  return {
+    socket,
+    opened: new Promise((resolve) => socket.once(where.tls ? 'secureConnect' : 'connect', resolve)),
+    send (bytes, taker, { isLent = false } = {}) {
+      if (isLent) memory.turn()
+      for (let i = 0; i < taker.count; i++) expected.push({ taker, isLent })
+      socket.write(bytes)
+    }
+  }
+}

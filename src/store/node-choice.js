@@ -1,0 +1,76 @@
+/**
+ * Which node answers. A replica is left while it is down, syncing, of another primary, or too far behind (topology.js). When the
+ * primary is gone, replicas answer with the data they have. A reader of replicas never falls back to the primary.
+ */
+import { FreshetError } from '../errors.js'
+import { FOREIGN, NOT_PRIMARY, NOT_REPLICA, refusalOf } from './deployment-node.js'
+
+/** replicas that are hardly further behind than the nearest take turns */
+const NEAR_MS = 100
+/** a node that refused a connection for a view is avoided for so long */
+const AVOID_MS = 10_000
+
+/** @typedef {import('./deployment-node.js').Node} Node */
+/** @typedef {import('./connection.js').Connection} Connection */
+
+/**
+ * @param {{ topology: import('./topology.js').Topology, readFrom: 'replica' | 'primary' }} parts
+ */
+export function createChoice ({ topology, readFrom }) {
+  const { primary } = topology
+  let turn = 0
+
+  /** @param {Node} node */
+  function isUsable (node) {
+    if (!node.link.connection) return false
+    if (primary.state === 'up') return node.state === 'connected' && !node.left
+    // without a primary the link to it may be in any state but a full sync
+    return !['sync', 'down', 'refused', 'untrusted', NOT_REPLICA, FOREIGN].includes(node.state)
+  }
+
+  /** @param {Node} node */
+  function mayAnswer (node) {
+    if (readFrom === 'replica') return node.role === 'replica' && isUsable(node)
+    return node === primary && node.link.connection !== null && node.state !== NOT_PRIMARY
+  }
+
+  const unreachable = () =>
+    new FreshetError('SERVER_UNREACHABLE', `the primary at ${new URL(primary.url).host} is unreachable, or not a primary`)
+
+  /** Why no replica can answer. */
+  function noReplica () {
+    const nodes = topology.replicas()
+    const summary = nodes.length
+      ? `none of ${nodes.length} replicas can answer (${nodes.map((node) => node.left ? 'lagging' : node.state).join(', ')})`
+      : 'the primary has no replica; connect one, or read with readFrom primary (--read-from)'
+    const refusal = refusalOf(nodes.length ? nodes : [primary])
+    if (refusal) return new FreshetError(refusal.code, `${nodes.length ? `${summary}: ` : ''}${refusal.message}`)
+    if (nodes.length === 0 && primary.link.connection === null) return unreachable()
+    return new FreshetError('REPLICAS_GONE', summary)
+  }
+
+  /** @param {Node} node */
+  const isRefusing = (node) => node.refusal !== null && performance.now() - node.refusedMs < AVOID_MS
+
+  /**
+   * @param {{ but?: Connection, prefer?: Connection, isOwn?: boolean }} [among] `but`: the connection that has just failed;
+   *   `prefer`: the one of the previous page; `isOwn`: for a connection of the caller's own
+   * @returns {Node}
+   * @throws {FreshetError} REPLICAS_GONE, SERVER_UNREACHABLE; SERVER_REFUSED, SERVER_UNTRUSTED until someone fixes that
+   */
+  function choose ({ but, prefer, isOwn = false } = {}) {
+    if (readFrom === 'primary') {
+      if (mayAnswer(primary) && primary.link.connection !== but) return primary
+      throw (!topology.isLooking && refusalOf([primary])) || unreachable()
+    }
+    const able = topology.replicas().filter((node) => mayAnswer(node) && node.link.connection !== but)
+    if (able.length === 0) throw noReplica()
+    const open = able.filter((node) => !isOwn || !isRefusing(node))
+    const among = open.length > 0 ? open : able
+    const least = Math.min(...among.map((node) => node.lagMs ?? 0))
+    const near = among.filter((node) => (node.lagMs ?? 0) <= least + NEAR_MS)
+    return near.find((one) => one.link.connection === prefer) ?? near[turn++ % near.length]
+  }
+
+  return { mayAnswer, choose }
+}

@@ -1,0 +1,152 @@
+/**
+ * The nodes of a deployment and their state. Every 100 ms the primary and each replica are asked for their ROLE.
+ *
+ * A demoted primary keeps its connections. It is left at once, and its address is connected to again once a second until it
+ * leads to a primary.
+ *
+ * A replica of another primary is left: its offsets may seem near, but it has other data. Its replication id shows it
+ * (history.js), also after a failover and behind another replica.
+ */
+import { FOREIGN, NOT_PRIMARY, NOT_REPLICA, absence, compareHistory, createNode } from './deployment-node.js'
+import { createLagClock } from './lag.js'
+import { replicaUrls as urlsOfReplicas } from './nodes.js'
+
+const POLL_MS = 100
+const LOOK_AGAIN_MS = 1000
+/** a replica further behind is left */
+const LEAVE_AT_MS = 1000
+/** until it is this near */
+const RETURN_AT_MS = 200
+
+/** @typedef {import('./deployment-node.js').Node} Node */
+/** @typedef {import('./connection.js').Connection} Connection */
+/** @typedef {ReturnType<typeof createTopology>} Topology */
+
+/**
+ * @param {{ primaryUrl: string, replicaUrls: string[] | null, name: string, deadlineMs: number, log: import('pino').Logger }} options
+ *   `replicaUrls` null = those that the primary names
+ */
+export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log }) {
+  const nodeAt = (/** @type {Node['role']} */ role, /** @type {string} */ url) => createNode(role, url, { name, deadlineMs, log })
+  const primary = nodeAt('primary', primaryUrl)
+  /** @type {Map<string, Node>} */
+  const replicas = new Map((replicaUrls ?? []).map((url) => [url, nodeAt('replica', url)]))
+  const clock = createLagClock()
+  /** when the address of the demoted primary was last connected to; null = it leads to a primary */
+  let lookedMs = /** @type {number | null} */ (null)
+  let closed = false
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+
+  async function pollPrimary () {
+    const { connection } = primary.link
+    if (!connection) {
+      primary.state = absence(primary)
+      return
+    }
+    const [role, offset] = await connection.send('ROLE')
+    const atMs = performance.now()
+    if (String(role) !== 'master') return lookElsewhere(connection)
+    await primary.history.look(connection, primary.state)
+    primary.state = 'up'
+    lookedMs = null
+    clock.add(atMs, Number(offset))
+    if (replicaUrls === null) follow(await urlsOfReplicas(connection))
+  }
+
+  /** @param {Connection} connection to a demoted primary: its address may lead to another node now */
+  function lookElsewhere (connection) {
+    primary.state = NOT_PRIMARY
+    if (lookedMs === null) log.warn({ node: connection.address }, 'the address of the primary leads to a replica, looking for the primary')
+    else if (performance.now() - lookedMs < LOOK_AGAIN_MS) return
+    lookedMs = performance.now()
+    connection.close('it is a replica')
+  }
+
+  /** @param {string[]} urls of the replicas that the primary names now */
+  function follow (urls) {
+    for (const url of urls) if (!replicas.has(url)) replicas.set(url, nodeAt('replica', url))
+    for (const [url, node] of replicas) {
+      // a replica that still answers may be changing its primary
+      if (urls.includes(url) || (node.link.connection && node.state !== NOT_REPLICA)) continue
+      replicas.delete(url)
+      node.link.close()
+    }
+  }
+
+  async function poll () {
+    await pollPrimary().catch(() => {})
+    await Promise.all([...replicas.values()].map((node) => pollReplica(node, { primary, clock, log }).catch(() => {})))
+    if (!closed) timer = setTimeout(poll, POLL_MS)
+  }
+
+  const nodes = () => [primary, ...replicas.values()]
+
+  return {
+    primary,
+    nodes,
+    replicas: () => [...replicas.values()],
+    /** Whether the address of the primary leads to a replica, and the primary is looked for. */
+    get isLooking () { return lookedMs !== null },
+
+    /**
+     * Starts polling. Resolves after the first round, which waits for the first connection of each node.
+     * @param {{ awaitsReplicas: boolean }} options
+     * @throws {import('../errors.js').FreshetError} what the first connection to the primary met; polling goes on
+     */
+    async start ({ awaitsReplicas }) {
+      try {
+        await primary.link.opened
+      } catch (error) {
+        // with given replicas, the primary may be down
+        if (!replicaUrls?.length || error.code !== 'SERVER_UNREACHABLE') {
+          poll()
+          throw error
+        }
+      }
+      await pollPrimary().catch(() => {})
+      if (awaitsReplicas) await Promise.allSettled([...replicas.values()].map((node) => node.link.opened))
+      await poll()
+    },
+
+    async close () {
+      closed = true
+      clearTimeout(timer)
+      await Promise.all(nodes().map((node) => node.link.close()))
+    }
+  }
+}
+
+/**
+ * @param {Node} node
+ * @param {{ primary: Node, clock: ReturnType<typeof createLagClock>, log: import('pino').Logger }} parts
+ */
+async function pollReplica (node, { primary, clock, log }) {
+  const { connection } = node.link
+  if (!connection) {
+    node.state = absence(node)
+    node.lagMs = null
+    return
+  }
+  const askedMs = performance.now()
+  const [role, ...facts] = await connection.send('ROLE')
+  const [, , state, offset] = facts
+  const isUp = primary.state === 'up'
+  if (String(state) === 'connected' && isUp) await compareHistory(node, primary, { about: String(facts.slice(0, 3)), log })
+  // without a primary, its history no longer keeps replicas from answering
+  const isForeign = node.isForeign && isUp
+  node.state = String(role) !== 'slave' ? NOT_REPLICA : isForeign ? FOREIGN : String(state)
+  node.offset = Number(offset)
+  node.lagMs = isForeign ? null : clock.lagMs(node.offset, askedMs)
+  leaveOrReturn(node, log)
+}
+
+/** @param {Node} node @param {import('pino').Logger} log */
+function leaveOrReturn (node, log) {
+  const { lagMs } = node
+  const isFar = lagMs !== null && lagMs > (node.left ? RETURN_AT_MS : LEAVE_AT_MS)
+  if (isFar !== node.left && lagMs !== null) {
+    log.warn({ node: new URL(node.url).host, lagMs }, isFar ? 'replica lags, left' : 'replica caught up')
+  }
+  node.left = isFar
+}

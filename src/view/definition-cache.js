@@ -1,0 +1,39 @@
+/** The definitions of feeds, each read again from a node after half a second. */
+import { FreshetError } from '../errors.js'
+import { readDefinition } from '../feeds/index.js'
+import { layoutOf } from '../layouts/index.js'
+
+const MAX_AGE_MS = 500
+
+/** @typedef {import('../feeds/index.js').Definition} Definition */
+
+/**
+ * @param {{ keyPrefix: string, now: () => number, knownOf: (feed: string) => Definition | null }} parts `knownOf`: the definition
+ *   of a feed that the caller opened, which a replica may not have yet
+ */
+export function createDefinitionCache ({ keyPrefix, now, knownOf }) {
+  /** @type {Map<string, { definition: Definition, atMs: number }>} */
+  const cache = new Map()
+
+  /**
+   * @param {import('../store/index.js').Connection} connection @param {string} feed @returns {Promise<Definition>}
+   * @throws {FreshetError} FEED_UNKNOWN, FEED_DEFINITION_DIFFERS
+   */
+  return async (connection, feed) => {
+    const cached = cache.get(feed)
+    if (cached && now() - cached.atMs < MAX_AGE_MS) return cached.definition
+    cache.delete(feed)
+    const definition = await readDefinition(connection, keyPrefix, feed).catch((error) => {
+      const known = error.code === 'FEED_UNKNOWN' ? knownOf(feed) : null
+      if (known) return known
+      throw error
+    })
+    const { format } = layoutOf(definition.layout)
+    if (definition.format !== format) {
+      throw new FreshetError('FEED_DEFINITION_DIFFERS', `feed ${feed} is stored in format ${definition.format} of layout ` +
+        `${definition.layout}; this version reads format ${format}; use the version that wrote it, or drop the feed`)
+    }
+    cache.set(feed, { definition, atMs: now() })
+    return definition
+  }
+}

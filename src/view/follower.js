@@ -1,0 +1,86 @@
+/**
+ * Follows a feed over a connection of its own, because following blocks on the server. When the connection ends, or the
+ * deployment leaves its node while another may answer, the next session resumes where this one was.
+ */
+import { runSessions } from '../store/index.js'
+
+const FIRST_WAIT_MS = 20
+const LOOK_MS = 50
+/** a read blocks for at most so long, so an idle feed is confirmed this often */
+const BLOCK_MS = 100
+/** share of the deadline: the reply must arrive before the server counts as silent */
+const BLOCK_SHARE = 0.25
+
+/** @typedef {import('../store/index.js').Connection} Connection */
+/** @typedef {ReturnType<typeof createFollower>} Following */
+
+/**
+ * @param {{ deployment: import('../store/index.js').Deployment, name: string, isForLog: boolean, log: import('pino').Logger,
+ *   follow: (connection: Connection, options: Options) => Promise<void> }} parts `follow` runs until the connection ends,
+ *   and rejects with the reason
+ * @typedef {{ blockMs: number, answered: () => void }} Options `answered`: to be called when the feed could be read
+ */
+export function createFollower ({ deployment, name, isForLog, log, follow }) {
+  const stop = new AbortController()
+  const { signal } = stop
+  const blockMs = Math.max(1, Math.min(BLOCK_MS, Math.floor(deployment.deadlineMs * BLOCK_SHARE)))
+  /** @type {Awaited<ReturnType<typeof deployment.openOwn>> | null} */
+  let node = null
+  /** @type {Error & { code?: string } | null} */
+  let lastError = null
+
+  /** @returns {Promise<'used' | 'unused' | 'refused'>} whether the feed could be read, or the server refused it */
+  async function session () {
+    const opened = await deployment.openOwn(name, { isForLog, signal })
+    const { connection } = opened
+    let isOfUse = false
+    /** @type {any} */
+    let refusal = null
+    node = opened
+    const look = setInterval(() => { if (opened.isLeft()) connection.close('the node is left') }, LOOK_MS).unref()
+    const abort = () => connection.close()
+    const answered = () => {
+      lastError = null
+      isOfUse = true
+    }
+    signal.addEventListener('abort', abort, { once: true })
+    try {
+      if (!signal.aborted) await follow(connection, { blockMs, answered })
+    } catch (error) {
+      failed(error)
+      if (error.outcome === 'forbidden') refusal = error
+    } finally {
+      clearInterval(look)
+      signal.removeEventListener('abort', abort)
+      node = null
+      opened.end(refusal)
+    }
+    if (refusal) return 'refused'
+    return isOfUse ? 'used' : 'unused'
+  }
+
+  /** @param {Error & { code?: string }} error */
+  function failed (error) {
+    if (!signal.aborted && error.code !== lastError?.code) {
+      log.warn({ view: name, code: error.code, reason: error.message }, 'view is not followed, retrying')
+    }
+    lastError = error
+  }
+
+  const keepSession = () => session().catch((error) => {
+    failed(error)
+    return error.retryable === false ? 'refused' : 'unused'
+  })
+  const kept = runSessions(keepSession, { firstWaitMs: FIRST_WAIT_MS, signal })
+
+  return {
+    /** Lag of the node that is followed behind its primary; null = not known. */
+    get lagMs () { return node?.lagMs() ?? null },
+    /** Why the feed is not followed, if it is not. */
+    get lastError () { return lastError },
+    async close () {
+      stop.abort()
+      await kept
+    }
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * Resumes reading a log behind an entry, and detects a gap: POSITION_EXPIRED.
+ *
+ * There is no gap if the entry is still there, as a log is trimmed from its old end. Nor if everything behind it must still be
+ * live: it arrived within the window, fewer than `maxItems` versions are behind it, and retention was not widened since.
+ *
+ * @typedef {{ name: string, appendedName: string, entryId: string, versions: number, sinceMs: number,
+ *   origins: ReturnType<typeof createOrigins> }} Part one partition. `appendedName`: key of the counter of appended versions;
+ *   `versions`: how many of the entry were delivered, 0 = all; `sinceMs`: everything behind it arrived later, 0 = unknown
+ * @typedef {{ found: LogEntry[][], isSure: boolean[], count: number, log: Log }} Read by partition. `isSure`: there is no gap;
+ *   `count`: the limit of each partition
+ * @typedef {import('../feeds/index.js').Definition} Definition
+ * @typedef {import('../store/index.js').Connection} Connection
+ * @typedef {import('../layouts/index.js').LogEntry} LogEntry
+ * @typedef {import('../layouts/index.js').Log} Log
+ */
+import { FreshetError } from '../errors.js'
+import { BEFORE_FIRST, createReadSize, entriesAfter, entriesBefore, hasEntry, newestEntryId, nextEntryId } from '../layouts/index.js'
+import { createOrigins } from './origins.js'
+
+export const MAX_ENTRIES = 1000
+/** assumed size of an entry before the first one was read */
+const LARGE_BYTES = 1024 * 1024
+const MAX_N = '18446744073709551615'
+/** by how much clocks may differ */
+const SLACK_MS = 2000
+
+/** How many entries to read at once. */
+export function createEntriesAtOnce () {
+  const size = createReadSize()
+  size.learn([LARGE_BYTES], (bytes) => bytes)
+  return size
+}
+
+/** @param {string} feed @param {unknown[]} keys of its logs @param {number} partitions */
+export function checkSame (feed, keys, partitions) {
+  if (keys.length !== partitions) throw expired(feed, 'the feed was dropped and created again')
+}
+
+/**
+ * @param {Connection} connection @param {Log} log @param {(part: string) => string} key
+ * @param {{ position: import('../item/index.js').LogPosition | null, partition: number, share: number, readMs: number }} from
+ *   `position` null = the end of the log; `share`: bytes before it to scan for deliveries
+ * @returns {Promise<Part>}
+ */
+export async function beginPart (connection, log, key, { position, partition, share, readMs }) {
+  const origins = createOrigins()
+  const name = key(log.part)
+  const part = { name, appendedName: key('appended'), origins }
+  if (position === null) {
+    const entryId = await newestEntryId(connection, name)
+    await learnOrigins(connection, log, name, nextEntryId(entryId), { origins, share })
+    return { ...part, entryId, versions: 0, sinceMs: readMs }
+  }
+  const { ms, n, versions, isEnd } = position.offsets[partition]
+  const entryId = `${ms}-${n}`
+  await learnOrigins(connection, log, name, versions > 0 ? entryId : nextEntryId(entryId), { origins, share })
+  return { ...part, entryId, versions, sinceMs: isEnd ? readMs : 0 }
+}
+
+/**
+ * Notes the batches that were delivered before an entry.
+ * @param {Connection} connection @param {Log} log @param {string} name @param {string} before an entry id
+ * @param {{ origins: ReturnType<typeof createOrigins>, share: number }} into `share`: bytes to scan
+ */
+async function learnOrigins (connection, log, name, before, { origins, share }) {
+  const size = createEntriesAtOnce()
+  for (let bytes = 0, isMore = true; isMore && bytes < share;) {
+    const count = size.of(MAX_ENTRIES)
+    const entries = await entriesBefore(connection, name, { before, count })
+    bytes += size.learn(entries, (entry) => entry.bytes.length)
+    for (const entry of entries) {
+      const head = headOf(log, entry)
+      if (head !== null) origins.add(head.origin)
+    }
+    isMore = entries.length === count
+    before = entries.at(-1)?.entryId ?? before
+  }
+}
+
+/**
+ * The next entries of each partition, and whether there is a gap before them.
+ * @param {Connection} connection
+ * @param {{ feed: string, parts: Part[], log: Log, count: number, definition: Definition, nowMs: number }} question
+ * @returns {Promise<Read>}
+ * @throws {FreshetError} POSITION_EXPIRED
+ */
+export async function readBehind (connection, { feed, parts, log, count, definition, nowMs }) {
+  const from = parts.map(({ name, entryId, versions }) => ({ name, after: versions > 0 ? previousEntryId(entryId) : entryId }))
+  const found = await entriesAfter(connection, from, { count })
+  const isSure = await Promise.all(parts.map(async (part, i) => {
+    const { entryId, versions } = part
+    if (versions > 0) {
+      if (found[i].length > 0 && found[i][0].entryId !== entryId) throw expired(feed, `entry ${entryId} was trimmed`)
+      return found[i].length > 0
+    }
+    const seen = found[i].length === count ? Infinity : found[i].reduce((sum, entry) => sum + (headOf(log, entry)?.count ?? 1), 0)
+    // checked after the read: what is there now was there then
+    if (await isWhole(connection, part, { definition, seen, nowMs })) return true
+    if (found[i].length === 0) return false
+    throw expired(feed, `entries behind ${entryId === BEFORE_FIRST ? 'the start of the log' : entryId} may have been trimmed`)
+  }))
+  return { found, isSure, count, log }
+}
+
+/**
+ * Whether nothing behind an entry was trimmed.
+ * @param {Connection} connection
+ * @param {Part} part
+ * @param {{ definition: Definition, seen: number, nowMs: number }} now `seen`: versions behind the entry, Infinity = not all were read
+ */
+async function isWhole (connection, { name, appendedName, entryId, sinceMs }, { definition, seen, nowMs }) {
+  const { windowMs, maxItems, widenedAt } = definition
+  const oldestMs = Math.max(sinceMs, Number(entryId.slice(0, entryId.indexOf('-'))))
+  const isYoung = windowMs === 0 || nowMs - oldestMs < windowMs
+  const wasKept = widenedAt === undefined || oldestMs >= Date.parse(widenedAt) + SLACK_MS
+  if (isYoung && wasKept && (maxItems === 0 || seen < maxItems)) return true
+  if (entryId !== BEFORE_FIRST) return hasEntry(connection, name, entryId)
+  return isYoung && wasKept && Number(await connection.send('GET', appendedName) ?? Infinity) <= maxItems
+}
+
+/** @param {Log} log @param {LogEntry} entry @returns {import('../item/index.js').EntryHead | null} null = unreadable */
+export function headOf (log, { bytes }) {
+  try {
+    return log.head(bytes)
+  } catch (error) {
+    if (!isUnreadable(error)) throw error
+    return null
+  }
+}
+
+/** @param {any} error */
+export const isUnreadable = ({ code }) => code === 'SEGMENT_INVALID' || code === 'SEGMENT_VERSION'
+
+/** The largest id before an entry. @param {string} entryId */
+function previousEntryId (entryId) {
+  const [ms, n] = entryId.split('-').map(Number)
+  return n > 0 ? `${ms}-${n - 1}` : `${ms - 1}-${MAX_N}`
+}
+
+/** @param {string} feed @param {string} why */
+const expired = (feed, why) => new FreshetError('POSITION_EXPIRED',
+  `the position in feed ${feed} is too old: ${why}; start again without it`)

@@ -1,0 +1,165 @@
+/**
+ * Answers queries about feeds by asking a node each time. One node answers a whole query; when its connection is lost in
+ * between, another node is tried once.
+ */
+import { listDefinitions, partitionKey } from '../feeds/index.js'
+import { partitionOf } from '../item/index.js'
+import { createReadSize, layoutOf, MAX_READ } from '../layouts/index.js'
+import { createDefinitionCache } from './definition-cache.js'
+import { bytesOf, mergePages, shrinkOnLoss } from './merge-pages.js'
+
+/** of ids and values in a page */
+export const MAX_BYTES = 16 * 1024 * 1024
+
+/** @typedef {import('../layouts/index.js').Item} Item */
+/** @typedef {import('../layouts/index.js').Place} Place */
+/** @typedef {import('../layouts/index.js').Log} Log */
+/** @typedef {import('../layouts/index.js').ReadSize} ReadSize */
+/** @typedef {import('../feeds/index.js').Definition} Definition */
+/** @typedef {import('../store/index.js').Connection} Connection */
+/** @typedef {ReturnType<typeof createQueries>} Queries */
+
+/**
+ * @param {{ deployment: import('../store/index.js').Deployment, keyPrefix: string, now: () => number,
+ *   definitionOf?: (feed: string) => Definition | null }} parts `now`: the reader's clock, ms; `definitionOf`: the definition of a
+ *   feed that the caller opened, which a replica may not have yet
+ */
+export function createQueries ({ deployment, keyPrefix, now, definitionOf: knownOf = () => null }) {
+  const onNode = createOnNode(deployment, now)
+  const definitionOf = createDefinitionCache({ keyPrefix, now, knownOf })
+  const sizeOf = createSizes()
+  const keysOf = (/** @type {Definition} */ { feed, partitions }) =>
+    Array.from({ length: partitions }, (_, partition) => partitionKey(keyPrefix, feed, partition))
+
+  return {
+    /** Of all feeds that can be read. @returns {Promise<Definition[]>} */
+    definitions: async () => (await onNode(async (connection) => ({ list: await listDefinitions(connection, keyPrefix) }))).list,
+
+    /** @param {string} feed @throws {import('../errors.js').FreshetError} FEED_UNKNOWN */
+    definition: async (feed) => (await onNode(async (connection) => ({ definition: await definitionOf(connection, feed) }))).definition,
+
+    /**
+     * @param {string} feed
+     * @param {{ limit: number, sinceMs?: number | null, after?: Place | null, maxBytes?: number, node?: Connection,
+     *   scan?: unknown[] }} question
+     *   a page ends early when ids and values reach `maxBytes`; `next` then starts the next page. `node`: that answered the
+     *   page before; the pages of one listing come from one node while it lives. `scan`: of the page before, from which some
+     *   layouts resume
+     */
+    latest: (feed, { limit, sinceMs = null, after = null, maxBytes = MAX_BYTES, node, scan = [] }) => onNode(async (connection) => {
+      const definition = await definitionOf(connection, feed)
+      const of = { definition, keyPrefix, size: sizeOf(feed), nowMs: now() }
+      return mergePages(connection, of, { limit, sinceMs, after, maxBytes, scan })
+    }, node),
+
+    /** @param {string} feed @param {Buffer[]} ids answered in their order; null = not live */
+    get: (feed, ids) => onNode(async (connection) => {
+      const definition = await definitionOf(connection, feed)
+      return { items: await readItems(connection, ids, { definition, keys: keysOf(definition), size: sizeOf(feed), now }) }
+    }),
+
+    /**
+     * Versions of one partition by event time, oldest first (layouts/index.js).
+     * @param {string} feed @param {number} partition
+     * @param {{ after: Place | null, sinceMs: number, limit: number, known: (version: Place) => boolean, node?: Connection }} question
+     */
+    tail: (feed, partition, { node, ...question }) => onNode(async (connection) => {
+      const definition = await definitionOf(connection, feed)
+      const key = partitionKey(keyPrefix, feed, partition)
+      return layoutOf(definition.layout).tail(connection, key, { ...question, retention: definition, nowMs: now() })
+    }, node),
+
+    /**
+     * Reads the logs of a feed, of a layout that has one.
+     * @template T
+     * @param {string} feed
+     * @param {(connection: Connection, of: { definition: Definition, log: Log, keys: ((part: string) => string)[] }) => Promise<T>} read
+     *   `keys`: by partition; empty when the feed has another layout now
+     * @param {Connection} [node]
+     */
+    ofLog: (feed, read, node) => onNode(async (connection) => {
+      const definition = await definitionOf(connection, feed)
+      const { log } = layoutOf(definition.layout)
+      return read(connection, { definition, log: /** @type {Log} */ (log), keys: log ? keysOf(definition) : [] })
+    }, node),
+
+    /** @param {string} feed */
+    count: (feed) => onNode(async (connection) => {
+      const definition = await definitionOf(connection, feed)
+      const layout = layoutOf(definition.layout)
+      const counts = await Promise.all(keysOf(definition).map((key) =>
+        layout.count(connection, key, { retention: definition, nowMs: now() })))
+      return { count: counts.reduce((sum, one) => sum + one.count, 0), exact: counts.every((one) => one.exact) }
+    }),
+
+    /** Whether queries can be answered now, and the state of each node. */
+    status () {
+      const nodes = deployment.nodes()
+      try {
+        deployment.pick()
+        return { ready: true, reasons: [], nodes }
+      } catch (error) {
+        return { ready: false, reasons: [`${error.code}: ${error.message}`], nodes }
+      }
+    }
+  }
+}
+
+/** @param {import('../store/index.js').Deployment} deployment @param {() => number} now */
+function createOnNode (deployment, now) {
+  /**
+   * @template T
+   * @param {(connection: Connection) => Promise<T>} read
+   * @param {Connection} [prefer]
+   * @returns {Promise<T & { asOf: number, lagMs: number | null, node: Connection }>}
+   */
+  return async (read, prefer) => {
+    const first = deployment.pick({ prefer })
+    const asOf = now()
+    try {
+      return { ...await read(first.connection), asOf, lagMs: first.lagMs, node: first.connection }
+    } catch (error) {
+      if (error.code !== 'SERVER_LOST') throw error
+      const second = deployment.pick({ but: first.connection })
+      const asOfSecond = now()
+      return { ...await read(second.connection), asOf: asOfSecond, lagMs: second.lagMs, node: second.connection }
+    }
+  }
+}
+
+/** How many items to read at once, by feed, learnt from their sizes. */
+function createSizes () {
+  /** @type {Map<string, ReadSize>} */
+  const sizes = new Map()
+  return (/** @type {string} */ feed) => {
+    const size = sizes.get(feed) ?? createReadSize()
+    sizes.set(feed, size)
+    return size
+  }
+}
+
+/**
+ * @param {Connection} connection @param {Buffer[]} ids
+ * @param {{ definition: Definition, keys: ((part: string) => string)[], size: ReadSize, now: () => number }} of
+ * @returns {Promise<(Item | null)[]>}
+ */
+async function readItems (connection, ids, { definition, keys, size, now }) {
+  const layout = layoutOf(definition.layout)
+  // one scan of a log finds all ids, and bounds its bytes itself
+  const isScanned = layout.describe().versions === 'many'
+  const partitions = ids.map((id) => partitionOf(id, keys.length))
+  /** @type {(Item | null)[]} */
+  const items = new Array(ids.length).fill(null)
+  await Promise.all([...new Set(partitions)].map(async (partition) => {
+    const mine = ids.map((_, i) => i).filter((i) => partitions[i] === partition)
+    for (let from = 0, piece = 0; from < mine.length; from += piece) {
+      piece = isScanned ? mine.length : size.of(Math.min(mine.length, MAX_READ), keys.length)
+      const part = mine.slice(from, from + piece)
+      const found = await layout.get(connection, keys[partition], part.map((i) => ids[i]), { retention: definition, nowMs: now() })
+        .catch(shrinkOnLoss(size, part.length, keys.length))
+      size.learn(found, bytesOf)
+      part.forEach((i, j) => { items[i] = found[j] })
+    }
+  }))
+  return items
+}

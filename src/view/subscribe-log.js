@@ -1,0 +1,133 @@
+/**
+ * Changes of a feed whose layout keeps a log: every version that was appended behind a position, deletions included, once, in
+ * order of arrival in its partition, from whichever node answers.
+ *
+ *     entries    ... | delivered | being delivered: some of its versions | behind
+ *                                  ^ entry id (of the one before, if all of this one is delivered)
+ *
+ * All nodes have the same entries with the same ids, so another node can continue; one that is behind has nothing new.
+ * log-resume.js detects entries that were trimmed. A batch that was sent twice is recognized by its origin; for that, a
+ * subscription first scans the last few MiB before its position. Unreadable entries are skipped.
+ *
+ * @typedef {import('./log-resume.js').Part} Part
+ * @typedef {{ id: string, ts: number, value: Buffer | null }} Version
+ * @typedef {{ entryId: string, versions: number, isEnd: boolean }} Offset of a partition; `versions` delivered, 0 = all
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { checkCreation, createdMsOf, decodeOffsets, encodeOffsets } from '../item/index.js'
+import { MAX_ENTRIES, beginPart, checkSame, createEntriesAtOnce, headOf, isUnreadable, readBehind } from './log-resume.js'
+
+/** scanned before a position, in all partitions together */
+const SCANNED_BYTES = 4 * 1024 * 1024
+/** assumed lag of a node that does not report it */
+const UNKNOWN_LAG_MS = 1000
+
+/**
+ * @param {import('./queries.js').Queries} queries
+ * @param {import('../feeds/index.js').Definition} definition
+ * @param {import('./subscribe.js').Options} options
+ * @returns {AsyncGenerator<import('./subscribe.js').Change>}
+ */
+export async function * subscribeToLog (queries, definition, { from, signal, pollMs, now, retry }) {
+  const { feed, partitions } = definition
+  const createdMs = createdMsOf(definition)
+  const size = createEntriesAtOnce()
+  const position = typeof from === 'string' ? decodeOffsets(feed, from, partitions) : null
+  if (typeof from === 'string') checkCreation(definition, from)
+  let readMs = position?.readMs ?? Math.max(0, now() - UNKNOWN_LAG_MS)
+  /** @type {import('../store/index.js').Connection | undefined} */
+  let node
+
+  const begun = await retry(() => queries.ofLog(feed, async (connection, { log, keys }) => {
+    checkSame(feed, keys, partitions)
+    const share = SCANNED_BYTES / partitions
+    return { parts: await Promise.all(keys.map((key, i) => beginPart(connection, log, key, { position, partition: i, share, readMs }))) }
+  }))
+  if (begun === null) return
+  /** @type {Part[]} */
+  const parts = begun.parts
+
+  while (!signal.aborted) {
+    const begunMs = performance.now()
+    const reply = await retry(() => queries.ofLog(feed, (connection, { definition: current, log, keys }) => {
+      checkSame(feed, keys, partitions)
+      const count = size.of(MAX_ENTRIES, partitions)
+      return readBehind(connection, { feed, parts, log, count, definition: current, nowMs: now() })
+    }, node))
+    if (reply === null) return
+    const readingMs = performance.now() - begunMs
+    /** @type {import('./log-resume.js').Read} */
+    const { found, isSure, count, log } = reply
+    node = reply.node
+    for (const [i, entries] of found.entries()) {
+      size.learn(entries, ({ bytes }) => bytes.length)
+      for (const entry of entries) {
+        const part = parts[i]
+        const { versions, origin } = versionsOf(log, entry, part)
+        const delivered = entry.entryId === part.entryId ? part.versions : 0
+        const offsets = parts.map(({ entryId, versions, sinceMs }) => ({ entryId, versions, isEnd: sinceMs >= readMs }))
+        offsets[i].entryId = entry.entryId
+        for (let done = delivered + 1; done <= versions.length; done++) {
+          part.entryId = entry.entryId
+          part.versions = done === versions.length ? 0 : done
+          yield changeOf(versions[done - 1], { feed, createdMs, readMs, offsets, partition: i, versions: part.versions })
+          if (signal.aborted) return
+        }
+        part.entryId = entry.entryId
+        part.versions = 0
+        if (origin !== null) part.origins.add(origin)
+      }
+    }
+    const confirmedMs = Math.max(0, reply.asOf - (reply.lagMs ?? UNKNOWN_LAG_MS))
+    parts.forEach((part, i) => { if (isSure[i]) part.sinceMs = found[i].length < count ? confirmedMs : 0 })
+    readMs = confirmedMs
+    if (found.some((entries) => entries.length === count)) continue
+    await sleep(Math.max(pollMs, readingMs), undefined, { signal }).catch(() => {})
+  }
+}
+
+/**
+ * @param {import('../layouts/index.js').Log} log @param {import('../layouts/index.js').LogEntry} entry @param {Part} part
+ * @returns {{ versions: Version[], origin: string | null }} none of an entry that is unreadable or was delivered before
+ */
+function versionsOf (log, entry, { origins }) {
+  /** @type {Version[]} */
+  const versions = []
+  const head = headOf(log, entry)
+  if (head === null || origins.has(head.origin)) return { versions, origin: null }
+  try {
+    log.each(entry.bytes, (bytes, idAt, idEnd, ts, seq, deleted, valueAt, valueEnd) => {
+      // copied, so a caller that keeps one value does not keep the whole entry
+      versions.push({ id: bytes.toString('utf8', idAt, idEnd), ts, value: deleted ? null : Buffer.from(bytes.subarray(valueAt, valueEnd)) })
+    })
+  } catch (error) {
+    if (!isUnreadable(error)) throw error
+    return { versions: [], origin: null }
+  }
+  return { versions, origin: head.origin }
+}
+
+/**
+ * @param {Version} version
+ * @param {{ feed: string, createdMs: number, readMs: number, offsets: Offset[], partition: number, versions: number }} at `versions`
+ *   delivered in this `partition`
+ * @returns {import('./subscribe.js').Change}
+ */
+function changeOf ({ id, ts, value }, { feed, createdMs, readMs, offsets, partition, versions }) {
+  return /** @type {import('./subscribe.js').Change} */ ({
+    id,
+    ts,
+    value,
+    deleted: value === null,
+    // encoded on access: most are never read
+    get position () {
+      return encodeOffsets(feed, {
+        readMs,
+        offsets: offsets.map(({ entryId, versions: delivered, isEnd }, i) => {
+          const [ms, n] = entryId.split('-').map(Number)
+          return { ms, n, versions: i === partition ? versions : delivered, isEnd }
+        })
+      }, createdMs)
+    }
+  })
+}

@@ -1,0 +1,102 @@
+/**
+ * Which view answers a query, and whether it may now.
+ *
+ * A process that writes finds what it wrote: when writes were acknowledged since the last query, the view first takes in what
+ * the node has.
+ *
+ * @typedef {import('./view.js').View} View
+ * @typedef {import('./view-registry.js').Held} Held
+ * @typedef {{ isUsable: boolean, asOf: number, lagMs: number | null, gone: Error | null }} Usability `gone`: no node can be asked,
+ *   and the view is behind
+ * @typedef {ReturnType<typeof createUsability>} UsabilityOf
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { BEHIND_MS } from './view.js'
+
+/** how long a query waits for a view that it opened */
+const OPEN_WITHIN_MS = 5000
+const OPEN_LOOK_MS = 5
+/** and for a view to take in what was written */
+const CATCH_UP_WITHIN_MS = 1000
+
+/** @typedef {Pick<import('../store/index.js').Deployment, 'pick'>} Deployment */
+
+/** @param {{ deployment: Deployment, now: () => number, maxStaleMs: number }} parts */
+export function createUsability ({ deployment, now, maxStaleMs }) {
+  /** @param {View} view @returns {number} ms */
+  const behindOf = (view, nowMs = now()) => Math.max(0, nowMs - view.asOf, view.lagMs ?? 0)
+
+  /** @param {View} view @returns {Usability} */
+  function usabilityOf (view) {
+    if (!view.isComplete) return { isUsable: false, asOf: 0, lagMs: null, gone: null }
+    const nowMs = now()
+    const behindMs = behindOf(view, nowMs)
+    if (behindMs <= BEHIND_MS) return { isUsable: true, asOf: view.asOf, lagMs: view.lagMs, gone: null }
+    const gone = pickError(deployment)
+    return { isUsable: gone !== null && behindMs < maxStaleMs, asOf: Math.round(nowMs - behindMs), lagMs: null, gone }
+  }
+
+  return { behindOf, usabilityOf }
+}
+
+/** Why no node can be asked. @param {Deployment} deployment @returns {Error & { code?: string } | null} */
+function pickError (deployment) {
+  try {
+    deployment.pick()
+    return null
+  } catch (error) {
+    return error
+  }
+}
+
+/**
+ * @param {{ registry: import('./view-registry.js').Registry, queries: import('./queries.js').Queries, deployment: Deployment,
+ *   isNone: boolean, discover: boolean, written: () => number }} parts `isNone`: no feed has a view
+ */
+export function createViewLookup ({ registry: { held, follow, note, signal }, queries, deployment, isNone, discover, written }) {
+  /**
+   * The view of a feed that answers queries, opened now where feeds are not discovered.
+   * @param {string} feed @param {{ isAwaited: boolean }} options whether to wait until the view is complete
+   * @returns {Promise<View | null>} null: a node must be asked
+   */
+  async function viewOf (feed, { isAwaited }) {
+    const known = held.get(feed)
+    if (isNone || (discover && !known)) return null
+    const one = known ?? follow(await queries.definition(feed))
+    if (one === null || !one.answers) return null
+    one.usedMs = performance.now()
+    if (discover) return one.view
+    if (isAwaited && !one.wasComplete) await untilComplete(one)
+    note(one)
+    return one.view.isComplete && !await hasCaughtUp(one) ? null : one.view
+  }
+
+  /** Waits for a view that is being built, unless that fails. @param {Held} one */
+  async function untilComplete ({ view, openedMs }) {
+    const isOpening = () => !view.isComplete && view.failure === null && performance.now() - openedMs < OPEN_WITHIN_MS && !signal.aborted
+    while (isOpening()) await sleep(OPEN_LOOK_MS)
+  }
+
+  /** Whether it has what the caller wrote. @param {Held} one */
+  async function hasCaughtUp (one) {
+    const count = written()
+    if (count === one.hasWritten) return true
+    const late = new AbortController()
+    // without a node to compare with, the query goes to a node and fails there
+    const caughtUp = (async () => one.view.caughtUp(deployment.pick().connection))().then(() => true, () => false)
+    const timeout = sleep(CATCH_UP_WITHIN_MS, false, { signal: late.signal }).catch(() => false)
+    const isCaughtUp = await Promise.race([caughtUp, timeout]).finally(() => late.abort())
+    if (isCaughtUp) one.hasWritten = Math.max(one.hasWritten, count)
+    return isCaughtUp
+  }
+
+  return {
+    viewOf,
+
+    /** The view of a feed that answers queries and is already open. @param {string} feed @returns {View | null} */
+    openViewOf (feed) {
+      const one = held.get(feed)
+      return one?.answers ? one.view : null
+    }
+  }
+}

@@ -1,0 +1,37 @@
+/** The examples of README and docs/writing.md print what they show. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { startGateway, startReader } from '../commands.js'
+import { startDeployment } from '../servers.js'
+import { exampleOf, patternOf, readPage, ROOT } from './examples.js'
+import { scopedEngines } from '../scope.js'
+
+const run = promisify(execFile)
+const [engine] = await scopedEngines()
+
+t.test('files that are loaded from standard input', async (t) => {
+  const { primary } = await startDeployment(t, { engine, replicas: 1 })
+  const reader = await startReader(t, { redisUrl: primary.url })
+  const rows = (await readPage('docs/writing.md')).matchAll(/^\| (`.*?`) \| .+ \|$/gm)
+  const fields = [...rows].flatMap(([, cell]) => cell.replaceAll('`', '').split(', '))
+  for (const name of ['weather', 'quakes']) {
+    const [write, summary, query, answer] = await exampleOf('docs/writing.md', name)
+    const { stdout } = await run('bash', ['-c', write], { cwd: ROOT, env: { ...process.env, FRESHET_REDIS_URL: primary.url } })
+    t.match(stdout.trim(), patternOf(summary), `${name}: the summary`)
+    for (const field of Object.keys(JSON.parse(stdout))) t.ok(fields.includes(field), `docs/writing.md explains ${field}`)
+    const response = await fetch(/'(.*)'/.exec(query)?.[1].replace('http://127.0.0.1:8080', reader.url) ?? '')
+    t.match(await response.text(), patternOf(answer), `${name}: the answer`)
+  }
+})
+
+t.test('items that are sent over HTTP', async (t) => {
+  const { primary } = await startDeployment(t, { engine, replicas: 0 })
+  const [gateway, reader] = await Promise.all([
+    startGateway(t, { redisUrl: primary.url }), startReader(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })])
+  const [write, accepted, query, answer] = await exampleOf('README.md', 'positions')
+  const { stdout } = await run('bash', ['-c', write.replace('curl', 'curl -s').replace('http://127.0.0.1:8081', gateway.url)])
+  t.equal(stdout.trim(), accepted.trim())
+  const response = await fetch(/'(.*)'/.exec(query)?.[1].replace('http://127.0.0.1:8080', reader.url) ?? '')
+  t.match(await response.text(), patternOf(answer, ['asOf', 'ts']))
+})
