@@ -1,6 +1,9 @@
 /** Figures of feeds, writers and nodes in a reader process, over real servers. */
+import { connect } from 'node:net'
+import { createInterface } from 'node:readline'
 import t from 'tap'
-import { readHeartbeats } from '../../src/feeds/heartbeats.js'
+import { readHeartbeat } from '../../src/feeds/heartbeats.js'
+import { writersKey } from '../../src/feeds/keys.js'
 import { connectFor, engineName, eventually, openWriterFor, startDeployment } from '../servers.js'
 import { runCommand, startReader } from '../commands.js'
 import { scopedEngines } from '../scope.js'
@@ -29,18 +32,18 @@ for (const engine of await scopedEngines()) {
 
     t.test('the rate is what the writers acknowledged between two heartbeats of each', { buffered: true }, async (t) => {
       const feed = 'two'
-      for (const each of [10, 30]) await keepWriting(t, feed, each)
-      /** @type {Map<string, Map<number, number>>} items by time, of each writer: all heartbeats seen */
+      /** @type {Map<string, Map<number, number>>} items by time, of each writer: all heartbeats */
       const found = new Map()
-      const look = async () => {
-        for (const [name, heartbeat] of readHeartbeats(await control.send('HGETALL', `fr:{${feed}}:writers`))) {
-          const times = found.get(name) ?? new Map()
-          found.set(name, times)
-          if (heartbeat) times.set(heartbeat.atMs, heartbeat.items)
-        }
-      }
+      const socket = connect(primary.port, '127.0.0.1')
+      t.teardown(() => { socket.destroy() })
+      socket.write('MONITOR\r\n')
+      createInterface({ input: socket }).on('line', (line) => {
+        const [name, text] = line.split(`"HSET" "${writersKey('fr:', feed)}" `)[1]?.slice(1, -1).split('" "') ?? []
+        const heartbeat = name && readHeartbeat(text)
+        if (heartbeat) found.set(name, (found.get(name) ?? new Map()).set(heartbeat.atMs, heartbeat.items))
+      })
+      for (const each of [10, 30]) await keepWriting(t, feed, each)
       const figures = await eventually(async () => {
-        await look()
         const answer = await figuresOf(feed)
         return answer.itemsPerSecond > 0 && answer.writers === 2 &&
           answer.history.filter((/** @type {any} */ { itemsPerSecond }) => itemsPerSecond > 0).length > 2 && answer
