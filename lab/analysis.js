@@ -11,7 +11,7 @@
  * error with that error, which is an outcome (L14). Arms are compared within a level, by the first measure of the plan: each
  * with the baseline, and each pair with an expectation or a published ratio.
  *
- * @typedef {import('./measures.js').Sample} Sample
+ * @typedef {import('./sample.js').Sample} Sample
  * @typedef {import('./plan.js').Plan} Plan
  * @typedef {import('./verdict.js').Comparison} Comparison
  * @typedef {import('./verdict.js').RatioWithInterval} RatioWithInterval

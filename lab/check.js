@@ -3,7 +3,7 @@
  * that fails is INVALID and is not in any figure; a file that fails is damaged or was edited.
  *
  * @typedef {import('./analysis.js').Result} Result
- * @typedef {import('./measures.js').Sample} Sample
+ * @typedef {import('./sample.js').Sample} Sample
  * @typedef {{ name: string, ok: boolean, detail: string }} Invariant
  */
 import { contradictionsOf, lacksOf } from './contradictions.js'

@@ -2,7 +2,7 @@
  * Contradictions inside a stored sample, calculated from its own figures: missing fields, and parts that do not match. This
  * finds files that were edited.
  *
- * @typedef {import('./measures.js').Sample} Sample
+ * @typedef {import('./sample.js').Sample} Sample
  */
 import { MARKS, marksOf } from './marks.js'
 

@@ -8,7 +8,7 @@
  * resampled rounds within each level (docs/decisions/010). Levels where an arm ran as fast as possible, or did not keep up,
  * are left out.
  *
- * @typedef {import('./measures.js').Sample} Sample
+ * @typedef {import('./sample.js').Sample} Sample
  * @typedef {{ level: string, samples: Sample[] }} LevelSamples
  *
  * @typedef {object} Cost

@@ -2,7 +2,7 @@
  * The samples of a result by arm and level, and by validity: valid ones are in the figures; INVALID ones contradict themselves
  * (L5); ended ones ended with an error, which is an outcome of their arm (L14).
  *
- * @typedef {import('./measures.js').Sample} Sample
+ * @typedef {import('./sample.js').Sample} Sample
  * @typedef {{ level: string, arm: string, valid: Sample[], invalid: Sample[], ended: Sample[] }} Group
  * @typedef {{ n: number, invalid: number, ended: Record<string, number>, marks: Record<string, number> }} Counts
  *   `n`: valid samples; `ended` by code; `marks`: number of valid samples with the mark

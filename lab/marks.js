@@ -1,7 +1,7 @@
 /**
  * What distorts the figures of a sample, derived from the sample alone, so that any reader of a result can repeat it.
  *
- * @typedef {import('./measures.js').Sample} Sample
+ * @typedef {import('./sample.js').Sample} Sample
  */
 import { GENERATOR_BOUND, KEPT_UP, NOISY_CORES, NOISY_STEAL_PERCENT } from './limits.js'
 import { servingMarks } from './serving/figures.js'

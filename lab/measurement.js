@@ -7,7 +7,7 @@
  *
  * An error is an outcome and part of the sample; the lab continues with the next measurement (L14).
  *
- * @typedef {import('./measures.js').Sample} Sample
+ * @typedef {import('./sample.js').Sample} Sample
  * @typedef {import('./servers/own.js').LabServers} LabServers
  */
 import { FreshetError } from './errors.js'

@@ -2,7 +2,7 @@
  * The result file of a run: conditions first, then the raw samples, one for each measurement. It is replaced atomically after
  * each measurement, so that a crash or a full disk leaves the last complete file.
  *
- * @typedef {import('./measures.js').Sample} Sample
+ * @typedef {import('./sample.js').Sample} Sample
  * @typedef {import('./analysis.js').Result} Result
  */
 import { randomBytes } from 'node:crypto'

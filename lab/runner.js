@@ -3,7 +3,7 @@
  * if nothing that affects its figures has changed.
  *
  * @typedef {import('./analysis.js').Result} Result
- * @typedef {import('./measures.js').Sample} Sample
+ * @typedef {import('./sample.js').Sample} Sample
  * @typedef {import('./schedule.js').Cell} Cell
  */
 import { FreshetError } from './errors.js'

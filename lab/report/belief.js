@@ -14,7 +14,7 @@ import { shownArm } from './roles.js'
 
 /** @typedef {import('../analysis.js').Analysis} Analysis */
 /** @typedef {import('../analysis.js').Result} Result */
-/** @typedef {import('../measures.js').Sample} Sample */
+/** @typedef {import('../sample.js').Sample} Sample */
 /** @typedef {import('../plan.js').Plan} Plan */
 /** @typedef {{ arm: string, samples: Sample[] }[]} Arms */
 

@@ -6,7 +6,7 @@ import { analyse } from '../../lab/analysis.js'
 import { textsOf } from '../../lab/verdict.js'
 import { ended as lost, lossy, planOf, resultOf } from './results.js'
 
-/** @typedef {import('../../lab/measures.js').Sample} Sample */
+/** @typedef {import('../../lab/sample.js').Sample} Sample */
 
 const LEVEL = '50 k items/s'
 const IDS = [4.3, 4.5, 4.2, 4.4, 4.7]

@@ -3,7 +3,7 @@ import t from 'tap'
 import { analyse } from '../../lab/analysis.js'
 import { lossy, planOf, resultOf } from './results.js'
 
-/** @typedef {import('../../lab/measures.js').Sample} Sample */
+/** @typedef {import('../../lab/sample.js').Sample} Sample */
 
 const COSTS = { ids: 4.3, values: 2.6, reference: 6, blob: 0.2 }
 
