@@ -132,10 +132,10 @@ export const endOf = (...given) => runCommand(...given).ended()
 /**
  * A reader on a free port, up.
  * @param {import('tap').Test} t
- * @param {{ redisUrl: string, flags?: string[] }} options
+ * @param {{ redisUrl: string, flags?: string[], env?: Record<string, string> }} options
  */
-export async function startReader (t, { redisUrl, flags = [] }) {
-  const command = runCommand(t, ['reader', '--redis-url', redisUrl, '--port', '0', ...flags])
+export async function startReader (t, { redisUrl, flags = [], env = {} }) {
+  const command = runCommand(t, ['reader', '--redis-url', redisUrl, '--port', '0', ...flags], { env })
   const [, url] = await command.until(/serving at (http:[^"]+)"/)
   return { command, url, ...askAt(url) }
 }
