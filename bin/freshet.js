@@ -3,6 +3,7 @@
  * `npm start <command> -- <flags>`, or `npx freshet <command> <flags>`: runs the process file and reports its errors as messages and
  * exit statuses.
  */
+import { readFileSync } from 'node:fs'
 import { npmAdvice } from './npm-flags.js'
 
 const COMMANDS = /** @type {Record<string, { file: string, meaning: string }>} */ ({
@@ -24,6 +25,7 @@ const named = first !== undefined && !first.startsWith('-') && !swallowed
 const command = named ? first : 'start'
 
 if (first === '--help' || command === 'help') process.stdout.write(usage())
+else if (first === '--version') process.stdout.write(`${version()}\n`)
 else if (Object.hasOwn(COMMANDS, command)) await run(COMMANDS[command].file, named ? rest : process.argv.slice(2))
 else {
   process.stderr.write(`freshet: unknown command ${command}.\n\n${usage()}`)
@@ -42,6 +44,11 @@ async function run (file, argv) {
     process.stderr.write(`freshet ${command}: ${error.message}${npmAdvice(error.lost, argv)}\n`)
     process.exitCode = error.exitStatus
   }
+}
+
+/** @returns {string} */
+function version () {
+  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
 }
 
 function usage () {

@@ -195,5 +195,7 @@ t.test('installed into an empty project', async (t) => {
   await t.test('its command is there', async (t) => {
     const { stdout } = await run('npx', ['--no-install', 'freshet', '--help'], { cwd: folder, env })
     t.match(stdout, /npm start writer/)
+    const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+    t.equal((await run('npx', ['--no-install', 'freshet', '--version'], { cwd: folder, env })).stdout, `${version}\n`)
   })
 })
