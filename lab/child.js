@@ -17,7 +17,8 @@ import { gatewaySettings } from './loads/gateway.js'
 
 const LOAD_PROCESS = fileURLToPath(new URL('loads/load-process.js', import.meta.url))
 const STOP_MS = 3000
-const LINES_KEPT = 6
+/** an error with its stack of ten frames */
+const LINES_KEPT = 16
 /** A load that ran for a smaller share of its window was stopped; in short windows a busy machine takes more. */
 const leastOf = (/** @type {number} */ seconds) => seconds * (seconds < 5 ? 0.5 : 0.95)
 

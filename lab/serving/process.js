@@ -17,7 +17,8 @@ import { FreshetError } from '../errors.js'
 const TELL_USAGE = new URL('tell-usage.js', import.meta.url).href
 const REPLY_TIMEOUT_MS = 20_000
 const STOP_MS = 3000
-const LINES_KEPT = 6
+/** an error with its stack of ten frames */
+const LINES_KEPT = 16
 
 /**
  * @param {string} what it is, for messages: such as `the reader`

@@ -45,7 +45,7 @@ for (const layout of layoutNames()) {
     const found = () => reader.allItems(`lines-${layout}`, `limit=${IDS}&encoding=json`)
     // a view of `values` finds items that are older than what it re-reads with its next sweep
     if (layout === 'values') await eventually(async () => JSON.stringify(await found()) === JSON.stringify(newestOf(items)))
-    t.same(await found(), newestOf(items))
+    else t.same(await found(), newestOf(items))
   })
 }
 
