@@ -12,8 +12,6 @@ import t from 'tap'
 /** Long tests compare durations, and are started with less beside them. */
 const JOBS = process.env.FRESHET_TEST_SCOPE === 'whole' ? 3 : 4
 const TIMEOUT_MS = 300_000
-/** Takes longest, and would be alone at the end. */
-const FIRST = 'test/view/views-model.test.js'
 const HAS_LONGER_FORM = /from '.*\/(scope|properties)\.js'/
 
 /** @param {string} path @returns {string[]} */
@@ -21,12 +19,9 @@ const testFiles = (path) => statSync(path).isFile()
   ? [path]
   : readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.test.js')).map((name) => join(path, name))
 
-const all = () => {
-  const files = process.env.FRESHET_TEST_SCOPE === 'whole'
-    ? [...testFiles('regression'), ...testFiles('test').filter((file) => HAS_LONGER_FORM.test(readFileSync(file, 'utf8')))]
-    : testFiles('test')
-  return [FIRST, ...files.filter((file) => file !== FIRST)]
-}
+const all = () => process.env.FRESHET_TEST_SCOPE === 'whole'
+  ? [...testFiles('regression'), ...testFiles('test').filter((file) => HAS_LONGER_FORM.test(readFileSync(file, 'utf8')))]
+  : testFiles('test')
 
 t.jobs = JOBS
 t.setTimeout(0) // the whole takes as long as its files

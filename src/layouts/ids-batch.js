@@ -9,6 +9,7 @@
  *     EXEC
  *
  * with `late: overwrite`. With `late: newest` one EVALSHA of lua/append-newest.lua gets the same arguments of MSETEX and ZADD.
+ * A late batch, or one with deletions, carries a mark in the transaction (late-marks.js).
  * Items are encoded when they are added: keys and records into one buffer, scores and ids into another, joined when the batch
  * is sent.
  *
@@ -16,6 +17,7 @@
  * batches with deletions track ids, so a normal append pays one comparison.
  */
 import { RECORD_HEAD_BYTES, writeRecordHead } from '../item/index.js'
+import { createLateMark } from './late-marks.js'
 import { MAX_ARGUMENTS, MAX_BATCH_ITEMS } from './read-size.js'
 import { createScoreText } from './score-text.js'
 import { Wire, argument, bulk, command, wholeCommand } from './wire.js'
@@ -39,11 +41,28 @@ const PEXPIRE = command(3, 'PEXPIRE')
 const NO_VALUE = Buffer.alloc(0)
 
 /**
+ * @typedef {object} Encoding of a batch
+ * @property {(part: string) => string} key
+ * @property {number} ttlMs
+ * @property {{ msetex: boolean, sha: (script: string) => string }} dialect
+ * @property {Buffer} prefix of item keys
+ * @property {boolean} separateSets
+ * @property {number} tombstoneMs
+ * @property {Buffer} expiry arguments
+ * @property {number} count
+ * @property {Buffer[]} deleted ids whose last operation is a deletion
+ * @property {ReturnType<import('./late-marks.js').LateMark['around']>} around
+ *
+ * @typedef {{ head: Buffer[], between: Buffer[], tail: Buffer[], replies: number }} Parts of a batch, around its items and members
+ */
+
+/**
  * @param {{ key: (part: string) => string, ttlMs: number, late: 'newest' | 'overwrite',
- *   dialect: { msetex: boolean, sha: (script: string) => string } }} options `ttlMs` 0 = keys do not expire
+ *   dialect: { msetex: boolean, sha: (script: string) => string }, clock?: () => number }} options `ttlMs` 0 = keys do not expire
  * @returns {import('./index.js').Batch}
  */
-export function createIdsBatch ({ key, ttlMs, late, dialect }) {
+export function createIdsBatch (options) {
+  const { key, ttlMs, late, dialect, clock = Date.now } = options
   const prefix = Buffer.from(key('item:'))
   const tombstoneMs = ttlMs || TOMBSTONE_MS
   const expiry = ttlMs > 0 ? Buffer.from(argument('PX') + argument(ttlMs)) : Buffer.alloc(0)
@@ -55,8 +74,10 @@ export function createIdsBatch ({ key, ttlMs, late, dialect }) {
   const writeScore = createScoreText()
   /** @type {Set<string>} ids whose last operation is a deletion, as latin1 */
   const removed = new Set()
+  const mark = createLateMark({ key, ttlMs, clock })
   let count = 0
-  let start = -1
+  /** of the last item; -1 = not encoded yet */
+  let end = -1
   items.length = HEAD_ROOM
 
   /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted */
@@ -77,34 +98,10 @@ export function createIdsBatch ({ key, ttlMs, late, dialect }) {
     members.bulkHead(id.length)
     members.short(id)
     members.end()
+    mark.add(ts)
     count++
   }
 
-  /** @param {Buffer} head @param {...Buffer} between */
-  function finish (head, ...between) { start = join(items, members, head, between) }
-
-  function encodeTransaction () {
-    const zadd = command(2 + 2 * count, 'ZADD', key('ids'))
-    if (separateSets) finish(MULTI, zadd)
-    else if (ttlMs > 0) finish(Buffer.concat([MULTI, command(4 + 2 * count, 'MSETEX', count)]), expiry, zadd)
-    else finish(Buffer.concat([MULTI, command(1 + 2 * count, 'MSET')]), zadd)
-    // SET and MSETEX gave tombstones their expiry; MSET has none
-    const removals = encodeRemovals(removed, key('ids'), prefix, separateSets || ttlMs > 0 ? 0 : tombstoneMs)
-    const expire = ttlMs > 0 ? wholeCommand('PEXPIRE', key('ids'), ttlMs) : Buffer.alloc(0)
-    const tail = Buffer.concat([removals.bytes, expire, EXEC])
-    items.reserve(tail.length)
-    items.long(tail)
-    return 3 + (separateSets ? count : 1) + removals.replies + (ttlMs > 0 ? 1 : 0)
-  }
-
-  function encodeScript () {
-    const words = (ttlMs > 0 ? 12 : 10) + 4 * count
-    finish(command(words, 'EVALSHA', dialect.sha('append-newest'), 2, key('ids'), key('deletions'), count, ttlMs, tombstoneMs,
-      dialect.msetex ? 1 : 0, removed.size > 0 ? 1 : 0), expiry)
-    return 1
-  }
-
-  let replies = 0
   return {
     get count () { return count },
     get bytes () { return items.length + members.length },
@@ -118,42 +115,78 @@ export function createIdsBatch ({ key, ttlMs, late, dialect }) {
       encode(id, ts, seq, NO_VALUE, true)
     },
     encoded () {
-      if (start < 0) replies = late === 'newest' ? encodeScript() : encodeTransaction()
-      return { bytes: items.bytes.subarray(start, items.length), replies }
+      // again when it is sent again: it may be late now
+      if (end < 0) end = items.length
+      items.length = end
+      const deleted = [...removed].map((name) => Buffer.from(name, 'latin1'))
+      const around = mark.around(deleted)
+      const encode = late === 'newest' ? encodeScript : encodeTransaction
+      const { head, between, tail, replies } = encode({ ...options, prefix, separateSets, tombstoneMs, expiry, count, deleted, around })
+      return { bytes: join(items, { head: Buffer.concat(head), rest: [...between, members.written(), ...tail] }), replies }
     },
+    missedMark: mark.missed,
+    dropped: (reply) => late === 'newest' ? Number(Array.isArray(reply) ? reply[0] : reply) : 0,
     reset () {
       count = 0
-      start = -1
+      end = -1
       items.length = HEAD_ROOM
       members.reset()
       removed.clear()
+      mark.reset()
     }
+  }
+}
+
+/** @param {Encoding} of @returns {Parts} */
+function encodeTransaction ({ key, ttlMs, prefix, separateSets, tombstoneMs, expiry, count, deleted, around }) {
+  const { before, after, replies } = around ?? { before: MULTI, after: EXEC, replies: 2 }
+  const zadd = command(2 + 2 * count, 'ZADD', key('ids'))
+  // SET and MSETEX gave tombstones their expiry; MSET has none
+  const removals = encodeRemovals(deleted, key('ids'), prefix, separateSets || ttlMs > 0 ? 0 : tombstoneMs)
+  const mset = ttlMs > 0 ? command(4 + 2 * count, 'MSETEX', count) : command(1 + 2 * count, 'MSET')
+  return {
+    head: separateSets ? [before] : [before, mset],
+    between: separateSets ? [zadd] : [expiry, zadd],
+    tail: [removals.bytes, ttlMs > 0 ? wholeCommand('PEXPIRE', key('ids'), ttlMs) : NO_VALUE, after],
+    replies: replies + (separateSets ? count : 1) + 1 + removals.replies + (ttlMs > 0 ? 1 : 0)
+  }
+}
+
+/** @param {Encoding} of @returns {Parts} */
+function encodeScript ({ key, ttlMs, dialect, tombstoneMs, expiry, count, deleted, around }) {
+  const words = (ttlMs > 0 ? 12 : 10) + 4 * count
+  const script = command(words, 'EVALSHA', dialect.sha('append-newest'), 2, key('ids'), key('deletions'), count, ttlMs, tombstoneMs,
+    dialect.msetex ? 1 : 0, deleted.length > 0 ? 1 : 0)
+  return {
+    head: around ? [around.before, script] : [script],
+    between: [expiry],
+    tail: around ? [around.after] : [],
+    replies: 1 + (around ? around.replies : 0)
   }
 }
 
 /**
  * Joins a batch in the buffer of its items.
- * @param {Wire} items @param {Wire} members @param {Buffer} head goes into the room in front of the items @param {Buffer[]} between
- * @returns {number} where the batch begins
+ * @param {Wire} items @param {{ head: Buffer, rest: Buffer[] }} parts `head` goes into the room in front of the items
+ * @returns {Buffer}
  */
-function join (items, members, head, between) {
+function join (items, { head, rest }) {
   head.copy(items.bytes, HEAD_ROOM - head.length)
-  for (const part of [...between, members.written()]) {
+  for (const part of rest) {
     items.reserve(part.length)
     items.long(part)
   }
-  return HEAD_ROOM - head.length
+  return items.bytes.subarray(HEAD_ROOM - head.length, items.length)
 }
 
 /**
  * The commands after ZADD for ids that leave the set.
- * @param {Set<string>} removed ids as latin1 @param {string} set @param {Buffer} prefix of item keys
+ * @param {Buffer[]} ids @param {string} set @param {Buffer} prefix of item keys
  * @param {number} expireMs of their tombstones, which need PEXPIRE; 0 = they have an expiry
  * @returns {{ bytes: Buffer, replies: number }}
  */
-function encodeRemovals (removed, set, prefix, expireMs) {
-  if (removed.size === 0) return { bytes: NO_VALUE, replies: 0 }
-  const ids = [...removed].map((name) => Buffer.from(name, 'latin1'))
+function encodeRemovals (ids, set, prefix, expireMs) {
+  if (ids.length === 0) return { bytes: NO_VALUE, replies: 0 }
   const zrem = [command(2 + ids.length, 'ZREM', set), ...ids.map(bulk)]
   if (expireMs === 0) return { bytes: Buffer.concat(zrem), replies: 1 }
   const pexpires = ids.flatMap((id) => [PEXPIRE, bulk(Buffer.concat([prefix, id])), Buffer.from(argument(expireMs))])

@@ -4,6 +4,7 @@
  *     fr:{feed:p}:ids         sorted set   id -> ts + seq / 4096
  *     fr:{feed:p}:item:<id>   string       8 bytes of order, then the value (item/record.js); expires
  *     fr:{feed:p}:deletions   string       exists while an id may have a tombstone (late: newest)
+ *     fr:{feed:p}:late        stream       marks of late batches and deletions (late-marks.js)
  *
  * Each id has one version: the newest, or with `late: overwrite` the last written. A page reads members from the set, then their
  * keys. An id may be written between the two reads, so a page keeps only versions within its own bounds: an id that moved up
@@ -16,6 +17,7 @@
  * that rank. `trim` removes set members and keys.
  */
 import { compareOrder, newestFirst, readRecord, scoreOf, unscore } from '../item/index.js'
+import { sendMarked } from './late-marks.js'
 import { seekMembers } from './seek.js'
 import { TOMBSTONE_MS, createIdsBatch } from './ids-batch.js'
 import { MAX_BATCH_ITEMS, MAX_READ, MAX_READ_BYTES, MAX_TRIMMED, createReadSize } from './read-size.js'
@@ -44,8 +46,8 @@ const layout = {
   createBatch: createIdsBatch,
 
   async append (connection, batch) {
-    const reply = await connection.sendEncoded(batch.encoded())
-    return { late: Array.isArray(reply) ? 0 : reply }
+    const reply = await sendMarked(connection, batch)
+    return { late: batch.dropped?.(reply) ?? 0 }
   },
 
   async latest (connection, key, { limit, after, sinceMs, retention, nowMs }) {
@@ -103,7 +105,8 @@ const layout = {
     const [aged, all, oldest] = await connection.sendAll([
       ['ZCOUNT', key('ids'), '-inf', `(${minTs}`], ['ZCARD', key('ids')], ['ZRANGE', key('ids'), 0, MAX_TRIMMED - 1]
     ])
-    const dead = oldest.slice(0, Math.max(aged, maxItems ? all - maxItems : 0))
+    // one more is kept, see lua/trim-ids.lua
+    const dead = oldest.slice(0, Math.max(aged, maxItems ? all - maxItems - 1 : 0))
     if (dead.length === 0) return { removed: 0, more: false }
     const keys = dead.map((/** @type {Buffer} */ id) => itemKey(key, id))
     const removed = await connection.runScript('trim-ids', [key('ids'), ...keys], [minTs, maxItems, ...dead])
@@ -112,7 +115,7 @@ const layout = {
 
   async extend (connection, key, { ttlMs, condition }) {
     const expire = (/** @type {string | Buffer} */ name) => ttlMs ? ['PEXPIRE', name, ttlMs, condition] : ['PERSIST', name]
-    await connection.sendAll([expire(key('ids'))])
+    await connection.sendAll([expire(key('ids')), expire(key('late'))])
     /** @type {Place | null} */
     let place = null
     do {

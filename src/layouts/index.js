@@ -18,7 +18,10 @@
  * @property {number} maxItems
  * @property {(id: Buffer, ts: number, seq: number, value: Buffer) => void} add copies id and value
  * @property {(id: Buffer, ts: number, seq: number) => void} remove adds a tombstone, a version that is a deletion
- * @property {() => { bytes: Buffer, replies: number }} encoded closes the batch until `reset`
+ * @property {() => { bytes: Buffer, replies: number }} encoded what to send now; closes the batch until `reset`
+ * @property {() => { bytes: Buffer, replies: number } | null} [missedMark] of layouts that mark late batches: what else to send when
+ *   the batch is stored (late-marks.js)
+ * @property {(reply: any) => number} [dropped] versions dropped because a newer one was there, by the last reply
  * @property {() => void} reset
  *
  * @typedef {object} Guarantees
@@ -104,6 +107,7 @@ export function layoutOf (name) {
  */
 export { createOrigin } from './log-origin.js'
 export { BEFORE_FIRST, compareEntryIds, entriesAfter, entriesBefore, hasEntry, newestEntryId, nextEntryId } from './log.js'
+export { marksAfter, newestMark } from './late-marks.js'
 export { createReadSize, MAX_READ } from './read-size.js'
 export { createScoreText } from './score-text.js'
 export { argument, bulk, command, wholeCommand, Wire } from './wire.js'

@@ -4,10 +4,11 @@
  *     ZADD values  score <member> ...             item/member.js
  *     PEXPIRE values ttl                          if the feed has an age limit
  *
- * One command stores everything, so no transaction is needed. Items are encoded when they are added, with the time of the
- * append. A batch that is sent again has the same bytes, so it adds no member twice.
+ * One command stores everything, so no transaction is needed, except with the mark of a late batch (late-marks.js). Items are
+ * encoded when they are added, with the time of the append. A batch that is sent again has the same members, so it adds none twice.
  */
 import { MEMBER_HEAD_BYTES, writeMemberHead } from '../item/index.js'
+import { createLateMark } from './late-marks.js'
 import { MAX_BATCH_ITEMS } from './read-size.js'
 import { createScoreText } from './score-text.js'
 import { Wire, command, wholeCommand } from './wire.js'
@@ -26,8 +27,10 @@ export function createValuesBatch ({ key, ttlMs, clock = Date.now }) {
   const expire = ttlMs > 0 ? wholeCommand('PEXPIRE', key('values'), ttlMs) : NO_VALUE
   const members = new Wire(64 * 1024)
   const writeScore = createScoreText()
+  const mark = createLateMark({ key, ttlMs, clock })
   let count = 0
-  let start = -1
+  /** of the last member; -1 = not encoded yet */
+  let end = -1
   members.length = HEAD_ROOM
 
   /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted */
@@ -40,15 +43,8 @@ export function createValuesBatch ({ key, ttlMs, clock = Date.now }) {
     members.length = writeMemberHead(members.bytes, members.length, ++lastStamp, deleted)
     members.long(value)
     members.end()
+    mark.add(ts)
     count++
-  }
-
-  function finish () {
-    const head = command(2 + 2 * count, 'ZADD', key('values'))
-    start = HEAD_ROOM - head.length
-    head.copy(members.bytes, start)
-    members.reserve(expire.length)
-    members.long(expire)
   }
 
   return {
@@ -58,13 +54,27 @@ export function createValuesBatch ({ key, ttlMs, clock = Date.now }) {
     add: (id, ts, seq, value) => encode(id, ts, seq, value, false),
     remove: (id, ts, seq) => encode(id, ts, seq, NO_VALUE, true),
     encoded () {
-      if (start < 0) finish()
-      return { bytes: members.bytes.subarray(start, members.length), replies: ttlMs > 0 ? 2 : 1 }
+      // again when it is sent again: it may be late now
+      if (end < 0) end = members.length
+      members.length = end
+      const around = mark.around()
+      const zadd = command(2 + 2 * count, 'ZADD', key('values'))
+      const head = around ? Buffer.concat([around.before, zadd]) : zadd
+      const tail = around ? Buffer.concat([expire, around.after]) : expire
+      head.copy(members.bytes, HEAD_ROOM - head.length)
+      members.reserve(tail.length)
+      members.long(tail)
+      return {
+        bytes: members.bytes.subarray(HEAD_ROOM - head.length, members.length),
+        replies: (ttlMs > 0 ? 2 : 1) + (around ? around.replies : 0)
+      }
     },
+    missedMark: mark.missed,
     reset () {
       count = 0
-      start = -1
+      end = -1
       members.length = HEAD_ROOM
+      mark.reset()
     }
   }
 }

@@ -2,6 +2,7 @@
  * Layout `values`: one sorted set that holds every version of the items themselves.
  *
  *     fr:{feed:p}:values      sorted set   <id> 0 <stamp> <flags> <value> -> ts + seq / 4096      (item/member.js)
+ *     fr:{feed:p}:late        stream       marks of late batches      (late-marks.js)
  *
  * One command stores a batch, one reads a page, and no key expires on its own. But nothing maps an id to its newest version,
  * so queries scan from the newest member down (values-scan.js), to a limit. A view (src/view) has no such limit.
@@ -13,6 +14,7 @@
  * `trim` removes them from the old end. The whole key expires when writing stops.
  */
 import { compareOrder, compareVersions, memberBound, scoreOf } from '../item/index.js'
+import { sendMarked } from './late-marks.js'
 import { seekMembers } from './seek.js'
 import { MAX_BATCH_ITEMS, MAX_READ, MAX_READ_BYTES, MAX_TRIMMED, createReadSize } from './read-size.js'
 import { createValuesBatch } from './values-batch.js'
@@ -49,7 +51,7 @@ const layout = {
   createBatch: createValuesBatch,
 
   async append (connection, batch) {
-    await connection.sendEncoded(batch.encoded())
+    await sendMarked(connection, batch)
     return { late: 0 }
   },
 
@@ -136,8 +138,8 @@ const layout = {
   },
 
   async extend (connection, key, { ttlMs, condition }) {
-    if (ttlMs) await connection.send('PEXPIRE', key('values'), ttlMs, condition)
-    else await connection.send('PERSIST', key('values'))
+    await connection.sendAll(['values', 'late'].map((part) =>
+      ttlMs ? ['PEXPIRE', key(part), ttlMs, condition] : ['PERSIST', key(part)]))
   }
 }
 

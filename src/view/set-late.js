@@ -29,8 +29,9 @@ export function createSetLate ({ layout, key, pages: { page, forgetMissing, isOn
     return since - beyond === counts.between(fromMs, untilMs)
   }
 
-  /** @param {Connection} connection @param {number} fromMs @param {number} untilMs exclusive */
-  async function readAgain (connection, fromMs, untilMs) {
+  /** @param {Connection} connection @param {number} fromMs @param {number} untilMs exclusive @param {{ readsAll?: boolean }} [options] */
+  async function readAgain (connection, fromMs, untilMs, { readsAll = false } = {}) {
+    if (fromMs >= untilMs) return
     counts.forget(fromMs, untilMs)
     /** @type {VersionPlace | null} */
     let place = null
@@ -41,6 +42,7 @@ export function createSetLate ({ layout, key, pages: { page, forgetMissing, isOn
       place = await page(connection, {
         after: from,
         sinceMs: fromMs,
+        readsAll,
         seen ({ id, ts }) {
           if (ts < untilMs) counts.add(ts)
           there.add(id.toString('latin1'))
@@ -54,6 +56,8 @@ export function createSetLate ({ layout, key, pages: { page, forgetMissing, isOn
     clear: counts.clear,
     /** Counts a member that was read for the first time. @param {number} ms */
     seen: counts.add,
+
+    readAgain,
 
     /**
      * @param {Connection} connection

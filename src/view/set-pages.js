@@ -85,8 +85,13 @@ export function createSetPages ({ layout, key, store, now, retention }) {
       if (from !== null && compareOrder({ ts, seq, id }, from) <= 0) return false
       if (!there.has(id.toString('latin1'))) missing.push(id)
     })
-    for (let at = 0; at < missing.length; at += PAGE) {
-      const ids = missing.slice(at, at + PAGE)
+    await lookUp(connection, missing)
+  }
+
+  /** Reads ids, and forgets those that are not there. @param {Connection} connection @param {Buffer[]} all */
+  async function lookUp (connection, all) {
+    for (let at = 0; at < all.length; at += PAGE) {
+      const ids = all.slice(at, at + PAGE)
       const items = await layout.get(connection, key, ids, { retention: retention(), nowMs: now() })
       ids.forEach((id, i) => {
         const item = items[i]
@@ -96,5 +101,5 @@ export function createSetPages ({ layout, key, store, now, retention }) {
     }
   }
 
-  return { isOneVersion, size, page, forgetMissing }
+  return { isOneVersion, size, page, forgetMissing, lookUp }
 }

@@ -1,6 +1,6 @@
 /**
- * A slow, endless sweep through the window of a set, oldest first. It finds what nothing else does: very late items, and in
- * `ids` deletions and ids that went back in time. One sweep in eight also finds values rewritten at the same time and place.
+ * A slow, endless sweep through the window of a set, oldest first. It finds what nothing else does: in `ids` ids that went back
+ * in time a little, and what others than Freshet removed. One sweep in eight also finds values rewritten at the same time and place.
  */
 import { PAGE } from './set-pages.js'
 

@@ -7,7 +7,7 @@
  *          none    of none: every query goes to a node
  *
  * A view that exists only because a client watches its feed does not answer queries: of such a layout a node answers exactly,
- * while the view learns of some changes late (set-sweep.js).
+ * while the view is a moment behind.
  *
  * @typedef {import('./view.js').View} View
  * @typedef {import('../feeds/index.js').Definition} Definition

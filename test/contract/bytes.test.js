@@ -20,15 +20,19 @@ const key = partitionKey('fr:', 'latest', 0)
 const ITEMS = [item('bus-7', 1_700_000_000_123, 0, 'hi'), item('é', 1_700_000_000_123, 1, ''), item('old', 7, 4095, '\r\n')]
 const HEADS = ['018bcfe5687b0000', '018bcfe5687b0010', '000000000007fff0'].map((hex) => Buffer.from(hex, 'hex').toString('latin1'))
 
+/** Nothing is late by this clock. */
+const clock = () => 0
+
 /** @param {Partial<Parameters<typeof createBatch>[0]>} options @param {import('./model.js').Item[]} items */
 function encode (options, items) {
-  const batch = createBatch({ key, ttlMs: 0, late: 'overwrite', dialect, ...options })
+  const batch = createBatch({ key, ttlMs: 0, late: 'overwrite', dialect, clock, ...options })
   for (const one of items) addTo(batch, one)
   return batch.encoded()
 }
 
 const utf8 = (/** @type {string} */ text) => Buffer.from(text).toString('latin1')
 const keyOf = (/** @type {string} */ id) => utf8(`fr:{latest:0}:item:${id}`)
+const MARK = ['XADD', 'fr:{latest:0}:late', 'MAXLEN', '1000', '*']
 const SCORES = ['1700000000123', 'bus-7', '1700000000123.0002', utf8('é'), '7.999755859375', 'old']
 
 t.test('with MSETEX and an expiry', async (t) => {
@@ -81,6 +85,7 @@ const DAY_MS = '86400000'
 const REMOVALS = [gone('b', 7), item('b', 7, 1, 'x'), item('bus-7', 7, 2, 'y'), gone('bus-7', 1_700_000_000_123)]
 const REMOVED = ['0000000000070001', '0000000000070010', '0000000000070020', '018bcfe5687b0001'].map((hex) =>
   Buffer.from(hex, 'hex').toString('latin1'))
+const REMOVED_MARK = [...MARK, 'from', '7', 'to', '1700000000123', 'id', 'bus-7']
 const REMOVED_SCORES = ['7', 'b', '7.000244140625', 'b', '7.00048828125', 'bus-7', '1700000000123', 'bus-7']
 
 t.test('with deletions: the last operation on an id decides whether it leaves the set', async (t) => {
@@ -92,9 +97,11 @@ t.test('with deletions: the last operation on an id decides whether it leaves th
     ['ZADD', 'fr:{latest:0}:ids', ...REMOVED_SCORES],
     ['ZREM', 'fr:{latest:0}:ids', 'bus-7'],
     ['PEXPIRE', 'fr:{latest:0}:ids', '125000'],
+    REMOVED_MARK,
+    ['PEXPIRE', 'fr:{latest:0}:late', '125000'],
     ['EXEC']
   ])
-  t.equal(replies, 6)
+  t.equal(replies, 8)
 })
 
 t.test('with deletions and no age limit, a tombstone expires after a day', async (t) => {
@@ -103,9 +110,10 @@ t.test('with deletions and no age limit, a tombstone expires after a day', async
     ['ZADD', 'fr:{latest:0}:ids', ...REMOVED_SCORES],
     ['ZREM', 'fr:{latest:0}:ids', 'bus-7'],
     ['PEXPIRE', keyOf('bus-7'), DAY_MS],
+    REMOVED_MARK,
     ['EXEC']
   ])
-  t.equal(both.replies, 6)
+  t.equal(both.replies, 7)
   const separate = encode({ dialect: { ...dialect, msetex: false } }, REMOVALS)
   t.same(commandsIn(separate.bytes), [
     ['MULTI'],
@@ -113,11 +121,19 @@ t.test('with deletions and no age limit, a tombstone expires after a day', async
     ['SET', keyOf('bus-7'), REMOVED[2] + 'y'], ['SET', keyOf('bus-7'), REMOVED[3], 'PX', DAY_MS],
     ['ZADD', 'fr:{latest:0}:ids', ...REMOVED_SCORES],
     ['ZREM', 'fr:{latest:0}:ids', 'bus-7'],
+    REMOVED_MARK,
     ['EXEC']
   ])
-  t.equal(separate.replies, 8)
+  t.equal(separate.replies, 9)
   const script = encode({ late: 'newest' }, REMOVALS.slice(0, 1))
-  t.same(commandsIn(script.bytes)[0].slice(5), ['1', '0', DAY_MS, '1', '1', keyOf('b'), REMOVED[0], '7', 'b'])
+  t.same(commandsIn(script.bytes).map((words) => words.slice(0, 1)), [['MULTI'], ['EVALSHA'], ['XADD'], ['EXEC']])
+  t.same(commandsIn(script.bytes)[1].slice(5), ['1', '0', DAY_MS, '1', '1', keyOf('b'), REMOVED[0], '7', 'b'])
+  t.equal(script.replies, 4)
+})
+
+t.test('many deletions are one mark of the whole partition', async (t) => {
+  const { bytes } = encode({}, Array.from({ length: 33 }, (_, n) => gone(`bus-${n}`, 1_700_000_000_123)))
+  t.same(commandsIn(bytes).at(-2), [...MARK, 'from', '0', 'to', '1700000000123'])
 })
 
 t.test('the bytes of a batch of one item are these', async (t) => {
@@ -133,30 +149,52 @@ t.test('the bytes of a batch of one item are these', async (t) => {
 
 const STAMP_MS = 2 ** 41
 const values = layoutOf('values')
+t.test('values: the bytes of a batch of one item are these', async (t) => {
+  const ts = 1_700_000_000_123
+  const batch = values.createBatch({ key, ttlMs: 125_000, late: 'overwrite', dialect, clock: () => ts + 500 })
+  batch.add(Buffer.from('a'), ts, 5, Buffer.from('v'))
+  const stamp = Buffer.from(((ts + 500) * 1000 + 1).toString(16).padStart(14, '0'), 'hex').toString('latin1')
+  t.equal(batch.encoded().bytes.toString('latin1'), [
+    `*4\r\n$4\r\nZADD\r\n$20\r\nfr:{latest:0}:values\r\n$18\r\n1700000000123.0012\r\n$11\r\na\x00${stamp}\x00v\r\n`,
+    '*3\r\n$7\r\nPEXPIRE\r\n$20\r\nfr:{latest:0}:values\r\n$6\r\n125000\r\n'
+  ].join(''))
+  t.equal(batch.missedMark?.(), null)
+})
+
 /** A batch whose first append is at the next ms of a clock that only goes on. */
 const encodeValues = (() => {
-  let nowMs = STAMP_MS
+  let lastMs = STAMP_MS - 1
   return (/** @type {number} */ ttlMs, /** @type {import('./model.js').Item[]} */ items) => {
-    const batch = values.createBatch({ key, ttlMs, late: 'overwrite', dialect, clock: () => nowMs++ })
+    const nowMs = ++lastMs
+    const batch = values.createBatch({ key, ttlMs, late: 'overwrite', dialect, clock: () => nowMs })
     for (const one of items) addTo(batch, one)
     return batch.encoded()
   }
 })()
 
-t.test('values: one ZADD, and the expiry of its key', async (t) => {
+t.test('values: one ZADD, the expiry of its key, and the mark of a late batch', async (t) => {
   // 2^41 ms in microseconds, and one more for each append
   const head = (/** @type {number} */ appended, flags = '00') =>
     Buffer.from('00' + (STAMP_MS * 1000 + appended).toString(16).padStart(14, '0') + flags, 'hex').toString('latin1')
   const first = encodeValues(125_000, [...ITEMS, gone('bus-7', 8)])
   t.same(commandsIn(first.bytes), [
+    ['MULTI'],
     ['ZADD', 'fr:{latest:0}:values', SCORES[0], 'bus-7' + head(1) + 'hi', SCORES[2], utf8('é') + head(2), SCORES[4],
       'old' + head(3) + '\r\n', '8', 'bus-7' + head(4, '01')],
-    ['PEXPIRE', 'fr:{latest:0}:values', '125000']
+    ['PEXPIRE', 'fr:{latest:0}:values', '125000'],
+    [...MARK, 'from', '7', 'to', '1700000000123'],
+    ['PEXPIRE', 'fr:{latest:0}:late', '125000'],
+    ['EXEC']
   ])
-  t.equal(first.replies, 2)
+  t.equal(first.replies, 6)
   const second = encodeValues(0, ITEMS.slice(0, 1))
-  t.same(commandsIn(second.bytes), [['ZADD', 'fr:{latest:0}:values', SCORES[0], 'bus-7' + head(1001) + 'hi']])
-  t.equal(second.replies, 1)
+  t.same(commandsIn(second.bytes), [
+    ['MULTI'],
+    ['ZADD', 'fr:{latest:0}:values', SCORES[0], 'bus-7' + head(1001) + 'hi'],
+    [...MARK, 'from', '1700000000123', 'to', '1700000000123'],
+    ['EXEC']
+  ])
+  t.equal(second.replies, 4)
 })
 
 t.test('values: no two appends of a process share a stamp, and none goes back', async (t) => {
@@ -167,7 +205,7 @@ t.test('values: no two appends of a process share a stamp, and none goes back', 
   for (let round = 0; round < 3; round++) {
     for (let i = 0; i < 10; i++) batches[i * 7 % 4].add(Buffer.from(String(round * 10 + i)), 7, 0, Buffer.from('v'))
     for (const batch of batches) {
-      const [words] = commandsIn(batch.encoded().bytes)
+      const [, words] = commandsIn(batch.encoded().bytes)
       for (let i = 3; i < words.length; i += 2) {
         const { id, stamp } = readMember(Buffer.from(words[i], 'latin1'))
         stamps[Number(id)] = stamp
@@ -179,18 +217,9 @@ t.test('values: no two appends of a process share a stamp, and none goes back', 
   t.ok(stamps.every((stamp, i) => i === 0 || stamp > stamps[i - 1]), stamps.join(' '))
 })
 
-t.test('values: the bytes of a batch of one item are these', async (t) => {
-  const batch = values.createBatch({ key, ttlMs: 125_000, late: 'overwrite', dialect, clock: () => STAMP_MS * 4 })
-  batch.add(Buffer.from('a'), 1_700_000_000_123, 5, Buffer.from('v'))
-  t.equal(batch.encoded().bytes.toString('latin1'), [
-    '*4\r\n$4\r\nZADD\r\n$20\r\nfr:{latest:0}:values\r\n$18\r\n1700000000123.0012\r\n$11\r\na\x00\x1f\x40\x00\x00\x00\x00\x01\x00v\r\n',
-    '*3\r\n$7\r\nPEXPIRE\r\n$20\r\nfr:{latest:0}:values\r\n$6\r\n125000\r\n'
-  ].join(''))
-})
-
 t.test('a batch that is used again carries nothing of before', async (t) => {
   for (const late of /** @type {const} */ (['overwrite', 'newest'])) {
-    const batch = createBatch({ key, ttlMs: 1000, late, dialect })
+    const batch = createBatch({ key, ttlMs: 1000, late, dialect, clock })
     batch.add(Buffer.from('gone'), 1, 2, Buffer.alloc(1000))
     batch.remove(Buffer.from('gone'), 1, 3)
     batch.encoded()
@@ -211,7 +240,7 @@ t.test('values: a batch that is used again carries nothing of before', async (t)
   t.equal(batch.count, 0)
   addTo(batch, ITEMS[0])
   const { bytes } = batch.encoded()
-  t.same(commandsIn(bytes).map((words) => words.length), [4, 3])
+  t.same(commandsIn(bytes).map(([name]) => name), ['MULTI', 'ZADD', 'PEXPIRE', 'XADD', 'PEXPIRE', 'EXEC'])
   t.equal(batch.encoded().bytes.toString('latin1'), bytes.toString('latin1'), 'encoding twice changes nothing')
 })
 
@@ -243,5 +272,23 @@ t.test('full batches under the longest names fit a request of every server', asy
         t.ok(longestCommand.length <= MAX_WORDS, `${longestCommand[0]} has ${longestCommand.length} words`)
       }
     }
+  }
+})
+
+t.test('a batch is late when it is sent, sent again, or acknowledged half a second after the time of its oldest item', async (t) => {
+  for (const [name, late] of /** @type {const} */ ([['values', 'newest'], ['ids', 'newest'], ['ids', 'overwrite']])) {
+    let nowMs = 1_700_000_000_623
+    const batch = layoutOf(name).createBatch({ key, ttlMs: 0, late, dialect, clock: () => nowMs })
+    for (const one of ITEMS.slice(0, 2)) addTo(batch, one)
+    const marks = () => commandsIn(batch.encoded().bytes).filter(([name]) => name === 'XADD')
+    const expected = [[...MARK, 'from', '1700000000123', 'to', '1700000000123']]
+    t.same([marks(), batch.missedMark?.()], [[], null])
+    nowMs++
+    const { bytes, replies } = /** @type {{ bytes: Buffer, replies: number }} */ (batch.missedMark?.())
+    t.same([commandsIn(bytes), replies], [expected, 1], 'it became late under way')
+    t.same([marks(), batch.missedMark?.()], [expected, null], 'it is sent again')
+    batch.reset()
+    addTo(batch, item('new', nowMs, 0, ''))
+    t.same([marks(), batch.missedMark?.()], [[], null], 'its memory is used for other items')
   }
 })

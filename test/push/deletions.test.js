@@ -1,6 +1,5 @@
 /**
  * Deletions of items older than two seconds: streams get them, and requests are answered as if the feed had no streams.
- * In layout `ids` a view finds such a deletion only by scanning the whole feed.
  */
 import t from 'tap'
 import { startFollowing } from '../client/following.js'
@@ -41,7 +40,6 @@ for (const engine of await scopedEngines()) {
           }
           return response.status !== 503 && answer
         })
-        // a view of `values` that opened during these writes takes in old items only with its next scan of the whole feed
         await eventually(async () => (await ask('count')).body.count === ITEMS)
         const here = await ask(`items?id=${VICTIM}&id=item-7`)
         t.equal(here.body.items.length, 2)

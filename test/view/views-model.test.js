@@ -5,11 +5,11 @@
 import t from 'tap'
 import { setRetention } from '../../src/feeds/definitions.js'
 import { createSequence } from '../../src/item/order.js'
-import { partitionOf } from '../../src/item/partition.js'
-import { layoutNames, layoutOf } from '../../src/layouts/index.js'
+import { layoutNames } from '../../src/layouts/index.js'
 import { connectFor, engineName, eventually, openWriterFor, startServer } from '../servers.js'
-import { everything, openViews, shown } from './viewing.js'
 import { scoped, scopedEngines } from '../scope.js'
+import { liveIn } from './live-model.js'
+import { everything, openViews, shown } from './viewing.js'
 
 const ROUNDS = scoped(5, 2)
 const IDS = 150
@@ -28,37 +28,6 @@ function createChance (from) {
   }
 }
 
-/** @typedef {{ id: Buffer, ts: number, seq: number, value: Buffer, deleted: boolean }} Version */
-
-/** @param {Version} a @param {Version} b */
-const newestFirst = (a, b) => b.ts - a.ts || b.seq - a.seq || Buffer.compare(b.id, a.id)
-
-/**
- * Live items, the naive way.
- * @param {Version[]} written in the order of arrival
- * @param {{ layout: string, partitions: number, windowMs: number, maxItems: number }} feed
- * @param {number} nowMs
- */
-function liveIn (written, { layout, partitions, windowMs, maxItems }, nowMs) {
-  const isLog = layoutOf(layout).log !== undefined
-  const isOneVersion = layoutOf(layout).describe().versions === 'one'
-  const isYoung = (/** @type {Version} */ { ts }) => ts >= nowMs - windowMs
-  const all = Array.from({ length: partitions }, (_, partition) => {
-    const mine = written.filter(({ id }) => partitionOf(id, partitions) === partition)
-    if (isOneVersion) {
-      const last = new Map(mine.map((version) => [String(version.id), version]))
-      return [...last.values()].filter((version) => !version.deleted && isYoung(version)).sort(newestFirst).slice(0, maxItems)
-    }
-    // of equal ones the later comes first
-    const kept = isLog
-      ? mine.slice(-maxItems).filter(isYoung).reverse().sort(newestFirst)
-      : mine.filter(isYoung).reverse().sort(newestFirst).slice(0, maxItems)
-    const newest = new Map(kept.toReversed().map((version) => [String(version.id), version]))
-    return [...newest.values()].filter(({ deleted }) => !deleted)
-  })
-  return all.flat().sort(newestFirst)
-}
-
 /** @param {any} a @param {any} b @param {string} what */
 function expectSame (a, b, what) {
   const [left, right] = [a, b].map((list) => list.map(shown))
@@ -72,19 +41,19 @@ function expectSame (a, b, what) {
  * @param {import('tap').Test} t
  * @param {{ url: string }} primary
  * @param {string} layout
- * @param {{ partitions: number, maxItems: number }} shape
+ * @param {{ partitions: number, maxItems: number, late: 'newest' | 'overwrite' }} shape
  * @param {() => number} chance
  */
-async function compare (t, primary, layout, { partitions, maxItems }, chance) {
-  const feed = `${layout}-${partitions}`
+async function compare (t, primary, layout, { partitions, maxItems, late }, chance) {
+  const feed = `${layout}-${partitions}-${late}`
   let ahead = 0
   const now = () => Date.now() + ahead
   const retention = { windowMs: WINDOW_MS, maxItems }
-  const settings = { redisUrl: primary.url, feed, layout, partitions, ...retention, clock: now }
+  const settings = { redisUrl: primary.url, feed, layout, late, partitions, ...retention, clock: now }
   const writers = await Promise.all([0, 1].map(async () => ({ writer: await openWriterFor(t, settings), sequence: createSequence() })))
   const { queries, views, isComplete, countsOf } = await openViews(t, { primary, mode: 'all', now })
   await isComplete(feed)
-  /** @type {Version[]} */
+  /** @type {import('./live-model.js').Version[]} */
   const written = []
   const ids = Array.from({ length: IDS }, (_, n) => Buffer.from(`${'x'.repeat(n % 7 * 15)}${n}`))
 
@@ -111,7 +80,7 @@ async function compare (t, primary, layout, { partitions, maxItems }, chance) {
     for (const one of writers) await write(one, Math.floor(chance() * 300))
     ahead += chance() * SECONDS_PER_ROUND * 1000
     await eventually(async () => {
-      const model = () => liveIn(written, { layout, partitions, ...retention }, now())
+      const model = () => liveIn(written, { layout, late, partitions, ...retention }, now())
       const before = model()
       const found = await everything(views, feed, { limit: 7 + round * 50 })
       // what expired while it was asked would differ
@@ -139,7 +108,7 @@ async function compare (t, primary, layout, { partitions, maxItems }, chance) {
       await eventually(async () => {
         const found = await everything(views, feed)
         expectSame(found, await everything(queries, feed), `${JSON.stringify(change)}, asked`)
-        expectSame(found, liveIn(written, { layout, partitions, ...retention }, now()), JSON.stringify(change))
+        expectSame(found, liveIn(written, { layout, late, partitions, ...retention }, now()), JSON.stringify(change))
       })
     }
     t.pass()
@@ -151,10 +120,11 @@ t.comment(`seed ${seed}`)
 for (const engine of await scopedEngines()) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
     const primary = await startServer(t, { engine })
-    for (const layout of layoutNames()) {
+    const all = layoutNames().map((name) => [name, 'newest'])
+    for (const [layout, late] of /** @type {[string, 'newest' | 'overwrite'][]} */ ([...all, ['ids', 'overwrite']])) {
       for (const shape of [{ partitions: 1, maxItems: 400 }, { partitions: 3, maxItems: 1_000_000 }]) {
-        await t.test(`${layout}, partitions ${shape.partitions}, maxItems ${shape.maxItems}`, (t) =>
-          compare(t, primary, layout, shape, createChance(seed)))
+        await t.test(`${layout}, late ${late}, partitions ${shape.partitions}, maxItems ${shape.maxItems}`, (t) =>
+          compare(t, primary, layout, { ...shape, late }, createChance(seed)))
       }
     }
   })
