@@ -7,8 +7,7 @@
 -- MODE writes
 local ids, minTs, kept, n = KEYS[1], ARGV[1], tonumber(ARGV[2]), #KEYS - 1
 local dead = redis.call('ZCOUNT', ids, '-inf', '(' .. minTs)
--- one more is kept: the newest that is not live, by which views know what is
-if kept > 0 then dead = math.max(dead, redis.call('ZCARD', ids) - kept - 1) end
+if kept > 0 then dead = math.max(dead, redis.call('ZCARD', ids) - kept) end
 if dead == 0 then return 0 end
 local given, keys = {}, {}
 for i = 1, n do given[ARGV[i + 2]] = KEYS[i + 1] end

@@ -7,7 +7,6 @@
 -- MODE writes
 local values, minTs, kept, most = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local dead = redis.call('ZCOUNT', values, '-inf', '(' .. minTs)
--- one more is kept: the newest that is not live, by which views know what is
-if kept > 0 then dead = math.max(dead, redis.call('ZCARD', values) - kept - 1) end
+if kept > 0 then dead = math.max(dead, redis.call('ZCARD', values) - kept) end
 if dead > 0 then redis.call('ZREMRANGEBYRANK', values, 0, math.min(dead, most) - 1) end
 return dead

@@ -12,6 +12,7 @@ import { scopedEngines } from '../../test/scope.js'
 const LIES = 3
 const TIMES = 12
 const WRITERS = 2
+const AHEAD_MS = 30_000
 const BETWEEN_MS = 300
 const engines = await scopedEngines()
 
@@ -65,7 +66,7 @@ for (const engine of engines) {
     {
       what: 'a bare WAIT after a batch that is sent again',
       ack: 'bareWait',
-      // its batches change nothing when they are sent again
+      // its batches change nothing when they are sent again: they are not late
       layout: 'values',
       cut: ({ proxy }) => { for (const line of proxy.lines) line.loseReply(1) }
     }
@@ -81,7 +82,10 @@ for (const engine of engines) {
         const servers = await startFailover(t, {
           engine,
           run: {
-            writers: WRITERS, ack: isHonest ? 'replica' : ack, options: { layout, windowMs: 0, maxItems: 10_000_000, deadlineMs: 1000 }
+            writers: WRITERS,
+            ack: isHonest ? 'replica' : ack,
+            aheadMs: AHEAD_MS,
+            options: { layout, windowMs: 0, maxItems: 10_000_000, deadlineMs: 1000 }
           }
         })
         const { run } = servers

@@ -17,6 +17,7 @@
  * that rank. `trim` removes set members and keys.
  */
 import { compareOrder, newestFirst, readRecord, scoreOf, unscore } from '../item/index.js'
+import { justBelow } from './floor.js'
 import { sendMarked } from './late-marks.js'
 import { seekMembers } from './seek.js'
 import { TOMBSTONE_MS, createIdsBatch } from './ids-batch.js'
@@ -105,8 +106,7 @@ const layout = {
     const [aged, all, oldest] = await connection.sendAll([
       ['ZCOUNT', key('ids'), '-inf', `(${minTs}`], ['ZCARD', key('ids')], ['ZRANGE', key('ids'), 0, MAX_TRIMMED - 1]
     ])
-    // one more is kept, see lua/trim-ids.lua
-    const dead = oldest.slice(0, Math.max(aged, maxItems ? all - maxItems - 1 : 0))
+    const dead = oldest.slice(0, Math.max(aged, maxItems ? all - maxItems : 0))
     if (dead.length === 0) return { removed: 0, more: false }
     const keys = dead.map((/** @type {Buffer} */ id) => itemKey(key, id))
     const removed = await connection.runScript('trim-ids', [key('ids'), ...keys], [minTs, maxItems, ...dead])
@@ -181,7 +181,8 @@ const placesNextTo = async (connection, key, { ts, seq, id }, side, wanted) =>
 /** @param {any} connection @param {(part: string) => string} key @param {number} maxItems @returns {Promise<Place | null>} */
 async function countFloor (connection, key, maxItems) {
   if (maxItems === 0) return null
-  return placesOf(await connection.send('ZREVRANGE', key('ids'), maxItems, maxItems, 'WITHSCORES'))[0] ?? null
+  const [oldest, floor] = placesOf(await connection.send('ZREVRANGE', key('ids'), maxItems - 1, maxItems, 'WITHSCORES'))
+  return floor ?? (oldest ? justBelow(oldest) : null)
 }
 
 /**

@@ -48,6 +48,8 @@ const newState = () => ({
 export function beginScan (connection, name, { minTs, maxItems, state: before = null, after = null }) {
   const state = before && after ? rewound(before, after) : newState()
   const { looked, newest, size } = state
+  /** @type {Version[]} */
+  const arrived = []
   let ended = false
   let asked = 0
 
@@ -79,7 +81,7 @@ export function beginScan (connection, name, { minTs, maxItems, state: before = 
       const piece = versionsOf(flat, size)
       for (const version of piece) {
         if (looked.has(keyOf(version))) known--
-        else note(version)
+        else if (note(version)) arrived.push(version)
       }
       left = between - piece.length
       const last = piece.at(-1)
@@ -101,6 +103,8 @@ export function beginScan (connection, name, { minTs, maxItems, state: before = 
 
   return {
     state,
+    /** Versions of ids not seen before that arrived on the newer side during this scan. They hide the older ones that are read next. */
+    arrived,
     /** Whether nothing older is live. */
     get ended () { return ended },
 

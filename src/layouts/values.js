@@ -14,6 +14,7 @@
  * `trim` removes them from the old end. The whole key expires when writing stops.
  */
 import { compareOrder, compareVersions, memberBound, scoreOf } from '../item/index.js'
+import { justBelow } from './floor.js'
 import { sendMarked } from './late-marks.js'
 import { seekMembers } from './seek.js'
 import { MAX_BATCH_ITEMS, MAX_READ, MAX_READ_BYTES, MAX_TRIMMED, createReadSize } from './read-size.js'
@@ -60,26 +61,25 @@ const layout = {
     const minTs = Math.max(sinceMs ?? 0, windowStart(retention, nowMs))
     const wanted = Math.min(limit, MAX_READ)
     const scan = beginScan(connection, name, { minTs, maxItems: retention.maxItems, state: taken(before, name), after })
-    /** @type {Item[]} */
-    const items = []
-    /** @type {Version | null} the last one shown */
-    let last = null
+    /** @type {Version[]} */
+    const shown = []
+    const isShown = (/** @type {Version} */ version) => !version.deleted && (after === null || compareOrder(version, after) < 0)
     let isMore = false
-    while (items.length < wanted && !scan.ended) {
+    while (shown.length < wanted && !scan.ended) {
       const ahead = new Set()
-      for (const version of await scan.read(wanted - items.length + 1)) {
-        if (items.length === wanted) {
+      for (const version of await scan.read(wanted - shown.length + 1)) {
+        if (shown.length === wanted) {
           // belongs to the next page
           isMore ||= !version.deleted && !scan.knows(version.id) && !ahead.has(version.id.toString('latin1'))
           ahead.add(version.id.toString('latin1'))
-        } else if (scan.look(version) && !version.deleted && (after === null || compareOrder(version, after) < 0)) {
-          items.push(itemOf(version))
-          last = version
-        }
+        } else if (scan.look(version) && isShown(version)) shown.push(version)
       }
     }
-    const next = last && items.length === wanted && (isMore || !scan.ended) ? placeOf(last) : null
-    return { items, next, scan: kept(name, scan.state) }
+    const all = scan.arrived.length > 0 ? [...shown, ...scan.arrived.filter(isShown)].sort((a, b) => compareOrder(b, a)) : shown
+    const page = all.slice(0, wanted)
+    const last = page.length === wanted ? page[wanted - 1] : undefined
+    const next = last && (isMore || !scan.ended || all.length > wanted) ? placeOf(last) : null
+    return { items: page.map(itemOf), next, scan: kept(name, scan.state) }
   },
 
   async tail (connection, key, { after, sinceMs, limit, known, retention, nowMs, size = createReadSize() }) {
@@ -175,12 +175,14 @@ function taken (scan, name) {
 /**
  * @param {any} connection
  * @param {string} name
- * @param {number} maxItems the newest version that is not live
- * @returns {Promise<Version | null>}
+ * @param {number} maxItems
+ * @returns {Promise<Required<import('../item/index.js').VersionPlace> | null>} the newest version that is not live
  */
 async function countFloor (connection, name, maxItems) {
   if (maxItems === 0) return null
-  return versionsOf(await connection.send('ZREVRANGE', name, maxItems, maxItems, 'WITHSCORES'), createReadSize())[0] ?? null
+  const [oldest, floor] =
+    versionsOf(await connection.send('ZREVRANGE', name, maxItems - 1, maxItems, 'WITHSCORES'), createReadSize())
+  return floor ?? (oldest ? justBelow(oldest) : null)
 }
 
 /** @param {any} connection @param {string} name @param {number} minTs @param {number} wanted @returns {Promise<Buffer[]>} */

@@ -23,6 +23,7 @@ const FLUSH_MS = 200_000
  * @property {number} [itemsPerRound] of each writer, then it waits `roundMs`
  * @property {number} [roundMs]
  * @property {number} [items] of each writer; then it stops by itself
+ * @property {number} [aheadMs] of the event times, before the clock
  * @property {number} [ids] distinct ids, 0 = every item has its own; only with one writer
  * @property {string} [ack] of acks.js, or of broken-acks.js
  * @property {object} [options] of openFeedWriter
@@ -41,14 +42,14 @@ const valueOf = (n) => Buffer.from(`${n} `.padEnd(VALUE_BYTES, 'x'))
  * @param {Run} run
  * @param {() => boolean} isOver
  */
-async function write (pipeline, first, { itemsPerRound = 20, roundMs = 10, items = SPAN, ids = 0 }, isOver) {
+async function write (pipeline, first, { itemsPerRound = 20, roundMs = 10, items = SPAN, ids = 0, aheadMs = 0 }, isOver) {
   /** @type {Promise<void>[]} */
   const told = []
   for (let from = first; from < first + items && !isOver();) {
     const to = Math.min(from + itemsPerRound, first + items)
     await tell({ intent: [from, to] })
     for (let n = from; n < to; n++) {
-      if (!pipeline.append(Buffer.from(String(ids ? n % ids : n)), Date.now(), valueOf(n))) await pipeline.ready()
+      if (!pipeline.append(Buffer.from(String(ids ? n % ids : n)), Date.now() + aheadMs, valueOf(n))) await pipeline.ready()
     }
     const range = [from, to]
     told.push(pipeline.acknowledged().then(() => tell({ acknowledged: range })))
