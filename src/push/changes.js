@@ -98,6 +98,9 @@ export function createChanges () {
       droppedTo = end
     },
 
+    /** The sequence number of the last change of an id; 0 = it was dropped. @param {string} id */
+    lastSeqOf: (id) => lastSeqs.get(id) ?? 0,
+
     /** Whether no change after it was dropped. @param {number} seq */
     covers: (seq) => seq >= droppedTo,
 

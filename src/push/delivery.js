@@ -5,11 +5,14 @@
  * Streams that only lack the changes since the last tick are served first. Long deliveries (snapshots, resumed streams, more
  * changes than fit into one event) get the remaining time, so that many new clients do not delay the others.
  *
+ * Each version is sent once: what a list was sent with is left out of the changes after it (sent-parts.js).
+ *
  * The position of the view is sent with the last event of a delivery. Before that, the stream has some newer versions and
  * lacks some older ones, so no position is correct for it.
  */
 import { MAX_CHUNK_BYTES } from './budget.js'
 import { EMPTY_HEARTBEAT, createEvents, heartbeat, resetEvent } from './events.js'
+import { noteSent, withoutSent } from './sent-parts.js'
 import { createSnapshots, newestAmong } from './snapshots.js'
 
 const HEARTBEAT_MS = 10_000
@@ -22,8 +25,8 @@ const NOTHING = Buffer.alloc(0)
 /** @typedef {import('../view/index.js').View} View */
 /** @typedef {import('./stream.js').Stream} Stream */
 /**
- * @typedef {{ bytes: Buffer, next: number }} Part of a list: `bytes` empty when no id has anything to send; `next`:
- *   where the next part begins
+ * @typedef {{ bytes: Buffer, next: number, seq: number }} Part of a list: `bytes` empty when no id has anything to send; `next`:
+ *   where the next part begins; `seq`: of the changes when it was built, which it includes
  */
 /**
  * @typedef {{ isFull: boolean, parts: Map<readonly string[], Map<string, Part>> }} Shared `parts`: of lists of streams of all ids
@@ -54,9 +57,11 @@ export function createDelivery ({ changes, isDeleted, budget, counts, log }) {
 
   /** @param {Round} round @param {Stream} stream with a list @returns {boolean} false: it is too large for now */
   function sendPart (round, stream) {
-    const { ids } = /** @type {import('./stream.js').List} */ (stream.list)
-    const { bytes, next } = partOf(round, stream)
+    const list = /** @type {import('./stream.js').List} */ (stream.list)
+    const { ids } = list
+    const { bytes, next, seq } = partOf(round, stream)
     if (bytes.length > MAX_CHUNK_BYTES && budget.isFarOver) return false
+    noteSent(stream, list, { next, seq })
     // further parts of a snapshot are sent as changes
     stream.list = next < ids.length ? { name: 'items', ids, at: next } : null
     if (bytes.length > 0) {
@@ -132,7 +137,7 @@ function listChanges (changes, round, stream) {
   /** @type {readonly string[]} */
   let ids
   if (stream.ids === null) {
-    ids = changes.since(stream.seq)
+    ids = withoutSent(changes, stream)
     stream.seq = changes.end
     // streams at different points need a list each
     if (round.isFull && ids.length > SMALL_LIST_IDS && !round.parts.has(ids)) return reset(stream, 'slow')
@@ -192,7 +197,7 @@ function createParts ({ changes, isDeleted, budget }) {
     while (next < ids.length && writer.length < budget.chunkBytes) put(round.view, writer, ids[next++])
     const isLast = next === ids.length && !hasChanges(changes, stream)
     const bytes = writer.end(isLast ? round.position : null)
-    return { bytes: writer.isEmpty && name !== 'snapshot' ? NOTHING : bytes, next }
+    return { bytes: writer.isEmpty && name !== 'snapshot' ? NOTHING : bytes, next, seq: changes.end }
   }
 
   return (round, stream) => {

@@ -73,6 +73,8 @@ export function createStream ({ request, response, budget, ids, limit, encoding,
     seq: 0,
     /** sent before further changes: a snapshot, or changes @type {List | null} */
     list: /** @type {List | null} */ (null),
+    /** of a stream of all ids: what was sent of its last list @type {import('./sent-parts.js').Sent | null} */
+    sent: /** @type {import('./sent-parts.js').Sent | null} */ (null),
     needsSnapshot: false,
     /** of the reset event before the snapshot @type {string | null} */
     resetReason: /** @type {string | null} */ (null),
