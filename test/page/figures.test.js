@@ -100,6 +100,8 @@ t.test('the page', needsBrowser, async (t) => {
     await shows('writers', /^unknown$/)
     for (const name of ['rate', 'count', 'newest-age', 'layout', 'kept', 'engine']) t.equal(await text(name), '–', name)
     t.same(withoutRefusals(faults), [])
+    // a request may be under way when the page closes
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
   })
 
   await t.test('it fits narrow and wide windows, dark and light, and respects reduced motion', async (t) => {
