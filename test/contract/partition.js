@@ -39,7 +39,7 @@ export async function overAllArms (t, run) {
 /**
  * A partition of its own, written in the way that every server has.
  * @param {import('tap').Test} t @param {{ url: string }} server @param {string} layoutName
- * @param {{ late?: 'newest' | 'overwrite' }} [options]
+ * @param {Parameters<Arm['open']>[0]} [options]
  */
 export const openPartition = async (t, server, layoutName, options) => (await openArm(t, server, layoutName, false)).open(options)
 
