@@ -1,5 +1,5 @@
 /**
- * How arms are told apart: by position and name first, then by point shape and dashes, then by colour. The colours are those of
+ * How arms are distinguished: by position and name first, then by point shape and dashes, then by colour. The colours are those of
  * Okabe and Ito, which are safe for colour blindness, without the yellow that is too faint on white.
  */
 

@@ -6,18 +6,19 @@
  * @typedef {import('./index.js').Layout} Layout
  */
 import { compareOrder } from '../item/index.js'
+import { createKeptScans } from './kept-scans.js'
 import { countLog } from './log-count.js'
 import { beginScan, compareVersions } from './log-scan.js'
 import { MAX_READ, MAX_READ_BYTES } from './read-size.js'
 
-/** @type {WeakMap<object, { name: string, state: import('./log-scan.js').State }>} scans that a next page may continue, once */
-const scans = new WeakMap()
+/** @type {ReturnType<typeof createKeptScans<import('./log-scan.js').State>>} */
+const scans = createKeptScans()
 
 /** @param {import('./log.js').Log} log @returns {Pick<Layout, 'latest' | 'tail' | 'get' | 'count'>} */
 export const createLogQueries = (log) => ({
   async latest (connection, key, { limit, after, sinceMs, retention, nowMs, scan: before }) {
     const name = key(log.part)
-    const scan = await beginScan(connection, key, { log, retention, nowMs, state: after ? taken(before, name) : null })
+    const scan = await beginScan(connection, key, { log, retention, nowMs, state: after ? scans.take(before, name) : null })
     const minTs = Math.max(sinceMs ?? 0, scan.minTs)
     const wanted = Math.min(limit, MAX_READ)
     for (;;) {
@@ -32,7 +33,7 @@ export const createLogQueries = (log) => ({
         return {
           items: items.map(itemOf),
           next: last && isMore ? { ts: last.ts, seq: last.seq, id: Buffer.from(last.id) } : null,
-          scan: kept(name, scan.state)
+          scan: scans.keep(name, scan.state)
         }
       }
       await scan.read()
@@ -82,21 +83,3 @@ const isBehind = (version, place) => (compareOrder(version, place) || (place.sta
 
 /** @param {Version} version @returns {import('./index.js').Item} */
 const itemOf = ({ id, ts, seq, value }) => ({ id, ts, seq, value })
-
-/** @param {string} name @param {import('./log-scan.js').State} state */
-function kept (name, state) {
-  const scan = Object.freeze({})
-  scans.set(scan, { name, state })
-  return scan
-}
-
-/**
- * Each scan is used once, because a failed page leaves it incomplete.
- * @param {any} scan @param {string} name
- */
-function taken (scan, name) {
-  const before = scan ? scans.get(scan) : undefined
-  if (!before || before.name !== name) return null
-  scans.delete(scan)
-  return before.state
-}

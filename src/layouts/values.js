@@ -15,6 +15,7 @@
  */
 import { compareOrder, compareVersions, memberBound, scoreOf } from '../item/index.js'
 import { justBelow } from './floor.js'
+import { createKeptScans } from './kept-scans.js'
 import { sendMarked } from './late-marks.js'
 import { seekMembers } from './seek.js'
 import { MAX_BATCH_ITEMS, MAX_READ, MAX_READ_BYTES, MAX_TRIMMED, createReadSize } from './read-size.js'
@@ -28,8 +29,8 @@ const LOOKUP_SIZE = 100
 /** @typedef {import('./index.js').Layout} Layout */
 /** @typedef {import('./values-scan.js').Version} Version */
 
-/** @type {WeakMap<object, { name: string, state: import('./values-scan.js').State }>} scans that a next page may continue, once */
-const scans = new WeakMap()
+/** @type {ReturnType<typeof createKeptScans<import('./values-scan.js').State>>} */
+const scans = createKeptScans()
 
 /** @type {Layout} */
 const layout = {
@@ -60,7 +61,7 @@ const layout = {
     const name = key('values')
     const minTs = Math.max(sinceMs ?? 0, windowStart(retention, nowMs))
     const wanted = Math.min(limit, MAX_READ)
-    const scan = beginScan(connection, name, { minTs, maxItems: retention.maxItems, state: taken(before, name), after })
+    const scan = beginScan(connection, name, { minTs, maxItems: retention.maxItems, state: scans.take(before, name), after })
     /** @type {Version[]} */
     const shown = []
     const isShown = (/** @type {Version} */ version) => !version.deleted && (after === null || compareOrder(version, after) < 0)
@@ -79,7 +80,7 @@ const layout = {
     const page = all.slice(0, wanted)
     const last = page.length === wanted ? page[wanted - 1] : undefined
     const next = last && (isMore || !scan.ended || all.length > wanted) ? placeOf(last) : null
-    return { items: page.map(itemOf), next, scan: kept(name, scan.state) }
+    return { items: page.map(itemOf), next, scan: scans.keep(name, scan.state) }
   },
 
   async tail (connection, key, { after, sinceMs, limit, known, retention, nowMs, size = createReadSize() }) {
@@ -153,24 +154,6 @@ const itemOf = ({ id, ts, seq, value }) => ({ id, ts, seq, value })
 
 /** @param {import('./values-scan.js').VersionPlace} place */
 const placeOf = ({ id, ts, seq, stamp }) => ({ id, ts, seq, stamp })
-
-/** @param {string} name @param {import('./values-scan.js').State} state */
-function kept (name, state) {
-  const scan = Object.freeze({})
-  scans.set(scan, { name, state })
-  return scan
-}
-
-/**
- * Each scan is used once, because a failed page leaves it incomplete.
- * @param {any} scan @param {string} name
- */
-function taken (scan, name) {
-  const before = scan ? scans.get(scan) : undefined
-  if (!before || before.name !== name) return null
-  scans.delete(scan)
-  return before.state
-}
 
 /**
  * @param {any} connection

@@ -75,7 +75,7 @@ export function createHubs ({ queries, now, budget, counts, log, lingerMs }) {
       }, lingerMs).unref())
     },
 
-    /** Ends all streams; clients are told when to reconnect. */
+    /** Ends all streams; clients get a time at which to reconnect. */
     async close () {
       isClosed = true
       for (const timer of lingering.values()) clearTimeout(timer)
