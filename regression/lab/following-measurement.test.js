@@ -1,17 +1,13 @@
 /**
  * Clients that follow a feed, in measurements on real servers with the real reader.
  */
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { flagsOf } from '../../settings.js'
-import { withoutSettings } from '../../lab/child.js'
 import { measure } from '../../lab/measurement.js'
 import { openOwnServers } from '../../lab/servers/own.js'
 import { makeCheckout } from '../../test/embedded/checkout.js'
 import { scopedEngines, wholeTest } from '../../test/scope.js'
+import { commandOf, env } from './serving-commands.js'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const SETTINGS = {
   layout: 'segments',
   ids: 200,
@@ -25,10 +21,6 @@ const SETTINGS = {
   warmUp: 1.5,
   duration: 2.5
 }
-// NODE_OPTIONS is the test runner's
-const env = { ...withoutSettings(process.env), NODE_OPTIONS: '' }
-const commandOf = (/** @type {string} */ command) => (/** @type {Record<string, any>} */ settings) =>
-  [join(ROOT, 'bin/freshet.js'), command, ...flagsOf(settings), '--log-level', 'error']
 
 const [engine] = await scopedEngines()
 const folder = await makeCheckout(t, 'lab')

@@ -59,7 +59,7 @@ const FOUND = {
   'sends what is not due': { broken: [NEWEST, RIGHT, 'percentiles of delivery are in order'], detail: /before it was due/ },
   'cuts values': { broken: [NEWEST, RIGHT], detail: /has a value that was not written for it/ },
   'ends a stream': { broken: [NEWEST, STAYED], detail: /the server ended the stream/ },
-  'tells to begin anew': { broken: [STAYED] },
+  'sends a reset without a reason': { broken: [STAYED] },
   'refuses a client': { broken: [NEWEST, RIGHT, STAYED, 'every stream began'], detail: /status 503: .*OVERLOADED/ },
   'sends too often': { broken: ['no client received more events than it requested'] }
 }

@@ -5,25 +5,10 @@ import t from 'tap'
 import { loadOf, storageOf } from '../../lab/loads/index.js'
 import { connectFor, eventually, startServer } from '../../test/servers.js'
 import { ledgerOf, runLoad, startLoad } from '../../test/lab/load.js'
+import { settingsWith } from './load-settings.js'
 import { scopedEngines, wholeTest } from '../../test/scope.js'
 
 const [anyEngine] = await scopedEngines()
-let feeds = 0
-
-/** @param {Record<string, any>} [more] @returns {any} */
-const settingsWith = (more = {}) => ({
-  keyPrefix: 'lab:',
-  feed: `f${++feeds}`,
-  ids: 1000,
-  valueBytes: 128,
-  rate: 0,
-  batchItems: 100,
-  layout: 'ids',
-  windowMs: 600_000,
-  maxItems: 0,
-  ...more
-})
-
 t.test('a stopped load ends early, and all it sent is acknowledged', async (t) => {
   const server = await startServer(t, { engine: anyEngine })
   for (const [load, writers] of /** @type {[string, number][]} */ ([['reference', 1], ['library', 1], ['blob', 2]])) {

@@ -18,6 +18,7 @@ import { createAuthority, tlsEngines } from '../../test/certificates.js'
 import { runCommand } from '../../test/commands.js'
 import { connectFor, engineName, startDeployment, startServer } from '../../test/servers.js'
 import { ledgerOf, runLoad, untilLevel } from '../../test/lab/load.js'
+import { settingsWith } from './load-settings.js'
 import { scopedEngines, wholeTest } from '../../test/scope.js'
 
 const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))
@@ -38,22 +39,6 @@ const VARIANTS = [
 const ON_ONE = [...Object.keys(STRUCTURES), ...Object.keys(PUBLISHED_STRUCTURES)]
 /** loads that write at the same time, each into a feed of its own */
 const AT_ONCE = 3
-let feeds = 0
-
-/** @param {Record<string, any>} [more] @returns {any} */
-const settingsWith = (more = {}) => ({
-  keyPrefix: 'lab:',
-  feed: `f${++feeds}`,
-  ids: 1000,
-  valueBytes: 128,
-  rate: 0,
-  batchItems: 100,
-  layout: 'ids',
-  windowMs: 600_000,
-  maxItems: 0,
-  ...more
-})
-
 /** @param {Record<string, any>} settings @returns {string[]} arguments of node */
 const gatewayCommand = (settings) => [FRESHET, 'gateway', ...flagsOf(gatewaySettings(settings)), '--log-level', 'error']
 

@@ -2,18 +2,14 @@
  * Serving in a measurement: in its sample, as its outcome when a server ends, and gone when it is stopped.
  */
 import { execFileSync } from 'node:child_process'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { flagsOf } from '../../settings.js'
-import { withoutSettings } from '../../lab/child.js'
 import { measure } from '../../lab/measurement.js'
 import { openOwnServers } from '../../lab/servers/own.js'
 import { DEFAULT_PATH } from '../../lab/serving/plan.js'
 import { allGone, makeCheckout } from '../../test/embedded/checkout.js'
 import { scopedEngines, wholeTest } from '../../test/scope.js'
+import { commandOf, env } from './serving-commands.js'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const SETTINGS = {
   layout: 'ids',
   ids: 2000,
@@ -26,10 +22,6 @@ const SETTINGS = {
   writers: 1,
   warmUp: 1
 }
-// NODE_OPTIONS is the test runner's
-const env = { ...withoutSettings(process.env), NODE_OPTIONS: '' }
-const commandOf = (/** @type {string} */ command) => (/** @type {Record<string, any>} */ settings) =>
-  [join(ROOT, 'bin/freshet.js'), command, ...flagsOf(settings), '--log-level', 'error']
 
 const [engine] = await scopedEngines()
 const folder = await makeCheckout(t, 'lab')

@@ -68,8 +68,8 @@ t.test('a later failure of one of several writers is logged at once, with its co
   await (await connectFor(t, url)).send('SET', 'fr:{latest:0}:ids', 'mine')
   const ended = await endOf(t, ['writer', '--redis-url', url, '--writers', '2', '--rate', '100'])
   t.equal(ended.code, 1)
-  const told = logOf(ended).filter(({ level }) => level === 50)
-  t.match(told.toSorted((a, b) => a.writer - b.writer),
+  const reported = logOf(ended).filter(({ level }) => level === 50)
+  t.match(reported.toSorted((a, b) => a.writer - b.writer),
     [0, 1].map((writer) => ({ writer, code: 'KEY_HOLDS_OTHER', msg: /^a writer failed: .*WRONGTYPE/ })))
   t.match(ended.summary, { items: 0, failed: ended.summary.offered })
 })

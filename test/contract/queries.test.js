@@ -106,7 +106,7 @@ for (const engine of await testEngines()) {
               expectSame('pages', pages.flat().map(shown), wanted)
               expectSame('full pages', pages.slice(0, -1).every((page) => page.length === limit), true)
             }
-            const ids = [...batches.flat().map(({ id }) => id), Buffer.from('nobody')]
+            const ids = [...batches.flat().map(({ id }) => id), Buffer.from('absent')]
             const { items } = await queries.get(feed, ids)
             expectSame('by id', items.map((one) => one && shown(one)),
               ids.map((id) => live().find((one) => one.id.equals(id)) ?? null).map((one) => one && shown(one)))

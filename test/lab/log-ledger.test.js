@@ -31,15 +31,15 @@ async function ask (t, engine = anyEngine) {
      * @param {LogStorage} storage @param {Parameters<typeof itemsOf>[0]} run
      * @param {(items: Item[], key: (part: string) => string) => import('./content.js').Words[]} [append] the commands by which
      *   the items come
-     * @param {{ told?: number, maxItems?: number }} [options] `told`: how many count as acknowledged
+     * @param {{ reported?: number, maxItems?: number }} [options] `reported`: how many count as acknowledged
      */
-    async ledger (storage, run, append, { told = run.count, maxItems = 0 } = {}) {
+    async ledger (storage, run, append, { reported = run.count, maxItems = 0 } = {}) {
       const key = partitionKey('lab:', `f${++feeds}`, 0)
       const items = itemsOf(run)
       if (append) await connection.sendAll(append(items, key))
       else await fill(connection, key, storage, items)
       return checkLog(connection, { storage, key }, {
-        acknowledged: [told],
+        acknowledged: [reported],
         distinctIds: run.ids,
         valueChange: run.valueChange ?? 'always',
         valueBytes: run.valueBytes ?? VALUE_BYTES,
@@ -80,13 +80,13 @@ t.test('each thing that can be wrong is found', async (t) => {
   const without = (/** @type {Item[]} */ items, /** @type {number} */ n) => items.filter((item) => item.n !== n)
   const changed = (/** @type {Item[]} */ items, /** @type {number} */ n, /** @type {(item: Item) => Partial<Item>} */ change) =>
     items.map((item) => item.n === n ? { ...item, ...change(item) } : item)
-  /** @type {[string, object, RegExp, (items: Item[]) => Item[], { told?: number }?][]} */
+  /** @type {[string, object, RegExp, (items: Item[]) => Item[], { reported?: number }?][]} */
   const harms = [
     ['a version is not there', { missing: 1, foreign: 0, misplaced: 0 }, /missing: id-3, number 24, is missing/,
       (items) => without(items, 24)],
-    ['more acknowledged than stored', { missing: 2, foreign: 0 }, /missing: id-10, number 51, is missing/, (items) => items, { told: 52 }],
+    ['more acknowledged than stored', { missing: 2, foreign: 0 }, /missing: id-10, number 51, is missing/, (items) => items, { reported: 52 }],
     ['less acknowledged than stored', { missing: 0, foreign: 1 }, /id-9 holds number 50, which was never acknowledged/, (items) => items,
-      { told: 49 }],
+      { reported: 49 }],
     ['the version of another id', { missing: 1, foreign: 1 }, /id-3 holds number 45/,
       (items) => changed(items, 44, () => ({ value: items[44].value }))],
     ['an unknown id', { missing: 1, foreign: 1 }, /id-20 was never acknowledged/,

@@ -84,9 +84,9 @@ for (const engine of await scopedEngines()) {
     for (const whenFull of /** @type {const} */ (['refuse', 'drop'])) {
       t.test(`at the in-flight bound, whenFull ${whenFull}: append answers false, and the item is counted and not sent`, async (t) => {
         /** @type {string[]} */
-        const told = []
+        const reported = []
         const feed = await open(t,
-          { whenFull, inFlightBytes: 100_000, deadlineMs: 60_000, onRefused: (code, id) => told.push(`${code} ${id}`) })
+          { whenFull, inFlightBytes: 100_000, deadlineMs: 60_000, onRefused: (code, id) => reported.push(`${code} ${id}`) })
         const value = Buffer.alloc(50_000)
         server.freeze()
         let taken = 0
@@ -95,7 +95,7 @@ for (const engine of await scopedEngines()) {
         t.equal(feed.append({ id: 'over', value }), false)
         server.thaw()
         await feed.flush({ deadlineMs: 60_000 })
-        t.same(told, whenFull === 'refuse' ? ['PIPELINE_FULL over', 'PIPELINE_FULL over'] : [])
+        t.same(reported, whenFull === 'refuse' ? ['PIPELINE_FULL over', 'PIPELINE_FULL over'] : [])
         t.match(feed.account,
           { offered: taken + 2, items: taken, dropped: whenFull === 'drop' ? 2 : 0, refused: whenFull === 'refuse' ? { full: 2 } : {} })
         t.equal(await feed.get('over'), null)

@@ -95,7 +95,7 @@ for (const engine of await scopedEngines()) {
     })
 
     await t.test('items by id come in the order of the ids', async (t) => {
-      const { items } = await queries.get('positions', ['bus-7', 'nobody', 'bus-3', 'bus-7'].map(bytes))
+      const { items } = await queries.get('positions', ['bus-7', 'absent', 'bus-3', 'bus-7'].map(bytes))
       t.same(items.map((item) => item && String(item.value)), ['at 7', null, 'at 3', 'at 7'])
       t.same((await queries.get('positions', [])).items, [])
     })

@@ -44,7 +44,7 @@ const valueOf = (n) => Buffer.from(`${n} `.padEnd(VALUE_BYTES, 'x'))
  */
 async function write (pipeline, first, { itemsPerRound = 20, roundMs = 10, items = SPAN, ids = 0, aheadMs = 0 }, isOver) {
   /** @type {Promise<void>[]} */
-  const told = []
+  const reported = []
   for (let from = first; from < first + items && !isOver();) {
     const to = Math.min(from + itemsPerRound, first + items)
     await tell({ intent: [from, to] })
@@ -52,12 +52,12 @@ async function write (pipeline, first, { itemsPerRound = 20, roundMs = 10, items
       if (!pipeline.append(Buffer.from(String(ids ? n % ids : n)), Date.now() + aheadMs, valueOf(n))) await pipeline.ready()
     }
     const range = [from, to]
-    told.push(pipeline.acknowledged().then(() => tell({ acknowledged: range })))
-    told.at(-1)?.catch(() => {}) // looked at below
+    reported.push(pipeline.acknowledged().then(() => tell({ acknowledged: range })))
+    reported.at(-1)?.catch(() => {}) // looked at below
     from = to
     if (roundMs) await pause(roundMs)
   }
-  return told
+  return reported
 }
 
 /** A server may be slow on a busy machine: the process that started these writers decides how long to wait. @param {Run} run */
@@ -95,9 +95,9 @@ async function main (run) {
   await tell({ open: writers.length })
   const accounts = await Promise.all(writers.map(async (writer, w) => {
     const { pipeline } = writer
-    const told = await write(pipeline, w * SPAN, run, () => over)
+    const reported = await write(pipeline, w * SPAN, run, () => over)
     await pipeline.flush({ deadlineMs: FLUSH_MS })
-    await Promise.all(told)
+    await Promise.all(reported)
     await writer.close({ drainMs: 0 })
     return accountOf(writer)
   }))

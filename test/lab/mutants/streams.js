@@ -38,7 +38,7 @@ export const LIES = {
   'sends what is not due': { items: (items) => items.map((item) => ({ ...item, ts: item.ts + 60_000 })) },
   'cuts values': { items: (items) => items.map((item) => ({ ...item, value: item.value.slice(4) })) },
   'ends a stream': { ends: ({ serial, events }) => serial === 2 && events > 3 },
-  'tells to begin anew': { resets: ({ serial, events }) => serial === 2 && events === 3 },
+  'sends a reset without a reason': { resets: ({ serial, events }) => serial === 2 && events === 3 },
   'refuses a client': { refuses: ({ serial }) => serial === 2 },
   'sends too often': { times: 5 }
 }
