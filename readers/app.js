@@ -7,7 +7,7 @@
  */
 import { createFigures } from '../src/figures/index.js'
 import { createReplies } from '../src/replies/index.js'
-import { createPermits, createServer, describeRoutes, healthRoutes, limitTo } from '../src/http/index.js'
+import { createLimit, createReplyRoom, createServer, describeRoutes, healthRoutes } from '../src/http/index.js'
 import { createPush } from '../src/push/index.js'
 import { countRoutes } from './routes/count.js'
 import { feedRoutes } from './routes/feeds.js'
@@ -16,10 +16,13 @@ import { itemRoutes } from './routes/items.js'
 import { liveRoutes } from './routes/live.js'
 import { pageRoutes } from './routes/page.js'
 
+/** each waits for a server at most, or for its client */
+const MAX_REQUESTS = 10_000
+
 /**
  * @param {{ queries: Queries, registry: import('prom-client').Registry, logger?: import('fastify').FastifyBaseLogger,
  *   maxStaleMs: number, authToken?: string | null, clock?: () => number, elapsed?: () => number,
- *   loopUse?: (nowMs: number) => number, maxRequests?: number, caps?: import('../src/push/index.js').Caps,
+ *   loopUse?: (nowMs: number) => number, maxRequests?: number, maxReplyBytes?: number, caps?: import('../src/push/index.js').Caps,
  *   tokens?: import('../src/http/index.js').Tokens | null,
  *   deployment?: import('../src/store/index.js').Deployment, keyPrefix?: string }} options `clock`: ms since 1970; `elapsed`:
  *   monotonic, ms; `caps`: of push streams, without them there is no /live; `tokens`: required for push streams; `deployment`,
@@ -27,12 +30,13 @@ import { pageRoutes } from './routes/page.js'
  * @returns {import('fastify').FastifyInstance}
  */
 export function createReaderApp ({
-  queries, registry, logger, maxStaleMs, authToken, clock = Date.now, elapsed, loopUse, maxRequests, caps,
+  queries, registry, logger, maxStaleMs, authToken, clock = Date.now, elapsed, loopUse, maxRequests = MAX_REQUESTS, maxReplyBytes, caps,
   tokens = null, deployment, keyPrefix = ''
 }) {
   const app = createServer({ registry, logger, authToken })
-  const replies = createReplies({ registry, maxStaleMs, clock, elapsed, loopUse, revisionOf: queries.revision })
-  const permits = createPermits(registry, maxRequests)
+  const room = createReplyRoom(registry, maxReplyBytes)
+  const replies = createReplies({ registry, room, maxStaleMs, clock, elapsed, loopUse, revisionOf: queries.revision })
+  app.addHook('onSend', room.onSend)
   describeRoutes(app, { title: 'Freshet reader', description: 'The newest items of fast feeds.' })
   app.register(healthRoutes, { status: queries.status, registry })
   app.register(pageRoutes)
@@ -46,7 +50,7 @@ export function createReaderApp ({
   const figures = deployment && createFigures({ queries, deployment, keyPrefix, now: clock, elapsed, log: app.log })
   app.addHook('onClose', async () => figures?.close())
   app.register(async (feeds) => {
-    feeds.addHook('onRequest', limitTo(permits))
+    feeds.addHook('onRequest', createLimit(registry, maxRequests))
     feeds.register(feedRoutes, { queries, replies })
     feeds.register(itemRoutes, { queries, replies })
     feeds.register(countRoutes, { queries, replies })

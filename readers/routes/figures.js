@@ -1,7 +1,7 @@
 /** Current and recent figures of a feed and its nodes (src/figures), for the page and `top`. */
 import { checkFeedName } from '../../src/feeds/index.js'
 import { EVERY_MS } from '../../src/figures/index.js'
-import { JSON_TYPE } from '../../src/replies/index.js'
+import { JSON_TYPE, SingleFlight } from '../../src/replies/index.js'
 import { feedRoute, integer, querySchema, readQuery } from '../../src/http/index.js'
 import { MAX_TS } from '../../src/item/index.js'
 
@@ -75,14 +75,22 @@ const FIGURES = feedRoute({
  * @param {{ figures: import('../../src/figures/index.js').Figures, clock: () => number }} parts `clock`: ms since 1970
  */
 export async function figuresRoutes (app, { figures, clock }) {
+  /** @type {SingleFlight<Buffer>} */
+  const flights = new SingleFlight()
+
   app.get('/v1/feeds/:feed/figures', { schema: FIGURES }, async (request, reply) => {
     const feed = checkFeedName(/** @type {any} */ (request.params).feed)
     const { since } = readQuery(request, FIELDS)
+    const body = await flights.join(request.url, () => build(feed, since)).result
+    return reply.header('cache-control', 'no-store').header('content-type', JSON_TYPE).send(body)
+  })
+
+  /** @param {string} feed @param {number | null} since */
+  async function build (feed, since) {
     const { definition, ...rest } = await figures.of(feed, since ?? -1)
     const { count, exact, newestTs, itemsPerSecond, writers, ready, reasons, nodes, history } = rest
     const { layout = null, partitions = null, windowMs = null, maxItems = null } = definition ?? {}
-    reply.header('cache-control', 'no-store').header('content-type', JSON_TYPE)
-    return JSON.stringify({
+    return Buffer.from(JSON.stringify({
       feed,
       asOf: Math.floor(clock()),
       layout,
@@ -99,6 +107,6 @@ export async function figuresRoutes (app, { figures, clock }) {
       nodes,
       everyMs: EVERY_MS,
       history
-    })
-  })
+    }))
+  }
 }

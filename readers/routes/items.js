@@ -9,13 +9,14 @@ import { Readable } from 'node:stream'
 import { FreshetError } from '../errors.js'
 import { checkFeedName } from '../../src/feeds/index.js'
 import {
-  ENCODINGS, itemBytes, itemWriter, JSON_TYPE, NDJSON_TYPE, newestChunks, newestNow, prefersNdjson, selectedChunks
+  ENCODINGS, itemBytes, itemWriter, JSON_TYPE, NDJSON_TYPE, newestChunks, newestNow, PAGE_ITEMS, prefersNdjson, selectedChunks
 } from '../../src/replies/index.js'
-import { feedRoute, integer, many, oneOf, querySchema, readQuery, text } from '../../src/http/index.js'
+import { clientGone, feedRoute, integer, many, oneOf, querySchema, readQuery, text } from '../../src/http/index.js'
 import { decodeCursor, encodeCursor, idBytes, MAX_TS } from '../../src/item/index.js'
 
 /** @typedef {import('../../src/replies/index.js').Chunk} Chunk */
 /** @typedef {import('../../src/item/index.js').Place} Place */
+/** @typedef {{ parts: Buffer[], bytes: number, last: Chunk }} Page */
 
 const DEFAULT_LIMIT = 100
 const MAX_PAGE_ITEMS = 10_000
@@ -27,9 +28,13 @@ const NEWLINE = 0x0a
 const STREAM_CHUNK_BYTES = 64 * 1024
 /** of one page; the event loop runs after each */
 const PAGE_CHUNK_BYTES = 256 * 1024
-/** larger pages are not built synchronously */
-const MAX_NOW_ITEMS = 2000
-const MAX_NOW_BYTES = 1024 * 1024
+/** larger pages are not built synchronously: a thousand of them at once would delay everything else for seconds */
+const MAX_NOW_ITEMS = 500
+const MAX_NOW_BYTES = 128 * 1024
+/** of a stream: its text, and what the socket has not taken */
+const STREAM_BYTES = 4 * STREAM_CHUNK_BYTES
+/** of the memory that building takes, which is more than the page */
+const MAX_NOW_ESTIMATE = 4 * MAX_NOW_BYTES
 const NOTHING_AROUND = Object.freeze({ before: '', after: () => '' })
 const VARY = 'accept, accept-encoding'
 
@@ -89,6 +94,9 @@ export async function itemRoutes (app, { queries, replies }) {
     const query = readQuery(request, ndjson ? NDJSON_FIELDS : JSON_FIELDS)
     const wanted = { limit: query.limit, sinceMs: query.since, after: query.after === null ? null : decodeCursor(feed, query.after) }
     const isPage = wanted.limit <= MAX_PAGE_ITEMS
+    const bytesOf = isPage
+      ? () => replies.sizes.estimate(feed, query.id?.length ?? wanted.limit, MAX_PAGE_BYTES)
+      : () => replies.sizes.estimate(feed, PAGE_ITEMS, MAX_PAGE_BYTES) + STREAM_BYTES
     const format = {
       write: itemWriter(query.encoding),
       separator: ndjson ? 0 : COMMA,
@@ -98,10 +106,19 @@ export async function itemRoutes (app, { queries, replies }) {
     reply.header('vary', VARY)
     const buildNow = query.id || wanted.limit > MAX_NOW_ITEMS
       ? undefined
-      : pageBuilder(queries, feed, wanted, { ...format, chunkBytes: MAX_NOW_BYTES }, ndjson)
-    return replies.serve(request, reply, { feed, type: ndjson ? NDJSON_TYPE : JSON_TYPE, vary: VARY, buildNow }, () => {
+      : pageBuilder(queries, replies, feed, wanted, { ...format, chunkBytes: MAX_NOW_BYTES }, ndjson)
+    const type = ndjson ? NDJSON_TYPE : JSON_TYPE
+    return replies.serve(request, reply, { feed, type, vary: VARY, buildNow, bytesOf }, async (isWanted) => {
       const chunks = query.id ? selectedChunks(queries, feed, query.id, wanted, format) : newestChunks(queries, feed, wanted, format)
-      return ndjson ? buildNdjson(feed, chunks, isPage ? MAX_PAGE_BYTES : 1, reply, replies) : buildJson(feed, chunks)
+      const page = await read(chunks, ndjson && !isPage ? 1 : MAX_PAGE_BYTES, isWanted)
+      replies.sizes.learn(feed, page.last.items, page.bytes)
+      if (!ndjson || page.last.end) {
+        await chunks.return(undefined)
+        return ndjson ? buildNdjson(feed, page) : buildJson(feed, page)
+      }
+      replies.setStreamHeaders(reply, { asOf: page.last.asOf, lagMs: page.last.lagMs, type, vary: VARY }, feed)
+      replies.room.hold(reply.raw, page.bytes + bytesOf())
+      return streamNdjson(feed, page, chunks, reply)
     })
   }
 
@@ -110,12 +127,13 @@ export async function itemRoutes (app, { queries, replies }) {
     const feed = checkFeedName(params.feed)
     const id = idBytes(params.id)
     const query = readQuery(request, ITEM_FIELDS)
-    return replies.serve(request, reply, { feed }, async () => {
+    return replies.serve(request, reply, { feed, bytesOf: () => replies.sizes.estimate(feed, 1, MAX_PAGE_BYTES) }, async () => {
       const { items: [item], asOf, lagMs } = await queries.get(feed, [id])
       if (!item) {
         throw new FreshetError('ITEM_UNKNOWN', `feed ${feed} has no live item ${JSON.stringify(params.id)}`, { feed, id: params.id })
       }
       const body = itemBytes(itemWriter(query.encoding), item)
+      replies.sizes.learn(feed, 1, body.length)
       return { asOf, lagMs, body, content: [body] }
     })
   })
@@ -128,28 +146,33 @@ const jsonHead = (feed, asOf) => `{"feed":"${feed}","asOf":${asOf},"items":[`
 const jsonTail = (feed, next) => `],"next":${JSON.stringify(cursorOf(feed, next))}}`
 
 /**
- * Builds a page from a view, synchronously.
- * @param {import('../app.js').Queries} queries @param {string} feed @param {import('../../src/replies/index.js').Query} query
+ * Builds a small page from a view, synchronously.
+ * @param {import('../app.js').Queries} queries @param {import('../../src/replies/index.js').Replies} replies @param {string} feed
+ * @param {import('../../src/replies/index.js').Query} query
  * @param {import('../../src/replies/index.js').Format} format @param {boolean} ndjson
  * @returns {import('../../src/replies/index.js').BuildNow}
  */
-const pageBuilder = (queries, feed, query, format, ndjson) => ({ asOf, lagMs }) => {
+const pageBuilder = (queries, { room, sizes }, feed, query, format, ndjson) => ({ asOf, lagMs }) => {
+  const estimate = sizes.estimate(feed, query.limit, MAX_PAGE_BYTES)
+  if (estimate > MAX_NOW_ESTIMATE || !room.mayBeginNow(estimate)) return null
   const around = ndjson
     ? NOTHING_AROUND
     : { before: jsonHead(feed, asOf), after: (/** @type {Place | null} */ next) => jsonTail(feed, next) }
   const page = newestNow(queries, feed, query, format, around)
   if (!page) return null
-  const { bytes, itemsAt } = page
+  const { bytes, itemsAt, items } = page
+  sizes.learn(feed, items, bytes.length)
   const next = ndjson ? cursorOf(feed, page.next) : null
   return { asOf, lagMs, body: bytes, content: [bytes.subarray(itemsAt), next ?? ''], next }
 }
 
 /**
  * Reads chunks until they end or their bytes reach a bound.
- * @param {AsyncGenerator<Chunk>} chunks @param {number} maxBytes
- * @returns {Promise<{ parts: Buffer[], last: Chunk }>}
+ * @param {AsyncGenerator<Chunk>} chunks @param {number} maxBytes @param {() => boolean} isWanted
+ * @returns {Promise<Page>}
+ * @throws {FreshetError} CLIENT_GONE
  */
-async function read (chunks, maxBytes) {
+async function read (chunks, maxBytes, isWanted) {
   const parts = []
   let bytes = 0
   let last
@@ -157,46 +180,37 @@ async function read (chunks, maxBytes) {
     last = /** @type {Chunk} */ ((await chunks.next()).value)
     bytes += last.bytes.length
     parts.push(last.bytes)
+    if (isWanted()) continue
+    await chunks.return(undefined)
+    throw clientGone()
   } while (!last.end && bytes < maxBytes)
-  return { parts, last }
+  return { parts, bytes, last }
 }
 
 /** @param {string} feed @param {Place | null} place */
 const cursorOf = (feed, place) => place && encodeCursor(feed, place)
 
-/**
- * @param {string} feed
- * @param {AsyncGenerator<Chunk>} chunks
- * @returns {Promise<import('../../src/replies/index.js').Built>}
- */
-async function buildJson (feed, chunks) {
-  const { parts, last } = await read(chunks, MAX_PAGE_BYTES)
-  await chunks.return(undefined)
-  const { asOf, lagMs } = last
+/** @param {string} feed @param {Page} page @returns {import('../../src/replies/index.js').Built} */
+function buildJson (feed, { parts, last }) {
   const content = [...parts, Buffer.from(jsonTail(feed, last.next))]
-  return { asOf, lagMs, body: Buffer.concat([Buffer.from(jsonHead(feed, asOf)), ...content]), content }
+  return { asOf: last.asOf, lagMs: last.lagMs, body: Buffer.concat([Buffer.from(jsonHead(feed, last.asOf)), ...content]), content }
+}
+
+/** @param {string} feed @param {Page} page @returns {import('../../src/replies/index.js').Built} */
+function buildNdjson (feed, { parts, last }) {
+  const next = cursorOf(feed, last.next)
+  return { asOf: last.asOf, lagMs: last.lagMs, body: Buffer.concat(parts), content: [...parts, next ?? ''], next }
 }
 
 /**
- * @param {string} feed
- * @param {AsyncGenerator<Chunk>} chunks
- * @param {number} maxBytes more is streamed
+ * @param {string} feed @param {Page} page the first chunks @param {AsyncGenerator<Chunk>} chunks the others
  * @param {import('fastify').FastifyReply} reply
- * @param {import('../../src/replies/index.js').Replies} replies
- * @returns {Promise<import('../../src/replies/index.js').Built | Readable>}
+ * @returns {Readable}
  */
-async function buildNdjson (feed, chunks, maxBytes, reply, replies) {
-  const { parts, last } = await read(chunks, maxBytes)
-  const { asOf, lagMs } = last
-  if (last.end) {
-    await chunks.return(undefined)
-    const next = cursorOf(feed, last.next)
-    return { asOf, lagMs, body: Buffer.concat(parts), content: [...parts, next ?? ''], next }
-  }
-  replies.setStreamHeaders(reply, { asOf, lagMs, type: NDJSON_TYPE, vary: VARY }, feed)
+function streamNdjson (feed, { parts, last }, chunks, reply) {
   let next = last.next
   async function * rest () {
-    yield * parts
+    yield * parts.splice(0)
     if (reply.request.method === 'HEAD') return
     for await (const chunk of chunks) {
       next = chunk.next

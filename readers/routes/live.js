@@ -1,7 +1,6 @@
 /** Changes of a feed as server-sent events (src/push). */
-import { FreshetError } from '../../src/errors.js'
 import { checkFeedName } from '../../src/feeds/index.js'
-import { feedRoute, integer, isBehindAnother, many, number, oneOf, querySchema, readQuery, text } from '../../src/http/index.js'
+import { feedRoute, integer, many, number, oneOf, querySchema, readQuery, text } from '../../src/http/index.js'
 import { ENCODINGS } from '../../src/replies/index.js'
 import { idBytes } from '../../src/item/index.js'
 import { retryAfter, TICK_MS } from '../../src/push/index.js'
@@ -44,11 +43,6 @@ const LIVE = feedRoute({
 export async function liveRoutes (app, { push, tokens }) {
   // HEAD would never end
   app.get('/v1/feeds/:feed/live', { schema: LIVE, exposeHeadRoute: false }, async (request, reply) => {
-    // the response before it may be a stream, which does not end
-    if (isBehindAnother(request.raw, reply.raw)) {
-      throw new FreshetError('REQUEST_INVALID',
-        'an earlier request on this connection is still in progress; request a stream on a connection of its own')
-    }
     const { 'last-event-id': last, authorization } = request.headers
     const identify = () => tokens && tokens.check(authorization)
     identify()
@@ -67,7 +61,7 @@ export async function liveRoutes (app, { push, tokens }) {
         reply.hijack()
         reply.raw.writeHead(200, HEAD)
         reply.raw.write(retryAfter(RETRY_MS * (0.5 + Math.random())))
-        return { request: request.raw, response: reply.raw }
+        return reply.raw
       }
     })
   })

@@ -28,7 +28,7 @@ export function takeBodies (app, { types, maxBytes, room }) {
   app.addHook('onRequest', (request, reply, done) => {
     const refusal = refusalOf(request.headers, types, maxBytes)
     if (refusal) return done(refusal)
-    whenClosed(request.raw, reply.raw, () => /** @type {Request} */ (request).freeBody?.())
+    whenClosed(reply.raw, () => /** @type {Request} */ (request).freeBody?.())
     done()
   })
   app.removeAllContentTypeParsers()

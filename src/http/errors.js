@@ -11,6 +11,7 @@ export const HTTP_ERRORS = define('http', {
   PAYLOAD_TOO_LARGE: { status: 413, meaning: 'the body is larger than the limit' },
   URI_TOO_LONG: { status: 414, meaning: 'a part of the path is longer than the limit' },
   MEDIA_TYPE_UNSUPPORTED: { status: 415, meaning: 'the route does not accept this content type' },
+  CLIENT_GONE: { status: 499, meaning: 'the client closed its connection before its response was complete' },
   HEADERS_TOO_LARGE: { status: 431, meaning: 'the request line and headers are larger than the limit' },
   INTERNAL: { status: 500, meaning: 'unexpected error in this process' },
   NOT_READY: { status: 503, retryable: true, meaning: 'this process cannot serve its feeds at the moment' },

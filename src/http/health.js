@@ -28,8 +28,12 @@ export async function healthRoutes (app, { status, registry }) {
     return { ready, reasons, ...rest }
   })
 
+  /** @type {Promise<string> | null} */
+  let scrape = null
   app.get('/metrics', { schema: { tags: ['operating'], summary: 'Prometheus metrics' } }, async (_request, reply) => {
     reply.header('content-type', registry.contentType)
-    return registry.metrics()
+    // concurrent scrapes share one
+    scrape ??= registry.metrics().finally(() => { scrape = null })
+    return scrape
   })
 }

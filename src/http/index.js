@@ -4,16 +4,17 @@
  * @typedef {import('./body-bytes.js').BodyRoom} BodyRoom
  * @typedef {import('./body.js').Body} Body
  * @typedef {import('./body.js').Request} Request
- * @typedef {import('./limits.js').Permits} Permits
+ * @typedef {import('./reply-room.js').ReplyRoom} ReplyRoom
  * @typedef {import('./tokens.js').Tokens} Tokens
  */
 export { createBodyRoom } from './body-bytes.js'
 export { bodyOf, takeBodies } from './body.js'
-export { isBehindAnother, whenClosed } from './closed.js'
+export { whenClosed } from './closed.js'
 export { healthRoutes } from './health.js'
-export { createLimit, createPermits, limitTo } from './limits.js'
+export { createLimit } from './limits.js'
 export { listen } from './listen.js'
 export { describeRoutes, feedRoute } from './openapi.js'
 export { integer, many, NO_FIELDS, number, oneOf, querySchema, readQuery, text } from './query-string.js'
+export { clientGone, createReplyRoom } from './reply-room.js'
 export { createServer } from './server.js'
 export { openTokens } from './tokens.js'

@@ -1,20 +1,17 @@
 /**
  * A bound on requests in progress. Beyond it requests are refused at once instead of queued, so that those in progress
- * still end in time. Health checks and metrics are exempt. A permit is returned when the response closes, finished or not.
+ * still end in time. Health checks and metrics are exempt. A request counts until its response closes, finished or not.
  */
 import { Gauge } from 'prom-client'
 import { FreshetError } from './errors.js'
 import { whenClosed } from './closed.js'
 
-const MAX_REQUESTS = 1000
-
-/** @typedef {ReturnType<typeof createPermits>} Permits */
-
 /**
  * @param {import('prom-client').Registry} registry
- * @param {number} [maxRequests]
+ * @param {number} maxRequests
+ * @returns {import('fastify').onRequestHookHandler} refuses with OVERLOADED
  */
-export function createPermits (registry, maxRequests = MAX_REQUESTS) {
+export function createLimit (registry, maxRequests) {
   let inProgress = 0
   // eslint-disable-next-line no-new
   new Gauge({
@@ -23,33 +20,13 @@ export function createPermits (registry, maxRequests = MAX_REQUESTS) {
     registers: [registry],
     collect () { this.set(inProgress) }
   })
-  return {
-    /** Takes a permit, to be returned with `leave`. @returns {number | null} null; the number of requests in progress if none is left */
-    refusedAt () {
-      if (inProgress >= maxRequests) return inProgress
-      inProgress++
-      return null
-    },
-    leave () { inProgress-- }
+  const leave = () => { inProgress-- }
+  return (_request, reply, done) => {
+    if (inProgress >= maxRequests) {
+      return done(new FreshetError('OVERLOADED', `${inProgress} requests are in progress, which is the limit; try again in a second`))
+    }
+    inProgress++
+    whenClosed(reply.raw, leave)
+    done()
   }
 }
-
-/**
- * @param {Permits} permits
- * @returns {import('fastify').onRequestHookHandler} refuses with OVERLOADED
- */
-export const limitTo = ({ refusedAt, leave }) => (request, reply, done) => {
-  const inProgress = refusedAt()
-  if (inProgress !== null) {
-    return done(new FreshetError('OVERLOADED', `${inProgress} requests are in progress, which is the limit; try again in a second`))
-  }
-  whenClosed(request.raw, reply.raw, leave)
-  done()
-}
-
-/**
- * @param {import('prom-client').Registry} registry
- * @param {number} [maxRequests]
- * @returns {import('fastify').onRequestHookHandler} refuses with OVERLOADED
- */
-export const createLimit = (registry, maxRequests) => limitTo(createPermits(registry, maxRequests))

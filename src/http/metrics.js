@@ -39,7 +39,7 @@ export function createRequestMetrics (registry) {
       const record = request.routeOptions.config?.record ?? unmatched
       const startedMs = performance.now()
       const response = reply.raw
-      whenClosed(request.raw, response, () => countRequest(record, response, (performance.now() - startedMs) / 1000))
+      whenClosed(response, () => countRequest(record, response, (performance.now() - startedMs) / 1000))
     }
   }
 }

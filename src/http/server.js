@@ -8,11 +8,13 @@
  * JSON schemas are for documentation only. Query fields are checked by query-string.js, which generates their schemas and
  * whose messages name the field and the bound; schema validation would accept "1e3" as a number.
  */
+import { createServer as createHttpServer } from 'node:http'
 import fastify, { LogController } from 'fastify'
 import { FreshetError } from './errors.js'
 import { createAuth } from './auth.js'
 import { createRequestMetrics } from './metrics.js'
 import { createErrorHandler, refuseOnSocket, refuseUnknownRoute } from './problem.js'
+import { createTurns } from './turns.js'
 
 const ARRIVE_WITHIN_MS = 10_000
 const CHECK_EVERY_MS = 2_000
@@ -30,15 +32,19 @@ const MAX_PARAM_CHARS = 1024
  */
 export function createServer ({ registry, logger, authToken = null, isAllRouted = false }) {
   const metrics = createRequestMetrics(registry)
+  const inTurn = createTurns(registry)
   const app = /** @type {import('fastify').FastifyInstance} */ (/** @type {unknown} */ (fastify({
     ...(logger ? { loggerInstance: logger } : { logger: false }),
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (/** @type {any} */ parent) => parent,
     genReqId: createRequestIds(),
-    http: { headersTimeout: ARRIVE_WITHIN_MS, connectionsCheckingInterval: CHECK_EVERY_MS, requireHostHeader: !isAllRouted },
-    requestTimeout: ARRIVE_WITHIN_MS,
-    connectionTimeout: STALL_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    serverFactory: (handle) => createHttpServer({
+      headersTimeout: ARRIVE_WITHIN_MS,
+      requestTimeout: ARRIVE_WITHIN_MS,
+      connectionsCheckingInterval: CHECK_EVERY_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      requireHostHeader: !isAllRouted
+    }, inTurn(handle)).setTimeout(STALL_MS),
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     bodyLimit: BODY_LIMIT,

@@ -20,7 +20,7 @@ const LINGER_MS = 10_000
  * @typedef {{ feed: string, limit: number, periodMs: number, ids: ReadonlySet<string> | null, encoding: string,
  *   position: string | null }} Wanted
  *   `ids`: latin1 strings of their bytes, null = all; `position`: from which it resumes
- * @typedef {{ request: import('node:http').IncomingMessage, response: import('node:http').ServerResponse }} Exchange
+ * @typedef {import('node:http').ServerResponse} Response
  */
 
 /**
@@ -34,12 +34,12 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
   const hubs = createHubs({ queries, now, budget, counts, log, lingerMs })
   exposeCounts(registry, counts, budget)
 
-  /** @param {Exchange} exchange @param {Wanted} wanted @param {string | null} token @param {import('./hubs.js').Followed} followed */
-  function begin (exchange, { feed, ids, position, ...wanted }, token, followed) {
+  /** @param {Response} response @param {Wanted} wanted @param {string | null} token @param {import('./hubs.js').Followed} followed */
+  function begin (response, { feed, ids, position, ...wanted }, token, followed) {
     caps.enter(token, ids)
     const stream = createStream({
-      ...exchange,
       ...wanted,
+      response,
       budget,
       ids,
       token,
@@ -57,7 +57,7 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
     /**
      * Streams to a client until either side ends it.
      * @param {Wanted} wanted
-     * @param {{ identify: () => string | null, open: () => Exchange }} client `identify`: its token, null = none is needed; throws
+     * @param {{ identify: () => string | null, open: () => Response }} client `identify`: its token, null = none is needed; throws
      *   if it is unknown. `open` writes the head, after all checks
      * @throws {import('../errors.js').FreshetError} OVERLOADED, UNAUTHORIZED, FEED_UNKNOWN, POSITION_INVALID, VIEW_NEEDED; then
      *   nothing was sent
@@ -78,8 +78,8 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
       try {
         // again, since other streams may have opened, or the token may have been revoked
         const token = check()
-        const exchange = open()
-        if (!exchange.response.destroyed) begin(exchange, wanted, token, followed)
+        const response = open()
+        if (!response.destroyed) begin(response, wanted, token, followed)
       } finally {
         hubs.lingerIfEmpty(feed, followed)
       }

@@ -24,12 +24,12 @@ const STUCK_MS = 5000
  */
 
 /**
- * @param {{ request: import('node:http').IncomingMessage, response: Response, budget: import('./budget.js').Budget,
+ * @param {{ response: Response, budget: import('./budget.js').Budget,
  *   ids: ReadonlySet<string> | null, limit: number, encoding: string, periodMs: number, token: string | null,
  *   onEnd: (reason: string) => void }} options `ids`: latin1 strings of their bytes, null = all; `limit`: of the snapshot;
  *   `periodMs`: minimum between deliveries of changes
  */
-export function createStream ({ request, response, budget, ids, limit, encoding, periodMs, token, onEnd }) {
+export function createStream ({ response, budget, ids, limit, encoding, periodMs, token, onEnd }) {
   let isOver = false
   let waiting = 0
   let sentMs = performance.now()
@@ -46,7 +46,7 @@ export function createStream ({ request, response, budget, ids, limit, encoding,
     budget.leave(waiting)
     onEnd(reason)
   }
-  whenClosed(request, response, () => over('closed'))
+  whenClosed(response, () => over('closed'))
   response.on('error', () => over('closed'))
   response.setTimeout(STALLED_MS, stall)
 

@@ -6,14 +6,17 @@ import { SingleFlight } from './single-flight.js'
 
 /** a request whose reply did not compress well is not tried again for this long */
 const RETRY_MS = 10_000
+/** the body and its compressed form */
+const COPIES = 2
 
 /** @typedef {import('./reply-cache.js').CachedReply} CachedReply */
 
 /**
- * @param {{ registry: import('prom-client').Registry, store: import('./reply-store.js').ReplyStore, elapsed: () => number }} options
+ * @param {{ registry: import('prom-client').Registry, store: import('./reply-store.js').ReplyStore,
+ *   room: import('./reply-cache.js').Room, elapsed: () => number }} options
  * @returns {(reply: CachedReply) => Promise<CachedReply>} the same reply, or an earlier one to the same request that is being compressed
  */
-export function createCompressor ({ registry, store, elapsed }) {
+export function createCompressor ({ registry, store, room, elapsed }) {
   /** @type {SingleFlight<CachedReply>} */
   const flights = new SingleFlight()
   const counter = new Counter({
@@ -25,8 +28,9 @@ export function createCompressor ({ registry, store, elapsed }) {
 
   /** @param {CachedReply} reply */
   async function compress (reply) {
+    const leave = await room.enter(() => COPIES * reply.body.length, () => true)
     const startedMs = elapsed()
-    reply.gzipped = await gzipped(reply.body)
+    reply.gzipped = await gzipped(reply.body).finally(leave)
     const nowMs = elapsed()
     counter.inc({ compressed: reply.gzipped === null ? 'no' : 'yes' })
     if (reply.gzipped === null) reply.retryGzipMs = nowMs + RETRY_MS

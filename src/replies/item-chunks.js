@@ -4,7 +4,7 @@
  *     a view     queries.visit -> item by item -----.
  *     no view    queries.latest -> page of <= 1,000 -+-> text buffer -> chunk -> socket
  *
- * One chunk, and without a view one page, exists at a time. The next is produced when the consumer asks for it, so a slow
+ * One chunk, and without a view one page of up to 2 MiB, exists at a time. The next is produced when the consumer asks for it, so a slow
  * client slows reading down instead of filling memory. Chunks, not pages, are the unit of output, because a page of large
  * values would fill memory too. After each chunk the event loop runs. If the view is lost midway, the rest comes from a
  * server, after the same place in the order.
@@ -19,8 +19,9 @@
  * @typedef {{ next: Place | null, asOf: number, lagMs: number | null }} Page
  * @typedef {Queries & { visit?: (feed: string, query: Query, visit: Visit) => Page | null }} ItemQueries
  *   `visit`: newest first, synchronously from memory; null when no view is ready
- * @typedef {{ bytes: Buffer, next: Place | null, end: boolean, asOf: number, lagMs: number | null }} Chunk
- *   `next`: the place of the last item so far, null when the feed ends there; `asOf` and `lagMs` are those of the first page
+ * @typedef {{ bytes: Buffer, items: number, next: Place | null, end: boolean, asOf: number, lagMs: number | null }} Chunk
+ *   `items`: so far; `next`: the place of the last item so far, null when the feed ends there; `asOf` and `lagMs` are those of the
+ *   first page
  * @typedef {object} Format
  * @property {import('./encode-items.js').ItemWriter} write
  * @property {number} separator the byte between two items, 0 = none
@@ -31,7 +32,12 @@ import { setImmediate } from 'node:timers/promises'
 import { compareOrder, newestFirst } from '../item/index.js'
 import { TextBuffer } from './text-buffer.js'
 
-const PAGE_ITEMS = 1000
+export const PAGE_ITEMS = 1000
+export const PAGE_BYTES = 2 * 1024 * 1024
+/** of values, in a reply by ids */
+const SELECTED_BYTES = 16 * 1024 * 1024
+/** of ids; items have up to 1 MiB each */
+const FIRST_GROUP = 16
 const SPARE_BUFFERS = 4
 
 /** Buffers for reuse. @type {TextBuffer[]} */
@@ -57,22 +63,23 @@ export async function * newestChunks (queries, feed, { limit, sinceMs, after }, 
       const rest = { limit: limit - text.items, sinceMs, after: place }
       let page = queries.visit?.(feed, rest, text.visit)
       if (!page) {
-        const latest = await queries.latest(feed, { ...rest, limit: Math.min(rest.limit, PAGE_ITEMS), node, scan })
+        const latest = await queries.latest(feed, { ...rest, limit: Math.min(rest.limit, PAGE_ITEMS), maxBytes: PAGE_BYTES, node, scan })
         page = latest
         node = latest.node
         scan = latest.scan
         for (const item of latest.items) {
           if (!text.add(item)) continue
-          yield { bytes: text.take(), next: item, end: false, asOf: (first ?? page).asOf, lagMs: (first ?? page).lagMs }
+          const { asOf, lagMs } = first ?? page
+          yield { bytes: text.take(), items: text.items, next: item, end: false, asOf, lagMs }
           await setImmediate()
         }
       }
       first ??= page
       place = page.next
       const { asOf, lagMs } = first
-      if (place === null || text.items >= limit) return yield { bytes: text.take(), next: place, end: true, asOf, lagMs }
+      if (place === null || text.items >= limit) return yield { bytes: text.take(), items: text.items, next: place, end: true, asOf, lagMs }
       if (!text.isFull()) continue
-      yield { bytes: text.take(), next: place, end: false, asOf, lagMs }
+      yield { bytes: text.take(), items: text.items, next: place, end: false, asOf, lagMs }
       await setImmediate()
     }
   } finally {
@@ -87,7 +94,8 @@ export async function * newestChunks (queries, feed, { limit, sinceMs, after }, 
  * @param {Query} query
  * @param {Format} format `chunkBytes`: of the whole page
  * @param {{ before: string, after: (next: Place | null) => string }} around text before and after the items
- * @returns {{ bytes: Buffer, itemsAt: number, next: Place | null } | null} null: no view is ready, or the page is larger than one chunk
+ * @returns {{ bytes: Buffer, itemsAt: number, items: number, next: Place | null } | null} null: no view is ready, or
+ *   the page is larger than one chunk
  */
 export function newestNow (queries, feed, query, format, { before, after }) {
   const text = openText(format)
@@ -97,14 +105,14 @@ export function newestNow (queries, feed, query, format, { before, after }) {
     const page = queries.visit?.(feed, query, text.visit)
     if (!page || (page.next !== null && text.items < query.limit)) return null
     text.text(after(page.next))
-    return { bytes: text.take(), itemsAt, next: page.next }
+    return { bytes: text.take(), itemsAt, items: text.items, next: page.next }
   } finally {
     text.close()
   }
 }
 
 /**
- * The live items with these ids, newest first.
+ * The live items with these ids, newest first, as far as SELECTED_BYTES reach.
  * @param {ItemQueries} queries
  * @param {string} feed
  * @param {Buffer[]} ids
@@ -112,22 +120,59 @@ export function newestNow (queries, feed, query, format, { before, after }) {
  * @param {Format} format
  * @returns {AsyncGenerator<Chunk>} at least one; the last has `end`
  */
-export async function * selectedChunks (queries, feed, ids, { limit, sinceMs, after }, format) {
+export async function * selectedChunks (queries, feed, ids, query, format) {
   const distinct = [...new Map(ids.map((id) => [id.toString(), id])).values()]
-  const { items, asOf, lagMs } = await queries.get(feed, distinct)
-  const wanted = /** @type {Item[]} */ (items.filter((item) => item !== null &&
-    (sinceMs === null || item.ts >= sinceMs) && (after === null || compareOrder(item, after) < 0))).sort(newestFirst)
+  const { items, next, asOf, lagMs } = await select(queries, feed, distinct, query)
   const text = openText(format)
   try {
-    for (const item of wanted.slice(0, limit)) {
+    for (const item of items) {
       if (!text.add(item)) continue
-      yield { bytes: text.take(), next: item, end: false, asOf, lagMs }
+      yield { bytes: text.take(), items: text.items, next: item, end: false, asOf, lagMs }
       await setImmediate()
     }
-    yield { bytes: text.take(), next: wanted.length > limit ? wanted[limit - 1] : null, end: true, asOf, lagMs }
+    yield { bytes: text.take(), items: text.items, next, end: true, asOf, lagMs }
   } finally {
     text.close()
   }
+}
+
+/**
+ * Reads items in groups of a few MiB and keeps the newest, so that a thousand ids of large items do not fill memory.
+ * @param {ItemQueries} queries @param {string} feed @param {Buffer[]} ids distinct @param {Query} query
+ * @returns {Promise<{ items: Item[], next: Place | null, asOf: number, lagMs: number | null }>} newest first
+ */
+async function select (queries, feed, ids, { limit, sinceMs, after }) {
+  const isWanted = (/** @type {Item | null} */ item) => item !== null && (sinceMs === null || item.ts >= sinceMs) &&
+    (after === null || compareOrder(item, after) < 0)
+  /** @type {Item[]} */
+  let kept = []
+  let isCut = false
+  let group = FIRST_GROUP
+  let asOf = Infinity
+  /** @type {number | null} */
+  let lagMs = 0
+  for (let at = 0; at < ids.length;) {
+    const read = await queries.get(feed, ids.slice(at, at + group))
+    at += group
+    asOf = Math.min(asOf, read.asOf)
+    lagMs = lagMs === null || read.lagMs === null ? null : Math.max(lagMs, read.lagMs)
+    const found = /** @type {Item[]} */ (read.items.filter(isWanted))
+    group = Math.max(1, Math.min(PAGE_ITEMS, Math.floor(PAGE_BYTES * found.length / Math.max(1, bytesOf(found))) || 2 * group))
+    const all = [...kept, ...found].sort(newestFirst)
+    kept = cut(all, limit)
+    isCut ||= kept.length < all.length
+  }
+  return { items: kept, next: isCut ? kept[kept.length - 1] : null, asOf, lagMs }
+}
+
+/** @param {Item[]} items */
+const bytesOf = (items) => items.reduce((bytes, { value }) => bytes + value.length, 0)
+
+/** @param {Item[]} items @param {number} limit @returns {Item[]} the first ones, to the one that reaches a limit */
+function cut (items, limit) {
+  let bytes = 0
+  const end = items.findIndex(({ value }, i) => i + 1 >= limit || (bytes += value.length) >= SELECTED_BYTES)
+  return end < 0 ? items : items.slice(0, end + 1)
 }
 
 /** Text that is cut into chunks. @param {Format} format */

@@ -11,12 +11,15 @@
  * @typedef {object} Built by a route
  * @property {number} asOf @property {number | null} lagMs @property {Buffer} body
  * @property {(Buffer | string)[]} content the reply without its time
+ * @property {number} [items] in the body
  * @property {string | null} [next] the cursor, for replies that have it in a header
  *
  * @typedef {object} Wanted what a request asks for
  * @property {string} key the URL, with the type unless it is JSON
  * @property {string | null} feed whose view may have the reply @property {string} type @property {string} vary
  * @property {BuildNow | undefined} buildNow
+ * @property {() => number} bytesOf an estimate of the memory that building it takes
+ * @property {(gone: () => void) => void} onGone calls back when the client is gone
  *
  * @typedef {object} Reuse state of a cached reply
  * @property {string} tag
@@ -30,12 +33,14 @@
  * @property {number} retryGzipMs before it, compression is not tried
  * @property {Partial<Record<import('./headers.js').Kind, string[]>>} heads with `freshness`
  *
- * @typedef {Wanted & Omit<Built, 'content'> & Reuse} CachedReply
+ * @typedef {Omit<Wanted, 'bytesOf' | 'onGone'> & Omit<Built, 'content' | 'items'> & Reuse} CachedReply
  * @typedef {import('node:stream').Readable} Readable
- * @typedef {() => Promise<Built | Readable>} Build a stream is not shared and not cached
+ * @typedef {(isWanted: () => boolean) => Promise<Built | Readable>} Build a stream is not shared and not cached; `isWanted`: false when
+ *   no client waits for the reply any more
  * @typedef {(freshness: import('./headers.js').Freshness) => Built | null} BuildNow synchronous, from a view; null: impossible now
  * @typedef {{ key: string, asOf: number, lagMs: number | null }} Revision of a feed's view: while `key` is the same, so is
  *   its content; `asOf`: when it was last up to date
+ * @typedef {Pick<import('../http/index.js').ReplyRoom, 'enter' | 'hold' | 'mayBeginNow'>} Room
  * @typedef {{ key: string, isTooOld: boolean, freshness: import('./headers.js').Freshness }} ViewState
  */
 import { Counter } from 'prom-client'
@@ -78,11 +83,11 @@ function stateOf (revision, clock, maxStaleMs) {
 }
 
 /**
- * @param {{ registry: import('prom-client').Registry, store: import('./reply-store.js').ReplyStore, maxStaleMs: number,
+ * @param {{ registry: import('prom-client').Registry, store: import('./reply-store.js').ReplyStore, room: Room, maxStaleMs: number,
  *   clock: () => number, elapsed: () => number, loopUse: (nowMs: number) => number,
  *   revisionOf: (feed: string) => Revision | null }} options
  */
-export function createReplyCache ({ registry, store, maxStaleMs, clock, elapsed, loopUse, revisionOf }) {
+export function createReplyCache ({ registry, store, room, maxStaleMs, clock, elapsed, loopUse, revisionOf }) {
   const builds = new Counter({
     name: 'freshet_replies_built_total',
     help: 'Total replies built from a view or a query; all other requests shared one',
@@ -107,7 +112,7 @@ export function createReplyCache ({ registry, store, maxStaleMs, clock, elapsed,
   }
 
   /**
-   * @param {Wanted} wanted
+   * @param {Omit<Wanted, 'bytesOf' | 'onGone'>} wanted
    * @param {ViewState | null} state before it was built
    * @param {Built} built
    * @param {number} builtMs when the build began
@@ -143,12 +148,17 @@ export function createReplyCache ({ registry, store, maxStaleMs, clock, elapsed,
     return reply
   }
 
-  /** @param {Wanted} wanted @param {ViewState | null} state @param {Build} build @returns {Promise<CachedReply | Readable>} */
-  async function buildAndCache (wanted, state, build) {
-    const startedMs = elapsed()
+  /**
+   * @param {Wanted} wanted @param {ViewState | null} state @param {Build} build @param {() => boolean} isWanted
+   * @returns {Promise<CachedReply | Readable>}
+   */
+  async function buildAndCache (wanted, state, build, isWanted) {
+    const askedMs = elapsed()
     const now = (state && wanted.buildNow?.(state.freshness)) ?? null
-    if (now) return cache(wanted, state, now, startedMs)
-    const built = await build()
+    if (now) return cache(wanted, state, now, askedMs)
+    const leave = await room.enter(wanted.bytesOf, isWanted)
+    const startedMs = elapsed()
+    const built = await build(isWanted).finally(leave)
     // a reply that could not be built at once is not tried at once next time
     return 'body' in built ? cache({ ...wanted, buildNow: undefined }, state, built, startedMs) : built
   }
@@ -168,9 +178,12 @@ export function createReplyCache ({ registry, store, maxStaleMs, clock, elapsed,
       if (state?.isTooOld) {
         throw new FreshetError('VIEW_BEHIND', `the view of feed ${wanted.feed} has not been up to date for more than ${maxStaleMs} ms`)
       }
-      const { result, isFirst } = flights.join(wanted.key, () => buildAndCache(wanted, state, build))
+      const { result, isFirst } = flights.join(wanted.key, (isWanted) => buildAndCache(wanted, state, build, isWanted), wanted.onGone)
       const reply = await result
-      return isFirst || 'body' in reply ? reply : buildAndCache(wanted, state, build)
+      if (isFirst || 'body' in reply) return reply
+      let isHere = true
+      wanted.onGone(() => { isHere = false })
+      return buildAndCache(wanted, state, build, () => isHere)
     },
 
     /**

@@ -14,7 +14,7 @@ import { Counter } from 'prom-client'
 const MIB = 1024 * 1024
 const MAX_SMALL_BYTES = MIB
 const SMALL = Object.freeze({ maxReplies: 200, maxBytes: 32 * MIB })
-const LARGE = Object.freeze({ maxReplies: 8, maxBytes: 64 * MIB })
+const LARGE = Object.freeze({ maxReplies: 8, maxBytes: 32 * MIB })
 
 /** @param {import('prom-client').Registry} registry */
 export function createReplyStore (registry) {

@@ -15,6 +15,8 @@ import { createLoopUse } from './loop-utilization.js'
 import { createReplyCache, freshnessOf } from './reply-cache.js'
 import { bodyFor, kindFor } from './reply-kind.js'
 import { createReplyStore } from './reply-store.js'
+import { createItemSizes } from './item-sizes.js'
+import { whenClosed } from '../http/index.js'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 export const NDJSON_TYPE = 'application/x-ndjson; charset=utf-8'
@@ -25,17 +27,18 @@ export const NDJSON_TYPE = 'application/x-ndjson; charset=utf-8'
 /** @typedef {import('./headers.js').Kind} Kind */
 
 /**
- * @param {{ registry: import('prom-client').Registry, maxStaleMs: number, clock: () => number, elapsed?: () => number,
- *   loopUse?: (nowMs: number) => number, revisionOf?: (feed: string) => import('./reply-cache.js').Revision | null }} options
+ * @param {{ registry: import('prom-client').Registry, room: import('./reply-cache.js').Room, maxStaleMs: number,
+ *   clock: () => number, elapsed?: () => number, loopUse?: (nowMs: number) => number,
+ *   revisionOf?: (feed: string) => import('./reply-cache.js').Revision | null }} options
  *   `clock`: ms since 1970; `elapsed`: monotonic, ms; `loopUse`: utilization of the event loop, 0 to 1; `revisionOf`: null when no
  *   view of the feed answers
  */
 export function createReplies ({
-  registry, maxStaleMs, clock, elapsed = () => performance.now(), loopUse = createLoopUse(), revisionOf = () => null
+  registry, room, maxStaleMs, clock, elapsed = () => performance.now(), loopUse = createLoopUse(), revisionOf = () => null
 }) {
   const store = createReplyStore(registry)
-  const cache = createReplyCache({ registry, store, maxStaleMs, clock, elapsed, loopUse, revisionOf })
-  const compressed = createCompressor({ registry, store, elapsed })
+  const cache = createReplyCache({ registry, store, room, maxStaleMs, clock, elapsed, loopUse, revisionOf })
+  const compressed = createCompressor({ registry, store, room, elapsed })
   const staleReplies = new Counter({
     name: 'freshet_stale_replies_total',
     help: 'Total stale replies served because no server answered or the view was behind',
@@ -82,6 +85,8 @@ export function createReplies ({
 
   return {
     clock,
+    room,
+    sizes: createItemSizes(),
 
     /**
      * Sends a JSON reply that is cached or can be built at once; a handler leaves everything else to `serve`.
@@ -117,15 +122,17 @@ export function createReplies ({
     /**
      * @param {import('fastify').FastifyRequest} request
      * @param {import('fastify').FastifyReply} reply
-     * @param {{ type?: string, feed?: string | null, vary?: string, buildNow?: import('./reply-cache.js').BuildNow }} about `feed`: a
-     *   view of it may have the reply
+     * @param {{ type?: string, feed?: string | null, vary?: string, buildNow?: import('./reply-cache.js').BuildNow,
+     *   bytesOf?: () => number }} about `feed`: a view of it may have the reply; `bytesOf`: an estimate of the memory that building
+     *   it takes, default: little
      * @param {import('./reply-cache.js').Build} build sets the headers itself if it returns a stream
      * @returns {Promise<unknown>} what a handler returns
      */
-    async serve (request, reply, { type = JSON_TYPE, feed = null, vary = 'accept-encoding', buildNow }, build) {
+    async serve (request, reply, { type = JSON_TYPE, feed = null, vary = 'accept-encoding', buildNow, bytesOf = () => 0 }, build) {
       const { url, headers } = request
       const key = type === JSON_TYPE ? url : `${type} ${url}`
-      const found = await getOrStale({ key, feed, type, vary, buildNow }, build)
+      const onGone = (/** @type {() => void} */ gone) => whenClosed(reply.raw, gone)
+      const found = await getOrStale({ key, feed, type, vary, buildNow, bytesOf, onGone }, build)
       if (!('reply' in found)) return found
       const isMatch = (/** @type {CachedReply} */ { tag }) => matchesTag(headers['if-none-match'], tag)
       const takesGzip = !isMatch(found.reply) && acceptsGzip(headers['accept-encoding'])

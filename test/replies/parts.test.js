@@ -75,14 +75,14 @@ t.test('the store evicts the oldest replies, by number and by bytes, and counts 
   t.equal(store.get('/1'), undefined, '/0 was replaced since')
   t.equal(store.get('/0')?.body.length, 20)
 
-  const large = Array.from({ length: 8 }, (_, n) => reply(`/large/${n}`, 6 * 1024 * 1024))
+  const large = Array.from({ length: 8 }, (_, n) => reply(`/large/${n}`, 3 * 1024 * 1024))
   large.forEach((one) => store.set(one))
   t.equal(store.get('/large/7'), large[7])
   t.equal(store.getStale('/large/7'), undefined)
   t.equal(await evicted(), 1)
   t.equal(store.get('/200')?.body.length, 10, 'large replies do not evict small ones')
   for (const one of large) {
-    one.gzipped = Buffer.alloc(3 * 1024 * 1024)
+    one.gzipped = Buffer.alloc(1.5 * 1024 * 1024)
     store.grow(one, one.gzipped.length)
   }
   t.equal(await evicted(), 2, 'compressed bytes count')

@@ -12,6 +12,8 @@ const STALL_SPARE_MS = 25_000
 /** for bodies being received, in addition to those in flight and as many that wait for room */
 const BODIES_BYTES = 64 * 1024 * 1024
 
+const MAX_REQUESTS = 1000
+
 const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stopping'], nodes: [] })
 
 /**
@@ -22,7 +24,9 @@ const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stoppi
  *   maxRequests?: number, maxBodiesBytes?: number }} options `stopping`: new requests are refused
  * @returns {import('fastify').FastifyInstance}
  */
-export function createGatewayApp ({ feeds, status, stopping, settings, registry, logger, clock = Date.now, maxRequests, maxBodiesBytes }) {
+export function createGatewayApp ({
+  feeds, status, stopping, settings, registry, logger, clock = Date.now, maxRequests = MAX_REQUESTS, maxBodiesBytes
+}) {
   const { authToken } = settings
   const app = createServer({ registry, logger, authToken, isAllRouted: true })
   app.server.setTimeout(Math.max(app.server.timeout, settings.ackWithinMs + STALL_SPARE_MS))
