@@ -80,5 +80,5 @@ t.test(`${CONNECTIONS} hostile connections`, async (t) => {
   await eventually(async () => {
     const { body } = await reader.get('/metrics')
     return /^freshet_http_reply_bytes 0$/m.test(body) && /^freshet_http_requests_in_progress 0$/m.test(body)
-  }, CLOSED_WITHIN_MS)
+  }, { deadlineMs: CLOSED_WITHIN_MS })
 })
