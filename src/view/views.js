@@ -3,7 +3,7 @@
  * the same answers, but exact in every layout. view-registry.js decides which feeds have a view.
  *
  *     the view is           newest                by id, count
- *     being built           node                  node, so perhaps not exact; VIEW_BEHIND where that reads too deep
+ *     not open yet, built   node                  node, so perhaps not exact; VIEW_BEHIND where that reads too deep
  *     complete              view                  view
  *     over its bound        view, below it: node  view; VIEW_OVER_BOUND for what was evicted
  *     more than 1 s behind  node                  VIEW_BEHIND; node where that is exact
@@ -40,17 +40,18 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
   const { behindOf, usabilityOf } = createUsability({ deployment, now, maxStaleMs })
   const { viewOf, openViewOf } = createViewLookup({ registry, queries, deployment, isNone: mode === 'none', discover, written })
 
-  /** @param {string} feed @param {View} view */
-  const behind = (feed, view) => new FreshetError('VIEW_BEHIND', view.isComplete
+  /** @param {string} feed @param {View | null} view */
+  const behind = (feed, view) => new FreshetError('VIEW_BEHIND', view?.isComplete
     ? `the view of feed ${feed} is ${Math.round(behindOf(view))} ms behind; retry, or request the newest items`
     : `the view of feed ${feed} is being built; retry`)
 
   /**
-   * What a node would have to read too deep for, a view that is being built will answer soon.
-   * @param {string} feed @param {View} view @returns {(error: any) => never}
+   * What a node would have to read too deep for, a view that is not open yet, or is being built, will answer soon.
+   * @param {string} feed @param {View | null} view @returns {(error: any) => never}
    */
   const orBehind = (feed, view) => (error) => {
-    throw error.code === 'VIEW_NEEDED' && !usabilityOf(view).isUsable ? behind(feed, view) : error
+    const willAnswer = view === null ? mode !== 'none' : !usabilityOf(view).isUsable
+    throw error.code === 'VIEW_NEEDED' && willAnswer ? behind(feed, view) : error
   }
 
   /**
@@ -62,8 +63,7 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
    */
   async function exactly (feed, fromView, fromNode) {
     const view = await viewOf(feed, { isAwaited: true })
-    if (view === null) return fromNode()
-    if (!view.isComplete) return fromNode().catch(orBehind(feed, view))
+    if (!view?.isComplete) return fromNode().catch(orBehind(feed, view))
     const { isUsable, asOf, lagMs, gone } = usabilityOf(view)
     if (isUsable) return { ...fromView(view), asOf, lagMs }
     if (gone === null && isExactPerRequest(view.definition.layout)) return fromNode()
@@ -107,7 +107,7 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
     /** @type {Queries['latest']} */
     async latest (feed, question) {
       const view = await viewOf(feed, { isAwaited: false })
-      if (view === null) return queries.latest(feed, question)
+      if (view === null) return queries.latest(feed, question).catch(orBehind(feed, view))
       const { isUsable, asOf, lagMs, gone } = usabilityOf(view)
       if (gone && !isUsable) throw gone
       const page = isUsable ? pageOf(view, question) : null
