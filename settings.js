@@ -3,12 +3,12 @@
  *
  * The flag wins over the environment variable, the variable over the default. All faults are reported at once, each with its
  * value, the expected range and its origin. src/settings reads rows and flags; what rows need to know of the rest of the program
- * (names of layouts and acks) is passed to `resolve`.
+ * (names of layouts and acks) is passed to `resolve`. A row per setting makes the file longer than 250 lines.
  */
 import {
-  checkTogether, envOf, FIELD, flagOf, givenBy, helpOf, httpUrl, integer, keptByNpm, matching, nearest, number, oneOf, oneOfKnown,
-  present, readFlags, readRows, serverUrl, serverUrls, SettingsInvalid, trueOrFalse, unexpectedWords, unknownFlags,
-  withoutSecrets, writerFlags
+  checkTogether, envOf, FIELD, flagOf, givenBy, helpOf, httpUrl, integer, keptByNpm, keysSource, matching, nearest, number, oneOf,
+  oneOfKnown, originList, present, readFlags, readRows, serverUrl, serverUrls, SettingsInvalid, trueOrFalse, unexpectedWords,
+  unknownFlags, withoutSecrets, writerFlags
 } from './src/settings/index.js'
 
 export { SettingsInvalid, envOf, flagOf }
@@ -137,10 +137,23 @@ export const SETTINGS = Object.freeze([
   ...group('HTTP', ['reader', 'gateway'], [
     row('host', 'Address to listen on (writer: for --metrics-port)',
       { uses: ['reader', 'gateway', 'writer'], default: '127.0.0.1', check: matching('an address or host name', /^[A-Za-z0-9.:_-]+$/) }),
-    row('authToken', 'Bearer token that POST and DELETE need; GET needs none',
-      { default: null, check: matching('8 ASCII characters or more, no spaces', /^[\x21-\x7e]{8,}$/), secret: true }),
-    row('open', 'Allow a --host other than this machine without a token',
+    row('open', 'Allow a --host other than this machine without --tokens or --jwt-keys',
       { uses: ['reader', 'gateway', 'writer'], default: false, check: present })
+  ]),
+  ...group('HTTP', ['start', 'reader', 'gateway', 'writer'], [
+    row('tokens', 'File of bearer tokens, one JSON object per line with token, scopes and feeds; read again when it changes',
+      { default: null, check: matching('a file', /\S/) }),
+    row('jwtIssuer', 'Issuer of JSON Web Tokens, their claim iss', { default: null, check: matching('text', /\S/) }),
+    row('jwtAudience', 'Audience of JSON Web Tokens, in their claim aud', { default: null, check: matching('text', /\S/) }),
+    row('jwtKeys', 'JSON Web Key Set of that issuer: a file, which is read again when it changes, or a URL',
+      { default: null, check: keysSource }),
+    row('tlsCert', 'Certificate for HTTPS, PEM; read again when it changes', { default: null, check: matching('a file', /\S/) }),
+    row('tlsKey', 'Private key of that certificate, PEM; read again when it changes', { default: null, check: matching('a file', /\S/) })
+  ]),
+  ...group('HTTP', ['start', 'reader', 'gateway'], [
+    row('corsOrigin', 'Origins whose web pages may use this API', { default: null, check: originList }),
+    row('rateLimit', 'Maximum requests per second of one token, or of one address without a token',
+      { unit: 'requests/s', default: null, check: integer(1, 1_000_000) })
   ]),
   ...group('HTTP', ['reader'], [
     row('maxStaleMs', 'Maximum age of the last reply, which is served while the servers are unreachable',
@@ -149,10 +162,8 @@ export const SETTINGS = Object.freeze([
   ...group('Push', ['reader'], [
     row('maxStreams', 'Maximum number of concurrent /live streams; further clients have to retry later',
       { default: 1_000, check: integer(0, 100_000) }),
-    row('maxStreamsPerToken', 'Maximum number of concurrent /live streams per token of --live-tokens',
-      { default: 100, check: integer(1, 100_000) }),
-    row('liveTokens', 'File of bearer tokens for /live, one per line; read again when it changes, and streams of removed tokens end',
-      { default: null, check: matching('a file', /\S/) })
+    row('maxStreamsPerToken', 'Maximum number of concurrent /live streams per token, where tokens are required',
+      { default: 100, check: integer(1, 100_000) })
   ]),
   ...group('Views', ['reader', 'library'], [
     row('views', 'Feeds held in memory: those whose layout cannot answer every query (auto), all, or none',
@@ -163,7 +174,7 @@ export const SETTINGS = Object.freeze([
   ]),
   ...group('Top', ['top'], [
     row('url', 'URL of the reader', { default: 'http://127.0.0.1:8080', check: httpUrl }),
-    row('liveToken', 'Token for /live, if the reader has --live-tokens',
+    row('token', 'Token, if the reader requires one; in the environment other users of the machine do not see it',
       { default: null, check: matching('a token, without spaces', /^[\x21-\x7e]+$/), secret: true }),
     row('once', 'Print the figures once as text and exit', { default: false, check: present })
   ]),

@@ -11,9 +11,10 @@ import { withTarget } from '../src/store/index.js'
 
 const FRESHET = fileURLToPath(new URL('./freshet.js', import.meta.url))
 const USAGE = 'Usage: npm start -- [flags]\n\nRuns embedded servers, one reader, one gateway and one writer until Ctrl-C.'
-const WRITER_SETTINGS = ['feed', 'layout', 'windowMs', 'maxItems', 'rate', 'ids', 'valueBytes', 'keyPrefix']
-const READER_SETTINGS = ['port', 'keyPrefix']
-const GATEWAY_SETTINGS = ['layout', 'windowMs', 'maxItems', 'keyPrefix']
+const TLS_AND_ACCESS = ['tokens', 'jwtIssuer', 'jwtAudience', 'jwtKeys', 'tlsCert', 'tlsKey']
+const WRITER_SETTINGS = [...TLS_AND_ACCESS, 'feed', 'layout', 'windowMs', 'maxItems', 'rate', 'ids', 'valueBytes', 'keyPrefix']
+const READER_SETTINGS = [...TLS_AND_ACCESS, 'corsOrigin', 'rateLimit', 'port', 'keyPrefix']
+const GATEWAY_SETTINGS = [...TLS_AND_ACCESS, 'corsOrigin', 'rateLimit', 'layout', 'windowMs', 'maxItems', 'keyPrefix']
 /** all processes stop within 5 s */
 const DRAIN_MS = 2500
 const KILL_AFTER_MS = 4000
@@ -65,7 +66,7 @@ async function startAll (settings, { primaryUrl, replicaUrls }, signal, fail) {
   const level = settings.origins.logLevel === 'default' ? 'warn' : settings.logLevel
   /** @param {string} command @param {string[]} names @param {string[]} extra @param {(message: any) => string} upLine */
   const start = (command, names, extra, upLine) => {
-    const flags = names.flatMap((name) => [`--${flagOf(name)}`, String(settings[name])])
+    const flags = names.flatMap((name) => settings[name] === null ? [] : [`--${flagOf(name)}`, String(settings[name])])
     const child = fork(FRESHET, [command, ...flags, ...extra, '--log-level', level],
       { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env })
     const up = new Promise((resolve) => child.once('exit', resolve).once('message', resolve))

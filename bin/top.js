@@ -27,13 +27,13 @@ export async function main ({ argv, env }) {
     return 0
   }
   /** @type {any} */
-  const { url, liveToken: token, feed: wanted, once } = resolve(argv, env, known)
+  const { url, token, feed: wanted, once } = resolve(argv, env, known)
   const stopping = listenForStop()
   try {
-    const reader = createReader({ url, signal: stopping.signal })
+    const reader = createReader({ url, token, signal: stopping.signal })
     const isScreen = !once && process.stdout.isTTY && env.TERM !== 'dumb'
     const shown = { reader, ...await firstFeed(reader, wanted, isScreen) }
-    if (isScreen) await showLive({ ...shown, token, color: !env.NO_COLOR, stopping })
+    if (isScreen) await showLive({ ...shown, color: !env.NO_COLOR, stopping })
     else process.stdout.write(await textOf({ ...shown, columns: process.stdout.columns }))
     return 0
   } catch (error) {

@@ -20,7 +20,7 @@ export async function claimLab (folder) {
     await rm(path, { force: true })
   }
   try {
-    await mkdir(folder, { recursive: true })
+    await mkdir(folder, { recursive: true, mode: 0o700 })
     await /** @type {Promise<void>} */ (new Promise((resolve, reject) => { server.once('error', reject).listen(path, () => resolve()) }))
     if (await becomeTheOne(folder, path)) return release
   } catch (error) {

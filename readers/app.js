@@ -21,31 +21,31 @@ const MAX_REQUESTS = 10_000
 
 /**
  * @param {{ queries: Queries, registry: import('prom-client').Registry, logger?: import('fastify').FastifyBaseLogger,
- *   maxStaleMs: number, authToken?: string | null, clock?: () => number, elapsed?: () => number,
+ *   maxStaleMs: number, security?: import('../src/http/index.js').Security | null, clock?: () => number, elapsed?: () => number,
  *   loopUse?: (nowMs: number) => number, maxRequests?: number, maxReplyBytes?: number, caps?: import('../src/push/index.js').Caps,
- *   tokens?: import('../src/http/index.js').Tokens | null,
  *   deployment?: import('../src/store/index.js').Deployment, keyPrefix?: string }} options `clock`: ms since 1970; `elapsed`:
- *   monotonic, ms; `caps`: of push streams, without them there is no /live; `tokens`: required for push streams; `deployment`,
+ *   monotonic, ms; `caps`: of push streams, without them there is no /live; `deployment`,
  *   `keyPrefix`: for /figures, which is absent without them
  * @returns {import('fastify').FastifyInstance}
  */
 export function createReaderApp ({
-  queries, registry, logger, maxStaleMs, authToken, clock = Date.now, elapsed, loopUse, maxRequests = MAX_REQUESTS, maxReplyBytes, caps,
-  tokens = null, deployment, keyPrefix = ''
+  queries, registry, logger, maxStaleMs, security = null, clock = Date.now, elapsed, loopUse, maxRequests = MAX_REQUESTS, maxReplyBytes,
+  caps, deployment, keyPrefix = ''
 }) {
-  const app = createServer({ registry, logger, authToken })
+  const app = createServer({ registry, logger, security })
+  const access = security?.access ?? null
   const room = createReplyRoom(registry, maxReplyBytes)
   const replies = createReplies({ registry, room, maxStaleMs, clock, elapsed, loopUse, revisionOf: queries.revision })
   app.addHook('onSend', room.onSend)
-  describeRoutes(app, { title: 'Freshet reader', description: 'The newest items of fast feeds.' })
+  describeRoutes(app, { title: 'Freshet reader', description: 'The newest items of fast feeds.', bearer: access !== null })
   app.register(healthRoutes, { status: queries.status, registry })
   app.register(pageRoutes)
   if (caps && queries.watch) {
     const push = createPush({ queries: /** @type {any} */ (queries), now: clock, registry, caps, log: /** @type {any} */ (app.log) })
-    tokens?.listen(push.revoke)
+    access?.listen(push.revoke)
     // streams end before the server waits for its connections
     app.addHook('preClose', () => push.close())
-    app.register(liveRoutes, { push, tokens })
+    app.register(liveRoutes, { push, access })
   }
   const figures = deployment && createFigures({ queries, deployment, keyPrefix, now: clock, elapsed, log: app.log })
   app.addHook('onClose', async () => figures?.close())

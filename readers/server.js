@@ -2,7 +2,7 @@
  * `npm start reader`: serves feeds over HTTP. A process file: settings, servers, app, listen, stop.
  */
 import { help, optionsOf, printable, resolve } from '../settings.js'
-import { listen, openTokens } from '../src/http/index.js'
+import { listen, openSecurity } from '../src/http/index.js'
 import { openReader } from '../src/index.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
@@ -28,8 +28,8 @@ export const main = (from) => runProcess(from, {
  * @param {import('pino').Logger} log @param {AbortSignal} signal
  */
 async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
-  const { maxStaleMs, authToken, liveTokens, maxStreams, maxStreamsPerToken } = settings
-  const tokens = liveTokens === null ? null : await openTokens(liveTokens, { log })
+  const { maxStaleMs, maxStreams, maxStreamsPerToken } = settings
+  const security = await openSecurity(settings, { log })
   // servers may become reachable later; until then /readyz and the log give the reasons
   const options = { ...optionsOf(settings), redisUrl: primaryUrl, replicaUrl: replicaUrls ?? undefined, log }
   const { queries, deployment, close } = await openReader(options, { discover: true, isPatient: true, maxStaleMs })
@@ -41,9 +41,8 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
       registry: createReaderRegistry(deployment, queries.figures),
       logger: log,
       maxStaleMs,
-      authToken,
+      security,
       caps: { maxStreams, maxStreamsPerToken },
-      tokens,
       deployment,
       keyPrefix: settings.keyPrefix
     })
@@ -59,7 +58,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
     const timer = setTimeout(() => server?.closeAllConnections(), CLOSE_WITHIN_MS)
     await app?.close()
     clearTimeout(timer)
-    tokens?.close()
+    security.close()
     await close()
   }
 }

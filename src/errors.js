@@ -78,6 +78,8 @@ export const ERRORS = define('core', {
   POSITION_EXPIRED: { meaning: 'entries after this position may have been trimmed, so resuming could miss changes' },
   POSITION_INVALID: { status: 400, meaning: 'the position does not belong to this feed' },
   TOKENS_INVALID: { exitStatus: 2, meaning: 'the token file cannot be read, or has an invalid line' },
+  JWT_KEYS_INVALID: { exitStatus: 2, meaning: 'the file of JWT keys cannot be read, or is no JSON Web Key Set' },
+  CERTIFICATE_INVALID: { exitStatus: 2, meaning: 'the certificate for HTTPS or its key cannot be read or used' },
   INPUT_INVALID: { status: 400, meaning: 'the input cannot be read in the given format' }
 })
 

@@ -136,7 +136,7 @@ export const endOf = (...given) => runCommand(...given).ended()
  */
 export async function startReader (t, { redisUrl, flags = [], env = {} }) {
   const command = runCommand(t, ['reader', '--redis-url', redisUrl, '--port', '0', ...flags], { env })
-  const [, url] = await command.until(/serving at (http:[^"]+)"/)
+  const [, url] = await command.until(/serving at (https?:[^"]+)"/)
   return { command, url, ...askAt(url) }
 }
 
@@ -182,7 +182,7 @@ export function askAt (url) {
  */
 export async function startGateway (t, { redisUrl, flags = [], env = {} }) {
   const command = runCommand(t, ['gateway', '--redis-url', redisUrl, '--port', '0', ...flags], { env })
-  const [, url] = await command.until(/taking items at (http:[^"]+)"/)
+  const [, url] = await command.until(/taking items at (https?:[^"]+)"/)
   return { command, url, ...sendTo(url) }
 }
 

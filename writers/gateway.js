@@ -2,7 +2,7 @@
  * `npm start gateway`: appends items that come over HTTP. A process file: settings, servers, app, listen, stop.
  */
 import { help, optionsOf, printable, resolve } from '../settings.js'
-import { listen } from '../src/http/index.js'
+import { listen, openSecurity } from '../src/http/index.js'
 import { openFeed } from '../src/index.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
@@ -34,6 +34,7 @@ export const main = (from) => runProcess(from, {
  * @param {import('pino').Logger} log @param {AbortSignal} signal
  */
 async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
+  const security = await openSecurity(settings, { log })
   const primary = watchPrimary({ ...settings, primaryUrl, replicaUrls, log })
   const metrics = createWriterMetrics({ figures: primary.figures })
   const feeds = createFeeds({
@@ -55,7 +56,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
   try {
     await primary.opened()
     const app = createGatewayApp({
-      status: () => statusOf(primary, feeds), feeds, settings, stopping: signal, registry: metrics.registry, logger: log
+      status: () => statusOf(primary, feeds), feeds, settings, security, stopping: signal, registry: metrics.registry, logger: log
     })
     const url = await listen(app, { ...settings, setting: 'port' })
     log.info({ url }, `taking items at ${url}`)
@@ -65,6 +66,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
   } finally {
     await feeds.close({ drainMs: 0 })
     await primary.close()
+    security.close()
   }
 }
 

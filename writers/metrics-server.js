@@ -2,16 +2,17 @@
  * /metrics, /livez and /readyz of a writer process, on `host` and `metricsPort`. With several writers, writer n listens on
  * `metricsPort` + n.
  */
-import { createServer, healthRoutes, listen } from '../src/http/index.js'
+import { createServer, healthRoutes, listen, openSecurity } from '../src/http/index.js'
 import { createWriterMetrics } from '../src/metrics/index.js'
 import { watchNodes } from '../src/store/index.js'
 
 /**
  * @param {{ settings: any, index: number, redisUrl: string, replicaUrls: string[] | null, log: import('pino').Logger }} parts
- * @throws {import('../src/errors.js').FreshetError} PORT_IN_USE
+ * @throws {import('../src/errors.js').FreshetError} PORT_IN_USE, and those of openSecurity
  */
 export async function serveMetrics ({ settings, index, redisUrl, replicaUrls, log }) {
   if (settings.metricsPort === null) return null
+  const security = await openSecurity(settings, { log })
   const nodes = await watchNodes({
     primaryUrl: redisUrl,
     replicaUrls,
@@ -20,7 +21,7 @@ export async function serveMetrics ({ settings, index, redisUrl, replicaUrls, lo
     deadlineMs: settings.deadlineMs
   })
   const metrics = createWriterMetrics({ figures: nodes.figures })
-  const app = createServer({ registry: metrics.registry })
+  const app = createServer({ registry: metrics.registry, security })
   const status = () => {
     const now = metrics.status()
     return now.feeds > 0 ? now : { ...now, ready: false, reasons: ['SERVER_LOST: the feed is not open'] }
@@ -28,6 +29,7 @@ export async function serveMetrics ({ settings, index, redisUrl, replicaUrls, lo
   app.register(healthRoutes, { status, registry: metrics.registry })
   const close = async () => {
     await app.close()
+    security.close()
     await nodes.close()
   }
   try {

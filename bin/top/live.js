@@ -6,16 +6,16 @@ import { createWatch } from './watch.js'
 const FRAME_MS = 250
 
 /**
- * @param {{ reader: import('./reader.js').Reader, token: string | null, feed: string | null, feeds: string[], color: boolean,
+ * @param {{ reader: import('./reader.js').Reader, feed: string | null, feeds: string[], color: boolean,
  *   stopping: { signal: AbortSignal, stop: (reason: string) => void } }} options
  * @returns {Promise<void>} when the user quits
  */
-export async function showLive ({ reader, token, feed, feeds, color, stopping }) {
+export async function showLive ({ reader, feed, feeds, color, stopping }) {
   /** @type {string | null} */
   let typed = null
   /** data of the moment of the pause @type {Omit<import('./screen.js').Shown, 'isPaused' | 'typed'> | null} */
   let paused = null
-  const watch = createWatch({ reader, token, feed, feeds })
+  const watch = createWatch({ reader, feed, feeds })
   const terminal = openTerminal({
     input: process.stdin, output: process.stdout, onKey, onResize: draw, onGone: () => stopping.stop('terminal gone')
   })

@@ -68,6 +68,6 @@ export async function followNewest ({ url, feed, token, signal, onItems, onTroub
 }
 
 /** @param {any} error */
-const troubleOf = (error) => error.code === 'UNAUTHORIZED'
-  ? 'newest items unavailable: this reader requires a token (--live-token)'
+const troubleOf = (error) => ['UNAUTHORIZED', 'FORBIDDEN'].includes(error.code)
+  ? 'newest items unavailable: the token is not valid, or not for this feed'
   : `newest items not updated: ${error.cause?.code ?? error.message}`

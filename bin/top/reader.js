@@ -25,8 +25,10 @@ export class ReaderRefused extends Error {
 
 /** @typedef {ReturnType<typeof createReader>} Reader */
 
-/** @param {{ url: string, signal: AbortSignal }} options `signal` cancels requests */
-export function createReader ({ url, signal }) {
+/** @param {{ url: string, token: string | null, signal: AbortSignal }} options `signal` cancels requests */
+export function createReader ({ url, token, signal }) {
+  const headers = { accept: 'application/json', ...(token !== null && { authorization: `Bearer ${token}` }) }
+
   /** @param {string} path @returns {Promise<any>} @throws {ReaderUnreachable | ReaderRefused} */
   async function get (path) {
     const { status, text } = await request(path)
@@ -39,6 +41,10 @@ export function createReader ({ url, signal }) {
     }
     if (status === 200) return body
     if (typeof body?.code !== 'string') throw new ReaderUnreachable(url, `the reply with status ${status} is not from a reader`)
+    if (body.code === 'UNAUTHORIZED') {
+      const how = token === null ? 'requires a token: set FRESHET_TOKEN, or --token' : 'does not accept this token (FRESHET_TOKEN, --token)'
+      throw new ReaderRefused(body.code, `the reader at ${url} ${how}`)
+    }
     throw new ReaderRefused(body.code, `${body.code}: ${body.detail}`)
   }
 
@@ -49,7 +55,7 @@ export function createReader ({ url, signal }) {
     const timer = setTimeout(abort, DEADLINE_MS)
     signal.addEventListener('abort', abort)
     try {
-      const response = await fetch(url.replace(/\/+$/, '') + path, { signal: over.signal, headers: { accept: 'application/json' } })
+      const response = await fetch(url.replace(/\/+$/, '') + path, { signal: over.signal, headers })
       return { status: response.status, text: await response.text() }
     } catch (error) {
       throw new ReaderUnreachable(url, error.cause?.code ?? error.cause?.message ?? error.message)
@@ -61,6 +67,7 @@ export function createReader ({ url, signal }) {
 
   return {
     url,
+    token,
 
     /** @returns {Promise<string[]>} names, sorted */
     async feeds () {

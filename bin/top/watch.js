@@ -22,13 +22,13 @@ const unlessRefused = (error) => { if (!(error instanceof ReaderRefused)) throw 
 export const firstOf = (feeds) => feeds.includes(PREFERRED) ? PREFERRED : feeds[0] ?? null
 
 /**
- * @param {{ reader: import('./reader.js').Reader, token: string | null, feed: string | null, feeds: string[] }} options
+ * @param {{ reader: import('./reader.js').Reader, feed: string | null, feeds: string[] }} options
  *   `feed`: the feed to show first; null = none yet
  */
-export function createWatch ({ reader, token, feed, feeds }) {
+export function createWatch ({ reader, feed, feeds }) {
   /** @type {State} */
   const state = { url: reader.url, feed: null, feeds, figures: null, items: [], itemsTrouble: null, found: null }
-  const stream = createStream({ url: reader.url, token, state })
+  const stream = createStream({ reader, state })
   const pause = createPause()
   /** the reader's clock minus ours */
   let aheadMs = 0
@@ -122,8 +122,8 @@ export function createWatch ({ reader, token, feed, feeds }) {
 const outage = ({ since, why }) =>
   `the reader has not answered since ${clockText(since)}, ${spanText(Date.now() - since)} ago (${why}); retrying`
 
-/** The newest items of the chosen feed. @param {{ url: string, token: string | null, state: State }} options */
-function createStream ({ url, token, state }) {
+/** The newest items of the chosen feed. @param {{ reader: import('./reader.js').Reader, state: State }} options */
+function createStream ({ reader: { url, token }, state }) {
   let isClosed = false
   let following = new AbortController()
   return {

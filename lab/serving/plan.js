@@ -37,7 +37,8 @@ export const FOLLOWS = ['push', 'poll']
 /** Loads whose feed a reader can serve. */
 const LOADS = ['writer', 'library']
 /** The lab sets these itself. */
-const LAB_SETS = ['redisUrl', 'replicaUrl', 'keyPrefix', 'port', 'host', 'open', 'authToken', 'server', 'cacheDir', 'logLevel']
+const LAB_SETS = ['redisUrl', 'replicaUrl', 'keyPrefix', 'port', 'host', 'open', 'tokens', 'jwtIssuer', 'jwtAudience', 'jwtKeys',
+  'tlsCert', 'tlsKey', 'rateLimit', 'server', 'cacheDir', 'logLevel']
 const MAX_PAGE = 10_000
 /** ids of one request */
 const MOST_FOLLOWED = 1000

@@ -1,5 +1,5 @@
 /** Requests to the reader that serves this page. */
-import { token } from './token.js'
+import { token, tokenRefused } from './token.js'
 
 const TIMEOUT_MS = 5000
 
@@ -27,6 +27,8 @@ export async function getJson (path, signal) {
     cache: 'no-store',
     headers: known === null ? {} : { authorization: `Bearer ${known}` }
   })
+  // a token entered in the meantime may be valid
+  if ([401, 403].includes(response.status) && known === token()) tokenRefused(response.status)
   if (!response.ok) throw new ErrorReply(response.status, await response.json().catch(() => ({})))
   return response.json()
 }

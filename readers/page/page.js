@@ -8,6 +8,7 @@ import { createList } from './list.js'
 import { watchNewest } from './newest.js'
 import { createSearch } from './search.js'
 import { counted, number, period, timeOfDay } from './text.js'
+import { hideToken, onToken } from './token.js'
 
 const FEEDS_EVERY_MS = 3000
 const READY_EVERY_MS = 1000
@@ -54,6 +55,8 @@ function showError (error) {
   if (error.code === 'FEED_UNKNOWN') {
     return showState('wait', 'no such feed', `There is no feed ${feed}. It appears here after the first write.`)
   }
+  // the form for the token says why
+  if (error.status === 403) return showState('wait', 'not permitted')
   if (error.status === undefined) {
     return showState('gone', 'reader offline', `The reader does not respond.${dataFrom()} Retrying every second.`)
   }
@@ -97,6 +100,7 @@ function start () {
   over.abort()
   over = new AbortController()
   if (document.hidden) return
+  hideToken()
   const { signal } = over
   watchFeeds(signal)
   if (feed === null) watchReadiness(signal)
@@ -113,7 +117,7 @@ function watchFeed (name, signal) {
     else showFigures(reply)
     showEmpty()
     // whether to stream or to poll depends on the figures
-    if (isStarted) return
+    if (isStarted || error?.status === 403) return
     isStarted = true
     watchNewest({
       feed: name,
@@ -192,7 +196,7 @@ async function watchReadiness (signal) {
     try {
       const reply = await getJson('/readyz', signal).catch((error) => error.problem?.nodes ? error.problem : Promise.reject(error))
       if (signal.aborted) return
-      figures.nodes.show(reply.nodes.map((/** @type {any} */ node) => ({ cpu: null, ...node })), [], Date.now())
+      figures.nodes.show((reply.nodes ?? []).map((/** @type {any} */ node) => ({ cpu: null, ...node })), [], Date.now())
       showReady(reply, 'ready')
     } catch (error) {
       if (signal.aborted) return
@@ -206,6 +210,13 @@ const { searchParams } = new URL(location.href)
 const id = searchParams.get('id')
 at('feed').addEventListener('change', () => choose(at('feed').value))
 document.addEventListener('visibilitychange', start)
+onToken({
+  onLocked () {
+    over.abort()
+    showState('wait', 'token required')
+  },
+  onEntered: start
+})
 const wanted = searchParams.get('feed')
 if (wanted) choose(wanted)
 else start()

@@ -1,14 +1,14 @@
 /**
  * Changes of a feed, from a stream (`follow` of the client) or by polling:
  *
- *     stream --- too many changes, or refused (a token, the reader's limit, no view) ---> poll
- *            <-- fewer changes, another token, or a later attempt -----------------------
+ *     stream --- too many changes, or refused (the reader's limit, no view) ---> poll
+ *            <-- fewer changes, or a later attempt -------------------------
  *
  * A stream carries every changed id. Of a fast feed that is megabytes a second, of which the page shows a few rows.
  */
 import { follow } from '/client.js'
 import { pause } from './api.js'
-import { onToken, token, tokenAccepted, tokenRefused } from './token.js'
+import { token, tokenRefused } from './token.js'
 
 const POLL_EVERY_MS = 500
 const FAILED_MS = 2000
@@ -52,17 +52,13 @@ export async function watch ({ feed, ids, limit, signal, isMuch = () => false, o
     }
   }
 
-  /** Polls until the user enters another token, or it is time to try again. @param {string} why */
+  /** Polls until it is time to try again. @param {string} why */
   async function refused (why) {
     onWay('refused', why)
     const over = new AbortController()
-    const until = AbortSignal.any([signal, over.signal])
-    onToken(() => over.abort(), until)
     const timer = setTimeout(() => over.abort(), HOLD_MS)
-    if (why === 'UNAUTHORIZED') tokenRefused()
-    await poll(() => true, until)
+    await poll(() => true, AbortSignal.any([signal, over.signal]))
     clearTimeout(timer)
-    over.abort()
   }
 
   /** @returns {Promise<string>} why it ended: `much`, an error code, '' when it was aborted */
@@ -86,7 +82,6 @@ export async function watch ({ feed, ids, limit, signal, isMuch = () => false, o
       })
       for await (const event of events) {
         polling.off()
-        tokenAccepted()
         onWay('stream', '')
         onEvent(event)
         const count = event.event === 'reset' ? 0 : event.items.length
@@ -94,6 +89,7 @@ export async function watch ({ feed, ids, limit, signal, isMuch = () => false, o
       }
       return ''
     } catch (error) {
+      if ([401, 403].includes(error.status) && !until.aborted) tokenRefused(error.status)
       return error.code ?? String(error)
     } finally {
       polling.off()

@@ -1,13 +1,13 @@
 /**
- * The token that streams of the reader may require. It is sent to this reader only and kept until the tab is closed. Without it
- * the page polls.
+ * The token that the reader may require. It is sent to this reader only and kept until the tab is closed. Without a valid one the
+ * page shows nothing else.
  */
 import { at, put } from './elements.js'
 
 const KEY = 'freshet-token'
 const PATTERN = /^[\x21-\x7e]+$/
-/** @type {Set<() => void>} */
-const listeners = new Set()
+const FORBIDDEN = 403
+let listeners = { onLocked () {}, onEntered () {} }
 let entered = stored()
 
 function stored () {
@@ -18,38 +18,43 @@ function stored () {
   }
 }
 
+if (entered !== null) document.body.classList.add('guarded')
+
 /** @returns {string | null} */
 export const token = () => entered
 
-/** @param {() => void} listener called when another token is entered @param {AbortSignal} signal ends it */
-export function onToken (listener, signal) {
-  listeners.add(listener)
-  signal.addEventListener('abort', () => listeners.delete(listener), { once: true })
-}
+/** @param {typeof listeners} to `onLocked`: the reader requires another token; `onEntered`: the user entered one */
+export const onToken = (to) => { listeners = to }
 
-export function tokenRefused () {
-  put(at('token-why'), entered === null
-    ? 'Live updates from this reader require a token. Without one, this page is updated twice a second.'
-    : 'The reader rejected this token. Enter another one, or continue without.')
+/** @param {number} status of the reply: 401, or 403 for a token that is not for this feed */
+export function tokenRefused (status) {
+  const isLocked = status !== FORBIDDEN
+  put(at('token-why'), isLocked
+    ? entered === null ? 'This reader requires a token.' : 'The reader rejected this token. Enter another one.'
+    : 'This token does not permit reading this feed. Choose another feed, or enter another token.')
   at('token').hidden = false
+  document.body.classList.add('guarded', 'locked')
+  if (!isLocked) return
+  at('token-text').focus({ preventScroll: true })
+  listeners.onLocked()
 }
 
-/** The reader accepted the token, or requires none. */
-export function tokenAccepted () {
+/** Until a reply says otherwise. */
+export function hideToken () {
   at('token').hidden = true
+  document.body.classList.remove('locked')
 }
 
 at('token').addEventListener('submit', (/** @type {Event} */ event) => {
   event.preventDefault()
   const text = at('token-text').value.trim()
   at('token-text').value = ''
-  if (text !== '' && !PATTERN.test(text)) {
+  if (!PATTERN.test(text)) {
     return put(at('token-why'), 'A token consists of ASCII letters, digits and signs, without spaces.')
   }
-  entered = text === '' ? null : text
+  entered = text
   try {
-    if (entered === null) sessionStorage.removeItem(KEY)
-    else sessionStorage.setItem(KEY, entered)
+    sessionStorage.setItem(KEY, text)
   } catch {}
-  for (const listener of [...listeners]) listener()
+  listeners.onEntered()
 })

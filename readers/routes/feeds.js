@@ -1,6 +1,6 @@
 /** Definitions of feeds: layout, partitions, retention. */
 import { checkFeedName } from '../../src/feeds/index.js'
-import { feedRoute, NO_FIELDS, querySchema, readQuery } from '../../src/http/index.js'
+import { feedRoute, NO_FIELDS, querySchema, readableFeeds, readQuery } from '../../src/http/index.js'
 
 const DEFINITION = {
   type: 'object',
@@ -18,7 +18,7 @@ const DEFINITION = {
 }
 
 const LIST = feedRoute({
-  summary: 'All feeds',
+  summary: 'All feeds; where tokens are required, those that the token may read',
   query: querySchema(NO_FIELDS),
   content: { 'application/json': { type: 'object', properties: { feeds: { type: 'array', items: DEFINITION } } } }
 })
@@ -41,9 +41,14 @@ export async function feedRoutes (app, { queries, replies }) {
     return { asOf: replies.clock(), lagMs: null, body, content: [body] }
   }
 
-  app.get('/v1/feeds', { schema: LIST }, async (request, reply) => {
+  app.get('/v1/feeds', { schema: LIST, config: /** @type {any} */ ({ access: 'read' }) }, async (request, reply) => {
     readQuery(request, NO_FIELDS)
-    return replies.serve(request, reply, {}, async () => builtFrom({ feeds: await queries.definitions() }))
+    const { isAll, names } = readableFeeds(/** @type {any} */ (request).grant)
+    // replies are shared by clients who may read the same feeds
+    return replies.serve(request, reply, isAll ? {} : { of: names.join() }, async () => {
+      const feeds = await queries.definitions()
+      return builtFrom({ feeds: isAll ? feeds : feeds.filter(({ feed }) => names.includes(feed)) })
+    })
   })
 
   app.get('/v1/feeds/:feed', { schema: ONE }, async (request, reply) => {

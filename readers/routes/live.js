@@ -19,6 +19,12 @@ const HEAD = Object.freeze({
   'x-accel-buffering': 'no'
 })
 
+/**
+ * With what hooks have set, such as CORS.
+ * @param {import('fastify').FastifyReply} reply @returns {import('node:http').OutgoingHttpHeaders}
+ */
+const headOf = (reply) => Object.assign(/** @type {any} */ (reply.getHeaders()), HEAD)
+
 const FIELDS = {
   limit: integer(0, MAX_SNAPSHOT, { description: `items in the snapshot; default: ${SNAPSHOT_ITEMS}, or one for each id` }),
   maxRate: number(0.1, 1000, {
@@ -38,14 +44,13 @@ const LIVE = feedRoute({
 
 /**
  * @param {import('fastify').FastifyInstance} app
- * @param {{ push: import('../../src/push/index.js').Push, tokens: import('../../src/http/index.js').Tokens | null }} parts
+ * @param {{ push: import('../../src/push/index.js').Push, access: import('../../src/http/index.js').Access | null }} parts
  */
-export async function liveRoutes (app, { push, tokens }) {
+export async function liveRoutes (app, { push, access }) {
   // HEAD would never end
   app.get('/v1/feeds/:feed/live', { schema: LIVE, exposeHeadRoute: false }, async (request, reply) => {
-    const { 'last-event-id': last, authorization } = request.headers
-    const identify = () => tokens && tokens.check(authorization)
-    identify()
+    const { 'last-event-id': last } = request.headers
+    const { grant } = /** @type {{ grant?: import('../../src/http/index.js').Grant }} */ (/** @type {unknown} */ (request))
     const feed = checkFeedName(/** @type {any} */ (request.params).feed)
     const { limit, maxRate, id, encoding } = readQuery(request, FIELDS)
     await push.stream({
@@ -56,10 +61,11 @@ export async function liveRoutes (app, { push, tokens }) {
       ids: id ? new Set(id.map((/** @type {Buffer} */ one) => one.toString('latin1'))) : null,
       position: typeof last === 'string' && last !== '' ? last : null
     }, {
-      identify,
+      token: grant?.id ?? null,
+      isPermitted: () => !access || !grant || access.stillPermits(grant, 'read', feed),
       open () {
         reply.hijack()
-        reply.raw.writeHead(200, HEAD)
+        reply.raw.writeHead(200, headOf(reply))
         reply.raw.write(retryAfter(RETRY_MS * (0.5 + Math.random())))
         return reply.raw
       }

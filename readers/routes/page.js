@@ -42,6 +42,9 @@ const HEADERS = Object.freeze({
   'referrer-policy': 'no-referrer'
 })
 
+/** no data: the page asks for a token */
+const PUBLIC = /** @type {any} */ ({ access: 'public' })
+
 /** @returns {Promise<[url: string, path: string][]>} */
 async function filesServed () {
   const names = (await readdir(FOLDER)).filter((name) => extname(name) in TYPES)
@@ -60,7 +63,7 @@ export async function pageRoutes (app) {
     const type = TYPES[extname(path)]
     const summary = PAGES[url]
     const schema = summary ? { tags: ['operating'], summary } : /** @type {any} */ ({ hide: true })
-    app.get(url, { schema }, async (request, reply) => {
+    app.get(url, { schema, config: PUBLIC }, async (request, reply) => {
       reply.headers(HEADERS).header('etag', tag)
       if (matchesTag(request.headers['if-none-match'], tag)) return reply.code(304).send()
       reply.header('content-type', type)

@@ -1,16 +1,15 @@
 /** `npm start top` without a feed, or without a reader. */
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t from 'tap'
 import { endOf, runCommand, startReader } from '../../test/commands.js'
 import { startDeployment } from '../../test/servers.js'
+import { bearer, tokenFileFor } from '../../test/http/guarded.js'
 import { startFeeds, top } from '../../test/bin/top/feeds.js'
 import { inTerminal, noTerminal } from '../../test/bin/top/in-terminal.js'
 import { scopedEngines } from '../../test/scope.js'
 
+const TOKEN = 'a-token-of-the-test'
 const SKIP = { skip: noTerminal }
 
 t.test('the reader stops, then the servers', SKIP, async (t) => {
@@ -28,18 +27,16 @@ t.test('the reader stops, then the servers', SKIP, async (t) => {
   t.match(await terminal.ended(), { status: 0, isRestored: true })
 })
 
-t.test('a reader that requires a token for /live', SKIP, async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'freshet-test-'))
-  t.teardown(() => rm(folder, { recursive: true }))
-  await writeFile(join(folder, 'tokens'), 'a-token-of-the-test\n')
-  const { url } = await startFeeds(t, { flags: ['--live-tokens', join(folder, 'tokens')] })
+t.test('a reader that requires a token', SKIP, async (t) => {
+  const { file } = await tokenFileFor(t, [{ token: TOKEN, scopes: ['read'], feeds: ['latest', 'positions'] }])
+  const { url } = await startFeeds(t, { flags: ['--tokens', file], headers: bearer(TOKEN) })
   const without = inTerminal(t, top(url))
-  await without.until(/\nlive ids 50 [\s\S]*\nnewest items unavailable: .*--live-token\)\n/)
+  await without.until(/\nthe reader at \S+ requires a token: set FRESHET_TOKEN, or --token\n/)
   without.press('q')
   t.match(await without.ended(), { status: 0 })
-  const terminal = inTerminal(t, top(url), { env: { FRESHET_LIVE_TOKEN: 'a-token-of-the-test' } })
+  const terminal = inTerminal(t, top(url), { env: { FRESHET_TOKEN: TOKEN } })
   await terminal.until(/ id-\d+ +\{"writer":0/)
-  t.notOk(terminal.output.includes('a-token-of-the-test'))
+  t.notOk(terminal.output.includes(TOKEN))
 })
 
 t.test('every failure is one line with advice', async (t) => {

@@ -3,8 +3,8 @@
  * other media types, compressed bodies, bytes that are not UTF-8, bodies above the limit. What the headers show is
  * refused before the body is read.
  *
- * text/plain and forms are refused too. That protects a process without a token from pages of other origins: for the
- * media types accepted here a browser sends a preflight request, which is not granted. It does not protect from DNS
+ * text/plain and forms are refused too. That protects a process without tokens from pages of other origins: for the
+ * media types accepted here a browser sends a preflight request, which only `--cors-origin` grants. It does not protect from DNS
  * rebinding, where the page has the same origin; only a token does.
  *
  * @typedef {{ type: string, bytes: Buffer }} Body `type`: one of those accepted

@@ -5,12 +5,14 @@ export { FreshetError } from '../errors.js'
 
 export const HTTP_ERRORS = define('http', {
   REQUEST_INVALID: { status: 400, meaning: 'the route does not accept this path, query parameter, header or body' },
-  UNAUTHORIZED: { status: 401, meaning: 'the bearer token is missing or wrong' },
+  UNAUTHORIZED: { status: 401, meaning: 'the bearer token is missing, unknown, revoked or expired' },
+  FORBIDDEN: { status: 403, meaning: 'the bearer token does not have the scope, or is not for this feed' },
   NOT_FOUND: { status: 404, meaning: 'no route matches this method and path' },
   REQUEST_TIMEOUT: { status: 408, meaning: 'the request did not arrive in time' },
   PAYLOAD_TOO_LARGE: { status: 413, meaning: 'the body is larger than the limit' },
   URI_TOO_LONG: { status: 414, meaning: 'a part of the path is longer than the limit' },
   MEDIA_TYPE_UNSUPPORTED: { status: 415, meaning: 'the route does not accept this content type' },
+  RATE_LIMITED: { status: 429, retryable: true, meaning: 'more requests per second than one token or address may make' },
   CLIENT_GONE: { status: 499, meaning: 'the client closed its connection before its response was complete' },
   HEADERS_TOO_LARGE: { status: 431, meaning: 'the request line and headers are larger than the limit' },
   INTERNAL: { status: 500, meaning: 'unexpected error in this process' },

@@ -7,6 +7,17 @@ import { registerProcess } from '../metrics/index.js'
 
 /** @typedef {{ ready: boolean, reasons: string[] } & Record<string, unknown>} Status */
 
+/** What the routes need (security/guard.js). @type {any[]} */
+const [PUBLIC, OPTIONAL, METRICS] = [{ access: 'public' }, { access: 'optional' }, { access: 'metrics' }]
+const LIVENESS = { tags: ['operating'], summary: 'Liveness: the event loop runs' }
+
+/** Whether tokens are required here, and the client has no valid one. @param {import('fastify').FastifyRequest} request */
+const isAnonymous = (request) => /** @type {any} */ (request).grant === null
+
+/** Reasons and nodes name feeds and addresses. @param {Status} status @returns {Status} */
+const withoutFacts = ({ ready }) =>
+  ({ ready, reasons: ready ? [] : ['this process is not ready; with a valid token the reasons are shown'] })
+
 /**
  * @param {import('fastify').FastifyInstance} app
  * @param {{ status: () => Status, registry: import('prom-client').Registry }} options
@@ -15,14 +26,14 @@ export async function healthRoutes (app, { status, registry }) {
   const stopSampling = registerProcess(registry, { isReady: () => status().ready })
   app.addHook('onClose', async () => stopSampling())
 
-  app.get('/livez', { schema: { tags: ['operating'], summary: 'Liveness: the event loop runs' } }, async (_request, reply) => {
+  app.get('/livez', { config: PUBLIC, schema: LIVENESS }, async (_request, reply) => {
     reply.header('cache-control', 'no-store')
     return { status: 'ok' }
   })
 
   const readiness = 'Readiness: the servers are usable; else 503 with reasons'
-  app.get('/readyz', { schema: { tags: ['operating'], summary: readiness } }, async (_request, reply) => {
-    const { ready, reasons, ...rest } = status()
+  app.get('/readyz', { config: OPTIONAL, schema: { tags: ['operating'], summary: readiness } }, async (request, reply) => {
+    const { ready, reasons, ...rest } = isAnonymous(request) ? withoutFacts(status()) : status()
     if (!ready) throw new FreshetError('NOT_READY', reasons.join('; '), { ready, reasons, ...rest })
     reply.header('cache-control', 'no-store')
     return { ready, reasons, ...rest }
@@ -30,7 +41,7 @@ export async function healthRoutes (app, { status, registry }) {
 
   /** @type {Promise<string> | null} */
   let scrape = null
-  app.get('/metrics', { schema: { tags: ['operating'], summary: 'Prometheus metrics' } }, async (_request, reply) => {
+  app.get('/metrics', { config: METRICS, schema: { tags: ['operating'], summary: 'Prometheus metrics' } }, async (_request, reply) => {
     reply.header('content-type', registry.contentType)
     // concurrent scrapes share one
     scrape ??= registry.metrics().finally(() => { scrape = null })

@@ -5,7 +5,9 @@
  * @typedef {import('./body.js').Body} Body
  * @typedef {import('./body.js').Request} Request
  * @typedef {import('./reply-room.js').ReplyRoom} ReplyRoom
- * @typedef {import('./tokens.js').Tokens} Tokens
+ * @typedef {import('./security/index.js').Access} Access
+ * @typedef {import('./security/index.js').Grant} Grant
+ * @typedef {import('./security/index.js').Security} Security
  */
 export { createBodyRoom } from './body-bytes.js'
 export { bodyOf, takeBodies } from './body.js'
@@ -17,4 +19,4 @@ export { describeRoutes, feedRoute } from './openapi.js'
 export { integer, many, NO_FIELDS, number, oneOf, querySchema, readQuery, text } from './query-string.js'
 export { clientGone, createReplyRoom } from './reply-room.js'
 export { createServer } from './server.js'
-export { openTokens } from './tokens.js'
+export { openSecurity, readableFeeds } from './security/index.js'

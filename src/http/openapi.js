@@ -37,12 +37,12 @@ const PROBLEM = Object.freeze({
   }
 })
 
-const BEARER = Object.freeze({ type: 'http', scheme: 'bearer', description: 'the token of --auth-token' })
+const BEARER = Object.freeze({ type: 'http', scheme: 'bearer', description: 'a token of --tokens, or a JSON Web Token' })
 
 /**
  * Before any route: routes are described as they are added.
  * @param {import('fastify').FastifyInstance} app
- * @param {{ title: string, description: string, bearer?: boolean }} info `bearer`: routes that may change something need a token
+ * @param {{ title: string, description: string, bearer?: boolean }} info `bearer`: routes need a token
  */
 export function describeRoutes (app, { title, description, bearer = false }) {
   app.register(swagger, {
@@ -53,7 +53,7 @@ export function describeRoutes (app, { title, description, bearer = false }) {
       ...(bearer ? { components: { securitySchemes: { bearer: /** @type {any} */ (BEARER) } } } : {})
     },
     transform: ({ schema, url, route }) =>
-      ({ url, schema: bearer && !isReading(route.method) ? { ...schema, security: [{ bearer: [] }] } : schema })
+      ({ url, schema: bearer && !isOpen(route) ? { ...schema, security: [{ bearer: [] }] } : schema })
   })
   app.register(swaggerUi, {
     routePrefix: '/docs',
@@ -63,8 +63,8 @@ export function describeRoutes (app, { title, description, bearer = false }) {
   })
 }
 
-/** @param {string | string[]} method */
-const isReading = (method) => [method].flat().every((one) => one === 'GET' || one === 'HEAD')
+/** @param {any} route */
+const isOpen = ({ config }) => ['public', 'optional'].includes(config?.access)
 
 const PARAMS = Object.freeze({
   feed: { type: 'string', description: 'name of the feed', maxLength: 64 },

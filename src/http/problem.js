@@ -85,7 +85,7 @@ export function createErrorHandler (log) {
     const problem = problemOf(error)
     if (problem.status >= 500) logFailure(problem, error, request)
     if (problem.status === 503) reply.header('retry-after', '1')
-    if (problem.status === 401) reply.header('www-authenticate', 'Bearer')
+    if (problem.status === 401 && !reply.hasHeader('www-authenticate')) reply.header('www-authenticate', 'Bearer')
     reply.code(problem.status).header('content-type', PROBLEM_TYPE).header('cache-control', 'no-store')
       .send(problemText(problem, request.id))
   }

@@ -1,5 +1,5 @@
 /**
- * The fastify instance of gateway, reader and metrics server: errors as problems, request metrics, timeouts, bearer token.
+ * The fastify instance of gateway, reader and metrics server: errors as problems, request metrics, timeouts, access, HTTPS.
  *
  * A request must arrive within 10 s. A connection without traffic for 30 s while a request is in progress is closed, which
  * ends clients that stop reading a long response. Idle keep-alive connections stay open for 72 s, longer than the 60 s that
@@ -9,11 +9,12 @@
  * whose messages name the field and the bound; schema validation would accept "1e3" as a number.
  */
 import { createServer as createHttpServer } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
 import fastify, { LogController } from 'fastify'
 import { FreshetError } from './errors.js'
-import { createAuth } from './auth.js'
 import { createRequestMetrics } from './metrics.js'
 import { createErrorHandler, refuseOnSocket, refuseUnknownRoute } from './problem.js'
+import { protect } from './security/index.js'
 import { createTurns } from './turns.js'
 
 const ARRIVE_WITHIN_MS = 10_000
@@ -25,26 +26,34 @@ const BODY_LIMIT = 1024 * 1024
 const MAX_PARAM_CHARS = 1024
 
 /**
- * @param {{ registry: import('prom-client').Registry, logger?: import('fastify').FastifyBaseLogger, authToken?: string | null,
- *   isAllRouted?: boolean }} options `isAllRouted`: requests without Host reach the router and are refused with a problem; else
- *   node refuses them with an empty 400
+ * @param {{ registry: import('prom-client').Registry, logger?: import('fastify').FastifyBaseLogger,
+ *   security?: import('./security/index.js').Security | null, isAllRouted?: boolean }} options `security`: null = plain HTTP, open to
+ *   every client; `isAllRouted`: requests without Host reach the router and are refused with a problem; else node refuses them
+ *   with an empty 400
  * @returns {import('fastify').FastifyInstance}
  */
-export function createServer ({ registry, logger, authToken = null, isAllRouted = false }) {
+export function createServer ({ registry, logger, security = null, isAllRouted = false }) {
   const metrics = createRequestMetrics(registry)
   const inTurn = createTurns(registry)
+  const tls = security?.tls
+  const limits = {
+    headersTimeout: ARRIVE_WITHIN_MS,
+    requestTimeout: ARRIVE_WITHIN_MS,
+    connectionsCheckingInterval: CHECK_EVERY_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    requireHostHeader: !isAllRouted
+  }
   const app = /** @type {import('fastify').FastifyInstance} */ (/** @type {unknown} */ (fastify({
     ...(logger ? { loggerInstance: logger } : { logger: false }),
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (/** @type {any} */ parent) => parent,
     genReqId: createRequestIds(),
-    serverFactory: (handle) => createHttpServer({
-      headersTimeout: ARRIVE_WITHIN_MS,
-      requestTimeout: ARRIVE_WITHIN_MS,
-      connectionsCheckingInterval: CHECK_EVERY_MS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      requireHostHeader: !isAllRouted
-    }, inTurn(handle)).setTimeout(STALL_MS),
+    // fastify reads it for the URL it reports
+    ...(tls ? { https: tls.pair } : {}),
+    serverFactory (handle) {
+      const listener = inTurn(handle)
+      return (tls ? createHttpsServer({ ...limits, ...tls.pair }, listener) : createHttpServer(limits, listener)).setTimeout(STALL_MS)
+    },
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     bodyLimit: BODY_LIMIT,
@@ -66,7 +75,8 @@ export function createServer ({ registry, logger, authToken = null, isAllRouted 
     if (request.headers.host !== undefined || request.raw.httpVersionMinor !== 1) return done()
     done(new FreshetError('REQUEST_INVALID', 'no Host header; HTTP/1.1 needs one'))
   })
-  if (authToken !== null) app.addHook('onRequest', createAuth(authToken))
+  tls?.serve(/** @type {any} */ (app.server))
+  if (security) protect(app, security)
   return app
 }
 

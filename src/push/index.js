@@ -3,6 +3,7 @@
  *
  *     route -> caps -> stream -> hub of the feed -> view
  */
+import { FreshetError } from '../errors.js'
 import { createBudget } from './budget.js'
 import { createCaps } from './caps.js'
 import { createHubs } from './hubs.js'
@@ -21,6 +22,8 @@ const LINGER_MS = 10_000
  *   position: string | null }} Wanted
  *   `ids`: latin1 strings of their bytes, null = all; `position`: from which it resumes
  * @typedef {import('node:http').ServerResponse} Response
+ * @typedef {{ token: string | null, isPermitted: () => boolean, open: () => Response }} Client `token`: identifies its token, null =
+ *   none is needed; `isPermitted`: whether it may read the feed now; `open` writes the head, after all checks
  */
 
 /**
@@ -34,15 +37,15 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
   const hubs = createHubs({ queries, now, budget, counts, log, lingerMs })
   exposeCounts(registry, counts, budget)
 
-  /** @param {Response} response @param {Wanted} wanted @param {string | null} token @param {import('./hubs.js').Followed} followed */
-  function begin (response, { feed, ids, position, ...wanted }, token, followed) {
+  /** @param {Response} response @param {Wanted} wanted @param {Client} client @param {import('./hubs.js').Followed} followed */
+  function begin (response, { feed, ids, position, ...wanted }, { token, isPermitted }, followed) {
     caps.enter(token, ids)
     const stream = createStream({
       ...wanted,
       response,
       budget,
       ids,
-      token,
+      isPermitted,
       onEnd (reason) {
         counts.ended[reason]++
         caps.leave(token, ids)
@@ -57,18 +60,16 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
     /**
      * Streams to a client until either side ends it.
      * @param {Wanted} wanted
-     * @param {{ identify: () => string | null, open: () => Response }} client `identify`: its token, null = none is needed; throws
-     *   if it is unknown. `open` writes the head, after all checks
+     * @param {Client} client
      * @throws {import('../errors.js').FreshetError} OVERLOADED, UNAUTHORIZED, FEED_UNKNOWN, POSITION_INVALID, VIEW_NEEDED; then
      *   nothing was sent
      */
-    async stream (wanted, { identify, open }) {
+    async stream (wanted, client) {
       const { feed, position, ids } = wanted
       const check = () => {
-        const token = identify()
+        if (!client.isPermitted()) throw new FreshetError('UNAUTHORIZED', 'the token was revoked or has expired')
         hubs.throwIfClosed()
-        caps.check(token, ids)
-        return token
+        caps.check(client.token, ids)
       }
       check()
       if (position !== null) checkPosition(feed, position)
@@ -77,16 +78,16 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
       const followed = await hubs.follow(feed)
       try {
         // again, since other streams may have opened, or the token may have been revoked
-        const token = check()
-        const response = open()
-        if (!response.destroyed) begin(response, wanted, token, followed)
+        check()
+        const response = client.open()
+        if (!response.destroyed) begin(response, wanted, client, followed)
       } finally {
         hubs.lingerIfEmpty(feed, followed)
       }
     },
 
-    /** Ends the streams of revoked tokens. @param {(token: string) => boolean} isKnown */
-    revoke: (isKnown) => hubs.forEach(({ hub }) => hub.end(({ token }) => token !== null && !isKnown(token), 'revoked')),
+    /** Ends the streams whose tokens were revoked, have expired, or no longer permit their feed. */
+    revoke () { hubs.forEach(({ hub }) => hub.end(({ isPermitted }) => !isPermitted(), 'revoked')) },
 
     /** Ends all streams. */
     close: hubs.close

@@ -25,11 +25,11 @@ const STUCK_MS = 5000
 
 /**
  * @param {{ response: Response, budget: import('./budget.js').Budget,
- *   ids: ReadonlySet<string> | null, limit: number, encoding: string, periodMs: number, token: string | null,
+ *   ids: ReadonlySet<string> | null, limit: number, encoding: string, periodMs: number, isPermitted: () => boolean,
  *   onEnd: (reason: string) => void }} options `ids`: latin1 strings of their bytes, null = all; `limit`: of the snapshot;
  *   `periodMs`: minimum between deliveries of changes
  */
-export function createStream ({ response, budget, ids, limit, encoding, periodMs, token, onEnd }) {
+export function createStream ({ response, budget, ids, limit, encoding, periodMs, isPermitted, onEnd }) {
   let isOver = false
   let waiting = 0
   let sentMs = performance.now()
@@ -66,7 +66,7 @@ export function createStream ({ response, budget, ids, limit, encoding, periodMs
     ids,
     limit,
     encoding,
-    token,
+    isPermitted,
     /** changed ids of `ids` that were not sent yet @type {Set<string>} */
     changed: new Set(),
     /** of a stream of all ids: the changes up to here were sent, or are in `list` */

@@ -123,14 +123,14 @@ export function createReplies ({
      * @param {import('fastify').FastifyRequest} request
      * @param {import('fastify').FastifyReply} reply
      * @param {{ type?: string, feed?: string | null, vary?: string, buildNow?: import('./reply-cache.js').BuildNow,
-     *   bytesOf?: () => number }} about `feed`: a view of it may have the reply; `bytesOf`: an estimate of the memory that building
-     *   it takes, default: little
+     *   bytesOf?: () => number, of?: string }} about `feed`: a view of it may have the reply; `bytesOf`: an estimate of the memory
+     *   that building it takes, default: little; `of`: for replies that differ by client: which one this is
      * @param {import('./reply-cache.js').Build} build sets the headers itself if it returns a stream
      * @returns {Promise<unknown>} what a handler returns
      */
-    async serve (request, reply, { type = JSON_TYPE, feed = null, vary = 'accept-encoding', buildNow, bytesOf = () => 0 }, build) {
+    async serve (request, reply, { type = JSON_TYPE, feed = null, vary = 'accept-encoding', buildNow, bytesOf = () => 0, of }, build) {
       const { url, headers } = request
-      const key = type === JSON_TYPE ? url : `${type} ${url}`
+      const key = type === JSON_TYPE && of === undefined ? url : `${type} ${url} ${of ?? ''}`
       const onGone = (/** @type {() => void} */ gone) => whenClosed(reply.raw, gone)
       const found = await getOrStale({ key, feed, type, vary, buildNow, bytesOf, onGone }, build)
       if (!('reply' in found)) return found

@@ -96,6 +96,28 @@ export const httpUrl = {
   }
 }
 
+/** @type {Check} keys fetched without TLS could be anyone's */
+export const keysSource = {
+  expects: 'a file, or https://... (http:// on this machine only)',
+  read (text) {
+    if (!/^[a-z]+:\/\//i.test(text)) return matching('', /\S/).read(text, /** @type {any} */ (null))
+    const { protocol, hostname } = new URL(text)
+    const isHere = ['127.0.0.1', 'localhost', '[::1]'].includes(hostname)
+    if (protocol !== 'https:' && !(protocol === 'http:' && isHere)) throw new RangeError()
+    return text
+  }
+}
+
+/** @type {Check} */
+export const originList = {
+  expects: 'origins such as https://example.org, separated by commas, without a path',
+  read: (text) => text.split(',').map((one) => {
+    const { origin } = new URL(one.trim())
+    if (origin !== one.trim() || origin === 'null') throw new RangeError()
+    return origin
+  })
+}
+
 /** @type {Check} */
 export const trueOrFalse = { expects: 'true | false', read: (text, known) => oneOf('true', 'false').read(text, known) === 'true' }
 

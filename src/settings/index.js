@@ -7,7 +7,8 @@
  * @typedef {import('./rows.js').Row} Row
  */
 export {
-  FIELD, httpUrl, integer, matching, number, oneOf, oneOfKnown, present, serverUrl, serverUrls, trueOrFalse, writerFlags
+  FIELD, httpUrl, integer, keysSource, matching, number, oneOf, oneOfKnown, originList, present, serverUrl, serverUrls, trueOrFalse,
+  writerFlags
 } from './checks.js'
 export { helpOf, keptByNpm, readFlags, unexpectedWords, unknownFlags } from './flags.js'
 export { envOf, flagOf, givenBy, nearest, readRows, SettingsInvalid, withoutSecrets } from './rows.js'

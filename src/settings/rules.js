@@ -5,8 +5,11 @@
  *   `words`: arguments that are no flags
  */
 import { unexpectedWords } from './flags.js'
+import { flagOf } from './rows.js'
 
 const LOCAL_HOSTS = ['127.0.0.1', 'localhost', '::1']
+/** Settings that are given together, or not at all. */
+const TOGETHER = [['jwtIssuer', 'jwtAudience', 'jwtKeys'], ['tlsCert', 'tlsKey']]
 const ONLY_STDIN = ['format', 'itemsField', 'idField', 'tsField', 'valueField', 'replay']
 
 /**
@@ -22,6 +25,7 @@ export function checkTogether (given) {
     ...feedFaults(given),
     ...loadFaults(given),
     ...(known.command === 'experiment' ? experimentFaults(given) : []),
+    ...TOGETHER.flatMap((names) => partFaults(given, names)),
     ...(values.host && !LOCAL_HOSTS.includes(values.host) ? hostFaults(given) : [])
   ]
 }
@@ -96,6 +100,15 @@ function experimentFaults (given) {
   return faults
 }
 
+/** @param {Given} given @param {readonly string[]} names */
+function partFaults (given, names) {
+  const { values } = given
+  const missing = names.filter((name) => !values[name]).map((name) => `--${flagOf(name)}`)
+  if (missing.length === names.length) return []
+  return names.filter((name) => values[name] && missing.length > 0).slice(0, 1)
+    .map((name) => fault(given, name, `together with ${missing.join(' and ')}`))
+}
+
 /** A host that other machines reach. @param {Given} given */
 function hostFaults (given) {
   const { values, origins, known } = given
@@ -104,5 +117,5 @@ function hostFaults (given) {
   if (isWriter && values.metricsPort === null) {
     return origins.host.startsWith('--') ? [fault(given, 'host', 'only with --metrics-port')] : []
   }
-  return values.authToken || values.open ? [] : [fault(given, 'host', `127.0.0.1, ${isWriter ? '' : 'or a --auth-token, '}or --open`)]
+  return values.tokens || values.jwtKeys || values.open ? [] : [fault(given, 'host', '127.0.0.1, or --tokens, or --jwt-keys, or --open')]
 }

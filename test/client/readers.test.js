@@ -191,14 +191,15 @@ t.test('a refusal of the reader ends following, with the reason; a position of a
 })
 
 wholeTest('with a token file a token is needed, and following ends when it is revoked', { buffered: true }, async (t) => {
+  const line = (/** @type {string} */ token) => `{"token":"${token}","scopes":["read"],"feeds":["tokens"]}\n`
   const writing = await startWriting(t, { redisUrl, feed: 'tokens' })
-  const file = join(t.testdir({ tokens: 'a-token-of-ours\n' }), 'tokens')
-  const reader = await startReader(t, { redisUrl, flags: ['--read-from', 'primary', '--live-tokens', file] })
+  const file = join(t.testdir({ tokens: line('a-token-of-ours') }), 'tokens')
+  const reader = await startReader(t, { redisUrl, flags: ['--read-from', 'primary', '--tokens', file] })
   await t.rejects(startFollowing(t, reader.url, 'tokens').following, { code: 'UNAUTHORIZED', status: 401 })
   await t.rejects(startFollowing(t, reader.url, 'tokens', { authToken: 'another-token' }).following, { code: 'UNAUTHORIZED' })
   const ours = startFollowing(t, reader.url, 'tokens', { authToken: 'a-token-of-ours' })
   await eventually(() => ours.events.length > 3)
-  await writeFile(file, 'a-new-token-of-ours\n')
+  await writeFile(file, line('a-new-token-of-ours'))
   await t.rejects(ours.following, { code: 'UNAUTHORIZED' })
   await writing.stop()
 })

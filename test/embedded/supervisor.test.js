@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, realpath, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { lookAtEmbeddedServers } from '../../src/store/embedded/client.js'
@@ -118,4 +118,23 @@ t.test('a command that is stopped during the download of a server program leaves
   await t.rejects(using, { code: 'SERVERS_FAILED', message: /stopped before/ })
   await until(async () => (await leftIn(root)).length === 0)
   t.same(await readdir(join(cache, 'engines')), [])
+})
+
+t.test('other users of the machine cannot enter .freshet or use the socket, whatever the umask', async (t) => {
+  const umask = process.umask(0)
+  t.teardown(() => process.umask(umask))
+  // the socket of a long path is in /tmp
+  for (const below of ['', 'a-long-name-of-a-folder/'.repeat(5)]) {
+    const root = await makeCheckout(t, below)
+    const folder = join(root, '.freshet')
+    await mkdir(folder, { recursive: true })
+    t.equal((await stat(folder)).mode & 0o777, 0o777, 'as an earlier version left it')
+    const { release } = await useServers(t, root, { replicas: 0 })
+    t.equal((await stat(folder)).mode & 0o777, 0o700)
+    const [link] = await readdir(join(folder, 'supervisors'))
+    const socket = await realpath(join(folder, 'supervisors', link))
+    t.equal(socket.startsWith(folder), below === '')
+    t.equal((await stat(socket)).mode & 0o077, 0)
+    await release()
+  }
 })

@@ -16,6 +16,8 @@ const ALLOWED = 100
 const LEAVING = 40
 const AGAIN = 60
 
+const SECOND = { authorization: 'Bearer second-token' }
+
 /** @typedef {import('../push/live-client.js').LiveClient} LiveClient */
 
 /** Each refused client gets a retryable 503. @param {import('tap').Test} t @param {LiveClient[]} refused @param {RegExp} detail */
@@ -70,9 +72,10 @@ for (const engine of await scopedEngines()) {
 
     await t.test('and of one token', async (t) => {
       const file = join(t.testdir(), 'tokens')
-      await writeFile(file, 'first-token\nsecond-token\n')
+      const rows = ['first-token', 'second-token'].map((token) => ({ token, scopes: ['read'], feeds: ['*'] }))
+      await writeFile(file, rows.map((row) => JSON.stringify(row)).join('\n'))
       const reader = await startReader(t, {
-        redisUrl: server.url, flags: ['--read-from', 'primary', '--live-tokens', file, '--max-streams-per-token', '3', '--max-streams', '8']
+        redisUrl: server.url, flags: ['--read-from', 'primary', '--tokens', file, '--max-streams-per-token', '3', '--max-streams', '8']
       })
       const come = (/** @type {string} */ token, /** @type {number} */ count) => Promise.all(Array.from({ length: count }, () =>
         openLive(t, reader.url, '/v1/feeds/full/live', { headers: { authorization: `Bearer ${token}` } })))
@@ -83,14 +86,14 @@ for (const engine of await scopedEngines()) {
       const second = await come('second-token', 5)
       t.equal(inside(second).length, 3, 'another one has its own')
       for (const client of inside(first)) client.close()
-      await eventually(async () => (await metricsOf(reader)).get('freshet_streams') === 3)
+      await eventually(async () => (await metricsOf(reader, SECOND)).get('freshet_streams') === 3)
       t.equal(inside(await come('first-token', 5)).length, 3, 'there is room again')
-      const metrics = await metricsOf(reader)
+      const metrics = await metricsOf(reader, SECOND)
       t.equal(metrics.get('freshet_streams_refused_total{reason="token"}'), 47 + 2 + 2)
       t.equal(metrics.get('freshet_streams_refused_total{reason="process"}'), 0)
       const foreign = await come('no-such-token', 20)
       t.same([...new Set(foreign.map(({ status }) => status))], [401])
-      t.equal((await metricsOf(reader)).get('freshet_streams'), 6, 'a client without a valid token takes no place')
+      t.equal((await metricsOf(reader, SECOND)).get('freshet_streams'), 6, 'a client without a valid token takes no place')
     })
 
     await t.test('none at all', async (t) => {

@@ -15,7 +15,7 @@ async function startApp (t, options) {
     feeds: /** @type {any} */ ({}),
     status: () => ({ ready: true, reasons: [], nodes: [] }),
     stopping: new AbortController().signal,
-    settings: { whenFull: 'block', ackWithinMs: 1000, inFlightBytes: 1000, authToken: null },
+    settings: { whenFull: 'block', ackWithinMs: 1000, inFlightBytes: 1000 },
     registry: new Registry(),
     ...options
   })

@@ -2,6 +2,7 @@
 import t from 'tap'
 import { endOf, startGateway } from '../commands.js'
 import { connectFor, eventually, startServer } from '../servers.js'
+import { bearer, tokenFileFor } from '../http/guarded.js'
 import { isProblem, MAX_BODY_BYTES, startBoth } from './requests.js'
 import { scopedEngines, wholeTest } from '../scope.js'
 
@@ -32,29 +33,27 @@ t.test('health, metrics and OpenAPI of the gateway', async (t) => {
   t.match((await send('GET', '/metrics')).body, /^freshet_open_feeds 0$/m)
 })
 
-t.test('requests without the token are refused, and their bodies are not read', async (t) => {
-  const { gateway, reader } = await startBoth(t, { engine, env: { FRESHET_AUTH_TOKEN: 'correct-horse' } })
-  const { post, remove, send } = gateway
+const TOKEN = 'correct-horse'
+
+/** @param {import('tap').Test} t @param {string[]} feeds */
+async function tokenFlags (t, feeds) {
+  const { file } = await tokenFileFor(t, [{ token: TOKEN, scopes: ['write', 'admin'], feeds }])
+  return ['--tokens', file]
+}
+
+t.test('bodies of requests without a valid token are not read', async (t) => {
+  const { gateway } = await startBoth(t, { engine, flags: await tokenFlags(t, ['secret']) })
+  const { post } = gateway
   const path = '/v1/feeds/secret/items'
-  for (const authorization of [undefined, 'Bearer wrong', 'Basic correct-horse']) {
-    /** @type {Record<string, string>} */
-    const headers = authorization ? { authorization } : {}
-    const refused = await post(path, [{ id: 'a', value: 1 }], headers)
-    isProblem(t, refused, 401, 'UNAUTHORIZED')
-    t.equal(refused.headers.get('www-authenticate'), 'Bearer')
-    isProblem(t, await post(path, 'x'.repeat(2 * MAX_BODY_BYTES), headers), 401, 'UNAUTHORIZED')
-    isProblem(t, await post(path, 'x', { 'content-type': 'text/plain', ...headers }), 401, 'UNAUTHORIZED')
-    isProblem(t, await remove(`${path}/a`, headers), 401, 'UNAUTHORIZED')
+  for (const headers of [{}, bearer('wrong-token'), { authorization: `Basic ${TOKEN}` }]) {
+    for (const [body, type] of /** @type {[any, string][]} */ ([[[{ id: 'a', value: 1 }], 'application/json'],
+      ['x'.repeat(2 * MAX_BODY_BYTES), 'application/json'], ['x', 'text/plain']])) {
+      isProblem(t, await post(path, body, { 'content-type': type, ...headers }), 401, 'UNAUTHORIZED')
+    }
   }
-  t.equal((await reader.get('/v1/feeds/secret')).status, 404)
-  t.equal((await send('GET', '/readyz')).status, 200)
-  const authorization = 'Bearer correct-horse'
-  t.match(await post(path, [{ id: 'a', value: 1 }], { authorization }), { status: 200, json: { accepted: 1 } })
-  t.match(await remove(`${path}/a`, { authorization }), { status: 200 })
-  const { json } = await send('GET', '/docs/json')
-  t.same(json.paths['/v1/feeds/{feed}/items'].post.security, [{ bearer: [] }])
-  t.equal(json.paths['/livez'].get.security, undefined)
-  t.notMatch(gateway.command.stderr, 'correct-horse')
+  isProblem(t, await post('/v1/feeds/other/items', 'x'.repeat(2 * MAX_BODY_BYTES), bearer(TOKEN)), 403, 'FORBIDDEN')
+  t.match(await post(path, [{ id: 'a', value: 1 }], bearer(TOKEN)), { status: 200, json: { accepted: 1 } })
+  t.notMatch(gateway.command.stderr, TOKEN)
 })
 
 wholeTest('no log line and no response contains the token', async (t) => {
@@ -62,10 +61,9 @@ wholeTest('no log line and no response contains the token', async (t) => {
   const connection = await connectFor(t, server.url)
   const { command, post, remove } = await startGateway(t, {
     redisUrl: server.url,
-    flags: ['--log-level', 'trace', '--deadline-ms', '300', '--ack-within-ms', '300'],
-    env: { FRESHET_AUTH_TOKEN: 'correct-horse' }
+    flags: ['--log-level', 'trace', '--deadline-ms', '300', '--ack-within-ms', '300', ...await tokenFlags(t, ['*'])]
   })
-  const headers = { authorization: 'Bearer correct-horse' }
+  const headers = bearer(TOKEN)
   const answers = []
   await connection.send('SET', 'fr:{broken:0}:ids', 'somebody else\'s')
   answers.push(await post('/v1/feeds/broken/items', [{ id: 'a', value: 1 }], headers))
@@ -76,15 +74,15 @@ wholeTest('no log line and no response contains the token', async (t) => {
   server.thaw()
   t.same(answers.map(({ status }) => status), [500, 200, 503, 503, 400])
   await command.stop()
-  for (const text of [command.stderr, command.stdout, ...answers.map(({ body }) => body)]) t.notMatch(text, 'correct-horse')
+  for (const text of [command.stderr, command.stdout, ...answers.map(({ body }) => body)]) t.notMatch(text, TOKEN)
   t.match(command.stderr, /KEY_HOLDS_OTHER/)
 })
 
-t.test('a gateway does not start on an open address without a token, or on a port in use', async (t) => {
+t.test('a gateway does not start on an open address without tokens, or on a port in use', async (t) => {
   const server = await startServer(t, { engine })
   const open = await endOf(t, ['gateway', '--redis-url', server.url, '--port', '0', '--host', '0.0.0.0'])
   t.equal(open.code, 2)
-  t.match(open.stderr, /host: 0\.0\.0\.0 .* --auth-token, or --open/)
+  t.match(open.stderr, /host: 0\.0\.0\.0 .* or --tokens, or --jwt-keys, or --open/)
   const { url } = await startGateway(t, { redisUrl: server.url })
   const second = await endOf(t, ['gateway', '--redis-url', server.url, '--port', new URL(url).port])
   t.equal(second.code, 1)

@@ -52,8 +52,7 @@ export async function createGatewayMetrics (t, { redisUrl, deadlineMs = 2000 }) 
     deadlineMs,
     whenFull: 'refuse',
     ackWithinMs: 5000,
-    inFlightBytes: 16 * 1024 * 1024,
-    authToken: null
+    inFlightBytes: 16 * 1024 * 1024
   })
   const primary = watchPrimary({ ...settings, primaryUrl: redisUrl, replicaUrls: null, log: silentLog })
   const metrics = createWriterMetrics({ figures: primary.figures })

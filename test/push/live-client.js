@@ -109,11 +109,12 @@ export const requestText = (path, headers = {}, method = 'GET') =>
 
 /**
  * What /metrics of a process says, by name with labels as they are written there.
- * @param {{ get: (path: string) => Promise<{ body: string }> }} process
+ * @param {{ get: (path: string, headers?: Record<string, string>) => Promise<{ body: string }> }} process
+ * @param {Record<string, string>} [headers] with a token, where the process requires one
  * @returns {Promise<Map<string, number>>}
  */
-export async function metricsOf ({ get }) {
-  const { body } = await get('/metrics')
+export async function metricsOf ({ get }, headers = {}) {
+  const { body } = await get('/metrics', headers)
   return new Map(body.split('\n').filter((line) => line !== '' && !line.startsWith('#')).map((line) => {
     const space = line.lastIndexOf(' ')
     return [line.slice(0, space), Number(line.slice(space + 1))]

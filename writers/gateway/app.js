@@ -19,16 +19,16 @@ const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stoppi
 /**
  * @param {{ feeds: import('./feeds.js').Feeds,
  *   status: () => { ready: boolean, reasons: string[], nodes: any[] }, stopping: AbortSignal,
- *   settings: { whenFull: 'block' | 'refuse' | 'drop', ackWithinMs: number, inFlightBytes: number, authToken: string | null },
- *   registry: import('prom-client').Registry, logger?: import('fastify').FastifyBaseLogger, clock?: () => number,
+ *   settings: { whenFull: 'block' | 'refuse' | 'drop', ackWithinMs: number, inFlightBytes: number },
+ *   security?: import('../../src/http/index.js').Security | null, registry: import('prom-client').Registry,
+ *   logger?: import('fastify').FastifyBaseLogger, clock?: () => number,
  *   maxRequests?: number, maxBodiesBytes?: number }} options `stopping`: new requests are refused
  * @returns {import('fastify').FastifyInstance}
  */
 export function createGatewayApp ({
-  feeds, status, stopping, settings, registry, logger, clock = Date.now, maxRequests = MAX_REQUESTS, maxBodiesBytes
+  feeds, status, stopping, settings, security = null, registry, logger, clock = Date.now, maxRequests = MAX_REQUESTS, maxBodiesBytes
 }) {
-  const { authToken } = settings
-  const app = createServer({ registry, logger, authToken, isAllRouted: true })
+  const app = createServer({ registry, logger, security, isAllRouted: true })
   app.server.setTimeout(Math.max(app.server.timeout, settings.ackWithinMs + STALL_SPARE_MS))
   // only routes with takeBodies read bodies before they respond
   app.removeAllContentTypeParsers()
@@ -36,7 +36,7 @@ export function createGatewayApp ({
   const limit = createLimit(registry, maxRequests)
   const room = createBodyRoom(maxBodiesBytes ?? 2 * settings.inFlightBytes + BODIES_BYTES)
   const bodies = { maxBytes: Number(app.initialConfig.bodyLimit), room }
-  describeRoutes(app, { title: 'Freshet gateway', description: 'Items into fast feeds.', bearer: authToken !== null })
+  describeRoutes(app, { title: 'Freshet gateway', description: 'Items into fast feeds.', bearer: Boolean(security?.access) })
   app.register(healthRoutes, { status: () => stopping.aborted ? STOPPING : status(), registry })
   app.register(async (items) => {
     items.addHook('onRequest', (_request, _reply, done) => {

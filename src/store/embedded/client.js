@@ -2,7 +2,7 @@
  * Embedded servers, for a command. They belong to the checkout and run while any command uses them. A command holds a
  * connection to their supervisor, which the kernel closes however the command ends.
  */
-import { mkdir, realpath } from 'node:fs/promises'
+import { chmod, mkdir, realpath } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { FreshetError } from '../../errors.js'
 import { namedEngine } from './engine.js'
@@ -76,13 +76,19 @@ export async function lookAtEmbeddedServers ({ root }) {
   return await ready ?? 'starting'
 }
 
-/** @param {string} root @returns {Promise<string>} */
+/**
+ * Only its owner may enter it, whatever the umask: it has the logs of the servers and the socket of their supervisor.
+ * @param {string} root @returns {Promise<string>}
+ */
 async function stateFolder (root) {
   const folder = join(await realpath(root), '.freshet')
-  await mkdir(folder, { recursive: true }).catch((error) => {
-    throw new FreshetError('SERVERS_FAILED', `the embedded servers need the folder ${folder}, which cannot be created (${error.code}); ` +
-      'install the package in a writable folder, or give --redis-url')
-  })
+  try {
+    await mkdir(folder, { recursive: true })
+    await chmod(folder, 0o700)
+  } catch (error) {
+    throw new FreshetError('SERVERS_FAILED', `the embedded servers need the folder ${folder}, which cannot be created or is another ` +
+      `user's (${error.code}); install the package in a writable folder, or give --redis-url`)
+  }
   return folder
 }
 

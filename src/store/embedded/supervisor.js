@@ -48,7 +48,10 @@ export async function supervise ({ folder, cacheDir, named, replicas }) {
   /** @type {Promise<void> | undefined} */
   let starting
   const socketPath = ownSocketPath(folder)
+  // the socket may be in /tmp
+  const umask = process.umask(0o077)
   const door = await openDoor(socketPath, { onFirst () { starting = start().catch(end) }, onLast: () => end(null) })
+  process.umask(umask)
   if (await becomeTheOne(folder, socketPath)) {
     await truncate(join(folder, 'supervisor.log'))
     await ended(ending, () => starting === undefined)

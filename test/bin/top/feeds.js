@@ -9,8 +9,12 @@ const HOSTILE = '\u001b]0;owned\u0007\u001b[2J\u009b31m\u202e'
 /** @param {string} url @param {string[]} flags @returns {string[]} for node */
 export const top = (url, ...flags) => [FRESHET, 'top', '--url', url, ...flags]
 
-/** Resolves when the reader knows the rate. @param {import('tap').Test} t @param {{ flags?: string[] }} [options] of the reader */
-export async function startFeeds (t, { flags = [] } = {}) {
+/**
+ * Resolves when the reader knows the rate.
+ * @param {import('tap').Test} t
+ * @param {{ flags?: string[], headers?: Record<string, string> }} [options] `flags` of the reader; `headers`: with a token it accepts
+ */
+export async function startFeeds (t, { flags = [], headers = {} } = {}) {
   const [engine] = await testEngines()
   const { primary, replicas } = await startDeployment(t, { engine, replicas: 1 })
   const to = ['--redis-url', primary.url, '--log-level', 'warn']
@@ -22,7 +26,7 @@ export async function startFeeds (t, { flags = [] } = {}) {
   t.equal(written.code, 0, written.stderr)
   const reader = await startReader(t, { redisUrl: primary.url, flags })
   await eventually(async () => {
-    const { json } = await reader.get('/v1/feeds/latest/figures')
+    const { json } = await reader.get('/v1/feeds/latest/figures', headers)
     if (!(json?.itemsPerSecond > 0)) throw new Error(`the reader does not know the rate yet: ${JSON.stringify(json)}`)
   })
   return { primary, replicas, reader, url: reader.url }

@@ -1,0 +1,66 @@
+/** Who may do what: tokens of a file, JSON Web Tokens, or both. */
+import { ALL_FEEDS, digestOf, permits, unauthorized } from './grants.js'
+import { openJwt } from './jwt.js'
+import { openTokens } from './tokens.js'
+
+const EXPIRY_CHECK_MS = 1000
+const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
+
+/** @typedef {import('./grants.js').Grant} Grant */
+/** @typedef {Awaited<ReturnType<typeof openAccess>>} Access */
+
+/**
+ * @param {{ tokens: string | null, jwtIssuer: string, jwtAudience: string, jwtKeys: string | null }} settings one of `tokens` and
+ *   `jwtKeys`, or both
+ * @param {{ log: import('pino').Logger }} options
+ * @throws {import('../errors.js').FreshetError} TOKENS_INVALID, JWT_KEYS_INVALID
+ */
+export async function openAccess ({ tokens: file, jwtKeys, ...ofIssuer }, { log }) {
+  let onChange = () => {}
+  const tokens = file === null ? null : await openTokens(file, { log, onChange: () => onChange() })
+  const jwt = jwtKeys === null ? null : await openJwt({ ...ofIssuer, jwtKeys }, { log })
+  const timer = jwt && setInterval(() => onChange(), EXPIRY_CHECK_MS).unref()
+
+  return {
+    /**
+     * @param {string | undefined} authorization header
+     * @returns {Grant | Promise<Grant>} at once, unless a JWT has to be verified
+     * @throws {import('../errors.js').FreshetError} UNAUTHORIZED; a promise may reject with NOT_READY, too
+     */
+    identify (authorization) {
+      const [, token] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? []
+      if (token === undefined) throw unauthorized('no bearer token')
+      const id = digestOf(token)
+      const grant = tokens?.get(id)
+      if (grant) return grant
+      if (jwt && JWT.test(token)) return jwt.get(id, token)
+      throw unauthorized('an unknown or revoked token')
+    },
+
+    /** Whether a grant still permits it. @param {Grant} grant @param {import('./grants.js').Scope} scope @param {string} feed */
+    stillPermits (grant, scope, feed) {
+      // a changed line of the file replaces the grant
+      const now = grant.untilMs === Infinity ? tokens?.get(grant.id) : grant.untilMs > Date.now() ? grant : undefined
+      return now !== undefined && permits(now, scope, feed)
+    },
+
+    /** @param {() => void} listener called when `stillPermits` may have changed */
+    listen (listener) { onChange = listener },
+
+    close () {
+      clearInterval(timer ?? undefined)
+      tokens?.close()
+      jwt?.close()
+    }
+  }
+}
+
+/**
+ * What of a list of feeds a grant may read.
+ * @param {Grant | undefined} grant undefined: no tokens are required
+ * @returns {{ isAll: boolean, names: readonly string[] }}
+ */
+export function readableFeeds (grant) {
+  if (!grant || grant.feeds.has(ALL_FEEDS)) return { isAll: true, names: [] }
+  return { isAll: false, names: [...grant.feeds].sort() }
+}

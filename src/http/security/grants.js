@@ -1,0 +1,23 @@
+/**
+ * What a token permits. The token itself is kept nowhere: its SHA-256 digest identifies it.
+ *
+ * @typedef {'read' | 'write' | 'admin'} Scope
+ * @typedef {{ id: string, scopes: ReadonlySet<string>, feeds: ReadonlySet<string>, untilMs: number }} Grant `id`: the digest of the
+ *   token; `feeds`: names, or `*` for all; `untilMs`: ms since 1970, Infinity = until it is revoked
+ */
+import { hash } from 'node:crypto'
+import { FreshetError } from '../errors.js'
+
+export const ALL_FEEDS = '*'
+/** @type {readonly string[]} */
+export const SCOPES = Object.freeze(['read', 'write', 'admin'])
+
+/** @param {string} token */
+export const digestOf = (token) => hash('sha256', token, 'base64url')
+
+/** @param {Grant} grant @param {string} scope @param {string} feed `*`: all feeds */
+export const permits = ({ scopes, feeds }, scope, feed) => scopes.has(scope) && (feeds.has(ALL_FEEDS) || feeds.has(feed))
+
+/** @param {string} received */
+export const unauthorized = (received) => new FreshetError('UNAUTHORIZED',
+  `${received}; send "Authorization: Bearer <token>" with a token that is valid here (--tokens, --jwt-keys)`)

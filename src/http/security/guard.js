@@ -1,0 +1,140 @@
+/**
+ * The hooks before every route, and before the 404 of unknown ones:
+ *
+ *     CORS (answers preflight requests) -> who asks -> rate limit -> may they? -> route
+ *
+ * The rate limit comes before the refusal, so that guessing tokens is limited, too.
+ *
+ * What a route needs is `access` in its config. Without it: the scope read, or write if the method may change something, for the
+ * feed in the path; and a valid token for other routes.
+ *
+ * @typedef {'public' | 'optional' | 'any' | 'metrics' | import('./grants.js').Scope} Need `public`: no token is looked at;
+ *   `optional`: the route treats clients without a valid token differently; `any`: a valid token; `metrics`: see below
+ */
+import cors from '@fastify/cors'
+import rateLimiter, { normalizeIP } from '@fastify/rate-limit'
+import { FreshetError } from '../errors.js'
+import { ALL_FEEDS, permits } from './grants.js'
+
+const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS', 'TRACE']
+const WINDOW_MS = 1000
+const PREFLIGHT_FOR_S = 600
+const EXPOSED = ['Freshet-As-Of', 'Freshet-Lag-Ms', 'Freshet-Next', 'Freshet-Stale', 'Age', 'ETag', 'Retry-After']
+const SENT = ['Authorization', 'Content-Type', 'If-None-Match', 'Last-Event-ID']
+const NO_RATE_HEADERS = { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false }
+
+/** @typedef {import('./grants.js').Grant} Grant */
+/** @typedef {import('fastify').FastifyRequest & { grant?: Grant | null, refusal?: FreshetError | null }} Guarded */
+
+/**
+ * Before any route.
+ * @param {import('fastify').FastifyInstance} app
+ * @param {Pick<import('./index.js').Security, 'access' | 'corsOrigin' | 'rateLimit'>} security
+ */
+export function protect (app, { access, corsOrigin, rateLimit }) {
+  if (corsOrigin) allowOrigins(app, corsOrigin)
+  if (rateLimit) limitRate(app, rateLimit)
+  app.after(() => {
+    if (access) {
+      app.decorateRequest('grant', null)
+      app.decorateRequest('refusal', null)
+      app.addHook('onRequest', identifyWith(access))
+    }
+    if (rateLimit) app.addHook('onRequest', app.rateLimit())
+    if (access) app.addHook('onRequest', refuse)
+  })
+}
+
+/** @param {import('fastify').FastifyInstance} app @param {readonly string[]} origins */
+function allowOrigins (app, origins) {
+  app.register(cors, {
+    origin: [...origins],
+    methods: ['GET', 'HEAD', 'POST', 'DELETE'],
+    allowedHeaders: SENT,
+    exposedHeaders: EXPOSED,
+    maxAge: PREFLIGHT_FOR_S,
+    strictPreflight: false
+  })
+  // routes set Vary, too
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    const vary = String(reply.getHeader('vary') ?? '')
+    if (!/\borigin\b/i.test(vary)) reply.header('vary', vary ? `${vary}, Origin` : 'Origin')
+    done()
+  })
+}
+
+/** @param {import('fastify').FastifyInstance} app @param {number} perSecond */
+function limitRate (app, perSecond) {
+  app.register(rateLimiter, {
+    global: false,
+    max: perSecond,
+    timeWindow: WINDOW_MS,
+    keyGenerator: (request) => /** @type {Guarded} */ (request).grant?.id ?? normalizeIP(request.ip),
+    allowList: (request) => ['public', 'optional'].includes(needOf(request)),
+    addHeaders: NO_RATE_HEADERS,
+    addHeadersOnExceeding: NO_RATE_HEADERS,
+    errorResponseBuilder: () => new FreshetError('RATE_LIMITED',
+      `more than ${perSecond} requests within a second by this token or address; try again after Retry-After`)
+  })
+}
+
+/** @param {import('fastify').FastifyRequest} request @returns {Need} */
+function needOf ({ is404, method, routeOptions: { url = '', config } }) {
+  const { access } = /** @type {any} */ (config ?? {})
+  if (is404) return 'any'
+  if (access) return access
+  const isSafe = SAFE_METHODS.includes(method)
+  return url.includes('/:feed') ? isSafe ? 'read' : 'write' : isSafe ? 'any' : 'admin'
+}
+
+/** @param {import('./access.js').Access} access @returns {import('fastify').onRequestHookHandler} */
+const identifyWith = (access) => (request, reply, done) => {
+  const guarded = /** @type {Guarded} */ (request)
+  const { authorization } = request.headers
+  if (needOf(request) === 'public') return done()
+  /** @param {Grant} grant */
+  const keep = (grant) => {
+    guarded.grant = grant
+    done()
+  }
+  /** @param {FreshetError} error */
+  const keepRefusal = (error) => {
+    guarded.refusal = error
+    if (error.code === 'UNAUTHORIZED' && authorization) reply.header('www-authenticate', 'Bearer error="invalid_token"')
+    done()
+  }
+  let grant
+  try {
+    grant = access.identify(authorization)
+  } catch (error) {
+    return keepRefusal(error)
+  }
+  if (grant instanceof Promise) grant.then(keep, keepRefusal)
+  else keep(grant)
+}
+
+/** @type {import('fastify').onRequestHookHandler} */
+function refuse (request, reply, done) {
+  const { grant, refusal } = /** @type {Guarded} */ (request)
+  const need = needOf(request)
+  if (need === 'public' || need === 'optional') return done()
+  if (!grant) return done(/** @type {FreshetError} */ (refusal))
+  const { feed } = /** @type {{ feed?: string }} */ (request.params ?? {})
+  const why = missing(grant, need, feed)
+  if (why === null) return done()
+  if (need !== 'metrics' && !grant.scopes.has(need)) reply.header('www-authenticate', `Bearer error="insufficient_scope", scope="${need}"`)
+  done(new FreshetError('FORBIDDEN', why))
+}
+
+/** @param {Grant} grant @param {Need} need @param {string} [feed] @returns {string | null} why it is not permitted */
+function missing (grant, need, feed) {
+  if (need === 'any') return null
+  if (need === 'metrics') {
+    // they have the names of all feeds
+    const isPermitted = permits(grant, 'read', ALL_FEEDS) || permits(grant, 'admin', ALL_FEEDS)
+    return isPermitted ? null : 'metrics need a token with the scope read or admin for all feeds ("*")'
+  }
+  if (!grant.scopes.has(need)) return `this token does not have the scope ${need}`
+  if (feed !== undefined && !permits(grant, need, feed)) return `this token is not for the feed ${feed}`
+  return null
+}
