@@ -121,12 +121,11 @@ t.test('keys of a URL are fetched once, and again when a token names a new one',
   t.equal(fetches, 2)
   isProblem(t, await ask(await first.sign()), 401, 'UNAUTHORIZED')
 
-  // many unknown keys do not cause many requests, also when the issuer fails
   issuer.status = 500
   const startedMs = performance.now()
-  for (let n = 0; n < 50; n++) t.ok([401, 503].includes((await ask(await third.sign({ ...CLAIMS, n }))).statusCode))
   await eventually(async () => (await ask(await third.sign())).statusCode === 503)
-  isProblem(t, await ask(await third.sign()), 503, 'NOT_READY')
+  // many unknown keys do not cause many requests to an issuer that fails
+  for (let n = 0; n < 50; n++) isProblem(t, await ask(await third.sign({ ...CLAIMS, n })), 503, 'NOT_READY')
   const most = fetches + 1 + Math.ceil((performance.now() - startedMs) / 2000)
   t.ok(issuer.fetches <= most, `${issuer.fetches} requests`)
   t.equal((await ask(await second.sign())).statusCode, 200, 'keys that are known stay in use')

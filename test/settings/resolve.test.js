@@ -82,7 +82,8 @@ const REFUSED = [
   ['keyPrefix', ['', 'FR:', '{x}', 'a*', 'x'.repeat(33)]],
   ['feed', ['', 'A', '.a', 'a b', '{a}', 'x'.repeat(65)]],
   ['idField', ['', '.', 'a.', '.a', 'a..b', 'a b']],
-  ['logLevel', ['verbose', 'INFO']]
+  ['logLevel', ['verbose', 'INFO']],
+  ['jwtKeys', ['', 'http://example.org/keys', 'ftp://127.0.0.1/keys', 'https://']]
 ]
 
 for (const [name, texts] of REFUSED) {
@@ -104,6 +105,14 @@ t.test('url accepts only the address of a reader, without a password', async (t)
   }
   t.match(resolve(['--url', 'https://host/behind/a/proxy'], {}, { ...WRITER, command: 'top' }),
     { url: 'https://host/behind/a/proxy', feed: null, once: false })
+})
+
+t.test('an origin has a scheme and a host, and no path', async (t) => {
+  for (const text of ['', '*', 'null', 'example.org', 'https://example.org/', 'https://example.org/page', 'https://a,']) {
+    t.match(faultsOf([`--cors-origin=${text}`], {}, READER).faults, [/^corsOrigin: .* \(--cors-origin\); expected origins such as/], text)
+  }
+  t.same(resolve(['--cors-origin', 'https://example.org, http://127.0.0.1:3000'], {}, READER).corsOrigin,
+    ['https://example.org', 'http://127.0.0.1:3000'])
 })
 
 t.test('values are what their check makes of them', async (t) => {
