@@ -1,6 +1,7 @@
 /**
- * The synthetic workload: ids `id-0`, `id-1`, ... in rotation, each item with a value that carries its number. From the number
- * of acknowledged items follows what a server must hold.
+ * The synthetic workload of the lab: ids `id-0`, `id-1`, ... in rotation, each item with a value that carries its number. From
+ * the number of acknowledged items follows what a server must hold. The synthetic source of `npm start writer` has readable
+ * values instead (writers/buses.js).
  *
  *     writer w of W:  ids      id-<w>, id-<W + w>, id-<2W + w>, ...        N of them
  *                     item n   has the id at (n - 1) mod N, n from 1
@@ -30,12 +31,13 @@ function shellOf (index) {
  * @param {number} distinct ids of all writers together
  * @param {number} index of this writer
  * @param {number} writers
+ * @param {string} [name] what ids begin with
  * @returns {Buffer[]} ids of this writer; at least one
  */
-export function makeIds (distinct, index, writers) {
+export function makeIds (distinct, index, writers, name = 'id') {
   const mine = Array.from({ length: Math.ceil(Math.max(0, distinct - index) / writers) }, (_, i) =>
-    Buffer.from(`id-${i * writers + index}`))
-  return mine.length > 0 ? mine : [Buffer.from(`id-${index}`)]
+    Buffer.from(`${name}-${i * writers + index}`))
+  return mine.length > 0 ? mine : [Buffer.from(`${name}-${index}`)]
 }
 
 /**

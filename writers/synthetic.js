@@ -1,16 +1,17 @@
 /**
- * The synthetic source: items of src/synthetic.js, paced open-loop.
+ * The synthetic source: positions of buses `bus-0`, `bus-1`, ..., paced open-loop.
  */
 import { appendPaced } from '../src/pipeline/index.js'
-import { makeIds, makeValue } from '../src/synthetic.js'
+import { makeIds } from '../src/synthetic.js'
+import { makeBuses } from './buses.js'
 
 /**
  * @param {{ feed: import('../src/index.js').Feed, settings: any, index: number,
  *   clock: () => number, signal: AbortSignal }} parts `index` of this process: writers divide the ids
  */
 export async function runSynthetic ({ feed, settings, index, clock, signal }) {
-  const ids = makeIds(settings.ids, index, settings.writers)
-  const { value, change } = makeValue(settings.valueBytes, index, settings.valueChange === 'never' ? ids.length : Infinity)
+  const ids = makeIds(settings.ids, index, settings.writers, 'bus')
+  const { value, change } = makeBuses(settings.valueBytes, { index, buses: ids.length, isMoving: settings.valueChange === 'always' })
   const item = { id: ids[0], ts: 0, value, dueMs: 0 }
   let nextId = 0
 

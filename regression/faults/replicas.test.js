@@ -36,7 +36,7 @@ async function askedThroughout (reader, meanwhile) {
   const asking = (async () => {
     while (!over.signal.aborted) {
       const [count, one] = await Promise.all([reader.get('/v1/feeds/latest/count'),
-        reader.get(`/v1/feeds/latest/items/id-${answers % IDS}`)])
+        reader.get(`/v1/feeds/latest/items/bus-${answers % IDS}`)])
       const stale = [count, one].some(({ status, headers }) => status === 503 || headers.get('freshet-stale'))
       if (stale ? !mayRefuse() : count.json.count !== IDS || one.status !== 200) wrong.push([count.status, count.json, one.status])
       answers++

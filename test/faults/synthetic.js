@@ -1,4 +1,4 @@
-/** A synthetic writer on one server, and what it leaves behind: item k, from 0, has id k mod `ids` and a value that says k + 1. */
+/** A synthetic writer on one server, and what it leaves behind: item k, from 0, has id bus-(k mod `ids`) and a value that says k + 1. */
 import { runCommand, startReader } from '../commands.js'
 import { connectFor, eventually } from '../servers.js'
 
@@ -14,11 +14,11 @@ export async function untilStored (t, url, ids) {
 
 /** @param {{ items: number, ids: number }} run @returns {[string, number][]} each id with the number of its newest version */
 export const newestOf = ({ items, ids }) =>
-  Array.from({ length: Math.min(items, ids) }, (_, k) => [`id-${k}`, k + 1 + ids * Math.floor((items - 1 - k) / ids)])
+  Array.from({ length: Math.min(items, ids) }, (_, k) => [`bus-${k}`, k + 1 + ids * Math.floor((items - 1 - k) / ids)])
 
 /** @param {{ id: string, value: any }[]} items read with encoding=json @returns {[string, number][]} in the order of the ids */
 export const numbersOf = (items) => items.map(({ id, value }) => /** @type {[string, number]} */ ([id, Number(value.n)]))
-  .sort(([a], [b]) => Number(a.slice(3)) - Number(b.slice(3)))
+  .sort(([a], [b]) => Number(a.slice(4)) - Number(b.slice(4)))
 
 /**
  * What a reader finds on the primary.

@@ -37,7 +37,7 @@ for (const engine of engines) {
     t.match(summary, { offered: 2500, items: 2500, refused: 0, dropped: 0, failed: 0, bytes: 2500 * 128 })
 
     const items = await reader.allItems('latest', 'limit=300&encoding=json')
-    t.same(items.map(({ id }) => id), Array.from({ length: 1000 }, (_, i) => `id-${i < 500 ? 499 - i : 1499 - i}`),
+    t.same(items.map(({ id }) => id), Array.from({ length: 1000 }, (_, i) => `bus-${i < 500 ? 499 - i : 1499 - i}`),
       'ids in the order of their newest versions')
     t.same(items.map(({ value }) => Number(value.n)), Array.from({ length: 1000 }, (_, i) => 2500 - i), 'each with its newest value')
     t.ok(items.every(({ ts }, i) => i === 0 || ts <= items[i - 1].ts))
@@ -48,8 +48,8 @@ for (const engine of engines) {
     const { ts } = items[400]
     const since = await reader.allItems('latest', `limit=1000&encoding=json&since=${ts}`)
     t.same(since, items.filter((item) => item.ts >= ts))
-    t.same((await reader.ask('/v1/feeds/latest/items/id-7?encoding=json')).json, items.find(({ id }) => id === 'id-7'))
-    t.match(await reader.ask('/v1/feeds/latest/items/id-1000'), { status: 404, json: { code: 'ITEM_UNKNOWN' } })
+    t.same((await reader.ask('/v1/feeds/latest/items/bus-7?encoding=json')).json, items.find(({ id }) => id === 'bus-7'))
+    t.match(await reader.ask('/v1/feeds/latest/items/bus-1000'), { status: 404, json: { code: 'ITEM_UNKNOWN' } })
     t.match((await reader.ask('/v1/feeds/latest/count')).json, { count: 1000, exact: true })
     t.match((await reader.ask('/v1/feeds')).json.feeds, [{ feed: 'latest', layout: 'ids', partitions: 1 }])
     t.equal((await reader.ask('/readyz')).status, 200)

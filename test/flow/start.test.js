@@ -31,7 +31,7 @@ t.test('start runs servers, a reader, a gateway and a writer; Ctrl-C flushes and
     const { json } = await ask('/v1/feeds/latest/items?limit=50&encoding=json')
     return json.items?.length === 50 && json.items
   })
-  t.match(items[0], { id: /^id-\d+$/, ts: Number, value: { writer: 0 } })
+  t.match(items[0], { id: /^bus-\d+$/, ts: Number, value: { line: /^M\d\d$/, lat: Number, lon: Number, speedKmh: Number } })
   await eventually(async () => (await ask('/v1/feeds/latest/items?limit=1')).json.items[0].ts > items[0].ts)
 
   t.match(await post('/v1/feeds/mine/items', [{ id: 'a', value: { n: 1 } }]), { status: 200, json: { accepted: 1 } })
