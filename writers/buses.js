@@ -15,7 +15,7 @@ const STEPS = 256
 /** steps between consecutive buses of a line; no divisor of STEPS */
 const APART = 37
 const CENTRE = { lat: 52.52, lon: 13.405 }
-const NOTICE = 'No stop at Central Station until 6 pm. '
+const NOTICE = 'No stop at Central Station until 6 pm, use Zoo. '
 const BEFORE_NOTICE = ',"notice":"'
 const ZERO = 48
 const NINE = 57

@@ -10,6 +10,7 @@ const TEXT_EVERY_MS = 5000
 const EDGE_PX = 28
 /** seconds between labels of the time axis */
 const TIME_STEPS = [1, 5, 10, 15, 30, 60, 120, 300]
+const OUTAGE_PX = 2
 const PADDING = [12, 0, 0, 0]
 
 /** @typedef {{ at: number, itemsPerSecond: number | null, lagMs: number | null, cpu: Record<string, number | null> }} Sample */
@@ -24,12 +25,14 @@ export function createChart () {
   let plot = null
   /** @type {Sample[]} */
   let history = []
+  /** @type {import('./outages.js').Outage[]} */
+  let outages = []
   let textMs = -Infinity
 
   const size = () => ({ width: element.clientWidth, height: element.clientHeight })
   const create = () => {
     plot?.destroy()
-    plot = new Plot({ ...size(), ...plotOptions() }, series(history), element)
+    plot = new Plot({ ...size(), ...plotOptions((/** @type {any} */ u) => drawOutages(u, outages)) }, series(history), element)
   }
   const showMinutes = () => {
     if (at('minutes').open) at('minutes').querySelector('tbody').replaceChildren(...minuteRows(history))
@@ -43,9 +46,13 @@ export function createChart () {
   }
 
   return {
-    /** @param {Sample[]} samples oldest first @param {number} everyMs interval between samples */
-    show (samples, everyMs) {
+    /**
+     * @param {Sample[]} samples oldest first @param {number} everyMs interval between samples
+     * @param {import('./outages.js').Outage[]} marked
+     */
+    show (samples, everyMs, marked) {
       history = samples
+      outages = marked
       plot?.setData(series(samples, everyMs))
       if (performance.now() - textMs < TEXT_EVERY_MS && at('summary').textContent !== '') return
       textMs = performance.now()
@@ -56,7 +63,8 @@ export function createChart () {
   }
 }
 
-function plotOptions () {
+/** @param {(u: any) => void} drawMarks */
+function plotOptions (drawMarks) {
   const quiet = colour('--quiet')
   const axis = { stroke: quiet, font: font(), ticks: { show: false } }
   return {
@@ -86,7 +94,7 @@ function plotOptions () {
       }
     ],
     series: [{}, { stroke: colour('--accent'), width: 2, fill: area, points: { show: false } }],
-    hooks: { setCursor: [showPointed] }
+    hooks: { setCursor: [showPointed], drawAxes: [drawMarks] }
   }
 }
 
@@ -94,6 +102,19 @@ function plotOptions () {
 function showPointed ({ cursor: { idx, left }, data: [xs, ys], posToVal }) {
   const isIn = idx !== null && idx !== undefined && posToVal(left, 'x') >= xs[0] - 1
   put(at('pointed'), isIn ? `${timeOfDay(xs[idx] * 1000)}   ${ys[idx] === null ? 'unknown' : `${number(ys[idx])} items/s`}` : '')
+}
+
+/** A band while a server is down, and a line where that begins. @param {any} u @param {import('./outages.js').Outage[]} outages */
+function drawOutages (u, outages) {
+  const { ctx, bbox: { left, top, width, height } } = u
+  const xOf = (/** @type {number} */ ms) => Math.min(left + width, Math.max(left, u.valToPos(ms / 1000, 'x', true)))
+  for (const { from, to } of outages) {
+    const x = xOf(from)
+    ctx.fillStyle = colour('--outage')
+    ctx.fillRect(x, top, xOf(to ?? Infinity) - x, height)
+    ctx.fillStyle = colour('--bad')
+    ctx.fillRect(x, top, OUTAGE_PX * window.devicePixelRatio, height)
+  }
 }
 
 /** The gradient below the line. @param {any} u */

@@ -3,6 +3,7 @@ import { getJson, pathOf, pause } from './api.js'
 import { createChart } from './chart.js'
 import { at, put } from './elements.js'
 import { createNodes } from './nodes.js'
+import { outagesOf, outagesText } from './outages.js'
 import { UNKNOWN, ageText, counted, duration, number } from './text.js'
 
 const KEPT_MS = 600_000
@@ -38,17 +39,19 @@ export function createFigures () {
 
   /** @param {Figures} figures */
   function show (figures) {
-    const { itemsPerSecond, writers, count, exact, newestTs, asOf, everyMs = EVERY_MS } = figures
+    const { itemsPerSecond, count, exact, newestTs, asOf, everyMs = EVERY_MS } = figures
+    const outages = outagesOf(history)
     put(at('rate'), number(itemsPerSecond))
-    put(at('writers'), writersText(itemsPerSecond, writers))
+    put(at('writers'), writersText(figures, history))
     put(at('count'), (count !== null && exact === false ? 'about ' : '') + number(count))
     // the reader refreshes newestTs once a second; the list may know a newer item
     const listedMs = performance.now() - listed.atMs < NEWEST_FOR_MS ? listed.ageMs : Infinity
     put(at('newest-age'), newestTs === null ? UNKNOWN : ageText(Math.min(asOf - newestTs, listedMs)))
     put(at('lag'), lagText(figures.nodes))
     showDefinition(figures)
-    stopped = nodes.show(figures.nodes, history, asOf)
-    chart.show(history, everyMs)
+    stopped = nodes.show(figures.nodes, history, outages, asOf)
+    put(at('outages'), outagesText(outages, nodes.roleOf))
+    chart.show(history, everyMs, outages)
   }
 
   return {
@@ -98,8 +101,8 @@ export function createFigures () {
       listed = { ageMs: Infinity, atMs: -Infinity }
       nodes.clear()
       for (const id of ['rate', 'count', 'newest-age', 'lag', 'layout', 'kept', 'engine']) put(at(id), UNKNOWN)
-      for (const id of ['writers', 'summary']) put(at(id), '')
-      chart.show(history, EVERY_MS)
+      for (const id of ['writers', 'summary', 'outages']) put(at(id), '')
+      chart.show(history, EVERY_MS, [])
     }
   }
 }
@@ -118,10 +121,14 @@ function createClock () {
   }
 }
 
-/** @param {number | null} rate @param {number | null} writers */
-function writersText (rate, writers) {
-  if (rate === null) return 'unknown'
-  return writers ? `from ${counted(writers, 'writer')}` : 'no active writer'
+/** The writers, or when the last write was. @param {Figures} figures @param {import('./chart.js').Sample[]} history @returns {string} */
+function writersText ({ itemsPerSecond, writers, newestTs, asOf }, history) {
+  if (itemsPerSecond === null) return 'unknown'
+  if (writers) return `from ${counted(writers, 'writer')}`
+  const agoText = (/** @type {number} */ ms) => ageText(Math.floor(ms / 1000) * 1000).replace('.0 ', ' ')
+  const last = history.findLast((sample) => Number(sample.itemsPerSecond) > 0)
+  if (last) return `last write ${agoText(asOf - last.at)} ago`
+  return newestTs === null ? 'no items' : `newest item ${agoText(asOf - newestTs)} old`
 }
 
 /** The lag of the slowest replica. @param {import('./nodes.js').Node[]} nodes */

@@ -10,6 +10,8 @@ const WIDTH = 120
 const HEIGHT = 36
 /** maximum of the charts, in cores; the same for all servers, so that they compare */
 const SCALES = [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 16]
+/** width of the mark of an outage */
+const MARK = 1.5
 const SVG = 'http://www.w3.org/2000/svg'
 
 /** States of /readyz as text. @type {Record<string, [word: string, kind: 'good' | 'wait' | 'bad']>} */
@@ -48,10 +50,11 @@ export function createNodes () {
 
   return {
     /**
-     * @param {Node[]} nodes @param {import('./chart.js').Sample[]} history @param {number} asOf
+     * @param {Node[]} nodes @param {import('./chart.js').Sample[]} history @param {import('./outages.js').Outage[]} outages
+     * @param {number} asOf
      * @returns {number} number of stopped servers
      */
-    show (nodes, history, asOf) {
+    show (nodes, history, outages, asOf) {
       for (const node of nodes) see(node, asOf)
       const listed = new Set(nodes.map(({ address }) => address))
       // servers that stopped before the page was opened
@@ -66,17 +69,20 @@ export function createNodes () {
       const all = [...known.values()].sort(primaryFirst)
       const most = Math.max(0, ...history.flatMap(({ cpu }) => Object.values(cpu).map(Number)))
       const scale = SCALES.find((one) => one >= most) ?? most
-      const body = at('nodes')
+      const list = at('nodes')
       all.forEach((one, index) => {
         const { node, row, isAway } = one
         one.isAway = write(row, listed.has(node.address) ? node : { ...node, ...DOWN })
         if (one.isAway !== isAway) put(at('servers-said'), `${node.role} ${node.address} ${one.isAway ? 'stopped' : 'is up again'}`)
-        draw(row, history, node.address, scale)
-        if (body.rows[index] !== row) body.insertBefore(row, body.rows[index] ?? null)
+        draw(row, history, outages.filter(({ address }) => address === node.address), node.address, scale)
+        if (list.children[index] !== row) list.insertBefore(row, list.children[index] ?? null)
       })
       put(at('servers-how'), most > 0 ? `CPU in % of one core; charts up to ${scale * 100} %` : '')
       return all.filter(({ isAway }) => isAway).length
     },
+
+    /** @param {string} address */
+    roleOf: (address) => known.get(address)?.node.role ?? 'server',
 
     clear () {
       known.clear()
@@ -91,15 +97,16 @@ function createRow () {
   svg.setAttribute('viewBox', `0 0 ${WIDTH} ${HEIGHT}`)
   svg.setAttribute('preserveAspectRatio', 'none')
   svg.setAttribute('aria-hidden', 'true')
-  for (const name of ['area', 'line']) {
+  for (const name of ['area', 'line', 'outage']) {
     const path = document.createElementNS(SVG, 'path')
     path.setAttribute('class', name)
     svg.append(path)
   }
-  return make('tr', {},
-    make('th', { scope: 'row' }, make('span', { className: 'role' }), ' ', make('span', { className: 'address' })),
-    make('td', {}, make('span', { className: 'state' }), ' ', make('span', { className: 'behind' })),
-    make('td', {}, make('div', {}, make('span', { className: 'share' }), svg)))
+  return make('li', {},
+    make('p', {}, make('span', { className: 'role' }), ' ', make('span', { className: 'address' })),
+    make('p', {}, make('span', { className: 'state' }), ' ', make('span', { className: 'behind' })),
+    make('p', {}, make('span', { className: 'quiet', textContent: 'CPU' }), ' ', make('span', { className: 'share' })),
+    svg)
 }
 
 /** @param {any} row @param {Node} node @returns {boolean} whether it is stopped or unusable */
@@ -116,12 +123,16 @@ function write (row, { role, address, state, lagMs, cpu }) {
   return kind === 'bad'
 }
 
-/** @param {any} row @param {import('./chart.js').Sample[]} history @param {string} address @param {number} scale */
-function draw (row, history, address, scale) {
-  const [area, line] = row.querySelectorAll('path')
+/**
+ * @param {any} row @param {import('./chart.js').Sample[]} history @param {import('./outages.js').Outage[]} outages of this server
+ * @param {string} address @param {number} scale
+ */
+function draw (row, history, outages, address, scale) {
+  const [area, line, mark] = row.querySelectorAll('path')
   if (history.length < 2) return
   const from = Math.min(history[0].at, history[history.length - 1].at - 60_000)
   const span = history[history.length - 1].at - from
+  const xOf = (/** @type {number} */ ms) => (ms - from) / span * WIDTH
   let drawn = ''
   let filled = ''
   let firstX = ''
@@ -134,7 +145,7 @@ function draw (row, history, address, scale) {
       firstX = ''
       continue
     }
-    const x = ((ms - from) / span * WIDTH).toFixed(1)
+    const x = xOf(ms).toFixed(1)
     const y = (HEIGHT - 1 - share / scale * (HEIGHT - 2)).toFixed(1)
     const step = `${firstX === '' ? 'M' : 'L'}${x} ${y}`
     if (firstX === '') firstX = x
@@ -143,6 +154,10 @@ function draw (row, history, address, scale) {
     filled += step
   }
   close()
+  mark.setAttribute('d', outages.map((one) => {
+    const until = Math.max(xOf(one.to ?? Infinity), xOf(one.from) + MARK)
+    return `M${xOf(one.from).toFixed(1)} 0H${Math.min(WIDTH, until).toFixed(1)}V${HEIGHT}H${xOf(one.from).toFixed(1)}Z`
+  }).join(''))
   line.setAttribute('d', drawn)
   area.setAttribute('d', filled)
 }

@@ -6,10 +6,12 @@ import { at, make, put } from './elements.js'
 import { createFigures } from './figures.js'
 import { createList } from './list.js'
 import { watchNewest } from './newest.js'
+import { createOverview } from './overview.js'
 import { createSearch } from './search.js'
 import { counted, number, period, timeOfDay } from './text.js'
 import { hideToken, onToken } from './token.js'
 
+const { searchParams } = new URL(location.href)
 const FEEDS_EVERY_MS = 3000
 const READY_EVERY_MS = 1000
 
@@ -19,8 +21,11 @@ let feed = null
 let feeds = []
 let over = new AbortController()
 let asOf = 0
+/** all feeds are shown; a feed that appears later is not opened */
+let isOverview = false
 
 const figures = createFigures()
+const overview = createOverview()
 const windowMs = () => figures.latest?.windowMs ?? 0
 const search = createSearch({ now: figures.now, windowMs, onChange: (id) => setAddress({ id }) })
 const list = createList({ onChoose: (id) => search.find(id, true), now: figures.now, windowMs })
@@ -148,22 +153,24 @@ function choose (name) {
   if (name === feed) return
   const isFirst = feed === null
   feed = name
-  setAddress({ feed: name })
+  setAddress({ feed: name, all: null })
   document.title = `${name} · Freshet`
   at('example').href = `/example?feed=${encodeURIComponent(name)}`
   at('raw').href = `/v1/feeds/${encodeURIComponent(name)}/items?limit=25&encoding=utf8`
   figures.clear()
   list.clear()
-  if (!isFirst) search.leave()
-  showNone(false)
+  if (!isFirst) search.clear()
+  showWithout(false)
   showFeeds(feeds)
   start()
 }
 
-/** @param {boolean} isNone */
-function showNone (isNone) {
-  at('none').hidden = !isNone
-  document.body.classList.toggle('without', isNone)
+/** The page without a feed: the overview, or how to create a feed. @param {boolean} isWithout */
+function showWithout (isWithout) {
+  isOverview = isWithout && feeds.length > 0
+  at('none').hidden = !isWithout || isOverview
+  at('overview').hidden = !isOverview
+  document.body.classList.toggle('without', isWithout)
 }
 
 /** @param {string[]} names */
@@ -175,8 +182,15 @@ function showFeeds (names) {
     select.replaceChildren(...all.map((value) => make('option', { value, textContent: value })))
   }
   select.disabled = all.length === 0
-  if (feed !== null) select.value = feed
-  if (feed === null && names.length > 0) choose(names.includes('latest') ? 'latest' : names[0])
+  at('all').hidden = all.length < 2
+  put(at('all'), `All feeds (${all.length})`)
+  if (feed !== null) {
+    select.value = feed
+    return
+  }
+  const chosen = names.includes('latest') ? 'latest' : names.length === 1 ? names[0] : null
+  if (chosen !== null && !isOverview && !searchParams.has('all')) choose(chosen)
+  else showWithout(true)
 }
 
 /** @param {AbortSignal} signal */
@@ -185,7 +199,7 @@ async function watchFeeds (signal) {
     const reply = await getJson('/v1/feeds', signal).catch(() => null)
     if (signal.aborted) return
     if (reply) showFeeds(reply.feeds.map((/** @type {any} */ one) => one.feed))
-    if (reply && feed === null) showNone(true)
+    if (reply && isOverview) await overview.show(reply.feeds, signal)
     await pause(FEEDS_EVERY_MS, signal)
   }
 }
@@ -196,7 +210,7 @@ async function watchReadiness (signal) {
     try {
       const reply = await getJson('/readyz', signal).catch((error) => error.problem?.nodes ? error.problem : Promise.reject(error))
       if (signal.aborted) return
-      figures.nodes.show((reply.nodes ?? []).map((/** @type {any} */ node) => ({ cpu: null, ...node })), [], Date.now())
+      figures.nodes.show((reply.nodes ?? []).map((/** @type {any} */ node) => ({ cpu: null, ...node })), [], [], Date.now())
       showReady(reply, 'ready')
     } catch (error) {
       if (signal.aborted) return
@@ -206,7 +220,6 @@ async function watchReadiness (signal) {
   }
 }
 
-const { searchParams } = new URL(location.href)
 const id = searchParams.get('id')
 at('feed').addEventListener('change', () => choose(at('feed').value))
 document.addEventListener('visibilitychange', start)

@@ -78,6 +78,11 @@ export function createSearch ({ now, windowMs, onChange }) {
     put(at('search-state'), why)
   }
 
+  function clear () {
+    leave()
+    at('wanted').value = ''
+  }
+
   at('search').addEventListener('submit', (/** @type {Event} */ event) => {
     event.preventDefault()
     const id = at('wanted').value
@@ -85,8 +90,7 @@ export function createSearch ({ now, windowMs, onChange }) {
     else find(id)
   })
   at('leave').addEventListener('click', () => {
-    leave()
-    at('wanted').value = ''
+    clear()
     at('wanted').focus()
   })
   at('found').addEventListener('keydown', (/** @type {KeyboardEvent} */ { key }) => { if (key === 'Escape') at('leave').click() })
@@ -94,7 +98,7 @@ export function createSearch ({ now, windowMs, onChange }) {
 
   return {
     find,
-    leave: () => leave(),
+    clear,
     /** Continues with a feed. @param {string} name @param {AbortSignal} signal */
     resume (name, signal) {
       feed = name

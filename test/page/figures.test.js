@@ -12,7 +12,8 @@ t.test('the page', needsBrowser, async (t) => {
 
   await t.test('without a feed it explains how to create one, and shows the first one', async (t) => {
     const { page, shows, serverShows, faults } = await show('/')
-    await page.getByRole('heading', { name: 'No feeds yet' }).waitFor()
+    const all = await show('/?all')
+    for (const each of [page, all.page]) await each.getByRole('heading', { name: 'No feeds yet' }).waitFor()
     await serverShows(primary, /up/)
     t.equal(await page.getByRole('table', { name: 'Newest items' }).count(), 0)
     const { put } = await open('few', LONG)
@@ -20,7 +21,10 @@ t.test('the page', needsBrowser, async (t) => {
     await shows('count', /^2$/)
     t.equal(await page.getByRole('heading', { name: 'No feeds yet' }).count(), 0)
     t.match(page.url(), /\?feed=few$/)
-    t.same(withoutRefusals(faults), [])
+    await eventually(async () => /^few,ids,[\d.]+,2,\d.* ago$/.test((await all.feeds()).join()))
+    // written once: the page shows when, not that there is no writer
+    await shows('writers', /^(last write|newest item) \d+ s (ago|old)$/)
+    t.same([...withoutRefusals(faults), ...withoutRefusals(all.faults)], [])
   })
 
   await t.test('figures are updated', async (t) => {
@@ -49,11 +53,15 @@ t.test('the page', needsBrowser, async (t) => {
     })
     t.ok(before.every(([id, age, value]) => /^(id-\d+|a)$/.test(id) && /^\d/.test(age) && value !== ''), before.join())
     await eventually(async () => (await rows())[0].join() !== before[0].join())
-    t.ok(await page.locator('#chart canvas').evaluate((canvas) => {
+    const { highest, height } = await page.locator('#chart canvas').evaluate((canvas) => {
       const { width, height } = /** @type {any} */ (canvas)
-      return /** @type {any} */ (canvas).getContext('2d')
-        .getImageData(0, 0, width, height).data.some((/** @type {number} */ one) => one !== 0)
-    }), 'the chart is drawn')
+      const { data } = /** @type {any} */ (canvas).getContext('2d').getImageData(0, 0, width, height)
+      // rows with a pixel of the curve: of a colour of its own, and opaque
+      const curve = Array.from({ length: height }, (_, y) => y).find((y) => Array.from({ length: width }, (_, x) => 4 * (y * width + x))
+        .some((at) => data[at] < 60 && data[at + 1] > 80 && data[at + 2] > 80 && data[at + 3] > 200))
+      return { highest: curve ?? NaN, height }
+    })
+    t.ok(highest > 0.1 * height && highest < height, `the curve has room above it: it begins at ${highest} of ${height} px`)
     await page.getByText('By minute').click()
     await page.getByRole('region', { name: 'By minute' }).getByRole('row').nth(1).waitFor()
     t.same(withoutRefusals(faults), [])
@@ -63,8 +71,13 @@ t.test('the page', needsBrowser, async (t) => {
   await t.test('the feed can be chosen and is kept in the URL; a small feed is sorted by id', async (t) => {
     const { page, shows, rows, faults } = await show('/?feed=moving')
     await shows('count', /^41$/)
+    await page.getByRole('searchbox').fill('id-1')
+    await page.getByRole('searchbox').press('Enter')
+    await shows('found-id', /^id-1$/)
     await page.getByRole('combobox', { name: 'Feed' }).selectOption('few')
     await shows('count', /^2$/)
+    t.equal(await page.getByRole('searchbox').inputValue(), '', 'the search belonged to the other feed')
+    t.equal(await page.locator('#found').isVisible(), false)
     await eventually(async () => (await rows()).length === 2)
     t.same((await rows()).map(([id, , value]) => [id, value]), [['b-9', 'nine'], ['b-10', 'ten']])
     t.match(page.url(), /\?feed=few$/)
@@ -104,6 +117,40 @@ t.test('the page', needsBrowser, async (t) => {
     await page.unrouteAll({ behavior: 'ignoreErrors' })
   })
 
+  await t.test('an overview shows all feeds; each can be opened by mouse and by keyboard', async (t) => {
+    const long = 'a-long-name.'.repeat(5) + 'abcd'
+    const names = [...Array.from({ length: 55 }, (_, n) => `feed-${n + 1}`), long]
+    await Promise.all(names.map(async (name, n) => {
+      const { put, close } = await open(name, { ...LONG, layout: ['ids', 'values', 'stream', 'segments'][n % 4] })
+      await put(['a', '1'], ['b', '2'])
+      await close({ drainMs: 0 })
+    }))
+    const { page, feeds, shows, text, serverShows, faults } = await show('/', { viewport: { width: 360, height: 800 } })
+    await eventually(async () => {
+      const shown = await feeds()
+      return shown.length === 59 && shown.every(([, , , live, newest]) => /^\d+$/.test(live) && / ago$/.test(newest))
+    })
+    const shown = await feeds()
+    t.same(shown.map(([name]) => name), [long, ...names.slice(0, 55), 'few', 'moving', 'odd'], 'in the order of their names')
+    t.same(shown.slice(1, 5).map(([, layout, , live]) => `${layout} ${live}`), ['ids 2', 'values 2', 'stream 2', 'segments 2'])
+    t.match(shown.find(([name]) => name === 'moving')?.[2], /^[1-9]/)
+    t.equal(await text('overview-how'), '59 feeds')
+    await serverShows(primary, /up/)
+    t.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), 'no horizontal scrolling')
+
+    await page.getByRole('table', { name: 'Feeds' }).getByRole('link', { name: 'feed-7', exact: true }).focus()
+    await page.keyboard.press('Enter')
+    await shows('count', /^2$/)
+    t.match(page.url(), /\?feed=feed-7$/)
+    await page.getByRole('link', { name: 'All feeds (59)' }).click()
+    await page.getByRole('link', { name: 'moving' }).click()
+    await shows('rate', /^[1-9]/)
+    await page.goBack()
+    await eventually(async () => (await feeds()).length === 59)
+    t.match(page.url(), /\?all$/)
+    t.same(withoutRefusals(faults), [])
+  })
+
   await t.test('it fits narrow and wide windows, dark and light, and respects reduced motion', async (t) => {
     const grounds = new Set()
     for (const [width, colorScheme] of /** @type {const} */ ([[360, 'light'], [1600, 'dark']])) {
@@ -117,5 +164,29 @@ t.test('the page', needsBrowser, async (t) => {
       t.same(withoutRefusals(faults), [])
     }
     t.equal(grounds.size, 2)
+  })
+
+  await t.test('the charts mark when a server was unreachable', async (t) => {
+    const [replica] = replicas
+    const { page, shows, serverShows, faults } = await show('/?feed=moving')
+    await serverShows(replica, /up\s[^]*\d %/)
+    await replica.kill()
+    await serverShows(replica, /stopped/)
+    const outage = `replica 127.0.0.1:${replica.port}`
+    await shows('outages', new RegExp(`${outage} has been unreachable since \\d\\d:\\d\\d:\\d\\d\\.`))
+    const red = await page.locator('#chart canvas').evaluate((canvas) => {
+      const { width, height } = /** @type {any} */ (canvas)
+      const { data } = /** @type {any} */ (canvas).getContext('2d').getImageData(0, 0, width, height)
+      return Array.from({ length: width * height }, (_, i) => 4 * i)
+        .filter((at) => data[at] > 150 && data[at + 1] < 80 && data[at + 3] > 200).length
+    })
+    t.ok(red > 100, `a line in the chart of the rate: ${red} pixels`)
+    const mark = page.getByRole('listitem').filter({ hasText: outage }).locator('path.outage')
+    t.match(await mark.getAttribute('d'), /^M[\d.]+ 0H/)
+    await replica.restart()
+    await shows('outages', new RegExp(`${outage} was unreachable from .* to `))
+    await page.reload()
+    await shows('outages', new RegExp(`${outage} was unreachable from .* to `))
+    t.same(withoutRefusals(faults), [])
   })
 })

@@ -57,6 +57,9 @@ export async function startWatching (t, { flags = [], replicas = 1, args = [] } 
 function look (page) {
   /** @param {string} id */
   const text = async (id) => (await page.locator(`#${id}`).textContent() ?? '').trim()
+  /** @param {string} body @returns {Promise<string[][]>} */
+  const cellsOf = (body) => page.locator(`${body} tr`).evaluateAll((rows) =>
+    rows.map((row) => Array.from(/** @type {any} */ (row).cells).map((cell) => cell.textContent)))
   return {
     text,
     /** Resolves when an element matches. @param {string} id @param {RegExp} pattern */
@@ -67,12 +70,13 @@ function look (page) {
       }
     }),
     /** Cells of the list. @returns {Promise<string[][]>} id, age, value */
-    rows: () => page.locator('#rows tr').evaluateAll((rows) =>
-      rows.map((row) => Array.from(/** @type {any} */ (row).cells).map((cell) => cell.textContent))),
-    /** Resolves when the row of a server matches. @param {{ port: number }} server @param {RegExp} pattern */
+    rows: () => cellsOf('#rows'),
+    /** Cells of the overview. @returns {Promise<string[][]>} feed, layout, items/s, live ids, newest item */
+    feeds: () => cellsOf('#feeds'),
+    /** Resolves when the card of a server matches. @param {{ port: number }} server @param {RegExp} pattern */
     serverShows: ({ port }, pattern) => eventually(async () => {
-      const shown = await page.getByRole('row', { name: `127.0.0.1:${port}` }).innerText()
-      if (!pattern.test(shown)) throw new Error(`the row of ${port} shows "${shown}", not ${pattern}`)
+      const shown = await page.getByRole('listitem').filter({ hasText: `127.0.0.1:${port}` }).innerText()
+      if (!pattern.test(shown)) throw new Error(`the card of ${port} shows "${shown}", not ${pattern}`)
     })
   }
 }
