@@ -5,9 +5,10 @@
  * value, the expected range and its origin. src/settings reads rows and flags; what rows need to know of the rest of the program
  * (names of layouts and acks) is passed to `resolve`. A row per setting makes the file longer than 250 lines.
  */
+import { SettingsInvalid } from './src/errors.js'
 import {
   checkTogether, envOf, FIELD, flagOf, givenBy, helpOf, httpUrl, integer, keptByNpm, keysSource, matching, nearest, number, oneOf,
-  oneOfKnown, originList, present, readFlags, readRows, serverUrl, serverUrls, SettingsInvalid, trueOrFalse, unexpectedWords,
+  oneOfKnown, originList, present, readFlags, readRows, serverUrl, serverUrls, trueOrFalse, unexpectedWords,
   unknownFlags, withoutSecrets, writerFlags
 } from './src/settings/index.js'
 
@@ -240,7 +241,7 @@ export function resolve (argv, env, known) {
     faults.push(`replicaUrl: (${origins.replicaUrl}); expected only with --redis-url, the primary of these replicas: ` +
       'without it embedded servers are used, which have their own')
   }
-  if (faults.length) throw new SettingsInvalid(faults, lost.length ? { flags: lost, words: positionals, known } : undefined)
+  if (faults.length) throw new SettingsInvalid(faults, lost.length ? { lost: { flags: lost, words: positionals, known } } : undefined)
   return Object.freeze({ ...values, origins: Object.freeze(origins), positionals })
 }
 

@@ -4,6 +4,7 @@
 import { help, optionsOf, printable, resolve } from '../settings.js'
 import { listen, openSecurity } from '../src/http/index.js'
 import { openReader } from '../src/index.js'
+import { insideOfReader } from '../src/inside.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
 import { createReaderRegistry } from '../src/metrics/index.js'
@@ -11,6 +12,10 @@ import { createReaderApp } from './app.js'
 
 const USAGE = 'Usage: npm start reader -- [flags]\n\nServes feeds over HTTP, from replicas, until Ctrl-C.'
 const CLOSE_WITHIN_MS = 3000
+/** @typedef {import('../src/index.js').Reader} Reader */
+
+/** Its second argument is for this process only. */
+const openServing = /** @type {(options: any, serving: import('../src/view/index.js').Serving) => Promise<Reader>} */ (openReader)
 
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined> }} from
@@ -32,7 +37,8 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
   const security = await openSecurity(settings, { log })
   // servers may become reachable later; until then /readyz and the log give the reasons
   const options = { ...optionsOf(settings), redisUrl: primaryUrl, replicaUrl: replicaUrls ?? undefined, log }
-  const { queries, deployment, close } = await openReader(options, { discover: true, isPatient: true, maxStaleMs })
+  const reader = await openServing(options, { discover: true, isPatient: true, maxStaleMs })
+  const { queries, deployment } = insideOfReader(reader)
   /** @type {import('fastify').FastifyInstance | null} */
   let app = null
   try {
@@ -59,6 +65,6 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
     await app?.close()
     clearTimeout(timer)
     security.close()
-    await close()
+    await reader.close()
   }
 }

@@ -43,6 +43,8 @@ export const kindOf = (code) => kinds.get(/** @type {string} */ (code))
 export const definedErrors = () => [...kinds].map(([code, kind]) => ({ code, ...kind }))
 
 export const ERRORS = define('core', {
+  SETTINGS_INVALID: { exitStatus: 2, meaning: 'settings or options are invalid; the message lists all of them' },
+  ARGUMENT_INVALID: { meaning: 'an argument of a call to the library is invalid' },
   FEED_NAME_INVALID: { status: 400, exitStatus: 2, meaning: 'the feed name does not match the required pattern' },
   FEED_UNKNOWN: { status: 404, meaning: 'no feed with this name exists' },
   FEED_LAYOUT_UNKNOWN: { exitStatus: 2, meaning: 'this version does not support the layout' },
@@ -50,7 +52,7 @@ export const ERRORS = define('core', {
   FEED_IN_USE: { retryable: true, meaning: 'the feed is being written and cannot be dropped' },
   ITEM_ID_INVALID: { status: 400, meaning: 'the id is not 1-128 bytes of UTF-8 without control characters' },
   ITEM_TS_INVALID: { status: 400, meaning: 'the ts is not an integer of milliseconds with 0 <= ts < 2^41' },
-  ITEM_VALUE_INVALID: { status: 400, meaning: 'the value is neither text nor bytes' },
+  ITEM_VALUE_INVALID: { status: 400, meaning: 'the value is neither text nor bytes, or with encoding json has no JSON' },
   ITEM_VALUE_TOO_LARGE: { status: 413, meaning: 'the value is larger than 1 MiB' },
   ITEM_TOO_OLD: { status: 400, meaning: 'the ts is older than the window of the feed' },
   ITEM_FROM_FUTURE: { status: 400, meaning: 'the ts is further in the future than maxFutureMs allows' },
@@ -110,5 +112,15 @@ export class FreshetError extends Error {
     this.retryable = kind.retryable
     this.exitStatus = kind.exitStatus
     Object.assign(this, rest)
+  }
+}
+
+/** Invalid settings of a command, or options of the library. `faults`: one sentence each. */
+export class SettingsInvalid extends FreshetError {
+  /** @param {string[]} faults @param {Record<string, unknown>} [facts] become properties of the error */
+  constructor (faults, facts) {
+    super('SETTINGS_INVALID', faults.join('\n'), facts)
+    this.name = 'SettingsInvalid'
+    this.faults = faults
   }
 }

@@ -1,179 +1,142 @@
 /**
- * One feed opened for writing, and for reading from the first query on: the write path with validation of arguments, and the
- * queries of view/reader.js.
- *
- * @typedef {Awaited<ReturnType<typeof openWritableFeed>>} Feed
+ * A feed opened for writing and reading, as callers of the library see it.
  */
-import { WAIT_MS, waitOf } from './runtime/index.js'
-import { FreshetError } from './errors.js'
-import { checkedId, MAX_TS, valueBytes } from './item/index.js'
-import { openFeedWriter } from './pipeline/index.js'
-import { createReading, openQueries } from './view/index.js'
-
-/** @typedef {{ id: string | Uint8Array, ts?: number, value: import('./item/index.js').Value, dueMs?: number }} Appended */
-// named here, because the published types of the spread below need them
-/** @typedef {import('./view/index.js').ReadItem} ReadItem */
-/** @typedef {import('./view/index.js').Page} Page */
-/** @typedef {import('./layouts/index.js').Retention} Retention */
+import { invalid, shown } from './arguments.js'
+import { Reading } from './reading.js'
 
 /**
- * @param {string} name
- * @param {Omit<Parameters<typeof openFeedWriter>[0], 'feed'> & Parameters<typeof openQueries>[0] & { drainMs: number }} options
+ * What a feed of such values takes: text or bytes; with `encoding: 'json'` the values themselves.
+ * @template T
+ * @typedef {T extends Buffer ? string | ArrayBufferView | ArrayBuffer : T} Written
  */
-export async function openWritableFeed (name, options) {
-  const writer = await openFeedWriter({ ...options, feed: name })
-  const { pipeline } = writer
-  const { idOf, valueOf, timeOf, refuse } = createChecks(pipeline)
-  const closing = new AbortController()
-  /** @type {Promise<void> | null} */
-  let closed = null
-  /** @type {ReturnType<typeof openQueries> | null} opened by the first query, and again after a failure */
-  let reader = null
 
-  async function openedQueries () {
-    if (closing.signal.aborted) throw new FreshetError('PIPELINE_CLOSED', `feed ${name} is closed; open it again`)
-    reader ??= openQueries({
-      ...options,
-      name: `${options.name}:reader`,
-      definitionOf: () => writer.definition,
-      // replicas may lag
-      written: options.readFrom === 'primary' ? () => pipeline.account.items : undefined
-    })
-    try {
-      return (await reader).queries
-    } catch (error) {
-      reader = null
-      throw error
-    }
+/**
+ * An item to append.
+ * @template [T=Buffer]
+ * @typedef {object} NewItem
+ * @property {string | Uint8Array} id text, or its bytes in UTF-8; 1-128 bytes without control characters
+ * @property {number} [ts] event time, integer ms since 1970; default: now
+ * @property {Written<T>} value at most 1 MiB; text is stored as UTF-8
+ */
+
+/**
+ * An item to delete.
+ * @typedef {object} Deletion
+ * @property {string | Uint8Array} id
+ * @property {number} [ts] event time of the deletion; it is then newer than every version of that time. Default: now, in the order
+ *   of appends
+ */
+
+/**
+ * What became of the items. When nothing is in flight: offered = items + refused + dropped + failed.
+ * @typedef {object} Account
+ * @property {number} offered appended, or refused
+ * @property {number} items acknowledged
+ * @property {number} dropped at the bound on bytes in flight, with `whenFull: 'drop'`
+ * @property {number} failed not acknowledged when the feed was closed
+ * @property {number} retried items that were sent again
+ * @property {number} batches acknowledged
+ * @property {number} bytes of acknowledged values
+ * @property {number} full batches that a full server did not accept
+ * @property {number} unconfirmed groups of batches that no replica confirmed in time
+ * @property {Readonly<Record<string, number>>} refused items by reason
+ */
+
+/** @typedef {{ deadlineMs?: number }} Wait default: 10,000; Infinity = no deadline */
+
+/** @typedef {{ ready: boolean, reasons: string[] }} Status whether items are being acknowledged, and if not, why */
+
+/**
+ * A feed opened for writing and reading.
+ * @template [T=Buffer] type of its values
+ * @extends {Reading<T>}
+ */
+export class Feed extends Reading {
+  #inside
+
+  /** @param {unknown} inside of inside.js */
+  constructor (inside) {
+    const opened = /** @type {import('./inside.js').WritableFeed} */ (inside)
+    super(opened.source)
+    this.#inside = opened
   }
 
-  /** @param {{ deadlineMs?: number }} [within] */
-  const bounded = (within) => ({ deadlineMs: waitOf(within, 'deadlineMs', WAIT_MS) })
+  /** Name of the feed. @returns {string} */
+  get name () { return this.#inside.name }
 
-  return {
-    name,
-    /** As stored: layout, partitions, retention. */
-    get definition () { return writer.definition },
-    /** Counts of what became of every item offered; read-only. */
-    account: pipeline.account,
-    writer,
+  /** As stored on the servers. @returns {Readonly<import('./options.js').Definition>} */
+  get definition () { return /** @type {import('./options.js').Definition} */ (this.#inside.definition) }
 
-    /**
-     * Appends an item; id and value are copied. It is sent in a batch: at once after a pause, else within `batchMs`.
-     *
-     * Items that are too old or too far ahead of the clock are refused and counted (`account.refused`, `onRefused`); so are,
-     * with whenFull refuse, items above the in-flight bound. Invalid items throw.
-     * @param {Appended} item `ts`: ms since 1970, default now; text is stored as UTF-8
-     * @returns {boolean} false = back-pressure: `await ready()` before the next append
-     * @throws {FreshetError} ITEM_ID_INVALID, ITEM_TS_INVALID, ITEM_VALUE_INVALID, ITEM_VALUE_TOO_LARGE, PIPELINE_FULL,
-     *   PIPELINE_CLOSED, or a
-     *   permanent refusal of the server
-     */
-    append ({ id, ts = Date.now(), value, dueMs }) {
-      const bytes = valueOf(value)
-      const refusal = pipeline.valueRefusal(bytes.length)
-      if (refusal !== null) refuse(refusal, `a value of ${bytes.length} bytes; expected at most 1 MiB`)
-      return pipeline.append(idOf(id), timeOf(ts), bytes, dueMs)
-    },
+  /** Counters of all items, which go on counting. @returns {Readonly<Account>} */
+  get account () { return this.#inside.account }
 
-    /**
-     * Deletes an item. A deletion is a version that hides its id until a newer version arrives or it leaves the window.
-     * @param {{ id: string | Uint8Array, ts?: number }} item without `ts` a version of now, in order of append; with `ts` newer
-     *   than every version of that time
-     * @returns {boolean} as `append`
-     */
-    delete: ({ id, ts }) => pipeline.remove(idOf(id), timeOf(ts === undefined ? Date.now() : ts), { ofAllAtThatTime: ts !== undefined }),
-
-    /** Why `append` would refuse an item now. @param {{ ts: number, value: Uint8Array }} item @returns {string | null} error code */
-    refusalOf: ({ ts, value }) => pipeline.refusalOf(ts, value.length),
-
-    /** Whether so many more bytes fit under the in-flight bound now; any number while nothing is held. @param {number} bytes */
-    room: (bytes) => pipeline.roomFor(bytes),
-
-    /** Resolves when there is room again. @param {{ deadlineMs?: number }} [within] default 10 s @throws {FreshetError} DEADLINE_PASSED */
-    ready: async (within) => pipeline.ready(bounded(within)),
-
-    /**
-     * Resolves when everything appended so far is acknowledged, without flushing.
-     * @param {{ deadlineMs?: number }} [within]
-     * @throws {FreshetError} DEADLINE_PASSED
-     */
-    acknowledged: async (within) => pipeline.acknowledged(bounded(within)),
-
-    /**
-     * Sends open batches and resolves when everything appended so far is acknowledged.
-     * @param {{ deadlineMs?: number }} [within]
-     * @throws {FreshetError} DEADLINE_PASSED
-     */
-    flush: async (within) => pipeline.flush(bounded(within)),
-
-    ...createReading(openedQueries, name, closing.signal, options.log),
-
-    /** Whether items are being acknowledged. */
-    status: writer.status,
-
-    /**
-     * Ends subscriptions, flushes for at most `drainMs`, and closes all connections. A second call has the same outcome.
-     * @param {{ drainMs?: number }} [drain]
-     * @throws {FreshetError} after everything is closed: DEADLINE_PASSED, or a permanent refusal of the server; `failed`: items
-     *   that were not acknowledged
-     */
-    async close (drain) {
-      const drainMs = waitOf(drain, 'drainMs', options.drainMs)
-      closed ??= end(drainMs)
-      return closed
-    }
+  /**
+   * Appends an item. Id and value are copied. The item is sent in a batch: at once after a pause, else within `batchMs`.
+   *
+   * What cannot be appended throws, and nothing of it is appended. Items that are too old or too far ahead of the clock do not
+   * throw: they are counted in `account.refused` and reported to `onRefused`. So are, with `whenFull: 'refuse'`, items at the
+   * bound on bytes in flight; with `whenFull: 'drop'` they are counted in `account.dropped`.
+   * @param {NewItem<T>} item
+   * @returns {boolean} whether there is room for more; false = back-pressure: `await ready()` before the next append
+   * @throws {import('./errors.js').FreshetError} ITEM_ID_INVALID, ITEM_TS_INVALID, ITEM_VALUE_INVALID, ITEM_VALUE_TOO_LARGE,
+   *   ARGUMENT_INVALID (no object); PIPELINE_FULL if false was ignored; PIPELINE_CLOSED; or the permanent refusal of a server
+   */
+  append = (item) => {
+    if (typeof item !== 'object' || item === null) throw noItem(item)
+    return this.#inside.put(item.id, item.ts, item.value)
   }
 
-  /** @param {number} drainMs */
-  async function end (drainMs) {
-    closing.abort()
-    await writer.close({ drainMs })
-    await reader?.then((one) => one.close(), () => {})
-    const { failed } = pipeline.account
-    if (pipeline.failure) throw Object.assign(pipeline.failure, { failed })
-    if (failed > 0) {
-      throw new FreshetError('DEADLINE_PASSED', `feed ${name} is closed, but ${failed} items were not acknowledged within ${drainMs} ms ` +
-        '(drainMs) and may or may not be stored; append them again', { failed, retryable: false })
-    }
+  /**
+   * Deletes an item. A deletion is a version that hides its id until a newer version arrives or it leaves the window.
+   * @param {Deletion} item
+   * @returns {boolean} as `append`
+   * @throws {import('./errors.js').FreshetError} as `append`
+   */
+  delete = (item) => {
+    if (typeof item !== 'object' || item === null) throw noItem(item)
+    return this.#inside.delete(item)
   }
+
+  /**
+   * Waits until there is room for more.
+   * @param {Wait} [within]
+   * @returns {Promise<void>}
+   * @throws {import('./errors.js').FreshetError} DEADLINE_PASSED, ARGUMENT_INVALID, PIPELINE_CLOSED, or the permanent refusal of a
+   *   server
+   */
+  ready = (within) => this.#inside.ready(within)
+
+  /**
+   * Waits until everything appended so far is acknowledged, without sending it sooner.
+   * @param {Wait} [within]
+   * @returns {Promise<void>}
+   * @throws {import('./errors.js').FreshetError} as `ready`; appended items are kept and still sent
+   */
+  acknowledged = (within) => this.#inside.acknowledged(within)
+
+  /**
+   * Sends what was appended, and waits until it is acknowledged.
+   * @param {Wait} [within]
+   * @returns {Promise<void>}
+   * @throws {import('./errors.js').FreshetError} as `ready`; appended items are kept and still sent
+   */
+  flush = (within) => this.#inside.flush(within)
+
+  /**
+   * Whether items are being acknowledged.
+   * @returns {Status}
+   */
+  status = () => this.#inside.status()
+
+  /**
+   * Ends subscriptions, flushes, and closes all connections. A second call has the same outcome.
+   * @param {{ drainMs?: number }} [drain] maximum time to flush; default: the option `drainMs`
+   * @returns {Promise<void>}
+   * @throws {import('./errors.js').FreshetError} after everything is closed: DEADLINE_PASSED, or the permanent refusal of a server,
+   *   each with `failed`: the number of items that were not acknowledged. ARGUMENT_INVALID: nothing is closed
+   */
+  close = (drain) => this.#inside.close(drain)
 }
 
-/** Checks of the arguments of an append. Each refusal is counted. @param {import('./pipeline/index.js').FeedWriter['pipeline']} pipeline */
-function createChecks (pipeline) {
-  /** @param {string} code @param {string} message @returns {never} */
-  function refuse (code, message) {
-    pipeline.refuse(code)
-    throw new FreshetError(code, message)
-  }
-
-  // per item: two functions, so that the calls in each stay monomorphic
-  /** @param {string | Uint8Array} id @returns {Buffer} */
-  function idOf (id) {
-    try {
-      return checkedId(id)
-    } catch (error) {
-      pipeline.refuse(error.code)
-      throw error
-    }
-  }
-
-  /** @param {import('./item/index.js').Value} value @returns {Buffer} */
-  function valueOf (value) {
-    try {
-      return valueBytes(value)
-    } catch (error) {
-      pipeline.refuse(error.code)
-      throw error
-    }
-  }
-
-  /** @param {number} ts @returns {number} */
-  function timeOf (ts) {
-    return Number.isInteger(ts) && ts >= 0 && ts <= MAX_TS
-      ? ts
-      : refuse('ITEM_TS_INVALID', `ts ${String(ts)}; expected integer milliseconds since 1970, below 2^41`)
-  }
-
-  return { idOf, valueOf, timeOf, refuse }
-}
+/** @param {unknown} item */
+const noItem = (item) => invalid(`${shown(item)} is not an item; expected an object with id and, to append, value`)

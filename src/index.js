@@ -8,156 +8,91 @@
  *     const { items } = await feed.latest(100)
  *     for await (const change of feed.subscribe()) { ... }
  *     await feed.close()
- *
- * Options are the rows of settings.js that name `library`, checked by that table. Like a process file, this file reads
- * settings; no other file of src does.
  */
 // values are Buffers, whose types must be referenced
 /// <reference types="node" preserve="true" />
-import { resolveOptions } from '../settings.js'
-import { createClock } from './runtime/index.js'
 import { FreshetError } from './errors.js'
-import { openWritableFeed } from './feed.js'
+import { Feed as OpenedFeed } from './feed.js'
 import { checkFeedName } from './feeds/index.js'
-import { layoutNames } from './layouts/index.js'
-import { ackNames } from './pipeline/index.js'
-import { createReading, openQueries } from './view/index.js'
+import { keepInside } from './inside.js'
+import { checkedOptions } from './options.js'
+import { Reader as OpenedReader } from './reader.js'
+import { openQueries } from './view/index.js'
+import { openWritableFeed } from './writable-feed.js'
 
-export { FreshetError } from './errors.js'
-export { SettingsInvalid } from '../settings.js'
+export { FreshetError, SettingsInvalid } from './errors.js'
 
-/** @typedef {import('./feed.js').Feed} Feed a feed opened for writing and reading */
-/** @typedef {import('./feed.js').Appended} NewItem what `append` takes */
-/** @typedef {import('./view/index.js').ReadItem} ReadItem an item as it is read */
-/** @typedef {import('./view/index.js').Page} Page an answer of `latest` and `since` */
-/** @typedef {import('./view/index.js').Reading} Reading a feed opened for reading */
-/** @typedef {import('./view/index.js').Change} Change what `subscribe` yields */
-/** @typedef {import('./feeds/index.js').Definition} Definition what is stored about a feed */
+/** @template [T=Buffer] @typedef {import('./feed.js').Feed<T>} Feed a feed opened for writing and reading */
+/** @template [T=Buffer] @typedef {import('./feed.js').NewItem<T>} NewItem what `append` takes */
+/** @template [T=Buffer] @typedef {import('./reading.js').Item<T>} Item an item as it is read */
+/** @template [T=Buffer] @typedef {import('./reading.js').Page<T>} Page what `latest` and `since` return */
+/** @template [T=Buffer] @typedef {import('./reading.js').Reading<T>} Reading a feed opened for reading */
+/** @template [T=Buffer] @typedef {import('./reading.js').Change<T>} Change what `subscribe` yields */
+/** @typedef {import('./feed.js').Account} Account */
+/** @typedef {import('./feed.js').Deletion} Deletion */
+/** @typedef {import('./feed.js').Status} Status */
+/** @typedef {import('./options.js').Definition} Definition */
+/** @typedef {import('./options.js').FeedOptions} FeedOptions */
+/** @typedef {import('./options.js').JsonFeedOptions} JsonFeedOptions */
+/** @typedef {import('./options.js').Layout} Layout */
+/** @typedef {import('./options.js').Log} Log */
+/** @typedef {import('./options.js').ServerOptions} ServerOptions */
+/** @typedef {import('./reader.js').Reader} Reader servers opened for reading */
+/** @typedef {import('./reader.js').ReaderStatus} ReaderStatus */
+/** @typedef {import('./reading.js').Count} Count */
+/** @typedef {import('./reading.js').PageOptions} PageOptions */
+/** @typedef {import('./reading.js').SubscribeOptions} SubscribeOptions */
 
 /**
- * A logger, for example of pino; called as (facts, message) or (message).
- * @typedef {{ info: (...args: any[]) => void, warn: (...args: any[]) => void, error: (...args: any[]) => void }} Log
+ * Opens a feed for writing and reading, whose values are stored as JSON. The first opening creates its definition; later ones must
+ * agree with it.
+ * @template [T=any] type of the values; what is read is not checked against it
+ * @overload
+ * @param {string} name of the feed: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -
+ * @param {import('./options.js').JsonFeedOptions} options
+ * @returns {Promise<Feed<T>>}
+ * @throws {FreshetError} SETTINGS_INVALID (all faults at once), FEED_NAME_INVALID, FEED_DEFINITION_DIFFERS, FEED_LAYOUT_UNKNOWN,
+ *   KEY_HOLDS_OTHER, SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
  */
-
 /**
- * Servers. docs/settings.md lists defaults and limits.
- * @typedef {object} ServerOptions
- * @property {string} redisUrl of the primary: redis:// or rediss://
- * @property {string[]} [replicaUrl] of replicas; without it the primary is asked for them
- * @property {'replica' | 'primary'} [readFrom] nodes that answer queries
- * @property {string} [keyPrefix] prefix of every key
- * @property {'auto' | 'all' | 'none'} [views] feeds that are held in memory from their first query on
- * @property {number} [maxViewItems] live items of one feed in memory
- * @property {number} [maxViewBytes] memory for them
- * @property {number} [deadlineMs] reply timeout; the connection is then closed
- * @property {Log} [log] default: none
- */
-
-/**
- * How a feed is stored and written. docs/settings.md lists defaults and limits. `clock`: ms since 1970, with fractions. Hooks:
- * `onFlush`: time from sending a batch to its acknowledgement; `onBehind`: how late a batch was sent; `onRefused`: a refused
- * item. The first error that a hook throws is logged.
- * @typedef {ServerOptions & {
- *   layout?: string, sortedSetContainsActualValue?: boolean, partitions?: number, windowMs?: number, maxItems?: number,
- *   late?: 'newest' | 'overwrite', compress?: 'none' | 'brotli', maxFutureMs?: number, batchItems?: number,
- *   batchBytes?: number, batchMs?: number,
- *   inFlightBytes?: number, ack?: 'primary' | 'replica', whenFull?: 'block' | 'refuse' | 'drop', drainMs?: number,
- *   clock?: () => number, onFlush?: (seconds: number) => void, onBehind?: (behindMs: number) => void,
- *   onRefused?: (code: string, id: Buffer, ts: number) => void }} FeedOptions
- */
-
-/**
- * Servers opened for reading.
- * @typedef {object} Reader
- * @property {() => Promise<Definition[]>} feeds definitions of all feeds
- * @property {(name: string) => Reading} feed queries of one feed
- * @property {() => { ready: boolean, reasons: string[], nodes: object[] }} status
- * @property {import('./view/index.js').Views} queries the same queries with bytes, for callers that encode answers themselves
- * @property {import('./store/index.js').Deployment} deployment
- * @property {() => Promise<void>} close
- */
-
-/** @type {Log} */
-const SILENT = Object.freeze({ info () {}, warn () {}, error () {} })
-/** Options outside the settings: objects and functions of the caller. */
-const HOOKS = { openFeed: ['log', 'clock', 'onFlush', 'onBehind', 'onRefused'], openReader: ['log'] }
-/** Options that may differ from the stored definition. */
-const RETENTION = ['windowMs', 'maxItems']
-let opened = 0
-
-/**
- * @param {Record<string, any>} options
- * @param {'openFeed' | 'openReader'} opener
- * @throws {import('../settings.js').SettingsInvalid} with all faults
- */
-function split (options, opener) {
-  const isHook = (/** @type {string} */ name) => HOOKS[opener].includes(name)
-  const hooks = Object.fromEntries(Object.entries(options).filter(([name, given]) => isHook(name) && isGiven(given)))
-  const settings = Object.fromEntries(Object.entries(options).filter(([name]) => !isHook(name)))
-  const faults = Object.entries(hooks).flatMap(([name, hook]) => faultOfHook(name, hook) ?? [])
-  const resolved = resolveOptions(settings, { layouts: layoutNames(), acks: ackNames() }, opener, faults)
-  return {
-    name: `freshet-${process.pid}-${++opened}`,
-    clock: createClock(),
-    log: SILENT,
-    ...hooks,
-    ...resolved,
-    asked: Object.fromEntries(RETENTION.filter((name) => isGiven(options[name])).map((name) => [name, resolved[name]]))
-  }
-}
-
-/** @param {unknown} option */
-const isGiven = (option) => option !== undefined && option !== null
-
-/** @param {string} name @param {any} hook @returns {string | null} */
-function faultOfHook (name, hook) {
-  if (name !== 'log') return typeof hook === 'function' ? null : `${name}: a value of type ${typeof hook} (option); expected a function`
-  const missing = Object.keys(SILENT).filter((level) => typeof hook[level] !== 'function')
-  return missing.length === 0
-    ? null
-    : `log: a value of type ${typeof hook} without ${missing.join(', ')} (option); expected a logger with the functions ` +
-      `${Object.keys(SILENT).join(', ')}`
-}
-
-/**
- * Opens a feed for writing and reading. The first opening creates its definition; later ones must agree with it.
- * @param {string} name of the feed
- * @param {FeedOptions} options
+ * Opens a feed for writing and reading, whose values are bytes. The first opening creates its definition; later ones must agree
+ * with it.
+ * @overload
+ * @param {string} name of the feed: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -
+ * @param {import('./options.js').FeedOptions} options
  * @returns {Promise<Feed>}
- * @throws {import('../settings.js').SettingsInvalid | import('./errors.js').FreshetError} SETTINGS_INVALID (all faults at
- *   once), FEED_NAME_INVALID, FEED_DEFINITION_DIFFERS, SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
+ * @throws {FreshetError} SETTINGS_INVALID (all faults at once), FEED_NAME_INVALID, FEED_DEFINITION_DIFFERS, FEED_LAYOUT_UNKNOWN,
+ *   KEY_HOLDS_OTHER, SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
  */
+/** @param {string} name @param {any} options @returns {Promise<Feed<any>>} */
 export async function openFeed (name, options) {
-  return openWritableFeed(checkFeedName(name), /** @type {any} */ (split(options ?? {}, 'openFeed')))
+  const inside = await openWritableFeed(checkFeedName(name), checkedOptions(options ?? {}, 'openFeed'))
+  return keepInside(new OpenedFeed(inside), inside)
 }
 
 /**
  * Opens servers for reading only: nothing is written, no feed is created.
- * @param {ServerOptions} options
- * @param {import('./view/index.js').Serving} [serving] for a process that serves all feeds
+ * @overload
+ * @param {import('./options.js').ServerOptions} options
  * @returns {Promise<Reader>}
- * @throws {import('../settings.js').SettingsInvalid | import('./errors.js').FreshetError}
+ * @throws {FreshetError} SETTINGS_INVALID (all faults at once), SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
  */
+/** @param {any} options @param {import('./view/index.js').Serving} [serving] of the reader process @returns {Promise<Reader>} */
 export async function openReader (options, serving) {
   const closing = new AbortController()
-  const given = split(options ?? {}, 'openReader')
-  const { queries, deployment, close } = await openQueries(/** @type {any} */ (given), serving)
+  const given = checkedOptions(options ?? {}, 'openReader')
+  const servers = await openQueries(given, serving)
 
-  /** @returns {Promise<import('./view/index.js').Views>} */
-  async function openedQueries () {
+  async function views () {
     if (closing.signal.aborted) throw new FreshetError('PIPELINE_CLOSED', 'the reader is closed; open it again')
-    return queries
+    return servers.queries
   }
 
-  return {
-    feeds: async () => (await openedQueries()).definitions(),
-    feed: (name) => createReading(openedQueries, checkFeedName(name), closing.signal, given.log),
-    status: queries.status,
-    queries,
-    deployment,
-    async close () {
-      closing.abort()
-      await close()
-    }
+  async function close () {
+    closing.abort()
+    await servers.close()
   }
+
+  const reader = new OpenedReader({ views, closing: closing.signal, log: given.log, status: servers.queries.status, close })
+  return keepInside(reader, servers)
 }

@@ -4,6 +4,7 @@
 import { help, optionsOf, printable, resolve } from '../settings.js'
 import { listen, openSecurity } from '../src/http/index.js'
 import { openFeed } from '../src/index.js'
+import { insideOfFeed } from '../src/inside.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
 import { createWriterMetrics } from '../src/metrics/index.js'
@@ -39,14 +40,14 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
   const metrics = createWriterMetrics({ figures: primary.figures })
   const feeds = createFeeds({
     // ingest.js applies whenFull to whole requests, before they are appended
-    open: (name, stored) => openFeed(name, {
+    open: async (name, stored) => insideOfFeed(await openFeed(name, {
       ...openingOptions(optionsOf(settings), stored),
       redisUrl: primaryUrl,
       whenFull: 'block',
       log,
       onFlush: (seconds) => metrics.flush(name, seconds),
       onBehind: (behindMs) => metrics.behind(name, behindMs)
-    }),
+    })),
     definition: primary.definition,
     admit: createFeedLimit({ maxFeeds: settings.maxFeeds, count: primary.feedCount }).admit,
     onOpen: ({ name, writer }) => metrics.follow(name, writer),

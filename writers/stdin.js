@@ -12,7 +12,7 @@ import { readRecords } from './input/records.js'
 const LONGEST_SLEEP_MS = 3_600_000
 
 /**
- * @param {{ feed: import('../src/index.js').Feed, settings: any,
+ * @param {{ feed: import('../src/inside.js').WritableFeed, settings: any,
  *   report: ReturnType<typeof import('./input/report.js').createFaultReport>, at: { place: number },
  *   clock: () => number, signal: AbortSignal, input?: import('node:stream').Readable }} parts
  *   `at.place` is the place of the current record, for reports of refusals
@@ -70,7 +70,7 @@ function endingOf ({ duration }, signal) {
 }
 
 /**
- * @param {import('../src/index.js').Feed} feed @param {{ id: string, ts: number, value: Buffer, dueMs: number }} item
+ * @param {import('../src/inside.js').WritableFeed} feed @param {{ id: string, ts: number, value: Buffer, dueMs: number }} item
  * @param {(fault: string) => void} onFault
  * @returns {boolean} whether there is room
  */

@@ -6,7 +6,7 @@ import { makeIds } from '../src/synthetic.js'
 import { makeBuses } from './buses.js'
 
 /**
- * @param {{ feed: import('../src/index.js').Feed, settings: any, index: number,
+ * @param {{ feed: import('../src/inside.js').WritableFeed, settings: any, index: number,
  *   clock: () => number, signal: AbortSignal }} parts `index` of this process: writers divide the ids
  */
 export async function runSynthetic ({ feed, settings, index, clock, signal }) {

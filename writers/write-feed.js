@@ -3,6 +3,7 @@
  */
 import { aborted, createClock } from '../src/runtime/index.js'
 import { openFeed } from '../src/index.js'
+import { insideOfFeed } from '../src/inside.js'
 import { createMeasurement } from '../src/pipeline/index.js'
 import { SERVERS_FAILED } from '../src/store/index.js'
 import { createFaultReport } from './input/report.js'
@@ -30,7 +31,7 @@ export async function writeFeed ({
   const noun = settings.format === 'json' ? 'item' : 'line'
   const report = createFaultReport({ noun, write: (text) => process.stderr.write(text) })
   const at = { place: 0 }
-  const feed = await openFeed(settings.feed, {
+  const feed = insideOfFeed(await openFeed(settings.feed, {
     ...options,
     // defaults are not passed on: an existing feed with another retention is then no reason to warn
     ...Object.fromEntries(['windowMs', 'maxItems'].filter((name) => settings.origins[name] === 'default').map((name) => [name, undefined])),
@@ -48,7 +49,7 @@ export async function writeFeed ({
     onRefused (code, id, ts) {
       if (settings.source === 'stdin') report.add(at.place, `${code}: id ${id}, ts ${ts}${code === 'ITEM_TOO_OLD' ? AGE_HINT : ''}`)
     }
-  })
+  }))
   metrics?.follow(settings.feed, feed.writer)
   await onOpened(feed.writer)
 

@@ -4,6 +4,7 @@
  */
 import { FreshetError } from '../errors.js'
 import { openFeed } from '../../src/index.js'
+import { insideOfFeed } from '../../src/inside.js'
 import { appendPaced } from '../../src/pipeline/index.js'
 import { LOST_AFTER_MS } from './drive.js'
 import { createSource } from './source.js'
@@ -17,8 +18,8 @@ export const FEED_OPTIONS = ['replicaUrl', 'keyPrefix', 'readFrom', 'layout', 'p
 export async function openLibrary ({ settings, redisUrl, replicaUrls, index, clock, onBehind, onFlush }) {
   const { drainMs } = settings
   const given = FEED_OPTIONS.filter((name) => settings[name] !== undefined && settings[name] !== null).map((name) => [name, settings[name]])
-  const feed = await openFeed(settings.feed,
-    { ...Object.fromEntries(given), ...(replicaUrls?.length && { replicaUrl: replicaUrls }), redisUrl, clock, onBehind, onFlush })
+  const feed = insideOfFeed(await openFeed(settings.feed,
+    { ...Object.fromEntries(given), ...(replicaUrls?.length && { replicaUrl: replicaUrls }), redisUrl, clock, onBehind, onFlush }))
   const { pipeline } = feed.writer
   const source = createSource(settings, index)
   const item = { id: source.ids[0], ts: 0, value: source.ids[0], dueMs: 0 }

@@ -125,7 +125,7 @@ for (const engine of await scopedEngines()) {
       // the ledger is of writers elsewhere, the awaits are those of a feed here
       const run = startRun(t, { redisUrl: proxy.url, ack, options })
       const feed = await patiently(() =>
-        openFeed('awaits', { redisUrl: proxy.url, readFrom: 'primary', drainMs: DEADLINE_MS, ack, views: 'none', ...options }))
+        openFeed('awaits', { redisUrl: proxy.url, readFrom: 'primary', drainMs: DEADLINE_MS, ack, views: 'none', ...options, layout: /** @type {any} */ (layout) }))
       t.teardown(() => feed.close({ drainMs: 0 }).catch(() => {}))
       let n = 0
       const append = () => {

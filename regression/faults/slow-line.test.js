@@ -24,7 +24,7 @@ const valueOf = (/** @type {number} */ n) => `value of ${n}`
 
 /**
  * Appends until a subscription has been given so many changes, and then the last.
- * @param {Awaited<ReturnType<typeof openFeed>>} feed @param {import('../../src/view/reader.js').Reading} reading
+ * @param {Awaited<ReturnType<typeof openFeed>>} feed @param {import('../../src/index.js').Reading} reading
  * @returns {Promise<{ ids: string[], last: number }>} the changes, and the last item
  */
 async function changesMeanwhile (feed, reading) {

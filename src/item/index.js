@@ -22,4 +22,4 @@ export { MAX_VALUE_BYTES, readRecord, RECORD_HEAD_BYTES, writeRecordHead } from 
 export {
   eachVersion, ITEM_HEAD_BYTES, itemBytes, METHODS, packItems, SEGMENT_HEAD_BYTES, segmentHead, writeItem, writeSegmentHead
 } from './segment.js'
-export { valueBytes } from './value.js'
+export { jsonBytes, parsedJson, valueBytes } from './value.js'

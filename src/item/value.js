@@ -1,6 +1,7 @@
 /**
- * A value is up to 1 MiB of any bytes; text is stored as UTF-8.
+ * A value is up to 1 MiB of any bytes; text is stored as UTF-8, other values of JavaScript as JSON if the caller asks for it.
  */
+import { isUtf8 } from 'node:buffer'
 import { types } from 'node:util'
 import { FreshetError } from '../errors.js'
 
@@ -33,6 +34,36 @@ function viewOf (value) {
     return null
   }
 }
+
+/**
+ * @param {unknown} value
+ * @returns {Buffer} its JSON
+ * @throws {FreshetError} ITEM_VALUE_INVALID
+ */
+export function jsonBytes (value) {
+  let text
+  try {
+    text = JSON.stringify(value)
+  } catch (error) {
+    throw withoutJson(error instanceof Error ? error.message : 'its toJSON throws', error)
+  }
+  if (text === undefined) throw withoutJson(`a value of type ${typeof value}`)
+  return Buffer.from(text)
+}
+
+/** @param {Buffer} bytes @returns {{ value: any } | null} null = not JSON */
+export function parsedJson (bytes) {
+  if (!isUtf8(bytes)) return null
+  try {
+    return { value: JSON.parse(bytes.toString()) }
+  } catch {
+    return null
+  }
+}
+
+/** @param {string} why @param {unknown} [cause] */
+const withoutJson = (why, cause) =>
+  new FreshetError('ITEM_VALUE_INVALID', `${why}; expected a value that JSON.stringify accepts`, { cause })
 
 /** @param {string} received */
 const invalid = (received) => new FreshetError('ITEM_VALUE_INVALID', `${received}; expected text in UTF-8 or bytes (Buffer, ArrayBuffer ` +

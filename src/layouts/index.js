@@ -83,11 +83,13 @@ import { segments } from './segments.js'
 import { stream } from './stream.js'
 import { values } from './values.js'
 
-/** @type {Readonly<Record<string, Layout>>} */
+/** @satisfies {Readonly<Record<string, Layout>>} */
 const LAYOUTS = Object.freeze({ ids, values, stream, segments })
 
-/** @returns {string[]} */
-export const layoutNames = () => Object.keys(LAYOUTS)
+/** @typedef {keyof typeof LAYOUTS} LayoutName */
+
+/** @returns {LayoutName[]} */
+export const layoutNames = () => /** @type {LayoutName[]} */ (Object.keys(LAYOUTS))
 
 /**
  * @param {string} name
@@ -95,7 +97,7 @@ export const layoutNames = () => Object.keys(LAYOUTS)
  * @throws {FreshetError} FEED_LAYOUT_UNKNOWN
  */
 export function layoutOf (name) {
-  if (Object.hasOwn(LAYOUTS, name)) return LAYOUTS[name]
+  if (Object.hasOwn(LAYOUTS, name)) return LAYOUTS[/** @type {LayoutName} */ (name)]
   throw new FreshetError('FEED_LAYOUT_UNKNOWN', `unknown layout ${name}; expected ${layoutNames().join(' | ')}`)
 }
 

@@ -14,7 +14,7 @@ const TURN_ITEMS = 2000
 
 /**
  * @param {object} parts
- * @param {import('../feed.js').Feed} parts.feed
+ * @param {import('../writable-feed.js').WritableFeed} parts.feed
  * @param {(dueMs: number) => { id: string | Uint8Array, ts: number, value: string | Uint8Array, dueMs: number }} parts.next the
  *   item due then; may return the same object each time
  * @param {{ rate: number, pace: 'steady' | 'burst', periodMs: number, chunks: number, catchUp: string, whenFull: string }} parts.settings

@@ -3,7 +3,6 @@
  */
 export { createClock } from './clock.js'
 export { runCrew } from './crew.js'
-export { WAIT_MS, waitOf } from './deadline.js'
 export { aborted, listenForStop, tellParent } from './lifecycle.js'
 export { createLog } from './logging.js'
 export { oneAtATime, within } from './pending.js'

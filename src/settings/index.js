@@ -11,5 +11,5 @@ export {
   writerFlags
 } from './checks.js'
 export { helpOf, keptByNpm, readFlags, unexpectedWords, unknownFlags } from './flags.js'
-export { envOf, flagOf, givenBy, nearest, readRows, SettingsInvalid, withoutSecrets } from './rows.js'
+export { envOf, flagOf, givenBy, nearest, readRows, withoutSecrets } from './rows.js'
 export { checkTogether } from './rules.js'

@@ -9,19 +9,6 @@
  */
 import { expected, serverUrl, serverUrls } from './checks.js'
 
-/** Invalid settings. `faults`: one sentence each; `lost`: flags that npm consumed. */
-export class SettingsInvalid extends Error {
-  code = 'SETTINGS_INVALID'
-  exitStatus = 2
-  /** @param {string[]} faults @param {import('./flags.js').Lost} [lost] */
-  constructor (faults, lost) {
-    super(faults.join('\n'))
-    this.name = 'SettingsInvalid'
-    this.faults = faults
-    this.lost = lost
-  }
-}
-
 /** @param {string} name camelCase @returns {string} its flag, without dashes */
 export const flagOf = (name) => name.replace(/[A-Z]/g, (letter) => '-' + letter.toLowerCase())
 
@@ -55,11 +42,20 @@ function readOne (row, given, origin, known, faults) {
     return row.default
   }
   try {
-    return row.check.read(String(given), known)
+    return row.check.read(textOf(given), known)
   } catch (error) {
-    const shown = row.secret ? '(hidden)' : given === '' ? 'no value' : given
+    const shown = row.secret ? '(hidden)' : given === '' ? 'no value' : textOf(given)
     faults.push(`${row.name}: ${shown}${error.why ? `, ${error.why}` : ''} (${origin}); expected ${expected(row.check, known)}`)
     return row.default
+  }
+}
+
+/** @param {unknown} given @returns {string} also of values without a text, such as Object.create(null) */
+function textOf (given) {
+  try {
+    return String(given)
+  } catch {
+    return `a value of type ${typeof given}`
   }
 }
 
@@ -69,7 +65,7 @@ function readOne (row, given, origin, known, faults) {
  */
 export const givenBy = (of, origin) => ({ name }) => {
   const given = of[name]
-  return given === undefined || given === null ? null : [origin, Array.isArray(given) ? given.join(',') : given]
+  return given === undefined || given === null ? null : [origin, Array.isArray(given) ? given.map(textOf).join(',') : given]
 }
 
 /**

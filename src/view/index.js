@@ -5,9 +5,6 @@
  * @typedef {import('./log-resume.js').Read} Read
  * @typedef {import('./queries.js').Queries} Queries
  * @typedef {import('./queries.js').Item} Item
- * @typedef {import('./reader.js').Page} Page
- * @typedef {import('./reader.js').ReadItem} ReadItem
- * @typedef {import('./reader.js').Reading} Reading
  * @typedef {import('./reader.js').Serving} Serving
  * @typedef {import('./subscribe.js').Change} Change
  * @typedef {import('./view.js').View} View
@@ -15,4 +12,6 @@
  * @typedef {import('./views.js').Views} Views
  */
 export { beginPart, checkSame, createEntriesAtOnce, isUnreadable, MAX_ENTRIES, readBehind } from './log-resume.js'
-export { createReading, openQueries } from './reader.js'
+export { openQueries } from './reader.js'
+export { subscribe } from './subscribe.js'
+export { createSubscription } from './subscription.js'

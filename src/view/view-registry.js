@@ -29,7 +29,7 @@ const IDLE_MS = 60_000
 export const isExactPerRequest = (layout) => Object.values(layoutOf(layout).describe().withoutView).every((promise) => promise === 'exact')
 
 /** Whether this version can read a feed. @param {Definition} definition */
-const isReadable = ({ layout, format }) => layoutNames().includes(layout) && layoutOf(layout).format === format
+const isReadable = ({ layout, format }) => layoutNames().some((name) => name === layout) && layoutOf(layout).format === format
 
 /** Whether queries need a view of the feed. @param {'auto' | 'all' | 'none'} mode @param {Definition} definition */
 const needsView = (mode, definition) =>

@@ -21,5 +21,5 @@ export const ARROWS = /** @type {Record<string, string[]>} */ ({
   charts: [],
   experiments: [],
   infra: [],
-  'settings.js': ['src/settings']
+  'settings.js': ['src/errors.js', 'src/settings']
 })

@@ -34,7 +34,8 @@ t.test('the source makes errors of the registry, and every code has its use', as
   let source = ''
   for (const { file, text } of await sourceFiles()) {
     const code = withoutComments(text)
-    if (!file.endsWith('errors.js')) source += code
+    // it defines a class of its own code, too; the keys of a table have no quotes
+    if (!file.endsWith('errors.js') || file === 'src/errors.js') source += code
     for (const [, name] of code.matchAll(/new FreshetError\(\s*'([^']*)'/g)) made.push({ file, name })
   }
   t.ok(made.length > 20)

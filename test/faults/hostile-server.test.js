@@ -212,7 +212,7 @@ for (const engine of await scopedEngines()) {
   t.test(`${engineName(engine)}: nonsense between replies gives a reader errors with codes, and it recovers`, async (t) => {
     const server = await startServer(t, { engine })
     const proxy = await startProxy(t, server.port)
-    const feeds = await Promise.all(['ids', 'segments'].map((layout) =>
+    const feeds = await Promise.all((/** @type {const} */ (['ids', 'segments'])).map((layout) =>
       eventually(() => openFeed(`read-${layout}`, { redisUrl: server.url, layout, windowMs: 86_400_000, deadlineMs: 20_000 }))))
     for (const feed of feeds) t.teardown(() => feed.close().catch(() => {}))
     const reader = await eventually(() => openReader({ redisUrl: proxy.url, readFrom: 'primary', views: 'all' }))

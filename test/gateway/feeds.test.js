@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { FreshetError } from '../../src/errors.js'
 import { openFeed } from '../../src/index.js'
+import { insideOfFeed } from '../../src/inside.js'
 import { agree, dropFeed, listDefinitions, readDefinition } from '../../src/feeds/definitions.js'
 import { createFeeds } from '../../writers/gateway/feeds.js'
 import { connectFor, eventually, silentLog, startServer } from '../servers.js'
@@ -17,9 +18,9 @@ async function setUp (t, options = {}) {
   const connection = await connectFor(t, server.url)
   const events = /** @type {string[]} */ ([])
   const feeds = createFeeds({
-    open (name, stored) {
+    async open (name, stored) {
       events.push(`open ${name}`)
-      return openFeed(name, { redisUrl: server.url, partitions: 2, ...stored })
+      return insideOfFeed(await openFeed(name, /** @type {any} */ ({ redisUrl: server.url, partitions: 2, ...stored })))
     },
     definition: (name) => readDefinition(connection, 'fr:', name),
     onOpen: ({ name }) => events.push(`opened ${name}`),

@@ -1,6 +1,7 @@
 /** Responses about the items of a request, on a real server. */
 import t from 'tap'
 import { openFeed } from '../../src/index.js'
+import { insideOfFeed } from '../../src/inside.js'
 import { createIngest } from '../../writers/gateway/ingest.js'
 import { silentLog, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
@@ -10,7 +11,7 @@ const WINDOW_MS = 60_000
 
 t.test('an item that becomes too old between check and append is not counted as accepted', async (t) => {
   const server = await startServer(t, { engine })
-  const feed = await openFeed('one', { redisUrl: server.url, windowMs: WINDOW_MS })
+  const feed = insideOfFeed(await openFeed('one', { redisUrl: server.url, windowMs: WINDOW_MS }))
   t.teardown(() => feed.close({ drainMs: 0 }).catch(() => {}))
   const ingest = createIngest({
     feeds: /** @type {any} */ ({ heldBytes: 0 }), whenFull: 'block', ackWithinMs: 30_000, inFlightBytes: 1000, log: silentLog

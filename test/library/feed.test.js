@@ -11,7 +11,8 @@ const REDIS = { redisUrl: 'redis://127.0.0.1:1' }
 
 t.test('all settings are checked before any connection', async (t) => {
   const error = await openFeed('x', /** @type {any} */ ({ redisUrl: 'http://h', batchItems: 0, layoutt: 'ids' })).catch((error) => error)
-  t.ok(error instanceof SettingsInvalid)
+  t.ok(error instanceof SettingsInvalid && error instanceof FreshetError)
+  t.equal(error.retryable, false)
   t.equal(error.faults.length, 3, error.message)
   await t.rejects(openFeed('No Such', REDIS), { code: 'FEED_NAME_INVALID' })
   // such as a variable of the environment that is not set: nothing listens there, so no server was asked
@@ -143,11 +144,11 @@ for (const engine of await scopedEngines()) {
         if (missed.size === 0) break
       }
       t.equal((await feed.subscribe({ from: position, signal: AbortSignal.abort() }).next()).done, true)
-      await t.rejects(feed.subscribe({ pollMs: -1 }).next(), RangeError)
+      await t.rejects(feed.subscribe({ pollMs: -1 }).next(), { code: 'ARGUMENT_INVALID' })
       await t.rejects(feed.subscribe(/** @type {any} */ ({ form: position })).next(),
         { message: 'form is unknown; the options are from signal pollMs overlapMs' })
-      await t.rejects(feed.since(/** @type {any} */ ('x')), RangeError)
-      await t.rejects(feed.latest(/** @type {any} */ ('5')), RangeError)
+      await t.rejects(feed.since(/** @type {any} */ ('x')), { code: 'ARGUMENT_INVALID' })
+      await t.rejects(feed.latest(/** @type {any} */ ('5')), { code: 'ARGUMENT_INVALID' })
     })
 
     t.test('a slow consumer is not made slower', async (t) => {

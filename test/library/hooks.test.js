@@ -3,6 +3,7 @@
  */
 import t from 'tap'
 import { openFeed, openReader } from '../../src/index.js'
+import { insideOfFeed } from '../../src/inside.js'
 import { engineName, eventually, silentLog, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 
@@ -60,7 +61,7 @@ for (const engine of await scopedEngines()) {
         for (let i = 0; i < 3; i++) t.equal(feed.append({ id: 'old', ts: Date.now() - 61_000, value: 'x' }), true)
         await feed.flush({ deadlineMs: 20_000 })
         t.match(feed.account, { offered: 103, items: 100, refused: { too_old: 3 } })
-        t.equal(feed.writer.pipeline.heldBytes, 0)
+        t.equal(insideOfFeed(feed).writer.pipeline.heldBytes, 0)
         await eventually(() => lines.length >= 3)
         t.same(lines.map(([{ hook }]) => hook).sort(), ['onBehind', 'onFlush', 'onRefused'])
         for (const [facts, message] of lines) {
@@ -78,7 +79,7 @@ for (const engine of await scopedEngines()) {
       t.teardown(() => feed.close())
       append()
       await eventually(() => feed.account.items === 50)
-      t.equal(feed.writer.pipeline.heldBytes, 0)
+      t.equal(insideOfFeed(feed).writer.pipeline.heldBytes, 0)
       t.equal(String((await feed.get('a'))?.value), '50', 'the last that was appended was written last')
     })
   })

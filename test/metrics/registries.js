@@ -1,6 +1,7 @@
 /** What each process would answer at /metrics: the registries of its real parts, over a real server. */
 import { createReaderApp } from '../../readers/app.js'
 import { openFeed } from '../../src/index.js'
+import { insideOfFeed } from '../../src/inside.js'
 import { createReaderRegistry, createWriterMetrics } from '../../src/metrics/index.js'
 import { createDeployment } from '../../src/store/deployment.js'
 import { createQueries } from '../../src/view/queries.js'
@@ -57,8 +58,13 @@ export async function createGatewayMetrics (t, { redisUrl, deadlineMs = 2000 }) 
   const primary = watchPrimary({ ...settings, primaryUrl: redisUrl, replicaUrls: null, log: silentLog })
   const metrics = createWriterMetrics({ figures: primary.figures })
   const feeds = createFeeds({
-    open: (name, stored) => openFeed(name,
-      { ...stored, redisUrl, deadlineMs, onFlush: (seconds) => metrics.flush(name, seconds), onBehind: (ms) => metrics.behind(name, ms) }),
+    open: async (name, stored) => insideOfFeed(await openFeed(name, {
+      ...(/** @type {{}} */ (stored)),
+      redisUrl,
+      deadlineMs,
+      onFlush: (seconds) => metrics.flush(name, seconds),
+      onBehind: (ms) => metrics.behind(name, ms)
+    })),
     definition: primary.definition,
     onOpen: ({ name, writer }) => metrics.follow(name, writer),
     onClose: ({ name }) => metrics.unfollow(name),

@@ -53,7 +53,7 @@ for (const engine of await scopedEngines()) {
         t.same((await feed.since(now + 1)).items, [])
         for (const since of [undefined, null, NaN, 1.5, -1, 2 ** 41, '5', new Date()]) {
           await t.rejects(feed.since(/** @type {any} */ (since)),
-            { name: 'RangeError', message: /^since .*; expected integer milliseconds since 1970$/ })
+            { code: 'ARGUMENT_INVALID', message: /^since .*; expected integer milliseconds since 1970$/ })
         }
         await t.rejects(feed.since(0, /** @type {any} */ ({ limits: 5 })),
           { message: 'limits is unknown; the options are limit sinceMs after' })
@@ -73,7 +73,7 @@ for (const engine of await scopedEngines()) {
           t.match(await feed.get(id), { id: 'bus é', value: Buffer.from('2') })
         }
         for (const id of ['', Buffer.from([0xff]), 7, null, undefined]) {
-          await t.rejects(feed.get(/** @type {any} */ (id)), { code: 'ITEM_ID_INVALID' })
+          await t.rejects(feed.get(/** @type {any} */ (id)), { code: 'ARGUMENT_INVALID' })
         }
         t.match(await feed.count(), { count: exact ? 1 : 3, exact })
         t.match(await held.count(), { count: 1, exact: true })

@@ -101,7 +101,7 @@ t.test('it polls every pollMs, by default 100 ms', async (t) => {
 for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
     const server = await startServer(t, { engine })
-    /** @param {string} name @param {string} layout */
+    /** @param {string} name @param {import('../../src/index.js').Layout} layout */
     async function open (name, layout) {
       const feed = await openFeed(name, { redisUrl: server.url, readFrom: 'primary', layout })
       t.teardown(() => feed.close({ drainMs: 0 }).catch(() => {}))

@@ -6,8 +6,8 @@
  *
  * The Map is ordered by last use, the least recent first.
  *
- * @typedef {import('../../src/index.js').Feed} Feed
- * @typedef {import('../../src/index.js').Definition} Definition
+ * @typedef {import('../../src/inside.js').WritableFeed} Feed
+ * @typedef {import('../../src/feeds/index.js').Definition} Definition
  * @typedef {Pick<Definition, 'layout' | 'partitions' | 'windowMs' | 'maxItems' | 'late'>} Stored
  * @typedef {{ opening: Promise<Feed>, feed: Feed | null, holders: number, usedAtMs: number }} Entry
  * @typedef {ReturnType<typeof createOpenFeeds>} OpenFeeds
