@@ -63,6 +63,8 @@ const OK = 200
 /** 4xx that are retried, and 5xx that is not */
 const RETRYABLE = [408, 425, 429]
 const NOT_IMPLEMENTED = 501
+/** half of a surrogate pair, which cannot be part of an address */
+const HALF_PAIR = /\p{Surrogate}/u
 
 /** @param {unknown} value */
 const isHeader = (value) => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
@@ -88,10 +90,15 @@ const OPTIONS = {
 
 /**
  * A reader refused to stream. `code` is that of its problem, such as FEED_UNKNOWN, UNAUTHORIZED or OVERLOADED; or HTTP_ERROR if the
- * response was no problem of a reader, or NOT_EVENTS. `retryable`: the client reconnects, and `onRetry` gets the error.
+ * response was no problem of a reader, or NOT_EVENTS; or ARGUMENT_INVALID. `retryable`: the client reconnects, and `onRetry` gets
+ * the error.
  */
 export class FollowError extends Error {
-  /** @param {string} code @param {string} message @param {number} status of HTTP @param {number} [retryAfterMs] not before */
+  /**
+   * @param {string} code @param {string} message
+   * @param {number} status of HTTP; 0 = no response
+   * @param {number} [retryAfterMs] not before
+   */
   constructor (code, message, status, retryAfterMs = 0) {
     super(message)
     this.name = 'FollowError'
@@ -109,7 +116,7 @@ export class FollowError extends Error {
  * @param {FollowOptions<E>} [options]
  * @returns {AsyncGenerator<LiveEvent<E>, void, void>} ends when `signal` is aborted or the loop is left; reconnects for ever after
  *   errors that may pass, and throws a FollowError for others
- * @throws {TypeError} invalid arguments, with what is expected
+ * @throws {FollowError} ARGUMENT_INVALID, at once, with all faults; in the loop the codes of FollowError
  */
 export function follow (readers, feed, options = {}) {
   const over = new AbortController()
@@ -125,19 +132,21 @@ export function follow (readers, feed, options = {}) {
 
 /** @param {any} given @param {any} feed @param {any} options */
 function checked (given, feed, options) {
-  if (typeof options !== 'object' || options === null) throw new TypeError(`follow: options: ${shown(options)}; expected an object`)
+  if (typeof options !== 'object' || options === null) throw invalid(`options: ${shown(options)}; expected an object`)
   const urls = [given].flat()
   const faults = urls.filter((url) => !isAddress(url)).map((url) => `reader: ${shown(url)}; ` +
     'expected an address such as http://127.0.0.1:8080 (location.origin in a page of the reader), with a token in authToken')
   if (urls.length === 0) faults.push('reader: none; expected one or more addresses, such as http://127.0.0.1:8080')
-  if (typeof feed !== 'string' || feed === '') faults.push(`feed: ${shown(feed)}; expected a feed name, such as latest`)
+  if (typeof feed !== 'string' || feed === '' || HALF_PAIR.test(feed)) {
+    faults.push(`feed: ${shown(feed)}; expected a feed name, such as latest`)
+  }
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(OPTIONS, name)) faults.push(`${name}: unknown option; expected one of ${Object.keys(OPTIONS).join(', ')}`)
     else if (value !== undefined && !OPTIONS[name].is(value)) {
       faults.push(`${name}: ${name === 'authToken' ? '(hidden)' : shown(value)}; expected ${OPTIONS[name].expects}`)
     }
   }
-  if (faults.length > 0) throw new TypeError(`follow: ${faults.join('\n')}`)
+  if (faults.length > 0) throw invalid(faults.join('\n'))
   const {
     ids = [], limit, maxRate, encoding = 'base64', from = null, onRetry = () => {}, silentMs = SILENT_MS, authToken, signal
   } = options
@@ -155,9 +164,12 @@ function checked (given, feed, options) {
   }
 }
 
+/** @param {string} message */
+const invalid = (message) => new FollowError('ARGUMENT_INVALID', `follow: ${message}`, 0)
+
 /** @param {any} given */
 function isAddress (given) {
-  if (!URL.canParse(given)) return false
+  if (!(typeof given === 'string' || given instanceof URL) || !URL.canParse(String(given))) return false
   const { protocol, username, password, search, hash } = new URL(given)
   return /^https?:$/.test(protocol) && `${username}${password}${search}${hash}` === ''
 }
