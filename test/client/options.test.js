@@ -22,6 +22,7 @@ t.test('invalid arguments are refused before any request, with what is expected'
     [['http://127.0.0.1:1/?feed=latest', 'latest'], /reader: /],
     [[URL_1], /feed: undefined; expected a feed name, such as latest/],
     [[URL_1, ''], /feed: ""/],
+    [[URL_1, 'half \ud83d'], /feed: /],
     [[URL_1, 'latest', null], /options: null; expected an object/],
     [[URL_1, 'latest', { max_rate: 1 }],
       /max_rate: unknown option; expected one of ids, limit, maxRate, encoding, from, authToken, signal, onRetry, silentMs/],
