@@ -43,11 +43,7 @@ export class Reader {
    * }}
    * @throws {import('./errors.js').FreshetError} FEED_NAME_INVALID, ARGUMENT_INVALID
    */
-  feed = /** @type {any} */ (/** @type {string} */ name, /** @type {unknown} */ options) => {
-    const { encoding = 'bytes' } = optionsIn(options, ['encoding'])
-    if (!ENCODINGS.includes(encoding)) throw invalid(`encoding ${shown(encoding)}; expected ${ENCODINGS.join(' | ')}`)
-    return new Reading({ ...this.#inside, feed: checkFeedName(name), isJson: encoding === 'json' })
-  }
+  feed = this.#reading.bind(this)
 
   /**
    * Whether queries can be answered, and the state of each server.
@@ -60,4 +56,11 @@ export class Reader {
    * @returns {Promise<void>}
    */
   close = () => this.#inside.close()
+
+  /** @param {string} name @param {{ encoding?: string }} [options] @returns {Reading<any>} */
+  #reading (name, options) {
+    const { encoding = 'bytes' } = optionsIn(options, ['encoding'])
+    if (!ENCODINGS.includes(encoding)) throw invalid(`encoding ${shown(encoding)}; expected ${ENCODINGS.join(' | ')}`)
+    return new Reading({ ...this.#inside, feed: checkFeedName(name), isJson: encoding === 'json' })
+  }
 }
