@@ -124,8 +124,8 @@ for (const engine of await scopedEngines()) {
       const options = { layout, inFlightBytes: 1024 * 1024, batchItems: 20, deadlineMs: DEADLINE_MS }
       // the ledger is of writers elsewhere, the awaits are those of a feed here
       const run = startRun(t, { redisUrl: proxy.url, ack, options })
-      const feed = await patiently(() =>
-        openFeed('awaits', { redisUrl: proxy.url, readFrom: 'primary', drainMs: DEADLINE_MS, ack, views: 'none', ...options, layout: /** @type {any} */ (layout) }))
+      const feed = await patiently(() => openFeed('awaits',
+        { redisUrl: proxy.url, readFrom: 'primary', drainMs: DEADLINE_MS, ack, views: 'none', ...(options) }))
       t.teardown(() => feed.close({ drainMs: 0 }).catch(() => {}))
       let n = 0
       const append = () => {

@@ -7,9 +7,11 @@ import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
+import ts from 'typescript'
 import { startGateway, startReader } from '../../test/commands.js'
 import { exampleOf, ROOT } from '../../test/docs/examples.js'
 import { eventually, startDeployment } from '../../test/servers.js'
+import { CLIENT_PROGRAMS, LIBRARY_PROGRAMS } from '../../test/library/programs.js'
 import { scopedEngines } from '../../test/scope.js'
 
 const run = promisify(execFile)
@@ -25,18 +27,18 @@ const names = files.map((/** @type {{ path: string }} */ { path }) => path)
 
 t.test('the package holds what a user needs and nothing else', async (t) => {
   for (const name of ['package.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'settings.js', 'src/index.js', 'src/client.js',
-    'types/src/index.d.ts', 'types/src/client.d.ts', 'types/settings.d.ts', 'bin/freshet.js', 'writers/feed.js', 'writers/gateway.js',
+    'types/src/index.d.ts', 'types/src/client.d.ts', 'bin/freshet.js', 'writers/feed.js', 'writers/gateway.js',
     'readers/server.js', 'readers/page/index.html', 'docs/errors.md', 'docs/metrics.md', 'infra/grafana/freshet.json']) {
     t.ok(names.includes(name), name)
   }
   const scripts = (await readdir(join(ROOT, 'lua'), { recursive: true })).filter((name) => name.endsWith('.lua'))
   for (const script of scripts) t.ok(names.includes(`lua/${script}`), script)
   const folders = /^(bin|charts|docs|experiments|infra|lab|lua|readers|src|types\/src|writers)\//
-  const alone = /^(package\.json|(README|CHANGELOG|CONTRIBUTING)\.md|LICENSE|settings\.js|types\/settings\.d\.ts)$/
+  const alone = /^(package\.json|(README|CHANGELOG|CONTRIBUTING)\.md|LICENSE|settings\.js)$/
   const isAllowed = (/** @type {string} */ name) => folders.test(name) || alone.test(name)
   const unwanted = /(^|\/)tests?\/|\.(test|map)\.|tgz$|(^|\/)\.|(^|\/)results\/|-lock\.json$/
   t.same(names.filter((/** @type {string} */ name) => !isAllowed(name) || unwanted.test(name)), [])
-  // code, types and documentation are 2.7 MB; results, engines or a browser would be much larger
+  // code, types and documentation are 2.4 MB; results, engines or a browser would be much larger
   t.ok(unpackedSize < 3_000_000, `${unpackedSize} bytes`)
 })
 
@@ -60,14 +62,22 @@ t.test('what README and docs link to is in the package', async (t) => {
 
 t.test('installed into an empty project', async (t) => {
   await writeFile(join(folder, 'package.json'), JSON.stringify({ name: 'user', private: true, type: 'module' }))
-  await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', `./${filename}`], { cwd: folder, env })
+  const { stderr } = await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', `./${filename}`], { cwd: folder, env })
+  t.notMatch(stderr, /EBADENGINE/, 'every package supports this version of Node')
+  const { packages } = JSON.parse(await readFile(join(folder, 'package-lock.json'), 'utf8'))
+  const count = Object.keys(packages).length - 1
+  const { stdout } = await run('du', ['-sm', 'node_modules'], { cwd: folder })
+  t.comment(`${count} packages, ${parseInt(stdout)} MB`)
+  // 130 today; more is a new dependency, or one that has grown
+  t.ok(count <= 150, `${count} packages`)
 
   await t.test('the examples of README and docs/library.md print what is shown', async (t) => {
     for (const engine of await scopedEngines()) {
-      for (const [page, name] of [['README.md', 'short'], ['docs/library.md', 'library']]) {
+      for (const [page, name] of [['README.md', 'short'], ['docs/library.md', 'library'], ['docs/library.md', 'typed']]) {
         const [code, printed] = await exampleOf(page, name)
         const { primary } = await startDeployment(t, { engine, replicas: 1 })
-        await writeFile(join(folder, 'example.js'), code.replace('redis://127.0.0.1:6379', primary.url))
+        const program = ts.transpile(code, { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext })
+        await writeFile(join(folder, 'example.js'), program.replace('redis://127.0.0.1:6379', primary.url))
         t.same(await run('node', ['example.js'], { cwd: folder, env }), { stdout: printed, stderr: '' }, page)
       }
     }
@@ -94,71 +104,10 @@ t.test('installed into an empty project', async (t) => {
   })
 
   await t.test('types are strict, in TypeScript projects of modules and of CommonJS', async (t) => {
-    const program = `
-      import { openFeed, openReader, FreshetError, type Change, type Feed, type Page } from 'freshet-feed'
-      const onRefused = (code: string) => code
-      const feed: Feed = await openFeed('positions', { redisUrl: 'redis://h', ack: 'replica', batchMs: 5, onRefused })
-      const room: boolean = feed.append({ id: 'a', ts: 1, value: new Uint8Array(1) })
-      const page: Page = await feed.latest({ limit: 10, after: null })
-      const text: string | undefined = page.items[0]?.value.toString()
-      for await (const change of feed.subscribe({ from: 'p' })) { const one: Change = change; if (!one.deleted) one.value.length }
-      const reader = await openReader({ redisUrl: 'redis://h' })
-      const { count, exact } = await reader.feed('positions').count()
-      const error = new FreshetError('SERVER_LOST', 'x'); const retry: boolean = error.retryable
-      // @ts-expect-error: no such ack
-      await openFeed('x', { redisUrl: 'redis://h', ack: 'nobody' })
-      // @ts-expect-error: no such option
-      await openFeed('x', { redisUrl: 'redis://h', redisUr: '' })
-      // @ts-expect-error: a page is not a number
-      const wrong: number = await feed.latest(2)
-      // @ts-expect-error: an item has no such field
-      page.items[0]?.nonsense
-      // @ts-expect-error: a value must be text or bytes
-      feed.append({ id: 'a', value: 1 })
-      feed.append({ id: 'a', value: new ArrayBuffer(1) })
-      feed.append({ id: 'a', value: new DataView(new ArrayBuffer(1)) })
-      // @ts-expect-error: a value is a Buffer, not any
-      page.items[0]?.value.nonsense
-      export { room, text, count, exact, retry, wrong }
-    `
-    const following = `
-      import { follow, FollowError, type FollowOptions, type LiveEvent, type LiveItem } from 'freshet-feed/client'
-      const { signal } = new AbortController()
-      const onRetry = (error: Error, waitMs: number) => {}
-      const options: FollowOptions = { ids: ['a'], maxRate: 10, from: null, signal, onRetry }
-      for await (const one of follow(['http://h', new URL('http://h')], 'positions', options)) {
-        const event: LiveEvent = one
-        if (one.event === 'reset') { const reason: string = one.reason } else {
-          const item: LiveItem | undefined = one.items[0]
-          if (item && !item.deleted) { const value: Uint8Array = item.value; const ts: number = item.ts }
-          // @ts-expect-error: a deletion has no value
-          item?.value.length
-        }
-        // @ts-expect-error: a reset has no items
-        one.items.length
-      }
-      for await (const { event, items } of follow('http://h', 'positions', { encoding: 'utf8' })) {
-        if (event === 'reset') continue
-        const value: string | Uint8Array | undefined = items[0]?.value
-        // @ts-expect-error: text, or bytes of a value that is not text
-        const text: string | undefined = items[0]?.value
-      }
-      const { code, status, retryable } = new FollowError('FEED_UNKNOWN', 'x', 404)
-      // @ts-expect-error: no such encoding
-      follow('http://h', 'positions', { encoding: 'hex' })
-      // @ts-expect-error: no such option
-      follow('http://h', 'positions', { maxrate: 1 })
-    `
     const [example] = await exampleOf('docs/library.md', 'client')
-    await Promise.all(Object.entries({
-      'program.mts': program,
-      'program-commonjs.cts': `
-        import { openFeed, type Feed } from 'freshet-feed'
-        export const open = (): Promise<Feed> => openFeed('positions', { redisUrl: 'redis://h' })
-      `,
-      'program-following.mts': following,
-      'program-example.mts': example
-    }).map(([name, text]) => writeFile(join(folder, name), text)))
+    const [typed] = await exampleOf('docs/library.md', 'typed')
+    const programs = { ...LIBRARY_PROGRAMS, ...CLIENT_PROGRAMS, 'program-example.mts': example, 'program-types.mts': typed }
+    await Promise.all(Object.entries(programs).map(([name, text]) => writeFile(join(folder, name), text)))
     const types = await readFile(join(folder, 'node_modules/freshet-feed/types/src/index.d.ts'), 'utf8')
     t.match(types, /^\/\/\/ <reference types="node"/m, 'types of Node come with it')
 
@@ -172,15 +121,16 @@ t.test('installed into an empty project', async (t) => {
       const lines = stdout.split('\n')
       return { lines, errors: lines.filter((/** @type {string} */ line) => /^(program|node_modules\/freshet-feed\/).*error/.test(line)) }
     }
-    const library = [...nodenext, '--lib', 'es2024', 'program.mts', 'program-commonjs.cts']
-    const clients = ['--lib', 'es2024,dom', '--skipLibCheck', 'program-following.mts', 'program-example.mts']
+    const library = [...nodenext, '--lib', 'es2024', ...Object.keys(LIBRARY_PROGRAMS), 'program-types.mts']
+    const clients = ['--lib', 'es2024,dom', '--skipLibCheck', ...Object.keys(CLIENT_PROGRAMS), 'program-example.mts']
     t.same((await check(...library)).errors, [], 'the library')
     const client = await check(...nodenext, ...clients)
     t.same(client.errors, [], 'the client')
     t.ok(client.lines.some((/** @type {string} */ line) => line.endsWith('freshet-feed/types/src/client.d.ts')))
     t.same(client.lines.filter((/** @type {string} */ line) => line.includes('@types/node')), [], 'the client needs no types of Node')
     // with skipLibCheck an unknown type is silently `any`: the errors that the programs expect would be missing
-    t.same((await check(...bundler, ...clients, 'program.mts')).errors, [], 'both, as bundlers resolve them, with skipLibCheck')
+    const both = await check(...bundler, ...clients, 'program.mts', 'program-json.mts')
+    t.same(both.errors, [], 'both, as bundlers resolve them, with skipLibCheck')
   })
 
   await t.test('a CommonJS project loads it with require(), without a warning', async (t) => {

@@ -2,16 +2,22 @@
  * Logs go to standard error: JSON lines, or readable lines on a terminal. Writes are synchronous, so that the last line before
  * an exit is not lost; no per-item code logs.
  */
-import { pino } from 'pino'
-import pretty from 'pino-pretty'
+import { createRequire } from 'node:module'
+
+const require = createRequire(import.meta.url)
+/** Loaded with the first log, because users of the library bring their own. @returns {typeof import('pino')} */
+const loadPino = () => require('pino')
+/** @returns {typeof import('pino-pretty')} */
+const loadPretty = () => require('pino-pretty')
 
 /**
  * @param {{ level: string, role: string, terminal?: boolean }} options
  * @returns {import('pino').Logger}
  */
 export function createLog ({ level, role, terminal = process.stderr.isTTY }) {
+  const { pino } = loadPino()
   const stream = terminal
-    ? pretty({
+    ? loadPretty()({
       destination: 2,
       sync: true,
       singleLine: true,

@@ -12,7 +12,7 @@ export async function exampleOf (page, name) {
   const text = await readPage(page)
   const at = text.indexOf(`<!-- example: ${name} -->`)
   if (at < 0) throw new Error(`${page} has no example ${name}`)
-  return [...text.slice(at).matchAll(/```(?:js)?\n([\s\S]*?)```/g)].map(([, block]) => block)
+  return [...text.slice(at).matchAll(/```(?:js|ts)?\n([\s\S]*?)```/g)].map(([, block]) => block)
 }
 
 /**

@@ -1,7 +1,12 @@
-/** The examples of README and docs/writing.md print what they show. */
+/** The examples of README, docs/writing.md and docs/library.md print what they show. */
 import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
+import ts from 'typescript'
 import { startGateway, startReader } from '../commands.js'
 import { startDeployment } from '../servers.js'
 import { exampleOf, patternOf, readPage, ROOT } from './examples.js'
@@ -34,4 +39,17 @@ t.test('items that are sent over HTTP', async (t) => {
   t.equal(stdout.trim(), accepted.trim())
   const response = await fetch(/'(.*)'/.exec(query)?.[1].replace('http://127.0.0.1:8080', reader.url) ?? '')
   t.match(await response.text(), patternOf(answer, ['asOf', 'ts']))
+})
+
+t.test('programs with the library, in JavaScript and in TypeScript', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'freshet-examples-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  for (const [page, name] of [['README.md', 'short'], ['docs/library.md', 'library'], ['docs/library.md', 'typed']]) {
+    const { primary } = await startDeployment(t, { engine, replicas: 0 })
+    const [code, printed] = await exampleOf(page, name)
+    const program = ts.transpile(code, { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext })
+      .replace('\'freshet-feed\'', `'${pathToFileURL(join(ROOT, 'src/index.js'))}'`).replace('redis://127.0.0.1:6379', primary.url)
+    await writeFile(join(folder, 'program.mjs'), program)
+    t.same(await run(process.execPath, ['program.mjs'], { cwd: folder }), { stdout: printed, stderr: '' }, `${page}: ${name}`)
+  }
 })

@@ -1,0 +1,55 @@
+/**
+ * What a program loads with the library: the client of the servers, and nothing of the processes and commands in the package.
+ */
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { ROOT } from '../architecture/source.js'
+
+const run = promisify(execFile)
+/** of debug, which loads it if another package has brought it */
+const IF_PRESENT = ['has-flag', 'supports-color']
+
+/** @param {string} url */
+const isOurs = (url) => url.startsWith(String(pathToFileURL(ROOT))) && !url.includes('/node_modules/') && url.endsWith('.js')
+
+/** @param {string} entry @returns {Promise<{ packages: string[], files: number }>} what a process loads that only imports it */
+async function loadedBy (entry) {
+  const folder = await mkdtemp(join(tmpdir(), 'freshet-loaded-'))
+  try {
+    const program = `await import(${JSON.stringify(join(ROOT, entry))})`
+    // the coverage of a process names every script that it loaded
+    await run(process.execPath, ['--input-type=module', '-e', program], { env: { PATH: process.env.PATH, NODE_V8_COVERAGE: folder } })
+    const reports = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')))
+    const urls = reports.flatMap((text) => JSON.parse(text).result.map((/** @type {{ url: string }} */ { url }) => url))
+    const packages = urls.flatMap((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? [])
+    return { packages: [...new Set(packages)].sort(), files: urls.filter(isOurs).length }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** @param {string} name @param {Set<string>} [found] @returns {Promise<Set<string>>} the package and all that it depends on */
+async function withDependencies (name, found = new Set()) {
+  if (found.has(name)) return found
+  found.add(name)
+  const { dependencies = {} } = JSON.parse(await readFile(join(ROOT, 'node_modules', name, 'package.json'), 'utf8'))
+  for (const one of Object.keys(dependencies)) await withDependencies(one, found)
+  return found
+}
+
+t.test('the library loads ioredis and its dependencies, no other package', async (t) => {
+  const { packages, files } = await loadedBy('src/index.js')
+  const allowed = [...await withDependencies('ioredis'), ...IF_PRESENT]
+  t.ok(packages.includes('ioredis'))
+  t.ok(files > 50, `${files} files of ours`)
+  t.same(packages.filter((name) => !allowed.includes(name)), [])
+})
+
+t.test('the client loads nothing', async (t) => {
+  t.same(await loadedBy('src/client.js'), { packages: [], files: 1 })
+})
