@@ -113,7 +113,7 @@ const BEGINNINGS = {
 t.jobs = 4
 t.setTimeout(300_000)
 for (const engine of await scopedEngines()) {
-  for (const [n, layout] of scoped(layoutNames(), ['ids']).entries()) {
+  for (const [n, layout] of scoped(layoutNames(), layoutNames().slice(0, 1)).entries()) {
     // a layout does not depend on the ack setting: each runs with one of the two
     const ack = n % 2 === 0 ? 'replica' : 'primary'
     t.test(`${engineName(engine)}, ${layout}, ack: ${ack}: over a black hole everything settles, and afterwards nothing is missing`, {
@@ -124,8 +124,8 @@ for (const engine of await scopedEngines()) {
       const options = { layout, inFlightBytes: 1024 * 1024, batchItems: 20, deadlineMs: DEADLINE_MS }
       // the ledger is of writers elsewhere, the awaits are those of a feed here
       const run = startRun(t, { redisUrl: proxy.url, ack, options })
-      const feed = await patiently(() => openFeed('awaits',
-        { redisUrl: proxy.url, readFrom: 'primary', drainMs: DEADLINE_MS, ack, views: 'none', ...(options) }))
+      const feed = await patiently(() =>
+        openFeed('awaits', { redisUrl: proxy.url, readFrom: 'primary', drainMs: DEADLINE_MS, ack, views: 'none', ...options }))
       t.teardown(() => feed.close({ drainMs: 0 }).catch(() => {}))
       let n = 0
       const append = () => {
