@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createReaderApp } from '../../readers/app.js'
 import { openSecurity } from '../../src/http/index.js'
+import { insideOfFeed, insideOfReader } from '../../src/inside.js'
 import { openFeed, openReader } from '../../src/index.js'
 import { createReaderRegistry, createWriterMetrics } from '../../src/metrics/index.js'
 import { createGatewayApp } from '../../writers/gateway/app.js'
@@ -87,8 +88,9 @@ export async function startGuarded (t, settings) {
     await feed.close()
   }
   const security = await openSecurityFor(t, settings)
-  const { queries, deployment, close } = await openReader({ redisUrl, readFrom: 'primary' }, { discover: true, isPatient: false })
-  t.teardown(close)
+  const opened = await openReader({ redisUrl, readFrom: 'primary' })
+  t.teardown(opened.close)
+  const { queries, deployment } = insideOfReader(opened)
   const readerApp = createReaderApp({
     queries,
     registry: createReaderRegistry(deployment),
@@ -101,7 +103,7 @@ export async function startGuarded (t, settings) {
   const readerRoutes = listRoutes(readerApp)
   const metrics = createWriterMetrics({ figures: async () => [] })
   const feeds = createFeeds({
-    open: (name) => openFeed(name, { redisUrl }), definition: queries.definition, onOpen () {}, onClose () {}, log: silentLog
+    open: async (name) => insideOfFeed(await openFeed(name, { redisUrl })), definition: queries.definition, onOpen () {}, onClose () {}, log: silentLog
   })
   t.teardown(() => feeds.close({ drainMs: 0 }))
   const gatewayApp = createGatewayApp({

@@ -22,8 +22,6 @@ t.test('the page', needsBrowser, async (t) => {
     t.equal(await page.getByRole('heading', { name: 'No feeds yet' }).count(), 0)
     t.match(page.url(), /\?feed=few$/)
     await eventually(async () => /^few,ids,[\d.]+,2,\d.* ago$/.test((await all.feeds()).join()))
-    // written once: the page shows when, not that there is no writer
-    await shows('writers', /^(last write|newest item) \d+ s (ago|old)$/)
     t.same([...withoutRefusals(faults), ...withoutRefusals(all.faults)], [])
   })
 
@@ -66,6 +64,26 @@ t.test('the page', needsBrowser, async (t) => {
     await page.getByRole('region', { name: 'By minute' }).getByRole('row').nth(1).waitFor()
     t.same(withoutRefusals(faults), [])
     t.same(origins, [reader.url])
+  })
+
+  await t.test('of an idle feed it shows the last write, or the newest item if the last write is not known', async (t) => {
+    const { put } = await open('idle', LONG)
+    const { page, text, shows, faults } = await show('/?feed=idle')
+    await eventually(async () => {
+      await put(['a', '1'])
+      return (await text('rate')).match(/[1-9]/) !== null
+    })
+    await shows('writers', /^last write \d+ s ago$/)
+    t.equal(await text('rate'), '0')
+    t.equal(await text('count'), '1')
+    await page.route(/\/figures(\?|$)/, async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, json: { ...await response.json(), history: [] } })
+    })
+    await page.reload()
+    await shows('writers', /^newest item \d+ s old$/)
+    t.same(withoutRefusals(faults), [])
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
   })
 
   await t.test('the feed can be chosen and is kept in the URL; a small feed is sorted by id', async (t) => {
@@ -128,13 +146,13 @@ t.test('the page', needsBrowser, async (t) => {
     const { page, feeds, shows, text, serverShows, faults } = await show('/', { viewport: { width: 360, height: 800 } })
     await eventually(async () => {
       const shown = await feeds()
-      return shown.length === 59 && shown.every(([, , , live, newest]) => /^\d+$/.test(live) && / ago$/.test(newest))
+      return shown.length === 60 && shown.every(([, , , live, newest]) => /^\d+$/.test(live) && / ago$/.test(newest))
     })
     const shown = await feeds()
-    t.same(shown.map(([name]) => name), [long, ...names.slice(0, 55), 'few', 'moving', 'odd'], 'in the order of their names')
+    t.same(shown.map(([name]) => name), [long, ...names.slice(0, 55), 'few', 'idle', 'moving', 'odd'], 'in the order of their names')
     t.same(shown.slice(1, 5).map(([, layout, , live]) => `${layout} ${live}`), ['ids 2', 'values 2', 'stream 2', 'segments 2'])
     t.match(shown.find(([name]) => name === 'moving')?.[2], /^[1-9]/)
-    t.equal(await text('overview-how'), '59 feeds')
+    t.equal(await text('overview-how'), '60 feeds')
     await serverShows(primary, /up/)
     t.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), 'no horizontal scrolling')
 
@@ -142,11 +160,11 @@ t.test('the page', needsBrowser, async (t) => {
     await page.keyboard.press('Enter')
     await shows('count', /^2$/)
     t.match(page.url(), /\?feed=feed-7$/)
-    await page.getByRole('link', { name: 'All feeds (59)' }).click()
+    await page.getByRole('link', { name: 'All feeds (60)' }).click()
     await page.getByRole('link', { name: 'moving' }).click()
     await shows('rate', /^[1-9]/)
     await page.goBack()
-    await eventually(async () => (await feeds()).length === 59)
+    await eventually(async () => (await feeds()).length === 60)
     t.match(page.url(), /\?all$/)
     t.same(withoutRefusals(faults), [])
   })
@@ -159,6 +177,8 @@ t.test('the page', needsBrowser, async (t) => {
       await shows('rate', /^\d/)
       await page.locator('#rows tr').first().waitFor()
       t.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), `${width} px: no horizontal scrolling`)
+      t.ok(await page.evaluate(() => ['items', 'nodes'].every((id) =>
+        document.getElementById(id).offsetWidth === document.querySelector('main').offsetWidth)), 'the list and the servers fill the width')
       grounds.add(await page.evaluate(() => window.getComputedStyle(document.body).backgroundColor))
       t.equal(await page.evaluate(() => document.getAnimations().length), 0)
       t.same(withoutRefusals(faults), [])
