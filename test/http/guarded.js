@@ -103,7 +103,11 @@ export async function startGuarded (t, settings) {
   const readerRoutes = listRoutes(readerApp)
   const metrics = createWriterMetrics({ figures: async () => [] })
   const feeds = createFeeds({
-    open: async (name) => insideOfFeed(await openFeed(name, { redisUrl })), definition: queries.definition, onOpen () {}, onClose () {}, log: silentLog
+    open: async (name) => insideOfFeed(await openFeed(name, { redisUrl })),
+    definition: queries.definition,
+    onOpen () {},
+    onClose () {},
+    log: silentLog
   })
   t.teardown(() => feeds.close({ drainMs: 0 }))
   const gatewayApp = createGatewayApp({
