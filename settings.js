@@ -7,9 +7,9 @@
  */
 import { SettingsInvalid } from './src/errors.js'
 import {
-  checkTogether, envOf, FIELD, flagOf, givenBy, helpOf, httpUrl, integer, keptByNpm, keysSource, matching, nearest, number, oneOf,
+  checkTogether, envOf, FIELD, flagOf, givenBy, helpOf, httpUrl, integer, keptByNpm, keysSource, matching, number, oneOf,
   oneOfKnown, originList, present, readFlags, readRows, serverUrl, serverUrls, trueOrFalse, unexpectedWords,
-  unknownFlags, withoutSecrets, writerFlags
+  unknownFlags, unknownName, withoutSecrets, writerFlags
 } from './src/settings/index.js'
 
 export { SettingsInvalid, envOf, flagOf }
@@ -226,7 +226,7 @@ export function resolve (argv, env, known) {
   const rows = rowsOf(known.command)
   /** @type {string[]} */
   const faults = []
-  const { flags, words: positionals } = readFlags(rows, argv, known)
+  const { flags, words: positionals } = readFlags(rows, argv)
   const { values, origins } = readRows(rows, known, faults, (row) => {
     const flag = flagOf(row.name)
     const variable = envOf(row)
@@ -250,7 +250,7 @@ function unknownVariables (env) {
   const variables = SETTINGS.flatMap((row) => envOf(row) ?? [])
   return Object.keys(env)
     .filter((name) => name.startsWith('FRESHET_') && !name.startsWith('FRESHET_TEST_') && !variables.includes(name))
-    .map((name) => `${name} (environment) is unknown; known are ${variables.join(' ')}`)
+    .map((name) => unknownName(name, variables, 'docs/settings.md lists the variables', ' (environment)'))
 }
 
 /** @param {'openFeed' | 'openReader'} [opener] @returns {string[]} names of its options: a reader has those of the reader process */
@@ -274,7 +274,9 @@ export function resolveOptions (options, rest, opener, found = []) {
   const known = { ...rest, command: 'library' }
   const faults = [...found]
   const names = optionNames(opener)
-  for (const name of Object.keys(options)) if (!names.includes(name)) faults.push(`${name} is unknown; the options are ${names.join(' ')}`)
+  for (const name of Object.keys(options)) {
+    if (!names.includes(name)) faults.push(unknownName(name, names, `the options are ${names.join(' ')}`))
+  }
   const { values, origins } = readRows(rowsOf('library'), known, faults, givenBy(options, 'option'))
   faults.push(...checkTogether({ values, origins, known }))
   if (values.redisUrl === null && origins.redisUrl === 'default') {
@@ -295,7 +297,7 @@ export function checkSettings (settings, rest, command = 'writer') {
   const known = { ...rest, command }
   const names = rowsOf(command).map(({ name }) => name)
   const faults = Object.keys(settings).filter((name) => !names.includes(name))
-    .map((name) => `${name} is unknown; the settings of a ${command} are ${nearest(name, names).join(' ')}`)
+    .map((name) => unknownName(name, names, `the settings of a ${command} are ${names.join(' ')}`))
   const { values, origins } = readRows(rowsOf(command), known, faults, givenBy(settings, 'setting'))
   return [...faults, ...checkTogether({ values, origins, known })]
 }
@@ -327,7 +329,7 @@ export function settledSettings (settings, rest) {
  */
 export function settingsOfFlags (text, rest, origin) {
   const [known, rows] = [{ ...rest, command: 'writer' }, rowsOf('writer')]
-  const { flags, words } = readFlags(rows, text.split(/\s+/).filter(Boolean), known)
+  const { flags, words } = readFlags(rows, text.split(/\s+/).filter(Boolean))
   const faults = [...unknownFlags(flags, rows, known), ...unexpectedWords(words)]
   const { values, origins } = readRows(rows, known, faults, ({ name }) => {
     const flag = flagOf(name)

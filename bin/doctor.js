@@ -6,10 +6,14 @@ import {
 } from '../src/store/embedded/index.js'
 import { probeServer, ROOT } from '../src/store/index.js'
 
-const USAGE = `npm start doctor
+const USAGE = `Usage: npm start doctor -- [flags]
 
 Shows versions and capabilities, and what the other commands would use; with --redis-url, the facts of that server
-and the permissions of its user. Starts nothing. Exit status 1 if there are problems; warnings do not count.`
+and the permissions of its user. Starts nothing. Exit status 1 if there are problems; warnings do not count.
+
+Examples:
+  npm start doctor
+  npm start doctor -- --redis-url redis://127.0.0.1:6379`
 
 const DEADLINE_MS = 5_000
 

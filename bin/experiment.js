@@ -16,7 +16,8 @@ const USAGE = `Usage: npm run experiment -- list
        npm run experiment -- compare RESULT RESULT   compare the second with the first
        npm run experiment -- draw [007 ...]          redraw charts from stored results (npm run charts)
 
-Each measurement starts clean servers, three processes on this machine; do not use the machine for anything else in that time.`
+Each measurement starts clean servers, three processes on this machine; do not use the machine for
+anything else in that time.`
 
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined> }} from

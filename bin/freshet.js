@@ -4,6 +4,7 @@
  * exit statuses.
  */
 import { readFileSync } from 'node:fs'
+import { unknownName } from '../src/settings/index.js'
 import { npmAdvice } from './npm-flags.js'
 
 const COMMANDS = /** @type {Record<string, { file: string, meaning: string }>} */ ({
@@ -28,7 +29,7 @@ if (first === '--help' || command === 'help') process.stdout.write(usage())
 else if (first === '--version') process.stdout.write(`${version()}\n`)
 else if (Object.hasOwn(COMMANDS, command)) await run(COMMANDS[command].file, named ? rest : process.argv.slice(2))
 else {
-  process.stderr.write(`freshet: unknown command ${command}.\n\n${usage()}`)
+  process.stderr.write(`freshet: ${unknownName(command, Object.keys(COMMANDS), `the commands are:\n\n${commands()}`)}\n`)
   process.exitCode = 2
 }
 
@@ -52,9 +53,13 @@ function version () {
 }
 
 function usage () {
+  return `Freshet keeps the newest items of a fast feed and serves them.\n\n${commands()}\n\n` +
+    'Flags follow --, as in: npm start writer -- --rate 50000. Each command has --help.\n'
+}
+
+function commands () {
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length))
   const lines = Object.entries(COMMANDS)
     .map(([name, { meaning }]) => `  npm start ${(name === 'start' ? '' : name).padEnd(width)}  ${meaning}`)
-  return `Freshet keeps the newest items of a fast feed and serves them.\n\n${lines.join('\n')}\n\n` +
-    'Flags follow --, as in: npm start writer -- --rate 50000. Each command has --help.\n'
+  return lines.join('\n')
 }

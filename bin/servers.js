@@ -4,7 +4,7 @@ import { aborted, listenForStop } from '../src/runtime/index.js'
 import { useEmbeddedServers } from '../src/store/embedded/index.js'
 import { ROOT } from '../src/store/index.js'
 
-const USAGE = `npm start servers
+const USAGE = `Usage: npm start servers -- [flags]
 
 Runs one primary and two replicas, which the other commands of this checkout share. Prints their addresses, the
 primary first. Ctrl-C stops them unless another command still uses them.`

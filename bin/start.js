@@ -10,7 +10,13 @@ import { aborted, listenForStop } from '../src/runtime/index.js'
 import { withTarget } from '../src/store/index.js'
 
 const FRESHET = fileURLToPath(new URL('./freshet.js', import.meta.url))
-const USAGE = 'Usage: npm start -- [flags]\n\nRuns embedded servers, one reader, one gateway and one writer until Ctrl-C.'
+const USAGE = `Usage: npm start -- [flags]
+
+Runs embedded servers, one reader, one gateway and one writer until Ctrl-C.
+
+Examples:
+  npm start -- --rate 50000 --layout segments
+  npm start -- --port 9090 --gateway-port 9091`
 const TLS_AND_ACCESS = ['tokens', 'jwtIssuer', 'jwtAudience', 'jwtKeys', 'tlsCert', 'tlsKey']
 const WRITER_SETTINGS = [...TLS_AND_ACCESS, 'feed', 'layout', 'windowMs', 'maxItems', 'rate', 'ids', 'valueBytes', 'keyPrefix']
 const READER_SETTINGS = [...TLS_AND_ACCESS, 'corsOrigin', 'rateLimit', 'port', 'keyPrefix']

@@ -14,7 +14,11 @@ const USAGE = `Usage: npm start top -- [flags]
 Shows the rate, the live items, the newest items and the nodes of a feed, until q or Ctrl-C.
 Without --feed it starts with latest, or else the first feed.
 With --once, TERM=dumb, or output to a file or pipe, it prints plain text once and exits.
-NO_COLOR turns colors off.`
+NO_COLOR turns colors off.
+
+Examples:
+  npm start top -- --feed latest
+  npm start top -- --url http://127.0.0.1:9090 --once`
 
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined> }} from

@@ -43,7 +43,7 @@ export async function findExperiment (folder, text, known = ANY) {
   }
   if (found.length === 0) {
     throw new FreshetError('EXPERIMENT_UNKNOWN',
-      `there is no experiment ${JSON.stringify(text)}; ${expectedOneOf(wanted, names)}; list all with npm run experiment -- list`,
+      `there is no experiment ${JSON.stringify(text)}; ${expectedOneOf(wanted, names)} (all of them: npm run experiment -- list)`,
       { experiment: text })
   }
   return load(folder, found[0], known)

@@ -21,7 +21,7 @@ export const unfit = (path, value, expects) => `${path || 'the plan'}: ${shown(v
 
 /** @param {string} name that is unknown @param {readonly string[]} known @returns {string} end of a message */
 export const expectedOneOf = (name, known) =>
-  known.length > 0 ? `expected one of: ${settings.nearest(name, [...known]).join(', ')}` : 'there are none'
+  known.length > 0 ? settings.didYouMean(name, known) ?? `expected one of: ${known.join(', ')}` : 'there are none'
 
 /** @param {string} expects @param {(value: any, path: string, faults: string[]) => any} read @returns {Check} */
 const check = (expects, read) => Object.assign(read, { expects })

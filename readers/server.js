@@ -10,7 +10,13 @@ import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
 import { createReaderRegistry } from '../src/metrics/index.js'
 import { createReaderApp } from './app.js'
 
-const USAGE = 'Usage: npm start reader -- [flags]\n\nServes feeds over HTTP, from replicas, until Ctrl-C.'
+const USAGE = `Usage: npm start reader -- [flags]
+
+Serves feeds over HTTP until Ctrl-C.
+
+Examples:
+  npm start reader -- --port 8080
+  npm start reader -- --redis-url redis://127.0.0.1:6379 --read-from replica --views all`
 const CLOSE_WITHIN_MS = 3000
 /** @typedef {import('../src/index.js').Reader} Reader */
 

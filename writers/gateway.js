@@ -17,7 +17,13 @@ import { openingOptions } from './gateway/opening.js'
 import { watchPrimary } from './gateway/primary.js'
 import { stopGateway } from './gateway/stop.js'
 
-const USAGE = 'Usage: npm start gateway -- [flags]\n\nAccepts items over HTTP and writes them to feeds, until Ctrl-C.'
+const USAGE = `Usage: npm start gateway -- [flags]
+
+Accepts items over HTTP and writes them to feeds, until Ctrl-C.
+
+Examples:
+  npm start gateway -- --port 8081
+  npm start gateway -- --redis-url redis://127.0.0.1:6379 --layout segments --window-ms 600000`
 
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined> }} from

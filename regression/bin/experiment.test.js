@@ -55,11 +55,11 @@ wholeTest('what cannot be run has one clear error, and exit status 2', async (t)
   })
   for (const [args, words] of /** @type {[string[], RegExp][]} */ ([
     [['tinny'], /there is no experiment "tinny"; expected one of: 901-tiny/],
-    [['901', '903'], /plan 903-typo: arms\.ids\.settings: layot is unknown; the settings of a writer are layout/],
-    [['901', '--arms', 'ids,blbo'], /--arms: "blbo" is no arm of 901-tiny; expected one of: /],
+    [['901', '903'], /plan 903-typo: arms\.ids\.settings: layot is unknown; did you mean layout\?/],
+    [['901', '--arms', 'ids,blbo'], /--arms: "blbo" is no arm of 901-tiny; did you mean blob\?/],
     [['902', '--target', 'redis://127.0.0.1:1'], /902-engines compares engines and needs its own servers; remove --target/],
     [['ad-hoc', '--a', '--layout ids'], /ad-hoc compares two settings; expected --a "--layout ids" --b "--layout values"/],
-    [['ad-hoc', '--a', '--layot ids', '--b', '--layout values'], /--a: --layot is unknown; writer has --layout/],
+    [['ad-hoc', '--a', '--layot ids', '--b', '--layout values'], /--a: --layot is unknown; did you mean --layout\?/],
     [['ad-hoc', '--a', '--layout ids', '--b', '--layout ids'], /arms\.B: the same as arms\.A/]
   ])) {
     const { code, stdout, stderr } = await runLab(t, root, args)

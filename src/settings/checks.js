@@ -3,7 +3,8 @@
  * not shown itself.
  *
  * @typedef {{ expects: string | ((known: Known) => string), read: (text: string, known: Known) => unknown,
- *   flagOnly?: boolean, isFlags?: boolean }} Check `flagOnly`: the flag has no value; `isFlags`: the value consists of flags
+ *   hint?: string | ((known: Known) => string), flagOnly?: boolean, isFlags?: boolean }} Check `hint`: what --help shows of it;
+ *   `flagOnly`: the flag has no value; `isFlags`: the value consists of flags
  * @typedef {{ command: string, layouts: string[], acks: string[] }} Known names from the rest of the program
  */
 
@@ -30,6 +31,7 @@ export const number = (low, high) => ({
 /** @type {(...words: string[]) => Check} */
 export const oneOf = (...words) => ({
   expects: words.join(' | '),
+  hint: words.join(' | '),
   read (text) {
     if (!words.includes(text)) throw new RangeError()
     return text
@@ -48,6 +50,7 @@ export const matching = (expects, pattern) => ({
 /** @type {(of: 'layouts' | 'acks') => Check} */
 export const oneOfKnown = (of) => ({
   expects: (known) => known[of].join(' | '),
+  hint: (known) => known[of].join(' | '),
   read (text, known) {
     if (!known[of].includes(text)) throw new RangeError()
     return text
@@ -63,6 +66,7 @@ const wrong = (why) => Object.assign(new RangeError(), { why })
 /** @type {Check} */
 export const serverUrl = {
   expects: 'redis://[user:password@]host[:port], or rediss://... for TLS, optionally with ?ca=FILE&cert=FILE&key=FILE',
+  hint: 'redis://user:password@host:6379',
   read (text) {
     if (!/^rediss?:\/\//i.test(text.trim())) throw wrong('it does not begin with redis:// or rediss://')
     if (!URL.canParse(text)) throw wrong('its host or port cannot be read')
@@ -83,6 +87,7 @@ export const serverUrl = {
 /** @type {Check} */
 export const serverUrls = {
   expects: 'one or more redis:// addresses, separated by commas',
+  hint: 'separated by commas',
   read: (text, known) => text.split(',').map((one) => serverUrl.read(one.trim(), known))
 }
 
@@ -125,7 +130,9 @@ export const trueOrFalse = { expects: 'true | false', read: (text, known) => one
 export const present = { ...trueOrFalse, flagOnly: true }
 
 /** @type {Check} */
-export const writerFlags = { ...matching('flags of the writer in quotes, such as "--layout values --batch-ms 10"', /\S/), isFlags: true }
+export const writerFlags = {
+  ...matching('flags of the writer in quotes, such as "--layout values --batch-ms 10"', /\S/), hint: 'flags of the writer, in quotes', isFlags: true
+}
 
 export const FIELD = matching('a field, dotted for a nested one, such as properties.time', /^[^.\s]+(\.[^.\s]+)*$/)
 

@@ -1,12 +1,12 @@
 /**
- * The command line: flags, read by yargs, and the help.
+ * The command line: flags, read by yargs.
  *
  * @typedef {import('./checks.js').Known} Known
  * @typedef {import('./rows.js').Row} Row
  */
 import { createRequire } from 'node:module'
-import { expected } from './checks.js'
-import { defaultOf, envOf, flagOf, nearest } from './rows.js'
+import { flagOf } from './rows.js'
+import { unknownName } from './unknown.js'
 
 const require = createRequire(import.meta.url)
 /** Loaded with the first command line, because users of the library do not need it. @returns {typeof import('yargs').default} */
@@ -27,17 +27,10 @@ const AS_WRITTEN = {
   'parse-positional-numbers': false
 }
 
-/** @param {Row[]} rows @param {string[]} argv @param {Known} known */
-function parser (rows, argv, known) {
-  const options = Object.fromEntries(rows.map((row) => {
-    const unit = row.unit ? ` (${row.unit})` : ''
-    const unset = defaultOf(row, known.command)
-    const given = unset === null ? '' : ` [default: ${unset}]`
-    const variable = envOf(row)
-    const what = `${row.meaning}. Expected: ${expected(row.check, known)}${unit}${given}${variable ? ` [${variable}]` : ''}`
-    return [flagOf(row.name), { type: row.check.flagOnly ? 'boolean' : 'string', describe: what, group: row.group + ':' }]
-  }))
-  return loadYargs()(joined(rows, argv)).help(false).version(false).exitProcess(false).fail(false).wrap(110)
+/** @param {Row[]} rows @param {string[]} argv */
+function parser (rows, argv) {
+  const options = Object.fromEntries(rows.map(({ name, check }) => [flagOf(name), { type: check.flagOnly ? 'boolean' : 'string' }]))
+  return loadYargs()(joined(rows, argv)).help(false).version(false).exitProcess(false).fail(false)
     .parserConfiguration(AS_WRITTEN)
     .options(/** @type {any} */ (options))
 }
@@ -54,20 +47,9 @@ function joined (rows, argv) {
   return words
 }
 
-/**
- * @param {Row[]} rows @param {Known} known
- * @param {string} usage first lines of the help
- * @returns {Promise<string>} text of --help
- */
-export async function helpOf (rows, known, usage) {
-  const text = await parser(rows, [], known).usage(usage).getHelp()
-  // flags of one letter have two dashes too
-  return text.replace(/^ {2}-([a-z]) {5}/gm, '      --$1')
-}
-
-/** @param {Row[]} rows @param {string[]} argv @param {Known} known @returns {{ flags: Record<string, any>, words: string[] }} */
-export function readFlags (rows, argv, known) {
-  const { _: words, $0: _script, ...flags } = /** @type {Record<string, any>} */ (parser(rows, argv, known).parseSync())
+/** @param {Row[]} rows @param {string[]} argv @returns {{ flags: Record<string, any>, words: string[] }} */
+export function readFlags (rows, argv) {
+  const { _: words, $0: _script, ...flags } = /** @type {Record<string, any>} */ (parser(rows, argv).parseSync())
   return { flags, words: words.map(String) }
 }
 
@@ -77,11 +59,11 @@ export const keptByNpm = (rows, env) => rows.flatMap(({ name }) => {
   return value === undefined ? [] : [[flagOf(name), value]]
 })
 
-/** @param {Record<string, any>} flags @param {Row[]} rows @param {Known} known */
+/** @param {Record<string, any>} flags @param {Row[]} rows @param {Known} known @returns {string[]} faults */
 export function unknownFlags (flags, rows, { command }) {
-  const known = rows.map(({ name }) => flagOf(name))
-  return Object.keys(flags).filter((flag) => !known.includes(flag))
-    .map((flag) => `--${flag} is unknown; ${command} has ${nearest(flag, known).map((name) => `--${name}`).join(' ')}`)
+  const known = rows.map(({ name }) => `--${flagOf(name)}`)
+  return Object.keys(flags).map((flag) => `--${flag}`).filter((flag) => !known.includes(flag))
+    .map((flag) => unknownName(flag, known, `${command} --help lists the flags`))
 }
 
 /** @param {string[]} words */

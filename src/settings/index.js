@@ -10,6 +10,8 @@ export {
   FIELD, httpUrl, integer, keysSource, matching, number, oneOf, oneOfKnown, originList, present, serverUrl, serverUrls, trueOrFalse,
   writerFlags
 } from './checks.js'
-export { helpOf, keptByNpm, readFlags, unexpectedWords, unknownFlags } from './flags.js'
-export { envOf, flagOf, givenBy, nearest, readRows, withoutSecrets } from './rows.js'
+export { keptByNpm, readFlags, unexpectedWords, unknownFlags } from './flags.js'
+export { helpOf } from './help.js'
+export { envOf, flagOf, givenBy, readRows, withoutSecrets } from './rows.js'
 export { checkTogether } from './rules.js'
+export { didYouMean, unknownName } from './unknown.js'

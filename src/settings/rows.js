@@ -82,13 +82,3 @@ export function withoutSecrets (rows, { origins: _origins, positionals: _positio
     return [name, row.check === serverUrl || row.check === serverUrls ? mask(value) : '***']
   }))
 }
-
-/** @param {string} name @param {string[]} known @returns {string[]} similar names, or all */
-export function nearest (name, known) {
-  const wanted = name.toLowerCase()
-  const near = known.filter((one) => {
-    const other = one.toLowerCase()
-    return other.includes(wanted) || wanted.includes(other) || other.slice(0, 3) === wanted.slice(0, 3)
-  })
-  return near.length ? near : known
-}

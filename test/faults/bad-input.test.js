@@ -27,7 +27,8 @@ t.test('invalid settings are reported all at once, each with its origin, and not
   isPlain(t, await endOf(t, ['reader', '--port', '70000']), 2, /port: 70000 \(--port\)/)
   isPlain(t, await endOf(t, ['feed', 'show', 'UPPER', '--redis-url', NOWHERE]), 2, /feed name "UPPER"; expected (text: )?a-z/)
   isPlain(t, await endOf(t, ['feed', 'destroy', '--redis-url', NOWHERE]), 2, /unknown action destroy; expected list/)
-  isPlain(t, await endOf(t, ['wirter']), 2, /unknown command wirter/)
+  isPlain(t, await endOf(t, ['wirter']), 2, /^freshet: wirter is unknown; did you mean writer\?\n$/)
+  isPlain(t, await endOf(t, ['abc']), 2, /^freshet: abc is unknown; the commands are:\n\n {2}npm start [^]*npm start writer /)
 })
 
 t.test('a flag that npm swallowed is reported, with the command line that was meant', { buffered: true }, async (t) => {

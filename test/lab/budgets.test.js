@@ -57,7 +57,7 @@ t.test('a budget names a measure, arms and a level of its plan, and one bound', 
     /budgets\[0\]\.measure: "latencyMsP99" is no measure of this plan/,
     /budgets\[0\]: both most and least; expected one of them/,
     /budgets\[1\]: neither most nor least/,
-    /budgets\[0\]\.arm: "valeus" is no arm of this plan; expected one of: values/,
+    /budgets\[0\]\.arm: "valeus" is no arm of this plan; did you mean values\?/,
     /budgets\[0\]\.against: "valeus" is no arm/,
     /budgets\[0\]\.level: "fast" is no level/,
     /budgets\[0\]\.against: "valeus" is the arm itself/

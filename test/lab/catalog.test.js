@@ -44,10 +44,10 @@ t.test('the message about an unknown experiment lists those with a similar name'
   const unknown = (/** @type {string} */ text) =>
     findExperiment(folder, text).then(() => '', (error) => `${error.code} ${error.exitStatus} ${error.message}`)
   t.match(await unknown('reference-or-vlaue'),
-    /^EXPERIMENT_UNKNOWN 2 there is no experiment "reference-or-vlaue"; expected one of: .*007-reference-or-value/)
+    /^EXPERIMENT_UNKNOWN 2 there is no experiment "reference-or-vlaue"; did you mean 007-reference-or-value\? \(/)
   t.match(await unknown('reshrad'), /expected one of: .*012-reshard/)
   t.match(await unknown('002'), /expected one of: .*(001-load|012-reshard)/)
-  t.match(await unknown('what'), /expected one of: 001-load, 007-reference-or-value, 012-reshard;/)
+  t.match(await unknown('what'), /expected one of: 001-load, 007-reference-or-value, 012-reshard \(/)
   t.match(await unknown(''), /EXPERIMENT_UNKNOWN/)
   await t.rejects(listExperiments(`${folder}/nowhere`),
     { code: 'EXPERIMENT_UNKNOWN', message: /cannot read the folder of experiments, .*nowhere \(ENOENT\)/ })

@@ -63,17 +63,17 @@ t.test('all faults of a plan are reported at once, each with its place and what 
     question: undefined
   })
   t.same(faults.toSorted(), [
-    'arms.blob.load: "blop"; expected one of: blob',
-    'arms.values.laod is unknown; expected one of: load, settings, serving, engine, note',
+    'arms.blob.load: "blop"; did you mean blob?',
+    'arms.values.laod is unknown; did you mean load?',
     'arms.values.settings: layout: valuse (setting); expected ids | values | stream | segments',
     'expected[0].direction: "fewer"; expected one of: less, more, same',
     'levels["10 k items/s"].engine: "mysql 8"; expected valkey or redis, with a version if need be, such as valkey 9.1',
     'levels["10 k items/s"].settings: rate: -1 (setting); expected a number from 0 to 100,000,000',
-    'levels["10 k items/s"].without[0]: "valeus" is no arm of this plan; expected one of: values',
-    'measures[0]: "primaryCpuMicrosPerItme"; expected one of: primaryCpuMicrosPerItem, primaryCpuPercent',
+    'levels["10 k items/s"].without[0]: "valeus" is no arm of this plan; did you mean values?',
+    'measures[0]: "primaryCpuMicrosPerItme"; did you mean primaryCpuMicrosPerItem?',
     'question is missing; expected a text of 1 to 200 characters',
     'rounds: 2.5; expected an integer from 5 to 100',
-    'titel is unknown; expected one of: title',
+    'titel is unknown; did you mean title?',
     'title: 7; expected a text of 1 to 80 characters'
   ].toSorted())
 })
@@ -101,12 +101,12 @@ t.test('every arm and level that a plan speaks of is there', async (t) => {
     }
   }))
   t.same(faults, [
-    'baseline: "id" is no arm of this plan; expected one of: ids',
-    'expected[0].arm: "value" is no arm of this plan; expected one of: values',
+    'baseline: "id" is no arm of this plan; expected one of: ids, values, blob',
+    'expected[0].arm: "value" is no arm of this plan; did you mean values?',
     'expected[1].against: "ids" is the arm itself; expected another arm',
     'published.figures[0].arm: "nobody" is no arm of this plan; expected one of: ids, values, blob',
-    'published.ratios[0].against: "blobs" is no arm of this plan; expected one of: blob',
-    'published.ratios[0].level: "10 k item/s" is no level of this plan; expected one of: 10 k items/s'
+    'published.ratios[0].against: "blobs" is no arm of this plan; did you mean blob?',
+    'published.ratios[0].level: "10 k item/s" is no level of this plan; did you mean 10 k items/s?'
   ])
 })
 
@@ -181,7 +181,7 @@ t.test('settings are those of the writer, and a fault is reported once, where it
   }))
   t.equal(faults.length, 4)
   const said = faults.join('\n')
-  t.match(said, /^fixed: idz is unknown; the settings of a writer are /m)
+  t.match(said, /^fixed: idz is unknown; did you mean ids\?$/m)
   t.match(said, /^fixed: batchItems: 0 \(setting\); expected an integer from 1 to 10,000$/m)
   t.match(said, /^fixed\.redisUrl: the lab sets it; leave it out$/m)
   t.match(said, /^arms\.blob\.settings\.duration: the lab sets it; leave it out$/m)

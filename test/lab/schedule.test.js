@@ -55,7 +55,7 @@ t.test('L11: the baseline and the ceiling stay, whichever arms are asked for', a
   t.same(cells.map(nameOf), ['slow ids', 'slow blob', 'slow set', 'slow ids (A/A)', 'fast ids', 'fast blob', 'fast set', 'fast ids (A/A)'])
   t.same(dropped, ['arms left out: values, list', '1 of 5 rounds: intervals are wider'])
   t.throws(() => scheduleOf(plan, { arms: ['sets'] }),
-    { code: 'PLAN_INVALID', message: '--arms: "sets" is no arm of 013-my-question; expected one of: set' })
+    { code: 'PLAN_INVALID', message: '--arms: "sets" is no arm of 013-my-question; did you mean set?' })
 })
 
 t.test('the window is that of the plan, or a longer one; never shorter than L9 allows', async (t) => {

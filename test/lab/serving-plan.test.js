@@ -61,7 +61,7 @@ t.test('all faults of serving are reported at once', async (t) => {
     b: { by: 'reader', settings: { maxStaleMs: -1, batchMs: 5, port: 80 } },
     c: { by: 'ask', processes: 8, connections: 4, path: '/v1/feeds/lab/count', settings: { maxStaleMs: 1, readFrom: 'nowhere' } }
   })).map((fault) => fault.replace(/(the settings of a reader are redisUrl) .*/, '$1')).toSorted(), [
-    'arms.a.serving.by: "raeder"; expected one of: reader, ask, bare',
+    'arms.a.serving.by: "raeder"; did you mean reader?',
     'arms.d.serving.connections: 0; expected an integer from 1 to 1,000',
     'arms.d.serving.everyMs: 0.5; expected an integer from 0 to 60,000',
     'arms.d.serving.path: "items"; expected a path of the reader, such as /v1/feeds/lab/items?limit=100',

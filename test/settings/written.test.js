@@ -22,14 +22,14 @@ t.test('all faults of the settings of a plan are reported', async (t) => {
   }, REST), [])
   t.same(checkSettings({}, REST), [])
   t.same(checkSettings({ layuot: 'ids', batchms: 5, layout: 'list', rate: 'x', writers: 0.5, catchUp: true }, REST), [
-    'layuot is unknown; the settings of a writer are layout',
-    'batchms is unknown; the settings of a writer are batchItems batchBytes batchMs',
+    'layuot is unknown; did you mean layout?',
+    'batchms is unknown; did you mean batchMs?',
     'layout: list (setting); expected ids | values',
     'rate: x (setting); expected a number from 0 to 100,000,000',
     'writers: 0.5 (setting); expected an integer from 1 to 64',
     'catchUp: true (setting); expected yes | no'
   ])
-  t.match(checkSettings({ port: 80 }, REST), [/^port is unknown; /], 'a setting of another command')
+  t.match(checkSettings({ quick: true }, REST), [/^quick is unknown; the settings of a writer are redisUrl /], 'a setting of another command')
 })
 
 t.test('rules between settings hold in a plan as well', async (t) => {
@@ -59,7 +59,7 @@ t.test('flags in one text become settings, without defaults', async (t) => {
 
 t.test('faults of such a text name its origin', async (t) => {
   t.same(faultsOf(() => settingsOfFlags('--layout list --batch 10 word --rate', REST, '--b')), [
-    '--b: --batch is unknown; writer has --batch-items --batch-bytes --batch-ms',
+    '--b: --batch is unknown; did you mean --batch-items, --batch-bytes or --batch-ms?',
     '--b: unexpected argument "word"; a value follows its flag',
     '--b: layout: list (--layout); expected ids | values',
     '--b: rate: no value (--rate); expected a number from 0 to 100,000,000'
@@ -89,7 +89,7 @@ t.test('--a and --b have no variable; they and a rate belong to ad-hoc', async (
 
 t.test('the help of experiments writes every flag with two dashes, in one column', async (t) => {
   const text = await help(EXPERIMENT, 'Usage: x')
-  t.match(text, /^ {6}--a {2,}Ad-hoc: settings of the baseline/m)
-  t.match(text, /^ {6}--b {2,}Ad-hoc: settings to compare/m)
+  t.match(text, /^ {2}--a {2,}Ad-hoc: settings of the baseline/m)
+  t.match(text, /^ {2}--b {2,}Ad-hoc: settings to compare/m)
   t.notMatch(text, /^ *-[a-z]/m)
 })
