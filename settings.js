@@ -196,6 +196,9 @@ export const SETTINGS = Object.freeze([
     row('a', 'Ad-hoc: settings of the baseline', { env: null, default: null, check: writerFlags }),
     row('b', 'Ad-hoc: settings to compare with the baseline', { env: null, default: null, check: writerFlags })
   ]),
+  ...group('Operating', ['start', 'writer'], [
+    row('json', 'Print the summary as one line of JSON, as to a file or pipe, at a terminal too', { default: false, check: present })
+  ]),
   ...group('Operating', ['writer'], [
     row('metricsPort', 'Port for /metrics and /livez of the writer; 0 = any free port', { default: null, check: integer(0, 65_535) })
   ]),

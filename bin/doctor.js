@@ -4,6 +4,7 @@ import { help, printable, resolve } from '../settings.js'
 import {
   defaultCacheDir, findPip, installAdvice, installedEngines, lookAtEmbeddedServers, namedEngine, newest, PINNED_VERSION
 } from '../src/store/embedded/index.js'
+import { visibleLines } from '../src/runtime/index.js'
 import { probeServer, ROOT } from '../src/store/index.js'
 
 const USAGE = `Usage: npm start doctor -- [flags]
@@ -48,8 +49,8 @@ export async function main ({ argv, env }) {
   const servers = settings.redisUrl ? await urlFindings(settings) : await embeddedFindings(settings, env)
   const problems = [...program.problems, ...servers.problems]
   const { notes = [] } = servers
-  process.stdout.write(table([...program.rows, ...servers.rows]))
-  process.stdout.write(listed('Problems', problems) + listed('Warnings', notes))
+  process.stdout.write(visibleLines(table([...program.rows, ...servers.rows])))
+  process.stdout.write(visibleLines(listed('Problems', problems) + listed('Warnings', notes)))
   if (problems.length === 0) process.stdout.write(`\nNo problems${notes.length ? ' besides the warnings' : ''} found.\n`)
   return problems.length ? 1 : 0
 }

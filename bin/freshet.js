@@ -42,7 +42,8 @@ async function run (file, argv) {
     process.exitCode = await main({ argv, env: process.env })
   } catch (error) {
     if (error.exitStatus === undefined) throw error
-    process.stderr.write(`freshet ${command}: ${error.message}${npmAdvice(error.lost, argv)}\n`)
+    const { visibleLines } = await import('../src/runtime/index.js')
+    process.stderr.write(visibleLines(`freshet ${command}: ${error.message}${npmAdvice(error.lost, argv)}\n`))
     process.exitCode = error.exitStatus
   }
 }

@@ -6,7 +6,7 @@ import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { flagOf, help, resolve } from '../settings.js'
 import { layoutNames } from '../src/layouts/index.js'
-import { aborted, listenForStop } from '../src/runtime/index.js'
+import { aborted, listenForStop, visible } from '../src/runtime/index.js'
 import { withTarget } from '../src/store/index.js'
 
 const FRESHET = fileURLToPath(new URL('./freshet.js', import.meta.url))
@@ -25,7 +25,7 @@ const GATEWAY_SETTINGS = [...TLS_AND_ACCESS, 'corsOrigin', 'rateLimit', 'layout'
 const DRAIN_MS = 2500
 const KILL_AFTER_MS = 4000
 
-const print = (/** @type {string} */ what, /** @type {string} */ text) => process.stderr.write(`${what.padEnd(9)}${text}\n`)
+const print = (/** @type {string} */ what, /** @type {string} */ text) => process.stderr.write(`${what.padEnd(9)}${visible(text)}\n`)
 
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined> }} process
@@ -95,7 +95,7 @@ async function startAll (settings, { primaryUrl, replicaUrls }, signal, fail) {
   if (signal.aborted) return serving
   // FRESHET_HOST is for reader and gateway; metrics of the writer stay on this machine
   const here = env.FRESHET_OPEN === 'true' ? [] : ['--host', '127.0.0.1']
-  const writer = start('writer', WRITER_SETTINGS, [...drain, ...here], ({ engine }) =>
+  const writer = start('writer', WRITER_SETTINGS, [...drain, ...here, ...(settings.json ? ['--json'] : [])], ({ engine }) =>
     `${settings.rate.toLocaleString('en')} items/s into feed ${settings.feed}, layout ${settings.layout}, on ${engine}`)
   return [...serving, writer]
 }

@@ -4,13 +4,14 @@
  */
 import { help, optionsOf, printable, resolve } from '../settings.js'
 import { layoutNames } from '../src/layouts/index.js'
-import { runProcess, tellParent } from '../src/runtime/index.js'
+import { runProcess, tellParent, visibleJson } from '../src/runtime/index.js'
 import { ackNames } from '../src/pipeline/index.js'
 import { watchNodes } from '../src/store/index.js'
 import { runWriters } from './crew.js'
 import { serveMetrics } from './metrics-server.js'
 import { createProgress } from './progress.js'
 import { exitStatusOf, summaryOf } from './summary.js'
+import { summaryText } from './summary-text.js'
 import { writeFeed } from './write-feed.js'
 
 const USAGE = `Usage: npm start writer -- [flags]
@@ -69,7 +70,8 @@ async function write (settings, { primaryUrl, replicaUrls }, log, signal) {
     await afterWarmUp
     const summary = summaryOf({ settings, tallies, before, after: await nodes.figures() })
     await tellParent({ event: 'ended', acknowledged: tallies.map(({ account }) => account.items) })
-    process.stdout.write(JSON.stringify(summary) + '\n')
+    const isText = process.stdout.isTTY && !settings.json
+    process.stdout.write(isText ? summaryText(summary, { color: !process.env.NO_COLOR }) : visibleJson(summary) + '\n')
     return exitStatusOf(settings, tallies, error)
   } finally {
     progress.close()

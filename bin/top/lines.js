@@ -7,7 +7,8 @@
  *   is done after text whose width terminals disagree about
  */
 import { cursorTo } from 'ansi-escapes'
-import { cut, isPlain, visible, widthOf } from './text.js'
+import { visible } from '../../src/runtime/index.js'
+import { cut, isPlain, widthOf } from './text.js'
 
 /** Select Graphic Rendition (ECMA-48 8.3.117) */
 const STYLES = Object.freeze({ bold: 1, dim: 2, inverse: 7, red: 31, green: 32, yellow: 33, cyan: 36 })

@@ -5,9 +5,10 @@
  *   `lagMs`: replicas only; `cpu`: share of a core
  * @typedef {import('./lines.js').Span} Span
  */
+import { visible } from '../../src/runtime/index.js'
 import { bar } from './blocks.js'
 import { spanText, UNKNOWN } from './figures.js'
-import { fit, visible, widthOf } from './text.js'
+import { fit, widthOf } from './text.js'
 
 const BAR_CELLS = 10
 const GAP = '  '

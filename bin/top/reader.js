@@ -1,5 +1,5 @@
 /** HTTP client of a reader. Its error messages are printed, so they are made visible like all text from outside. */
-import { visible } from './text.js'
+import { visible } from '../../src/runtime/index.js'
 
 const DEADLINE_MS = 5000
 

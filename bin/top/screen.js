@@ -33,11 +33,12 @@
  * @property {{ id: string, item: Item | null, trouble: string | null } | null} found an id that is looked up; without item and
  *   trouble there is no reply yet
  */
+import { visible } from '../../src/runtime/index.js'
 import { ageText, clockText, numberText, spanText, UNKNOWN, windowText } from './figures.js'
 import { flow, lineOf, wrapped } from './lines.js'
 import { nodesOf } from './nodes.js'
 import { rateOf } from './rate.js'
-import { fit, valueText, visible, widthOf } from './text.js'
+import { fit, valueText, widthOf } from './text.js'
 
 /** @typedef {import('./lines.js').Span} Span */
 /** @typedef {{ columns: number, rows: number }} Size */

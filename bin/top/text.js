@@ -1,6 +1,5 @@
 /**
- * Text from outside in the cells of a terminal. An escape sequence in an id or a value could move the cursor or change the title,
- * so everything that is not a visible character is replaced, marks that change the writing direction included.
+ * Visible text (src/runtime/visible.js) in the cells of a terminal.
  *
  * A grapheme takes no cell, one or two (string-width). Terminals disagree about joined emoji and stacked marks; lines.js therefore
  * moves the cursor to the column of the text that follows such text.
@@ -9,8 +8,6 @@ import stringWidth from 'string-width'
 
 const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' })
 const ASCII = /^[\x20-\x7e]*$/
-/** control, format, private and unassigned characters, lone surrogates, line and paragraph separators; the two joiners stay */
-const UNPRINTABLE = /(?![\u200c\u200d])[\p{C}\p{Zl}\p{Zp}]/gu
 /** of a grapheme with more characters only the first is shown */
 const MAX_GRAPHEME_CHARS = 32
 /** limits the part of a long text that is examined */
@@ -18,15 +15,6 @@ const CHARS_PER_CELL = 16
 
 /** @param {string} text @returns {boolean} whether all terminals agree about its width */
 export const isPlain = (text) => ASCII.test(text)
-
-/** @param {string} text from outside @returns {string} visible characters only; C0 as control pictures, such as U+241B for ESC */
-export function visible (text) {
-  if (ASCII.test(text)) return text
-  return text.replace(UNPRINTABLE, (one) => {
-    const code = /** @type {number} */ (one.codePointAt(0))
-    return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? '\u2421' : '\ufffd'
-  }).replace(/^\p{M}/u, '\u25cc$&')
-}
 
 /** @param {string} text visible @returns {number} its cells */
 export const widthOf = (text) => stringWidth(text)

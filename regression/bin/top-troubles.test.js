@@ -6,7 +6,7 @@ import { endOf, runCommand, startReader } from '../../test/commands.js'
 import { startDeployment } from '../../test/servers.js'
 import { bearer, tokenFileFor } from '../../test/http/guarded.js'
 import { startFeeds, top } from '../../test/bin/top/feeds.js'
-import { inTerminal, noTerminal } from '../../test/bin/top/in-terminal.js'
+import { inTerminal, noTerminal } from '../../test/in-terminal.js'
 import { scopedEngines } from '../../test/scope.js'
 
 const TOKEN = 'a-token-of-the-test'

@@ -3,6 +3,7 @@
  * an exit is not lost; no per-item code logs.
  */
 import { createRequire } from 'node:module'
+import { visibleLines } from './visible.js'
 
 const require = createRequire(import.meta.url)
 /** Loaded with the first log, because users of the library bring their own. @returns {typeof import('pino')} */
@@ -26,5 +27,9 @@ export function createLog ({ level, role, terminal = process.stderr.isTTY }) {
       messageFormat: `${role}: {msg}`
     })
     : pino.destination({ fd: 2, sync: true })
-  return pino({ level, base: { pid: process.pid, role } }, stream)
+  return pino({ level, base: { pid: process.pid, role }, hooks: terminal ? { streamWrite: visibleLog } : {} }, stream)
 }
+
+/** Messages of servers, with visible characters only. @param {string} line of JSON @returns {string} */
+const visibleLog = (line) =>
+  JSON.stringify(JSON.parse(line, (_, value) => typeof value === 'string' ? visibleLines(value) : value)) + '\n'

@@ -25,7 +25,7 @@ export async function runProcess ({ argv, env }, { table, known, usage, stopping
   /** @type {any} */
   const settings = table.resolve(argv, env, known)
   const log = createLog({ level: settings.logLevel, role: known.command })
-  log.info({ settings: table.printable(settings) }, 'settings')
+  log.info({ settings: shownSettings(table.printable(settings), settings.origins) }, 'settings')
   const stopping = listenForStop({ onStop: (reason) => log.info({ reason }, words) })
   try {
     return await withTarget(settings, { env, report: (line) => log.info(line), stopping }, (target) =>
@@ -34,3 +34,11 @@ export async function runProcess ({ argv, env }, { table, known, usage, stopping
     stopping.done()
   }
 }
+
+/**
+ * In log files all settings, at a terminal those that were given.
+ * @param {Record<string, any>} printable @param {Record<string, string>} origins
+ */
+const shownSettings = (printable, origins) => process.stderr.isTTY
+  ? Object.fromEntries(Object.entries(printable).filter(([name]) => origins[name] !== 'default'))
+  : printable

@@ -3,7 +3,7 @@ import t from 'tap'
 import { endOf } from '../commands.js'
 import { eventually } from '../servers.js'
 import { startFeeds, top } from './top/feeds.js'
-import { actingIn, inTerminal, noTerminal } from './top/in-terminal.js'
+import { actingIn, inTerminal, noTerminal } from '../in-terminal.js'
 
 const SKIP = { skip: noTerminal }
 

@@ -24,6 +24,6 @@ t.test('the default is five, without a number if there are no more', async (t) =
 
 t.test('a reason cannot break the line or control the terminal', async (t) => {
   let written = ''
-  createFaultReport({ write: (text) => { written += text } }).add(1, 'a\nb\u001b[2J\u009bc')
-  t.equal(written, 'line 1: a b [2J c\n')
+  createFaultReport({ write: (text) => { written += text } }).add(1, 'a\nb\u001b[2J\u009bc\u202ed')
+  t.equal(written, 'line 1: a␊b␛[2J\ufffdc\ufffdd\n')
 })

@@ -1,12 +1,13 @@
 /**
  * Reports bad lines: the first few in full, the others as a number.
  */
+import { visible } from '../../src/runtime/index.js'
 
 /**
  * @param {object} options
  * @param {number} [options.show] number of faults written in full
  * @param {string} [options.noun] unit of a place: line, or item for json
- * @param {(text: string) => void} options.write gets one line with its line end, without other control characters
+ * @param {(text: string) => void} options.write gets one line with its line end, of visible characters
  */
 export function createFaultReport ({ show = 5, noun = 'line', write }) {
   let count = 0
@@ -15,7 +16,7 @@ export function createFaultReport ({ show = 5, noun = 'line', write }) {
     /** @param {number} place @param {string} reason */
     add (place, reason) {
       count++
-      if (count <= show) write(`${noun} ${place}: ${reason.replace(/\p{Cc}/gu, ' ')}\n`)
+      if (count <= show) write(`${noun} ${place}: ${visible(reason)}\n`)
     },
     get count () {
       return count

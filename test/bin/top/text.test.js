@@ -1,23 +1,10 @@
 /** Text from outside on a terminal: it has no effect and takes the expected cells. */
 import fc from 'fast-check'
 import t from 'tap'
-import { cut, fit, valueText, visible, widthOf } from '../../../bin/top/text.js'
+import { cut, fit, valueText, widthOf } from '../../../bin/top/text.js'
+import { visible } from '../../../src/runtime/index.js'
 
 const RAW = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|\p{Cs}/u
-
-t.test('control characters, escape sequences and direction marks are replaced by visible ones', async (t) => {
-  /** @type {[string, string][]} */
-  const texts = [
-    ['\x1b[2J\x1b]0;owned\x07', '␛[2J␛]0;owned␇'],
-    ['a\tb\r\nc\0d\x7f', 'a␉b␍␊c␀d␡'],
-    ['\x9b31m\x90q\x9c', '\ufffd31m\ufffdq\ufffd'],
-    ['\u202eevil\u202c \u2066x\u2069 \u200f', '\ufffdevil\ufffd \ufffdx\ufffd \ufffd'],
-    ['half \ud83d of a pair', 'half \ufffd of a pair'],
-    ['\u0301begins with a mark', '◌\u0301begins with a mark'],
-    ['plain, é, 東京, 👨‍👩‍👧', 'plain, é, 東京, 👨‍👩‍👧']
-  ]
-  for (const [text, wanted] of texts) t.equal(visible(text), wanted)
-})
 
 t.test('a character takes zero, one or two cells', async (t) => {
   /** @type {[string, number][]} */

@@ -4,9 +4,9 @@
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { eventually } from '../../servers.js'
+import { eventually } from './servers.js'
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const quoted = (/** @type {string} */ word) => `'${word.replaceAll("'", "'\\''")}'`
 
 /** false, or why tests with a terminal are skipped */

@@ -1,0 +1,76 @@
+/** What a person sees: commands in a pseudo terminal, with real servers and with a hostile one. */
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { actingIn, inTerminal, noTerminal } from '../in-terminal.js'
+import { startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
+
+const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))
+const HOSTILE = '\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\u2066\u200f'
+const [engine] = await scopedEngines()
+
+t.jobs = 2
+
+/** @param {import('tap').Test} t @param {string[]} args @param {Parameters<typeof inTerminal>[2]} [options] */
+const run = (t, args, options) => inTerminal(t, [FRESHET, ...args], options)
+
+t.test('a writer at a terminal ends with a summary that a person reads', { skip: noTerminal, buffered: true }, async (t) => {
+  const { url } = await startServer(t, { engine })
+  const writer = ['writer', '--redis-url', url, '--rate', '2000', '--items', '3000']
+  const { status, screen } = await run(t, writer).ended()
+  t.equal(status, 0, screen)
+  t.match(screen, /\nfeed latest, layout ids, (valkey|redis) [\d.]+, 1 writer, \d+\.\d s\n/)
+  t.match(screen, /\n {2}acknowledged +3,000 items {3}[\d,]+ items\/s\n {2}values +0\.4 MiB {3}[\d.]+ MiB\/s\n {2}batches +\d+ {3}\d+ items each\n/)
+  t.match(screen, /\n +p50 +p95 +p99 +max\n {2}sent late by( +[\d.,]+ ms){4}\n {2}acknowledged in( +[\d.,]+ ms){4}\n/)
+  t.match(screen, /\n {2}CPU of writers +[\d.,]+ µs\/item {3}event loop \d+ % busy\n {2}CPU of primary +[\d.,]+ µs\/item\n/)
+  t.notMatch(screen, /refused|dropped|failed|retried|\{"event"/)
+  t.match(screen, /settings.*"rate":2000/)
+  t.notMatch(screen, /settings.*batchMs/, 'settings that were not given are not shown')
+
+  const json = await run(t, [...writer, '--json']).ended()
+  const line = json.screen.split('\n').filter((one) => one.startsWith('{'))
+  t.equal(line.length, 1)
+  t.match(JSON.parse(line[0]), { event: 'summary', items: 3000 })
+  t.notMatch(json.screen, /acknowledged in/)
+})
+
+t.test('items that were not stored stand in the summary, in color', { skip: noTerminal, buffered: true }, async (t) => {
+  const { url } = await startServer(t, { engine })
+  const flags = ['writer', '--redis-url', url, '--items', '3000', '--rate', '0', '--in-flight-bytes', '1024', '--when-full', 'drop']
+  const colored = run(t, flags)
+  await colored.ended()
+  t.match(colored.output, /\x1b\[33m {2}dropped +[\d,]+ items {3}at the in-flight limit\x1b\[39m/) // eslint-disable-line no-control-regex
+  const plain = run(t, flags, { env: { NO_COLOR: '1' } })
+  await plain.ended()
+  t.match(plain.output, /\n {2}dropped +[\d,]+ items {3}at the in-flight limit\r\n/)
+})
+
+t.test('npm start at a terminal prints the same summary, once', { skip: noTerminal, buffered: true }, async (t) => {
+  const { url } = await startServer(t, { engine })
+  const all = run(t, ['start', '--redis-url', url, '--port', '0', '--gateway-port', '0', '--rate', '200'])
+  await all.until(/\nwriter +200 items\/s into feed latest/)
+  all.kill('SIGINT')
+  const { status, screen } = await all.ended()
+  t.equal(status, 0, screen)
+  t.equal(screen.match(/acknowledged +[\d,]+ items/g)?.length, 1, screen)
+})
+
+t.test('nothing that a server says acts on the terminal', { skip: noTerminal, buffered: true }, async (t) => {
+  const server = createServer((socket) => socket.on('error', () => {}).on('data', (data) => {
+    const commands = data.toString('latin1').match(/^\*\d+\r$/gm)?.length ?? 0
+    socket.write(`-ERR ${HOSTILE}\r\n`.repeat(commands))
+  })).listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  const at = ['--redis-url', `redis://127.0.0.1:${port}`]
+  for (const args of [['doctor'], ['writer'], ['feed', 'list'], ['reader', '--port', '0'], ['gateway', '--port', '0']]) {
+    const terminal = run(t, [...args, ...at])
+    const { status } = await terminal.ended()
+    t.not(status, 0, args[0])
+    t.match(terminal.output, /␛\]0;owned␇␛\[2J/, `${args[0]} shows the message`)
+    t.equal(actingIn(terminal.output), '', args[0])
+  }
+})
