@@ -1,6 +1,7 @@
 /** The newest items of a feed, kept up to date by the stream of a reader. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { follow } from '../../src/client.js'
+import { changesIn } from './replies.js'
 
 /** more than any screen shows */
 const MAX_ITEMS = 200
@@ -14,7 +15,7 @@ const SNAPSHOT_WITHIN_MS = 3000
 
 /**
  * @param {Item[]} known newest first
- * @param {import('../../src/client.js').LiveItem<'utf8'>[]} changes oldest first
+ * @param {ReturnType<typeof changesIn>} changes oldest first
  * @returns {Item[]} newest first; with equal times, the last change first
  */
 export function merged (known, changes) {
@@ -22,7 +23,7 @@ export function merged (known, changes) {
   const byId = new Map(known.toReversed().map((item) => [item.id, item]))
   for (const item of changes) {
     byId.delete(item.id)
-    if (!item.deleted) byId.set(item.id, item)
+    if (!('deleted' in item)) byId.set(item.id, item)
   }
   return [...byId.values()].reverse().sort((a, b) => b.ts - a.ts).slice(0, MAX_ITEMS)
 }
@@ -54,7 +55,7 @@ export async function followNewest ({ url, feed, token, signal, onItems, onTroub
       for await (const one of events) {
         clearTimeout(waiting)
         if (one.event === 'reset') continue
-        items = merged(one.event === 'snapshot' ? [] : items, one.items)
+        items = merged(one.event === 'snapshot' ? [] : items, changesIn(one.items))
         onItems(items)
       }
     } catch (error) {

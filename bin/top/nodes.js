@@ -24,7 +24,7 @@ const FAIR = Object.freeze(['lagging', 'sync', 'connect', 'connecting', 'handsha
 
 /** @param {Node} node @returns {Record<Column, string>} */
 const cellsOf = ({ role, address, engine, state, lagMs, cpu }) => ({
-  role,
+  role: visible(role),
   address: visible(address),
   engine: visible(engine ?? UNKNOWN),
   state: visible(state),

@@ -1,5 +1,6 @@
 /** HTTP client of a reader. Its error messages are printed, so they are made visible like all text from outside. */
 import { visible } from '../../src/runtime/index.js'
+import { feedsIn, figuresIn, itemsIn, problemIn } from './replies.js'
 
 const DEADLINE_MS = 5000
 
@@ -29,10 +30,10 @@ export class ReaderRefused extends Error {
 export function createReader ({ url, token, signal }) {
   const headers = { accept: 'application/json', ...(token !== null && { authorization: `Bearer ${token}` }) }
 
-  /** @param {string} path @returns {Promise<any>} @throws {ReaderUnreachable | ReaderRefused} */
+  /** @param {string} path @returns {Promise<unknown>} @throws {ReaderUnreachable | ReaderRefused} */
   async function get (path) {
     const { status, text } = await request(path)
-    /** @type {any} */
+    /** @type {unknown} */
     let body
     try {
       body = JSON.parse(text)
@@ -40,12 +41,13 @@ export function createReader ({ url, token, signal }) {
       throw new ReaderUnreachable(url, `the reply with status ${status} is not from a reader`)
     }
     if (status === 200) return body
-    if (typeof body?.code !== 'string') throw new ReaderUnreachable(url, `the reply with status ${status} is not from a reader`)
-    if (body.code === 'UNAUTHORIZED') {
+    const problem = problemIn(body)
+    if (problem === null) throw new ReaderUnreachable(url, `the reply with status ${status} is not from a reader`)
+    if (problem.code === 'UNAUTHORIZED') {
       const how = token === null ? 'requires a token: set FRESHET_TOKEN, or --token' : 'does not accept this token (FRESHET_TOKEN, --token)'
-      throw new ReaderRefused(body.code, `the reader at ${url} ${how}`)
+      throw new ReaderRefused(problem.code, `the reader at ${url} ${how}`)
     }
-    throw new ReaderRefused(body.code, `${body.code}: ${body.detail}`)
+    throw new ReaderRefused(problem.code, `${problem.code}: ${problem.detail}`)
   }
 
   /** @param {string} path @returns {Promise<{ status: number, text: string }>} @throws {ReaderUnreachable} */
@@ -65,15 +67,14 @@ export function createReader ({ url, token, signal }) {
     }
   }
 
+  const pathOf = (/** @type {string} */ feed) => `/v1/feeds/${encodeURIComponent(feed)}`
+
   return {
     url,
     token,
 
     /** @returns {Promise<string[]>} names, sorted */
-    async feeds () {
-      const { feeds } = await get('/v1/feeds')
-      return feeds.map((/** @type {{ feed: string }} */ { feed }) => feed).sort()
-    },
+    feeds: async () => feedsIn(await get('/v1/feeds')),
 
     /**
      * @param {string} feed @param {number | null} since ms: newer history only; null = all
@@ -81,7 +82,7 @@ export function createReader ({ url, token, signal }) {
      */
     async figures (feed, since) {
       try {
-        return await get(`/v1/feeds/${feed}/figures${since === null ? '' : `?since=${since}`}`)
+        return figuresIn(await get(`${pathOf(feed)}/figures${since === null ? '' : `?since=${since}`}`), Date.now())
       } catch (error) {
         if (error.code !== 'NOT_FOUND') throw error
         throw new ReaderRefused(error.code, `the reader at ${url} has no figures; it is older than this command`)
@@ -89,20 +90,14 @@ export function createReader ({ url, token, signal }) {
     },
 
     /** @param {string} feed @param {number} limit @returns {Promise<import('./screen.js').Item[]>} newest first */
-    async items (feed, limit) {
-      const { items } = await get(`/v1/feeds/${feed}/items?limit=${limit}&encoding=utf8`)
-      return items.map(decoded)
-    },
+    items: async (feed, limit) => itemsIn(await get(`${pathOf(feed)}/items?limit=${limit}&encoding=utf8`)),
 
     /** @param {string} feed @param {string} id @returns {Promise<import('./screen.js').Item>} @throws {ReaderRefused} ITEM_UNKNOWN */
     async item (feed, id) {
       // in a path, the ids . and .. would change it
-      const { items: [item] } = await get(`/v1/feeds/${feed}/items?id=${encodeURIComponent(id)}&encoding=utf8`)
+      const [item] = itemsIn(await get(`${pathOf(feed)}/items?id=${encodeURIComponent(id)}&encoding=utf8`))
       if (item === undefined) throw new ReaderRefused('ITEM_UNKNOWN', 'ITEM_UNKNOWN: no live item has this id')
-      return decoded(item)
+      return item
     }
   }
 }
-
-/** @param {any} item its value is base64 if it is not UTF-8 @returns {import('./screen.js').Item} */
-const decoded = ({ id, ts, value, encoding }) => ({ id, ts, value: encoding === 'base64' ? Buffer.from(value, 'base64') : value })

@@ -9,6 +9,7 @@
 import { clockText, spanText } from './figures.js'
 import { followNewest } from './newest.js'
 import { ReaderRefused, ReaderUnreachable } from './reader.js'
+import { historyOf } from './replies.js'
 
 const EVERY_MS = 1000
 const HISTORY_MS = 600_000
@@ -180,7 +181,8 @@ async function updateFigures (reader, state, name) {
   const known = state.figures?.history ?? []
   const figures = await reader.figures(name, known.at(-1)?.at ?? null)
   if (state.feed !== name) return null
-  state.figures = { ...figures, history: [...known, ...figures.history].filter(({ at }) => at > figures.asOf - HISTORY_MS) }
+  const history = historyOf([...known, ...figures.history].filter(({ at }) => at > figures.asOf - HISTORY_MS))
+  state.figures = { ...figures, history }
   return figures.asOf - Date.now()
 }
 
