@@ -7,6 +7,7 @@
  *   `timeMs`: by its own clock
  */
 import { FreshetError } from '../errors.js'
+import { clusterUnsupported } from './replies.js'
 
 /**
  * @param {unknown} bytes the reply to INFO
@@ -23,11 +24,15 @@ export function readInfo (bytes, address) {
 }
 
 /**
+ * The first request of every process to a node.
  * @param {import('./connection.js').Connection} connection
  * @returns {Promise<NodeFigures>}
+ * @throws {FreshetError} CLUSTER_UNSUPPORTED, SERVER_REFUSED, SERVER_LOST
  */
 export async function nodeFigures (connection) {
-  return figuresIn(readInfo(await connection.send('INFO'), connection.address), connection.address)
+  const info = readInfo(await connection.send('INFO'), connection.address)
+  if (info.cluster_enabled === '1') throw clusterUnsupported(connection.address)
+  return figuresIn(info, connection.address)
 }
 
 /** @param {Record<string, string>} info @param {string} address @returns {NodeFigures} */

@@ -22,7 +22,6 @@ const KNOWN = {
   MASTERDOWN: { code: 'SERVER_LOST', outcome: 'over' },
   NOREPLICAS: { code: 'SERVER_FULL', outcome: 'full' },
   MISCONF: { code: 'SERVER_FULL', outcome: 'full' },
-  CLUSTERDOWN: { code: 'SERVER_LOST', outcome: 'over' },
   NOSCRIPT: { code: 'SERVER_LOST', outcome: 'over' },
   BUSY: { code: 'SERVER_LOST', outcome: 'over' },
   UNBLOCKED: { code: 'SERVER_LOST', outcome: 'over' },
@@ -39,6 +38,14 @@ const WORDED_AS_ERR = [
   [/^ERR (ACL failure in script|The user executing the script can't)/, 'NOPERM'],
   [/^ERR WAIT cannot be used with replica/, 'READONLY']
 ]
+
+/** Replies of the nodes of a cluster. */
+const OF_CLUSTERS = ['MOVED', 'ASK', 'CROSSSLOT', 'CLUSTERDOWN']
+
+/** @param {string} address */
+export const clusterUnsupported = (address) => /** @type {FreshetError & { outcome: Outcome }} */ (new FreshetError('CLUSTER_UNSUPPORTED',
+  `the server at ${address} runs as a node of a cluster (cluster-enabled yes), which Freshet does not support yet; use a primary with ` +
+  'replicas outside a cluster (cluster-enabled no)', { outcome: 'refused' }))
 
 /** EXEC names the reason when it fails although all its commands were queued */
 const EXEC_REFUSED = /^EXECABORT [^:]*because of: /
@@ -70,6 +77,7 @@ export function fromReply (error, address) {
   if (error instanceof FreshetError) return /** @type {any} */ (error)
   const reason = error.message.replace(EXEC_REFUSED, '')
   const word = WORDED_AS_ERR.find(([pattern]) => pattern.test(reason))?.[1] ?? /^[A-Z]+/.exec(reason)?.[0] ?? ''
+  if (OF_CLUSTERS.includes(word)) return clusterUnsupported(address)
   const { code, outcome } = KNOWN[word] ?? { code: 'SERVER_REFUSED', outcome: 'refused' }
   const text = error.message.replace(/,? with args beginning with.*$/s, '')
   const details = { outcome, reply: word, ...(outcome === 'forbidden' && { publicWhy: publicWhyOf(reason) }) }
