@@ -1,8 +1,8 @@
 /**
  * The definition of a feed: one JSON text under `fr:{name}:feed`, and the name in the set `fr:feeds`.
  *
- * The first writer creates it; later ones must agree on layout, partitions, format and late. Only retention can change, by `set`.
- * Writers read it every second, so they follow a change within that time, and recreate a definition that was removed.
+ * The first accepted item creates it; later writers must agree on layout, partitions, format and late. Only retention can change, by
+ * `set`. Writers read it every second, so they follow a change within that time, and recreate a definition that was removed.
  *
  * @typedef {{ feed: string, layout: string, partitions: number, windowMs: number, maxItems: number, format: number,
  *   late?: 'newest' | 'overwrite', createdAt: string, widenedAt?: string }} Definition `late`: of layouts that let a feed choose;
@@ -38,7 +38,7 @@ export function checkFeedName (feed) {
  * Creates the definition, or checks it against the stored one.
  * @param {Connection} primary
  * @param {string} prefix
- * @param {Omit<Definition, 'createdAt'>} wanted
+ * @param {Omit<Definition, 'createdAt'> & { createdAt?: string }} wanted `createdAt`: default now
  * @returns {Promise<Definition>} the stored one; its retention may differ from `wanted`
  * @throws {FreshetError} FEED_DEFINITION_DIFFERS
  */
@@ -47,8 +47,22 @@ export async function agree (primary, prefix, wanted) {
   const isNew = await primary.send('GET', key) === null
   // the name first: a definition without its name would never be listed
   await primary.send('SADD', namesKey(prefix), wanted.feed)
-  if (isNew) await primary.send('SET', key, JSON.stringify({ ...wanted, createdAt: new Date().toISOString() }), 'NX')
+  if (isNew) await primary.send('SET', key, JSON.stringify({ createdAt: new Date().toISOString(), ...wanted }), 'NX')
   return expectAgreed(await readDefinition(primary, prefix, wanted.feed), wanted)
+}
+
+/**
+ * The stored definition, checked against `wanted`; nothing is created.
+ * @param {Connection} primary @param {string} prefix @param {Omit<Definition, 'createdAt'>} wanted
+ * @returns {Promise<Definition | null>} null = none is stored
+ * @throws {FreshetError} FEED_DEFINITION_DIFFERS
+ */
+export async function findAgreed (primary, prefix, wanted) {
+  const stored = await readDefinition(primary, prefix, wanted.feed).catch((error) => {
+    if (error.code !== 'FEED_UNKNOWN') throw error
+    return null
+  })
+  return stored && expectAgreed(stored, wanted)
 }
 
 /** @param {Definition} stored @param {Fixed} wanted @returns {boolean} whether both store items in the same way */

@@ -24,7 +24,7 @@ export const RESUME_AT = 0.75
  *   waiters: import('./waiters.js').Waiters }} parts
  */
 export function createDelivery (parts) {
-  const { ack, partitions, inFlightBytes, clock, account, waiters, onFlush = () => {} } = parts
+  const { ack, partitions, inFlightBytes, clock, account, waiters, onBegin = () => {}, onFlush = () => {} } = parts
   /** @type {Set<OpenBatch>} open or in flight, in the order in which they were begun */
   const live = new Set()
   let inFlight = 0
@@ -90,6 +90,7 @@ export function createDelivery (parts) {
       const begun = batches.begin(bucket, dueMs)
       live.add(begun)
       held.bytes += begun.heldBytes
+      onBegin()
       return begun
     },
 

@@ -1,13 +1,17 @@
 /**
  * A feed opened for writing: the agreed definition, connections for batches (stripes.js), and one control connection for
  * everything else (definition, trimming, figures), so that maintenance never waits behind 16 MiB of items.
+ *
+ * A feed that is not stored is created by its first accepted item: batches get their connections after the definition. So a run
+ * that stores nothing leaves no feed, whose retention the next run would have to accept.
  */
 import { randomUUID } from 'node:crypto'
-import { agree, expiryMs, partitionKey } from '../feeds/index.js'
+import { expiryMs, findAgreed, partitionKey } from '../feeds/index.js'
 import { ERRORS, publicReason } from '../errors.js'
 import { createOrigin, layoutOf } from '../layouts/index.js'
 import { createLink, readScript } from '../store/index.js'
 import { ackOf } from './acks.js'
+import { createAgreement } from './agreement.js'
 import { createConfirmation } from './confirmation.js'
 import { guardedHooks } from './hooks.js'
 import { startMaintenance } from './maintenance.js'
@@ -54,33 +58,24 @@ export async function openFeedWriter (options) {
   const confirmation = createConfirmation(log)
   const closeLinks = () => Promise.all([control.close(), stripes.close()])
 
-  /** Creates the definition or reads the stored one, and the origin of the entries of a log. */
-  async function open () {
-    const [primary] = await Promise.all([control.opened, stripes.opened])
-    const stored = await agree(primary, keyPrefix, wanted)
-    warnOfRetention(stored, options.asked, log)
-    if (!layout.log) return { definition: stored, origin: undefined }
-    const epoch = await nextEpoch(primary, key(0)('epoch'), { ttlMs: expiryMs(stored, maxFutureMs), nowMs: serverClock.now() })
-    return { definition: stored, origin: createOrigin({ name: writerName, epoch, serverMs: serverClock.now }) }
-  }
-  const { definition, origin } = await open().catch(async (error) => {
-    await closeLinks()
-    throw error
-  })
-  const contextOf = (/** @type {number} */ stripe) => ({
-    append: layout.append,
-    marker: { key: key(0)(`marker:${writerName}:${stripe}`), value: 0 },
-    waitMs: Math.max(1, Math.floor(deadlineMs * WAIT_SHARE)),
-    onUnconfirmed: () => confirmation.missing(stripe, pipeline.account)
-  })
-  const contexts = Array.from({ length: ack.stripes }, (_, stripe) => contextOf(stripe))
+  const { definition, isStored, origin } = await Promise.all([control.opened, stripes.opened])
+    .then(([primary]) => openDefinition(primary, { options, wanted, layout, name: writerName, serverClock }))
+    .catch(async (error) => {
+      await closeLinks()
+      throw error
+    })
+
+  const hooks = guardedHooks(options, log)
   const pipeline = createPipeline({
     ack,
-    send: async (stripe, connection, batches) => {
-      const answers = await ack.send(connection, batches, contexts[stripe])
-      confirmation.received(stripe)
-      return answers
-    },
+    send: createSend({
+      ack,
+      layout,
+      markerKey: (stripe) => key(0)(`marker:${writerName}:${stripe}`),
+      deadlineMs,
+      confirmation,
+      onUnconfirmed: (stripe) => confirmation.missing(stripe, pipeline.account)
+    }),
     createBatch: (partition, retention) => layout.createBatch({
       key: key(partition),
       late,
@@ -92,19 +87,32 @@ export async function openFeedWriter (options) {
       dialect: { msetex: stripes.msetex, sha: (script) => readScript(script).sha }
     }),
     retention: definition,
-    ...pipelineSettings(options)
+    ...pipelineSettings(options),
+    ...hooks,
+    onBegin: () => maintenance.waiting(),
+    onFlush (seconds) {
+      maintenance.acknowledged()
+      hooks.onFlush?.(seconds)
+    }
   })
-  stripes.start({ pipeline, origin })
+  /** The feed is stored: batches may be sent. */
+  const start = () => stripes.start({ pipeline, origin })
 
   /** @param {import('../store/index.js').Connection} connection of the control link, which may lead to another server than batches */
   const syncClock = (connection) => serverClock.sync(connection, { isStill: () => controlRunId === stripes.runId })
+  const agreement = createAgreement({ pipeline, keyPrefix, wanted, definition, isStored, onStored: start, log })
   const maintenance = startMaintenance({
-    control, pipeline, layout, key, keyPrefix, wanted, definition, name: writerName, log, syncClock: layout.log ? syncClock : null
+    control, pipeline, layout, key, keyPrefix, agreement, name: writerName, log, syncClock: layout.log ? syncClock : null
   })
+  if (isStored) start()
 
   return {
     pipeline,
-    get definition () { return maintenance.definition },
+    /** As stored, or as the first accepted item will store it. */
+    get definition () { return agreement.definition },
+    get isStored () { return agreement.isStored },
+    /** Resolves when the feed is stored, or the writer closed. */
+    settled: agreement.settled,
     get trimmed () { return maintenance.trimmed },
     get connected () { return stripes.isConnected },
     /** Connections opened for batches. */
@@ -116,9 +124,47 @@ export async function openFeedWriter (options) {
       maintenance.stop()
       await pipeline.close({ drainMs })
       await maintenance.close()
+      agreement.end()
       await closeLinks()
     }
   }
+}
+
+/**
+ * @param {{ ack: import('./acks.js').Ack, layout: import('../layouts/index.js').Layout, markerKey: (stripe: number) => string,
+ *   deadlineMs: number, confirmation: ReturnType<typeof createConfirmation>, onUnconfirmed: (stripe: number) => void }} parts
+ * @returns {import('./pipeline.js').PipelineOptions['send']}
+ */
+function createSend ({ ack, layout, markerKey, deadlineMs, confirmation, onUnconfirmed }) {
+  const contexts = Array.from({ length: ack.stripes }, (_, stripe) => ({
+    append: layout.append,
+    marker: { key: markerKey(stripe), value: 0 },
+    waitMs: Math.max(1, Math.floor(deadlineMs * WAIT_SHARE)),
+    onUnconfirmed: () => onUnconfirmed(stripe)
+  }))
+  return async (stripe, connection, batches) => {
+    const answers = await ack.send(connection, batches, contexts[stripe])
+    confirmation.received(stripe)
+    return answers
+  }
+}
+
+/**
+ * Reads the definition, and creates the origin of the entries of a log.
+ * @param {import('../store/index.js').Connection} primary
+ * @param {{ options: FeedWriterOptions, wanted: Omit<import('../feeds/index.js').Definition, 'createdAt'>,
+ *   layout: import('../layouts/index.js').Layout, name: string, serverClock: ReturnType<typeof createServerClock> }} parts
+ */
+async function openDefinition (primary, { options, wanted, layout, name, serverClock }) {
+  const { keyPrefix, maxFutureMs, log } = options
+  const stored = await findAgreed(primary, keyPrefix, wanted)
+  const definition = stored ?? { ...wanted, createdAt: new Date().toISOString() }
+  if (stored) warnOfRetention(stored, options.asked, log)
+  if (!layout.log) return { definition, isStored: stored !== null, origin: undefined }
+  const key = partitionKey(keyPrefix, wanted.feed, 0)('epoch')
+  const nowMs = serverClock.now()
+  const epoch = stored ? await nextEpoch(primary, key, { ttlMs: expiryMs(stored, maxFutureMs), nowMs }) : firstEpoch(nowMs)
+  return { definition, isStored: stored !== null, origin: createOrigin({ name, epoch, serverMs: serverClock.now }) }
 }
 
 /** @param {FeedWriterOptions} options */
@@ -128,8 +174,7 @@ const pipelineSettings = (options) => ({
   flushAt: { items: options.batchItems, bytes: options.batchBytes, ms: options.batchMs },
   inFlightBytes: options.inFlightBytes,
   whenFull: options.whenFull,
-  clock: options.clock,
-  ...guardedHooks(options, options.log)
+  clock: options.clock
 })
 
 /**
@@ -163,6 +208,9 @@ function warnOfRetention (definition, asked, log) {
       `feed set ${feed} ${flag} ${wanted}, with the same --redis-url`)
   }
 }
+
+/** Of a feed that is not stored: less than that of a later opening, which counts from its time. @param {number} nowMs */
+const firstEpoch = (nowMs) => Math.floor(nowMs / 1000)
 
 /**
  * The epoch tells a writer from an earlier one of the same name. It counts from the time of the server, so that it rises

@@ -1,6 +1,7 @@
 /**
  * What a writer does once a second besides sending batches: it checks the definition (changed retention, dropped feed),
- * writes its heartbeat, trims the feed, and logs when the server accepts no writes.
+ * writes its heartbeat, trims the feed, and logs when the server accepts no writes. It does so at once when the first item of a
+ * feed waits for the definition, and when items were acknowledged after a pause, so that readers soon show them.
  *
  * Each round first checks that the server is still a primary. A demoted server keeps its connections, so the control
  * connection would stay on it while batches go to the new primary; it is closed, and the link finds the new one.
@@ -8,7 +9,6 @@
  * A log layout with `maxItems` is trimmed more often at high rates, because entries that arrive between two rounds are
  * stored in addition.
  */
-import { agree, expectAgreed, readDefinition } from '../feeds/index.js'
 import { expectStillPrimary } from '../store/index.js'
 import { createHeartbeats } from './heartbeats.js'
 import { createTrimmer } from './trimmer.js'
@@ -18,23 +18,22 @@ const TRIM_MS = 100
 /** of maxItems: trim after so many appended items */
 const TRIM_SHARE = 1 / 16
 
-/** @typedef {import('../feeds/index.js').Definition} Definition */
-
 /**
  * @param {{ control: import('../store/index.js').Link, pipeline: import('./pipeline.js').Pipeline,
  *   layout: import('../layouts/index.js').Layout, key: (partition: number) => (part: string) => string, keyPrefix: string,
- *   wanted: Omit<Definition, 'createdAt'>, definition: Definition, name: string,
+ *   agreement: ReturnType<typeof import('./agreement.js').createAgreement>, name: string,
  *   syncClock: ((connection: import('../store/index.js').Connection) => Promise<void>) | null,
  *   log: import('pino').Logger }} parts `name`: of the writer, for its lease
  */
-export function startMaintenance ({ control, pipeline, layout, key, keyPrefix, wanted, definition, name, syncClock, log }) {
-  const { feed, partitions } = wanted
+export function startMaintenance ({ control, pipeline, layout, key, keyPrefix, agreement, name, syncClock, log }) {
+  const { feed, partitions } = agreement.definition
   const trimmer = createTrimmer({ layout, key, partitions, name, now: Date.now, log })
   const heartbeats = createHeartbeats({ keyPrefix, feed, name, items: () => pipeline.account.items, now: Date.now, log })
   const logFull = createFullLog(log)
-  /** batches acknowledged when the definition was last checked */
-  let checkedBatches = -1
   let trimmedAt = 0
+  /** the last round found nothing new */
+  let isQuiet = true
+  let isClosed = false
   /** @type {Error & { code?: string } | null} a missing permission */
   let error = null
   /** @type {Promise<void> | null} */
@@ -44,18 +43,11 @@ export function startMaintenance ({ control, pipeline, layout, key, keyPrefix, w
     const primary = control.connection
     if (!primary || pipeline.failure) return
     logFull(pipeline.isFull)
-    const { batches } = pipeline.account
-    const idle = batches === checkedBatches
+    const idle = agreement.isIdle
+    isQuiet = idle || !agreement.isStored
     try {
       await expectStillPrimary(primary)
-      // an idle writer does not recreate a dropped feed
-      const stored = idle ? expectAgreed(await readDefinition(primary, keyPrefix, feed), wanted) : await agreeAgain(primary)
-      checkedBatches = batches
-      if (stored.windowMs !== definition.windowMs || stored.maxItems !== definition.maxItems) {
-        log.info({ windowMs: stored.windowMs, maxItems: stored.maxItems }, 'retention changed')
-        definition = stored
-        pipeline.setRetention(stored)
-      }
+      await agreement.check(primary)
       await syncClock?.(primary)
       await heartbeats.write(primary)
       if (!idle) await trim(primary)
@@ -64,7 +56,8 @@ export function startMaintenance ({ control, pipeline, layout, key, keyPrefix, w
       if (caught.outcome === 'over') primary.close(caught.message)
       if (caught.code === 'FEED_UNKNOWN') await heartbeats.remove(primary)
       error = caught.outcome === 'forbidden' ? caught : null
-      if (caught.code === 'FEED_DEFINITION_DIFFERS') pipeline.fail(caught)
+      const isHopeless = !idle && !agreement.isStored && ['forbidden', 'refused'].includes(caught.outcome)
+      if (isHopeless || caught.code === 'FEED_DEFINITION_DIFFERS') pipeline.fail(caught)
       else if (!(idle && caught.code === 'FEED_UNKNOWN')) {
         log.warn({ code: caught.code, reason: caught.message }, 'maintenance failed, retrying in a second')
       }
@@ -72,50 +65,51 @@ export function startMaintenance ({ control, pipeline, layout, key, keyPrefix, w
   }
 
   /** @param {import('../store/index.js').Connection} primary */
-  const agreeAgain = (primary) => agree(primary, keyPrefix, { ...wanted, windowMs: definition.windowMs, maxItems: definition.maxItems })
-
-  /** The feed may have been dropped since the last round. @param {import('../store/index.js').Connection} primary */
-  async function agreeOnTheLast (primary) {
-    if (pipeline.failure || pipeline.account.batches <= Math.max(checkedBatches, 0)) return
-    await agreeAgain(primary).catch((caught) => {
-      if (caught.code === 'FEED_DEFINITION_DIFFERS') pipeline.fail(caught)
-      log.error({ code: caught.code, reason: caught.message }, 'the last items may be stored without a definition, and then cannot be read')
-    })
-  }
-
-  /** @param {import('../store/index.js').Connection} primary */
   async function trim (primary) {
     trimmedAt = pipeline.account.items
-    await trimmer.round(primary, definition)
+    await trimmer.round(primary, agreement.definition)
   }
 
   async function trimAtHighRate () {
     const primary = control.connection
-    const isDue = definition.maxItems > 0 && pipeline.account.items - trimmedAt > definition.maxItems * TRIM_SHARE
+    const { maxItems } = agreement.definition
+    const isDue = maxItems > 0 && pipeline.account.items - trimmedAt > maxItems * TRIM_SHARE
     // the next round reports a failure
     if (primary && isDue) await trim(primary).catch(() => {})
   }
 
   /** @param {() => Promise<void>} work */
   const run = (work) => { running ??= work().finally(() => { running = null }) }
+  async function runSoon () {
+    await running
+    if (!isClosed) run(round)
+  }
   const timers = [setInterval(() => run(round), ROUND_MS)]
   if (layout.describe().trims === 'entries') timers.push(setInterval(() => run(trimAtHighRate), TRIM_MS))
 
   return {
-    /** As last read. */
-    get definition () { return definition },
     get trimmed () { return trimmer.removed },
     get error () { return error },
+    /** An item waits to be sent. */
+    waiting () { if (!agreement.isStored) runSoon() },
+    /** Items were acknowledged. */
+    acknowledged () {
+      if (isQuiet) runSoon()
+      isQuiet = false
+    },
+    /** Appended items may still need the definition. */
     stop () {
-      timers.forEach(clearInterval)
+      if (agreement.isStored) timers.forEach(clearInterval)
       trimmer.stop()
     },
     /** Ends the running round, makes sure the last items have a definition, removes the heartbeat and releases the leases. */
     async close () {
+      isClosed = true
+      timers.forEach(clearInterval)
       await running
       const primary = control.connection
       if (!primary) return
-      await agreeOnTheLast(primary)
+      await agreement.checkLast(primary)
       await heartbeats.remove(primary)
       await trimmer.release(primary).catch(() => {})
     }

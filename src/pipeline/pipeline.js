@@ -28,6 +28,7 @@ import { createWaiters } from './waiters.js'
  * @property {number} inFlightBytes
  * @property {'block' | 'refuse' | 'drop'} whenFull
  * @property {() => number} clock wall clock in ms, with fractions
+ * @property {() => void} [onBegin] a batch gets its first item
  * @property {(seconds: number) => void} [onFlush] time of a batch from its first sending to its acknowledgement
  * @property {(behindMs: number) => void} [onBehind] how late a flush started
  * @property {(code: string, id: Buffer, ts: number) => void} [onRefused] an item was refused
@@ -50,6 +51,8 @@ export function createPipeline (options) {
 
   return {
     account,
+    /** Nothing waits to be sent or acknowledged. */
+    get isIdle () { return delivery.isIdle },
     get heldBytes () { return delivery.held.bytes },
     /** The server accepts no batch now. */
     get isFull () { return delivery.held.isFull },

@@ -20,6 +20,7 @@ export function createStripes ({ redisUrl, name, deadlineMs, count, layout, late
   /** @type {boolean | null} null = not known yet */
   let msetex = null
   let runId = ''
+  let isOpen = false
 
   /** @param {Connection} connection */
   async function probe (connection) {
@@ -51,13 +52,14 @@ export function createStripes ({ redisUrl, name, deadlineMs, count, layout, late
         log.warn({ reason }, 'connection to the primary lost, reconnecting')
         started?.pipeline.detach(stripe)
       },
-      onError (error) { if (started) log.warn({ code: error.code, reason: error.message }, 'the primary cannot be used, retrying') }
+      onError (error) { if (isOpen) log.warn({ code: error.code, reason: error.message }, 'the primary cannot be used, retrying') }
     })
   }
   const links = Array.from({ length: count }, (_, stripe) => createStripe(stripe))
+  const opened = Promise.all(links.map((link) => link.opened)).then(() => { isOpen = true })
 
   return {
-    opened: Promise.all(links.map((link) => link.opened)),
+    opened,
     /** Whether batches may use MSETEX. */
     get msetex () { return msetex ?? false },
     /** Run id of the server that the newest session leads to; of log layouts only. */

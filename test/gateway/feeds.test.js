@@ -45,6 +45,8 @@ function hold (feeds, name) {
   return { done: feeds.use(name, { mayCreate: true }, () => until), release }
 }
 
+const leasesOf = (/** @type {string} */ name) => [0, 1].map((partition) => `fr:{${name}:${partition}}:trimmer`)
+
 /**
  * Drops a feed that was used, as if it had been unused for five seconds: its leases, taken each second, would last so
  * long.
@@ -52,11 +54,11 @@ function hold (feeds, name) {
  * @param {string} name
  */
 async function dropUnused (connection, name) {
-  const leases = [0, 1].map((partition) => `fr:{${name}:${partition}}:trimmer`)
-  await eventually(async () => await connection.send('EXISTS', ...leases) === leases.length)
-  await connection.send('UNLINK', ...leases)
   await pause(1000)
-  await dropFeed(connection, 'fr:', name)
+  await eventually(async () => {
+    await connection.send('UNLINK', ...leasesOf(name))
+    return await dropFeed(connection, 'fr:', name) > 0
+  })
 }
 
 t.test('concurrent requests open a feed once, and create it with the given settings', async (t) => {
@@ -94,6 +96,7 @@ t.test('a feed that was dropped and created with another definition is opened ag
   const { feeds, connection, put, events } = await setUp(t)
   const first = await put('one')
   await eventually(async () => {
+    await connection.send('UNLINK', ...leasesOf('one'))
     await dropFeed(connection, 'fr:', 'one')
     await agree(connection, 'fr:', { feed: 'one', layout: 'ids', partitions: 3, windowMs: 60_000, maxItems: 0, format: 1 })
     return true
@@ -126,10 +129,31 @@ t.test('an unused feed that was dropped is created again before it gets items; a
   await dropUnused(connection, 'one')
   await t.rejects(feeds.use('one', { mayCreate: false }, async () => t.fail('no feed')), { code: 'FEED_UNKNOWN' })
   await feeds.use('one', { mayCreate: true }, async (feed) => {
-    t.equal((await readDefinition(connection, 'fr:', 'one')).partitions, 2)
     feed.append({ id: 'a', value: '1' })
     await feed.flush()
   })
+  t.equal((await readDefinition(connection, 'fr:', 'one')).partitions, 2)
+})
+
+t.test('a feed is stored with its first item; until then it counts as one being created, and is closed when it is not used', async (t) => {
+  /** @type {Promise<unknown>[]} */
+  const created = []
+  const { connection, feeds, put, events } = await setUp(t, {
+    admit: async () => (/** @type {Promise<unknown>} */ one) => created.push(one)
+  })
+  const held = hold(feeds, 'one')
+  t.ok(await feeds.use('one', { mayCreate: true }, async (feed) => feed.append({ id: 'a', ts: 0, value: '1' })))
+  t.same(await listDefinitions(connection, 'fr:'), [])
+  t.equal(await Promise.race([created[0], pause(100, 'being created')]), 'being created')
+  held.release()
+  await held.done
+  await Promise.all(created.splice(0))
+  t.same(await connection.send('KEYS', '*'), [])
+  await put('one')
+  await Promise.all(created)
+  t.equal(created.length, 1)
+  t.match(await listDefinitions(connection, 'fr:'), [{ feed: 'one' }])
+  t.same(events, ['open one', 'opened one', 'closed one', 'open one', 'opened one'])
 })
 
 t.test('without the primary an open feed accepts items, and a deletion is refused', async (t) => {

@@ -1,9 +1,12 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { dropFeed, readDefinition, setRetention } from '../../src/feeds/definitions.js'
+import { layoutNames } from '../../src/layouts/index.js'
+import { agree, dropFeed, listDefinitions, readDefinition, setRetention } from '../../src/feeds/definitions.js'
 import { connectFor, engineName, eventually, openWriterFor, silentLog, startDeployment, startServer, testEngines } from '../servers.js'
 import { accounted } from './fake-server.js'
 
 const VALUE = Buffer.alloc(200, 'v')
+const LATEST = { feed: 'latest', layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 1_000_000, format: 1 }
 
 /** @param {Awaited<ReturnType<typeof openWriterFor>>} writer @param {number} from @param {number} to */
 function appendIds (writer, from, to, value = VALUE) {
@@ -35,13 +38,75 @@ for (const engine of await testEngines()) {
       const connection = await connectFor(t, primary.url)
       const onReplica = await connectFor(t, replica.url)
       const writer = await openWriterFor(t, { redisUrl: primary.url, partitions: 2 })
-      await writer.close({ drainMs: 0 })
+      appendIds(writer, 0, 1)
+      await writer.close({ drainMs: 20_000 })
       await t.rejects(openWriterFor(t, { redisUrl: primary.url, partitions: 3 }), { code: 'FEED_DEFINITION_DIFFERS', stored: 2, wanted: 3 })
       await t.rejects(openWriterFor(t, { redisUrl: replica.url, partitions: 2 }), { code: 'SERVER_REFUSED', message: /is a replica/ })
       await t.rejects(openWriterFor(t, { redisUrl: primary.url, layout: 'no-such' }), { code: 'FEED_LAYOUT_UNKNOWN' })
       for (const node of [connection, onReplica]) {
         await eventually(async () => !String(await node.send('CLIENT', 'LIST')).includes('test-writer'))
       }
+    })
+
+    await t.test('a feed is created by its first accepted item, in every layout', async (t) => {
+      const server = await startServer(t, { engine })
+      const connection = await connectFor(t, server.url)
+      const keys = async () => (await connection.send('KEYS', '*')).map(String).sort()
+      for (const layout of layoutNames()) {
+        const options = { redisUrl: server.url, feed: layout, layout, windowMs: 1000 }
+        const wrong = await openWriterFor(t, options)
+        wrong.pipeline.append(Buffer.from('a'), Date.now() - 5000, VALUE)
+        t.match(wrong.pipeline.account, { offered: 1, refused: { too_old: 1 } })
+        await pause(1100)
+        await wrong.close({ drainMs: 20_000 })
+        t.same(await keys(), [], `${layout}: rounds of maintenance and the end leave nothing`)
+        const right = await openWriterFor(t, { ...options, windowMs: 3_600_000, partitions: 3 })
+        appendIds(right, 0, 10)
+        await right.close({ drainMs: 20_000 })
+        t.match(right.pipeline.account, { items: 10, failed: 0 })
+        t.match(await readDefinition(connection, 'fr:', layout), { windowMs: 3_600_000, partitions: 3 })
+        await connection.send('FLUSHALL')
+      }
+    })
+
+    await t.test('writers that open a feed before it is stored agree with the one whose item comes first', async (t) => {
+      const server = await startServer(t, { engine })
+      const connection = await connectFor(t, server.url)
+      const open = (/** @type {object} */ options) => openWriterFor(t, { redisUrl: server.url, ...options })
+      const [first, same, other, idle] = await Promise.all([{}, { windowMs: 5_000 }, { partitions: 2 }, { partitions: 4 }].map(open))
+      appendIds(first, 0, 10)
+      await first.pipeline.flush()
+      appendIds(same, 10, 20)
+      await same.pipeline.flush()
+      t.same(same.definition, first.definition)
+      t.same(same.definition, await readDefinition(connection, 'fr:', 'latest'))
+      appendIds(other, 20, 30)
+      await t.rejects(other.pipeline.flush(), { code: 'FEED_DEFINITION_DIFFERS', stored: 1, wanted: 2 })
+      await eventually(() => idle.pipeline.failure)
+      t.equal(await connection.send('ZCARD', 'fr:{latest:0}:ids'), 20)
+    })
+
+    await t.test('the first items wait until the server can store the feed', async (t) => {
+      const server = await startServer(t, { engine, args: ['--maxmemory-policy', 'noeviction'] })
+      const connection = await connectFor(t, server.url)
+      const writer = await openWriterFor(t, { redisUrl: server.url })
+      await connection.send('CONFIG', 'SET', 'maxmemory', 1)
+      appendIds(writer, 0, 10)
+      await pause(1500)
+      t.same(await listDefinitions(connection, 'fr:'), [])
+      await connection.send('CONFIG', 'SET', 'maxmemory', 0)
+      await writer.pipeline.flush()
+      t.match(writer.pipeline.account, { items: 10, failed: 0 })
+      t.equal((await listDefinitions(connection, 'fr:')).length, 1)
+    })
+
+    await t.test('the first item of a user who may not store the definition fails the writer', async (t) => {
+      const server = await startServer(t, { engine })
+      const connection = await connectFor(t, server.url)
+      await connection.send('ACL', 'SETUSER', 'nameless', 'on', '>word', '~*', '+@all', '-sadd')
+      const writer = await openWriterFor(t, { redisUrl: server.url.replace('//', '//nameless:word@') })
+      appendIds(writer, 0, 10)
+      await t.rejects(writer.pipeline.flush(), { code: 'SERVER_REFUSED', message: /sadd/ })
     })
 
     await t.test('a key that holds another type fails the writer, and all items are accounted for', async (t) => {
@@ -131,6 +196,7 @@ for (const engine of await testEngines()) {
     await t.test('a definition that is removed under a running writer comes back; one that differs ends it', async (t) => {
       const server = await startServer(t, { engine })
       const connection = await connectFor(t, server.url)
+      await agree(connection, 'fr:', LATEST)
       const writer = await openWriterFor(t, { redisUrl: server.url })
       await dropFeed(connection, 'fr:', 'latest')
       const writing = setInterval(() => { if (!writer.pipeline.failure) appendIds(writer, 0, 10) }, 20)

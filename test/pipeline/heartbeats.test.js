@@ -87,6 +87,7 @@ for (const engine of await testEngines()) {
       // an idle writer does not renew its lease
       await eventually(async () => await dropFeed(control, 'fr:', 'dropped') > 0)
       const rounds = await openWriterFor(t, { redisUrl: server.url, feed: 'rounds' })
+      rounds.pipeline.append(Buffer.from('a'), Date.now(), VALUE)
       await eventually(() => itemsOf('rounds').then((items) => items.length === 1))
       const [first] = (await heartbeatsOf('rounds')).values()
       await eventually(async () => Number([...(await heartbeatsOf('rounds')).values()][0]?.atMs) > Number(first?.atMs) + 1000)

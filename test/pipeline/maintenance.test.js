@@ -12,6 +12,7 @@ for (const engine of await testEngines()) {
     async function setUp (t) {
       const server = await startServer(t, { engine })
       const connection = await connectFor(t, server.url)
+      await agree(connection, 'fr:', { ...OTHERWISE, partitions: 1 })
       const writer = await openWriterFor(t, { redisUrl: server.url })
       const put = async () => {
         writer.pipeline.append(Buffer.from('a'), Date.now(), Buffer.from('v'))

@@ -67,12 +67,13 @@ for (const engine of await scopedEngines()) {
 
     await t.test('events are parsed whatever ids and values contain', async (t) => {
       const feed = 'odd'
-      const { put } = await open(t, feed, 'segments')
+      const { put, remove } = await open(t, feed, 'segments')
+      await remove('nothing') // the first version creates the feed
       const client = startFollowing(t, reader.url, feed, { encoding: 'json' })
       await eventually(() => client.events.length > 0)
       const values = ['{\n"a":\r\n1}', 'data: x\n\nevent: reset\ndata: {}\n\n', '"\u2028"', '\r', '']
       await put(...values.map((value, n) => /** @type {[string, string]} */ ([`id: ${n}\ndata: \u{1f600}`, value])))
-      await eventually(() => client.items.size === values.length)
+      await eventually(() => client.items.size >= values.length)
       t.same(values.map((value, n) => {
         const { value: got } = client.items.get(`id: ${n}\ndata: \u{1f600}`)
         return got instanceof Uint8Array ? Buffer.from(got).toString() : got

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { FreshetError } from '../../src/errors.js'
-import { setRetention } from '../../src/feeds/definitions.js'
+import { agree, setRetention } from '../../src/feeds/definitions.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { createDeployment } from '../../src/store/deployment.js'
 import { createQueries } from '../../src/view/queries.js'
@@ -116,13 +116,13 @@ for (const engine of await scopedEngines()) {
         await t.rejects(/** @type {() => Promise<unknown>} */ (question), { code: 'FEED_UNKNOWN' })
       }
       await t.rejects(queries.count('{x}'), { code: 'FEED_NAME_INVALID' })
-      await openWriterFor(t, { redisUrl: primary.url, feed: 'later' })
+      await agree(connection, 'fr:', { feed: 'later', layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 0, format: 1 })
       await inSync()
       t.same(await queries.count('later').then(({ count, exact }) => ({ count, exact })), { count: 0, exact: true })
     })
 
     await t.test('a key of another type fails with a code', async (t) => {
-      await openWriterFor(t, { redisUrl: primary.url, feed: 'other' })
+      await agree(connection, 'fr:', { feed: 'other', layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 0, format: 1 })
       await connection.send('SET', 'fr:{other:0}:ids', 'text')
       await inSync()
       await t.rejects(queries.latest('other', { limit: 1 }), { code: 'KEY_HOLDS_OTHER' })

@@ -3,6 +3,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
+import { agree } from '../../src/feeds/definitions.js'
 import { definitionKey, partitionKey } from '../../src/feeds/keys.js'
 import { openReader } from '../../src/index.js'
 import { partitionOf } from '../../src/item/partition.js'
@@ -26,6 +27,7 @@ for (const engine of await scopedEngines()) {
         'killed', async (t) => {
         const partitions = 3
         const feed = await openLog(t, primary, { layout, partitions, batchItems: 40 })
+        await agree(admin, 'fr:', feed.definition)
         const nodes = await Promise.all(replicas.map(({ url }) => connectFor(t, url)))
         const reader = await openReader({ redisUrl: primary.url, views: 'none' })
         t.teardown(() => reader.close())

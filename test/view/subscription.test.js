@@ -3,11 +3,12 @@ import { getEventListeners } from 'node:events'
 import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
+import { agree } from '../../src/feeds/definitions.js'
 import { openFeed, openReader } from '../../src/index.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { subscribe } from '../../src/view/subscribe.js'
 import { createSubscription } from '../../src/view/subscription.js'
-import { engineName, eventually, inSync, silentLog, startServer } from '../servers.js'
+import { connectFor, engineName, eventually, inSync, silentLog, startServer } from '../servers.js'
 import { begun } from './changes.js'
 import { scopedEngines } from '../scope.js'
 
@@ -158,6 +159,7 @@ for (const engine of await scopedEngines()) {
       const name = 'alone'
       const feed = await openFeed(name, { redisUrl: primary.url })
       t.teardown(() => feed.close({ drainMs: 0 }).catch(() => {}))
+      await agree(await connectFor(t, primary.url), 'fr:', feed.definition)
       /** @type {any[]} */
       const said = []
       const say = (/** @type {string} */ level) => (/** @type {any} */ facts, /** @type {string} */ message) => {

@@ -154,7 +154,8 @@ function createFinder ({ feeds, definition, admit, throwIfClosed }) {
     const { stored, settle } = read === null ? await admitNew(name) : { stored: read, settle: () => {} }
     try {
       const entry = reuseOrOpen(name, known, stored)
-      settle(entry.opening)
+      // its first accepted item creates it
+      settle(entry.opening.then(({ writer }) => writer.settled, () => {}))
       return entry
     } catch (error) {
       settle(Promise.resolve())

@@ -1,8 +1,9 @@
 /**
  * The feeds that this process holds open, at most `maxOpen`. A feed is idle when no request uses it and nothing of it is in
- * flight; idle feeds are closed after `idleMs`, or earlier when another feed needs the room. A feed with unacknowledged
- * items is never closed for room. A feed that failed is closed by the next request or sweep, and the failure is repeated
- * to requests for `tryAgainMs`; after FEED_DEFINITION_DIFFERS it may be opened again at once, as it is stored now.
+ * flight; idle feeds are closed after `idleMs`, or earlier when another feed needs the room, or at once if they are not stored.
+ * A feed with unacknowledged items is never closed for room. A feed that failed is closed by the next request or sweep, and the
+ * failure is repeated to requests for `tryAgainMs`; after FEED_DEFINITION_DIFFERS it may be opened again at once, as it is stored
+ * now.
  *
  * The Map is ordered by last use, the least recent first.
  *
@@ -114,6 +115,8 @@ export function createOpenFeeds ({ open, definition, onOpen, onClose, log, maxOp
         if (entries.get(name) === entry) {
           entries.delete(name)
           entries.set(name, entry)
+          // it would count as a feed being created
+          if (isIdle(entry) && !entry.feed?.writer.isStored) close(name, entry, 'nothing was stored', { drainMs: 0 })
         }
       }
     },
