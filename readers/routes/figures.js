@@ -33,6 +33,8 @@ const FIGURES = feedRoute({
         ready: { type: 'boolean', description: 'as /readyz' },
         reasons: { type: 'array', items: { type: 'string' } },
         writers: orNull('integer', 'active within the last 3 s'),
+        lastWriteAt: orNull('integer',
+          'when this reader last saw that items were written: milliseconds since 1970, as asOf; null also when not since it started'),
         itemsPerSecond: orNull('number', 'acknowledged, as reported by writers'),
         count: orNull('integer', 'live ids'),
         exact: orNull('boolean', 'whether the count is exact'),
@@ -88,7 +90,7 @@ export async function figuresRoutes (app, { figures, clock }) {
   /** @param {string} feed @param {number | null} since */
   async function build (feed, since) {
     const { definition, ...rest } = await figures.of(feed, since ?? -1)
-    const { count, exact, newestTs, itemsPerSecond, writers, ready, reasons, nodes, history } = rest
+    const { count, exact, newestTs, itemsPerSecond, writers, lastWriteAt, ready, reasons, nodes, history } = rest
     const { layout = null, partitions = null, windowMs = null, maxItems = null } = definition ?? {}
     return Buffer.from(JSON.stringify({
       feed,
@@ -100,6 +102,7 @@ export async function figuresRoutes (app, { figures, clock }) {
       ready,
       reasons,
       writers,
+      lastWriteAt,
       itemsPerSecond,
       count,
       exact,

@@ -10,8 +10,10 @@
  *
  * @typedef {{ role: string, address: string, engine: string | null, state: string, lagMs: number | null, cpu: number | null }} NodeNow
  *   `cpu`: share of one core over the last second
- * @typedef {import('./contents.js').Contents & { itemsPerSecond: number | null, writers: number | null, ready: boolean, reasons: string[],
- *   nodes: NodeNow[], history: import('./history.js').Sample[] }} FeedFigures null = unknown
+ * @typedef {import('./contents.js').Contents & { itemsPerSecond: number | null, writers: number | null,
+ *   lastWriteAt: number | null, ready: boolean, reasons: string[],
+ *   nodes: NodeNow[], history: import('./history.js').Sample[] }} FeedFigures null = unknown; `lastWriteAt`: ms since 1970, on the
+ *   reader's clock
  * @typedef {ReturnType<typeof createFigures>} Figures
  */
 import { createContents } from './contents.js'
@@ -69,10 +71,12 @@ export function createFigures ({ queries, deployment, keyPrefix, now, elapsed = 
       const { rates: sampled, cpuOf } = elapsed() - last.takenMs < USABLE_MS ? last : { rates: null, cpuOf: () => null }
       const rate = sampled?.get(feed)
       const { ready, reasons, nodes } = queries.status()
+      const writeMs = rates.lastWriteMs(feed)
       return {
         ...found,
         itemsPerSecond: rate?.itemsPerSecond ?? null,
         writers: rate?.writers ?? null,
+        lastWriteAt: writeMs === null ? null : Math.floor(now() - (elapsed() - writeMs)),
         ready,
         reasons,
         nodes: nodes.map(({ role, address, engine, state, lagMs }) =>

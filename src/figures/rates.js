@@ -19,6 +19,8 @@ const RETRY_MS = 60_000
 export function createRates ({ deployment, keyPrefix, elapsed, log }) {
   /** @type {Map<string, ReturnType<typeof createRate>>} */
   const rates = new Map()
+  /** the feeds at the last reading @type {{ names: Set<string>, atMs: number } | null} */
+  let last = null
   /** @type {Connection | undefined} */
   let asked
   let nextAtMs = -Infinity
@@ -39,13 +41,19 @@ export function createRates ({ deployment, keyPrefix, elapsed, log }) {
       connection.send('GET', partitionKey(keyPrefix, feed, 0)('trimmer'))
     ])
     const heartbeats = readHeartbeats(flat)
-    const rate = rates.get(feed) ?? createRate()
+    const rate = rates.get(feed) ?? createRate({ readMs: last && !last.names.has(feed) ? last.atMs : null })
     rates.set(feed, rate)
     const found = rate.take(heartbeats, { nowMs: elapsed(), isCurrent })
     return lease !== null && !heartbeats.has(String(lease)) ? null : found
   }
 
   return {
+    /** When items of a feed were last seen to be written, monotonic ms; null = not since it is watched. @param {string} feed */
+    lastWriteMs (feed) {
+      const ms = rates.get(feed)?.lastRoseMs ?? -Infinity
+      return ms > -Infinity ? ms : null
+    },
+
     /**
      * @param {(feeds: string[]) => string[]} choose among the existing feeds
      * @returns {Promise<Map<string, Rate | null>>} by feed; null = unknown
@@ -58,10 +66,12 @@ export function createRates ({ deployment, keyPrefix, elapsed, log }) {
       const feeds = choose(names.filter(isFeedName).sort())
       for (const feed of rates.keys()) if (!feeds.includes(feed)) rates.delete(feed)
       if (elapsed() < nextAtMs) return new Map(feeds.map((feed) => [feed, null]))
+      const atMs = elapsed()
       const found = await Promise.all(feeds.map((feed) => rateOf(connection, feed, lagMs !== null).catch((error) => {
         backOff(error)
         return null
       })))
+      last = { names: new Set(names), atMs }
       return new Map(feeds.map((feed, i) => [feed, found[i]]))
     }
   }

@@ -2,10 +2,11 @@
 import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 import t from 'tap'
+import { agree } from '../../src/feeds/definitions.js'
 import { readHeartbeat } from '../../src/feeds/heartbeats.js'
 import { writersKey } from '../../src/feeds/keys.js'
 import { connectFor, engineName, eventually, openWriterFor, startDeployment } from '../servers.js'
-import { runCommand, startReader } from '../commands.js'
+import { runCommand, startGateway, startReader } from '../commands.js'
 import { scopedEngines } from '../scope.js'
 
 const VALUE = Buffer.from('v')
@@ -18,6 +19,9 @@ for (const engine of await scopedEngines()) {
     const { primary, replicas } = await startDeployment(t, { engine, replicas: 1 })
     const [control, reader] = await Promise.all([connectFor(t, primary.url), startReader(t, { redisUrl: primary.url })])
     const figuresOf = async (/** @type {string} */ feed, query = '') => (await reader.get(`/v1/feeds/${feed}/figures${query}`)).json
+
+    const create = (/** @type {string} */ feed) =>
+      agree(control, 'fr:', { feed, layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 1_000_000, format: 1 })
 
     /** Writes on and on. @param {import('tap').Test} t @param {string} feed @param {number} each how many every 50 ms */
     async function keepWriting (t, feed, each) {
@@ -120,6 +124,31 @@ for (const engine of await scopedEngines()) {
       await eventually(async () => (await figuresOf('idle')).writers === 0)
     })
 
+    t.test('one request to an idle feed shows, in a new feed and later', { buffered: true }, async (t) => {
+      const gateway = await startGateway(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })
+      const feed = 'posted'
+      // the reader has looked at the servers before
+      await create('watched')
+      await eventually(async () => (await figuresOf('watched')).itemsPerSecond === 0)
+      let since = -1
+      for (let round = 0; round < 2; round++) {
+        const postedAt = Date.now()
+        t.equal((await gateway.post(`/v1/feeds/${feed}/items`, [{ id: 'a', value: 1 }, { id: 'b', value: 2 }])).status, 200)
+        const figures = await eventually(async () => {
+          const answer = await figuresOf(feed, since < 0 ? '' : `?since=${since}`)
+          return answer.history?.some((/** @type {any} */ { itemsPerSecond }) => itemsPerSecond > 0) && answer
+        })
+        t.comment(`shown ${Date.now() - postedAt} ms after the request`)
+        t.ok(figures.lastWriteAt >= postedAt && figures.lastWriteAt <= figures.asOf)
+        const quiet = await eventually(async () => {
+          const answer = await figuresOf(feed)
+          return answer.writers === 0 && answer.itemsPerSecond === 0 && answer
+        })
+        t.ok(Math.abs(quiet.lastWriteAt - figures.lastWriteAt) <= 1, 'and is kept')
+        since = quiet.asOf
+      }
+    })
+
     t.test('a killed writer counts as none, while its heartbeat remains', { buffered: true }, async (t) => {
       const writer = runCommand(t, ['writer', '--redis-url', primary.url, '--feed', 'killed', '--rate', '500', '--read-from', 'primary'])
       await eventually(async () => (await figuresOf('killed')).writers === 1)
@@ -133,8 +162,7 @@ for (const engine of await scopedEngines()) {
     })
 
     t.test('the rate is unknown with a writer without heartbeats', { buffered: true }, async (t) => {
-      const writer = await openWriterFor(t, { redisUrl: primary.url, feed: 'before' })
-      await writer.close({ drainMs: 1000 })
+      await create('before')
       await eventually(async () => (await figuresOf('before')).itemsPerSecond === 0)
       await control.send('SET', 'fr:{before:0}:trimmer', 'a writer of another version')
       await eventually(async () => (await figuresOf('before')).itemsPerSecond === null)
@@ -145,7 +173,7 @@ for (const engine of await scopedEngines()) {
 
     t.test('a key of heartbeats that holds something else concerns its feed only', { buffered: true }, async (t) => {
       await control.send('SET', 'fr:{odd}:writers', 'mine')
-      for (const feed of ['odd', 'even']) await (await openWriterFor(t, { redisUrl: primary.url, feed })).close({ drainMs: 1000 })
+      for (const feed of ['odd', 'even']) await create(feed)
       await eventually(async () => (await figuresOf('even')).itemsPerSecond === 0)
       t.match(await figuresOf('odd'), { itemsPerSecond: null, writers: null, ready: true, count: 0, newestTs: null })
     })
@@ -167,7 +195,7 @@ for (const engine of await scopedEngines()) {
     })
 
     t.test('responses are not cached, and their fields are described', { buffered: true }, async (t) => {
-      await openWriterFor(t, { redisUrl: primary.url, feed: 'now' })
+      await create('now')
       const answer = await eventually(async () => {
         const found = await reader.get('/v1/feeds/now/figures')
         return found.status === 200 && found

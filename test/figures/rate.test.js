@@ -59,11 +59,36 @@ t.test('a heartbeat that never changes is not a writer', async (t) => {
   t.same(read({ a: [100, 0] }), { itemsPerSecond: 0, writers: 0 })
 })
 
-t.test('a writer that comes later counts from its second heartbeat on', async (t) => {
+t.test('a writer that comes later wrote all its items since the last reading', async (t) => {
   const read = createReader()
   t.same(read({}), { itemsPerSecond: 0, writers: 0 })
-  t.same(read({ a: [5000, 0] }), { itemsPerSecond: 0, writers: 0 })
-  t.same(read({ a: [6000, 1000] }), { itemsPerSecond: 1000, writers: 1 })
+  t.same(read({ a: [2, 0] }), { itemsPerSecond: 2, writers: 1 })
+  t.same(read({ a: [2, 1000] }), { itemsPerSecond: 0, writers: 1 })
+  t.same(read({ a: [1002, 2000], b: [0, 2000] }), { itemsPerSecond: 1000, writers: 1 })
+})
+
+t.test('a writer that another node did not have yet does not count again', async (t) => {
+  const read = createReader()
+  read({ a: [0, 0] })
+  t.same(read({ a: [5000, 1000], b: [7000, 0] }), { itemsPerSecond: 12_000, writers: 2 })
+  t.same(read({ a: [6000, 2000] }), { itemsPerSecond: 1000, writers: 1 })
+  t.same(read({ a: [7000, 3000], b: [9000, 2000] }), { itemsPerSecond: 1000, writers: 1 })
+  t.same(read({ a: [8000, 4000], b: [9500, 3000] }), { itemsPerSecond: 1500, writers: 2 })
+})
+
+t.test('the heartbeat after a pause may follow another one at once', async (t) => {
+  const read = createReader()
+  read({ a: [0, 0] })
+  t.same(read({ a: [1, 10] }), { itemsPerSecond: 2, writers: 1 })
+})
+
+t.test('all items of a feed that did not exist at the last reading were written since', async (t) => {
+  const rate = createRate({ readMs: 1000 })
+  t.equal(rate.lastRoseMs, -Infinity)
+  t.same(rate.take(heartbeatsOf({ a: [2, 0] }), { nowMs: 2000, isCurrent: true }), { itemsPerSecond: 2, writers: 1 })
+  rate.take(heartbeatsOf({ a: [2, 1000] }), { nowMs: 3000, isCurrent: true })
+  rate.take(heartbeatsOf({}), { nowMs: 4000, isCurrent: true })
+  t.equal(rate.lastRoseMs, 2000, 'known after the writer is gone')
 })
 
 t.test('silence of a node that may lag leaves the rate unknown', async (t) => {
