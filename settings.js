@@ -8,8 +8,8 @@
 import { SettingsInvalid } from './src/errors.js'
 import {
   checkTogether, envOf, FIELD, flagOf, givenBy, helpOf, httpUrl, integer, keptByNpm, keysSource, matching, number, oneOf,
-  oneOfKnown, originList, present, readFlags, readRows, serverUrl, serverUrls, trueOrFalse, unexpectedWords,
-  unknownFlags, unknownName, withoutSecrets, writerFlags
+  oneOfKnown, originList, present, readableFile, readFlags, readRows, serverUrl, serverUrls, trueOrFalse, unexpectedWords,
+  unknownFlags, unknownName, withoutSecrets, writableFile, writerFlags
 } from './src/settings/index.js'
 
 export { SettingsInvalid, envOf, flagOf }
@@ -99,13 +99,17 @@ export const SETTINGS = Object.freeze([
   ]),
   ...group('Input', ['writer'], [
     row('source', 'Source of the items', { default: 'synthetic', check: oneOf('synthetic', 'stdin') }),
-    row('format', 'Format of standard input', { default: 'ndjson', check: oneOf('ndjson', 'csv', 'json') }),
+    row('file', 'File to read items from; input that begins as gzip does is decompressed', { default: null, check: readableFile }),
+    row('format', 'Format of the file or of standard input', { default: 'ndjson', check: oneOf('ndjson', 'csv', 'json') }),
     row('itemsField', 'Field of the document that holds the array of items (format json)', { default: null, check: FIELD }),
     row('idField', 'Field that holds the id', { default: 'id', check: FIELD }),
-    row('tsField', 'Field that holds the time: epoch milliseconds or ISO 8601', { default: 'ts', check: FIELD }),
+    row('tsField', 'Field of the time: epoch milliseconds or ISO 8601; records without it get the current time',
+      { default: 'ts', check: FIELD }),
     row('valueField', 'Field that holds the value; without it, the value is the whole record', { default: null, check: FIELD }),
     row('replay', 'Replay speed: item times are shifted to now and set the pace; 1 = original speed',
-      { default: null, check: number(0.001, 1e6) })
+      { default: null, check: number(0.001, 1e6) }),
+    row('rejects', 'File for refused records: NDJSON with line, code, reason and the first 4,096 bytes; it is overwritten',
+      { default: null, check: writableFile })
   ]),
   ...group('Write path', APPENDS, [
     row('batchItems', 'Maximum number of items per batch; 996 in layout ids (1,997 with late overwrite), 1,997 in values and stream',

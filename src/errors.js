@@ -51,7 +51,9 @@ export const ERRORS = define('core', {
   FEED_DEFINITION_DIFFERS: { exitStatus: 2, meaning: 'the settings differ from the stored definition of the feed' },
   FEED_IN_USE: { retryable: true, meaning: 'the feed is being written and cannot be dropped' },
   ITEM_ID_INVALID: { status: 400, meaning: 'the id is not 1-128 bytes of UTF-8 without control characters' },
-  ITEM_TS_INVALID: { status: 400, meaning: 'the ts is not an integer of milliseconds with 0 <= ts < 2^41' },
+  ITEM_TS_INVALID: {
+    status: 400, meaning: 'the ts is not a time in milliseconds since 1970, 0 <= ts < 2^41, or ISO 8601 (library: only integers)'
+  },
   ITEM_VALUE_INVALID: { status: 400, meaning: 'the value is neither text nor bytes, or with encoding json has no JSON' },
   ITEM_VALUE_TOO_LARGE: { status: 413, meaning: 'the value is larger than 1 MiB' },
   ITEM_TOO_OLD: { status: 400, meaning: 'the ts is older than the window of the feed' },
@@ -83,6 +85,7 @@ export const ERRORS = define('core', {
   TOKENS_INVALID: { exitStatus: 2, meaning: 'the token file cannot be read, or has an invalid line' },
   JWT_KEYS_INVALID: { exitStatus: 2, meaning: 'the file of JWT keys cannot be read, or is no JSON Web Key Set' },
   CERTIFICATE_INVALID: { exitStatus: 2, meaning: 'the certificate for HTTPS or its key cannot be read or used' },
+  FILE_UNUSABLE: { exitStatus: 2, meaning: 'a file that a flag names cannot be read or written' },
   INPUT_INVALID: { status: 400, meaning: 'the input cannot be read in the given format' }
 })
 

@@ -64,7 +64,7 @@ export class Feed extends Reading {
   /** Name of the feed. @returns {string} */
   get name () { return this.#inside.name }
 
-  /** As stored on the servers. @returns {Readonly<import('./options.js').Definition>} */
+  /** As stored on the servers, or as the first accepted item will store it. @returns {Readonly<import('./options.js').Definition>} */
   get definition () { return /** @type {import('./options.js').Definition} */ (this.#inside.definition) }
 
   /** Counters of all items, which go on counting. @returns {Readonly<Account>} */

@@ -4,9 +4,9 @@
  *
  * @typedef {Awaited<ReturnType<typeof openWritableFeed>>} WritableFeed
  */
-import { shown, waitOf } from './arguments.js'
+import { waitOf } from './arguments.js'
 import { FreshetError } from './errors.js'
-import { checkedId, jsonBytes, MAX_TS, valueBytes } from './item/index.js'
+import { checkedId, faultOfInteger, isTs, jsonBytes, valueBytes } from './item/index.js'
 import { openFeedWriter } from './pipeline/index.js'
 import { openQueries } from './view/index.js'
 
@@ -151,9 +151,7 @@ function createChecks (pipeline, bytesOf) {
 
   /** @param {number} ts @returns {number} */
   function timeOf (ts) {
-    return Number.isInteger(ts) && ts >= 0 && ts <= MAX_TS
-      ? ts
-      : refuse('ITEM_TS_INVALID', `ts ${shown(ts)}; expected integer milliseconds since 1970, below 2^41`)
+    return isTs(ts) ? ts : refuse('ITEM_TS_INVALID', `ts ${faultOfInteger(ts)}`)
   }
 
   return { idOf, valueOf, timeOf, refuse }

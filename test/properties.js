@@ -3,6 +3,7 @@
  * `npm run regression`.
  */
 import fc from 'fast-check'
+import { isTs } from '../src/item/event-time.js'
 import { scoped } from './scope.js'
 
 const seed = Number(process.env.FRESHET_TEST_SEED ?? Date.now() % 2 ** 31)
@@ -26,6 +27,9 @@ export const anyId = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }
 export const anyTs = fc.oneof(
   fc.integer({ min: 0, max: 2 ** 41 - 1 }),
   fc.constantFrom(0, 1, 2 ** 32 - 1, 2 ** 32, 2 ** 40 - 1, 2 ** 40, 2 ** 41 - 2, 2 ** 41 - 1))
+
+/** A ts that writers accept as it is: none that looks like seconds. */
+export const anyAcceptedTs = anyTs.filter(isTs)
 
 export const anySeq = fc.oneof(fc.integer({ min: 0, max: 4095 }), fc.constantFrom(0, 1, 4094, 4095))
 

@@ -1,5 +1,5 @@
 /**
- * `npm start writer`: writes items to a feed, from the synthetic source or standard input. A process file: it resolves settings
+ * `npm start writer`: writes items to a feed: synthetic, from a file or from standard input. A process file: it resolves settings
  * and servers, runs one writer in this process or several as child processes, and prints the summary.
  */
 import { help, optionsOf, printable, resolve } from '../settings.js'

@@ -6,11 +6,8 @@ import { openFeed } from '../src/index.js'
 import { insideOfFeed } from '../src/inside.js'
 import { createMeasurement } from '../src/pipeline/index.js'
 import { SERVERS_FAILED } from '../src/store/index.js'
-import { createFaultReport } from './input/report.js'
-import { runStdin } from './stdin.js'
+import { createRecordSource } from './records.js'
 import { runSynthetic } from './synthetic.js'
-
-const AGE_HINT = ': older than the window of the feed (--window-ms; 0 = no age limit)'
 
 /** @typedef {import('../src/pipeline/index.js').Tally} Tally */
 
@@ -28,9 +25,7 @@ export async function writeFeed ({
 }) {
   const clock = createClock()
   const measurement = createMeasurement()
-  const noun = settings.format === 'json' ? 'item' : 'line'
-  const report = createFaultReport({ noun, write: (text) => process.stderr.write(text) })
-  const at = { place: 0 }
+  const records = settings.source === 'synthetic' ? null : createRecordSource({ settings, log })
   const feed = insideOfFeed(await openFeed(settings.feed, {
     ...options,
     // defaults are not passed on: an existing feed with another retention is then no reason to warn
@@ -46,9 +41,7 @@ export async function writeFeed ({
       measurement.flush(seconds * 1000)
       metrics?.flush(settings.feed, seconds)
     },
-    onRefused (code, id, ts) {
-      if (settings.source === 'stdin') report.add(at.place, `${code}: id ${id}, ts ${ts}${code === 'ITEM_TOO_OLD' ? AGE_HINT : ''}`)
-    }
+    onRefused: records?.onRefused
   }))
   metrics?.follow(settings.feed, feed.writer)
   await onOpened(feed.writer)
@@ -70,8 +63,8 @@ export async function writeFeed ({
   /** @type {Error | null} */
   let error = null
   try {
-    const parts = { feed, settings: run, index, clock, signal: ending.signal, report, at }
-    await (settings.source === 'stdin' ? runStdin(parts) : runSynthetic(parts))
+    const parts = { feed, clock, signal: ending.signal }
+    await (records ? records.run({ ...parts, duration: run.duration }) : runSynthetic({ ...parts, settings: run, index }))
   } catch (caught) {
     if (caught.code !== 'PIPELINE_CLOSED' || !ending.signal.aborted) error = caught
   }
@@ -79,7 +72,7 @@ export async function writeFeed ({
   await (ending.signal.aborted ? closing : close(settings.drainMs))
   clearTimeout(warmUp)
   ending.cancel()
-  report.close()
+  await records?.close(feed).catch((caught) => { error ??= caught })
   if (!measurement.isMeasuring) log.warn('the run ended during its warm-up; nothing was measured')
   const tally = measurement.end(pipeline.account, Math.max(sourceEndMs, pipeline.lastAcknowledgedMs))
   return { ...tally, error: error ?? pipeline.failure }

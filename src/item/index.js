@@ -12,6 +12,7 @@
  */
 export { decodeCursor, encodeCursor } from './cursor.js'
 export { ENTRY_HEAD_BYTES, entryHead, visitEntry, writeEntry } from './entry.js'
+export { EXPECTED_TS, faultOfInteger, isTs, readTs } from './event-time.js'
 export { checkedId, EXPECTED_ID, idBytes, MAX_ID_BYTES, readId } from './id.js'
 export { compareVersions, MEMBER_HEAD_BYTES, memberBound, placeText, readMember, writeMemberHead } from './member.js'
 export { compareOrder, createSequence, MAX_SEQ, MAX_TS, newestFirst, scoreOf, unscore } from './order.js'

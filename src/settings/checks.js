@@ -8,6 +8,9 @@
  * @typedef {{ command: string, layouts: string[], acks: string[] }} Known names from the rest of the program
  */
 
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+
 /** @type {(low: number, high: number) => Check} */
 export const integer = (low, high) => ({
   expects: `an integer from ${low.toLocaleString('en')} to ${high.toLocaleString('en')}`,
@@ -121,6 +124,35 @@ export const originList = {
     if (origin !== one.trim() || origin === 'null') throw new RangeError()
     return origin
   })
+}
+
+/** @param {string} path @param {number} mode @param {string} [subject] */
+function expectAccess (path, mode, subject = 'it') {
+  try {
+    accessSync(path, mode)
+  } catch (error) {
+    throw wrong(error.code === 'ENOENT' ? `${subject} does not exist` : `${subject} cannot be used (${error.code})`)
+  }
+}
+
+/** @param {string} path @param {number} mode @returns {string} the same */
+function expectFile (path, mode) {
+  expectAccess(path, mode)
+  if (statSync(path).isDirectory()) throw wrong('it is a directory')
+  return path
+}
+
+/** @type {Check} */
+export const readableFile = { expects: 'a file that can be read', read: (path) => expectFile(path, constants.R_OK) }
+
+/** @type {Check} */
+export const writableFile = {
+  expects: 'a file that can be written',
+  read (path) {
+    if (existsSync(path)) return expectFile(path, constants.W_OK)
+    expectAccess(dirname(path), constants.W_OK, 'its directory')
+    return path
+  }
 }
 
 /** @type {Check} */

@@ -10,7 +10,7 @@ import { flagOf } from './rows.js'
 const LOCAL_HOSTS = ['127.0.0.1', 'localhost', '::1']
 /** Settings that are given together, or not at all. */
 const TOGETHER = [['jwtIssuer', 'jwtAudience', 'jwtKeys'], ['tlsCert', 'tlsKey']]
-const ONLY_STDIN = ['format', 'itemsField', 'idField', 'tsField', 'valueField', 'replay']
+const ONLY_RECORDS = ['format', 'itemsField', 'idField', 'tsField', 'valueField', 'replay', 'rejects']
 
 /**
  * Fills in values that depend on others.
@@ -21,7 +21,8 @@ export function checkTogether (given) {
   const { values, known } = given
   return [
     ...chooseLayout(given),
-    ...(values.source === 'stdin' ? stdinFaults(given) : known.command === 'writer' ? syntheticFaults(given) : []),
+    ...chooseSource(given),
+    ...(known.command !== 'writer' ? [] : values.source === 'synthetic' ? syntheticFaults(given) : recordFaults(given)),
     ...feedFaults(given),
     ...loadFaults(given),
     ...(known.command === 'experiment' ? experimentFaults(given) : []),
@@ -43,20 +44,30 @@ function chooseLayout (given) {
   return known.layouts.includes(values.layout) ? [] : [fault(given, 'layout', known.layouts.join(' | '))]
 }
 
+/** A file is a source. @param {Given} given */
+function chooseSource (given) {
+  const { values, origins } = given
+  if (!values.file) return []
+  if (origins.source.startsWith('--')) return [fault(given, 'file', 'without --source, which names another one')]
+  values.source = 'file'
+  origins.source = origins.file
+  return []
+}
+
 /** @param {Given} given */
-function stdinFaults (given) {
+function recordFaults (given) {
   const { values, origins } = given
   if (origins.rate === 'default') values.rate = 0
   return [
-    ...(values.writers > 1 ? [fault(given, 'writers', '1 with --source stdin, which one process reads')] : []),
+    ...(values.writers > 1 ? [fault(given, 'writers', '1 with --source stdin or --file, which one process reads')] : []),
     ...(values.catchUp === 'no' ? [fault(given, 'catchUp', 'only with the synthetic source: input is not skipped')] : [])
   ]
 }
 
 /** @param {Given} given */
-const syntheticFaults = (given) => ONLY_STDIN
+const syntheticFaults = (given) => ONLY_RECORDS
   .filter((name) => given.origins[name].startsWith('--') || given.origins[name] === 'setting')
-  .map((name) => fault(given, name, 'only with --source stdin'))
+  .map((name) => fault(given, name, 'only with --source stdin or --file'))
 
 /** @param {Given} given */
 function feedFaults (given) {

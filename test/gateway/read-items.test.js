@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { readItems } from '../../writers/gateway/read-items.js'
-import { anyId, anyTs, holds } from '../properties.js'
+import { TIMES } from '../item/times.js'
+import { anyAcceptedTs, anyId, holds } from '../properties.js'
 import { anySpace, objectText, valueText } from './json-text.js'
 
 const NOW = 1_800_000_000_000
@@ -24,7 +25,7 @@ const plain = ({ id, ts, value }) => ({ id: id.toString(), ts, value: value.toSt
 
 const anyItem = fc.record({
   id: anyId.map(String),
-  ts: fc.option(anyTs),
+  ts: fc.option(anyAcceptedTs),
   text: valueText,
   space: anySpace,
   order: fc.shuffledSubarray(['id', 'ts', 'value'], { minLength: 3 })
@@ -95,10 +96,11 @@ t.test('faults of items have place, code and reason', async (t) => {
     ['{"id":"\\ud800","value":1}', 'ITEM_ID_INVALID', /surrogate/],
     [`{"id":"${'é'.repeat(65)}","value":1}`, 'ITEM_ID_INVALID', /^an id of 130 bytes/],
     ['{"id":"a"}', 'REQUEST_INVALID', /^value is missing/],
-    ['{"id":"a","value":1,"ts":1.5}', 'ITEM_TS_INVALID', /^ts 1\.5; expected an integer of milliseconds, 0 <= ts < 2\^41/],
+    ['{"id":"a","value":1,"ts":1.5}', 'ITEM_TS_INVALID', /^ts 1\.5; expected milliseconds since 1970 below 2\^41, or ISO 8601/],
     ['{"id":"a","value":1,"ts":-1}', 'ITEM_TS_INVALID', /^ts -1;/],
     ['{"id":"a","value":1,"ts":2199023255552}', 'ITEM_TS_INVALID', /^ts 2199023255552;/],
-    ['{"id":"a","value":1,"ts":"1"}', 'ITEM_TS_INVALID', /^ts "1";/],
+    ['{"id":"a","value":1,"ts":1700000000}', 'ITEM_TS_INVALID', /^ts 1700000000 looks like seconds; multiply by 1000$/],
+    ['{"id":"a","value":1,"ts":"soon"}', 'ITEM_TS_INVALID', /^ts "soon";/],
     ['{"id":"a","value":1,"ts":null}', 'ITEM_TS_INVALID', /^ts null;/],
     ['{"id":"a","value":1,"ts":[1]}', 'ITEM_TS_INVALID', /^ts an array;/],
     ['{"id":"a","value":1,"time":5}', 'REQUEST_INVALID', /^unknown field "time"; expected id, ts, value/],
@@ -114,6 +116,14 @@ t.test('faults of items have place, code and reason', async (t) => {
   }
   t.match(factsOf('{"id":"a"\n,"value":1}', { type: LINES }),
     { faultCount: 2, faults: [{ line: 1, code: 'REQUEST_INVALID', reason: /^not JSON \(/ }, { line: 2 }] })
+})
+
+t.test('times follow the rules of event-time.js', async (t) => {
+  for (const [given, expected] of TIMES) {
+    const text = JSON.stringify([{ id: 'a', ts: given, value: 1 }])
+    if (typeof expected === 'number') t.equal(read(text).items[0].ts, expected)
+    else t.match(factsOf(text).faults, [{ code: 'ITEM_TS_INVALID', reason: `ts ${expected}` }])
+  }
 })
 
 t.test('the first ten faults are listed; those of JSON are counted', async (t) => {
@@ -133,12 +143,13 @@ t.test('reading ends at a line that is not JSON when ten faults are listed', asy
 })
 
 t.test('items that the feed refuses are listed in order', async (t) => {
-  const refusalOf = (/** @type {{ ts: number, value: Buffer }} */ { ts }) => ts < 10 ? 'ITEM_TOO_OLD' : ts > 20 ? 'ITEM_FROM_FUTURE' : null
+  const refusalOf = (/** @type {{ ts: number }} */ { ts }) => ts < 10 ? 'ITEM_TOO_OLD' : ts > 20 ? 'ITEM_FROM_FUTURE' : null
   const facts = factsOf(
-    '[{"id":"a","value":1,"ts":5},{"id":"b","value":1,"ts":15},{"id":"","value":1,"ts":15},{"id":"c","value":1,"ts":25}]', { refusalOf }
+    '[{"id":"a","value":1,"ts":5},{"id":"b","value":1,"ts":15},{"id":"","value":1,"ts":15},{"id":"c","value":1,"ts":25}]',
+    { refusalOf, ageAdvice: 'the window is 1 ms' }
   )
   t.same(facts.faults, [
-    { index: 0, code: 'ITEM_TOO_OLD', reason: 'ts 5: the ts is older than the window of the feed' },
+    { index: 0, code: 'ITEM_TOO_OLD', reason: 'ts 5: the ts is older than the window of the feed; the window is 1 ms' },
     { index: 2, code: 'ITEM_ID_INVALID', reason: 'an id of 0 bytes; expected 1-128 bytes of UTF-8 without control characters' },
     { index: 3, code: 'ITEM_FROM_FUTURE', reason: 'ts 25: the ts is further in the future than maxFutureMs allows' }
   ])

@@ -14,6 +14,24 @@ t.test('an unknown format is refused', async (t) => {
     { name: 'TypeError', message: 'format xml; expected ndjson | csv | json' })
 })
 
+t.test('a refused record has its bytes, of a long one the beginning', async (t) => {
+  const long = (text) => text + 'x'.repeat(9000)
+  for (const [format, document, raws] of /** @type {[string, string, string[]][]} */ ([
+    ['ndjson', `{"id":"a"}\n{"id"\n [1] \r\n${long('{"id":"')}"}\n\xff\n`, ['{"id":"a"}', '{"id"', ' [1] ', long('{"id":"'), '\xff']],
+    ['csv', `id,v\na,1\nb\n"c""d,${long('')}",2\n"x,1"y\n`, ['a,1', 'b', long('"c""d,'), '"x,1"y']],
+    ['json', `[{"id": "a"}, 7, [1, {"b": 2}], ${JSON.stringify({ id: long('') })}, "${long('')}"]`,
+      ['{"id":"a"}', '7', '[1,{"b":2}]', `{"id":"${long('')}`, `"${long('')}`]]
+  ])) {
+    for (const chunkBytes of [1, Infinity]) {
+      const found = []
+      for await (const entries of readRecords(streamOf(Buffer.from(document, 'latin1'), chunkBytes), { format, maxRecordBytes: 8000 })) {
+        for (const { raw } of entries) found.push(raw?.toString('latin1').slice(0, 4097))
+      }
+      t.same(found, raws.map((raw) => raw.slice(0, 4097)), `${format} in chunks of ${chunkBytes}`)
+    }
+  }
+})
+
 t.test('the stream is read on demand, and not after the consumer stops', async (t) => {
   let produced = 0
   const stream = endless('', filled('{"n":1}\n'), Infinity, '', () => produced++)

@@ -8,14 +8,16 @@
  * was sent; until they are appended they are views of the body.
  *
  * @typedef {{ id: Buffer, ts: number, value: Buffer }} Item
- * @typedef {{ base64: boolean, nowMs: number, refusalOf?: (item: { ts: number, value: Buffer }) => string | null }} Reading
- *   `refusalOf`: the code with which the feed would refuse an item now, or null
+ * @typedef {{ base64: boolean, nowMs: number, refusalOf?: (item: { ts: number, value: Buffer }) => string | null,
+ *   ageAdvice?: string }} Reading
+ *   `nowMs`: for items without ts; `refusalOf`: the code with which the feed would refuse an item now, or null; `ageAdvice`: what
+ *   to do about items that are too old for it
  * @typedef {{ code: string, reason: () => string }} Fault of one item
  * @typedef {{ items: Item[], faults: import('./faults.js').Faults }} Read
  */
 import { FreshetError } from './errors.js'
 import { ERRORS } from '../../src/errors.js'
-import { EXPECTED_ID, MAX_TS, readId } from '../../src/item/index.js'
+import { EXPECTED_ID, readId, readTs } from '../../src/item/index.js'
 import { createFaults } from './faults.js'
 import { cutMember, eachElement, endOfValue, skipSpace } from './raw-json.js'
 
@@ -94,30 +96,29 @@ function readLines (bytes, reading) {
  * @param {Item[]} items @param {import('./faults.js').Faults} faults one of them gets it
  * @returns {number} where it ends
  */
-function readItem (record, bytes, at, where, { base64, nowMs, refusalOf }, items, faults) {
+function readItem (record, bytes, at, where, { base64, nowMs, refusalOf, ageAdvice }, items, faults) {
   if (kindOf(record) !== 'an object') {
     faults.add(where, 'REQUEST_INVALID', () => `${kindOf(record)}; expected an object with ${FIELDS.join(', ')}`)
     return endOfValue(bytes, at)
   }
   const cut = cutMember(bytes, at, 'value')
-  const { ts = nowMs } = record
+  const ts = record.ts === undefined ? nowMs : readTs(record.ts)
   const value = base64 ? bytesOf(record.value) : cut.from === -1 ? null : bytes.subarray(cut.from, cut.to)
   const id = readId(record.id)
   /** @type {Fault[]} */
   const found = []
   checkFields(Object.keys(record), cut.members, found)
   if (typeof id === 'string') found.push({ code: 'ITEM_ID_INVALID', reason: () => `${id}; expected ${EXPECTED_ID}` })
-  if (!isTs(ts)) {
-    found.push({ code: 'ITEM_TS_INVALID', reason: () => `ts ${shown(ts)}; expected an integer of milliseconds, 0 <= ts < 2^41` })
-  }
+  if (typeof ts === 'string') found.push({ code: 'ITEM_TS_INVALID', reason: () => `ts ${ts}` })
   if (value === null) {
     found.push({
       code: 'REQUEST_INVALID',
       reason: () => `value is ${kindOf(record.value)}; expected ${base64 ? 'text in base64, padded' : 'any JSON value'}`
     })
   }
-  if (found.length === 0 && refusalOf) checkTime(refusalOf, { ts, value: /** @type {Buffer} */ (value) }, found)
-  if (found.length === 0) items.push({ id: /** @type {Buffer} */ (id), ts, value: /** @type {Buffer} */ (value) })
+  const item = /** @type {Item} */ ({ id, ts, value })
+  if (found.length === 0 && refusalOf) checkTime(refusalOf, item, ageAdvice, found)
+  if (found.length === 0) items.push(item)
   else faults.add(where, found[0].code, () => found.map(({ reason }) => reason()).join('. '))
   return cut.end
 }
@@ -131,10 +132,12 @@ function checkFields (names, members, found) {
   }
 }
 
-/** @param {NonNullable<Reading['refusalOf']>} refusalOf @param {{ ts: number, value: Buffer }} item @param {Fault[]} found */
-function checkTime (refusalOf, item, found) {
+/** @param {NonNullable<Reading['refusalOf']>} refusalOf @param {Item} item @param {string | undefined} advice @param {Fault[]} found */
+function checkTime (refusalOf, item, advice, found) {
   const code = refusalOf(item)
-  if (code !== null) found.push({ code, reason: () => `ts ${item.ts}: ${ERRORS[code].meaning}` })
+  if (code === null) return
+  const rest = code === 'ITEM_TOO_OLD' && advice ? `; ${advice}` : ''
+  found.push({ code, reason: () => `ts ${item.ts}: ${ERRORS[code].meaning}${rest}` })
 }
 
 /** @param {Buffer} bytes @param {number} from @param {number} to */
@@ -142,9 +145,6 @@ function isBlank (bytes, from, to) {
   while (from < to && (bytes[from] === SPACE || bytes[from] === TAB)) from++
   return from === to
 }
-
-/** @param {any} ts */
-const isTs = (ts) => Number.isInteger(ts) && ts >= 0 && ts <= MAX_TS
 
 /** @param {any} text @returns {Buffer | null} null: not base64 as an encoder writes it */
 function bytesOf (text) {

@@ -2,8 +2,11 @@
  * Cuts bytes into records at newlines, and counts lines.
  *
  * A record within one chunk is a view of the chunk. A record that began in an earlier chunk is copied from a buffer that grows up
- * to the limit. Of a longer record nothing is held: it is reported once, and its bytes are skipped.
+ * to the limit. Of a longer record only the first bytes are kept: it is reported once, and its rest is skipped.
  */
+
+/** of a refused record that are reported; one more is kept, which shows that there are more */
+export const RAW_BYTES = 4096
 
 const NEWLINE = 10
 const CARRIAGE_RETURN = 13
@@ -24,20 +27,21 @@ export function createCutter (maxRecordBytes, isInside = () => false) {
   /** @type {Entry[]} */
   let records = []
 
-  function skip () {
-    records.push(refused(place, `longer than ${maxRecordBytes.toLocaleString('en')} bytes`))
-    held.take()
+  /** @param {Buffer} bytes of a record that is too long with them */
+  function skip (bytes) {
+    const raw = Buffer.from(Buffer.concat([held.take(), bytes.subarray(0, RAW_BYTES + 1)]).subarray(0, RAW_BYTES + 1))
+    records.push(refused(place, `longer than ${maxRecordBytes.toLocaleString('en')} bytes`, raw))
     skipping = true
   }
 
   /** @param {Buffer} bytes of a record that continues in the next chunk */
   function keep (bytes) {
-    if (!skipping && !held.add(bytes)) skip()
+    if (!skipping && !held.add(bytes)) skip(bytes)
   }
 
   /** @param {Buffer} bytes the last ones of a record */
   function finish (bytes) {
-    if (!skipping && held.length + bytes.length > maxRecordBytes) skip()
+    if (!skipping && held.length + bytes.length > maxRecordBytes) skip(bytes)
     if (!skipping) push(bytes)
     skipping = false
     place = line
@@ -50,7 +54,7 @@ export function createCutter (maxRecordBytes, isInside = () => false) {
       bytes = held.take()
     }
     if (bytes[bytes.length - 1] === CARRIAGE_RETURN) bytes = bytes.subarray(0, -1)
-    if (bytes.length > 0) records.push({ place, record: null, text: bytes, fault: null })
+    if (bytes.length > 0) records.push({ place, record: null, text: bytes, raw: bytes, fault: null })
   }
 
   function takeRecords () {
@@ -115,5 +119,5 @@ function createHeld (maxBytes) {
   }
 }
 
-/** @param {number} place @param {string} fault @returns {Entry} */
-export const refused = (place, fault) => ({ place, record: null, text: null, fault })
+/** @param {number} place @param {string} fault @param {Buffer | null} raw @returns {Entry} */
+export const refused = (place, fault, raw) => ({ place, record: null, text: null, raw, fault })

@@ -1,20 +1,23 @@
 /**
  * Extracts id, ts and value of a record. The pipeline checks sizes and ranges.
  */
-import { eventTime } from './event-time.js'
+import { readTs } from '../../src/item/index.js'
 
 const MAX_SHOWN = 40
+
+/** @typedef {{ id: string, ts: number | null, value: Buffer }} Item `ts`: null = the record has none */
+/** @typedef {{ code: string, reason: string }} Refusal */
 
 /**
  * A field is an own property: first a key equal to the whole path, then key by key.
  * @param {object} fields dotted paths
  * @param {string} fields.idField a string, number or boolean; unsafe integers are refused
- * @param {string} fields.tsField integer of epoch milliseconds, or text as in event-time.js
+ * @param {string} fields.tsField a time by the rules of item/event-time.js
  * @param {string | null} fields.valueField null = the whole record. A string is stored as UTF-8, any other value as JSON text
- * @returns {(entry: import('./records.js').Entry) => { id: string, ts: number, value: Buffer } | string} the item, or why the entry
- *   is refused. The value may share memory with the chunk of the entry
+ * @param {number | null} [fields.replay] a record without a time is refused
+ * @returns {(entry: import('./records.js').Entry) => Item | Refusal} the value may share memory with the chunk of the entry
  */
-export function createItemReader ({ idField, tsField, valueField }) {
+export function createItemReader ({ idField, tsField, valueField, replay = null }) {
   const findId = createLookup(idField)
   const findTs = createLookup(tsField)
   const findValue = valueField === null ? null : createLookup(valueField)
@@ -22,15 +25,23 @@ export function createItemReader ({ idField, tsField, valueField }) {
   const shownTs = `time field ${tsField}`
   const shownValue = `value field ${valueField}`
 
-  return (entry) => {
-    if (entry.fault !== null) return entry.fault
-    const id = readId(findId(entry.record))
-    if (id === null) return refusal(shownId, findId(entry.record), 'text, a number within the safe integers, or true or false')
-    const ts = readTs(findTs(entry.record))
-    if (!Number.isSafeInteger(ts)) return refusal(shownTs, findTs(entry.record), 'epoch milliseconds or ISO 8601')
-    if (findValue === null) return { id, ts, value: /** @type {Buffer} */ (entry.text) }
-    const value = readValue(findValue(entry.record))
-    if (value === null) return refusal(shownValue, findValue(entry.record), 'well-formed text, or JSON with less nesting')
+  return ({ record, text, fault }) => {
+    if (fault !== null) return refused('INPUT_INVALID', fault)
+    const id = readId(findId(record))
+    if (id === null) {
+      return refusal('ITEM_ID_INVALID', shownId, findId(record), 'text, a number within the safe integers, or true or false')
+    }
+    const given = findTs(record)
+    const ts = given === undefined ? null : readTs(given)
+    if (typeof ts === 'string') return refused('ITEM_TS_INVALID', `${shownTs}: ${ts}`)
+    if (ts === null && replay !== null) {
+      return refused('ITEM_TS_INVALID', `${shownTs} is missing; name the field of the time with --ts-field, or omit --replay`)
+    }
+    if (findValue === null) return { id, ts, value: /** @type {Buffer} */ (text) }
+    const value = readValue(findValue(record))
+    if (value === null) {
+      return refusal('ITEM_VALUE_INVALID', shownValue, findValue(record), 'well-formed text, or JSON with less nesting')
+    }
     return { id, ts, value }
   }
 }
@@ -57,12 +68,6 @@ function readId (value) {
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? null : String(value)
 }
 
-/** @param {any} value @returns {number} NaN if it is not a time */
-function readTs (value) {
-  if (typeof value === 'number') return value
-  return typeof value === 'string' ? eventTime(value) : NaN
-}
-
 /** @param {any} value @returns {Buffer | null} */
 function readValue (value) {
   if (value === undefined) return null
@@ -74,11 +79,12 @@ function readValue (value) {
   }
 }
 
-/** @param {string} field @param {any} received @param {string} expected */
-function refusal (field, received, expected) {
-  if (received === undefined) return `${field} is missing`
-  return `${field} is ${shown(received)}; expected ${expected}`
-}
+/** @param {string} code @param {string} reason @returns {Refusal} */
+const refused = (code, reason) => ({ code, reason })
+
+/** @param {string} code @param {string} field @param {any} received @param {string} expected */
+const refusal = (code, field, received, expected) =>
+  refused(code, received === undefined ? `${field} is missing` : `${field} is ${shown(received)}; expected ${expected}`)
 
 /** @param {any} value */
 function shown (value) {

@@ -2,7 +2,7 @@
  * Prints the tokens of each item as JSON text within the size limit, and parses it.
  */
 import { stringer } from 'stream-json/core/stringer.js'
-import { refused } from './cut.js'
+import { RAW_BYTES, refused } from './cut.js'
 import { KINDS } from './json-array.js'
 
 /** @typedef {import('./records.js').Entry} Entry */
@@ -15,27 +15,24 @@ export function createItemPrinter (maxRecordBytes) {
   let count = 0 // complete items
   let begun = false
   let text = ''
-  let wanted = true // false after a fault: the rest of the item is skipped
+  /** @type {string | null} */
+  let fault = null
 
-  /** @param {string} fault @param {Entry[]} into */
-  function refuse (fault, into) {
-    into.push(refused(count + 1, fault))
-    wanted = false
-    text = ''
-  }
-
-  /** @param {string} first name of the item's first token @param {Entry[]} into */
-  function begin (first, into) {
-    begun = wanted = true
+  /** @param {string} first name of the item's first token */
+  function begin (first) {
+    begun = true
     text = ''
     print = stringer()
-    if (first !== 'startObject') refuse(`${KINDS[first]}; expected an object`, into)
+    fault = first === 'startObject' ? null : `${KINDS[first]}; expected an object`
   }
 
   /** @param {Entry[]} into */
   function finish (into) {
-    if (wanted && Buffer.byteLength(text) > maxRecordBytes) refuse(tooLong, into)
-    if (wanted) into.push({ place: count + 1, record: JSON.parse(text), text: Buffer.from(text), fault: null })
+    const bytes = Buffer.from(text)
+    if (bytes.length > maxRecordBytes) fault ??= tooLong
+    into.push(fault === null
+      ? { place: count + 1, record: JSON.parse(text), text: bytes, raw: bytes, fault }
+      : refused(count + 1, fault, bytes))
     begun = false
     count++
   }
@@ -49,10 +46,14 @@ export function createItemPrinter (maxRecordBytes) {
 
     /** @param {import('stream-json/core/parser.js').Token} token @param {boolean} outermost @param {Entry[]} into */
     take (token, outermost, into) {
-      if (!begun) begin(token.name, into)
-      const piece = wanted && print(token)
+      if (!begun) begin(token.name)
+      // of a refused item only the beginning is of use
+      const piece = fault === null || text.length <= RAW_BYTES ? print(token) : ''
       if (typeof piece === 'string') text += piece
-      if (text.length > maxRecordBytes) refuse(tooLong, into)
+      if (fault === null && text.length > maxRecordBytes) {
+        fault = tooLong
+        text = text.slice(0, RAW_BYTES + 1)
+      }
       if (outermost && ENDS.has(token.name)) finish(into)
     }
   }

@@ -27,14 +27,14 @@ function parse (lines, into) {
 
 /** @param {Entry} line @param {Buffer} text @returns {Entry} */
 function parseLine (line, text) {
-  if (!isUtf8(text)) return refused(line.place, 'not valid UTF-8')
+  if (!isUtf8(text)) return refused(line.place, 'not valid UTF-8', line.raw)
   try {
     line.record = JSON.parse(text.toString())
   } catch (error) {
-    return refused(line.place, `not JSON: ${error.message}`)
+    return refused(line.place, `not JSON: ${error.message}`, line.raw)
   }
   if (typeof line.record === 'object' && line.record !== null && !Array.isArray(line.record)) return line
-  return refused(line.place, 'not a JSON object')
+  return refused(line.place, 'not a JSON object', line.raw)
 }
 
 /** @param {number} byte */

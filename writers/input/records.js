@@ -1,7 +1,7 @@
 /**
- * Records from a byte stream, in one of three formats.
+ * Records from a byte stream, in one of three formats, also compressed by gzip.
  *
- *   stream -> chunk -> reader.take(chunk) -> entries of that chunk -> the consumer
+ *   stream -> gzip.js -> chunk -> reader.take(chunk) -> entries of that chunk -> the consumer
  *
  * A reader is synchronous, so there is one await per chunk. The stream is read on demand. Between chunks a reader keeps at most one
  * incomplete record of `maxRecordBytes`; the rest of a longer record is skipped.
@@ -14,6 +14,7 @@
 import { addAbortSignal } from 'node:stream'
 import { FreshetError } from '../../src/errors.js'
 import { createCsvReader } from './csv.js'
+import { decompressed } from './gzip.js'
 import { createJsonReader } from './json.js'
 import { createNdjsonReader } from './ndjson.js'
 
@@ -27,6 +28,8 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff')
  * @property {any} record as an object; null with a fault
  * @property {Buffer | null} text the whole record: the bytes of ndjson, JSON text for csv and json. May share memory with the chunk.
  *   Null with a fault
+ * @property {Buffer | null} raw the record as it was read, for reports: all bytes, JSON text for json; of a record that is too long
+ *   the beginning. May share memory with the chunk
  * @property {string | null} fault why the record cannot be used
  */
 
@@ -47,18 +50,19 @@ const READERS = { ndjson: createNdjsonReader, csv: createCsvReader, json: create
  * @param {string} options.format ndjson | csv | json
  * @param {string | null} [options.itemsField] json: dotted path of the array; null = the document is the array
  * @param {number} [options.maxRecordBytes] a longer record is a fault
+ * @param {boolean} [options.isGzip] input that is not gzip is a fault
  * @param {AbortSignal} [options.signal] stops reading
  * @returns {AsyncGenerator<Entry[], void, void>} never an empty array
  * @throws {FreshetError} INPUT_INVALID the stream failed, or its header or document cannot be read
  */
-export async function * readRecords (stream, { format, itemsField = null, maxRecordBytes = MAX_RECORD_BYTES, signal }) {
+export async function * readRecords (stream, { format, itemsField = null, maxRecordBytes = MAX_RECORD_BYTES, isGzip, signal }) {
   if (!Object.hasOwn(READERS, format)) throw new TypeError(`format ${format}; expected ${Object.keys(READERS).join(' | ')}`)
   const reader = READERS[format]({ itemsField, maxRecordBytes })
   if (signal) addAbortSignal(signal, stream)
   /** @type {Entry[]} */
   let entries = []
   try {
-    for await (const chunk of withoutByteOrderMark(stream)) {
+    for await (const chunk of withoutByteOrderMark(decompressed(stream, { isGzip }))) {
       reader.take(chunk, entries)
       if (entries.length === 0) continue
       const complete = entries
@@ -74,7 +78,7 @@ export async function * readRecords (stream, { format, itemsField = null, maxRec
   if (entries.length > 0) yield entries
 }
 
-/** @param {import('node:stream').Readable} stream */
+/** @param {AsyncIterable<Buffer>} stream */
 async function * withoutByteOrderMark (stream) {
   let start = Buffer.alloc(0)
   let started = false
@@ -90,6 +94,7 @@ async function * withoutByteOrderMark (stream) {
       yield start.indexOf(BYTE_ORDER_MARK) === 0 ? start.subarray(BYTE_ORDER_MARK.length) : start
     }
   } catch (cause) {
+    if (cause.code === 'INPUT_INVALID') throw cause
     throw new FreshetError('INPUT_INVALID', `reading the input failed: ${cause.message}`, { cause })
   }
   if (!started && start.length > 0) yield start

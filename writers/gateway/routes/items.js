@@ -2,9 +2,10 @@
 import { FreshetError } from '../errors.js'
 import { ERRORS } from '../../../src/errors.js'
 import { checkFeedName } from '../../../src/feeds/index.js'
-import { bodyOf, feedRoute, integer, oneOf, querySchema, readQuery, takeBodies } from '../../../src/http/index.js'
-import { idBytes, MAX_TS } from '../../../src/item/index.js'
+import { bodyOf, feedRoute, oneOf, querySchema, readQuery, takeBodies, text } from '../../../src/http/index.js'
+import { EXPECTED_TS, idBytes, MAX_TS, readTs } from '../../../src/item/index.js'
 import { countRefused } from '../../../src/pipeline/index.js'
+import { windowAdvice } from '../../window-advice.js'
 import { JSON_TYPE, LINES_TYPES, readItems } from '../read-items.js'
 
 /** of an item held as commands, without its id (twice) and value: keys, lengths, score */
@@ -17,7 +18,13 @@ const ITEM = {
   additionalProperties: false,
   properties: {
     id: { type: 'string', description: '1-128 bytes of UTF-8 without control characters' },
-    ts: { type: 'integer', minimum: 0, maximum: MAX_TS, description: 'event time, milliseconds since 1970; default: now' },
+    ts: {
+      anyOf: [
+        { type: 'integer', minimum: 0, maximum: MAX_TS, description: 'milliseconds since 1970; 10^7 to 10^11 are refused as seconds' },
+        { type: 'string', description: 'the same in digits, or ISO 8601; UTC without an offset', examples: ['2026-01-31T10:00:00.000Z'] }
+      ],
+      description: 'event time; default: now'
+    },
     value: { description: 'any JSON value, stored as the text that was sent; with encoding=base64, base64 of the bytes to store' }
   }
 }
@@ -31,7 +38,9 @@ const TAKEN = {
   }
 }
 const POST_FIELDS = { encoding: oneOf(['json', 'base64'], { description: 'encoding of the values sent' }) }
-const DELETE_FIELDS = { ts: integer(0, MAX_TS, { description: 'event time of the deletion, milliseconds since 1970; default: now' }) }
+const DELETE_FIELDS = {
+  ts: text(timeOf, { expects: EXPECTED_TS, description: 'event time of the deletion, as the ts of an item; default: now' })
+}
 
 const POST = feedRoute({
   summary: 'Append items, all or none; the response follows their acknowledgement',
@@ -105,7 +114,7 @@ function createSent (body, { free, ...reading }) {
     /** @param {Feed} feed @throws {FreshetError} REQUEST_INVALID, items that the feed refuses are among the faults */
     check (feed) {
       if (faults.count === 0 && items.every((item) => feed.refusalOf(item) === null)) return
-      const all = readItems(body, { ...reading, refusalOf: feed.refusalOf }).faults
+      const all = readItems(body, { ...reading, refusalOf: feed.refusalOf, ageAdvice: windowAdvice(feed) }).faults
       if (all.count === 0) return
       for (const [code, n] of Object.entries(all.byCode)) {
         feed.account.offered += n
@@ -122,6 +131,13 @@ function createSent (body, { free, ...reading }) {
       free()
     }
   }
+}
+
+/** @param {string} given @returns {number} @throws {FreshetError} ITEM_TS_INVALID */
+function timeOf (given) {
+  const ts = readTs(given)
+  if (typeof ts === 'string') throw new FreshetError('ITEM_TS_INVALID', `ts ${ts}`)
+  return ts
 }
 
 /** @param {Buffer} id @param {number | null} givenTs null = now @param {number} nowMs */
