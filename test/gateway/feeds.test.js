@@ -217,9 +217,9 @@ t.test('a feed that cannot be opened is tried again after a while', async (t) =>
   const { put, server } = await setUp(t, {
     maxOpen: 3,
     tryAgainMs: 2000,
-    open (/** @type {string} */ name, /** @type {object} */ stored) {
+    async open (/** @type {string} */ name, /** @type {object} */ stored) {
       tries++
-      return openFeed(name, { redisUrl: broken ? 'redis://127.0.0.1:1' : server.url, ...stored })
+      return insideOfFeed(await openFeed(name, { redisUrl: broken ? 'redis://127.0.0.1:1' : server.url, ...stored }))
     }
   })
   const askedMs = performance.now()
@@ -235,8 +235,8 @@ t.test('a feed that cannot be opened is tried again after a while', async (t) =>
 t.test('a feed that does not acknowledge is a reason; one that failed is not, and is closed by the sweep', async (t) => {
   const { feeds, put, events, server } = await setUp(t, {
     idleMs: 2000,
-    open: (/** @type {string} */ name, /** @type {object} */ stored) =>
-      openFeed(name, { redisUrl: server.url, ...stored, ack: name === 'safe' ? 'replica' : 'primary', deadlineMs: 400 })
+    open: async (/** @type {string} */ name, /** @type {object} */ stored) => insideOfFeed(
+      await openFeed(name, { redisUrl: server.url, ...stored, ack: name === 'safe' ? 'replica' : 'primary', deadlineMs: 400 }))
   })
   await put('one')
   t.same(feeds.reasons(), [])
