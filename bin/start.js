@@ -5,6 +5,7 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { flagOf, help, resolve } from '../settings.js'
+import { expectFreePort } from '../src/http/index.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { aborted, listenForStop, visible } from '../src/runtime/index.js'
 import { withTarget } from '../src/store/index.js'
@@ -39,6 +40,10 @@ export async function main ({ argv, env }) {
   }
   /** @type {any} */
   const settings = resolve(argv, env, known)
+  // reader and gateway take the host from the environment
+  const host = env.FRESHET_HOST || '127.0.0.1'
+  await expectFreePort({ host, port: settings.port, setting: 'port' })
+  await expectFreePort({ host, port: settings.gatewayPort, setting: 'gateway-port' })
   let status = 0
   const stopping = listenForStop({ onStop: () => print('stopping', 'flushing; then servers that no other command uses are stopped') })
   const fail = (/** @type {string} */ reason) => {
@@ -47,7 +52,8 @@ export async function main ({ argv, env }) {
   }
   try {
     return await withTarget(settings, { env, report: (line) => print('servers', line), stopping }, async (target) => {
-      print('servers', `primary ${host(target.primaryUrl)}${(target.replicaUrls ?? []).map((url) => `, replica ${host(url)}`).join('')}`)
+      const { primaryUrl, replicaUrls } = target
+      print('servers', [`primary ${hostOf(primaryUrl)}`, ...(replicaUrls ?? []).map((url) => `replica ${hostOf(url)}`)].join(', '))
       const started = await startAll(settings, target, stopping.signal, fail)
       await aborted(stopping.signal)
       const ended = await Promise.all(started.map(end))
@@ -76,11 +82,12 @@ async function startAll (settings, { primaryUrl, replicaUrls }, signal, fail) {
     const child = fork(FRESHET, [command, ...flags, ...extra, '--log-level', level],
       { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env })
     const up = new Promise((resolve) => child.once('exit', resolve).once('message', resolve))
-    child.on('message', (/** @type {any} */ message) => { if (message.event === 'up') print(command, upLine(message)) })
+    child.on('message', (/** @type {any} */ message) => {
+      if (message.event === 'up' && !signal.aborted) print(command, upLine(message))
+    })
     child.once('exit', (code, killedBy) => {
       if (signal.aborted) return
-      print(command,
-        `exited unexpectedly (${killedBy ?? `exit status ${code}`})${command === 'gateway' ? '; set its port with --gateway-port' : ''}`)
+      print(command, `exited unexpectedly (${killedBy ?? `exit status ${code}`})`)
       fail(`${command} ended`)
     })
     return { command, child, up }
@@ -105,16 +112,18 @@ async function startAll (settings, { primaryUrl, replicaUrls }, signal, fail) {
  * @returns {Promise<number | null>} its exit status, null if it was killed
  */
 async function end ({ command, child }) {
+  // its exit was reported
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
   const exited = new Promise((resolve) => child.once('exit', resolve))
   if (child.connected) child.send({ event: 'stop' }, () => {})
   const timer = setTimeout(() => {
     print(command, `still running after ${KILL_AFTER_MS / 1000} s; killed`)
     child.kill('SIGKILL')
   }, KILL_AFTER_MS)
-  if (child.exitCode === null && child.signalCode === null) await exited
+  await exited
   clearTimeout(timer)
   if (child.exitCode !== 0) print(command, `ended with ${child.signalCode ?? `exit status ${child.exitCode}`}`)
   return child.exitCode
 }
 
-const host = (/** @type {string} */ url) => new URL(url).host
+const hostOf = (/** @type {string} */ url) => new URL(url).host

@@ -2,7 +2,7 @@
  * `npm start reader`: serves feeds over HTTP. A process file: settings, servers, app, listen, stop.
  */
 import { help, optionsOf, printable, resolve } from '../settings.js'
-import { listen, openSecurity } from '../src/http/index.js'
+import { expectFreePort, listen, openSecurity } from '../src/http/index.js'
 import { openReader } from '../src/index.js'
 import { insideOfReader } from '../src/inside.js'
 import { layoutNames } from '../src/layouts/index.js'
@@ -31,6 +31,7 @@ export const main = (from) => runProcess(from, {
   table: { help, printable, resolve },
   known: { command: 'reader', layouts: layoutNames(), acks: [] },
   usage: USAGE,
+  check: ({ host, port }) => expectFreePort({ host, port, setting: 'port' }),
   stopping: 'stopping'
 }, serve)
 

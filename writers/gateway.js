@@ -2,7 +2,7 @@
  * `npm start gateway`: appends items that come over HTTP. A process file: settings, servers, app, listen, stop.
  */
 import { help, optionsOf, printable, resolve } from '../settings.js'
-import { listen, openSecurity } from '../src/http/index.js'
+import { expectFreePort, listen, openSecurity } from '../src/http/index.js'
 import { openFeed } from '../src/index.js'
 import { insideOfFeed } from '../src/inside.js'
 import { layoutNames } from '../src/layouts/index.js'
@@ -33,6 +33,7 @@ export const main = (from) => runProcess(from, {
   table: { help, printable, resolve },
   known: { command: 'gateway', layouts: layoutNames(), acks: ackNames() },
   usage: USAGE,
+  check: ({ host, port }) => expectFreePort({ host, port, setting: 'port' }),
   stopping: 'stopping: answering requests and flushing items'
 }, serve)
 

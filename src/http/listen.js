@@ -1,22 +1,43 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { FreshetError } from './errors.js'
+
+/** @typedef {{ host: string, port: number, setting: string }} Where `setting`: the flag that chose the port */
 
 /**
  * @param {import('fastify').FastifyInstance} app
- * @param {{ host: string, port: number, setting: string }} where `setting`: the flag that chose the port
+ * @param {Where} where
  * @returns {Promise<string>} the URL
  * @throws {FreshetError} PORT_IN_USE
  */
-export async function listen (app, { host, port, setting }) {
+export const listen = async (app, { host, port, setting }) =>
+  app.listen({ host, port }).catch((error) => { throw refusalOf(error, { host, port, setting }) })
+
+/**
+ * Checks a port before anything is started for the process that will listen on it.
+ * @param {Where} where port 0 = any free port
+ * @throws {FreshetError} PORT_IN_USE
+ */
+export async function expectFreePort ({ host, port, setting }) {
+  if (port === 0) return
+  const server = createServer().listen({ host, port })
   try {
-    return await app.listen({ host, port })
+    await once(server, 'listening')
   } catch (error) {
-    if (error.code === 'EADDRINUSE') {
-      throw new FreshetError('PORT_IN_USE',
-        `port ${port} on ${host} is in use; stop the other program, or choose another --${setting} (0 = any free port)`)
-    }
-    if (['EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND'].includes(error.code)) {
-      throw new FreshetError('PORT_IN_USE', `cannot listen on ${host} port ${port} (${error.code}); choose another --host or --${setting}`)
-    }
-    throw error
+    throw refusalOf(error, { host, port, setting })
   }
+  server.close()
+  await once(server, 'close')
+}
+
+/** @param {any} error @param {Where} where */
+function refusalOf (error, { host, port, setting }) {
+  if (error.code === 'EADDRINUSE') {
+    return new FreshetError('PORT_IN_USE',
+      `port ${port} on ${host} is in use; stop the other program, or choose another --${setting} (0 = any free port)`)
+  }
+  if (['EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND'].includes(error.code)) {
+    return new FreshetError('PORT_IN_USE', `cannot listen on ${host} port ${port} (${error.code}); choose another --host or --${setting}`)
+  }
+  return error
 }

@@ -13,17 +13,19 @@ import { withTarget } from '../store/index.js'
  * @param {{ command: string, layouts: string[], acks: string[] }} command.known
  * @param {string} command.usage first lines of the help
  * @param {string} command.stopping log message of a stop request
+ * @param {(settings: any) => Promise<void>} [command.check] rejects settings that cannot work, before servers are started
  * @param {(settings: any, target: import('../store/index.js').Target, log: import('pino').Logger,
  *   signal: AbortSignal) => Promise<number>} run
  * @returns {Promise<number>} exit status
  */
-export async function runProcess ({ argv, env }, { table, known, usage, stopping: words }, run) {
+export async function runProcess ({ argv, env }, { table, known, usage, stopping: words, check = async () => {} }, run) {
   if (argv.includes('--help')) {
     process.stdout.write(await table.help(known, usage) + '\n')
     return 0
   }
   /** @type {any} */
   const settings = table.resolve(argv, env, known)
+  await check(settings)
   const log = createLog({ level: settings.logLevel, role: known.command })
   log.info({ settings: shownSettings(table.printable(settings), settings.origins) }, 'settings')
   const stopping = listenForStop({ onStop: (reason) => log.info({ reason }, words) })

@@ -1,5 +1,7 @@
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import t from 'tap'
 import { askAt, childrenOf, copyCheckout, endOf, runCommand, sendTo } from '../commands.js'
 import { allGone, leftIn, pidOf, pidsOf } from '../embedded/checkout.js'
@@ -88,22 +90,36 @@ t.test('when the primary dies, start reports one error and exits with 1', async 
   t.same(await leftIn(root), [])
 })
 
-for (const [flag, other, hint] of [['--port', '--gateway-port', ''], ['--gateway-port', '--port', '; set its port with --gateway-port']]) {
-  wholeTest(`when the port of ${flag} is in use, start reports it, writes nothing and leaves nothing running`, async (t) => {
-    const root = await copyCheckout(t)
-    const taken = createServer().listen(0, '127.0.0.1')
-    t.teardown(() => taken.close())
-    await once(taken, 'listening')
-    const { port } = /** @type {import('node:net').AddressInfo} */ (taken.address())
-    const { code, stderr, stdout } = await endOf(t, ['start', flag, String(port), other, '0', '--rate', '500'], { cwd: root })
+t.test('when a port is in use, one line says so before anything is started', async (t) => {
+  const root = await copyCheckout(t)
+  const taken = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => taken.close())
+  await once(taken, 'listening')
+  const { port } = /** @type {import('node:net').AddressInfo} */ (taken.address())
+  const commands = [
+    ['start', '--port', '--gateway-port'], ['start', '--gateway-port', '--port'], ['reader', '--port'], ['gateway', '--port']
+  ]
+  await Promise.all(commands.map(async ([command, flag, other]) => {
+    const { code, stderr, stdout } = await endOf(t, [command, flag, String(port), ...(other ? [other, '0'] : [])], { cwd: root })
     t.equal(code, 1)
-    t.match(stderr, new RegExp(`port ${port} on 127\\.0\\.0\\.1 is in use; .* choose another --port`))
-    t.ok(stderr.includes(`exited unexpectedly (exit status 1)${hint}\n`))
-    t.notMatch(stderr, /^\s+at /m)
-    t.equal(stdout, '', 'no writer was started')
-    t.same(await leftIn(root), [])
-  })
-}
+    t.equal(stderr, `freshet ${command}: port ${port} on 127.0.0.1 is in use; stop the other program, or choose another ${flag} ` +
+      '(0 = any free port)\n')
+    t.equal(stdout, '')
+  }))
+  t.notOk(existsSync(join(root, '.freshet')), 'no servers were started')
+})
+
+wholeTest('when the reader of start cannot start, everything ends, and each process reports once', async (t) => {
+  const root = await copyCheckout(t)
+  const { code, stderr, stdout } = await endOf(t, ['start', '--port', '0', '--gateway-port', '0'],
+    { cwd: root, env: { FRESHET_MAX_STALE_MS: 'soon' } })
+  t.equal(code, 1)
+  t.match(stderr, /^freshet reader: maxStaleMs: soon /m)
+  t.equal(stderr.match(/^reader /gm)?.length, 1, stderr)
+  t.match(stderr, /^reader +exited unexpectedly \(exit status 2\)$/m)
+  t.equal(stdout, '', 'no writer was started')
+  t.same(await leftIn(root), [])
+})
 
 wholeTest('two commands that start servers at the same time share them', async (t) => {
   const root = await copyCheckout(t)
