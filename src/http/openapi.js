@@ -55,11 +55,19 @@ export function describeRoutes (app, { title, description, bearer = false }) {
     transform: ({ schema, url, route }) =>
       ({ url, schema: bearer && !isOpen(route) ? { ...schema, security: [{ bearer: [] }] } : schema })
   })
-  app.register(swaggerUi, {
-    routePrefix: '/docs',
-    theme: { title },
-    uiConfig: { layout: 'BaseLayout', tryItOutEnabled: true },
-    staticCSP: /** @type {any} */ (CONTENT_POLICY)
+  app.register(async (docs) => {
+    docs.addHook('onRequest', (request, reply, done) => {
+      reply.header('x-content-type-options', 'nosniff')
+      // the plugin would redirect it to itself if it has a query
+      if (request.routeOptions.url === '/docs/static/index.html') reply.redirect('/docs/')
+      else done()
+    })
+    docs.register(swaggerUi, {
+      routePrefix: '/docs',
+      theme: { title },
+      uiConfig: { layout: 'BaseLayout', tryItOutEnabled: true },
+      staticCSP: /** @type {any} */ (CONTENT_POLICY)
+    })
   })
 }
 

@@ -6,7 +6,6 @@
  * go to the log only, because they may name servers, users and commands. While a server is down every request fails alike,
  * so each code is logged at most once per second, with the number of messages suppressed.
  */
-import { STATUS_CODES, maxHeaderSize } from 'node:http'
 import { kindOf } from '../errors.js'
 import { FreshetError, HTTP_ERRORS } from './errors.js'
 
@@ -15,7 +14,7 @@ import { FreshetError, HTTP_ERRORS } from './errors.js'
  *   unknown> }} Problem
  */
 
-const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
+export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 const MAX_DETAIL_CHARS = 1000
 const LOG_EVERY_MS = 1000
 const SEE_LOG = 'the log of this process has the cause, under the requestId'
@@ -26,16 +25,6 @@ const FIXABLE = Object.freeze(['SERVER_REFUSED', 'SERVER_UNTRUSTED'])
 /** Codes for errors of fastify and node, by status. */
 const CODE_OF_STATUS = new Map(Object.entries(HTTP_ERRORS)
   .filter(([, { status }]) => Number(status) < 500).map(([code, { status }]) => [status, code]))
-
-/** @type {Readonly<Record<string, { code: string, detail: string }>>} errors of the parser, by node's code */
-const REFUSED_BY_NODE = Object.freeze({
-  ERR_HTTP_REQUEST_TIMEOUT: { code: 'REQUEST_TIMEOUT', detail: 'the head and body of a request must arrive within 10 s' },
-  HPE_HEADER_OVERFLOW: { code: 'HEADERS_TOO_LARGE', detail: `the request line and headers are larger than ${maxHeaderSize} bytes` },
-  HPE_INVALID_URL: {
-    code: 'REQUEST_INVALID',
-    detail: 'the path or query has characters that HTTP does not allow; percent-encode the UTF-8 bytes of other text, such as %C3%A9'
-  }
-})
 
 /** @param {any} error @returns {Problem} for the caller */
 export function problemOf (error) {
@@ -85,6 +74,7 @@ export function createErrorHandler (log) {
     const problem = problemOf(error)
     if (problem.status >= 500) logFailure(problem, error, request)
     if (problem.status === 503) reply.header('retry-after', '1')
+    if (problem.status === 405) reply.header('allow', /** @type {string[]} */ (problem.facts.allow).join(', '))
     if (problem.status === 401 && !reply.hasHeader('www-authenticate')) reply.header('www-authenticate', 'Bearer')
     reply.code(problem.status).header('content-type', PROBLEM_TYPE).header('cache-control', 'no-store')
       .send(problemText(problem, request.id))
@@ -109,28 +99,4 @@ function createFailureLog (log) {
       code, cause, status, requestId: request.id, route, suppressed, stack: status === 500 ? stack : undefined
     }, message)
   }
-}
-
-/** @type {(request: import('fastify').FastifyRequest) => never} for setNotFoundHandler */
-export const refuseUnknownRoute = ({ method, url }) => {
-  throw new FreshetError('NOT_FOUND', `${method} ${url.split('?', 1)[0]} is not a route; /docs lists them`)
-}
-
-/**
- * Responds to what node's parser refused, on the socket, since there is no request.
- * @param {any} error
- * @param {import('node:net').Socket} socket
- */
-export function refuseOnSocket (error, socket) {
-  if (error.code === 'ECONNRESET' || socket.destroyed) return
-  const { code, detail } = REFUSED_BY_NODE[error.code] ?? { code: 'REQUEST_INVALID', detail: 'not a valid HTTP/1.1 request' }
-  const problem = problemOf(new FreshetError(code, detail))
-  const { status } = problem
-  const body = problemText(problem)
-  if (socket.writable) {
-    const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, `Content-Type: ${PROBLEM_TYPE}`,
-      `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close']
-    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
-  }
-  socket.destroy()
 }

@@ -11,9 +11,11 @@
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import fastify, { LogController } from 'fastify'
-import { FreshetError } from './errors.js'
+import { headFault } from './head.js'
 import { createRequestMetrics } from './metrics.js'
-import { createErrorHandler, refuseOnSocket, refuseUnknownRoute } from './problem.js'
+import { noteResponse, refuseOnSocket } from './parser-errors.js'
+import { createErrorHandler } from './problem.js'
+import { createUnrouted } from './routes.js'
 import { protect } from './security/index.js'
 import { createTurns } from './turns.js'
 
@@ -27,12 +29,11 @@ const MAX_PARAM_CHARS = 1024
 
 /**
  * @param {{ registry: import('prom-client').Registry, logger?: import('fastify').FastifyBaseLogger,
- *   security?: import('./security/index.js').Security | null, isAllRouted?: boolean }} options `security`: null = plain HTTP, open to
- *   every client; `isAllRouted`: requests without Host reach the router and are refused with a problem; else node refuses them
- *   with an empty 400
+ *   security?: import('./security/index.js').Security | null }} options `security`: null = plain HTTP, open to every client
  * @returns {import('fastify').FastifyInstance}
  */
-export function createServer ({ registry, logger, security = null, isAllRouted = false }) {
+export function createServer ({ registry, logger, security = null }) {
+  const unrouted = createUnrouted()
   const metrics = createRequestMetrics(registry)
   const inTurn = createTurns(registry)
   const tls = security?.tls
@@ -41,7 +42,8 @@ export function createServer ({ registry, logger, security = null, isAllRouted =
     requestTimeout: ARRIVE_WITHIN_MS,
     connectionsCheckingInterval: CHECK_EVERY_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    requireHostHeader: !isAllRouted
+    // node would refuse requests without Host by an empty 400
+    requireHostHeader: false
   }
   const app = /** @type {import('fastify').FastifyInstance} */ (/** @type {unknown} */ (fastify({
     ...(logger ? { loggerInstance: logger } : { logger: false }),
@@ -66,14 +68,22 @@ export function createServer ({ registry, logger, security = null, isAllRouted =
     }
   })))
   app.setErrorHandler(createErrorHandler(app.log))
-  app.setNotFoundHandler(refuseUnknownRoute)
+  app.setNotFoundHandler(unrouted.refuse)
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => (data) => JSON.stringify(data))
+  // only routes with takeBodies read bodies before they respond
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  // expectations other than 100-continue are ignored; node would refuse them by an empty 417
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+  app.server.prependListener('request', noteResponse)
   app.addHook('onRoute', metrics.onRoute)
+  app.addHook('onRoute', unrouted.onRoute)
   app.addHook('onRequest', (request, reply, done) => {
     metrics.onRequest(request, reply)
-    if (request.headers.host !== undefined || request.raw.httpVersionMinor !== 1) return done()
-    done(new FreshetError('REQUEST_INVALID', 'no Host header; HTTP/1.1 needs one'))
+    const fault = headFault(request.raw)
+    if (fault) done(fault)
+    else done()
   })
   tls?.serve(/** @type {any} */ (app.server))
   if (security) protect(app, security)

@@ -88,7 +88,7 @@ for (const engine of await scopedEngines()) {
       t.match(await remove(`/v1/feeds/gone/items/never?ts=${new Date(now).toISOString()}`), { status: 200, json: { accepted: 1 } })
       isProblem(t, await remove('/v1/feeds/gone/items/a?at=5'), 400, 'REQUEST_INVALID')
       isProblem(t, await remove(`/v1/feeds/gone/items/${'x'.repeat(129)}`), 400, 'ITEM_ID_INVALID')
-      isProblem(t, await remove('/v1/feeds/gone/items'), 404, 'NOT_FOUND')
+      isProblem(t, await remove('/v1/feeds/gone/items'), 405, 'METHOD_NOT_ALLOWED')
     })
 
     await t.test('a body with faults is refused as a whole, with all faults', async (t) => {

@@ -67,12 +67,15 @@ t.test('requests written on a socket', async (t) => {
   })
 
   await t.test('a request without Host is refused, and the connection goes on; HTTP/1.0 needs none', async (t) => {
-    const wire = await openWire(t, url)
-    wire.write(postOf(ITEMS, '[{"id":"homeless","value":1}]', { Host: '' }) + headOf('GET', '/livez'))
-    t.match(isProblem(t, asFetched(await wire.answer(0)), 400, 'REQUEST_INVALID').detail, 'no Host header')
-    t.equal((await wire.answer(1)).status, 200)
-    t.equal((await ask('GET /livez HTTP/1.0\r\n\r\n')).status, 200)
+    for (const to of [url, reader.url]) {
+      const wire = await openWire(t, to)
+      wire.write(postOf(ITEMS, '[{"id":"homeless","value":1}]', { Host: '' }) + headOf('GET', '/livez'))
+      t.match(isProblem(t, asFetched(await wire.answer(0)), 400, 'REQUEST_INVALID').detail, 'no Host header')
+      t.equal((await wire.answer(1)).status, 200)
+      t.equal((await ask('GET /livez HTTP/1.0\r\n\r\n', to)).status, 200)
+    }
     t.equal((await reader.ask(`${ITEMS}/homeless`)).status, 404)
+    t.equal((await ask(headOf('GET', `${ITEMS}?limit=1`, { Host: '' }), reader.url)).status, 400)
   })
 
   await t.test('pipelined requests are answered in order', async (t) => {

@@ -76,15 +76,6 @@ t.test('requests beyond the bound are refused at once, and permits are returned'
   t.equal((await app.inject('/v1/feeds/latest/items')).statusCode, 200)
 })
 
-t.test('a body beyond 1 MiB, of another type or malformed is a problem', async (t) => {
-  const { app } = createReader(t, feeds())
-  app.post('/probe', async () => 'taken')
-  const post = (payload, type) => app.inject({ method: 'POST', url: '/probe', payload, headers: { 'content-type': type } })
-  isProblem(t, await post('x'.repeat(1024 * 1024 + 1), 'application/json'), 413, 'PAYLOAD_TOO_LARGE')
-  isProblem(t, await post('{', 'application/json'), 400, 'REQUEST_INVALID')
-  isProblem(t, await post('<a/>', 'application/xml'), 415, 'MEDIA_TYPE_UNSUPPORTED')
-})
-
 t.test('failures are logged once per second with a count; responses have no commands or addresses', async (t) => {
   const { lines, logger } = createLog()
   const { app, state } = createReader(t, feeds(), { logger })

@@ -77,7 +77,7 @@ t.test('paths and methods are exact', async (t) => {
   const { app } = createReader(t, { latest: [] })
   isProblem(t, await overSocket(app, '/V1/feeds'), 404, 'NOT_FOUND')
   isProblem(t, await overSocket(app, '/v1/feeds/'), 400, 'FEED_NAME_INVALID')
-  isProblem(t, await overSocket(app, '/v1/feeds', { method: 'POST' }), 404, 'NOT_FOUND')
+  isProblem(t, await overSocket(app, '/v1/feeds', { method: 'POST' }), 405, 'METHOD_NOT_ALLOWED')
   isProblem(t, await overSocket(app, '/nowhere?a=b'), 404, 'NOT_FOUND')
   t.equal((await overSocket(app, '/v1/feeds/latest/items', { method: 'HEAD' })).statusCode, 200)
 })

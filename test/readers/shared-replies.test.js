@@ -91,7 +91,7 @@ t.test('other methods, types and URLs go to the router', async (t) => {
   t.match(head.headers, { 'content-length': String(plain.body.length), etag: plain.headers.etag })
   const lines = await overSocket(app, ITEMS, { headers: { accept: 'application/x-ndjson' } })
   t.equal(lines.headers['content-type'], 'application/x-ndjson; charset=utf-8')
-  isProblem(t, await overSocket(app, ITEMS, { method: 'POST' }), 404, 'NOT_FOUND')
+  isProblem(t, await overSocket(app, ITEMS, { method: 'POST' }), 405, 'METHOD_NOT_ALLOWED')
   isProblem(t, await overSocket(app, ITEMS + '?limit=0'), 400, 'REQUEST_INVALID')
   t.equal((await overSocket(app, '/v1/feeds/latest/count')).json().count, 1)
   t.equal(view.visits, 2)

@@ -28,11 +28,8 @@ const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stoppi
 export function createGatewayApp ({
   feeds, status, stopping, settings, security = null, registry, logger, clock = Date.now, maxRequests = MAX_REQUESTS, maxBodiesBytes
 }) {
-  const app = createServer({ registry, logger, security, isAllRouted: true })
+  const app = createServer({ registry, logger, security })
   app.server.setTimeout(Math.max(app.server.timeout, settings.ackWithinMs + STALL_SPARE_MS))
-  // only routes with takeBodies read bodies before they respond
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   const limit = createLimit(registry, maxRequests)
   const room = createBodyRoom(maxBodiesBytes ?? 2 * settings.inFlightBytes + BODIES_BYTES)
   const bodies = { maxBytes: Number(app.initialConfig.bodyLimit), room }
