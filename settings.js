@@ -46,8 +46,8 @@ export const SETTINGS = Object.freeze([
     row('keyPrefix', 'Prefix of all keys', { default: 'fr:', check: matching('1-32 of a-z 0-9 : _ -', /^[a-z0-9:_-]{1,32}$/) })
   ]),
   ...group('Servers', ['writer', 'reader', 'gateway', 'library'], [
-    row('readFrom', 'Nodes to read from; with replica, writers and gateways report figures of replicas too',
-      { default: 'replica', check: oneOf('replica', 'primary') })
+    row('readFrom', 'Nodes to read from; without it, replicas, or the primary while it has not had one; with primary, writers and ' +
+      'gateways report no figures of replicas', { default: null, check: oneOf('replica', 'primary') })
   ]),
   ...group('Servers', ALL, [
     row('server', 'Program of the embedded servers; without it, the newest one found, or a pinned copy',

@@ -201,7 +201,7 @@ function rowsOf (url, { primary, hasMsetex, evicts, roles, replicas }, mayRead) 
     ])),
     ...labelled('replicas', replicas.length
       ? replicas.map((node) => [node.address, [describe(node), ...lacks(node)].join('; ')])
-      : [['none; readers need --read-from primary']])
+      : [['none; readers read from the primary']])
   ]
 }
 

@@ -34,7 +34,7 @@ import { createClock } from './runtime/index.js'
  * @typedef {object} ServerOptions
  * @property {string} redisUrl of the primary: redis:// or rediss://
  * @property {string[]} [replicaUrl] of replicas; without it the primary is asked for them
- * @property {'replica' | 'primary'} [readFrom] nodes that answer queries
+ * @property {'replica' | 'primary'} [readFrom] nodes that answer queries; default: replicas, or the primary while it has not had one
  * @property {string} [keyPrefix] prefix of every key
  * @property {'auto' | 'all' | 'none'} [views] feeds that are held in memory from their first query on
  * @property {number} [maxViewItems] live items of one feed in memory

@@ -44,7 +44,7 @@ async function write (settings, { primaryUrl, replicaUrls }, log, signal) {
   const nodes = await watchNodes({
     primaryUrl,
     replicaUrls,
-    withReplicas: settings.readFrom === 'replica',
+    withReplicas: settings.readFrom !== 'primary',
     name: `freshet-writer-${process.pid}:figures`,
     deadlineMs: settings.deadlineMs
   })

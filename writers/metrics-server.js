@@ -16,7 +16,7 @@ export async function serveMetrics ({ settings, index, redisUrl, replicaUrls, lo
   const nodes = await watchNodes({
     primaryUrl: redisUrl,
     replicaUrls,
-    withReplicas: settings.readFrom === 'replica',
+    withReplicas: settings.readFrom !== 'primary',
     name: `freshet-metrics-${process.pid}`,
     deadlineMs: settings.deadlineMs
   })

@@ -45,7 +45,7 @@ function knownProblem ({ code, message, name: _name, retryable, exitStatus: _exi
     return { status: 503, code: 'NOT_READY', title: HTTP_ERRORS.NOT_READY.meaning, detail, retryable: true, facts: {} }
   }
   if (status !== null) return { status, code, title, detail: message, retryable, facts }
-  const detail = retryable ? 'the servers of this feed are unavailable now; try again' : SEE_LOG
+  const detail = retryable ? String(facts.publicWhy ?? 'the servers of this feed are unavailable now; try again') : SEE_LOG
   return { status: retryable ? 503 : 500, code, title, detail, retryable, facts: {} }
 }
 

@@ -15,14 +15,15 @@ const REFUSED_MS = 1000
 /** @typedef {import('./deployment-node.js').Node} Node */
 
 /**
- * @param {{ primaryUrl: string, replicaUrls: string[] | null, readFrom: 'replica' | 'primary', name: string,
- *   deadlineMs: number, log: import('pino').Logger }} options `replicaUrls` null = those that the primary names
+ * @param {{ primaryUrl: string, replicaUrls: string[] | null, readFrom: 'replica' | 'primary' | null, name: string,
+ *   deadlineMs: number, log: import('pino').Logger }} options `replicaUrls` null = those that the primary names; `readFrom`
+ *   null = see node-choice.js
  */
 export function createDeployment ({ readFrom, ...options }) {
-  const { name, deadlineMs } = options
-  const topology = createTopology(options)
-  const { choose, mayAnswer } = createChoice({ topology, readFrom })
-  const ready = topology.start({ awaitsReplicas: readFrom === 'replica' })
+  const { name, deadlineMs, log } = options
+  const topology = createTopology({ ...options, onPolled: () => settle() })
+  const { choose, mayAnswer, settle } = createChoice({ topology, readFrom, log })
+  const ready = topology.start({ awaitsReplicas: readFrom !== 'primary' })
   ready.catch(() => {})
 
   /** @param {Node} node */

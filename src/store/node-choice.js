@@ -1,6 +1,10 @@
 /**
  * Which node answers. A replica is left while it is down, syncing, of another primary, or too far behind (topology.js). When the
- * primary is gone, replicas answer with the data they have. A reader of replicas never falls back to the primary.
+ * primary is gone, replicas answer with the data they have.
+ *
+ * Without a choice of the user (readFrom null), replicas answer, or the primary while it has not had one since this process started:
+ * a single server needs no setting. Replicas that are down are a fault. Readers then never move to the primary, which has its own
+ * load.
  */
 import { FreshetError } from '../errors.js'
 import { FOREIGN, NOT_PRIMARY, NOT_REPLICA, refusalOf } from './deployment-node.js'
@@ -14,11 +18,25 @@ const AVOID_MS = 10_000
 /** @typedef {import('./connection.js').Connection} Connection */
 
 /**
- * @param {{ topology: import('./topology.js').Topology, readFrom: 'replica' | 'primary' }} parts
+ * @param {{ topology: import('./topology.js').Topology, readFrom: 'replica' | 'primary' | null, log: import('pino').Logger }} parts
  */
-export function createChoice ({ topology, readFrom }) {
+export function createChoice ({ topology, readFrom, log }) {
   const { primary } = topology
   let turn = 0
+  /** whether the primary has had no replica so far; null = not known yet */
+  let isAlone = /** @type {boolean | null} */ (null)
+
+  const isFromPrimary = () => readFrom === 'primary' || (readFrom === null && isAlone === true)
+
+  /** To be called after each round of polling. */
+  function settle () {
+    if (readFrom !== null || isAlone === false || !topology.isListed) return
+    const wasAlone = isAlone
+    isAlone = wasAlone ? !topology.replicas().some(isUsable) : topology.replicas().length === 0
+    if (isAlone === (wasAlone ?? false)) return
+    if (isAlone) log.warn('the primary has no replicas: it is read itself, until one is in sync; --read-from replica forbids that')
+    else log.info('the primary has a replica now: replicas are read')
+  }
 
   /** @param {Node} node */
   function isUsable (node) {
@@ -30,7 +48,7 @@ export function createChoice ({ topology, readFrom }) {
 
   /** @param {Node} node */
   function mayAnswer (node) {
-    if (readFrom === 'replica') return node.role === 'replica' && isUsable(node)
+    if (!isFromPrimary()) return node.role === 'replica' && isUsable(node)
     return node === primary && node.link.connection !== null && node.state !== NOT_PRIMARY
   }
 
@@ -42,11 +60,11 @@ export function createChoice ({ topology, readFrom }) {
     const nodes = topology.replicas()
     const summary = nodes.length
       ? `none of ${nodes.length} replicas can answer (${nodes.map((node) => node.left ? 'lagging' : node.state).join(', ')})`
-      : 'the primary has no replica; connect one, or read with readFrom primary (--read-from)'
+      : 'the primary has no replicas; use --read-from primary (option readFrom), or add one'
     const refusal = refusalOf(nodes.length ? nodes : [primary])
     if (refusal) return new FreshetError(refusal.code, `${nodes.length ? `${summary}: ` : ''}${refusal.message}`)
     if (nodes.length === 0 && primary.link.connection === null) return unreachable()
-    return new FreshetError('REPLICAS_GONE', summary)
+    return new FreshetError('REPLICAS_GONE', summary, nodes.length ? {} : { publicWhy: summary })
   }
 
   /** @param {Node} node */
@@ -59,7 +77,7 @@ export function createChoice ({ topology, readFrom }) {
    * @throws {FreshetError} REPLICAS_GONE, SERVER_UNREACHABLE; SERVER_REFUSED, SERVER_UNTRUSTED until someone fixes that
    */
   function choose ({ but, prefer, isOwn = false } = {}) {
-    if (readFrom === 'primary') {
+    if (isFromPrimary()) {
       if (mayAnswer(primary) && primary.link.connection !== but) return primary
       throw (!topology.isLooking && refusalOf([primary])) || unreachable()
     }
@@ -72,5 +90,5 @@ export function createChoice ({ topology, readFrom }) {
     return near.find((one) => one.link.connection === prefer) ?? near[turn++ % near.length]
   }
 
-  return { mayAnswer, choose }
+  return { mayAnswer, choose, settle }
 }

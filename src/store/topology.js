@@ -23,10 +23,10 @@ const RETURN_AT_MS = 200
 /** @typedef {ReturnType<typeof createTopology>} Topology */
 
 /**
- * @param {{ primaryUrl: string, replicaUrls: string[] | null, name: string, deadlineMs: number, log: import('pino').Logger }} options
- *   `replicaUrls` null = those that the primary names
+ * @param {{ primaryUrl: string, replicaUrls: string[] | null, name: string, deadlineMs: number, log: import('pino').Logger,
+ *   onPolled: () => void }} options `replicaUrls` null = those that the primary names
  */
-export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log }) {
+export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log, onPolled }) {
   const nodeAt = (/** @type {Node['role']} */ role, /** @type {string} */ url) => createNode(role, url, { name, deadlineMs, log })
   const primary = nodeAt('primary', primaryUrl)
   /** @type {Map<string, Node>} */
@@ -34,6 +34,7 @@ export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log
   const clock = createLagClock()
   /** when the address of the demoted primary was last connected to; null = it leads to a primary */
   let lookedMs = /** @type {number | null} */ (null)
+  let isListed = replicaUrls !== null
   let closed = false
   /** @type {NodeJS.Timeout | undefined} */
   let timer
@@ -51,7 +52,9 @@ export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log
     primary.state = 'up'
     lookedMs = null
     clock.add(atMs, Number(offset))
-    if (replicaUrls === null) follow(await urlsOfReplicas(connection))
+    if (replicaUrls !== null) return
+    follow(await urlsOfReplicas(connection))
+    isListed = true
   }
 
   /** @param {Connection} connection to a demoted primary: its address may lead to another node now */
@@ -77,7 +80,9 @@ export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log
   async function poll () {
     await pollPrimary().catch(() => {})
     await Promise.all([...replicas.values()].map((node) => pollReplica(node, { primary, clock, log }).catch(() => {})))
-    if (!closed) timer = setTimeout(poll, POLL_MS)
+    if (closed) return
+    onPolled()
+    timer = setTimeout(poll, POLL_MS)
   }
 
   const nodes = () => [primary, ...replicas.values()]
@@ -86,6 +91,8 @@ export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log
     primary,
     nodes,
     replicas: () => [...replicas.values()],
+    /** Whether the replicas are known: they were given, or the primary has named them. */
+    get isListed () { return isListed },
     /** Whether the address of the primary leads to a replica, and the primary is looked for. */
     get isLooking () { return lookedMs !== null },
 

@@ -6,7 +6,7 @@ import { createQueries } from './queries.js'
 import { createViews } from './views.js'
 
 /**
- * @typedef {{ redisUrl: string, replicaUrl: string[] | null, readFrom: 'replica' | 'primary', keyPrefix: string,
+ * @typedef {{ redisUrl: string, replicaUrl: string[] | null, readFrom: 'replica' | 'primary' | null, keyPrefix: string,
  *   deadlineMs: number, views: 'auto' | 'all' | 'none', maxViewItems: number, maxViewBytes: number, name: string,
  *   log: import('pino').Logger, now?: () => number,
  *   definitionOf?: (feed: string) => import('../feeds/index.js').Definition | null, written?: () => number }} QueryOptions

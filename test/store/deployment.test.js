@@ -25,6 +25,15 @@ const answeredBy = (deployment, ...servers) =>
 /** @param {Deployment} deployment @param {{ port: number }} server */
 const nodeOf = (deployment, { port }) => deployment.nodes().find(({ address }) => address === `127.0.0.1:${port}`)
 
+/** A log, and its messages of a level. */
+function createLines () {
+  /** @type {string[][]} */
+  const written = []
+  const take = (/** @type {string} */ level) => (/** @type {any[]} */ ...args) => { written.push([level, args.at(-1)]) }
+  const log = /** @type {any} */ ({ info: take('info'), warn: take('warn'), error: take('error') })
+  return { log, lines: (/** @type {string} */ level) => written.filter(([one]) => one === level).map(([, line]) => line) }
+}
+
 t.jobs = 2
 for (const engine of await scopedEngines()) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
@@ -45,9 +54,43 @@ for (const engine of await scopedEngines()) {
     await t.test('a replica that is added later is found', async (t) => {
       const { primary } = await startDeployment(t, { engine, replicas: 0 })
       const deployment = await deploymentFor(t, primary)
-      t.throws(() => deployment.pick(), { code: 'REPLICAS_GONE', message: /has no replica/ })
+      t.throws(() => deployment.pick(), { code: 'REPLICAS_GONE', message: /^the primary has no replicas; use --read-from primary .*, or add one$/ })
       const late = await startServer(t, { engine, replicaOf: primary })
       await answeredBy(deployment, late)
+    })
+
+    await t.test('without a choice, the primary is read until it has a replica, and never again', async (t) => {
+      const { primary } = await startDeployment(t, { engine, replicas: 0 })
+      const { lines, log } = createLines()
+      const deployment = await deploymentFor(t, primary, { readFrom: null, log })
+      await answeredBy(deployment, primary)
+      t.equal(deployment.pick().lagMs, 0)
+      const own = await deployment.openOwn('view', { isForLog: false, signal: new AbortController().signal })
+      t.teardown(() => own.end(null))
+      t.notOk(own.isLeft())
+      t.same(lines('warn'), ['the primary has no replicas: it is read itself, until one is in sync; --read-from replica forbids that'])
+
+      const late = await startServer(t, { engine, replicaOf: primary })
+      await answeredBy(deployment, late)
+      t.ok(own.isLeft(), 'views move, too')
+      t.same(lines('info'), ['the primary has a replica now: replicas are read'])
+
+      await late.kill()
+      await eventually(() => throwsCode(() => deployment.pick(), 'REPLICAS_GONE'))
+      await eventually(() => deployment.nodes().length === 1)
+      t.throws(() => deployment.pick(), { code: 'REPLICAS_GONE' }, 'nor when the primary does not list it any more')
+      t.equal(lines('info').length, 1)
+      await late.restart()
+      await answeredBy(deployment, late)
+    })
+
+    await t.test('without a choice, replicas that are down from the start are not replaced by the primary', async (t) => {
+      const { primary } = await startDeployment(t, { engine, replicas: 0 })
+      const url = `redis://127.0.0.1:${await freePort()}`
+      const { lines, log } = createLines()
+      const deployment = await deploymentFor(t, primary, { readFrom: null, replicaUrls: [url], log })
+      t.throws(() => deployment.pick(), { code: 'REPLICAS_GONE', message: /none of 1 replicas can answer \(down\)/ })
+      t.same(lines('warn').filter((line) => /no replicas/.test(line)), [])
     })
 
     await t.test('a killed replica is left, and returns after a restart', async (t) => {

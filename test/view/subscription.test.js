@@ -157,7 +157,7 @@ for (const engine of await scopedEngines()) {
     await t.test('without replicas to read from it is refused; one that already runs logs once why it waits, and resumes', async (t) => {
       const primary = await startServer(t, { engine })
       const name = 'alone'
-      const feed = await openFeed(name, { redisUrl: primary.url })
+      const feed = await openFeed(name, { redisUrl: primary.url, readFrom: 'replica' })
       t.teardown(() => feed.close({ drainMs: 0 }).catch(() => {}))
       await agree(await connectFor(t, primary.url), 'fr:', feed.definition)
       /** @type {any[]} */
@@ -165,10 +165,11 @@ for (const engine of await scopedEngines()) {
       const say = (/** @type {string} */ level) => (/** @type {any} */ facts, /** @type {string} */ message) => {
         if (/subscription/.test(message)) said.push([level, facts.code, message])
       }
-      const reader = await openReader({ redisUrl: primary.url, log: { info: say('info'), warn: say('warn'), error: say('error') } })
+      const log = { info: say('info'), warn: say('warn'), error: say('error') }
+      const reader = await openReader({ redisUrl: primary.url, readFrom: 'replica', log })
       t.teardown(() => reader.close())
       for (const { subscribe } of [feed, reader.feed(name)]) {
-        await t.rejects(subscribe().next(), { code: 'REPLICAS_GONE', message: /no replica; connect one, or read with/ })
+        await t.rejects(subscribe().next(), { code: 'REPLICAS_GONE', message: /no replicas; use --read-from primary/ })
       }
       t.same(said, [])
       const replica = await startServer(t, { engine, replicaOf: primary })

@@ -15,7 +15,7 @@ import { createLink, expectStillPrimary, watchNodes } from '../../src/store/inde
 const CHECK_MS = 1000
 
 /**
- * @param {{ primaryUrl: string, replicaUrls: string[] | null, readFrom: string, keyPrefix: string, deadlineMs: number,
+ * @param {{ primaryUrl: string, replicaUrls: string[] | null, readFrom: string | null, keyPrefix: string, deadlineMs: number,
  *   log: import('pino').Logger }} options
  */
 export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, deadlineMs, log }) {
@@ -74,7 +74,7 @@ export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, de
 
     /** @returns {Promise<import('../../src/store/index.js').NodeFigures[]>} of reachable nodes */
     async figures () {
-      nodes ??= watchNodes({ primaryUrl, replicaUrls, withReplicas: readFrom === 'replica', name: `${name}:figures`, deadlineMs })
+      nodes ??= watchNodes({ primaryUrl, replicaUrls, withReplicas: readFrom !== 'primary', name: `${name}:figures`, deadlineMs })
       try {
         return await (await nodes).figures()
       } catch (error) {
