@@ -96,7 +96,7 @@ function createAppend ({ feed, settings, clock, log, refuse }) {
     }
     if (item.ts === null && isTimed) warnOfTime()
     const { ts, dueMs } = schedule(item.ts)
-    await waitUntil(dueMs, clock, signal)
+    if (dueMs > clock()) await waitUntil(dueMs, clock, signal)
     if (signal.aborted) return
     const room = appendOne(feed, { ...item, ts: ts ?? Math.floor(clock()), dueMs }, refuse)
     if (!room && whenFull === 'block') await feed.ready({ deadlineMs: Infinity })

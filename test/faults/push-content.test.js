@@ -1,9 +1,10 @@
 /** Whatever is in ids and values, a stream is read as the standard says, and every item comes out as it was written. */
 import { isUtf8 } from 'node:buffer'
 import t from 'tap'
+import { agree } from '../../src/feeds/definitions.js'
 import { startReader } from '../commands.js'
 import { openLive } from '../push/live-client.js'
-import { engineName, eventually, openWriterFor, startServer } from '../servers.js'
+import { connectFor, engineName, eventually, openWriterFor, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 
 const LAYOUTS = ['segments', 'ids']
@@ -46,13 +47,15 @@ t.jobs = 2
 for (const engine of await scopedEngines()) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
     const server = await startServer(t, { engine })
+    const connection = await connectFor(t, server.url)
     const reader = await startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary'] })
 
     for (const layout of LAYOUTS) {
       for (const encoding of ENCODINGS) {
         await t.test(`${layout}, ${encoding}: as items and in a snapshot, of all ids and of some`, async (t) => {
           const feed = `${layout}-${encoding}`
-          const { pipeline } = await openWriterFor(t, { redisUrl: server.url, feed, layout, windowMs: 86_400_000 })
+          const { pipeline, definition } = await openWriterFor(t, { redisUrl: server.url, feed, layout, windowMs: 86_400_000 })
+          await agree(connection, 'fr:', definition)
           const ids = [...VALUES.map((_, n) => Buffer.from(`value ${n}`)), ...IDS.map((id) => Buffer.from(id)), ...FOREIGN_IDS]
           const valueOf = (/** @type {number} */ n) => VALUES[n] ?? Buffer.from(FIELDS)
           const query = `?limit=10000&encoding=${encoding}`
@@ -91,7 +94,7 @@ for (const engine of await scopedEngines()) {
     }
 
     await t.test('ids that cannot be are refused before anything is sent', async (t) => {
-      await openWriterFor(t, { redisUrl: server.url, feed: 'refused', layout: 'segments' })
+      await agree(connection, 'fr:', { feed: 'refused', layout: 'segments', partitions: 1, windowMs: 60_000, maxItems: 0, format: 1 })
       for (const id of ['%0a', '%0d', '%00', '%7f', '%c2%85', '', 'x'.repeat(129), encodeURIComponent('\u20ac'.repeat(43))]) {
         const { status, json } = await reader.get(`/v1/feeds/refused/live?id=${id}`)
         t.match([status, json.code], [400, 'ITEM_ID_INVALID'], `id=${id}`)

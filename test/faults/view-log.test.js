@@ -3,7 +3,7 @@
  * was trimmed before it was read.
  */
 import t from 'tap'
-import { setRetention } from '../../src/feeds/definitions.js'
+import { agree, setRetention } from '../../src/feeds/definitions.js'
 import { layoutNames, layoutOf } from '../../src/layouts/index.js'
 import { startProxy } from '../proxy.js'
 import { connectFor, engineName, eventually, openWriterFor, startDeployment, startServer } from '../servers.js'
@@ -89,7 +89,7 @@ for (const engine of await scopedEngines()) {
       await t.test(`${layout}: a key that holds something else is reported, and the view is built once it is gone`, async (t) => {
         const feed = `other-${layout}`
         const name = `fr:{${feed}:0}:${part}`
-        await openWriterFor(t, { redisUrl: primary.url, feed, layout })
+        await agree(admin, 'fr:', (await openWriterFor(t, { redisUrl: primary.url, feed, layout })).definition)
         await admin.send('SET', name, 'mine')
         const readers = await openViews(t, { primary })
         await eventually(() => readers.views.status().reasons.some((reason) => reason.startsWith(`feed ${feed}: KEY_HOLDS_OTHER`)))

@@ -19,6 +19,7 @@ t.test('health, metrics and OpenAPI of the gateway', async (t) => {
   const { post } = json.paths['/v1/feeds/{feed}/items']
   t.same(Object.keys(post.requestBody.content), ['application/json', 'application/x-ndjson', 'application/jsonl'])
   for (const { schema } of Object.values(post.requestBody.content)) t.ok(schema.type)
+  t.same(post.requestBody.content['application/json'].schema.items.properties.ts.anyOf.map(({ type }) => type), ['integer', 'string'])
   const { delete: remove } = json.paths['/v1/feeds/{feed}/items/{id}']
   t.same(remove.parameters.map(({ name, in: where, required }) => [name, where, Boolean(required)]).sort(),
     [['feed', 'path', true], ['id', 'path', true], ['ts', 'query', false]])

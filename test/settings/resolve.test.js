@@ -172,6 +172,13 @@ const TOGETHER = [
   ['several writers cannot read one standard input', ['--source', 'stdin', '--writers', '2'], WRITER,
     /^writers: 2 .* expected 1 with --source stdin/],
   ['the format belongs to standard input', ['--format', 'csv'], WRITER, /^format: csv .* only with --source stdin/],
+  ['refused records belong to read ones', ['--rejects', 'refused'], WRITER, /^rejects: refused .* only with --source stdin or --file/],
+  ['a file is a source of its own', ['--source', 'stdin', '--file', 'package.json'], WRITER,
+    /^file: package\.json \(--file\); expected without --source/],
+  ['a file must exist', ['--file', 'no-such'], WRITER, /^file: no-such, it does not exist \(--file\); expected a file that can be read/],
+  ['a directory is not a file', ['--file', 'src'], WRITER, /^file: src, it is a directory/],
+  ['a file of refused records needs its directory', ['--file', 'package.json', '--rejects', 'no-such/refused'], WRITER,
+    /^rejects: no-such\/refused, its directory does not exist/],
   ['the items field belongs to json', ['--source', 'stdin', '--items-field', 'a'], WRITER, /^itemsField: a .* only with --format json/],
   ['a replay has its own pace', ['--source', 'stdin', '--replay', '2', '--rate', '5'], WRITER, /^replay: 2 .* without --rate/],
   ['input is not skipped', ['--source', 'stdin', '--catch-up', 'no'], WRITER, /^catchUp: no .* only with the synthetic source/],
@@ -209,6 +216,7 @@ for (const [title, argv, known, fault] of TOGETHER) {
 t.test('standard input is read as fast as it goes, unless a rate is given', async (t) => {
   t.equal(resolve(['--source', 'stdin'], {}, WRITER).rate, 0)
   t.equal(resolve(['--source', 'stdin', '--rate', '7'], {}, WRITER).rate, 7)
+  t.match(resolve(['--file', 'package.json'], { FRESHET_SOURCE: 'stdin' }, WRITER), { source: 'file', file: 'package.json', rate: 0 })
 })
 
 t.test('options of the library go through the same table', async (t) => {
