@@ -81,7 +81,7 @@ export const SETTINGS = Object.freeze([
   ...group('Load', ['start', 'writer'], [
     row('rate', 'Target rate of each process; 0 = as fast as possible (the default with stdin)',
       { unit: 'items/s', uses: ['start', 'writer', 'experiment'], default: 10_000, defaults: { experiment: null }, check: number(0, 1e8) }),
-    row('ids', 'Number of distinct ids of the synthetic source', { default: 100_000, check: integer(1, 10_000_000) }),
+    row('ids', 'Number of distinct ids of the sources buses and synthetic', { default: 100_000, check: integer(1, 10_000_000) }),
     row('valueBytes', 'Size of a synthetic value', { unit: 'bytes', default: 128, check: integer(0, MIB) })
   ]),
   ...group('Load', ['writer'], [
@@ -98,7 +98,8 @@ export const SETTINGS = Object.freeze([
       { default: 'yes', check: oneOf('yes', 'no') })
   ]),
   ...group('Input', ['writer'], [
-    row('source', 'Source of the items', { default: 'synthetic', check: oneOf('synthetic', 'stdin') }),
+    row('source', 'Source of the items: positions of buses, numbered values as in the lab, or standard input',
+      { default: 'buses', check: oneOf('buses', 'synthetic', 'stdin') }),
     row('file', 'File to read items from; input that begins as gzip does is decompressed', { default: null, check: readableFile }),
     row('format', 'Format of the file or of standard input', { default: 'ndjson', check: oneOf('ndjson', 'csv', 'json') }),
     row('itemsField', 'Field of the document that holds the array of items (format json)', { default: null, check: FIELD }),

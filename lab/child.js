@@ -33,7 +33,7 @@ export function startLoad (order, { writerCommand, gatewayCommand, env, deadline
   const { load, settings, redisUrl, replicaUrls, keyPrefix } = order
   const isWriter = load === 'writer'
   const own = withoutSettings(env)
-  const child = spawn(process.execPath, isWriter ? writerCommand({ ...settings, keyPrefix }) : [LOAD_PROCESS], {
+  const child = spawn(process.execPath, isWriter ? writerCommand({ ...settings, source: 'synthetic', keyPrefix }) : [LOAD_PROCESS], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     // a session of its own, so that Ctrl-C reaches the lab only, which then stops it
     detached: true,

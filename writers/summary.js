@@ -34,5 +34,5 @@ export function exitStatusOf ({ source }, tallies, error) {
   const account = addAccounts(tallies.map((tally) => tally.account))
   if (error) return /** @type {any} */ (error).exitStatus ?? 1
   if (account.failed > 0) return 1
-  return source !== 'synthetic' && refusedOf(account) > (account.refused.late ?? 0) ? 3 : 0
+  return ['stdin', 'file'].includes(source) && refusedOf(account) > (account.refused.late ?? 0) ? 3 : 0
 }

@@ -1,8 +1,8 @@
 /**
- * The synthetic source: positions of buses `bus-0`, `bus-1`, ..., paced open-loop.
+ * Items that are made up, paced open-loop: positions of buses `bus-0`, `bus-1`, ..., or the numbered values of the lab, `id-0`, ...
  */
 import { appendPaced } from '../src/pipeline/index.js'
-import { makeIds } from '../src/synthetic.js'
+import { makeIds, makeValue } from '../src/synthetic.js'
 import { makeBuses } from './buses.js'
 
 /**
@@ -10,8 +10,7 @@ import { makeBuses } from './buses.js'
  *   clock: () => number, signal: AbortSignal }} parts `index` of this process: writers divide the ids
  */
 export async function runSynthetic ({ feed, settings, index, clock, signal }) {
-  const ids = makeIds(settings.ids, index, settings.writers, 'bus')
-  const { value, change } = makeBuses(settings.valueBytes, { index, buses: ids.length, isMoving: settings.valueChange === 'always' })
+  const { ids, value, change } = workloadOf(settings, index)
   const item = { id: ids[0], ts: 0, value, dueMs: 0 }
   let nextId = 0
 
@@ -28,4 +27,15 @@ export async function runSynthetic ({ feed, settings, index, clock, signal }) {
   const startMs = clock()
   const endMs = settings.duration ? startMs + settings.duration * 1000 : Infinity
   await appendPaced({ feed, next, settings, items: settings.items ?? Infinity, startMs, endMs, clock, signal })
+}
+
+/** @param {any} settings @param {number} index of the writer @returns {{ ids: Buffer[], value: Buffer, change: () => void }} */
+function workloadOf ({ source, ids: distinct, writers, valueBytes, valueChange }, index) {
+  const isMoving = valueChange === 'always'
+  if (source === 'synthetic') {
+    const ids = makeIds(distinct, index, writers)
+    return { ids, ...makeValue(valueBytes, index, isMoving ? Infinity : ids.length) }
+  }
+  const ids = makeIds(distinct, index, writers, 'bus')
+  return { ids, ...makeBuses(valueBytes, { index, buses: ids.length, isMoving }) }
 }

@@ -25,7 +25,7 @@ export async function writeFeed ({
 }) {
   const clock = createClock()
   const measurement = createMeasurement()
-  const records = settings.source === 'synthetic' ? null : createRecordSource({ settings, log })
+  const records = ['stdin', 'file'].includes(settings.source) ? createRecordSource({ settings, log }) : null
   const feed = insideOfFeed(await openFeed(settings.feed, {
     ...options,
     // defaults are not passed on: an existing feed with another retention is then no reason to warn

@@ -10,6 +10,8 @@ import { flagOf } from './rows.js'
 const LOCAL_HOSTS = ['127.0.0.1', 'localhost', '::1']
 /** Settings that are given together, or not at all. */
 const TOGETHER = [['jwtIssuer', 'jwtAudience', 'jwtKeys'], ['tlsCert', 'tlsKey']]
+/** sources that make items up */
+const MADE = ['buses', 'synthetic']
 const ONLY_RECORDS = ['format', 'itemsField', 'idField', 'tsField', 'valueField', 'replay', 'rejects']
 
 /**
@@ -22,7 +24,7 @@ export function checkTogether (given) {
   return [
     ...chooseLayout(given),
     ...chooseSource(given),
-    ...(known.command !== 'writer' ? [] : values.source === 'synthetic' ? syntheticFaults(given) : recordFaults(given)),
+    ...(known.command !== 'writer' ? [] : MADE.includes(values.source) ? syntheticFaults(given) : recordFaults(given)),
     ...feedFaults(given),
     ...loadFaults(given),
     ...(known.command === 'experiment' ? experimentFaults(given) : []),
@@ -60,7 +62,7 @@ function recordFaults (given) {
   if (origins.rate === 'default') values.rate = 0
   return [
     ...(values.writers > 1 ? [fault(given, 'writers', '1 with --source stdin or --file, which one process reads')] : []),
-    ...(values.catchUp === 'no' ? [fault(given, 'catchUp', 'only with the synthetic source: input is not skipped')] : [])
+    ...(values.catchUp === 'no' ? [fault(given, 'catchUp', 'only without input, which is not skipped')] : [])
   ]
 }
 
