@@ -179,7 +179,7 @@ for (const engine of await scopedEngines()) {
       const { url: redisUrl } = await startServer(t, { engine })
       const feed = await open(t, { redisUrl, readFrom: 'replica' })
       await t.rejects(feed.latest(),
-        { code: 'REPLICAS_GONE', message: 'the primary has no replica; connect one, or read with readFrom primary (--read-from)' })
+        { code: 'REPLICAS_GONE', message: 'the primary has no replicas; use --read-from primary (option readFrom), or add one' })
     })
 
     t.test('an invalid item throws, is counted, and is not written', async (t) => {
