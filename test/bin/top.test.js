@@ -18,7 +18,7 @@ t.test('top', async (t) => {
       t.match(stdout, /\n[\d.]+ items\/s .*last \d+ s, up to [\d,.]+\n/)
       t.match(stdout, /\nlive ids 50 {3}newest .* ago {3}writers 1 {3}lag \d+/)
       t.match(stdout, /\nprimary {2}127\.0\.0\.1:\d+ .* up .*\nreplica {2}127\.0\.0\.1:\d+ .* connected /)
-      t.equal(stdout.match(/ id-\d+ +\{"writer":0/g)?.length, 10, 'ten items')
+      t.equal(stdout.match(/ bus-\d+ +\{"line":"M/g)?.length, 10, 'ten items')
       t.notOk(stdout.includes('\x1b'))
     }
   })
@@ -35,7 +35,7 @@ t.test('top', async (t) => {
 
   await t.test('in a terminal: keys, resize, quit', SKIP, async (t) => {
     const terminal = inTerminal(t, top(url))
-    const first = await terminal.until(/ id-\d+ +\{"writer":0[\s\S]* q {2}quit .* feed 1 of 2 /)
+    const first = await terminal.until(/ bus-\d+ +\{"line":"M[\s\S]* q {2}quit .* feed 1 of 2 /)
     t.match(first, /^latest {2}layout ids/)
     t.match(first, /\n.*[▀▄█].*\n.*\n.*\nitems\/s +last \d+ s, up to/)
     await eventually(async () => { if (terminal.screen.join('\n') === first) throw new Error('not updated') })
@@ -53,7 +53,7 @@ t.test('top', async (t) => {
     terminal.press('p')
     await terminal.until(/^positions .* paused\n[\s\S]* p {2}resume/)
     terminal.press('\t')
-    await terminal.until(/^latest .*\d\n[\s\S]* id-\d+ /)
+    await terminal.until(/^latest .*\d\n[\s\S]* bus-\d+ /)
     await terminal.resize(60, 12)
     await terminal.until(/^latest .*\n[\d.]+ items\/s /)
     t.equal(terminal.screen.length, 12)
@@ -87,7 +87,7 @@ t.test('top', async (t) => {
     const colored = /\x1b\[3\dm/ // eslint-disable-line no-control-regex
     for (const [env, isColored] of /** @type {[Record<string, string>, boolean][]} */ ([[{ NO_COLOR: '1' }, false], [{}, true]])) {
       const terminal = inTerminal(t, top(url), { env })
-      await terminal.until(/ id-\d+ /)
+      await terminal.until(/ bus-\d+ /)
       t.equal(colored.test(terminal.output), isColored)
       terminal.press('q')
       await terminal.ended()
