@@ -12,7 +12,7 @@ const PATH = '/v1/feeds/one/items'
 /** @param {import('tap').Test} t @param {object} options */
 async function startApp (t, options) {
   const app = createGatewayApp({
-    feeds: /** @type {any} */ ({}),
+    feeds: /** @type {any} */ ({ use: async () => {} }),
     status: () => ({ ready: true, reasons: [], nodes: [] }),
     stopping: new AbortController().signal,
     settings: { whenFull: 'block', ackWithinMs: 1000, inFlightBytes: 1000 },
@@ -80,6 +80,18 @@ t.test('at the bound on requests another one is refused', async (t) => {
   idle[0].write(' '.repeat(8) + '[]')
   t.equal((await idle[0].answer()).status, 200)
   await eventually(async () => (await post(PATH, '[]')).status === 200)
+})
+
+t.test('bodies that are nested deep are refused with the place', async (t) => {
+  const { post, send } = await startApp(t, {})
+  const half = (MAX_BODY_BYTES - 30) / 2
+  const deep = ['['.repeat(half) + ']'.repeat(half), '{"a":'.repeat(half / 4)]
+  const refused = await Promise.all([0, 1, 2].flatMap(() => deep.map((value) => post(PATH, `[{"id":"a","value":${value}}]`))))
+  for (const answer of refused) {
+    t.match(isProblem(t, answer, 400, 'REQUEST_INVALID').detail, /^the body is nested more than 64 deep at byte \d+, in item 0/)
+  }
+  const lines = await send('POST', PATH, `{"id":"a","value":1}\n{"id":"b","value":${deep[0]}}`, { 'content-type': 'application/x-ndjson' })
+  t.match(isProblem(t, lines, 400, 'REQUEST_INVALID').faults, [{ line: 2, reason: /^nested more than 64 deep/ }])
 })
 
 t.test('a body that does not arrive in time is refused', async (t) => {

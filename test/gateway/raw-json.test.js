@@ -1,11 +1,33 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../properties.js'
-import { cutMember, eachElement, endOfValue, skipSpace } from '../../writers/gateway/raw-json.js'
-import { anySpace, objectText, valueText } from './json-text.js'
+import { eachElement, eachMember, endOfValue, expectEnd, JsonFault, MAX_DEPTH, skipSpace } from '../../writers/gateway/raw-json.js'
+import { anySpace, stringText, valueText } from './json-text.js'
 
 /** @param {Buffer} bytes @param {number} from @param {number} to */
 const textOf = (bytes, from, to) => bytes.toString('utf8', from, to)
+
+/** @param {string} text @returns {string | null} what is wrong with it */
+function faultOf (text) {
+  const bytes = Buffer.from(text)
+  try {
+    expectEnd(bytes, endOfValue(bytes, skipSpace(bytes, 0)))
+    return null
+  } catch (error) {
+    if (!(error instanceof JsonFault)) throw error
+    return error.message
+  }
+}
+
+/** @param {string} text */
+function isParsed (text) {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
 
 t.test('a value is found exactly, whatever surrounds it', (t) => holds(t, fc.property(valueText, anySpace, anySpace, fc.constantFrom(',',
   ']', '}', ''), (text, before, after, mark) => {
@@ -14,60 +36,68 @@ t.test('a value is found exactly, whatever surrounds it', (t) => holds(t, fc.pro
   return textOf(bytes, from, endOfValue(bytes, from)) === text
 }), { runs: 1000 }))
 
+const pieces = fc.array(fc.oneof(
+  fc.constantFrom('{', '}', '[', ']', '"', '\\', ',', ':', ' ', '\n', '\u0000', '\u000b', '\u00a0', '\ufeff', '0', '1', '01', '-', '+',
+    '.', 'e', 'E', 'é', '\\u', '\\u00e', '\\u00E9', '\\x', 'true', 'tru', 'nul', 'null', 'falsey', 'NaN', "'", '"a"', '"a":', '1e5', '1.', '.5',
+    '-0', '1e+', '\t', '"\t"', '"\u007f"'),
+  valueText), { maxLength: 8 }).map((parts) => parts.join(''))
+
+t.test('text is accepted exactly when JSON.parse accepts it', (t) => holds(t, fc.property(pieces, (text) =>
+  (faultOf(text) === null) === isParsed(text)), { runs: 20_000 }))
+
+t.test('so is text of which one character was removed or replaced', (t) => holds(t, fc.property(valueText, fc.nat(), fc.constantFrom('',
+  ' ', '"', ',', '0', '\\', ']', '\n', 'e'), (text, at, other) => {
+  const cut = at % text.length
+  const changed = text.slice(0, cut) + other + text.slice(cut + 1)
+  return !changed.isWellFormed() || (faultOf(changed) === null) === isParsed(changed)
+}), { runs: 20_000 }))
+
+t.test('what is wrong is said with its place', async (t) => {
+  for (const [text, fault] of [
+    ['', 'not JSON (it ends early, at byte 0)'],
+    ['[1, 2', 'not JSON (it ends early, at byte 5)'],
+    ['[1, x]', 'not JSON (unexpected x at byte 4)'],
+    ['{"é":1,}', 'not JSON (unexpected } at byte 8)'],
+    ['"a\nb"', 'not JSON (unexpected byte 0x0a at byte 2)'],
+    ['1 2', 'not JSON (unexpected 2 at byte 2)'],
+    ['truE', 'not JSON (unexpected E at byte 3)']
+  ]) t.equal(faultOf(text), fault, JSON.stringify(text))
+})
+
+t.test('a value may be nested 64 deep', async (t) => {
+  for (const [open, close] of [['[', ']'], ['{"a":', '}'], ['[{"a":', '}]']]) {
+    const levels = MAX_DEPTH / (open.includes('[{') ? 2 : 1)
+    const nested = (/** @type {number} */ n) => open.repeat(n) + '1' + close.repeat(n)
+    t.equal(faultOf(nested(levels)), null)
+    t.equal(faultOf(nested(levels + 1)), `nested more than 64 deep at byte ${open.length * levels}`)
+    t.equal(faultOf(`[${`${nested(levels - 1)},`.repeat(3)}1]`), null, 'depth ends with what is nested')
+  }
+  t.equal(faultOf('['.repeat(1_000_000)), 'nested more than 64 deep at byte 64')
+  t.equal(faultOf(`{"a":"${'['.repeat(1000)}"}`), null, 'brackets in strings do not count')
+})
+
 t.test('every element of an array is found exactly', (t) => holds(t, fc.property(fc.array(fc.tuple(valueText, anySpace, anySpace),
   { maxLength: 8 }), (elements) => {
   const bytes = Buffer.from(`[${elements.map(([text, before, after]) => before + text + after).join(',')}]`)
-  JSON.parse(bytes.toString())
+  /** @type {string[]} */
   const found = []
-  eachElement(bytes, 0, (at) => {
-    const end = endOfValue(bytes, at)
-    found.push(textOf(bytes, at, end))
-    return end
+  const end = eachElement(bytes, 0, (_bytes, at) => {
+    const to = endOfValue(bytes, at)
+    found.push(textOf(bytes, at, to))
+    return to
   })
-  return found.length === elements.length && found.every((text, i) => text === elements[i][0])
+  return end === bytes.length && found.length === elements.length && found.every((text, i) => text === elements[i][0])
 }), { runs: 500 }))
 
-t.test('the value of a member is found exactly among others, and members are counted', (t) => holds(t, fc.property(
-  fc.array(fc.tuple(fc.constantFrom('id', 'ts', 'valu', 'values', 'Value', '', 'é'), valueText), { maxLength: 4 }), valueText, fc.nat(4),
-  anySpace, (others, text, at, space) => {
-    const members = /** @type {[string, string][]} */ (others).toSpliced(at, 0, ['value', text])
-    const bytes = Buffer.from(objectText(members, space) + ' ,x')
-    const cut = cutMember(bytes, 0, 'value')
-    return cut.members === members.length && textOf(bytes, cut.from, cut.to) === text && cut.end === bytes.length - 3
-  }), { runs: 500 }))
-
-t.test('names may have escapes, and only equal names match', async (t) => {
-  /** @param {string} text */
-  const found = (text) => {
-    const bytes = Buffer.from(text)
-    const { from, to } = cutMember(bytes, 0, 'value')
-    return from === -1 ? null : textOf(bytes, from, to)
-  }
-  t.equal(found('{"\\u0076alue":1.10}'), '1.10')
-  t.equal(found('{"v\\u0061l\\u0075e" : {"value":2}}'), '{"value":2}')
-  t.equal(found('{"a":{"value":1}}'), null, 'not that of an inner object')
-  t.equal(found('{"a":"\\"value\\":1"}'), null, 'not within a string')
-  t.equal(found('{"\\\\value":1,"value\\n":2,"valuf":3}'), null)
-  t.equal(found('{}'), null)
-  t.equal(found('{"value":1,"value":2}'), '2')
-})
-
-t.test('deep nesting needs no stack', async (t) => {
-  const deep = '['.repeat(500_000) + ']'.repeat(500_000)
-  const bytes = Buffer.from(`{"value":${deep},"id":1}`)
-  const cut = cutMember(bytes, 0, 'value')
-  t.equal(cut.to - cut.from, deep.length)
-  t.equal(cut.end, bytes.length)
-})
-
-t.test('on invalid text every loop ends', (t) => holds(t, fc.property(
-  fc.array(fc.constantFrom('{', '}', '[', ']', '"', '\\', ',', ':', ' ', 'a', '1', 'value'), { maxLength: 30 }).map((parts) =>
-    Buffer.from(parts.join(''))), (bytes) => {
-    try {
-      cutMember(bytes, 0, 'value')
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error // of a name with a backslash
-    }
-    eachElement(bytes, 0, (at) => endOfValue(bytes, at))
-    return endOfValue(bytes, 0) <= Math.max(1, bytes.length)
-  }), { runs: 2000 }))
+t.test('every member of an object is found exactly', (t) => holds(t, fc.property(fc.array(fc.tuple(stringText, valueText, anySpace),
+  { maxLength: 8 }), (members) => {
+  const bytes = Buffer.from(`{${members.map(([key, text, space]) => space + key + space + ':' + space + text + space).join(',')}}`)
+  /** @type {string[][]} */
+  const found = []
+  const end = eachMember(bytes, 0, (_bytes, at, _depth, keyAt, keyEnd) => {
+    const to = endOfValue(bytes, at)
+    found.push([textOf(bytes, keyAt, keyEnd), textOf(bytes, at, to)])
+    return to
+  })
+  return end === bytes.length && JSON.stringify(found) === JSON.stringify(members.map(([key, text]) => [key, text]))
+}), { runs: 500 }))

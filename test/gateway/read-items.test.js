@@ -10,8 +10,12 @@ const ARRAY = 'application/json'
 const LINES = 'application/x-ndjson'
 
 /** @param {string | Buffer} text @param {object} [reading] */
-const read = (text, { type = ARRAY, ...reading } = {}) =>
-  readItems({ type, bytes: Buffer.from(text) }, { base64: false, nowMs: NOW, ...reading })
+function read (text, { type = ARRAY, ...reading } = {}) {
+  /** @type {import('../../writers/gateway/read-items.js').Item[]} */
+  const items = []
+  const faults = readItems({ type, bytes: Buffer.from(text) }, { base64: false, nowMs: NOW, ...reading }, (item) => items.push(item))
+  return { items, faults }
+}
 
 /** What is reported about a body. @param {Parameters<typeof read>} given */
 function factsOf (...given) {
@@ -105,8 +109,8 @@ t.test('faults of items have place, code and reason', async (t) => {
     ['{"id":"a","value":1,"ts":[1]}', 'ITEM_TS_INVALID', /^ts an array;/],
     ['{"id":"a","value":1,"time":5}', 'REQUEST_INVALID', /^unknown field "time"; expected id, ts, value/],
     ['{"id":"a","value":1,"__proto__":{"ts":5}}', 'REQUEST_INVALID', /^unknown field "__proto__"/],
-    ['{"id":"a","value":1,"id":"b"}', 'REQUEST_INVALID', /^a field is given twice/],
-    ['{"id":"a","value":1,"v\\u0061lue":2}', 'REQUEST_INVALID', /^a field is given twice/],
+    ['{"id":"a","value":1,"id":"b"}', 'REQUEST_INVALID', /^id is given twice; expected each field once/],
+    ['{"id":"a","value":1,"v\\u0061lue":2}', 'REQUEST_INVALID', /^value is given twice/],
     ['{"id":"","value":1,"ts":-1,"x":1}', 'REQUEST_INVALID', /^unknown field "x".*\. an id of 0 bytes.*\. ts -1;/]
   ]
   for (const [item, code, reason] of faulty) {
@@ -183,9 +187,38 @@ t.test('a body that is not an array is refused with what it is', async (t) => {
   ])) t.throws(() => read(text), { code: 'REQUEST_INVALID', message }, text)
 })
 
-t.test('deep nesting is read', async (t) => {
-  const deep = '['.repeat(500_000) + ']'.repeat(500_000)
-  t.equal(read(`[{"id":"a","value":${deep}}]`).items[0].value.length, deep.length)
-  t.equal(read(`{"id":"a","value":${deep}}`, { type: LINES }).items[0].value.length, deep.length)
-  t.match(factsOf(`{"id":"a","value":${deep.slice(1)}}`, { type: LINES }), { faultCount: 1 })
+t.test('a value that is nested more than 64 deep is refused with its place', async (t) => {
+  const nested = (/** @type {number} */ n) => '['.repeat(n) + ']'.repeat(n)
+  const item = (/** @type {number} */ n) => `{"id":"a","value":${nested(n)}}`
+  t.equal(read(`[${item(64)},${item(64)}]`).items[1].value.toString(), nested(64))
+  t.equal(read(`${item(64)}\n${item(64)}`, { type: LINES }).items[1].value.toString(), nested(64))
+  t.throws(() => read(`[${item(64)},${item(65)}]`), {
+    code: 'REQUEST_INVALID',
+    message: 'the body is nested more than 64 deep at byte 231, in item 1; ' +
+      'expected at most 64 arrays and objects within each other in a value'
+  })
+  t.match(factsOf(`${item(64)}\n${item(65)}\n${item(500_000)}\n${item(1)}`, { type: LINES }), {
+    faultCount: 2,
+    faults: [{ line: 2, code: 'REQUEST_INVALID', reason: /^nested more than 64 deep at byte 82; expected at most 64 arrays/ }, { line: 3 }]
+  })
+  t.throws(() => read(nested(500_000)), { code: 'REQUEST_INVALID', message: /^the body is nested more than 64 deep at byte 65, in item 0/ })
+  t.throws(() => read('{"a":'.repeat(200_000)), { code: 'REQUEST_INVALID', message: /^the body is nested more than 64 deep at byte 320;/ })
+})
+
+t.test('reading a body takes little memory, whatever its values are', async (t) => {
+  const bytes = 1024 * 1024
+  const fill = (/** @type {string} */ piece) => piece.repeat((bytes / piece.length) - 10)
+  const keys = Array.from({ length: bytes / 16 }, (_, n) => `"k${n}":0`).join(',')
+  for (const value of [`[${fill('[],')}1]`, `[${fill('{},')}1]`, `[${fill('['.repeat(60) + ']'.repeat(60) + ',')}1]`, `{${keys}}`,
+    `{${fill('"a":1,')}"a":1}`, `"${fill('\\u00e9')}"`, fill('1'),
+    `[${Array.from({ length: bytes / 16 }, (_, n) => `{"k${n}":0}`).join(',')}]`]) {
+    const body = Buffer.from(`[{"id":"a","value":${value}}]`)
+    global.gc?.()
+    const before = process.memoryUsage().heapUsed
+    let length = 0
+    readItems({ type: ARRAY, bytes: body }, { base64: false, nowMs: NOW }, (item) => { length = item.value.length })
+    const grown = process.memoryUsage().heapUsed - before
+    t.equal(length, value.length)
+    t.ok(grown < 512 * 1024, `${value.slice(0, 20)}... of ${value.length} bytes took ${grown} bytes of the heap`)
+  }
 })

@@ -100,21 +100,32 @@ export async function itemRoutes (app, { feeds, ingest, bodies, clock }) {
 }
 
 /**
- * The items of a body. Once they are appended neither is held, so requests that wait for an acknowledgement cost little.
+ * The items of a body. They are read again when they are appended; then the body is not held any more, so requests that wait for
+ * an acknowledgement cost little.
  * @param {import('../../../src/http/index.js').Body} body
  * @param {import('../read-items.js').Reading & { free: () => void }} reading `free` returns the bytes of the body to the bound
  */
 function createSent (body, { free, ...reading }) {
-  let { items, faults } = readItems(body, reading)
+  let count = 0
+  let bytes = 0
+  let oldest = Infinity
+  let newest = 0
+  const faults = readItems(body, reading, ({ id, ts, value }) => {
+    count++
+    bytes += 2 * id.length + value.length + ITEM_HEAD_BYTES
+    oldest = Math.min(oldest, ts)
+    newest = Math.max(newest, ts)
+  })
   return {
     faults,
-    count: items.length,
-    bytes: items.reduce((sum, { id, value }) => sum + 2 * id.length + value.length + ITEM_HEAD_BYTES, 0),
+    count,
+    bytes,
 
     /** @param {Feed} feed @throws {FreshetError} REQUEST_INVALID, items that the feed refuses are among the faults */
     check (feed) {
-      if (faults.count === 0 && items.every((item) => feed.refusalOf(item) === null)) return
-      const all = readItems(body, { ...reading, refusalOf: feed.refusalOf, ageAdvice: windowAdvice(feed) }).faults
+      // no value of a body is larger than a value may be
+      if (faults.count === 0 && [oldest, newest].every((ts) => feed.refusalOf({ ts, value: NOTHING }) === null)) return
+      const all = readItems(body, { ...reading, refusalOf: feed.refusalOf, ageAdvice: windowAdvice(feed) }, () => {})
       if (all.count === 0) return
       for (const [code, n] of Object.entries(all.byCode)) {
         feed.account.offered += n
@@ -125,8 +136,7 @@ function createSent (body, { free, ...reading }) {
 
     /** @param {Feed} feed */
     append (feed) {
-      for (const item of items) feed.append(item)
-      items = []
+      readItems(body, reading, (item) => feed.append(item))
       body = { ...body, bytes: NOTHING }
       free()
     }
