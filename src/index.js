@@ -44,8 +44,8 @@ export { FreshetError, SettingsInvalid } from './errors.js'
 /** @typedef {import('./reading.js').SubscribeOptions} SubscribeOptions */
 
 /**
- * Opens a feed for writing and reading, whose values are stored as JSON. The first accepted item creates its definition; later
- * openings must agree with it.
+ * Opens a feed for writing and reading, whose values are stored as JSON. The first opening creates its definition; later ones must
+ * agree with it.
  * @template [T=any] type of the values; what is read is not checked against it
  * @overload
  * @param {string} name of the feed: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -
@@ -55,8 +55,8 @@ export { FreshetError, SettingsInvalid } from './errors.js'
  *   KEY_HOLDS_OTHER, SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED, CLUSTER_UNSUPPORTED
  */
 /**
- * Opens a feed for writing and reading, whose values are bytes. The first accepted item creates its definition; later
- * openings must agree with it.
+ * Opens a feed for writing and reading, whose values are bytes. The first opening creates its definition; later ones must
+ * agree with it.
  * @overload
  * @param {string} name of the feed: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -
  * @param {import('./options.js').FeedOptions} options
@@ -64,9 +64,13 @@ export { FreshetError, SettingsInvalid } from './errors.js'
  * @throws {FreshetError} SETTINGS_INVALID (all faults at once), FEED_NAME_INVALID, FEED_DEFINITION_DIFFERS, FEED_LAYOUT_UNKNOWN,
  *   KEY_HOLDS_OTHER, SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED, CLUSTER_UNSUPPORTED
  */
-/** @param {string} name @param {any} options @returns {Promise<Feed<any>>} */
-export async function openFeed (name, options) {
-  const inside = await openWritableFeed(checkFeedName(name), checkedOptions(options ?? {}, 'openFeed'))
+/**
+ * @param {string} name @param {any} options
+ * @param {{ isLazy?: boolean }} [by] `isLazy`: of writers of input: the first accepted item creates the feed
+ * @returns {Promise<Feed<any>>}
+ */
+export async function openFeed (name, options, { isLazy = false } = {}) {
+  const inside = await openWritableFeed(checkFeedName(name), { ...checkedOptions(options ?? {}, 'openFeed'), isLazy })
   return keepInside(new OpenedFeed(inside), inside)
 }
 

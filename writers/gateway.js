@@ -17,6 +17,10 @@ import { openingOptions } from './gateway/opening.js'
 import { watchPrimary } from './gateway/primary.js'
 import { stopGateway } from './gateway/stop.js'
 
+/** Not for other callers: items create the feed. */
+const openBy = /** @type {(name: string, options: import('../src/index.js').FeedOptions, by: { isLazy: boolean }) =>
+ *   Promise<import('../src/index.js').Feed>} */ (openFeed)
+
 const USAGE = `Usage: npm start gateway -- [flags]
 
 Accepts items over HTTP and writes them to feeds, until Ctrl-C.
@@ -47,14 +51,14 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
   const metrics = createWriterMetrics({ figures: primary.figures })
   const feeds = createFeeds({
     // ingest.js applies whenFull to whole requests, before they are appended
-    open: async (name, stored) => insideOfFeed(await openFeed(name, {
+    open: async (name, stored) => insideOfFeed(await openBy(name, {
       ...openingOptions(optionsOf(settings), stored),
       redisUrl: primaryUrl,
       whenFull: 'block',
       log,
       onFlush: (seconds) => metrics.flush(name, seconds),
       onBehind: (behindMs) => metrics.behind(name, behindMs)
-    })),
+    }, { isLazy: true })),
     definition: primary.definition,
     admit: createFeedLimit({ maxFeeds: settings.maxFeeds, count: primary.feedCount }).admit,
     onOpen: ({ name, writer }) => metrics.follow(name, writer),

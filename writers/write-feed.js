@@ -11,6 +11,10 @@ import { runSynthetic } from './synthetic.js'
 
 /** @typedef {import('../src/pipeline/index.js').Tally} Tally */
 
+/** Not for other callers: items create the feed. */
+const openBy = /** @type {(name: string, options: import('../src/index.js').FeedOptions, by: { isLazy: boolean }) =>
+ *   Promise<import('../src/index.js').Feed>} */ (openFeed)
+
 /**
  * @param {{ settings: any, options: Record<string, any>, redisUrl: string, index: number, log: import('pino').Logger,
  *   signal: AbortSignal, metrics?: import('../src/metrics/index.js').WriterMetrics,
@@ -26,7 +30,7 @@ export async function writeFeed ({
   const clock = createClock()
   const measurement = createMeasurement()
   const records = ['stdin', 'file'].includes(settings.source) ? createRecordSource({ settings, log }) : null
-  const feed = insideOfFeed(await openFeed(settings.feed, {
+  const feed = insideOfFeed(await openBy(settings.feed, {
     ...options,
     // defaults are not passed on: an existing feed with another retention is then no reason to warn
     ...Object.fromEntries(['windowMs', 'maxItems'].filter((name) => settings.origins[name] === 'default').map((name) => [name, undefined])),
@@ -42,7 +46,7 @@ export async function writeFeed ({
       metrics?.flush(settings.feed, seconds)
     },
     onRefused: records?.onRefused
-  }))
+  }, { isLazy: records !== null }))
   metrics?.follow(settings.feed, feed.writer)
   await onOpened(feed.writer)
 

@@ -71,9 +71,9 @@ for (const engine of (await scopedEngines()).slice(0, 1)) {
       const socket = await openSocket(t, reader.url, requestText('/v1/feeds/busy/live', { connection: 'close' }, 'HEAD'))
       const got = textOf(socket)
       await eventually(() => got.isClosed)
-      t.match(got.text, /^HTTP\/1\.1 404 /)
+      t.match(got.text, /^HTTP\/1\.1 405 /)
       for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
-        t.equal((await fetch(`${reader.url}/v1/feeds/busy/live`, { method })).status, 404, method)
+        t.equal((await fetch(`${reader.url}/v1/feeds/busy/live`, { method })).status, 405, method)
       }
     })
 

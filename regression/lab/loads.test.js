@@ -100,6 +100,7 @@ wholeTest('the writer itself is held to the same ledger', async (t) => {
     const settings = settingsWith({ layout, valueChange, writers })
     const flags = Object.entries({
       feed: settings.feed,
+      source: 'synthetic',
       layout,
       'value-change': valueChange,
       items: 2345,

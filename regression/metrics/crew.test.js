@@ -81,7 +81,7 @@ t.test('metrics are served at the given address', {
   const flags = ['writer', '--redis-url', url, '--read-from', 'primary', '--rate', '100', '--metrics-port', '0', '--host', '127.0.0.2']
   const refused = await endOf(t, flags)
   t.equal(refused.code, 2)
-  t.match(refused.stderr, /host: 127\.0\.0\.2 \(--host\); expected 127\.0\.0\.1, or --open/)
+  t.match(refused.stderr, /host: 127\.0\.0\.2 \(--host\); expected 127\.0\.0\.1, or --tokens, or --jwt-keys, or --open/)
   const writing = runCommand(t, [...flags, '--open'])
   const [, at] = await writing.until(/"url":"(http:\/\/127\.0\.0\.2:\d+)\/metrics"/)
   await eventually(async () => Number(valueOf((await askAt(at).get('/metrics')).body, 'freshet_items_total')) > 0)

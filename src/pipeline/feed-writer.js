@@ -2,11 +2,11 @@
  * A feed opened for writing: the agreed definition, connections for batches (stripes.js), and one control connection for
  * everything else (definition, trimming, figures), so that maintenance never waits behind 16 MiB of items.
  *
- * A feed that is not stored is created by its first accepted item: batches get their connections after the definition. So a run
+ * With `isLazy` the first accepted item creates the feed: batches get their connections after the definition. So a run of input
  * that stores nothing leaves no feed, whose retention the next run would have to accept.
  */
 import { randomUUID } from 'node:crypto'
-import { expiryMs, findAgreed, partitionKey } from '../feeds/index.js'
+import { agree, expiryMs, findAgreed, partitionKey } from '../feeds/index.js'
 import { ERRORS, publicReason } from '../errors.js'
 import { createOrigin, layoutOf } from '../layouts/index.js'
 import { createLink, readScript } from '../store/index.js'
@@ -30,7 +30,8 @@ const WAIT_SHARE = 0.5
  *   maxItems: number, maxFutureMs: number, late: 'newest' | 'overwrite', compress?: 'none' | 'brotli', name: string, deadlineMs: number,
  *   batchItems: number, batchBytes: number, batchMs: number, inFlightBytes: number, whenFull: 'block' | 'refuse' | 'drop',
  *   ack: string | import('./acks.js').Ack, clock: () => number, log: import('pino').Logger }
- *   & import('./hooks.js').Hooks & { asked?: Partial<Retention> }} FeedWriterOptions `asked`: retention that the caller set explicitly
+ *   & import('./hooks.js').Hooks & { asked?: Partial<Retention>, isLazy?: boolean }} FeedWriterOptions
+ *   `asked`: retention that the caller set explicitly; `isLazy`: the first accepted item creates the feed
  */
 
 /**
@@ -157,7 +158,7 @@ function createSend ({ ack, layout, markerKey, deadlineMs, confirmation, onUncon
  */
 async function openDefinition (primary, { options, wanted, layout, name, serverClock }) {
   const { keyPrefix, maxFutureMs, log } = options
-  const stored = await findAgreed(primary, keyPrefix, wanted)
+  const stored = await (options.isLazy ? findAgreed : agree)(primary, keyPrefix, wanted)
   const definition = stored ?? { ...wanted, createdAt: new Date().toISOString() }
   if (stored) warnOfRetention(stored, options.asked, log)
   if (!layout.log) return { definition, isStored: stored !== null, origin: undefined }

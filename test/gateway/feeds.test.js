@@ -10,6 +10,8 @@ import { createFeeds } from '../../writers/gateway/feeds.js'
 import { connectFor, eventually, silentLog, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 
+const openBy = /** @type {any} */ (openFeed)
+
 const [engine] = await scopedEngines()
 
 /** @param {import('tap').Test} t @param {object} [options] */
@@ -20,7 +22,7 @@ async function setUp (t, options = {}) {
   const feeds = createFeeds({
     async open (name, stored) {
       events.push(`open ${name}`)
-      return insideOfFeed(await openFeed(name, /** @type {any} */ ({ redisUrl: server.url, partitions: 2, ...stored })))
+      return insideOfFeed(await openBy(name, { redisUrl: server.url, partitions: 2, ...stored }, { isLazy: true }))
     },
     definition: (name) => readDefinition(connection, 'fr:', name),
     onOpen: ({ name }) => events.push(`opened ${name}`),
@@ -219,7 +221,7 @@ t.test('a feed that cannot be opened is tried again after a while', async (t) =>
     tryAgainMs: 2000,
     async open (/** @type {string} */ name, /** @type {object} */ stored) {
       tries++
-      return insideOfFeed(await openFeed(name, { redisUrl: broken ? 'redis://127.0.0.1:1' : server.url, ...stored }))
+      return insideOfFeed(await openBy(name, { redisUrl: broken ? 'redis://127.0.0.1:1' : server.url, ...stored }, { isLazy: true }))
     }
   })
   const askedMs = performance.now()

@@ -53,7 +53,7 @@ for (const engine of await testEngines()) {
       const connection = await connectFor(t, server.url)
       const keys = async () => (await connection.send('KEYS', '*')).map(String).sort()
       for (const layout of layoutNames()) {
-        const options = { redisUrl: server.url, feed: layout, layout, windowMs: 1000 }
+        const options = { redisUrl: server.url, feed: layout, layout, windowMs: 1000, isLazy: true }
         const wrong = await openWriterFor(t, options)
         wrong.pipeline.append(Buffer.from('a'), Date.now() - 5000, VALUE)
         t.match(wrong.pipeline.account, { offered: 1, refused: { too_old: 1 } })
@@ -72,7 +72,7 @@ for (const engine of await testEngines()) {
     await t.test('writers that open a feed before it is stored agree with the one whose item comes first', async (t) => {
       const server = await startServer(t, { engine })
       const connection = await connectFor(t, server.url)
-      const open = (/** @type {object} */ options) => openWriterFor(t, { redisUrl: server.url, ...options })
+      const open = (/** @type {object} */ options) => openWriterFor(t, { redisUrl: server.url, isLazy: true, ...options })
       const [first, same, other, idle] = await Promise.all([{}, { windowMs: 5_000 }, { partitions: 2 }, { partitions: 4 }].map(open))
       appendIds(first, 0, 10)
       await first.pipeline.flush()
@@ -89,7 +89,7 @@ for (const engine of await testEngines()) {
     await t.test('the first items wait until the server can store the feed', async (t) => {
       const server = await startServer(t, { engine, args: ['--maxmemory-policy', 'noeviction'] })
       const connection = await connectFor(t, server.url)
-      const writer = await openWriterFor(t, { redisUrl: server.url })
+      const writer = await openWriterFor(t, { redisUrl: server.url, isLazy: true })
       await connection.send('CONFIG', 'SET', 'maxmemory', 1)
       appendIds(writer, 0, 10)
       await pause(1500)
@@ -104,7 +104,7 @@ for (const engine of await testEngines()) {
       const server = await startServer(t, { engine })
       const connection = await connectFor(t, server.url)
       await connection.send('ACL', 'SETUSER', 'nameless', 'on', '>word', '~*', '+@all', '-sadd')
-      const writer = await openWriterFor(t, { redisUrl: server.url.replace('//', '//nameless:word@') })
+      const writer = await openWriterFor(t, { redisUrl: server.url.replace('//', '//nameless:word@'), isLazy: true })
       appendIds(writer, 0, 10)
       await t.rejects(writer.pipeline.flush(), { code: 'SERVER_REFUSED', message: /sadd/ })
     })

@@ -83,7 +83,7 @@ for (const engine of await testEngines()) {
         t.equal((await layout.count(connection, keyOf('few'), { retention: { windowMs: 0, maxItems }, nowMs: Date.now() })).count, maxItems)
         t.same((await connection.send('KEYS', 'fr:{few:0}:*')).map(String).map((/** @type {string} */ name) => name.split(':').at(-1))
           .filter((/** @type {string} */ part) => part !== 'ahead').sort(),
-        ['appended', 'marks', log.part, 'trimmer'].sort())
+        ['appended', 'epoch', 'marks', log.part, 'trimmer'].sort())
         await writer.close({ drainMs: 20_000 })
       })
     })
