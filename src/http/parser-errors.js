@@ -40,9 +40,10 @@ export function refuseOnSocket (error, socket) {
   // else the fault is in what follows the last request
   const isInItsBody = !last.req.complete
   if (isInItsBody ? last.socket && !headersSent : writableFinished) return refuse(error, socket)
-  if (writableFinished) return socket.destroy()
+  // the response to a faulty request has begun: it can only be cut off
+  if (isInItsBody && headersSent) return socket.destroy()
   socket[IS_WAITING] = true
-  last.once(isInItsBody && !headersSent ? 'socket' : 'finish', () => {
+  last.once(isInItsBody ? 'socket' : 'finish', () => {
     socket[IS_WAITING] = false
     refuseOnSocket(error, socket)
   })

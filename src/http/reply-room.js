@@ -15,6 +15,7 @@
  * 64 KiB a second for 5 s or more are cut off, and counted.
  */
 import { Counter, Gauge } from 'prom-client'
+import { whenClosed } from './closed.js'
 import { FreshetError } from './errors.js'
 
 const MIB = 1024 * 1024
@@ -222,7 +223,7 @@ function createSending (registry) {
     /** @param {Response} response @param {() => void} done called when it ends */
     add (response, done) {
       responses.set(response, { startedMs: performance.now(), sentBytes: sentOver(response) })
-      response.once('close', () => {
+      whenClosed(response, () => {
         responses.delete(response)
         done()
       })
