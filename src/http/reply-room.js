@@ -57,8 +57,10 @@ export function createReplyRoom (registry, maxBytes = MAX_BYTES) {
     `large replies in progress take ${held.toLocaleString('en')} bytes, of ${maxBytes.toLocaleString('en')} allowed; ` +
     'try again in a second, or ask for fewer items')
 
-  /** @param {number} bytes */
-  function begin (bytes) {
+  /** @param {number} estimate */
+  function begin (estimate) {
+    // whole bytes: sums of fractions would never be 0 again
+    const bytes = Math.ceil(estimate)
     turn.add(bytes)
     held += bytes
     return bytes
@@ -111,8 +113,9 @@ export function createReplyRoom (registry, maxBytes = MAX_BYTES) {
       return true
     },
 
-    /** @param {Response} response @param {number} bytes that its stream holds */
-    hold (response, bytes) {
+    /** @param {Response} response @param {number} estimate of the bytes that its stream holds */
+    hold (response, estimate) {
+      const bytes = Math.ceil(estimate)
       held += bytes
       sending.add(response, () => release(bytes))
     },

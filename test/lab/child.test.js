@@ -113,7 +113,7 @@ process.exit(1)`, {
   })
   const { message } = await child.ended.then(() => t.fail(), (error) => error)
   t.same(JSON.parse(message.slice(message.indexOf('{'))), {
-    argv: [JSON.stringify({ duration: 2, rate: 10, keyPrefix: 'lab-12345678:' })],
+    argv: [JSON.stringify({ duration: 2, rate: 10, source: 'synthetic', keyPrefix: 'lab-12345678:' })],
     url: 'redis://:secret@127.0.0.1:1',
     replicas: 'redis://127.0.0.1:2,redis://127.0.0.1:3',
     others: []
