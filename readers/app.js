@@ -37,7 +37,7 @@ export function createReaderApp ({
   const room = createReplyRoom(registry, maxReplyBytes)
   const replies = createReplies({ registry, room, maxStaleMs, clock, elapsed, loopUse, revisionOf: queries.revision })
   app.addHook('onSend', room.onSend)
-  describeRoutes(app, { title: 'Freshet reader', description: 'The newest items of fast feeds.', bearer: access !== null })
+  describeRoutes(app, { title: 'Freshet reader', description: 'The newest items of fast feeds.', security })
   app.register(healthRoutes, { status: queries.status, registry })
   app.register(pageRoutes)
   if (caps && queries.watch) {

@@ -16,7 +16,7 @@ import { makeCheckout } from './embedded/checkout.js'
 import { eventually } from './servers.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const CACHE_DIR = process.env.FRESHET_CACHE_DIR || join(ROOT, '.freshet')
+export const CACHE_DIR = process.env.FRESHET_CACHE_DIR || join(ROOT, '.freshet')
 const DEADLINE_MS = 90_000
 const POLL_MS = 10
 

@@ -1,14 +1,21 @@
 /** The number of live items of a feed. */
-import { checkFeedName } from '../../src/feeds/index.js'
+import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
 import { feedRoute, NO_FIELDS, querySchema, readQuery } from '../../src/http/index.js'
 
 const COUNT = feedRoute({
   summary: 'Number of live items; `exact` is false where the layout can only estimate it',
-  params: ['feed'],
+  params: { feed: FEED_SCHEMA },
+  codes: ['FEED_UNKNOWN', 'VIEW_NEEDED'],
   query: querySchema(NO_FIELDS),
   content: {
     'application/json': {
-      type: 'object', properties: { count: { type: 'integer' }, exact: { type: 'boolean' }, asOf: { type: 'integer' } }
+      type: 'object',
+      required: ['count', 'exact', 'asOf'],
+      properties: {
+        count: { type: 'integer', minimum: 0 },
+        exact: { type: 'boolean' },
+        asOf: { type: 'integer', description: 'milliseconds since 1970, on the clock of this reader' }
+      }
     }
   }
 })

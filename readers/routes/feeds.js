@@ -1,31 +1,35 @@
 /** Definitions of feeds: layout, partitions, retention. */
-import { checkFeedName } from '../../src/feeds/index.js'
+import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
 import { feedRoute, NO_FIELDS, querySchema, readableFeeds, readQuery } from '../../src/http/index.js'
 
 const DEFINITION = {
   type: 'object',
+  required: ['feed', 'layout', 'partitions', 'windowMs', 'maxItems', 'format', 'createdAt'],
   properties: {
-    feed: { type: 'string' },
+    feed: FEED_SCHEMA,
     layout: { type: 'string' },
-    partitions: { type: 'integer' },
-    windowMs: { type: 'integer' },
-    maxItems: { type: 'integer' },
+    partitions: { type: 'integer', minimum: 1 },
+    windowMs: { type: 'integer', minimum: 0, description: 'retention by age, 0 = none' },
+    maxItems: { type: 'integer', minimum: 0, description: 'retention by count, 0 = none' },
     format: { type: 'integer' },
     late: { type: 'string', enum: ['newest', 'overwrite'], description: 'which version of an id counts; layout ids only' },
-    createdAt: { type: 'string' },
-    widenedAt: { type: 'string', description: 'when retention was last widened, if it was' }
+    createdAt: { type: 'string', format: 'date-time' },
+    widenedAt: { type: 'string', format: 'date-time', description: 'when retention was last widened, if it was' }
   }
 }
 
 const LIST = feedRoute({
   summary: 'All feeds; where tokens are required, those that the token may read',
   query: querySchema(NO_FIELDS),
-  content: { 'application/json': { type: 'object', properties: { feeds: { type: 'array', items: DEFINITION } } } }
+  content: {
+    'application/json': { type: 'object', required: ['feeds'], properties: { feeds: { type: 'array', items: DEFINITION } } }
+  }
 })
 
 const ONE = feedRoute({
   summary: 'One feed: how it is stored, and its retention',
-  params: ['feed'],
+  params: { feed: FEED_SCHEMA },
+  codes: ['FEED_UNKNOWN'],
   query: querySchema(NO_FIELDS),
   content: { 'application/json': DEFINITION }
 })

@@ -1,5 +1,5 @@
 /** Current and recent figures of a feed and its nodes (src/figures), for the page and `top`. */
-import { checkFeedName } from '../../src/feeds/index.js'
+import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
 import { EVERY_MS } from '../../src/figures/index.js'
 import { JSON_TYPE, SingleFlight } from '../../src/replies/index.js'
 import { feedRoute, integer, querySchema, readQuery } from '../../src/http/index.js'
@@ -17,9 +17,10 @@ const CPU = { type: 'object', additionalProperties: orNull('number'), descriptio
 const FIGURES = feedRoute({
   summary: 'Figures of a feed and its nodes, now and per second over the last minutes; null where a server does not respond within ' +
     'half a second',
-  params: ['feed'],
+  params: { feed: FEED_SCHEMA },
+  codes: ['FEED_UNKNOWN'],
   query: querySchema(FIELDS),
-  headers: {},
+  isCached: false,
   content: {
     'application/json': {
       type: 'object',

@@ -7,12 +7,12 @@
  */
 import { Readable } from 'node:stream'
 import { FreshetError } from '../errors.js'
-import { checkFeedName } from '../../src/feeds/index.js'
+import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
 import {
-  ENCODINGS, itemBytes, itemWriter, JSON_TYPE, NDJSON_TYPE, newestChunks, newestNow, PAGE_ITEMS, prefersNdjson, selectedChunks
+  ENCODINGS, ITEM_SCHEMA, itemBytes, itemWriter, JSON_TYPE, NDJSON_TYPE, newestChunks, newestNow, PAGE_ITEMS, prefersNdjson, selectedChunks
 } from '../../src/replies/index.js'
 import { clientGone, feedRoute, integer, many, oneOf, querySchema, readQuery, text } from '../../src/http/index.js'
-import { decodeCursor, encodeCursor, idBytes, MAX_TS } from '../../src/item/index.js'
+import { CURSOR_SCHEMA, decodeCursor, encodeCursor, ID_SCHEMA, idBytes, MAX_TS } from '../../src/item/index.js'
 
 /** @typedef {import('../../src/replies/index.js').Chunk} Chunk */
 /** @typedef {import('../../src/item/index.js').Place} Place */
@@ -44,38 +44,52 @@ const encoding = oneOf(ENCODINGS, { description: 'encoding of values; values tha
 const fieldsOf = (maxLimit, description) => ({
   limit: integer(1, maxLimit, { description, default: DEFAULT_LIMIT }),
   since: integer(0, MAX_TS, { description: 'milliseconds since 1970: only items with this ts or a newer one' }),
-  after: text(String,
-    { description: 'a cursor: only items strictly older than its place', expects: 'the text of "next" in an earlier response' }),
-  id: many(MAX_IDS, text(idBytes, { description: 'only items with these ids', expects: 'an id' })),
+  after: text(String, {
+    description: 'a cursor: only items strictly older than its place',
+    expects: 'the text of "next" in an earlier response',
+    schema: CURSOR_SCHEMA
+  }),
+  id: many(MAX_IDS, text(idBytes, { description: 'only items with these ids', expects: 'an id', schema: ID_SCHEMA })),
   encoding
 })
 const JSON_FIELDS = fieldsOf(MAX_PAGE_ITEMS, 'maximum number of items; up to 1,000,000 as NDJSON')
 const NDJSON_FIELDS = fieldsOf(MAX_STREAM_ITEMS, 'maximum number of items')
 const ITEM_FIELDS = { encoding }
 
-const ITEM = {
-  type: 'object',
-  required: ['id', 'ts', 'value'],
-  properties: { id: { type: 'string' }, ts: { type: 'integer' }, value: {}, encoding: { type: 'string', enum: ['base64'] } }
-}
+const CODES = ['ITEM_ID_INVALID', 'FEED_UNKNOWN', 'VIEW_NEEDED']
 
 const MANY = feedRoute({
   summary: 'The newest items, newest first; as JSON, or one per line with Accept: application/x-ndjson',
-  params: ['feed'],
+  params: { feed: FEED_SCHEMA },
   query: querySchema(JSON_FIELDS),
   content: {
     'application/json': {
       type: 'object',
+      required: ['feed', 'asOf', 'items', 'next'],
       properties: {
-        feed: { type: 'string' }, asOf: { type: 'integer' }, items: { type: 'array', items: ITEM }, next: { type: ['string', 'null'] }
+        feed: FEED_SCHEMA,
+        asOf: { type: 'integer', description: 'as Freshet-As-Of' },
+        items: { type: 'array', items: ITEM_SCHEMA, maxItems: MAX_PAGE_ITEMS },
+        next: { ...CURSOR_SCHEMA, type: ['string', 'null'], description: '`after` of the next page; null at the end' }
       }
     },
-    'application/x-ndjson': { type: 'string' }
-  }
+    'application/x-ndjson': { type: 'string', description: 'one item per line, as in application/json' }
+  },
+  headers: {
+    'Freshet-Next': {
+      ...CURSOR_SCHEMA, description: 'of NDJSON: `after` of the next page, absent at the end; a trailer if the body is streamed'
+    }
+  },
+  codes: ['CURSOR_INVALID', ...CODES]
 })
 
-const ONE =
-  feedRoute({ summary: 'One live item', params: ['feed', 'id'], query: querySchema(ITEM_FIELDS), content: { 'application/json': ITEM } })
+const ONE = feedRoute({
+  summary: 'One live item',
+  params: { feed: FEED_SCHEMA, id: ID_SCHEMA },
+  query: querySchema(ITEM_FIELDS),
+  content: { 'application/json': ITEM_SCHEMA },
+  codes: ['ITEM_UNKNOWN', ...CODES]
+})
 
 /**
  * @param {import('fastify').FastifyInstance} app

@@ -1,8 +1,8 @@
 /** Changes of a feed as server-sent events (src/push). */
-import { checkFeedName } from '../../src/feeds/index.js'
+import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
 import { feedRoute, integer, many, number, oneOf, querySchema, readQuery, text } from '../../src/http/index.js'
-import { ENCODINGS } from '../../src/replies/index.js'
-import { idBytes } from '../../src/item/index.js'
+import { ENCODINGS, ITEM_SCHEMA } from '../../src/replies/index.js'
+import { ID_SCHEMA, idBytes, POSITION_SCHEMA } from '../../src/item/index.js'
 import { retryAfter, TICK_MS } from '../../src/push/index.js'
 
 const MAX_IDS = 1000
@@ -25,21 +25,47 @@ const HEAD = Object.freeze({
  */
 const headOf = (reply) => Object.assign(/** @type {any} */ (reply.getHeaders()), HEAD)
 
+const VERSION = {
+  ...ITEM_SCHEMA,
+  required: ['id'],
+  properties: { ...ITEM_SCHEMA.properties, deleted: { type: 'boolean', enum: [true], description: 'instead of a value' } }
+}
 const FIELDS = {
   limit: integer(0, MAX_SNAPSHOT, { description: `items in the snapshot; default: ${SNAPSHOT_ITEMS}, or one for each id` }),
   maxRate: number(0.1, 1000, {
     description: `maximum deliveries per second, at most ${MAX_RATE}; of an id that changes more often only the newest version is sent`,
     default: MAX_RATE
   }),
-  id: many(MAX_IDS, text(idBytes, { description: 'only items with these ids', expects: 'an id' })),
+  id: many(MAX_IDS, text(idBytes, { description: 'only items with these ids', expects: 'an id', schema: ID_SCHEMA })),
   encoding: oneOf(ENCODINGS, { description: 'encoding of values; values that are not valid in it are base64 and marked so' })
+}
+
+const ITEMS = { type: 'object', required: ['items'], properties: { items: { type: 'array', items: VERSION } } }
+/** of one event; docs/pushing.md says what clients do with it */
+const EVENT = {
+  type: 'object',
+  properties: {
+    event: { type: 'string', enum: ['snapshot', 'items', 'reset'] },
+    id: { type: 'string', description: 'a position, at which Last-Event-ID resumes; empty after a reset' },
+    data: {
+      type: 'string',
+      contentMediaType: 'application/json',
+      contentSchema: { anyOf: [ITEMS, { type: 'object', required: ['reason'], properties: { reason: { type: 'string' } } }] }
+    },
+    retry: { type: 'integer', minimum: 0, description: 'milliseconds after which a client may reconnect' }
+  }
 }
 
 const LIVE = feedRoute({
   summary: 'The newest items, then changes: server-sent events `snapshot`, `items`, `reset`; resumes after Last-Event-ID',
-  params: ['feed'],
+  params: { feed: FEED_SCHEMA },
   query: querySchema(FIELDS),
-  content: { 'text/event-stream': { type: 'string' } }
+  content: { 'text/event-stream': EVENT },
+  isCached: false,
+  requestHeaders: {
+    'last-event-id': { anyOf: [POSITION_SCHEMA, { type: 'string', maxLength: 0 }], description: 'the `id` of the last event received' }
+  },
+  codes: ['ITEM_ID_INVALID', 'POSITION_INVALID', 'FEED_UNKNOWN', 'VIEW_NEEDED']
 })
 
 /**

@@ -7,6 +7,7 @@ import { readFile, readdir } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { processRoute } from '../../src/http/index.js'
 import { acceptsGzip, gzipped, matchesTag, tagOf } from '../../src/replies/index.js'
 
 const FOLDER = fileURLToPath(new URL('../page/', import.meta.url))
@@ -62,7 +63,7 @@ export async function pageRoutes (app) {
     const tag = tagOf([content])
     const type = TYPES[extname(path)]
     const summary = PAGES[url]
-    const schema = summary ? { tags: ['operating'], summary } : /** @type {any} */ ({ hide: true })
+    const schema = summary ? processRoute({ summary, type: 'text/html' }) : /** @type {any} */ ({ hide: true })
     app.get(url, { schema, config: PUBLIC }, async (request, reply) => {
       reply.headers(HEADERS).header('etag', tag)
       if (matchesTag(request.headers['if-none-match'], tag)) return reply.code(304).send()

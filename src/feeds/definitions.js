@@ -13,12 +13,18 @@
 import { FreshetError } from '../errors.js'
 import { definitionKey, namesKey, partitionKey, partitionPattern, writersKey } from './keys.js'
 
-const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
+const MAX_NAME_CHARS = 64
+const NAME = new RegExp(`^[a-z0-9][a-z0-9._-]{0,${MAX_NAME_CHARS - 1}}$`)
 const FIXED = /** @type {const} */ (['layout', 'partitions', 'format', 'late'])
 /** @typedef {Pick<Definition, typeof FIXED[number]>} Fixed the part that never changes: where items are stored */
 const SCAN_COUNT = 1000
 /** a list of feeds skips names with these errors */
 const UNREADABLE = ['FEED_UNKNOWN', 'FEED_NAME_INVALID', 'KEY_HOLDS_OTHER']
+
+/** JSON schema of a name. */
+export const FEED_SCHEMA = Object.freeze({
+  type: 'string', minLength: 1, maxLength: MAX_NAME_CHARS, pattern: NAME.source, description: 'name of the feed'
+})
 
 /** @param {unknown} name @returns {name is string} */
 export const isFeedName = (name) => typeof name === 'string' && NAME.test(name)

@@ -5,7 +5,8 @@
  * @typedef {import('./heartbeats.js').Heartbeat} Heartbeat
  */
 export {
-  agree, checkFeedName, dropFeed, expectAgreed, findAgreed, isAgreed, isFeedName, isWider, listDefinitions, readDefinition, setRetention
+  agree, checkFeedName, dropFeed, expectAgreed, FEED_SCHEMA, findAgreed, isAgreed, isFeedName, isWider, listDefinitions, readDefinition,
+  setRetention
 } from './definitions.js'
 export { expiryMs, extendFeed } from './extend.js'
 export { HEARTBEAT_KEPT_MS, HEARTBEATS_EXPIRE_MS, heartbeatText, readHeartbeats } from './heartbeats.js'

@@ -3,13 +3,45 @@
  * does not bring a server back. `/readyz` reports whether traffic should be routed here, with reasons if not.
  */
 import { FreshetError } from './errors.js'
+import { problemsOf, processRoute } from './route-schemas.js'
 import { registerProcess } from '../metrics/index.js'
+
+const REASONS = Object.freeze({ type: 'array', items: { type: 'string' } })
+const NODES = Object.freeze({
+  type: 'array',
+  items: {
+    type: 'object',
+    required: ['role', 'address', 'state'],
+    properties: {
+      role: { type: 'string', enum: ['primary', 'replica'] },
+      address: { type: 'string' },
+      state: { type: 'string' },
+      lagMs: { type: ['integer', 'null'], description: 'replication lag' }
+    }
+  }
+})
+
+const LIVENESS = processRoute({
+  summary: 'Liveness: the event loop runs',
+  type: 'application/json',
+  content: { type: 'object', required: ['status'], properties: { status: { type: 'string', enum: ['ok'] } } }
+})
+const READINESS = processRoute({
+  summary: 'Readiness: the servers are usable; else 503 with reasons',
+  type: 'application/json',
+  content: {
+    type: 'object',
+    required: ['ready', 'reasons'],
+    properties: { ready: { type: 'boolean', enum: [true] }, reasons: { ...REASONS, maxItems: 0 }, nodes: NODES }
+  },
+  errors: problemsOf(['NOT_READY'], { ready: { type: 'boolean', enum: [false] }, reasons: { ...REASONS, minItems: 1 }, nodes: NODES })
+})
+const EXPOSITION = processRoute({ summary: 'Prometheus metrics', type: 'text/plain' })
 
 /** @typedef {{ ready: boolean, reasons: string[] } & Record<string, unknown>} Status */
 
 /** What the routes need (security/guard.js). @type {any[]} */
 const [PUBLIC, OPTIONAL, METRICS] = [{ access: 'public' }, { access: 'optional' }, { access: 'metrics' }]
-const LIVENESS = { tags: ['operating'], summary: 'Liveness: the event loop runs' }
 
 /** Whether tokens are required here, and the client has no valid one. @param {import('fastify').FastifyRequest} request */
 const isAnonymous = (request) => /** @type {any} */ (request).grant === null
@@ -31,8 +63,7 @@ export async function healthRoutes (app, { status, registry }) {
     return { status: 'ok' }
   })
 
-  const readiness = 'Readiness: the servers are usable; else 503 with reasons'
-  app.get('/readyz', { config: OPTIONAL, schema: { tags: ['operating'], summary: readiness } }, async (request, reply) => {
+  app.get('/readyz', { config: OPTIONAL, schema: READINESS }, async (request, reply) => {
     const { ready, reasons, ...rest } = isAnonymous(request) ? withoutFacts(status()) : status()
     if (!ready) throw new FreshetError('NOT_READY', reasons.join('; '), { ready, reasons, ...rest })
     reply.header('cache-control', 'no-store')
@@ -41,7 +72,7 @@ export async function healthRoutes (app, { status, registry }) {
 
   /** @type {Promise<string> | null} */
   let scrape = null
-  app.get('/metrics', { config: METRICS, schema: { tags: ['operating'], summary: 'Prometheus metrics' } }, async (_request, reply) => {
+  app.get('/metrics', { config: METRICS, schema: EXPOSITION }, async (_request, reply) => {
     reply.header('content-type', registry.contentType)
     // concurrent scrapes share one
     scrape ??= registry.metrics().finally(() => { scrape = null })

@@ -34,14 +34,17 @@ export const number = (low, high, { description, default: unset }) => field(chec
 export const oneOf = (words, { description }) => field(checks.oneOf(...words),
   { type: 'string', enum: words, description, default: words[0] }, words[0])
 
-/** @type {(read: (text: string) => any, rest: { description: string, expects: string }) => Field} `read` throws a coded error */
-export const text = (read, { description, expects }) => field({ expects, read }, { type: 'string', description }, null)
+/**
+ * @type {(read: (text: string) => any, rest: { description: string, expects: string, schema: object }) => Field} `read` throws a coded
+ *   error; `schema` of the text
+ */
+export const text = (read, { description, expects, schema }) => field({ expects, read }, { ...schema, description }, null)
 
 /** @type {(max: number, field: Field) => Field} */
 export const many = (max, one) => ({
   ...one,
   expects: `${one.expects}, at most ${max.toLocaleString('en')} times`,
-  schema: { type: 'array', items: one.schema, maxItems: max },
+  schema: { type: 'array', items: one.schema, minItems: 1, maxItems: max, description: one.schema.description },
   many: max
 })
 

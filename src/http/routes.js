@@ -5,8 +5,8 @@
 import { FreshetError } from './errors.js'
 
 /**
- * @returns {{ onRoute: (route: import('fastify').RouteOptions) => void, refuse: (request: import('fastify').FastifyRequest) => never }}
- *   a hook, and a handler for setNotFoundHandler
+ * @returns {{ onRoute: (route: import('fastify').RouteOptions) => void,
+ *   faultOf: (request: import('fastify').FastifyRequest) => FreshetError }} a hook, and the error for a request without a route
  */
 export function createUnrouted () {
   /** @type {Map<string, { pattern: RegExp, methods: Set<string> }>} by URL of the routes */
@@ -20,15 +20,15 @@ export function createUnrouted () {
       for (const one of [method].flat()) route.methods.add(one)
     },
 
-    refuse ({ method, url }) {
+    faultOf ({ method, url }) {
       const path = url.split('?', 1)[0]
       const known = [...routes.values()].filter(({ pattern }) => pattern.test(path))
       const allow = [...new Set(known.flatMap(({ methods }) => [...methods]))].sort()
       // a route for files refuses names that it does not have
       if (allow.length === 0 || allow.includes(method)) {
-        throw new FreshetError('NOT_FOUND', `${method} ${path} is not a route; /docs lists them`)
+        return new FreshetError('NOT_FOUND', `${method} ${path} is not a route; /docs lists them`)
       }
-      throw new FreshetError('METHOD_NOT_ALLOWED', `${method} ${path}; expected ${allow.join(' or ')}`, { allow })
+      return new FreshetError('METHOD_NOT_ALLOWED', `${method} ${path}; expected ${allow.join(' or ')}`, { allow })
     }
   }
 }

@@ -11,6 +11,7 @@
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import fastify, { LogController } from 'fastify'
+import { FreshetError } from './errors.js'
 import { headFault } from './head.js'
 import { createRequestMetrics } from './metrics.js'
 import { noteResponse, refuseOnSocket } from './parser-errors.js'
@@ -64,11 +65,14 @@ export function createServer ({ registry, logger, security = null }) {
     clientErrorHandler: refuseOnSocket,
     frameworkErrors (error, request, reply) {
       metrics.onRequest(request, reply)
-      app.errorHandler(error, request, /** @type {any} */ (reply))
+      onError(error, request, reply)
     }
   })))
-  app.setErrorHandler(createErrorHandler(app.log))
-  app.setNotFoundHandler(unrouted.refuse)
+  const onError = createErrorHandler(app.log)
+  // fastify refuses bodies of some methods before it looks for a route
+  app.setErrorHandler((error, request, reply) =>
+    onError(request.is404 && !(error instanceof FreshetError) ? unrouted.faultOf(request) : error, request, reply))
+  app.setNotFoundHandler((request) => { throw unrouted.faultOf(request) })
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => (data) => JSON.stringify(data))
   // only routes with takeBodies read bodies before they respond

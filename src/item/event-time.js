@@ -26,6 +26,16 @@ const TIME = /^[T ]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,](\d+))?)?(?:(Z)|
 const DATE_LENGTH = 'YYYY-MM-DD'.length
 const MINUTE_MS = 60_000
 
+/** JSON schema of what `readTs` takes. */
+export const TS_SCHEMA = Object.freeze({
+  anyOf: [
+    { type: 'integer', minimum: 0, exclusiveMaximum: SECONDS.from },
+    { type: 'integer', minimum: SECONDS.to, maximum: MAX_TS },
+    { type: 'string', format: 'event-time', examples: ['2026-01-31T10:00:00.000Z', '1769853600000'] }
+  ],
+  description: 'event time: milliseconds since 1970, or ISO 8601, UTC without an offset; default: now. Seconds are refused'
+})
+
 /** @param {unknown} ts @returns {ts is number} */
 export const isTs = (ts) => Number.isInteger(ts) && isInRange(/** @type {number} */ (ts))
 

@@ -7,7 +7,17 @@ import { FreshetError } from '../errors.js'
 export const MAX_ID_BYTES = 128
 
 // ASCII control characters, DEL and the C1 block (Unicode's category Cc)
-const CONTROL = /\p{Cc}/u
+const CONTROL_CHARS = '\\u0000-\\u001f\\u007f-\\u009f'
+const CONTROL = new RegExp(`[${CONTROL_CHARS}]`)
+
+/** JSON schema of an id. The bound on its bytes is closer than the one on its characters. */
+export const ID_SCHEMA = Object.freeze({
+  type: 'string',
+  minLength: 1,
+  maxLength: MAX_ID_BYTES,
+  pattern: `^[^${CONTROL_CHARS}]+$`,
+  description: `id of an item: 1-${MAX_ID_BYTES} bytes of UTF-8 without control characters`
+})
 
 /**
  * @param {string | Uint8Array} id text, or its bytes

@@ -10,15 +10,17 @@
  * @typedef {import('./segment.js').Visit} Visit
  * @typedef {import('./value.js').Value} Value
  */
-export { decodeCursor, encodeCursor } from './cursor.js'
+export { CURSOR_SCHEMA, decodeCursor, encodeCursor } from './cursor.js'
 export { ENTRY_HEAD_BYTES, entryHead, visitEntry, writeEntry } from './entry.js'
-export { EXPECTED_TS, faultOfInteger, isTs, readTs } from './event-time.js'
-export { checkedId, EXPECTED_ID, idBytes, MAX_ID_BYTES, readId } from './id.js'
+export { EXPECTED_TS, faultOfInteger, isTs, readTs, TS_SCHEMA } from './event-time.js'
+export { checkedId, EXPECTED_ID, ID_SCHEMA, idBytes, MAX_ID_BYTES, readId } from './id.js'
 export { compareVersions, MEMBER_HEAD_BYTES, memberBound, placeText, readMember, writeMemberHead } from './member.js'
 export { compareOrder, createSequence, MAX_SEQ, MAX_TS, newestFirst, scoreOf, unscore } from './order.js'
 export { sequenceOf, WRITER_BYTES, WRITER_TEXT_LENGTH } from './origin.js'
 export { partitionOf, bucketOf } from './partition.js'
-export { checkCreation, createdMsOf, decodeOffsets, decodeTimes, encodeOffsets, encodeTimes, isPositionOf } from './position.js'
+export {
+  checkCreation, createdMsOf, decodeOffsets, decodeTimes, encodeOffsets, encodeTimes, isPositionOf, POSITION_SCHEMA
+} from './position.js'
 export { MAX_VALUE_BYTES, readRecord, RECORD_HEAD_BYTES, writeRecordHead } from './record.js'
 export {
   eachVersion, ITEM_HEAD_BYTES, itemBytes, METHODS, packItems, SEGMENT_HEAD_BYTES, segmentHead, writeItem, writeSegmentHead

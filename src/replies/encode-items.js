@@ -11,6 +11,7 @@
  * one line: line breaks in valid JSON are white space, and are replaced by spaces.
  */
 import { isUtf8 } from 'node:buffer'
+import { ID_SCHEMA, MAX_TS } from '../item/index.js'
 import { base64Bytes } from './text-buffer.js'
 
 /** @typedef {import('./text-buffer.js').TextBuffer} TextBuffer */
@@ -19,6 +20,18 @@ import { base64Bytes } from './text-buffer.js'
  * @typedef {(out: TextBuffer, id: Buffer, idAt: number, idEnd: number, ts: number, value: Buffer, valueAt: number,
  *   valueEnd: number) => void} ItemWriter
  */
+
+/** JSON schema of an item. */
+export const ITEM_SCHEMA = Object.freeze({
+  type: 'object',
+  required: ['id', 'ts', 'value'],
+  properties: {
+    id: ID_SCHEMA,
+    ts: { type: 'integer', minimum: 0, maximum: MAX_TS, description: 'event time, milliseconds since 1970' },
+    value: { description: 'as the query parameter `encoding` says' },
+    encoding: { type: 'string', enum: ['base64'], description: 'the value is not valid in that encoding' }
+  }
+})
 
 const ID = Buffer.from('{"id":"')
 const TS = Buffer.from('","ts":')

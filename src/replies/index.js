@@ -11,7 +11,7 @@
  * @typedef {import('./serve.js').Replies} Replies
  */
 export { acceptsGzip, prefersNdjson } from './accept.js'
-export { ENCODINGS, itemWriter } from './encode-items.js'
+export { ENCODINGS, ITEM_SCHEMA, itemWriter } from './encode-items.js'
 export { matchesTag, tagOf } from './etag.js'
 export { gzipped } from './gzip.js'
 export { itemBytes, newestChunks, newestNow, PAGE_ITEMS, selectedChunks } from './item-chunks.js'

@@ -19,14 +19,15 @@ t.test('health, metrics and OpenAPI of the gateway', async (t) => {
   const { post } = json.paths['/v1/feeds/{feed}/items']
   t.same(Object.keys(post.requestBody.content), ['application/json', 'application/x-ndjson', 'application/jsonl'])
   for (const { schema } of Object.values(post.requestBody.content)) t.ok(schema.type)
-  t.same(post.requestBody.content['application/json'].schema.items.properties.ts.anyOf.map(({ type }) => type), ['integer', 'string'])
+  const { ts } = post.requestBody.content['application/json'].schema.items.properties
+  t.same(ts.anyOf.map(({ type }) => type), ['integer', 'integer', 'string'])
   const { delete: remove } = json.paths['/v1/feeds/{feed}/items/{id}']
   t.same(remove.parameters.map(({ name, in: where, required }) => [name, where, Boolean(required)]).sort(),
     [['feed', 'path', true], ['id', 'path', true], ['ts', 'query', false]])
   t.equal(remove.requestBody, undefined)
   t.match(remove.responses, {
     200: { content: { 'application/json': { schema: { required: ['accepted'] } } } },
-    default: { content: { 'application/problem+json': {} } }
+    400: { content: { 'application/problem+json': { schema: { properties: { code: { enum: Array } } } } } }
   })
   t.same(post.parameters.map(({ name }) => name).sort(), ['encoding', 'feed'])
   t.equal(post.security, undefined, 'no token was asked for')
@@ -44,7 +45,10 @@ async function tokenFlags (t, feeds) {
 
 t.test('bodies of requests without a valid token are not read', async (t) => {
   const { gateway } = await startBoth(t, { engine, flags: await tokenFlags(t, ['secret']) })
-  const { post } = gateway
+  const { post, ask } = gateway
+  const { json: { paths } } = await ask('/docs/json', { headers: bearer(TOKEN) })
+  t.match(paths['/v1/feeds/{feed}/items'].post, { security: [{ bearer: [] }], responses: { 401: Object, 403: Object } })
+  t.equal(paths['/livez'].get.responses[401], undefined)
   const path = '/v1/feeds/secret/items'
   for (const headers of [{}, bearer('wrong-token'), { authorization: `Basic ${TOKEN}` }]) {
     for (const [body, type] of /** @type {[any, string][]} */ ([[[{ id: 'a', value: 1 }], 'application/json'],

@@ -155,7 +155,7 @@ t.test('another method of a known path is 405 with Allow, whatever its body is; 
   for (const [method, path, allow] of [
     ['POST', '/livez', 'GET, HEAD'], ['TRACE', '/livez?a=1', 'GET, HEAD'], ['PROPFIND', '/slow/x%2Fy', 'GET, HEAD'],
     ['DELETE', '/slow/', 'GET, HEAD'], ['OPTIONS', '/items', 'POST'], ['GET', '/items', 'POST'],
-    ['PUT', '/docs/static/index.css', 'GET, HEAD'], ['PATCH', '/docs/json', 'GET, HEAD']
+    ['QUERY', '/livez', 'GET, HEAD'], ['PUT', '/docs/static/index.css', 'GET, HEAD'], ['PATCH', '/docs/json', 'GET, HEAD']
   ]) {
     const answer = await ask(headOf(method, path))
     t.equal(answer.headers.allow, allow, `${method} ${path}`)

@@ -99,9 +99,12 @@ t.test('the API describes all its routes', async (t) => {
   t.same(Object.keys(document.paths).sort(), ['/', '/example', '/livez', '/metrics', '/readyz', '/v1/feeds', '/v1/feeds/{feed}',
     '/v1/feeds/{feed}/count', '/v1/feeds/{feed}/items', '/v1/feeds/{feed}/items/{id}'])
   const items = document.paths['/v1/feeds/{feed}/items'].get
-  t.same(items.parameters.map(({ name }) => name).sort(), ['after', 'encoding', 'feed', 'id', 'limit', 'since'])
+  t.same(items.parameters.map(({ name }) => name).sort(), ['after', 'encoding', 'feed', 'id', 'if-none-match', 'limit', 'since'])
   t.same(Object.keys(items.responses[200].content).sort(), ['application/json', 'application/x-ndjson'])
-  t.ok(items.responses.default.content['application/problem+json'])
+  t.same(Object.keys(items.responses), ['200', '304', '400', '404', '408', '414', '431', '500', '501', '503'])
+  t.ok(items.responses[400].content['application/problem+json'].schema.properties.code.enum.includes('CURSOR_INVALID'))
+  const ready = document.paths['/readyz'].get.responses
+  t.same([ready[200], ready[503]].map(({ content }) => Object.values(content)[0].schema.properties.ready.enum), [[true], [false]])
 })
 
 t.test('neither page loads anything from another host', async (t) => {

@@ -33,7 +33,7 @@ export function createGatewayApp ({
   const limit = createLimit(registry, maxRequests)
   const room = createBodyRoom(maxBodiesBytes ?? 2 * settings.inFlightBytes + BODIES_BYTES)
   const bodies = { maxBytes: Number(app.initialConfig.bodyLimit), room }
-  describeRoutes(app, { title: 'Freshet gateway', description: 'Items into fast feeds.', bearer: Boolean(security?.access) })
+  describeRoutes(app, { title: 'Freshet gateway', description: 'Items into fast feeds.', security })
   app.register(healthRoutes, { status: () => stopping.aborted ? STOPPING : status(), registry })
   app.register(async (items) => {
     items.addHook('onRequest', (_request, _reply, done) => {

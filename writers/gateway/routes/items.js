@@ -1,10 +1,11 @@
 /** Items into a feed, and deletions. */
 import { FreshetError } from '../errors.js'
 import { ERRORS } from '../../../src/errors.js'
-import { checkFeedName } from '../../../src/feeds/index.js'
+import { checkFeedName, FEED_SCHEMA } from '../../../src/feeds/index.js'
 import { bodyOf, feedRoute, oneOf, querySchema, readQuery, takeBodies, text } from '../../../src/http/index.js'
-import { EXPECTED_TS, idBytes, MAX_TS, readTs } from '../../../src/item/index.js'
+import { EXPECTED_TS, ID_SCHEMA, idBytes, readTs, TS_SCHEMA } from '../../../src/item/index.js'
 import { countRefused } from '../../../src/pipeline/index.js'
+import { MAX_DEPTH } from '../raw-json.js'
 import { windowAdvice } from '../../window-advice.js'
 import { JSON_TYPE, LINES_TYPES, readItems } from '../read-items.js'
 
@@ -17,49 +18,52 @@ const ITEM = {
   required: ['id', 'value'],
   additionalProperties: false,
   properties: {
-    id: { type: 'string', description: '1-128 bytes of UTF-8 without control characters' },
-    ts: {
-      anyOf: [
-        { type: 'integer', minimum: 0, maximum: MAX_TS, description: 'milliseconds since 1970; 10^7 to 10^11 are refused as seconds' },
-        { type: 'string', description: 'the same in digits, or ISO 8601; UTC without an offset', examples: ['2026-01-31T10:00:00.000Z'] }
-      ],
-      description: 'event time; default: now'
-    },
-    value: { description: 'any JSON value, stored as the text that was sent; with encoding=base64, base64 of the bytes to store' }
+    id: ID_SCHEMA,
+    ts: TS_SCHEMA,
+    value: {
+      description: `any JSON value, nested at most ${MAX_DEPTH} deep, stored as the text that was sent; ` +
+        'with encoding=base64, base64 of the bytes to store'
+    }
   }
 }
 const TAKEN = {
   type: 'object',
   required: ['accepted'],
   properties: {
-    accepted: { type: 'integer', description: 'acknowledged items, and late items, which are dropped (layout ids)' },
-    refused: { type: 'integer', description: 'items that became too old for the feed during the request' },
-    dropped: { type: 'integer', description: 'all items, at the bound on bytes in flight if the gateway drops then (--when-full drop)' }
+    accepted: { type: 'integer', minimum: 0, description: 'acknowledged items, and late items, which are dropped (layout ids)' },
+    refused: { type: 'integer', minimum: 1, description: 'items that became too old for the feed during the request' },
+    dropped: {
+      type: 'integer', minimum: 1, description: 'all items, at the bound on bytes in flight if the gateway drops then (--when-full drop)'
+    }
   }
 }
 const POST_FIELDS = { encoding: oneOf(['json', 'base64'], { description: 'encoding of the values sent' }) }
 const DELETE_FIELDS = {
-  ts: text(timeOf, { expects: EXPECTED_TS, description: 'event time of the deletion, as the ts of an item; default: now' })
+  ts: text(timeOf, { expects: EXPECTED_TS, description: 'event time of the deletion; default: now', schema: TS_SCHEMA })
 }
+
+const CODES = ['PAYLOAD_TOO_LARGE', 'MEDIA_TYPE_UNSUPPORTED', 'INGEST_FULL', 'ACK_UNKNOWN']
 
 const POST = feedRoute({
   summary: 'Append items, all or none; the response follows their acknowledgement',
-  params: ['feed'],
+  params: { feed: FEED_SCHEMA },
   query: querySchema(POST_FIELDS),
   body: Object.fromEntries([
     [JSON_TYPE, { type: 'array', items: ITEM }],
     ...LINES_TYPES.map((type) => [type, { type: 'string', description: 'one item per line, as in application/json' }])
   ]),
   content: { [JSON_TYPE]: TAKEN },
-  headers: {}
+  isCached: false,
+  codes: ['FEEDS_FULL', ...CODES]
 })
 
 const DELETE = feedRoute({
   summary: 'Delete an item: its id is hidden until a newer version is appended. With ts the request may be repeated',
-  params: ['feed', 'id'],
+  params: { feed: FEED_SCHEMA, id: ID_SCHEMA },
   query: querySchema(DELETE_FIELDS),
   content: { [JSON_TYPE]: TAKEN },
-  headers: {}
+  isCached: false,
+  codes: ['ITEM_ID_INVALID', 'ITEM_TS_INVALID', 'ITEM_TOO_OLD', 'ITEM_FROM_FUTURE', 'FEED_UNKNOWN', ...CODES]
 })
 
 /** @typedef {import('../feeds.js').Feed} Feed */

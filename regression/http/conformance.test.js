@@ -1,0 +1,87 @@
+/** Readers and gateways do what their OpenAPI documents say, for data that a property-based tester makes up. */
+import t from 'tap'
+import { startGateway, startReader } from '../../test/commands.js'
+import { newest } from '../../src/store/embedded/engine.js'
+import { startDeployment, testEngines } from '../../test/servers.js'
+import { check, installed } from './schemathesis.js'
+
+const FEED = 'latest'
+const LIVE = '/v1/feeds/{feed}/live'
+/** of one run */
+const SECONDS = 25
+const SHORT_SECONDS = 12
+
+const packages = await installed().catch((error) => {
+  // CI names what it wants to be tested
+  if (process.env.FRESHET_TEST_ENGINES) throw error
+  process.stderr.write(`# not tested here, schemathesis cannot be installed: ${error.message}\n`)
+  return null
+})
+
+t.test('services do what their documents say', { skip: !packages }, async (t) => {
+  const { primary } = await startDeployment(t, { engine: /** @type {any} */ (newest(await testEngines())), replicas: 1 })
+  const [gateway, reader] = await Promise.all([
+    // any ts of the schema is inside of these
+    startGateway(t, { redisUrl: primary.url, flags: ['--window-ms', '0', '--max-future-ms', String(2 ** 41 - 1)] }),
+    startReader(t, { redisUrl: primary.url })
+  ])
+  const items = Array.from({ length: 300 }, (_, n) => ({ id: `bus-${n}`, value: n % 2 ? { stop: n } : 'é' }))
+  t.equal((await gateway.post(`/v1/feeds/${FEED}/items`, items)).status, 200)
+  const { json: { next } } = await reader.ask(`/v1/feeds/${FEED}/items?limit=1`)
+  const env = { FRESHET_FEED: FEED, FRESHET_CURSOR: next, FRESHET_POSITION: await positionOf(reader.url) }
+
+  /** @param {import('tap').Test} t @param {Parameters<typeof check>[1]} options */
+  async function passes (t, options) {
+    const { status, output } = await check(/** @type {string} */ (packages), options)
+    t.equal(status, 0, 'no failures')
+    if (status !== 0) t.comment(output)
+  }
+
+  await t.test('a reader does what its document says', async (t) => {
+    await passes(t, { url: reader.url, seconds: SECONDS, args: ['--exclude-path', LIVE], env })
+    await answered(t, reader.url, ['/v1/feeds', '/v1/feeds/:feed', '/v1/feeds/:feed/items', '/v1/feeds/:feed/items/:id',
+      '/v1/feeds/:feed/count', '/v1/feeds/:feed/figures', '/readyz', '/livez', '/metrics', '/', '/example'])
+  })
+
+  await t.test('a reader does so for event streams', async (t) => {
+    // with changes, streams end sooner than their timeout
+    const timer = setInterval(() => gateway.post(`/v1/feeds/${FEED}/items`, items.slice(0, 10)).catch(() => {}), 200)
+    await passes(t, { url: reader.url, seconds: SHORT_SECONDS, args: ['--include-path', LIVE], env })
+    clearInterval(timer)
+    await answered(t, reader.url, ['/v1/feeds/:feed/live'])
+  })
+
+  await t.test('a reader does so for NDJSON', (t) => passes(t, {
+    url: reader.url,
+    seconds: SHORT_SECONDS,
+    // the bound of limit is larger then, which a document cannot say
+    args: ['--include-path', '/v1/feeds/{feed}/items', '--mode', 'positive', '--header', 'Accept: application/x-ndjson'],
+    env
+  }))
+
+  await t.test('a gateway does what its document says', async (t) => {
+    await passes(t, { url: gateway.url, seconds: SECONDS, env })
+    await answered(t, gateway.url, ['/v1/feeds/:feed/items', '/v1/feeds/:feed/items/:id', '/readyz', '/livez', '/metrics'])
+  })
+})
+
+/** Each route has answered 200, or the rest says little. @param {import('tap').Test} t @param {string} url @param {string[]} routes */
+async function answered (t, url, routes) {
+  const body = await (await fetch(`${url}/metrics`)).text()
+  for (const route of routes) t.ok(body.includes(`freshet_http_requests_total{route="${route}",status="200"}`), `${route} was answered`)
+}
+
+/** @param {string} url of a reader @returns {Promise<string>} the position after a snapshot */
+async function positionOf (url) {
+  const stop = new AbortController()
+  const response = await fetch(`${url}/v1/feeds/${FEED}/live`, { signal: stop.signal })
+  let text = ''
+  for await (const chunk of /** @type {any} */ (response.body).pipeThrough(new TextDecoderStream())) {
+    text += chunk
+    const [, position] = /^id: (\S+)$/m.exec(text) ?? []
+    if (position === undefined) continue
+    stop.abort()
+    return position
+  }
+  throw new Error(`no position in ${text}`)
+}
