@@ -45,8 +45,8 @@ async function tokenFlags (t, feeds) {
 
 t.test('bodies of requests without a valid token are not read', async (t) => {
   const { gateway } = await startBoth(t, { engine, flags: await tokenFlags(t, ['secret']) })
-  const { post, ask } = gateway
-  const { json: { paths } } = await ask('/docs/json', { headers: bearer(TOKEN) })
+  const { post, send } = gateway
+  const { json: { paths } } = await send('GET', '/docs/json', undefined, bearer(TOKEN))
   t.match(paths['/v1/feeds/{feed}/items'].post, { security: [{ bearer: [] }], responses: { 401: Object, 403: Object } })
   t.equal(paths['/livez'].get.responses[401], undefined)
   const path = '/v1/feeds/secret/items'
