@@ -13,6 +13,8 @@ const LINE_HEIGHT = 14
 const ROW_GAP = 12
 const GAP = 10
 const MARK_WIDTH = 190
+/** a limit this many times the other bars is cut off */
+const FAR = 3
 /** ratio of the largest to the smallest level above which each has its own axis, with a note */
 const OWN_AXES_FROM = 4
 
@@ -25,9 +27,9 @@ const OWN_AXES_FROM = 4
  * @returns {{ left: number, views: object[] }} one view for each level, and the pixels left of the plots
  */
 export function barPanels (drawing, width) {
-  const columns = columnsOf(drawing, width)
   const levels = [...new Set(drawing.rows.map(({ level }) => level))]
-  const rows = levels.map((level) => drawing.rows.filter((row) => row.level === level))
+  const rows = levels.map((level) => withinReach(drawing.rows.filter((row) => row.level === level)))
+  const columns = columnsOf({ ...drawing, rows: rows.flat() }, width)
   const limits = rows.map((these) => ceilingOf(these))
   const ownAxes = Math.max(...limits) / Math.min(...limits) > OWN_AXES_FROM
   const views = levels.map((level, index) => panel(drawing, {
@@ -40,6 +42,14 @@ export function barPanels (drawing, width) {
     isLast: index === levels.length - 1
   }))
   return { left: columns.label + GAP, views }
+}
+
+/** @param {Row[]} rows of a level @returns {Row[]} with a limit far beyond the other bars cut off, so that these can be compared */
+function withinReach (rows) {
+  const most = ceilingOf(rows.filter(({ role }) => role !== 'ceiling'))
+  return rows.map((row) => row.role === 'ceiling' && Number(row.mid) > FAR * most
+    ? { ...row, mid: most, low: null, high: null, mark: ['bar cut off', row.mark].filter(Boolean).join('; ') }
+    : row)
 }
 
 /** @typedef {{ label: number, plot: number, value: number, right: number }} Columns widths; value and right: texts beside the bars */

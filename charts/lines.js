@@ -1,6 +1,6 @@
 /**
- * Arms as lines over the varied quantity (`x`), each labelled at its end instead of in a legend. Arms at the same position are
- * shifted by a few pixels, so that every error bar is visible.
+ * Arms as lines over the varied quantity (`x`). Their names stand at the right in the order of their ends, each behind its sign,
+ * so that nothing has to connect them. Arms at the same position are shifted by a few pixels, so that every error bar is visible.
  */
 import { INK, lineStyle, SOFT } from './palette.js'
 import { horizontalScale, verticalScale } from './scale.js'
@@ -11,7 +11,8 @@ const LINE_HEIGHT = 14
 const HEIGHT = 340
 /** left of the plot: numbers and title of the axis */
 const AXIS_WIDTH = 56
-const LEAD = 26
+/** between plot and names, with the sign of the arm in its middle */
+const LEAD = 34
 const NAME_WIDTH = { least: 60, most: 190 }
 /** pixels between arms at the same position */
 const BESIDE = 4
@@ -52,16 +53,19 @@ export function linePanel (drawing, width) {
         field: 'mid',
         type: 'quantitative',
         scale: y.scale,
-        axis: { ...axis, title: drawing.axis + (y.scale.type === 'log' ? ' (logarithmic axis)' : '') }
+        axis: { ...axis, ...aboveTheAxis, title: drawing.axis + (y.scale.type === 'log' ? ' (logarithmic axis)' : '') }
       }
     },
     layer: [
       ...arms.flatMap((arm) => layersOf(arm, y.scale)),
-      ...namesOf(arms, { plot, names, placeX: x.place, placeY: y.place })
+      ...namesOf(arms, { plot, names, placeY: y.place })
     ]
   }
   return { left: AXIS_WIDTH, views: [view] }
 }
+
+/** a title in one horizontal line, which may be longer than the axis */
+const aboveTheAxis = { titleAngle: 0, titleAnchor: 'end', titleAlign: 'left', titleBaseline: 'bottom', titleX: -AXIS_WIDTH, titleY: -14 }
 
 /** @param {Row[]} rows */
 function armsOf (rows) {
@@ -123,38 +127,50 @@ function layersOf ({ rows, published, color, shape, fill, strokeDash, xOffset },
 }
 
 /**
- * The name of each arm at the height of its last point, moved apart where they would overlap, with a line to the point.
+ * The name of each arm at the height of its last point, moved apart where they would overlap, behind the sign of its points.
  * @param {Arm[]} arms
- * @param {{ plot: number, names: number, placeX: (value: number) => number, placeY: (value: number) => number }} places
+ * @param {{ plot: number, names: number, placeY: (value: number) => number }} places
  */
-function namesOf (arms, { plot, names, placeX, placeY }) {
-  const labels = arms.map(({ label, marks, rows, color, xOffset }) => {
-    const last = rows.at(-1)
+function namesOf (arms, { plot, names, placeY }) {
+  const labels = arms.map(({ label, marks, rows, color, shape, fill, strokeDash }) => {
     const text = [...wrap(label, names, LABEL), ...marks.flatMap((mark) => wrap(mark, names, LABEL))]
+    const last = rows.at(-1)
     return {
       text,
-      color,
+      look: { color, shape, fill, strokeDash },
       height: text.length * LINE_HEIGHT + 4,
-      from: last === undefined ? null : { x: placeX(last.x) + xOffset, y: placeY(/** @type {number} */ (last.mid)) },
       wanted: last === undefined ? HEIGHT : placeY(/** @type {number} */ (last.mid))
     }
   })
-  return apart(labels).flatMap(({ text, color, from, middle }) => [
-    ...from === null
-      ? []
-      : [{
-          data: { values: [{}] },
-          mark: { type: 'rule', color, strokeWidth: 1, opacity: 0.7 },
-          encoding: { x: { value: from.x + 6 }, y: { value: from.y }, x2: { value: plot + LEAD - 4 }, y2: { value: middle } }
-        }],
-    {
-      data: { values: [{}] },
-      mark: {
-        type: 'text', align: 'left', baseline: 'middle', fill: INK, lineHeight: LINE_HEIGHT, text, dy: -(text.length - 1) * LINE_HEIGHT / 2
+  return apart(labels).flatMap(({ text, look: { color, shape, fill, strokeDash }, height, middle }) => {
+    const y = { value: middle - (height - 4 - LINE_HEIGHT) / 2 }
+    const [from, to] = [plot + 8, plot + LEAD - 6]
+    return [
+      {
+        data: { values: [{}] },
+        mark: { type: 'rule', color, strokeDash, strokeWidth: 2 },
+        encoding: { x: { value: from }, x2: { value: to }, y }
       },
-      encoding: { x: { value: plot + LEAD }, y: { value: middle } }
-    }
-  ])
+      {
+        data: { values: [{}] },
+        mark: { type: 'point', shape, stroke: color, fill, filled: true, size: 45, strokeWidth: 1.5, opacity: 1 },
+        encoding: { x: { value: (from + to) / 2 }, y }
+      },
+      {
+        data: { values: [{}] },
+        mark: {
+          type: 'text',
+          align: 'left',
+          baseline: 'middle',
+          fill: INK,
+          lineHeight: LINE_HEIGHT,
+          text,
+          dy: -(text.length - 1) * LINE_HEIGHT / 2
+        },
+        encoding: { x: { value: plot + LEAD }, y: { value: middle } }
+      }
+    ]
+  })
 }
 
 /**

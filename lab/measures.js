@@ -2,9 +2,11 @@
  * What can be read from a sample: one row for each measure. A measure without a value in a sample (no replicas, no items, an
  * engine that does not report it) is null, never 0.
  *
- * `verb` is what an arm does in the sentence of a ratio: "`values` costs 0.58 x `ids`".
+ * `verb` is what an arm does in the sentence of a ratio: "`values` costs 0.58 x `ids`". `noun` is what it has in the title of a
+ * chart: "Values: 58 % of the CPU of ids".
  *
- * @typedef {{ title: string, unit: string, verb: string, of: (sample: Sample) => number | null }} Measure
+ * @typedef {{ title: string, unit: string, verb: string, noun?: string, isBetter?: 'higher', of: (sample: Sample) => number | null }}
+ *   Measure `isBetter`: default lower
  * @typedef {import('./servers/figures.js').SampleNode} SampleNode
  * @typedef {import('./sample.js').Sample} Sample
  */
@@ -17,31 +19,49 @@ export const MEASURES = Object.freeze({
     title: 'Primary CPU time per item',
     unit: 'us',
     verb: 'costs',
+    noun: 'CPU',
     of: (sample) => ofNodes(sample, 'primary', ({ cpuMicrosPerItem }) => cpuMicrosPerItem)
   },
   replicaCpuMicrosPerItem: {
     title: 'Replica CPU time per item',
     unit: 'us',
     verb: 'costs a replica',
+    noun: 'replica CPU',
     of: (sample) => ofNodes(sample, 'replica', ({ cpuMicrosPerItem }) => cpuMicrosPerItem)
   },
   primaryCpuPercent: {
-    title: 'Primary CPU', unit: '% of a core', verb: 'costs', of: (sample) => ofNodes(sample, 'primary', ({ cpuPercent }) => cpuPercent)
+    title: 'Primary CPU',
+    unit: '% of a core',
+    verb: 'costs',
+    noun: 'CPU',
+    of: (sample) => ofNodes(sample, 'primary', ({ cpuPercent }) => cpuPercent)
   },
   replicaCpuPercent: {
     title: 'Replica CPU',
     unit: '% of a core',
     verb: 'costs a replica',
+    noun: 'replica CPU',
     of: (sample) => ofNodes(sample, 'replica', ({ cpuPercent }) => cpuPercent)
   },
   itemsPerSecond: {
-    title: 'Items acknowledged per second', unit: 'items/s', verb: 'reaches', of: ({ items, seconds }) => per(items, seconds)
+    title: 'Items acknowledged per second',
+    unit: 'items/s',
+    verb: 'reaches',
+    noun: 'throughput',
+    isBetter: 'higher',
+    of: ({ items, seconds }) => per(items, seconds)
   },
   behindMsP99: {
-    title: 'Flushes behind, 99th percentile', unit: 'ms', verb: 'is behind by', of: ({ behindMs }) => behindMs?.p99 ?? null
+    title: 'Flushes behind, 99th percentile',
+    unit: 'ms',
+    verb: 'is behind by',
+    of: ({ behindMs }) => behindMs?.p99 ?? null
   },
   flushMsP50: {
-    title: 'Time to acknowledge a batch, median', unit: 'ms', verb: 'acknowledges a batch after', of: ({ flushMs }) => flushMs?.p50 ?? null
+    title: 'Time to acknowledge a batch, median',
+    unit: 'ms',
+    verb: 'acknowledges a batch after',
+    of: ({ flushMs }) => flushMs?.p50 ?? null
   },
   flushMsP99: {
     title: 'Time to acknowledge a batch, 99th percentile',
@@ -50,15 +70,25 @@ export const MEASURES = Object.freeze({
     of: ({ flushMs }) => flushMs?.p99 ?? null
   },
   requestsPerSecond: {
-    title: 'Responses per second', unit: 'responses/s', verb: 'reaches', of: ({ serving }) => serving?.requestsPerSecond ?? null
+    title: 'Responses per second',
+    unit: 'responses/s',
+    verb: 'reaches',
+    noun: 'throughput',
+    isBetter: 'higher',
+    of: ({ serving }) => serving?.requestsPerSecond ?? null
   },
   servingCpuMicrosPerRequest: {
-    title: 'Serving CPU time per request', unit: 'us', verb: 'costs', of: ({ serving }) => serving?.cpuMicrosPerRequest ?? null
+    title: 'Serving CPU time per request',
+    unit: 'us',
+    verb: 'costs',
+    noun: 'CPU',
+    of: ({ serving }) => serving?.cpuMicrosPerRequest ?? null
   },
   servingCpuPercent: {
     title: 'Serving CPU',
     unit: '% of a core',
     verb: 'costs',
+    noun: 'CPU',
     of: ({ serving }) => serving ? per(serving.cpuSeconds * 100, serving.seconds) : null
   },
   servingCpuMicrosPerItem: {
@@ -71,21 +101,29 @@ export const MEASURES = Object.freeze({
     title: 'Serving memory', unit: 'bytes', verb: 'holds', of: ({ serving }) => serving?.memoryBytes ?? null
   },
   latencyMsP50: {
-    title: 'Response time, median', unit: 'ms', verb: 'responds in', of: ({ serving }) => serving?.latencyMs?.p50 ?? null
+    title: 'Response time, median',
+    unit: 'ms',
+    verb: 'responds in',
+    of: ({ serving }) => serving?.latencyMs?.p50 ?? null
   },
   latencyMsP99: {
-    title: 'Response time, 99th percentile', unit: 'ms', verb: 'responds in', of: ({ serving }) => serving?.latencyMs?.p99 ?? null
+    title: 'Response time, 99th percentile',
+    unit: 'ms',
+    verb: 'responds in',
+    of: ({ serving }) => serving?.latencyMs?.p99 ?? null
   },
   freshnessMsP50: {
     title: 'Freshness: from append to visible in a response, median',
     unit: 'ms',
     verb: 'shows an item after',
+    noun: 'delay',
     of: ({ serving }) => serving?.freshness?.p50 ?? null
   },
   freshnessMsP99: {
     title: 'Freshness: from append to visible in a response, 99th percentile',
     unit: 'ms',
     verb: 'shows an item after',
+    noun: 'delay',
     of: ({ serving }) => serving?.freshness?.p99 ?? null
   },
   betweenProbesMsP99: {
@@ -95,10 +133,17 @@ export const MEASURES = Object.freeze({
     of: ({ serving }) => serving?.freshness?.betweenMs.p99 ?? null
   },
   everythingMs: {
-    title: 'All live items, to the last byte', unit: 'ms', verb: 'takes', of: ({ serving }) => middle(serving?.everything?.lastMs)
+    title: 'All live items, to the last byte',
+    unit: 'ms',
+    verb: 'takes',
+    noun: 'time',
+    of: ({ serving }) => middle(serving?.everything?.lastMs)
   },
   everythingFirstByteMs: {
-    title: 'All live items, to the first byte', unit: 'ms', verb: 'begins after', of: ({ serving }) => middle(serving?.everything?.firstMs)
+    title: 'All live items, to the first byte',
+    unit: 'ms',
+    verb: 'begins after',
+    of: ({ serving }) => middle(serving?.everything?.firstMs)
   },
   everythingDelayMsMax: {
     title: 'Event loop delay while all live items are sent, maximum',
@@ -107,21 +152,29 @@ export const MEASURES = Object.freeze({
     of: ({ serving }) => serving?.everything?.delayMs.length ? Math.max(...serving.everything.delayMs) : null
   },
   everythingItems: {
-    title: 'Items in a response with all live items', unit: 'items', verb: 'sends', of: ({ serving }) => middle(serving?.everything?.items)
+    title: 'Items in a response with all live items',
+    unit: 'items',
+    verb: 'sends',
+    of: ({ serving }) => middle(serving?.everything?.items)
   },
   startUpMs: {
-    title: 'Start-up time of a reader', unit: 'ms', verb: 'is ready after', of: ({ serving }) => serving?.everything?.startUpMs ?? null
+    title: 'Start-up time of a reader',
+    unit: 'ms',
+    verb: 'is ready after',
+    of: ({ serving }) => serving?.everything?.startUpMs ?? null
   },
   deliveryMsP50: {
     title: 'Delivery: from append to a following client, median',
     unit: 'ms',
     verb: 'delivers an item after',
+    noun: 'delay',
     of: ({ serving }) => serving?.following?.delayMs?.p50 ?? null
   },
   deliveryMsP99: {
     title: 'Delivery: from append to a following client, 99th percentile',
     unit: 'ms',
     verb: 'delivers an item after',
+    noun: 'delay',
     of: ({ serving }) => serving?.following?.delayMs?.p99 ?? null
   },
   newestMsP99: {
@@ -134,6 +187,7 @@ export const MEASURES = Object.freeze({
     title: 'Events or responses to clients per second',
     unit: 'events/s',
     verb: 'sends',
+    isBetter: 'higher',
     of: ({ serving }) => serving?.following ? per(serving.following.events, serving.seconds) : null
   },
   deliveredBytesPerSecond: {
@@ -182,18 +236,21 @@ export const MEASURES = Object.freeze({
     title: 'Bytes to the primary per item',
     unit: 'bytes',
     verb: 'sends',
+    noun: 'bytes',
     of: (sample) => perItem(sample, ofNodes(sample, 'primary', ({ netInputBytes }) => netInputBytes))
   },
   replicatedBytesPerItem: {
     title: 'Bytes replicated per item, to each replica',
     unit: 'bytes',
     verb: 'replicates',
+    noun: 'bytes',
     of: (sample) => perItem(sample, ofNodes(sample, 'primary', ({ replicatedBytes }) => replicatedBytes))
   },
   generatorCpuMicrosPerItem: {
     title: 'CPU time of the load per item',
     unit: 'us',
     verb: 'costs the writer',
+    noun: "writer's CPU",
     of: (sample) => sample.generator ? perItem(sample, sample.generator.cpuSeconds * 1e6) : null
   },
   commandsPerItem: {

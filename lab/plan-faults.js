@@ -32,7 +32,7 @@ export const faultsBetween = (plan, checkSettings) => [
 
 /** @param {Plan} plan @returns {string[]} */
 function unknownNames ({
-  arms = {}, levels = {}, baseline, ceiling, expected = [], budgets = [], measures = [], published, fixedAndMarginal
+  arms = {}, labels = {}, levels = {}, baseline, ceiling, expected = [], budgets = [], measures = [], published, fixedAndMarginal
 }) {
   /** @type {string[]} */
   const faults = []
@@ -44,6 +44,7 @@ function unknownNames ({
   }
   lookUp('baseline', baseline, arms, 'arm')
   lookUp('ceiling', ceiling, arms, 'arm')
+  for (const arm of Object.keys(labels)) lookUp('labels', arm, arms, 'arm')
   if (baseline !== undefined && baseline === ceiling) {
     faults.push(`ceiling: ${JSON.stringify(ceiling)} is the baseline; expected another arm, such as one with load blob`)
   }

@@ -31,6 +31,7 @@
  * @property {string} baseline
  * @property {string} ceiling
  * @property {Record<string, Arm>} arms
+ * @property {Record<string, string>} [labels] of arms, in plain words, for charts; absent in old results
  * @property {Record<string, Level>} levels
  * @property {Settings} fixed
  * @property {number} seconds of a window
@@ -79,6 +80,7 @@ const SHAPE = object({
     engine: [engine, undefined],
     note: [text(), undefined]
   }), 2),
+  labels: [named(text(60), text(24)), {}],
   levels: named(levelName, object({
     settings: [settings, {}],
     serving: [servingOfLevelShape, undefined],

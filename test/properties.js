@@ -14,7 +14,10 @@ const seed = Number(process.env.FRESHET_TEST_SEED ?? Date.now() % 2 ** 31)
  * @param {{ runs?: number, timeLimitMs?: number }} [options] at `timeLimitMs` it stops with the runs made so far
  */
 export async function holds (t, property, { runs = 200, timeLimitMs = 15_000 } = {}) {
-  const result = await fc.check(property, { seed, numRuns: scoped(runs, Math.ceil(runs / 3)), interruptAfterTimeLimit: timeLimitMs })
+  const wanted = { seed, numRuns: scoped(runs, Math.ceil(runs / 3)), interruptAfterTimeLimit: timeLimitMs }
+  const inTime = await fc.check(property, wanted)
+  // on a busy machine, one takes what it takes
+  const result = inTime.interrupted && inTime.numRuns === 0 ? await fc.check(property, { seed, numRuns: 1 }) : inTime
   t.comment(`seed ${seed}, ${result.numRuns} runs`)
   t.equal(result.failed ? fc.defaultReportMessage(result) : 'holds', 'holds', 'holds for every example')
 }

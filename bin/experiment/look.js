@@ -64,24 +64,26 @@ export async function draw ({ table }, names) {
   const experiments = names.length
     ? await Promise.all(names.map((name) => findExperiment(EXPERIMENTS, name, table)))
     : await listExperiments(EXPERIMENTS, table)
-  for (const { name, folder } of experiments) {
+  for (const { name, folder, plan } of experiments) {
     const newest = await newestResult(folder)
     if (newest === null) print(`${name}: not run yet`)
-    else for (const file of await drawResult(newest, CHARTS, name)) print(shown(file))
+    else for (const file of await drawResult(newest, CHARTS, name, plan)) print(shown(file))
   }
   return 0
 }
 
 /**
  * @param {string} file of a result @param {string} folder @param {string} name of the charts
+ * @param {import('../../lab/plan.js').Plan} current plan, for its labels
  * @returns {Promise<string[]>} files written
  */
-export async function drawResult (file, folder, name) {
+export async function drawResult (file, folder, name, current) {
   const result = await readResult(file)
   const analysis = analyse(result)
+  const plan = { ...result.plan, labels: current.labels }
   const [svg, markdown] = [join(folder, `${name}.svg`), join(folder, `${name}.md`)]
-  await writeWhole(svg, await drawSvg(drawingOf(analysis, result, result.plan)))
-  await writeWhole(markdown, markdownOf(analysis, result, result.plan, relative(folder, file), `${name}.svg`))
+  await writeWhole(svg, await drawSvg(drawingOf(analysis, result, plan)))
+  await writeWhole(markdown, markdownOf(analysis, result, plan, relative(folder, file), `${name}.svg`))
   return [svg, markdown]
 }
 

@@ -181,7 +181,7 @@ async function keep ({ unfinished, result, folder, isWhole, quick }) {
   process.stdout.write(`\nraw samples  ${shown(file)}\n`)
   if (quick) return
   const drawn = await drawResult(file, isWhole ? CHARTS : to,
-    isWhole ? result.experiment : resultName(result.startedAt).replace(/\.json$/, ''))
+    isWhole ? result.experiment : resultName(result.startedAt).replace(/\.json$/, ''), result.plan)
   process.stdout.write(`chart        ${shown(drawn[0])}\nreport       ${shown(drawn[1])}\n`)
 }
 

@@ -12,6 +12,14 @@ export default {
     reference: { load: 'reference' },
     blob: { load: 'blob' }
   },
+  labels: {
+    ids: 'ids + a key per value',
+    values: 'values in the set',
+    stream: 'stream entries',
+    segments: 'packed segments',
+    reference: 'published way',
+    blob: 'bare bytes'
+  },
   levels: {
     '25 k items/s': { settings: { rate: 25_000 }, x: 25_000 },
     '50 k items/s': { settings: { rate: 50_000 }, x: 50_000, without: ['stream'] },

@@ -13,6 +13,13 @@ export default {
     'redis 6.2': { engine: 'redis 6.2' },
     blob: { load: 'blob', engine: 'valkey 9.1' }
   },
+  labels: {
+    'valkey 9.1': 'Valkey 9.1',
+    'valkey 9.0': 'Valkey 9.0',
+    'redis 7.0': 'Redis 7.0',
+    'redis 6.2': 'Redis 6.2',
+    blob: 'bare bytes'
+  },
   levels: {
     'layout ids': { settings: { layout: 'ids', late: 'overwrite' } },
     'layout values': { settings: { layout: 'values' }, without: ['valkey 9.0'] }

@@ -18,6 +18,10 @@ export default {
     },
     blob: { load: 'blob', settings: { rate: 40_000 } }
   },
+  labels: {
+    '8 writers (full batches)': '8 writers, full batches',
+    blob: 'bare bytes'
+  },
   levels: { '40 k items/s': {} },
   fixed: { layout: 'ids', late: 'overwrite', ids: 40_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
   seconds: 4,

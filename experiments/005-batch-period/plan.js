@@ -20,6 +20,13 @@ export default {
     'every 2 s (same rate)': { settings: { periodMs: 2000, rate: 40_000 }, note: '80,000 items each time' },
     blob: { load: 'blob', settings: { periodMs: 1000, rate: 40_000 } }
   },
+  labels: {
+    'every 1.5 s (same burst)': 'every 1.5 s, same burst',
+    'every 2 s (same burst)': 'every 2 s, same burst',
+    'every 1.5 s (same rate)': 'every 1.5 s, same rate',
+    'every 2 s (same rate)': 'every 2 s, same rate',
+    blob: 'bare bytes'
+  },
   levels: { 'in bursts': {} },
   fixed: { layout: 'ids', late: 'overwrite', pace: 'burst', ids: 40_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
   seconds: 6,

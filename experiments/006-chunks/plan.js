@@ -13,6 +13,12 @@ export default {
     reference: { load: 'reference' },
     blob: { load: 'blob' }
   },
+  labels: {
+    steady: 'evenly spread',
+    'reference-burst': 'published, one burst',
+    reference: 'published way',
+    blob: 'bare bytes'
+  },
   levels: { '40 k items/s': {} },
   fixed: { layout: 'ids', late: 'overwrite', rate: 40_000, ids: 100_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
   seconds: 4,

@@ -32,6 +32,18 @@ export default {
     },
     blob: { load: 'blob' }
   },
+  labels: {
+    ids: 'ids + a key per value',
+    values: 'values in the set',
+    'ids (never change)': 'ids + keys, unchanged',
+    'values (never change)': 'in the set, unchanged',
+    'ids (full batches)': 'ids + keys, full batches',
+    'values (full batches)': 'in the set, full batches',
+    reference: 'published: ids + SETEX',
+    'published values (never change)': 'published: in the set',
+    'published values (change)': 'the same, values change',
+    blob: 'bare bytes'
+  },
   levels: {
     'the same ids again': { settings: { ids: 100_000 } },
     'new ids': {

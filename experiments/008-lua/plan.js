@@ -22,6 +22,16 @@ export default {
     'script-per-item': { load: 'script-per-item' },
     blob: { load: 'blob' }
   },
+  labels: {
+    'pipelined-commands': 'plain commands',
+    'multi-commands': 'the same in MULTI',
+    msetex: 'MSETEX',
+    'script-per-batch': 'a script per batch',
+    'script-per-batch (126 bytes)': 'a script, 126 bytes each',
+    'function-per-batch': 'a function per batch',
+    'script-per-item': 'a script per item',
+    blob: 'bare bytes'
+  },
   levels: {
     'valkey 9.1': { engine: 'valkey 9.1', without: ['script-per-batch (126 bytes)'] },
     'redis 7.0': { engine: 'redis 7.0', without: ['msetex', 'multi-commands'] },

@@ -23,6 +23,19 @@ export default {
     'published-set': { load: 'published-set' },
     blob: { load: 'blob' }
   },
+  labels: {
+    ids: 'ids + a key per value',
+    values: 'values in the set',
+    stream: 'stream entries',
+    segments: 'packed segments',
+    'list-hll': 'list + HyperLogLog',
+    'segments-zset': 'segments in a set',
+    reference: 'published way',
+    'published-list': 'published list',
+    'published-list-hll': 'published list + HLL',
+    'published-set': 'published set',
+    blob: 'bare bytes'
+  },
   levels: {
     '40 k items/s': { settings: { rate: 40_000, batchMs: 30 } }
   },

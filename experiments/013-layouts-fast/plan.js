@@ -15,6 +15,14 @@ export default {
     reference: { load: 'reference' },
     blob: { load: 'blob' }
   },
+  labels: {
+    ids: 'ids + a key per value',
+    values: 'values in the set',
+    stream: 'stream entries',
+    segments: 'packed segments',
+    reference: 'published way',
+    blob: 'bare bytes'
+  },
   levels: {
     '50 k items/s, full batches': { settings: { rate: 50_000, batchMs: 25 } },
     '200 k items/s, full batches': {

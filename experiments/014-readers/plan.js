@@ -18,6 +18,15 @@ export default {
     'view (400 a second)': { serving: { by: 'reader', connections: 32, everyMs: 80 } },
     'asks (400 a second)': { serving: { by: 'reader', connections: 32, everyMs: 80, settings: { views: 'none' } } }
   },
+  labels: {
+    view: 'a memory view',
+    bare: 'constant response',
+    ask: 'a read per request',
+    'asks (shared)': 'shared reads',
+    'view (10 a second)': 'a memory view, 10/s',
+    'view (400 a second)': 'a memory view, 400/s',
+    'asks (400 a second)': 'shared reads, 400/s'
+  },
   levels: {
     'newest 100': {},
     'newest 1,000': {

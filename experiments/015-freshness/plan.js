@@ -23,6 +23,16 @@ export default {
       note: 'a handler that reads a replica on each request: no HTTP server is fresher'
     }
   },
+  labels: {
+    segments: 'packed segments',
+    'segments (1 ms)': 'segments, 1 ms batches',
+    'segments (10 ms)': 'segments, 10 ms batches',
+    stream: 'stream entries',
+    values: 'values in the set',
+    'ids (view)': 'ids + keys, from a view',
+    'ids (asked)': 'ids + keys, no view',
+    ask: 'a read per request'
+  },
   levels: {
     '1 k items/s': { settings: { rate: 1000, ids: 1500 }, x: 1000 },
     '10 k items/s': {

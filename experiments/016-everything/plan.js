@@ -24,6 +24,13 @@ export default {
       note: 'a fastify route that sends the same number of bytes from one Buffer'
     }
   },
+  labels: {
+    view: 'a view of segments',
+    'ids (view)': 'a view of ids + keys',
+    'ids (asked)': 'ids + keys, no view',
+    ask: 'published way',
+    bare: 'constant response'
+  },
   levels: { '300,000 live items': { settings: { ids: 300_000 } } },
   fixed: { rate: 40_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
   seconds: 6,

@@ -16,6 +16,12 @@ export default {
     poll: { serving: { by: 'reader', asks: 'poll', everyMs: 500 }, note: 'the same clients request their ids twice a second' },
     'push (no limit)': { serving: { by: 'reader', asks: 'push' }, note: 'without maxRate: every 10 ms while there are changes' }
   },
+  labels: {
+    push: 'pushed, 10 times/s',
+    bare: 'bare event stream',
+    poll: 'polled twice a second',
+    'push (no limit)': 'pushed every 10 ms'
+  },
   levels: {
     '50 x a feed of 100': { settings: { ids: 100 }, serving: { connections: 50 }, without: ['poll'] },
     '500 x 20 ids': { settings: { ids: 100_000 }, serving: { connections: 500, idsEach: 20 }, without: ['push (no limit)'] }

@@ -11,6 +11,11 @@ export default {
     brotli: { settings: { layout: 'segments', compress: 'brotli' } },
     blob: { load: 'blob' }
   },
+  labels: {
+    plain: 'plain segments',
+    brotli: 'Brotli',
+    blob: 'bare bytes'
+  },
   levels: {
     '10 k items/s, batches of 5 ms': { settings: { rate: 10_000, batchMs: 5, ids: 20_000 } },
     '200 k items/s, full batches': { settings: { rate: 200_000, batchMs: 10 } }

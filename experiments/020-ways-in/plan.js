@@ -16,6 +16,13 @@ export default {
     'gateway (100 a request)': { load: 'gateway', settings: { batchItems: 100 } },
     blob: { load: 'blob' }
   },
+  labels: {
+    writer: 'the writer command',
+    'ack replica': 'waiting for a replica',
+    'gateway (1000 a request)': 'HTTP, 1,000 a request',
+    'gateway (100 a request)': 'HTTP, 100 a request',
+    blob: 'bare bytes'
+  },
   levels: {
     '20 k items/s': { settings: { rate: 20_000 }, without: ['library', 'gateway (1000 a request)'] },
     'as fast as it goes': { settings: { rate: 0 } }

@@ -9,6 +9,11 @@ export default {
     newest: { settings: { layout: 'ids', late: 'newest' } },
     blob: { load: 'blob' }
   },
+  labels: {
+    overwrite: 'overwriting',
+    newest: 'newest wins',
+    blob: 'bare bytes'
+  },
   levels: {
     'valkey 9.1, as fast as it goes': { engine: 'valkey 9.1', settings: { rate: 0, maxItems: 1_000_000 } },
     'valkey 9.1, 50 k items/s': { engine: 'valkey 9.1', settings: { rate: 50_000 } },

@@ -31,14 +31,13 @@
  * @property {Row[]} rows
  */
 import { captionOf } from './conditions.js'
-import { comparisonsOf, figureOf, plain, ratioText, titleOf } from './figures.js'
-import { findingOf, isOverX, noiseOf } from './finding.js'
+import { comparisonsOf, figureOf, ratioText, titleOf } from './figures.js'
+import { isOverX, noiseAtLevels } from './finding.js'
+import { headlineOf } from './headline.js'
 import { figure } from './numbers.js'
 import { noiseRemarks, remarksOf } from './remarks.js'
-import { roleOf, shownArm } from './roles.js'
-
-/** characters: a longer name leaves too little room for the bars */
-const LONG_NAME = 24
+import { labelOf, labelWithRole, roleOf } from './roles.js'
+import { MEASURES } from '../measures.js'
 
 /**
  * @param {Analysis} analysis
@@ -51,16 +50,29 @@ export function drawingOf (analysis, result, plan) {
   const kind = isOverX(plan) && levels.size > 1 ? 'lines' : 'bars'
   return {
     kind,
-    title: (result.settings.quick ? 'Not a result: ' : '') + plain(findingOf(analysis, plan)),
+    title: (result.settings.quick ? 'Not a result: ' : '') + headlineOf(analysis, plan),
     subtitle: plan.question,
-    axis: titleOf(analysis.main),
-    columns: { value: 'median', ratio: `ratio to ${plan.baseline.length > LONG_NAME ? 'the baseline' : plan.baseline}` },
+    axis: `${titleOf(analysis.main)} (${MEASURES[analysis.main].isBetter ?? 'lower'} is better)`,
+    columns: { value: 'median', ratio: 'ratio' },
     interval: 'median of the rounds and its 95 % interval',
-    published: 'published ratio, applied to our figure',
-    caption: [plain(noiseOf(analysis, plan)), captionOf(result, plan)].filter((line) => line !== ''),
+    published: 'what the ratio of the published study would give',
+    caption: [limitText(analysis, plan), noiseText(analysis, plan, kind), captionOf(result, plan)].filter((line) => line !== ''),
     rows: analysis.cells.filter(({ arm }) => kind === 'bars' || roleOf(arm, plan) !== 'repeat').map((cell) =>
       rowOf(analysis, plan, { ...cell, kind }))
   }
+}
+
+/** @param {Analysis} analysis @param {Plan} plan */
+function limitText ({ cells }, { ceiling, arms }) {
+  if (!cells.some(({ arm }) => arm === ceiling)) return ''
+  return `(limit): ${arms[ceiling].note ?? 'the same bytes without Freshet, in plain SET commands'}`
+}
+
+/** @param {Analysis} analysis @param {Plan} plan @param {Drawing['kind']} kind */
+function noiseText (analysis, plan, kind) {
+  const noise = noiseAtLevels(analysis)
+  const what = kind === 'bars' ? '(again): the baseline measured once more' : `${labelOf(plan.baseline, plan)} measured twice`
+  return noise && `${what}, ${noise}; differences within this are noise`
 }
 
 /** @param {Analysis} analysis @param {Plan} plan @param {import('./figures.js').Place & { kind: Drawing['kind'] }} place @returns {Row} */
@@ -72,7 +84,7 @@ function rowOf (analysis, plan, { arm, level, kind }) {
   return {
     level,
     x: plan.levels[level]?.x ?? null,
-    arm: shownArm(arm, plan),
+    arm: labelWithRole(arm, plan),
     role: roleOf(arm, plan),
     mid: of?.median ?? null,
     low: of?.low ?? null,

@@ -62,6 +62,3 @@ export const publishedText = (value) => `${Number(value.toPrecision(3))} x`
 
 /** @param {Analysis['costs'][number]} cost */
 export const costText = ({ sentence }) => sentence.replaceAll(/\bus\b/g, 'µs')
-
-/** @param {string} sentence @returns {string} without Markdown; names of several words are quoted */
-export const plain = (sentence) => sentence.replaceAll(/`([^`]*)`/g, (_, name) => /[\s,;]/.test(name) ? `\u201c${name}\u201d` : name)

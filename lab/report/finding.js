@@ -1,7 +1,6 @@
 /**
- * The results in words: a sentence for each arm in question over all levels, and the finding, which is the title of table,
- * page and chart. The order is that of the plan's expectations, which were written before the first run: so the outcome does
- * not select the finding.
+ * The results in words: a sentence for each arm in question over all levels. The order is that of the plan's expectations, which
+ * were written before the first run: so the outcome does not select what comes first.
  *
  * The ceiling and the A/A pair are no findings. Where an interval contains 1, or a difference is no larger than that of the
  * A/A pair, the sentence says that no difference was shown.
@@ -16,9 +15,6 @@ import { roleOf } from './roles.js'
 /** @typedef {import('./figures.js').Plan} Plan */
 /** @typedef {import('./figures.js').Comparison} Comparison */
 /** @typedef {{ arm: string, against: string, all: Comparison[] }} Pair one arm against another, one comparison a level */
-
-/** characters; no sentence is added beyond this */
-const FINDING_LENGTH = 230
 
 /** @param {Analysis} analysis @param {Plan} plan @returns {Pair[]} in question */
 export function pairsOf ({ comparisons, main }, plan) {
@@ -75,69 +71,43 @@ function spanOf (those) {
   return least === most ? least : `${least} to ${most}`
 }
 
-/**
- * @param {Analysis} analysis
- * @param {Plan} plan
- * @returns {string} arms in backticks; no full stop
- */
-export function findingOf (analysis, plan) {
-  const [first, ...rest] = [...changeOf(analysis, plan), ...together(pairsOf(analysis, plan), plan)]
-  if (first === undefined) return baselineAlone(analysis, plan)
-  let finding = first
-  for (const part of rest) {
-    if (finding.length + part.length + 2 > FINDING_LENGTH) break
-    finding += `; ${part}`
-  }
-  return finding
-}
-
 /** Whether every level has an x of its own. @param {Plan} plan @returns {boolean} */
 export function isOverX ({ levels }) {
   const places = Object.values(levels).map(({ x }) => x)
   return places.length > 1 && places.every((x) => typeof x === 'number') && new Set(places).size === places.length
 }
 
-/** Arms without a difference to the same arm share a sentence. @param {Pair[]} pairs @param {Plan} plan @returns {string[]} */
-function together (pairs, plan) {
-  const isSame = (/** @type {Pair} */ { all }) => all.every(({ verdict }) => verdict === 'none')
-  const alike = (/** @type {Pair} */ pair) => pairs.filter((other) => isSame(other) && other.against === pair.against)
-  return pairs.flatMap((pair) => {
-    if (!isSame(pair) || alike(pair).length === 1) return [sentenceOf(pair, plan)]
-    const arms = alike(pair).map(({ arm }) => `\`${arm}\``).join(', ').replace(/, ([^,]*)$/, ' and $1')
-    return alike(pair)[0] === pair ? [`${arms} against \`${pair.against}\`: no difference shown`] : []
-  })
-}
-
 /**
- * The baseline at its first and last level.
+ * The figure of the baseline at its first and last level.
  * @param {Analysis} analysis
  * @param {Plan} plan
- * @returns {string[]} empty where levels have no x
+ * @returns {{ level: string, median: number }[] | null} null where levels have no x, or the figure is missing
  */
-export function changeOf (analysis, plan) {
-  if (!isOverX(plan)) return []
+export function endsOf (analysis, plan) {
+  if (!isOverX(plan)) return null
   const levels = Object.keys(plan.levels).sort((a, b) => Number(plan.levels[a].x) - Number(plan.levels[b].x))
-  const [first, last] = [levels[0], levels[levels.length - 1]]
-    .map((level) => ({ level, of: figureOf(analysis, { arm: plan.baseline, level }) }))
-  if (!first.of || !last.of) return []
-  return [`\`${plan.baseline}\`: ${figure(first.of.median)} ${unitOf(analysis.main)} at ${first.level}, ${figure(last.of.median)} at ` +
+  const ends = [levels[0], levels[levels.length - 1]]
+    .map((level) => ({ level, median: figureOf(analysis, { arm: plan.baseline, level })?.median ?? NaN }))
+  return ends.some(({ median }) => Number.isNaN(median)) ? null : ends
+}
+
+/** @param {Analysis} analysis @param {Plan} plan @returns {string[]} the baseline over the levels, empty where they have no x */
+export function changeOf (analysis, plan) {
+  const ends = endsOf(analysis, plan)
+  if (ends === null) return []
+  const [first, last] = ends
+  return [`\`${plan.baseline}\`: ${figure(first.median)} ${unitOf(analysis.main)} at ${first.level}, ${figure(last.median)} at ` +
     `${last.level}`]
 }
 
-/** @param {Analysis} analysis @param {Plan} plan @returns {string} */
-function baselineAlone (analysis, plan) {
-  for (const level of Object.keys(plan.levels)) {
-    const of = figureOf(analysis, { arm: plan.baseline, level })
-    if (of) return `\`${plan.baseline}\`: ${figure(of.median)} ${unitOf(analysis.main)} at ${level}`
-  }
-  return `No finding: the baseline \`${plan.baseline}\` has no valid measurement`
+/** @param {Analysis} analysis @param {Plan} plan @returns {string} the A/A pair; empty when it was not measured */
+export function noiseOf (analysis, { baseline }) {
+  const noise = noiseAtLevels(analysis)
+  return noise && `\`${baseline}\` measured twice (A/A): ${noise}`
 }
 
-/** @param {Analysis} analysis @param {Plan} plan @returns {string} the A/A pair; empty when it was not measured */
-export function noiseOf ({ noise, main }, { baseline }) {
-  const those = noise.filter(({ measure, ratio }) => measure === main && ratio !== null)
-  return those.length === 0 ? '' : `\`${baseline}\` measured twice (A/A): ${atLevels(those)}`
-}
+/** @param {Analysis} analysis @returns {string} the ratios of the A/A pair; empty when it was not measured */
+export const noiseAtLevels = ({ noise, main }) => atLevels(noise.filter(({ measure, ratio }) => measure === main && ratio !== null))
 
 /** @param {Analysis} analysis @param {Plan} plan @returns {string} the ceiling against the baseline; empty when it was not measured */
 export function ceilingOf ({ comparisons, main }, { ceiling, baseline }) {

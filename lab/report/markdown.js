@@ -6,13 +6,14 @@ import { accountOf, limitsOf } from './account.js'
 import { believe } from './belief.js'
 import { budgetsSection } from './budgets.js'
 import { rowsOf, textOf } from './conditions.js'
-import { costText, plain, ratioText, titleOf } from './figures.js'
-import { ceilingOf, findingOf, noiseOf, verdictsOf } from './finding.js'
+import { costText, ratioText, titleOf } from './figures.js'
+import { ceilingOf, noiseOf, verdictsOf } from './finding.js'
+import { headlineOf } from './headline.js'
 import { code, list, section, table } from './markdown-table.js'
 import { figure, figureWithInterval, interval, ratio } from './numbers.js'
 import { publishedSection } from './published.js'
 import { noiseRemarks, remarksOf } from './remarks.js'
-import { roleOf, shownArm } from './roles.js'
+import { labelOf, roleOf, shownArm } from './roles.js'
 
 /** @typedef {import('../analysis.js').Analysis} Analysis */
 /** @typedef {import('../analysis.js').Result} Result */
@@ -31,12 +32,12 @@ const MANY = 12
  * @returns {string} Markdown
  */
 export function markdownOf (analysis, result, plan, raw = '', chart = `${plan.name}.svg`) {
-  const finding = findingOf(analysis, plan)
+  const headline = headlineOf(analysis, plan)
   return [
-    `# ${finding}\n\n`,
+    `# ${headline}\n\n`,
     result.settings.quick ? '**Not a result**: a quick run is one short round that only shows that everything works.\n\n' : '',
     limitsOf(accountOf(result.samples)).map((limit) => `**Not everything was accepted**: ${limit}.\n\n`).join(''),
-    `${plan.question}\n\n![${plain(finding).replaceAll(/[[\]]/g, '')}](${encodeURI(chart)})\n\n`,
+    `${plan.question}\n\n![${headline}](${encodeURI(chart)})\n\n`,
     section('Verdict', verdict(analysis, plan)),
     section('Budgets', budgetsSection(analysis)),
     section('Compared with published figures', publishedSection(analysis, plan)),
@@ -111,7 +112,7 @@ function costs ({ costs }, plan) {
 }
 
 /** L12. @param {Plan} plan */
-const arms = (plan) => table(['arm', 'load', 'settings', 'note'], Object.entries(plan.arms).map(([arm, { load, settings, engine, note }]) =>
-  [shownArm(arm, plan), load, [...(engine ? [engine] : []), ...(Object.keys(settings).length ? [textOf(settings)] : [])].join(', ') || '-',
-    note ?? ''])) +
+const arms = (plan) => table(['arm', 'in the chart', 'load', 'settings', 'note'],
+  Object.entries(plan.arms).map(([arm, { load, settings, engine, note }]) => [shownArm(arm, plan), labelOf(arm, plan), load,
+    [...(engine ? [engine] : []), ...(Object.keys(settings).length ? [textOf(settings)] : [])].join(', ') || '-', note ?? ''])) +
   list(plan.differs)

@@ -7,7 +7,8 @@ import { budgetLines } from './budgets.js'
 import { GAP, aligned } from './columns.js'
 import { captionOf } from './conditions.js'
 import { comparisonsOf, costText, directionText, publishedText, ratioText, titleOf } from './figures.js'
-import { ceilingOf, changeOf, findingOf, noiseOf, verdictsOf } from './finding.js'
+import { ceilingOf, changeOf, noiseOf, verdictsOf } from './finding.js'
+import { headlineOf } from './headline.js'
 import { count, figure, figureWithInterval, ratioWithInterval } from './numbers.js'
 import { publishedOf } from './published.js'
 import { noiseRemarks, remarksOf } from './remarks.js'
@@ -53,7 +54,7 @@ function verdict (analysis, plan) {
   const same = published.filter(({ sameDirection }) => sameDirection)
   const open = published.filter(({ sameDirection }) => sameDirection === null).length
   return [
-    ...(verdicts.length === 0 ? [findingOf(analysis, plan)] : changeOf(analysis, plan)),
+    ...(verdicts.length === 0 ? [headlineOf(analysis, plan)] : changeOf(analysis, plan)),
     ...verdicts,
     ...(published.length
       ? [`same direction as published: ${same.length} of ${published.length}${open ? `, ${open} not shown or unknown` : ''}`]

@@ -22,7 +22,7 @@ const RATIO = /\d+\.\d+ x \[\d+\.\d+-\d+\.\d+\]/g
 const experiments = await listExperiments(join(ROOT, 'experiments'))
 const answers = await readFile(join(ROOT, 'experiments', 'README.md'), 'utf8')
 
-for (const { name, number, folder } of experiments) {
+for (const { name, number, folder, plan: current } of experiments) {
   const file = await newestResult(folder)
   if (file === null) continue
   const readme = await readFile(join(folder, 'README.md'), 'utf8')
@@ -38,12 +38,20 @@ for (const { name, number, folder } of experiments) {
     t.ok(result.settings.rounds >= 5)
   })
 
+  t.test(`${name}: its chart has a short title, and names of arms that leave room for bars`, async (t) => {
+    const result = await readResult(file)
+    const { title, rows } = drawingOf(analyse(result), result, { ...result.plan, labels: current.labels })
+    t.ok(title.length <= 70 && !title.endsWith('...'), title)
+    for (const { arm } of rows) t.ok(arm.length <= 32, arm)
+  })
+
   wholeTest(`${name}: page and chart are drawn from it (npm run charts)`, async (t) => {
     const result = await readResult(file)
     const analysis = analyse(result)
+    const plan = { ...result.plan, labels: current.labels }
     t.equal(await readFile(join(CHARTS, `${name}.md`), 'utf8'),
-      markdownOf(analysis, result, result.plan, relative(CHARTS, file), `${name}.svg`))
-    t.equal(await readFile(join(CHARTS, `${name}.svg`), 'utf8'), await draw(drawingOf(analysis, result, result.plan)))
+      markdownOf(analysis, result, plan, relative(CHARTS, file), `${name}.svg`))
+    t.equal(await readFile(join(CHARTS, `${name}.svg`), 'utf8'), await draw(drawingOf(analysis, result, plan)))
   })
 
   t.test(`${name}: its README gives the verdict of that result`, async (t) => {

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { startReader } from '../commands.js'
-import { engineName, startServer } from '../servers.js'
+import { engineName, eventually, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 import { openLive } from './live-client.js'
 import { openWritten } from './written.js'
@@ -35,6 +35,7 @@ for (const engine of await scopedEngines()) {
         await pause(AWAY_MS)
         const paths = [`/v1/feeds/${feed}/live?limit=10000`, `/v1/feeds/${feed}/live?${SOME}`]
         const first = await Promise.all(paths.map((path) => openLive(t, reader.url, path)))
+        await eventually(() => first.every(({ items }) => items.size > 0))
         await pause(WATCHED_MS)
         const positions = first.map(({ position }) => position)
         for (const client of first) client.close()

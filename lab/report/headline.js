@@ -1,0 +1,73 @@
+/**
+ * The finding in a few words: the title of a chart and its page. For readers who do not know the plan, so arms have their labels,
+ * and intervals are left to the chart.
+ *
+ * It is about the first arm of which the plan expected something, or, where levels have an x, about the baseline: both were
+ * chosen before the first run.
+ */
+import { MEASURES } from '../measures.js'
+import { isShown, textsOf } from '../verdict.js'
+import { figureOf, unitOf } from './figures.js'
+import { endsOf, pairsOf } from './finding.js'
+import { figure } from './numbers.js'
+import { labelOf } from './roles.js'
+
+/** characters */
+export const HEADLINE_LENGTH = 70
+
+/** @typedef {import('./figures.js').Analysis} Analysis */
+/** @typedef {import('./figures.js').Plan} Plan */
+/** @typedef {import('./figures.js').Comparison} Comparison */
+/** @typedef {import('./finding.js').Pair} Pair */
+
+/** @param {Analysis} analysis @param {Plan} plan @returns {string} at most 70 characters */
+export function headlineOf (analysis, plan) {
+  const [pair] = pairsOf(analysis, plan)
+  const texts = [...growth(analysis, plan), ...pair ? ofPair(pair, plan) : alone(analysis, plan)].map(capitalized)
+  return texts.find(({ length }) => length <= HEADLINE_LENGTH) ?? `${texts[texts.length - 1].slice(0, HEADLINE_LENGTH - 3)}...`
+}
+
+/** The baseline at the ends of the axis. @param {Analysis} analysis @param {Plan} plan @returns {string[]} */
+function growth (analysis, plan) {
+  const ends = endsOf(analysis, plan)
+  if (ends === null) return []
+  const [first, last] = ends.map(({ level, median }) => ({ level, text: figure(median) }))
+  return [`${labelOf(plan.baseline, plan)}: ${first.text} ${unitOf(analysis.main)} at ${first.level}, ${last.text} at ${last.level}`]
+}
+
+/** @param {Pair} pair @param {Plan} plan @returns {string[]} the best first */
+function ofPair ({ arm, against, all }, plan) {
+  const shown = all.filter(isShown)
+  const [a, b] = [arm, against].map((one) => labelOf(one, plan))
+  if (shown.length === 0) {
+    return all.every(({ verdict }) => verdict === 'unknown') ? [`${a} against ${b}: unknown`] : [`${a} against ${b}: no difference shown`]
+  }
+  const { noun } = MEASURES[all[0].measure]
+  const where = shown.length === all.length
+    ? ''
+    : shown.length === 1 ? ` at ${shown[0].level}` : ` at ${shown.length} of ${all.length} levels`
+  const ratios = shown.map(({ ratio }) => Number(ratio))
+  const isLess = ratios.every((ratio) => ratio < 1)
+  const span = isLess ? `${spanOf(ratios, shareText)} % of` : `${spanOf(ratios, timesText)} x`
+  return [`${a}: ${span} the ${noun} of ${b}${where}`, `${a}: ${span} ${b}${where}`, `${arm}: ${span} ${against}${where}`]
+}
+
+/** @param {number[]} ratios @param {(ratio: number) => string} textOf */
+function spanOf (ratios, textOf) {
+  const [least, most] = [Math.min(...ratios), Math.max(...ratios)].map(textOf)
+  return least === most ? least : `${least} to ${most}`
+}
+
+const shareText = (/** @type {number} */ ratio) => ratio < 0.1 ? (ratio * 100).toPrecision(2) : String(Math.round(ratio * 100))
+const timesText = (/** @type {number} */ ratio) => textsOf([ratio], true)[0]
+
+/** @param {Analysis} analysis @param {Plan} plan @returns {string[]} without another arm */
+function alone (analysis, plan) {
+  for (const level of Object.keys(plan.levels)) {
+    const of = figureOf(analysis, { arm: plan.baseline, level })
+    if (of) return [`${labelOf(plan.baseline, plan)}: ${figure(of.median)} ${unitOf(analysis.main)} at ${level}`]
+  }
+  return ['No finding: the baseline has no valid measurement']
+}
+
+const capitalized = (/** @type {string} */ text) => text.replace(/^\p{Ll}/u, (first) => first.toUpperCase())
