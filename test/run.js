@@ -12,7 +12,7 @@ import t from 'tap'
 /** Long tests compare durations, and are started with less beside them. */
 const JOBS = process.env.FRESHET_TEST_SCOPE === 'whole' ? 3 : 4
 const TIMEOUT_MS = 300_000
-const HAS_LONGER_FORM = /from '.*\/(scope|properties)\.js'/
+const HAS_LONGER_FORM = /from '.*\/(scope|properties|partition)\.js'/
 
 /** @param {string} path @returns {string[]} */
 const testFiles = (path) => statSync(path).isFile()

@@ -1,13 +1,14 @@
 /** The marks of late batches, as views read them. What a batch sends: bytes.test.js. */
 import t from 'tap'
 import { marksAfter, newestMark } from '../../src/layouts/index.js'
-import { connectFor, engineName, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 import { gone, item, openPartition } from './partition.js'
 
 /** marks kept */
 const MOST = 1000
 
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
     const server = await startServer(t, { engine })
     const connection = await connectFor(t, server.url)

@@ -1,13 +1,14 @@
 /** A page that is read in steps while an id that it has not reached gets a newer version: the id is there, once. */
 import t from 'tap'
-import { engineName, startServer, testEngines } from '../servers.js'
+import { engineName, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 import { item, openPartition, UNLIMITED } from './partition.js'
 
 /** versions of one id, so that the first step finds few ids */
 const MANY = 200
 const NOW = Date.now()
 
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
     const server = await startServer(t, { engine })
     for (const layout of ['values', 'ids']) {

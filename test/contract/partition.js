@@ -7,7 +7,8 @@ import { partitionKey } from '../../src/feeds/keys.js'
 import { layoutNames, layoutOf } from '../../src/layouts/index.js'
 import { capabilities } from '../../src/store/nodes.js'
 import { readScript, scriptNames } from '../../src/store/scripts.js'
-import { connectFor, engineName, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
 /** @typedef {Awaited<ReturnType<typeof openArm>>} Arm */
 /** @typedef {ReturnType<Arm['open']>} Partition */
@@ -20,7 +21,7 @@ export const UNLIMITED = { retention: { windowMs: 0, maxItems: 0 }, nowMs: Date.
  * @param {(t: import('tap').Test, arm: Arm) => Promise<void>} run
  */
 export async function overAllArms (t, run) {
-  for (const engine of await testEngines()) {
+  for (const engine of await scopedEngines()) {
     t.test(engineName(engine), async (t) => {
       const server = await startServer(t, { engine })
       const able = (await capabilities(await connectFor(t, server.url))).msetex

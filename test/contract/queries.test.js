@@ -12,7 +12,8 @@ import { capabilities } from '../../src/store/nodes.js'
 import { readScript } from '../../src/store/scripts.js'
 import { createQueries } from '../../src/view/queries.js'
 import { anyId, anySeq, holds } from '../properties.js'
-import { connectFor, engineName, silentLog, startDeployment, testEngines } from '../servers.js'
+import { connectFor, engineName, silentLog, startDeployment } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 import { createModel, expectSame, shown } from './model.js'
 import { addTo, item } from './partition.js'
 
@@ -33,7 +34,7 @@ const anyFeed = fc.record({
   sinceMs: fc.option(fc.integer({ min: NOW - 150, max: NOW }))
 })
 
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
     const { primary, replicas } = await startDeployment(t, { engine })
     const connection = await connectFor(t, primary.url)

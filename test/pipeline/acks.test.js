@@ -3,7 +3,8 @@
  */
 import t from 'tap'
 import { ackNames, ackOf } from '../../src/pipeline/acks.js'
-import { connectFor, engineName, eventually, openWriterFor, startDeployment, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, openWriterFor, startDeployment, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
 /** how long WAIT waits for a replica: half of the deadline */
 const WAIT_MS = 5000
@@ -57,7 +58,7 @@ t.test('a server whose marker is not the last one lost writes: the session ends'
     { code: 'SERVER_LOST', outcome: 'over', message: /lost writes/ })
 })
 
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
     const { primary, replicas } = await startDeployment(t, { engine })
 

@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { layoutNames } from '../../src/layouts/index.js'
 import { agree, dropFeed, listDefinitions, readDefinition, setRetention } from '../../src/feeds/definitions.js'
-import { connectFor, engineName, eventually, openWriterFor, silentLog, startDeployment, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, openWriterFor, silentLog, startDeployment, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 import { accounted } from './fake-server.js'
 
 const VALUE = Buffer.alloc(200, 'v')
@@ -14,7 +15,7 @@ function appendIds (writer, from, to, value = VALUE) {
 }
 
 t.jobs = 2
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
     await t.test('flushed items are stored, over all partitions, with the commands of this engine', async (t) => {
       const server = await startServer(t, { engine })
