@@ -6,12 +6,13 @@ import { createServer, healthRoutes, listen, openSecurity } from '../src/http/in
 import { createWriterMetrics } from '../src/metrics/index.js'
 import { watchNodes } from '../src/store/index.js'
 
+/** @typedef {Awaited<ReturnType<typeof serveMetrics>>} MetricsServer */
+
 /**
  * @param {{ settings: any, index: number, redisUrl: string, replicaUrls: string[] | null, log: import('pino').Logger }} parts
  * @throws {import('../src/errors.js').FreshetError} PORT_IN_USE, and those of openSecurity
  */
 export async function serveMetrics ({ settings, index, redisUrl, replicaUrls, log }) {
-  if (settings.metricsPort === null) return null
   const security = await openSecurity(settings, { log })
   const nodes = await watchNodes({
     primaryUrl: redisUrl,

@@ -2,7 +2,6 @@
 import { optionsOf } from '../settings.js'
 import { aborted, createLog, listenForStop, tellParent } from '../src/runtime/index.js'
 import { emptyTally } from '../src/pipeline/index.js'
-import { serveMetrics } from './metrics-server.js'
 import { writeFeed } from './write-feed.js'
 
 const PROGRESS_MS = 1000
@@ -18,10 +17,13 @@ async function work (settings, redisUrl, index) {
   })
   /** @type {NodeJS.Timeout | undefined} */
   let progress
-  /** @type {Awaited<ReturnType<typeof serveMetrics>>} */
+  /** @type {import('./metrics-server.js').MetricsServer | null} */
   let metrics = null
   try {
-    metrics = await serveMetrics({ settings, index, redisUrl, replicaUrls: settings.replicaUrl, log })
+    if (settings.metricsPort !== null) {
+      const { serveMetrics } = await import('./metrics-server.js')
+      metrics = await serveMetrics({ settings, index, redisUrl, replicaUrls: settings.replicaUrl, log })
+    }
     const { error, ...tally } = await writeFeed({
       settings,
       options: optionsOf(settings),

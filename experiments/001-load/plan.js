@@ -5,7 +5,8 @@ export default {
   baseline: 'ids',
   ceiling: 'blob',
   arms: {
-    ids: { settings: { layout: 'ids', late: 'overwrite' } },
+    ids: { settings: { layout: 'ids' }, note: 'the newest version of an id counts, the default' },
+    'ids (overwrite)': { settings: { layout: 'ids', late: 'overwrite' }, note: 'as published: what is written last counts' },
     values: { settings: { layout: 'values' } },
     stream: { settings: { layout: 'stream' } },
     segments: { settings: { layout: 'segments' } },
@@ -14,6 +15,7 @@ export default {
   },
   labels: {
     ids: 'ids + a key per value',
+    'ids (overwrite)': 'the same, overwriting',
     values: 'values in the set',
     stream: 'stream entries',
     segments: 'packed segments',
@@ -33,13 +35,16 @@ export default {
     'behindMsP99', 'itemsPerSecond', 'generatorCpuMicrosPerItem', 'replicatedBytesPerItem'],
   differs: [
     'values, stream and segments keep every version of an id, ids and reference one',
+    'ids compares versions on the server, reference and ids (overwrite) do not',
     'the layouts flush every 5 ms: batches of 125, 250 and 375 items; reference and blob send batches of 1,000',
     'reference sends values that never change, the others new ones each time',
     'blob cannot be asked for an item or for the newest'
   ],
   expected: [
+    { arm: 'ids (overwrite)', against: 'ids', direction: 'less' },
     { arm: 'values', against: 'ids', direction: 'less' },
-    { arm: 'stream', against: 'ids', direction: 'same' },
+    { arm: 'values', against: 'ids (overwrite)', direction: 'less' },
+    { arm: 'stream', against: 'ids (overwrite)', direction: 'same' },
     { arm: 'segments', against: 'ids', direction: 'less' },
     { arm: 'reference', against: 'ids', direction: 'more' },
     { arm: 'blob', against: 'ids', direction: 'less' }

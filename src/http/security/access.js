@@ -1,6 +1,5 @@
 /** Who may do what: tokens of a file, JSON Web Tokens, or both. */
 import { ALL_FEEDS, digestOf, permits, unauthorized } from './grants.js'
-import { openJwt } from './jwt.js'
 import { openTokens } from './tokens.js'
 
 const EXPIRY_CHECK_MS = 1000
@@ -18,7 +17,7 @@ const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 export async function openAccess ({ tokens: file, jwtKeys, ...ofIssuer }, { log }) {
   let onChange = () => {}
   const tokens = file === null ? null : await openTokens(file, { log, onChange: () => onChange() })
-  const jwt = jwtKeys === null ? null : await openJwt({ ...ofIssuer, jwtKeys }, { log })
+  const jwt = jwtKeys === null ? null : await (await import('./jwt.js')).openJwt({ ...ofIssuer, jwtKeys }, { log })
   const timer = jwt && setInterval(() => onChange(), EXPIRY_CHECK_MS).unref()
 
   return {
