@@ -115,7 +115,7 @@ await overAllArms(t, async (t, { layout, guarantees, server, connection, open })
       await append(first)
       let steady = model.live(now).map(shown)
       // an item that arrives in the middle of a page, beyond maxItems, may be on it
-      const newest = () => model.live({ ...now, retention: { ...retention, maxItems: 0 } }).map(shown)
+      const newest = () => [now, { ...now, retention: { ...retention, maxItems: 0 } }].flatMap((one) => model.live(one).map(shown))
       let meanwhile = new Set(newest())
       const meddling = partition.meddling('*', async () => {
         await append(updates.shift() ?? [])
