@@ -20,7 +20,9 @@ wholeTest('connections cut again and again cost only the sending', { buffered: t
   const { code, summary } = await writer.ended()
   clearInterval(cutter)
   t.equal(code, 0)
-  t.match(summary, { offered: run.items, items: run.items, failed: 0 })
+  // items that were stored, but whose acknowledgement was cut off, count as late when newer ones came before they are sent again
+  t.match(summary, { offered: run.items, failed: 0, dropped: 0 })
+  t.equal(summary.items + (summary.refusedBy?.late ?? 0), run.items)
   t.comment(`${cuts} cuts, ${summary.retried} items were sent again`)
   t.ok(cuts > 1)
   t.same(await storedIn(t, server.url), newestOf(run))

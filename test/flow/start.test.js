@@ -79,7 +79,9 @@ wholeTest('when start is killed, everything ends', async (t) => {
 
 t.test('when the primary dies, start reports one error and exits with 1', async (t) => {
   const root = await copyCheckout(t)
-  const { command, pids, servers } = await startAll(t, root)
+  const { command, pids, servers, get } = await startAll(t, root)
+  // a writer that has not begun has nothing to say
+  await eventually(async () => (await get('/v1/feeds/latest/count')).json.count > 0)
   process.kill(await pidOf(servers.primary), 'SIGKILL')
   const { code, stderr, stdout, summary } = await command.ended()
   t.equal(code, 1)
