@@ -23,8 +23,7 @@ function sentence (result) {
   const { cpu: model, cores } = result.machine
   const { seconds } = result.settings
   const { valueBytes, ids, maxItems } = result.plan.fixed
-  // results from before there was a choice name none
-  const isOverwriting = (result.plan.arms[ARM].settings?.late ?? 'overwrite') === 'overwrite'
+  const isOverwriting = result.plan.arms[ARM].settings.late === 'overwrite'
   const folder = `experiments/${EXPERIMENT}`
   const links = `[experiment 001](${folder}/README.md), [raw samples](${folder}/results/${basename(String(file))})`
   const ms = (/** @type {number} */ value) => value.toFixed(1)
