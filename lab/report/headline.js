@@ -49,7 +49,8 @@ function ofPair ({ arm, against, all }, plan) {
   const ratios = shown.map(({ ratio }) => Number(ratio))
   const isLess = ratios.every((ratio) => ratio < 1)
   const span = isLess ? `${spanOf(ratios, shareText)} % of` : `${spanOf(ratios, timesText)} x`
-  return [`${a}: ${span} the ${noun} of ${b}${where}`, `${a}: ${span} ${b}${where}`, `${arm}: ${span} ${against}${where}`]
+  const texts = [`${a}: ${span} ${b}${where}`, `${arm}: ${span} ${against}${where}`]
+  return noun ? [`${a}: ${span} the ${noun} of ${b}${where}`, ...texts] : texts
 }
 
 /** @param {number[]} ratios @param {(ratio: number) => string} textOf */

@@ -9,6 +9,8 @@
 import { kindOf } from '../errors.js'
 import { FreshetError, HTTP_ERRORS } from './errors.js'
 
+const OF_CONTENT = ['content-encoding', 'etag', 'age', 'cache-status', 'freshet-as-of', 'freshet-lag-ms', 'freshet-next', 'freshet-stale']
+
 /**
  * @typedef {{ status: number, code: string, title: string, detail: string, retryable: boolean, facts: Record<string,
  *   unknown> }} Problem
@@ -73,6 +75,8 @@ export function createErrorHandler (log) {
   return (error, request, reply) => {
     const problem = problemOf(error)
     if (problem.status >= 500) logFailure(problem, error, request)
+    // of the content that could not be sent
+    for (const name of OF_CONTENT) reply.removeHeader(name)
     if (problem.status === 503) reply.header('retry-after', '1')
     if (problem.status === 405) reply.header('allow', /** @type {string[]} */ (problem.facts.allow).join(', '))
     if (problem.status === 401 && !reply.hasHeader('www-authenticate')) reply.header('www-authenticate', 'Bearer')

@@ -123,8 +123,9 @@ export function createReplyRoom (registry, maxBytes = MAX_BYTES) {
     /** @type {import('fastify').onSendHookHandler<any>} refuses with OVERLOADED */
     onSend (request, { raw: response }, payload, done) {
       const bytes = payload?.length
-      // `length` is undefined for streams, and for null
-      if (!(bytes > SMALL_BYTES) || request.method === 'HEAD') return done()
+      // `length` is undefined for streams, and for null; metrics are needed most when there is no room
+      const { access } = /** @type {any} */ (request.routeOptions.config ?? {})
+      if (!(bytes > SMALL_BYTES) || request.method === 'HEAD' || access === 'metrics') return done()
       if (bodies.has(payload) || fits(bytes)) {
         holdBody(response, payload, bytes)
         return done()

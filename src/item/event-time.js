@@ -3,8 +3,9 @@
  *
  * Accepted: epoch milliseconds, as a number or as digits, and the extended format of ISO 8601. A date is midnight UTC; without an
  * offset a time is UTC; digits after the milliseconds are cut off; a space may replace the T (RFC 3339).
- * Refused: numbers that look like another unit, because they would become times in 1970; week and ordinal dates, the basic format,
- * names of months and zones, 24:00, leap seconds, days that the month does not have. Date.parse accepts many of these.
+ * Refused: numbers that look like another unit, because they would become times in 1970, and the same times (1970-01-01T02:46:40 to
+ * 1973-03-03) as text; week and ordinal dates, the basic format, names of months and zones, 24:00, leap seconds, days that the month
+ * does not have. Date.parse accepts many of these.
  */
 import { MAX_TS } from './order.js'
 

@@ -66,7 +66,7 @@ export function createReplies ({
       return 'body' in reply ? { reply, freshness: reply.freshness } : reply
     } catch (error) {
       // an error that is not retryable (such as FEED_UNKNOWN) replaces the content
-      if (!error.retryable) store.delete(wanted.key)
+      if (!error.retryable && error.code !== 'CLIENT_GONE') store.delete(wanted.key)
       const reply = error.retryable ? store.getStale(wanted.key) : undefined
       if (!reply || clock() - reply.asOf >= maxStaleMs) throw error
       return { reply, freshness: { asOf: reply.asOf, lagMs: null, stale: error.code } }

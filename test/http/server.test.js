@@ -1,6 +1,7 @@
 /** What every HTTP service of ours answers to requests that no client library sends, and to methods and paths it does not have. */
 import { Registry } from 'prom-client'
 import t from 'tap'
+import { FreshetError } from '../../src/errors.js'
 import { bodyOf, createBodyRoom, createServer, describeRoutes, healthRoutes, takeBodies } from '../../src/http/index.js'
 import { headOf, openWire } from '../gateway/wire.js'
 import { eventually } from '../servers.js'
@@ -185,4 +186,21 @@ t.test('/docs forbids browsers to guess types, and its redirects end', async (t)
     }
     t.equal(response?.status, 200, seen.join(' -> '))
   }
+})
+
+t.test('an error that replaces content has none of its headers', async (t) => {
+  const app = createServer({ registry: new Registry() })
+  t.teardown(() => app.close())
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (reply.statusCode === 200) done(new FreshetError('OVERLOADED', 'no room'))
+    else done()
+  })
+  app.get('/content', async (_request, reply) => {
+    reply.headers({ 'content-encoding': 'gzip', etag: '"a"', age: '1', 'freshet-as-of': '1' })
+    return Buffer.from('compressed')
+  })
+  const { statusCode, headers, json } = await app.inject('/content')
+  t.equal(statusCode, 503)
+  t.same(['content-encoding', 'etag', 'age', 'freshet-as-of'].filter((name) => name in headers), [])
+  t.equal(json().code, 'OVERLOADED')
 })

@@ -1,6 +1,6 @@
 /**
  * JSON Web Tokens: signed by the keys of one issuer, for one audience, with an expiry. The claim `scope` has the scopes, separated
- * by spaces, and `feeds` is an array of feed names, or `*`. A token without `feeds` is for no feed.
+ * by spaces, and `feeds` is an array of feed names; `["*"]` is every feed. A token without `feeds` is for no feed.
  *
  * Keys come from a file, which is read again when it changes, or from a URL. Those of a URL are fetched at the start, every ten
  * minutes, and when a token names an unknown key, but not more often than every two seconds. While the issuer does not answer,
