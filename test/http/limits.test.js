@@ -80,6 +80,7 @@ t.test('a token or address that makes more requests is refused until the next se
   t.equal((await ask('GET', '/v1/feeds/latest/items', { headers: bearer('second-token') })).status, 200, 'another token has its own')
   await eventually(async () => (await ask('GET', '/v1/feeds/latest/items', { headers: bearer('reader-token') })).status === 200)
   for (const path of ['/livez', '/readyz', '/page/page.js']) t.equal((await burst(path)).limited.length, 0, path)
+  t.ok((await burst('/readyz', 'wrong-token')).limited.length > 0, 'tokens cannot be guessed by its reply')
 })
 
 t.test('without these settings there are no hooks for them', async (t) => {
