@@ -55,11 +55,17 @@ function createUnpacker () {
   let fault = null
   gunzip.on('data', (piece) => pieces.push(piece))
   gunzip.on('error', (error) => { fault = error })
-  const closed = /** @type {Promise<void>} */ (new Promise((resolve) => gunzip.once('close', resolve)))
 
   /** @param {(done: () => void) => void} write */
   async function * step (write) {
-    await Promise.race([closed, /** @type {Promise<void>} */ (new Promise((resolve) => write(resolve)))])
+    await /** @type {Promise<void>} */ (new Promise((resolve) => {
+      if (gunzip.closed) return resolve()
+      gunzip.once('close', resolve)
+      write(() => {
+        gunzip.off('close', resolve)
+        resolve()
+      })
+    }))
     const complete = pieces
     pieces = []
     yield * complete
