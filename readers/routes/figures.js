@@ -31,7 +31,7 @@ const FIGURES = feedRoute({
         partitions: orNull('integer'),
         windowMs: orNull('integer'),
         maxItems: orNull('integer'),
-        ready: { type: 'boolean', description: 'as /readyz' },
+        ready: { type: 'boolean', description: 'as /readyz, without the views of other feeds' },
         reasons: { type: 'array', items: { type: 'string' } },
         writers: orNull('integer', 'active within the last 3 s'),
         lastWriteAt: orNull('integer',

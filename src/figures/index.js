@@ -70,7 +70,7 @@ export function createFigures ({ queries, deployment, keyPrefix, now, elapsed = 
       if (found.definition !== null) history.want(feed)
       const { rates: sampled, cpuOf } = elapsed() - last.takenMs < USABLE_MS ? last : { rates: null, cpuOf: () => null }
       const rate = sampled?.get(feed)
-      const { ready, reasons, nodes } = queries.status()
+      const { ready, reasons, nodes } = queries.status(feed)
       const writeMs = rates.lastWriteMs(feed)
       return {
         ...found,

@@ -5,6 +5,7 @@
 import { FreshetError } from './errors.js'
 import { problemsOf, processRoute } from './route-schemas.js'
 import { registerProcess } from '../metrics/index.js'
+import { readableFeeds } from './security/index.js'
 
 const REASONS = Object.freeze({ type: 'array', items: { type: 'string' } })
 const NODES = Object.freeze({
@@ -43,12 +44,15 @@ const EXPOSITION = processRoute({ summary: 'Prometheus metrics', type: 'text/pla
 /** What the routes need (security/guard.js). @type {any[]} */
 const [PUBLIC, OPTIONAL, METRICS] = [{ access: 'public' }, { access: 'optional' }, { access: 'metrics' }]
 
-/** Whether tokens are required here, and the client has no valid one. @param {import('fastify').FastifyRequest} request */
-const isAnonymous = (request) => /** @type {any} */ (request).grant === null
+/** Whether the client may see names of all feeds, and addresses. @param {import('fastify').FastifyRequest} request */
+function seesAll (request) {
+  const { grant } = /** @type {{ grant?: import('./security/index.js').Grant | null }} */ (request)
+  return grant !== null && readableFeeds(grant).isAll
+}
 
 /** Reasons and nodes name feeds and addresses. @param {Status} status @returns {Status} */
 const withoutFacts = ({ ready }) =>
-  ({ ready, reasons: ready ? [] : ['this process is not ready; with a valid token the reasons are shown'] })
+  ({ ready, reasons: ready ? [] : ['this process is not ready; with a token for all feeds the reasons are shown'] })
 
 /**
  * @param {import('fastify').FastifyInstance} app
@@ -64,10 +68,11 @@ export async function healthRoutes (app, { status, registry }) {
   })
 
   app.get('/readyz', { config: OPTIONAL, schema: READINESS }, async (request, reply) => {
-    const { ready, reasons, ...rest } = isAnonymous(request) ? withoutFacts(status()) : status()
-    if (!ready) throw new FreshetError('NOT_READY', reasons.join('; '), { ready, reasons, ...rest })
+    const all = status()
+    const shown = seesAll(request) ? all : withoutFacts(all)
+    if (!all.ready) throw new FreshetError('NOT_READY', all.reasons.join('; '), { publicWhy: shown.reasons.join('; '), ...shown })
     reply.header('cache-control', 'no-store')
-    return { ready, reasons, ...rest }
+    return shown
   })
 
   /** @type {Promise<string> | null} */

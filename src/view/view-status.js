@@ -51,10 +51,11 @@ export function createViewStatus ({ queries, registry, discover, behindOf }) {
     /**
      * Whether queries can be answered now, and all faults. A fault that queries do not depend on, or that has lasted long, is
      * named but does not make the process unready.
+     * @param {string} [only] a feed: without the faults of the views of others
      */
-    status () {
+    status (only) {
       const { ready, reasons, ...rest } = queries.status()
-      const faults = [...registry.held].flatMap(([feed, one]) => faultsOf(feed, one))
+      const faults = [...registry.held].flatMap(([feed, one]) => only === undefined || feed === only ? faultsOf(feed, one) : [])
       if (!registry.isDiscovered && ready) faults.push(undiscovered())
       return {
         ready: ready && !(discover && faults.some(({ isBlocking }) => isBlocking)),

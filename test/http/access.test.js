@@ -1,6 +1,9 @@
 /** Every route of reader and gateway, by every kind of token. */
+import pino from 'pino'
+import { Registry } from 'prom-client'
 import t from 'tap'
-import { bearer, startGuarded, tokenFileFor } from './guarded.js'
+import { createServer, healthRoutes } from '../../src/http/index.js'
+import { bearer, openSecurityFor, startGuarded, tokenFileFor } from './guarded.js'
 import { eventually } from '../servers.js'
 
 const HEALTH = { 'GET /livez': 'public', 'GET /readyz': 'public', 'GET /metrics': 'metrics' }
@@ -125,10 +128,30 @@ t.test('the list of feeds has those that the token may read, and is 304 only for
   t.equal((await get('read-latest', known)).status, 200)
 })
 
-t.test('readiness names no server and no feed to a client without a token', async (t) => {
+t.test('readiness names servers and feeds only to a token for all feeds; the log has the reasons whoever asks', async (t) => {
   t.same((await reader.ask('GET', '/readyz')).json, { ready: true, reasons: [] })
   t.match((await reader.ask('GET', '/readyz', { headers: bearer('wrong-token') })).json, { ready: true, nodes: undefined })
-  t.match((await reader.ask('GET', '/readyz', { headers: bearer('write-other') })).json, { ready: true, nodes: [{ role: 'primary' }] })
+  t.match((await reader.ask('GET', '/readyz', { headers: bearer('read-latest') })).json, { ready: true, nodes: undefined })
+  t.match((await reader.ask('GET', '/readyz', { headers: bearer('admin-all') })).json, { ready: true, nodes: [{ role: 'primary' }] })
+})
+
+t.test('why a process is not ready is told to tokens for all feeds, and always to the log', async (t) => {
+  /** @type {any[]} */
+  const logged = []
+  const logger = pino({}, { write: (/** @type {string} */ line) => logged.push(JSON.parse(line)) })
+  for (const token of [undefined, 'read-latest', 'read-all']) {
+    const isTold = token === 'read-all'
+    logged.length = 0
+    const app = createServer({ registry: new Registry(), logger, security: await openSecurityFor(t, { tokens: file }) })
+    t.teardown(() => app.close())
+    const status = { ready: false, reasons: ['SERVER_LOST: reconnecting to 10.1.2.3'], nodes: [{ address: '10.1.2.3' }] }
+    app.register(healthRoutes, { status: () => status, registry: new Registry() })
+    const { statusCode, body } = await app.inject({ url: '/readyz', headers: bearer(token) })
+    const reasons = [isTold ? /10\.1\.2\.3/ : /with a token for all feeds/]
+    t.match([statusCode, JSON.parse(body)], [503, { code: 'NOT_READY', ready: false, reasons }])
+    t.equal(body.includes('10.1.2.3'), isTold)
+    t.match(logged, [{ code: 'NOT_READY', msg: /10\.1\.2\.3/ }])
+  }
 })
 
 t.test('the OpenAPI document says which routes need a token', async (t) => {

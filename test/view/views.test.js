@@ -132,6 +132,7 @@ for (const engine of await scopedEngines()) {
       t.same(ids((await views.latest('behind', { limit: 2 })).items), ['new', '0'])
       t.match(views.status(), { ready: false })
       t.ok(views.status().reasons.some((/** @type {string} */ reason) => /^VIEW_BEHIND: the view of feed behind is \d/.test(reason)))
+      t.notMatch(views.status('another').reasons.join(), 'behind', 'those who may read another feed do not learn its name')
       t.ok(Number(figuresOf('behind')?.behindMs) > 1000)
 
       // so many that came since are older, which a node finds out by reading all of them
