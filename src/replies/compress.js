@@ -14,7 +14,8 @@ const COPIES = 2
 /**
  * @param {{ registry: import('prom-client').Registry, store: import('./reply-store.js').ReplyStore,
  *   room: import('./reply-cache.js').Room, elapsed: () => number }} options
- * @returns {(reply: CachedReply) => Promise<CachedReply>} the same reply, or an earlier one to the same request that is being compressed
+ * @returns {(reply: CachedReply) => Promise<CachedReply>} the same reply, or an earlier one to the same request that is being compressed;
+ *   without room it is not compressed
  */
 export function createCompressor ({ registry, store, room, elapsed }) {
   /** @type {SingleFlight<CachedReply>} */
@@ -28,7 +29,9 @@ export function createCompressor ({ registry, store, room, elapsed }) {
 
   /** @param {CachedReply} reply */
   async function compress (reply) {
-    const leave = await room.enter(() => COPIES * reply.body.length, () => true)
+    const leave = room.enterNow(COPIES * reply.body.length)
+    // it is sent as it is
+    if (!leave) return reply
     const startedMs = elapsed()
     reply.gzipped = await gzipped(reply.body).finally(leave)
     const nowMs = elapsed()

@@ -40,7 +40,7 @@
  * @typedef {(freshness: import('./headers.js').Freshness) => Built | null} BuildNow synchronous, from a view; null: impossible now
  * @typedef {{ key: string, asOf: number, lagMs: number | null }} Revision of a feed's view: while `key` is the same, so is
  *   its content; `asOf`: when it was last up to date
- * @typedef {Pick<import('../http/index.js').ReplyRoom, 'enter' | 'hold' | 'mayBeginNow'>} Room
+ * @typedef {Pick<import('../http/index.js').ReplyRoom, 'enter' | 'enterNow' | 'hold' | 'mayBeginNow'>} Room
  * @typedef {{ key: string, isTooOld: boolean, freshness: import('./headers.js').Freshness }} ViewState
  */
 import { Counter } from 'prom-client'

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import { Registry } from 'prom-client'
 import t from 'tap'
+import { createCompressor } from '../../src/replies/compress.js'
 import { createReplyStore } from '../../src/replies/reply-store.js'
 import { SingleFlight } from '../../src/replies/single-flight.js'
 import { matchesTag, tagOf } from '../../src/replies/etag.js'
@@ -39,6 +40,21 @@ t.test('only replies that shrink by a tenth are compressed', async (t) => {
   t.same(gunzipSync(/** @type {Buffer} */ (await gzipped(text))), text)
   t.equal(await gzipped(randomBytes(5000)), null, 'as large as before')
   t.equal(await gzipped(text.subarray(0, 1000)), null, 'fits into a packet')
+})
+
+t.test('without room a reply is not compressed now, and with room the next time', async (t) => {
+  const registry = new Registry()
+  let room = 0
+  const compressed = createCompressor({
+    registry,
+    store: /** @type {any} */ ({ grow () {} }),
+    room: /** @type {any} */ ({ enterNow: (/** @type {number} */ bytes) => bytes > room ? null : () => {} }),
+    elapsed: () => 0
+  })
+  const reply = /** @type {any} */ ({ key: 'a', body: Buffer.alloc(100_000), revision: null, retryGzipMs: -Infinity })
+  t.equal((await compressed(reply)).gzipped, undefined)
+  room = 2 * reply.body.length
+  t.ok((await compressed(reply)).gzipped)
 })
 
 t.test('concurrent calls share one result; later calls start again', async (t) => {
