@@ -9,7 +9,8 @@ import { Readable } from 'node:stream'
 import { FreshetError } from '../errors.js'
 import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
 import {
-  ENCODINGS, ITEM_SCHEMA, itemBytes, itemWriter, JSON_TYPE, NDJSON_TYPE, newestChunks, newestNow, PAGE_ITEMS, prefersNdjson, selectedChunks
+  ENCODINGS, ITEM_SCHEMA, itemBytes, itemWriter, JSON_TYPE, NDJSON_TYPE, newestChunks, newestNow, PAGE_BYTES, PAGE_ITEMS,
+  prefersNdjson, selectedChunks
 } from '../../src/replies/index.js'
 import { clientGone, feedRoute, integer, many, oneOf, querySchema, readQuery, text } from '../../src/http/index.js'
 import { CURSOR_SCHEMA, decodeCursor, encodeCursor, ID_SCHEMA, idBytes, MAX_TS } from '../../src/item/index.js'
@@ -110,7 +111,8 @@ export async function itemRoutes (app, { queries, replies }) {
     const isPage = wanted.limit <= MAX_PAGE_ITEMS
     const bytesOf = isPage
       ? () => replies.sizes.estimate(feed, query.id?.length ?? wanted.limit, MAX_PAGE_BYTES)
-      : () => replies.sizes.estimate(feed, PAGE_ITEMS, MAX_PAGE_BYTES) + STREAM_BYTES
+      : () => replies.sizes.estimate(feed, PAGE_ITEMS, PAGE_BYTES) + STREAM_BYTES
+    const isOfAll = !query.id && wanted.sinceMs === null && wanted.after === null
     const format = {
       write: itemWriter(query.encoding),
       separator: ndjson ? 0 : COMMA,
@@ -125,13 +127,13 @@ export async function itemRoutes (app, { queries, replies }) {
     return replies.serve(request, reply, { feed, type, vary: VARY, buildNow, bytesOf }, async (isWanted) => {
       const chunks = query.id ? selectedChunks(queries, feed, query.id, wanted, format) : newestChunks(queries, feed, wanted, format)
       const page = await read(chunks, ndjson && !isPage ? 1 : MAX_PAGE_BYTES, isWanted)
-      replies.sizes.learn(feed, page.last.items, page.bytes)
+      replies.sizes.learn(feed, page.last.items, page.bytes, isOfAll && page.last.next === null)
       if (!ndjson || page.last.end) {
         await chunks.return(undefined)
         return ndjson ? buildNdjson(feed, page) : buildJson(feed, page)
       }
       replies.setStreamHeaders(reply, { asOf: page.last.asOf, lagMs: page.last.lagMs, type, vary: VARY }, feed)
-      replies.room.hold(reply.raw, page.bytes + bytesOf())
+      replies.room.hold(reply.raw, bytesOf())
       return streamNdjson(feed, page, chunks, reply)
     })
   }
@@ -147,7 +149,7 @@ export async function itemRoutes (app, { queries, replies }) {
         throw new FreshetError('ITEM_UNKNOWN', `feed ${feed} has no live item ${JSON.stringify(params.id)}`, { feed, id: params.id })
       }
       const body = itemBytes(itemWriter(query.encoding), item)
-      replies.sizes.learn(feed, 1, body.length)
+      replies.sizes.learn(feed, 1, body.length, false)
       return { asOf, lagMs, body, content: [body] }
     })
   })
@@ -175,7 +177,7 @@ const pageBuilder = (queries, { room, sizes }, feed, query, format, ndjson) => (
   const page = newestNow(queries, feed, query, format, around)
   if (!page) return null
   const { bytes, itemsAt, items } = page
-  sizes.learn(feed, items, bytes.length)
+  sizes.learn(feed, items, bytes.length, query.sinceMs === null && query.after === null && page.next === null)
   const next = ndjson ? cursorOf(feed, page.next) : null
   return { asOf, lagMs, body: bytes, content: [bytes.subarray(itemsAt), next ?? ''], next }
 }

@@ -2,6 +2,7 @@
  * The bound on bytes of replies that are being built or wait in sockets, over all clients.
  *
  *     enter      a reply is built: an estimate of its bytes; refused with OVERLOADED after a second without room
+ *     enterNow   the same, for work that can be left out
  *     onSend     its response is sent, until that ends; a body that several clients get counts once
  *     hold       a stream, until its response ends
  *
@@ -12,8 +13,9 @@
  * delay all others.
  *
  * Clients that read slowly keep their replies while there is room. When another reply lacks room, responses that sent less than
- * 64 KiB a second for 5 s or more are cut off, and counted.
+ * 64 KiB a second over the last 5 s are cut off, and counted.
  */
+import { Readable } from 'node:stream'
 import { Counter, Gauge } from 'prom-client'
 import { whenClosed } from './closed.js'
 import { FreshetError } from './errors.js'
@@ -25,8 +27,12 @@ const SMALL_BYTES = 32 * 1024
 const TURN_BYTES = 4 * MIB
 const MAX_WAITING = 1000
 const WAIT_MS = 1000
+/** over so long, as system buffers take the first megabytes at once */
 const SLOW_AFTER_MS = 5000
+const CHECK_MS = 500
 const SLOW_BYTES_PER_MS = 64 * 1024 / 1000
+/** of a body, written at a time: how much of one write was sent is unknown until all of it is */
+const SLICE_BYTES = 128 * 1024
 
 /** @typedef {ReturnType<typeof createReplyRoom>} ReplyRoom */
 /** @typedef {import('node:http').ServerResponse} Response */
@@ -102,6 +108,13 @@ export function createReplyRoom (registry, maxBytes = MAX_BYTES) {
       return () => release(bytes)
     },
 
+    /** @param {number} bytes an estimate @returns {(() => void) | null} to be called when it is built; null: no room now */
+    enterNow (bytes) {
+      if (queue.size > 0 || !fits(bytes)) return null
+      const held = begin(bytes)
+      return () => release(held)
+    },
+
     /**
      * Whether a reply that is built synchronously may begin in this turn of the event loop; else it has to `enter`.
      * @param {number} bytes an estimate
@@ -121,19 +134,27 @@ export function createReplyRoom (registry, maxBytes = MAX_BYTES) {
     },
 
     /** @type {import('fastify').onSendHookHandler<any>} refuses with OVERLOADED */
-    onSend (request, { raw: response }, payload, done) {
+    onSend (request, reply, payload, done) {
+      const { raw: response } = reply
       const bytes = payload?.length
       // `length` is undefined for streams, and for null; metrics are needed most when there is no room
       const { access } = /** @type {any} */ (request.routeOptions.config ?? {})
       if (!(bytes > SMALL_BYTES) || request.method === 'HEAD' || access === 'metrics') return done()
-      if (bodies.has(payload) || fits(bytes)) {
-        holdBody(response, payload, bytes)
-        return done()
+      if (!bodies.has(payload) && !fits(bytes)) {
+        sending.cutSlow()
+        return done(overloaded())
       }
-      sending.cutSlow()
-      done(overloaded())
+      holdBody(response, payload, bytes)
+      if (bytes <= SLICE_BYTES || !Buffer.isBuffer(payload)) return done()
+      reply.header('content-length', bytes)
+      done(null, Readable.from(slicesOf(payload), { objectMode: false }))
     }
   }
+}
+
+/** @param {Buffer} body */
+function * slicesOf (body) {
+  for (let from = 0; from < body.length; from += SLICE_BYTES) yield body.subarray(from, from + SLICE_BYTES)
 }
 
 /** @returns {FreshetError} no client waits for the reply any more */
@@ -220,24 +241,36 @@ function createSending (registry) {
     help: 'Total large responses cut off because their clients read too slowly while other replies lacked room',
     registers: [registry]
   })
-  /** @type {Map<Response, { startedMs: number, sentBytes: number }>} `sentBytes`: over its connection, before */
+  /** @type {Map<Response, { atMs: number, sentBytes: number, isSlow: boolean }>} as of the last check */
   const responses = new Map()
+  /** @type {NodeJS.Timeout | undefined} while there are any */
+  let timer
+
+  function check () {
+    const nowMs = performance.now()
+    for (const [response, last] of responses) {
+      const ageMs = nowMs - last.atMs
+      if (ageMs < SLOW_AFTER_MS) continue
+      const sentBytes = sentOver(response)
+      responses.set(response, { atMs: nowMs, sentBytes, isSlow: (sentBytes - last.sentBytes) / ageMs < SLOW_BYTES_PER_MS })
+    }
+  }
 
   return {
     /** @param {Response} response @param {() => void} done called when it ends */
     add (response, done) {
-      responses.set(response, { startedMs: performance.now(), sentBytes: sentOver(response) })
+      if (responses.size === 0) timer = setInterval(check, CHECK_MS).unref()
+      responses.set(response, { atMs: performance.now(), sentBytes: sentOver(response), isSlow: false })
       whenClosed(response, () => {
         responses.delete(response)
+        if (responses.size === 0) clearInterval(timer)
         done()
       })
     },
 
     cutSlow () {
-      const nowMs = performance.now()
-      for (const [response, { startedMs, sentBytes }] of responses) {
-        const ageMs = nowMs - startedMs
-        if (ageMs < SLOW_AFTER_MS || (sentOver(response) - sentBytes) / ageMs >= SLOW_BYTES_PER_MS) continue
+      for (const [response, { isSlow }] of responses) {
+        if (!isSlow) continue
         cut.inc()
         response.destroy()
       }

@@ -1,11 +1,14 @@
 /**
- * Bytes per item in the replies of each feed, learnt from earlier replies: estimates what a reply will take before it is built.
+ * Bytes per item in the replies of each feed, and how many items it has, learnt from earlier replies: estimates what a reply will
+ * take before it is built.
  */
 
-/** while unknown; the first replies of a feed are built a few at a time */
+/** of an item, while unknown; the first replies of a feed are built a few at a time */
 const FIRST_BYTES = 16 * 1024
 /** per reply, for the largest size seen */
 const DECAY = 0.9
+/** a feed may have so many more items than in its last complete reply, and twice as many */
+const MORE_ITEMS = 100
 const MAX_FEEDS = 10_000
 /** items as they were read, their text in parts, and the body */
 const COPIES = 2.5
@@ -13,21 +16,29 @@ const COPIES = 2.5
 /** @typedef {ReturnType<typeof createItemSizes>} ItemSizes */
 
 export function createItemSizes () {
-  /** @type {Map<string, number>} */
-  const sizes = new Map()
+  /** `most`: items of a whole feed @type {Map<string, { size: number, most: number }>} */
+  const known = new Map()
   return {
     /**
      * @param {string} feed @param {number} items @param {number} maxBytes of the body
      * @returns {number} bytes of memory that building it takes
      */
-    estimate: (feed, items, maxBytes) => COPIES * Math.min(maxBytes, items * (sizes.get(feed) ?? FIRST_BYTES)),
+    estimate (feed, items, maxBytes) {
+      const { size, most } = known.get(feed) ?? { size: FIRST_BYTES, most: Infinity }
+      return COPIES * Math.min(maxBytes, Math.min(items, 2 * most + MORE_ITEMS) * size)
+    },
 
-    /** @param {string} feed @param {number} items @param {number} bytes of the body */
-    learn (feed, items, bytes) {
-      if (items === 0) return
-      const size = bytes / items
-      if (sizes.size >= MAX_FEEDS && !sizes.has(feed)) sizes.clear()
-      sizes.set(feed, Math.max(size, DECAY * (sizes.get(feed) ?? size)))
+    /**
+     * @param {string} feed @param {number} items @param {number} bytes of the body
+     * @param {boolean} isWhole whether the reply had all items of the feed
+     */
+    learn (feed, items, bytes, isWhole) {
+      const before = known.get(feed)
+      const lastSize = before?.size ?? FIRST_BYTES
+      const size = items === 0 ? lastSize : Math.max(bytes / items, before ? DECAY * lastSize : 0)
+      const most = isWhole ? items : Math.max(items, before?.most ?? Infinity)
+      if (known.size >= MAX_FEEDS && !before) known.clear()
+      known.set(feed, { size, most })
     }
   }
 }

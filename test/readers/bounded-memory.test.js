@@ -134,6 +134,54 @@ t.test('a client that reads too slowly is cut off when others lack room, not bef
   t.equal(await cut(), 1)
 })
 
+t.test('a client that reads steadily, longer than that, gets all of a large reply, also while others lack room', async (t) => {
+  const { app, registry } = readerOf(t, { items: 40, bytes: 256 * KIB, maxReplyBytes: 16 * KIB * KIB })
+  const steady = await open(t, app)
+  steady.pause().write(getLast(`${ITEMS}?limit=40`))
+  while (await counted(registry, 'freshet_http_reply_bytes') === 0) await sleep(10)
+  let [bytes, refused] = [0, 0]
+  const reading = (async () => {
+    while (!steady.readableEnded) {
+      // up to 128 KiB, ten times a second
+      bytes += (steady.read(Math.min(steady.readableLength, 128 * KIB) || 1) ?? '').length
+      await sleep(100)
+    }
+  })()
+  while (await counted(registry, 'freshet_http_reply_bytes') > 0) {
+    refused += Number((await overSocket(app, `${ITEMS}?limit=39`)).statusCode === 503)
+    await sleep(100)
+  }
+  await reading
+  t.ok(bytes > 10 * KIB * KIB, `${bytes} bytes`)
+  t.ok(refused > 0)
+  t.equal(await counted(registry, 'freshet_http_slow_responses_cut_total'), 0)
+})
+
+t.test('streams hold what they use, not what a page would', async (t) => {
+  const { app, registry } = readerOf(t, { items: 30, bytes: 256 * KIB })
+  const held = () => counted(registry, 'freshet_http_reply_bytes')
+  for (let n = 0; n < 8; n++) {
+    const socket = await open(t, app)
+    socket.pause().write(`GET ${ITEMS}?limit=100000&since=${n} HTTP/1.1\r\nHost: x\r\nAccept: application/x-ndjson\r\n\r\n`)
+    await once(socket, 'readable')
+  }
+  t.ok(await held() > 0 && await held() < 48 * KIB * KIB, `${await held()} bytes`)
+  t.equal((await overSocket(app, `${ITEMS}?limit=10`)).statusCode, 200)
+})
+
+t.test('a large limit takes little room where a feed has few items', async (t) => {
+  const { app, state, registry } = createReader(t, { empty: [], few: [item('a', NOW, 'x')] })
+  for (const feed of ['empty', 'few']) {
+    const path = `/v1/feeds/${feed}/items?limit=10000`
+    state.delay = async () => {}
+    await app.inject(path)
+    let most = 0
+    state.delay = async () => { most = Math.max(most, await counted(registry, 'freshet_http_reply_bytes')) }
+    await app.inject(`${path}&since=1`)
+    t.ok(most < 8 * KIB * KIB, `${feed}: ${most} bytes`)
+  }
+})
+
 t.test('when its clients are gone, a reply is not built to its end', async (t) => {
   const { app, state, registry } = readerOf(t, { items: 10_000, bytes: 1000 })
   const gates = []
