@@ -7,6 +7,7 @@
  *     published-ids      the same                               a member with the plain value of its key
  *     values             sorted set `values`                    a member: id and value (item/member.js)
  *     published-values   sorted set `values`                    a member: the value alone
+ *     two-sets           as `ids`, and sorted set `ids-2`       the same; `published-two-sets`: as `published-ids`
  *     blob               keys `blob:<writer>:<from>-<to>`       one of the values concatenated in it
  *     list, set, published-list, published-set, ...             see structure-inventory.js
  *
@@ -18,6 +19,7 @@ import { createReadSize, MAX_READ } from '../src/layouts/index.js'
 import { readValue } from '../src/synthetic.js'
 import { NONE, numberOfId } from './id-number.js'
 import { namesOf, readSortedSet, readValues } from './read-keys.js'
+import { checkOtherSet } from './two-sets.js'
 import { readPublishedList, readPublishedSet, readSets, readWholeList } from './structure-inventory.js'
 
 /** in `numbers`: the member exists, its key does not */
@@ -27,8 +29,8 @@ const FIRST_ROWS = 1024
 const STRAYS_NAMED = 5
 
 /**
- * @typedef {'ids' | 'values' | 'published-ids' | 'published-values' | 'blob' | 'list' | 'list-hll' | 'set' |
- *   'published-list' | 'published-list-hll' | 'published-set'} RowStorage
+ * @typedef {'ids' | 'values' | 'published-ids' | 'published-values' | 'two-sets' | 'published-two-sets' | 'blob' | 'list' |
+ *   'list-hll' | 'set' | 'published-list' | 'published-list-hll' | 'published-set'} RowStorage
  */
 /** @typedef {RowStorage | import('./log-inventory.js').LogStorage} Storage */
 /** @typedef {import('../src/store/index.js').Connection} Connection */
@@ -50,13 +52,28 @@ const STRAYS_NAMED = 5
  * @property {string} digest of all contents: equal nodes have equal digests
  */
 
+/** @type {Reader} */
+const readIds = (connection, key, rows) => readBesideSet(connection, key, rows, (id, bytes) => {
+  const { ts, seq, value } = readRecord(id, bytes)
+  return { value, score: scoreOf(ts, seq) }
+})
+
+/** @type {Reader} */
+const readPublishedIds = (connection, key, rows) =>
+  readBesideSet(connection, key, rows, (_id, value) => ({ value, score: null }))
+
+/** @param {Reader} read @returns {Reader} */
+const withOtherSet = (read) => async (connection, key, rows) => {
+  await read(connection, key, rows)
+  await checkOtherSet(connection, key, rows)
+}
+
 /** @type {Record<RowStorage, Reader>} */
 const READERS = {
-  ids: (connection, key, rows) => readBesideSet(connection, key, rows, (id, bytes) => {
-    const { ts, seq, value } = readRecord(id, bytes)
-    return { value, score: scoreOf(ts, seq) }
-  }),
-  'published-ids': (connection, key, rows) => readBesideSet(connection, key, rows, (_id, value) => ({ value, score: null })),
+  ids: readIds,
+  'published-ids': readPublishedIds,
+  'two-sets': withOtherSet(readIds),
+  'published-two-sets': withOtherSet(readPublishedIds),
   values: (connection, key, rows) => readSortedSet(connection, key('values'), (member, score) => {
     const { id, value } = readMember(member)
     rows.add(numberOfId(id), value, score)

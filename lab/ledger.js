@@ -56,6 +56,8 @@ const STORAGES = {
   'published-list-hll': { every: () => true, changes: false, idFrom: 'id' },
   'published-set': { every: () => false, changes: false, idFrom: 'id' },
   'published-ids': { every: () => false, changes: false, idFrom: 'id' },
+  'two-sets': { every: () => false, idFrom: 'id' },
+  'published-two-sets': { every: () => false, changes: false, idFrom: 'id' },
   // writing the same member again changes nothing
   'published-values': { every: (changes) => changes, idFrom: 'value' },
   blob: { every: () => false, changes: true, idFrom: 'value' }

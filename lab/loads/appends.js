@@ -6,6 +6,7 @@
  *     pipelined-commands   SET item:<id> record PX ttl, n times; ZADD ids score <id> ...        not atomic
  *     multi-commands       the same between MULTI and EXEC
  *     msetex               MULTI; MSETEX n item:<id> record ... PX ttl; ZADD; EXEC
+ *     msetex-two-sets      the same with one more ZADD, to `ids-2` (experiment 004)
  *     script-per-batch     EVALSHA with all item keys, scores and records (lua/append-batch.lua)
  *     script-per-item      EVALSHA, n times (lua/append-item.lua)                               atomic for each item
  *     function-per-batch   FCALL of the body of script-per-batch
@@ -37,9 +38,10 @@ const ITEM_ROOM = 256
  * @property {string} does
  * @property {(connection: Connection, library: string) => Promise<string>} [prepare] returns the digest or function to call
  * @property {(connection: Connection, library: string) => Promise<unknown>} [leave] undoes `prepare`
+ * @property {import('../inventory.js').Storage} [storage] default: ids
  * @property {(encoder: Encoder, name: string) => { items: (item: Item) => void, members: (item: Item) => void,
- *   frame: (count: number) => { head: Buffer, middle: Buffer, tail: Buffer, replies: number } }} encode a batch is head,
- *   the `items` part of each, middle, the `members` part of each, tail
+ *   frame: (count: number) => { head: Buffer, middle: Buffer, again?: Buffer, tail: Buffer, replies: number } }} encode a batch is
+ *   head, the `items` part of each, middle, the `members` part of each, with `again` that and the `members` once more, tail
  */
 
 /** @type {Form['encode']} of commands */
@@ -53,6 +55,28 @@ const encodeSets = ({ set, key, record, expiry, member, zadd }) => ({
   members: member,
   frame: (count) => ({ head: NOTHING, middle: zadd(count), tail: NOTHING, replies: count + 1 })
 })
+
+/** @type {Form['encode']} */
+const encodeMsetex = ({ key, record, member, zadd, ttlMs }) => ({
+  items (item) {
+    key(item)
+    record(item)
+  },
+  members: member,
+  frame: (count) => ({
+    head: Buffer.concat([MULTI, command(4 + 2 * count, 'MSETEX', count)]),
+    middle: Buffer.concat([Buffer.from(argument('PX') + argument(ttlMs)), zadd(count)]),
+    tail: EXEC,
+    replies: 4
+  })
+})
+
+/** @type {NonNullable<Form['prepare']>} */
+async function needMsetex (connection) {
+  if ((await capabilities(connection)).msetex) return ''
+  throw new FreshetError('SERVER_REFUSED',
+    `the server at ${connection.address} has no MSETEX, or its user may not use it; this load needs Valkey 9.1 or Redis 8.4, or later`)
+}
 
 /** @type {(call: 'EVALSHA' | 'FCALL') => Form['encode']} */
 const encodeBatchCall = (call) => ({ key, recordOfMember, score, idsKey, prefixBytes, ttlMs }, name) => ({
@@ -81,24 +105,17 @@ export const APPEND_FORMS = Object.freeze({
   },
   msetex: {
     does: 'one MSETEX and one ZADD, between MULTI and EXEC',
-    async prepare (connection) {
-      if ((await capabilities(connection)).msetex) return ''
-      throw new FreshetError('SERVER_REFUSED',
-        `the server at ${connection.address} has no MSETEX, or its user may not use it; this load needs Valkey 9.1 or Redis 8.4, or later`)
-    },
-    encode: ({ key, record, member, zadd, ttlMs }) => ({
-      items (item) {
-        key(item)
-        record(item)
-      },
-      members: member,
-      frame: (count) => ({
-        head: Buffer.concat([MULTI, command(4 + 2 * count, 'MSETEX', count)]),
-        middle: Buffer.concat([Buffer.from(argument('PX') + argument(ttlMs)), zadd(count)]),
-        tail: EXEC,
-        replies: 4
-      })
-    })
+    prepare: needMsetex,
+    encode: encodeMsetex
+  },
+  'msetex-two-sets': {
+    does: 'one MSETEX and two ZADD, to two sorted sets, between MULTI and EXEC',
+    prepare: needMsetex,
+    storage: 'two-sets',
+    encode (encoder, name) {
+      const { frame, ...parts } = encodeMsetex(encoder, name)
+      return { ...parts, frame: (count) => ({ ...frame(count), again: encoder.zadd(count, 'ids-2'), replies: 5 }) }
+    }
   },
   'script-per-batch': {
     does: 'one EVALSHA with all items',
@@ -160,7 +177,7 @@ function createEncoder (items, members, { key, ttlMs }) {
     idsKey: key('ids'),
     prefixBytes: prefix.length,
     ttlMs,
-    zadd: (/** @type {number} */ count) => command(2 + 2 * count, 'ZADD', key('ids')),
+    zadd: (/** @type {number} */ count, set = 'ids') => command(2 + 2 * count, 'ZADD', key(set)),
     bytes: (/** @type {Buffer} */ part) => items.short(part),
     set: () => items.short(SET),
     expiry: () => items.short(expiryBytes),
@@ -217,7 +234,7 @@ export async function openAppends (form, parts) {
     async send (count, next) {
       const wires = spare.pop() ?? newWires()
       const { items, members, encode } = wires
-      const { head, middle, tail, replies } = encode.frame(count)
+      const { head, middle, again, tail, replies } = encode.frame(count)
       items.reset()
       members.reset()
       items.reserve(head.length + middle.length + tail.length)
@@ -229,7 +246,7 @@ export async function openAppends (form, parts) {
         encode.items(item)
         encode.members(item)
       }
-      for (const part of [middle, members.written(), tail]) {
+      for (const part of [middle, members.written(), ...again ? [again, members.written()] : [], tail]) {
         items.reserve(part.length)
         items.long(part)
       }

@@ -49,7 +49,7 @@ const reference = {
 /** @type {Record<string, Load>} */
 const appends = Object.fromEntries(Object.entries(APPEND_FORMS).map(([name, form]) => [name, {
   does: form.does,
-  storage: () => 'ids',
+  storage: () => form.storage ?? 'ids',
   bounds: ['windowMs'],
   open: (parts) => openAppends(form, parts)
 }]))

@@ -4,6 +4,7 @@
  *     reference          n times SETEX item:<id> seconds value, each with its promise; ZADD ids ts <id> ts <id> ...
  *     published-values   ZADD values ts <value> ts <value> ...
  *     published-list, published-list-hll, published-set      the reference with another structure instead of the sorted set
+ *     published-two-sets, published-two-scores               the reference with one more sorted set
  *
  * Every value is an object of its own, because the client keeps it until it writes.
  */
@@ -11,6 +12,7 @@ import { FreshetError } from '../errors.js'
 import { partitionKey } from '../../src/feeds/index.js'
 import { openPublishedClient } from '../../src/store/index.js'
 import { NUMBERED_VALUE_BYTES, WHOLE_VALUE_BYTES } from '../../src/synthetic.js'
+import { scatteredScore } from '../two-sets.js'
 import { LOST_AFTER_MS, driveBatches } from './drive.js'
 import { createSource } from './source.js'
 
@@ -41,24 +43,36 @@ const addToMinute = (command, name) => (client, { key, seconds }, ids, times) =>
   return [client.send(command, set, ids), client.send('expire', set, [seconds + MINUTE_SECONDS])]
 }
 
+/** @param {string[]} ids @param {number[]} scores @returns {(string | number)[]} arguments of ZADD */
+function membersOf (ids, scores) {
+  const members = new Array(2 * ids.length)
+  for (let i = 0; i < ids.length; i++) {
+    members[2 * i] = scores[i]
+    members[2 * i + 1] = ids[i]
+  }
+  return members
+}
+
 /** @type {Index} */
 const SORTED_SET = {
   does: '',
   storage: 'published-ids',
   bounds: ['windowMs'],
-  index (client, { key }, ids, times) {
-    const members = new Array(2 * ids.length)
-    for (let i = 0; i < ids.length; i++) {
-      members[2 * i] = times[i]
-      members[2 * i + 1] = ids[i]
-    }
-    return [client.zadd(key('ids'), members)]
-  }
+  index: (client, { key }, ids, times) => [client.zadd(key('ids'), membersOf(ids, times))]
 }
 
+/** @param {string} does @param {(ts: number, id: string) => number} scoreOf in the other set @returns {Index} */
+const twoSets = (does, scoreOf) => ({
+  does: `${KEYS} two ZADD of ids, to two sorted sets${does}`,
+  storage: 'published-two-sets',
+  bounds: ['windowMs'],
+  index: (client, { key }, ids, times) =>
+    [client.zadd(key('ids'), membersOf(ids, times)), client.zadd(key('ids-2'), membersOf(ids, times.map((ts, i) => scoreOf(ts, ids[i]))))]
+})
+
 /**
- * The other structures of the published table. Their code was not published, so these are the reference with another structure
- * instead of the sorted set.
+ * The other structures of the published tables. Their code was not published, so these are the reference with another structure
+ * instead of the sorted set, or with one more.
  * @type {Readonly<Record<string, Index>>}
  */
 export const PUBLISHED_STRUCTURES = Object.freeze({
@@ -76,7 +90,9 @@ export const PUBLISHED_STRUCTURES = Object.freeze({
     storage: 'published-set',
     bounds: ['windowMs'],
     index: addToMinute('sadd', 'ids')
-  }
+  },
+  'published-two-sets': twoSets('', (ts) => ts),
+  'published-two-scores': twoSets(', the other one with scores in no order', scatteredScore)
 })
 
 /** @type {import('./index.js').Load['open']} */
