@@ -48,6 +48,7 @@
  * @property {Comparison[]} comparisons one for each published ratio of a pair, else one for the pair
  * @property {Noise[]} noise
  * @property {import('./cost.js').Cost[]} costs
+ * @property {import('./consumption.js').Consumption[]} consumptions
  * @property {import('./budgets.js').BudgetOutcome[]} budgets
  * @property {{ arm: string, level: string, round: number, why: string[] }[]} invalid samples that contradict themselves
  * @property {{ arm: string, level: string, round: number, code: string, message: string }[]} ended with an error
@@ -56,6 +57,7 @@
 import { median } from 'simple-statistics'
 import { FreshetError } from './errors.js'
 import { budgetsOf } from './budgets.js'
+import { consumptionsOf } from './consumption.js'
 import { costOf } from './cost.js'
 import { countsOf, groupsOf, whyInvalid } from './groups.js'
 import { COUNTERS, MEASURES } from './measures.js'
@@ -95,6 +97,7 @@ export function analyse (result) {
     }))),
     noise,
     costs: plan.fixedAndMarginal ? costsOf(plan, groups) : [],
+    consumptions: consumptionsOf(plan, groups),
     budgets: budgetsOf(plan, levels, (level, arm, measure) => valuesOf(find(groups, level, arm), measure)),
     invalid: groups.flatMap(({ arm, level, invalid }) =>
       invalid.map((sample) => ({ arm, level, round: sample.round, why: whyInvalid(sample) }))),

@@ -11,6 +11,7 @@ export const MARKS = Object.freeze({
   'generator-bound': 'the load was near its own limit, so the figures may show that limit',
   noisy: 'other programs used the processors',
   behind: 'fewer items than planned were acknowledged',
+  'reads behind': 'a reader answered fewer requests than planned',
   'relay-bound': 'the relay of --rtt-ms was near its limit, so the figures may show that limit',
   'full copy': 'a replica made a full resync, which costs the primary processor time',
   evicted: 'the server evicted items to free memory'
@@ -21,7 +22,7 @@ export const MARKS = Object.freeze({
  * @returns {string[]} all but `relay-bound`: samples have no figures of the relay
  */
 export const marksOf = ({ generator, machine, planned, items, seconds, nodes, serving }) => [
-  ...(isBound(generator, seconds) ? ['generator-bound'] : servingMarks(serving)),
+  ...new Set([...(isBound(generator, seconds) ? ['generator-bound'] : []), ...servingMarks(serving)]),
   ...((machine.otherCores ?? 0) > NOISY_CORES || (machine.stealPercent ?? 0) > NOISY_STEAL_PERCENT ? ['noisy'] : []),
   ...(planned !== null && items < planned * KEPT_UP ? ['behind'] : []),
   ...(nodes.some(({ fullSyncs }) => fullSyncs > 0) ? ['full copy'] : []),

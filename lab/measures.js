@@ -10,8 +10,8 @@
  * @typedef {import('./servers/figures.js').SampleNode} SampleNode
  * @typedef {import('./sample.js').Sample} Sample
  */
-import { mean, median } from 'simple-statistics'
-import { growthOf } from './serving/following-figures.js'
+import { mean } from 'simple-statistics'
+import { per, SERVING_MEASURES } from './serving/measures.js'
 
 /** @type {Record<string, Measure>} by name; the first of a plan is its main measure */
 export const MEASURES = Object.freeze({
@@ -69,169 +69,28 @@ export const MEASURES = Object.freeze({
     verb: 'acknowledges a batch after',
     of: ({ flushMs }) => flushMs?.p99 ?? null
   },
-  requestsPerSecond: {
-    title: 'Responses per second',
-    unit: 'responses/s',
-    verb: 'reaches',
-    noun: 'throughput',
-    isBetter: 'higher',
-    of: ({ serving }) => serving?.requestsPerSecond ?? null
-  },
-  servingCpuMicrosPerRequest: {
-    title: 'Serving CPU time per request',
-    unit: 'us',
-    verb: 'costs',
-    noun: 'CPU',
-    of: ({ serving }) => serving?.cpuMicrosPerRequest ?? null
-  },
-  servingCpuPercent: {
-    title: 'Serving CPU',
-    unit: '% of a core',
-    verb: 'costs',
-    noun: 'CPU',
-    of: ({ serving }) => serving ? per(serving.cpuSeconds * 100, serving.seconds) : null
-  },
-  servingCpuMicrosPerItem: {
-    title: 'Serving CPU time per written item',
-    unit: 'us',
-    verb: 'costs',
-    of: ({ serving, items, seconds }) => serving ? per(serving.cpuSeconds * 1e6, serving.seconds * items / seconds) : null
-  },
-  servingMemoryBytes: {
-    title: 'Serving memory', unit: 'bytes', verb: 'holds', of: ({ serving }) => serving?.memoryBytes ?? null
-  },
-  latencyMsP50: {
-    title: 'Response time, median',
+  replicaLagMsP99: {
+    title: 'Replica lag, 99th percentile',
     unit: 'ms',
-    verb: 'responds in',
-    of: ({ serving }) => serving?.latencyMs?.p50 ?? null
+    verb: 'has a lag of',
+    noun: 'replica lag',
+    of: ({ lagMs }) => lagMs?.p99 ?? null
   },
-  latencyMsP99: {
-    title: 'Response time, 99th percentile',
-    unit: 'ms',
-    verb: 'responds in',
-    of: ({ serving }) => serving?.latencyMs?.p99 ?? null
-  },
-  freshnessMsP50: {
-    title: 'Freshness: from append to visible in a response, median',
-    unit: 'ms',
-    verb: 'shows an item after',
-    noun: 'delay',
-    of: ({ serving }) => serving?.freshness?.p50 ?? null
-  },
-  freshnessMsP99: {
-    title: 'Freshness: from append to visible in a response, 99th percentile',
-    unit: 'ms',
-    verb: 'shows an item after',
-    noun: 'delay',
-    of: ({ serving }) => serving?.freshness?.p99 ?? null
-  },
-  betweenProbesMsP99: {
-    title: 'Interval between two freshness probes, 99th percentile',
-    unit: 'ms',
-    verb: 'is probed every',
-    of: ({ serving }) => serving?.freshness?.betweenMs.p99 ?? null
-  },
-  everythingMs: {
-    title: 'All live items, to the last byte',
-    unit: 'ms',
-    verb: 'takes',
-    noun: 'time',
-    of: ({ serving }) => middle(serving?.everything?.lastMs)
-  },
-  everythingFirstByteMs: {
-    title: 'All live items, to the first byte',
-    unit: 'ms',
-    verb: 'begins after',
-    of: ({ serving }) => middle(serving?.everything?.firstMs)
-  },
-  everythingDelayMsMax: {
-    title: 'Event loop delay while all live items are sent, maximum',
-    unit: 'ms',
-    verb: 'delays others by',
-    of: ({ serving }) => serving?.everything?.delayMs.length ? Math.max(...serving.everything.delayMs) : null
-  },
-  everythingItems: {
-    title: 'Items in a response with all live items',
-    unit: 'items',
-    verb: 'sends',
-    of: ({ serving }) => middle(serving?.everything?.items)
-  },
-  startUpMs: {
-    title: 'Start-up time of a reader',
-    unit: 'ms',
-    verb: 'is ready after',
-    of: ({ serving }) => serving?.everything?.startUpMs ?? null
-  },
-  deliveryMsP50: {
-    title: 'Delivery: from append to a following client, median',
-    unit: 'ms',
-    verb: 'delivers an item after',
-    noun: 'delay',
-    of: ({ serving }) => serving?.following?.delayMs?.p50 ?? null
-  },
-  deliveryMsP99: {
-    title: 'Delivery: from append to a following client, 99th percentile',
-    unit: 'ms',
-    verb: 'delivers an item after',
-    noun: 'delay',
-    of: ({ serving }) => serving?.following?.delayMs?.p99 ?? null
-  },
-  newestMsP99: {
-    title: 'Delivery of the newest item of an event, 99th percentile',
-    unit: 'ms',
-    verb: 'delivers the newest after',
-    of: ({ serving }) => serving?.following?.newestMs?.p99 ?? null
-  },
-  eventsPerSecond: {
-    title: 'Events or responses to clients per second',
-    unit: 'events/s',
-    verb: 'sends',
-    isBetter: 'higher',
-    of: ({ serving }) => serving?.following ? per(serving.following.events, serving.seconds) : null
-  },
-  deliveredBytesPerSecond: {
-    title: 'Bytes to clients per second',
+  primaryOutBytesPerSecond: {
+    title: 'Bytes sent by the primary per second',
     unit: 'bytes/s',
     verb: 'sends',
-    of: ({ serving }) => serving?.following ? per(serving.following.bytes, serving.seconds) : null
+    noun: 'bytes',
+    of: (sample) => per(ofNodes(sample, 'primary', ({ netOutputBytes }) => netOutputBytes) ?? NaN, sample.windowSeconds ?? 0)
   },
-  servingCpuMicrosPerEvent: {
-    title: 'Serving CPU time per event or response',
-    unit: 'us',
-    verb: 'costs',
-    of: ({ serving }) => serving?.following ? per(serving.cpuSeconds * 1e6, serving.following.events) : null
+  replicaOutBytesPerSecond: {
+    title: 'Bytes sent by a replica per second',
+    unit: 'bytes/s',
+    verb: 'sends',
+    noun: 'bytes',
+    of: (sample) => per(ofNodes(sample, 'replica', ({ netOutputBytes }) => netOutputBytes) ?? NaN, sample.windowSeconds ?? 0)
   },
-  servingCpuMillisPerMegabyte: {
-    title: 'Serving CPU time per megabyte',
-    unit: 'ms',
-    verb: 'costs',
-    of: ({ serving }) => serving?.following ? per(serving.cpuSeconds * 1e9, serving.following.bytes) : null
-  },
-  servingMemoryGrowthBytes: {
-    title: 'Serving memory, growth over the window',
-    unit: 'bytes',
-    verb: 'grows by',
-    of: ({ serving }) => serving?.following ? growthOf(serving.following.memoryBytes) : null
-  },
-  servingLiveGrowthBytes: {
-    title: 'Serving memory in use after garbage collection, growth over the window',
-    unit: 'bytes',
-    verb: 'grows by',
-    of: ({ serving }) => serving?.following ? serving.following.liveBytes[1] - serving.following.liveBytes[0] : null
-  },
-  servingDelayMsP99: {
-    title: 'Event loop delay of serving, 99th percentile',
-    unit: 'ms',
-    verb: 'is delayed by',
-    of: ({ serving }) => serving?.following?.loopDelayMsP99 ?? null
-  },
-  clientLoopPercent: {
-    title: 'Event loop utilization of the client',
-    unit: '% of the time',
-    verb: 'takes of its client',
-    of: ({ serving }) => serving ? serving.client.loopUse * 100 : null
-  },
+  ...SERVING_MEASURES,
   netBytesPerItem: {
     title: 'Bytes to the primary per item',
     unit: 'bytes',
@@ -300,9 +159,3 @@ function ofNodes ({ nodes }, role, read) {
 
 /** @param {Sample} sample @param {number | null} amount */
 const perItem = ({ items }, amount) => amount === null ? null : per(amount, items)
-
-/** @param {number[] | undefined} values */
-const middle = (values) => values?.length ? median(values) : null
-
-/** @param {number} amount @param {number} among @returns {number | null} */
-const per = (amount, among) => among > 0 && Number.isFinite(amount) ? amount / among : null

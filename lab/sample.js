@@ -28,6 +28,7 @@
  * @property {number | null} [dataBytes] memory of the keys on the primary at the end; absent for --target
  * @property {{ p50: number, p95: number, p99: number, max: number } | null} behindMs how late flushes started
  * @property {Sample['behindMs']} [flushMs] from sending to acknowledgement; absent in results before 2026-11-22
+ * @property {Sample['behindMs']} [lagMs] of replicas (lag.js); null: there are none; absent in results before 2026-11-23
  * @property {{ processes: number, cpuSeconds: number, loopUse: number }} generator `loopUse`: largest share of an event loop, 0..1
  * @property {SampleNode[]} nodes
  * @property {{ loadAverage: number, stealPercent: number | null, otherCores: number | null }} machine

@@ -71,6 +71,23 @@ export function ratioOfMedians (values, against, { seed = SEED } = {}) {
 }
 
 /**
+ * The median of one arm, less that of another.
+ * @param {readonly number[]} values
+ * @param {readonly number[]} against
+ * @param {{ seed?: number }} [options]
+ * @returns {{ difference: number | null } & Interval} null: one of them has no values; no interval below FEWEST_VALUES
+ */
+export function differenceOfMedians (values, against, { seed = SEED } = {}) {
+  if (values.length === 0 || against.length === 0) return { difference: null, ...UNKNOWN }
+  const difference = median([...values]) - median([...against])
+  if (Math.min(values.length, against.length) < FEWEST_VALUES) return { difference, ...UNKNOWN }
+  const random = xoroshiro128plus(seed)
+  const [medians, mediansAgainst] = [resampledMedians(values, random), resampledMedians(against, random)]
+  const degrees = welchDegrees(variance(medians), values.length - 1, variance(mediansAgainst), against.length - 1)
+  return { difference, ...widenedInterval(medians.map((one, i) => one - mediansAgainst[i]), difference, degrees) }
+}
+
+/**
  * The verdict of a ratio's interval.
  * @param {Interval} interval
  * @returns {'less' | 'more' | 'none' | 'unknown'} none: no difference shown

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from './errors.js'
 import { loadNamed } from './cells.js'
 import { GENERATOR_BOUND } from './limits.js'
+import { watchLag } from './lag.js'
 import { machineUse, useBetween } from './machine.js'
 import { marksOf } from './marks.js'
 import { figuresBetween, takeFigures, untilQuiet } from './servers/figures.js'
@@ -73,9 +74,13 @@ async function watch ({ settings }, { servers, load, serving, delay, died }) {
   const fromMs = performance.now()
   const cpuBefore = process.cpuUsage()
   const [relayBefore, helpersBefore] = [await relayCpuSeconds(), await helpersCpuSeconds()]
+  const over = new AbortController()
+  const lag = watchLag(urlsOf(servers), over.signal)
+  lag.catch(() => {})
   const measured = filled?.then(() => serving?.measure((endsMs - performance.now()) / 1000))
-  const [ended, servingFigures] = await Promise.race([Promise.all([load.ended, measured]), died])
+  const [ended, servingFigures] = await Promise.race([Promise.all([load.ended, measured]), died]).finally(() => over.abort())
   const windowSeconds = (performance.now() - fromMs) / 1000
+  const lagMs = await lag
   await untilQuiet(urlsOf(servers), { deadlineMs: DEADLINE_MS })
   const [after, useAfter] = [await takeFigures(urlsOf(servers)), machineUse()]
   const { user, system } = process.cpuUsage(cpuBefore)
@@ -83,15 +88,15 @@ async function watch ({ settings }, { servers, load, serving, delay, died }) {
   const relay = delay ? { cpuSeconds: await relayCpuSeconds() - relayBefore } : null
   const served = serving && servingFigures ? await Promise.race([serving.settle(servingFigures, ended.acknowledged), died]) : undefined
   return {
-    before, after, useBefore, useAfter, ended, windowSeconds, serving: served, relay, labCpuSeconds: (user + system) / 1e6 + helpers
+    before, after, useBefore, useAfter, ended, windowSeconds, lagMs, serving: served, relay, labCpuSeconds: (user + system) / 1e6 + helpers
   }
 }
 
 /**
  * @param {Cell} cell @param {Awaited<ReturnType<typeof watchWindow>>} window @param {LabServers} servers
  */
-export function figuresOf ({ load, settings }, { before, after, useBefore, useAfter, ended, windowSeconds, serving, relay, labCpuSeconds },
-  servers) {
+export function figuresOf ({ load, settings }, window, servers) {
+  const { before, after, useBefore, useAfter, ended, windowSeconds, lagMs, serving, relay, labCpuSeconds } = window
   const { summary } = ended
   const { items, seconds } = summary
   const nodes = figuresBetween(before, after, { items, seconds: windowSeconds })
@@ -124,6 +129,7 @@ export function figuresOf ({ load, settings }, { before, after, useBefore, useAf
     bytes,
     behindMs: summary.behindMs,
     flushMs: summary.flushMs,
+    lagMs,
     generator,
     nodes,
     machine,

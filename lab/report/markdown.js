@@ -6,6 +6,7 @@ import { accountOf, limitsOf } from './account.js'
 import { believe } from './belief.js'
 import { budgetsSection } from './budgets.js'
 import { rowsOf, textOf } from './conditions.js'
+import { consumersSection } from './consumers.js'
 import { costText, ratioText, titleOf } from './figures.js'
 import { ceilingOf, noiseOf, verdictsOf } from './finding.js'
 import { headlineOf } from './headline.js'
@@ -42,6 +43,7 @@ export function markdownOf (analysis, result, plan, raw = '', chart = `${plan.na
     section('Budgets', budgetsSection(analysis)),
     section('Compared with published figures', publishedSection(analysis, plan)),
     section('Figures', figures(analysis, plan)),
+    section('What a reader costs', consumersSection(analysis)),
     section('Fixed and marginal cost', costs(analysis, plan)),
     section('Conditions', table(['condition', 'value'], rowsOf(result, plan).map(({ name, value }) => [name, value]))),
     section('Validity', believe(analysis, result, plan)),

@@ -6,6 +6,7 @@ import { accountOf, limitsOf, otherOutcomesOf, requestsOf } from './account.js'
 import { budgetLines } from './budgets.js'
 import { GAP, aligned } from './columns.js'
 import { captionOf } from './conditions.js'
+import { consumerLines } from './consumers.js'
 import { comparisonsOf, costText, directionText, publishedText, ratioText, titleOf } from './figures.js'
 import { ceilingOf, changeOf, noiseOf, verdictsOf } from './finding.js'
 import { headlineOf } from './headline.js'
@@ -42,6 +43,7 @@ export function tableOf (analysis, result, plan) {
     ...publishedOf(analysis, plan, null).flatMap((line) => [line, '']),
     ...budgetLines(analysis).flatMap((line, i, { length }) => i === length - 1 ? [line, ''] : [line]),
     ...costs(analysis),
+    ...consumerLines(analysis),
     ...belief(analysis, result, plan)
   ]
   return lines.flatMap(folded).join('\n')

@@ -1,6 +1,6 @@
 /**
- * A query to one node, or to all of them in parallel, over connections that are closed afterwards: the lab holds none while it
- * measures.
+ * A query to one node, or to all of them in parallel, over connections that are closed afterwards: while it measures, the lab holds
+ * only those that watch the replica lag.
  */
 import { randomBytes } from 'node:crypto'
 import { openConnection } from '../../src/store/index.js'

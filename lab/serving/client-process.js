@@ -5,7 +5,8 @@
  *     this -> lab   { event: 'up' }
  *     lab -> this   { event: 'request', urls, connections, everyMs, seconds, right, freshness, currentWithinMs }
  *     this -> lab   { event: 'window' }          after half a second of warm-up; { event: 'window over' } after `seconds`
- *     this -> lab   { event: 'requested', requests, latencyMs, connectionsLost, bytes, answers, freshness, seconds, cpuSeconds, loopUse }
+ *     this -> lab   { event: 'requested', requests, latencyMs, connectionsLost, bytes, answers, itemsPerAnswer, newestAgeMs, freshness,
+ *                     seconds, cpuSeconds, loopUse }
  *     lab -> this   { event: 'fetch', url }
  *     this -> lab   { event: 'fetched', status, bytes, firstMs, lastMs, cpuSeconds, loopUse }
  *     lab -> this   { event: 'check', newestUrl, bytes, workload, currentWithinMs }    the last fetched response
@@ -17,6 +18,7 @@ import { tellParent } from '../../src/runtime/index.js'
 import { serveParent } from './child-process.js'
 import { checkAll, fetchAll } from './everything.js'
 import { SEEN_WITHIN_MS, createFreshness } from './freshness.js'
+import { createLatencies } from './latencies.js'
 import { WARM_UP_MS, startRequests } from './request-loop.js'
 import { createInspector, readResponse } from './responses.js'
 import { usageBetween, usageNow } from './usage.js'
@@ -53,12 +55,21 @@ async function request ({ urls, connections, everyMs, seconds, right, freshness,
   const fresh = freshness
     ? createFreshness({ ...freshness, fromMs: origin + WARM_UP_MS, untilMs: origin + untilMs - SEEN_WITHIN_MS })
     : null
+  const read = { answers: 0, items: 0, ageMs: createLatencies() }
   const inspector = createInspector(right, fresh
     ? {
         everyMs: 0,
         onItems: ([{ ts, value }], { receivedMs }) => fresh.observe({ ts, ...(numberIn(value) ?? NO_NUMBER) }, origin + receivedMs)
       }
-    : { onItems: ([{ ts }], { sentMs }) => faultOfAge(ts, origin + sentMs, currentWithinMs) })
+    : {
+        onItems (items, { sentMs, receivedMs }) {
+          const [{ ts }] = items
+          read.items += items.length
+          read.answers++
+          if (currentWithinMs !== null) read.ageMs.record(origin + receivedMs - ts)
+          return faultOfAge(ts, origin + sentMs, currentWithinMs)
+        }
+      })
   const requests = startRequests({ urls, connections, everyMs, skips: fresh !== null, fromMs: WARM_UP_MS, untilMs, now, inspector })
   await pause(WARM_UP_MS)
   const before = usageNow()
@@ -68,7 +79,13 @@ async function request ({ urls, connections, everyMs, seconds, right, freshness,
   tellParent({ event: 'window over' })
   await requests.settled()
   await tellParent({
-    event: 'requested', ...requests.figures(), ...inspector.figures(), freshness: fresh?.figures() ?? null, seconds, ...use
+    event: 'requested',
+    ...requests.figures(),
+    ...inspector.figures(),
+    ...(read.answers > 0 && { itemsPerAnswer: read.items / read.answers, newestAgeMs: read.ageMs.percentiles() }),
+    freshness: fresh?.figures() ?? null,
+    seconds,
+    ...use
   })
 }
 

@@ -15,6 +15,9 @@
  * @property {Percentiles | null} latencyMs from when a request was due to the end of its response, or to the first event of a stream;
  *   null without responses
  * @property {number | null} bytesPerAnswer of bodies; null without responses, and for push
+ * @property {number} [itemsPerAnswer] of pages that were read; absent: none was, or asks is not pages
+ * @property {Percentiles | null} [newestAgeMs] of the newest item when its page arrived, since its intended append; null: items do not
+ *   arrive steadily
  * @property {number} cpuSeconds of the serving processes
  * @property {number | null} cpuMicrosPerRequest null without responses, and for push
  * @property {number} loopUse largest share of an event loop of a serving process, 0 to 1
@@ -26,7 +29,7 @@
  * @property {import('./following-figures.js').FollowingFigures} [following] with asks push or poll
  * @property {{ cpuSeconds: number, loopUse: number, connectionsLost: number }} client
  */
-import { GENERATOR_BOUND } from '../limits.js'
+import { GENERATOR_BOUND, KEPT_UP } from '../limits.js'
 import { percentilesInOrder } from '../percentiles.js'
 import { followingInvariants } from './following-figures.js'
 import { SEEN_WITHIN_MS } from './freshness.js'
@@ -40,7 +43,8 @@ import { usageBetween } from './usage.js'
  */
 export function servingFigures ({ by, asks, processes, connections, everyMs }, outcomes, before, after) {
   const {
-    requests, latencyMs, bytes, answers, freshness, seconds, cpuSeconds: clientCpuSeconds, loopUse: clientLoopUse, connectionsLost
+    requests, latencyMs, bytes, answers, itemsPerAnswer, newestAgeMs, freshness, seconds,
+    cpuSeconds: clientCpuSeconds, loopUse: clientLoopUse, connectionsLost
   } = outcomes
   const uses = before.map((usage, i) => usageBetween(usage, after[i]))
   const cpuSeconds = uses.reduce((sum, use) => sum + use.cpuSeconds, 0)
@@ -57,6 +61,7 @@ export function servingFigures ({ by, asks, processes, connections, everyMs }, o
     requestsPerSecond: asks === 'push' ? null : answered / seconds,
     latencyMs,
     bytesPerAnswer: hasResponses ? bytes / answered : null,
+    ...(itemsPerAnswer !== undefined && { itemsPerAnswer, newestAgeMs }),
     cpuSeconds,
     cpuMicrosPerRequest: hasResponses ? cpuSeconds * 1e6 / answered : null,
     loopUse: Math.max(...uses.map(({ loopUse }) => loopUse)),
@@ -68,12 +73,20 @@ export function servingFigures ({ by, asks, processes, connections, everyMs }, o
 }
 
 /**
- * Whether the client was the limit (L7), or freshness was measured too rarely.
+ * Whether the client was the limit (L7), or freshness was measured too rarely; whether fewer pages were read than planned.
  * @param {ServingFigures | undefined} serving
  * @returns {string[]}
  */
-export const servingMarks = (serving) =>
-  serving && (serving.client.loopUse > GENERATOR_BOUND || isRare(serving.freshness)) ? ['generator-bound'] : []
+export const servingMarks = (serving) => serving
+  ? [
+      ...(serving.client.loopUse > GENERATOR_BOUND || isRare(serving.freshness) ? ['generator-bound'] : []),
+      ...(isBehind(serving) ? ['reads behind'] : [])
+    ]
+  : []
+
+/** @param {ServingFigures} serving pages of earlier results were not counted */
+const isBehind = ({ itemsPerAnswer, requests: { planned, answered } }) =>
+  itemsPerAnswer !== undefined && planned !== null && answered < planned * KEPT_UP
 
 /** @param {import('./freshness.js').Freshness | null} [freshness] */
 const isRare = (freshness) => !!freshness && freshness.betweenMs.p99 > freshness.p99 / 2

@@ -52,6 +52,8 @@ const SPARE_MS = 20_000
 const FILL_MS = 2000
 /** A reader that is a second behind reports it; another second for a busy machine. */
 const CURRENT_WITHIN_MS = 2000
+/** Of all items, while they are rewritten: an id that moves to the front between two pages is on none of them. */
+const LEAST_SHARE = 0.25
 /** of all items, to check that the feed is filled */
 const SAMPLE_ITEMS = 100
 
@@ -152,7 +154,12 @@ function partsOf (serving, place, servers, client) {
     following: FOLLOWS.includes(asks) && workload
       ? createFollowing(serving, { client, feed, workload, ratePerSecond: ratePerSecond * workload.writers })
       : null,
-    right: { items, bytes: null, workload: by === 'bare' ? null : workload },
+    right: {
+      items,
+      ...(items === liveItems && { leastItems: Math.floor(LEAST_SHARE * liveItems) }),
+      bytes: null,
+      workload: by === 'bare' ? null : workload
+    },
     currentWithinMs: isSteady && items !== null && by !== 'bare' ? CURRENT_WITHIN_MS : null,
     itemsPath: path.replace(/\?.*$/, ''),
     urls: [],

@@ -11,6 +11,7 @@ const ITEMS_PATH = /^\/v1\/feeds\/[^/?]+\/items(?:\?(.*))?$/
 /**
  * @typedef {object} Right what a correct response has
  * @property {number | null} items null = the path does not return a page
+ * @property {number} [leastItems] default: exactly `items`
  * @property {number | null} bytes
  * @property {import('./workload.js').Workload | null} [workload] null = values do not identify items
  */
@@ -28,7 +29,7 @@ export function limitIn (path) {
  * @param {(items: import('./workload.js').Item[]) => string | null} [faultOfItems]
  * @returns {{ fault: string | null, items?: import('./workload.js').Item[] }} `items` of a correct page
  */
-export function readResponse (status, body, { items: due, bytes }, faultOfItems = () => null) {
+export function readResponse (status, body, { items: due, leastItems = Number(due), bytes }, faultOfItems = () => null) {
   if (status !== 200) return { fault: `status ${status}: ${body.slice(0, 200)}` }
   if (bytes !== null) return { fault: faultOfBytes(body.length, bytes) }
   /** @type {any} */
@@ -40,7 +41,9 @@ export function readResponse (status, body, { items: due, bytes }, faultOfItems 
   }
   if (due === null) return { fault: null }
   const { items } = response
-  if (!Array.isArray(items) || items.length !== due) return { fault: `${items?.length ?? 'no'} items; expected ${due}` }
+  if (!Array.isArray(items) || items.length > due || items.length < leastItems) {
+    return { fault: `${items?.length ?? 'no'} items; expected ${leastItems < due ? `${leastItems} to ` : ''}${due}` }
+  }
   const at = items.findIndex(({ ts }, i) => !(i === 0 || ts <= items[i - 1].ts))
   if (at > 0) return { fault: `item ${at + 1} (${items[at].ts}) is newer than the one before it (${items[at - 1].ts})` }
   const fault = faultOfItems(items)

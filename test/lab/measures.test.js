@@ -15,11 +15,15 @@ const sample = {
   items: 100_000,
   behindMs: { p50: 1, p95: 2, p99: 4, max: 9 },
   flushMs: { p50: 0.5, p95: 2, p99: 3, max: 8 },
+  lagMs: { p50: 1, p95: 5, p99: 6, max: 8 },
+  windowSeconds: 10,
   dataBytes: 30_000_000,
   ledger: { ...plain.ledger, liveItems: 100_000, stored: 150_000 },
   generator: { processes: 1, cpuSeconds: 0.5, loopUse: 0.3 },
   serving: /** @type {any} */ ({
     requestsPerSecond: 5000,
+    itemsPerAnswer: 90,
+    newestAgeMs: { p50: 5, p95: 8, p99: 11, max: 30 },
     cpuMicrosPerRequest: 120,
     latencyMs: { p50: 1, p95: 3, p99: 7, max: 20 },
     seconds: 8,
@@ -44,13 +48,14 @@ const sample = {
       cpuMicrosPerItem: 2.5,
       cpuPercent: 25,
       netInputBytes: 17_000_000,
+      netOutputBytes: 36_000_000,
       replicatedBytes: 18_000_000,
       usedMemoryBytes: 40_000_000,
       commands: 1000,
       scriptSeconds: 0.1
     },
-    { ...replica, cpuMicrosPerItem: 1, cpuPercent: 10 },
-    { ...replica, cpuMicrosPerItem: 2, cpuPercent: 20 }
+    { ...replica, cpuMicrosPerItem: 1, cpuPercent: 10, netOutputBytes: 1_000_000 },
+    { ...replica, cpuMicrosPerItem: 2, cpuPercent: 20, netOutputBytes: 3_000_000 }
   ]
 }
 
@@ -63,6 +68,11 @@ const VALUES = {
   behindMsP99: 4,
   flushMsP50: 0.5,
   flushMsP99: 3,
+  replicaLagMsP99: 6,
+  primaryOutBytesPerSecond: 3_600_000,
+  replicaOutBytesPerSecond: 200_000,
+  itemsReadPerSecond: 450_000,
+  newestAgeMsP99: 11,
   requestsPerSecond: 5000,
   servingCpuMicrosPerRequest: 120,
   latencyMsP50: 1,
@@ -99,8 +109,8 @@ const VALUES = {
   usedMemoryBytes: 40_000_000
 }
 
-const OF_SERVING = ['requestsPerSecond', 'servingCpuMicrosPerRequest', 'servingCpuPercent', 'servingCpuMicrosPerItem', 'servingMemoryBytes',
-  'latencyMsP50', 'latencyMsP99']
+const OF_SERVING = ['itemsReadPerSecond', 'newestAgeMsP99', 'requestsPerSecond', 'servingCpuMicrosPerRequest', 'servingCpuPercent',
+  'servingCpuMicrosPerItem', 'servingMemoryBytes', 'latencyMsP50', 'latencyMsP99']
 const OF_FOLLOWING = ['deliveryMsP50', 'deliveryMsP99', 'newestMsP99', 'eventsPerSecond', 'deliveredBytesPerSecond',
   'servingCpuMicrosPerEvent', 'servingCpuMillisPerMegabyte', 'servingMemoryGrowthBytes', 'servingLiveGrowthBytes', 'servingDelayMsP99']
 const OF_CLIENT = ['clientLoopPercent']
@@ -132,7 +142,8 @@ t.test('L6: percentiles are read by name, wherever they stand', async (t) => {
 t.test('without a value a measure is null, not 0', async (t) => {
   const nulls = (/** @type {import('../../lab/sample.js').Sample} */ of) =>
     Object.entries(allOf(of)).filter(([, value]) => value === null).map(([name]) => name)
-  t.same(nulls({ ...sample, nodes: [sample.nodes[0]] }), ['replicaCpuMicrosPerItem', 'replicaCpuPercent'], 'no replicas')
+  t.same(nulls({ ...sample, nodes: [sample.nodes[0]] }), ['replicaCpuMicrosPerItem', 'replicaCpuPercent', 'replicaOutBytesPerSecond'],
+    'no replicas')
   t.same(nulls({ ...sample, nodes: [{ ...sample.nodes[0], scriptSeconds: null, replicatedBytes: null }, ...sample.nodes.slice(1)] }),
     ['replicatedBytesPerItem', 'scriptMicrosPerItem'], 'an engine that does not say')
   t.same(nulls({ ...sample, nodes: [sample.nodes[0], { ...replica, cpuMicrosPerItem: null }, replica] }), ['replicaCpuMicrosPerItem'],
@@ -156,6 +167,6 @@ t.test('without a value a measure is null, not 0', async (t) => {
 })
 
 t.test('a measurement that ended with an error has no value at all', async (t) => {
-  const fault = /** @type {any} */ ({ ...sample, ...ended(sample), serving: undefined })
+  const fault = /** @type {any} */ ({ ...sample, ...ended(sample), lagMs: undefined, serving: undefined })
   t.same(Object.values(allOf(fault)).filter((value) => value !== null), [])
 })

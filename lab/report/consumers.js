@@ -1,0 +1,34 @@
+/** What a reader costs the servers (consumption.js), as a section of a page and as lines in the terminal. */
+import { aligned } from './columns.js'
+import { count, figure, interval } from './numbers.js'
+import { table } from './markdown-table.js'
+
+/** @typedef {import('../analysis.js').Analysis} Analysis */
+/** @typedef {import('../consumption.js').Estimate} Estimate */
+
+const HEADS = ['readers', 'items/s each', 'primary', 'replicas', 'us an item', 'fill a core']
+
+/** @param {Estimate} estimate */
+const shown = ({ mid, low, high }) => `${figure(mid)} ${interval(low, high)}`.trim()
+
+/** @param {Analysis} analysis @returns {string[][]} arm, level, then HEADS */
+const rowsOf = ({ consumptions }) => consumptions.map((one) => [one.arm, one.level, String(one.readers), count(one.itemsReadPerSecond),
+  shown(one.primaryPercent), shown(one.replicasPercent), shown(one.microsPerItemRead), shown(one.readersPerCore)])
+
+/** @param {Analysis} analysis @returns {string} Markdown; empty if the plan is about something else */
+export function consumersSection (analysis) {
+  const rows = rowsOf(analysis)
+  return rows.length === 0
+    ? ''
+    : 'CPU time of the servers with readers, less that without any, for each reader: % of a core of the primary and of all replicas ' +
+      'together, and microseconds of all nodes for each item read. "Fill a core": so many readers take what writing leaves of a core, if ' +
+      'they all read the same node; calculated, not measured. A dash: no cost is shown.\n\n' +
+      table(['arm', 'level', ...HEADS.map((head) => `>${head}`)], rows)
+}
+
+/** @param {Analysis} analysis @returns {string[]} */
+export function consumerLines (analysis) {
+  const rows = rowsOf(analysis)
+  if (rows.length === 0) return []
+  return ['what each reader costs the servers, % of a core', ...aligned([['arm', 'level', ...HEADS], ...rows], 2), '']
+}
