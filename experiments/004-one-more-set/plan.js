@@ -1,0 +1,68 @@
+/**
+ * 004: see README.md. 20,000 items a second in all arms and levels; `rate` is of each process.
+ */
+const ours = ['msetex', 'msetex-two-sets']
+
+export default {
+  title: 'One more sorted set?',
+  question: 'What does it cost to keep the ids in two sorted sets instead of one, with 1 to 8 writers?',
+  baseline: 'reference',
+  ceiling: 'blob',
+  arms: {
+    reference: { load: 'reference' },
+    'published-two-sets': { load: 'published-two-sets' },
+    'published-two-scores': { load: 'published-two-scores' },
+    msetex: { load: 'msetex' },
+    'msetex-two-sets': { load: 'msetex-two-sets' },
+    blob: { load: 'blob', settings: { writers: 1, rate: 20_000 } }
+  },
+  labels: {
+    reference: 'published, one set',
+    'published-two-sets': 'published, two sets',
+    'published-two-scores': 'published, other scores',
+    msetex: 'MSETEX, one set',
+    'msetex-two-sets': 'MSETEX, two sets',
+    blob: 'bare bytes'
+  },
+  levels: {
+    '1 writer': { settings: { writers: 1, rate: 20_000 }, x: 1 },
+    '2 writers': { settings: { writers: 2, rate: 10_000 }, x: 2, without: ours },
+    '4 writers': { settings: { writers: 4, rate: 5000 }, x: 4, without: ours },
+    '8 writers': { settings: { writers: 8, rate: 2500 }, x: 8 }
+  },
+  fixed: { ids: 20_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
+  seconds: 3,
+  warmUpSeconds: 1.5,
+  rounds: 5,
+  measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'primaryCpuPercent', 'replicaCpuPercent', 'replicatedBytesPerItem',
+    'memoryBytesPerLiveItem', 'generatorCpuMicrosPerItem', 'commandsPerItem', 'itemsPerSecond', 'behindMsP99'],
+  differs: [
+    'with two sets, readers can ask in two orders; with one, in the order of time only',
+    'in published-two-scores the other order changes with every version; in the other arms both sets have the same scores',
+    'msetex sends values that change, as one command for each batch; the published arms one SETEX for each item, values that never change',
+    'blob sends 1,000 items as one value, from one process'
+  ],
+  expected: [
+    { arm: 'published-two-sets', against: 'reference', direction: 'more' },
+    { arm: 'published-two-scores', against: 'published-two-sets', direction: 'more' },
+    { arm: 'msetex-two-sets', against: 'msetex', direction: 'more' },
+    { arm: 'msetex', against: 'reference', direction: 'less' },
+    { arm: 'blob', against: 'reference', direction: 'less' }
+  ],
+  published: {
+    source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',
+    conditions: 'ElastiCache Redis on r6g.large, 1 primary and 2 replicas; 8 writers x 25,000 items/s, 128-byte values',
+    unit: 'primary CPU percent of the whole 2-vCPU node, 50 = one core',
+    figures: [
+      { label: 'one sorted set', arm: 'reference', value: 45, level: '8 writers' },
+      { label: 'two sorted sets', arm: 'published-two-sets', value: 52, level: '8 writers' }
+    ],
+    ratios: [{
+      arm: 'published-two-sets', against: 'reference', value: 1.156, label: '52 / 45, r6g.large, 8 x 25,000', level: '8 writers'
+    }]
+  },
+  notControlled: [
+    'which scores the second published set had is not known',
+    'writers share two cores with the servers; eight writers compete for CPU time that eight machines would have'
+  ]
+}
