@@ -76,6 +76,9 @@ export function createNode (role, url, { name, deadlineMs, log }) {
   return node
 }
 
+/** As shown: a node that lagged when it was lost does no longer. @param {Node} node @returns {string} */
+export const shownState = ({ left, state }) => left && state === 'connected' ? 'lagging' : state
+
 /** State of a node without a connection. @param {Node} node */
 export function absence ({ link: { lastError } }) {
   if (lastError?.code === 'SERVER_REFUSED') return 'refused'

@@ -2,7 +2,7 @@
  * A deployment as a reader sees it: the primary, its replicas (topology.js), and which of them may answer (node-choice.js).
  */
 import { openConnection } from './connection.js'
-import { NOT_PRIMARY } from './deployment-node.js'
+import { NOT_PRIMARY, shownState } from './deployment-node.js'
 import { createChoice } from './node-choice.js'
 import { nodeFigures } from './nodes.js'
 import { createTopology } from './topology.js'
@@ -86,7 +86,7 @@ export function createDeployment ({ readFrom, ...options }) {
       address: new URL(node.url).host,
       connected: node.link.connection !== null,
       engine: node.engine,
-      state: node.left ? 'lagging' : node.state,
+      state: shownState(node),
       lagMs: lagNow(node)
     })),
 

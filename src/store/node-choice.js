@@ -7,7 +7,7 @@
  * load.
  */
 import { FreshetError } from '../errors.js'
-import { FOREIGN, NOT_PRIMARY, NOT_REPLICA, refusalOf } from './deployment-node.js'
+import { FOREIGN, NOT_PRIMARY, NOT_REPLICA, refusalOf, shownState } from './deployment-node.js'
 
 /** replicas that are hardly further behind than the nearest take turns */
 const NEAR_MS = 100
@@ -59,7 +59,7 @@ export function createChoice ({ topology, readFrom, log }) {
   function noReplica () {
     const nodes = topology.replicas()
     const summary = nodes.length
-      ? `none of ${nodes.length} replicas can answer (${nodes.map((node) => node.left ? 'lagging' : node.state).join(', ')})`
+      ? `none of ${nodes.length} replicas can answer (${nodes.map(shownState).join(', ')})`
       : 'the primary has no replicas; use --read-from primary (option readFrom), or add one'
     const refusal = refusalOf(nodes.length ? nodes : [primary])
     if (refusal) return new FreshetError(refusal.code, `${nodes.length ? `${summary}: ` : ''}${refusal.message}`)
