@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process'
 import t from 'tap'
 import { measure } from '../../lab/measurement.js'
 import { openOwnServers } from '../../lab/servers/own.js'
+import { queryNode } from '../../lab/servers/query.js'
 import { DEFAULT_PATH } from '../../lab/serving/plan.js'
 import { allGone, makeCheckout } from '../../test/embedded/checkout.js'
 import { scopedEngines, wholeTest } from '../../test/scope.js'
@@ -35,16 +36,26 @@ const servingPids = (which = /\/lab\/serving\/tell-usage\.js/) => String(execFil
 /** @type {number[]} */
 let pids = []
 
-/** @param {'reader' | 'ask' | 'bare'} by @param {{ duration: number, signal?: AbortSignal, onUp?: () => void }} how */
-const measured = (by, { duration, signal = new AbortController().signal, onUp = () => {} }) => measure({
+/**
+ * @param {'reader' | 'ask' | 'bare'} by
+ * @param {{ duration: number, processes?: number, maxClients?: number, signal?: AbortSignal, onUp?: () => void }} how `maxClients`: of
+ *   each replica
+ */
+const measured = (by, { duration, processes = 1, maxClients, signal = new AbortController().signal, onUp = () => {} }) => measure({
   level: 'one',
   arm: 'it',
   round: 1,
   load: 'writer',
   settings: { ...SETTINGS, duration },
-  serving: { by, asks: 'pages', processes: 1, connections: 8, everyMs: 0, path: DEFAULT_PATH, settings: {} }
+  serving: { by, asks: 'pages', processes, connections: 8, everyMs: 0, path: DEFAULT_PATH, settings: {} }
 }, {
-  openServers: () => openOwnServers({ program: engine.program, replicas: 2, folder }),
+  async openServers () {
+    const servers = await openOwnServers({ program: engine.program, replicas: 2, folder })
+    for (const url of maxClients ? servers.replicaUrls : []) {
+      await queryNode(url, (connection) => connection.send('CONFIG', 'SET', 'maxclients', Number(maxClients)))
+    }
+    return servers
+  },
   rttMs: 0,
   signal,
   env,
@@ -75,6 +86,12 @@ wholeTest('L14: a server that ends is the outcome of a measurement', async (t) =
     { duration: 10, onUp: () => setTimeout(() => process.kill(servingPids(/serve-process\.js/)[0], 'SIGKILL'), 2500) })
   t.match(sample, { valid: false, error: { code: 'SERVING_FAILED', message: /the server ask was ended by SIGKILL/ } })
   t.equal(pids.length, 2)
+  await allGone(...pids)
+})
+
+wholeTest('L14: more readers than a server allows connections are the outcome, with the reason', async (t) => {
+  const sample = await measured('reader', { duration: 4, processes: 4, maxClients: 3 })
+  t.match(sample, { valid: false, error: { code: 'SERVING_FAILED', message: /REPLICAS_GONE|SERVER_REFUSED/ } })
   await allGone(...pids)
 })
 
