@@ -25,7 +25,7 @@ const MICROS_PER_PERCENT = 10_000
 const NOTHING = Object.freeze({ mid: null, low: null, high: null })
 
 /** @param {import('./plan.js').Plan} plan @returns {boolean} whether the arms differ in their readers, and the baseline has none */
-export const isOfConsumers = ({ arms, baseline }) =>
+const isOfConsumers = ({ arms, baseline }) =>
   !arms[baseline].serving && Object.values(arms).some(({ serving }) => serving?.by === 'reader')
 
 /**

@@ -13,7 +13,7 @@ import { figure } from './numbers.js'
 import { labelOf } from './roles.js'
 
 /** characters */
-export const HEADLINE_LENGTH = 70
+const HEADLINE_LENGTH = 70
 
 /** @typedef {import('./figures.js').Analysis} Analysis */
 /** @typedef {import('./figures.js').Plan} Plan */

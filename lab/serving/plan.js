@@ -52,7 +52,7 @@ const LEAST_RATE = 1000
 /** The client's window begins this long after the load's, for its warm-up, and ends earlier by the same time. */
 export const LEAD_SECONDS = WARM_UP_MS / 1000 + 0.25
 /** The shortest window of the client. */
-export const LEAST_SECONDS = 0.5
+const LEAST_SECONDS = 0.5
 /** The same with asks freshness. */
 const LEAST_FRESHNESS_SECONDS = 2 * SEEN_WITHIN_MS / 1000
 

@@ -4,7 +4,7 @@ import { token, tokenRefused } from './token.js'
 const TIMEOUT_MS = 5000
 
 /** An error reply (problem+json). */
-export class ErrorReply extends Error {
+class ErrorReply extends Error {
   /** @param {number} status @param {{ code?: string, detail?: string, [fact: string]: any }} problem */
   constructor (status, problem) {
     super(problem.detail ?? `status ${status}`)

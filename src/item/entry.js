@@ -15,7 +15,7 @@ import { MAX_ID_BYTES } from './id.js'
 import { originText, readStamp, writeOrigin, writeWord } from './origin.js'
 import { MAX_VALUE_BYTES, writeRecordHead } from './record.js'
 
-export const ENTRY_VERSION = 1
+const ENTRY_VERSION = 1
 /** before the id */
 export const ENTRY_HEAD_BYTES = 39
 

@@ -44,7 +44,7 @@ export function emptyTally () {
  * @returns {{ account: Account, seconds: number, cpuMicros: number, loopUse: number, behindMs: Percentiles, flushMs: Percentiles }}
  *   `loopUse`: the largest
  */
-export function addTallies (tallies) {
+function addTallies (tallies) {
   return {
     account: addAccounts(tallies.map(({ account, since }) => accountSince(account, since))),
     seconds: Math.max(0, ...tallies.map(({ seconds }) => seconds)),

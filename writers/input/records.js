@@ -18,7 +18,7 @@ import { decompressed } from './gzip.js'
 import { createJsonReader } from './json.js'
 import { createNdjsonReader } from './ndjson.js'
 
-export const MAX_RECORD_BYTES = 2 * 1024 * 1024
+const MAX_RECORD_BYTES = 2 * 1024 * 1024
 
 const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 

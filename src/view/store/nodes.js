@@ -24,7 +24,7 @@ export const PREVIOUS = 2
 export const NEXT = 3
 export const PARENT = 4
 export const LEVEL = 5
-export const ENTRIES = 8
+const ENTRIES = 8
 const LOW = 3
 
 export class Nodes {

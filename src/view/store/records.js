@@ -19,7 +19,7 @@
 import { classBytes, classOf } from './size-classes.js'
 import { Chunks, Buckets } from './buckets.js'
 
-export const HEAD_BYTES = 56
+const HEAD_BYTES = 56
 const BUCKET_BITS = 12
 const BUCKET_MASK = (1 << BUCKET_BITS) - 1
 
