@@ -6,25 +6,29 @@ const ALL = { path: '/v1/feeds/lab/items?limit=10000', everyMs: 1000 }
 const NEWEST = { path: '/v1/feeds/lab/items?limit=1000' }
 const PAGES = { path: '/v1/feeds/lab/items?limit=100', everyMs: 20 }
 const asks = { views: 'none' }
-const of = (/** @type {object} */ request, settings = {}) => ({ serving: { by: 'reader', ...request, settings } })
+const by = (/** @type {number} */ readers, /** @type {object} */ request, settings = {}) =>
+  ({ serving: { by: 'reader', processes: readers, connections: readers, ...request, settings } })
 
 const arms = {
   none: {},
-  all: of(ALL, asks),
-  'all (primary)': of(ALL, { ...asks, readFrom: 'primary' }),
-  'all (view)': of(ALL, { views: 'all' }),
-  'newest (1 s)': of({ ...NEWEST, everyMs: 1000 }, asks),
-  'newest (500 ms)': of({ ...NEWEST, everyMs: 500 }, asks),
-  'newest (250 ms)': of({ ...NEWEST, everyMs: 250 }, asks),
-  pages: of(PAGES, asks),
-  'pages (view)': of(PAGES, { views: 'all' }),
+  'all x 1': by(1, ALL, asks),
+  'all x 2': by(2, ALL, asks),
+  'all x 4': by(4, ALL, asks),
+  'all x 8': by(8, ALL, asks),
+  'all x 8 (primary)': by(8, ALL, { ...asks, readFrom: 'primary' }),
+  'all x 8 (view)': by(8, ALL, { views: 'all' }),
+  'newest x 8 (1 s)': by(8, { ...NEWEST, everyMs: 1000 }, asks),
+  'newest x 8 (500 ms)': by(8, { ...NEWEST, everyMs: 500 }, asks),
+  'newest x 8 (250 ms)': by(8, { ...NEWEST, everyMs: 250 }, asks),
+  'newest x 8 (view)': by(8, { ...NEWEST, everyMs: 250 }, { views: 'all' }),
+  'pages x 8': by(8, PAGES, asks),
+  'pages x 8 (view)': by(8, PAGES, { views: 'all' }),
   bare: {
-    serving: { by: 'bare', ...ALL }, note: 'processes that send the same number of bytes as often, without reading from a server'
+    serving: { by: 'bare', processes: 8, connections: 8, ...NEWEST, everyMs: 250 },
+    note: '8 processes that send the newest 1,000 as often, without reading from a server'
   }
 }
-/** all but these and the baseline and the ceiling, which every level has */
 const without = (/** @type {string[]} */ ...kept) => Object.keys(arms).filter((arm) => !['none', 'bare', ...kept].includes(arm))
-const readers = (/** @type {number} */ n) => ({ processes: n, connections: n })
 
 export default {
   title: 'What do consumers cost?',
@@ -33,50 +37,53 @@ export default {
   ceiling: 'bare',
   arms,
   labels: {
-    all: 'all items each second',
-    'all (primary)': 'all, from the primary',
-    'all (view)': 'all, from views',
-    'newest (1 s)': 'newest 1,000 each 1 s',
-    'newest (500 ms)': 'newest 1,000 each 0.5 s',
-    'newest (250 ms)': 'newest 1,000 each 0.25 s',
-    pages: '50 requests/s of 100',
-    'pages (view)': '50 requests/s, views',
+    none: 'no readers',
+    'all x 1': '1 asks for all',
+    'all x 2': '2 ask for all',
+    'all x 4': '4 ask for all',
+    'all x 8': '8 ask for all',
+    'all x 8 (primary)': '8, all, from the primary',
+    'all x 8 (view)': '8, all, from views',
+    'newest x 8 (1 s)': '8, newest 1,000 each 1 s',
+    'newest x 8 (500 ms)': '8, newest each 0.5 s',
+    'newest x 8 (250 ms)': '8, newest each 0.25 s',
+    'newest x 8 (view)': '8, each 0.25 s, views',
+    'pages x 8': '8, 50 requests/s of 100',
+    'pages x 8 (view)': '8, 50 requests/s, views',
     bare: 'constant responses'
   },
   levels: {
-    'ids, 1 reader': { serving: readers(1), without: without('all') },
-    'ids, 2 readers': { serving: readers(2), without: without('all') },
-    'ids, 4 readers': { serving: readers(4), without: without('all') },
-    'ids, 8 readers': { serving: readers(8) },
-    'values, 8 readers': {
-      settings: { layout: 'values' },
-      serving: readers(8),
-      without: without('all', 'all (view)')
-    },
-    'segments, 8 readers': { settings: { layout: 'segments' }, serving: readers(8), without: without('all (view)') }
+    ids: {},
+    values: { settings: { layout: 'values' }, without: without('newest x 8 (250 ms)', 'newest x 8 (view)') },
+    segments: { settings: { layout: 'segments' }, without: without('all x 8 (view)', 'newest x 8 (250 ms)') }
   },
-  fixed: { layout: 'ids', rate: 15_000, ids: 10_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
+  fixed: { layout: 'ids', rate: 5000, ids: 10_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
   seconds: 2.75,
-  warmUpSeconds: 0.7,
+  warmUpSeconds: 2,
   rounds: 5,
   measures: ['replicaCpuPercent', 'primaryCpuPercent', 'replicaLagMsP99', 'behindMsP99', 'newestAgeMsP99', 'itemsReadPerSecond',
     'replicaOutBytesPerSecond', 'primaryOutBytesPerSecond', 'latencyMsP99', 'servingCpuPercent', 'itemsPerSecond',
     'primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem'],
   differs: [
-    'pages that are read one after the other lack the items that were rewritten meanwhile: all has fewer than 10,000, all (view) not',
     'a view follows the feed all the time, however often it is asked; without one a reader reads from a server on each request',
-    'items of segments cannot be asked for all at once without a view',
+    'pages that are read one after the other lack the items that were rewritten meanwhile: all x 8 has fewer than 10,000, ' +
+      'all x 8 (view) not',
+    'all items of values and segments cannot be asked for without a view: 20,000 stored versions are the bound',
     'bare sends the page that a reader sent before the window'
   ],
   expected: [
-    { arm: 'all', against: 'none', direction: 'more' },
-    { arm: 'newest (1 s)', against: 'none', direction: 'same' },
-    { arm: 'newest (250 ms)', against: 'none', direction: 'same' },
-    { arm: 'all (primary)', against: 'none', direction: 'same' },
-    { arm: 'pages', against: 'none', direction: 'more' },
-    { arm: 'pages (view)', against: 'pages', direction: 'more' },
-    { arm: 'all (view)', against: 'all', direction: 'more', level: 'ids, 8 readers' },
-    { arm: 'newest (500 ms)', against: 'none', direction: 'same' },
+    { arm: 'all x 8', against: 'none', direction: 'more' },
+    { arm: 'all x 4', against: 'none', direction: 'more' },
+    { arm: 'all x 2', against: 'none', direction: 'more' },
+    { arm: 'all x 1', against: 'none', direction: 'same' },
+    { arm: 'newest x 8 (1 s)', against: 'none', direction: 'same' },
+    { arm: 'newest x 8 (500 ms)', against: 'none', direction: 'same' },
+    { arm: 'newest x 8 (250 ms)', against: 'none', direction: 'more' },
+    { arm: 'all x 8 (primary)', against: 'none', direction: 'same' },
+    { arm: 'pages x 8', against: 'none', direction: 'more' },
+    { arm: 'pages x 8 (view)', against: 'pages x 8', direction: 'more' },
+    { arm: 'newest x 8 (view)', against: 'newest x 8 (250 ms)', direction: 'more' },
+    { arm: 'all x 8 (view)', against: 'all x 8', direction: 'more', level: 'ids' },
     { arm: 'bare', against: 'none', direction: 'same' }
   ],
   published: {
@@ -84,7 +91,7 @@ export default {
     conditions: 'ElastiCache Redis on r5.large; 300,000 live items, 8 consumers that read from replicas',
     unit: 'ms an answer',
     figures: [
-      { label: 'all 300,000 live items each second, ids then values: replica CPU up, primary unchanged', arm: 'all', value: 4690 },
+      { label: 'all 300,000 live items each second, ids then values: replica CPU up, primary unchanged', arm: 'all x 8', value: 4690 },
       { label: 'all 300,000 live ids only', value: 317 }
     ],
     ratios: []

@@ -21,7 +21,7 @@
  * @property {number} [idsEach] of push and poll: ids that each connection follows, all different; absent = the whole feed
  * @property {number} [maxRate] of push: maximum events a second of a connection; absent = no limit
  * @property {Settings} settings of the reader, by name
- * @typedef {Partial<Pick<Serving, 'processes' | 'connections' | 'everyMs' | 'path' | 'idsEach'>>} ServingOfLevel
+ * @typedef {Partial<Pick<Serving, 'connections' | 'everyMs' | 'path' | 'idsEach'>>} ServingOfLevel
  */
 import { NUMBERED_VALUE_BYTES } from '../../src/synthetic.js'
 import { integer, matching, named, number, object, oneOf, scalar, text, unfit } from '../shape.js'
@@ -58,7 +58,6 @@ const LEAST_FRESHNESS_SECONDS = 2 * SEEN_WITHIN_MS / 1000
 
 export const DEFAULT_PATH = '/v1/feeds/lab/items?limit=100'
 
-const processes = integer(1, 8)
 const connections = integer(1, 1000)
 const idsEach = integer(1, MOST_FOLLOWED)
 const everyMs = integer(0, 60_000)
@@ -67,7 +66,7 @@ const path = matching('a path of the reader, such as ' + DEFAULT_PATH, PATH)
 export const servingShape = object({
   by: oneOf(BY),
   asks: [oneOf(ASKS), 'pages'],
-  processes: [processes, 1],
+  processes: [integer(1, 8), 1],
   connections: [connections, 32],
   everyMs: [everyMs, 0],
   path: [path, DEFAULT_PATH],
@@ -76,13 +75,8 @@ export const servingShape = object({
   settings: [named(text(60), scalar), {}]
 })
 
-export const servingOfLevelShape = object({
-  processes: [processes, undefined],
-  connections: [connections, undefined],
-  everyMs: [everyMs, undefined],
-  path: [path, undefined],
-  idsEach: [idsEach, undefined]
-})
+export const servingOfLevelShape =
+  object({ connections: [connections, undefined], everyMs: [everyMs, undefined], path: [path, undefined], idsEach: [idsEach, undefined] })
 
 /** @param {Serving | undefined} serving of an arm @param {ServingOfLevel} [ofLevel] @returns {Serving | undefined} what it is there */
 export const servingAt = (serving, ofLevel) => serving && { ...serving, ...ofLevel }

@@ -43,7 +43,7 @@ const MAX_MOVES = 1000
  */
 export const createViewStore = (bounds) => new ViewStore(bounds)
 
-class ViewStore {
+export class ViewStore {
   /** increases with every visible change */
   revision = 0
   /**
