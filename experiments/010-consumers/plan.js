@@ -16,13 +16,13 @@ const arms = {
   'all x 4': by(4, ALL, asks),
   'all x 8': by(8, ALL, asks),
   'all x 8 (primary)': by(8, ALL, { ...asks, readFrom: 'primary' }),
-  'all x 8 (view)': by(8, ALL, { views: 'all' }),
+  'all x 4 (view)': by(4, ALL, { views: 'all' }),
   'newest x 8 (1 s)': by(8, { ...NEWEST, everyMs: 1000 }, asks),
   'newest x 8 (500 ms)': by(8, { ...NEWEST, everyMs: 500 }, asks),
   'newest x 8 (250 ms)': by(8, { ...NEWEST, everyMs: 250 }, asks),
-  'newest x 8 (view)': by(8, { ...NEWEST, everyMs: 250 }, { views: 'all' }),
+  'newest x 4 (view)': by(4, { ...NEWEST, everyMs: 250 }, { views: 'all' }),
   'pages x 8': by(8, PAGES, asks),
-  'pages x 8 (view)': by(8, PAGES, { views: 'all' }),
+  'pages x 4 (view)': by(4, PAGES, { views: 'all' }),
   bare: {
     serving: { by: 'bare', processes: 8, connections: 8, ...NEWEST, everyMs: 250 },
     note: '8 processes that send the newest 1,000 as often, without reading from a server'
@@ -43,19 +43,19 @@ export default {
     'all x 4': '4 ask for all',
     'all x 8': '8 ask for all',
     'all x 8 (primary)': '8, all, from the primary',
-    'all x 8 (view)': '8, all, from views',
+    'all x 4 (view)': '4, all, from views',
     'newest x 8 (1 s)': '8, newest 1,000 each 1 s',
     'newest x 8 (500 ms)': '8, newest each 0.5 s',
     'newest x 8 (250 ms)': '8, newest each 0.25 s',
-    'newest x 8 (view)': '8, each 0.25 s, views',
+    'newest x 4 (view)': '4, each 0.25 s, views',
     'pages x 8': '8, 50 requests/s of 100',
-    'pages x 8 (view)': '8, 50 requests/s, views',
+    'pages x 4 (view)': '4, 50 requests/s, views',
     bare: 'constant responses'
   },
   levels: {
     ids: {},
-    values: { settings: { layout: 'values' }, without: without('newest x 8 (250 ms)', 'newest x 8 (view)') },
-    segments: { settings: { layout: 'segments' }, without: without('all x 8 (view)', 'newest x 8 (250 ms)') }
+    values: { settings: { layout: 'values' }, without: without('newest x 8 (250 ms)', 'newest x 4 (view)') },
+    segments: { settings: { layout: 'segments' }, without: without('all x 4 (view)', 'newest x 8 (250 ms)') }
   },
   fixed: { layout: 'ids', rate: 5000, ids: 10_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
   seconds: 2.75,
@@ -67,7 +67,7 @@ export default {
   differs: [
     'a view follows the feed all the time, however often it is asked; without one a reader reads from a server on each request',
     'pages that are read one after the other lack the items that were rewritten meanwhile: all x 8 has fewer than 10,000, ' +
-      'all x 8 (view) not',
+      'all x 4 (view) not',
     'all items of values and segments cannot be asked for without a view: 20,000 stored versions are the bound',
     'bare sends the page that a reader sent before the window'
   ],
@@ -81,9 +81,9 @@ export default {
     { arm: 'newest x 8 (250 ms)', against: 'none', direction: 'more' },
     { arm: 'all x 8 (primary)', against: 'none', direction: 'same' },
     { arm: 'pages x 8', against: 'none', direction: 'more' },
-    { arm: 'pages x 8 (view)', against: 'pages x 8', direction: 'more' },
-    { arm: 'newest x 8 (view)', against: 'newest x 8 (250 ms)', direction: 'more' },
-    { arm: 'all x 8 (view)', against: 'all x 8', direction: 'more', level: 'ids' },
+    { arm: 'pages x 4 (view)', against: 'none', direction: 'more' },
+    { arm: 'newest x 4 (view)', against: 'none', direction: 'more' },
+    { arm: 'all x 4 (view)', against: 'all x 4', direction: 'more', level: 'ids' },
     { arm: 'bare', against: 'none', direction: 'same' }
   ],
   published: {
