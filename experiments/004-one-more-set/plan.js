@@ -17,11 +17,11 @@ export default {
     blob: { load: 'blob', settings: { writers: 1, rate: 20_000 } }
   },
   labels: {
-    reference: 'published, one set',
-    'published-two-sets': 'published, two sets',
-    'published-two-scores': 'published, other scores',
-    msetex: 'MSETEX, one set',
-    'msetex-two-sets': 'MSETEX, two sets',
+    reference: 'one set',
+    'published-two-sets': 'two sets',
+    'published-two-scores': 'two, other scores',
+    msetex: 'one set, MSETEX',
+    'msetex-two-sets': 'two sets, MSETEX',
     blob: 'bare bytes'
   },
   levels: {

@@ -2,8 +2,8 @@
  * The finding in a few words: the title of a chart and its page. For readers who do not know the plan, so arms have their labels,
  * and intervals are left to the chart.
  *
- * It is about the first arm of which the plan expected something, or, where levels have an x, about the baseline: both were
- * chosen before the first run.
+ * It is about the baseline where levels have an x and it changes over them by a tenth or more, else about the first arm of which the
+ * plan expected something: both were chosen before the first run.
  */
 import { MEASURES } from '../measures.js'
 import { isShown, textsOf } from '../verdict.js'
@@ -14,6 +14,7 @@ import { labelOf } from './roles.js'
 
 /** characters */
 const HEADLINE_LENGTH = 70
+const LEAST_GROWTH = 0.1
 
 /** @typedef {import('./figures.js').Analysis} Analysis */
 /** @typedef {import('./figures.js').Plan} Plan */
@@ -31,6 +32,7 @@ export function headlineOf (analysis, plan) {
 function growth (analysis, plan) {
   const ends = endsOf(analysis, plan)
   if (ends === null) return []
+  if (Math.abs(ends[1].median / ends[0].median - 1) < LEAST_GROWTH) return []
   const [first, last] = ends.map(({ level, median }) => ({ level, text: figure(median) }))
   return [`${labelOf(plan.baseline, plan)}: ${first.text} ${unitOf(analysis.main)} at ${first.level}, ${last.text} at ${last.level}`]
 }
