@@ -1,13 +1,15 @@
 /**
  * Lua scripts, read from disk once. A script names its parts in a header (KEYS, ARGV, RETURNS, COST, MODE), which a test
- * compares with the body. A line `-- @include NAME` is replaced by lua/includes/NAME.lua.
+ * compares with the body. A line `-- @include NAME` is replaced by lua/includes/NAME.lua, and `rules/NAME` by that rule.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 
 /** Scripts of Freshet itself. */
 const FOLDER = new URL('../../lua/', import.meta.url)
-const INCLUDE = /^-- @include ([a-z-]+)$/gm
+const INCLUDE = /^-- @include ([a-z/-]+)$/gm
+/** Folders whose files are parts of scripts. */
+const PARTS = /^(includes|rules)\//
 
 /** @typedef {{ name: string, body: string, sha: string, mode: 'read' | 'writes', headers: Record<string, string> }} Script */
 
@@ -19,7 +21,7 @@ const cache = new Map()
  * @returns {string[]} names of all scripts in it and below; included parts are not scripts
  */
 export const scriptNames = (folder = FOLDER) => readdirSync(folder, { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.lua') && !file.startsWith('includes/')).map((file) => file.slice(0, -'.lua'.length)).sort()
+  .filter((file) => file.endsWith('.lua') && !PARTS.test(file)).map((file) => file.slice(0, -'.lua'.length)).sort()
 
 /**
  * @param {string} name of a file in the folder, without its ending, such as `trim-ids`
@@ -31,7 +33,8 @@ export function readScript (name, folder = FOLDER) {
   const file = new URL(`${name}.lua`, folder)
   const known = cache.get(file.href)
   if (known) return known
-  const included = (/** @type {string} */ part) => readFileSync(new URL(`includes/${part}.lua`, FOLDER), 'utf8').trimEnd()
+  const included = (/** @type {string} */ part) =>
+    readFileSync(new URL(`${PARTS.test(part) ? part : `includes/${part}`}.lua`, FOLDER), 'utf8').trimEnd()
   const body = readFileSync(file, 'utf8').replace(INCLUDE, (_, part) => included(part))
   const headers = Object.fromEntries([...body.matchAll(/^-- ([A-Z]+) +(.*)$/gm)].map(([, part, text]) => [part, text]))
   if (headers.MODE !== 'read' && headers.MODE !== 'writes') throw new Error(`${file.pathname}: header MODE must be read or writes`)

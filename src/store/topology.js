@@ -7,9 +7,11 @@
  * A replica of another primary is left: its offsets may seem near, but it has other data. Its replication id shows it
  * (history.js), also after a failover and behind another replica.
  */
+import { FreshetError } from '../errors.js'
 import { FOREIGN, NOT_PRIMARY, NOT_REPLICA, absence, compareHistory, createNode } from './deployment-node.js'
 import { createLagClock } from './lag.js'
-import { replicaUrls as urlsOfReplicas } from './nodes.js'
+import { createLink } from './link.js'
+import { expectStillPrimary, replicaUrls as urlsOfReplicas, replicationId } from './nodes.js'
 
 const POLL_MS = 100
 const LOOK_AGAIN_MS = 1000
@@ -156,4 +158,33 @@ function leaveOrReturn (node, log) {
     log.warn({ node: new URL(node.url).host, lagMs }, isFar ? 'replica lags, left' : 'replica caught up')
   }
   node.left = isFar
+}
+
+/**
+ * Where the partitions of a system are: the only place that knows. Today all of them are on one primary.
+ * @param {{ primaryUrl: string, name: string, deadlineMs: number, onError?: (error: Error & { code?: string }) => void }} options
+ * @returns {{ route: (partition: number) => { connection: Connection, replicationId: string }, opened: Promise<unknown>,
+ *   close: () => Promise<void> }} `route` throws SERVER_UNREACHABLE, or why there is no connection
+ */
+export function createRoutes ({ primaryUrl, name, deadlineMs, onError }) {
+  /** @type {WeakMap<Connection, string>} */
+  const replicationIds = new WeakMap()
+  const link = createLink(primaryUrl, {
+    name,
+    deadlineMs,
+    onError,
+    async prepare (connection) {
+      await expectStillPrimary(connection)
+      replicationIds.set(connection, await replicationId(connection) ?? 'unknown')
+    }
+  })
+  return {
+    opened: link.opened,
+    route () {
+      const { connection, lastError } = link
+      if (connection) return { connection, replicationId: /** @type {string} */ (replicationIds.get(connection)) }
+      throw lastError ?? new FreshetError('SERVER_UNREACHABLE', `not connected to the primary at ${new URL(primaryUrl).host} yet`)
+    },
+    close: link.close
+  }
 }
