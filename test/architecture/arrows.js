@@ -6,6 +6,7 @@ export const ARROWS = /** @type {Record<string, string[]>} */ ({
   'src/layouts': ['src/errors.js', 'src/item'],
   'src/store': ['src/errors.js'],
   'src/feeds': ['src/errors.js', 'src/item', 'src/layouts', 'src/store'],
+  'src/admission': ['src/errors.js', 'src/item', 'src/store'],
   'src/pipeline': ['src/errors.js', 'src/item', 'src/layouts', 'src/feeds', 'src/store'],
   'src/view': ['src/errors.js', 'src/item', 'src/layouts', 'src/feeds', 'src/store'],
   'src/metrics': ['src/errors.js', 'src/runtime', 'src/pipeline'],

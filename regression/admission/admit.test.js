@@ -1,0 +1,158 @@
+/** The script and the rules in JavaScript give the same decisions, states, events, outbox and tasks, whatever they are asked. */
+import { randomInt } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { uniformInt } from 'pure-rand/distribution/uniformInt'
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
+import t from 'tap'
+import { admit, admissionKey, createOracle } from '../../src/admission/index.js'
+import { isWhole, scoped, scopedEngines } from '../../test/scope.js'
+import { connectFor, engineName, startServer } from '../../test/servers.js'
+
+const SEED = Number(process.env.FRESHET_TEST_SEED ?? randomInt(2 ** 31))
+const SEQUENCES = scoped(5000, 300)
+const REQUEST_MS = 600_000
+const CODES = ['created', 'unchanged', 'has_bids', 'invalid_times', 'unknown', 'not_open', 'closed', 'accepted', 'too_low', 'self_outbid',
+  'max_raised', 'no_buy_now', 'bought', 'not_due', 'other_body', 'replay', 'has_claims', 'sold_out', 'all_held', 'insufficient',
+  'already_claimed', 'released', 'unknown_claim', 'already_sold', 'hold_expired']
+const USERS = ['a', 'b', 'c']
+/** of each rule */
+const KEYS = ['auction', 'sale']
+
+/** @param {import('pure-rand/types/RandomGenerator').RandomGenerator} random */
+function createCommands (random) {
+  const upTo = (/** @type {number} */ most) => uniformInt(random, 0, most)
+  const one = (/** @type {any[]} */ of) => of[upTo(of.length - 1)]
+  /** @type {import('../../src/admission/index.js').Command[]} */
+  const sent = []
+
+  /** @param {number} now @param {boolean} isNew @returns {string[]} */
+  function ofSale (now, isNew) {
+    const kind = isNew && upTo(2) > 0 ? 0 : upTo(15)
+    const claim = () => `c${upTo(7)}`
+    if (kind < 2) {
+      return ['create', one(['1', '3']), one(['1', '2']), String(now + one([-10, -10, 10])), String(now + one([3, 100_000, 100_000])),
+        one(['0', '3', '100000'])]
+    }
+    if (kind < 9) return ['claim', one(USERS), one(['1', '1', '2']), claim()]
+    if (kind < 11) return ['confirm', one(USERS), claim()]
+    if (kind < 13) return ['release', one(USERS), claim()]
+    if (kind === 13) return ['expire']
+    return upTo(3) > 0 ? ['restock', '1'] : ['close']
+  }
+
+  /** @param {number} now @param {boolean} isNew @returns {string[]} */
+  function ofAuction (now, isNew) {
+    const soon = () => String(now + one([-5, 2, 5, 20, 100_000]))
+    const kind = isNew && upTo(2) > 0 ? 0 : upTo(19)
+    if (kind < 3) {
+      return ['create', one(['0', '100']), one(['1', '50']), one([String(now - 10), soon()]), soon(), one(['0', '5', '200000']),
+        one(['0', '3', '400000']), one(['', '500']), one(['', '300']), 'EUR']
+    }
+    if (kind === 3) return ['buy', one(USERS)]
+    if (kind === 4) return ['close']
+    if (kind === 5) return ['due']
+    const amount = upTo(400)
+    return ['bid', one(USERS), String(amount), String(amount + one([0, 0, 30, 200]))]
+  }
+
+  return {
+    upTo,
+
+    /** @param {number} now @returns {import('../../src/admission/index.js').Command} */
+    next (now) {
+      if (sent.length > 0 && upTo(9) === 0) {
+        const again = one(sent)
+        return upTo(3) === 0 ? { ...again, args: (again.rule === 'max' ? ofAuction : ofSale)(now, false) } : again
+      }
+      const isAuction = upTo(1) === 0
+      const isNew = !sent.some(({ rule }) => rule === (isAuction ? 'max' : 'bounded'))
+      const command = {
+        ...isAuction
+          ? { rule: 'max', key: 'auction', args: ofAuction(now, isNew) }
+          : { rule: 'bounded', key: 'sale', args: ofSale(now, isNew) },
+        scope: one(USERS),
+        requestId: String(sent.length)
+      }
+      sent.push(command)
+      return command
+    }
+  }
+}
+
+/** @param {import('../../src/store/index.js').Connection} connection */
+const replicationIdOf = async (connection) =>
+  String(/master_replid:(\w+)/.exec(String(await connection.send('INFO', 'replication')))?.[1])
+
+/** @template T @param {(name: string) => Promise<T>} read @returns {Promise<Record<string, T>>} */
+const ofEach = async (read) => Object.fromEntries(await Promise.all(KEYS.map(async (name) => [name, await read(name)])))
+
+/** What a partition holds. @param {import('../../src/store/index.js').Connection} connection @param {(part: string) => string} key */
+async function contentOf (connection, key) {
+  const texts = (/** @type {any} */ reply) => reply.map(String)
+  const entries = async (/** @type {string} */ stream) => (await connection.send('XRANGE', stream, '-', '+'))
+    .map((/** @type {any} */ [id, fields]) => ({ id: String(id), fields: texts(fields) }))
+  const fieldsOf = (/** @type {string[]} */ flat) =>
+    Object.fromEntries(Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i], flat[2 * i + 1]]))
+  return {
+    states: await ofEach(async (name) => fieldsOf(texts(await connection.send('HGETALL', key(`state:${name}`))))),
+    events: await ofEach(async (name) => (await entries(key(`events:${name}`))).map(({ fields }) => fields)),
+    members: await ofEach(async (name) => fieldsOf(texts(await connection.send('HGETALL', key(`members:${name}`))))),
+    holds: await ofEach(async (name) => fieldsOf(texts(await connection.send('ZRANGE', key(`holds:${name}`), 0, -1, 'WITHSCORES')))),
+    outbox: (await entries(key('outbox'))).map(({ id, fields }) => ({ atMs: id.split('-')[0], fields })),
+    tasks: fieldsOf(texts(await connection.send('ZRANGE', key('tasks'), 0, -1, 'WITHSCORES')))
+  }
+}
+
+/** @param {ReturnType<typeof createOracle>} oracle */
+const contentOfOracle = ({ states, events, outbox, tasks, members, holds }) => ({
+  states: Object.fromEntries(KEYS.map((name) => [name, states.get(name) ?? {}])),
+  events: Object.fromEntries(KEYS.map((name) => [name, events.get(name) ?? []])),
+  members: Object.fromEntries(KEYS.map((name) => [name, Object.fromEntries(members.get(name) ?? [])])),
+  holds: Object.fromEntries(KEYS.map((name) =>
+    [name, Object.fromEntries([...holds.get(name) ?? []].map(([claim, untilMs]) => [claim, String(untilMs)]))])),
+  outbox: outbox.map(({ rule, key, fields }) => ({ atMs: fields[1], fields: ['rule', rule, 'key', key, ...fields] })),
+  tasks: Object.fromEntries([...tasks].map(([name, dueMs]) => [name, String(dueMs)]))
+})
+
+for (const engine of await scopedEngines()) {
+  t.test(`${engineName(engine)}: ${SEQUENCES} random sequences, seed ${SEED}`, async (t) => {
+    const connection = await connectFor(t, (await startServer(t, { engine })).url)
+    const replicationId = await replicationIdOf(connection)
+    const random = xoroshiro128plus(SEED)
+    /** @type {Record<string, number>} */
+    const codes = {}
+    for (let n = 0; n < SEQUENCES; n++) {
+      const key = admissionKey('fr:', `s${n}`, 0)
+      const { next, upTo } = createCommands(random)
+      const oracle = createOracle()
+      for (let call = upTo(8); call >= 0; call--) {
+        const commands = Array.from({ length: 1 + upTo(7) }, () => next(Date.now()))
+        const { decisions, now, generation } = await admit(connection, key, { replicationId, requestMs: REQUEST_MS }, commands)
+        const expected = oracle.admit(commands, now)
+        for (const { code, isReplay } of decisions) {
+          const name = isReplay ? 'replay' : code
+          codes[name] = (codes[name] ?? 0) + 1
+        }
+        if (JSON.stringify(decisions) !== JSON.stringify(expected)) {
+          t.same(decisions, expected, `sequence ${n}: ${JSON.stringify(commands)}`)
+          return
+        }
+        if (!generation.endsWith(`.${oracle.reopened}`)) return t.equal(generation, oracle.reopened, `sequence ${n}`)
+        if (upTo(3) === 0) await sleep(upTo(6))
+      }
+      const [found, due] = [await contentOf(connection, key), contentOfOracle(oracle)]
+      if (JSON.stringify(sorted(found)) !== JSON.stringify(sorted(due))) return t.same(found, due, `sequence ${n}`)
+      await connection.send('FLUSHALL')
+    }
+    t.comment(codes)
+    if (isWhole) t.same(CODES.filter((code) => !codes[code]), [], 'every decision occurs')
+    t.notOk(codes.failed)
+  })
+}
+
+/** @param {any} value @returns {any} objects with their names in order */
+const sorted = (value) => Array.isArray(value)
+  ? value.map(sorted)
+  : value !== null && typeof value === 'object'
+    ? Object.fromEntries(Object.keys(value).sort().map((name) => [name, sorted(value[name])]))
+    : value

@@ -1,0 +1,11 @@
+/** Errors of admission. */
+import { define } from '../errors.js'
+
+define('admission', {
+  ADMISSION_FULL: { retryable: true, meaning: 'too many commands wait for their decision; the command was not sent' },
+  ADMISSION_LATE: { retryable: true, meaning: 'the command waited too long and was not sent' },
+  SYSTEM_DIFFERS: { exitStatus: 2, meaning: 'the system is stored with another number of partitions' },
+  LINEAGE_DIFFERS: { retryable: true, meaning: 'processes disagree about which server is the primary' }
+})
+
+export { FreshetError } from '../errors.js'

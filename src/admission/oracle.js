@@ -1,0 +1,99 @@
+/**
+ * A partition in memory, decided by the rules in JavaScript: what lua/admit.lua does, for tests, checkers and replays.
+ *
+ * @typedef {import('./rules/index.js').Fields} Fields
+ * @typedef {import('./commands.js').Command} Command
+ * @typedef {import('./commands.js').Decision} Decision
+ * @typedef {{ key: string, ts: number, fields: string[] }} Event
+ */
+import { decisionOf, requestDigest, bodyDigest } from './commands.js'
+import { RULES } from './rules/index.js'
+
+export function createOracle () {
+  /** @type {Map<string, Fields>} */
+  const states = new Map()
+  /** @type {Map<string, string[][]>} */
+  const events = new Map()
+  /** @type {{ key: string, rule: string, fields: string[] }[]} */
+  const outbox = []
+  /** @type {Map<string, number>} */
+  const tasks = new Map()
+  /** by key, then field @type {Map<string, Map<string, string>>} */
+  const members = new Map()
+  /** by key: ends of holds by claim @type {Map<string, Map<string, number>>} */
+  const holds = new Map()
+  let reopened = 0
+  /** @type {Map<string, { body: string, reply: string[] }>} */
+  const requests = new Map()
+
+  /** @param {Command} command @param {number} now @returns {string[]} as the script returns it */
+  function decide (command, now) {
+    const { rule, key, args } = command
+    const [request, body] = [requestDigest(command), bodyDigest(command)]
+    const stored = requests.get(request)
+    if (stored) return stored.body === body ? stored.reply.with(3, '1') : ['other_body', '0', '0', '0']
+    const fields = { ...states.get(key) }
+    const own = { members: at(members, key), holds: at(holds, key) }
+    const { code, details, change } = RULES[rule](fields, args, now, readerOf(own))
+    if (change) fields.version = String(Number(fields.version ?? 0) + 1)
+    const reply = [code, fields.seq ?? '0', fields.version ?? '0', '0', ...details]
+    if (!change) return reply
+    states.set(key, fields)
+    requests.set(request, { body, reply })
+    for (const event of change.events) {
+      const entry = ['ts', String(now), 'request', request, ...event]
+      events.set(key, [...events.get(key) ?? [], entry])
+      outbox.push({ rule, key, fields: entry })
+    }
+    for (const [name, dueMs] of change.tasks ?? []) put(tasks, `${rule} ${key} ${name}`, dueMs === null ? null : Number(dueMs))
+    for (const [field, value] of change.members ?? []) put(own.members, field, value)
+    for (const [claim, untilMs] of change.holds ?? []) put(own.holds, claim, untilMs === null ? null : Number(untilMs))
+    if (change.holds) put(tasks, `${rule} ${key} expire`, firstOf(own.holds)?.[1] ?? null)
+    if (change.reopens) reopened++
+    return reply
+  }
+
+  return {
+    states,
+    events,
+    outbox,
+    tasks,
+    members,
+    holds,
+    /** How often the generation grew. */
+    get reopened () { return reopened },
+
+    /** @param {Command[]} commands @param {number} now ms since 1970 @returns {Decision[]} */
+    admit: (commands, now) => commands.map((command) => decisionOf(decide(command, now))),
+
+    /** Requests are forgotten when they expire. */
+    forgetRequests: () => requests.clear()
+  }
+}
+
+/** @template T @param {Map<string, Map<string, T>>} maps @param {string} key @returns {Map<string, T>} */
+function at (maps, key) {
+  const found = maps.get(key) ?? new Map()
+  maps.set(key, found)
+  return found
+}
+
+/** @template T @param {Map<string, T>} map @param {string} name @param {T | null} value null removes */
+function put (map, name, value) {
+  if (value === null) map.delete(name)
+  else map.set(name, value)
+}
+
+/** The earliest hold; of several at the same time the one whose claim is less, as in a sorted set. @param {Map<string, number>} holds */
+const firstOf = (holds) => [...holds].sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1)).at(0)
+
+/** @param {{ members: Map<string, string>, holds: Map<string, number> }} own @returns {import('./rules/index.js').Read} */
+const readerOf = ({ members, holds }) => ({
+  member: (field) => members.get(field) ?? null,
+  firstHold: () => firstOf(holds)?.[1].toString() ?? null,
+  holdUntil: (claim) => holds.get(claim)?.toString() ?? null,
+  holdDue (now) {
+    const [claim, untilMs] = firstOf(holds) ?? [null, Infinity]
+    return untilMs <= now ? claim : null
+  }
+})

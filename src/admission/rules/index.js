@@ -1,0 +1,24 @@
+/**
+ * The rules of admission, as pure functions. Each has a twin in lua/rules, which decides on the server.
+ *
+ * @typedef {Record<string, string>} Fields of a state; numbers are texts of whole numbers
+ * @typedef {object} Change of an accepted command; absent lists are empty, and null removes
+ * @property {string[][]} events fields and values in turn, the sequence number first
+ * @property {[name: string, dueMs: string | null][]} [tasks] scheduled tasks
+ * @property {[field: string, value: string | null][]} [members]
+ * @property {[claim: string, untilMs: string | null][]} [holds] the earliest one is a scheduled task `expire`
+ * @property {boolean} [reopens] a rejection that was final is no longer: the generation grows
+ * @typedef {object} Read what a rule may read besides the state
+ * @property {(field: string) => string | null} member
+ * @property {() => string | null} firstHold when the earliest hold ends, ms since 1970
+ * @property {(claim: string) => string | null} holdUntil
+ * @property {(now: number) => string | null} holdDue the claim whose hold ended first, if it has ended
+ * @typedef {{ code: string, details: string[], change?: Change }} Outcome `details`: names and values in turn; without `change` the
+ *   command was rejected
+ * @typedef {(state: Fields, args: string[], now: number, read: Read) => Outcome} Rule changes the state if it accepts; `now`: ms since 1970
+ */
+import { bounded } from './bounded.js'
+import { max } from './max.js'
+
+/** @type {Readonly<Record<string, Rule>>} */
+export const RULES = Object.freeze({ bounded, max })

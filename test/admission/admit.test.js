@@ -1,0 +1,2 @@
+/** A smoke of regression/admission/admit.test.js. */
+import '../../regression/admission/admit.test.js'
