@@ -128,14 +128,14 @@ t.test('the list of feeds has those that the token may read, and is 304 only for
   t.equal((await get('read-latest', known)).status, 200)
 })
 
-t.test('readiness names servers and feeds only to a token for all feeds; the log has the reasons whoever asks', async (t) => {
+t.test('readiness names servers and feeds only to a token for all feeds; the log always has the reasons', async (t) => {
   t.same((await reader.ask('GET', '/readyz')).json, { ready: true, reasons: [] })
   t.match((await reader.ask('GET', '/readyz', { headers: bearer('wrong-token') })).json, { ready: true, nodes: undefined })
   t.match((await reader.ask('GET', '/readyz', { headers: bearer('read-latest') })).json, { ready: true, nodes: undefined })
   t.match((await reader.ask('GET', '/readyz', { headers: bearer('admin-all') })).json, { ready: true, nodes: [{ role: 'primary' }] })
 })
 
-t.test('why a process is not ready is told to tokens for all feeds, and always to the log', async (t) => {
+t.test('tokens for all feeds get the reasons why a process is not ready; the log has them in any case', async (t) => {
   /** @type {any[]} */
   const logged = []
   const logger = pino({}, { write: (/** @type {string} */ line) => logged.push(JSON.parse(line)) })

@@ -85,7 +85,7 @@ t.test('readers that answer fewer requests than planned are marked; results with
   t.same(marks({ itemsPerAnswer: undefined }), [])
 })
 
-t.test('a page of all items may lack those that were rewritten meanwhile, and no more', async (t) => {
+t.test('a page of all items may lack those that were rewritten in the meantime, and no more', async (t) => {
   const page = (/** @type {number} */ count) =>
     JSON.stringify({ items: Array.from({ length: count }, (_, i) => ({ id: `id-${i}`, ts: 100 - i })) })
   const fault = (/** @type {number} */ count) => readResponse(200, page(count), { items: 10, leastItems: 9, bytes: null }).fault
