@@ -24,7 +24,7 @@ t.test(`${engineName(engine)}: no arm is refused anything, and the user may noth
       arms: { ids: { settings: { layout: 'ids' } }, blob: { load: 'blob' }, ...of(WRITING) },
       fixed: { ids: 400, valueBytes: 128, batchItems: 100, maxItems: 1000 }
     }),
-    '902-reading': tinyPlan({ arms: READING, baseline: 'view', ceiling: 'bare', measures: ['requestsPerSecond'], seconds: 1.5 })
+    '902-reading': tinyPlan({ arms: READING, baseline: 'view', ceiling: 'bare', measures: ['requestsPerSecond'], seconds: 3 })
   })
   await control.send('CONFIG', 'RESETSTAT')
   for (const args of [['901', ...ONCE], ['902', '--rounds', '1']]) {
