@@ -1,11 +1,12 @@
 -- Decides up to 256 commands of one partition, in order, and stores what the accepted ones do.
 -- Atomic, because the decision, the new state, the events and the outbox must not come apart, nor another command come in between.
--- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..5n+3] of each command: state: hash, events: stream, members: hash, holds: sorted set, request: string
--- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests: ms, [3..n+2] of each command: JSON array of strings: rule, key, digest of its body, arguments of the rule
--- RETURNS generation, now in ms, then of each command: code, sequence, version, replay (1 or 0), detail and its value ...; a generation alone when it belongs to another replication id
+-- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, [n+4..n+4m+3] of each target: state: hash, events: stream, members: hash, holds: sorted set
+-- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests: ms, [3] targets: JSON array of rule and key, [4..n+3] of each command: JSON array of arguments of the rule and the number of its target
+-- RETURNS generation, now in ms, then of each command a text, its lines: replay (1 or 0), code, sequence, version, detail and its value ...; a generation alone when it belongs to another replication id
 -- COST O(n log N)
 -- MODE writes
-local outbox, tasks, generation, replicationId, expiry = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2]
+local outbox, tasks, generation, replicationId, expiry, targetTexts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3]
+-- each makes the functions of its rule, when a command needs them
 local rules = {}
 -- @include rules/max
 -- @include rules/bounded
@@ -22,14 +23,12 @@ local nowText = string.format('%.0f', now)
 -- a server that accepts no writes refuses the whole call here
 redis.call('HSET', generation, 'now', nowText)
 
-local function read (state)
-  local fields, flat = {}, redis.call('HGETALL', state)
-  for i = 1, #flat, 2 do fields[flat[i]] = flat[i + 1] end
-  return fields
-end
+local n = #ARGV - 3
+local requests, accepted = redis.call('MGET', unpack(KEYS, 4, n + 3)), {}
+local named, targets, made = cjson.decode(targetTexts), {}, {}
 
-local function readerOf (at)
-  local members, holds, reader = KEYS[at + 2], KEYS[at + 3], {}
+local function readerOf (members, holds)
+  local reader = {}
   function reader.member (field) return redis.call('HGET', members, field) end
   function reader.firstHold () return redis.call('ZRANGE', holds, 0, 0, 'WITHSCORES')[2] end
   function reader.holdUntil (claim) return redis.call('ZSCORE', holds, claim) end
@@ -37,22 +36,36 @@ local function readerOf (at)
   return reader
 end
 
+-- its state is read once a call; a rule changes a table in front of it, which is dropped unless the command is accepted
+local function targetOf (number)
+  if targets[number] then return targets[number] end
+  local at, fields = n + 4 * number, {}
+  local state, events, members, holds = KEYS[at], KEYS[at + 1], KEYS[at + 2], KEYS[at + 3]
+  local flat = redis.call('HGETALL', state)
+  for i = 1, #flat, 2 do fields[flat[i]] = flat[i + 1] end
+  local reader, rule, key = readerOf(members, holds), named[number][1], named[number][2]
+  made[rule] = made[rule] or rules[rule]()
+  targets[number] = { rule = rule, key = key, state = state, events = events, members = members, holds = holds,
+    fields = fields, front = { __index = fields }, reader = reader }
+  return targets[number]
+end
+
 local function schedule (task, due)
   if due then redis.call('ZADD', tasks, due, task) else redis.call('ZREM', tasks, task) end
 end
 
-local function store (command, fields, change, at, digest)
-  local state, events, members, holds, flat = KEYS[at], KEYS[at + 1], KEYS[at + 2], KEYS[at + 3], {}
-  local task = command[1] .. ' ' .. command[2] .. ' '
-  for field, value in pairs(fields) do
+local function store (target, changed, change, request)
+  local state, events, members, holds, flat = target.state, target.events, target.members, target.holds, {}
+  local task = target.rule .. ' ' .. target.key .. ' '
+  for _, event in ipairs(change.events) do
+    redis.call('XADD', events, event[2] .. '-0', 'ts', nowText, 'request', request, unpack(event))
+    redis.call('XADD', outbox, nowText .. '-*', 'rule', target.rule, 'key', target.key, 'ts', nowText, 'request', request, unpack(event))
+  end
+  for field, value in pairs(changed) do
     flat[#flat + 1] = field
     flat[#flat + 1] = value
   end
   redis.call('HSET', state, unpack(flat))
-  for _, event in ipairs(change.events) do
-    redis.call('XADD', events, event[2] .. '-0', 'ts', nowText, 'request', digest, unpack(event))
-    redis.call('XADD', outbox, nowText .. '-*', 'rule', command[1], 'key', command[2], 'ts', nowText, 'request', digest, unpack(event))
-  end
   for _, one in ipairs(change.tasks or {}) do schedule(task .. one[1], one[2]) end
   for _, one in ipairs(change.members or {}) do
     if one[2] then redis.call('HSET', members, one[1], one[2]) else redis.call('HDEL', members, one[1]) end
@@ -62,33 +75,34 @@ local function store (command, fields, change, at, digest)
   end
   if change.holds then schedule(task .. 'expire', redis.call('ZRANGE', holds, 0, 0, 'WITHSCORES')[2]) end
   if change.reopens then redis.call('HINCRBY', generation, 'n', 1) end
+  for field, value in pairs(changed) do target.fields[field] = value end
 end
 
 local function decide (i)
-  local command, at = cjson.decode(ARGV[i + 2]), 5 * i - 1
-  local request = KEYS[at + 4]
-  local stored = redis.call('GET', request)
-  if stored then
-    local decision = cjson.decode(stored)
-    if table.remove(decision, 1) ~= command[3] then return { 'other_body', '0', '0', '0' } end
-    decision[4] = '1'
-    return decision
+  local args, request = cjson.decode(ARGV[i + 3]), KEYS[i + 3]
+  local target = targetOf(table.remove(args))
+  local known = accepted[request] or requests[i]
+  if known then
+    local body, decision = string.match(known, '^(%x+)\n(.*)$')
+    return body == redis.sha1hex(table.concat(args, '\n')) and '1\n' .. decision or '0\nother_body\n0\n0'
   end
-  local fields = read(KEYS[at])
-  local code, details, change = rules[command[1]](fields, { unpack(command, 4) }, now, readerOf(at))
+  local fields = setmetatable({}, target.front)
+  local code, details, change = made[target.rule](fields, args, now, target.reader)
   if change then fields.version = string.format('%.0f', (fields.version or 0) + 1) end
-  local decision = { code, fields.seq or '0', fields.version or '0', '0', unpack(details) }
+  local decision = table.concat({ code, fields.seq or '0', fields.version or '0', unpack(details) }, '\n')
   if change then
-    store(command, fields, change, at, string.match(request, '[^:]+$'))
-    redis.call('SET', request, cjson.encode({ command[3], unpack(decision) }), 'PX', expiry)
+    store(target, fields, change, string.match(request, '[^:]+$'))
+    local stored = redis.sha1hex(table.concat(args, '\n')) .. '\n' .. decision
+    redis.call('SET', request, stored, 'PX', expiry)
+    accepted[request] = stored
   end
-  return decision
+  return '0\n' .. decision
 end
 
 local replies = { current, nowText }
-for i = 1, #ARGV - 2 do
+for i = 1, n do
   local ok, decision = pcall(decide, i)
-  replies[i + 2] = ok and decision or { 'failed', '0', '0', '0', 'reason', tostring(decision) }
+  replies[i + 2] = ok and decision or '0\nfailed\n0\n0\nreason\n' .. string.gsub(tostring(decision), '\n', ' ')
 end
 replies[1] = (generationNow())
 return replies

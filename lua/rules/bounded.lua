@@ -2,7 +2,7 @@
 -- STATE stock, available, held, sold, perUser, openAt, closeAt, holdMs, status (open, closed), seq, version; members: `user <user>` units of the user, `claim <claim>` status quantity user
 -- ARGS create stock perUser openAt closeAt holdMs; claim user quantity claim; confirm user claim; release user claim; expire; restock quantity; close
 -- CODES created, unchanged, has_claims, unknown, not_open, closed, accepted, sold_out, all_held, insufficient, already_claimed, released, unknown_claim, already_sold, hold_expired, not_due
-rules.bounded = (function ()
+function rules.bounded ()
   local n = tonumber
   local function text (number) return string.format('%.0f', number) end
   local function add (state, field, more) state[field] = text(n(state[field]) + more) end
@@ -129,4 +129,4 @@ rules.bounded = (function ()
     if args[1] ~= 'create' and not state.status then return 'unknown', {} end
     return ops[args[1]](state, args, now, read)
   end
-end)()
+end

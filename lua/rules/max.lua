@@ -2,7 +2,7 @@
 -- STATE start, increment, openAt, closeAt, lastCloseAt, softCloseMs, reserve, buyNow, currency, status (open, closed), price, leader, max, bids, seq, version
 -- ARGS create start increment openAt closeAt softCloseMs softCloseMaxMs reserve buyNow currency; bid user amount max; buy user; close; due
 -- CODES created, unchanged, has_bids, invalid_times, unknown, not_open, closed, accepted, too_low, self_outbid, max_raised, no_buy_now, bought, not_due
-rules.max = (function ()
+function rules.max ()
   local n = tonumber
   local function text (number) return string.format('%.0f', number) end
   local function isClosed (state, now) return state.status == 'closed' or now >= n(state.closeAt) end
@@ -94,4 +94,4 @@ rules.max = (function ()
     if args[1] ~= 'create' and not state.status then return 'unknown', {} end
     return ops[args[1]](state, args, now)
   end
-end)()
+end

@@ -4,9 +4,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { uniformInt } from 'pure-rand/distribution/uniformInt'
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 import t from 'tap'
-import { admit, admissionKey, createOracle } from '../../src/admission/index.js'
+import { admit as admitPrepared, admissionKey, createOracle, decisionOf, prepare } from '../../src/admission/index.js'
 import { isWhole, scoped, scopedEngines } from '../../test/scope.js'
 import { connectFor, engineName, startServer } from '../../test/servers.js'
+
+/**
+ * @param {import('../../src/store/index.js').Connection} connection @param {(part: string) => string} key
+ * @param {{ replicationId: string, requestMs: number }} options @param {import('../../src/admission/index.js').Command[]} commands
+ */
+async function admit (connection, key, options, commands) {
+  const { replies, ...rest } = await admitPrepared(connection, key, options, commands.map(prepare))
+  return { ...rest, decisions: replies.map((reply) => decisionOf(String(reply))) }
+}
 
 const SEED = Number(process.env.FRESHET_TEST_SEED ?? randomInt(2 ** 31))
 const SEQUENCES = scoped(5000, 300)

@@ -6,6 +6,7 @@
 import { partitionOf } from '../item/index.js'
 import { admit } from './admit.js'
 import { createBatcher } from './batcher.js'
+import { prepare } from './commands.js'
 import { admissionKey } from './keys.js'
 import { agreeOnSystem } from './system.js'
 
@@ -17,7 +18,7 @@ import { agreeOnSystem } from './system.js'
  * @param {string} options.keyPrefix @param {string} options.system such as `auctions` @param {number} options.partitions
  * @param {number} options.requestMs how long the decision of an accepted request is kept
  * @param {number} options.deadlineMs of a command, until it is sent
- * @param {boolean} [options.batches] false: one command a call
+ * @param {boolean} [options.batches] false: each command is sent at once, in a call of its own
  * @param {Parameters<typeof createBatcher>[0]['metrics']} options.metrics
  */
 export function createAdmission ({ route, keyPrefix, system, partitions, requestMs, deadlineMs, batches = true, metrics }) {
@@ -35,7 +36,7 @@ export function createAdmission ({ route, keyPrefix, system, partitions, request
     },
     deadlineMs,
     metrics,
-    ...(batches ? {} : { maxCommands: 1 })
+    ...(batches ? {} : { maxCommands: 1, maxCalls: Infinity })
   })
   const batchers = Array.from({ length: partitions }, (_, partition) => batcherOf(partition))
 
@@ -49,7 +50,7 @@ export function createAdmission ({ route, keyPrefix, system, partitions, request
      * @throws {import('../errors.js').FreshetError} ADMISSION_FULL, ADMISSION_LATE; SERVER_LOST: outcome unknown
      */
     submit (command) {
-      return batchers[this.partitionOf(command.key)].submit(command)
+      return batchers[this.partitionOf(command.key)].submit(prepare(command))
     }
   }
 }

@@ -1,14 +1,13 @@
 /**
- * One call of lua/admit.lua: up to 256 commands of a partition, one decision each.
+ * One call of lua/admit.lua: up to 256 commands of a partition, one reply each, which decisionOf reads.
  *
  * @typedef {import('../store/index.js').Connection} Connection
- * @typedef {import('./commands.js').Command} Command
- * @typedef {import('./commands.js').Decision} Decision
- * @typedef {{ generation: string, now: number, decisions: Decision[] }} Admitted `generation`: `<lineage>.<n>`; `now`: ms since 1970
+ * @typedef {import('./commands.js').Prepared} Prepared
+ * @typedef {{ generation: string, now: number, replies: Buffer[] }} Admitted `generation`: `<lineage>.<n>`; `now`: ms since 1970
  */
 import { randomBytes } from 'node:crypto'
 import { FreshetError } from './errors.js'
-import { decisionOf, encodeCommand, MAX_COMMANDS, requestDigest } from './commands.js'
+import { MAX_COMMANDS } from './commands.js'
 
 const LINEAGE_BYTES = 6
 
@@ -16,29 +15,48 @@ const LINEAGE_BYTES = 6
  * @param {Connection} connection to the primary of the partition
  * @param {(part: string) => string} key of the partition
  * @param {{ replicationId: string, requestMs: number }} options `replicationId` of that primary; `requestMs`: how long a request is known
- * @param {Command[]} commands at most 256
+ * @param {Prepared[]} commands at most 256
  * @returns {Promise<Admitted>}
  * @throws {FreshetError} LINEAGE_DIFFERS, and as Connection.send
  */
 export async function admit (connection, key, options, commands) {
-  const { replicationId, requestMs } = options
   if (commands.length > MAX_COMMANDS) throw new RangeError(`${commands.length} commands; expected at most ${MAX_COMMANDS}`)
-  const keys = [key('outbox'), key('tasks'), key('generation'), ...commands.flatMap((command) => [
-    ...['state', 'events', 'members', 'holds'].map((part) => key(`${part}:${command.key}`)), key(`request:${requestDigest(command)}`)
-  ])]
-  const args = [replicationId, requestMs, ...commands.map(encodeCommand)]
+  const { keys, args } = encodeCall(key, options, commands)
   let [generation, now, ...replies] = await connection.runScript('admit', keys, args)
   if (now === undefined) {
     // the first call on this primary
-    await beginLineage(connection, key, { replicationId, before: String(generation) })
+    await beginLineage(connection, key, { replicationId: options.replicationId, before: String(generation) })
     ;[generation, now, ...replies] = await connection.runScript('admit', keys, args)
     if (now === undefined) throw new FreshetError('LINEAGE_DIFFERS', 'other processes see another primary of this partition; try again')
   }
-  return {
-    generation: String(generation),
-    now: Number(now),
-    decisions: replies.map((/** @type {Buffer[]} */ reply) => decisionOf(reply.map(String)))
+  return { generation: String(generation), now: Number(now), replies }
+}
+
+/**
+ * Commands of the same key share a target, so its keys are sent once.
+ * @param {(part: string) => string} key @param {{ replicationId: string, requestMs: number }} options @param {Prepared[]} commands
+ */
+function encodeCall (key, { replicationId, requestMs }, commands) {
+  /** @type {Map<string, number>} numbers, from 1, by rule and key */
+  const numbers = new Map()
+  /** @type {[string, string][]} */
+  const targets = []
+  const requests = key('request:')
+  const keys = [key('outbox'), key('tasks'), key('generation')]
+  const args = [replicationId, String(requestMs), '']
+  for (const { rule, key: name, request, encoded } of commands) {
+    const target = `${rule} ${name}`
+    let number = numbers.get(target)
+    if (number === undefined) {
+      number = targets.push([rule, name])
+      numbers.set(target, number)
+    }
+    keys.push(requests + request)
+    args.push(`${encoded},${number}]`)
   }
+  args[2] = JSON.stringify(targets)
+  for (const [, name] of targets) for (const part of ['state', 'events', 'members', 'holds']) keys.push(key(`${part}:${name}`))
+  return { keys, args }
 }
 
 /**

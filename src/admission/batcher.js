@@ -7,13 +7,13 @@
  * A command that has waited longer than its deadline is dropped before it is sent, never after: what was sent may be stored.
  *
  * @typedef {import('./admit.js').Admitted} Admitted
- * @typedef {import('./commands.js').Command} Command
+ * @typedef {import('./commands.js').Prepared} Command
  * @typedef {import('./commands.js').Decision & { generation: string, now: number }} Answer
- * @typedef {{ command: Command, dueMs: number, sinceMs: number, resolve: (answer: Answer) => void,
+ * @typedef {{ command: Command, sinceMs: number, resolve: (reply: { admitted: Admitted, i: number }) => void,
  *   reject: (error: Error) => void }} Waiting
  */
 import { FreshetError } from './errors.js'
-import { MAX_COMMANDS } from './commands.js'
+import { decisionOf, MAX_COMMANDS } from './commands.js'
 
 const MAX_WAITING = 10_000
 
@@ -24,18 +24,19 @@ const MAX_WAITING = 10_000
  * @param {(commands: Command[]) => Promise<Admitted>} parts.send one call
  * @param {number} parts.deadlineMs of a command, until it is sent
  * @param {{ sent: (commands: number) => void, waited: (ms: number) => void, dropped: (why: 'full' | 'late') => void }} parts.metrics
- * @param {number} [parts.maxCommands] of a call; 1 = no batches
+ * @param {number} [parts.maxCommands] of a call
+ * @param {number} [parts.maxCalls] in flight
  * @param {number} [parts.maxWaiting]
  */
-export function createBatcher ({ send, deadlineMs, metrics, maxCommands = MAX_COMMANDS, maxWaiting = MAX_WAITING }) {
+export function createBatcher ({ send, deadlineMs, metrics, maxCommands = MAX_COMMANDS, maxCalls = 1, maxWaiting = MAX_WAITING }) {
   /** @type {Waiting[]} the oldest first */
   const queue = []
-  let isBusy = false
+  let calls = 0
 
   /** @returns {Waiting[]} those of the next call */
   function take () {
     const nowMs = performance.now()
-    const late = queue.findIndex(({ dueMs }) => dueMs > nowMs)
+    const late = queue.findIndex(({ sinceMs }) => sinceMs + deadlineMs > nowMs)
     for (const { reject } of queue.splice(0, late < 0 ? queue.length : late)) {
       metrics.dropped('late')
       reject(new FreshetError('ADMISSION_LATE', `not sent within ${deadlineMs} ms, because the servers are slow; try again`))
@@ -43,21 +44,29 @@ export function createBatcher ({ send, deadlineMs, metrics, maxCommands = MAX_CO
     return queue.splice(0, maxCommands)
   }
 
-  async function run () {
-    if (isBusy) return
-    isBusy = true
-    for (let batch = take(); batch.length > 0; batch = take()) {
-      const nowMs = performance.now()
-      for (const { sinceMs } of batch) metrics.waited(nowMs - sinceMs)
-      metrics.sent(batch.length)
-      try {
-        const { generation, now, decisions } = await send(batch.map(({ command }) => command))
-        batch.forEach(({ resolve }, i) => resolve({ ...decisions[i], generation, now }))
-      } catch (error) {
-        for (const { reject } of batch) reject(error)
-      }
+  function run () {
+    while (calls < maxCalls) {
+      const batch = take()
+      if (batch.length === 0) return
+      calls++
+      decide(batch)
     }
-    isBusy = false
+  }
+
+  /** @param {Waiting[]} batch */
+  async function decide (batch) {
+    const nowMs = performance.now()
+    for (const { sinceMs } of batch) metrics.waited(nowMs - sinceMs)
+    metrics.sent(batch.length)
+    try {
+      const admitted = await send(batch.map(({ command }) => command))
+      // those who wait read their replies after the next call was sent
+      batch.forEach(({ resolve }, i) => resolve({ admitted, i }))
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+    calls--
+    run()
   }
 
   return {
@@ -74,11 +83,12 @@ export function createBatcher ({ send, deadlineMs, metrics, maxCommands = MAX_CO
         throw new FreshetError('ADMISSION_FULL', `${maxWaiting.toLocaleString('en')} commands of this partition wait already; try again`)
       }
       const sinceMs = performance.now()
-      const answer = /** @type {Promise<Answer>} */ (new Promise((resolve, reject) => {
-        queue.push({ command, dueMs: sinceMs + deadlineMs, sinceMs, resolve, reject })
-      }))
-      run()
-      return answer
+      const { admitted, i } = await new Promise((/** @type {Waiting['resolve']} */ resolve, reject) => {
+        queue.push({ command, sinceMs, resolve, reject })
+        run()
+      })
+      const decision = decisionOf(String(admitted.replies[i]))
+      return { ...decision, generation: admitted.generation, now: admitted.now }
     }
   }
 }

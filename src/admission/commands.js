@@ -8,6 +8,9 @@
  * @property {string} requestId
  * @property {string[]} args of the rule; numbers as texts of whole numbers
  *
+ * @typedef {{ rule: string, key: string, request: string, encoded: string }} Prepared `request`: digest of what makes a request the same;
+ *   `encoded`: its arguments, as a JSON array without its end
+ *
  * @typedef {object} Decision
  * @property {string} code of the rule; `other_body`: the request id was accepted with other arguments; `failed`: the script could not
  *   decide, and `details.reason` says why
@@ -15,26 +18,24 @@
  * @property {boolean} isReplay the decision of an earlier call with the same request
  * @property {Record<string, string>} details
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** in one call */
 export const MAX_COMMANDS = 256
 const SEPARATOR = '\0'
+const LINE = '\n'
 
-/** @param {string[]} parts */
-const digest = (parts) => createHash('sha256').update(parts.join(SEPARATOR)).digest('base64url')
+/** @param {Command} command @returns {Prepared} */
+export const prepare = ({ rule, key, scope, requestId, args }) => ({
+  rule,
+  key,
+  request: hash('sha256', rule + SEPARATOR + key + SEPARATOR + scope + SEPARATOR + requestId, 'base64url'),
+  encoded: JSON.stringify(args).slice(0, -1)
+})
 
-/** @param {Command} command */
-export const requestDigest = ({ rule, key, scope, requestId }) => digest([rule, key, scope, requestId])
-
-/** @param {Command} command */
-export const bodyDigest = ({ args }) => digest(args)
-
-/** @param {Command} command @returns {string} */
-export const encodeCommand = (command) => JSON.stringify([command.rule, command.key, bodyDigest(command), ...command.args])
-
-/** @param {string[]} reply @returns {Decision} */
-export function decisionOf ([code, seq, version, replay, ...flat]) {
+/** @param {string} reply lines @returns {Decision} */
+export function decisionOf (reply) {
+  const [replay, code, seq, version, ...flat] = reply.split(LINE)
   const details = /** @type {Record<string, string>} */ ({})
   for (let i = 0; i < flat.length; i += 2) details[flat[i]] = flat[i + 1]
   return { code, seq: Number(seq), version: Number(version), isReplay: replay === '1', details }

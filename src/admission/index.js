@@ -8,5 +8,6 @@
 export { createAdmission } from './admission.js'
 export { admit } from './admit.js'
 export { createBatcher } from './batcher.js'
+export { decisionOf, prepare } from './commands.js'
 export { admissionKey, systemKey } from './keys.js'
 export { createOracle } from './oracle.js'

@@ -6,7 +6,7 @@
  * @typedef {import('./commands.js').Decision} Decision
  * @typedef {{ key: string, ts: number, fields: string[] }} Event
  */
-import { decisionOf, requestDigest, bodyDigest } from './commands.js'
+import { decisionOf, prepare } from './commands.js'
 import { RULES } from './rules/index.js'
 
 export function createOracle () {
@@ -23,23 +23,23 @@ export function createOracle () {
   /** by key: ends of holds by claim @type {Map<string, Map<string, number>>} */
   const holds = new Map()
   let reopened = 0
-  /** @type {Map<string, { body: string, reply: string[] }>} */
+  /** @type {Map<string, { body: string, decision: string[] }>} */
   const requests = new Map()
 
   /** @param {Command} command @param {number} now @returns {string[]} as the script returns it */
   function decide (command, now) {
     const { rule, key, args } = command
-    const [request, body] = [requestDigest(command), bodyDigest(command)]
+    const { request, encoded } = prepare(command)
     const stored = requests.get(request)
-    if (stored) return stored.body === body ? stored.reply.with(3, '1') : ['other_body', '0', '0', '0']
+    if (stored) return stored.body === encoded ? ['1', ...stored.decision] : ['0', 'other_body', '0', '0']
     const fields = { ...states.get(key) }
     const own = { members: at(members, key), holds: at(holds, key) }
     const { code, details, change } = RULES[rule](fields, args, now, readerOf(own))
     if (change) fields.version = String(Number(fields.version ?? 0) + 1)
-    const reply = [code, fields.seq ?? '0', fields.version ?? '0', '0', ...details]
-    if (!change) return reply
+    const decision = [code, fields.seq ?? '0', fields.version ?? '0', ...details]
+    if (!change) return ['0', ...decision]
     states.set(key, fields)
-    requests.set(request, { body, reply })
+    requests.set(request, { body: encoded, decision })
     for (const event of change.events) {
       const entry = ['ts', String(now), 'request', request, ...event]
       events.set(key, [...events.get(key) ?? [], entry])
@@ -50,7 +50,7 @@ export function createOracle () {
     for (const [claim, untilMs] of change.holds ?? []) put(own.holds, claim, untilMs === null ? null : Number(untilMs))
     if (change.holds) put(tasks, `${rule} ${key} expire`, firstOf(own.holds)?.[1] ?? null)
     if (change.reopens) reopened++
-    return reply
+    return ['0', ...decision]
   }
 
   return {
@@ -64,7 +64,7 @@ export function createOracle () {
     get reopened () { return reopened },
 
     /** @param {Command[]} commands @param {number} now ms since 1970 @returns {Decision[]} */
-    admit: (commands, now) => commands.map((command) => decisionOf(decide(command, now))),
+    admit: (commands, now) => commands.map((command) => decisionOf(decide(command, now).join('\n'))),
 
     /** Requests are forgotten when they expire. */
     forgetRequests: () => requests.clear()

@@ -1,11 +1,11 @@
 /** Group commit: what goes in one call, what waits, what is dropped. */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { createBatcher } from '../../src/admission/index.js'
+import { createBatcher, prepare } from '../../src/admission/index.js'
 
 /**
  * A batcher whose calls return when the test says so.
- * @param {{ deadlineMs?: number, maxCommands?: number, maxWaiting?: number }} [options]
+ * @param {{ deadlineMs?: number, maxCommands?: number, maxCalls?: number, maxWaiting?: number }} [options]
  */
 function createFake ({ deadlineMs = 1000, ...options } = {}) {
   /** @type {{ keys: string[], done: () => void, fail: (error: Error) => void }[]} */
@@ -18,7 +18,7 @@ function createFake ({ deadlineMs = 1000, ...options } = {}) {
         done: () => resolve({
           generation: 'a.0',
           now: 1,
-          decisions: commands.map(({ key }) => ({ code: `code of ${key}`, seq: 1, version: 1, isReplay: false, details: {} }))
+          replies: commands.map(({ key }) => Buffer.from(`0\ncode of ${key}\n1\n1`))
         }),
         fail: reject
       })
@@ -27,7 +27,7 @@ function createFake ({ deadlineMs = 1000, ...options } = {}) {
     metrics: { sent: (n) => seen.sent.push(n), waited: () => {}, dropped: (why) => seen.dropped.push(why) },
     ...options
   })
-  const submit = (/** @type {string} */ key) => batcher.submit({ rule: 'max', key, scope: '', requestId: key, args: [] })
+  const submit = (/** @type {string} */ key) => batcher.submit(prepare({ rule: 'max', key, scope: '', requestId: key, args: [] }))
   return { batcher, calls, seen, submit }
 }
 
@@ -52,6 +52,14 @@ t.test('a call has at most so many commands', async (t) => {
   }
   t.same(calls.map(({ keys }) => keys), [['a'], ['b', 'c'], ['d']])
   await Promise.all(answers)
+})
+
+t.test('without batches each command is sent at once', async (t) => {
+  const { calls, submit } = createFake({ maxCommands: 1, maxCalls: Infinity })
+  const answers = ['a', 'b'].map(submit)
+  t.same(calls.map(({ keys }) => keys), [['a'], ['b']])
+  for (const { done } of calls) done()
+  t.same((await Promise.all(answers)).map(({ code }) => code), ['code of a', 'code of b'])
 })
 
 t.test('a failed call fails its commands only', async (t) => {
