@@ -133,6 +133,18 @@ export const SETTINGS = Object.freeze([
     row('maxFeeds', 'Number of existing feeds at which a POST no longer creates feeds; 0 = a POST never does',
       { default: 1_000, check: integer(0, 1_000_000) })
   ]),
+  ...group('Systems', ['gateway'], [
+    row('systemPartitions', 'Number of partitions of a system such as auctions; the first process decides',
+      { default: 16, check: integer(1, 1024) }),
+    row('durability', 'When a command counts as accepted: the primary has it (memory), a replica too, or its append-only file (aof)',
+      { default: 'memory', check: oneOf('memory', 'replica', 'aof') }),
+    row('requestMs', 'How long the reply of an accepted command is known by its Idempotency-Key',
+      { unit: 'ms', default: 600_000, check: integer(1_000, 7 * 86_400_000) }),
+    row('keepMs', 'How long an ended auction is kept', { unit: 'ms', default: 86_400_000, check: integer(1_000, MAX_MS) }),
+    row('batches', 'Whether commands that arrive during a call share the next one', { default: 'yes', check: oneOf('yes', 'no') }),
+    row('rejectionCache', 'Whether commands that would certainly be rejected are answered from memory',
+      { default: 'yes', check: oneOf('yes', 'no') })
+  ]),
   ...group('HTTP', ['start', 'reader', 'gateway'], [
     row('port', 'Port to listen on (start: port of the reader); 0 = any free port',
       { default: 8080, defaults: { gateway: 8081 }, check: integer(0, 65_535) })

@@ -1,11 +1,11 @@
 -- Decides up to 256 commands of one partition, in order, and stores what the accepted ones do.
 -- Atomic, because the decision, the new state, the events and the outbox must not come apart, nor another command come in between.
 -- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, [n+4..n+4m+3] of each target: state: hash, events: stream, members: hash, holds: sorted set
--- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests: ms, [3] targets: JSON array of rule and key, [4..n+3] of each command: JSON array of arguments of the rule and the number of its target
+-- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] targets: JSON array of rule and key, [5..n+4] of each command: JSON array of arguments of the rule and the number of its target
 -- RETURNS generation, now in ms, then of each command a text, its lines: replay (1 or 0), code, sequence, version, detail and its value ...; a generation alone when it belongs to another replication id
 -- COST O(n log N)
 -- MODE writes
-local outbox, tasks, generation, replicationId, expiry, targetTexts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3]
+local outbox, tasks, generation, replicationId, expiry, keep, targetTexts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 -- each makes the functions of its rule, when a command needs them
 local rules = {}
 -- @include rules/max
@@ -19,11 +19,11 @@ local current, owner, last = generationNow()
 if owner ~= replicationId then return { current } end
 local time = redis.call('TIME')
 local now = math.max(last, time[1] * 1000 + math.floor(time[2] / 1000))
-local nowText = string.format('%.0f', now)
+local nowText, since = string.format('%.0f', now), string.format('%.0f', now - expiry)
 -- a server that accepts no writes refuses the whole call here
 redis.call('HSET', generation, 'now', nowText)
 
-local n = #ARGV - 3
+local n = #ARGV - 4
 local requests, accepted = redis.call('MGET', unpack(KEYS, 4, n + 3)), {}
 local named, targets, made = cjson.decode(targetTexts), {}, {}
 
@@ -45,7 +45,7 @@ local function targetOf (number)
   for i = 1, #flat, 2 do fields[flat[i]] = flat[i + 1] end
   local reader, rule, key = readerOf(members, holds), named[number][1], named[number][2]
   made[rule] = made[rule] or rules[rule]()
-  targets[number] = { rule = rule, key = key, state = state, events = events, members = members, holds = holds,
+  targets[number] = { rule = rule, key = key, at = at, state = state, events = events, members = members, holds = holds,
     fields = fields, front = { __index = fields }, reader = reader }
   return targets[number]
 end
@@ -58,8 +58,9 @@ local function store (target, changed, change, request)
   local state, events, members, holds, flat = target.state, target.events, target.members, target.holds, {}
   local task = target.rule .. ' ' .. target.key .. ' '
   for _, event in ipairs(change.events) do
-    redis.call('XADD', events, event[2] .. '-0', 'ts', nowText, 'request', request, unpack(event))
-    redis.call('XADD', outbox, nowText .. '-*', 'rule', target.rule, 'key', target.key, 'ts', nowText, 'request', request, unpack(event))
+    -- an event without a sequence number is for the outbox only
+    if event[2] ~= '0' then redis.call('XADD', events, event[2] .. '-0', 'ts', nowText, 'request', request, unpack(event)) end
+    redis.call('XADD', outbox, 'MINID', '~', since, nowText .. '-*', 'rule', target.rule, 'key', target.key, 'ts', nowText, 'request', request, unpack(event))
   end
   for field, value in pairs(changed) do
     flat[#flat + 1] = field
@@ -74,12 +75,15 @@ local function store (target, changed, change, request)
     if one[2] then redis.call('ZADD', holds, one[2], one[1]) else redis.call('ZREM', holds, one[1]) end
   end
   if change.holds then schedule(task .. 'expire', redis.call('ZRANGE', holds, 0, 0, 'WITHSCORES')[2]) end
+  if change.ends then
+    for i = 0, 3 do redis.call('PEXPIRE', KEYS[target.at + i], keep) end
+  end
   if change.reopens then redis.call('HINCRBY', generation, 'n', 1) end
   for field, value in pairs(changed) do target.fields[field] = value end
 end
 
 local function decide (i)
-  local args, request = cjson.decode(ARGV[i + 3]), KEYS[i + 3]
+  local args, request = cjson.decode(ARGV[i + 4]), KEYS[i + 3]
   local target = targetOf(table.remove(args))
   local known = accepted[request] or requests[i]
   if known then

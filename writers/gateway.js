@@ -16,6 +16,7 @@ import { createFeeds } from './gateway/feeds.js'
 import { openingOptions } from './gateway/opening.js'
 import { watchPrimary } from './gateway/primary.js'
 import { stopGateway } from './gateway/stop.js'
+import { openSystems } from './gateway/systems.js'
 
 /** Not for other callers: items create the feed. */
 const openBy = /** @type {(name: string, options: import('../src/index.js').FeedOptions, by: { isLazy: boolean }) =>
@@ -65,10 +66,11 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
     onClose: ({ name }) => metrics.unfollow(name),
     log
   })
+  const systems = openSystems(settings, { primaryUrl, registry: metrics.registry, log })
   try {
     await primary.opened()
     const app = createGatewayApp({
-      status: () => statusOf(primary, feeds), feeds, settings, security, stopping: signal, registry: metrics.registry, logger: log
+      status: () => statusOf(primary, feeds), feeds, auctions: systems.auctions, settings, security, stopping: signal, registry: metrics.registry, logger: log
     })
     const url = await listen(app, { ...settings, setting: 'port' })
     log.info({ url }, `taking items at ${url}`)
@@ -77,6 +79,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
     return await stopGateway({ app, feeds, drainMs: signal.reason === SERVERS_FAILED ? 0 : settings.drainMs, log })
   } finally {
     await feeds.close({ drainMs: 0 })
+    await systems.close()
     await primary.close()
     security.close()
   }

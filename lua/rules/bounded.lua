@@ -28,8 +28,7 @@ function rules.bounded ()
     if state.status and (state.available ~= state.stock or state.status == 'closed') then return 'has_claims', outcome(state) end
     for i, field in ipairs(fields) do state[field] = args[i + 1] end
     state.status, state.available, state.held, state.sold, state.seq = 'open', state.stock, '0', '0', state.seq or '0'
-    local events = { event(state, 'open', '', '', state.stock) }
-    return 'created', outcome(state), { events = events }
+    return 'created', outcome(state), { events = { { 'seq', '0', 'type', 'open' } } }
   end
 
   function ops.claim (state, args, now, read)

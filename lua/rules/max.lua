@@ -1,7 +1,7 @@
 -- Rule max: an auction. A bid is accepted when it is at least the price and the increment, between opening and closing.
 -- STATE start, increment, openAt, closeAt, lastCloseAt, softCloseMs, reserve, buyNow, currency, status (open, closed), price, leader, max, bids, seq, version
 -- ARGS create start increment openAt closeAt softCloseMs softCloseMaxMs reserve buyNow currency; bid user amount max; buy user; close; due
--- CODES created, unchanged, has_bids, invalid_times, unknown, not_open, closed, accepted, too_low, self_outbid, max_raised, no_buy_now, bought, not_due
+-- CODES created, unchanged, has_bids, invalid_times, unknown, not_open, closed, ended, accepted, too_low, self_outbid, max_raised, no_buy_now, bought, not_due
 function rules.max ()
   local n = tonumber
   local function text (number) return string.format('%.0f', number) end
@@ -30,8 +30,7 @@ function rules.max ()
     for i, field in ipairs(fields) do state[field] = given[i] end
     state.status, state.price, state.leader, state.max, state.bids = 'open', '0', '', '0', '0'
     state.seq = state.seq or '0'
-    local events = { event(state, 'open', '', '0') }
-    return 'created', outcome(state), { events = events, tasks = { { 'due', state.closeAt } } }
+    return 'created', outcome(state), { events = { { 'seq', '0', 'type', 'open' } }, tasks = { { 'due', state.closeAt } } }
   end
 
   function ops.bid (state, args, now)
@@ -58,6 +57,7 @@ function rules.max ()
       if n(closeAt) > n(state.closeAt) then
         state.closeAt = closeAt
         tasks[1] = { 'due', closeAt }
+        for _, field in ipairs({ 'closeAt', closeAt }) do table.insert(events[#events], field) end
       end
     end
     local details = outcome(state)
@@ -69,7 +69,7 @@ function rules.max ()
   local function close (state, type, user, amount)
     local events = { event(state, type, user, amount) }
     state.status = 'closed'
-    return outcome(state), { events = events, tasks = { { 'due' } } }
+    return outcome(state), { events = events, tasks = { { 'due' } }, ends = true }
   end
 
   function ops.buy (state, args, now)
@@ -82,7 +82,7 @@ function rules.max ()
 
   function ops.close (state)
     if state.status == 'closed' then return 'closed', outcome(state) end
-    return 'accepted', close(state, 'close', state.leader, state.price)
+    return 'ended', close(state, 'close', state.leader, state.price)
   end
 
   function ops.due (state, args, now)

@@ -1,7 +1,7 @@
 /**
  * Commands of one system, from this process: each goes to the batcher of its partition, and its decision comes back.
  *
- *     submit(command) -> partition of its key -> batcher -> admit -> decision
+ *     submit(command) -> certainly rejected? -> batcher of its partition -> admit -> confirmed? -> decision
  */
 import { partitionOf } from '../item/index.js'
 import { admit } from './admit.js'
@@ -11,46 +11,87 @@ import { admissionKey } from './keys.js'
 import { agreeOnSystem } from './system.js'
 
 /** @typedef {ReturnType<typeof createAdmission>} Admission */
+/** @typedef {import('./batcher.js').Answer} Answer */
+
+const NEVER = Object.freeze({ answer: () => null, note () {} })
 
 /**
  * @param {object} options
  * @param {ReturnType<typeof import('../store/index.js').createRoutes>['route']} options.route
  * @param {string} options.keyPrefix @param {string} options.system such as `auctions` @param {number} options.partitions
  * @param {number} options.requestMs how long the decision of an accepted request is kept
+ * @param {number} options.keepMs how long an ended key is kept
  * @param {number} options.deadlineMs of a command, until it is sent
  * @param {boolean} [options.batches] false: each command is sent at once, in a call of its own
+ * @param {Pick<import('./rejections.js').Rejections, 'answer' | 'note'>} [options.rejections] without it every command is sent
+ * @param {(partition: number) => () => Promise<void>} [options.confirmOf] what confirms the decisions of a partition (durability.js)
  * @param {Parameters<typeof createBatcher>[0]['metrics']} options.metrics
  */
-export function createAdmission ({ route, keyPrefix, system, partitions, requestMs, deadlineMs, batches = true, metrics }) {
+export function createAdmission ({
+  route, keyPrefix, system, partitions, requestMs, keepMs, deadlineMs, batches = true, rejections = NEVER,
+  confirmOf = () => async () => {}, metrics
+}) {
+  /** @type {Promise<import('./system.js').System> | null} */
+  let agreed = null
+  const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
+
+  /** @param {import('../store/index.js').Connection} connection */
+  function agree (connection) {
+    agreed ??= agreeOnSystem(connection, { keyPrefix, system, partitions })
+    agreed.catch(() => { agreed = null })
+    return agreed
+  }
   let isAgreed = false
 
   /** @param {number} partition */
-  const batcherOf = (partition) => createBatcher({
-    async send (commands) {
-      const { connection, replicationId } = route(partition)
-      if (!isAgreed) {
-        await agreeOnSystem(connection, { keyPrefix, system, partitions })
-        isAgreed = true
-      }
-      return admit(connection, admissionKey(keyPrefix, system, partition), { replicationId, requestMs }, commands)
-    },
-    deadlineMs,
-    metrics,
-    ...(batches ? {} : { maxCommands: 1, maxCalls: Infinity })
-  })
-  const batchers = Array.from({ length: partitions }, (_, partition) => batcherOf(partition))
+  function batcherOf (partition) {
+    const confirm = confirmOf(partition)
+    const batcher = createBatcher({
+      async send (commands) {
+        const { connection, replicationId } = route(partition)
+        if (!isAgreed) {
+          await agree(connection)
+          isAgreed = true
+        }
+        const admitted = await admit(connection, keyOf(partition), { replicationId, requestMs, keepMs }, commands).catch((error) => {
+          // it is no longer the primary, or is unusable
+          if (error.outcome === 'over') connection.close(error.message)
+          throw error
+        })
+        rejections.note(partition, admitted.generation)
+        return admitted
+      },
+      deadlineMs,
+      metrics,
+      ...(batches ? {} : { maxCommands: 1, maxCalls: Infinity })
+    })
+    return { batcher, confirm }
+  }
+  const all = Array.from({ length: partitions }, (_, partition) => batcherOf(partition))
 
   return {
+    partitions,
+    keyOf,
     /** @param {string} key */
     partitionOf: (key) => partitionOf(Buffer.from(key), partitions),
 
+    /** @returns {Promise<import('./system.js').System>} @throws {import('../errors.js').FreshetError} SYSTEM_DIFFERS */
+    agreed: () => agreed ?? agree(route(0).connection),
+
     /**
      * @param {import('./commands.js').Command} command
-     * @returns {Promise<import('./batcher.js').Answer>}
-     * @throws {import('../errors.js').FreshetError} ADMISSION_FULL, ADMISSION_LATE; SERVER_LOST: outcome unknown
+     * @returns {Promise<Answer>}
+     * @throws {import('../errors.js').FreshetError} ADMISSION_FULL, ADMISSION_LATE: not sent; SERVER_LOST, NOT_CONFIRMED: outcome unknown
      */
-    submit (command) {
-      return batchers[this.partitionOf(command.key)].submit(prepare(command))
+    async submit (command) {
+      const partition = this.partitionOf(command.key)
+      const prepared = prepare(command)
+      const rejected = rejections.answer(prepared, command.args, partition)
+      if (rejected) return rejected
+      const { batcher, confirm } = all[partition]
+      const answer = await batcher.submit(prepared)
+      await confirm()
+      return answer
     }
   }
 }

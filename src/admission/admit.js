@@ -3,6 +3,8 @@
  *
  * @typedef {import('../store/index.js').Connection} Connection
  * @typedef {import('./commands.js').Prepared} Prepared
+ * @typedef {{ replicationId: string, requestMs: number, keepMs: number }} Terms `replicationId` of the primary; `requestMs`: how long a
+ *   request is known; `keepMs`: how long an ended key is kept
  * @typedef {{ generation: string, now: number, replies: Buffer[] }} Admitted `generation`: `<lineage>.<n>`; `now`: ms since 1970
  */
 import { randomBytes } from 'node:crypto'
@@ -14,7 +16,7 @@ const LINEAGE_BYTES = 6
 /**
  * @param {Connection} connection to the primary of the partition
  * @param {(part: string) => string} key of the partition
- * @param {{ replicationId: string, requestMs: number }} options `replicationId` of that primary; `requestMs`: how long a request is known
+ * @param {Terms} options
  * @param {Prepared[]} commands at most 256
  * @returns {Promise<Admitted>}
  * @throws {FreshetError} LINEAGE_DIFFERS, and as Connection.send
@@ -34,16 +36,16 @@ export async function admit (connection, key, options, commands) {
 
 /**
  * Commands of the same key share a target, so its keys are sent once.
- * @param {(part: string) => string} key @param {{ replicationId: string, requestMs: number }} options @param {Prepared[]} commands
+ * @param {(part: string) => string} key @param {Terms} options @param {Prepared[]} commands
  */
-function encodeCall (key, { replicationId, requestMs }, commands) {
+function encodeCall (key, { replicationId, requestMs, keepMs }, commands) {
   /** @type {Map<string, number>} numbers, from 1, by rule and key */
   const numbers = new Map()
   /** @type {[string, string][]} */
   const targets = []
   const requests = key('request:')
   const keys = [key('outbox'), key('tasks'), key('generation')]
-  const args = [replicationId, String(requestMs), '']
+  const args = [replicationId, String(requestMs), String(keepMs), '']
   for (const { rule, key: name, request, encoded } of commands) {
     const target = `${rule} ${name}`
     let number = numbers.get(target)
@@ -54,7 +56,7 @@ function encodeCall (key, { replicationId, requestMs }, commands) {
     keys.push(requests + request)
     args.push(`${encoded},${number}]`)
   }
-  args[2] = JSON.stringify(targets)
+  args[3] = JSON.stringify(targets)
   for (const [, name] of targets) for (const part of ['state', 'events', 'members', 'holds']) keys.push(key(`${part}:${name}`))
   return { keys, args }
 }

@@ -4,10 +4,21 @@
  * @typedef {import('./commands.js').Command} Command
  * @typedef {import('./commands.js').Decision} Decision
  * @typedef {import('./admit.js').Admitted} Admitted
+ * @typedef {import('./admission.js').Admission} Admission
+ * @typedef {import('./batcher.js').Answer} Answer
+ * @typedef {import('./key-view.js').KeyView} KeyView
+ * @typedef {import('./key-view.js').Known} Known
+ * @typedef {import('./rules/index.js').Fields} Fields
+ * @typedef {import('./system.js').System} System
  */
 export { createAdmission } from './admission.js'
 export { admit } from './admit.js'
 export { createBatcher } from './batcher.js'
 export { decisionOf, prepare } from './commands.js'
+export { createConfirm, DURABILITIES } from './durability.js'
+export { createKeyView, TAIL } from './key-view.js'
 export { admissionKey, systemKey } from './keys.js'
 export { createOracle } from './oracle.js'
+export { fieldsOf } from './outbox.js'
+export { createRejections } from './rejections.js'
+export { readSystem } from './system.js'

@@ -42,7 +42,7 @@ export function createOracle () {
     requests.set(request, { body: encoded, decision })
     for (const event of change.events) {
       const entry = ['ts', String(now), 'request', request, ...event]
-      events.set(key, [...events.get(key) ?? [], entry])
+      if (event[1] !== '0') events.set(key, [...events.get(key) ?? [], entry])
       outbox.push({ rule, key, fields: entry })
     }
     for (const [name, dueMs] of change.tasks ?? []) put(tasks, `${rule} ${key} ${name}`, dueMs === null ? null : Number(dueMs))

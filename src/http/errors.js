@@ -13,6 +13,8 @@ export const HTTP_ERRORS = define('http', {
   PAYLOAD_TOO_LARGE: { status: 413, meaning: 'the body is larger than the limit' },
   URI_TOO_LONG: { status: 414, meaning: 'a part of the path is longer than the limit' },
   MEDIA_TYPE_UNSUPPORTED: { status: 415, meaning: 'the route does not accept this content type' },
+  FIELD_INVALID: { status: 422, meaning: 'a field of the command has a value that it does not take' },
+  IDEMPOTENCY_KEY_REUSED: { status: 422, meaning: 'the Idempotency-Key was accepted with another body' },
   RATE_LIMITED: { status: 429, retryable: true, meaning: 'more requests per second than one token or address may make' },
   CLIENT_GONE: { status: 499, meaning: 'the client closed its connection before its response was complete' },
   HEADERS_TOO_LARGE: { status: 431, meaning: 'the request line and headers are larger than the limit' },

@@ -12,12 +12,16 @@
 export { createBodyRoom } from './body-bytes.js'
 export { bodyOf, takeBodies } from './body.js'
 export { whenClosed } from './closed.js'
+export {
+  bodySchema, currencyField, ID_TEXT, idField, invalidFields, millisField, moneyField, optional, readCommand, readId, readRequestId, timeField
+} from './command-body.js'
 export { healthRoutes } from './health.js'
 export { createLimit } from './limits.js'
 export { expectFreePort, listen } from './listen.js'
+export { moneyText } from './money.js'
 export { describeRoutes } from './openapi.js'
 export { integer, many, NO_FIELDS, number, oneOf, querySchema, readQuery, text } from './query-string.js'
 export { clientGone, createReplyRoom } from './reply-room.js'
-export { feedRoute, processRoute } from './route-schemas.js'
+export { commandRoute, feedRoute, processRoute } from './route-schemas.js'
 export { createServer } from './server.js'
 export { openSecurity, readableFeeds } from './security/index.js'

@@ -134,3 +134,30 @@ export const processRoute = ({ summary, type, content = { type: 'string' }, erro
   summary,
   response: { 200: { description: summary, content: described({ [type]: content }) }, ...problemsOf(CODES_OF_ALL), ...errors }
 })
+
+/** @type {Readonly<Record<string, unknown>>} of commands */
+const IDEMPOTENCY_HEADER = Object.freeze({
+  'idempotency-key': { type: 'string', pattern: '^[A-Za-z0-9_.:-]{1,64}$', description: 'repeating the command with the same key has one effect' }
+})
+const REPLAYED = Object.freeze({
+  'Idempotent-Replayed': { type: 'string', enum: ['true'], description: 'the command was accepted before; this is its reply' }
+})
+
+/**
+ * The schema of a route of a system such as auctions.
+ * @param {{ summary: string, tag: string, params?: Record<string, unknown>, query?: Record<string, unknown>, body?: object,
+ *   content: Record<number, object>, type?: string, codes: string[] }} route `body`: of a command; `content`: schemas by status;
+ *   `type`: media type of the responses
+ */
+export const commandRoute = ({ summary, tag, params = {}, query, body, content, type = 'application/json', codes }) => ({
+  tags: [tag],
+  summary,
+  ...(Object.keys(params).length > 0 ? { params: allOf(params) } : {}),
+  ...(query ? { querystring: query } : {}),
+  ...(body ? { headers: { type: 'object', properties: IDEMPOTENCY_HEADER }, body: { content: described({ 'application/json': body }) } } : {}),
+  response: {
+    ...Object.fromEntries(Object.entries(content).map(([status, schema]) =>
+      [status, { description: summary, ...(body ? { headers: REPLAYED } : {}), content: described({ [type]: schema }) }])),
+    ...problemsOf([...CODES_OF_ALL, 'NOT_READY', 'OVERLOADED', ...codes])
+  }
+})

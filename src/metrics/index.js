@@ -60,3 +60,5 @@ export function createReaderRegistry (deployment, views = () => ({ views: [], co
 
 export { registerProcess } from './process.js'
 export { counter, gauge, one } from './scrape.js'
+
+export { createAdmissionMetrics } from './admission.js'

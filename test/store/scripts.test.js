@@ -16,7 +16,7 @@ const PARTS = ['KEYS', 'ARGV', 'RETURNS', 'COST', 'MODE']
 const CALLS = {
   admit: {
     keys: ['outbox', 'tasks', 'generation', 'request:a', 'state:a', 'events:a', 'members:a', 'holds:a'],
-    args: ['id', 1000, JSON.stringify([['max', 'a']]), JSON.stringify(['bid', 'u', '1', '1', 1])],
+    args: ['id', 1000, 1000, JSON.stringify([['max', 'a']]), JSON.stringify(['bid', 'u', '1', '1', 1])],
     prepare: ['HSET', 'generation', 'replid', 'id', 'lineage', 'l', 'n', '0']
   },
   'begin-lineage': { keys: ['generation'], args: ['id', '', 'lineage'] },

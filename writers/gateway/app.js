@@ -4,6 +4,7 @@
 import { FreshetError } from './errors.js'
 import { createBodyRoom, createLimit, createServer, describeRoutes, healthRoutes } from '../../src/http/index.js'
 import { createIngest } from './ingest.js'
+import { auctionRoutes } from './routes/auctions.js'
 import { itemRoutes } from './routes/items.js'
 
 /** more than a response may take, so that a waiting connection is not closed as stalled */
@@ -17,7 +18,7 @@ const MAX_REQUESTS = 1000
 const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stopping'], nodes: [] })
 
 /**
- * @param {{ feeds: import('./feeds.js').Feeds,
+ * @param {{ feeds: import('./feeds.js').Feeds, auctions?: import('../../src/systems/auctions/index.js').Auctions,
  *   status: () => { ready: boolean, reasons: string[], nodes: any[] }, stopping: AbortSignal,
  *   settings: { whenFull: 'block' | 'refuse' | 'drop', ackWithinMs: number, inFlightBytes: number },
  *   security?: import('../../src/http/index.js').Security | null, registry: import('prom-client').Registry,
@@ -26,7 +27,7 @@ const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stoppi
  * @returns {import('fastify').FastifyInstance}
  */
 export function createGatewayApp ({
-  feeds, status, stopping, settings, security = null, registry, logger, clock = Date.now, maxRequests = MAX_REQUESTS, maxBodiesBytes
+  feeds, auctions, status, stopping, settings, security = null, registry, logger, clock = Date.now, maxRequests = MAX_REQUESTS, maxBodiesBytes
 }) {
   const app = createServer({ registry, logger, security })
   app.server.setTimeout(Math.max(app.server.timeout, settings.ackWithinMs + STALL_SPARE_MS))
@@ -35,17 +36,27 @@ export function createGatewayApp ({
   const bodies = { maxBytes: Number(app.initialConfig.bodyLimit), room }
   describeRoutes(app, { title: 'Freshet gateway', description: 'Items into fast feeds.', security })
   app.register(healthRoutes, { status: () => stopping.aborted ? STOPPING : status(), registry })
-  app.register(async (items) => {
-    items.addHook('onRequest', (_request, _reply, done) => {
+  /** @param {import('fastify').FastifyInstance} commands routes that change something */
+  function guard (commands) {
+    commands.addHook('onRequest', (_request, _reply, done) => {
       if (stopping.aborted) done(new FreshetError('NOT_READY', 'this process is stopping; ask another one, or again in a second'))
       else done()
     })
-    items.addHook('onRequest', limit)
-    items.addHook('onSend', (_request, reply, _payload, done) => {
+    commands.addHook('onRequest', limit)
+    commands.addHook('onSend', (_request, reply, _payload, done) => {
       if (stopping.aborted) reply.header('connection', 'close')
       done()
     })
+  }
+  app.register(async (items) => {
+    guard(items)
     items.register(itemRoutes, { feeds, bodies, clock, ingest: createIngest({ ...settings, feeds, log: app.log }) })
   })
+  if (auctions) {
+    app.register(async (commands) => {
+      guard(commands)
+      commands.register(auctionRoutes, { auctions, room })
+    })
+  }
   return app
 }

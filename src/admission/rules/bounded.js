@@ -65,8 +65,7 @@ const OPS = {
     }
     TERMS.forEach((term, i) => { state[term] = terms[i] })
     Object.assign(state, { status: 'open', available: state.stock, held: '0', sold: '0', seq: state.seq ?? '0' })
-    const events = [eventOf(state, 'open', '', '', state.stock)]
-    return { code: 'created', details: detailsOf(state), change: { events } }
+    return { code: 'created', details: detailsOf(state), change: { events: [['seq', '0', 'type', 'open']] } }
   },
 
   claim (state, [, user, quantity, claim], now, read) {

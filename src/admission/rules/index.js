@@ -3,10 +3,12 @@
  *
  * @typedef {Record<string, string>} Fields of a state; numbers are texts of whole numbers
  * @typedef {object} Change of an accepted command; absent lists are empty, and null removes
- * @property {string[][]} events fields and values in turn, the sequence number first
+ * @property {string[][]} events fields and values in turn, the sequence number first; one with the number 0 goes to the outbox
+ *   only
  * @property {[name: string, dueMs: string | null][]} [tasks] scheduled tasks
  * @property {[field: string, value: string | null][]} [members]
  * @property {[claim: string, untilMs: string | null][]} [holds] the earliest one is a scheduled task `expire`
+ * @property {boolean} [ends] the key expires
  * @property {boolean} [reopens] a rejection that was final is no longer: the generation grows
  * @typedef {object} Read what a rule may read besides the state
  * @property {(field: string) => string | null} member
@@ -18,7 +20,16 @@
  * @typedef {(state: Fields, args: string[], now: number, read: Read) => Outcome} Rule changes the state if it accepts; `now`: ms since 1970
  */
 import { bounded } from './bounded.js'
-import { max } from './max.js'
+import { certainMax, foldMax, max } from './max.js'
 
 /** @type {Readonly<Record<string, Rule>>} */
 export const RULES = Object.freeze({ bounded, max })
+
+/** States after events; a rule without one has its states read again. @type {Readonly<Record<string, (state: Fields, event: Fields) => boolean>>} */
+export const FOLDS = Object.freeze({ max: foldMax })
+
+/**
+ * Rejections that hold whenever the command is decided, within a generation.
+ * @type {Readonly<Record<string, (state: Fields, args: string[]) => Outcome | null>>}
+ */
+export const CERTAIN = Object.freeze({ max: certainMax })

@@ -16,6 +16,9 @@
 
 const TERMS = Object.freeze(['start', 'increment', 'openAt', 'closeAt', 'softCloseMs', 'lastCloseAt', 'reserve', 'buyNow', 'currency'])
 
+/** what this rule reads besides the state */
+const NOTHING_ELSE = /** @type {import('./index.js').Read} */ ({})
+
 /** @param {Fields} state @param {number} now */
 const isClosed = ({ status, closeAt }, now) => status === 'closed' || now >= Number(closeAt)
 
@@ -57,8 +60,8 @@ const OPS = {
     }
     if (Number(closeAt) <= now || Number(closeAt) <= Number(openAt)) return { code: 'invalid_times', details: ['now', String(now)] }
     Object.assign(state, given, { status: 'open', price: '0', leader: '', max: '0', bids: '0', seq: state.seq ?? '0' })
-    const events = [eventOf(state, 'open', '', '0')]
-    return { code: 'created', details: detailsOf(state), change: { events, tasks: [['due', state.closeAt]] } }
+    const change = { events: [['seq', '0', 'type', 'open']], tasks: /** @type {[string, string][]} */ ([['due', state.closeAt]]) }
+    return { code: 'created', details: detailsOf(state), change }
   },
 
   bid (state, [, user, amount, max], now) {
@@ -76,6 +79,7 @@ const OPS = {
     if (leads) Object.assign(state, { leader: user, max })
     else events.push(eventOf(state, 'proxy', state.leader, String(Math.min(Number(state.max), Number(amount) + Number(state.increment)))))
     const tasks = softClose(state, now)
+    if (tasks.length > 0) events.at(-1)?.push('closeAt', state.closeAt)
     return { code: 'accepted', details: [...detailsOf(state), 'leading', leads ? '1' : '0'], change: { events, tasks } }
   },
 
@@ -89,7 +93,7 @@ const OPS = {
 
   close (state) {
     if (state.status === 'closed') return { code: 'closed', details: detailsOf(state) }
-    return { code: 'accepted', ...close(state, 'close', state.leader, state.price) }
+    return { code: 'ended', ...close(state, 'close', state.leader, state.price) }
   },
 
   due (state, args, now, read) {
@@ -110,3 +114,29 @@ function softClose (state, now) {
 /** @type {Rule} */
 export const max = (state, args, now, read) =>
   args[0] !== 'create' && state.status === undefined ? { code: 'unknown', details: [] } : OPS[args[0]](state, args, now, read)
+
+/**
+ * The state after an event, of a state before it.
+ * @param {Fields} state is changed; its version and the maximum of its leader are not kept up to date
+ * @param {Fields} event
+ * @returns {boolean} false: the event does not say everything
+ */
+export function foldMax (state, { type, seq, user, amount, closeAt }) {
+  if (type === 'open') return false
+  Object.assign(state, { seq, price: amount }, user === '' ? {} : { leader: user }, closeAt === undefined ? {} : { closeAt })
+  if (type === 'bid' || type === 'buy') state.bids = String(Number(state.bids) + 1)
+  if (type === 'buy' || type === 'close') state.status = 'closed'
+  return true
+}
+
+/**
+ * Whether a bid that this rule rejects will be rejected whenever it is decided, because prices only rise: not a bid with a maximum,
+ * which the leader may raise.
+ * @param {Fields} state @param {string[]} args
+ * @returns {import('./index.js').Outcome | null} the rejection
+ */
+export function certainMax (state, [op, user, amount, limit]) {
+  if (op !== 'bid' || limit !== amount || user === state.leader) return null
+  const { code, details, change } = OPS.bid({ ...state }, [op, user, amount, limit], Number(state.openAt), NOTHING_ELSE)
+  return change === undefined && (code === 'too_low' || code === 'closed') ? { code, details } : null
+}

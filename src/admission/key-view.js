@@ -1,0 +1,180 @@
+/**
+ * Recently used keys in memory: the state of each and its newest events, kept current by the outbox.
+ *
+ *     get(key) -> in memory? -> else read from a node, with the end of its outbox -> then events are applied as they come
+ *
+ * A read and the outbox are two connections, perhaps to two replicas. So a read counts only if its node is as far as the outbox was
+ * when the key was noted; events that come in the meantime are applied after it, by their sequence numbers.
+ *
+ * @typedef {import('./rules/index.js').Fields} Fields
+ * @typedef {{ key: string, partition: number, generation: string, fields: Fields, events: Fields[] }} Known `events`: the newest, the
+ *   oldest of them first
+ * @typedef {Known & { pins: number, listeners: Set<() => void> }} Kept
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { FOLDS } from './rules/index.js'
+import { fieldsOf, followOutboxes, isAtOrAfter } from './outbox.js'
+
+const MAX_KEYS = 10_000
+/** events kept of each key */
+export const TAIL = 64
+const READ_AGAIN_MS = 5
+const MAX_READS = 40
+
+/** @typedef {ReturnType<typeof createKeyView>} KeyView */
+
+/**
+ * @param {object} options
+ * @param {Parameters<typeof followOutboxes>[0]['open']} options.open of a connection that follows
+ * @param {(partition: number, isPrimary: boolean) => import('../store/index.js').Connection} options.connectionOf for reads
+ * @param {(partition: number) => (part: string) => string} options.keyOf @param {(key: string) => number} options.partitionOf
+ * @param {number} options.partitions @param {string} options.rule
+ * @param {number} [options.sinceMs] as followOutboxes
+ * @param {(entry: import('./outbox.js').Entry) => void} [options.onEntry]
+ * @param {import('pino').Logger} options.log
+ * @param {number} [options.maxKeys]
+ */
+export function createKeyView ({
+  open, connectionOf, keyOf, partitionOf, partitions, rule, sinceMs, onEntry = () => {}, log, maxKeys = MAX_KEYS
+}) {
+  /** the least recently used first @type {Map<string, Kept>} */
+  const kept = new Map()
+  /** keys that are being read, with the events since @type {Map<string, { reading: Promise<Known | null>, since: Fields[] }>} */
+  const opening = new Map()
+  const fold = FOLDS[rule] ?? (() => false)
+
+  const follower = followOutboxes({
+    open,
+    keyOf,
+    partitions,
+    sinceMs,
+    log,
+    onEntry (partition, entry) {
+      onEntry(entry)
+      opening.get(entry.key)?.since.push(entry.fields)
+      const one = kept.get(entry.key)
+      if (one) apply(one, entry.fields)
+    },
+    onReset (partition) {
+      for (const one of [...kept.values()]) if (one.partition === partition) forget(one)
+    }
+  })
+
+  /** Its next user reads it again. @param {Kept} one */
+  function forget (one) {
+    kept.delete(one.key)
+    for (const listener of one.listeners) listener()
+  }
+
+  /** @param {Kept} one @param {Fields} event */
+  function apply (one, event) {
+    const seq = Number(event.seq)
+    const known = Number(one.fields.seq)
+    if (seq !== 0 && seq <= known) return
+    if ((seq !== 0 && seq > known + 1) || !fold(one.fields, event)) return forget(one)
+    one.events.push(event)
+    if (one.events.length > 2 * TAIL) one.events.splice(0, TAIL)
+    for (const listener of one.listeners) listener()
+  }
+
+  /** @param {string} key @param {number} partition @param {boolean} isPrimary */
+  async function readOnce (key, partition, isPrimary) {
+    const part = keyOf(partition)
+    const [, , , , , replies] = await connectionOf(partition, isPrimary).sendAll([
+      ['MULTI'], ['HGETALL', part(`state:${key}`)], ['XREVRANGE', part(`events:${key}`), '+', '-', 'COUNT', TAIL],
+      ['XREVRANGE', part('outbox'), '+', '-', 'COUNT', '1'], ['HMGET', part('generation'), 'lineage', 'n'], ['EXEC']
+    ])
+    const [state, events, ends, [lineage, n]] = replies
+    const fields = fieldsOf(state.map(String))
+    return {
+      end: ends.length > 0 ? String(ends[0][0]) : '0-0',
+      known: fields.status === undefined
+        ? null
+        : {
+            key,
+            partition,
+            generation: `${lineage}.${n}`,
+            fields,
+            events: events.map((/** @type {any} */ [, flat]) => fieldsOf(flat.map(String))).reverse()
+          }
+    }
+  }
+
+  /** @param {string} key @returns {Promise<Known | null>} */
+  async function read (key) {
+    const partition = partitionOf(key)
+    const position = follower.position(partition)
+    for (let i = 0; i < MAX_READS; i++) {
+      const { end, known } = await readOnce(key, partition, false)
+      if (known && isAtOrAfter(end, position)) return known
+      if (!known) break
+      await sleep(READ_AGAIN_MS)
+    }
+    // replicas lag, or do not have it
+    return (await readOnce(key, partition, true)).known
+  }
+
+  /** @param {string} key @returns {Promise<Known | null>} */
+  async function load (key) {
+    const since = /** @type {Fields[]} */ ([])
+    const reading = read(key)
+    opening.set(key, { reading, since })
+    try {
+      const known = await reading
+      if (!known || follower.ageMs === Infinity) return known
+      const one = { ...known, pins: 0, listeners: new Set() }
+      kept.set(key, one)
+      for (const event of since) if (kept.get(key) === one) apply(one, event)
+      evict()
+      return one
+    } finally {
+      opening.delete(key)
+    }
+  }
+
+  function evict () {
+    for (const one of kept.values()) {
+      if (kept.size <= maxKeys) return
+      if (one.pins === 0) kept.delete(one.key)
+    }
+  }
+
+  return {
+    follower,
+
+    /** What is in memory, without asking. @param {string} key @returns {Known | undefined} */
+    peek: (key) => kept.get(key),
+
+    /** Reads a key from the primary, past memory. @param {string} key */
+    fromPrimary: async (key) => (await readOnce(key, partitionOf(key), true)).known,
+
+    /**
+     * @param {string} key
+     * @returns {Promise<Known | null>} null: the primary does not have it
+     * @throws {import('../errors.js').FreshetError} of the connection, when no node can be asked
+     */
+    async get (key) {
+      const one = kept.get(key)
+      if (one === undefined) return opening.get(key)?.reading ?? load(key)
+      kept.delete(key)
+      kept.set(key, one)
+      return one
+    },
+
+    /**
+     * Calls back after each change of a key in memory, and when it is no longer there.
+     * @param {string} key @param {() => void} listener @returns {() => void} ends it
+     */
+    watch (key, listener) {
+      const one = kept.get(key)
+      if (!one) return () => {}
+      one.pins++
+      one.listeners.add(listener)
+      return () => {
+        if (one.listeners.delete(listener)) one.pins--
+      }
+    },
+
+    close: () => follower.close()
+  }
+}

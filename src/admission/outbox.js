@@ -1,0 +1,133 @@
+/**
+ * Follows the outboxes of a system: every event of its partitions, in order, from when a session began.
+ *
+ * What was missed is unknown after a lost connection, a change of generation, or a pause; then `onReset` says so, and whoever keeps
+ * states reads them again. A session that is confirmed was complete at that moment: its last read returned all there was.
+ *
+ * @typedef {import('../store/index.js').Connection} Connection
+ * @typedef {import('./rules/index.js').Fields} Fields
+ * @typedef {{ connection: Connection, isLeft: () => boolean, end: (refusal: Error | null) => void }} Session as Deployment.openOwn
+ * @typedef {{ id: string, rule: string, key: string, seq: number, fields: Fields }} Entry `id` of the outbox; `fields` of the event
+ */
+import { runSessions } from '../store/index.js'
+
+const BLOCK_MS = 50
+const COUNT = 1000
+const CHECK_MS = 100
+/** of a process that stood still, since outboxes are trimmed */
+const MAX_PAUSE_MS = 10_000
+const FIRST_WAIT_MS = 50
+
+/** @typedef {ReturnType<typeof followOutboxes>} Follower */
+
+/**
+ * @param {{ open: (signal: AbortSignal) => Promise<Session>, keyOf: (partition: number) => (part: string) => string, partitions: number,
+ *   sinceMs?: number, onEntry: (partition: number, entry: Entry) => void, onReset: (partition: number) => void,
+ *   log: import('pino').Logger }} options `sinceMs`: how far back a session begins; without it, at the end
+ */
+export function followOutboxes ({ open, keyOf, partitions, sinceMs, onEntry, onReset, log }) {
+  const stop = new AbortController()
+  const all = Array.from({ length: partitions }, (_, partition) => partition)
+  const keys = all.map((partition) => keyOf(partition)('outbox'))
+  const partitionOfKey = new Map(keys.map((key, partition) => [key, partition]))
+  /** @type {string[]} of the last entry read */
+  let positions = []
+  /** @type {string[]} */
+  let generations = all.map(() => '')
+  let confirmedMs = -Infinity
+
+  /** @param {Connection} connection */
+  async function begin (connection) {
+    const ends = await connection.sendAll(keys.map((key) => ['XREVRANGE', key, '+', '-', 'COUNT', '1']))
+    positions = ends.map((entries) => entries.length > 0 ? String(entries[0][0]) : '0-0')
+    if (sinceMs !== undefined) positions = positions.map(() => `${Date.now() - sinceMs}-0`)
+    generations = await generationsOn(connection)
+    for (const partition of all) onReset(partition)
+  }
+
+  /** @param {Connection} connection @returns {Promise<string[]>} */
+  const generationsOn = async (connection) =>
+    (await connection.sendAll(all.map((partition) => ['HMGET', keyOf(partition)('generation'), 'lineage', 'n'])))
+      .map(([lineage, n]) => lineage === null ? '' : `${lineage}.${n}`)
+
+  /** @param {Connection} connection */
+  async function read (connection) {
+    const sentMs = performance.now()
+    const streams = await connection.send('XREAD', 'COUNT', COUNT, 'BLOCK', BLOCK_MS, 'STREAMS', ...keys, ...positions)
+    let isWhole = true
+    for (const [key, entries] of streams ?? []) {
+      const partition = /** @type {number} */ (partitionOfKey.get(String(key)))
+      isWhole &&= entries.length < COUNT
+      for (const [id, flat] of entries) onEntry(partition, entryOf(String(id), flat.map(String)))
+      positions[partition] = String(entries.at(-1)[0])
+    }
+    if (isWhole) confirmedMs = sentMs
+  }
+
+  /** @param {Connection} connection */
+  async function check (connection) {
+    const found = await generationsOn(connection)
+    for (const partition of all) if (found[partition] !== generations[partition]) onReset(partition)
+    generations = found
+  }
+
+  /** @returns {Promise<import('../store/back-off.js').SessionOutcome>} */
+  async function session () {
+    /** @type {Session | null} */
+    let opened = null
+    try {
+      opened = await open(stop.signal)
+      await begin(opened.connection)
+      let checkedMs = performance.now()
+      while (!stop.signal.aborted && !opened.isLeft()) {
+        await read(opened.connection)
+        const nowMs = performance.now()
+        if (nowMs - checkedMs > MAX_PAUSE_MS) break
+        if (nowMs - checkedMs < CHECK_MS) continue
+        checkedMs = nowMs
+        await check(opened.connection)
+      }
+      return 'used'
+    } catch (error) {
+      if (!stop.signal.aborted) log.warn({ code: error.code, reason: error.message }, 'following outboxes was interrupted')
+      return error.retryable ? 'unused' : 'refused'
+    } finally {
+      confirmedMs = -Infinity
+      opened?.end(null)
+    }
+  }
+  const running = runSessions(session, { firstWaitMs: FIRST_WAIT_MS, signal: stop.signal })
+
+  return {
+    /** How long ago everything there was had been read; Infinity without a session. */
+    get ageMs () { return performance.now() - confirmedMs },
+    /** The last entry read. @param {number} partition */
+    position: (partition) => positions[partition] ?? '0-0',
+    /** @param {number} partition */
+    generation: (partition) => generations[partition],
+
+    async close () {
+      stop.abort()
+      await running
+    }
+  }
+}
+
+/** @param {string} id @param {string[]} flat @returns {Entry} */
+function entryOf (id, [, rule, , key, ...flat]) {
+  const fields = fieldsOf(flat)
+  return { id, rule, key, seq: Number(fields.seq), fields }
+}
+
+/** @param {string[]} flat names and values in turn @returns {Fields} */
+export function fieldsOf (flat) {
+  const fields = /** @type {Fields} */ ({})
+  for (let i = 0; i < flat.length; i += 2) fields[flat[i]] = flat[i + 1]
+  return fields
+}
+
+/** Whether an id of a stream is at or after another. @param {string} id @param {string} other */
+export function isAtOrAfter (id, other) {
+  const [[ms, n], [otherMs, otherN]] = [id, other].map((one) => one.split('-').map(Number))
+  return ms > otherMs || (ms === otherMs && n >= otherN)
+}

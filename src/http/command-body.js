@@ -1,0 +1,105 @@
+/**
+ * The body of a command: a JSON object with fields of a table, as query-string.js reads a query. Malformed bodies and unknown fields
+ * are 400, values that a field does not take 422; all faults are reported at once.
+ *
+ * @typedef {{ expects: string, read: (value: unknown) => any, schema: Record<string, unknown>, isOptional: boolean }} BodyField `read`
+ *   returns null for a value that it does not take
+ */
+import { bodyOf } from './body.js'
+import { FreshetError } from './errors.js'
+import { EXPECTED_MONEY, minorUnits } from './money.js'
+
+const ID = /^[A-Za-z0-9_.:-]{1,64}$/
+const EXPECTED_ID = '1-64 of A-Z a-z 0-9 _ . : -'
+const CURRENCY = /^[A-Z]{3}$/
+const MAX_SHOWN_CHARS = 64
+const MAX_TIME = 2 ** 41 - 1
+
+export const ID_TEXT = Object.freeze({ type: 'string', pattern: ID.source })
+const MONEY = Object.freeze({
+  anyOf: [{ type: 'string', pattern: '^\\d{1,14}(\\.\\d{1,2})?$' }, { type: 'number', multipleOf: 0.01, minimum: 0.01 }]
+})
+
+/** @type {(read: BodyField['read'], expects: string, schema: object) => (description: string) => BodyField} */
+const field = (read, expects, schema) => (description) => ({ read, expects, schema: { ...schema, description }, isOptional: false })
+
+/** @param {unknown} value @param {number} low @param {number} high */
+const whole = (value, low, high) => Number.isInteger(value) && Number(value) >= low && Number(value) <= high ? value : null
+
+export const idField = field((value) => typeof value === 'string' && ID.test(value) ? value : null, EXPECTED_ID, ID_TEXT)
+export const moneyField = field(minorUnits, EXPECTED_MONEY, MONEY)
+export const timeField = field((value) => whole(value, 0, MAX_TIME), 'milliseconds since 1970, an integer',
+  { type: 'integer', minimum: 0, maximum: MAX_TIME })
+export const currencyField = field((value) => typeof value === 'string' && CURRENCY.test(value) ? value : null, 'three letters A-Z, such as EUR',
+  { type: 'string', pattern: CURRENCY.source })
+/** @param {number} high */
+export const millisField = (high) => field((value) => whole(value, 0, high), `an integer from 0 to ${high}`,
+  { type: 'integer', minimum: 0, maximum: high })
+/** @param {BodyField} one @returns {BodyField} null if it is absent */
+export const optional = (one) => ({ ...one, isOptional: true })
+
+/** @param {Record<string, BodyField>} fields @returns {Record<string, unknown>} for the schema of a route */
+export const bodySchema = (fields) => ({
+  type: 'object',
+  additionalProperties: false,
+  required: Object.keys(fields).filter((name) => !fields[name].isOptional),
+  properties: Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema]))
+})
+
+/**
+ * @param {import('fastify').FastifyRequest} request @param {Record<string, BodyField>} fields
+ * @returns {Record<string, any>} a value for each field
+ * @throws {FreshetError} REQUEST_INVALID, FIELD_INVALID
+ */
+export function readCommand (request, fields) {
+  const given = objectIn(bodyOf(request).bytes.toString())
+  const unknown = Object.keys(given).filter((name) => !Object.hasOwn(fields, name))
+  if (unknown.length > 0) {
+    throw new FreshetError('REQUEST_INVALID', `${unknown.map(shown).join(', ')}: unknown; expected one of ${Object.keys(fields).join(', ')}`)
+  }
+  /** @type {import('./query-string.js').Fault[]} */
+  const faults = []
+  const values = Object.fromEntries(Object.entries(fields).map(([name, { read, expects, isOptional }]) => {
+    const value = given[name]
+    if (value === undefined && isOptional) return [name, null]
+    const taken = value === undefined ? null : read(value)
+    if (taken === null) faults.push({ field: name, received: value === undefined ? 'nothing' : shown(JSON.stringify(value)), expected: expects })
+    return [name, taken]
+  }))
+  if (faults.length === 0) return values
+  throw invalidFields(faults)
+}
+
+/** @param {import('./query-string.js').Fault[]} faults */
+export const invalidFields = (faults) => new FreshetError('FIELD_INVALID',
+  faults.map(({ field, received, expected }) => `${field}: ${received}; expected ${expected}`).join('. '), { faults })
+
+/** @param {string} text @returns {Record<string, unknown>} */
+function objectIn (text) {
+  let value
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new FreshetError('REQUEST_INVALID', `the body is not JSON: ${error.message}`)
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  throw new FreshetError('REQUEST_INVALID', 'the body is not a JSON object')
+}
+
+/** @param {string} text */
+const shown = (text) => text.length > MAX_SHOWN_CHARS ? text.slice(0, MAX_SHOWN_CHARS) + '...' : text
+
+/** @param {string} given of a path @param {string} name of the parameter @returns {string} @throws {FreshetError} REQUEST_INVALID */
+export function readId (given, name) {
+  if (ID.test(given)) return given
+  throw new FreshetError('REQUEST_INVALID', `${name}: ${shown(given)}; expected ${EXPECTED_ID}`)
+}
+
+/**
+ * The header Idempotency-Key.
+ * @param {import('fastify').FastifyRequest} request @returns {string | null} null if there is none @throws {FreshetError} REQUEST_INVALID
+ */
+export function readRequestId ({ headers: { 'idempotency-key': given } }) {
+  if (given === undefined) return null
+  return readId(String(given), 'Idempotency-Key')
+}

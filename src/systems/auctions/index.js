@@ -1,0 +1,13 @@
+/**
+ * Auctions, on rule `max` of src/admission.
+ *
+ *     gateway   routes -> commands.js -> admission
+ *     reader    outbox -> key view -> queries.js -> routes
+ *
+ * @typedef {import('./commands.js').Auctions} Auctions
+ * @typedef {import('./queries.js').AuctionQueries} AuctionQueries
+ */
+export const SYSTEM = 'auctions'
+
+export { createAuctions } from './commands.js'
+export { createAuctionQueries } from './queries.js'

@@ -1,0 +1,130 @@
+/**
+ * What people are told: decisions of rule `max` (src/admission/rules/max.js) and states as JSON. User ids are masked, by a keyed hash,
+ * so that bidders can be told apart and nobody is named; maximum and reserve are never shown.
+ *
+ * @typedef {import('../../admission/index.js').Decision} Decision
+ * @typedef {import('../../admission/index.js').Fields} Fields
+ * @typedef {(userId: string) => string} Mask
+ */
+import { createHmac } from 'node:crypto'
+import { moneyText } from '../../http/index.js'
+import { FreshetError } from './errors.js'
+
+const MASK_CHARS = 10
+
+/** @param {string} secret of the system @returns {Mask} */
+export const maskWith = (secret) => (userId) => createHmac('sha256', secret).update(userId).digest('base64url').slice(0, MASK_CHARS)
+
+/** @param {string} minor units, 0 or empty = none */
+const amountOrNull = (minor) => minor === '0' || minor === '' ? null : moneyText(minor)
+
+/** @type {Readonly<Record<string, [code: string, message: string]>>} rejections that are errors */
+const REFUSED = Object.freeze({
+  unknown: ['AUCTION_UNKNOWN', 'there is no auction with this id'],
+  closed: ['AUCTION_CLOSED', 'the auction is closed'],
+  not_open: ['AUCTION_NOT_OPEN', 'the auction is not open yet; openAt says when it will be'],
+  has_bids: ['AUCTION_HAS_BIDS', 'the auction has bids, or is closed; create one with another id'],
+  no_buy_now: ['AUCTION_NO_BUY_NOW', 'the auction has no buy-now price, or bids have reached it'],
+  other_body: ['IDEMPOTENCY_KEY_REUSED', 'this Idempotency-Key was accepted with another body; use another key for another command']
+})
+const STATUS_OF = Object.freeze(/** @type {Record<string, number>} */ ({ created: 201, accepted: 201 }))
+
+/**
+ * @param {Decision} decision @param {{ bidder?: string }} [facts] `bidder`: the masked id of the user
+ * @returns {{ status: number, body: Record<string, unknown> }}
+ * @throws {FreshetError} AUCTION_UNKNOWN, AUCTION_CLOSED, AUCTION_NOT_OPEN, AUCTION_HAS_BIDS, AUCTION_NO_BUY_NOW, IDEMPOTENCY_KEY_REUSED,
+ *   FIELD_INVALID, INTERNAL
+ */
+export function replyTo ({ code, seq, details }, { bidder } = {}) {
+  if (code === 'failed') throw new FreshetError('INTERNAL', `the command could not be decided: ${details.reason}`)
+  const price = details.currentBid === undefined ? {} : { currentBid: amountOrNull(details.currentBid) }
+  const next = details.minNext === undefined ? {} : { minNext: moneyText(details.minNext) }
+  const at = details.closeAt === undefined ? {} : { closeAt: Number(details.closeAt) }
+  const refused = REFUSED[code]
+  if (refused) {
+    const openAt = details.openAt === undefined ? {} : { openAt: Number(details.openAt) }
+    throw new FreshetError(refused[0], refused[1], { ...price, ...at, ...openAt, decidedAtSeq: seq })
+  }
+  if (code === 'invalid_times') {
+    throw new FreshetError('FIELD_INVALID', `closeAt: not later than openAt and the time of the server, ${details.now}; expected a later time`)
+  }
+  const isRejected = code === 'too_low' || code === 'self_outbid'
+  return {
+    status: STATUS_OF[code] ?? 200,
+    body: {
+      code: code === 'ended' ? 'closed' : code,
+      ...(isRejected ? {} : leadingOf(code, details)),
+      ...price,
+      ...(code === 'ended' || code === 'bought' ? {} : next),
+      ...(isRejected ? { decidedAtSeq: seq } : { seq }),
+      ...at,
+      ...(bidder === undefined || isRejected ? {} : { bidder })
+    }
+  }
+}
+
+/** @param {string} code @param {Record<string, string>} details */
+const leadingOf = (code, { leading }) => code === 'accepted' ? { leading: leading === '1' } : code === 'max_raised' ? { leading: true } : {}
+
+/**
+ * @param {import('../../admission/index.js').Known} known @param {{ mask: Mask, nowMs: number }} options
+ * @returns {Record<string, unknown>}
+ */
+export function auctionOf ({ key, fields, generation }, { mask, nowMs }) {
+  const { price, leader, start, increment, reserve, buyNow, bids, seq, currency } = fields
+  const hasBids = leader !== ''
+  return {
+    id: key,
+    currentBid: hasBids ? moneyText(price) : null,
+    leader: hasBids ? mask(leader) : null,
+    status: statusOf(fields, nowMs),
+    minNext: moneyText(hasBids ? Number(price) + Number(increment) : start),
+    bids: Number(bids),
+    seq: Number(seq),
+    currency,
+    startPrice: moneyText(start),
+    minIncrement: moneyText(increment),
+    buyNow: amountOrNull(buyNow),
+    reserveMet: reserve === '' ? null : hasBids && Number(price) >= Number(reserve),
+    openAt: Number(fields.openAt),
+    closeAt: Number(fields.closeAt),
+    generation,
+    asOf: nowMs
+  }
+}
+
+/** @param {Fields} fields @param {number} nowMs @returns {'scheduled' | 'open' | 'closed'} */
+function statusOf ({ status, openAt }, nowMs) {
+  if (status === 'closed') return 'closed'
+  return nowMs < Number(openAt) ? 'scheduled' : 'open'
+}
+
+/** @param {import('../../admission/index.js').Known} known @param {Mask} mask @throws {FreshetError} AUCTION_OPEN */
+export function resultOf ({ key, fields, events }, mask) {
+  const { status, price, leader, reserve, bids, seq } = fields
+  if (status !== 'closed') throw new FreshetError('AUCTION_OPEN', 'the auction is open; closeAt says when it ends', { closeAt: Number(fields.closeAt) })
+  const isSold = leader !== '' && (reserve === '' || Number(price) >= Number(reserve))
+  const last = events.at(-1)
+  return {
+    id: key,
+    sold: isSold,
+    winner: isSold ? mask(leader) : null,
+    price: isSold ? moneyText(price) : null,
+    highestBid: leader === '' ? null : moneyText(price),
+    reserveMet: reserve === '' ? null : leader !== '' && Number(price) >= Number(reserve),
+    bids: Number(bids),
+    seq: Number(seq),
+    closedAt: Number(last?.ts ?? fields.closeAt)
+  }
+}
+
+/** An event of an auction. @param {Fields} event @param {Mask} mask */
+export const eventOf = ({ seq, type, user, amount, previous, ts, closeAt }, mask) => ({
+  seq: Number(seq),
+  by: type,
+  userId: user === '' ? null : mask(user),
+  amount: amountOrNull(amount),
+  previous: amountOrNull(previous),
+  ts: Number(ts),
+  ...(closeAt === undefined ? {} : { closeAt: Number(closeAt) })
+})
