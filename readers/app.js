@@ -9,6 +9,7 @@ import { createFigures } from '../src/figures/index.js'
 import { createReplies } from '../src/replies/index.js'
 import { createLimit, createReplyRoom, createServer, describeRoutes, healthRoutes } from '../src/http/index.js'
 import { createPush } from '../src/push/index.js'
+import { auctionRoutes } from './routes/auctions.js'
 import { countRoutes } from './routes/count.js'
 import { feedRoutes } from './routes/feeds.js'
 import { figuresRoutes } from './routes/figures.js'
@@ -23,14 +24,15 @@ const MAX_REQUESTS = 10_000
  * @param {{ queries: Queries, registry: import('prom-client').Registry, logger?: import('fastify').FastifyBaseLogger,
  *   maxStaleMs: number, security?: import('../src/http/index.js').Security | null, clock?: () => number, elapsed?: () => number,
  *   loopUse?: (nowMs: number) => number, maxRequests?: number, maxReplyBytes?: number, caps?: import('../src/push/index.js').Caps,
- *   deployment?: import('../src/store/index.js').Deployment, keyPrefix?: string }} options `clock`: ms since 1970; `elapsed`:
+ *   deployment?: import('../src/store/index.js').Deployment, systems?: ReturnType<typeof import('./systems.js').openSystems>,
+ *   keyPrefix?: string }} options `clock`: ms since 1970; `elapsed`:
  *   monotonic, ms; `caps`: of push streams, without them there is no /live; `deployment`,
  *   `keyPrefix`: for /figures, which is absent without them
  * @returns {import('fastify').FastifyInstance}
  */
 export function createReaderApp ({
   queries, registry, logger, maxStaleMs, security = null, clock = Date.now, elapsed, loopUse, maxRequests = MAX_REQUESTS, maxReplyBytes,
-  caps, deployment, keyPrefix = ''
+  caps, deployment, systems, keyPrefix = ''
 }) {
   const app = createServer({ registry, logger, security })
   const access = security?.access ?? null
@@ -46,6 +48,7 @@ export function createReaderApp ({
     // streams end before the server waits for its connections
     app.addHook('preClose', () => push.close())
     app.register(liveRoutes, { push, access })
+    if (systems) app.register(auctionRoutes, { systems, push, access })
   }
   const figures = deployment && createFigures({ queries, deployment, keyPrefix, now: clock, elapsed, log: app.log })
   app.addHook('onClose', async () => figures?.close())

@@ -9,6 +9,7 @@ import { layoutNames } from '../src/layouts/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
 import { createReaderRegistry } from '../src/metrics/index.js'
 import { createReaderApp } from './app.js'
+import { openSystems } from './systems.js'
 
 const USAGE = `Usage: npm start reader -- [flags]
 
@@ -46,6 +47,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
   const options = { ...optionsOf(settings), redisUrl: primaryUrl, replicaUrl: replicaUrls ?? undefined, log }
   const reader = await openServing(options, { discover: true, isPatient: true, maxStaleMs })
   const { queries, deployment } = insideOfReader(reader)
+  const systems = openSystems({ deployment, primaryUrl, keyPrefix: settings.keyPrefix, log })
   /** @type {import('fastify').FastifyInstance | null} */
   let app = null
   try {
@@ -57,6 +59,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
       security,
       caps: { maxStreams, maxStreamsPerToken },
       deployment,
+      systems,
       keyPrefix: settings.keyPrefix
     })
     const url = await listen(app, { ...settings, setting: 'port' })
@@ -72,6 +75,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
     await app?.close()
     clearTimeout(timer)
     security.close()
+    await systems.close()
     await reader.close()
   }
 }

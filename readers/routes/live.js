@@ -4,27 +4,12 @@ import { feedRoute, integer, many, number, oneOf, querySchema, readQuery, text }
 import { ENCODINGS, ITEM_SCHEMA } from '../../src/replies/index.js'
 import { ID_SCHEMA, idBytes, POSITION_SCHEMA } from '../../src/item/index.js'
 import { retryAfter, TICK_MS } from '../../src/push/index.js'
+import { headOf, RETRY_MS } from './stream-head.js'
 
 const MAX_IDS = 1000
 const MAX_SNAPSHOT = 10_000
 const SNAPSHOT_ITEMS = 100
 const MAX_RATE = 1000 / TICK_MS
-/** average delay after which clients reconnect */
-const RETRY_MS = 1000
-
-const HEAD = Object.freeze({
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-store',
-  // else nginx buffers the stream
-  'x-accel-buffering': 'no'
-})
-
-/**
- * With what hooks have set, such as CORS.
- * @param {import('fastify').FastifyReply} reply @returns {import('node:http').OutgoingHttpHeaders}
- */
-const headOf = (reply) => Object.assign(/** @type {any} */ (reply.getHeaders()), HEAD)
-
 const VERSION = {
   ...ITEM_SCHEMA,
   required: ['id'],

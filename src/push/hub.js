@@ -25,7 +25,7 @@ const RETRY_MS = 1000
 /** ids in lists of streams of all ids together; beyond it streams at a point of their own are reset */
 const MAX_LISTED_IDS = 250_000
 /** clients of a reader that stops reconnect after up to this long, not all at once */
-const RECONNECT_WITHIN_MS = 3000
+export const RECONNECT_WITHIN_MS = 3000
 
 /** @typedef {import('./stream.js').Stream} Stream */
 /** @typedef {ReturnType<typeof createHub>} Hub */

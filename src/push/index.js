@@ -6,6 +6,8 @@
 import { FreshetError } from '../errors.js'
 import { createBudget } from './budget.js'
 import { createCaps } from './caps.js'
+import { retryAfter } from './events.js'
+import { RECONNECT_WITHIN_MS } from './hub.js'
 import { createHubs } from './hubs.js'
 import { createCounts, exposeCounts } from './metrics.js'
 import { checkPosition } from './positions.js'
@@ -21,6 +23,8 @@ const LINGER_MS = 10_000
  * @typedef {{ feed: string, limit: number, periodMs: number, ids: ReadonlySet<string> | null, encoding: string,
  *   position: string | null }} Wanted
  *   `ids`: latin1 strings of their bytes, null = all; `position`: from which it resumes
+ * @typedef {{ add: (stream: import('./stream.js').Stream) => void, remove: (stream: import('./stream.js').Stream) => void }} Source
+ * @typedef {import('./stream.js').Stream} Stream
  * @typedef {import('node:http').ServerResponse} Response
  * @typedef {{ token: string | null, isPermitted: () => boolean, open: () => Response }} Client `token`: identifies its token, null =
  *   none is needed; `isPermitted`: whether it may read the feed now; `open` writes the head, after all checks
@@ -35,7 +39,16 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
   const budget = createBudget()
   const caps = createCaps({ caps: limits, budget, counts })
   const hubs = createHubs({ queries, now, budget, counts, log, lingerMs })
+  /** streams of other sources than feeds @type {Set<import('./stream.js').Stream>} */
+  const attached = new Set()
   exposeCounts(registry, counts, budget)
+
+  /** @param {Client} client @param {ReadonlySet<string> | null} ids */
+  function check ({ token, isPermitted }, ids) {
+    if (!isPermitted()) throw new FreshetError('UNAUTHORIZED', 'the token was revoked or has expired')
+    hubs.throwIfClosed()
+    caps.check(token, ids)
+  }
 
   /** @param {Response} response @param {Wanted} wanted @param {Client} client @param {import('./hubs.js').Followed} followed */
   function begin (response, { feed, ids, position, ...wanted }, { token, isPermitted }, followed) {
@@ -66,19 +79,14 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
      */
     async stream (wanted, client) {
       const { feed, position, ids } = wanted
-      const check = () => {
-        if (!client.isPermitted()) throw new FreshetError('UNAUTHORIZED', 'the token was revoked or has expired')
-        hubs.throwIfClosed()
-        caps.check(client.token, ids)
-      }
-      check()
+      check(client, ids)
       if (position !== null) checkPosition(feed, position)
       const known = await hubs.get(feed)
       if (!known?.hub.hasView) await queries.definition(feed)
       const followed = await hubs.follow(feed)
       try {
         // again, since other streams may have opened, or the token may have been revoked
-        check()
+        check(client, ids)
         const response = client.open()
         if (!response.destroyed) begin(response, wanted, client, followed)
       } finally {
@@ -86,13 +94,56 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
       }
     },
 
+    /**
+     * Streams what a source sends, until either side ends it.
+     * @param {Client} client @param {Source} source
+     * @throws {import('../errors.js').FreshetError} OVERLOADED, UNAUTHORIZED; then nothing was sent
+     */
+    attach (client, source) {
+      check(client, null)
+      const response = client.open()
+      if (response.destroyed) return
+      const { token, isPermitted } = client
+      caps.enter(token, null)
+      const stream = createStream({
+        response,
+        budget,
+        ids: null,
+        limit: 0,
+        encoding: '',
+        periodMs: 0,
+        isPermitted,
+        onEnd (reason) {
+          counts.ended[reason]++
+          caps.leave(token, null)
+          attached.delete(stream)
+          source.remove(stream)
+        }
+      })
+      attached.add(stream)
+      source.add(stream)
+    },
+
     /** Ends the streams whose tokens were revoked, have expired, or no longer permit their feed. */
-    revoke () { hubs.forEach(({ hub }) => hub.end(({ isPermitted }) => !isPermitted(), 'revoked')) },
+    revoke () {
+      hubs.forEach(({ hub }) => hub.end(({ isPermitted }) => !isPermitted(), 'revoked'))
+      for (const stream of [...attached]) if (!stream.isPermitted()) stream.end('revoked', '')
+    },
+
+    /** Counts what sources send. @param {Buffer} bytes of events @param {boolean} isReset */
+    count (bytes, isReset) {
+      counts.events++
+      counts.bytes += bytes.length
+      if (isReset) counts.resets++
+    },
 
     /** Ends all streams. */
-    close: hubs.close
+    async close () {
+      for (const stream of [...attached]) stream.end('stopped', retryAfter(Math.random() * RECONNECT_WITHIN_MS))
+      await hubs.close()
+    }
   }
 }
 
-export { retryAfter } from './events.js'
+export { EMPTY_HEARTBEAT, resetEvent, retryAfter } from './events.js'
 export { TICK_MS } from './hub.js'

@@ -6,7 +6,8 @@
  * The rate limit comes before the refusal, so that guessing tokens is limited, too.
  *
  * What a route needs is `access` in its config. Without it: the scope read, or write if the method may change something, for the
- * feed in the path; and a valid token for other routes.
+ * feed in the path; and a valid token for other routes. Routes of a system name it in `system`: tokens have it among their feeds, as
+ * `@auctions`.
  *
  * @typedef {'public' | 'optional' | 'any' | 'metrics' | import('./grants.js').Scope} Need `public`: no token is looked at;
  *   `optional`: the route treats clients without a valid token differently; `any`: a valid token; `metrics`: see below
@@ -19,8 +20,8 @@ import { ALL_FEEDS, permits } from './grants.js'
 const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS', 'TRACE']
 const WINDOW_MS = 1000
 const PREFLIGHT_FOR_S = 600
-const EXPOSED = ['Freshet-As-Of', 'Freshet-Lag-Ms', 'Freshet-Next', 'Freshet-Stale', 'Age', 'ETag', 'Retry-After']
-const SENT = ['Authorization', 'Content-Type', 'If-None-Match', 'Last-Event-ID']
+const EXPOSED = ['Freshet-As-Of', 'Freshet-Lag-Ms', 'Freshet-Next', 'Freshet-Stale', 'Idempotent-Replayed', 'Age', 'ETag', 'Retry-After']
+const SENT = ['Authorization', 'Content-Type', 'Idempotency-Key', 'If-None-Match', 'Last-Event-ID']
 const NO_RATE_HEADERS = { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false }
 
 /** @typedef {import('./grants.js').Grant} Grant */
@@ -49,7 +50,7 @@ export function protect (app, { access, corsOrigin, rateLimit }) {
 function allowOrigins (app, origins) {
   app.register(cors, {
     origin: [...origins],
-    methods: ['GET', 'HEAD', 'POST', 'DELETE'],
+    methods: ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'],
     allowedHeaders: SENT,
     exposedHeaders: EXPOSED,
     maxAge: PREFLIGHT_FOR_S,
@@ -123,11 +124,16 @@ function refuse (request, reply, done) {
   const need = needOf(request)
   if (need === 'public' || need === 'optional') return done()
   if (!grant) return done(/** @type {FreshetError} */ (refusal))
-  const { feed } = /** @type {{ feed?: string }} */ (request.params ?? {})
-  const why = missing(grant, need, feed)
+  const why = missing(grant, need, ownerOf(request))
   if (why === null) return done()
   if (need !== 'metrics' && !grant.scopes.has(need)) reply.header('www-authenticate', `Bearer error="insufficient_scope", scope="${need}"`)
   done(new FreshetError('FORBIDDEN', why))
+}
+
+/** The feed of the path, or the system of the route, such as `@auctions`. @param {import('fastify').FastifyRequest} request */
+function ownerOf ({ params, routeOptions: { config } }) {
+  const { system } = /** @type {any} */ (config ?? {})
+  return system ? `@${system}` : /** @type {{ feed?: string }} */ (params ?? {}).feed
 }
 
 /** @param {Grant} grant @param {Need} need @param {string} [feed] @returns {string | null} why it is not permitted */
@@ -139,6 +145,6 @@ function missing (grant, need, feed) {
     return isPermitted ? null : 'metrics need a token with the scope read or admin for all feeds ("*")'
   }
   if (!grant.scopes.has(need)) return `this token does not have the scope ${need}`
-  if (feed !== undefined && !permits(grant, need, feed)) return `this token is not for the feed ${feed}`
+  if (feed !== undefined && !permits(grant, need, feed)) return `this token is not for ${feed.startsWith('@') ? feed : `the feed ${feed}`}`
   return null
 }

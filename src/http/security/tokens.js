@@ -12,7 +12,7 @@ import { watchFiles } from './watched-files.js'
 
 const FIELDS = Object.freeze(['token', 'scopes', 'feeds'])
 const TOKEN = /^[\x21-\x7e]{8,}$/
-const FEED = /^(\*|[a-z0-9][a-z0-9._-]{0,63})$/
+const FEED = /^(\*|@?[a-z0-9][a-z0-9._-]{0,63})$/
 const READABLE_BY_OTHERS = 0o004
 
 /** @typedef {Awaited<ReturnType<typeof openTokens>>} Tokens */

@@ -6,8 +6,12 @@
  *
  * @typedef {import('./commands.js').Auctions} Auctions
  * @typedef {import('./queries.js').AuctionQueries} AuctionQueries
+ * @typedef {import('./commands.js').Reply} Reply
  */
+import './errors.js'
+
 export const SYSTEM = 'auctions'
 
 export { createAuctions } from './commands.js'
+export { createLive } from './live.js'
 export { createAuctionQueries } from './queries.js'
