@@ -38,7 +38,13 @@ export function openSystems ({ deployment, primaryUrl, keyPrefix, now = Date.now
     const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, SYSTEM, partition)
     const partitionOf = (/** @type {string} */ key) => partitionOfId(Buffer.from(key), partitions)
     const view = createKeyView({
-      open: (signal) => deployment.openOwn('outbox', { isForLog: false, signal }), connectionOf, keyOf, partitionOf, partitions, rule: RULE, log
+      open: (signal) => deployment.openOwn('outbox', { isForLog: false, signal }),
+      connectionOf,
+      keyOf,
+      partitionOf,
+      partitions,
+      rule: RULE,
+      log
     })
     const queries = createAuctionQueries({ view, connectionOf, keyOf, partitionOf, secret, now })
     const live = createLive({ queries, view, push, log })
@@ -53,7 +59,11 @@ export function openSystems ({ deployment, primaryUrl, keyPrefix, now = Date.now
   }
 
   return {
-    /** @param {import('../src/push/index.js').Push} push @returns {Promise<OpenAuctions>} @throws {FreshetError} AUCTION_UNKNOWN: there is none */
+    /**
+     * @param {import('../src/push/index.js').Push} push
+     * @returns {Promise<OpenAuctions>}
+     * @throws {FreshetError} AUCTION_UNKNOWN: there is none
+     */
     auctions (push) {
       opening ??= open(push)
       opening.catch(() => { opening = null })

@@ -70,7 +70,14 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
   try {
     await primary.opened()
     const app = createGatewayApp({
-      status: () => statusOf(primary, feeds), feeds, auctions: systems.auctions, settings, security, stopping: signal, registry: metrics.registry, logger: log
+      status: () => statusOf(primary, feeds),
+      feeds,
+      auctions: systems.auctions,
+      settings,
+      security,
+      stopping: signal,
+      registry: metrics.registry,
+      logger: log
     })
     const url = await listen(app, { ...settings, setting: 'port' })
     log.info({ url }, `taking items at ${url}`)

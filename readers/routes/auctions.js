@@ -49,12 +49,21 @@ const EVENT = {
 const RESULT = {
   type: 'object',
   properties: {
-    id: ID_TEXT, sold: { type: 'boolean' }, winner: USER, price: AMOUNT, highestBid: AMOUNT, reserveMet: AUCTION.properties.reserveMet,
-    bids: AUCTION.properties.bids, seq: AUCTION.properties.seq, closedAt: TIME
+    id: ID_TEXT,
+    sold: { type: 'boolean' },
+    winner: USER,
+    price: AMOUNT,
+    highestBid: AMOUNT,
+    reserveMet: AUCTION.properties.reserveMet,
+    bids: AUCTION.properties.bids,
+    seq: AUCTION.properties.seq,
+    closedAt: TIME
   }
 }
 
-const SINCE = { minSeq: integer(0, MAX_SEQ, { description: 'waits up to 500 ms until events up to this number are known, then asks the primary' }) }
+const SINCE = {
+  minSeq: integer(0, MAX_SEQ, { description: 'waits up to 500 ms until events up to this number are known, then asks the primary' })
+}
 const HISTORY = {
   after: integer(1, MAX_SEQ, { description: 'only events before this sequence number: `next` of the page before' }),
   limit: integer(1, MAX_PAGE, { description: 'events of a page', default: PAGE })
@@ -65,7 +74,9 @@ const WHOSE = {
 
 /** @param {string} summary @param {object} content @param {Parameters<typeof querySchema>[0]} fields @param {string[]} [codes] */
 const route = (summary, content, fields, codes = []) =>
-  commandRoute({ summary, tag: TAG, params: PARAMS, query: querySchema(fields), content: { 200: content }, codes: ['AUCTION_UNKNOWN', ...codes] })
+  commandRoute({
+    summary, tag: TAG, params: PARAMS, query: querySchema(fields), content: { 200: content }, codes: ['AUCTION_UNKNOWN', ...codes]
+  })
 
 /**
  * @param {import('fastify').FastifyInstance} app
@@ -88,7 +99,9 @@ export async function auctionRoutes (app, { systems, push, access }) {
     }, HISTORY)
   }, async (request) => (await opened()).queries.bids(idOf(request), /** @type {any} */ (readQuery(request, HISTORY))))
 
-  app.get('/v1/auctions/:id/result', { config: READ, schema: route('Its result', RESULT, NO_FIELDS, ['AUCTION_OPEN']) }, async (request) => {
+  app.get('/v1/auctions/:id/result', {
+    config: READ, schema: route('Its result', RESULT, NO_FIELDS, ['AUCTION_OPEN'])
+  }, async (request) => {
     readQuery(request, NO_FIELDS)
     return (await opened()).queries.result(idOf(request))
   })

@@ -10,7 +10,8 @@ import { connectFor, engineName, startServer } from '../../test/servers.js'
 
 /**
  * @param {import('../../src/store/index.js').Connection} connection @param {(part: string) => string} key
- * @param {{ replicationId: string, requestMs: number, keepMs: number }} options @param {import('../../src/admission/index.js').Command[]} commands
+ * @param {{ replicationId: string, requestMs: number, keepMs: number }} options
+ * @param {import('../../src/admission/index.js').Command[]} commands
  */
 async function admit (connection, key, options, commands) {
   const { replies, ...rest } = await admitPrepared(connection, key, options, commands.map(prepare))
@@ -20,9 +21,9 @@ async function admit (connection, key, options, commands) {
 const SEED = Number(process.env.FRESHET_TEST_SEED ?? randomInt(2 ** 31))
 const SEQUENCES = scoped(5000, 300)
 const REQUEST_MS = 600_000
-const CODES = ['created', 'unchanged', 'has_bids', 'invalid_times', 'unknown', 'not_open', 'closed', 'ended', 'accepted', 'too_low', 'self_outbid',
-  'max_raised', 'no_buy_now', 'bought', 'not_due', 'other_body', 'replay', 'has_claims', 'sold_out', 'all_held', 'insufficient',
-  'already_claimed', 'released', 'unknown_claim', 'already_sold', 'hold_expired']
+const CODES = ['created', 'unchanged', 'has_bids', 'invalid_times', 'unknown', 'not_open', 'closed', 'ended', 'accepted', 'too_low',
+  'self_outbid', 'max_raised', 'no_buy_now', 'bought', 'not_due', 'other_body', 'replay', 'has_claims', 'sold_out', 'all_held',
+  'insufficient', 'already_claimed', 'released', 'unknown_claim', 'already_sold', 'hold_expired']
 const USERS = ['a', 'b', 'c']
 /** of each rule */
 const KEYS = ['auction', 'sale']
@@ -128,6 +129,7 @@ for (const engine of await scopedEngines()) {
     const connection = await connectFor(t, (await startServer(t, { engine })).url)
     const replicationId = await replicationIdOf(connection)
     const random = xoroshiro128plus(SEED)
+    const terms = { replicationId, requestMs: REQUEST_MS, keepMs: REQUEST_MS }
     /** @type {Record<string, number>} */
     const codes = {}
     for (let n = 0; n < SEQUENCES; n++) {
@@ -136,7 +138,7 @@ for (const engine of await scopedEngines()) {
       const oracle = createOracle()
       for (let call = upTo(8); call >= 0; call--) {
         const commands = Array.from({ length: 1 + upTo(7) }, () => next(Date.now()))
-        const { decisions, now, generation } = await admit(connection, key, { replicationId, requestMs: REQUEST_MS, keepMs: REQUEST_MS }, commands)
+        const { decisions, now, generation } = await admit(connection, key, terms, commands)
         const expected = oracle.admit(commands, now)
         for (const { code, isReplay } of decisions) {
           const name = isReplay ? 'replay' : code

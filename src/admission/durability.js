@@ -13,7 +13,7 @@ import { FreshetError } from './errors.js'
 /** of the marker */
 const EXPIRE_MS = 60_000
 
-/** @type {Readonly<Record<string, ((ms: number) => import('../store/connection.js').Word[]) | null>>} */
+/** @type {Readonly<Record<string, ((ms: number) => (string | number)[]) | null>>} */
 const WAITS = Object.freeze({
   memory: null,
   replica: (ms) => ['WAIT', 1, ms],

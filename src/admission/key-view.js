@@ -3,23 +3,17 @@
  *
  *     get(key) -> in memory? -> else read from a node, with the end of its outbox -> then events are applied as they come
  *
- * A read and the outbox are two connections, perhaps to two replicas. So a read counts only if its node is as far as the outbox was
- * when the key was noted; events that come in the meantime are applied after it, by their sequence numbers.
+ * Events that come while a key is read are applied after it, by their sequence numbers.
  *
  * @typedef {import('./rules/index.js').Fields} Fields
- * @typedef {{ key: string, partition: number, generation: string, fields: Fields, events: Fields[] }} Known `events`: the newest, the
- *   oldest of them first
+ * @typedef {import('./key-reader.js').Known} Known
  * @typedef {Known & { pins: number, listeners: Set<() => void> }} Kept
  */
-import { setTimeout as sleep } from 'node:timers/promises'
+import { createKeyReader, TAIL } from './key-reader.js'
+import { followOutboxes } from './outbox.js'
 import { FOLDS } from './rules/index.js'
-import { fieldsOf, followOutboxes, isAtOrAfter } from './outbox.js'
 
 const MAX_KEYS = 10_000
-/** events kept of each key */
-export const TAIL = 64
-const READ_AGAIN_MS = 5
-const MAX_READS = 40
 
 /** @typedef {ReturnType<typeof createKeyView>} KeyView */
 
@@ -42,6 +36,7 @@ export function createKeyView ({
   /** keys that are being read, with the events since @type {Map<string, { reading: Promise<Known | null>, since: Fields[] }>} */
   const opening = new Map()
   const fold = FOLDS[rule] ?? (() => false)
+  const reader = createKeyReader({ connectionOf, keyOf, partitionOf })
 
   const follower = followOutboxes({
     open,
@@ -77,47 +72,10 @@ export function createKeyView ({
     for (const listener of one.listeners) listener()
   }
 
-  /** @param {string} key @param {number} partition @param {boolean} isPrimary */
-  async function readOnce (key, partition, isPrimary) {
-    const part = keyOf(partition)
-    const [, , , , , replies] = await connectionOf(partition, isPrimary).sendAll([
-      ['MULTI'], ['HGETALL', part(`state:${key}`)], ['XREVRANGE', part(`events:${key}`), '+', '-', 'COUNT', TAIL],
-      ['XREVRANGE', part('outbox'), '+', '-', 'COUNT', '1'], ['HMGET', part('generation'), 'lineage', 'n'], ['EXEC']
-    ])
-    const [state, events, ends, [lineage, n]] = replies
-    const fields = fieldsOf(state.map(String))
-    return {
-      end: ends.length > 0 ? String(ends[0][0]) : '0-0',
-      known: fields.status === undefined
-        ? null
-        : {
-            key,
-            partition,
-            generation: `${lineage}.${n}`,
-            fields,
-            events: events.map((/** @type {any} */ [, flat]) => fieldsOf(flat.map(String))).reverse()
-          }
-    }
-  }
-
-  /** @param {string} key @returns {Promise<Known | null>} */
-  async function read (key) {
-    const partition = partitionOf(key)
-    const position = follower.position(partition)
-    for (let i = 0; i < MAX_READS; i++) {
-      const { end, known } = await readOnce(key, partition, false)
-      if (known && isAtOrAfter(end, position)) return known
-      if (!known) break
-      await sleep(READ_AGAIN_MS)
-    }
-    // replicas lag, or do not have it
-    return (await readOnce(key, partition, true)).known
-  }
-
   /** @param {string} key @returns {Promise<Known | null>} */
   async function load (key) {
     const since = /** @type {Fields[]} */ ([])
-    const reading = read(key)
+    const reading = reader.read(key, follower.position(partitionOf(key)))
     opening.set(key, { reading, since })
     try {
       const known = await reading
@@ -146,7 +104,7 @@ export function createKeyView ({
     peek: (key) => kept.get(key),
 
     /** Reads a key from the primary, past memory. @param {string} key */
-    fromPrimary: async (key) => (await readOnce(key, partitionOf(key), true)).known,
+    fromPrimary: (key) => reader.fromPrimary(key),
 
     /**
      * @param {string} key
@@ -170,9 +128,7 @@ export function createKeyView ({
       if (!one) return () => {}
       one.pins++
       one.listeners.add(listener)
-      return () => {
-        if (one.listeners.delete(listener)) one.pins--
-      }
+      return () => { if (one.listeners.delete(listener)) one.pins-- }
     },
 
     close: () => follower.close()

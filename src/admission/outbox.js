@@ -71,7 +71,7 @@ export function followOutboxes ({ open, keyOf, partitions, sinceMs, onEntry, onR
     generations = found
   }
 
-  /** @returns {Promise<import('../store/back-off.js').SessionOutcome>} */
+  /** @returns {Promise<'used' | 'unused' | 'refused'>} */
   async function session () {
     /** @type {Session | null} */
     let opened = null

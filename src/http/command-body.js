@@ -30,7 +30,7 @@ export const idField = field((value) => typeof value === 'string' && ID.test(val
 export const moneyField = field(minorUnits, EXPECTED_MONEY, MONEY)
 export const timeField = field((value) => whole(value, 0, MAX_TIME), 'milliseconds since 1970, an integer',
   { type: 'integer', minimum: 0, maximum: MAX_TIME })
-export const currencyField = field((value) => typeof value === 'string' && CURRENCY.test(value) ? value : null, 'three letters A-Z, such as EUR',
+export const currencyField = field((value) => typeof value === 'string' && CURRENCY.test(value) ? value : null, 'letters such as EUR',
   { type: 'string', pattern: CURRENCY.source })
 /** @param {number} high */
 export const millisField = (high) => field((value) => whole(value, 0, high), `an integer from 0 to ${high}`,
@@ -55,7 +55,8 @@ export function readCommand (request, fields) {
   const given = objectIn(bodyOf(request).bytes.toString())
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(fields, name))
   if (unknown.length > 0) {
-    throw new FreshetError('REQUEST_INVALID', `${unknown.map(shown).join(', ')}: unknown; expected one of ${Object.keys(fields).join(', ')}`)
+    const known = Object.keys(fields).join(', ') || 'no fields'
+    throw new FreshetError('REQUEST_INVALID', `${unknown.map(shown).join(', ')}: unknown; expected ${known}`)
   }
   /** @type {import('./query-string.js').Fault[]} */
   const faults = []
@@ -63,7 +64,8 @@ export function readCommand (request, fields) {
     const value = given[name]
     if (value === undefined && isOptional) return [name, null]
     const taken = value === undefined ? null : read(value)
-    if (taken === null) faults.push({ field: name, received: value === undefined ? 'nothing' : shown(JSON.stringify(value)), expected: expects })
+    const received = value === undefined ? 'nothing' : shown(JSON.stringify(value))
+    if (taken === null) faults.push({ field: name, received, expected: expects })
     return [name, taken]
   }))
   if (faults.length === 0) return values

@@ -13,7 +13,8 @@ export { createBodyRoom } from './body-bytes.js'
 export { bodyOf, takeBodies } from './body.js'
 export { whenClosed } from './closed.js'
 export {
-  bodySchema, currencyField, ID_TEXT, idField, invalidFields, millisField, moneyField, optional, readCommand, readId, readRequestId, timeField
+  bodySchema, currencyField, ID_TEXT, idField, invalidFields, millisField, moneyField, optional, readCommand, readId, readRequestId,
+  timeField
 } from './command-body.js'
 export { healthRoutes } from './health.js'
 export { createLimit } from './limits.js'

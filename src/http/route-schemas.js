@@ -137,7 +137,9 @@ export const processRoute = ({ summary, type, content = { type: 'string' }, erro
 
 /** @type {Readonly<Record<string, unknown>>} of commands */
 const IDEMPOTENCY_HEADER = Object.freeze({
-  'idempotency-key': { type: 'string', pattern: '^[A-Za-z0-9_.:-]{1,64}$', description: 'repeating the command with the same key has one effect' }
+  'idempotency-key': {
+    type: 'string', pattern: '^[A-Za-z0-9_.:-]{1,64}$', description: 'repeating the command with the same key has one effect'
+  }
 })
 const REPLAYED = Object.freeze({
   'Idempotent-Replayed': { type: 'string', enum: ['true'], description: 'the command was accepted before; this is its reply' }
@@ -154,7 +156,9 @@ export const commandRoute = ({ summary, tag, params = {}, query, body, content, 
   summary,
   ...(Object.keys(params).length > 0 ? { params: allOf(params) } : {}),
   ...(query ? { querystring: query } : {}),
-  ...(body ? { headers: { type: 'object', properties: IDEMPOTENCY_HEADER }, body: { content: described({ 'application/json': body }) } } : {}),
+  ...(body
+    ? { headers: { type: 'object', properties: IDEMPOTENCY_HEADER }, body: { content: described({ 'application/json': body }) } }
+    : {}),
   response: {
     ...Object.fromEntries(Object.entries(content).map(([status, schema]) =>
       [status, { description: summary, ...(body ? { headers: REPLAYED } : {}), content: described({ [type]: schema }) }])),

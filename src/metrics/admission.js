@@ -1,29 +1,32 @@
 /** Metrics of commands that a rule must allow, in the process that submits them. */
 import { Counter, Histogram } from 'prom-client'
 
-const BATCHES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1]
 
 /** @param {import('prom-client').Registry} registry @param {string} system such as `auctions` */
 export function createAdmissionMetrics (registry, system) {
   const common = { labelNames: ['system'], registers: [registry] }
-  const batch = new Histogram({ ...common, name: 'freshet_admission_batch_commands', help: 'Commands per call', buckets: BATCHES })
+  const calls = new Counter({ name: 'freshet_admission_calls_total', help: 'Total calls of the script that decides', ...common })
+  const commands = new Counter({ name: 'freshet_admission_commands_total', help: 'Total commands in these calls', ...common })
   const queued = new Histogram({
     ...common, name: 'freshet_admission_queued_seconds', help: 'Time of a command from its arrival to its call', buckets: SECONDS
   })
   const dropped = new Counter({
-    ...common, name: 'freshet_admission_dropped_total', help: 'Commands that were not sent, by reason', labelNames: ['system', 'reason']
+    ...common, name: 'freshet_admission_dropped_total', help: 'Total commands not sent, by reason', labelNames: ['system', 'reason']
   })
   const cached = new Counter({
     ...common,
     name: 'freshet_admission_cache_total',
-    help: 'Commands that the rejection cache saw: answered, or asked of the server, by reason',
+    help: 'Total commands that the rejection cache saw: answered, or asked of the server, by reason',
     labelNames: ['system', 'outcome']
   })
   const labels = { system }
   return {
-    /** @param {number} commands of a call */
-    sent: (commands) => batch.observe(labels, commands),
+    /** @param {number} n commands of a call */
+    sent (n) {
+      calls.inc(labels)
+      commands.inc(labels, n)
+    },
     /** @param {number} ms */
     waited: (ms) => queued.observe(labels, ms / 1000),
     /** @param {'full' | 'late'} reason */

@@ -4,10 +4,9 @@
  *     route -> caps -> stream -> hub of the feed -> view
  */
 import { FreshetError } from '../errors.js'
+import { createAttached } from './attached.js'
 import { createBudget } from './budget.js'
 import { createCaps } from './caps.js'
-import { retryAfter } from './events.js'
-import { RECONNECT_WITHIN_MS } from './hub.js'
 import { createHubs } from './hubs.js'
 import { createCounts, exposeCounts } from './metrics.js'
 import { checkPosition } from './positions.js'
@@ -23,7 +22,7 @@ const LINGER_MS = 10_000
  * @typedef {{ feed: string, limit: number, periodMs: number, ids: ReadonlySet<string> | null, encoding: string,
  *   position: string | null }} Wanted
  *   `ids`: latin1 strings of their bytes, null = all; `position`: from which it resumes
- * @typedef {{ add: (stream: import('./stream.js').Stream) => void, remove: (stream: import('./stream.js').Stream) => void }} Source
+ * @typedef {import('./attached.js').Source} Source
  * @typedef {import('./stream.js').Stream} Stream
  * @typedef {import('node:http').ServerResponse} Response
  * @typedef {{ token: string | null, isPermitted: () => boolean, open: () => Response }} Client `token`: identifies its token, null =
@@ -39,8 +38,7 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
   const budget = createBudget()
   const caps = createCaps({ caps: limits, budget, counts })
   const hubs = createHubs({ queries, now, budget, counts, log, lingerMs })
-  /** streams of other sources than feeds @type {Set<import('./stream.js').Stream>} */
-  const attached = new Set()
+  const attached = createAttached({ budget, caps, counts })
   exposeCounts(registry, counts, budget)
 
   /** @param {Client} client @param {ReadonlySet<string> | null} ids */
@@ -85,7 +83,7 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
       if (!known?.hub.hasView) await queries.definition(feed)
       const followed = await hubs.follow(feed)
       try {
-        // again, since other streams may have opened, or the token may have been revoked
+        // again, since time has passed
         check(client, ids)
         const response = client.open()
         if (!response.destroyed) begin(response, wanted, client, followed)
@@ -102,44 +100,20 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
     attach (client, source) {
       check(client, null)
       const response = client.open()
-      if (response.destroyed) return
-      const { token, isPermitted } = client
-      caps.enter(token, null)
-      const stream = createStream({
-        response,
-        budget,
-        ids: null,
-        limit: 0,
-        encoding: '',
-        periodMs: 0,
-        isPermitted,
-        onEnd (reason) {
-          counts.ended[reason]++
-          caps.leave(token, null)
-          attached.delete(stream)
-          source.remove(stream)
-        }
-      })
-      attached.add(stream)
-      source.add(stream)
+      if (!response.destroyed) attached.add(response, client, source)
     },
 
     /** Ends the streams whose tokens were revoked, have expired, or no longer permit their feed. */
     revoke () {
       hubs.forEach(({ hub }) => hub.end(({ isPermitted }) => !isPermitted(), 'revoked'))
-      for (const stream of [...attached]) if (!stream.isPermitted()) stream.end('revoked', '')
+      attached.revoke()
     },
 
-    /** Counts what sources send. @param {Buffer} bytes of events @param {boolean} isReset */
-    count (bytes, isReset) {
-      counts.events++
-      counts.bytes += bytes.length
-      if (isReset) counts.resets++
-    },
+    counts,
 
     /** Ends all streams. */
     async close () {
-      for (const stream of [...attached]) stream.end('stopped', retryAfter(Math.random() * RECONNECT_WITHIN_MS))
+      attached.close()
       await hubs.close()
     }
   }

@@ -7,7 +7,8 @@ import { connectFor, engineName, startDeployment, startServer } from '../servers
 
 /**
  * @param {import('../../src/store/index.js').Connection} connection @param {(part: string) => string} key
- * @param {{ replicationId: string, requestMs: number, keepMs: number }} options @param {import('../../src/admission/index.js').Command[]} commands
+ * @param {{ replicationId: string, requestMs: number, keepMs: number }} options
+ * @param {import('../../src/admission/index.js').Command[]} commands
  */
 async function admit (connection, key, options, commands) {
   const { replies, ...rest } = await admitPrepared(connection, key, options, commands.map(prepare))
@@ -85,7 +86,14 @@ t.test('a process submits commands to the partitions of their keys; a system has
     t.teardown(routes.close)
     await routes.opened
     return createAdmission({
-      route: routes.route, keyPrefix: 'fr:', system: 'auctions', partitions, requestMs: 60_000, keepMs: 60_000, deadlineMs: 5000, metrics: NO_METRICS
+      route: routes.route,
+      keyPrefix: 'fr:',
+      system: 'auctions',
+      partitions,
+      requestMs: 60_000,
+      keepMs: 60_000,
+      deadlineMs: 5000,
+      metrics: NO_METRICS
     })
   }
   const admission = await open(4)
@@ -96,5 +104,5 @@ t.test('a process submits commands to the partitions of their keys; a system has
     admission.submit(command(name, ['bid', `u${n}`, String(amount), String(amount)])))))
   t.same(answers.map(({ code }) => code), names.flatMap(() => ['accepted', 'accepted', 'too_low']))
   const other = await open(5)
-  await t.rejects(other.submit(create('x')), { code: 'SYSTEM_DIFFERS', message: /4 partitions.*--partitions 4/ })
+  await t.rejects(other.submit(create('x')), { code: 'SYSTEM_DIFFERS', message: /4 partitions.*--system-partitions 4/ })
 })

@@ -9,6 +9,7 @@ import { createViews } from '../../src/view/views.js'
 import { createGatewayApp } from '../../writers/gateway/app.js'
 import { createFeeds } from '../../writers/gateway/feeds.js'
 import { watchPrimary } from '../../writers/gateway/primary.js'
+import { openSystems } from '../../writers/gateway/systems.js'
 import { serveMetrics } from '../../writers/metrics-server.js'
 import { silentLog } from '../servers.js'
 
@@ -70,12 +71,14 @@ export async function createGatewayMetrics (t, { redisUrl, deadlineMs = 2000 }) 
     onClose: ({ name }) => metrics.unfollow(name),
     log: silentLog
   })
+  const systems = openSystems(settings, { primaryUrl: redisUrl, registry: metrics.registry, log: silentLog })
   const app = createGatewayApp({
     feeds, status: metrics.status, settings, stopping: new AbortController().signal, registry: metrics.registry
   })
   t.teardown(async () => {
     await app.close()
     await feeds.close({ drainMs: 0 })
+    await systems.close()
     await primary.close()
   })
   await primary.opened()

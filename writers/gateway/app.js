@@ -27,7 +27,8 @@ const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stoppi
  * @returns {import('fastify').FastifyInstance}
  */
 export function createGatewayApp ({
-  feeds, auctions, status, stopping, settings, security = null, registry, logger, clock = Date.now, maxRequests = MAX_REQUESTS, maxBodiesBytes
+  feeds, auctions, status, stopping, settings, security = null, registry, logger, clock = Date.now, maxRequests = MAX_REQUESTS,
+  maxBodiesBytes
 }) {
   const app = createServer({ registry, logger, security })
   app.server.setTimeout(Math.max(app.server.timeout, settings.ackWithinMs + STALL_SPARE_MS))

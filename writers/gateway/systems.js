@@ -59,7 +59,9 @@ function openAdmission (settings, { routes, primaryUrl, name, metrics, log }) {
   const { keyPrefix, deadlineMs, requestMs, keepMs, systemPartitions: partitions, durability, ackWithinMs } = settings
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, SYSTEM, partition)
   const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
-  const confirms = durability === 'memory' ? null : createRoutes({ primaryUrl, name: `${name}:confirm`, deadlineMs: deadlineMs + ackWithinMs })
+  const confirms = durability === 'memory'
+    ? null
+    : createRoutes({ primaryUrl, name: `${name}:confirm`, deadlineMs: deadlineMs + ackWithinMs })
   const rejections = settings.rejectionCache === 'no'
     ? undefined
     : createRejections({
@@ -86,11 +88,14 @@ function openAdmission (settings, { routes, primaryUrl, name, metrics, log }) {
     deadlineMs,
     batches: settings.batches !== 'no',
     rejections,
-    confirmOf: confirms
-      ? (partition) => createConfirm({
-          connection: () => confirms.route(partition).connection, marker: keyOf(partition)(`marker:${process.pid}`), durability, waitMs: ackWithinMs
-        })
-      : undefined,
+    confirmOf: confirms === null
+      ? undefined
+      : (partition) => createConfirm({
+          connection: () => confirms.route(partition).connection,
+          marker: keyOf(partition)(`marker:${process.pid}`),
+          durability,
+          waitMs: ackWithinMs
+        }),
     metrics
   })
   const tasks = runTasks({ partitions, connectionOf, keyOf, submit: (command) => admission.submit(command) })

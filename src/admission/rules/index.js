@@ -25,7 +25,10 @@ import { certainMax, foldMax, max } from './max.js'
 /** @type {Readonly<Record<string, Rule>>} */
 export const RULES = Object.freeze({ bounded, max })
 
-/** States after events; a rule without one has its states read again. @type {Readonly<Record<string, (state: Fields, event: Fields) => boolean>>} */
+/**
+ * States after events; a rule without one has its states read again.
+ * @type {Readonly<Record<string, (state: Fields, event: Fields) => boolean>>}
+ */
 export const FOLDS = Object.freeze({ max: foldMax })
 
 /**

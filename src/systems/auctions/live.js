@@ -30,25 +30,14 @@ const NOWHERE = Object.freeze({ generation: '', seq: 0 })
 export function createLive ({ queries, view, push, log }) {
   /** @type {Map<string, Viewers>} by auction */
   const all = new Map()
-  /** @type {WeakMap<Fields, Buffer>} */
-  const encoded = new WeakMap()
+  const { bytesOf, snapshotOf } = createEncoder(queries)
   const timer = setInterval(() => { for (const id of all.keys()) serveSoon(id) }, LOOK_EVERY_MS).unref()
 
-  /** @param {Known} one @param {Fields} event */
-  function bytesOf ({ generation }, event) {
-    const known = encoded.get(event)
-    if (known) return known
-    const name = event.type === 'close' ? 'close' : 'bid'
-    const bytes = Buffer.from(`event: ${name}\ndata: ${JSON.stringify(queries.shownEvent(event))}\nid: ${generation}:${event.seq}\n\n`)
-    encoded.set(event, bytes)
-    return bytes
-  }
-
-  /** @param {Known} one */
-  function snapshotOf (one) {
-    const bids = one.events.slice(-SNAPSHOT_BIDS).reverse().map(queries.shownEvent)
-    const { generation, fields: { seq } } = one
-    return Buffer.from(`event: snapshot\ndata: ${JSON.stringify({ auction: queries.shown(one), bids })}\nid: ${generation}:${seq}\n\n`)
+  /** @param {Stream} stream @param {Buffer} bytes of one event */
+  function send (stream, bytes) {
+    stream.send(bytes)
+    push.counts.events++
+    push.counts.bytes += bytes.length
   }
 
   /** @param {Known} one @param {Stream} stream @param {Place} place @param {() => Buffer} snapshot @returns {Place} */
@@ -57,16 +46,13 @@ export function createLive ({ queries, view, push, log }) {
     const first = seq - one.events.length + 1
     if (place.generation !== one.generation || place.seq > seq || place.seq < first - 1) {
       if (place !== NOWHERE) stream.send(resetEvent('missed'))
-      const bytes = snapshot()
-      stream.send(bytes)
-      push.count(bytes, place !== NOWHERE)
+      if (place !== NOWHERE) push.counts.resets++
+      send(stream, snapshot())
       return { generation: one.generation, seq }
     }
     for (let next = place.seq + 1; next <= seq; next++) {
       if (!stream.hasRoom()) return { ...place, seq: next - 1 }
-      const bytes = bytesOf(one, one.events[next - first])
-      stream.send(bytes)
-      push.count(bytes, false)
+      send(stream, bytesOf(one, one.events[next - first]))
     }
     return place.seq === seq ? place : { ...place, seq }
   }
@@ -127,4 +113,29 @@ export function createLive ({ queries, view, push, log }) {
 
     close () { clearInterval(timer) }
   }
+}
+
+/** @param {import('./queries.js').AuctionQueries} queries */
+function createEncoder (queries) {
+  /** @type {WeakMap<Fields, Buffer>} */
+  const encoded = new WeakMap()
+
+  /** @param {Known} one @param {Fields} event */
+  function bytesOf ({ generation }, event) {
+    const known = encoded.get(event)
+    if (known) return known
+    const name = event.type === 'close' ? 'close' : 'bid'
+    const bytes = Buffer.from(`event: ${name}\ndata: ${JSON.stringify(queries.shownEvent(event))}\nid: ${generation}:${event.seq}\n\n`)
+    encoded.set(event, bytes)
+    return bytes
+  }
+
+  /** @param {Known} one */
+  function snapshotOf (one) {
+    const bids = one.events.slice(-SNAPSHOT_BIDS).reverse().map(queries.shownEvent)
+    const { generation, fields: { seq } } = one
+    return Buffer.from(`event: snapshot\ndata: ${JSON.stringify({ auction: queries.shown(one), bids })}\nid: ${generation}:${seq}\n\n`)
+  }
+
+  return { bytesOf, snapshotOf }
 }

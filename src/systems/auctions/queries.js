@@ -2,6 +2,7 @@
  * Queries about auctions, for readers: from memory, else from a replica, else from the primary (src/admission/key-view.js).
  *
  * @typedef {import('../../admission/index.js').Known} Known
+ * @typedef {import('../../admission/index.js').Fields} Fields
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decisionOf, fieldsOf, prepare } from '../../admission/index.js'
@@ -45,7 +46,7 @@ export function createAuctionQueries ({ view, connectionOf, keyOf, partitionOf, 
     known,
     /** @param {Known} one */
     shown: (one) => auctionOf(one, { mask, nowMs: now() }),
-    /** @param {import('../../admission/index.js').Fields} event */
+    /** @param {Fields} event */
     shownEvent: (event) => eventOf(event, mask),
 
     /** @param {string} id @param {number} minSeq waits until its events are known up to here @throws {FreshetError} AUCTION_UNKNOWN */
@@ -69,7 +70,7 @@ export function createAuctionQueries ({ view, connectionOf, keyOf, partitionOf, 
       const isWhole = tail.length >= limit || Number(one.events[0]?.seq ?? 1) <= 1
       const events = isWhole ? tail.slice(-limit).reverse() : await stored(id, below, limit)
       const oldest = Number(events.at(-1)?.seq ?? 1)
-      return { items: events.map((/** @type {import('../../admission/index.js').Fields} */ event) => eventOf(event, mask)), next: oldest > 1 ? String(oldest) : null }
+      return { items: events.map((/** @type {Fields} */ event) => eventOf(event, mask)), next: oldest > 1 ? String(oldest) : null }
     },
 
     /** @param {string} id @param {string} userId or empty @param {string} requestId @throws {FreshetError} REQUEST_NOT_ACCEPTED */
@@ -95,4 +96,3 @@ export function createAuctionQueries ({ view, connectionOf, keyOf, partitionOf, 
     return entries.map((/** @type {any} */ [, flat]) => fieldsOf(flat.map(String)))
   }
 }
-

@@ -46,7 +46,7 @@ export function replyTo ({ code, seq, details }, { bidder } = {}) {
     throw new FreshetError(refused[0], refused[1], { ...price, ...at, ...openAt, decidedAtSeq: seq })
   }
   if (code === 'invalid_times') {
-    throw new FreshetError('FIELD_INVALID', `closeAt: not later than openAt and the time of the server, ${details.now}; expected a later time`)
+    throw new FreshetError('FIELD_INVALID', `closeAt: not after openAt and the time of the server, ${details.now}; expected a later time`)
   }
   const isRejected = code === 'too_low' || code === 'self_outbid'
   return {
@@ -102,7 +102,9 @@ function statusOf ({ status, openAt }, nowMs) {
 /** @param {import('../../admission/index.js').Known} known @param {Mask} mask @throws {FreshetError} AUCTION_OPEN */
 export function resultOf ({ key, fields, events }, mask) {
   const { status, price, leader, reserve, bids, seq } = fields
-  if (status !== 'closed') throw new FreshetError('AUCTION_OPEN', 'the auction is open; closeAt says when it ends', { closeAt: Number(fields.closeAt) })
+  if (status !== 'closed') {
+    throw new FreshetError('AUCTION_OPEN', 'the auction is open; closeAt says when it ends', { closeAt: Number(fields.closeAt) })
+  }
   const isSold = leader !== '' && (reserve === '' || Number(price) >= Number(reserve))
   const last = events.at(-1)
   return {

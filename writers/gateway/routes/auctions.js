@@ -34,13 +34,20 @@ const SEQ = { type: 'integer', description: 'number of the last event of the auc
 const BIDDER = { type: 'string', description: 'the masked id of the user, as readers show it' }
 /** @param {string[]} codes @param {Record<string, object>} properties */
 const reply = (codes, properties) =>
-  ({ type: 'object', required: ['code'], properties: { code: { type: 'string', enum: codes }, currentBid: PRICE, closeAt: TIME, ...properties } })
+  ({
+    type: 'object',
+    required: ['code'],
+    properties: { code: { type: 'string', enum: codes }, currentBid: PRICE, closeAt: TIME, ...properties }
+  })
 const CREATED = reply(['created', 'unchanged'], { minNext: PRICE, seq: SEQ })
 const ACCEPTED = reply(['accepted'], { leading: { type: 'boolean' }, minNext: PRICE, seq: SEQ, bidder: BIDDER })
 const NOT_ACCEPTED = reply(['too_low', 'self_outbid', 'max_raised'], { minNext: PRICE, decidedAtSeq: SEQ })
 const ENDED = reply(['closed', 'bought'], { seq: SEQ, bidder: BIDDER })
 const PARAMS = { id: ID_TEXT }
-const CODES = ['FIELD_INVALID', 'IDEMPOTENCY_KEY_REUSED', 'PAYLOAD_TOO_LARGE', 'MEDIA_TYPE_UNSUPPORTED', 'ADMISSION_FULL', 'ADMISSION_LATE', 'NOT_CONFIRMED']
+const CODES = [
+  'FIELD_INVALID', 'IDEMPOTENCY_KEY_REUSED', 'PAYLOAD_TOO_LARGE', 'MEDIA_TYPE_UNSUPPORTED', 'ADMISSION_FULL', 'ADMISSION_LATE',
+  'NOT_CONFIRMED'
+]
 
 /** @param {string} summary @param {object} body @param {Record<number, object>} content @param {string[]} codes */
 const route = (summary, body, content, codes) =>
@@ -48,7 +55,8 @@ const route = (summary, body, content, codes) =>
 
 /**
  * @param {import('fastify').FastifyInstance} app
- * @param {{ auctions: import('../../../src/systems/auctions/index.js').Auctions, room: import('../../../src/http/index.js').BodyRoom }} parts
+ * @param {{ auctions: import('../../../src/systems/auctions/index.js').Auctions,
+ *   room: import('../../../src/http/index.js').BodyRoom }} parts
  */
 export async function auctionRoutes (app, { auctions, room }) {
   takeBodies(app, { types: [JSON_TYPE], maxBytes: MAX_BODY_BYTES, room })
@@ -87,7 +95,7 @@ const idOf = ({ params }) => readId(/** @type {any} */ (params).id, 'id')
 
 /**
  * @param {import('fastify').FastifyReply} response
- * @param {() => Promise<import('../../../src/systems/auctions/commands.js').Reply>} run
+ * @param {() => Promise<import('../../../src/systems/auctions/index.js').Reply>} run
  */
 async function send (response, run) {
   const { status, body, isReplay } = await run()

@@ -1,0 +1,68 @@
+/**
+ * Reads a key from a node: its state, its newest events, and the end of its outbox, in one transaction.
+ *
+ * The outbox is followed on another connection, perhaps to another replica. So a read counts only if its node is as far as the outbox
+ * was; a replica that lags is asked again, then the primary.
+ *
+ * @typedef {import('./rules/index.js').Fields} Fields
+ * @typedef {{ key: string, partition: number, generation: string, fields: Fields, events: Fields[] }} Known `events`: the newest, the
+ *   oldest of them first
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fieldsOf, isAtOrAfter } from './outbox.js'
+
+/** events read, and kept, of each key */
+export const TAIL = 64
+const READ_AGAIN_MS = 5
+const MAX_READS = 40
+
+/**
+ * @param {{ connectionOf: (partition: number, isPrimary: boolean) => import('../store/index.js').Connection,
+ *   keyOf: (partition: number) => (part: string) => string, partitionOf: (key: string) => number }} parts
+ */
+export function createKeyReader ({ connectionOf, keyOf, partitionOf }) {
+  /** @param {string} key @param {number} partition @param {boolean} isPrimary */
+  async function readOnce (key, partition, isPrimary) {
+    const part = keyOf(partition)
+    const [, , , , , replies] = await connectionOf(partition, isPrimary).sendAll([
+      ['MULTI'], ['HGETALL', part(`state:${key}`)], ['XREVRANGE', part(`events:${key}`), '+', '-', 'COUNT', TAIL],
+      ['XREVRANGE', part('outbox'), '+', '-', 'COUNT', '1'], ['HMGET', part('generation'), 'lineage', 'n'], ['EXEC']
+    ])
+    const [state, events, ends, [lineage, n]] = replies
+    const fields = fieldsOf(state.map(String))
+    return {
+      end: ends.length > 0 ? String(ends[0][0]) : '0-0',
+      known: fields.status === undefined
+        ? null
+        : {
+            key,
+            partition,
+            generation: `${lineage}.${n}`,
+            fields,
+            events: events.map((/** @type {any} */ [, flat]) => fieldsOf(flat.map(String))).reverse()
+          }
+    }
+  }
+
+  /**
+   * @param {string} key @param {string} position of the outbox that the node must have reached
+   * @returns {Promise<Known | null>} null: the primary does not have it
+   */
+  async function read (key, position) {
+    const partition = partitionOf(key)
+    for (let i = 0; i < MAX_READS; i++) {
+      const { end, known } = await readOnce(key, partition, false)
+      if (known && isAtOrAfter(end, position)) return known
+      if (!known) break
+      await sleep(READ_AGAIN_MS)
+    }
+    // replicas lag, or do not have it
+    return (await readOnce(key, partition, true)).known
+  }
+
+  return {
+    read,
+    /** @param {string} key */
+    fromPrimary: async (key) => (await readOnce(key, partitionOf(key), true)).known
+  }
+}
