@@ -1,6 +1,6 @@
 -- Rule max: an auction. A bid is accepted when it is at least the price and the increment, between opening and closing.
 -- STATE start, increment, openAt, closeAt, lastCloseAt, softCloseMs, reserve, buyNow, currency, status (open, closed), price, leader, max, bids, seq, version
--- ARGS create start increment openAt closeAt softCloseMs softCloseMaxMs reserve buyNow currency; bid user amount max; buy user; close; due
+-- ARGS create start increment openAt closeAt softCloseMs softCloseMaxMs reserve buyNow currency; bid user amount max (empty = none); buy user; close; due
 -- CODES created, unchanged, has_bids, invalid_times, unknown, not_open, closed, ended, accepted, too_low, self_outbid, max_raised, no_buy_now, bought, not_due
 function rules.max ()
   local n = tonumber
@@ -38,7 +38,7 @@ function rules.max ()
     if now < n(state.openAt) then return 'not_open', { 'openAt', state.openAt } end
     if isClosed(state, now) then return 'closed', outcome(state) end
     if user == state.leader then
-      if n(max) <= n(state.max) then return 'self_outbid', outcome(state) end
+      if max == '' or n(max) <= n(state.max) then return 'self_outbid', outcome(state) end
       state.max = max
       return 'max_raised', outcome(state), { events = {}, tasks = {} }
     end
@@ -47,7 +47,7 @@ function rules.max ()
     local events = { event(state, 'bid', user, amount) }
     state.bids = text(n(state.bids) + 1)
     if leads then
-      state.leader, state.max = user, max
+      state.leader, state.max = user, max == '' and amount or max
     else
       events[2] = event(state, 'proxy', state.leader, text(math.min(n(state.max), n(amount) + n(state.increment))))
     end

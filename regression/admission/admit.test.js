@@ -62,7 +62,7 @@ function createCommands (random) {
     if (kind === 4) return ['close']
     if (kind === 5) return ['due']
     const amount = upTo(400)
-    return ['bid', one(USERS), String(amount), String(amount + one([0, 0, 30, 200]))]
+    return ['bid', one(USERS), String(amount), one(['', '', String(amount), String(amount + 30), String(amount + 200)])]
   }
 
   return {

@@ -3,7 +3,8 @@
  * compares both.
  *
  *     create   start increment openAt closeAt softCloseMs softCloseMaxMs reserve buyNow currency
- *     bid      user amount max             `max`: up to it, later bids of others are answered by a higher price (proxy)
+ *     bid      user amount max             `max`: up to it, later bids of others are answered by a higher price (proxy);
+ *                                          empty = none
  *     buy      user                        at the price of `buyNow`
  *     close    now
  *     due      as close, if closeAt has passed: a scheduled task, since a soft close may have moved it
@@ -68,7 +69,7 @@ const OPS = {
     if (now < Number(state.openAt)) return { code: 'not_open', details: ['openAt', state.openAt] }
     if (isClosed(state, now)) return { code: 'closed', details: detailsOf(state) }
     if (user === state.leader) {
-      if (Number(max) <= Number(state.max)) return { code: 'self_outbid', details: detailsOf(state) }
+      if (max === '' || Number(max) <= Number(state.max)) return { code: 'self_outbid', details: detailsOf(state) }
       state.max = max
       return { code: 'max_raised', details: detailsOf(state), change: { events: [], tasks: [] } }
     }
@@ -76,7 +77,7 @@ const OPS = {
     const leads = state.leader === '' || Number(amount) > Number(state.max)
     const events = [eventOf(state, 'bid', user, amount)]
     state.bids = String(Number(state.bids) + 1)
-    if (leads) Object.assign(state, { leader: user, max })
+    if (leads) Object.assign(state, { leader: user, max: max === '' ? amount : max })
     else events.push(eventOf(state, 'proxy', state.leader, String(Math.min(Number(state.max), Number(amount) + Number(state.increment)))))
     const tasks = softClose(state, now)
     if (tasks.length > 0) events.at(-1)?.push('closeAt', state.closeAt)
@@ -136,7 +137,7 @@ export function foldMax (state, { type, seq, user, amount, closeAt }) {
  * @returns {import('./index.js').Outcome | null} the rejection
  */
 export function certainMax (state, [op, user, amount, limit]) {
-  if (op !== 'bid' || limit !== amount || user === state.leader) return null
+  if (op !== 'bid' || limit !== '' || user === state.leader) return null
   const { code, details, change } = OPS.bid({ ...state }, [op, user, amount, limit], Number(state.openAt), NOTHING_ELSE)
   return change === undefined && (code === 'too_low' || code === 'closed') ? { code, details } : null
 }

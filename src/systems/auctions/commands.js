@@ -58,7 +58,7 @@ export function createAuctions ({ submit, agreed }) {
         throw new FreshetError('FIELD_INVALID', 'max: less than amount; expected the amount or more, or none',
           { faults: [{ field: 'max', received: 'less than amount', expected: 'the amount or more' }] })
       }
-      return run(id, userId, requestId, ['bid', userId, String(amount), String(max ?? amount)])
+      return run(id, userId, requestId, ['bid', userId, String(amount), String(max ?? '')])
     },
 
     /** @param {string} id @param {{ userId: string }} buyer @param {string | null} requestId @throws {FreshetError} as replyTo */

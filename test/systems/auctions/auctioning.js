@@ -1,0 +1,48 @@
+/** A gateway and a reader with auctions, for tests. */
+import { startGateway, startReader } from '../../commands.js'
+import { startDeployment } from '../../servers.js'
+
+const JSON_HEADERS = { 'content-type': 'application/json' }
+const HOUR_MS = 3_600_000
+
+/** @param {(method: string, path: string, body?: string, headers?: Record<string, string>) => Promise<any>} send of a gateway */
+function commandsAt (send) {
+  const command = (/** @type {string} */ method, /** @type {string} */ path, /** @type {any} */ body, key = /** @type {string | null} */ (null)) =>
+    send(method, `/v1/auctions/${path}`, typeof body === 'string' ? body : JSON.stringify(body),
+      { ...JSON_HEADERS, ...(key === null ? {} : { 'idempotency-key': key }) })
+  return {
+    command,
+    /** @param {string} id @param {Record<string, any>} [terms] */
+    create: (id, terms) => command('PUT', id, termsOf(terms)),
+    /** @param {string} id @param {string} userId @param {any} amount @param {{ key?: string, max?: any }} [options] */
+    bid: (id, userId, amount, { key, max } = {}) => command('POST', `${id}/bids`, { userId, amount, ...(max === undefined ? {} : { max }) }, key),
+    /** @param {string} id */
+    close: (id) => command('POST', `${id}/close`, {}),
+    /** @param {string} id @param {string} userId */
+    buy: (id, userId) => command('POST', `${id}/buy-now`, { userId })
+  }
+}
+
+/** @param {Record<string, any>} [terms] */
+export const termsOf = (terms = {}) => ({ startPrice: '10.00', minIncrement: '1.00', closeAt: Date.now() + HOUR_MS, currency: 'EUR', ...terms })
+
+/** @param {import('tap').Test} t @param {{ redisUrl: string, flags?: string[] }} options */
+export async function startAuctionGateway (t, options) {
+  const gateway = await startGateway(t, options)
+  return { ...gateway, ...commandsAt(gateway.send) }
+}
+
+/**
+ * @param {import('tap').Test} t
+ * @param {{ engine: import('../../servers.js').Engine, replicas?: number, args?: string[], gatewayFlags?: string[], readerFlags?: string[] }} options
+ */
+export async function startAuctions (t, { engine, replicas = 1, args, gatewayFlags = [], readerFlags = [] }) {
+  const servers = await startDeployment(t, { engine, replicas, args })
+  const redisUrl = servers.primary.url
+  const [gateway, reader] = await Promise.all([
+    startAuctionGateway(t, { redisUrl, flags: ['--system-partitions', '2', ...gatewayFlags] }), startReader(t, { redisUrl, flags: readerFlags })
+  ])
+  /** @param {string} id @param {string} [rest] of its path */
+  const auction = async (id, rest = '') => (await reader.get(`/v1/auctions/${id}${rest}`)).json
+  return { ...servers, redisUrl, gateway, reader, auction }
+}
