@@ -7,19 +7,19 @@ const HOUR_MS = 3_600_000
 
 /** @param {(method: string, path: string, body?: string, headers?: Record<string, string>) => Promise<any>} send of a gateway */
 function commandsAt (send) {
-  const command = (/** @type {string} */ method, /** @type {string} */ path, /** @type {any} */ body, key = /** @type {string | null} */ (null)) =>
+  const order = (/** @type {string} */ method, /** @type {string} */ path, /** @type {any} */ body, key = /** @type {string | null} */ (null)) =>
     send(method, `/v1/auctions/${path}`, typeof body === 'string' ? body : JSON.stringify(body),
       { ...JSON_HEADERS, ...(key === null ? {} : { 'idempotency-key': key }) })
   return {
-    command,
+    order,
     /** @param {string} id @param {Record<string, any>} [terms] */
-    create: (id, terms) => command('PUT', id, termsOf(terms)),
+    create: (id, terms) => order('PUT', id, termsOf(terms)),
     /** @param {string} id @param {string} userId @param {any} amount @param {{ key?: string, max?: any }} [options] */
-    bid: (id, userId, amount, { key, max } = {}) => command('POST', `${id}/bids`, { userId, amount, ...(max === undefined ? {} : { max }) }, key),
+    bid: (id, userId, amount, { key, max } = {}) => order('POST', `${id}/bids`, { userId, amount, ...(max === undefined ? {} : { max }) }, key),
     /** @param {string} id */
-    close: (id) => command('POST', `${id}/close`, {}),
+    close: (id) => order('POST', `${id}/close`, {}),
     /** @param {string} id @param {string} userId */
-    buy: (id, userId) => command('POST', `${id}/buy-now`, { userId })
+    buy: (id, userId) => order('POST', `${id}/buy-now`, { userId })
   }
 }
 

@@ -8,7 +8,7 @@ import { startAuctions, termsOf } from './auctioning.js'
 for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
     const { gateway, reader, auction } = await startAuctions(t, { engine })
-    const { create, bid, buy, close, command } = gateway
+    const { create, bid, buy, close, order } = gateway
 
     await t.test('an auction is created, bid on, read and closed', async (t) => {
       t.match(await create('lamp'), { status: 201, json: { code: 'created', currentBid: null, minNext: '10.00', seq: 0 } })
@@ -123,17 +123,17 @@ for (const engine of await scopedEngines()) {
       await create('bad')
       const amounts = ['NaN', NaN, 1e309, -1, 10.001, '10,00', '9007199254740993', 0, '', null, [], {}, true, '1e3', ' 10']
       for (const amount of amounts) isProblem(t, await bid('bad', 'ann', amount), 422, 'FIELD_INVALID')
-      isProblem(t, await command('POST', 'bad/bids', '{"userId":"ann","amount":1e309}'), 422, 'FIELD_INVALID')
-      isProblem(t, await command('POST', 'bad/bids', '{"userId":"ann","amount":NaN}'), 400, 'REQUEST_INVALID')
-      isProblem(t, await command('POST', 'bad/bids', { amount: 10 }), 422, 'FIELD_INVALID')
-      isProblem(t, await command('POST', 'bad/bids', '{"userId":"ann","amount":10,"__proto__":{"max":1}}'), 400, 'REQUEST_INVALID')
-      isProblem(t, await command('POST', 'bad/bids', { userId: 'ann', amount: 10, price: 3 }), 400, 'REQUEST_INVALID')
-      isProblem(t, await command('POST', 'bad/bids', '[]'), 400, 'REQUEST_INVALID')
+      isProblem(t, await order('POST', 'bad/bids', '{"userId":"ann","amount":1e309}'), 422, 'FIELD_INVALID')
+      isProblem(t, await order('POST', 'bad/bids', '{"userId":"ann","amount":NaN}'), 400, 'REQUEST_INVALID')
+      isProblem(t, await order('POST', 'bad/bids', { amount: 10 }), 422, 'FIELD_INVALID')
+      isProblem(t, await order('POST', 'bad/bids', '{"userId":"ann","amount":10,"__proto__":{"max":1}}'), 400, 'REQUEST_INVALID')
+      isProblem(t, await order('POST', 'bad/bids', { userId: 'ann', amount: 10, price: 3 }), 400, 'REQUEST_INVALID')
+      isProblem(t, await order('POST', 'bad/bids', '[]'), 400, 'REQUEST_INVALID')
       isProblem(t, await bid('bad', 'a{n}n', 10), 422, 'FIELD_INVALID')
       isProblem(t, await bid('{bad}', 'ann', 10), 400, 'REQUEST_INVALID')
       isProblem(t, await bid('bad', 'ann', 10, { key: 'a b' }), 400, 'REQUEST_INVALID')
       isProblem(t, await bid('unknown', 'ann', 10), 404, 'AUCTION_UNKNOWN')
-      isProblem(t, await command('POST', 'bad/bids', 'x'.repeat(1024 * 1024)), 413, 'PAYLOAD_TOO_LARGE')
+      isProblem(t, await order('POST', 'bad/bids', 'x'.repeat(1024 * 1024)), 413, 'PAYLOAD_TOO_LARGE')
       isProblem(t, await gateway.send('POST', '/v1/auctions/bad/bids', '{}', { 'content-type': 'text/plain' }), 415, 'MEDIA_TYPE_UNSUPPORTED')
       isProblem(t, await create('bad2', { currency: 'euro' }), 422, 'FIELD_INVALID')
       isProblem(t, await create('bad2', { closeAt: '2030-01-01' }), 422, 'FIELD_INVALID')

@@ -1,0 +1,2 @@
+/** A smoke of regression/systems/auctions/faults.test.js. */
+import '../../../regression/systems/auctions/faults.test.js'
