@@ -69,6 +69,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
   const systems = openSystems(settings, { primaryUrl, registry: metrics.registry, log })
   try {
     await primary.opened()
+    await systems.check()
     const app = createGatewayApp({
       status: () => statusOf(primary, feeds),
       feeds,

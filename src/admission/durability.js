@@ -19,8 +19,6 @@ const WAITS = Object.freeze({
   replica: (ms) => ['WAIT', 1, ms],
   aof: (ms) => ['WAITAOF', 1, 0, ms]
 })
-/** @type {readonly string[]} */
-export const DURABILITIES = Object.freeze(Object.keys(WAITS))
 
 /**
  * @param {{ connection: () => import('../store/index.js').Connection, marker: string, durability: string, waitMs: number }} options
@@ -54,4 +52,18 @@ export function createConfirm ({ connection, marker, durability, waitMs }) {
     })
     return next
   }
+}
+
+/**
+ * @param {import('../store/index.js').Connection} connection to the primary @param {string} durability
+ * @throws {FreshetError} DURABILITY_UNSUPPORTED
+ */
+export async function expectDurability (connection, durability) {
+  if (durability !== 'aof') return
+  const [info, [known]] = await connection.sendAll([['INFO', 'persistence'], ['COMMAND', 'INFO', 'WAITAOF']])
+  const isOn = /^aof_enabled:1/m.test(String(info))
+  if (isOn && known !== null) return
+  const missing = isOn ? 'does not know WAITAOF' : 'has no append-only file (appendonly no)'
+  throw new FreshetError('DURABILITY_UNSUPPORTED', `the server at ${connection.address} ${missing}, so --durability aof cannot work; ` +
+    'turn it on, or use --durability replica or memory')
 }

@@ -6,6 +6,7 @@ define('admission', {
   ADMISSION_LATE: { retryable: true, meaning: 'the command waited too long and was not sent' },
   NOT_CONFIRMED: { retryable: true, meaning: 'the command was decided, but its decision was not confirmed as durable in time' },
   SYSTEM_DIFFERS: { exitStatus: 2, meaning: 'the system is stored with another number of partitions' },
+  DURABILITY_UNSUPPORTED: { exitStatus: 2, meaning: 'the server cannot confirm commands as --durability asks' },
   LINEAGE_DIFFERS: { retryable: true, meaning: 'processes disagree about which server is the primary' }
 })
 

@@ -16,7 +16,8 @@ t.test('health, metrics and OpenAPI of the gateway', async (t) => {
   t.match(isProblem(t, hint, 404, 'NOT_FOUND').detail, '/docs lists them')
   const { json } = await send('GET', '/docs/json')
   t.same(Object.keys(json.paths).sort(), ['/livez', '/metrics', '/readyz',
-    ...['', '/bids', '/buy-now', '/close'].map((rest) => `/v1/auctions/{id}${rest}`), '/v1/feeds/{feed}/items', '/v1/feeds/{feed}/items/{id}'])
+    ...['', '/bids', '/buy-now', '/close'].map((rest) => `/v1/auctions/{id}${rest}`),
+    '/v1/feeds/{feed}/items', '/v1/feeds/{feed}/items/{id}'])
   const { post } = json.paths['/v1/feeds/{feed}/items']
   t.same(Object.keys(post.requestBody.content), ['application/json', 'application/x-ndjson', 'application/jsonl'])
   for (const { schema } of Object.values(post.requestBody.content)) t.ok(schema.type)

@@ -2,7 +2,7 @@
  * Auctions in a gateway: admission, rejection cache, scheduled tasks, and their connections. They begin with the first command, or
  * when another process has stored the system, so a gateway for feeds alone has one connection more and asks one key a second.
  */
-import { admissionKey, createAdmission, createConfirm, createRejections, systemKey } from '../../src/admission/index.js'
+import { admissionKey, createAdmission, createConfirm, createRejections, expectDurability, systemKey } from '../../src/admission/index.js'
 import { partitionOf } from '../../src/item/index.js'
 import { createAdmissionMetrics } from '../../src/metrics/index.js'
 import { runTasks } from '../../src/schedule/index.js'
@@ -33,6 +33,12 @@ export function openSystems (settings, { primaryUrl, registry, log }) {
   }, LOOK_EVERY_MS).unref()
 
   return {
+    /** Rejects settings that the primary cannot fulfil, if it can be asked. @throws {Error} DURABILITY_UNSUPPORTED */
+    async check () {
+      const connection = await routes.opened.catch(() => null)
+      if (connection) await expectDurability(routes.route(0).connection, settings.durability)
+    },
+
     auctions: createAuctions({ submit: (command) => open().submit(command), agreed: () => open().agreed() }),
     async close () {
       clearInterval(timer)

@@ -14,13 +14,13 @@ const KEEPS = ['--appendonly', 'yes', '--appendfsync', 'always']
 function bidAlong (gateway, id, userId) {
   const accepted = /** @type {{ seq: number, amount: string }[]} */ ([])
   const statuses = /** @type {Record<number, number>} */ ({})
-  let isOver = false
+  const stop = new AbortController()
   const run = async () => {
-    for (let n = 0; !isOver; n++) {
+    for (let n = 0; !stop.signal.aborted; n++) {
       const amount = 10 + n
       const key = `${userId}-${n}`
       // an unknown outcome is settled by the same key
-      for (let isSettled = false; !isSettled && !isOver;) {
+      for (let isSettled = false; !isSettled && !stop.signal.aborted;) {
         const { status, json } = await gateway.bid(id, `${userId}${n % 2}`, amount, { key }).catch(() => ({ status: 0 }))
         statuses[status] = (statuses[status] ?? 0) + 1
         isSettled = status === 200 || status === 201
@@ -34,7 +34,7 @@ function bidAlong (gateway, id, userId) {
     accepted,
     statuses,
     async stop () {
-      isOver = true
+      stop.abort()
       await running
     }
   }
@@ -54,7 +54,9 @@ async function storedBids (reader, id) {
 for (const engine of await scopedEngines()) {
   t.test(`${engineName(engine)}: a primary that restarts loses nothing that was accepted; until then requests fail fast`, async (t) => {
     const primary = await startServer(t, { engine, args: KEEPS })
-    const gateway = await startAuctionGateway(t, { redisUrl: primary.url, flags: [...FLAGS, '--durability', engine.name === 'valkey' ? 'aof' : 'memory'] })
+    // Redis 7.0 has no WAITAOF
+    const flags = [...FLAGS, '--durability', engine.name === 'valkey' ? 'aof' : 'memory']
+    const gateway = await startAuctionGateway(t, { redisUrl: primary.url, flags })
     const reader = await startReader(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })
     t.equal((await gateway.create('a')).status, 201)
     const before = (await reader.ask('/v1/auctions/a')).json.generation
@@ -138,7 +140,8 @@ for (const engine of await scopedEngines()) {
     await one.create('a', termsOf({ closeAt }))
     await two.bid('a', 'ann', 10)
     await one.command.kill('SIGKILL')
-    const last = await eventually(async () => (await reader.get('/v1/auctions/a/bids?limit=1')).json.items.find(({ by }) => by === 'close') ?? false)
+    const last = await eventually(async () =>
+      (await reader.get('/v1/auctions/a/bids?limit=1')).json.items.find(({ by }) => by === 'close') ?? false)
     t.ok(last.ts >= closeAt && last.ts < closeAt + 1000, `${last.ts - closeAt} ms after the end`)
   })
 }

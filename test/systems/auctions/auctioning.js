@@ -5,9 +5,12 @@ import { startDeployment } from '../../servers.js'
 const JSON_HEADERS = { 'content-type': 'application/json' }
 const HOUR_MS = 3_600_000
 
-/** @param {(method: string, path: string, body?: string, headers?: Record<string, string>) => Promise<any>} send of a gateway */
+/**
+ * @param {(method: string, path: string, body?: string, headers?: Record<string, string>) => Promise<any>} send of a gateway
+ */
 function commandsAt (send) {
-  const order = (/** @type {string} */ method, /** @type {string} */ path, /** @type {any} */ body, key = /** @type {string | null} */ (null)) =>
+  /** @param {string} method @param {string} path @param {any} body a text is sent as it is @param {string | null} [key] */
+  const order = (method, path, body, key = null) =>
     send(method, `/v1/auctions/${path}`, typeof body === 'string' ? body : JSON.stringify(body),
       { ...JSON_HEADERS, ...(key === null ? {} : { 'idempotency-key': key }) })
   return {
@@ -15,7 +18,8 @@ function commandsAt (send) {
     /** @param {string} id @param {Record<string, any>} [terms] */
     create: (id, terms) => order('PUT', id, termsOf(terms)),
     /** @param {string} id @param {string} userId @param {any} amount @param {{ key?: string, max?: any }} [options] */
-    bid: (id, userId, amount, { key, max } = {}) => order('POST', `${id}/bids`, { userId, amount, ...(max === undefined ? {} : { max }) }, key),
+    bid: (id, userId, amount, { key, max } = {}) =>
+      order('POST', `${id}/bids`, { userId, amount, ...(max === undefined ? {} : { max }) }, key),
     /** @param {string} id */
     close: (id) => order('POST', `${id}/close`, {}),
     /** @param {string} id @param {string} userId */
@@ -24,7 +28,8 @@ function commandsAt (send) {
 }
 
 /** @param {Record<string, any>} [terms] */
-export const termsOf = (terms = {}) => ({ startPrice: '10.00', minIncrement: '1.00', closeAt: Date.now() + HOUR_MS, currency: 'EUR', ...terms })
+export const termsOf = (terms = {}) =>
+  ({ startPrice: '10.00', minIncrement: '1.00', closeAt: Date.now() + HOUR_MS, currency: 'EUR', ...terms })
 
 /** @param {import('tap').Test} t @param {{ redisUrl: string, flags?: string[] }} options */
 export async function startAuctionGateway (t, options) {
@@ -34,15 +39,15 @@ export async function startAuctionGateway (t, options) {
 
 /**
  * @param {import('tap').Test} t
- * @param {{ engine: import('../../servers.js').Engine, replicas?: number, args?: string[], gatewayFlags?: string[], readerFlags?: string[] }} options
+ * @param {{ engine: import('../../servers.js').Engine, readerFlags?: string[] }} options
  */
-export async function startAuctions (t, { engine, replicas = 1, args, gatewayFlags = [], readerFlags = [] }) {
-  const servers = await startDeployment(t, { engine, replicas, args })
-  const redisUrl = servers.primary.url
+export async function startAuctions (t, { engine, readerFlags = [] }) {
+  const { primary } = await startDeployment(t, { engine, replicas: 1 })
+  const redisUrl = primary.url
   const [gateway, reader] = await Promise.all([
-    startAuctionGateway(t, { redisUrl, flags: ['--system-partitions', '2', ...gatewayFlags] }), startReader(t, { redisUrl, flags: readerFlags })
+    startAuctionGateway(t, { redisUrl, flags: ['--system-partitions', '2'] }), startReader(t, { redisUrl, flags: readerFlags })
   ])
   /** @param {string} id @param {string} [rest] of its path */
   const auction = async (id, rest = '') => (await reader.get(`/v1/auctions/${id}${rest}`)).json
-  return { ...servers, redisUrl, gateway, reader, auction }
+  return { gateway, reader, auction }
 }

@@ -12,14 +12,15 @@ for (const engine of await scopedEngines()) {
 
     await t.test('an auction is created, bid on, read and closed', async (t) => {
       t.match(await create('lamp'), { status: 201, json: { code: 'created', currentBid: null, minNext: '10.00', seq: 0 } })
-      t.match(await bid('lamp', 'ann', '9.99'), { status: 200, json: { code: 'too_low', currentBid: null, minNext: '10.00', decidedAtSeq: 0 } })
+      t.match(await bid('lamp', 'ann', '9.99'),
+        { status: 200, json: { code: 'too_low', currentBid: null, minNext: '10.00', decidedAtSeq: 0 } })
       const first = await bid('lamp', 'ann', 10)
       t.match(first, { status: 201, json: { code: 'accepted', leading: true, currentBid: '10.00', minNext: '11.00', seq: 1 } })
       t.match(await bid('lamp', 'bob', '10.99'), { status: 200, json: { code: 'too_low', minNext: '11.00', decidedAtSeq: 1 } })
       t.match(await bid('lamp', 'ann', '12'), { status: 200, json: { code: 'self_outbid', currentBid: '10.00' } })
       t.match(await bid('lamp', 'bob', '11.5'), { status: 201, json: { leading: true, currentBid: '11.50', seq: 2 } })
       t.match(await auction('lamp', '?minSeq=2'),
-        { id: 'lamp', currentBid: '11.50', status: 'open', minNext: '12.50', bids: 2, seq: 2, currency: 'EUR', reserveMet: null, buyNow: null })
+        { id: 'lamp', currentBid: '11.50', status: 'open', minNext: '12.50', bids: 2, seq: 2, reserveMet: null, buyNow: null })
       t.match(await close('lamp'), { status: 200, json: { code: 'closed', seq: 3 } })
       isProblem(t, await bid('lamp', 'cid', '20'), 410, 'AUCTION_CLOSED')
       isProblem(t, await close('lamp'), 410, 'AUCTION_CLOSED')
@@ -51,7 +52,7 @@ for (const engine of await scopedEngines()) {
       await create('proxy')
       await bid('proxy', 'ann', 10, { max: '20' })
       t.match(await bid('proxy', 'bob', 15), { status: 201, json: { leading: false, currentBid: '16.00', seq: 3 } })
-      t.match(await bid('proxy', 'bob', '20'), { json: { leading: false, currentBid: '20.00', seq: 5 } }, 'of equal maxima the earlier wins')
+      t.match(await bid('proxy', 'bob', '20'), { json: { leading: false, currentBid: '20.00', seq: 5 } }, 'the earlier of equal maxima')
       t.match(await bid('proxy', 'ann', 20, { max: 30 }), { status: 200, json: { code: 'max_raised', leading: true, seq: 5 } })
       t.match(await bid('proxy', 'bob', 30.01), { json: { leading: true, currentBid: '30.01', seq: 6 } })
       await auction('proxy', '?minSeq=6')
@@ -121,7 +122,7 @@ for (const engine of await scopedEngines()) {
 
     await t.test('bad input is refused with a code, and changes nothing', async (t) => {
       await create('bad')
-      const amounts = ['NaN', NaN, 1e309, -1, 10.001, '10,00', '9007199254740993', 0, '', null, [], {}, true, '1e3', ' 10']
+      const amounts = ['NaN', NaN, '1e309', -1, 10.001, '10,00', '9007199254740993', 0, '', null, [], {}, true, '1e3', ' 10']
       for (const amount of amounts) isProblem(t, await bid('bad', 'ann', amount), 422, 'FIELD_INVALID')
       isProblem(t, await order('POST', 'bad/bids', '{"userId":"ann","amount":1e309}'), 422, 'FIELD_INVALID')
       isProblem(t, await order('POST', 'bad/bids', '{"userId":"ann","amount":NaN}'), 400, 'REQUEST_INVALID')
@@ -134,7 +135,8 @@ for (const engine of await scopedEngines()) {
       isProblem(t, await bid('bad', 'ann', 10, { key: 'a b' }), 400, 'REQUEST_INVALID')
       isProblem(t, await bid('unknown', 'ann', 10), 404, 'AUCTION_UNKNOWN')
       isProblem(t, await order('POST', 'bad/bids', 'x'.repeat(1024 * 1024)), 413, 'PAYLOAD_TOO_LARGE')
-      isProblem(t, await gateway.send('POST', '/v1/auctions/bad/bids', '{}', { 'content-type': 'text/plain' }), 415, 'MEDIA_TYPE_UNSUPPORTED')
+      const typed = await gateway.send('POST', '/v1/auctions/bad/bids', '{}', { 'content-type': 'text/plain' })
+      isProblem(t, typed, 415, 'MEDIA_TYPE_UNSUPPORTED')
       isProblem(t, await create('bad2', { currency: 'euro' }), 422, 'FIELD_INVALID')
       isProblem(t, await create('bad2', { closeAt: '2030-01-01' }), 422, 'FIELD_INVALID')
       for (const path of ['unknown', 'unknown/bids', 'unknown/result', 'unknown/live']) {

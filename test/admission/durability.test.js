@@ -1,0 +1,29 @@
+/** When a decision counts as acknowledged. */
+import t from 'tap'
+import { createConfirm } from '../../src/admission/index.js'
+import { endOf } from '../commands.js'
+import { scopedEngines } from '../scope.js'
+import { connectFor, engineName, eventually, startDeployment, startServer } from '../servers.js'
+
+for (const engine of await scopedEngines()) {
+  t.test(`${engineName(engine)}: a round of WAIT confirms what came before it, and is shared`, async (t) => {
+    const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
+    const connection = await connectFor(t, primary.url)
+    const confirm = createConfirm({ connection: () => connection, marker: 'fr:{@auctions:0}:marker:1', durability: 'replica', waitMs: 300 })
+    const before = Number(/cmdstat_wait:calls=(\d+)/.exec(String(await connection.send('INFO', 'commandstats')))?.[1] ?? 0)
+    await Promise.all(Array.from({ length: 50 }, confirm))
+    const calls = Number(/cmdstat_wait:calls=(\d+)/.exec(String(await connection.send('INFO', 'commandstats')))?.[1]) - before
+    t.ok(calls <= 2, `${calls} rounds for 50 decisions`)
+    replica.freeze()
+    await t.rejects(confirm(), { code: 'NOT_CONFIRMED', retryable: true })
+    replica.thaw()
+    await eventually(confirm)
+  })
+
+  t.test(`${engineName(engine)}: --durability aof needs an append-only file`, async (t) => {
+    const { url } = await startServer(t, { engine })
+    const { code, stderr } = await endOf(t, ['gateway', '--redis-url', url, '--port', '0', '--durability', 'aof'])
+    t.equal(code, 2)
+    t.match(stderr, /append-only file.*--durability replica or memory/)
+  })
+}
