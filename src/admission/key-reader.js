@@ -1,5 +1,5 @@
 /**
- * Reads a key from a node: its state, its newest events, and the end of its outbox, in one transaction.
+ * Reads a key from a node: its state, its newest events, and the end of its outbox, in one script.
  *
  * The outbox is followed on another connection, perhaps to another replica. So a read counts only if its node is as far as the outbox
  * was; a replica that lags is asked again, then the primary.
@@ -24,11 +24,8 @@ export function createKeyReader ({ connectionOf, keyOf, partitionOf }) {
   /** @param {string} key @param {number} partition @param {boolean} isPrimary */
   async function readOnce (key, partition, isPrimary) {
     const part = keyOf(partition)
-    const [, , , , , replies] = await connectionOf(partition, isPrimary).sendAll([
-      ['MULTI'], ['HGETALL', part(`state:${key}`)], ['XREVRANGE', part(`events:${key}`), '+', '-', 'COUNT', TAIL],
-      ['XREVRANGE', part('outbox'), '+', '-', 'COUNT', '1'], ['HMGET', part('generation'), 'lineage', 'n'], ['EXEC']
-    ])
-    const [state, events, ends, [lineage, n]] = replies
+    const keys = [`state:${key}`, `events:${key}`, 'outbox', 'generation'].map(part)
+    const [state, events, ends, [lineage, n]] = await connectionOf(partition, isPrimary).runScript('read-key', keys, [TAIL])
     const fields = fieldsOf(state.map(String))
     return {
       end: ends.length > 0 ? String(ends[0][0]) : '0-0',

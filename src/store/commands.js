@@ -63,14 +63,19 @@ const ROWS = [
     words: (key) => ['ZREVRANGEBYSCORE', key, '1', '0'],
     why: 'newest ids; in scripts, entries of a log beyond maxItems'
   },
-  { roles: [...READER, ...ADMIN], words: () => ['EVALSHA_RO', SHA, '0'], why: 'pages' },
-  { roles: [...READER, ...ADMIN], words: () => ['EVAL_RO', 'return 1', '0'], why: 'pages, after the server lost its scripts' },
+  { roles: ROLES, words: () => ['EVALSHA_RO', SHA, '0'], why: 'pages; a key with its events' },
+  { roles: ROLES, words: () => ['EVAL_RO', 'return 1', '0'], why: 'pages, after the server lost its scripts' },
   { roles: [...READER, ...ADMIN], words: (key) => ['SMEMBERS', key], why: 'names of feeds' },
 
-  { roles: READER, words: (key) => ['XREAD', 'COUNT', '1', 'STREAMS', key, '0'], why: 'following a log' },
+  {
+    roles: [...WRITER, ...READER],
+    words: (key) => ['XREAD', 'COUNT', '1', 'STREAMS', key, '0'],
+    why: 'following a log, and outboxes of commands'
+  },
   { roles: READER, words: (key) => ['XLEN', key], why: 'the approximate number of versions in a log' },
-  { roles: READER, words: (key) => ['MGET', key], why: 'items by id' },
+  { roles: [...WRITER, ...READER], words: (key) => ['MGET', key], why: 'items by id; in scripts, replies of earlier requests' },
   { roles: READER, words: (key) => ['ZRANGEBYSCORE', key, '0', '1'], why: 'changes since a time' },
+  { roles: [...WRITER, ...READER], words: (key) => ['HMGET', key, 'f'], why: 'the generation of a partition of commands' },
 
   { roles: [...WRITER, ...ADMIN], words: (key) => ['SET', key, 'v'], why: 'definitions; items, leases and markers of a writer' },
   { roles: [...WRITER, ...ADMIN], words: (key) => ['PEXPIRE', key, '1'], why: 'expiry of stored keys' },
@@ -104,6 +109,7 @@ const ROWS = [
   { roles: WRITER, words: (key) => ['SADD', key, 'v'], why: 'names of feeds' },
   { roles: WRITER, words: (key) => ['SCARD', key], why: 'the number of feeds, before one is created (gateway)' },
   { roles: WRITER, words: (key) => ['DEL', key], why: 'returning a lease' },
+  { roles: WRITER, words: (key) => ['EXISTS', key], why: 'whether a system such as auctions is in use' },
   {
     roles: WRITER,
     words: (key) => ['HSET', key, 'writer', 'heartbeat'],

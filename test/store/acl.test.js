@@ -139,9 +139,15 @@ for (const engine of await scopedEngines()) {
       const gateway = await startGateway(t, { redisUrl: urlOf('writer'), flags: ['--read-from', 'primary'] })
       t.equal((await gateway.post('/v1/feeds/posted/items', [{ id: 'a', value: 1 }])).status, 200)
       t.equal((await gateway.remove('/v1/feeds/posted/items/a')).status, 200)
+      await eventually(async () => (await seen()).includes('EXISTS'))
+      const asJson = { 'content-type': 'application/json' }
+      const terms = { startPrice: 1, minIncrement: 1, closeAt: Date.now() + 600_000, currency: 'EUR' }
+      t.equal((await gateway.send('PUT', '/v1/auctions/a', JSON.stringify(terms), asJson)).status, 201)
+      await control.send('SCRIPT', 'FLUSH')
+      t.equal((await gateway.send('POST', '/v1/auctions/a/bids', JSON.stringify({ userId: 'a', amount: 1 }), asJson)).status, 201)
       await eventually(async () => {
         const names = await seen()
-        return ['ROLE', 'HSET', 'HGETALL'].every((name) => names.includes(name))
+        return ['EXISTS', 'EVAL_RO', 'EVALSHA_RO', 'HMGET'].every((name) => names.includes(name)) && ['ROLE', 'HSET', 'HGETALL'].every((name) => names.includes(name))
       })
       // a writer removes its heartbeat when it closes
       await cut.close({ drainMs: 1000 })
@@ -155,6 +161,9 @@ for (const engine of await scopedEngines()) {
       for (let i = 0; i < 25_000; i++) deep.pipeline.append(Buffer.from(`id-${i}`), now, Buffer.from('v'))
       await deep.close({ drainMs: 10_000 })
       await forget()
+      const served = await startReader(t, { redisUrl: urlOf('reader') })
+      await eventually(async () => (await served.get('/v1/auctions/a')).json.bids === 1)
+      t.equal((await served.command.stop()).code, 0)
       const reader = await openReader({ redisUrl: urlOf('reader'), views: 'none' })
       t.teardown(() => reader.close())
       await eventually(() => reader.status().ready)

@@ -23,6 +23,9 @@ const CALLS = {
   'append-batch': { keys: ['ids', 'item:c'], args: [5, 1000, 3, 'c'] },
   'append-newest': { keys: ['ids', 'deletions'], args: [1, 0, 1000, 0, 0, 'item:c', Buffer.alloc(9, 1), 3, 'c'] },
   'append-item': { keys: ['ids', 'item:c'], args: [5, 1000, 3, 'c'] },
+  'read-key': {
+    keys: ['state', 'events', 'outbox', 'generation'], args: [10], reply: [[], [], [], [null, null]]
+  },
   'seek-members': { keys: ['ids'], args: [2, 'b', 'older', 10], reply: [1, ['a', '1'].map((word) => Buffer.from(word))] },
   'members-between': { keys: ['ids'], args: ['+inf', '', 1, 'a', 1], reply: [2, ['b', '2'].map((word) => Buffer.from(word))] },
   'trim-ids': { keys: ['ids', 'item:a'], args: [2, 0, 'a'] },
