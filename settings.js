@@ -16,9 +16,9 @@ export { SettingsInvalid, envOf, flagOf }
 
 const MIB = 1024 * 1024
 const MAX_MS = 2 ** 41 - 1
-const ALL = ['start', 'writer', 'reader', 'gateway', 'servers', 'doctor', 'feed', 'experiment']
+const ALL = ['start', 'demo', 'writer', 'reader', 'gateway', 'servers', 'doctor', 'feed', 'experiment']
 /** `library`: the options of openFeed and openReader */
-const CLIENTS = ['start', 'writer', 'reader', 'gateway', 'feed', 'doctor', 'library']
+const CLIENTS = ['start', 'demo', 'writer', 'reader', 'gateway', 'feed', 'doctor', 'library']
 const FEED_NAME = matching('a name: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -', /^[a-z0-9][a-z0-9._-]{0,63}$/)
 const APPENDS = ['writer', 'gateway', 'library']
 
@@ -145,11 +145,11 @@ export const SETTINGS = Object.freeze([
     row('rejectionCache', 'Whether commands that would certainly be rejected are answered from memory',
       { default: 'yes', check: oneOf('yes', 'no') })
   ]),
-  ...group('HTTP', ['start', 'reader', 'gateway'], [
-    row('port', 'Port to listen on (start: port of the reader); 0 = any free port',
+  ...group('HTTP', ['start', 'demo', 'reader', 'gateway'], [
+    row('port', 'Port to listen on (start, demo: port of the reader); 0 = any free port',
       { default: 8080, defaults: { gateway: 8081 }, check: integer(0, 65_535) })
   ]),
-  ...group('HTTP', ['start'], [
+  ...group('HTTP', ['start', 'demo'], [
     row('gatewayPort', 'Port of the gateway; 0 = any free port', { default: 8081, check: integer(0, 65_535) })
   ]),
   ...group('HTTP', ['reader', 'gateway'], [
@@ -176,6 +176,13 @@ export const SETTINGS = Object.freeze([
   ...group('HTTP', ['reader'], [
     row('maxStaleMs', 'Maximum age of the last reply, which is served while the servers are unreachable',
       { unit: 'ms', default: 10_000, check: integer(0, 3_600_000) })
+  ]),
+  ...group('HTTP', ['reader'], [
+    row('gatewayUrl', 'URL of the gateway that the page of auctions sends bids to; without it, the page has no form',
+      { default: null, check: httpUrl })
+  ]),
+  ...group('Demo', ['demo'], [
+    row('crowd', 'Whether a crowd bids', { default: 'yes', check: oneOf('yes', 'no') })
   ]),
   ...group('Push', ['reader'], [
     row('maxStreams', 'Maximum number of concurrent /live streams; further clients have to retry later',

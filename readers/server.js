@@ -60,6 +60,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
       caps: { maxStreams, maxStreamsPerToken },
       deployment,
       systems,
+      gatewayUrl: settings.gatewayUrl && new URL(settings.gatewayUrl).origin,
       keyPrefix: settings.keyPrefix
     })
     const url = await listen(app, { ...settings, setting: 'port' })

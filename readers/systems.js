@@ -46,7 +46,7 @@ export function openSystems ({ deployment, primaryUrl, keyPrefix, now = Date.now
       rule: RULE,
       log
     })
-    const queries = createAuctionQueries({ view, connectionOf, keyOf, partitionOf, secret, now })
+    const queries = createAuctionQueries({ view, connectionOf, keyOf, partitionOf, partitions, secret, now })
     const live = createLive({ queries, view, push, log })
     return {
       queries,

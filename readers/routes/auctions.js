@@ -8,6 +8,8 @@ const READ = /** @type {any} */ ({ access: 'read', system: TAG })
 const MAX_SEQ = Number.MAX_SAFE_INTEGER
 const MAX_PAGE = 1000
 const PAGE = 100
+const MAX_LISTED = 100
+const LISTED = 20
 const PARAMS = { id: ID_TEXT }
 const AMOUNT = { type: ['string', 'null'], description: 'decimal' }
 const TIME = { type: 'integer', description: 'milliseconds since 1970' }
@@ -68,6 +70,7 @@ const HISTORY = {
   after: integer(1, MAX_SEQ, { description: 'only events before this sequence number: `next` of the page before' }),
   limit: integer(1, MAX_PAGE, { description: 'events of a page', default: PAGE })
 }
+const LIST = { limit: integer(1, MAX_LISTED, { description: 'auctions', default: LISTED }) }
 const WHOSE = {
   userId: text((given) => readId(given, 'userId'), { description: 'the user of the command', expects: 'an id', schema: ID_TEXT })
 }
@@ -86,6 +89,23 @@ const route = (summary, content, fields, codes = []) =>
 export async function auctionRoutes (app, { systems, push, access }) {
   app.addHook('onSend', async (_request, reply) => { reply.header('cache-control', 'no-store') })
   const opened = () => systems.auctions(push)
+
+  app.get('/v1/auctions', {
+    config: READ,
+    schema: commandRoute({
+      summary: 'Open auctions, the next to close first',
+      tag: TAG,
+      query: querySchema(LIST),
+      content: { 200: { type: 'object', properties: { items: { type: 'array', items: AUCTION } } } },
+      codes: []
+    })
+  }, async (request) => {
+    const { limit } = readQuery(request, LIST)
+    return opened().then(({ queries }) => queries.open(limit), (error) => {
+      if (error.code === 'AUCTION_UNKNOWN') return { items: [] }
+      throw error
+    })
+  })
 
   app.get('/v1/auctions/:id', { config: READ, schema: route('An auction', AUCTION, SINCE) }, async (request) => {
     const { minSeq } = readQuery(request, SINCE)
@@ -123,6 +143,15 @@ export async function auctionRoutes (app, { systems, push, access }) {
     return reply.code(status).send(body)
   })
 
+  liveRoute(app, { opened, push, access })
+}
+
+/**
+ * @param {import('fastify').FastifyInstance} app
+ * @param {{ opened: () => Promise<import('../systems.js').OpenAuctions>, push: import('../../src/push/index.js').Push,
+ *   access: import('../../src/http/index.js').Access | null }} parts
+ */
+function liveRoute (app, { opened, push, access }) {
   // HEAD would never end
   app.get('/v1/auctions/:id/live', {
     config: READ,

@@ -15,9 +15,9 @@ const CLIENT = fileURLToPath(new URL('../../src/client.js', import.meta.url))
 const { resolve } = createRequire(import.meta.url)
 
 /** The other files are at /page/NAME. @type {Readonly<Record<string, string>>} */
-const ADDRESSES = Object.freeze({ 'index.html': '/', 'example.html': '/example', 'icon.svg': '/icon.svg' })
+const ADDRESSES = Object.freeze({ 'index.html': '/', 'example.html': '/example', 'auctions.html': '/auctions', 'icon.svg': '/icon.svg' })
 /** Addresses for people, with summaries. @type {Readonly<Record<string, string>>} */
-const PAGES = Object.freeze({ '/': 'The page', '/example': 'A feed, followed by a short script' })
+const PAGES = Object.freeze({ '/': 'The page', '/example': 'A feed, followed by a short script', '/auctions': 'Open auctions' })
 const ELSEWHERE = Object.freeze({
   '/client.js': CLIENT,
   '/uplot.js': resolve('uplot/dist/uPlot.iife.min.js'),
@@ -30,15 +30,19 @@ const TYPES = Object.freeze({
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml'
 })
-const CONTENT_POLICY = [
-  "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
+/** @param {string} connect what scripts may connect to */
+const contentPolicy = (connect) => [
+  "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", `connect-src ${connect}`,
   "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"
 ].join('; ')
+/** the page that sends commands, to the gateway that it names */
+const COMMANDS_PAGE = '/auctions'
+const GATEWAY = '<meta name="gateway" content="">'
 
 const HEADERS = Object.freeze({
   'cache-control': 'no-cache',
   vary: 'accept-encoding',
-  'content-security-policy': CONTENT_POLICY,
+  'content-security-policy': contentPolicy("'self'"),
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer'
 })
@@ -55,17 +59,23 @@ async function filesServed () {
   ]
 }
 
-/** @param {import('fastify').FastifyInstance} app */
-export async function pageRoutes (app) {
+/**
+ * @param {import('fastify').FastifyInstance} app
+ * @param {{ gatewayUrl?: string | null }} options `gatewayUrl`: where the page of auctions sends bids; null = it has no form
+ */
+export async function pageRoutes (app, { gatewayUrl = null }) {
   for (const [url, path] of await filesServed()) {
-    const content = await readFile(path)
+    const isWithGateway = url === COMMANDS_PAGE && gatewayUrl !== null
+    const file = await readFile(path)
+    const content = isWithGateway ? Buffer.from(String(file).replace(GATEWAY, GATEWAY.replace('""', `"${gatewayUrl}"`))) : file
+    const headers = isWithGateway ? { ...HEADERS, 'content-security-policy': contentPolicy(`'self' ${gatewayUrl}`) } : HEADERS
     const compressed = await gzipped(content)
     const tag = tagOf([content])
     const type = TYPES[extname(path)]
     const summary = PAGES[url]
     const schema = summary ? processRoute({ summary, type: 'text/html' }) : /** @type {any} */ ({ hide: true })
     app.get(url, { schema, config: PUBLIC }, async (request, reply) => {
-      reply.headers(HEADERS).header('etag', tag)
+      reply.headers(headers).header('etag', tag)
       if (matchesTag(request.headers['if-none-match'], tag)) return reply.code(304).send()
       reply.header('content-type', type)
       if (compressed === null || !acceptsGzip(request.headers['accept-encoding'])) return content

@@ -17,10 +17,12 @@ const WAIT_FOR_SEQ_MS = 500
 /**
  * @param {{ view: import('../../admission/index.js').KeyView, connectionOf: (partition: number, isPrimary: boolean) =>
  *   import('../../store/index.js').Connection, keyOf: (partition: number) => (part: string) => string,
- *   partitionOf: (key: string) => number, secret: string, now: () => number }} parts `secret`: of the system; `now`: ms since 1970
+ *   partitionOf: (key: string) => number, partitions: number, secret: string, now: () => number }} parts `secret`:
+ *   of the system; `now`: ms since 1970
  */
-export function createAuctionQueries ({ view, connectionOf, keyOf, partitionOf, secret, now }) {
+export function createAuctionQueries ({ view, connectionOf, keyOf, partitionOf, partitions: count, secret, now }) {
   const mask = maskWith(secret)
+  const partitions = Array.from({ length: count }, (_, partition) => partition)
 
   /** @param {string} id @returns {Promise<Known>} @throws {FreshetError} AUCTION_UNKNOWN, and when no node can be asked */
   async function known (id) {
@@ -48,6 +50,18 @@ export function createAuctionQueries ({ view, connectionOf, keyOf, partitionOf, 
     shown: (one) => auctionOf(one, { mask, nowMs: now() }),
     /** @param {Fields} event */
     shownEvent: (event) => eventOf(event, mask),
+
+    /** Open auctions, the next to close first. @param {number} limit */
+    async open (limit) {
+      const due = await Promise.all(partitions.map(async (partition) => {
+        const flat = await connectionOf(partition, false).send('ZRANGE', keyOf(partition)('tasks'), 0, limit - 1, 'WITHSCORES')
+        const tasks = Object.entries(fieldsOf(flat.map(String)))
+        return tasks.map(([task, atMs]) => ({ id: task.split(' ')[1], atMs: Number(atMs) }))
+      }))
+      const ids = due.flat().sort((a, b) => a.atMs - b.atMs).slice(0, limit).map(({ id }) => id)
+      const all = await Promise.all(ids.map((id) => view.get(id)))
+      return { items: all.flatMap((one) => one?.fields.status === 'open' ? [auctionOf(one, { mask, nowMs: now() })] : []) }
+    },
 
     /** @param {string} id @param {number} minSeq waits until its events are known up to here @throws {FreshetError} AUCTION_UNKNOWN */
     async auction (id, minSeq) {

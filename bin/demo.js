@@ -1,0 +1,65 @@
+/**
+ * `npm start demo -- auctions`: servers, a gateway, a reader with the page, and a crowd of bidders; Ctrl-C stops all. A process file.
+ */
+import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { help, resolve, SettingsInvalid } from '../settings.js'
+import { aborted } from '../src/runtime/index.js'
+import { unknownName } from '../src/settings/index.js'
+import { DRAIN_MS, flagsOf, runChildren } from './children.js'
+import { runCrowd } from './crowd.js'
+
+const SYSTEMS = ['auctions']
+const USAGE = `Usage: npm start demo -- auctions [flags]
+
+Runs embedded servers, a gateway, a reader with a page, and a crowd that bids on a few auctions, until Ctrl-C.
+
+Examples:
+  npm start demo -- auctions
+  npm start demo -- auctions --crowd no --port 9090`
+
+/**
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} process
+ * @returns {Promise<number>} exit status
+ */
+export async function main ({ argv, env }) {
+  const known = { command: 'demo', layouts: [], acks: [], positionals: 1 }
+  if (argv.includes('--help')) {
+    process.stdout.write(await help(known, USAGE) + '\n')
+    return 0
+  }
+  /** @type {any} */
+  const given = resolve(argv, env, known)
+  const [system] = given.positionals
+  if (!SYSTEMS.includes(system)) {
+    throw new SettingsInvalid([system === undefined
+      ? `no system given; expected one of ${SYSTEMS.join(', ')}, as in npm start demo -- ${SYSTEMS[0]}`
+      : unknownName(system, SYSTEMS, `the demos are ${SYSTEMS.join(', ')}`)])
+  }
+  const settings = { ...given, port: given.port || await freePort(), gatewayPort: given.gatewayPort || await freePort() }
+  return runChildren(settings, env, (children, signal) => startAll(settings, children, signal))
+}
+
+/** @param {any} settings @param {import('./children.js').Children} children @param {AbortSignal} signal */
+async function startAll (settings, { start, print }, signal) {
+  const { port, gatewayPort, crowd } = settings
+  const [gatewayUrl, readerUrl] = [gatewayPort, port].map((one) => `http://127.0.0.1:${one}`)
+  const common = flagsOf(settings, ['keyPrefix'])
+  const children = [
+    start('gateway', [...common, '--port', String(gatewayPort), '--drain-ms', String(DRAIN_MS),
+      '--cors-origin', `${readerUrl},http://localhost:${port}`], ({ url }) => `${url}   PUT auctions and POST bids here`),
+    start('reader', [...common, '--port', String(port), '--gateway-url', gatewayUrl], ({ url }) => `${url}/auctions   open this page`)
+  ]
+  await Promise.race([aborted(signal), Promise.all(children.map(({ up }) => up))])
+  if (signal.aborted) return
+  runCrowd({ gatewayUrl, isBidding: crowd === 'yes', signal, print: (line) => print('crowd', line) })
+}
+
+/** @returns {Promise<number>} */
+async function freePort () {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  server.close()
+  return port
+}

@@ -1,0 +1,215 @@
+/**
+ * Open auctions, and one of them live: its price, the time left, the latest bids, and a form for a bid. Times are those of the server;
+ * the clock of the visitor is only used to count between two of them.
+ */
+import { at, make, put } from './elements.js'
+
+const LIST_EVERY_MS = 1000
+const TICK_MS = 200
+const SHOWN_BIDS = 12
+const CHART_BIDS = 120
+const SOON_MS = 10_000
+const TRIES = 5
+
+const gateway = /** @type {HTMLMetaElement} */ (document.querySelector('meta[name="gateway"]')).content
+/** of this visitor: the user, and how the page shows that user @type {{ user: string, masked: string | null }} */
+const me = {
+  user: sessionStorage.getItem('user') ?? `you-${Math.random().toString(36).slice(2, 10)}`, masked: sessionStorage.getItem('masked')
+}
+sessionStorage.setItem('user', me.user)
+
+/** the auction that is shown @type {any} */
+let auction = null
+/** its newest bids, the newest first @type {any[]} */
+let bids = []
+/** @type {EventSource | null} */
+let events = null
+/** server time minus that of the visitor */
+let aheadMs = 0
+let wasLeading = false
+
+const titleOf = (/** @type {string} */ id) => id.replace(/-\w+$/, '').replace(/-/g, ' ').replace(/^./, (first) => first.toUpperCase())
+const isMine = (/** @type {string | null} */ masked) => masked !== null && masked === me.masked
+const nameOf = (/** @type {string | null} */ masked) => isMine(masked) ? 'you' : masked ?? '–'
+
+/** @param {number} ms */
+function timeText (ms) {
+  if (ms <= 0) return 'closing'
+  const seconds = Math.ceil(ms / 1000)
+  const minutes = Math.floor(seconds / 60)
+  return minutes >= 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${minutes}:${String(seconds % 60).padStart(2, '0')}`
+}
+
+/** @param {string} id */
+function follow (id) {
+  if (auction?.id === id) return
+  events?.close()
+  auction = null
+  wasLeading = false
+  put(at('notice'), '')
+  put(at('outcome'), '')
+  at('amount').value = ''
+  at('max').value = ''
+  events = new EventSource(`/v1/auctions/${encodeURIComponent(id)}/live`)
+  events.addEventListener('snapshot', ({ data }) => {
+    ({ auction, bids } = JSON.parse(data))
+    bids = bids.filter(({ by }) => by !== 'close')
+    aheadMs = auction.asOf - Date.now()
+    show()
+  })
+  for (const name of ['bid', 'close']) events.addEventListener(name, ({ data }) => take(JSON.parse(data)))
+  events.onopen = () => state('live', 'live')
+  events.onerror = () => state('away', 'connecting again')
+  for (const link of document.querySelectorAll('#open a')) link.setAttribute('aria-current', String(link.getAttribute('href') === `#${id}`))
+}
+
+/** @param {any} event */
+function take (event) {
+  const { seq, by, userId, amount, closeAt } = event
+  if (!auction || seq <= auction.seq) return
+  Object.assign(auction, { seq, ...(closeAt ? { closeAt } : {}) })
+  if (by === 'close') auction.status = 'closed'
+  else {
+    Object.assign(auction, { currentBid: amount, leader: userId, bids: auction.bids + (by === 'proxy' ? 0 : 1) })
+    auction.minNext = (Number(amount) + Number(auction.minIncrement)).toFixed(2)
+    if (by === 'buy') auction.status = 'closed'
+    bids = [event, ...bids].slice(0, CHART_BIDS)
+  }
+  show()
+}
+
+function show () {
+  at('auction').hidden = false
+  const { id, currentBid, startPrice, currency, leader, minNext, status, bids: count, reserveMet } = auction
+  const isClosed = status === 'closed'
+  at('auction').classList.toggle('closed', isClosed)
+  put(at('title'), titleOf(id))
+  put(at('price'), currentBid ?? startPrice)
+  put(at('currency'), currency)
+  put(at('standing'), standing(leader, isClosed, reserveMet))
+  put(at('bids'), String(count))
+  put(at('next'), isClosed ? '–' : minNext)
+  at('bid').hidden = gateway === '' || isClosed
+  const amount = at('amount')
+  if (document.activeElement !== amount && document.activeElement !== at('max')) amount.value = minNext
+  notice(leader, isClosed)
+  at('latest').replaceChildren(...bids.slice(0, SHOWN_BIDS).map(rowOf))
+  chart()
+  tick()
+}
+
+/** @param {string | null} leader @param {boolean} isClosed @param {boolean | null} reserveMet */
+function standing (leader, isClosed, reserveMet) {
+  if (leader === null) return isClosed ? 'Closed without a bid' : 'No bid yet'
+  if (!isClosed) return isMine(leader) ? 'You lead' : `${nameOf(leader)} leads`
+  return reserveMet === false ? 'Not sold: the reserve was not met' : `Sold to ${nameOf(leader)}`
+}
+
+/** @param {string | null} leader @param {boolean} isClosed */
+function notice (leader, isClosed) {
+  if (isClosed) put(at('notice'), isMine(leader) ? 'Closed: you won' : 'Closed')
+  else if (isMine(leader)) put(at('notice'), '')
+  else if (wasLeading) put(at('notice'), `You were outbid: ${auction.currentBid} ${auction.currency}`)
+  wasLeading = isMine(leader)
+}
+
+/** @param {any} bid */
+function rowOf ({ amount, userId, ts, by }) {
+  const time = new Date(ts).toLocaleTimeString('en', { hourCycle: 'h23' })
+  return make('tr', { className: isMine(userId) ? 'mine' : '' },
+    make('td', {}, amount), make('td', {}, nameOf(userId) + (by === 'proxy' ? ' (automatic)' : '')), make('td', {}, time))
+}
+
+/** Steps of the price; the newest bid is on the right. */
+function chart () {
+  const prices = bids.map(({ amount }) => Number(amount)).reverse()
+  const [low, high] = [Math.min(...prices), Math.max(...prices)]
+  const y = (/** @type {number} */ price) => high === low ? 110 : 114 - 108 * (price - low) / (high - low)
+  const stepX = 600 / Math.max(1, prices.length - 1)
+  const points = prices.flatMap((price, i) => [`${i * stepX},${y(prices[Math.max(0, i - 1)])}`, `${i * stepX},${y(price)}`])
+  document.querySelector('#chart polyline')?.setAttribute('points', points.join(' '))
+}
+
+function tick () {
+  if (!auction) return
+  const leftMs = auction.closeAt - (Date.now() + aheadMs)
+  put(at('left'), auction.status === 'closed' ? 'closed' : timeText(leftMs))
+  at('auction').classList.toggle('soon', auction.status !== 'closed' && leftMs < SOON_MS)
+}
+
+/** @param {string} kind @param {string} text */
+function state (kind, text) {
+  at('state').dataset.state = kind
+  put(at('state'), text)
+}
+
+async function list () {
+  try {
+    const response = await fetch('/v1/auctions?limit=20')
+    const { items } = await response.json()
+    at('open').replaceChildren(...items.map(cardOf))
+    at('none').hidden = items.length > 0
+    if (!location.hash && items.length > 0) location.replace(`#${items[0].id}`)
+  } catch {
+    state('away', 'connecting again')
+  }
+  setTimeout(list, LIST_EVERY_MS)
+}
+
+/** @param {any} one */
+function cardOf ({ id, currentBid, startPrice, currency, closeAt, asOf, bids }) {
+  const link = make('a', { href: `#${id}` },
+    make('strong', {}, titleOf(id)), make('span', {}, timeText(closeAt - asOf)),
+    make('span', { className: 'quiet' }, `${bids} ${bids === 1 ? 'bid' : 'bids'}`),
+    make('span', {}, `${currentBid ?? startPrice} ${currency}`))
+  link.setAttribute('aria-current', String(id === auction?.id))
+  return make('li', {}, link)
+}
+
+/** @param {string} kind @param {string} text */
+function outcome (kind, text) {
+  at('outcome').dataset.kind = kind
+  put(at('outcome'), text)
+}
+
+/** Repeats with the same key until the outcome is known. @param {string} id @param {object} body */
+async function send (id, body) {
+  const key = `page-${me.user}-${Date.now()}`
+  for (let i = 0; i < TRIES; i++) {
+    try {
+      const response = await fetch(`${gateway}/v1/auctions/${encodeURIComponent(id)}/bids`, {
+        method: 'POST', headers: { 'content-type': 'application/json', 'idempotency-key': key }, body: JSON.stringify(body)
+      })
+      const reply = await response.json()
+      if (response.status !== 503) return { status: response.status, reply }
+    } catch {}
+    outcome('', 'no answer yet, asking again')
+    await new Promise((resolve) => setTimeout(resolve, 500))
+  }
+  return { status: 0, reply: { detail: 'The gateway does not answer, so the outcome is unknown. The list of bids will show it.' } }
+}
+
+at('bid').addEventListener('submit', async (/** @type {SubmitEvent} */ event) => {
+  event.preventDefault()
+  const { id } = auction
+  const max = at('max').value.trim()
+  at('amount').blur()
+  const { status, reply } = await send(id, { userId: me.user, amount: at('amount').value.trim(), ...(max === '' ? {} : { max }) })
+  if (reply.bidder) {
+    me.masked = reply.bidder
+    sessionStorage.setItem('masked', reply.bidder)
+  }
+  if (status === 201 && reply.leading) outcome('good', `Accepted: you lead at ${reply.currentBid}`)
+  else if (status === 201) outcome('bad', `Accepted, but another bidder's maximum answered: ${reply.currentBid}`)
+  else if (reply.code === 'max_raised') outcome('good', 'Your maximum was raised')
+  else if (reply.code === 'self_outbid') outcome('', 'You lead already')
+  else if (reply.code === 'too_low') outcome('bad', `Too low: the next bid is ${reply.minNext} or more`)
+  else outcome('bad', reply.detail ?? 'Refused')
+  wasLeading ||= status === 201 && reply.leading
+  if (auction?.id === id) show()
+})
+
+window.addEventListener('hashchange', () => follow(location.hash.slice(1)))
+setInterval(tick, TICK_MS)
+if (location.hash) follow(location.hash.slice(1))
+list()
