@@ -9,7 +9,7 @@ const LOTS = ['brass telescope', 'road bicycle', 'oak desk', 'film camera', 'sai
 const AT_ONCE = 5
 const BIDDERS = 40
 /** of all auctions together */
-const BIDS_PER_SECOND = 25
+const BIDS_PER_SECOND = 12
 const MIN_OPEN_MS = 40_000
 const MAX_OPEN_MS = 100_000
 /** of a demo without a crowd */

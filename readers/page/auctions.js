@@ -109,7 +109,10 @@ function standing (leader, isClosed, reserveMet) {
 function notice (leader, isClosed) {
   if (isClosed) put(at('notice'), isMine(leader) ? 'Closed: you won' : 'Closed')
   else if (isMine(leader)) put(at('notice'), '')
-  else if (wasLeading) put(at('notice'), `You were outbid: ${auction.currentBid} ${auction.currency}`)
+  else if (wasLeading) {
+    put(at('notice'), `You were outbid: ${auction.currentBid} ${auction.currency}`)
+    outcome('', '')
+  }
   wasLeading = isMine(leader)
 }
 

@@ -41,6 +41,15 @@ t.test('items that are sent over HTTP', async (t) => {
   t.match(await response.text(), patternOf(answer, ['asOf', 'ts']))
 })
 
+t.test('an auction and a bid', async (t) => {
+  const { primary } = await startDeployment(t, { engine, replicas: 0 })
+  const gateway = await startGateway(t, { redisUrl: primary.url })
+  const [commands, printed] = await exampleOf('README.md', 'auction')
+  const shell = commands.replaceAll('curl', 'curl -s -w "\\n"').replaceAll('http://127.0.0.1:8081', gateway.url)
+  const { stdout } = await run('bash', ['-c', shell])
+  t.equal(stdout.trim().replace(/"bidder":"[\w-]+"/, ''), printed.trim().replace(/"bidder":"[\w-]+"/, ''))
+})
+
 t.test('programs with the library, in JavaScript and in TypeScript', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'freshet-examples-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))

@@ -1,0 +1,97 @@
+/** `npm start demo`: its errors; a demo without a crowd; the page in a real browser. */
+import t from 'tap'
+import { needsBrowser, openPage, startBrowser } from '../browser.js'
+import { endOf, runCommand } from '../commands.js'
+import { scopedEngines } from '../scope.js'
+import { eventually, startDeployment } from '../servers.js'
+
+/** @param {import('tap').Test} t @param {string[]} [flags] */
+async function startDemo (t, flags = []) {
+  const [engine] = await scopedEngines()
+  const { primary } = await startDeployment(t, { engine, replicas: 1 })
+  const command = runCommand(t, ['demo', 'auctions', '--redis-url', primary.url, '--port', '0', '--gateway-port', '0', ...flags])
+  const [, gatewayUrl] = await command.until(/^gateway +(\S+)/m)
+  const [, url] = await command.until(/^reader +(\S+)\/auctions/m)
+  await command.until(/^crowd/m)
+  return { command, gatewayUrl, url }
+}
+
+t.test('a demo that does not exist', async (t) => {
+  for (const words of [[], ['auctoins'], ['auctions', 'more']]) {
+    const { code, stderr } = await endOf(t, ['demo', ...words])
+    t.equal(code, 2)
+    t.match(stderr, /auctions|more/)
+  }
+  t.match((await endOf(t, ['demo', '--help'])).stdout, /--crowd[^]*--gateway-port/)
+})
+
+t.test('without a crowd there are auctions to bid on; Ctrl-C ends it', async (t) => {
+  const { command, gatewayUrl, url } = await startDemo(t, ['--crowd', 'no'])
+  const { items } = await (await fetch(`${url}/v1/auctions`)).json()
+  t.equal(items.length, 5)
+  t.ok(items.every(({ bids, status }) => bids === 0 && status === 'open'))
+  const response = await fetch(`${gatewayUrl}/v1/auctions/${items[0].id}/bids`, {
+    method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ userId: 'me', amount: items[0].minNext })
+  })
+  t.equal(response.status, 201)
+  t.equal((await command.stop()).code, 0)
+})
+
+t.test('the page', needsBrowser, async (t) => {
+  const { gatewayUrl, url } = await startDemo(t)
+  const browser = await startBrowser(t)
+  const { page, faults, origins } = await openPage(t, browser, { viewport: { width: 390, height: 844 } })
+  const text = async (/** @type {string} */ id) => await page.textContent(`#${id}`) ?? ''
+  await page.goto(`${url}/auctions`)
+  await eventually(async () => (await page.locator('#open li').count()) === 5)
+
+  await t.test('the price moves, the time runs, bids are listed', async (t) => {
+    const before = [await text('price'), await text('left')]
+    await eventually(async () => (await text('price')) !== before[0] && (await text('left')) !== before[1])
+    await eventually(async () => (await page.locator('#latest tr').count()) > 2)
+    t.match(await text('left'), /^\d:\d\d$|closing|closed/)
+    t.match(await text('standing'), / leads$/)
+    const width = await page.evaluate(() => document.documentElement.scrollWidth)
+    t.equal(width, 390, 'nothing is cut off')
+  })
+
+  await t.test('a person bids, leads, and is outbid; a bid too low hears so', async (t) => {
+    // the crowd may be quicker
+    await eventually(async () => {
+      await page.fill('#amount', (Number(await text('next')) + 3).toFixed(2))
+      await page.click('#bid button')
+      await page.waitForFunction(() => document.getElementById('outcome')?.textContent !== '' ||
+        document.getElementById('notice')?.textContent !== '')
+      return /^Accepted: you lead/.test(await text('outcome')) || /outbid/.test(await text('notice'))
+    })
+    await eventually(async () => /^You were outbid: \d+\.\d\d EUR$/.test(await text('notice')))
+    t.ok(await page.locator('#latest tr.mine').count() <= 12)
+    await page.fill('#amount', '0.01')
+    await page.click('#bid button')
+    await eventually(async () => /^Too low: the next bid is \d+\.\d\d or more$/.test(await text('outcome')))
+    await page.fill('#amount', 'much')
+    await page.click('#bid button')
+    await eventually(async () => /^amount: "much"; expected a decimal/.test(await text('outcome')))
+  })
+
+  await t.test('a closing auction is seen to close', async (t) => {
+    const id = 'walnut-chair-1'
+    await fetch(`${gatewayUrl}/v1/auctions/${id}`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ startPrice: 5, minIncrement: 1, closeAt: Date.now() + 4000, currency: 'EUR' })
+    })
+    await page.goto(`${url}/auctions#${id}`)
+    await eventually(async () => (await text('title')) === 'Walnut chair')
+    await page.fill('#amount', '5')
+    await page.click('#bid button')
+    await eventually(async () => (await text('standing')) === 'You lead')
+    await eventually(async () => (await text('left')) === 'closed')
+    t.equal(await text('notice'), 'Closed: you won')
+    t.equal(await text('standing'), 'Sold to you')
+    t.notOk(await page.isVisible('#bid'))
+  })
+
+  t.same(faults.filter((fault) => !/422/.test(fault)), [])
+  t.same(origins.sort(), [url, gatewayUrl].sort(), 'nothing from elsewhere')
+})
