@@ -36,7 +36,7 @@ export async function runCrowd ({ gatewayUrl, isBidding, signal, print }) {
       body: JSON.stringify(body),
       signal
     })
-    return { status: response.status, reply: await response.json() }
+    return { status: response.status, reply: /** @type {any} */ (await response.json()) }
   }
 
   /** @returns {Promise<Lot>} */

@@ -15,6 +15,7 @@ import { fileURLToPath } from 'node:url'
 import { FreshetError } from './errors.js'
 import { gatewaySettings } from './loads/gateway.js'
 
+const CONTENTION_PROCESS = fileURLToPath(new URL('contention/load-process.js', import.meta.url))
 const LOAD_PROCESS = fileURLToPath(new URL('loads/load-process.js', import.meta.url))
 const STOP_MS = 3000
 /** an error with its stack of ten frames */
@@ -31,9 +32,10 @@ const leastOf = (/** @type {number} */ seconds) => seconds * (seconds < 5 ? 0.5 
  */
 export function startLoad (order, { writerCommand, gatewayCommand, env, deadlineMs }) {
   const { load, settings, redisUrl, replicaUrls, keyPrefix } = order
-  const isWriter = load === 'writer'
+  const isWriter = load === 'writer' && !settings.contention
+  const file = settings.contention ? CONTENTION_PROCESS : LOAD_PROCESS
   const own = withoutSettings(env)
-  const child = spawn(process.execPath, isWriter ? writerCommand({ ...settings, source: 'synthetic', keyPrefix }) : [LOAD_PROCESS], {
+  const child = spawn(process.execPath, isWriter ? writerCommand({ ...settings, source: 'synthetic', keyPrefix }) : [file], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     // a session of its own, so that Ctrl-C reaches the lab only, which then stops it
     detached: true,

@@ -10,11 +10,14 @@
  * @typedef {import('./sample.js').Sample} Sample
  * @typedef {import('./servers/own.js').LabServers} LabServers
  */
+import { join } from 'node:path'
 import { FreshetError } from './errors.js'
+import { ROOT } from '../src/store/index.js'
 import { NUMBERED_VALUE_BYTES, WHOLE_VALUE_BYTES } from '../src/synthetic.js'
 import { invariantsOf } from './check.js'
 import { startLoad, withoutSettings } from './child.js'
 import { contentOf } from './content.js'
+import { decidedOf } from './contention/sample.js'
 import { startDelay } from './delay.js'
 import { startServing } from './serving/index.js'
 import { figuresOf, watchWindow } from './window.js'
@@ -26,7 +29,8 @@ const SPARE_MS = 60_000
 
 /**
  * @typedef {{ level: string, arm: string, round: number, load: string, settings: Record<string, any>,
- *   serving?: import('./serving/plan.js').Serving }} Cell `settings` of the writer, by name
+ *   serving?: import('./serving/plan.js').Serving, contention?: import('./contention/plan.js').Contention }} Cell `settings` of the
+ *   writer, by name
  */
 
 /**
@@ -81,15 +85,18 @@ export async function measure (cell, { openServers, rttMs, signal, writerCommand
     }
     load = startLoad({
       load: cell.load,
-      settings: { ...cell.settings, feed: FEED },
+      settings: { ...cell.settings, feed: FEED, contention: cell.contention && { ...cell.contention, historyFile: historyFile(cell) } },
       redisUrl: delay?.url ?? servers.primaryUrl,
       replicaUrls: servers.replicaUrls,
       keyPrefix: servers.keyPrefix
     }, { writerCommand, gatewayCommand, env, deadlineMs: (cell.settings.warmUp + cell.settings.duration) * 1000 + SPARE_MS })
     const window = await Promise.race([watchWindow(cell, { servers, load, serving, delay }), stopping])
     Object.assign(sample, figuresOf(cell, window, servers))
-    Object.assign(sample, await Promise.race([contentOf({ ...cell, feed: FEED }, window.ended.acknowledged, servers), stopping]))
-    sample.invariants = invariantsOf(sample)
+    if (cell.contention) Object.assign(sample, decidedOf(window.ended))
+    else {
+      Object.assign(sample, await Promise.race([contentOf({ ...cell, feed: FEED }, window.ended.acknowledged, servers), stopping]))
+      sample.invariants = invariantsOf(sample)
+    }
     sample.valid = sample.invariants.every(({ ok }) => ok)
   } catch (error) {
     if (signal.aborted) throw stopped()
@@ -104,6 +111,9 @@ export async function measure (cell, { openServers, rttMs, signal, writerCommand
   }
   return sample
 }
+
+/** For `check`. @param {Cell} cell */
+const historyFile = ({ arm }) => join(ROOT, '.freshet/lab/histories', `${arm.replace(/[^\w+-]/g, '_')}.ndjson`)
 
 /** Whether items arrive steadily. @param {Record<string, any>} settings */
 const isSteady = ({ pace, rate }) => pace !== 'burst' && rate > 0

@@ -11,6 +11,7 @@
  * @typedef {import('./sample.js').Sample} Sample
  */
 import { mean } from 'simple-statistics'
+import { CONTENTION_MEASURES } from './contention/measures.js'
 import { per, SERVING_MEASURES } from './serving/measures.js'
 
 /** @type {Record<string, Measure>} by name; the first of a plan is its main measure */
@@ -91,6 +92,7 @@ export const MEASURES = Object.freeze({
     of: (sample) => per(ofNodes(sample, 'replica', ({ netOutputBytes }) => netOutputBytes) ?? NaN, sample.windowSeconds ?? 0)
   },
   ...SERVING_MEASURES,
+  ...CONTENTION_MEASURES,
   netBytesPerItem: {
     title: 'Bytes to the primary per item',
     unit: 'bytes',

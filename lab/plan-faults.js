@@ -7,6 +7,7 @@
  * @typedef {import('./plan.js').Known} Known
  */
 import { cellsOf, loadNamed, pathOfSetting, settled } from './cells.js'
+import { faultsOfContention } from './contention/plan.js'
 import { faultsOfRetention } from './retention.js'
 import { LEAD_SECONDS, faultsOfServing, leastSecondsOf, servingAt } from './serving/plan.js'
 import { at, expectedOneOf, unfit } from './shape.js'
@@ -27,6 +28,7 @@ export const faultsBetween = (plan, checkSettings) => [
   ...faultsOfLoads(plan),
   ...faultsOfRetention(plan),
   ...faultsOfAllServing(plan, checkSettings),
+  ...faultsOfContention(plan),
   ...faultsOfTime(plan)
 ]
 
@@ -84,22 +86,24 @@ function unknownNames ({
 
 /** L11. @param {Plan} plan */
 function ceilingFaults ({ arms = {}, baseline, ceiling }) {
-  const { load, serving } = arms[ceiling] ?? {}
+  const { load, serving, contention } = arms[ceiling] ?? {}
   const isKnown = load === 'writer' || loadNamed(load).open !== undefined
   // a constant response has no freshness; the ceiling is a read from a server on each request
   const isFreshRead = serving?.by === 'ask' && serving.asks === 'freshness'
+  if (contention?.technique === 'noop') return []
   if (!isKnown || ceiling === baseline || load === 'blob' || serving?.by === 'bare' || isFreshRead) return []
   return [`ceiling: ${JSON.stringify(ceiling)} runs our code; expected an arm without it: load blob, or serving by bare`]
 }
 
 /**
  * A copied arm without a change would look like a finding.
- * @param {string} path @param {Record<string, { load?: string, settings?: Settings, serving?: object, engine?: string }>} those
+ * @param {string} path
+ * @param {Record<string, { load?: string, settings?: Settings, serving?: object, engine?: string, contention?: object }>} those
  */
 function duplicates (path, those) {
   const seen = new Map()
-  return Object.entries(those).flatMap(([one, { load, settings = {}, serving, engine }]) => {
-    const content = JSON.stringify([load, engine, serving, Object.entries(settings).sort()])
+  return Object.entries(those).flatMap(([one, { load, settings = {}, serving, engine, contention }]) => {
+    const content = JSON.stringify([load, engine, serving, contention, Object.entries(settings).sort()])
     const before = seen.get(content)
     seen.set(content, before ?? one)
     return before === undefined

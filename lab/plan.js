@@ -9,11 +9,13 @@
  * caller passes the function that checks settings.
  *
  * @typedef {Record<string, string | number | boolean | null>} Settings of the writer, by name
- * @typedef {{ load: string, settings: Settings, serving?: import('./serving/plan.js').Serving, engine?: string, note?: string }} Arm
+ * @typedef {{ load: string, settings: Settings, serving?: import('./serving/plan.js').Serving, engine?: string,
+ *   contention?: Settings, note?: string }} Arm
  *   `load`: 'writer' = `npm start writer`, else one of the lab's own (loads/); `serving`: what serves HTTP beside it
- * @typedef {{ settings: Settings, serving?: import('./serving/plan.js').ServingOfLevel, engine?: string, x?: number,
- *   without: string[] }} Level
- *   `serving` overrides that of every arm; `x`: position on the axis of a chart; `without`: arms that are not measured there
+ * @typedef {{ settings: Settings, serving?: import('./serving/plan.js').ServingOfLevel, engine?: string, contention?: Settings,
+ *   x?: number, without: string[] }} Level
+ *   `contention`: bids instead of items (contention/plan.js), the parts of arm and level together; `serving` overrides that of every
+ *   arm; `x`: position on the axis of a chart; `without`: arms that are not measured there
  * @typedef {'less' | 'more' | 'same'} Direction
  * @typedef {{ arm: string, against: string, direction: Direction, level?: string }} Expectation of the main measure
  * @typedef {{ measure: string, arm: string, against?: string, most?: number, least?: number, level?: string }} Budget a
@@ -67,6 +69,7 @@ const name = matching(`1 to 60 characters without commas and without ${AA_SUFFIX
 const levelName = matching('1 to 60 characters', /^[^\p{Cc}]{1,60}$/u)
 const engine = matching('valkey or redis, with a version if need be, such as valkey 9.1', /^(valkey|redis)( \d+(\.\d+){0,2})?$/)
 const settings = named(text(60), scalar)
+const contention = named(text(20), scalar)
 
 const SHAPE = object({
   title: text(80),
@@ -78,6 +81,7 @@ const SHAPE = object({
     settings: [settings, {}],
     serving: [servingShape, undefined],
     engine: [engine, undefined],
+    contention: [contention, undefined],
     note: [text(), undefined]
   }), 2),
   labels: [named(text(60), text(24)), {}],
@@ -85,6 +89,7 @@ const SHAPE = object({
     settings: [settings, {}],
     serving: [servingOfLevelShape, undefined],
     engine: [engine, undefined],
+    contention: [contention, undefined],
     x: [number(0, 1e9), undefined],
     without: [list(text(60)), []]
   }), 1),

@@ -6,6 +6,7 @@
  * @typedef {import('./sample.js').Sample} Sample
  * @typedef {import('./schedule.js').Cell} Cell
  */
+import { contentionOf } from './contention/plan.js'
 import { FreshetError } from './errors.js'
 import { measure } from './measurement.js'
 import { commitOf, machineFacts } from './machine.js'
@@ -60,10 +61,17 @@ export async function runExperiment ({
     }
     onProgress({ cell, done, of: schedule.length })
     const settings = { ...fresh.effective?.[cell.level][cell.aaOf ?? cell.arm], warmUp: cell.warmUpSeconds, duration: options.seconds }
+    const contention = contentionOf(plan, { level: cell.level, arm: cell.aaOf ?? cell.arm })
     /** @type {Error | null} */
     let leftover = null
-    const sample = await measure({ ...cell, load: loadOf(plan, cell), settings, serving: servingOf(plan, cell) }, {
-      openServers: openServers(engineOf(plan, cell)), rttMs: options.rttMs, signal, writerCommand, readerCommand, gatewayCommand, env
+    const sample = await measure({ ...cell, load: loadOf(plan, cell), settings, serving: servingOf(plan, cell), contention }, {
+      openServers: openServers(engineOf(plan, cell)),
+      rttMs: contention?.rttMs ?? options.rttMs,
+      signal,
+      writerCommand,
+      readerCommand,
+      gatewayCommand,
+      env
     }).catch((error) => {
       if (!error.sample || signal.aborted) throw error
       leftover = error

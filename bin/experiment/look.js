@@ -1,6 +1,7 @@
 /**
  * Actions on plans and results that measure nothing: list, check, compare, draw.
  */
+import { readFile } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import { draw as drawSvg } from '../../charts/draw.js'
 import { FreshetError } from '../../lab/errors.js'
@@ -8,6 +9,7 @@ import { analyse } from '../../lab/analysis.js'
 import { findExperiment, listExperiments } from '../../lab/catalog.js'
 import { checkResult } from '../../lab/check.js'
 import { compareResults } from '../../lab/compare.js'
+import { checkHistory, readHistory } from '../../lab/contention/history.js'
 import { drawingOf } from '../../lab/report/drawing.js'
 import { markdownOf } from '../../lab/report/markdown.js'
 import { newestResult, readResult, writeWhole } from '../../lab/result.js'
@@ -38,6 +40,10 @@ export async function check (_parts, files) {
   if (wanted.length === 0) print('no experiment has a result yet')
   let status = 0
   for (const file of wanted) {
+    if (file.endsWith('.ndjson')) {
+      status = Math.max(status, await checkBids(file))
+      continue
+    }
     const { faults, samples, invalid, ended } = checkResult(await readResult(file))
     print(`${shown(file)}: ${samples} samples, ${invalid} INVALID${ended ? `, ${ended} ended by an error` : ''}; ${faults.length
       ? `${faults.length} ${faults.length === 1 ? 'contradiction' : 'contradictions'}, do not use this file`
@@ -46,6 +52,15 @@ export async function check (_parts, files) {
     if (faults.length) status = 1
   }
   return status
+}
+
+/** Invariants of a history of bids. @param {string} file @returns {Promise<number>} */
+async function checkBids (file) {
+  const history = readHistory(await readFile(file, 'utf8'))
+  const invariants = checkHistory(history)
+  print(`${shown(file)}: ${history.bids.length} bids, ${history.events.length} events`)
+  for (const { name, ok, detail } of invariants) print(`  ${name}: ${ok ? 'yes' : `no (${detail})`}`)
+  return invariants.every(({ ok }) => ok) ? 0 : 1
 }
 
 /** @param {Parts} _parts @param {string[]} files @returns {Promise<number>} */
@@ -89,7 +104,7 @@ export async function drawResult (file, folder, name, current) {
 
 /** @param {string} text a file, or an experiment for its newest result @returns {Promise<string>} */
 async function fileOf (text) {
-  if (text.endsWith('.json')) return text
+  if (/\.(nd)?json$/.test(text)) return text
   const { name, folder } = await findExperiment(EXPERIMENTS, text)
   const newest = await newestResult(folder)
   if (newest === null) throw new FreshetError('RESULT_INVALID', `${name} has no result yet; run it first`)

@@ -1,7 +1,7 @@
 /**
  * Commands of one system, from this process: each goes to the batcher of its partition, and its decision comes back.
  *
- *     submit(command) -> certainly rejected? -> batcher of its partition -> admit -> confirmed? -> decision
+ *     submit(command) -> batcher of its partition -> certainly rejected? -> admit -> confirmed? -> decision
  */
 import { partitionOf } from '../item/index.js'
 import { admit } from './admit.js'
@@ -61,6 +61,7 @@ export function createAdmission ({
         rejections.note(partition, admitted.generation)
         return admitted
       },
+      answer: (command) => rejections.answer(command, partition),
       deadlineMs,
       metrics,
       ...(batches ? {} : { maxCommands: 1, maxCalls: Infinity })
@@ -84,12 +85,8 @@ export function createAdmission ({
      * @throws {import('../errors.js').FreshetError} ADMISSION_FULL, ADMISSION_LATE: not sent; SERVER_LOST, NOT_CONFIRMED: outcome unknown
      */
     async submit (command) {
-      const partition = this.partitionOf(command.key)
-      const prepared = prepare(command)
-      const rejected = rejections.answer(prepared, command.args, partition)
-      if (rejected) return rejected
-      const { batcher, confirm } = all[partition]
-      const answer = await batcher.submit(prepared)
+      const { batcher, confirm } = all[this.partitionOf(command.key)]
+      const answer = await batcher.submit(prepare(command))
       await confirm()
       return answer
     }

@@ -9,7 +9,7 @@
  * @typedef {import('./admit.js').Admitted} Admitted
  * @typedef {import('./commands.js').Prepared} Command
  * @typedef {import('./commands.js').Decision & { generation: string, now: number }} Answer
- * @typedef {{ command: Command, sinceMs: number, resolve: (reply: { admitted: Admitted, i: number }) => void,
+ * @typedef {{ command: Command, sinceMs: number, resolve: (reply: { admitted: Admitted, i: number } | Answer) => void,
  *   reject: (error: Error) => void }} Waiting
  */
 import { FreshetError } from './errors.js'
@@ -22,13 +22,16 @@ const MAX_WAITING = 10_000
 /**
  * @param {object} parts
  * @param {(commands: Command[]) => Promise<Admitted>} parts.send one call
+ * @param {(command: Command) => Answer | null} [parts.answer] without the server, as late as possible: when the command would be sent
  * @param {number} parts.deadlineMs of a command, until it is sent
  * @param {{ sent: (commands: number) => void, waited: (ms: number) => void, dropped: (why: 'full' | 'late') => void }} parts.metrics
  * @param {number} [parts.maxCommands] of a call
  * @param {number} [parts.maxCalls] in flight
  * @param {number} [parts.maxWaiting]
  */
-export function createBatcher ({ send, deadlineMs, metrics, maxCommands = MAX_COMMANDS, maxCalls = 1, maxWaiting = MAX_WAITING }) {
+export function createBatcher ({
+  send, answer = () => null, deadlineMs, metrics, maxCommands = MAX_COMMANDS, maxCalls = 1, maxWaiting = MAX_WAITING
+}) {
   /** @type {Waiting[]} the oldest first */
   const queue = []
   let calls = 0
@@ -41,7 +44,16 @@ export function createBatcher ({ send, deadlineMs, metrics, maxCommands = MAX_CO
       metrics.dropped('late')
       reject(new FreshetError('ADMISSION_LATE', `not sent within ${deadlineMs} ms, because the servers are slow; try again`))
     }
-    return queue.splice(0, maxCommands)
+    const batch = []
+    let taken = 0
+    while (batch.length < maxCommands && taken < queue.length) {
+      const one = queue[taken++]
+      const known = answer(one.command)
+      if (known) one.resolve(known)
+      else batch.push(one)
+    }
+    queue.splice(0, taken)
+    return batch
   }
 
   function run () {
@@ -83,12 +95,13 @@ export function createBatcher ({ send, deadlineMs, metrics, maxCommands = MAX_CO
         throw new FreshetError('ADMISSION_FULL', `${maxWaiting.toLocaleString('en')} commands of this partition wait already; try again`)
       }
       const sinceMs = performance.now()
-      const { admitted, i } = await new Promise((/** @type {Waiting['resolve']} */ resolve, reject) => {
+      const reply = await new Promise((/** @type {Waiting['resolve']} */ resolve, reject) => {
         queue.push({ command, sinceMs, resolve, reject })
         run()
       })
-      const decision = decisionOf(String(admitted.replies[i]))
-      return { ...decision, generation: admitted.generation, now: admitted.now }
+      if ('code' in reply) return reply
+      const { admitted, i } = reply
+      return { ...decisionOf(String(admitted.replies[i])), generation: admitted.generation, now: admitted.now }
     }
   }
 }

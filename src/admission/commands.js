@@ -8,8 +8,8 @@
  * @property {string} requestId
  * @property {string[]} args of the rule; numbers as texts of whole numbers
  *
- * @typedef {{ rule: string, key: string, request: string, encoded: string }} Prepared `request`: digest of what makes a request the same;
- *   `encoded`: its arguments, as a JSON array without its end
+ * @typedef {{ rule: string, key: string, args: string[], request: string, encoded: string }} Prepared `request`: digest of what makes a
+ *   request the same; `encoded`: its arguments, as a JSON array without its end
  *
  * @typedef {object} Decision
  * @property {string} code of the rule; `other_body`: the request id was accepted with other arguments; `failed`: the script could not
@@ -29,6 +29,7 @@ const LINE = '\n'
 export const prepare = ({ rule, key, scope, requestId, args }) => ({
   rule,
   key,
+  args,
   request: hash('sha256', rule + SEPARATOR + key + SEPARATOR + scope + SEPARATOR + requestId, 'base64url'),
   encoded: JSON.stringify(args).slice(0, -1)
 })

@@ -27,10 +27,10 @@ export function createRejections ({ requestMs, metrics, ...options }) {
 
   return {
     /**
-     * @param {import('./commands.js').Prepared} command @param {string[]} args @param {number} partition
+     * @param {import('./commands.js').Prepared} command @param {number} partition
      * @returns {import('./batcher.js').Answer | null} null: the server must be asked
      */
-    answer ({ rule, key, request }, args, partition) {
+    answer ({ rule, key, args, request }, partition) {
       const known = view.peek(key)
       if (!known || !CERTAIN[rule]) {
         metrics.asked('unknown')
@@ -43,8 +43,8 @@ export function createRejections ({ requestMs, metrics, ...options }) {
         metrics.asked('behind')
         return null
       }
-      const outcome = accepted.mayHave(request) ? null : CERTAIN[rule](known.fields, args)
-      if (outcome === null) {
+      const outcome = CERTAIN[rule](known.fields, args)
+      if (outcome === null || accepted.mayHave(request)) {
         metrics.asked('open')
         return null
       }

@@ -27,7 +27,7 @@ t.test('a demo that does not exist', async (t) => {
 
 t.test('without a crowd there are auctions to bid on; Ctrl-C ends it', async (t) => {
   const { command, gatewayUrl, url } = await startDemo(t, ['--crowd', 'no'])
-  const { items } = await (await fetch(`${url}/v1/auctions`)).json()
+  const { items } = /** @type {any} */ (await (await fetch(`${url}/v1/auctions`)).json())
   t.equal(items.length, 5)
   t.ok(items.every(({ bids, status }) => bids === 0 && status === 'open'))
   const response = await fetch(`${gatewayUrl}/v1/auctions/${items[0].id}/bids`, {

@@ -15,6 +15,7 @@ const sample = {
   items: 100_000,
   behindMs: { p50: 1, p95: 2, p99: 4, max: 9 },
   flushMs: { p50: 0.5, p95: 2, p99: 3, max: 8 },
+  decided: { accepted: 1000, calls: 1000, attemptsPerAccepted: 4, latencyMs: { p50: 3, p95: 5, p99: 6, max: 7 }, latencyMsByCode: {} },
   lagMs: { p50: 1, p95: 5, p99: 6, max: 8 },
   windowSeconds: 10,
   dataBytes: 30_000_000,
@@ -99,6 +100,14 @@ const VALUES = {
   servingLiveGrowthBytes: 1_000_000,
   servingDelayMsP99: 12,
   clientLoopPercent: 25,
+  decisionsPerSecond: 10_000,
+  acceptedPerSecond: 100,
+  serverCpuMicrosPerBid: 2.5,
+  callsPerBid: 0.01,
+  attemptsPerAccepted: 4,
+  decisionMsP50: 3,
+  decisionMsP95: 5,
+  decisionMsP99: 6,
   netBytesPerItem: 170,
   replicatedBytesPerItem: 180,
   generatorCpuMicrosPerItem: 5,
@@ -162,11 +171,11 @@ t.test('without a value a measure is null, not 0', async (t) => {
     ['deliveryMsP50', 'deliveryMsP99', 'newestMsP99', 'servingCpuMicrosPerEvent', 'servingCpuMillisPerMegabyte',
       'servingMemoryGrowthBytes'], 'no events, and too few looks at memory')
   t.same(nulls({ ...sample, items: 0, nodes: sample.nodes.map((node) => ({ ...node, cpuMicrosPerItem: null })) }),
-    ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'servingCpuMicrosPerItem', 'netBytesPerItem', 'replicatedBytesPerItem',
-      'generatorCpuMicrosPerItem', 'commandsPerItem', 'scriptMicrosPerItem'], 'no items')
+    ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'servingCpuMicrosPerItem', 'serverCpuMicrosPerBid', 'callsPerBid',
+      'netBytesPerItem', 'replicatedBytesPerItem', 'generatorCpuMicrosPerItem', 'commandsPerItem', 'scriptMicrosPerItem'], 'no items')
 })
 
 t.test('a measurement that ended with an error has no value at all', async (t) => {
-  const fault = /** @type {any} */ ({ ...sample, ...ended(sample), lagMs: undefined, serving: undefined })
+  const fault = /** @type {any} */ ({ ...sample, ...ended(sample), lagMs: undefined, serving: undefined, decided: undefined })
   t.same(Object.values(allOf(fault)).filter((value) => value !== null), [])
 })

@@ -137,7 +137,8 @@ export function foldMax (state, { type, seq, user, amount, closeAt }) {
  * @returns {import('./index.js').Outcome | null} the rejection
  */
 export function certainMax (state, [op, user, amount, limit]) {
-  if (op !== 'bid' || limit !== '' || user === state.leader) return null
+  const isOpen = state.status === 'open'
+  if (op !== 'bid' || limit !== '' || user === state.leader || (isOpen && Number(amount) >= nextOf(state))) return null
   const { code, details, change } = OPS.bid({ ...state }, [op, user, amount, limit], Number(state.openAt), NOTHING_ELSE)
   return change === undefined && (code === 'too_low' || code === 'closed') ? { code, details } : null
 }

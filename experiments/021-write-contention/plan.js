@@ -1,0 +1,93 @@
+/** 021: see README.md. */
+const technique = (/** @type {string} */ name) => ({ contention: { technique: name } })
+
+const FEW = ['lua+cache', 'batched', 'watch-jitter', 'cas']
+
+export default {
+  title: 'How should bids on one item be decided?',
+  question: 'Bids on one contested auction: one script call each, optimistic locking, or batches of up to 256 in one call?',
+  baseline: 'lua',
+  ceiling: 'noop',
+  arms: {
+    lua: technique('lua'),
+    'lua+cache': technique('lua+cache'),
+    batched: technique('batched'),
+    'batched+cache': technique('batched+cache'),
+    watch: technique('watch'),
+    'watch-jitter': technique('watch-jitter'),
+    cas: technique('cas'),
+    noop: technique('noop')
+  },
+  labels: {
+    lua: 'a script per bid',
+    'lua+cache': 'script, cache',
+    batched: 'batches',
+    'batched+cache': 'batches, cache',
+    watch: 'WATCH',
+    'watch-jitter': 'WATCH, jitter',
+    cas: 'SET IFEQ',
+    noop: 'no server'
+  },
+  levels: {
+    '100 in flight': { contention: { users: 100, thinkMs: 0 }, x: 100 },
+    '1,000 in flight': { contention: { users: 1000, thinkMs: 0 }, x: 1000 },
+    '10,000 in flight': { contention: { users: 10_000, thinkMs: 0 }, x: 10_000, without: ['lua+cache', 'watch-jitter', 'cas'] },
+    '100 users': { contention: { users: 100, thinkMs: 30 }, without: FEW },
+    '500 users': { contention: { users: 500, thinkMs: 30 }, without: FEW },
+    '1,000 users': { contention: { users: 1000, thinkMs: 30 }, without: FEW },
+    '2,000 users': { contention: { users: 2000, thinkMs: 30 }, without: FEW },
+    '1,000 users, 1 ms away': { contention: { users: 1000, thinkMs: 30, rttMs: 1 }, without: FEW },
+    '1,000 users, 2 ms away': { contention: { users: 1000, thinkMs: 30, rttMs: 2 }, without: FEW }
+  },
+  fixed: { rate: 0, maxItems: 1_000_000 },
+  seconds: 1.5,
+  warmUpSeconds: 0.5,
+  rounds: 5,
+  measures: ['decisionsPerSecond', 'acceptedPerSecond', 'serverCpuMicrosPerBid', 'callsPerBid', 'attemptsPerAccepted', 'decisionMsP50',
+    'decisionMsP95', 'decisionMsP99'],
+  differs: [
+    'WATCH and SET IFEQ keep the state as one JSON text and decide in the client; WATCH stores no outbox entry and no task',
+    'SET IFEQ stores the event and the reply after the state, in further steps that can be lost',
+    'no server: decides nothing and keeps nothing'
+  ],
+  expected: [
+    { arm: 'batched', against: 'lua', direction: 'more' },
+    { arm: 'batched+cache', against: 'lua', direction: 'more' },
+    { arm: 'lua+cache', against: 'lua', direction: 'same' },
+    { arm: 'watch', against: 'lua', direction: 'less' },
+    { arm: 'watch-jitter', against: 'lua', direction: 'less' },
+    { arm: 'cas', against: 'lua', direction: 'less' },
+    { arm: 'noop', against: 'lua', direction: 'more' }
+  ],
+  budgets: [
+    { measure: 'decisionsPerSecond', arm: 'batched+cache', against: 'lua', least: 3, level: '1,000 in flight' },
+    { measure: 'serverCpuMicrosPerBid', arm: 'batched+cache', against: 'lua', most: 0.25, level: '1,000 in flight' },
+    { measure: 'callsPerBid', arm: 'batched+cache', most: 0.1, level: '1,000 in flight' },
+    { measure: 'acceptedPerSecond', arm: 'batched+cache', against: 'lua', least: 1, level: '1,000 in flight' }
+  ],
+  published: {
+    source: 'Experiments report: real-time bidding system performance analysis, experiment 1 (write contention)',
+    conditions: 'AWS us-west-2, 4 gateways of 0.5 vCPU, cache.t3.micro, Locust; each bid is counted twice and each read once',
+    unit: 'requests/s over HTTP',
+    figures: [
+      { label: 'Lua, 100 users', value: 3899, arm: 'lua', level: '100 users' },
+      { label: 'WATCH, 100 users', value: 3624, arm: 'watch', level: '100 users' },
+      { label: 'Lua, 500 users', value: 12_180, arm: 'lua', level: '500 users' },
+      { label: 'WATCH, 500 users', value: 8961, arm: 'watch', level: '500 users' },
+      { label: 'Lua, 1,000 users', value: 14_466, arm: 'lua', level: '1,000 users' },
+      { label: 'WATCH, 1,000 users', value: 8733, arm: 'watch', level: '1,000 users' },
+      { label: 'Lua, 2,000 users', value: 13_687, arm: 'lua', level: '2,000 users' },
+      { label: 'WATCH, 2,000 users', value: 8556, arm: 'watch', level: '2,000 users' }
+    ],
+    ratios: [
+      { arm: 'watch', against: 'lua', value: 0.929, label: 'WATCH / Lua, 100 users: 3624 / 3899', level: '100 users' },
+      { arm: 'watch', against: 'lua', value: 0.736, label: 'WATCH / Lua, 500 users: 8961 / 12180', level: '500 users' },
+      { arm: 'watch', against: 'lua', value: 0.604, label: 'WATCH / Lua, 1,000 users: 8733 / 14466', level: '1,000 users' },
+      { arm: 'watch', against: 'lua', value: 0.625, label: 'WATCH / Lua, 2,000 users: 8556 / 13687', level: '2,000 users' }
+    ]
+  },
+  notControlled: [
+    'primary, two replicas and the load share two cores',
+    'the load is one process, which is its own limit in the fast arms'
+  ]
+}

@@ -1,0 +1,33 @@
+/**
+ * What a plan says about bids. An arm names its technique, a level the users; both together make a load.
+ *
+ * @typedef {{ technique: string, users: number, thinkMs: number, rttMs?: number }} Contention `thinkMs`: mean wait of a user after a reply
+ */
+import { at, unfit } from '../shape.js'
+import { TECHNIQUES } from './techniques.js'
+
+/** @type {Readonly<Record<string, (value: unknown) => boolean>>} */
+const FIELDS = Object.freeze({
+  technique: (value) => TECHNIQUES.includes(/** @type {string} */ (value)),
+  users: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 10_000,
+  thinkMs: (value) => typeof value === 'number' && value >= 0 && value <= 10_000,
+  rttMs: (value) => typeof value === 'number' && value >= 0 && value <= 1000
+})
+const EXPECTED = `technique (${TECHNIQUES.join(' | ')}), users (1 to 10,000), thinkMs (0 to 10,000), rttMs (0 to 1,000)`
+
+/**
+ * @param {Pick<import('../plan.js').Plan, 'arms' | 'levels'>} plan @param {{ level: string, arm: string }} cell
+ * @returns {Contention | undefined}
+ */
+export function contentionOf ({ arms, levels }, { level, arm }) {
+  const [ofArm, ofLevel] = [arms[arm]?.contention, levels[level]?.contention]
+  return ofArm || ofLevel ? /** @type {any} */ ({ ...ofLevel, ...ofArm }) : undefined
+}
+
+/** @param {import('../plan.js').Plan} plan possibly incomplete @returns {string[]} */
+export function faultsOfContention ({ arms = {}, levels = {} }) {
+  const those = [...Object.entries(arms).map(([name, of]) => ({ path: `${at('arms', name)}.contention`, of: of.contention })),
+    ...Object.entries(levels).map(([name, of]) => ({ path: `${at('levels', name)}.contention`, of: of.contention }))]
+  return those.flatMap(({ path, of = {} }) => Object.entries(of).flatMap(([name, value]) =>
+    Object.hasOwn(FIELDS, name) && FIELDS[name](value) ? [] : [unfit(`${path}.${name}`, value, EXPECTED)]))
+}
