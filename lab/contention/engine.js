@@ -1,5 +1,5 @@
 /** Techniques on the admission engine (src/admission): one script call for each bid, batches, and both with the rejection cache. */
-import { admissionKey, createAdmission, createRejections, fieldsOf } from '../../src/admission/index.js'
+import { admissionKey, createAdmission, createConfirm, createRejections, fieldsOf } from '../../src/admission/index.js'
 import { createRoutes, openConnection } from '../../src/store/index.js'
 import { silent } from './silent.js'
 
@@ -10,12 +10,13 @@ const DEADLINE_MS = 20_000
 const REQUEST_MS = 600_000
 
 /**
- * @param {{ redisUrl: string, keyPrefix: string, batches: boolean, hasCache: boolean }} options
+ * @param {{ redisUrl: string, keyPrefix: string, batches: boolean, hasCache: boolean, durability?: string }} options
  * @returns {Promise<import('./techniques.js').Technique>}
  */
-export async function openEngine ({ redisUrl, keyPrefix, batches, hasCache }) {
-  const routes = createRoutes({ primaryUrl: redisUrl, name: 'lab-bids', deadlineMs: DEADLINE_MS })
-  await routes.opened
+export async function openEngine ({ redisUrl, keyPrefix, batches, hasCache, durability = 'memory' }) {
+  const openRoutes = (/** @type {string} */ name) => createRoutes({ primaryUrl: redisUrl, name, deadlineMs: DEADLINE_MS })
+  const [routes, confirms] = [openRoutes('lab-bids'), openRoutes('lab-confirms')]
+  await Promise.all([routes.opened, confirms.opened])
   const counts = { calls: 0, attempts: 0 }
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, SYSTEM, partition)
   const connectionOf = () => routes.route(0).connection
@@ -47,6 +48,9 @@ export async function openEngine ({ redisUrl, keyPrefix, batches, hasCache }) {
     deadlineMs: DEADLINE_MS,
     batches,
     rejections,
+    confirmOf: () => createConfirm({
+      connection: () => confirms.route(0).connection, marker: keyOf(0)('marker:lab'), durability, waitMs: DEADLINE_MS / 2
+    }),
     metrics
   })
   return {
@@ -65,7 +69,7 @@ export async function openEngine ({ redisUrl, keyPrefix, batches, hasCache }) {
 
     async close () {
       await rejections?.close()
-      await routes.close()
+      await Promise.all([routes.close(), confirms.close()])
     }
   }
 }

@@ -16,6 +16,8 @@ const [START, INCREMENT] = [1000, 50]
 const [LEAST_RISE, MOST_RISE] = [50, 1000]
 const REPEATED = 0.01
 const HOUR_MS = 3_600_000
+/** wait of a user after an error */
+const OUTAGE_MS = 20
 
 /**
  * @param {import('./techniques.js').Technique} technique @param {Load} load
@@ -41,6 +43,7 @@ export async function runBids (technique, load, { onMeasuring = () => {}, signal
     if (details.currentBid !== undefined) price = Math.max(price, Number(details.currentBid))
     const minNext = Number(details.minNext ?? 0)
     bids.push({ user, amount, request, sent, answered: performance.now(), code, seq, decidedAtSeq: seq, minNext, isReplay })
+    return answer !== null
   }
 
   /** @param {string} user */
@@ -48,7 +51,8 @@ export async function runBids (technique, load, { onMeasuring = () => {}, signal
     while (!over.signal.aborted) {
       const amount = price + LEAST_RISE + Math.floor(Math.random() * (MOST_RISE - LEAST_RISE))
       const request = String(++n)
-      await bid(user, amount, request)
+      const isAnswered = await bid(user, amount, request)
+      if (!isAnswered) await sleep(OUTAGE_MS)
       if (Math.random() < REPEATED) await bid(user, amount, request)
       // also without a wait: replies from memory must not keep others from being read
       await (thinkMs > 0 ? sleep(thinkMs * (0.33 + 1.33 * Math.random())) : turn())
