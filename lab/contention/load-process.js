@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { tellParent } from '../../src/runtime/index.js'
 import { historyText } from './history.js'
+import { openOverHttp } from './http.js'
 import { runBids } from './load.js'
 import { openTechnique } from './techniques.js'
 
@@ -12,7 +13,8 @@ process.once('message', async (/** @type {any} */ { settings, redisUrl }) => {
   process.on('message', (/** @type {any} */ { event }) => { if (event === 'stop') stop.abort() })
   try {
     const { contention, warmUp, duration, keyPrefix } = settings
-    const technique = await openTechnique(contention.technique, { redisUrl, keyPrefix })
+    const open = contention.driver === 'http' ? openOverHttp : openTechnique
+    const technique = await open(contention.technique, { redisUrl, keyPrefix })
     const { history, cpuMicros, ...figures } = await runBids(technique, { ...contention, warmUpSeconds: warmUp, seconds: duration },
       { onMeasuring: () => { tellParent({ event: 'measuring' }) }, signal: stop.signal })
     await technique.close()

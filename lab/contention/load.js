@@ -2,7 +2,8 @@
  * The load: users who bid on one auction in a closed loop. Each reads the price (that of the last reply), adds 0.50 to 10.00, and bids;
  * one bid in a hundred is sent again, as after a lost reply.
  *
- * @typedef {{ technique: string, users: number, thinkMs: number, warmUpSeconds: number, seconds: number, closeInMs?: number }} Load
+ * @typedef {{ technique: string, driver?: string, users: number, thinkMs: number, warmUpSeconds: number, seconds: number,
+ *   closeInMs?: number }} Load
  *   `thinkMs`: mean of the wait after a reply, 0 = none
  * @typedef {import('./history.js').Bid} Bid
  */
@@ -68,7 +69,9 @@ export async function runBids (technique, load, { onMeasuring = () => {}, signal
   stop()
   await using
   const isDecided = load.technique !== 'noop'
-  const history = { terms: { start: START, increment: INCREMENT, closeAt }, bids: hashed(bids), events: await eventsOf(technique) }
+  const history = {
+    terms: { start: START, increment: INCREMENT, closeAt }, bids: hashed(bids, load.driver === 'http'), events: await eventsOf(technique)
+  }
   return {
     ...figuresOf(bids.slice(before.bids, after.bids), before, after),
     history,
@@ -79,8 +82,11 @@ export async function runBids (technique, load, { onMeasuring = () => {}, signal
 /** @param {string} user @param {string} requestId @param {string[]} args */
 const command = (user, requestId, args) => ({ rule: 'max', key: KEY, scope: user, requestId, args })
 
-/** Requests as events name them. @param {Bid[]} bids */
-const hashed = (bids) => bids.map((bid) => ({ ...bid, request: prepare(command(bid.user, bid.request, [])).request }))
+/** Requests as events name them. @param {Bid[]} bids @param {boolean} isOverHttp */
+const hashed = (bids, isOverHttp) => bids.map((bid) => {
+  const requestId = isOverHttp ? `${bid.user}-${bid.request}` : bid.request
+  return { ...bid, request: prepare(command(bid.user, requestId, [])).request }
+})
 
 /** @param {import('./techniques.js').Technique} technique */
 const eventsOf = async (technique) => (await technique.events(KEY)).map(({ seq, type, user, amount, previous, ts, request }) => ({

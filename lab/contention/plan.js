@@ -1,19 +1,22 @@
 /**
  * What a plan says about bids. An arm names its technique, a level the users; both together make a load.
  *
- * @typedef {{ technique: string, users: number, thinkMs: number, rttMs?: number }} Contention `thinkMs`: mean wait of a user after a reply
+ * @typedef {{ technique: string, users: number, thinkMs: number, rttMs?: number, driver?: 'direct' | 'http' }} Contention `thinkMs`:
+ *   mean wait of a user after a reply; `driver`: direct (default), in the process of the load, or http, through a gateway of the lab
  */
 import { at, unfit } from '../shape.js'
 import { TECHNIQUES } from './techniques.js'
 
 /** @type {Readonly<Record<string, (value: unknown) => boolean>>} */
 const FIELDS = Object.freeze({
+  driver: (value) => value === 'direct' || value === 'http',
   technique: (value) => TECHNIQUES.includes(/** @type {string} */ (value)),
   users: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 10_000,
   thinkMs: (value) => typeof value === 'number' && value >= 0 && value <= 10_000,
   rttMs: (value) => typeof value === 'number' && value >= 0 && value <= 1000
 })
-const EXPECTED = `technique (${TECHNIQUES.join(' | ')}), users (1 to 10,000), thinkMs (0 to 10,000), rttMs (0 to 1,000)`
+const EXPECTED = `driver (direct | http), technique (${TECHNIQUES.join(' | ')}), users (1 to 10,000), thinkMs (0 to 10,000), ` +
+  'rttMs (0 to 1,000)'
 
 /**
  * @param {Pick<import('../plan.js').Plan, 'arms' | 'levels'>} plan @param {{ level: string, arm: string }} cell

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { checkHistory, historyText, readHistory } from '../../lab/contention/history.js'
+import { openOverHttp } from '../../lab/contention/http.js'
 import { runBids } from '../../lab/contention/load.js'
 import { MUTANTS, openMutant } from '../../lab/contention/memory.js'
 import { openTechnique, TECHNIQUES } from '../../lab/contention/techniques.js'
@@ -34,6 +35,16 @@ for (const engine of await scopedEngines()) {
     }
   })
 }
+
+t.test('the same over HTTP, through a gateway of the lab', async (t) => {
+  const [engine] = await scopedEngines()
+  const { url } = await startServer(t, { engine })
+  const open = await openOverHttp('batched+cache', { redisUrl: url, keyPrefix: 'lab-http:' })
+  const { accepted, invariants, latencyMsByCode } = await runBids(open, { ...LOAD, seconds: 1, technique: 'batched+cache', driver: 'http' })
+  await open.close()
+  t.ok(accepted > 0 && latencyMsByCode.accepted.n > 0)
+  t.same(broken(invariants), [])
+})
 
 t.test('every mutant is caught, by what it breaks', async (t) => {
   const breaks = { 'get-set': 'A1', float: 'A1', 'no-close': 'A4', 'stale-cache': 'A5' }

@@ -1,0 +1,123 @@
+/**
+ * A technique behind HTTP: a gateway of the lab (gateway-process.js) decides, and this process sends bids over keep-alive connections.
+ *
+ *     submit -> a free connection -> POST /v1/auctions/:id/bids -> the technique in the gateway
+ */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { createHeadReader, openSocket } from '../serving/http-socket.js'
+
+const GATEWAY = fileURLToPath(new URL('gateway-process.js', import.meta.url))
+const CODES = Object.freeze(/** @type {Record<number, string>} */ ({ 410: 'closed', 425: 'not_open', 422: 'other_body' }))
+
+/**
+ * @param {string} technique @param {{ redisUrl: string, keyPrefix: string }} place
+ * @returns {Promise<import('./techniques.js').Technique>}
+ */
+export async function openOverHttp (technique, place) {
+  const gateway = fork(GATEWAY, [], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const counts = { calls: 0, attempts: 0 }
+  const [{ url }] = await ask({ event: 'start', technique, ...place }, 'up')
+  gateway.on('message', (/** @type {any} */ message) => { if (message.event === 'counts') Object.assign(counts, message.counts) })
+  /** @type {ReturnType<typeof openLine>[]} */
+  const free = []
+  /** @type {ReturnType<typeof openLine>[]} */
+  const all = []
+
+  /** @param {object} message @param {string} event of the reply @returns {Promise<any[]>} */
+  async function ask (message, event) {
+    gateway.send(message)
+    for (;;) {
+      const [reply] = await once(gateway, 'message')
+      if (reply.event === event) return [reply]
+    }
+  }
+
+  function lineOf () {
+    const known = free.pop()
+    if (known) return known
+    const line = openLine(new URL(url))
+    all.push(line)
+    return line
+  }
+
+  return {
+    counts,
+
+    async submit (command) {
+      const { key, scope, requestId, args: [op, user, amount] } = command
+      if (op !== 'bid') return (await ask({ event: 'submit', command }, 'decided'))[0].decision
+      const body = `{"userId":"${user}","amount":"${amount.slice(0, -2)}.${amount.slice(-2)}"}`
+      const line = lineOf()
+      const reply = await line.send(`POST /v1/auctions/${key}/bids HTTP/1.1\r\nhost: lab\r\ncontent-type: application/json\r\n` +
+        `idempotency-key: ${scope}-${requestId}\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
+      free.push(line)
+      return decisionIn(reply)
+    },
+
+    async events (key) { return (await ask({ event: 'events', key }, 'events'))[0].events },
+
+    async close () {
+      for (const line of all) line.close()
+      gateway.disconnect()
+      await once(gateway, 'exit')
+    }
+  }
+}
+
+/** @param {{ status: number, isReplay: boolean, body: any }} reply @returns {import('../../src/admission/index.js').Answer} */
+function decisionIn ({ status, isReplay, body }) {
+  if (status === 503 || status === 0) throw new Error(`status ${status}`)
+  const minor = (/** @type {string} */ text) => text.replace('.', '')
+  const details = {
+    ...(body.currentBid ? { currentBid: minor(body.currentBid) } : {}), ...(body.minNext ? { minNext: minor(body.minNext) } : {})
+  }
+  return {
+    code: CODES[status] ?? body.code, seq: body.seq ?? body.decidedAtSeq ?? 0, version: 0, isReplay, generation: '', now: 0, details
+  }
+}
+
+/** One connection; one request at a time. @param {URL} url */
+function openLine (url) {
+  /** @type {((reply: { status: number, isReplay: boolean, body: any }) => void) | null} */
+  let waiting = null
+  let readHead = createHeadReader()
+  /** @type {{ status: number, isReplay: boolean, bytes: number } | null} */
+  let head = null
+  /** @type {Buffer[]} */
+  let parts = []
+
+  /** @param {Buffer} bytes */
+  function take (bytes) {
+    let rest = bytes
+    if (head === null) {
+      const found = readHead(bytes)
+      if (found === null) return
+      const length = Number(/\r\ncontent-length: (\d+)/i.exec(found.text)?.[1] ?? 0)
+      head = { status: found.status, isReplay: /\r\nidempotent-replayed: true/i.test(found.text), bytes: length }
+      rest = found.rest
+    }
+    parts.push(Buffer.from(rest))
+    const body = parts.length === 1 ? parts[0] : Buffer.concat(parts)
+    if (body.length < head.bytes) return
+    const { status, isReplay } = head
+    ;[head, parts, readHead] = [null, [], createHeadReader()]
+    waiting?.({ status, isReplay, body: JSON.parse(body.toString()) })
+  }
+
+  const socket = openSocket(url, {
+    connect () {},
+    bytes: take,
+    close: () => waiting?.({ status: 0, isReplay: false, body: {} })
+  })
+  return {
+    /** @param {string} text @returns {Promise<{ status: number, isReplay: boolean, body: any }>} status 0: the connection ended */
+    send: (text) => new Promise((resolve) => {
+      waiting = resolve
+      if (socket.destroyed) resolve({ status: 0, isReplay: false, body: {} })
+      else socket.write(text)
+    }),
+    close: () => socket.destroy()
+  }
+}
