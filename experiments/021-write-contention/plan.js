@@ -1,7 +1,7 @@
 /** 021: see README.md. */
 const technique = (/** @type {string} */ name) => ({ contention: { technique: name } })
 
-const FEW = ['lua+cache', 'batched', 'watch-jitter', 'cas']
+const FEW = ['function', 'lua+cache', 'batched', 'watch-jitter', 'cas']
 
 export default {
   title: 'How should bids on one item be decided?',
@@ -10,6 +10,7 @@ export default {
   ceiling: 'noop',
   arms: {
     lua: technique('lua'),
+    function: technique('function'),
     'lua+cache': technique('lua+cache'),
     batched: technique('batched'),
     'batched+cache': technique('batched+cache'),
@@ -20,6 +21,7 @@ export default {
   },
   labels: {
     lua: 'a script per bid',
+    function: 'a function per bid',
     'lua+cache': 'script, cache',
     batched: 'batches',
     'batched+cache': 'batches, cache',
@@ -31,7 +33,7 @@ export default {
   levels: {
     '100 in flight': { contention: { users: 100, thinkMs: 0 }, x: 100 },
     '1,000 in flight': { contention: { users: 1000, thinkMs: 0 }, x: 1000 },
-    '10,000 in flight': { contention: { users: 10_000, thinkMs: 0 }, x: 10_000, without: ['lua+cache', 'watch-jitter', 'cas'] },
+    '10,000 in flight': { contention: { users: 10_000, thinkMs: 0 }, x: 10_000, without: ['function', 'lua+cache', 'watch-jitter', 'cas'] },
     '100 users': { contention: { users: 100, thinkMs: 30 }, without: FEW },
     '1,000 users': { contention: { users: 1000, thinkMs: 30 }, without: FEW },
     '2,000 users': { contention: { users: 2000, thinkMs: 30 }, without: FEW },
@@ -56,6 +58,7 @@ export default {
   expected: [
     { arm: 'batched', against: 'lua', direction: 'more' },
     { arm: 'batched+cache', against: 'lua', direction: 'more' },
+    { arm: 'function', against: 'lua', direction: 'same' },
     { arm: 'lua+cache', against: 'lua', direction: 'same' },
     { arm: 'watch', against: 'lua', direction: 'less' },
     { arm: 'watch-jitter', against: 'lua', direction: 'less' },

@@ -1,19 +1,21 @@
-/** Techniques on the admission engine (src/admission): one script call for each bid, batches, and both with the rejection cache. */
+/** Techniques on the admission engine (src/admission): a call of a script or function for each bid, batches, and both with the cache. */
 import { admissionKey, createAdmission, createConfirm, createRejections, fieldsOf } from '../../src/admission/index.js'
-import { createRoutes, openConnection } from '../../src/store/index.js'
+import { createRoutes, openConnection, readScript } from '../../src/store/index.js'
 import { silent } from './silent.js'
 
 const SYSTEM = 'auctions'
 const RULE = 'max'
 const PAGE = 10_000
+const LIBRARY = 'freshet_lab_admit'
 const DEADLINE_MS = 20_000
 const REQUEST_MS = 600_000
 
 /**
- * @param {{ redisUrl: string, keyPrefix: string, batches: boolean, hasCache: boolean, durability?: string }} options
+ * @param {{ redisUrl: string, keyPrefix: string, batches: boolean, hasCache: boolean, isFunction?: boolean, durability?: string }} options
+ *   `isFunction`: the script is stored on the server and called by FCALL
  * @returns {Promise<import('./techniques.js').Technique>}
  */
-export async function openEngine ({ redisUrl, keyPrefix, batches, hasCache, durability = 'memory' }) {
+export async function openEngine ({ redisUrl, keyPrefix, batches, hasCache, isFunction = false, durability = 'memory' }) {
   const openRoutes = (/** @type {string} */ name) => createRoutes({ primaryUrl: redisUrl, name, deadlineMs: DEADLINE_MS })
   const [routes, confirms] = [openRoutes('lab-bids'), openRoutes('lab-confirms')]
   await Promise.all([routes.opened, confirms.opened])
@@ -39,7 +41,7 @@ export async function openEngine ({ redisUrl, keyPrefix, batches, hasCache, dura
     })
     : undefined
   const admission = createAdmission({
-    route: routes.route,
+    route: isFunction ? await functionRoute(routes.route) : routes.route,
     keyPrefix,
     system: SYSTEM,
     partitions: 1,
@@ -71,5 +73,23 @@ export async function openEngine ({ redisUrl, keyPrefix, batches, hasCache, dura
       await rejections?.close()
       await Promise.all([routes.close(), confirms.close()])
     }
+  }
+}
+
+/**
+ * Routes whose connections call a function instead of the script `admit`.
+ * @param {ReturnType<typeof createRoutes>['route']} route
+ */
+async function functionRoute (route) {
+  const { body } = readScript('admit')
+  await route(0).connection.send('FUNCTION', 'LOAD', 'REPLACE',
+    `#!lua name=${LIBRARY}\nredis.register_function('${LIBRARY}', function (KEYS, ARGV)\n${body}\nend)`)
+  return (/** @type {number} */ partition) => {
+    const { connection, replicationId } = route(partition)
+    /** @type {typeof connection.runScript} */
+    const runScript = (name, keys, args) => name === 'admit'
+      ? connection.send('FCALL', LIBRARY, keys.length, ...keys, ...args)
+      : connection.runScript(name, keys, args)
+    return { connection: { ...connection, runScript }, replicationId }
   }
 }

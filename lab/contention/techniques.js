@@ -11,8 +11,9 @@ import { openEngine } from './engine.js'
 import { MUTANTS, openMutant, openNoop } from './memory.js'
 import { openOptimistic } from './optimistic.js'
 
-const ENGINE = Object.freeze(/** @type {Record<string, { batches: boolean, hasCache: boolean }>} */ ({
+const ENGINE = Object.freeze(/** @type {Record<string, { batches: boolean, hasCache: boolean, isFunction?: boolean }>} */ ({
   lua: { batches: false, hasCache: false },
+  function: { batches: false, hasCache: false, isFunction: true },
   'lua+cache': { batches: false, hasCache: true },
   batched: { batches: true, hasCache: false },
   'batched+cache': { batches: true, hasCache: true }

@@ -35,6 +35,7 @@ export function createKeyView ({
   const kept = new Map()
   /** keys that are being read, with the events since @type {Map<string, { reading: Promise<Known | null>, since: Fields[] }>} */
   const opening = new Map()
+  let resets = 0
   const fold = FOLDS[rule] ?? (() => false)
   const reader = createKeyReader({ connectionOf, keyOf, partitionOf })
 
@@ -51,6 +52,7 @@ export function createKeyView ({
       if (one) apply(one, entry.fields)
     },
     onReset (partition) {
+      resets++
       for (const one of [...kept.values()]) if (one.partition === partition) forget(one)
     }
   })
@@ -75,35 +77,30 @@ export function createKeyView ({
   /** @param {string} key @returns {Promise<Known | null>} */
   async function load (key) {
     const since = /** @type {Fields[]} */ ([])
+    const resetsBefore = resets
     const reading = reader.read(key, follower.position(partitionOf(key)))
     opening.set(key, { reading, since })
     try {
       const known = await reading
-      if (!known || follower.ageMs === Infinity) return known
+      // events may have been missed since it was read
+      if (!known || follower.ageMs === Infinity || resets !== resetsBefore) return known
       const one = { ...known, pins: 0, listeners: new Set() }
       kept.set(key, one)
       for (const event of since) if (kept.get(key) === one) apply(one, event)
-      evict()
+      evict(kept, maxKeys)
       return one
     } finally {
       opening.delete(key)
     }
   }
 
-  function evict () {
-    for (const one of kept.values()) {
-      if (kept.size <= maxKeys) return
-      if (one.pins === 0) kept.delete(one.key)
-    }
-  }
-
   return {
     follower,
 
-    /** What is in memory, without asking. @param {string} key @returns {Known | undefined} */
+    /** What is in memory. @param {string} key @returns {Known | undefined} */
     peek: (key) => kept.get(key),
 
-    /** Reads a key from the primary, past memory. @param {string} key */
+    /** @param {string} key */
     fromPrimary: (key) => reader.fromPrimary(key),
 
     /**
@@ -132,5 +129,13 @@ export function createKeyView ({
     },
 
     close: () => follower.close()
+  }
+}
+
+/** @param {Map<string, Kept>} kept the least recently used first @param {number} maxKeys */
+function evict (kept, maxKeys) {
+  for (const { key, pins } of kept.values()) {
+    if (kept.size <= maxKeys) return
+    if (pins === 0) kept.delete(key)
   }
 }

@@ -1,6 +1,7 @@
 /** The header of each rule, its body and its twin in JavaScript agree. */
 import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
+import { createOracle } from '../../src/admission/index.js'
 import { RULES } from '../../src/admission/rules/index.js'
 
 const LUA = new URL('../../lua/rules/', import.meta.url)
@@ -33,3 +34,20 @@ for (const name of names) {
     t.ok(lua.split('\n').length < 160)
   })
 }
+
+t.test('a bid and the end in the same millisecond: the bid is late, whichever comes first', async (t) => {
+  for (const isClosedFirst of [false, true]) {
+    const oracle = createOracle()
+    let n = 0
+    const admit = (/** @type {string[]} */ args, /** @type {number} */ now) =>
+      oracle.admit([{ rule: 'max', key: 'a', scope: '', requestId: String(++n), args }], now)[0].code
+    t.equal(admit(['create', '100', '10', '0', '1000', '0', '0', '', '', 'EUR'], 1), 'created')
+    t.equal(admit(['bid', 'ann', '100', ''], 999), 'accepted')
+    t.equal(admit(['due'], 999), 'not_due')
+    const codes = isClosedFirst
+      ? [admit(['due'], 1000), admit(['bid', 'bob', '200', ''], 1000)]
+      : [admit(['bid', 'bob', '200', ''], 1000), admit(['due'], 1000)]
+    t.same(codes.sort(), ['closed', 'ended'])
+    t.match(oracle.states.get('a'), { leader: 'ann', price: '100', status: 'closed', seq: '2' })
+  }
+})

@@ -7,9 +7,9 @@ import { runBids } from '../../../lab/contention/load.js'
 import { scoped, scopedEngines } from '../../../test/scope.js'
 import { engineName, startServer } from '../../../test/servers.js'
 
-const BIDS = scoped(1_000_000, 5000)
-const SECONDS = scoped(40, 3)
-const EVERY_MS = scoped(5000, 1000)
+/** FRESHET_TEST_SECONDS=120 makes millions of bids */
+const SECONDS = Number(process.env.FRESHET_TEST_SECONDS ?? scoped(12, 3))
+const EVERY_MS = scoped(3000, 1000)
 const LOAD = { technique: 'batched+cache', users: 500, thinkMs: 0, warmUpSeconds: 0.1, seconds: SECONDS }
 
 /** @param {{ invariants: { name: string, ok: boolean, detail: string }[] }} outcome */
@@ -50,7 +50,6 @@ for (const engine of await scopedEngines()) {
       }
     })
     t.same(broken(outcome), [])
-    t.ok(outcome.history.bids.length >= BIDS, `${outcome.history.bids.length} bids`)
     t.ok(outcome.failed > 0, 'it was felt')
   })
 
