@@ -136,7 +136,7 @@ for (const engine of await scopedEngines()) {
     const primary = await startServer(t, { engine })
     const [one, two] = await Promise.all([1, 2].map(() => startAuctionGateway(t, { redisUrl: primary.url, flags: FLAGS })))
     const reader = await startReader(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })
-    const closeAt = Date.now() + 3000
+    const closeAt = Date.now() + 1500
     await one.create('a', termsOf({ closeAt }))
     await two.bid('a', 'ann', 10)
     await one.command.kill('SIGKILL')
