@@ -18,20 +18,24 @@ const CODES = Object.freeze(/** @type {Record<number, string>} */ ({ 410: 'close
 export async function openOverHttp (technique, place) {
   const gateway = fork(GATEWAY, [], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const counts = { calls: 0, attempts: 0 }
-  const [{ url }] = await ask({ event: 'start', technique, ...place }, 'up')
+  const { url } = await ask({ event: 'start', technique, ...place }, 'up')
   gateway.on('message', (/** @type {any} */ message) => { if (message.event === 'counts') Object.assign(counts, message.counts) })
   /** @type {ReturnType<typeof openLine>[]} */
   const free = []
   /** @type {ReturnType<typeof openLine>[]} */
   const all = []
 
-  /** @param {object} message @param {string} event of the reply @returns {Promise<any[]>} */
-  async function ask (message, event) {
-    gateway.send(message)
-    for (;;) {
-      const [reply] = await once(gateway, 'message')
-      if (reply.event === event) return [reply]
-    }
+  /** @param {object} message @param {string} event of the reply @returns {Promise<any>} */
+  function ask (message, event) {
+    return new Promise((resolve) => {
+      const take = (/** @type {any} */ reply) => {
+        if (reply.event !== event) return
+        gateway.off('message', take)
+        resolve(reply)
+      }
+      gateway.on('message', take)
+      gateway.send(message)
+    })
   }
 
   function lineOf () {
@@ -47,7 +51,7 @@ export async function openOverHttp (technique, place) {
 
     async submit (command) {
       const { key, scope, requestId, args: [op, user, amount] } = command
-      if (op !== 'bid') return (await ask({ event: 'submit', command }, 'decided'))[0].decision
+      if (op !== 'bid') return (await ask({ event: 'submit', command }, 'decided')).decision
       const body = `{"userId":"${user}","amount":"${amount.slice(0, -2)}.${amount.slice(-2)}"}`
       const line = lineOf()
       const reply = await line.send(`POST /v1/auctions/${key}/bids HTTP/1.1\r\nhost: lab\r\ncontent-type: application/json\r\n` +
@@ -56,7 +60,7 @@ export async function openOverHttp (technique, place) {
       return decisionIn(reply)
     },
 
-    async events (key) { return (await ask({ event: 'events', key }, 'events'))[0].events },
+    async events (key) { return (await ask({ event: 'events', key }, 'events')).events },
 
     async close () {
       for (const line of all) line.close()

@@ -65,7 +65,8 @@ export function drawingOf (analysis, result, plan) {
 /** @param {Analysis} analysis @param {Plan} plan */
 function limitText ({ cells }, { ceiling, arms }) {
   if (!cells.some(({ arm }) => arm === ceiling)) return ''
-  return `(limit): ${arms[ceiling].note ?? 'the same bytes without Freshet, in plain SET commands'}`
+  const { note, contention } = arms[ceiling]
+  return `(limit): ${note ?? (contention ? 'the same load, and nothing decides' : 'the same bytes without Freshet, in plain SET commands')}`
 }
 
 /** @param {Analysis} analysis @param {Plan} plan @param {Drawing['kind']} kind */
