@@ -84,7 +84,9 @@ function faultsOf (sample, i, result) {
   const lacking = lacksOf(sample)
   if (lacking.length) return [`${of}: lacks ${lacking.join(', ')}`]
   if (!sample.valid) return []
-  const broken = invariantsOf(sample).filter(({ ok }) => !ok).map(({ name, detail }) => `${name}: no (${detail})`)
+  // those of bids follow from their history, which is no part of a result
+  const invariants = sample.decided ? sample.invariants : invariantsOf(sample)
+  const broken = invariants.filter(({ ok }) => !ok).map(({ name, detail }) => `${name}: no (${detail})`)
   return [...broken, ...contradictionsOf(sample), ...plannedUnlike(sample, result)].map((fault) => `${of}: ${fault}`)
 }
 

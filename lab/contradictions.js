@@ -16,6 +16,7 @@ const RECORDS = {
   generator: ['processes', 'cpuSeconds', 'loopUse'],
   machine: []
 }
+const { ledger: _ledger, ...RECORDS_OF_BIDS } = RECORDS
 const FLUSHES = { flushMs: ['p50', 'p95', 'p99', 'max'] }
 const LISTS = ['nodes', 'marks', 'invariants']
 const SERVING = { requests: ['sent', 'answered', 'missing', 'errors', 'timeouts'], answers: ['looked', 'wrong'], client: ['loopUse'] }
@@ -38,7 +39,7 @@ export function lacksOf (sample) {
   return [
     ...TEXTS.filter((name) => typeof sample[name] !== 'string'),
     ...NUMBERS.filter((name) => !Number.isFinite(sample[name])),
-    ...recordsLacking(sample, RECORDS),
+    ...recordsLacking(sample, sample.decided ? RECORDS_OF_BIDS : RECORDS),
     ...(sample.flushMs === undefined ? [] : recordsLacking(sample, FLUSHES)),
     ...LISTS.flatMap((name) => !Array.isArray(sample[name])
       ? [name]
@@ -85,10 +86,7 @@ export function contradictionsOf (sample) {
   return [
     ...(invariants.some(({ ok }) => !ok) ? ['is marked valid, but an invariant failed'] : []),
     ...(seconds > 0 ? [] : [`seconds ${seconds}`]),
-    ...(itemsAcknowledged === ledger.acknowledged ? [] : [`itemsAcknowledged ${itemsAcknowledged}; the ledger has ${ledger.acknowledged}`]),
-    ...(ledger.verified === undefined || ledger.verified === ledger.versions
-      ? []
-      : [`${ledger.verified} versions verified; expected ${ledger.versions}`]),
+    ...(ledger ? ledgerUnlike(ledger, itemsAcknowledged) : []),
     ...nodes.flatMap(({ role, address, cpuSeconds, cpuMicrosPerItem, cpuPercent }) => {
       const of = `${role} ${address}`
       return [
@@ -100,6 +98,12 @@ export function contradictionsOf (sample) {
     ...(serving ? servingUnlike(serving) : [])
   ]
 }
+
+/** @param {Sample['ledger']} ledger @param {number} itemsAcknowledged */
+const ledgerUnlike = ({ acknowledged, verified, versions }, itemsAcknowledged) => [
+  ...(itemsAcknowledged === acknowledged ? [] : [`itemsAcknowledged ${itemsAcknowledged}; the ledger has ${acknowledged}`]),
+  ...(verified === undefined || verified === versions ? [] : [`${verified} versions verified; expected ${versions}`])
+]
 
 /** @param {Sample} sample */
 function marksUnlike (sample) {
