@@ -60,7 +60,10 @@ export async function openOptimistic ({ redisUrl, keyPrefix, technique }) {
       const [stored, text] = (await connection.sendAll([
         ...(technique === 'cas' ? [] : [['WATCH', keys.state]]), ['GET', keys.request], ['GET', keys.state]
       ])).slice(-2)
-      if (stored !== null) return { ...JSON.parse(String(stored)), isReplay: true }
+      if (stored !== null) {
+        if (technique !== 'cas') await connection.send('UNWATCH')
+        return { ...JSON.parse(String(stored)), isReplay: true }
+      }
       const before = text === null ? '' : String(text)
       const next = before === '' ? {} : JSON.parse(before)
       const { code, details, change } = RULES.max(next, command.args, Date.now(), NOTHING_ELSE)

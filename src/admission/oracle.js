@@ -42,7 +42,11 @@ export function createOracle () {
     requests.set(request, { body: encoded, decision })
     for (const event of change.events) {
       const entry = ['ts', String(now), 'request', request, ...event]
-      if (event[1] !== '0') events.set(key, [...events.get(key) ?? [], entry])
+      if (event[1] !== '0') {
+        const known = events.get(key) ?? []
+        known.push(entry)
+        events.set(key, known)
+      }
       outbox.push({ rule, key, fields: entry })
     }
     for (const [name, dueMs] of change.tasks ?? []) put(tasks, `${rule} ${key} ${name}`, dueMs === null ? null : Number(dueMs))

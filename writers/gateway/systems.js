@@ -6,7 +6,7 @@ import { admissionKey, createAdmission, createConfirm, createRejections, expectD
 import { partitionOf } from '../../src/item/index.js'
 import { createAdmissionMetrics } from '../../src/metrics/index.js'
 import { runTasks } from '../../src/schedule/index.js'
-import { createRoutes, openConnection } from '../../src/store/index.js'
+import { createRoutes } from '../../src/store/index.js'
 import { createAuctions, SYSTEM } from '../../src/systems/auctions/index.js'
 
 const LOOK_EVERY_MS = 1000
@@ -68,12 +68,15 @@ function openAdmission (settings, { routes, primaryUrl, name, metrics, log }) {
   const confirms = durability === 'memory'
     ? null
     : createRoutes({ primaryUrl, name: `${name}:confirm`, deadlineMs: deadlineMs + ackWithinMs })
-  const rejections = settings.rejectionCache === 'no'
+  const outbox = settings.rejectionCache === 'no' ? null : createRoutes({ primaryUrl, name: `${name}:outbox`, deadlineMs })
+  const rejections = outbox === null
     ? undefined
     : createRejections({
-      async open (signal) {
-        const connection = await openConnection(primaryUrl, { name: `${name}:outbox`, deadlineMs, signal })
-        return { connection, isLeft: () => false, end: () => connection.close() }
+      async open () {
+        // the first attempt may have failed, and a later one not
+        await outbox.opened.catch(() => {})
+        const { connection } = outbox.route(0)
+        return { connection, isLeft: () => false, end () {} }
       },
       connectionOf,
       keyOf,
@@ -109,7 +112,7 @@ function openAdmission (settings, { routes, primaryUrl, name, metrics, log }) {
     admission,
     async close () {
       tasks.close()
-      await Promise.all([rejections?.close(), confirms?.close()])
+      await Promise.all([outbox?.close(), rejections?.close(), confirms?.close()])
     }
   }
 }
