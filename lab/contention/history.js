@@ -92,7 +92,7 @@ function effectFaults (bids) {
   const faults = []
   for (const bid of bids) {
     const before = first.get(bid.request)
-    if (before && bid.sent > before.answered && (bid.code !== 'accepted' || bid.seq !== before.seq)) {
+    if (before && bid.code !== 'unknown' && bid.sent > before.answered && (bid.code !== 'accepted' || bid.seq !== before.seq)) {
       faults.push(`${bid.request} was accepted at ${before.seq}, then ${bid.code} at ${bid.seq}`)
     }
     if (!before && bid.code === 'accepted') first.set(bid.request, bid)
