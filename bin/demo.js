@@ -36,7 +36,8 @@ export async function main ({ argv, env }) {
       ? `no system given; expected one of ${SYSTEMS.join(', ')}, as in npm start demo -- ${SYSTEMS[0]}`
       : unknownName(system, SYSTEMS, `the demos are ${SYSTEMS.join(', ')}`)])
   }
-  const settings = { ...given, port: given.port || await freePort(), gatewayPort: given.gatewayPort || await freePort() }
+  const [port, gatewayPort] = await freePorts([given.port, given.gatewayPort])
+  const settings = { ...given, port, gatewayPort }
   return runChildren(settings, env, (children, signal) => startAll(settings, children, signal))
 }
 
@@ -55,11 +56,14 @@ async function startAll (settings, { start, print }, signal) {
   runCrowd({ gatewayUrl, isBidding: crowd === 'yes', signal, print: (line) => print('crowd', line) })
 }
 
-/** @returns {Promise<number>} */
-async function freePort () {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  server.close()
-  return port
+/** All are taken before one is given back, so they differ. @param {number[]} wanted 0 = any @returns {Promise<number[]>} */
+async function freePorts (wanted) {
+  const servers = await Promise.all(wanted.filter((port) => port === 0).map(async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    return server
+  }))
+  const free = servers.map((server) => /** @type {import('node:net').AddressInfo} */ (server.address()).port)
+  await Promise.all(servers.map((server) => once(server.close(), 'close')))
+  return wanted.map((port) => port || Number(free.pop()))
 }

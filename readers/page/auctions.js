@@ -3,6 +3,7 @@
  * the clock of the visitor is only used to count between two of them.
  */
 import { at, make, put } from './elements.js'
+import { showCards, timeText, titleOf } from './auctions-list.js'
 
 const LIST_EVERY_MS = 1000
 const TICK_MS = 200
@@ -10,6 +11,9 @@ const SHOWN_BIDS = 12
 const CHART_BIDS = 120
 const SOON_MS = 10_000
 const TRIES = 5
+const REOPEN_MS = 3000
+/** events of one command arrive together: a bid, and the answer of a maximum */
+const TOGETHER_MS = 30
 
 const gateway = /** @type {HTMLMetaElement} */ (document.querySelector('meta[name="gateway"]')).content
 /** of this visitor: the user, and how the page shows that user @type {{ user: string, masked: string | null }} */
@@ -26,41 +30,49 @@ let bids = []
 let events = null
 /** server time minus that of the visitor */
 let aheadMs = 0
-let wasLeading = false
+/** the sequence number at which this visitor led, by a reply or an event; null = not since the last notice @type {number | null} */
+let ledAt = null
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let showing
 
-const titleOf = (/** @type {string} */ id) => id.replace(/-\w+$/, '').replace(/-/g, ' ').replace(/^./, (first) => first.toUpperCase())
 const isMine = (/** @type {string | null} */ masked) => masked !== null && masked === me.masked
 const nameOf = (/** @type {string | null} */ masked) => isMine(masked) ? 'you' : masked ?? '–'
-
-/** @param {number} ms */
-function timeText (ms) {
-  if (ms <= 0) return 'closing'
-  const seconds = Math.ceil(ms / 1000)
-  const minutes = Math.floor(seconds / 60)
-  return minutes >= 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${minutes}:${String(seconds % 60).padStart(2, '0')}`
-}
 
 /** @param {string} id */
 function follow (id) {
   if (auction?.id === id) return
   events?.close()
   auction = null
-  wasLeading = false
+  ledAt = null
   put(at('notice'), '')
   put(at('outcome'), '')
   at('amount').value = ''
   at('max').value = ''
-  events = new EventSource(`/v1/auctions/${encodeURIComponent(id)}/live`)
-  events.addEventListener('snapshot', ({ data }) => {
-    ({ auction, bids } = JSON.parse(data))
+  open(id)
+  for (const link of document.querySelectorAll('#open a')) link.setAttribute('aria-current', String(link.getAttribute('href') === `#${id}`))
+}
+
+/** @param {string} id */
+function open (id) {
+  const source = new EventSource(`/v1/auctions/${encodeURIComponent(id)}/live`)
+  events = source
+  source.addEventListener('snapshot', ({ data }) => {
+    const before = auction?.generation
+    ;({ auction, bids } = JSON.parse(data))
+    // sequence numbers of generations are not comparable
+    if (ledAt !== null && before !== auction.generation) ledAt = 0
     bids = bids.filter(({ by }) => by !== 'close')
     aheadMs = auction.asOf - Date.now()
     show()
   })
-  for (const name of ['bid', 'close']) events.addEventListener(name, ({ data }) => take(JSON.parse(data)))
-  events.onopen = () => state('live', 'live')
-  events.onerror = () => state('away', 'connecting again')
-  for (const link of document.querySelectorAll('#open a')) link.setAttribute('aria-current', String(link.getAttribute('href') === `#${id}`))
+  for (const name of ['bid', 'close']) source.addEventListener(name, ({ data }) => take(JSON.parse(data)))
+  source.onopen = () => state('live', 'live')
+  source.onerror = () => {
+    at('auction').hidden = auction === null
+    state('away', auction === null ? 'auction not available' : 'connecting again')
+    // browsers do not reconnect after an error status
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => { if (events === source) open(id) }, REOPEN_MS)
+  }
 }
 
 /** @param {any} event */
@@ -68,17 +80,38 @@ function take (event) {
   const { seq, by, userId, amount, closeAt } = event
   if (!auction || seq <= auction.seq) return
   Object.assign(auction, { seq, ...(closeAt ? { closeAt } : {}) })
-  if (by === 'close') auction.status = 'closed'
+  if (by === 'close') closed()
   else {
     Object.assign(auction, { currentBid: amount, leader: userId, bids: auction.bids + (by === 'proxy' ? 0 : 1) })
     auction.minNext = (Number(amount) + Number(auction.minIncrement)).toFixed(2)
-    if (by === 'buy') auction.status = 'closed'
+    if (by === 'buy') closed()
     bids = [event, ...bids].slice(0, CHART_BIDS)
   }
-  show()
+  if (auction.status === 'closed') show()
+  else showing ??= setTimeout(show, TOGETHER_MS)
+}
+
+/** Events do not tell whether the reserve was met. */
+async function closed () {
+  const { id, seq } = auction
+  auction.status = 'closed'
+  if (auction.reserveMet === null) return
+  auction.reserveMet = undefined
+  try {
+    const response = await fetch(`/v1/auctions/${encodeURIComponent(id)}?minSeq=${seq}`)
+    const { status, reserveMet } = await response.json()
+    if (auction?.id !== id || status !== 'closed') return
+    auction.reserveMet = reserveMet
+    show()
+  } catch {
+    // it stays "closed", without a result
+  }
 }
 
 function show () {
+  clearTimeout(showing)
+  showing = undefined
+  if (!auction) return
   at('auction').hidden = false
   const { id, currentBid, startPrice, currency, leader, minNext, status, bids: count, reserveMet } = auction
   const isClosed = status === 'closed'
@@ -92,28 +125,33 @@ function show () {
   at('bid').hidden = gateway === '' || isClosed
   const amount = at('amount')
   if (document.activeElement !== amount && document.activeElement !== at('max')) amount.value = minNext
-  notice(leader, isClosed)
+  notice(leader, isClosed, reserveMet)
   at('latest').replaceChildren(...bids.slice(0, SHOWN_BIDS).map(rowOf))
   chart()
   tick()
 }
 
-/** @param {string | null} leader @param {boolean} isClosed @param {boolean | null} reserveMet */
+/** @param {string | null} leader @param {boolean} isClosed @param {boolean | null | undefined} reserveMet undefined = not known yet */
 function standing (leader, isClosed, reserveMet) {
   if (leader === null) return isClosed ? 'Closed without a bid' : 'No bid yet'
   if (!isClosed) return isMine(leader) ? 'You lead' : `${nameOf(leader)} leads`
+  if (reserveMet === undefined) return 'Closed'
   return reserveMet === false ? 'Not sold: the reserve was not met' : `Sold to ${nameOf(leader)}`
 }
 
-/** @param {string | null} leader @param {boolean} isClosed */
-function notice (leader, isClosed) {
-  if (isClosed) put(at('notice'), isMine(leader) ? 'Closed: you won' : 'Closed')
-  else if (isMine(leader)) put(at('notice'), '')
-  else if (wasLeading) {
+/** @param {string | null} leader @param {boolean} isClosed @param {boolean | null | undefined} reserveMet */
+function notice (leader, isClosed, reserveMet) {
+  const isSold = reserveMet === null || reserveMet === true
+  if (isClosed) put(at('notice'), isMine(leader) && isSold ? 'Closed: you won' : 'Closed')
+  else if (isMine(leader)) {
+    put(at('notice'), '')
+    ledAt = auction.seq
+  } else if (leader !== null && ledAt !== null && auction.seq > ledAt) {
+    // until then, the stream is behind the reply
     put(at('notice'), `You were outbid: ${auction.currentBid} ${auction.currency}`)
     outcome('', '')
+    ledAt = null
   }
-  wasLeading = isMine(leader)
 }
 
 /** @param {any} bid */
@@ -150,23 +188,13 @@ async function list () {
   try {
     const response = await fetch('/v1/auctions?limit=20')
     const { items } = await response.json()
-    at('open').replaceChildren(...items.map(cardOf))
+    showCards(items)
     at('none').hidden = items.length > 0
     if (!location.hash && items.length > 0) location.replace(`#${items[0].id}`)
   } catch {
     state('away', 'connecting again')
   }
   setTimeout(list, LIST_EVERY_MS)
-}
-
-/** @param {any} one */
-function cardOf ({ id, currentBid, startPrice, currency, closeAt, asOf, bids }) {
-  const link = make('a', { href: `#${id}` },
-    make('strong', {}, titleOf(id)), make('span', {}, timeText(closeAt - asOf)),
-    make('span', { className: 'quiet' }, `${bids} ${bids === 1 ? 'bid' : 'bids'}`),
-    make('span', {}, `${currentBid ?? startPrice} ${currency}`))
-  link.setAttribute('aria-current', String(id === auction?.id))
-  return make('li', {}, link)
 }
 
 /** @param {string} kind @param {string} text */
@@ -194,6 +222,7 @@ async function send (id, body) {
 
 at('bid').addEventListener('submit', async (/** @type {SubmitEvent} */ event) => {
   event.preventDefault()
+  if (!auction) return
   const { id } = auction
   const max = at('max').value.trim()
   at('amount').blur()
@@ -202,14 +231,15 @@ at('bid').addEventListener('submit', async (/** @type {SubmitEvent} */ event) =>
     me.masked = reply.bidder
     sessionStorage.setItem('masked', reply.bidder)
   }
+  if (auction?.id !== id) return
   if (status === 201 && reply.leading) outcome('good', `Accepted: you lead at ${reply.currentBid}`)
   else if (status === 201) outcome('bad', `Accepted, but another bidder's maximum answered: ${reply.currentBid}`)
   else if (reply.code === 'max_raised') outcome('good', 'Your maximum was raised')
   else if (reply.code === 'self_outbid') outcome('', 'You lead already')
   else if (reply.code === 'too_low') outcome('bad', `Too low: the next bid is ${reply.minNext} or more`)
   else outcome('bad', reply.detail ?? 'Refused')
-  wasLeading ||= status === 201 && reply.leading
-  if (auction?.id === id) show()
+  if (status === 201 && reply.leading) ledAt = Math.max(ledAt ?? 0, reply.seq)
+  show()
 })
 
 window.addEventListener('hashchange', () => follow(location.hash.slice(1)))

@@ -66,9 +66,13 @@ t.test('the page', needsBrowser, async (t) => {
     })
     await eventually(async () => /^You were outbid: \d+\.\d\d EUR$/.test(await text('notice')))
     t.ok(await page.locator('#latest tr.mine').count() <= 12)
-    await page.fill('#amount', '0.01')
-    await page.click('#bid button')
-    await eventually(async () => /^Too low: the next bid is \d+\.\d\d or more$/.test(await text('outcome')))
+    // the reply to an earlier bid may be late
+    await eventually(async () => {
+      await page.fill('#amount', '0.01')
+      await page.click('#bid button')
+      await page.waitForTimeout(300)
+      return /^Too low: the next bid is \d+\.\d\d or more$/.test(await text('outcome'))
+    })
     await page.fill('#amount', 'much')
     await page.click('#bid button')
     await eventually(async () => /^amount: "much"; expected a decimal/.test(await text('outcome')))
@@ -94,4 +98,84 @@ t.test('the page', needsBrowser, async (t) => {
 
   t.same(faults.filter((fault) => !/422/.test(fault)), [])
   t.same(origins.sort(), [url, gatewayUrl].sort(), 'nothing from elsewhere')
+})
+
+/** @param {string} url @param {string} method @param {object} body */
+const send = (url, method, body) => fetch(url, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+
+t.test('the page without a crowd', needsBrowser, async (t) => {
+  const { gatewayUrl, url } = await startDemo(t, ['--crowd', 'no'])
+  const browser = await startBrowser(t)
+  const { page } = await openPage(t, browser)
+  const text = async (/** @type {string} */ id) => await page.textContent(`#${id}`) ?? ''
+
+  /** @param {string} id @param {object} terms */
+  async function openAuction (id, terms) {
+    const path = `${gatewayUrl}/v1/auctions/${id}`
+    await send(path, 'PUT', { startPrice: 5, minIncrement: 1, currency: 'EUR', ...terms })
+    await page.goto(`${url}/auctions#${id}`)
+    await eventually(async () => (await text('standing')) === 'No bid yet')
+    return (/** @type {object} */ bid) => send(`${path}/bids`, 'POST', { userId: 'ann', ...bid })
+  }
+
+  await t.test('a reserve that is met while the page is open', async (t) => {
+    const bid = await openAuction('met-1', { closeAt: Date.now() + 4000, reserve: 10 })
+    await bid({ amount: 12 })
+    await eventually(async () => /^Sold to \S+$/.test(await text('standing')))
+    t.equal(await text('notice'), 'Closed')
+  })
+
+  await t.test('a person who leads below the reserve has not won', async (t) => {
+    await openAuction('unmet-1', { closeAt: Date.now() + 4000, reserve: 10 })
+    await page.fill('#amount', '5')
+    await page.click('#bid button')
+    await eventually(async () => (await text('standing')) === 'You lead')
+    await eventually(async () => (await text('standing')) === 'Not sold: the reserve was not met')
+    t.equal(await text('notice'), 'Closed')
+  })
+
+  await t.test('a bid that the maximum of another answers never led, so it is not outbid', async (t) => {
+    const bid = await openAuction('maximum-1', { closeAt: Date.now() + 60_000 })
+    await bid({ amount: 5, max: 200 })
+    for (const amount of ['25', '35']) {
+      await page.fill('#amount', amount)
+      await page.click('#bid button')
+      await eventually(async () => (await text('price')) === `${Number(amount) + 1}.00`)
+      await eventually(async () => /another bidder's maximum/.test(await text('outcome')))
+      t.equal(await text('notice'), '')
+    }
+  })
+
+  await t.test('a person who leads is not outbid by a stream that is behind the reply', async (t) => {
+    await page.addInitScript(() => {
+      const add = window.EventSource.prototype.addEventListener
+      window.EventSource.prototype.addEventListener = function (/** @type {string} */ name, /** @type {any} */ listener) {
+        add.call(this, name, name === 'bid' ? (/** @type {any} */ event) => setTimeout(listener, 700, event) : listener)
+      }
+    })
+    await page.reload()
+    await openAuction('behind-1', { closeAt: Date.now() + 60_000 })
+    await page.click('#bid button')
+    await eventually(async () => (await text('outcome')) === 'Accepted: you lead at 5.00')
+    t.equal(await text('notice'), '')
+    await eventually(async () => (await text('standing')) === 'You lead')
+    t.equal(await text('outcome'), 'Accepted: you lead at 5.00')
+  })
+
+  await t.test('the list is updated, and keeps the keyboard focus', async (t) => {
+    const link = page.locator('#open a').last()
+    await link.focus()
+    const left = await link.textContent()
+    await eventually(async () => (await link.textContent()) !== left)
+    t.equal(await page.evaluate(() => document.activeElement?.tagName), 'A')
+  })
+
+  await t.test('an auction that does not exist yet is not shown, until it does', async (t) => {
+    await page.goto(`${url}/auctions#later-1`)
+    await eventually(async () => (await text('state')) === 'auction not available')
+    t.notOk(await page.isVisible('#auction'))
+    await openAuction('later-1', { closeAt: Date.now() + 60_000 })
+    await eventually(() => page.isVisible('#auction'))
+    t.equal(await text('title'), 'Later')
+  })
 })
