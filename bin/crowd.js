@@ -1,6 +1,6 @@
 /**
  * A handful of auctions that follow one another, and a crowd that bids on them: an ordinary client of the gateway. Bidders know what the
- * last reply told them; each bids up to what the lot is worth to the crowd, faster near the end.
+ * last reply told them; they bid faster near the end.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,7 +17,7 @@ const QUIET_OPEN_MS = 3_600_000
 const SOFT_CLOSE_MS = 5000
 const RETRY_MS = 1000
 
-/** @typedef {{ id: string, minNext: number, worth: number, closeAt: number }} Lot in euros, ms since 1970 */
+/** @typedef {{ id: string, minNext: number, closeAt: number }} Lot in euros, ms since 1970 */
 
 /**
  * @param {{ gatewayUrl: string, isBidding: boolean, signal: AbortSignal, print: (line: string) => void }} options
@@ -50,7 +50,7 @@ export async function runCrowd ({ gatewayUrl, isBidding, signal, print }) {
       startPrice, minIncrement: 1, closeAt, softCloseMs: SOFT_CLOSE_MS, currency: 'EUR', ...(n % 2 ? {} : { reserve: 2 * startPrice })
     })
     if (status !== 201) throw new Error(reply.detail)
-    return { id, minNext: startPrice, worth: startPrice * (3 + 4 * Math.random()), closeAt }
+    return { id, minNext: startPrice, closeAt }
   }
 
   /** @param {Lot} lot @returns {Promise<boolean>} whether it is still open */
@@ -64,10 +64,9 @@ export async function runCrowd ({ gatewayUrl, isBidding, signal, print }) {
 
   /** The next lot that somebody bids on; those that end soon are chosen more often. */
   function chosen () {
-    const wanted = lots.filter(({ minNext, worth }) => minNext < worth)
-    const weights = wanted.map(({ closeAt }) => 1 / Math.max(2000, closeAt - Date.now()))
+    const weights = lots.map(({ closeAt }) => 1 / Math.max(2000, closeAt - Date.now()))
     let left = Math.random() * weights.reduce((sum, one) => sum + one, 0)
-    return wanted.find((_, i) => (left -= weights[i]) <= 0) ?? null
+    return lots.find((_, i) => (left -= weights[i]) <= 0) ?? null
   }
 
   while (!signal.aborted) {
