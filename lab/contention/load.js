@@ -22,9 +22,10 @@ const OUTAGE_MS = 20
 
 /**
  * @param {import('./techniques.js').Technique} technique @param {Load} load
- * @param {{ onMeasuring?: () => void, signal?: AbortSignal }} [options]
+ * @param {{ onMeasuring?: () => void, untilQuiet?: () => Promise<void>, signal?: AbortSignal }} [options] `untilQuiet`: before the stored
+ *   events are read
  */
-export async function runBids (technique, load, { onMeasuring = () => {}, signal } = {}) {
+export async function runBids (technique, load, { onMeasuring = () => {}, untilQuiet = async () => {}, signal } = {}) {
   const { users, thinkMs, warmUpSeconds, seconds, closeInMs = HOUR_MS } = load
   const closeAt = Date.now() + closeInMs
   await technique.submit(command('', 'create', ['create', ...[START, INCREMENT, 0, closeAt, 0, 0].map(String), '', '', 'EUR']))
@@ -68,6 +69,7 @@ export async function runBids (technique, load, { onMeasuring = () => {}, signal
   const after = look(technique, bids.length, failed)
   stop()
   await using
+  await untilQuiet()
   const isDecided = load.technique !== 'noop'
   const history = {
     terms: { start: START, increment: INCREMENT, closeAt }, bids: hashed(bids, load.driver === 'http'), events: await eventsOf(technique)

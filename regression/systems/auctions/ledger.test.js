@@ -5,7 +5,7 @@ import t from 'tap'
 import { openEngine } from '../../../lab/contention/engine.js'
 import { runBids } from '../../../lab/contention/load.js'
 import { scoped, scopedEngines } from '../../../test/scope.js'
-import { engineName, startServer } from '../../../test/servers.js'
+import { engineName, eventually, startServer } from '../../../test/servers.js'
 
 /** FRESHET_TEST_SECONDS=120 makes millions of bids */
 const SECONDS = Number(process.env.FRESHET_TEST_SECONDS ?? scoped(12, 2))
@@ -21,17 +21,24 @@ const broken = ({ invariants }) => invariants.filter(({ ok }) => !ok).map(({ nam
  */
 async function bidThrough (t, url, { durability, disturb }) {
   const technique = await openEngine({ redisUrl: url, keyPrefix: 'fr:', batches: true, hasCache: true, durability })
+  // a failure must not leave connections that keep the process
+  t.teardown(technique.close)
   const over = new AbortController()
-  const disturbing = (async () => {
-    for (let n = 0; n < SECONDS * 1000 / EVERY_MS - 1; n++) {
-      await sleep(EVERY_MS, undefined, { signal: over.signal })
-      await disturb()
+  async function disturbAlong () {
+    while (!over.signal.aborted) {
+      await sleep(EVERY_MS, undefined, { signal: over.signal }).catch(() => {})
+      if (!over.signal.aborted) await disturb()
     }
-  })().catch((error) => { if (!over.signal.aborted) throw error })
-  const outcome = await runBids(technique, LOAD)
-  over.abort()
-  await disturbing
-  await technique.close()
+  }
+  const disturbing = disturbAlong()
+  disturbing.catch(() => {})
+  const outcome = await runBids(technique, LOAD, {
+    async untilQuiet () {
+      over.abort()
+      await disturbing
+      await eventually(() => technique.events('none'))
+    }
+  })
   const counts = Object.entries(outcome.latencyMsByCode).map(([code, { n }]) => `${code} ${n}`).join(', ')
   t.comment(`${outcome.history.bids.length} bids, ${outcome.history.events.length} events; in the window: ${counts}`)
   return outcome
