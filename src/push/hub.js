@@ -167,7 +167,7 @@ function createTurns ({ streams, changes, delivery, budget }) {
     const nowMs = performance.now()
     for (const stream of streams) {
       stream.measure()
-      if (budget.isOver) stream.endIfStuck(nowMs)
+      stream.endIfStuck(nowMs)
       if (stream.ids !== null) continue
       if (!stream.needsSnapshot) seq = Math.min(seq, stream.seq)
       if (stream.list !== null) lists.add(stream.list.ids)

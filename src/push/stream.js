@@ -97,7 +97,7 @@ export function createStream ({ response, budget, ids, limit, encoding, periodMs
     measure,
 
     /** Ends a stream whose client reads nothing, while the budget is exceeded. @param {number} nowMs */
-    endIfStuck (nowMs) { if (waiting > 0 && nowMs - readMs > STUCK_MS) stall() },
+    endIfStuck (nowMs) { if (budget.isOver && waiting > 0 && nowMs - readMs > STUCK_MS) stall() },
 
     /** Whether more may be sent. */
     hasRoom () {

@@ -6,6 +6,8 @@ import { engineName, eventually } from '../../../test/servers.js'
 import { startAuctions } from '../../../test/systems/auctions/auctioning.js'
 
 const VIEWERS = scoped(2000, 100)
+/** of many viewers, on a busy machine */
+const DEADLINE_MS = 60_000
 
 /** @param {{ events: { event: string, data: any, id: string }[] }} viewer */
 const seqsOf = ({ events }) => events.filter(({ event }) => event === 'bid').map(({ data }) => data.seq)
@@ -62,9 +64,11 @@ for (const engine of await scopedEngines()) {
     await t.test(`${VIEWERS} viewers of one auction see the same`, async (t) => {
       await create('many')
       const viewers = await Promise.all(Array.from({ length: VIEWERS }, () => openLive(t, reader.url, '/v1/auctions/many/live')))
-      await eventually(() => viewers.every(({ events }) => events.length > 0))
+      t.same([...new Set(viewers.map(({ status }) => status))], [200])
+      await eventually(() => viewers.every(({ events }) => events.length > 0), { deadlineMs: DEADLINE_MS })
+        .catch((error) => t.fail(`${error.message}: ${viewers.filter(({ isEnded }) => isEnded).length} streams ended`))
       await bidUpTo('many', 1, 20)
-      await eventually(() => viewers.every((viewer) => seqsOf(viewer).at(-1) === 20))
+      await eventually(() => viewers.every((viewer) => seqsOf(viewer).at(-1) === 20), { deadlineMs: DEADLINE_MS })
       const wrong = viewers.filter((viewer) => JSON.stringify(seqsOf(viewer)) !== JSON.stringify(range(1, 20)))
       t.same(wrong.map(seqsOf).slice(0, 3), [])
       const { body } = await reader.get('/metrics')
