@@ -3,12 +3,14 @@
  * starts a fresh process, so that no arm runs on code that another arm warmed up.
  *
  *     child -> { event: 'measuring' }                     the warm-up is over; its summary begins here
+ *     child -> { event: 'measured' }                      bids only: its summary ends here, its load goes on until { event: 'looked' }
  *     child -> { event: 'ended', acknowledged: [n, ...] } since the start, for each writer
  *     child -> one JSON line on standard output           the summary; then it exits
  *
  * @typedef {{ load: string, settings: Record<string, any>, redisUrl: string, replicaUrls: string[], keyPrefix: string }} Order
  * @typedef {{ acknowledged: number[], summary: any }} Ended
- * @typedef {{ measuring: Promise<void>, ended: Promise<Ended>, pid: number | undefined, stop(): Promise<void> }} Child
+ * @typedef {{ measuring: Promise<void>, measured: Promise<void>, ended: Promise<Ended>, pid: number | undefined, looked(): void,
+ *   stop(): Promise<void> }} Child `measured`: at the end of its summary, or when it has ended
  */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -53,6 +55,9 @@ export function startLoad (order, { writerCommand, gatewayCommand, env, deadline
   /** @type {() => void} */
   let resolveMeasuring = () => {}
   const began = /** @type {Promise<void>} */ (new Promise((resolve) => { resolveMeasuring = resolve }))
+  /** @type {() => void} */
+  let resolveMeasured = () => {}
+  const over = /** @type {Promise<void>} */ (new Promise((resolve) => { resolveMeasured = resolve }))
   /** @type {(how: string) => void} */
   let resolveExit
   const exited = /** @type {Promise<string>} */ (new Promise((resolve) => { resolveExit = resolve }))
@@ -64,7 +69,8 @@ export function startLoad (order, { writerCommand, gatewayCommand, env, deadline
     if (message.event === 'measuring') {
       isMeasuring = true
       resolveMeasuring()
-    } else if (message.event === 'ended') acknowledged = message.acknowledged
+    } else if (message.event === 'measured') resolveMeasured()
+    else if (message.event === 'ended') acknowledged = message.acknowledged
     else if (message.event === 'failed') failure = message
   })
   child.once('error', (error) => resolveExit(`could not be started: ${error.message}`))
@@ -94,14 +100,17 @@ export function startLoad (order, { writerCommand, gatewayCommand, env, deadline
     if (why !== null) throw new FreshetError('LOAD_FAILED', `the load ${load} ${why}`, failure ? { reason: failure.code } : {})
     return { acknowledged: /** @type {number[]} */ (acknowledged), summary }
   })
-  const measuring = Promise.race([began, ended.then(() => {})])
-  // a caller that stops the load may await neither
-  for (const promise of [ended, measuring]) promise.catch(() => {})
+  const [measuring, measured] = [began, over].map((one) => Promise.race([one, ended.then(() => {})]))
+  // a caller that stops the load may await none of them
+  for (const promise of [ended, measuring, measured]) promise.catch(() => {})
 
   return {
     pid: child.pid,
     measuring,
+    measured,
     ended,
+    /** The figures of the servers were taken. */
+    looked () { if (child.connected) child.send({ event: 'looked' }, () => {}) },
     /** Stops the process, with SIGKILL after 3 s. */
     async stop () {
       if (child.exitCode === null && child.signalCode === null) {

@@ -63,7 +63,7 @@ export async function watchWindow (cell, { servers, load, serving, delay }) {
  * @param {{ servers: LabServers, load: import('./child.js').Child, serving: import('./serving/index.js').RunningServing | null,
  *   delay: import('./delay.js').Delay | null, died: Promise<never> }} parts
  */
-async function watch ({ settings }, { servers, load, serving, delay, died }) {
+async function watch ({ settings, contention }, { servers, load, serving, delay, died }) {
   const relayCpuSeconds = async () => await delay?.cpuSeconds() ?? 0
   const helpersCpuSeconds = async () => (await serving?.cpuSeconds() ?? 0) + await relayCpuSeconds()
   const filled = serving?.fill(load.measuring)
@@ -78,14 +78,17 @@ async function watch ({ settings }, { servers, load, serving, delay, died }) {
   const lag = watchLag(urlsOf(servers), over.signal)
   lag.catch(() => {})
   const measured = filled?.then(() => serving?.measure((endsMs - performance.now()) / 1000))
-  const [ended, servingFigures] = await Promise.race([Promise.all([load.ended, measured]), died]).finally(() => over.abort())
+  const [, servingFigures] = await Promise.race([Promise.all([load.measured, measured]), died]).finally(() => over.abort())
   const windowSeconds = (performance.now() - fromMs) / 1000
   const lagMs = await lag
-  await untilQuiet(urlsOf(servers), { deadlineMs: DEADLINE_MS })
+  // bids go on: what they cost after the window is none of its figures
+  if (!contention) await untilQuiet(urlsOf(servers), { deadlineMs: DEADLINE_MS })
   const [after, useAfter] = [await takeFigures(urlsOf(servers)), machineUse()]
+  load.looked()
   const { user, system } = process.cpuUsage(cpuBefore)
   const helpers = await helpersCpuSeconds() - helpersBefore
   const relay = delay ? { cpuSeconds: await relayCpuSeconds() - relayBefore } : null
+  const ended = await Promise.race([load.ended, died])
   const served = serving && servingFigures ? await Promise.race([serving.settle(servingFigures, ended.acknowledged), died]) : undefined
   return {
     before, after, useBefore, useAfter, ended, windowSeconds, lagMs, serving: served, relay, labCpuSeconds: (user + system) / 1e6 + helpers
@@ -107,7 +110,8 @@ export function figuresOf ({ load, settings }, window, servers) {
     loopUse: summary.loopUse
   }
   const isHere = LOCAL.includes(new URL(servers.primaryUrl).hostname)
-  const ownCpuSeconds = labCpuSeconds + generator.cpuSeconds + (isHere ? nodes.reduce((sum, node) => sum + node.cpuSeconds, 0) : 0)
+  const loadCpuSeconds = generator.cpuSeconds + (summary.gatewayCpuSeconds ?? 0)
+  const ownCpuSeconds = labCpuSeconds + loadCpuSeconds + (isHere ? nodes.reduce((sum, node) => sum + node.cpuSeconds, 0) : 0)
   const machine = useBetween(useBefore, useAfter, { ownCpuSeconds })
   const planned = settings.rate > 0 ? settings.rate * writers * settings.duration : null
   const { offered, refusedBy, dropped, failed, retried, batches, bytes } = summary

@@ -35,7 +35,8 @@ export async function openEngine ({ redisUrl, keyPrefix, batches, hasCache, isFu
       ...common,
       connectionOf,
       async open (signal) {
-        const connection = await openConnection(redisUrl, { name: 'lab-outbox', deadlineMs: DEADLINE_MS, signal })
+        const opened = await openConnection(redisUrl, { name: 'lab-outbox', deadlineMs: DEADLINE_MS, signal })
+        const connection = counted(opened, counts)
         return { connection, isLeft: () => false, end: () => connection.close() }
       }
     })
@@ -59,14 +60,15 @@ export async function openEngine ({ redisUrl, keyPrefix, batches, hasCache, isFu
     counts,
     submit: (command) => admission.submit(command),
 
-    async events (key) {
+    async stored (key) {
       const events = []
       for (let from = '-'; ;) {
         const entries = await connectionOf().send('XRANGE', keyOf(0)(`events:${key}`), from, '+', 'COUNT', PAGE)
         events.push(...entries.map((/** @type {any} */ [, flat]) => fieldsOf(flat.map(String))))
-        if (entries.length < PAGE) return events
+        if (entries.length < PAGE) break
         from = `(${entries.at(-1)[0]}`
       }
+      return { events, state: fieldsOf((await connectionOf().send('HGETALL', keyOf(0)(`state:${key}`))).map(String)) }
     },
 
     async close () {
@@ -75,6 +77,19 @@ export async function openEngine ({ redisUrl, keyPrefix, batches, hasCache, isFu
     }
   }
 }
+
+/**
+ * What the cache asks is also a cost of its arm.
+ * @param {import('../../src/store/index.js').Connection} connection @param {{ calls: number }} counts
+ */
+const counted = (connection, counts) => ({
+  ...connection,
+  /** @type {typeof connection.send} */
+  send (...words) {
+    counts.calls++
+    return connection.send(...words)
+  }
+})
 
 /**
  * Routes whose connections call a function instead of the script `admit`.

@@ -30,9 +30,12 @@ process.once('message', async (/** @type {any} */ { technique: name, redisUrl, k
   })
   process.on('message', async (/** @type {any} */ { event, command, key }) => {
     if (event === 'submit') send({ event: 'decided', decision: await technique.submit(command) })
-    if (event === 'events') send({ event: 'events', events: await technique.events(key) })
+    if (event === 'stored') send({ event: 'stored', stored: await technique.stored(key) })
   })
-  setInterval(() => send({ event: 'counts', counts: technique.counts }), COUNT_EVERY_MS)
+  setInterval(() => {
+    const { user, system } = process.cpuUsage()
+    send({ event: 'counts', counts: { ...technique.counts, gatewayCpuMicros: user + system } })
+  }, COUNT_EVERY_MS)
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   send({ event: 'up', url })
 })

@@ -17,7 +17,8 @@ const CODES = Object.freeze(/** @type {Record<number, string>} */ ({ 410: 'close
  */
 export async function openOverHttp (technique, place) {
   const gateway = fork(GATEWAY, [], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
-  const counts = { calls: 0, attempts: 0 }
+  const counts = { calls: 0, attempts: 0, gatewayCpuMicros: 0 }
+  const exited = once(gateway, 'exit')
   const { url } = await ask({ event: 'start', technique, ...place }, 'up')
   gateway.on('message', (/** @type {any} */ message) => { if (message.event === 'counts') Object.assign(counts, message.counts) })
   /** @type {ReturnType<typeof openLine>[]} */
@@ -27,14 +28,15 @@ export async function openOverHttp (technique, place) {
 
   /** @param {object} message @param {string} event of the reply @returns {Promise<any>} */
   function ask (message, event) {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const take = (/** @type {any} */ reply) => {
         if (reply.event !== event) return
         gateway.off('message', take)
         resolve(reply)
       }
       gateway.on('message', take)
-      gateway.send(message)
+      exited.then(([status]) => reject(new Error(`the gateway of the lab ended with status ${status}`)))
+      gateway.send(message, (error) => { if (error) reject(error) })
     })
   }
 
@@ -60,12 +62,12 @@ export async function openOverHttp (technique, place) {
       return decisionIn(reply)
     },
 
-    async events (key) { return (await ask({ event: 'events', key }, 'events')).events },
+    async stored (key) { return (await ask({ event: 'stored', key }, 'stored')).stored },
 
     async close () {
       for (const line of all) line.close()
       gateway.disconnect()
-      await once(gateway, 'exit')
+      await exited
     }
   }
 }

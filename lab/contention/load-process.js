@@ -10,13 +10,24 @@ import { openTechnique } from './techniques.js'
 process.once('disconnect', () => process.exit(1))
 process.once('message', async (/** @type {any} */ { settings, redisUrl }) => {
   const stop = new AbortController()
-  process.on('message', (/** @type {any} */ { event }) => { if (event === 'stop') stop.abort() })
+  const looked = /** @type {Promise<void>} */ (new Promise((resolve) => {
+    process.on('message', (/** @type {any} */ { event }) => {
+      if (event === 'stop') stop.abort()
+      if (event === 'stop' || event === 'looked') resolve()
+    })
+  }))
   try {
     const { contention, warmUp, duration, keyPrefix } = settings
     const open = contention.driver === 'http' ? openOverHttp : openTechnique
     const technique = await open(contention.technique, { redisUrl, keyPrefix })
-    const { history, cpuMicros, ...figures } = await runBids(technique, { ...contention, warmUpSeconds: warmUp, seconds: duration },
-      { onMeasuring: () => { tellParent({ event: 'measuring' }) }, signal: stop.signal })
+    const { history, cpuMicros, ...figures } = await runBids(technique, { ...contention, warmUpSeconds: warmUp, seconds: duration }, {
+      onMeasuring: () => { tellParent({ event: 'measuring' }) },
+      async onMeasured () {
+        await tellParent({ event: 'measured' })
+        await looked
+      },
+      signal: stop.signal
+    })
     await technique.close()
     if (contention.historyFile) {
       await mkdir(dirname(contention.historyFile), { recursive: true })

@@ -3,7 +3,7 @@
  * one bid in a hundred is sent again, as after a lost reply.
  *
  * @typedef {{ technique: string, driver?: string, users: number, thinkMs: number, warmUpSeconds: number, seconds: number,
- *   closeInMs?: number }} Load
+ *   closeInMs?: number, softCloseMs?: number, softCloseMaxMs?: number }} Load
  *   `thinkMs`: mean of the wait after a reply, 0 = none
  * @typedef {import('./history.js').Bid} Bid
  */
@@ -19,19 +19,27 @@ const REPEATED = 0.01
 const HOUR_MS = 3_600_000
 /** wait of a user after an error */
 const OUTAGE_MS = 20
+const RESOLVED_AT_ONCE = 100
+/** in which nothing was decided */
+const UNDECIDED = ['unknown', 'conflict']
 
 /**
  * @param {import('./techniques.js').Technique} technique @param {Load} load
- * @param {{ onMeasuring?: () => void, untilQuiet?: () => Promise<void>, signal?: AbortSignal }} [options] `untilQuiet`: before the stored
- *   events are read
+ * @param {{ onMeasuring?: () => void, onMeasured?: () => Promise<void>, untilQuiet?: () => Promise<void>, signal?: AbortSignal }} [options]
+ *   `onMeasured`: at the end of the window, the load goes on until it is done; `untilQuiet`: before the stored events are read
  */
-export async function runBids (technique, load, { onMeasuring = () => {}, untilQuiet = async () => {}, signal } = {}) {
-  const { users, thinkMs, warmUpSeconds, seconds, closeInMs = HOUR_MS } = load
-  const closeAt = Date.now() + closeInMs
-  await technique.submit(command('', 'create', ['create', ...[START, INCREMENT, 0, closeAt, 0, 0].map(String), '', '', 'EUR']))
+export async function runBids (technique, load, {
+  onMeasuring = () => {}, onMeasured = async () => {}, untilQuiet = async () => {}, signal
+} = {}) {
+  const { users, thinkMs, warmUpSeconds, seconds, closeInMs = HOUR_MS, softCloseMs = 0, softCloseMaxMs = 0 } = load
+  const terms = {
+    start: START, increment: INCREMENT, closeAt: Date.now() + closeInMs, softCloseMs, softCloseMaxMs, clockMs: performance.timeOrigin
+  }
+  const given = [START, INCREMENT, 0, terms.closeAt, softCloseMs, softCloseMaxMs].map(String)
+  await technique.submit(command('', 'create', ['create', ...given, '', '', 'EUR']))
   /** @type {Bid[]} in the order of their replies */
   const bids = []
-  let [price, n, failed] = [START, 0, 0]
+  let [price, n] = [START, 0]
   const over = new AbortController()
   const stop = () => over.abort()
   signal?.addEventListener('abort', stop, { once: true })
@@ -40,11 +48,10 @@ export async function runBids (technique, load, { onMeasuring = () => {}, untilQ
   async function bid (user, amount, request) {
     const sent = performance.now()
     const answer = await technique.submit(command(user, request, ['bid', user, String(amount), ''])).catch(() => null)
-    if (answer === null) failed++
     const { code = 'unknown', seq = 0, isReplay = false, details = {} } = answer ?? {}
-    if (details.currentBid !== undefined) price = Math.max(price, Number(details.currentBid))
-    const minNext = Number(details.minNext ?? 0)
-    bids.push({ user, amount, request, sent, answered: performance.now(), code, seq, decidedAtSeq: seq, minNext, isReplay })
+    const [currentBid, minNext] = [Number(details.currentBid ?? 0), Number(details.minNext ?? 0)]
+    price = Math.max(price, currentBid)
+    bids.push({ user, amount, request, sent, answered: performance.now(), code, seq, currentBid, minNext, isReplay })
     return answer !== null
   }
 
@@ -61,23 +68,36 @@ export async function runBids (technique, load, { onMeasuring = () => {}, untilQ
     }
   }
 
+  /** Bids without a reply are sent again, so that their outcome is known. */
+  async function resolve () {
+    const unknown = bids.filter(({ code }) => code === 'unknown')
+    while (unknown.length > 0) {
+      await Promise.all(unknown.splice(0, RESOLVED_AT_ONCE).map(({ user, amount, request }) => bid(user, amount, request)))
+    }
+  }
+
   const using = Promise.all(Array.from({ length: users }, (_, user) => use(`u${user}`)))
   await sleep(warmUpSeconds * 1000)
   onMeasuring()
-  const before = look(technique, bids.length, failed)
+  const before = look(technique, bids.length)
   await sleep(seconds * 1000, undefined, { signal }).catch(() => {})
-  const after = look(technique, bids.length, failed)
+  const after = look(technique, bids.length)
+  await onMeasured()
   stop()
   await using
   await untilQuiet()
-  const isDecided = load.technique !== 'noop'
+  await resolve()
+  const { events, state } = await technique.stored(KEY)
   const history = {
-    terms: { start: START, increment: INCREMENT, closeAt }, bids: hashed(bids, load.driver === 'http'), events: await eventsOf(technique)
+    terms,
+    bids: hashed(bids, load.driver === 'http'),
+    events: events.map(eventOf),
+    final: { seq: Number(state.seq), price: Number(state.price), leader: state.leader }
   }
   return {
     ...figuresOf(bids.slice(before.bids, after.bids), before, after),
     history,
-    invariants: isDecided ? checkHistory(history) : []
+    invariants: load.technique === 'noop' ? [] : checkHistory(history)
   }
 }
 
@@ -90,15 +110,21 @@ const hashed = (bids, isOverHttp) => bids.map((bid) => {
   return { ...bid, request: prepare(command(bid.user, requestId, [])).request }
 })
 
-/** @param {import('./techniques.js').Technique} technique */
-const eventsOf = async (technique) => (await technique.events(KEY)).map(({ seq, type, user, amount, previous, ts, request }) => ({
-  seq: Number(seq), by: type, user, amount: Number(amount), previous: Number(previous), ts: Number(ts), request
-}))
-
-/** @param {import('./techniques.js').Technique} technique @param {number} bids @param {number} failed */
-const look = ({ counts }, bids, failed) => ({
-  ...counts, bids, failed, atMs: performance.now(), cpu: process.cpuUsage(), loop: performance.eventLoopUtilization()
+/** @param {import('../../src/admission/index.js').Fields} fields @returns {import('./history.js').Event} */
+const eventOf = ({ seq, type, user, amount, previous, ts, closeAt, request }) => ({
+  seq: Number(seq),
+  by: type,
+  user,
+  amount: Number(amount),
+  previous: Number(previous),
+  ts: Number(ts),
+  closeAt: closeAt === undefined ? null : Number(closeAt),
+  request
 })
+
+/** @param {import('./techniques.js').Technique} technique @param {number} bids */
+const look = ({ counts }, bids) =>
+  ({ gatewayCpuMicros: 0, ...counts, bids, atMs: performance.now(), cpu: process.cpuUsage(), loop: performance.eventLoopUtilization() })
 
 /** @param {Bid[]} bids of the window @param {ReturnType<typeof look>} before @param {ReturnType<typeof look>} after */
 function figuresOf (bids, before, after) {
@@ -106,19 +132,21 @@ function figuresOf (bids, before, after) {
   /** @type {Record<string, number[]>} */
   const byCode = {}
   for (const { code, sent, answered } of bids) (byCode[code] ??= []).push(answered - sent)
+  const decided = bids.filter(({ code }) => !UNDECIDED.includes(code))
   const accepted = bids.filter(({ code, isReplay }) => code === 'accepted' && !isReplay).length
   const attempts = after.attempts - before.attempts
   return {
     seconds,
-    items: bids.length,
+    items: decided.length,
     accepted,
-    failed: after.failed - before.failed,
+    failed: bids.length - decided.length,
     calls: after.calls - before.calls,
     attemptsPerAccepted: attempts > 0 && accepted > 0 ? attempts / accepted : null,
-    latencyMs: percentilesOf(bids.map(({ sent, answered }) => answered - sent)),
+    latencyMs: percentilesOf(decided.map(({ sent, answered }) => answered - sent)),
     latencyMsByCode: Object.fromEntries(Object.entries(byCode).map(([code, values]) =>
       [code, { n: values.length, ...percentilesOf(values) }])),
     cpuMicros: after.cpu.user + after.cpu.system - before.cpu.user - before.cpu.system,
+    gatewayCpuSeconds: (after.gatewayCpuMicros - before.gatewayCpuMicros) / 1e6,
     loopUse: performance.eventLoopUtilization(after.loop, before.loop).utilization
   }
 }

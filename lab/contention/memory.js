@@ -2,7 +2,7 @@
  * Techniques without a server: `noop`, which decides nothing, and the mutants, each with a mistake that the checker must find.
  *
  *     get-set      reads the state, and writes it a moment later whatever happened in between
- *     float        compares with a price that a script returned as a number, cut off at the point
+ *     float        replies with a price that a script returned as a number, cut off at the point
  *     no-close     does not look at the end of the auction
  *     stale-cache  rejects from what it remembers, also those whose bid was accepted and whose reply was lost
  */
@@ -17,7 +17,8 @@ const cut = (/** @type {string} */ minor) => String(Math.floor(Number(minor) / C
 export function openNoop () {
   const details = { currentBid: '0', minNext: '0' }
   const decision = { code: 'too_low', seq: 0, version: 0, isReplay: false, generation: '', now: 0, details }
-  return { counts: { calls: 0, attempts: 0 }, submit: async () => decision, events: async () => [], async close () {} }
+  const counts = { calls: 0, attempts: 0 }
+  return { counts, submit: async () => decision, stored: async () => ({ events: [], state: {} }), async close () {} }
 }
 
 /** @param {string} mutant one of MUTANTS, or empty: no mistake @returns {import('./techniques.js').Technique} */
@@ -33,7 +34,6 @@ export function openMutant (mutant) {
     if (mutant === 'stale-cache' && remembered.has(key) && Number(args[2]) < Number(remembered.get(key).details.minNext)) {
       return { ...remembered.get(key), code: 'too_low', isReplay: false }
     }
-    if (mutant === 'float' && before?.price) before.price = cut(before.price)
     if (mutant === 'no-close' && before?.closeAt) before.closeAt = String(Number.MAX_SAFE_INTEGER)
     const copy = before && { ...before }
     if (mutant === 'get-set') await turn()
@@ -48,8 +48,9 @@ export function openMutant (mutant) {
   return {
     counts: { calls: 0, attempts: 0 },
     submit,
-    events: async (key) => (oracle.events.get(key) ?? []).map((flat) =>
-      fieldsOf(flat)),
+    stored: async (key) => ({
+      events: (oracle.events.get(key) ?? []).map((flat) => fieldsOf(flat)), state: oracle.states.get(key) ?? {}
+    }),
     async close () {}
   }
 }

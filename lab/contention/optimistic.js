@@ -55,7 +55,6 @@ export async function openOptimistic ({ redisUrl, keyPrefix, technique }) {
     const keys = { state, events, request: `${keyPrefix}request:${request}` }
     for (let attempt = 0; attempt <= RETRIES; attempt++) {
       if (attempt > 0 && technique === 'watch-jitter') await sleep(Math.random() * JITTER_MS * attempt)
-      counts.attempts++
       counts.calls += 2
       const [stored, text] = (await connection.sendAll([
         ...(technique === 'cas' ? [] : [['WATCH', keys.state]]), ['GET', keys.request], ['GET', keys.state]
@@ -73,7 +72,10 @@ export async function openOptimistic ({ redisUrl, keyPrefix, technique }) {
         return decision
       }
       const texts = change.events.filter(([, seq]) => seq !== '0').map((event) => eventText(event, request))
-      if (await store(connection, keys, before, JSON.stringify(next), texts, JSON.stringify(decision))) return decision
+      if (await store(connection, keys, before, JSON.stringify(next), texts, JSON.stringify(decision))) {
+        counts.attempts += attempt + 1
+        return decision
+      }
     }
     return UNDECIDED
   }
@@ -81,9 +83,12 @@ export async function openOptimistic ({ redisUrl, keyPrefix, technique }) {
   return {
     counts,
     submit: (command) => withConnection((connection) => decide(command, connection)),
-    events: (key) => withConnection(async (connection) =>
-      (await connection.send('LRANGE', `${keyPrefix}events:${key}`, 0, -1)).map((/** @type {Buffer} */ text) => JSON.parse(String(text)))
-        .sort((/** @type {any} */ a, /** @type {any} */ b) => Number(a.seq) - Number(b.seq))),
+    stored: (key) => withConnection(async (connection) => ({
+      events: (await connection.send('LRANGE', `${keyPrefix}events:${key}`, 0, -1))
+        .map((/** @type {Buffer} */ text) => JSON.parse(String(text)))
+        .sort((/** @type {any} */ a, /** @type {any} */ b) => Number(a.seq) - Number(b.seq)),
+      state: JSON.parse(String(await connection.send('GET', `${keyPrefix}state:${key}`)))
+    })),
     async close () { for (const connection of pool) connection.close() }
   }
 }

@@ -1,10 +1,12 @@
 /**
  * Ways to decide bids, behind one function.
  *
+ * @typedef {import('../../src/admission/index.js').Fields} Fields
  * @typedef {object} Technique
- * @property {{ calls: number, attempts: number }} counts requests to the server; attempts of optimistic techniques
+ * @property {{ calls: number, attempts: number, gatewayCpuMicros?: number }} counts `calls`: requests to the server; `attempts`: of
+ *   accepted commands, by optimistic techniques
  * @property {(command: import('../../src/admission/index.js').Command) => Promise<import('../../src/admission/index.js').Answer>} submit
- * @property {(key: string) => Promise<import('../../src/admission/index.js').Fields[]>} events stored ones of an auction, in order
+ * @property {(key: string) => Promise<{ events: Fields[], state: Fields }>} stored of an auction; events in order
  * @property {() => Promise<void>} close
  */
 import { openEngine } from './engine.js'

@@ -69,12 +69,12 @@ export function createAdmission ({
     return { batcher, confirm }
   }
   const all = Array.from({ length: partitions }, (_, partition) => batcherOf(partition))
+  const partitionOfKey = (/** @type {string} */ key) => partitionOf(Buffer.from(key), partitions)
 
   return {
     partitions,
     keyOf,
-    /** @param {string} key */
-    partitionOf: (key) => partitionOf(Buffer.from(key), partitions),
+    partitionOf: partitionOfKey,
 
     /** @returns {Promise<import('./system.js').System>} @throws {import('../errors.js').FreshetError} SYSTEM_DIFFERS */
     agreed: () => agreed ?? agree(route(0).connection),
@@ -85,8 +85,9 @@ export function createAdmission ({
      * @throws {import('../errors.js').FreshetError} ADMISSION_FULL, ADMISSION_LATE: not sent; SERVER_LOST, NOT_CONFIRMED: outcome unknown
      */
     async submit (command) {
-      const { batcher, confirm } = all[this.partitionOf(command.key)]
+      const { batcher, confirm } = all[partitionOfKey(command.key)]
       const answer = await batcher.submit(prepare(command))
+      // a rejection too: the state that it rests on must last as long
       await confirm()
       return answer
     }

@@ -48,9 +48,13 @@ export function createBatcher ({
     let taken = 0
     while (batch.length < maxCommands && taken < queue.length) {
       const one = queue[taken++]
-      const known = answer(one.command)
-      if (known) one.resolve(known)
-      else batch.push(one)
+      try {
+        const known = answer(one.command)
+        if (known) one.resolve(known)
+        else batch.push(one)
+      } catch (error) {
+        one.reject(error)
+      }
     }
     queue.splice(0, taken)
     return batch

@@ -36,7 +36,7 @@ async function bidThrough (t, url, { durability, disturb }) {
     async untilQuiet () {
       over.abort()
       await disturbing
-      await eventually(() => technique.events('none'))
+      await eventually(() => technique.stored('none'))
     }
   })
   const counts = Object.entries(outcome.latencyMsByCode).map(([code, { n }]) => `${code} ${n}`).join(', ')
@@ -77,6 +77,7 @@ for (const engine of await scopedEngines()) {
     const accepted = outcome.history.bids.filter(({ code, isReplay }) => code === 'accepted' && !isReplay)
     const lost = accepted.filter(({ request }) => !stored.has(request)).length
     t.comment(`lost ${lost} of ${accepted.length} accepted bids`)
-    t.equal(broken(outcome).length > 0, lost > 0, 'the checker sees a loss, and nothing else')
+    // without one, others may have been refused by a lost bid whose reply was lost too
+    t.ok(lost === 0 || broken(outcome).length > 0, 'the checker sees a loss')
   })
 }
