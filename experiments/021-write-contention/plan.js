@@ -1,7 +1,8 @@
 /** 021: see README.md. */
 const technique = (/** @type {string} */ name) => ({ contention: { technique: name } })
 
-const FEW = ['function', 'lua+cache', 'batched', 'watch-jitter', 'cas']
+const RARE = ['function', 'lua+cache', 'watch-jitter', 'cas']
+const FEW = [...RARE, 'batched']
 
 export default {
   title: 'How should bids on one item be decided?',
@@ -33,8 +34,14 @@ export default {
   levels: {
     '100 in flight': { contention: { users: 100, thinkMs: 0 }, x: 100 },
     '1,000 in flight': { contention: { users: 1000, thinkMs: 0 }, x: 1000 },
-    '10,000 in flight': { contention: { users: 10_000, thinkMs: 0 }, x: 10_000, without: ['function', 'lua+cache', 'watch-jitter', 'cas'] },
+    '10,000 in flight': { contention: { users: 10_000, thinkMs: 0 }, x: 10_000, without: RARE },
+    '1,000 in flight, 90 % on one of 1,000': { contention: { users: 1000, thinkMs: 0, lots: 1000 }, without: RARE },
+    '1,000 in flight, Zipf over 1,000': { contention: { users: 1000, thinkMs: 0, lots: 1000, skew: 'zipf' }, without: RARE },
+    '1,000 bids/s': { contention: { users: 1000, rate: 1000 }, without: FEW },
+    '5,000 bids/s': { contention: { users: 1000, rate: 5000 }, without: FEW },
+    '10,000 bids/s': { contention: { users: 1000, rate: 10_000 }, without: FEW },
     '100 users': { contention: { users: 100, thinkMs: 30 }, without: FEW },
+    '500 users': { contention: { users: 500, thinkMs: 30 }, without: FEW },
     '1,000 users': { contention: { users: 1000, thinkMs: 30 }, without: FEW },
     '2,000 users': { contention: { users: 2000, thinkMs: 30 }, without: FEW },
     '1,000 users, 1 ms away': { contention: { users: 1000, thinkMs: 30, rttMs: 1 }, without: FEW },

@@ -1,8 +1,10 @@
 /**
  * What a plan says about bids. An arm names its technique, a level the users; both together make a load.
  *
- * @typedef {{ technique: string, users: number, thinkMs: number, rttMs?: number, driver?: 'direct' | 'http' }} Contention `thinkMs`:
- *   mean wait of a user after a reply; `driver`: direct (default), in the process of the load, or http, through a gateway of the lab
+ * @typedef {{ technique: string, users: number, thinkMs?: number, rate?: number, lots?: number, skew?: 'hot' | 'zipf', rttMs?: number,
+ *   driver?: 'direct' | 'http' }} Contention `thinkMs`: mean wait of a user after a reply, 0 = none; `rate`: bids/s whatever the replies
+ *   do; `lots`: auctions; `skew`: 90 % on one (default), or by Zipf's law; `driver`: direct (default), in the process of the load, or
+ *   http, through a gateway of the lab
  */
 import { at, unfit } from '../shape.js'
 import { TECHNIQUES } from './techniques.js'
@@ -13,10 +15,13 @@ const FIELDS = Object.freeze({
   technique: (value) => TECHNIQUES.includes(/** @type {string} */ (value)),
   users: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 10_000,
   thinkMs: (value) => typeof value === 'number' && value >= 0 && value <= 10_000,
+  rate: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 100_000,
+  lots: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 10_000,
+  skew: (value) => value === 'hot' || value === 'zipf',
   rttMs: (value) => typeof value === 'number' && value >= 0 && value <= 1000
 })
 const EXPECTED = `driver (direct | http), technique (${TECHNIQUES.join(' | ')}), users (1 to 10,000), thinkMs (0 to 10,000), ` +
-  'rttMs (0 to 1,000)'
+  'rate (1 to 100,000), lots (1 to 10,000), skew (hot | zipf), rttMs (0 to 1,000)'
 
 /**
  * @param {Pick<import('../plan.js').Plan, 'arms' | 'levels'>} plan @param {{ level: string, arm: string }} cell
