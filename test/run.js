@@ -1,6 +1,7 @@
 /**
  * Runs test files, each in a Node.js process of its own, and merges their TAP: `node test/run.js [FILE or folder...]`. Without
- * arguments: all of test/, or, with FRESHET_TEST_SCOPE=whole, all of regression/ and every file of test/ that has a longer form.
+ * arguments: all of test/, or, with FRESHET_TEST_SCOPE=whole, all of regression/ and every file of test/ that has a longer form. A file
+ * whose longer form is only that it runs on every engine runs on those that `npm test` leaves out.
  *
  * `tap run` starts each file and each command that a test starts with a coverage loader. Without it `npm test` takes 10 instead
  * of 13 minutes.
@@ -8,27 +9,40 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { testEngines } from './servers.js'
 
 /** Long tests compare durations, and are started with less beside them. */
 const JOBS = process.env.FRESHET_TEST_SCOPE === 'whole' ? 3 : 4
 const TIMEOUT_MS = 300_000
 const HAS_LONGER_FORM = /from '.*\/(scope|properties|partition)\.js'/
+const IS_LONGER_ON_AN_ENGINE = /\b(scoped\(|isWhole|wholeTest|regression\/)|\/(properties|partition)\.js'/
 
 /** @param {string} path @returns {string[]} */
 const testFiles = (path) => statSync(path).isFile()
   ? [path]
   : readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.test.js')).map((name) => join(path, name))
 
-const all = () => process.env.FRESHET_TEST_SCOPE === 'whole'
-  ? [...testFiles('regression'), ...testFiles('test').filter((file) => HAS_LONGER_FORM.test(readFileSync(file, 'utf8')))]
-  : testFiles('test')
+/** @returns {Promise<{ file: string, scope?: string }[]>} */
+async function all () {
+  const files = testFiles('test').map((file) => ({ file }))
+  if (process.env.FRESHET_TEST_SCOPE !== 'whole') return files
+  const hasOthers = (await testEngines()).length > 1
+  const longer = files.flatMap(({ file }) => {
+    const text = readFileSync(file, 'utf8')
+    if (!HAS_LONGER_FORM.test(text)) return []
+    if (IS_LONGER_ON_AN_ENGINE.test(text)) return [{ file }]
+    return hasOthers ? [{ file, scope: 'others' }] : []
+  })
+  return [...testFiles('regression').map((file) => ({ file })), ...longer]
+}
 
 t.jobs = JOBS
 t.setTimeout(0) // the whole takes as long as its files
 const named = process.argv.slice(2)
-for (const file of named.length > 0 ? named.flatMap(testFiles) : all()) {
+const chosen = named.length > 0 ? named.flatMap(testFiles).map((file) => ({ file })) : await all()
+for (const { file, scope = process.env.FRESHET_TEST_SCOPE } of chosen) {
   // t.spawn puts the coverage loader into NODE_OPTIONS
   t.spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, file], {
-    name: file, timeout: TIMEOUT_MS, env: { ...process.env, TAP_TIMEOUT: String(TIMEOUT_MS / 1000) }, buffered: true
+    name: file, timeout: TIMEOUT_MS, env: { ...process.env, FRESHET_TEST_SCOPE: scope, TAP_TIMEOUT: String(TIMEOUT_MS / 1000) }, buffered: true
   })
 }

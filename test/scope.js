@@ -11,10 +11,12 @@ export const isWhole = process.env.FRESHET_TEST_SCOPE === 'whole'
 /** @template T @param {T} whole @param {T} smoke @returns {T} */
 export const scoped = (whole, smoke) => isWhole ? whole : smoke
 
-/** @returns {Promise<import('../src/store/embedded/engine.js').Engine[]>} all engines, or the newest */
+/** @returns {Promise<import('../src/store/embedded/engine.js').Engine[]>} all engines, or the newest, or the others (run.js) */
 export const scopedEngines = async () => {
   const engines = await testEngines()
-  return isWhole ? engines : /** @type {import('../src/store/embedded/engine.js').Engine[]} */ ([newest(engines)])
+  if (isWhole) return engines
+  const first = newest(engines)
+  return process.env.FRESHET_TEST_SCOPE === 'others' ? engines.filter((engine) => engine !== first) : [/** @type {any} */ (first)]
 }
 
 /** A test that runs only when the whole does. @type {typeof t.test} */

@@ -29,7 +29,8 @@
  *   `gateway`: arguments of node for `npm start gateway` with its settings
  */
 import { FreshetError } from '../errors.js'
-import { APPEND_FORMS, openAppends } from './appends.js'
+import { APPEND_FORMS } from './append-forms.js'
+import { openAppends } from './appends.js'
 import { openBlob } from './blob.js'
 import { openGateway } from './gateway.js'
 import { openLibrary } from './library.js'

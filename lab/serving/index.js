@@ -30,26 +30,22 @@
  * @property {(settings: Record<string, any>) => string[]} readerCommand arguments of node for `npm start reader`
  * @property {Record<string, string | undefined>} env without settings
  */
-import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { FreshetError } from '../errors.js'
 import { fetchEverything, untilReady } from './exports.js'
 import { servingFigures } from './figures.js'
+import { fill } from './fill.js'
 import { createFollowing } from './following.js'
 import { FOLLOWS, LEAD_SECONDS, leastSecondsOf } from './plan.js'
 import { startProcess } from './process.js'
 import { RESPONSE_TIMEOUT_MS } from './request-loop.js'
 import { requestOnce } from './request-once.js'
-import { limitIn, readResponse } from './responses.js'
+import { limitIn } from './responses.js'
 import { startServers } from './servers.js'
-import { createChecker } from './workload.js'
 
 const CLIENT_PROCESS = fileURLToPath(new URL('client-process.js', import.meta.url))
 const FOLLOW_PROCESS = fileURLToPath(new URL('follow-process.js', import.meta.url))
-const POLL_MS = 50
 const SPARE_MS = 20_000
-/** The feed may be incomplete for this long after the load's window has begun. */
-const FILL_MS = 2000
 /** A reader that is a second behind reports it; another second for a busy machine. */
 const CURRENT_WITHIN_MS = 2000
 /** Of all items, while they are rewritten: an id that moves to the front between two pages is on none of them. */
@@ -171,41 +167,6 @@ function partsOf (serving, place, servers, client) {
       return Promise.race([work, ended])
     }
   }
-}
-
-/** @param {Parts} parts @param {Promise<unknown>} begun */
-async function fill (parts, begun) {
-  const { serving: { by, asks }, servers, following, right } = parts
-  const body = await untilFilled(parts, begun)
-  // `bare` builds the response with all items itself, in the process that is measured
-  if (by === 'bare' && asks !== 'everything') right.bytes = await servers.sendConstant(following?.constant() ?? { body })
-  await following?.open(parts.urls, right.bytes)
-}
-
-/** @param {Parts} parts @param {Promise<unknown>} begun @returns {Promise<string>} a correct response */
-async function untilFilled (parts, begun) {
-  const { serving: { by, asks, path }, right, itemsPath, urls } = parts
-  let untilMs = Infinity
-  begun.then(() => { untilMs = performance.now() + FILL_MS }, () => { untilMs = 0 })
-  const query = asks === 'everything' ? `${itemsPath}?limit=${right.items}` : path
-  for (;; await pause(POLL_MS)) {
-    const responses = await Promise.all(urls.map((url) => requestOnce(url + query)))
-    const faultOfItems = right.workload ? createChecker(right.workload).faultOf : undefined
-    const fault = responses.map(({ status, body }) => readResponse(status, body, right, faultOfItems).fault).find((one) => one !== null) ??
-      await notReady(parts)
-    if (!fault) return responses[0].body
-    if (parts.isClosed || performance.now() > untilMs) {
-      throw new FreshetError('SERVING_FAILED',
-        `${by} did not return a correct response when the window began: ${fault}; use a longer warm-up, or a smaller limit`)
-    }
-  }
-}
-
-/** A reader may respond before its views are loaded. @param {Parts} parts @returns {Promise<string | null>} why one is not ready */
-async function notReady ({ serving, urls }) {
-  const responses = serving.by === 'reader' ? await Promise.all(urls.map((url) => requestOnce(`${url}/readyz`))) : []
-  const not = responses.find(({ status }) => status !== 200)
-  return not ? `not ready: ${not.body.slice(0, 200)}` : null
 }
 
 /** @param {Parts} parts @param {number} seconds of the client's window */

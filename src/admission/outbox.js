@@ -64,11 +64,17 @@ export function followOutboxes ({ open, keyOf, partitions, sinceMs, onEntry, onR
     if (isWhole) confirmedMs = sentMs
   }
 
-  /** @param {Connection} connection */
+  /**
+   * @param {Connection} connection
+   * @returns {Promise<boolean>} false: a replica has got another primary, whose entries may have ids below the last one read
+   */
   async function check (connection) {
     const found = await generationsOn(connection)
+    const isSame = all.every((partition) =>
+      generations[partition] === '' || lineageOf(found[partition]) === lineageOf(generations[partition]))
     for (const partition of all) if (found[partition] !== generations[partition]) onReset(partition)
     generations = found
+    return isSame
   }
 
   /** @returns {Promise<'used' | 'unused' | 'refused'>} */
@@ -85,7 +91,7 @@ export function followOutboxes ({ open, keyOf, partitions, sinceMs, onEntry, onR
         if (nowMs - checkedMs > MAX_PAUSE_MS) break
         if (nowMs - checkedMs < CHECK_MS) continue
         checkedMs = nowMs
-        await check(opened.connection)
+        if (!await check(opened.connection)) break
       }
       return 'used'
     } catch (error) {
@@ -112,6 +118,8 @@ export function followOutboxes ({ open, keyOf, partitions, sinceMs, onEntry, onR
     }
   }
 }
+
+const lineageOf = (/** @type {string} */ generation) => generation.split('.')[0]
 
 /** @param {string} id @param {string[]} flat @returns {Entry} */
 function entryOf (id, [, rule, , key, ...flat]) {

@@ -15,25 +15,17 @@
  * Clients that read slowly keep their replies while there is room. When another reply lacks room, responses that sent less than
  * 64 KiB a second over the last 5 s are cut off, and counted.
  */
-import { Counter, Gauge } from 'prom-client'
-import { whenClosed } from './closed.js'
+import { Gauge } from 'prom-client'
 import { FreshetError } from './errors.js'
+import { createQueue, createTurn } from './reply-queue.js'
+import { createSending } from './slow-responses.js'
 
 const MIB = 1024 * 1024
 const MAX_BYTES = 64 * MIB
 const SMALL_BYTES = 32 * 1024
-/** of replies begun in one turn of the event loop: some milliseconds of work */
-const TURN_BYTES = 4 * MIB
-const MAX_WAITING = 1000
-const WAIT_MS = 1000
-/** over so long, as system buffers take the first megabytes at once */
-const SLOW_AFTER_MS = 5000
-const CHECK_MS = 500
-const SLOW_BYTES_PER_MS = 64 * 1024 / 1000
 
 /** @typedef {ReturnType<typeof createReplyRoom>} ReplyRoom */
 /** @typedef {import('node:http').ServerResponse} Response */
-/** @typedef {{ bytesOf: () => number, isWanted: () => boolean, admit: (bytes: number) => void }} Waiter */
 
 /**
  * @param {import('prom-client').Registry} registry
@@ -144,136 +136,4 @@ export function createReplyRoom (registry, maxBytes = MAX_BYTES) {
       done()
     }
   }
-}
-
-/** @returns {FreshetError} no client waits for the reply any more */
-export const clientGone = () => new FreshetError('CLIENT_GONE', 'the client closed its connection before the reply was complete')
-
-/**
- * Replies that wait for room, in order.
- * @param {{ mayBegin: (bytes: number) => boolean, begin: (bytes: number) => number, isTurnFull: () => boolean,
- *   overloaded: () => FreshetError }} parts
- */
-function createQueue ({ mayBegin, begin, isTurnFull, overloaded }) {
-  /** @type {Set<Waiter>} the oldest first */
-  const waiters = new Set()
-  let willAdmit = false
-
-  /** Admits those that may begin, in the next turn of the event loop, so that small requests come in between. */
-  function wake () {
-    if (waiters.size === 0 || willAdmit) return
-    willAdmit = true
-    setImmediate(admit)
-  }
-
-  function admit () {
-    willAdmit = false
-    for (const waiter of waiters) {
-      const bytes = waiter.bytesOf()
-      if (waiter.isWanted() && !mayBegin(bytes)) break
-      waiters.delete(waiter)
-      waiter.admit(bytes)
-    }
-    if (isTurnFull()) wake()
-  }
-
-  return {
-    get size () { return waiters.size },
-    wake,
-
-    /**
-     * @param {() => number} bytesOf @param {() => boolean} isWanted
-     * @returns {Promise<number>} the bytes that it took, when they fit
-     * @throws {FreshetError} OVERLOADED, CLIENT_GONE
-     */
-    wait (bytesOf, isWanted) {
-      if (waiters.size >= MAX_WAITING) throw overloaded()
-      return new Promise((resolve, reject) => {
-        const timer = setTimeout(() => {
-          waiters.delete(waiter)
-          reject(overloaded())
-        }, WAIT_MS)
-        const waiter = {
-          bytesOf,
-          isWanted,
-          admit (/** @type {number} */ bytes) {
-            clearTimeout(timer)
-            if (isWanted()) resolve(begin(bytes))
-            else reject(clientGone())
-          }
-        }
-        waiters.add(waiter)
-        if (isTurnFull()) wake()
-      })
-    }
-  }
-}
-
-/** Bytes of replies begun in this turn of the event loop. */
-function createTurn () {
-  let begun = 0
-  return {
-    get isFull () { return begun >= TURN_BYTES },
-
-    /** @param {number} bytes */
-    add (bytes) {
-      if (begun === 0) setImmediate(() => { begun = 0 })
-      begun += bytes
-    }
-  }
-}
-
-/** Large responses in progress. @param {import('prom-client').Registry} registry */
-function createSending (registry) {
-  const cut = new Counter({
-    name: 'freshet_http_slow_responses_cut_total',
-    help: 'Total large responses cut off because their clients read too slowly while other replies lacked room',
-    registers: [registry]
-  })
-  /** @type {Map<Response, { atMs: number, sentBytes: number, isSlow: boolean }>} as of the last check */
-  const responses = new Map()
-  /** @type {NodeJS.Timeout | undefined} while there are any */
-  let timer
-
-  function check () {
-    const nowMs = performance.now()
-    for (const [response, last] of responses) {
-      const ageMs = nowMs - last.atMs
-      if (ageMs < SLOW_AFTER_MS) continue
-      const sentBytes = sentOver(response)
-      responses.set(response, { atMs: nowMs, sentBytes, isSlow: (sentBytes - last.sentBytes) / ageMs < SLOW_BYTES_PER_MS })
-    }
-  }
-
-  return {
-    /** @param {Response} response @param {() => void} done called when it ends */
-    add (response, done) {
-      if (responses.size === 0) timer = setInterval(check, CHECK_MS).unref()
-      responses.set(response, { atMs: performance.now(), sentBytes: sentOver(response), isSlow: false })
-      whenClosed(response, () => {
-        responses.delete(response)
-        if (responses.size === 0) clearInterval(timer)
-        done()
-      })
-    },
-
-    cutSlow () {
-      for (const [response, { isSlow }] of responses) {
-        if (!isSlow) continue
-        cut.inc()
-        response.destroy()
-      }
-    }
-  }
-}
-
-/**
- * Bytes that the kernel took, of a connection with HTTPS those of TLS. A body is one write, of which a socket counts nothing until its
- * end, so its handle is asked. (Slices of 128 KiB, which need no handle, halved the rate of pages of 1 MB.)
- * @param {Response} response
- * @returns {number}
- */
-function sentOver ({ socket }) {
-  const { _handle: handle } = /** @type {any} */ (socket)?._parent ?? socket ?? {}
-  return handle ? handle.bytesWritten - handle.writeQueueSize : 0
 }

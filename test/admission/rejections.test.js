@@ -120,6 +120,18 @@ for (const engine of await scopedEngines()) {
       await eventually(async () => (await submit(bid('a', 'dan', 110))).code === 'accepted')
     })
 
+    await t.test('another lineage, whose clock is an hour behind: it is followed from its own end', async (t) => {
+      const connection = await connectFor(t, server.url)
+      const [outbox, generation] = ['outbox', 'generation'].map(keyOf(0))
+      await connection.send('XADD', outbox, `${Date.now() + 3_600_000}-0`, 'rule', 'max', 'key', 'z', 'ts', '1', 'request', 'r', 'seq', '1')
+      await sleep(200)
+      await connection.send('DEL', outbox)
+      await connection.send('HSET', generation, 'lineage', 'behind')
+      await untilAnswered(() => bid('a', 'cid', 100))
+      await submit(bid('a', 'eve', 300))
+      await eventually(async () => (await submit(bid('a', 'cid', 115))).details.currentBid === '300')
+    })
+
     await t.test('after the end bids are rejected from memory, too', async (t) => {
       await submit(create('b'))
       await submit(bid('b', 'ann', 200))

@@ -25,11 +25,12 @@ const answers = await readFile(join(ROOT, 'experiments', 'README.md'), 'utf8')
 for (const { name, number, folder, plan: current } of experiments) {
   const file = await newestResult(folder)
   if (file === null) continue
+  const result = await readResult(file)
+  const analysis = analyse(result)
   const readme = await readFile(join(folder, 'README.md'), 'utf8')
   const verdict = readme.slice(readme.indexOf('## Verdict'), readme.indexOf('\n## ', readme.indexOf('## Verdict') + 5))
 
   t.test(`${name}: its newest result is whole, of committed code, and without contradictions`, async (t) => {
-    const result = await readResult(file)
     t.same(checkResult(result).faults, [])
     t.equal(result.experiment, name)
     t.equal(result.dirty, false)
@@ -39,15 +40,12 @@ for (const { name, number, folder, plan: current } of experiments) {
   })
 
   t.test(`${name}: its chart has a short title, and names of arms that leave room for bars`, async (t) => {
-    const result = await readResult(file)
-    const { title, rows } = drawingOf(analyse(result), result, { ...result.plan, labels: current.labels })
+    const { title, rows } = drawingOf(analysis, result, { ...result.plan, labels: current.labels })
     t.ok(title.length <= 70 && !title.endsWith('...'), title)
     for (const { arm } of rows) t.ok(arm.length <= 32, arm)
   })
 
   wholeTest(`${name}: page and chart are drawn from it (npm run charts)`, async (t) => {
-    const result = await readResult(file)
-    const analysis = analyse(result)
     const plan = { ...result.plan, labels: current.labels }
     t.equal(await readFile(join(CHARTS, `${name}.md`), 'utf8'),
       markdownOf(analysis, result, plan, relative(CHARTS, file), `${name}.svg`))
@@ -55,7 +53,7 @@ for (const { name, number, folder, plan: current } of experiments) {
   })
 
   t.test(`${name}: its README gives the verdict of that result`, async (t) => {
-    const { comparisons, noise, budgets } = analyse(await readResult(file))
+    const { comparisons, noise, budgets } = analysis
     const measured = [...comparisons, ...noise,
       ...budgets.map(({ figure, low, high }) => ({ ratio: figure, low, high }))].map(ratioWithInterval)
     t.notMatch(verdict, /not measured/i)
