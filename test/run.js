@@ -39,10 +39,10 @@ async function all () {
 t.jobs = JOBS
 t.setTimeout(0) // the whole takes as long as its files
 const named = process.argv.slice(2)
+/** @type {{ file: string, scope?: string }[]} */
 const chosen = named.length > 0 ? named.flatMap(testFiles).map((file) => ({ file })) : await all()
 for (const { file, scope = process.env.FRESHET_TEST_SCOPE } of chosen) {
   // t.spawn puts the coverage loader into NODE_OPTIONS
-  t.spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, file], {
-    name: file, timeout: TIMEOUT_MS, env: { ...process.env, FRESHET_TEST_SCOPE: scope, TAP_TIMEOUT: String(TIMEOUT_MS / 1000) }, buffered: true
-  })
+  const env = { ...process.env, FRESHET_TEST_SCOPE: scope, TAP_TIMEOUT: String(TIMEOUT_MS / 1000) }
+  t.spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, file], { name: file, timeout: TIMEOUT_MS, env, buffered: true })
 }

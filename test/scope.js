@@ -15,8 +15,8 @@ export const scoped = (whole, smoke) => isWhole ? whole : smoke
 export const scopedEngines = async () => {
   const engines = await testEngines()
   if (isWhole) return engines
-  const first = newest(engines)
-  return process.env.FRESHET_TEST_SCOPE === 'others' ? engines.filter((engine) => engine !== first) : [/** @type {any} */ (first)]
+  const first = /** @type {import('../src/store/embedded/engine.js').Engine} */ (newest(engines))
+  return process.env.FRESHET_TEST_SCOPE === 'others' ? engines.filter((engine) => engine !== first) : [first]
 }
 
 /** A test that runs only when the whole does. @type {typeof t.test} */
