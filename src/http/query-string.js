@@ -43,7 +43,7 @@ export const text = (read, { description, expects, schema }) => field({ expects,
 /** @type {(max: number, field: Field) => Field} */
 export const many = (max, one) => ({
   ...one,
-  expects: `${one.expects}, at most ${max.toLocaleString('en')} times`,
+  expects: `${one.expects}, at most ${checks.grouped(max)} times`,
   schema: { type: 'array', items: one.schema, minItems: 1, maxItems: max, description: one.schema.description },
   many: max
 })

@@ -7,9 +7,8 @@
  * @typedef {import('./rows.js').Row} Row
  */
 export {
-  FIELD, httpUrl, integer, keysSource, matching, number, oneOf, oneOfKnown, originList, present, readableFile, serverUrl, serverUrls,
-  trueOrFalse, writableFile,
-  writerFlags
+  FIELD, grouped, httpUrl, integer, keysSource, matching, number, oneOf, oneOfKnown, originList, present, readableFile, serverUrl,
+  serverUrls, trueOrFalse, writableFile, writerFlags
 } from './checks.js'
 export { keptByNpm, readFlags, unexpectedWords, unknownFlags } from './flags.js'
 export { helpOf } from './help.js'

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { needsBrowser, openPage, startBrowser } from '../browser.js'
 import { endOf, runCommand } from '../commands.js'
-import { scopedEngines } from '../scope.js'
+import { scopedEngines, wholeTest } from '../scope.js'
 import { eventually, startDeployment } from '../servers.js'
 
 /** @param {import('tap').Test} t @param {string[]} [flags] */
@@ -103,7 +103,7 @@ t.test('the page', needsBrowser, async (t) => {
 /** @param {string} url @param {string} method @param {object} body */
 const send = (url, method, body) => fetch(url, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
 
-t.test('the page without a crowd', needsBrowser, async (t) => {
+wholeTest('the page without a crowd', needsBrowser, async (t) => {
   const { gatewayUrl, url } = await startDemo(t, ['--crowd', 'no'])
   const browser = await startBrowser(t)
   const { page } = await openPage(t, browser)

@@ -186,8 +186,8 @@ for (const engine of await scopedEngines()) {
     })
 
     await t.test('a connection without requests may be silent', async (t) => {
-      const connection = await connectFor(t, server.url, { deadlineMs: 50 })
-      await new Promise((resolve) => setTimeout(resolve, 300))
+      const connection = await connectFor(t, server.url, { deadlineMs: 500 })
+      await new Promise((resolve) => setTimeout(resolve, 700))
       t.equal(String(await connection.send('PING')), 'PONG')
     })
 
