@@ -12,7 +12,7 @@ import t from 'tap'
 import { testEngines } from './servers.js'
 
 /** Long tests compare durations, and are started with less beside them. */
-const JOBS = process.env.FRESHET_TEST_SCOPE === 'whole' ? 3 : 5
+const JOBS = process.env.FRESHET_TEST_SCOPE === 'whole' ? 3 : 4
 const TIMEOUT_MS = 300_000
 const HAS_LONGER_FORM = /from '.*\/(scope|properties|partition)\.js'/
 const IS_LONGER_ON_AN_ENGINE = /\b(scoped\(|isWhole|wholeTest|regression\/)|\/(properties|partition)\.js'/
