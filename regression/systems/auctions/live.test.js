@@ -12,6 +12,9 @@ const DEADLINE_MS = 60_000
 /** @param {{ events: { event: string, data: any, id: string }[] }} viewer */
 const seqsOf = ({ events }) => events.filter(({ event }) => event === 'bid').map(({ data }) => data.seq)
 
+/** Names of events up to the snapshot; bids that its replica lacked may follow. @param {{ events: { event: string }[] }} viewer */
+const beginning = ({ events }) => events.slice(0, events.findIndex(({ event }) => event === 'snapshot') + 1).map(({ event }) => event)
+
 /** @param {number} from @param {number} to */
 const range = (from, to) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
 
@@ -53,12 +56,12 @@ for (const engine of await scopedEngines()) {
       for (const wrong of ['0123456789ab.0:7', id.replace(/:.*/, ':99'), 'nonsense']) {
         const reset = await openLive(t, reader.url, '/v1/auctions/b/live', { headers: { 'last-event-id': wrong } })
         await eventually(() => reset.events.some(({ event }) => event === 'snapshot'))
-        t.same(reset.events.map(({ event }) => event), wrong === 'nonsense' ? ['snapshot'] : ['reset', 'snapshot'])
+        t.same(beginning(reset), wrong === 'nonsense' ? ['snapshot'] : ['reset', 'snapshot'])
       }
       await bidUpTo('b', 21, 220)
       const far = await openLive(t, reader.url, '/v1/auctions/b/live', { headers: { 'last-event-id': id } })
       await eventually(() => far.events.some(({ event }) => event === 'snapshot'))
-      t.same(far.events.map(({ event }) => event), ['reset', 'snapshot'])
+      t.same(beginning(far), ['reset', 'snapshot'])
     })
 
     await t.test(`${VIEWERS} viewers of one auction see the same`, async (t) => {
