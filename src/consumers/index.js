@@ -1,0 +1,11 @@
+/**
+ * Consumers: processes that share the partitions of a system, each partition owned by one of them at a time.
+ *
+ *     heartbeat -> who lives? -> which partitions are mine? (assignment.js) -> lease of each -> work, until it is lost
+ *
+ * A process that dies, or stands still, loses its leases after `leaseMs`; the next owner has a higher fencing token.
+ *
+ * @typedef {import('./ownership.js').Work} Work
+ * @typedef {import('./ownership.js').Owned} Owned
+ */
+export { createOwnership } from './ownership.js'

@@ -1,0 +1,127 @@
+/**
+ * Which partitions of a system this process owns, and the work that it does for them.
+ *
+ * A lease is reckoned by the clock of the server when it is given, and here from the moment it was asked for, so that this process
+ * stops before another one begins. What it sends late is refused by the fencing token, or harmless because effects are idempotent.
+ *
+ * @typedef {{ partition: number, token: number, signal: AbortSignal }} Owned `token`: fencing token; `signal`: it is lost, or given back
+ * @typedef {(owned: Owned) => Promise<void>} Work ends when the signal is aborted
+ * @typedef {{ token: number, untilMs: number, stop: AbortController, working: Promise<void> }} Lease
+ */
+import { ownerOf } from './assignment.js'
+
+const LEASE_MS = 3000
+const RENEW_MS = 1000
+/** of a partition that another process holds, or whose server was away */
+const TRY_MS = 250
+
+/** @typedef {ReturnType<typeof createOwnership>} Ownership */
+
+/**
+ * @param {object} options
+ * @param {string} options.id of this process, unlike any other
+ * @param {number} options.partitions
+ * @param {(partition: number) => import('../store/index.js').Connection} options.connectionOf to the primary
+ * @param {(partition: number) => (part: string) => string} options.keyOf
+ * @param {Work} options.work
+ * @param {import('pino').Logger} options.log
+ * @param {number} [options.leaseMs]
+ */
+export function createOwnership ({ id, partitions, connectionOf, keyOf, work, log, leaseMs = LEASE_MS }) {
+  const all = Array.from({ length: partitions }, (_, partition) => partition)
+  /** @type {Map<number, Lease>} by partition */
+  const leases = new Map()
+  /** @type {Set<number>} as of the last heartbeat */
+  let mine = new Set()
+  let isClosed = false
+  let beatMs = -Infinity
+  /** @type {NodeJS.Timeout} */
+  let timer
+
+  /** @param {boolean} lives */
+  async function beat (lives) {
+    const ids = await connectionOf(0).runScript('heartbeat', [keyOf(0)('consumers')], [id, lives ? 1 : 0, leaseMs])
+    const living = ids.map(String)
+    mine = new Set(all.filter((partition) => ownerOf(living, partition) === id))
+  }
+
+  /** @param {number} partition @param {number} token @param {number} ms */
+  const askLease = async (partition, token, ms) =>
+    Number(await connectionOf(partition).runScript('lease', [keyOf(partition)('owner')], [id, token, ms]))
+
+  /** @param {number} partition */
+  async function take (partition) {
+    const askedMs = performance.now()
+    const token = await askLease(partition, 0, leaseMs)
+    if (token === 0) return
+    const stop = new AbortController()
+    const working = work({ partition, token, signal: stop.signal })
+      .catch((error) => log.error({ partition, code: error.code, reason: error.message }, 'work on a partition ended'))
+    leases.set(partition, { token, untilMs: askedMs + leaseMs, stop, working })
+    log.info({ partition, token }, 'partition taken')
+  }
+
+  /** @param {number} partition @param {Lease} lease */
+  async function renew (partition, lease) {
+    const askedMs = performance.now()
+    if (await askLease(partition, lease.token, leaseMs) === lease.token) lease.untilMs = askedMs + leaseMs
+    else await drop(partition, lease, 'another process has the lease')
+  }
+
+  /** Waits for its work, so that nothing of it comes after the next owner's. @param {number} partition @param {Lease} lease @param {string} why */
+  async function drop (partition, lease, why) {
+    lease.stop.abort()
+    await lease.working
+    leases.delete(partition)
+    log.info({ partition, token: lease.token, why }, 'partition left')
+  }
+
+  /** @param {number} partition @param {Lease} lease */
+  async function giveBack (partition, lease) {
+    await drop(partition, lease, 'given back')
+    await askLease(partition, lease.token, 0)
+  }
+
+  /** @param {boolean} isDue whether leases are renewed */
+  async function settle (isDue) {
+    await Promise.all(all.map(async (partition) => {
+      const lease = leases.get(partition)
+      if (lease === undefined) return mine.has(partition) ? take(partition) : undefined
+      if (!mine.has(partition)) return giveBack(partition, lease)
+      return isDue ? renew(partition, lease) : undefined
+    }))
+  }
+
+  async function look () {
+    const nowMs = performance.now()
+    const isDue = nowMs - beatMs >= RENEW_MS
+    try {
+      if (isDue) {
+        await beat(true)
+        beatMs = nowMs
+      }
+      await settle(isDue)
+    } catch (error) {
+      log.debug({ code: error.code, reason: error.message }, 'the primary cannot be asked about leases')
+    }
+    for (const [partition, lease] of leases) {
+      if (performance.now() > lease.untilMs) await drop(partition, lease, 'not renewed in time')
+    }
+    if (!isClosed) timer = setTimeout(() => { looking = look() }, TRY_MS)
+  }
+  let looking = look()
+
+  return {
+    /** Partitions that this process owns. */
+    get owned () { return [...leases.keys()] },
+
+    /** Gives all leases back, so that others can take them at once. */
+    async close () {
+      isClosed = true
+      clearTimeout(timer)
+      await looking
+      await Promise.all([...leases].map(([partition, lease]) => giveBack(partition, lease).catch(() => {})))
+      await beat(false).catch(() => {})
+    }
+  }
+}
