@@ -122,7 +122,7 @@ export function followOutboxes ({ open, keyOf, partitions, sinceMs, onEntry, onR
 const lineageOf = (/** @type {string} */ generation) => generation.split('.')[0]
 
 /** @param {string} id @param {string[]} flat @returns {Entry} */
-function entryOf (id, [, rule, , key, ...flat]) {
+export function entryOf (id, [, rule, , key, ...flat]) {
   const fields = fieldsOf(flat)
   return { id, rule, key, seq: Number(fields.seq), fields }
 }

@@ -6,7 +6,8 @@
  *
  * @typedef {{ partition: number, token: number, signal: AbortSignal }} Owned `token`: fencing token; `signal`: it is lost, or given back
  * @typedef {(owned: Owned) => Promise<void>} Work ends when the signal is aborted
- * @typedef {{ token: number, untilMs: number, stop: AbortController, working: Promise<void> }} Lease
+ * @typedef {{ token: number, stop: AbortController, timer: NodeJS.Timeout, working: Promise<void>, hasEnded: boolean }} Lease `timer`: stops
+ *   the work when the lease was not renewed in time, whatever the connection does
  */
 import { ownerOf } from './assignment.js'
 
@@ -14,6 +15,9 @@ const LEASE_MS = 3000
 const RENEW_MS = 1000
 /** of a partition that another process holds, or whose server was away */
 const TRY_MS = 250
+
+/** @param {AbortController} stop @param {number} atMs */
+const stopAt = (stop, atMs) => setTimeout(() => stop.abort(), atMs - performance.now())
 
 /** @typedef {ReturnType<typeof createOwnership>} Ownership */
 
@@ -56,21 +60,26 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
     if (token === 0) return
     const stop = new AbortController()
     const working = work({ partition, token, signal: stop.signal })
-      .catch((error) => log.error({ partition, code: error.code, reason: error.message }, 'work on a partition ended'))
-    leases.set(partition, { token, untilMs: askedMs + leaseMs, stop, working })
+      .catch((error) => log.error({ partition, code: error.code, reason: error.message }, 'work on a partition failed'))
+      .finally(() => { lease.hasEnded = true })
+    /** @type {Lease} */
+    const lease = { token, stop, timer: stopAt(stop, askedMs + leaseMs), working, hasEnded: false }
+    leases.set(partition, lease)
     log.info({ partition, token }, 'partition taken')
   }
 
   /** @param {number} partition @param {Lease} lease */
   async function renew (partition, lease) {
     const askedMs = performance.now()
-    if (await askLease(partition, lease.token, leaseMs) === lease.token) lease.untilMs = askedMs + leaseMs
-    else await drop(partition, lease, 'another process has the lease')
+    if (await askLease(partition, lease.token, leaseMs) !== lease.token) return drop(partition, lease, 'another process has the lease')
+    clearTimeout(lease.timer)
+    lease.timer = stopAt(lease.stop, askedMs + leaseMs)
   }
 
   /** Waits for its work, so that nothing of it comes after the next owner's. @param {number} partition @param {Lease} lease @param {string} why */
   async function drop (partition, lease, why) {
     lease.stop.abort()
+    clearTimeout(lease.timer)
     await lease.working
     leases.delete(partition)
     log.info({ partition, token: lease.token, why }, 'partition left')
@@ -84,10 +93,11 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
 
   /** @param {boolean} isDue whether leases are renewed */
   async function settle (isDue) {
-    await Promise.all(all.map(async (partition) => {
+    await Promise.allSettled(all.map(async (partition) => {
       const lease = leases.get(partition)
       if (lease === undefined) return mine.has(partition) ? take(partition) : undefined
-      if (!mine.has(partition)) return giveBack(partition, lease)
+      if (lease.stop.signal.aborted) return drop(partition, lease, 'not renewed in time')
+      if (!mine.has(partition) || lease.hasEnded) return giveBack(partition, lease)
       return isDue ? renew(partition, lease) : undefined
     }))
   }
@@ -103,9 +113,6 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
       await settle(isDue)
     } catch (error) {
       log.debug({ code: error.code, reason: error.message }, 'the primary cannot be asked about leases')
-    }
-    for (const [partition, lease] of leases) {
-      if (performance.now() > lease.untilMs) await drop(partition, lease, 'not renewed in time')
     }
     if (!isClosed) timer = setTimeout(() => { looking = look() }, TRY_MS)
   }

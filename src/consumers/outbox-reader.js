@@ -1,0 +1,70 @@
+/**
+ * Reads the outboxes of the partitions that a process owns, all of them with one blocking call, on a connection of its own.
+ *
+ * A partition is read again when what was read has been taken, so at most one batch of each waits in memory.
+ *
+ * @typedef {import('../admission/index.js').Entry} Entry
+ * @typedef {(entries: Entry[]) => Promise<void>} Take
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { entryOf } from '../admission/index.js'
+
+const COUNT = 200
+const BLOCK_MS = 50
+const IDLE_MS = 10
+const AGAIN_MS = 250
+
+/** @typedef {ReturnType<typeof createOutboxReader>} OutboxReader */
+
+/**
+ * @param {{ connection: () => import('../store/index.js').Connection, keyOf: (partition: number) => (part: string) => string,
+ *   log: import('pino').Logger }} parts `connection`: for this only, because it blocks
+ */
+export function createOutboxReader ({ connection, keyOf, log }) {
+  /** @type {Map<number, { position: string, take: Take, isBusy: boolean }>} by partition */
+  const followed = new Map()
+  let isClosed = false
+
+  async function read () {
+    const idle = [...followed].filter(([, { isBusy }]) => !isBusy)
+    if (idle.length === 0) return sleep(IDLE_MS)
+    const keys = idle.map(([partition]) => keyOf(partition)('outbox'))
+    const streams = await connection().send('XREAD', 'COUNT', COUNT, 'BLOCK', BLOCK_MS, 'STREAMS', ...keys,
+      ...idle.map(([, { position }]) => position))
+    for (const [key, entries] of streams ?? []) {
+      const [partition, one] = idle[keys.indexOf(String(key))]
+      // it may have been given back meanwhile
+      if (followed.get(partition) !== one) continue
+      one.position = String(entries.at(-1)[0])
+      one.isBusy = true
+      one.take(entries.map((/** @type {any} */ [id, flat]) => entryOf(String(id), flat.map(String))))
+        .catch((error) => log.error({ partition, code: error.code, reason: error.message }, 'entries were not taken'))
+        .finally(() => { one.isBusy = false })
+    }
+  }
+
+  async function run () {
+    while (!isClosed) {
+      try {
+        await read()
+      } catch (error) {
+        log.debug({ code: error.code, reason: error.message }, 'outboxes cannot be read')
+        await sleep(AGAIN_MS)
+      }
+    }
+  }
+  const running = run()
+
+  return {
+    /** @param {number} partition @param {string} position id of the last entry that was finished @param {Take} take */
+    follow (partition, position, take) { followed.set(partition, { position, take, isBusy: false }) },
+
+    /** @param {number} partition */
+    leave (partition) { followed.delete(partition) },
+
+    async close () {
+      isClosed = true
+      await running
+    }
+  }
+}

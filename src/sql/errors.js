@@ -1,0 +1,10 @@
+/** Errors of the database. */
+import { define } from '../errors.js'
+
+define('sql', {
+  DATABASE_MISSING: { exitStatus: 2, meaning: 'there is no database, and none could be fetched' },
+  DATABASE_FAILED: { retryable: true, meaning: 'the embedded database did not start, or ended' },
+  DATABASE_DOWN: { retryable: true, meaning: 'the database does not answer' }
+})
+
+export { FreshetError } from '../errors.js'

@@ -1,0 +1,113 @@
+/** Who owns which partition: leases, fencing tokens, processes that come, go, stand still or lose the server. */
+import t from 'tap'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { admissionKey } from '../../src/admission/index.js'
+import { createOwnership } from '../../src/consumers/index.js'
+import { ownerOf } from '../../src/consumers/assignment.js'
+import { createRoutes } from '../../src/store/index.js'
+import { scopedEngines } from '../scope.js'
+import { connectFor, engineName, eventually, silentLog, startServer } from '../servers.js'
+
+const PARTITIONS = 8
+const keyOf = (/** @type {number} */ partition) => admissionKey('fr:', 'auctions', partition)
+
+t.test('rendezvous hashing: shares are even, and only the partitions of one that leaves move', async (t) => {
+  const ids = ['a', 'b', 'c', 'd']
+  const all = Array.from({ length: 4000 }, (_, partition) => partition)
+  const shares = ids.map((id) => all.filter((partition) => ownerOf(ids, partition) === id).length)
+  t.ok(shares.every((share) => share > 800 && share < 1200), shares.join())
+  const moved = all.filter((partition) => ownerOf(ids, partition) !== ownerOf(ids.slice(1), partition))
+  t.equal(moved.length, shares[0])
+  t.equal(ownerOf(ids.toReversed(), 7), ownerOf(ids, 7))
+  t.equal(ownerOf([], 0), undefined)
+})
+
+for (const engine of await scopedEngines()) {
+  t.test(engineName(engine), async (t) => {
+    const server = await startServer(t, { engine })
+    /** what is worked on, by partition: ids @type {Map<number, string[]>} */
+    const working = new Map()
+    /** @type {{ partition: number, token: number, id: string }[]} */
+    const taken = []
+    const overlaps = /** @type {string[]} */ ([])
+
+    /** @param {string} id */
+    async function join (id) {
+      const routes = createRoutes({ primaryUrl: server.url, name: id, deadlineMs: 1000 })
+      await routes.opened
+      const ownership = createOwnership({
+        id,
+        partitions: PARTITIONS,
+        connectionOf: (partition) => routes.route(partition).connection,
+        keyOf,
+        log: silentLog,
+        leaseMs: 1500,
+        async work ({ partition, token, signal }) {
+          const others = working.get(partition) ?? []
+          if (others.length > 0) overlaps.push(`${partition}: ${id} beside ${others}`)
+          working.set(partition, [...others, id])
+          taken.push({ partition, token, id })
+          if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+          working.set(partition, (working.get(partition) ?? []).filter((one) => one !== id))
+        }
+      })
+      const close = async () => {
+        await ownership.close()
+        await routes.close()
+      }
+      t.teardown(close)
+      return { ownership, routes, close }
+    }
+    const ownersAre = (/** @type {string[]} */ ids) => eventually(() =>
+      Array.from({ length: PARTITIONS }, (_, partition) => partition).every((partition) => working.get(partition)?.[0] === ownerOf(ids, partition)))
+
+    const a = await join('a')
+    await ownersAre(['a'])
+    t.equal(a.ownership.owned.length, PARTITIONS)
+    const b = await join('b')
+    await ownersAre(['a', 'b'])
+    const c = await join('c')
+    await ownersAre(['a', 'b', 'c'])
+    t.same([...a.ownership.owned, ...b.ownership.owned, ...c.ownership.owned].sort(), [0, 1, 2, 3, 4, 5, 6, 7])
+
+    await t.test('one that leaves gives its partitions back at once', async (t) => {
+      await c.close()
+      const sinceMs = performance.now()
+      await ownersAre(['a', 'b'])
+      t.ok(performance.now() - sinceMs < 1500 + 1000)
+    })
+
+    await t.test('one that is cut off stops its work before another begins', async (t) => {
+      const admin = await connectFor(t, server.url)
+      await b.routes.close()
+      await ownersAre(['a'])
+      t.equal(Number(await admin.send('HGET', keyOf(0)('owner'), 'token')), Math.max(...taken.filter(({ partition }) => partition === 0)
+        .map(({ token }) => token)))
+    })
+
+    await t.test('an older token changes nothing', async (t) => {
+      const connection = await connectFor(t, server.url)
+      const token = Number(await connection.send('HGET', keyOf(0)('owner'), 'token'))
+      const advance = (/** @type {number} */ held, /** @type {string} */ entry) => connection.runScript('advance',
+        ['owner', 'cursors', 'generation'].map(keyOf(0)), [held, 'rows', entry])
+      t.equal(await advance(token - 1, '9-0'), 0)
+      t.equal(await advance(token, '5-0'), 1)
+      t.equal(String(await connection.send('HGET', keyOf(0)('cursors'), 'rows')), '5-0')
+      t.equal(await connection.runScript('lease', [keyOf(0)('owner')], ['x', token - 1, 1000]), 0)
+    })
+
+    await t.test('a server that is away: work ends with the lease, and begins again with higher tokens', async () => {
+      const before = taken.length
+      await server.kill()
+      await eventually(() => [...working.values()].every((ids) => ids.length === 0))
+      await server.restart()
+      await sleep(100)
+      await ownersAre(['a'])
+      t.ok(taken.length >= before + PARTITIONS)
+    })
+
+    t.same(overlaps, [])
+    const tokens = taken.filter(({ partition }) => partition === 0).map(({ token }) => token)
+    t.same(tokens.slice(0, -1), [...new Set(tokens.slice(0, -1))].sort((x, y) => x - y), 'tokens rise')
+  })
+}
