@@ -1,54 +1,44 @@
 /**
- * Runs scheduled tasks of a system when they are due. A task is a command: the script that decides it removes the task, so one that
- * ran twice, or whose process was killed, has one effect.
+ * Runs scheduled tasks of a partition when they are due, by the process that owns it. A task is a command: the script that decides it
+ * removes the task, so one that ran twice, or whose process was killed, has one effect.
  *
  * @typedef {import('../admission/index.js').Command} Command
  */
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 
+/** a new task may be earlier than those known */
 const LOOK_EVERY_MS = 250
-/** of a partition at once */
+/** at once */
 const MAX_TASKS = 256
 
 /**
- * @param {{ partitions: number, connectionOf: (partition: number) => import('../store/index.js').Connection,
- *   keyOf: (partition: number) => (part: string) => string, submit: (command: Command) => Promise<unknown> }} parts
- * @returns {{ close: () => void }}
+ * @param {{ connection: () => import('../store/index.js').Connection, key: (part: string) => string,
+ *   submit: (command: Command) => Promise<unknown>, signal: AbortSignal }} parts `connection` to the primary of the partition
+ * @returns {Promise<void>} when the signal is aborted
  */
-export function runTasks ({ partitions, connectionOf, keyOf, submit }) {
-  let isClosed = false
-  /** @type {NodeJS.Timeout} */
-  let timer
-
-  /** Runs what is due. @param {number} partition @returns {Promise<number>} when the next one is due: ms since 1970 */
-  async function run (partition) {
-    const [[seconds, micros], flat] = await connectionOf(partition).sendAll([
-      ['TIME'], ['ZRANGE', keyOf(partition)('tasks'), 0, MAX_TASKS - 1, 'WITHSCORES']
-    ])
+export async function runTasks ({ connection, key, submit, signal }) {
+  /** Runs what is due. @returns {Promise<number>} ms until the next one is due */
+  async function run () {
+    const [[seconds, micros], flat] = await connection().sendAll([['TIME'], ['ZRANGE', key('tasks'), 0, MAX_TASKS - 1, 'WITHSCORES']])
     const nowMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
     const running = []
-    let nextMs = Infinity
-    for (let i = 0; i < flat.length && nextMs === Infinity; i += 2) {
-      const [rule, key, name] = String(flat[i]).split(' ')
-      const dueMs = Number(flat[i + 1])
-      if (dueMs > nowMs) nextMs = Date.now() + dueMs - nowMs
-      else running.push(submit({ rule, key, scope: '', requestId: randomUUID(), args: [name] }))
+    let waitMs = LOOK_EVERY_MS
+    for (let i = 0; i < flat.length; i += 2) {
+      const [rule, name, op] = String(flat[i]).split(' ')
+      const leftMs = Number(flat[i + 1]) - nowMs
+      if (leftMs > 0) {
+        waitMs = Math.min(LOOK_EVERY_MS, leftMs)
+        break
+      }
+      running.push(submit({ rule, key: name, scope: '', requestId: randomUUID(), args: [op] }))
     }
-    await Promise.all(running)
-    return nextMs
+    await Promise.allSettled(running)
+    return waitMs
   }
 
-  async function look () {
-    const looks = await Promise.allSettled(Array.from({ length: partitions }, (_, partition) => run(partition)))
-    const nextMs = Math.min(...looks.map((one) => one.status === 'fulfilled' ? one.value : Infinity))
-    if (!isClosed) timer = setTimeout(look, Math.max(1, Math.min(LOOK_EVERY_MS, nextMs - Date.now())))
-  }
-  timer = setTimeout(look, 0)
-
-  return {
-    close () {
-      isClosed = true
-      clearTimeout(timer)
-    }
+  while (!signal.aborted) {
+    const waitMs = await run().catch(() => LOOK_EVERY_MS)
+    await sleep(Math.max(1, waitMs), undefined, { signal }).catch(() => {})
   }
 }

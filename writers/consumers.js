@@ -1,0 +1,68 @@
+/**
+ * `npm start consumers`: scheduled tasks and consumers of systems, in any number of processes. A process file: settings, servers, systems,
+ * stop.
+ */
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { Registry } from 'prom-client'
+import { help, printable, resolve } from '../settings.js'
+import { createServer, healthRoutes, listen, openSecurity } from '../src/http/index.js'
+import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
+import { openSystem, SYSTEMS } from './consumers/systems.js'
+
+const USAGE = `Usage: npm start consumers -- [flags]
+
+Runs scheduled tasks of systems, such as the end of auctions, until Ctrl-C. Run as many as you like: they share the work.
+
+Examples:
+  npm start consumers
+  npm start consumers -- --redis-url redis://127.0.0.1:6379 --systems auctions --metrics-port 9464`
+
+/**
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} from
+ * @returns {Promise<number>} exit status
+ */
+export const main = (from) => runProcess(from, {
+  table: { help, printable, resolve },
+  known: { command: 'consumers', layouts: [], acks: [] },
+  usage: USAGE,
+  stopping: 'stopping: partitions are given back'
+}, serve)
+
+/**
+ * @param {any} settings @param {import('../src/store/index.js').Target} target
+ * @param {import('pino').Logger} log @param {AbortSignal} signal
+ */
+async function serve (settings, { primaryUrl }, log, signal) {
+  const id = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
+  const registry = new Registry()
+  const systems = await Promise.all((settings.systems ?? SYSTEMS).map((/** @type {string} */ system) =>
+    openSystem(system, settings, { id, primaryUrl, registry, log })))
+  const server = settings.metricsPort === null ? null : await serveMetrics(settings, registry, log)
+  try {
+    tellParent({ event: 'up', systems: settings.systems ?? SYSTEMS })
+    await aborted(signal)
+    return 0
+  } finally {
+    await Promise.all([server?.close(), ...systems.map((system) => system.close())])
+  }
+}
+
+/** @param {any} settings @param {Registry} registry @param {import('pino').Logger} log */
+async function serveMetrics (settings, registry, log) {
+  const security = await openSecurity(settings, { log })
+  const app = createServer({ registry, security })
+  app.register(healthRoutes, { status: () => ({ ready: true, reasons: [], nodes: [] }), registry })
+  const close = async () => {
+    await app.close()
+    security.close()
+  }
+  try {
+    const url = await listen(app, { host: settings.host, port: settings.metricsPort, setting: 'metrics-port' })
+    log.info({ url: `${url}/metrics` }, 'metrics')
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { close }
+}
