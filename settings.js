@@ -7,7 +7,7 @@
  */
 import { SettingsInvalid } from './src/errors.js'
 import {
-  checkTogether, envOf, FIELD, flagOf, givenBy, helpOf, httpUrl, integer, keptByNpm, keysSource, matching, number, oneOf,
+  checkTogether, envOf, FIELD, flagOf, givenBy, helpOf, httpUrl, integer, keptByNpm, keysSource, listOf, matching, number, oneOf,
   oneOfKnown, originList, present, readableFile, readFlags, readRows, serverUrl, serverUrls, trueOrFalse, unexpectedWords,
   unknownFlags, unknownName, withoutSecrets, writableFile, writerFlags
 } from './src/settings/index.js'
@@ -16,9 +16,9 @@ export { SettingsInvalid, envOf, flagOf }
 
 const MIB = 1024 * 1024
 const MAX_MS = 2 ** 41 - 1
-const ALL = ['start', 'demo', 'writer', 'reader', 'gateway', 'servers', 'doctor', 'feed', 'experiment']
+const ALL = ['start', 'demo', 'writer', 'reader', 'gateway', 'consumers', 'servers', 'doctor', 'feed', 'experiment']
 /** `library`: the options of openFeed and openReader */
-const CLIENTS = ['start', 'demo', 'writer', 'reader', 'gateway', 'feed', 'doctor', 'library']
+const CLIENTS = ['start', 'demo', 'writer', 'reader', 'gateway', 'consumers', 'feed', 'doctor', 'library']
 const FEED_NAME = matching('a name: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -', /^[a-z0-9][a-z0-9._-]{0,63}$/)
 const APPENDS = ['writer', 'gateway', 'library']
 
@@ -124,7 +124,7 @@ export const SETTINGS = Object.freeze([
       { default: 'block', defaults: { gateway: 'refuse' }, check: oneOf('block', 'refuse', 'drop') }),
     row('drainMs', 'Maximum time to flush when a feed is closed', { unit: 'ms', default: 10_000, check: integer(0, 600_000) })
   ]),
-  ...group('Write path', ['writer', 'reader', 'gateway', 'library', 'feed'], [
+  ...group('Write path', ['writer', 'reader', 'gateway', 'consumers', 'library', 'feed'], [
     row('deadlineMs', 'Reply timeout; the connection is then closed', { unit: 'ms', default: 1_000, check: integer(10, 600_000) })
   ]),
   ...group('Write path', ['gateway'], [
@@ -133,14 +133,19 @@ export const SETTINGS = Object.freeze([
     row('maxFeeds', 'Number of existing feeds at which a POST no longer creates feeds; 0 = a POST never does',
       { default: 1_000, check: integer(0, 1_000_000) })
   ]),
-  ...group('Systems', ['gateway'], [
+  ...group('Systems', ['consumers'], [
+    row('systems', 'Systems to serve, separated by commas; without it, all', { default: null, check: listOf('auctions') })
+  ]),
+  ...group('Systems', ['gateway', 'consumers'], [
     row('systemPartitions', 'Number of partitions of a system such as auctions; the first process decides',
       { default: 16, check: integer(1, 1024) }),
-    row('durability', 'When a command counts as accepted: the primary has it (memory), a replica too, or its append-only file (aof)',
-      { default: 'memory', check: oneOf('memory', 'replica', 'aof') }),
     row('requestMs', 'How long the reply of an accepted command is known by its Idempotency-Key',
       { unit: 'ms', default: 600_000, check: integer(1_000, 7 * 86_400_000) }),
-    row('keepMs', 'How long an ended auction is kept', { unit: 'ms', default: 86_400_000, check: integer(1_000, MAX_MS) }),
+    row('keepMs', 'How long an ended auction is kept', { unit: 'ms', default: 86_400_000, check: integer(1_000, MAX_MS) })
+  ]),
+  ...group('Systems', ['gateway'], [
+    row('durability', 'When a command counts as accepted: the primary has it (memory), a replica too, or its append-only file (aof)',
+      { default: 'memory', check: oneOf('memory', 'replica', 'aof') }),
     row('batches', 'Whether commands that arrive during a call share the next one', { default: 'yes', check: oneOf('yes', 'no') }),
     row('rejectionCache', 'Whether commands that would certainly be rejected are answered from memory',
       { default: 'yes', check: oneOf('yes', 'no') })
@@ -153,12 +158,12 @@ export const SETTINGS = Object.freeze([
     row('gatewayPort', 'Port of the gateway; 0 = any free port', { default: 8081, check: integer(0, 65_535) })
   ]),
   ...group('HTTP', ['reader', 'gateway'], [
-    row('host', 'Address to listen on (writer: for --metrics-port)',
-      { uses: ['reader', 'gateway', 'writer'], default: '127.0.0.1', check: matching('an address or host name', /^[A-Za-z0-9.:_-]+$/) }),
+    row('host', 'Address to listen on (writer, consumers: for --metrics-port)',
+      { uses: ['reader', 'gateway', 'writer', 'consumers'], default: '127.0.0.1', check: matching('an address or host name', /^[A-Za-z0-9.:_-]+$/) }),
     row('open', 'Allow a --host other than this machine without --tokens or --jwt-keys',
-      { uses: ['reader', 'gateway', 'writer'], default: false, check: present })
+      { uses: ['reader', 'gateway', 'writer', 'consumers'], default: false, check: present })
   ]),
-  ...group('HTTP', ['start', 'reader', 'gateway', 'writer'], [
+  ...group('HTTP', ['start', 'reader', 'gateway', 'writer', 'consumers'], [
     row('tokens', 'File of bearer tokens, one JSON object per line with token, scopes and feeds; read again when it changes',
       { default: null, check: matching('a file', /\S/) }),
     row('jwtIssuer', 'Issuer of JSON Web Tokens, their claim iss', { default: null, check: matching('text', /\S/) }),
@@ -223,8 +228,8 @@ export const SETTINGS = Object.freeze([
   ...group('Operating', ['start', 'writer'], [
     row('json', 'Print the summary as one line of JSON, as to a file or pipe, at a terminal too', { default: false, check: present })
   ]),
-  ...group('Operating', ['writer'], [
-    row('metricsPort', 'Port for /metrics and /livez of the writer; 0 = any free port', { default: null, check: integer(0, 65_535) })
+  ...group('Operating', ['writer', 'consumers'], [
+    row('metricsPort', 'Port for /metrics and /livez of this process; 0 = any free port', { default: null, check: integer(0, 65_535) })
   ]),
   ...group('Operating', ALL.filter((command) => command !== 'experiment'), [
     row('logLevel', 'Minimum log level', { default: 'info', check: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent') })

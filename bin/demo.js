@@ -1,5 +1,6 @@
 /**
- * `npm start demo -- auctions`: servers, a gateway, a reader with the page, and a crowd of bidders; Ctrl-C stops all. A process file.
+ * `npm start demo -- auctions`: servers, a gateway, consumers, a reader with the page, and a crowd of bidders; Ctrl-C stops all. A process
+ * file.
  */
 import { createServer } from 'node:net'
 import { once } from 'node:events'
@@ -12,7 +13,7 @@ import { runCrowd } from './crowd.js'
 const SYSTEMS = ['auctions']
 const USAGE = `Usage: npm start demo -- auctions [flags]
 
-Runs embedded servers, a gateway, a reader with a page, and a crowd that bids on a few auctions, until Ctrl-C.
+Runs embedded servers, a gateway, consumers, a reader with a page, and a crowd that bids on a few auctions, until Ctrl-C.
 
 Examples:
   npm start demo -- auctions
@@ -49,6 +50,7 @@ async function startAll (settings, { start, print }, signal) {
   const children = [
     start('gateway', [...common, '--port', String(gatewayPort), '--drain-ms', String(DRAIN_MS),
       '--cors-origin', `${readerUrl},http://localhost:${port}`], ({ url }) => `${url}   PUT auctions and POST bids here`),
+    start('consumers', common, () => 'auctions are closed when they end'),
     start('reader', [...common, '--port', String(port), '--gateway-url', gatewayUrl], ({ url }) => `${url}/auctions   open this page`)
   ]
   await Promise.race([aborted(signal), Promise.all(children.map(({ up }) => up))])

@@ -13,6 +13,7 @@ const COMMANDS = /** @type {Record<string, { file: string, meaning: string }>} *
   writer: { file: '../writers/feed.js', meaning: 'write items to a feed: synthetic, from a file or from standard input' },
   reader: { file: '../readers/server.js', meaning: 'serve feeds over HTTP' },
   gateway: { file: '../writers/gateway.js', meaning: 'write items to feeds over HTTP' },
+  consumers: { file: '../writers/consumers.js', meaning: 'run scheduled tasks of systems, such as the end of auctions' },
   servers: { file: './servers.js', meaning: 'run the embedded servers in the foreground' },
   doctor: { file: './doctor.js', meaning: 'show versions, capabilities and permissions' },
   feed: { file: './feed.js', meaning: 'manage feeds: list | show NAME | set NAME | drop NAME' },

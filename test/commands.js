@@ -186,6 +186,13 @@ export async function startGateway (t, { redisUrl, flags = [], env = {} }) {
   return { command, url, ...sendTo(url) }
 }
 
+/** `npm start consumers` on a deployment. @param {import('tap').Test} t @param {{ redisUrl: string, flags?: string[] }} options */
+export async function startConsumers (t, { redisUrl, flags = [] }) {
+  const command = runCommand(t, ['consumers', '--redis-url', redisUrl, ...flags])
+  await command.until(/partition taken/)
+  return { command }
+}
+
 /** @param {string} url of a gateway */
 export function sendTo (url) {
   /** @param {string} method @param {string} path @param {string | Buffer} [body] @param {Record<string, string>} [headers] */

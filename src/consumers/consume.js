@@ -3,12 +3,12 @@
  *
  *     entries -> by key, keys in parallel -> effect, with retries -> dead letter if it fails for good -> cursor (fenced by the token)
  *
- * The cursor is stored only when all entries of a batch are finished, so it is the lowest contiguous finished one. Effects are idempotent: what
- * was done after the last stored cursor is done again by the next owner.
+ * The cursor is stored only when all entries of a batch are finished, so it is the lowest contiguous finished one. Effects are idempotent:
+ * what was done after the last stored cursor is done again by the next owner.
  *
  * @typedef {import('../admission/index.js').Entry} Entry
- * @typedef {{ name: string, run: (entry: Entry, place: { partition: number, token: number, signal: AbortSignal }) => Promise<void> }} Effect
- *   `run` throws; an error with `retryable: true` is tried again until it succeeds
+ * @typedef {{ name: string, run: (entry: Entry, owned: import('./ownership.js').Owned) => Promise<void> }} Effect `run`
+ *   throws; an error with `retryable: true` is tried again until it succeeds
  */
 import { FreshetError } from './errors.js'
 import { retry } from './retry.js'

@@ -23,7 +23,7 @@ const AGAIN_MS = 250
 export function createOutboxReader ({ connection, keyOf, log }) {
   /** @type {Map<number, { position: string, take: Take, isBusy: boolean }>} by partition */
   const followed = new Map()
-  let isClosed = false
+  const stop = new AbortController()
 
   async function read () {
     const idle = [...followed].filter(([, { isBusy }]) => !isBusy)
@@ -44,7 +44,7 @@ export function createOutboxReader ({ connection, keyOf, log }) {
   }
 
   async function run () {
-    while (!isClosed) {
+    while (!stop.signal.aborted) {
       try {
         await read()
       } catch (error) {
@@ -63,7 +63,7 @@ export function createOutboxReader ({ connection, keyOf, log }) {
     leave (partition) { followed.delete(partition) },
 
     async close () {
-      isClosed = true
+      stop.abort()
       await running
     }
   }

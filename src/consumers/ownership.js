@@ -6,8 +6,8 @@
  *
  * @typedef {{ partition: number, token: number, signal: AbortSignal }} Owned `token`: fencing token; `signal`: it is lost, or given back
  * @typedef {(owned: Owned) => Promise<void>} Work ends when the signal is aborted
- * @typedef {{ token: number, stop: AbortController, timer: NodeJS.Timeout, working: Promise<void>, hasEnded: boolean }} Lease `timer`: stops
- *   the work when the lease was not renewed in time, whatever the connection does
+ * @typedef {{ token: number, stop: AbortController, timer: NodeJS.Timeout, working: Promise<void>, hasEnded: boolean }} Lease `timer`:
+ *   stops the work when the lease was not renewed in time, whatever the connection does
  */
 import { ownerOf } from './assignment.js'
 
@@ -76,7 +76,10 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
     lease.timer = stopAt(lease.stop, askedMs + leaseMs)
   }
 
-  /** Waits for its work, so that nothing of it comes after the next owner's. @param {number} partition @param {Lease} lease @param {string} why */
+  /**
+   * Waits for its work, so that nothing of it comes after the next owner's.
+   * @param {number} partition @param {Lease} lease @param {string} why
+   */
   async function drop (partition, lease, why) {
     lease.stop.abort()
     clearTimeout(lease.timer)

@@ -119,6 +119,16 @@ export const keysSource = {
   }
 }
 
+/** @type {(...words: string[]) => Check} */
+export const listOf = (...words) => ({
+  expects: `some of ${words.join(', ')}, separated by commas`,
+  read (text) {
+    const given = text.split(',').map((one) => one.trim())
+    if (!given.every((one) => words.includes(one))) throw new RangeError()
+    return given
+  }
+})
+
 /** @type {Check} */
 export const originList = {
   expects: 'origins such as https://example.org, separated by commas, without a path',

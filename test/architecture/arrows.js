@@ -7,6 +7,8 @@ export const ARROWS = /** @type {Record<string, string[]>} */ ({
   'src/store': ['src/errors.js'],
   'src/feeds': ['src/errors.js', 'src/item', 'src/layouts', 'src/store'],
   'src/admission': ['src/errors.js', 'src/item', 'src/store'],
+  'src/consumers': ['src/errors.js', 'src/admission', 'src/store'],
+  'src/sql': ['src/errors.js', 'src/store'],
   'src/schedule': ['src/admission', 'src/store'],
   'src/pipeline': ['src/errors.js', 'src/item', 'src/layouts', 'src/feeds', 'src/store'],
   'src/view': ['src/errors.js', 'src/item', 'src/layouts', 'src/feeds', 'src/store'],

@@ -58,8 +58,9 @@ for (const engine of await scopedEngines()) {
       t.teardown(close)
       return { ownership, routes, close }
     }
+    const all = Array.from({ length: PARTITIONS }, (_, partition) => partition)
     const ownersAre = (/** @type {string[]} */ ids) => eventually(() =>
-      Array.from({ length: PARTITIONS }, (_, partition) => partition).every((partition) => working.get(partition)?.[0] === ownerOf(ids, partition)))
+      all.every((partition) => working.get(partition)?.[0] === ownerOf(ids, partition)))
 
     const a = await join('a')
     await ownersAre(['a'])

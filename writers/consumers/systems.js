@@ -9,7 +9,8 @@ export const SYSTEMS = Object.freeze(['auctions'])
 
 /**
  * @param {string} system @param {any} settings
- * @param {{ id: string, primaryUrl: string, registry: import('prom-client').Registry, log: import('pino').Logger }} parts `id` of this process
+ * @param {{ id: string, primaryUrl: string, registry: import('prom-client').Registry, log: import('pino').Logger }} parts `id`: of this
+ *   process
  * @throws {import('../../src/errors.js').FreshetError} SYSTEM_DIFFERS, and why the primary cannot be reached
  */
 export async function openSystem (system, settings, { id, primaryUrl, registry, log }) {

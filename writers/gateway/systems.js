@@ -1,11 +1,10 @@
 /**
- * Auctions in a gateway: admission, rejection cache, scheduled tasks, and their connections. They begin with the first command, or
+ * Auctions in a gateway: admission, rejection cache, and their connections. They begin with the first command, or
  * when another process has stored the system, so a gateway for feeds alone has one connection more and asks one key a second.
  */
 import { admissionKey, createAdmission, createConfirm, createRejections, expectDurability, systemKey } from '../../src/admission/index.js'
 import { partitionOf } from '../../src/item/index.js'
 import { createAdmissionMetrics } from '../../src/metrics/index.js'
-import { runTasks } from '../../src/schedule/index.js'
 import { createRoutes } from '../../src/store/index.js'
 import { createAuctions, SYSTEM } from '../../src/systems/auctions/index.js'
 
@@ -107,11 +106,9 @@ function openAdmission (settings, { routes, primaryUrl, name, metrics, log }) {
         }),
     metrics
   })
-  const tasks = runTasks({ partitions, connectionOf, keyOf, submit: (command) => admission.submit(command) })
   return {
     admission,
     async close () {
-      tasks.close()
       await Promise.all([outbox?.close(), rejections?.close(), confirms?.close()])
     }
   }

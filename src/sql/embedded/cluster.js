@@ -19,7 +19,9 @@ const STOP_WITHIN_MS = 5000
 const LINES_KEPT = 20
 const USER = 'freshet'
 const INIT = ['-U', USER, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
-const FLAGS = Object.freeze({ listen_addresses: '127.0.0.1', unix_socket_directories: '', max_connections: '200', log_min_messages: 'warning' })
+const FLAGS = Object.freeze({
+  listen_addresses: '127.0.0.1', unix_socket_directories: '', max_connections: '200', log_min_messages: 'warning'
+})
 
 /** @typedef {{ uid?: number, gid?: number }} Identity empty: that of this process */
 
@@ -58,10 +60,14 @@ export async function startCluster ({ programs, folder, port, flags = {} }) {
     await run(join(programs, 'bin', 'initdb'), ['-D', data, ...INIT], { ...as, cwd: folder })
   }
   const words = Object.entries({ ...FLAGS, ...flags, port: String(port) }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const child = spawn(join(programs, 'bin', 'postgres'), ['-D', data, ...words], { ...as, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
+  const options = { ...as, cwd: folder, stdio: /** @type {any} */ (['ignore', 'ignore', 'pipe']) }
+  const child = spawn(join(programs, 'bin', 'postgres'), ['-D', data, ...words], options)
   /** @type {string[]} */
   const lines = []
-  child.stderr.on('data', (chunk) => { lines.push(...String(chunk).split('\n').filter(Boolean)); lines.splice(0, lines.length - LINES_KEPT) })
+  child.stderr?.on('data', (chunk) => {
+    lines.push(...String(chunk).split('\n').filter(Boolean))
+    lines.splice(0, lines.length - LINES_KEPT)
+  })
   const exited = once(child, 'exit').then(([status, signal]) => `${signal ?? `status ${status}`}: ${lines.join(' | ')}`)
   const url = `postgres://${USER}@127.0.0.1:${port}/postgres`
   const isUp = await Promise.race([exited, untilReady(data)])

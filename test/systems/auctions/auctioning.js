@@ -1,5 +1,5 @@
 /** A gateway and a reader with auctions, for tests. */
-import { startGateway, startReader } from '../../commands.js'
+import { startConsumers, startGateway, startReader } from '../../commands.js'
 import { startDeployment } from '../../servers.js'
 
 const JSON_HEADERS = { 'content-type': 'application/json' }
@@ -45,7 +45,9 @@ export async function startAuctions (t, { engine, readerFlags = [] }) {
   const { primary } = await startDeployment(t, { engine, replicas: 1 })
   const redisUrl = primary.url
   const [gateway, reader] = await Promise.all([
-    startAuctionGateway(t, { redisUrl, flags: ['--system-partitions', '2'] }), startReader(t, { redisUrl, flags: readerFlags })
+    startAuctionGateway(t, { redisUrl, flags: ['--system-partitions', '2'] }),
+    startReader(t, { redisUrl, flags: readerFlags }),
+    startConsumers(t, { redisUrl, flags: ['--system-partitions', '2'] })
   ])
   /** @param {string} id @param {string} [rest] of its path */
   const auction = async (id, rest = '') => (await reader.get(`/v1/auctions/${id}${rest}`)).json
