@@ -1,6 +1,6 @@
 -- Decides up to 256 commands of one partition, in order, and stores what the accepted ones do.
 -- Atomic, because the decision, the new state, the events and the outbox must not come apart, nor another command come in between.
--- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, [n+4..n+4m+3] of each target: state: hash, events: stream, members: hash, holds: sorted set
+-- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, [n+4..n+5m+3] of each target: state: hash, events: stream, members: hash, holds: sorted set, waiting: sorted set
 -- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] targets: JSON array of rule and key, [5..n+4] of each command: JSON array of arguments of the rule and the number of its target
 -- RETURNS generation, now in ms, then of each command a text, its lines: replay (1 or 0), code, sequence, version, detail and its value ...; a generation alone when it belongs to another replication id
 -- COST O(n log N)
@@ -13,9 +13,9 @@ local rules = {}
 
 local function generationNow ()
   local known = redis.call('HMGET', generation, 'replid', 'lineage', 'n', 'now')
-  return known[2] and known[2] .. '.' .. known[3] or '', known[1], tonumber(known[4] or '0')
+  return known[2] and known[2] .. '.' .. known[3] or '', known[1], tonumber(known[4] or '0'), known[2]
 end
-local current, owner, last = generationNow()
+local current, owner, last, lineage = generationNow()
 if owner ~= replicationId then return { current } end
 local time = redis.call('TIME')
 local now = math.max(last, time[1] * 1000 + math.floor(time[2] / 1000))
@@ -27,25 +27,29 @@ local n = #ARGV - 4
 local requests, accepted = redis.call('MGET', unpack(KEYS, 4, n + 3)), {}
 local named, targets, made = cjson.decode(targetTexts), {}, {}
 
-local function readerOf (members, holds)
+local function readerOf (members, holds, waiting)
   local reader = {}
   function reader.member (field) return redis.call('HGET', members, field) end
   function reader.firstHold () return redis.call('ZRANGE', holds, 0, 0, 'WITHSCORES')[2] end
   function reader.holdUntil (claim) return redis.call('ZSCORE', holds, claim) end
-  function reader.holdDue (before) return redis.call('ZRANGEBYSCORE', holds, '-inf', before, 'LIMIT', 0, 1)[1] end
+  function reader.holdsDue (before, most) return redis.call('ZRANGEBYSCORE', holds, '-inf', before, 'LIMIT', 0, most) end
+  function reader.waiting (most) return redis.call('ZRANGE', waiting, 0, most - 1) end
+  function reader.waitingCount () return redis.call('ZCARD', waiting) end
+  function reader.position (user) return redis.call('ZRANK', waiting, user) + 1 end
+  function reader.lineage () return lineage end
   return reader
 end
 
 -- its state is read once a call; a rule changes a table in front of it, which is dropped unless the command is accepted
 local function targetOf (number)
   if targets[number] then return targets[number] end
-  local at, fields = n + 4 * number, {}
-  local state, events, members, holds = KEYS[at], KEYS[at + 1], KEYS[at + 2], KEYS[at + 3]
+  local at, fields = n + 5 * number - 1, {}
+  local state, events, members, holds, waiting = unpack(KEYS, at, at + 4)
   local flat = redis.call('HGETALL', state)
   for i = 1, #flat, 2 do fields[flat[i]] = flat[i + 1] end
-  local reader, rule, key = readerOf(members, holds), named[number][1], named[number][2]
+  local reader, rule, key = readerOf(members, holds, waiting), named[number][1], named[number][2]
   made[rule] = made[rule] or rules[rule]()
-  targets[number] = { rule = rule, key = key, at = at, state = state, events = events, members = members, holds = holds,
+  targets[number] = { rule = rule, key = key, at = at, state = state, events = events, members = members, holds = holds, waiting = waiting,
     fields = fields, front = { __index = fields }, reader = reader }
   return targets[number]
 end
@@ -74,9 +78,15 @@ local function store (target, changed, change, request)
   for _, one in ipairs(change.holds or {}) do
     if one[2] then redis.call('ZADD', holds, one[2], one[1]) else redis.call('ZREM', holds, one[1]) end
   end
+  for _, one in ipairs(change.units or {}) do
+    if redis.call('HINCRBY', members, 'user ' .. one[1], one[2]) == 0 then redis.call('HDEL', members, 'user ' .. one[1]) end
+  end
+  for _, one in ipairs(change.waiting or {}) do
+    if one[2] then redis.call('ZADD', target.waiting, one[2], one[1]) else redis.call('ZREM', target.waiting, one[1]) end
+  end
   if change.holds then schedule(task .. 'expire', redis.call('ZRANGE', holds, 0, 0, 'WITHSCORES')[2]) end
   if change.ends then
-    for i = 0, 3 do redis.call('PEXPIRE', KEYS[target.at + i], keep) end
+    for i = 0, 4 do redis.call('PEXPIRE', KEYS[target.at + i], keep) end
   end
   if change.reopens then redis.call('HINCRBY', generation, 'n', 1) end
   for field, value in pairs(changed) do target.fields[field] = value end

@@ -23,7 +23,8 @@ const SEQUENCES = scoped(5000, 300)
 const REQUEST_MS = 600_000
 const CODES = ['created', 'unchanged', 'has_bids', 'invalid_times', 'unknown', 'not_open', 'closed', 'ended', 'accepted', 'too_low',
   'self_outbid', 'max_raised', 'no_buy_now', 'bought', 'not_due', 'other_body', 'replay', 'has_claims', 'sold_out', 'all_held',
-  'insufficient', 'already_claimed', 'released', 'unknown_claim', 'already_sold', 'hold_expired']
+  'insufficient', 'already_claimed', 'released', 'unknown_claim', 'already_sold', 'hold_expired', 'over_limit', 'other_mode', 'paused',
+  'waiting', 'not_admitted', 'restoring']
 const USERS = ['a', 'b', 'c']
 /** of each rule */
 const KEYS = ['auction', 'sale']
@@ -34,19 +35,33 @@ function createCommands (random) {
   const one = (/** @type {any[]} */ of) => of[upTo(of.length - 1)]
   /** @type {import('../../src/admission/index.js').Command[]} */
   const sent = []
+  const mode = one(['direct', 'queue', 'queue', 'token'])
 
   /** @param {number} now @param {boolean} isNew @returns {string[]} */
   function ofSale (now, isNew) {
-    const kind = isNew && upTo(2) > 0 ? 0 : upTo(15)
+    const kind = isNew && upTo(2) > 0 ? 0 : upTo(27)
     const claim = () => `c${upTo(7)}`
+    const user = () => one([...USERS, 'd', 'e'])
+    const final = () => one(['sold', 'sold', 'pending'])
     if (kind < 2) {
-      return ['create', one(['1', '3']), one(['1', '2']), String(now + one([-10, -10, 10])), String(now + one([3, 100_000, 100_000])),
-        one(['0', '3', '100000'])]
+      return ['create', one(['1', '3']), one(['1', '2']), String(now + one([-10, -10, -10, 3])), String(now + one([5, 100_000, 100_000, 100_000])),
+        one(['0', '3', '100000']), upTo(9) > 0 ? mode : 'direct', one(['1', '2']), one(['0', '0', '0', '0', '0', '1'])]
     }
-    if (kind < 9) return ['claim', one(USERS), one(['1', '1', '2']), claim()]
-    if (kind < 11) return ['confirm', one(USERS), claim()]
-    if (kind < 13) return ['release', one(USERS), claim()]
-    if (kind === 13) return ['expire']
+    if (kind < 20 && (mode === 'queue' ? kind < 3 : kind < 10)) {
+      return ['claim', user(), one(['1', '1', '2', '3']), claim(), final(), upTo(9) > 0 ? mode : 'token']
+    }
+    if (kind < 13) return ['confirm', one([...USERS, '']), claim(), final()]
+    if (kind < 15) return ['release', one([...USERS, '']), claim()]
+    if (kind < 20) return ['join', user(), claim()]
+    if (kind < 23) return [one(['settle', 'leave']), user(), claim()]
+    if (kind === 23) return ['expire']
+    if (kind === 24) return [one(['open', 'due'])]
+    if (kind === 25) return [one(['pause', 'resume', 'resume', 'resume'])]
+    if (kind === 26) {
+      // as of a table, where each claim is one row
+      const rows = Array.from({ length: 1 + upTo(2) }, (_, i) => [`c${upTo(1) + 2 * i}`, user(), '1', one(['sold', 'sold', 'revoked'])])
+      return one([['adopt'], ['restore', ...rows.flat()]])
+    }
     return upTo(3) > 0 ? ['restock', '1'] : ['close']
   }
 
@@ -109,20 +124,40 @@ async function contentOf (connection, key) {
     members: await ofEach(async (name) => fieldsOf(texts(await connection.send('HGETALL', key(`members:${name}`))))),
     holds: await ofEach(async (name) => fieldsOf(texts(await connection.send('ZRANGE', key(`holds:${name}`), 0, -1, 'WITHSCORES')))),
     outbox: (await entries(key('outbox'))).map(({ id, fields }) => ({ atMs: id.split('-')[0], fields })),
+    waiting: await ofEach(async (name) => fieldsOf(texts(await connection.send('ZRANGE', key(`waiting:${name}`), 0, -1, 'WITHSCORES')))),
     tasks: fieldsOf(texts(await connection.send('ZRANGE', key('tasks'), 0, -1, 'WITHSCORES')))
   }
 }
 
 /** @param {ReturnType<typeof createOracle>} oracle */
-const contentOfOracle = ({ states, events, outbox, tasks, members, holds }) => ({
+const contentOfOracle = ({ states, events, outbox, tasks, members, holds, waiting }) => ({
   states: Object.fromEntries(KEYS.map((name) => [name, states.get(name) ?? {}])),
   events: Object.fromEntries(KEYS.map((name) => [name, events.get(name) ?? []])),
   members: Object.fromEntries(KEYS.map((name) => [name, Object.fromEntries(members.get(name) ?? [])])),
   holds: Object.fromEntries(KEYS.map((name) =>
     [name, Object.fromEntries([...holds.get(name) ?? []].map(([claim, untilMs]) => [claim, String(untilMs)]))])),
+  waiting: Object.fromEntries(KEYS.map((name) =>
+    [name, Object.fromEntries([...waiting.get(name) ?? []].map(([user, place]) => [user, String(place)]))])),
   outbox: outbox.map(({ rule, key, fields }) => ({ atMs: fields[1], fields: ['rule', rule, 'key', key, ...fields] })),
   tasks: Object.fromEntries([...tasks].map(([name, dueMs]) => [name, String(dueMs)]))
 })
+
+/** What is wrong with the units of the sale. @param {ReturnType<typeof createOracle>} oracle */
+function unequal ({ states, members, holds }) {
+  const { stock, available, held, sold, lineage } = states.get('sale') ?? {}
+  if (stock === undefined || lineage === '') return null
+  if (Number(available) + Number(held) + Number(sold) !== Number(stock)) return `${available} + ${held} + ${sold} is not ${stock}`
+  if (lineage === undefined && Number(available) < 0) return `${available} available`
+  /** @type {Record<string, number>} */
+  const units = {}
+  for (const [field, value] of members.get('sale') ?? []) {
+    const [status, quantity, user] = value.split(' ')
+    if (field.startsWith('user ')) units[field.slice(5)] = (units[field.slice(5)] ?? 0) - Number(value)
+    else if (['held', 'pending', 'sold'].includes(status)) units[user] = (units[user] ?? 0) + Number(quantity)
+    if (status === 'held' !== (holds.get('sale')?.has(field.slice(6)) ?? false)) return `${field} ${value} and its hold differ`
+  }
+  return Object.entries(units).find(([, left]) => left !== 0)?.join(': ') ?? null
+}
 
 for (const engine of await scopedEngines()) {
   t.test(`${engineName(engine)}: ${SEQUENCES} random sequences, seed ${SEED}`, async (t) => {
@@ -136,10 +171,10 @@ for (const engine of await scopedEngines()) {
       const key = admissionKey('fr:', `s${n}`, 0)
       const { next, upTo } = createCommands(random)
       const oracle = createOracle()
-      for (let call = upTo(8); call >= 0; call--) {
+      for (let call = upTo(12); call >= 0; call--) {
         const commands = Array.from({ length: 1 + upTo(7) }, () => next(Date.now()))
         const { decisions, now, generation } = await admit(connection, key, terms, commands)
-        const expected = oracle.admit(commands, now)
+        const expected = oracle.admit(commands, now, generation.split('.')[0])
         for (const { code, isReplay } of decisions) {
           const name = isReplay ? 'replay' : code
           codes[name] = (codes[name] ?? 0) + 1
@@ -148,6 +183,8 @@ for (const engine of await scopedEngines()) {
           t.same(decisions, expected, `sequence ${n}: ${JSON.stringify(commands)}`)
           return
         }
+        const wrong = unequal(oracle)
+        if (wrong) return t.fail(`sequence ${n}: ${wrong}: ${JSON.stringify(commands)}`)
         if (!generation.endsWith(`.${oracle.reopened}`)) return t.equal(generation, oracle.reopened, `sequence ${n}`)
         if (upTo(3) === 0) await sleep(upTo(6))
       }

@@ -57,7 +57,7 @@ function encodeCall (key, { replicationId, requestMs, keepMs }, commands) {
     args.push(`${encoded},${number}]`)
   }
   args[3] = JSON.stringify(targets)
-  for (const [, name] of targets) for (const part of ['state', 'events', 'members', 'holds']) keys.push(key(`${part}:${name}`))
+  for (const [, name] of targets) for (const part of ['state', 'events', 'members', 'holds', 'waiting']) keys.push(key(`${part}:${name}`))
   return { keys, args }
 }
 

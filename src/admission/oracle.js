@@ -10,6 +10,7 @@ import { decisionOf, prepare } from './commands.js'
 import { RULES } from './rules/index.js'
 
 export function createOracle () {
+  let lineage = ''
   /** @type {Map<string, Fields>} */
   const states = new Map()
   /** @type {Map<string, string[][]>} */
@@ -22,6 +23,8 @@ export function createOracle () {
   const members = new Map()
   /** by key: ends of holds by claim @type {Map<string, Map<string, number>>} */
   const holds = new Map()
+  /** by key: places of users @type {Map<string, Map<string, number>>} */
+  const waiting = new Map()
   let reopened = 0
   /** @type {Map<string, { body: string, decision: string[] }>} */
   const requests = new Map()
@@ -33,7 +36,7 @@ export function createOracle () {
     const stored = requests.get(request)
     if (stored) return stored.body === encoded ? ['1', ...stored.decision] : ['0', 'other_body', '0', '0']
     const fields = { ...states.get(key) }
-    const own = { members: at(members, key), holds: at(holds, key) }
+    const own = { members: at(members, key), holds: at(holds, key), waiting: at(waiting, key), lineage }
     const { code, details, change } = RULES[rule](fields, args, now, readerOf(own))
     if (change) fields.version = String(Number(fields.version ?? 0) + 1)
     const decision = [code, fields.seq ?? '0', fields.version ?? '0', ...details]
@@ -51,8 +54,13 @@ export function createOracle () {
     }
     for (const [name, dueMs] of change.tasks ?? []) put(tasks, `${rule} ${key} ${name}`, dueMs === null ? null : Number(dueMs))
     for (const [field, value] of change.members ?? []) put(own.members, field, value)
+    for (const [user, more] of change.units ?? []) {
+      const units = Number(own.members.get(`user ${user}`) ?? 0) + more
+      put(own.members, `user ${user}`, units === 0 ? null : String(units))
+    }
+    for (const [user, place] of change.waiting ?? []) put(own.waiting, user, place === null ? null : Number(place))
     for (const [claim, untilMs] of change.holds ?? []) put(own.holds, claim, untilMs === null ? null : Number(untilMs))
-    if (change.holds) put(tasks, `${rule} ${key} expire`, firstOf(own.holds)?.[1] ?? null)
+    if (change.holds) put(tasks, `${rule} ${key} expire`, ordered(own.holds)[0]?.[1] ?? null)
     if (change.reopens) reopened++
     return ['0', ...decision]
   }
@@ -64,11 +72,18 @@ export function createOracle () {
     tasks,
     members,
     holds,
+    waiting,
     /** How often the generation grew. */
     get reopened () { return reopened },
 
-    /** @param {Command[]} commands @param {number} now ms since 1970 @returns {Decision[]} */
-    admit: (commands, now) => commands.map((command) => decisionOf(decide(command, now).join('\n'))),
+    /**
+     * @param {Command[]} commands @param {number} now ms since 1970 @param {string} [current] lineage
+     * @returns {Decision[]}
+     */
+    admit (commands, now, current = '') {
+      lineage = current
+      return commands.map((command) => decisionOf(decide(command, now).join('\n')))
+    },
 
     /** Requests are forgotten when they expire. */
     forgetRequests: () => requests.clear()
@@ -88,16 +103,20 @@ function put (map, name, value) {
   else map.set(name, value)
 }
 
-/** The earliest hold; of several at the same time the one whose claim is less, as in a sorted set. @param {Map<string, number>} holds */
-const firstOf = (holds) => [...holds].sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1)).at(0)
+/** As in a sorted set: of the same number the lesser name first. @param {Map<string, number>} numbers */
+const ordered = (numbers) => [...numbers].sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1))
 
-/** @param {{ members: Map<string, string>, holds: Map<string, number> }} own @returns {import('./rules/index.js').Read} */
-const readerOf = ({ members, holds }) => ({
+/**
+ * @param {{ members: Map<string, string>, holds: Map<string, number>, waiting: Map<string, number>, lineage: string }} own
+ * @returns {import('./rules/index.js').Read}
+ */
+const readerOf = ({ members, holds, waiting, lineage }) => ({
   member: (field) => members.get(field) ?? null,
-  firstHold: () => firstOf(holds)?.[1].toString() ?? null,
+  firstHold: () => ordered(holds)[0]?.[1].toString() ?? null,
   holdUntil: (claim) => holds.get(claim)?.toString() ?? null,
-  holdDue (now) {
-    const [claim, untilMs] = firstOf(holds) ?? [null, Infinity]
-    return untilMs <= now ? claim : null
-  }
+  holdsDue: (now, most) => ordered(holds).filter(([, untilMs]) => untilMs <= now).slice(0, most).map(([claim]) => claim),
+  waiting: (most) => ordered(waiting).slice(0, most).map(([user]) => user),
+  waitingCount: () => waiting.size,
+  position: (user) => ordered(waiting).findIndex(([one]) => one === user) + 1,
+  lineage: () => lineage
 })

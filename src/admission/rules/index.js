@@ -7,19 +7,25 @@
  *   only
  * @property {[name: string, dueMs: string | null][]} [tasks] scheduled tasks
  * @property {[field: string, value: string | null][]} [members]
+ * @property {[user: string, more: number][]} [units] of users
  * @property {[claim: string, untilMs: string | null][]} [holds] the earliest one is a scheduled task `expire`
+ * @property {[user: string, place: string | null][]} [waiting] of the waiting room
  * @property {boolean} [ends] the key expires
  * @property {boolean} [reopens] a rejection that was final is no longer: the generation grows
  * @typedef {object} Read what a rule may read besides the state
  * @property {(field: string) => string | null} member
  * @property {() => string | null} firstHold when the earliest hold ends, ms since 1970
  * @property {(claim: string) => string | null} holdUntil
- * @property {(now: number) => string | null} holdDue the claim whose hold ended first, if it has ended
+ * @property {(now: number, most: number) => string[]} holdsDue claims whose holds have ended, the first first
+ * @property {(most: number) => string[]} waiting users, the first first
+ * @property {() => number} waitingCount
+ * @property {(user: string) => number} position from 1
+ * @property {() => string} lineage
  * @typedef {{ code: string, details: string[], change?: Change }} Outcome `details`: names and values in turn; without `change` the
  *   command was rejected
  * @typedef {(state: Fields, args: string[], now: number, read: Read) => Outcome} Rule changes the state if it accepts; `now`: ms since 1970
  */
-import { bounded } from './bounded.js'
+import { bounded, certainBounded, foldBounded } from './bounded.js'
 import { certainMax, foldMax, max } from './max.js'
 
 /** @type {Readonly<Record<string, Rule>>} */
@@ -29,10 +35,10 @@ export const RULES = Object.freeze({ bounded, max })
  * States after events; a rule without one has its states read again.
  * @type {Readonly<Record<string, (state: Fields, event: Fields) => boolean>>}
  */
-export const FOLDS = Object.freeze({ max: foldMax })
+export const FOLDS = Object.freeze({ bounded: foldBounded, max: foldMax })
 
 /**
  * Rejections that hold whenever the command is decided, within a generation.
  * @type {Readonly<Record<string, (state: Fields, args: string[]) => Outcome | null>>}
  */
-export const CERTAIN = Object.freeze({ max: certainMax })
+export const CERTAIN = Object.freeze({ bounded: certainBounded, max: certainMax })
