@@ -1,5 +1,5 @@
 -- Rule bounded: units of a stock. A claim is accepted while units are available and its user is below the limit; first a hold, then sold.
--- STATE stock, available, held, sold, perUser, openAt, closeAt, holdMs, mode, slots, queued, turnMs, lineage, status (open, paused, closed), seq, version; members: `user <user>` units of the user, `claim <claim>` status quantity user, `wait <user>` place claim
+-- STATE stock, available, held, sold, perUser, openAt, closeAt, holdMs, mode, slots, queued, turnMs, lineage, status (open, paused, closed), seq, version; members: `user <user>` units of the user, `claim <claim>` status quantity user and the number of its first event, `wait <user>` place claim
 -- ARGS create stock perUser openAt closeAt holdMs mode slots recorded; claim user quantity claim final mode; confirm user claim final; settle user claim; release user claim; join user claim; leave user claim; expire; open; due; restock quantity; pause; resume; close; restore (claim user quantity status)...; adopt
 -- CODES created, unchanged, has_claims, unknown, restoring, other_mode, not_open, closed, paused, accepted, sold_out, all_held, insufficient, over_limit, already_claimed, released, unknown_claim, not_admitted, waiting, already_sold, hold_expired, not_due
 function rules.bounded ()
@@ -21,7 +21,7 @@ function rules.bounded ()
       'available', state.available, 'held', state.held, 'sold', state.sold }
   end
   local function parse (member)
-    if member then return string.match(member, '^(%S+) (%S+) ?(%S*)$') end
+    if member then return string.match(member, '^(%S+) (%S+) ?(%S*) ?(%S*)$') end
   end
   local function isEnded (state, now) return state.status == 'closed' or now >= n(state.closeAt) end
   local function isRestoring (state, read) return state.lineage and state.lineage ~= read.lineage() end
@@ -39,7 +39,7 @@ function rules.bounded ()
     add(state, 'available', -1)
     add(state, 'held', 1)
     with(change.events, with(event(state, 'held', claim, user, '1'), 'until', untilMs, 'place', place))
-    with(change.members, { 'claim ' .. claim, 'held 1 ' .. user })
+    with(change.members, { 'claim ' .. claim, 'held 1 ' .. user .. ' ' .. state.seq })
     with(change.units, { user, 1 })
     with(change.holds, { claim, untilMs })
     with(change.waiting, { user })
@@ -64,11 +64,11 @@ function rules.bounded ()
     add(state, 'turnMs', math.floor((took - n(state.turnMs)) / turnWeight))
   end
 
-  local function free (state, change, claim, status, quantity, user, type)
+  local function free (state, change, claim, status, quantity, user, since, type)
     add(state, status == 'sold' and 'sold' or 'held', -n(quantity))
     add(state, 'available', n(quantity))
     with(change.events, event(state, type, claim, user, quantity))
-    with(change.members, { 'claim ' .. claim, type .. ' ' .. quantity .. ' ' .. user })
+    with(change.members, { 'claim ' .. claim, type .. ' ' .. quantity .. ' ' .. user .. ' ' .. since })
     with(change.units, { user, -n(quantity) })
     with(change.holds, { claim })
   end
@@ -113,7 +113,7 @@ function rules.bounded ()
     local one, isHold = event(state, status, claim, user, args[3]), status == 'held'
     local change = {
       events = { isHold and with(one, 'until', untilMs) or one },
-      members = { { 'claim ' .. claim, status .. ' ' .. args[3] .. ' ' .. user } },
+      members = { { 'claim ' .. claim, status .. ' ' .. args[3] .. ' ' .. user .. ' ' .. state.seq } },
       units = { { user, quantity } },
       holds = isHold and { { claim, untilMs } } or {}
     }
@@ -122,7 +122,7 @@ function rules.bounded ()
   end
 
   -- a hold becomes final, or a pending claim becomes sold
-  local function finish (state, args, now, read, quantity, owner, final)
+  local function finish (state, args, now, read, quantity, owner, since, final)
     local change = nothing()
     if final == 'sold' then
       add(state, 'held', -n(quantity))
@@ -130,40 +130,40 @@ function rules.bounded ()
     end
     noteTurn(state, now, read.holdUntil(args[3]))
     with(change.events, event(state, final, args[3], owner, quantity))
-    with(change.members, { 'claim ' .. args[3], final .. ' ' .. quantity .. ' ' .. owner })
+    with(change.members, { 'claim ' .. args[3], final .. ' ' .. quantity .. ' ' .. owner .. ' ' .. since })
     with(change.holds, { args[3] })
     admit(state, now, read, change)
     return 'accepted', with(outcome(state), 'status', final, 'quantity', quantity), change
   end
 
   function ops.confirm (state, args, now, read)
-    local status, quantity, owner = parse(read.member('claim ' .. args[3]))
+    local status, quantity, owner, since = parse(read.member('claim ' .. args[3]))
     if not status or (args[2] ~= '' and owner ~= args[2]) then return 'unknown_claim', outcome(state) end
     if status == 'waiting' then return 'not_admitted', outcome(state) end
     if isSold(status) then return 'already_sold', with(outcome(state), 'status', status) end
     if status ~= 'held' or now >= n(read.holdUntil(args[3])) then return 'hold_expired', outcome(state) end
-    return finish(state, args, now, read, quantity, owner, args[4])
+    return finish(state, args, now, read, quantity, owner, since, args[4])
   end
 
   function ops.settle (state, args, now, read)
-    local status, quantity, owner = parse(read.member('claim ' .. args[3]))
+    local status, quantity, owner, since = parse(read.member('claim ' .. args[3]))
     if status == 'sold' then return 'already_sold', outcome(state) end
     if status ~= 'pending' then return 'unknown_claim', outcome(state) end
-    return finish(state, args, now, read, quantity, owner, 'sold')
+    return finish(state, args, now, read, quantity, owner, since, 'sold')
   end
 
   function ops.release (state, args, now, read)
-    local status, quantity, owner = parse(read.member('claim ' .. args[3]))
+    local status, quantity, owner, since = parse(read.member('claim ' .. args[3]))
     if not status and args[2] ~= '' then
       -- a later hold of it comes too late
-      return 'accepted', outcome(state), { events = {}, members = { { 'claim ' .. args[3], 'released 0 ' .. args[2] } } }
+      return 'accepted', outcome(state), { events = {}, members = { { 'claim ' .. args[3], 'released 0 ' .. args[2] .. ' 0' } } }
     end
     if not status or status == 'waiting' or (args[2] ~= '' and owner ~= args[2]) then return 'unknown_claim', outcome(state) end
     if not hasUnits(status) then return 'released', outcome(state) end
     local change = nothing()
     change.reopens = state.sold == state.stock
     noteTurn(state, now, read.holdUntil(args[3]))
-    free(state, change, args[3], status, quantity, owner, status == 'sold' and 'revoked' or 'released')
+    free(state, change, args[3], status, quantity, owner, since, status == 'sold' and 'revoked' or 'released')
     admit(state, now, read, change)
     return 'accepted', outcome(state), change
   end
@@ -186,7 +186,7 @@ function rules.bounded ()
       admitOne(state, now, change, user, state.queued, claim)
       return 'accepted', { 'status', 'admitted', 'until', text(now + n(state.holdMs)) }, change
     end
-    with(change.members, { 'claim ' .. claim, 'waiting 0 ' .. user })
+    with(change.members, { 'claim ' .. claim, 'waiting 0 ' .. user .. ' 0' })
     with(change.waiting, { user, state.queued })
     local etaMs = math.ceil((ahead + 1) / n(state.slots)) * n(state.turnMs)
     return 'accepted', { 'status', 'waiting', 'position', text(ahead + 1), 'etaMs', text(etaMs) }, change
@@ -195,17 +195,17 @@ function rules.bounded ()
   function ops.leave (state, args, now, read)
     local user, claim = args[2], args[3]
     local _, known = parse(read.member('wait ' .. user))
-    local status, quantity = parse(read.member('claim ' .. claim))
+    local status, quantity, _, since = parse(read.member('claim ' .. claim))
     if known ~= claim then return 'unknown_claim', {} end
     if isSold(status) then return 'already_sold', outcome(state) end
     if status ~= 'waiting' and status ~= 'held' then return 'released', outcome(state) end
     local change = nothing()
     if status == 'waiting' then
-      with(change.members, { 'claim ' .. claim, 'left 0 ' .. user })
+      with(change.members, { 'claim ' .. claim, 'left 0 ' .. user .. ' 0' })
       with(change.waiting, { user })
     else
       noteTurn(state, now, read.holdUntil(claim))
-      free(state, change, claim, status, quantity, user, 'released')
+      free(state, change, claim, status, quantity, user, since, 'released')
     end
     admit(state, now, read, change, user)
     return 'accepted', outcome(state), change
@@ -213,9 +213,9 @@ function rules.bounded ()
 
   local function expireAll (state, now, read, change, claims)
     for _, claim in ipairs(claims) do
-      local status, quantity, user = parse(read.member('claim ' .. claim))
+      local status, quantity, user, since = parse(read.member('claim ' .. claim))
       noteTurn(state, now, read.holdUntil(claim))
-      free(state, change, claim, status, quantity, user, 'expired')
+      free(state, change, claim, status, quantity, user, since, 'expired')
     end
   end
 
@@ -273,10 +273,10 @@ function rules.bounded ()
   end
 
   local function restoreOne (state, change, claim, user, quantity, status, read)
-    local known, ownQuantity, owner = parse(read.member('claim ' .. claim))
+    local known, ownQuantity, owner, since = parse(read.member('claim ' .. claim))
     local has = known and hasUnits(known)
     if status ~= 'sold' then
-      if has then free(state, change, claim, known, ownQuantity, owner, 'revoked') end
+      if has then free(state, change, claim, known, ownQuantity, owner, since, 'revoked') end
       return
     end
     if known == 'sold' then return end
@@ -284,7 +284,9 @@ function rules.bounded ()
     local units = has and ownQuantity or quantity
     add(state, has and 'held' or 'available', -n(units))
     add(state, 'sold', n(units))
-    with(change.members, { 'claim ' .. claim, 'sold ' .. units .. ' ' .. (has and owner or user) })
+    local buyer = has and owner or user
+    with(change.events, event(state, 'sold', claim, buyer, units))
+    with(change.members, { 'claim ' .. claim, 'sold ' .. units .. ' ' .. buyer .. ' ' .. (has and since or state.seq) })
     if not has then with(change.units, { user, n(quantity) }) end
     with(change.holds, { claim })
   end

@@ -77,7 +77,7 @@ function admitOne (state, now, change, user, [place = '', claim = '']) {
   add(state, 'available', -1)
   add(state, 'held', 1)
   change.events.push([...eventOf(state, 'held', claim, user, '1'), 'until', until, 'place', place])
-  change.members.push([`claim ${claim}`, `held 1 ${user}`])
+  change.members.push([`claim ${claim}`, `held 1 ${user} ${state.seq}`])
   change.units.push([user, 1])
   change.holds.push([claim, until])
   change.waiting.push([user, null])
@@ -92,13 +92,14 @@ function noteTurn (state, now, until) {
 
 /**
  * Returns the units of a claim to the stock.
- * @param {Fields} state @param {Change} change @param {{ claim: string, status: string, quantity: string, user: string, type: string }} claimed
+ * @param {Fields} state @param {Change} change @param {{ claim: string, status: string, quantity: string, user: string, since: string,
+ *   type: string }} claimed `since`: the sequence number of its first event
  */
-function free (state, change, { claim, status, quantity, user, type }) {
+function free (state, change, { claim, status, quantity, user, since, type }) {
   add(state, status === 'sold' ? 'sold' : 'held', -Number(quantity))
   add(state, 'available', Number(quantity))
   change.events.push(eventOf(state, type, claim, user, quantity))
-  change.members.push([`claim ${claim}`, `${type} ${quantity} ${user}`])
+  change.members.push([`claim ${claim}`, `${type} ${quantity} ${user} ${since}`])
   change.units.push([user, -Number(quantity)])
   change.holds.push([claim, null])
 }
@@ -146,7 +147,7 @@ const OPS = {
       code: 'accepted',
       change: {
         events: [isHold ? [...event, 'until', until] : event],
-        members: [[`claim ${claim}`, `${status} ${quantity} ${user}`]],
+        members: [[`claim ${claim}`, `${status} ${quantity} ${user} ${state.seq}`]],
         units: [[user, Number(quantity)]],
         holds: isHold ? [[claim, until]] : []
       },
@@ -155,26 +156,26 @@ const OPS = {
   },
 
   confirm (state, [, user, claim, final], now, read) {
-    const [status, quantity = '', owner = ''] = parsed(read.member(`claim ${claim}`))
+    const [status, quantity = '', owner = '', since = ''] = parsed(read.member(`claim ${claim}`))
     const isOwner = user === '' || owner === user
     if (status === undefined || !isOwner) return { code: 'unknown_claim', details: detailsOf(state) }
     if (status === 'waiting') return { code: 'not_admitted', details: detailsOf(state) }
     if (status === 'sold' || status === 'pending') return { code: 'already_sold', details: [...detailsOf(state), 'status', status] }
     if (status !== 'held' || now >= Number(read.holdUntil(claim))) return { code: 'hold_expired', details: detailsOf(state) }
-    return finish(state, { claim, quantity, owner, final }, now, read)
+    return finish(state, { claim, quantity, owner, since, final }, now, read)
   },
 
   settle (state, [, , claim], now, read) {
-    const [status, quantity = '', owner = ''] = parsed(read.member(`claim ${claim}`))
+    const [status, quantity = '', owner = '', since = ''] = parsed(read.member(`claim ${claim}`))
     if (status === 'sold') return { code: 'already_sold', details: detailsOf(state) }
     if (status !== 'pending') return { code: 'unknown_claim', details: detailsOf(state) }
-    return finish(state, { claim, quantity, owner, final: 'sold' }, now, read)
+    return finish(state, { claim, quantity, owner, since, final: 'sold' }, now, read)
   },
 
   release (state, [, user, claim], now, read) {
-    const [status = '', quantity = '', owner = ''] = parsed(read.member(`claim ${claim}`))
+    const [status = '', quantity = '', owner = '', since = ''] = parsed(read.member(`claim ${claim}`))
     if (status === '' && user !== '') {
-      return { code: 'accepted', details: detailsOf(state), change: { events: [], members: [[`claim ${claim}`, `released 0 ${user}`]] } }
+      return { code: 'accepted', details: detailsOf(state), change: { events: [], members: [[`claim ${claim}`, `released 0 ${user} 0`]] } }
     }
     if (status === '' || status === 'waiting' || (user !== '' && owner !== user)) return { code: 'unknown_claim', details: detailsOf(state) }
     if (!['held', 'pending', 'sold'].includes(status)) return { code: 'released', details: detailsOf(state) }
@@ -182,7 +183,7 @@ const OPS = {
     const reopens = state.sold === state.stock
     noteTurn(state, now, read.holdUntil(claim))
     const type = status === 'sold' ? 'revoked' : 'released'
-    free(state, change, { claim, status, quantity, user: owner, type })
+    free(state, change, { claim, status, quantity, user: owner, since, type })
     admit(state, now, read, change, '')
     return { code: 'accepted', details: detailsOf(state), change: { ...change, reopens } }
   },
@@ -207,7 +208,7 @@ const OPS = {
       admitOne(state, now, change, user, [state.queued, claim])
       return { code: 'accepted', details: ['status', 'admitted', 'until', String(now + Number(state.holdMs))], change }
     }
-    change.members.push([`claim ${claim}`, `waiting 0 ${user}`])
+    change.members.push([`claim ${claim}`, `waiting 0 ${user} 0`])
     change.waiting.push([user, state.queued])
     const turns = Math.ceil((ahead + 1) / Number(state.slots))
     return { code: 'accepted', details: ['status', 'waiting', 'position', String(ahead + 1), 'etaMs', String(turns * Number(state.turnMs))], change }
@@ -215,17 +216,17 @@ const OPS = {
 
   leave (state, [, user, claim], now, read) {
     const [, known] = parsed(read.member(`wait ${user}`))
-    const [status, quantity = ''] = parsed(read.member(`claim ${claim}`))
+    const [status, quantity = '', , since = ''] = parsed(read.member(`claim ${claim}`))
     if (known !== claim) return { code: 'unknown_claim', details: [] }
     if (status === 'sold' || status === 'pending') return { code: 'already_sold', details: detailsOf(state) }
     if (status !== 'waiting' && status !== 'held') return { code: 'released', details: detailsOf(state) }
     const change = nothing()
     if (status === 'waiting') {
-      change.members.push([`claim ${claim}`, `left 0 ${user}`])
+      change.members.push([`claim ${claim}`, `left 0 ${user} 0`])
       change.waiting.push([user, null])
     } else {
       noteTurn(state, now, read.holdUntil(claim))
-      free(state, change, { claim, status, quantity, user, type: 'released' })
+      free(state, change, { claim, status, quantity, user, since, type: 'released' })
     }
     admit(state, now, read, change, user)
     return { code: 'accepted', details: detailsOf(state), change }
@@ -296,10 +297,10 @@ const RESTORING = Object.freeze(['create', 'restore', 'adopt', 'close', 'due', '
 
 /**
  * A hold becomes final, or a pending claim sold.
- * @param {Fields} state @param {{ claim: string, quantity: string, owner: string, final: string }} claimed @param {number} now
+ * @param {Fields} state @param {{ claim: string, quantity: string, owner: string, since: string, final: string }} claimed @param {number} now
  * @param {Read} read @returns {import('./index.js').Outcome}
  */
-function finish (state, { claim, quantity, owner, final }, now, read) {
+function finish (state, { claim, quantity, owner, since, final }, now, read) {
   const change = nothing()
   if (final === 'sold') {
     add(state, 'held', -Number(quantity))
@@ -307,7 +308,7 @@ function finish (state, { claim, quantity, owner, final }, now, read) {
   }
   noteTurn(state, now, read.holdUntil(claim))
   change.events.push(eventOf(state, final, claim, owner, quantity))
-  change.members.push([`claim ${claim}`, `${final} ${quantity} ${owner}`])
+  change.members.push([`claim ${claim}`, `${final} ${quantity} ${owner} ${since}`])
   change.holds.push([claim, null])
   admit(state, now, read, change, '')
   return { code: 'accepted', details: [...detailsOf(state), 'status', final, 'quantity', quantity], change }
@@ -316,9 +317,9 @@ function finish (state, { claim, quantity, owner, final }, now, read) {
 /** @param {Fields} state @param {number} now @param {Read} read @param {Change} change @param {string[]} claims */
 function expireAll (state, now, read, change, claims) {
   for (const claim of claims) {
-    const [status = '', quantity = '', user = ''] = parsed(read.member(`claim ${claim}`))
+    const [status = '', quantity = '', user = '', since = ''] = parsed(read.member(`claim ${claim}`))
     noteTurn(state, now, read.holdUntil(claim))
-    free(state, change, { claim, status, quantity, user, type: 'expired' })
+    free(state, change, { claim, status, quantity, user, since, type: 'expired' })
   }
 }
 
@@ -345,10 +346,10 @@ function finishSale (state) {
 
 /** A claim as the database has it. @param {Fields} state @param {Change} change @param {string[]} row @param {Read} read */
 function restoreOne (state, change, [claim, user, quantity, status], read) {
-  const [known = '', ownQuantity = '', owner = ''] = parsed(read.member(`claim ${claim}`))
+  const [known = '', ownQuantity = '', owner = '', since = ''] = parsed(read.member(`claim ${claim}`))
   const hasUnits = ['held', 'pending', 'sold'].includes(known)
   if (status !== 'sold') {
-    if (hasUnits) free(state, change, { claim, status: known, quantity: ownQuantity, user: owner, type: 'revoked' })
+    if (hasUnits) free(state, change, { claim, status: known, quantity: ownQuantity, user: owner, since, type: 'revoked' })
     return
   }
   if (known === 'sold') return
@@ -356,7 +357,9 @@ function restoreOne (state, change, [claim, user, quantity, status], read) {
   const units = hasUnits ? ownQuantity : quantity
   add(state, hasUnits ? 'held' : 'available', -Number(units))
   add(state, 'sold', Number(units))
-  change.members.push([`claim ${claim}`, `sold ${units} ${hasUnits ? owner : user}`])
+  const buyer = hasUnits ? owner : user
+  change.events.push(eventOf(state, 'sold', claim, buyer, units))
+  change.members.push([`claim ${claim}`, `sold ${units} ${buyer} ${hasUnits ? since : state.seq}`])
   if (!hasUnits) change.units.push([user, Number(quantity)])
   change.holds.push([claim, null])
 }
