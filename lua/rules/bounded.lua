@@ -1,7 +1,7 @@
 -- Rule bounded: units of a stock. A claim is accepted while units are available and its user is below the limit; first a hold, then sold.
 -- STATE stock, available, held, sold, perUser, openAt, closeAt, holdMs, mode, slots, queued, turnMs, lineage, status (open, paused, closed), seq, version; members: `user <user>` units of the user, `claim <claim>` status quantity user and the number of its first event, `wait <user>` place claim
 -- ARGS create stock perUser openAt closeAt holdMs mode slots recorded; claim user quantity claim final mode; confirm user claim final; settle user claim; release user claim; join user claim; leave user claim; expire; open; due; restock quantity; pause; resume; close; restore (claim user quantity status)...; adopt
--- CODES created, unchanged, has_claims, unknown, restoring, other_mode, not_open, closed, paused, accepted, sold_out, all_held, insufficient, over_limit, already_claimed, released, unknown_claim, not_admitted, waiting, already_sold, hold_expired, not_due
+-- CODES created, unchanged, has_claims, unknown, restoring, other_mode, not_open, closed, paused, accepted, sold_out, all_held, insufficient, over_limit, already_claimed, released, unknown_claim, not_admitted, admitted, waiting, already_sold, hold_expired, not_due
 function rules.bounded ()
   local n, maxExpired, turnWeight = tonumber, 64, 8
   local restoring = { create = true, restore = true, adopt = true, close = true, due = true, pause = true }
@@ -56,6 +56,10 @@ function rules.bounded ()
         admitOne(state, now, change, user, parse(read.member('wait ' .. user)))
       end
     end
+  end
+
+  local function placeOf (state, position)
+    return { 'position', text(position), 'etaMs', text(math.ceil(position / n(state.slots)) * n(state.turnMs)) }
   end
 
   local function noteTurn (state, now, untilMs)
@@ -174,7 +178,8 @@ function rules.bounded ()
     if isEnded(state, now) then return 'closed', outcome(state) end
     local _, known = parse(read.member('wait ' .. user))
     local status = parse(read.member('claim ' .. (known or '')))
-    if status == 'waiting' then return 'waiting', { 'position', text(read.position(user)) } end
+    if status == 'held' then return 'admitted', { 'until', read.holdUntil(known) } end
+    if status == 'waiting' then return 'waiting', placeOf(state, read.position(user)) end
     if read.member('claim ' .. claim) or n(read.member('user ' .. user) or '0') >= n(state.perUser) then
       return 'already_claimed', with(outcome(state), 'status', status or '')
     end
@@ -188,8 +193,8 @@ function rules.bounded ()
     end
     with(change.members, { 'claim ' .. claim, 'waiting 0 ' .. user .. ' 0' })
     with(change.waiting, { user, state.queued })
-    local etaMs = math.ceil((ahead + 1) / n(state.slots)) * n(state.turnMs)
-    return 'accepted', { 'status', 'waiting', 'position', text(ahead + 1), 'etaMs', text(etaMs) }, change
+    local place = placeOf(state, ahead + 1)
+    return 'accepted', { 'status', 'waiting', unpack(place) }, change
   end
 
   function ops.leave (state, args, now, read)

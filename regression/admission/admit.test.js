@@ -24,7 +24,7 @@ const REQUEST_MS = 600_000
 const CODES = ['created', 'unchanged', 'has_bids', 'invalid_times', 'unknown', 'not_open', 'closed', 'ended', 'accepted', 'too_low',
   'self_outbid', 'max_raised', 'no_buy_now', 'bought', 'not_due', 'other_body', 'replay', 'has_claims', 'sold_out', 'all_held',
   'insufficient', 'already_claimed', 'released', 'unknown_claim', 'already_sold', 'hold_expired', 'over_limit', 'other_mode', 'paused',
-  'waiting', 'not_admitted', 'restoring']
+  'waiting', 'admitted', 'not_admitted', 'restoring']
 const USERS = ['a', 'b', 'c']
 /** of each rule */
 const KEYS = ['auction', 'sale']
@@ -44,7 +44,8 @@ function createCommands (random) {
     const user = () => one([...USERS, 'd', 'e'])
     const final = () => one(['sold', 'sold', 'pending'])
     if (kind < 2) {
-      return ['create', one(['1', '3']), one(['1', '2']), String(now + one([-10, -10, -10, 3])), String(now + one([5, 100_000, 100_000, 100_000])),
+      return ['create', one(['1', '3']), one(['1', '2']), String(now + one([-10, -10, -10, 3])),
+        String(now + one([5, 100_000, 100_000, 100_000])),
         one(['0', '3', '100000']), upTo(9) > 0 ? mode : 'direct', one(['1', '2']), one(['0', '0', '0', '0', '0', '1'])]
     }
     if (kind < 20 && (mode === 'queue' ? kind < 3 : kind < 10)) {

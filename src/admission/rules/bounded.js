@@ -1,5 +1,6 @@
 /**
- * Rule `bounded`, units of a stock: the same as lua/rules/bounded.lua, as a pure function.
+ * Rule `bounded`, units of a stock: the same as lua/rules/bounded.lua, as a pure function. One rule is one file, as there, also when it
+ * is longer than 250 lines.
  *
  *     create    stock perUser openAt closeAt holdMs mode slots recorded
  *     claim     user quantity claim final mode   a hold, or final at once if holdMs is 0; `final`: sold, or pending
@@ -63,7 +64,10 @@ function blocked (state, now) {
   return state.status === 'paused' ? { code: 'paused', details: detailsOf(state) } : null
 }
 
-/** Admits those who wait, as long as a slot and a unit are free. @param {Fields} state @param {number} now @param {Read} read @param {Change} change @param {string} leaving */
+/**
+ * Admits those who wait, as long as a slot and a unit are free.
+ * @param {Fields} state @param {number} now @param {Read} read @param {Change} change @param {string} leaving a user, or empty
+ */
 function admit (state, now, read, change, leaving) {
   const free = Math.min(Number(state.slots) - Number(state.held), Number(state.available))
   if (state.mode !== 'queue' || free <= 0 || blocked(state, now)) return
@@ -71,7 +75,10 @@ function admit (state, now, read, change, leaving) {
   for (const user of users) admitOne(state, now, change, user, parsed(read.member(`wait ${user}`)))
 }
 
-/** @param {Fields} state @param {number} now @param {Change} change @param {string} user @param {(string | undefined)[]} wait place and claim */
+/**
+ * @param {Fields} state @param {number} now @param {Change} change @param {string} user
+ * @param {(string | undefined)[]} wait place and claim
+ */
 function admitOne (state, now, change, user, [place = '', claim = '']) {
   const until = String(now + Number(state.holdMs))
   add(state, 'available', -1)
@@ -82,6 +89,10 @@ function admitOne (state, now, change, user, [place = '', claim = '']) {
   change.holds.push([claim, until])
   change.waiting.push([user, null])
 }
+
+/** @param {Fields} state @param {number} position from 1 */
+const placeOf = ({ slots, turnMs }, position) =>
+  ['position', String(position), 'etaMs', String(Math.ceil(position / Number(slots)) * Number(turnMs))]
 
 /** The time that an admitted person took. @param {Fields} state @param {number} now @param {string | null} until */
 function noteTurn (state, now, until) {
@@ -175,9 +186,11 @@ const OPS = {
   release (state, [, user, claim], now, read) {
     const [status = '', quantity = '', owner = '', since = ''] = parsed(read.member(`claim ${claim}`))
     if (status === '' && user !== '') {
-      return { code: 'accepted', details: detailsOf(state), change: { events: [], members: [[`claim ${claim}`, `released 0 ${user} 0`]] } }
+      const members = [([`claim ${claim}`, `released 0 ${user} 0`])]
+      return { code: 'accepted', details: detailsOf(state), change: { events: [], members } }
     }
-    if (status === '' || status === 'waiting' || (user !== '' && owner !== user)) return { code: 'unknown_claim', details: detailsOf(state) }
+    const isOwner = user === '' || owner === user
+    if (status === '' || status === 'waiting' || !isOwner) return { code: 'unknown_claim', details: detailsOf(state) }
     if (!['held', 'pending', 'sold'].includes(status)) return { code: 'released', details: detailsOf(state) }
     const change = nothing()
     const reopens = state.sold === state.stock
@@ -193,7 +206,8 @@ const OPS = {
     if (isEnded(state, now)) return { code: 'closed', details: detailsOf(state) }
     const [, known = ''] = parsed(read.member(`wait ${user}`))
     const [status] = parsed(read.member(`claim ${known}`))
-    if (status === 'waiting') return { code: 'waiting', details: ['position', String(read.position(user))] }
+    if (status === 'held') return { code: 'admitted', details: ['until', read.holdUntil(known) ?? ''] }
+    if (status === 'waiting') return { code: 'waiting', details: placeOf(state, read.position(user)) }
     const isUsed = read.member(`claim ${claim}`) !== null
     if (isUsed || Number(read.member(`user ${user}`) ?? '0') >= Number(state.perUser)) {
       return { code: 'already_claimed', details: [...detailsOf(state), 'status', status ?? ''] }
@@ -210,8 +224,7 @@ const OPS = {
     }
     change.members.push([`claim ${claim}`, `waiting 0 ${user} 0`])
     change.waiting.push([user, state.queued])
-    const turns = Math.ceil((ahead + 1) / Number(state.slots))
-    return { code: 'accepted', details: ['status', 'waiting', 'position', String(ahead + 1), 'etaMs', String(turns * Number(state.turnMs))], change }
+    return { code: 'accepted', details: ['status', 'waiting', ...placeOf(state, ahead + 1)], change }
   },
 
   leave (state, [, user, claim], now, read) {
@@ -297,8 +310,8 @@ const RESTORING = Object.freeze(['create', 'restore', 'adopt', 'close', 'due', '
 
 /**
  * A hold becomes final, or a pending claim sold.
- * @param {Fields} state @param {{ claim: string, quantity: string, owner: string, since: string, final: string }} claimed @param {number} now
- * @param {Read} read @returns {import('./index.js').Outcome}
+ * @param {Fields} state @param {{ claim: string, quantity: string, owner: string, since: string, final: string }} claimed
+ * @param {number} now @param {Read} read @returns {import('./index.js').Outcome}
  */
 function finish (state, { claim, quantity, owner, since, final }, now, read) {
   const change = nothing()
