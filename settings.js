@@ -134,7 +134,7 @@ export const SETTINGS = Object.freeze([
       { default: 1_000, check: integer(0, 1_000_000) })
   ]),
   ...group('Systems', ['consumers'], [
-    row('systems', 'Systems to serve, separated by commas; without it, all', { default: null, check: listOf('auctions') })
+    row('systems', 'Systems to serve, separated by commas; without it, all', { default: null, check: listOf('auctions', 'sales') })
   ]),
   ...group('Systems', ['gateway', 'consumers'], [
     row('systemPartitions', 'Number of partitions of a system such as auctions; the first process decides',
@@ -144,8 +144,12 @@ export const SETTINGS = Object.freeze([
     row('keepMs', 'How long an ended auction is kept', { unit: 'ms', default: 86_400_000, check: integer(1_000, MAX_MS) })
   ]),
   ...group('Systems', ['gateway'], [
-    row('durability', 'When a command counts as accepted: the primary has it (memory), a replica too, or its append-only file (aof)',
-      { default: 'memory', check: oneOf('memory', 'replica', 'aof') }),
+    row('durability', 'When a command counts as accepted: the primary has it (memory), a replica too, its append-only file (aof), or the ' +
+      'database (db: sales only); without it, memory, for sales replica if there is one',
+    { default: null, check: oneOf('memory', 'replica', 'aof', 'db') }),
+    row('saleTokenKey', 'File of the private key of sale tokens, a JSON Web Key; without it, one is generated and stored on the server',
+      { default: null, check: readableFile }),
+    row('saleTokenAlgorithm', 'Algorithm of a generated key of sale tokens', { default: 'HS256', check: oneOf('HS256', 'EdDSA') }),
     row('batches', 'Whether commands that arrive during a call share the next one', { default: 'yes', check: oneOf('yes', 'no') }),
     row('rejectionCache', 'Whether commands that would certainly be rejected are answered from memory',
       { default: 'yes', check: oneOf('yes', 'no') })

@@ -16,6 +16,7 @@ import { figuresRoutes } from './routes/figures.js'
 import { itemRoutes } from './routes/items.js'
 import { liveRoutes } from './routes/live.js'
 import { pageRoutes } from './routes/page.js'
+import { saleRoutes } from './routes/sales.js'
 
 /** each waits for a server at most, or for its client */
 const MAX_REQUESTS = 10_000
@@ -48,7 +49,10 @@ export function createReaderApp ({
     // streams end before the server waits for its connections
     app.addHook('preClose', () => push.close())
     app.register(liveRoutes, { push, access })
-    if (systems) app.register(auctionRoutes, { systems, push, access })
+    if (systems) {
+      app.register(auctionRoutes, { systems, push, access })
+      app.register(saleRoutes, { systems, push, access })
+    }
   }
   const figures = deployment && createFigures({ queries, deployment, keyPrefix, now: clock, elapsed, log: app.log })
   app.addHook('onClose', async () => figures?.close())

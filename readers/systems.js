@@ -1,23 +1,34 @@
-/** Auctions in a reader: followed from the first request on, from a replica; a reader for feeds alone opens nothing. */
+/** Systems in a reader: each is followed from the first request on, from a replica; a reader for feeds alone opens nothing. */
 import { admissionKey, createKeyView, readSystem } from '../src/admission/index.js'
 import { partitionOf as partitionOfId } from '../src/item/index.js'
 import { createRoutes } from '../src/store/index.js'
-import { createAuctionQueries, createLive, SYSTEM } from '../src/systems/auctions/index.js'
+import * as auctions from '../src/systems/auctions/index.js'
+import * as sales from '../src/systems/sales/index.js'
+import { createWaitingRoom } from '../src/waiting-room/index.js'
 import { FreshetError } from './errors.js'
 
-const RULE = 'max'
+/**
+ * @typedef {{ queries: import('../src/systems/auctions/index.js').AuctionQueries,
+ *   live: ReturnType<typeof auctions.createLive> }} OpenAuctions
+ * @typedef {{ queries: import('../src/systems/sales/index.js').SaleQueries, live: ReturnType<typeof sales.createSaleLive> }} OpenSales
+ * @typedef {{ connectionOf: (partition: number, isPrimary: boolean) => import('../src/store/index.js').Connection,
+ *   keyOf: (partition: number) => (part: string) => string, partitionOf: (key: string) => number, partitions: number, secret: string,
+ *   now: () => number }} Parts of a system
+ * @typedef {{ system: string, rule: string, unknown: [code: string, message: string] }} Kind `unknown`: the error when it is not stored
+ */
+const AUCTIONS = /** @type {Kind} */ ({ ...kindOf(auctions), unknown: ['AUCTION_UNKNOWN', 'there is no auction with this id'] })
+const SALES = /** @type {Kind} */ ({ ...kindOf(sales), unknown: ['SALE_UNKNOWN', 'there is no sale with this id'] })
 
-/** @typedef {{ queries: import('../src/systems/auctions/index.js').AuctionQueries, live: ReturnType<typeof createLive> }} OpenAuctions */
+/** @param {{ SYSTEM: string, RULE: string }} face */
+function kindOf ({ SYSTEM, RULE }) { return { system: SYSTEM, rule: RULE } }
 
 /**
  * @param {{ deployment: import('../src/store/index.js').Deployment, primaryUrl: string, keyPrefix: string, now?: () => number,
- *   log: import('pino').Logger }} parts
+ *   orderRows?: (sale: string) => Promise<number | null>, log: import('pino').Logger }} parts
  */
-export function openSystems ({ deployment, primaryUrl, keyPrefix, now = Date.now, log }) {
+export function openSystems ({ deployment, primaryUrl, keyPrefix, now = Date.now, orderRows = async () => null, log }) {
   /** @type {ReturnType<typeof createRoutes> | null} */
   let routes = null
-  /** @type {Promise<OpenAuctions & { close: () => Promise<void> }> | null} */
-  let opening = null
 
   /** @param {number} partition @param {boolean} isPrimary */
   function connectionOf (partition, isPrimary) {
@@ -25,29 +36,38 @@ export function openSystems ({ deployment, primaryUrl, keyPrefix, now = Date.now
     return /** @type {ReturnType<typeof createRoutes>} */ (routes).route(partition).connection
   }
 
-  /** @param {import('../src/push/index.js').Push} push */
-  async function open (push) {
+  /**
+   * @param {Kind} kind
+   * @returns {Promise<Parts>}
+   */
+  async function partsOf ({ system, unknown: [code, message] }) {
     if (routes === null) {
       routes = createRoutes({ primaryUrl, name: `freshet-reader-${process.pid}:primary`, deadlineMs: deployment.deadlineMs })
       await routes.opened.catch(() => {})
     }
-    const options = { keyPrefix, system: SYSTEM }
+    const options = { keyPrefix, system }
     const stored = await readSystem(connectionOf(0, false), options) ?? await readSystem(connectionOf(0, true), options)
-    if (stored === null) throw new FreshetError('AUCTION_UNKNOWN', 'there is no auction with this id')
+    if (stored === null) throw new FreshetError(code, message)
     const { partitions, secret } = stored
-    const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, SYSTEM, partition)
-    const partitionOf = (/** @type {string} */ key) => partitionOfId(Buffer.from(key), partitions)
-    const view = createKeyView({
-      open: (signal) => deployment.openOwn('outbox', { isForLog: false, signal }),
+    return {
       connectionOf,
-      keyOf,
-      partitionOf,
+      keyOf: (partition) => admissionKey(keyPrefix, system, partition),
+      partitionOf: (key) => partitionOfId(Buffer.from(key), partitions),
       partitions,
-      rule: RULE,
-      log
-    })
-    const queries = createAuctionQueries({ view, connectionOf, keyOf, partitionOf, partitions, secret, now })
-    const live = createLive({ queries, view, push, log })
+      secret,
+      now
+    }
+  }
+
+  /** @param {Kind} kind @param {Parts} parts @param {(entry: import('../src/admission/index.js').Entry) => void} [onEntry] */
+  const viewOf = ({ rule }, parts, onEntry) =>
+    createKeyView({ open: (signal) => deployment.openOwn('outbox', { isForLog: false, signal }), ...parts, rule, onEntry, log })
+
+  const openAuctions = once(async (push) => {
+    const parts = await partsOf(AUCTIONS)
+    const view = viewOf(AUCTIONS, parts)
+    const queries = auctions.createAuctionQueries({ view, ...parts })
+    const live = auctions.createLive({ queries, view, push, log })
     return {
       queries,
       live,
@@ -56,23 +76,55 @@ export function openSystems ({ deployment, primaryUrl, keyPrefix, now = Date.now
         await view.close()
       }
     }
-  }
+  })
+
+  const openSales = once(async (push) => {
+    const parts = await partsOf(SALES)
+    const room = createWaitingRoom({ ...parts, log })
+    const view = viewOf(SALES, parts, ({ key }) => {
+      room.note(key)
+      live.note(key)
+    })
+    const queries = sales.createSaleQueries({ view, room, ...parts, orderRows })
+    const live = sales.createSaleLive({ queries, room, push, log })
+    return {
+      queries,
+      live,
+      async close () {
+        live.close()
+        room.close()
+        await view.close()
+      }
+    }
+  })
 
   return {
-    /**
-     * @param {import('../src/push/index.js').Push} push
-     * @returns {Promise<OpenAuctions>}
-     * @throws {FreshetError} AUCTION_UNKNOWN: there is none
-     */
-    auctions (push) {
+    /** @type {(push: import('../src/push/index.js').Push) => Promise<OpenAuctions>} throws AUCTION_UNKNOWN: there is none */
+    auctions: openAuctions.get,
+    /** @type {(push: import('../src/push/index.js').Push) => Promise<OpenSales>} throws SALE_UNKNOWN: there is none */
+    sales: openSales.get,
+
+    async close () {
+      await Promise.all([openAuctions.close(), openSales.close()])
+      await routes?.close()
+    }
+  }
+}
+
+/**
+ * Opened by the first that needs it, for all.
+ * @template {{ close: () => Promise<void> }} T @param {(push: import('../src/push/index.js').Push) => Promise<T>} open
+ */
+function once (open) {
+  /** @type {Promise<T> | null} */
+  let opening = null
+  return {
+    /** @param {import('../src/push/index.js').Push} push @returns {Promise<T>} */
+    get (push) {
       opening ??= open(push)
       opening.catch(() => { opening = null })
       return opening
     },
-
-    async close () {
-      const opened = await opening?.catch(() => null)
-      await Promise.all([opened?.close(), routes?.close()])
-    }
+    close: async () => (await opening?.catch(() => null))?.close()
   }
 }

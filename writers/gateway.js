@@ -74,6 +74,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
       status: () => statusOf(primary, feeds),
       feeds,
       auctions: systems.auctions,
+      sales: systems.sales,
       settings,
       security,
       stopping: signal,

@@ -121,7 +121,7 @@ function rules.bounded ()
       units = { { user, quantity } },
       holds = isHold and { { claim, untilMs } } or {}
     }
-    local told = with(outcome(state), 'status', status)
+    local told = with(outcome(state), 'claim', claim, 'status', status)
     return 'accepted', isHold and with(told, 'until', untilMs) or told, change
   end
 
@@ -137,7 +137,7 @@ function rules.bounded ()
     with(change.members, { 'claim ' .. args[3], final .. ' ' .. quantity .. ' ' .. owner .. ' ' .. since })
     with(change.holds, { args[3] })
     admit(state, now, read, change)
-    return 'accepted', with(outcome(state), 'status', final, 'quantity', quantity), change
+    return 'accepted', with(outcome(state), 'claim', args[3], 'status', final), change
   end
 
   function ops.confirm (state, args, now, read)

@@ -1,7 +1,6 @@
 /** Auctions: queries, and their events as a stream. */
 import { commandRoute, ID_TEXT, integer, NO_FIELDS, querySchema, readId, readQuery, text } from '../../src/http/index.js'
-import { headOf, RETRY_MS } from './stream-head.js'
-import { retryAfter } from '../../src/push/index.js'
+import { attachStream } from './live-stream.js'
 
 const TAG = 'auctions'
 const READ = /** @type {any} */ ({ access: 'read', system: TAG })
@@ -168,20 +167,11 @@ function liveRoute (app, { opened, push, access }) {
   }, async (request, reply) => {
     readQuery(request, NO_FIELDS)
     const { 'last-event-id': last } = request.headers
-    const { grant } = /** @type {{ grant?: import('../../src/http/index.js').Grant }} */ (/** @type {unknown} */ (request))
     const id = idOf(request)
     const { queries, live } = await opened()
     await queries.known(id)
-    push.attach({
-      token: grant?.id ?? null,
-      isPermitted: () => !access || !grant || access.stillPermits(grant, 'read', `@${TAG}`),
-      open () {
-        reply.hijack()
-        reply.raw.writeHead(200, headOf(reply))
-        reply.raw.write(retryAfter(RETRY_MS * (0.5 + Math.random())))
-        return reply.raw
-      }
-    }, live.sourceOf(id, typeof last === 'string' && last !== '' ? last : null))
+    const source = live.sourceOf(id, typeof last === 'string' && last !== '' ? last : null)
+    attachStream(request, reply, { system: TAG, push, access, source })
   })
 }
 

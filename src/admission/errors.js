@@ -7,6 +7,7 @@ define('admission', {
   NOT_CONFIRMED: { retryable: true, meaning: 'the command was decided, but its decision was not confirmed as durable in time' },
   SYSTEM_DIFFERS: { exitStatus: 2, meaning: 'the system is stored with another number of partitions' },
   DURABILITY_UNSUPPORTED: { exitStatus: 2, meaning: 'the server cannot confirm commands as --durability asks' },
+  REQUEST_NOT_ACCEPTED: { status: 404, meaning: 'no request with this Idempotency-Key was accepted so far, or it has expired' },
   LINEAGE_DIFFERS: { retryable: true, meaning: 'processes disagree about which server is the primary' }
 })
 

@@ -8,6 +8,7 @@
  * @typedef {import('./batcher.js').Answer} Answer
  * @typedef {import('./key-view.js').KeyView} KeyView
  * @typedef {import('./key-view.js').Known} Known
+ * @typedef {import('./mask.js').Mask} Mask
  * @typedef {import('./outbox.js').Entry} Entry
  * @typedef {import('./rules/index.js').Fields} Fields
  * @typedef {import('./system.js').System} System
@@ -19,8 +20,10 @@ export { decisionOf, prepare } from './commands.js'
 export { createConfirm, expectDurability } from './durability.js'
 export { createKeyView } from './key-view.js'
 export { admissionKey, systemKey } from './keys.js'
+export { maskWith } from './mask.js'
 export { createOracle } from './oracle.js'
 export { entryOf, fieldsOf } from './outbox.js'
 export { createRejections } from './rejections.js'
+export { decisionOfRequest } from './request.js'
 export { RULES } from './rules/index.js'
 export { readSystem } from './system.js'

@@ -8,20 +8,32 @@
 import { createAccepted } from './accepted.js'
 import { CERTAIN } from './rules/index.js'
 import { createKeyView } from './key-view.js'
+import { prepare } from './commands.js'
 import { fieldsOf } from './outbox.js'
 
 const MAX_AGE_MS = 250
 
+/** in place of a request id: who has a claim hears so, not that all is sold */
+const holderOf = (/** @type {string} */ rule, /** @type {string} */ key, /** @type {string} */ user) =>
+  prepare({ rule, key, scope: user, requestId: ' holder', args: [] }).request
+
 /** @typedef {ReturnType<typeof createRejections>} Rejections */
 
 /**
- * @param {Omit<Parameters<typeof createKeyView>[0], 'sinceMs' | 'onEntry'> & { requestMs: number,
+ * @param {Omit<Parameters<typeof createKeyView>[0], 'sinceMs'> & { requestMs: number,
  *   metrics: { answered: () => void, asked: (why: 'behind' | 'unknown' | 'open') => void } }} options as createKeyView; `requestMs`:
  *   lifetime of requests; `metrics.asked`: why the server is asked
  */
-export function createRejections ({ requestMs, metrics, ...options }) {
+export function createRejections ({ requestMs, metrics, onEntry = () => {}, ...options }) {
   const accepted = createAccepted({ requestMs })
-  const view = createKeyView({ ...options, sinceMs: requestMs, onEntry: ({ fields }) => accepted.add(fields.request) })
+  const view = createKeyView({ ...options, sinceMs: requestMs, onEntry: note })
+  /** @param {import('./outbox.js').Entry} entry */
+  function note (entry) {
+    const { rule, key, fields } = entry
+    accepted.add(fields.request)
+    if (fields.claim) accepted.add(holderOf(rule, key, fields.user))
+    onEntry(entry)
+  }
   /** @type {Map<number, string>} by partition, as last named by the server */
   const generations = new Map()
 
@@ -44,7 +56,7 @@ export function createRejections ({ requestMs, metrics, ...options }) {
         return null
       }
       const outcome = CERTAIN[rule](known.fields, args)
-      if (outcome === null || accepted.mayHave(request)) {
+      if (outcome === null || accepted.mayHave(request) || (rule === 'bounded' && accepted.mayHave(holderOf(rule, key, args[1])))) {
         metrics.asked('open')
         return null
       }

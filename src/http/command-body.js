@@ -14,6 +14,7 @@ const EXPECTED_ID = '1-64 of A-Z a-z 0-9 _ . : -'
 const CURRENCY = /^[A-Z]{3}$/
 const MAX_SHOWN_CHARS = 64
 const MAX_TIME = 2 ** 41 - 1
+const MAX_TICKET_CHARS = 1024
 
 export const ID_TEXT = Object.freeze({ type: 'string', pattern: ID.source })
 const MONEY = Object.freeze({
@@ -32,9 +33,14 @@ export const timeField = field((value) => whole(value, 0, MAX_TIME), 'millisecon
   { type: 'integer', minimum: 0, maximum: MAX_TIME })
 export const currencyField = field((value) => typeof value === 'string' && CURRENCY.test(value) ? value : null, 'letters such as EUR',
   { type: 'string', pattern: CURRENCY.source })
+/** @param {number} low @param {number} high */
+export const wholeField = (low, high) => field((value) => whole(value, low, high), `an integer from ${low} to ${high}`,
+  { type: 'integer', minimum: low, maximum: high })
 /** @param {number} high */
-export const millisField = (high) => field((value) => whole(value, 0, high), `an integer from 0 to ${high}`,
-  { type: 'integer', minimum: 0, maximum: high })
+export const millisField = (high) => wholeField(0, high)
+/** @param {string[]} choices */
+export const choiceField = (...choices) => field((value) => choices.includes(String(value)) ? value : null, `one of ${choices.join(', ')}`,
+  { type: 'string', enum: choices })
 /** @param {BodyField} one @returns {BodyField} null if it is absent */
 export const optional = (one) => ({ ...one, isOptional: true })
 
@@ -104,4 +110,15 @@ export function readId (given, name) {
 export function readRequestId ({ headers: { 'idempotency-key': given } }) {
   if (given === undefined) return null
   return readId(String(given), 'Idempotency-Key')
+}
+
+/**
+ * The header Freshet-Ticket.
+ * @param {import('fastify').FastifyRequest} request
+ * @returns {string | null} a ticket or a token; null if there is none @throws {FreshetError} REQUEST_INVALID
+ */
+export function readTicket ({ headers: { 'freshet-ticket': ticket } }) {
+  if (ticket === undefined) return null
+  if (typeof ticket === 'string' && ticket.length <= MAX_TICKET_CHARS) return ticket
+  throw new FreshetError('REQUEST_INVALID', `Freshet-Ticket: longer than ${MAX_TICKET_CHARS} characters; expected a ticket or a token`)
 }

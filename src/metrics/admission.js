@@ -1,10 +1,18 @@
 /** Metrics of commands that a rule must allow, in the process that submits them. */
 import { Counter, Histogram } from 'prom-client'
 
+/**
+ * @typedef {{ sent: (commands: number) => void, waited: (ms: number) => void, dropped: (reason: 'full' | 'late') => void,
+ *   answered: () => void, asked: (why: 'behind' | 'unknown' | 'open') => void }} AdmissionMetrics
+ */
+
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1]
 
-/** @param {import('prom-client').Registry} registry @param {string} system such as `auctions` */
-export function createAdmissionMetrics (registry, system) {
+/**
+ * @param {import('prom-client').Registry} registry
+ * @returns {(system: string) => AdmissionMetrics} of a system such as `auctions`
+ */
+export function createAdmissionMetrics (registry) {
   const common = { labelNames: ['system'], registers: [registry] }
   const calls = new Counter({ name: 'freshet_admission_calls_total', help: 'Total calls of the script that decides', ...common })
   const commands = new Counter({ name: 'freshet_admission_commands_total', help: 'Total commands in these calls', ...common })
@@ -20,19 +28,18 @@ export function createAdmissionMetrics (registry, system) {
     help: 'Total commands that the rejection cache saw: answered, or asked of the server, by reason',
     labelNames: ['system', 'outcome']
   })
-  const labels = { system }
-  return {
+  return (system) => ({
     /** @param {number} n commands of a call */
     sent (n) {
-      calls.inc(labels)
-      commands.inc(labels, n)
+      calls.inc({ system })
+      commands.inc({ system }, n)
     },
     /** @param {number} ms */
-    waited: (ms) => queued.observe(labels, ms / 1000),
+    waited: (ms) => queued.observe({ system }, ms / 1000),
     /** @param {'full' | 'late'} reason */
     dropped: (reason) => dropped.inc({ system, reason }),
     answered: () => cached.inc({ system, outcome: 'answered' }),
     /** @param {'behind' | 'unknown' | 'open'} why */
     asked: (why) => cached.inc({ system, outcome: why })
-  }
+  })
 }

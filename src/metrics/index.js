@@ -1,6 +1,8 @@
 /**
  * Metrics of processes that write or read; HTTP has its own (http/metrics.js). The counters live elsewhere and are read at each
  * scrape, so a metric costs nothing per item. docs/metrics.md lists all metrics.
+ *
+ * @typedef {import('./admission.js').AdmissionMetrics} AdmissionMetrics
  */
 import { Registry } from 'prom-client'
 import { registerFeeds } from './feeds.js'

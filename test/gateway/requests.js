@@ -32,11 +32,15 @@ export async function startBoth (t, { engine, ...options }) {
   return { primary, gateway, reader }
 }
 
+const RETRYABLE = [425, 503]
+const RETRYABLE_CODES = ['SALE_ALL_HELD', 'SALE_PAUSED', 'SALE_NOT_ADMITTED']
+
 /** @param {import('tap').Test} t @param {any} answer @param {number} status @param {string} code */
 export function isProblem (t, answer, status, code) {
   t.equal(answer.status, status, `status of ${code}`)
   t.match(answer.headers.get('content-type'), 'application/problem+json')
-  t.match(answer.json, { type: `urn:freshet:error:${code}`, title: String, status, detail: String, code, retryable: status === 503 })
+  const retryable = RETRYABLE.includes(status) || RETRYABLE_CODES.includes(code)
+  t.match(answer.json, { type: `urn:freshet:error:${code}`, title: String, status, detail: String, code, retryable })
   t.notMatch(answer.body, /node_modules|at .*\.js:\d+/, 'no stack')
   return answer.json
 }

@@ -5,7 +5,7 @@ import { createAdmissionMetrics, gauge } from '../../src/metrics/index.js'
 import { runTasks } from '../../src/schedule/index.js'
 import { createRoutes } from '../../src/store/index.js'
 
-export const SYSTEMS = Object.freeze(['auctions'])
+export const SYSTEMS = Object.freeze(['auctions', 'sales'])
 
 /**
  * @param {string} system @param {any} settings
@@ -19,7 +19,7 @@ export async function openSystem (system, settings, { id, primaryUrl, registry, 
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
   const admission = createAdmission({
-    route: routes.route, keyPrefix, system, partitions, requestMs, keepMs, deadlineMs, metrics: createAdmissionMetrics(registry, system)
+    route: routes.route, keyPrefix, system, partitions, requestMs, keepMs, deadlineMs, metrics: createAdmissionMetrics(registry)(system)
   })
   try {
     await routes.opened

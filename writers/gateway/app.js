@@ -6,6 +6,7 @@ import { createBodyRoom, createLimit, createServer, describeRoutes, healthRoutes
 import { createIngest } from './ingest.js'
 import { auctionRoutes } from './routes/auctions.js'
 import { itemRoutes } from './routes/items.js'
+import { saleRoutes } from './routes/sales.js'
 
 /** more than a response may take, so that a waiting connection is not closed as stalled */
 const STALL_SPARE_MS = 25_000
@@ -19,6 +20,7 @@ const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stoppi
 
 /**
  * @param {{ feeds: import('./feeds.js').Feeds, auctions?: import('../../src/systems/auctions/index.js').Auctions,
+ *   sales?: import('../../src/systems/sales/index.js').Sales,
  *   status: () => { ready: boolean, reasons: string[], nodes: any[] }, stopping: AbortSignal,
  *   settings: { whenFull: 'block' | 'refuse' | 'drop', ackWithinMs: number, inFlightBytes: number },
  *   security?: import('../../src/http/index.js').Security | null, registry: import('prom-client').Registry,
@@ -27,7 +29,7 @@ const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stoppi
  * @returns {import('fastify').FastifyInstance}
  */
 export function createGatewayApp ({
-  feeds, auctions, status, stopping, settings, security = null, registry, logger, clock = Date.now, maxRequests = MAX_REQUESTS,
+  feeds, auctions, sales, status, stopping, settings, security = null, registry, logger, clock = Date.now, maxRequests = MAX_REQUESTS,
   maxBodiesBytes
 }) {
   const app = createServer({ registry, logger, security })
@@ -57,6 +59,12 @@ export function createGatewayApp ({
     app.register(async (commands) => {
       guard(commands)
       commands.register(auctionRoutes, { auctions, room })
+    })
+  }
+  if (sales) {
+    app.register(async (commands) => {
+      guard(commands)
+      commands.register(saleRoutes, { sales, room })
     })
   }
   return app

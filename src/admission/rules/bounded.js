@@ -162,7 +162,7 @@ const OPS = {
         units: [[user, Number(quantity)]],
         holds: isHold ? [[claim, until]] : []
       },
-      details: [...detailsOf(state), 'status', status, ...isHold ? ['until', until] : []]
+      details: [...detailsOf(state), 'claim', claim, 'status', status, ...isHold ? ['until', until] : []]
     }
   },
 
@@ -187,7 +187,7 @@ const OPS = {
     const [status = '', quantity = '', owner = '', since = ''] = parsed(read.member(`claim ${claim}`))
     if (status === '' && user !== '') {
       const members = [([`claim ${claim}`, `released 0 ${user} 0`])]
-      return { code: 'accepted', details: detailsOf(state), change: { events: [], members } }
+      return { code: 'accepted', details: detailsOf(state), change: { events: /** @type {string[][]} */ ([]), members } }
     }
     const isOwner = user === '' || owner === user
     if (status === '' || status === 'waiting' || !isOwner) return { code: 'unknown_claim', details: detailsOf(state) }
@@ -324,7 +324,7 @@ function finish (state, { claim, quantity, owner, since, final }, now, read) {
   change.members.push([`claim ${claim}`, `${final} ${quantity} ${owner} ${since}`])
   change.holds.push([claim, null])
   admit(state, now, read, change, '')
-  return { code: 'accepted', details: [...detailsOf(state), 'status', final, 'quantity', quantity], change }
+  return { code: 'accepted', details: [...detailsOf(state), 'claim', claim, 'status', final], change }
 }
 
 /** @param {Fields} state @param {number} now @param {Read} read @param {Change} change @param {string[]} claims */

@@ -21,7 +21,7 @@ const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS', 'TRACE']
 const WINDOW_MS = 1000
 const PREFLIGHT_FOR_S = 600
 const EXPOSED = ['Freshet-As-Of', 'Freshet-Lag-Ms', 'Freshet-Next', 'Freshet-Stale', 'Idempotent-Replayed', 'Age', 'ETag', 'Retry-After']
-const SENT = ['Authorization', 'Content-Type', 'Idempotency-Key', 'If-None-Match', 'Last-Event-ID']
+const SENT = ['Authorization', 'Content-Type', 'Freshet-Ticket', 'Idempotency-Key', 'If-None-Match', 'Last-Event-ID']
 const NO_RATE_HEADERS = { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false }
 
 /** @typedef {import('./grants.js').Grant} Grant */

@@ -7,8 +7,9 @@
  *   in ms since 1970
  */
 import { randomUUID } from 'node:crypto'
+import { maskWith } from '../../admission/index.js'
 import { FreshetError } from './errors.js'
-import { maskWith, replyTo } from './replies.js'
+import { replyTo } from './replies.js'
 
 const RULE = 'max'
 /** default of softCloseMaxMs, in multiples of softCloseMs */
@@ -21,7 +22,7 @@ const SOFT_CLOSES = 10
  *   agreed: () => Promise<{ secret: string }> }} admission
  */
 export function createAuctions ({ submit, agreed }) {
-  /** @type {import('./replies.js').Mask | null} */
+  /** @type {import('../../admission/index.js').Mask | null} */
   let mask = null
 
   /** @param {string} userId */

@@ -7,8 +7,7 @@ define('auctions', {
   AUCTION_CLOSED: { status: 410, meaning: 'the auction is closed' },
   AUCTION_HAS_BIDS: { status: 409, meaning: 'the auction has bids, or is closed, and cannot be changed' },
   AUCTION_OPEN: { status: 409, meaning: 'the auction is open, so it has no result yet' },
-  AUCTION_NO_BUY_NOW: { status: 409, meaning: 'the auction has no buy-now price, or bids have reached it' },
-  REQUEST_NOT_ACCEPTED: { status: 404, meaning: 'no request with this Idempotency-Key was accepted so far, or it has expired' }
+  AUCTION_NO_BUY_NOW: { status: 409, meaning: 'the auction has no buy-now price, or bids have reached it' }
 })
 
 export { FreshetError } from '../../errors.js'

@@ -11,6 +11,7 @@
 import './errors.js'
 
 export const SYSTEM = 'auctions'
+export const RULE = 'max'
 
 export { createAuctions } from './commands.js'
 export { createLive } from './live.js'

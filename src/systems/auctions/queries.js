@@ -5,9 +5,9 @@
  * @typedef {import('../../admission/index.js').Fields} Fields
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { decisionOf, fieldsOf, prepare } from '../../admission/index.js'
+import { decisionOfRequest, fieldsOf, maskWith } from '../../admission/index.js'
 import { FreshetError } from './errors.js'
-import { auctionOf, eventOf, maskWith, replyTo, resultOf } from './replies.js'
+import { auctionOf, eventOf, replyTo, resultOf } from './replies.js'
 
 const RULE = 'max'
 const WAIT_FOR_SEQ_MS = 500
@@ -90,14 +90,9 @@ export function createAuctionQueries ({ view, connectionOf, keyOf, partitionOf, 
     /** @param {string} id @param {string} userId or empty @param {string} requestId @throws {FreshetError} REQUEST_NOT_ACCEPTED */
     async byRequest (id, userId, requestId) {
       const partition = partitionOf(id)
-      const { request } = prepare({ rule: RULE, key: id, scope: userId, requestId, args: [] })
-      const stored = await connectionOf(partition, true).send('GET', keyOf(partition)(`request:${request}`))
-      if (stored === null) {
-        throw new FreshetError('REQUEST_NOT_ACCEPTED',
-          'no request with this key was accepted so far, or it has expired; repeat the command with the same key to settle it')
-      }
-      const [, ...decision] = String(stored).split('\n')
-      return replyTo(decisionOf(['1', ...decision].join('\n')), userId === '' ? {} : { bidder: mask(userId) })
+      const command = { rule: RULE, key: id, scope: userId, requestId }
+      const decision = await decisionOfRequest(connectionOf(partition, true), keyOf(partition), command)
+      return replyTo(decision, userId === '' ? {} : { bidder: mask(userId) })
     }
   }
 

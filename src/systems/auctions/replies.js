@@ -4,16 +4,10 @@
  *
  * @typedef {import('../../admission/index.js').Decision} Decision
  * @typedef {import('../../admission/index.js').Fields} Fields
- * @typedef {(userId: string) => string} Mask
+ * @typedef {import('../../admission/index.js').Mask} Mask
  */
-import { createHmac } from 'node:crypto'
 import { moneyText } from '../../http/index.js'
 import { FreshetError } from './errors.js'
-
-const MASK_CHARS = 10
-
-/** @param {string} secret of the system @returns {Mask} */
-export const maskWith = (secret) => (userId) => createHmac('sha256', secret).update(userId).digest('base64url').slice(0, MASK_CHARS)
 
 /** @param {string} minor units, 0 or empty = none */
 const amountOrNull = (minor) => minor === '0' || minor === '' ? null : moneyText(minor)

@@ -1,11 +1,10 @@
 /** Commands of auctions: create, bid, close, buy now. */
 import {
-  bodySchema, commandRoute, currencyField, idField, ID_TEXT, millisField, moneyField, optional, readCommand, readId, readRequestId,
-  takeBodies, timeField
+  bodySchema, commandRoute, currencyField, idField, ID_TEXT, millisField, moneyField, optional, readCommand, readRequestId, takeBodies,
+  timeField
 } from '../../../src/http/index.js'
+import { COMMAND_CODES, idOf, JSON_TYPE, MAX_BODY_BYTES, send } from './command.js'
 
-const JSON_TYPE = 'application/json'
-const MAX_BODY_BYTES = 16 * 1024
 const DAY_MS = 86_400_000
 const WRITE = /** @type {any} */ ({ access: 'write', system: 'auctions' })
 const ADMIN = /** @type {any} */ ({ access: 'admin', system: 'auctions' })
@@ -44,14 +43,10 @@ const ACCEPTED = reply(['accepted'], { leading: { type: 'boolean' }, minNext: PR
 const NOT_ACCEPTED = reply(['too_low', 'self_outbid', 'max_raised'], { minNext: PRICE, decidedAtSeq: SEQ })
 const ENDED = reply(['closed', 'bought'], { seq: SEQ, bidder: BIDDER })
 const PARAMS = { id: ID_TEXT }
-const CODES = [
-  'FIELD_INVALID', 'IDEMPOTENCY_KEY_REUSED', 'PAYLOAD_TOO_LARGE', 'MEDIA_TYPE_UNSUPPORTED', 'ADMISSION_FULL', 'ADMISSION_LATE',
-  'NOT_CONFIRMED'
-]
 
 /** @param {string} summary @param {object} body @param {Record<number, object>} content @param {string[]} codes */
 const route = (summary, body, content, codes) =>
-  commandRoute({ summary, tag: 'auctions', params: PARAMS, body, content, codes: [...CODES, ...codes] })
+  commandRoute({ summary, tag: 'auctions', params: PARAMS, body, content, codes: [...COMMAND_CODES, ...codes] })
 
 /**
  * @param {import('fastify').FastifyInstance} app
@@ -88,17 +83,4 @@ export async function auctionRoutes (app, { auctions, room }) {
     if (request.body !== undefined) readCommand(request, {})
     return auctions.close(idOf(request), readRequestId(request))
   }))
-}
-
-/** @param {import('fastify').FastifyRequest} request */
-const idOf = ({ params }) => readId(/** @type {any} */ (params).id, 'id')
-
-/**
- * @param {import('fastify').FastifyReply} response
- * @param {() => Promise<import('../../../src/systems/auctions/index.js').Reply>} run
- */
-async function send (response, run) {
-  const { status, body, isReplay } = await run()
-  if (isReplay) response.header('idempotent-replayed', 'true')
-  return response.code(status).send(body)
 }

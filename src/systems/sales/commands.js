@@ -1,0 +1,163 @@
+/**
+ * Commands of sales, from checked fields to replies.
+ *
+ * In mode direct a claim is decided at once. In modes queue and token a unit is held first, for an admitted person or a token; the claim
+ * then confirms that hold, so a queue, a token and a direct sale share one rule.
+ *
+ * @typedef {{ status: number, body: Record<string, unknown>, isReplay: boolean }} Reply
+ * @typedef {{ stock: number, perUser: number | null, mode: string, openAt: number | null, closeAt: number | null, holdMs: number | null,
+ *   admitConcurrency: number | null }} Terms times in ms
+ * @typedef {import('../../admission/index.js').Decision & { generation: string }} Answer
+ */
+import { randomUUID } from 'node:crypto'
+import { FreshetError } from './errors.js'
+import { claimOf, numbersOf, placeOf, throwIfRefused } from './replies.js'
+import { claimIdOf, claimOfTicket, ticketOf } from './tickets.js'
+
+const RULE = 'bounded'
+const HOLD_MS = 60_000
+const SLOTS = 100
+const MAX_TIME = 2 ** 41 - 1
+
+/** @typedef {ReturnType<typeof createSales>} Sales */
+
+/**
+ * @param {object} parts
+ * @param {(command: import('../../admission/index.js').Command) => Promise<Answer>} parts.submit
+ * @param {() => Promise<{ secret: string }>} parts.agreed
+ * @param {import('./tokens.js').Tokens} parts.tokens
+ * @param {import('./settlement.js').Settlement | null} parts.settlement null: claims do not wait for the database
+ * @param {boolean} parts.isRecorded there is a database, which a new sale is compared with before it sells
+ */
+export function createSales ({ submit, agreed, tokens, settlement, isRecorded }) {
+  const final = settlement ? 'pending' : 'sold'
+
+  /** @param {string} key @param {string} scope the user, or empty @param {string} requestId @param {string[]} args @returns {Promise<Answer>} */
+  async function run (key, scope, requestId, args) {
+    await settlement?.expectUp()
+    const answer = await submit({ rule: RULE, key, scope, requestId, args })
+    throwIfRefused(answer)
+    return answer
+  }
+
+  /** A command whose reply is the numbers of the sale. @param {string} id @param {string | null} requestId @param {string[]} args */
+  async function change (id, requestId, args) {
+    const answer = await run(id, '', requestId ?? randomUUID(), args)
+    return { status: answer.code === 'created' ? 201 : 200, body: { id, code: answer.code, ...numbersOf(answer) }, isReplay: answer.isReplay }
+  }
+
+  /** @param {string} id @param {Answer} answer @param {string} claim @returns {Promise<Reply>} */
+  async function settled (id, answer, claim) {
+    const { status, body } = claimOf(answer, claim)
+    if (body.status !== 'pending' || !settlement) return { status, body, isReplay: answer.isReplay }
+    await settlement.settled(id, claim, answer.isReplay)
+    return { status, body: { ...body, status: 'sold' }, isReplay: answer.isReplay }
+  }
+
+  /** Of a hold. @param {string} id @param {string} user or empty @param {string} claim @param {string} requestId */
+  async function confirm (id, user, claim, requestId) {
+    const answer = await run(id, user, requestId, ['confirm', user, claim, final])
+    if (answer.code === 'released') throw new FreshetError('CLAIM_EXPIRED', 'the hold was released')
+    return answer
+  }
+
+  return {
+    /** @param {string} id @param {Terms} terms @param {string | null} requestId @throws {FreshetError} FIELD_INVALID, as throwIfRefused */
+    create (id, { stock, perUser, mode, openAt, closeAt, holdMs, admitConcurrency }, requestId) {
+      const hold = holdMs ?? (mode === 'direct' ? 0 : HOLD_MS)
+      const faults = []
+      if (mode !== 'direct' && hold === 0) faults.push({ field: 'holdMs', received: '0', expected: `more than 0 in mode ${mode}` })
+      if (closeAt !== null && closeAt <= (openAt ?? 0)) faults.push({ field: 'closeAt', received: String(closeAt), expected: 'a time after openAt' })
+      if (faults.length > 0) {
+        throw new FreshetError('FIELD_INVALID', faults.map((one) => `${one.field}: ${one.received}; expected ${one.expected}`).join('. '), { faults })
+      }
+      const numbers = [stock, perUser ?? 1, openAt ?? 0, closeAt ?? MAX_TIME, hold].map(String)
+      return change(id, requestId, ['create', ...numbers, mode, String(admitConcurrency ?? SLOTS), isRecorded ? '1' : '0'])
+    },
+
+    /**
+     * @param {string} id @param {{ userId: string, quantity: number | null }} claim @param {string | null} ticket a ticket or a token
+     * @param {string | null} requestId
+     * @throws {FreshetError} TICKET_MISSING, TICKET_INVALID, CLAIM_UNSETTLED, CLAIM_REJECTED, as throwIfRefused
+     */
+    async claim (id, { userId, quantity }, ticket, requestId) {
+      const request = requestId ?? randomUUID()
+      const { secret } = await agreed()
+      if (ticket === null) {
+        const claim = claimIdOf(secret, { sale: id, user: userId, requestId: request })
+        const args = ['claim', userId, String(quantity ?? 1), claim, final, 'direct']
+        return settled(id, await run(id, userId, request, args).catch(needsTicket), claim)
+      }
+      if (quantity !== null && quantity !== 1) throw new FreshetError('FIELD_INVALID', `quantity: ${quantity}; expected 1 with a ticket or token`)
+      const isToken = ticket.split('.').length === 3
+      const claim = isToken
+        ? await tokens.claimOf({ sale: id, user: userId, token: ticket })
+        : claimOfTicket(secret, { sale: id, user: userId, ticket })
+      const answer = await confirm(id, userId, claim, request)
+      if (answer.code === 'already_sold') throw new FreshetError('SALE_ALREADY_CLAIMED', 'this ticket or token was used', { claimId: claim })
+      return settled(id, answer, claim)
+    },
+
+    /** @param {string} id @param {string} claim @param {string | null} requestId @throws {FreshetError} as throwIfRefused */
+    async confirm (id, claim, requestId) {
+      const answer = await confirm(id, '', claim, requestId ?? randomUUID())
+      const { body, isReplay } = await settled(id, answer, claim)
+      return { status: 200, body, isReplay }
+    },
+
+    /** @param {string} id @param {string} claim @param {string | null} requestId @throws {FreshetError} as throwIfRefused */
+    async release (id, claim, requestId) {
+      const answer = await run(id, '', requestId ?? randomUUID(), ['release', '', claim])
+      return { status: 200, body: { claimId: claim, status: 'released', ...numbersOf(answer) }, isReplay: answer.isReplay }
+    },
+
+    /** The waiting room. @param {string} id @param {{ userId: string }} user @param {string | null} requestId @throws {FreshetError} as throwIfRefused */
+    async join (id, { userId }, requestId) {
+      const request = requestId ?? randomUUID()
+      const { secret } = await agreed()
+      const claim = claimIdOf(secret, { sale: id, user: userId, requestId: request })
+      const answer = await run(id, userId, request, ['join', userId, claim])
+      const ticket = answer.code === 'accepted' ? ticketOf(secret, { sale: id, user: userId, claim }) : undefined
+      return { ...placeOf(answer, ticket), isReplay: answer.isReplay }
+    },
+
+    /** @param {string} id @param {string} userId @param {string | null} ticket @param {string | null} requestId @throws {FreshetError} TICKET_..., as throwIfRefused */
+    async leave (id, userId, ticket, requestId) {
+      const { secret } = await agreed()
+      const claim = claimOfTicket(secret, { sale: id, user: userId, ticket })
+      const answer = await run(id, userId, requestId ?? randomUUID(), ['leave', userId, claim])
+      if (answer.code === 'already_sold') throw new FreshetError('SALE_ALREADY_CLAIMED', 'this ticket was used', { claimId: claim })
+      return { status: 200, body: { status: 'left' }, isReplay: answer.isReplay }
+    },
+
+    /** A token. @param {string} id @param {{ userId: string }} user @param {string | null} requestId @throws {FreshetError} SALE_ALREADY_ISSUED, as throwIfRefused */
+    async issue (id, { userId }, requestId) {
+      const request = requestId ?? randomUUID()
+      const { secret } = await agreed()
+      const claim = claimIdOf(secret, { sale: id, user: userId, requestId: request })
+      const answer = await run(id, userId, request, ['claim', userId, '1', claim, final, 'token']).catch(issuedBefore)
+      const untilMs = Number(answer.details.until)
+      const token = await tokens.issue({ sale: id, user: userId, claim, untilMs, lineage: answer.generation.split('.')[0] })
+      return { status: 200, body: { token, expiresAt: untilMs }, isReplay: answer.isReplay }
+    },
+
+    /** @param {string} id @param {{ quantity: number }} more @param {string | null} requestId @throws {FreshetError} as throwIfRefused */
+    restock: (id, { quantity }, requestId) => change(id, requestId, ['restock', String(quantity)]),
+
+    /** @param {string} id @param {'pause' | 'resume' | 'close'} op @param {string | null} requestId @throws {FreshetError} as throwIfRefused */
+    turn: (id, op, requestId) => change(id, requestId, [op])
+  }
+}
+
+/** @param {Error & { code?: string, mode?: string }} error @returns {never} */
+function needsTicket (error) {
+  if (error.code !== 'SALE_OTHER_MODE') throw error
+  throw new FreshetError('TICKET_MISSING', `the sale has mode ${error.mode}; send a ${error.mode === 'queue' ? 'ticket' : 'token'} in the ` +
+    'header Freshet-Ticket')
+}
+
+/** @param {Error & { code?: string }} error @returns {never} */
+function issuedBefore (error) {
+  if (error.code !== 'SALE_ALREADY_CLAIMED') throw error
+  throw new FreshetError('SALE_ALREADY_ISSUED', 'this user has a token; repeat with the same Idempotency-Key to get it again')
+}

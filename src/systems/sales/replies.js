@@ -1,0 +1,98 @@
+/**
+ * What people are told: decisions of rule `bounded` (src/admission/rules/bounded.js) and states as JSON.
+ *
+ * @typedef {import('../../admission/index.js').Decision} Decision
+ * @typedef {import('../../admission/index.js').Fields} Fields
+ * @typedef {{ status: number, body: Record<string, unknown> }} Told
+ */
+import { FreshetError } from './errors.js'
+
+/** @type {Readonly<Record<string, [code: string, message: string]>>} rejections that are errors */
+const REFUSED = Object.freeze({
+  unknown: ['SALE_UNKNOWN', 'there is no sale with this id'],
+  restoring: ['SALE_RESTORING', 'the servers were replaced; the sale continues when consumers have compared it with the database'],
+  closed: ['SALE_CLOSED', 'the sale is closed'],
+  paused: ['SALE_PAUSED', 'the sale is paused; try again later'],
+  not_open: ['SALE_NOT_OPEN', 'the sale is not open yet; openAt says when it will be'],
+  has_claims: ['SALE_HAS_CLAIMS', 'the sale has claims, or is closed; create one with another id'],
+  sold_out: ['SALE_SOLD_OUT', 'every unit is sold'],
+  all_held: ['SALE_ALL_HELD', 'the units that are left are held by others; nextHoldUntil says when the first hold ends'],
+  insufficient: ['SALE_INSUFFICIENT', 'fewer units are left; remaining says how many'],
+  already_claimed: ['SALE_ALREADY_CLAIMED', 'this user has as many units as one may have'],
+  not_admitted: ['SALE_NOT_ADMITTED', 'this user is still in the waiting room'],
+  unknown_claim: ['CLAIM_UNKNOWN', 'there is no such claim in this sale'],
+  hold_expired: ['CLAIM_EXPIRED', 'the hold has expired, or was released'],
+  other_body: ['IDEMPOTENCY_KEY_REUSED', 'this Idempotency-Key was accepted with another body; use another key for another command']
+})
+
+/**
+ * @param {Decision} decision
+ * @throws {FreshetError} SALE_..., CLAIM_UNKNOWN, CLAIM_EXPIRED, IDEMPOTENCY_KEY_REUSED, FIELD_INVALID, INTERNAL
+ */
+export function throwIfRefused ({ code, seq, details }) {
+  if (code === 'failed') throw new FreshetError('INTERNAL', `the command could not be decided: ${details.reason}`)
+  if (code === 'over_limit') {
+    throw new FreshetError('FIELD_INVALID', `quantity: more than one user may have; expected at most ${details.perUser}`)
+  }
+  if (code === 'other_mode') throw new FreshetError('SALE_OTHER_MODE', `the sale has mode ${details.mode}`, { mode: details.mode })
+  const refused = REFUSED[code]
+  if (!refused) return
+  const facts = {
+    ...(details.available === undefined ? {} : { remaining: Number(details.available), decidedAtSeq: seq }),
+    ...(details.openAt === undefined ? {} : { openAt: Number(details.openAt) }),
+    ...(details.nextHoldUntil ? { nextHoldUntil: Number(details.nextHoldUntil) } : {})
+  }
+  throw new FreshetError(refused[0], refused[1], facts)
+}
+
+/** The numbers of a sale after a command. @param {Decision} decision */
+export const numbersOf = ({ seq, details: { available, held, sold } }) =>
+  ({ seq, available: Number(available), held: Number(held), sold: Number(sold) })
+
+/** @param {Decision} decision @param {string} claimId @returns {Told} */
+export const claimOf = ({ seq, details: { available, status, until } }, claimId) => ({
+  status: 201,
+  body: { claimId, status, seq, remaining: Number(available), ...(until === undefined ? {} : { holdUntil: Number(until) }) }
+})
+
+/** @param {Decision} decision @param {string} [ticket] @returns {Told} */
+export function placeOf ({ code, details: { status = code, position = '0', etaMs = '0', until } }, ticket) {
+  const at = until === undefined ? {} : { until: Number(until) }
+  return { status: 200, body: { status, position: Number(position), etaMs: Number(etaMs), ...at, ...(ticket ? { ticket } : {}) } }
+}
+
+/**
+ * @param {import('../../admission/index.js').Known} known @param {{ nowMs: number, orderRows: number | null }} facts
+ * @returns {Record<string, unknown>}
+ */
+export function saleOf ({ key, fields, generation }, { nowMs, orderRows }) {
+  const number = (/** @type {string} */ name) => Number(fields[name])
+  return {
+    id: key,
+    status: statusOf({ fields, generation }, nowMs),
+    mode: fields.mode,
+    stock: number('stock'),
+    available: number('available'),
+    held: number('held'),
+    sold: number('sold'),
+    orderRows,
+    perUser: number('perUser'),
+    openAt: number('openAt'),
+    closeAt: number('closeAt'),
+    holdMs: number('holdMs'),
+    admitConcurrency: number('slots'),
+    queued: number('queued'),
+    generation,
+    seq: number('seq'),
+    asOf: nowMs
+  }
+}
+
+/** @param {{ fields: Fields, generation: string }} known @param {number} nowMs */
+function statusOf ({ fields: { status, openAt, closeAt, lineage, sold, stock }, generation }, nowMs) {
+  if (status === 'closed' || nowMs >= Number(closeAt)) return 'closed'
+  if (lineage !== undefined && lineage !== generation.split('.')[0]) return 'restoring'
+  if (nowMs < Number(openAt)) return 'scheduled'
+  if (status === 'paused') return 'paused'
+  return sold === stock ? 'sold_out' : 'open'
+}

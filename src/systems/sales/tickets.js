@@ -1,0 +1,32 @@
+/**
+ * Tickets of the waiting room: the id of a claim and a keyed hash of it, its sale and its user. Every gateway and reader that knows the
+ * secret of the system can check one, without asking a server. Claim ids come from the same secret, so that a request that is repeated
+ * names the same claim, and nobody else can guess it.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { FreshetError } from './errors.js'
+
+const CHARS = 22
+const SEPARATOR = '\0'
+
+/** @param {string} secret @param {string[]} parts */
+const digestOf = (secret, parts) => createHmac('sha256', secret).update(parts.join(SEPARATOR)).digest('base64url').slice(0, CHARS)
+
+/** @param {string} secret @param {{ sale: string, user: string, requestId: string }} request @returns {string} */
+export const claimIdOf = (secret, { sale, user, requestId }) => digestOf(secret, ['claim', sale, user, requestId])
+
+/** @param {string} secret @param {{ sale: string, user: string, claim: string }} place @returns {string} */
+export const ticketOf = (secret, { sale, user, claim }) => `${claim}.${digestOf(secret, ['ticket', sale, user, claim])}`
+
+/**
+ * @param {string} secret @param {{ sale: string, user: string, ticket: string | null }} shown
+ * @returns {string} the claim
+ * @throws {FreshetError} TICKET_MISSING, TICKET_INVALID
+ */
+export function claimOfTicket (secret, { sale, user, ticket }) {
+  if (ticket === null) throw new FreshetError('TICKET_MISSING', 'this needs the ticket of the waiting room; send it in the header Freshet-Ticket')
+  const [claim] = ticket.split('.')
+  const [given, right] = [ticket, ticketOf(secret, { sale, user, claim })].map((text) => Buffer.from(text))
+  if (given.length === right.length && timingSafeEqual(given, right)) return claim
+  throw new FreshetError('TICKET_INVALID', 'the ticket is not one of this sale and user; join the queue for one')
+}

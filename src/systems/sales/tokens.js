@@ -1,0 +1,66 @@
+/**
+ * Sale tokens: a hold as a signed JSON Web Token (RFC 7519), `{ sale, sub, jti, exp, lineage }`, where jti is the claim. Any gateway can
+ * check it; whether it is still valid is decided by the rule, on the clock of the server.
+ *
+ * The private key is given, or generated once and stored on the server, so that every gateway signs and checks alike.
+ *
+ * @typedef {import('jose').JWK & { alg: string }} Jwk
+ */
+import { exportJWK, generateKeyPair, generateSecret, importJWK, jwtVerify, SignJWT } from 'jose'
+import { FreshetError } from './errors.js'
+
+export const ALGORITHMS = Object.freeze(['HS256', 'EdDSA'])
+
+/** @typedef {ReturnType<typeof createTokens>} Tokens */
+
+/**
+ * @param {{ connection: () => import('../../store/index.js').Connection, key: string, given: Jwk | null, algorithm: string }} options
+ *   `key`: where the private key is stored; `given`: it is not stored; `algorithm` of a generated one
+ */
+export function createTokens ({ connection, key, given, algorithm }) {
+  /** @type {ReturnType<typeof load> | null} */
+  let loading = null
+  async function load () {
+    const jwk = given ?? await agreeOnKey(connection(), key, algorithm)
+    const { d, ...shared } = jwk
+    return { alg: jwk.alg, sign: await importJWK(jwk, jwk.alg), verify: await importJWK(jwk.kty === 'oct' ? jwk : shared, jwk.alg) }
+  }
+  function loaded () {
+    loading ??= load()
+    loading.catch(() => { loading = null })
+    return loading
+  }
+
+  return {
+    /** The same token for the same claim. @param {{ sale: string, user: string, claim: string, untilMs: number, lineage: string }} hold */
+    async issue ({ sale, user, claim, untilMs, lineage }) {
+      const { alg, sign } = await loaded()
+      return new SignJWT({ sale, lineage }).setProtectedHeader({ alg }).setSubject(user).setJti(claim)
+        .setExpirationTime(Math.ceil(untilMs / 1000)).sign(sign)
+    },
+
+    /**
+     * @param {{ sale: string, user: string, token: string }} shown
+     * @returns {Promise<string>} the claim
+     * @throws {FreshetError} TICKET_INVALID
+     */
+    async claimOf ({ sale, user, token }) {
+      const { alg, verify } = await loaded()
+      // expiry is decided by the rule
+      const options = { algorithms: [alg], subject: user, currentDate: new Date(0) }
+      const { payload } = await jwtVerify(token, verify, options).catch(() => ({ payload: null }))
+      if (payload?.sale === sale && payload.jti) return payload.jti
+      throw new FreshetError('TICKET_INVALID', 'the token is not one of this sale and user, or was not signed here')
+    }
+  }
+}
+
+/** The first process decides. @param {import('../../store/index.js').Connection} connection @param {string} key @param {string} algorithm @returns {Promise<Jwk>} */
+async function agreeOnKey (connection, key, algorithm) {
+  const stored = await connection.send('GET', key)
+  if (stored !== null) return JSON.parse(String(stored))
+  const pair = algorithm === 'HS256' ? null : await generateKeyPair(algorithm, { crv: 'Ed25519', extractable: true })
+  const jwk = await exportJWK(pair ? pair.privateKey : await generateSecret(algorithm, { extractable: true }))
+  await connection.send('SET', key, JSON.stringify({ ...jwk, alg: algorithm }), 'NX')
+  return JSON.parse(String(await connection.send('GET', key)))
+}

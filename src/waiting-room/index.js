@@ -1,0 +1,131 @@
+/**
+ * Where people are in the waiting rooms of a system, for readers: asked once, or watched.
+ *
+ *     watch(key, user) --+
+ *     watch(key, user) --+-- one read of all users of a key, when its events say that somebody moved, and each second
+ *
+ * The room itself is part of the rule (src/admission/rules/bounded.js): joining, admission and leaving are decided there, in order of
+ * sequence numbers, so nothing here decides anything.
+ *
+ * @typedef {{ status: 'waiting' | 'admitted' | 'claimed' | 'sold_out' | 'expired' | 'left' | 'unknown', claim: string | null,
+ *   position: number, etaMs: number, untilMs: number | null }} Place `position`: from 1, of those who wait; `untilMs`: end of the hold
+ * @typedef {{ user: string, place: Place | null, sentMs: number, onPlace: (place: Place) => void }} Watcher
+ */
+
+const MAX_USERS = 256
+/** of a room where people move */
+const READ_EVERY_MS = 50
+const LOOK_EVERY_MS = 1000
+/** between two positions of one person */
+const POSITION_EVERY_MS = 1000
+
+/** @typedef {ReturnType<typeof createWaitingRoom>} WaitingRoom */
+
+/** @type {Readonly<Record<string, Place['status']>>} by status of the claim */
+const STATUSES = Object.freeze({
+  waiting: 'waiting', held: 'admitted', pending: 'admitted', sold: 'claimed', expired: 'expired', released: 'left', revoked: 'left', left: 'left'
+})
+const NOWHERE = Object.freeze({ status: 'unknown', claim: null, position: 0, etaMs: 0, untilMs: null })
+
+/**
+ * @param {{ connectionOf: (partition: number, isPrimary: boolean) => import('../store/index.js').Connection,
+ *   keyOf: (partition: number) => (part: string) => string, partitionOf: (key: string) => number, log: import('pino').Logger }} parts
+ */
+export function createWaitingRoom ({ connectionOf, keyOf, partitionOf, log }) {
+  /** @type {Map<string, { watchers: Set<Watcher>, isDue: boolean, timer: NodeJS.Timeout }>} by key */
+  const rooms = new Map()
+
+  /** @param {string} key @param {string[]} users at most 256 @param {boolean} isPrimary @returns {Promise<Place[]>} */
+  async function read (key, users, isPrimary) {
+    const partition = partitionOf(key)
+    const keys = ['state', 'members', 'waiting', 'holds'].map((part) => keyOf(partition)(`${part}:${key}`))
+    const [stock, sold, status, slots, turnMs, ...places] = (await connectionOf(partition, isPrimary).runScript('read-places', keys, users))
+    const room = { isSoldOut: String(stock) === String(sold), isClosed: String(status) === 'closed', slots: Number(slots), turnMs: Number(turnMs) }
+    return places.map((/** @type {Buffer} */ text) => placeIn(room, String(text)))
+  }
+
+  /** @param {string} key */
+  async function look (key) {
+    const room = rooms.get(key)
+    if (!room) return
+    room.isDue = false
+    const watchers = [...room.watchers]
+    try {
+      for (let i = 0; i < watchers.length; i += MAX_USERS) {
+        const some = watchers.slice(i, i + MAX_USERS)
+        const places = await read(key, some.map(({ user }) => user), false)
+        some.forEach((watcher, j) => show(watcher, places[j]))
+      }
+    } catch (error) {
+      log.debug({ key, code: error.code, reason: error.message }, 'people in the waiting room wait for the servers')
+    }
+    if (rooms.get(key) === room) room.timer = setTimeout(() => { look(key) }, room.isDue ? READ_EVERY_MS : LOOK_EVERY_MS)
+  }
+
+  return {
+    /**
+     * From a replica; from the primary if that does not know the claim.
+     * @param {string} key @param {string} user @param {string} claim of the ticket
+     * @returns {Promise<Place>}
+     */
+    async placeOf (key, user, claim) {
+      const [place] = await read(key, [user], false)
+      return place.claim === claim ? place : (await read(key, [user], true))[0]
+    },
+
+    /**
+     * @param {string} key @param {string} user @param {(place: Place) => void} onPlace at each change; positions at most once a second
+     * @returns {() => void} ends it
+     */
+    watch (key, user, onPlace) {
+      const room = rooms.get(key) ?? { watchers: new Set(), isDue: false, timer: setTimeout(() => { look(key) }, 0) }
+      rooms.set(key, room)
+      const watcher = { user, place: null, sentMs: -Infinity, onPlace }
+      room.watchers.add(watcher)
+      this.note(key)
+      return () => {
+        room.watchers.delete(watcher)
+        if (room.watchers.size > 0) return
+        clearTimeout(room.timer)
+        if (rooms.get(key) === room) rooms.delete(key)
+      }
+    },
+
+    /** Somebody moved. @param {string} key */
+    note (key) {
+      const room = rooms.get(key)
+      if (!room || room.isDue) return
+      room.isDue = true
+      clearTimeout(room.timer)
+      room.timer = setTimeout(() => { look(key) }, READ_EVERY_MS)
+    },
+
+    close () {
+      for (const { timer } of rooms.values()) clearTimeout(timer)
+      rooms.clear()
+    }
+  }
+}
+
+/** @param {{ isSoldOut: boolean, isClosed: boolean, slots: number, turnMs: number }} room @param {string} text @returns {Place} */
+function placeIn ({ isSoldOut, isClosed, slots, turnMs }, text) {
+  if (text === '') return NOWHERE
+  const [claim, known, ahead, until] = text.split(' ')
+  const status = STATUSES[known] ?? 'unknown'
+  const untilMs = until === '-' ? null : Number(until)
+  if (status !== 'waiting') return { status, claim, position: 0, etaMs: 0, untilMs }
+  if (isSoldOut || isClosed) return { status: isSoldOut ? 'sold_out' : 'expired', claim, position: 0, etaMs: 0, untilMs }
+  const position = Number(ahead) + 1
+  return { status, claim, position, etaMs: Math.ceil(position / slots) * turnMs, untilMs }
+}
+
+/** @param {Watcher} watcher @param {Place} place */
+function show (watcher, place) {
+  const { place: last, sentMs } = watcher
+  const nowMs = performance.now()
+  const isNews = last?.status !== place.status || last.claim !== place.claim
+  if (!isNews && (last?.position === place.position || nowMs - sentMs < POSITION_EVERY_MS)) return
+  watcher.place = place
+  watcher.sentMs = nowMs
+  watcher.onPlace(place)
+}

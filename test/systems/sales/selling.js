@@ -1,0 +1,65 @@
+/** A gateway and a reader with sales, for tests. */
+import { startConsumers, startGateway, startReader } from '../../commands.js'
+import { startDeployment } from '../../servers.js'
+
+const JSON_HEADERS = { 'content-type': 'application/json' }
+
+/**
+ * @param {(method: string, path: string, body?: string, headers?: Record<string, string>) => Promise<any>} send of a gateway
+ */
+function commandsAt (send) {
+  /**
+   * @param {string} method @param {string} path @param {any} [body] a text is sent as it is
+   * @param {{ key?: string | null, ticket?: string | null }} [headers]
+   */
+  const order = (method, path, body, { key = null, ticket = null } = {}) =>
+    send(method, `/v1/sales/${path}`, body === undefined || typeof body === 'string' ? body : JSON.stringify(body), {
+      ...(body === undefined ? {} : JSON_HEADERS),
+      ...(key === null ? {} : { 'idempotency-key': key }),
+      ...(ticket === null ? {} : { 'freshet-ticket': ticket })
+    })
+  return {
+    order,
+    /** @param {string} id @param {Record<string, any>} [terms] */
+    create: (id, terms) => order('PUT', id, { stock: 2, mode: 'direct', ...terms }),
+    /** @param {string} id @param {string} userId @param {{ key?: string, ticket?: string, quantity?: any }} [options] */
+    claim: (id, userId, { quantity, ...headers } = {}) =>
+      order('POST', `${id}/claims`, { userId, ...(quantity === undefined ? {} : { quantity }) }, headers),
+    /** @param {string} id @param {string} claim */
+    confirm: (id, claim) => order('POST', `${id}/claims/${claim}/confirm`),
+    /** @param {string} id @param {string} claim */
+    release: (id, claim) => order('DELETE', `${id}/claims/${claim}`),
+    /** @param {string} id @param {string} userId @param {string} [key] */
+    join: (id, userId, key) => order('POST', `${id}/queue`, { userId }, { key }),
+    /** @param {string} id @param {string} userId @param {string} ticket */
+    leave: (id, userId, ticket) => order('DELETE', `${id}/queue/${userId}`, undefined, { ticket }),
+    /** @param {string} id @param {string} userId @param {string} [key] */
+    token: (id, userId, key) => order('POST', `${id}/tokens`, { userId }, { key }),
+    /** @param {string} id @param {string} op @param {object} [body] */
+    turn: (id, op, body) => order('POST', `${id}/${op}`, body)
+  }
+}
+
+/** @param {import('tap').Test} t @param {{ redisUrl: string, flags?: string[] }} options */
+export async function startSaleGateway (t, options) {
+  const gateway = await startGateway(t, options)
+  return { ...gateway, ...commandsAt(gateway.send) }
+}
+
+/**
+ * @param {import('tap').Test} t
+ * @param {{ engine: import('../../servers.js').Engine, gatewayFlags?: string[], readerFlags?: string[], consumerFlags?: string[] }} options
+ */
+export async function startSales (t, { engine, gatewayFlags = [], readerFlags = [], consumerFlags = [] }) {
+  const { primary } = await startDeployment(t, { engine, replicas: 1 })
+  const redisUrl = primary.url
+  const partitions = ['--system-partitions', '2']
+  const [gateway, reader] = await Promise.all([
+    startSaleGateway(t, { redisUrl, flags: [...partitions, ...gatewayFlags] }),
+    startReader(t, { redisUrl, flags: readerFlags }),
+    startConsumers(t, { redisUrl, flags: [...partitions, '--systems', 'sales', ...consumerFlags] })
+  ])
+  /** @param {string} id @param {string} [rest] of its path @param {Record<string, string>} [headers] */
+  const sale = async (id, rest = '', headers = {}) => (await reader.get(`/v1/sales/${id}${rest}`, headers)).json
+  return { primary, gateway, reader, sale }
+}

@@ -1,0 +1,112 @@
+/**
+ * One system in a gateway: its admission, rejection cache, and their connections. They begin with the first command, or when another
+ * process has stored the system, so a gateway for feeds alone has one connection more and asks one key a second.
+ */
+import { admissionKey, createAdmission, createConfirm, createRejections, systemKey } from '../../src/admission/index.js'
+import { partitionOf } from '../../src/item/index.js'
+import { createRoutes } from '../../src/store/index.js'
+
+const LOOK_EVERY_MS = 1000
+
+/**
+ * @typedef {object} Parts
+ * @property {ReturnType<typeof createRoutes>} routes to the primary, for commands
+ * @property {string} primaryUrl @property {string} name of connections
+ * @property {import('../../src/metrics/index.js').AdmissionMetrics} metrics
+ * @property {import('pino').Logger} log
+ * @typedef {{ system: string, rule: string, durability: string, onEntry?: (entry: import('../../src/admission/index.js').Entry) => void }} Kind
+ *   `onEntry`: every event of the system
+ */
+
+/** @typedef {ReturnType<typeof openSystem>} OpenSystem */
+
+/** @param {any} settings @param {Kind} kind @param {Parts} parts */
+export function openSystem (settings, kind, parts) {
+  const { routes } = parts
+  const key = systemKey(settings.keyPrefix, kind.system)
+  /** @type {ReturnType<typeof openAdmission> | null} */
+  let opened = null
+  const open = () => {
+    clearInterval(timer)
+    opened ??= openAdmission(settings, kind, parts)
+    return opened.admission
+  }
+  const timer = setInterval(async () => {
+    const { connection } = tryRoute(routes)
+    if (await connection?.send('EXISTS', key).catch(() => 0)) open()
+  }, LOOK_EVERY_MS).unref()
+
+  return {
+    open,
+    async close () {
+      clearInterval(timer)
+      await opened?.close()
+    }
+  }
+}
+
+/** @param {ReturnType<typeof createRoutes>} routes @returns {{ connection?: import('../../src/store/index.js').Connection }} */
+function tryRoute (routes) {
+  try {
+    return routes.route(0)
+  } catch {
+    return {}
+  }
+}
+
+/** @param {any} settings @param {Kind} kind @param {Parts} parts */
+function openAdmission (settings, { system, rule, durability, onEntry }, { routes, primaryUrl, name, metrics, log }) {
+  const { keyPrefix, deadlineMs, requestMs, keepMs, systemPartitions: partitions, ackWithinMs } = settings
+  const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
+  const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
+  const confirms = durability === 'replica' || durability === 'aof'
+    ? createRoutes({ primaryUrl, name: `${name}:${system}:confirm`, deadlineMs: deadlineMs + ackWithinMs })
+    : null
+  const isCached = settings.rejectionCache !== 'no'
+  const outbox = isCached || onEntry ? createRoutes({ primaryUrl, name: `${name}:${system}:outbox`, deadlineMs }) : null
+  const rejections = outbox === null
+    ? undefined
+    : createRejections({
+      async open () {
+        // the first attempt may have failed, and a later one not
+        await outbox.opened.catch(() => {})
+        const { connection } = outbox.route(0)
+        return { connection, isLeft: () => false, end () {} }
+      },
+      connectionOf,
+      keyOf,
+      partitionOf: (key) => partitionOf(Buffer.from(key), partitions),
+      partitions,
+      rule,
+      requestMs,
+      onEntry,
+      log,
+      metrics
+    })
+  const admission = createAdmission({
+    route: routes.route,
+    keyPrefix,
+    system,
+    partitions,
+    requestMs,
+    keepMs,
+    deadlineMs,
+    batches: settings.batches !== 'no',
+    rejections: isCached ? rejections : undefined,
+    confirmOf: confirms === null
+      ? undefined
+      : (partition) => createConfirm({
+          connection: () => confirms.route(partition).connection,
+          marker: keyOf(partition)(`marker:${process.pid}`),
+          durability,
+          waitMs: ackWithinMs
+        }),
+    metrics
+  })
+  return {
+    admission,
+    async close () {
+      await Promise.all([outbox?.close(), rejections?.close(), confirms?.close()])
+    }
+  }
+}
