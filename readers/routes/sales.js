@@ -70,7 +70,13 @@ const WHOSE = {
  * @param {{ codes?: string[], params?: Record<string, object>, type?: string }} [more]
  */
 const route = (summary, content, fields, { codes = [], params = {}, type } = {}) => commandRoute({
-  summary, tag: TAG, params: { id: ID_TEXT, ...params }, query: querySchema(fields), content: { 200: content }, type, codes: ['SALE_UNKNOWN', ...codes]
+  summary,
+  tag: TAG,
+  params: { id: ID_TEXT, ...params },
+  query: querySchema(fields),
+  content: { 200: content },
+  type,
+  codes: ['SALE_UNKNOWN', ...codes]
 })
 const TICKET_CODES = { codes: ['TICKET_MISSING', 'TICKET_INVALID'], params: { userId: ID_TEXT } }
 
@@ -153,7 +159,8 @@ export async function saleRoutes (app, { systems, push, access }) {
 
   app.get('/v1/sales/:id/queue/:userId/live', {
     config: READ,
-    schema: route('Where a person is in the queue, whenever that changes: `place`', PLACE, NO_FIELDS, { ...TICKET_CODES, type: 'text/event-stream' }),
+    schema: route('Where a person is in the queue, whenever that changes: `place`', PLACE, NO_FIELDS,
+      { ...TICKET_CODES, type: 'text/event-stream' }),
     exposeHeadRoute: false
   }, async (request, reply) => {
     readQuery(request, NO_FIELDS)

@@ -23,7 +23,14 @@ const POSITION_EVERY_MS = 1000
 
 /** @type {Readonly<Record<string, Place['status']>>} by status of the claim */
 const STATUSES = Object.freeze({
-  waiting: 'waiting', held: 'admitted', pending: 'admitted', sold: 'claimed', expired: 'expired', released: 'left', revoked: 'left', left: 'left'
+  waiting: 'waiting',
+  held: 'admitted',
+  pending: 'admitted',
+  sold: 'claimed',
+  expired: 'expired',
+  released: 'left',
+  revoked: 'left',
+  left: 'left'
 })
 const NOWHERE = Object.freeze({ status: 'unknown', claim: null, position: 0, etaMs: 0, untilMs: null })
 
@@ -39,8 +46,9 @@ export function createWaitingRoom ({ connectionOf, keyOf, partitionOf, log }) {
   async function read (key, users, isPrimary) {
     const partition = partitionOf(key)
     const keys = ['state', 'members', 'waiting', 'holds'].map((part) => keyOf(partition)(`${part}:${key}`))
-    const [stock, sold, status, slots, turnMs, ...places] = (await connectionOf(partition, isPrimary).runScript('read-places', keys, users))
-    const room = { isSoldOut: String(stock) === String(sold), isClosed: String(status) === 'closed', slots: Number(slots), turnMs: Number(turnMs) }
+    const [stock, sold, status, slots, turnMs, ...places] = await connectionOf(partition, isPrimary).runScript('read-places', keys, users)
+    const [isSoldOut, isClosed] = [String(stock) === String(sold), String(status) === 'closed']
+    const room = { isSoldOut, isClosed, slots: Number(slots), turnMs: Number(turnMs) }
     return places.map((/** @type {Buffer} */ text) => placeIn(room, String(text)))
   }
 

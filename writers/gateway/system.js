@@ -14,8 +14,8 @@ const LOOK_EVERY_MS = 1000
  * @property {string} primaryUrl @property {string} name of connections
  * @property {import('../../src/metrics/index.js').AdmissionMetrics} metrics
  * @property {import('pino').Logger} log
- * @typedef {{ system: string, rule: string, durability: string, onEntry?: (entry: import('../../src/admission/index.js').Entry) => void }} Kind
- *   `onEntry`: every event of the system
+ * @typedef {{ system: string, rule: string, durability: string,
+ *   onEntry?: (entry: import('../../src/admission/index.js').Entry) => void }} Kind `onEntry`: every event of the system
  */
 
 /** @typedef {ReturnType<typeof openSystem>} OpenSystem */

@@ -186,8 +186,9 @@ const OPS = {
   release (state, [, user, claim], now, read) {
     const [status = '', quantity = '', owner = '', since = ''] = parsed(read.member(`claim ${claim}`))
     if (status === '' && user !== '') {
-      const members = [([`claim ${claim}`, `released 0 ${user} 0`])]
-      return { code: 'accepted', details: detailsOf(state), change: { events: /** @type {string[][]} */ ([]), members } }
+      const change = nothing()
+      change.members.push([`claim ${claim}`, `released 0 ${user} 0`])
+      return { code: 'accepted', details: detailsOf(state), change }
     }
     const isOwner = user === '' || owner === user
     if (status === '' || status === 'waiting' || !isOwner) return { code: 'unknown_claim', details: detailsOf(state) }

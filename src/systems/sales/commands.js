@@ -10,6 +10,7 @@
  * @typedef {import('../../admission/index.js').Decision & { generation: string }} Answer
  */
 import { randomUUID } from 'node:crypto'
+import { invalidFields } from '../../http/index.js'
 import { FreshetError } from './errors.js'
 import { claimOf, numbersOf, placeOf, throwIfRefused } from './replies.js'
 import { claimIdOf, claimOfTicket, ticketOf } from './tickets.js'
@@ -19,32 +20,103 @@ const HOLD_MS = 60_000
 const SLOTS = 100
 const MAX_TIME = 2 ** 41 - 1
 
-/** @typedef {ReturnType<typeof createSales>} Sales */
-
 /**
- * @param {object} parts
- * @param {(command: import('../../admission/index.js').Command) => Promise<Answer>} parts.submit
- * @param {() => Promise<{ secret: string }>} parts.agreed
- * @param {import('./tokens.js').Tokens} parts.tokens
- * @param {import('./settlement.js').Settlement | null} parts.settlement null: claims do not wait for the database
- * @param {boolean} parts.isRecorded there is a database, which a new sale is compared with before it sells
+ * @typedef {object} Parts
+ * @property {(command: import('../../admission/index.js').Command) => Promise<Answer>} submit
+ * @property {() => Promise<{ secret: string }>} agreed
+ * @property {import('./tokens.js').Tokens} tokens
+ * @property {import('./settlement.js').Settlement | null} settlement null: claims do not wait for the database
+ * @property {boolean} isRecorded there is a database, which a new sale is compared with before it sells
+ * @typedef {ReturnType<typeof createSales>} Sales
  */
-export function createSales ({ submit, agreed, tokens, settlement, isRecorded }) {
-  const final = settlement ? 'pending' : 'sold'
 
-  /** @param {string} key @param {string} scope the user, or empty @param {string} requestId @param {string[]} args @returns {Promise<Answer>} */
-  async function run (key, scope, requestId, args) {
-    await settlement?.expectUp()
-    const answer = await submit({ rule: RULE, key, scope, requestId, args })
-    throwIfRefused(answer)
-    return answer
-  }
+/** @param {Parts} parts */
+export function createSales (parts) {
+  const { isRecorded } = parts
+  const { run, idsOf } = createRunner(parts)
 
   /** A command whose reply is the numbers of the sale. @param {string} id @param {string | null} requestId @param {string[]} args */
   async function change (id, requestId, args) {
     const answer = await run(id, '', requestId ?? randomUUID(), args)
-    return { status: answer.code === 'created' ? 201 : 200, body: { id, code: answer.code, ...numbersOf(answer) }, isReplay: answer.isReplay }
+    const body = { id, code: answer.code, ...numbersOf(answer) }
+    return { status: answer.code === 'created' ? 201 : 200, body, isReplay: answer.isReplay }
   }
+
+  return {
+    ...createClaims(parts),
+
+    /** @param {string} id @param {Terms} terms @param {string | null} requestId @throws {FreshetError} FIELD_INVALID, as throwIfRefused */
+    create (id, { stock, perUser, mode, openAt, closeAt, holdMs, admitConcurrency }, requestId) {
+      const hold = holdMs ?? (mode === 'direct' ? 0 : HOLD_MS)
+      const faults = []
+      if (mode !== 'direct' && hold === 0) faults.push({ field: 'holdMs', received: '0', expected: `more than 0 in mode ${mode}` })
+      if (closeAt !== null && closeAt <= (openAt ?? 0)) {
+        faults.push({ field: 'closeAt', received: String(closeAt), expected: 'a time after openAt' })
+      }
+      if (faults.length > 0) throw invalidFields(faults)
+      const numbers = [stock, perUser ?? 1, openAt ?? 0, closeAt ?? MAX_TIME, hold].map(String)
+      return change(id, requestId, ['create', ...numbers, mode, String(admitConcurrency ?? SLOTS), isRecorded ? '1' : '0'])
+    },
+
+    /**
+     * Joins the waiting room.
+     * @param {string} id @param {{ userId: string }} user @param {string | null} requestId @throws {FreshetError} as throwIfRefused
+     */
+    async join (id, { userId }, requestId) {
+      const { request, claim, secret } = await idsOf(id, userId, requestId)
+      const answer = await run(id, userId, request, ['join', userId, claim])
+      const ticket = answer.code === 'accepted' ? ticketOf(secret, { sale: id, user: userId, claim }) : undefined
+      return { ...placeOf(answer, ticket), isReplay: answer.isReplay }
+    },
+
+    /**
+     * @param {string} id @param {string} userId @param {string | null} ticket @param {string | null} requestId
+     * @throws {FreshetError} TICKET_MISSING, TICKET_INVALID, SALE_ALREADY_CLAIMED, as throwIfRefused
+     */
+    async leave (id, userId, ticket, requestId) {
+      const { request, secret } = await idsOf(id, userId, requestId)
+      const claim = claimOfTicket(secret, { sale: id, user: userId, ticket })
+      const answer = await run(id, userId, request, ['leave', userId, claim])
+      if (answer.code === 'already_sold') throw new FreshetError('SALE_ALREADY_CLAIMED', 'this ticket was used', { claimId: claim })
+      return { status: 200, body: { status: 'left' }, isReplay: answer.isReplay }
+    },
+
+    /** @param {string} id @param {{ quantity: number }} more @param {string | null} requestId @throws as throwIfRefused */
+    restock: (id, { quantity }, requestId) => change(id, requestId, ['restock', String(quantity)]),
+
+    /** @param {string} id @param {'pause' | 'resume' | 'close'} op @param {string | null} requestId @throws as throwIfRefused */
+    turn: (id, op, requestId) => change(id, requestId, [op])
+  }
+}
+
+/** @param {Parts} parts */
+function createRunner ({ submit, agreed, settlement }) {
+  return {
+    /**
+     * @param {string} key @param {string} scope the user, or empty @param {string} requestId @param {string[]} args
+     * @returns {Promise<Answer>} @throws {FreshetError} as throwIfRefused
+     */
+    async run (key, scope, requestId, args) {
+      settlement?.expectUp()
+      const answer = await submit({ rule: RULE, key, scope, requestId, args })
+      throwIfRefused(answer)
+      return answer
+    },
+
+    /** @param {string} sale @param {string} user @param {string | null} requestId null: the client named none */
+    async idsOf (sale, user, requestId) {
+      const request = requestId ?? randomUUID()
+      const { secret } = await agreed()
+      return { request, secret, claim: claimIdOf(secret, { sale, user, requestId: request }) }
+    }
+  }
+}
+
+/** Claims and tokens. @param {Parts} parts */
+function createClaims (parts) {
+  const { tokens, settlement } = parts
+  const { run, idsOf } = createRunner(parts)
+  const final = settlement ? 'pending' : 'sold'
 
   /** @param {string} id @param {Answer} answer @param {string} claim @returns {Promise<Reply>} */
   async function settled (id, answer, claim) {
@@ -62,39 +134,28 @@ export function createSales ({ submit, agreed, tokens, settlement, isRecorded })
   }
 
   return {
-    /** @param {string} id @param {Terms} terms @param {string | null} requestId @throws {FreshetError} FIELD_INVALID, as throwIfRefused */
-    create (id, { stock, perUser, mode, openAt, closeAt, holdMs, admitConcurrency }, requestId) {
-      const hold = holdMs ?? (mode === 'direct' ? 0 : HOLD_MS)
-      const faults = []
-      if (mode !== 'direct' && hold === 0) faults.push({ field: 'holdMs', received: '0', expected: `more than 0 in mode ${mode}` })
-      if (closeAt !== null && closeAt <= (openAt ?? 0)) faults.push({ field: 'closeAt', received: String(closeAt), expected: 'a time after openAt' })
-      if (faults.length > 0) {
-        throw new FreshetError('FIELD_INVALID', faults.map((one) => `${one.field}: ${one.received}; expected ${one.expected}`).join('. '), { faults })
-      }
-      const numbers = [stock, perUser ?? 1, openAt ?? 0, closeAt ?? MAX_TIME, hold].map(String)
-      return change(id, requestId, ['create', ...numbers, mode, String(admitConcurrency ?? SLOTS), isRecorded ? '1' : '0'])
-    },
-
     /**
      * @param {string} id @param {{ userId: string, quantity: number | null }} claim @param {string | null} ticket a ticket or a token
      * @param {string | null} requestId
      * @throws {FreshetError} TICKET_MISSING, TICKET_INVALID, CLAIM_UNSETTLED, CLAIM_REJECTED, as throwIfRefused
      */
     async claim (id, { userId, quantity }, ticket, requestId) {
-      const request = requestId ?? randomUUID()
-      const { secret } = await agreed()
+      const ids = await idsOf(id, userId, requestId)
       if (ticket === null) {
-        const claim = claimIdOf(secret, { sale: id, user: userId, requestId: request })
-        const args = ['claim', userId, String(quantity ?? 1), claim, final, 'direct']
-        return settled(id, await run(id, userId, request, args).catch(needsTicket), claim)
+        const args = ['claim', userId, String(quantity ?? 1), ids.claim, final, 'direct']
+        return settled(id, await run(id, userId, ids.request, args).catch(needsTicket), ids.claim)
       }
-      if (quantity !== null && quantity !== 1) throw new FreshetError('FIELD_INVALID', `quantity: ${quantity}; expected 1 with a ticket or token`)
+      if (quantity !== null && quantity !== 1) {
+        throw invalidFields([{ field: 'quantity', received: String(quantity), expected: '1 with a ticket or token' }])
+      }
       const isToken = ticket.split('.').length === 3
       const claim = isToken
         ? await tokens.claimOf({ sale: id, user: userId, token: ticket })
-        : claimOfTicket(secret, { sale: id, user: userId, ticket })
-      const answer = await confirm(id, userId, claim, request)
-      if (answer.code === 'already_sold') throw new FreshetError('SALE_ALREADY_CLAIMED', 'this ticket or token was used', { claimId: claim })
+        : claimOfTicket(ids.secret, { sale: id, user: userId, ticket })
+      const answer = await confirm(id, userId, claim, ids.request)
+      if (answer.code === 'already_sold') {
+        throw new FreshetError('SALE_ALREADY_CLAIMED', 'this ticket or token was used', { claimId: claim })
+      }
       return settled(id, answer, claim)
     },
 
@@ -111,49 +172,26 @@ export function createSales ({ submit, agreed, tokens, settlement, isRecorded })
       return { status: 200, body: { claimId: claim, status: 'released', ...numbersOf(answer) }, isReplay: answer.isReplay }
     },
 
-    /** The waiting room. @param {string} id @param {{ userId: string }} user @param {string | null} requestId @throws {FreshetError} as throwIfRefused */
-    async join (id, { userId }, requestId) {
-      const request = requestId ?? randomUUID()
-      const { secret } = await agreed()
-      const claim = claimIdOf(secret, { sale: id, user: userId, requestId: request })
-      const answer = await run(id, userId, request, ['join', userId, claim])
-      const ticket = answer.code === 'accepted' ? ticketOf(secret, { sale: id, user: userId, claim }) : undefined
-      return { ...placeOf(answer, ticket), isReplay: answer.isReplay }
-    },
-
-    /** @param {string} id @param {string} userId @param {string | null} ticket @param {string | null} requestId @throws {FreshetError} TICKET_..., as throwIfRefused */
-    async leave (id, userId, ticket, requestId) {
-      const { secret } = await agreed()
-      const claim = claimOfTicket(secret, { sale: id, user: userId, ticket })
-      const answer = await run(id, userId, requestId ?? randomUUID(), ['leave', userId, claim])
-      if (answer.code === 'already_sold') throw new FreshetError('SALE_ALREADY_CLAIMED', 'this ticket was used', { claimId: claim })
-      return { status: 200, body: { status: 'left' }, isReplay: answer.isReplay }
-    },
-
-    /** A token. @param {string} id @param {{ userId: string }} user @param {string | null} requestId @throws {FreshetError} SALE_ALREADY_ISSUED, as throwIfRefused */
+    /**
+     * Holds a unit as a token.
+     * @param {string} id @param {{ userId: string }} user @param {string | null} requestId
+     * @throws {FreshetError} SALE_ALREADY_ISSUED, as throwIfRefused
+     */
     async issue (id, { userId }, requestId) {
-      const request = requestId ?? randomUUID()
-      const { secret } = await agreed()
-      const claim = claimIdOf(secret, { sale: id, user: userId, requestId: request })
+      const { request, claim } = await idsOf(id, userId, requestId)
       const answer = await run(id, userId, request, ['claim', userId, '1', claim, final, 'token']).catch(issuedBefore)
       const untilMs = Number(answer.details.until)
       const token = await tokens.issue({ sale: id, user: userId, claim, untilMs, lineage: answer.generation.split('.')[0] })
       return { status: 200, body: { token, expiresAt: untilMs }, isReplay: answer.isReplay }
-    },
-
-    /** @param {string} id @param {{ quantity: number }} more @param {string | null} requestId @throws {FreshetError} as throwIfRefused */
-    restock: (id, { quantity }, requestId) => change(id, requestId, ['restock', String(quantity)]),
-
-    /** @param {string} id @param {'pause' | 'resume' | 'close'} op @param {string | null} requestId @throws {FreshetError} as throwIfRefused */
-    turn: (id, op, requestId) => change(id, requestId, [op])
+    }
   }
 }
 
 /** @param {Error & { code?: string, mode?: string }} error @returns {never} */
 function needsTicket (error) {
   if (error.code !== 'SALE_OTHER_MODE') throw error
-  throw new FreshetError('TICKET_MISSING', `the sale has mode ${error.mode}; send a ${error.mode === 'queue' ? 'ticket' : 'token'} in the ` +
-    'header Freshet-Ticket')
+  const what = error.mode === 'queue' ? 'ticket' : 'token'
+  throw new FreshetError('TICKET_MISSING', `the sale has mode ${error.mode}; send a ${what} in the header Freshet-Ticket`)
 }
 
 /** @param {Error & { code?: string }} error @returns {never} */

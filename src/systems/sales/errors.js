@@ -6,7 +6,7 @@ define('sales', {
   SALE_NOT_OPEN: { status: 425, retryable: true, meaning: 'the sale opens later' },
   SALE_CLOSED: { status: 410, meaning: 'the sale is closed' },
   SALE_PAUSED: { status: 409, retryable: true, meaning: 'the sale is paused' },
-  SALE_RESTORING: { status: 503, retryable: true, meaning: 'the servers were replaced; the sale continues when it agrees with the database' },
+  SALE_RESTORING: { status: 503, retryable: true, meaning: 'the servers were replaced; the sale waits until it agrees with the database' },
   SALE_HAS_CLAIMS: { status: 409, meaning: 'the sale has claims, or is closed, and cannot be changed' },
   SALE_SOLD_OUT: { status: 409, meaning: 'every unit is sold' },
   SALE_ALL_HELD: { status: 409, retryable: true, meaning: 'the units that are left are held by others; holds may expire' },

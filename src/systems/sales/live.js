@@ -17,7 +17,10 @@ const HEARTBEAT_MS = 10_000
  *   push: import('../../push/index.js').Push, log: import('pino').Logger }} parts
  */
 export function createSaleLive ({ queries, room, push, log }) {
-  /** by sale, then the last state that a stream got @type {Map<string, { streams: Map<Stream, string>, timer: NodeJS.Timeout, isDue: boolean }>} */
+  /**
+   * By sale; `streams` with the last state that each got.
+   * @type {Map<string, { streams: Map<Stream, string>, timer: NodeJS.Timeout, isDue: boolean }>}
+   */
   const all = new Map()
 
   /** @param {Stream} stream @param {Buffer} bytes of one event */

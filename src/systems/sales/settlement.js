@@ -23,8 +23,9 @@ export function createSettlement ({ isUp, statusOf, deadlineMs }) {
     },
 
     /** @throws {FreshetError} DATABASE_DOWN */
-    async expectUp () {
-      if (!isUp()) throw new FreshetError('DATABASE_DOWN', 'the database does not answer, and claims count only when it has them; try again')
+    expectUp () {
+      if (isUp()) return
+      throw new FreshetError('DATABASE_DOWN', 'the database does not answer, and claims count only when it has them; try again')
     },
 
     /**
@@ -44,9 +45,12 @@ export function createSettlement ({ isUp, statusOf, deadlineMs }) {
       const status = HAS_DECIDED.includes(known) ? known : await outcome
       clearTimeout(timer)
       waiting.delete(name)
-      if (status === 'released') throw new FreshetError('CLAIM_REJECTED', 'the database rejected the order; the units are free again', { claimId: claim })
+      const facts = { claimId: claim }
+      if (status === 'released') {
+        throw new FreshetError('CLAIM_REJECTED', 'the database rejected the order; the units are free again', facts)
+      }
       if (status === 'pending') {
-        throw new FreshetError('CLAIM_UNSETTLED', `the database had no answer within ${deadlineMs} ms; by-request says how it ended`, { claimId: claim })
+        throw new FreshetError('CLAIM_UNSETTLED', `no answer of the database within ${deadlineMs} ms; by-request says how it ended`, facts)
       }
     }
   }

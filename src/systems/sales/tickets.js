@@ -24,7 +24,7 @@ export const ticketOf = (secret, { sale, user, claim }) => `${claim}.${digestOf(
  * @throws {FreshetError} TICKET_MISSING, TICKET_INVALID
  */
 export function claimOfTicket (secret, { sale, user, ticket }) {
-  if (ticket === null) throw new FreshetError('TICKET_MISSING', 'this needs the ticket of the waiting room; send it in the header Freshet-Ticket')
+  if (ticket === null) throw new FreshetError('TICKET_MISSING', 'this needs the ticket of the queue; send it in the header Freshet-Ticket')
   const [claim] = ticket.split('.')
   const [given, right] = [ticket, ticketOf(secret, { sale, user, claim })].map((text) => Buffer.from(text))
   if (given.length === right.length && timingSafeEqual(given, right)) return claim

@@ -55,7 +55,10 @@ export function createTokens ({ connection, key, given, algorithm }) {
   }
 }
 
-/** The first process decides. @param {import('../../store/index.js').Connection} connection @param {string} key @param {string} algorithm @returns {Promise<Jwk>} */
+/**
+ * The first process decides.
+ * @param {import('../../store/index.js').Connection} connection @param {string} key @param {string} algorithm @returns {Promise<Jwk>}
+ */
 async function agreeOnKey (connection, key, algorithm) {
   const stored = await connection.send('GET', key)
   if (stored !== null) return JSON.parse(String(stored))

@@ -15,11 +15,11 @@ const ADMIN = /** @type {any} */ ({ access: 'admin', system: TAG })
 const TERMS = {
   stock: wholeField(1, MAX_UNITS)('units'),
   perUser: optional(wholeField(1, MAX_UNITS)('units that one user may have; default: 1')),
-  mode: choiceField('direct', 'queue', 'token')('direct: claims are decided at once; queue: people are admitted in order; token: a hold is a token'),
+  mode: choiceField('direct', 'queue', 'token')('claims are decided at once, people are admitted in order, or a hold is a token'),
   openAt: optional(timeField('first time of claims, on the clock of the server; without it, now')),
   closeAt: optional(timeField('end, on the clock of the server; without it, when it is closed')),
-  holdMs: optional(millisField(DAY_MS)('how long a claim, an admission or a token is held until it is confirmed; default: 0 = sold at once, 60,000 in ' +
-    'modes queue and token')),
+  holdMs: optional(millisField(DAY_MS)('how long a claim, an admission or a token is held until it is confirmed; default: 0 = sold at ' +
+    'once, 60,000 in modes queue and token')),
   admitConcurrency: optional(wholeField(1, MAX_SLOTS)('people of the queue who are admitted at a time; default: 100'))
 }
 const USER = { userId: idField('asserted by the holder of the token') }
@@ -69,7 +69,8 @@ export async function saleRoutes (app, { sales, room }) {
 
   app.put('/v1/sales/:id', {
     config: ADMIN,
-    schema: route('Create a sale, or change one without claims', bodySchema(TERMS), { 200: SALE, 201: SALE }, ['SALE_HAS_CLAIMS', 'SALE_RESTORING'])
+    schema: route('Create a sale, or change one without claims', bodySchema(TERMS), { 200: SALE, 201: SALE },
+      ['SALE_HAS_CLAIMS', 'SALE_RESTORING'])
   }, (request, response) => send(response, () => sales.create(idOf(request), read(request, TERMS), readRequestId(request))))
 
   app.post('/v1/sales/:id/claims', {
@@ -92,7 +93,8 @@ export async function saleRoutes (app, { sales, room }) {
 
   app.delete('/v1/sales/:id/claims/:claim', {
     config: WRITE,
-    schema: route('Release a hold, or revoke a sold claim', bodySchema({}), { 200: RELEASED }, [...SALE_CODES, 'CLAIM_UNKNOWN'], { claim: ID_TEXT })
+    schema: route('Release a hold, or revoke a sold claim', bodySchema({}), { 200: RELEASED }, [...SALE_CODES, 'CLAIM_UNKNOWN'],
+      { claim: ID_TEXT })
   }, (request, response) => send(response, () => {
     readNothing(request)
     return sales.release(idOf(request), idOf(request, 'claim'), readRequestId(request))
