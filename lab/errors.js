@@ -17,5 +17,6 @@ define('lab', {
   LAB_SERVERS_CHANGED: { retryable: true, meaning: 'a node restarted, changed its role or lost its counters during the measurement' },
   LAB_REPLICAS_BEHIND: { retryable: true, meaning: 'replicas did not reach the offset of their primary within the deadline' },
   LOAD_FAILED: { retryable: true, meaning: 'the load process ended without a summary' },
+  BROKER_FAILED: { meaning: 'the Kafka broker of the lab could not be fetched or started' },
   SERVING_FAILED: { retryable: true, meaning: 'a process that serves HTTP, or its client, failed during the measurement' }
 })

@@ -23,7 +23,7 @@ const PARALLEL_KEYS = 64
  * @param {() => import('../store/index.js').Connection} parts.connection to the primary
  * @param {(part: string) => string} parts.key of the partition
  * @param {(letter: { consumer: string, entry: Entry, reason: string, attempts: number }) => Promise<void>} parts.bury dead-letters.js
- * @param {import('./outbox-reader.js').OutboxReader} parts.reader
+ * @param {import('./transport.js').Transport} parts.reader
  * @param {{ finished: (entries: number) => void, failed: () => void }} parts.metrics
  * @returns {Promise<void>} when the partition is lost, or given back
  */

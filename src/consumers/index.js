@@ -7,5 +7,8 @@
  *
  * @typedef {import('./ownership.js').Work} Work
  * @typedef {import('./ownership.js').Owned} Owned
+ * @typedef {import('./transport.js').Transport} Transport
  */
+export { createKafkaTransport, topicOf } from './kafka/transport.js'
+export { createOutboxReader } from './outbox-reader.js'
 export { createOwnership } from './ownership.js'

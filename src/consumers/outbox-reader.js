@@ -3,8 +3,7 @@
  *
  * A partition is read again when what was read has been taken, so at most one batch of each waits in memory.
  *
- * @typedef {import('../admission/index.js').Entry} Entry
- * @typedef {(entries: Entry[]) => Promise<void>} Take
+ * @typedef {import('./transport.js').Take} Take
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { entryOf } from '../admission/index.js'
@@ -14,11 +13,10 @@ const BLOCK_MS = 50
 const IDLE_MS = 10
 const AGAIN_MS = 250
 
-/** @typedef {ReturnType<typeof createOutboxReader>} OutboxReader */
-
 /**
  * @param {{ connection: () => import('../store/index.js').Connection, keyOf: (partition: number) => (part: string) => string,
  *   log: import('pino').Logger }} parts `connection`: for this only, because it blocks
+ * @returns {import('./transport.js').Transport}
  */
 export function createOutboxReader ({ connection, keyOf, log }) {
   /** @type {Map<number, { position: string, take: Take, isBusy: boolean }>} by partition */

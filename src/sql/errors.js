@@ -1,10 +1,12 @@
 /** Errors of the database. */
 import { define } from '../errors.js'
 
-define('sql', {
+define('database', {
   DATABASE_MISSING: { exitStatus: 2, meaning: 'there is no database, and none could be fetched' },
   DATABASE_FAILED: { retryable: true, meaning: 'the embedded database did not start, or ended' },
-  DATABASE_DOWN: { retryable: true, meaning: 'the database does not answer' }
+  DATABASE_DOWN: { retryable: true, meaning: 'the database does not answer' },
+  DATABASE_REFUSED: { meaning: 'the database rejected a statement' },
+  DATABASE_DIFFERS: { exitStatus: 2, meaning: 'the tables were made by another version' }
 })
 
 export { FreshetError } from '../errors.js'

@@ -7,5 +7,6 @@
 export { defaultCacheDir, lookAtEmbeddedServers, useEmbeddedServers } from './client.js'
 export { chooseEngine, compareVersions, enginesFound, installAdvice, installedEngines, namedEngine, newest } from './engine.js'
 export { createFleet } from './fleet.js'
+export { createGuard } from './guard.js'
 export { becomeTheOne, ownSocketPath } from './lock.js'
 export { findPip, PINNED_VERSION } from './pinned.js'
