@@ -7,7 +7,7 @@
  */
 import { SettingsInvalid } from './src/errors.js'
 import {
-  checkTogether, envOf, FIELD, flagOf, givenBy, helpOf, httpUrl, integer, keptByNpm, keysSource, listOf, matching, number, oneOf,
+  brokerList, checkTogether, databaseUrl, envOf, FIELD, flagOf, givenBy, helpOf, httpUrl, integer, keptByNpm, keysSource, listOf, matching, number, oneOf,
   oneOfKnown, originList, present, readableFile, readFlags, readRows, serverUrl, serverUrls, trueOrFalse, unexpectedWords,
   unknownFlags, unknownName, withoutSecrets, writableFile, writerFlags
 } from './src/settings/index.js'
@@ -48,6 +48,10 @@ export const SETTINGS = Object.freeze([
   ...group('Servers', ['writer', 'reader', 'gateway', 'library'], [
     row('readFrom', 'Nodes to read from; without it, replicas, or the primary while it has not had one; with primary, writers and ' +
       'gateways report no figures of replicas', { default: null, check: oneOf('replica', 'primary') })
+  ]),
+  ...group('Servers', ['start', 'demo', 'reader', 'gateway', 'consumers', 'doctor'], [
+    row('databaseUrl', 'URL of the PostgreSQL database of sales and bids; without it, the embedded one of this checkout, started when ' +
+      'consumers first need it', { default: null, check: databaseUrl, secret: true })
   ]),
   ...group('Servers', ALL, [
     row('server', 'Program of the embedded servers; without it, the newest one found, or a pinned copy',
@@ -136,6 +140,10 @@ export const SETTINGS = Object.freeze([
   ...group('Systems', ['consumers'], [
     row('systems', 'Systems to serve, separated by commas; without it, all', { default: null, check: listOf('auctions', 'sales') })
   ]),
+  ...group('Systems', ['consumers'], [
+    row('kafkaBrokers', 'Kafka brokers, host:port, separated by commas: entries reach consumers through a topic; without it, directly',
+      { default: null, check: brokerList })
+  ]),
   ...group('Systems', ['gateway', 'consumers'], [
     row('systemPartitions', 'Number of partitions of a system such as auctions; the first process decides',
       { default: 16, check: integer(1, 1024) }),
@@ -144,6 +152,8 @@ export const SETTINGS = Object.freeze([
     row('keepMs', 'How long an ended auction is kept', { unit: 'ms', default: 86_400_000, check: integer(1_000, MAX_MS) })
   ]),
   ...group('Systems', ['gateway'], [
+    row('maxOutbox', 'Number of entries of a partition that may wait for consumers; above it, commands are refused',
+      { default: 1_000_000, check: integer(1000, 1e9) }),
     row('durability', 'When a command counts as accepted: the primary has it (memory), a replica too, its append-only file (aof), or the ' +
       'database (db: sales only); without it, memory, for sales replica if there is one',
     { default: null, check: oneOf('memory', 'replica', 'aof', 'db') }),

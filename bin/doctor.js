@@ -82,8 +82,10 @@ async function embeddedFindings ({ server: named, cacheDir }, env) {
     ? [['not running']]
     : running === 'starting'
       ? [['starting or stopping']]
-      : [['primary', running.primary, `${running.engine.name} ${running.engine.version}`],
-          ...running.replicas.map((url) => ['replica', url])])
+      : running.servers === null
+        ? [['not running']]
+        : [['primary', running.servers.primary, `${running.servers.engine.name} ${running.servers.engine.version}`],
+            ...running.servers.replicas.map((url) => ['replica', url])])
   return {
     rows: [
       ...labelled('engines', [...installed.map(engineCells), ...skipped.map((line) => [line])]),

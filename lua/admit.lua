@@ -1,29 +1,34 @@
 -- Decides up to 256 commands of one partition, in order, and stores what the accepted ones do.
 -- Atomic, because the decision, the new state, the events and the outbox must not come apart, nor another command come in between.
 -- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, [n+4..n+5m+3] of each target: state: hash, events: stream, members: hash, holds: sorted set, waiting: sorted set
--- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] targets: JSON array of rule and key, [5..n+4] of each command: JSON array of arguments of the rule and the number of its target
--- RETURNS generation, now in ms, then of each command a text, its lines: replay (1 or 0), code, sequence, version, detail and its value ...; a generation alone when it belongs to another replication id
+-- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] entries of the outbox above which nothing is decided, 0 = no bound, [5] targets: JSON array of rule and key, [6..n+5] of each command: JSON array of arguments of the rule and the number of its target
+-- RETURNS generation, now in ms, then of each command a text, its lines: replay (1 or 0), code, sequence, version, detail and its value ...; a generation alone when it belongs to another replication id; `backlog` in place of the commands when the outbox is full
 -- COST O(n log N)
 -- MODE writes
-local outbox, tasks, generation, replicationId, expiry, keep, targetTexts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local outbox, tasks, generation = KEYS[1], KEYS[2], KEYS[3]
+local replicationId, expiry, keep, maxOutbox, targetTexts = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
 -- each makes the functions of its rule, when a command needs them
 local rules = {}
 -- @include rules/max
 -- @include rules/bounded
 
 local function generationNow ()
-  local known = redis.call('HMGET', generation, 'replid', 'lineage', 'n', 'now')
-  return known[2] and known[2] .. '.' .. known[3] or '', known[1], tonumber(known[4] or '0'), known[2]
+  local known = redis.call('HMGET', generation, 'replid', 'lineage', 'n', 'now', 'finished')
+  return known[2] and known[2] .. '.' .. known[3] or '', known[1], tonumber(known[4] or '0'), known[2], known[5]
 end
-local current, owner, last, lineage = generationNow()
+local current, owner, last, lineage, finished = generationNow()
 if owner ~= replicationId then return { current } end
 local time = redis.call('TIME')
 local now = math.max(last, time[1] * 1000 + math.floor(time[2] / 1000))
-local nowText, since = string.format('%.0f', now), string.format('%.0f', now - expiry)
+local nowText, since = string.format('%.0f', now), now - expiry
+-- entries that a consumer still needs are kept
+if finished then since = math.min(since, tonumber((string.match(finished, '^%d+')))) end
+since = string.format('%.0f', since)
+if finished and maxOutbox > 0 and redis.call('XLEN', outbox) > maxOutbox then return { current, nowText, 'backlog' } end
 -- a server that accepts no writes refuses the whole call here
 redis.call('HSET', generation, 'now', nowText)
 
-local n = #ARGV - 4
+local n = #ARGV - 5
 local requests, accepted = redis.call('MGET', unpack(KEYS, 4, n + 3)), {}
 local named, targets, made = cjson.decode(targetTexts), {}, {}
 
@@ -93,7 +98,7 @@ local function store (target, changed, change, request)
 end
 
 local function decide (i)
-  local args, request = cjson.decode(ARGV[i + 4]), KEYS[i + 3]
+  local args, request = cjson.decode(ARGV[i + 5]), KEYS[i + 3]
   local target = targetOf(table.remove(args))
   local known = accepted[request] or requests[i]
   if known then

@@ -7,8 +7,11 @@ import { hostname } from 'node:os'
 import { Registry } from 'prom-client'
 import { help, printable, resolve } from '../settings.js'
 import { createServer, healthRoutes, listen, openSecurity } from '../src/http/index.js'
+import { createAdmissionMetrics, createConsumerMetrics } from '../src/metrics/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
-import { openSystem, SYSTEMS } from './consumers/systems.js'
+import { openOwnDatabase } from './consumers/database.js'
+import { openSystem } from './consumers/system.js'
+import { SYSTEMS } from './consumers/systems.js'
 
 const USAGE = `Usage: npm start consumers -- [flags]
 
@@ -36,15 +39,27 @@ export const main = (from) => runProcess(from, {
 async function serve (settings, { primaryUrl }, log, signal) {
   const id = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
   const registry = new Registry()
-  const systems = await Promise.all((settings.systems ?? SYSTEMS).map((/** @type {string} */ system) =>
-    openSystem(system, settings, { id, primaryUrl, registry, log })))
+  /** @type {string[]} */
+  const names = settings.systems ?? SYSTEMS
+  /** @type {Map<string, import('./consumers/system.js').OpenSystem>} */
+  const systems = new Map()
+  const admissionMetrics = createAdmissionMetrics(registry)
+  const consumerMetrics = createConsumerMetrics(registry, () => [...systems].map(([name, { figures }]) => [name, figures]))
+  const ending = new AbortController()
+  const database = await openOwnDatabase(settings, { names, id, log, signal, fail: (error) => ending.abort(error) })
   const server = settings.metricsPort === null ? null : await serveMetrics(settings, registry, log)
   try {
-    tellParent({ event: 'up', systems: settings.systems ?? SYSTEMS })
-    await aborted(signal)
+    for (const name of names) {
+      const metrics = { ...admissionMetrics(name), ...consumerMetrics(name) }
+      systems.set(name, await openSystem(name, settings, { id, primaryUrl, database: database?.database ?? null, metrics, log }))
+    }
+    tellParent({ event: 'up', systems: names })
+    await aborted(AbortSignal.any([signal, ending.signal]))
+    if (ending.signal.aborted && !signal.aborted) throw ending.signal.reason
     return 0
   } finally {
-    await Promise.all([server?.close(), ...systems.map((system) => system.close())])
+    await Promise.all([server?.close(), ...[...systems.values()].map((system) => system.close())])
+    await database?.close()
   }
 }
 

@@ -21,6 +21,7 @@ const NEVER = Object.freeze({ answer: () => null, note () {} })
  * @param {string} options.keyPrefix @param {string} options.system such as `auctions` @param {number} options.partitions
  * @param {number} options.requestMs how long the decision of an accepted request is kept
  * @param {number} options.keepMs how long an ended key is kept
+ * @param {number} [options.maxOutbox] entries of a partition that may wait for consumers
  * @param {number} options.deadlineMs of a command, until it is sent
  * @param {boolean} [options.batches] false: each command is sent at once, in a call of its own
  * @param {Pick<import('./rejections.js').Rejections, 'answer' | 'note'>} [options.rejections] without it every command is sent
@@ -28,7 +29,7 @@ const NEVER = Object.freeze({ answer: () => null, note () {} })
  * @param {Parameters<typeof createBatcher>[0]['metrics']} options.metrics
  */
 export function createAdmission ({
-  route, keyPrefix, system, partitions, requestMs, keepMs, deadlineMs, batches = true, rejections = NEVER,
+  route, keyPrefix, system, partitions, requestMs, keepMs, maxOutbox, deadlineMs, batches = true, rejections = NEVER,
   confirmOf = () => async () => {}, metrics
 }) {
   /** @type {Promise<import('./system.js').System> | null} */
@@ -53,7 +54,7 @@ export function createAdmission ({
           await agree(connection)
           isAgreed = true
         }
-        const admitted = await admit(connection, keyOf(partition), { replicationId, requestMs, keepMs }, commands).catch((error) => {
+        const admitted = await admit(connection, keyOf(partition), { replicationId, requestMs, keepMs, maxOutbox }, commands).catch((error) => {
           // it is no longer the primary, or is unusable
           if (error.outcome === 'over') connection.close(error.message)
           throw error

@@ -3,8 +3,8 @@
  *
  * @typedef {import('../store/index.js').Connection} Connection
  * @typedef {import('./commands.js').Prepared} Prepared
- * @typedef {{ replicationId: string, requestMs: number, keepMs: number }} Terms `replicationId` of the primary; `requestMs`: how long a
- *   request is known; `keepMs`: how long an ended key is kept
+ * @typedef {{ replicationId: string, requestMs: number, keepMs: number, maxOutbox?: number }} Terms `replicationId` of the primary;
+ *   `requestMs`: how long a request is known; `keepMs`: how long an ended key is kept; `maxOutbox`: entries that may wait for consumers
  * @typedef {{ generation: string, now: number, replies: Buffer[] }} Admitted `generation`: `<lineage>.<n>`; `now`: ms since 1970
  */
 import { randomBytes } from 'node:crypto'
@@ -19,7 +19,7 @@ const LINEAGE_BYTES = 6
  * @param {Terms} options
  * @param {Prepared[]} commands at most 256
  * @returns {Promise<Admitted>}
- * @throws {FreshetError} LINEAGE_DIFFERS, and as Connection.send
+ * @throws {FreshetError} LINEAGE_DIFFERS, ADMISSION_BACKLOG, and as Connection.send
  */
 export async function admit (connection, key, options, commands) {
   if (commands.length > MAX_COMMANDS) throw new RangeError(`${commands.length} commands; expected at most ${MAX_COMMANDS}`)
@@ -31,6 +31,9 @@ export async function admit (connection, key, options, commands) {
     ;[generation, now, ...replies] = await connection.runScript('admit', keys, args)
     if (now === undefined) throw new FreshetError('LINEAGE_DIFFERS', 'other processes see another primary of this partition; try again')
   }
+  if (String(replies[0]) === 'backlog') {
+    throw new FreshetError('ADMISSION_BACKLOG', `more than ${options.maxOutbox} entries of this partition wait for consumers; try again`)
+  }
   return { generation: String(generation), now: Number(now), replies }
 }
 
@@ -38,14 +41,14 @@ export async function admit (connection, key, options, commands) {
  * Commands of the same key share a target, so its keys are sent once.
  * @param {(part: string) => string} key @param {Terms} options @param {Prepared[]} commands
  */
-function encodeCall (key, { replicationId, requestMs, keepMs }, commands) {
+function encodeCall (key, { replicationId, requestMs, keepMs, maxOutbox = 0 }, commands) {
   /** @type {Map<string, number>} numbers, from 1, by rule and key */
   const numbers = new Map()
   /** @type {[string, string][]} */
   const targets = []
   const requests = key('request:')
   const keys = [key('outbox'), key('tasks'), key('generation')]
-  const args = [replicationId, String(requestMs), String(keepMs), '']
+  const args = [replicationId, String(requestMs), String(keepMs), String(maxOutbox), '']
   for (const { rule, key: name, request, encoded } of commands) {
     const target = `${rule} ${name}`
     let number = numbers.get(target)
@@ -56,7 +59,7 @@ function encodeCall (key, { replicationId, requestMs, keepMs }, commands) {
     keys.push(requests + request)
     args.push(`${encoded},${number}]`)
   }
-  args[3] = JSON.stringify(targets)
+  args[4] = JSON.stringify(targets)
   for (const [, name] of targets) for (const part of ['state', 'events', 'members', 'holds', 'waiting']) keys.push(key(`${part}:${name}`))
   return { keys, args }
 }

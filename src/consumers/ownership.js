@@ -29,9 +29,10 @@ const stopAt = (stop, atMs) => setTimeout(() => stop.abort(), atMs - performance
  * @param {(partition: number) => (part: string) => string} options.keyOf
  * @param {Work} options.work
  * @param {import('pino').Logger} options.log
+ * @param {(partition: number) => Promise<number>} [options.leastToken] what is fenced elsewhere, too, may know higher tokens than the server
  * @param {number} [options.leaseMs]
  */
-export function createOwnership ({ id, partitions, connectionOf, keyOf, work, log, leaseMs = LEASE_MS }) {
+export function createOwnership ({ id, partitions, connectionOf, keyOf, work, log, leastToken = async () => 0, leaseMs = LEASE_MS }) {
   const all = Array.from({ length: partitions }, (_, partition) => partition)
   /** @type {Map<number, Lease>} by partition */
   const leases = new Map()
@@ -49,14 +50,15 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
     mine = new Set(all.filter((partition) => ownerOf(living, partition) === id))
   }
 
-  /** @param {number} partition @param {number} token @param {number} ms */
-  const askLease = async (partition, token, ms) =>
-    Number(await connectionOf(partition).runScript('lease', [keyOf(partition)('owner')], [id, token, ms]))
+  /** @param {number} partition @param {number} token @param {number} ms @param {number} [least] */
+  const askLease = async (partition, token, ms, least = 0) =>
+    Number(await connectionOf(partition).runScript('lease', [keyOf(partition)('owner')], [id, token, ms, least]))
 
   /** @param {number} partition */
   async function take (partition) {
+    const least = await leastToken(partition)
     const askedMs = performance.now()
-    const token = await askLease(partition, 0, leaseMs)
+    const token = await askLease(partition, 0, leaseMs, least)
     if (token === 0) return
     const stop = new AbortController()
     const working = work({ partition, token, signal: stop.signal })

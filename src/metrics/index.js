@@ -3,6 +3,7 @@
  * scrape, so a metric costs nothing per item. docs/metrics.md lists all metrics.
  *
  * @typedef {import('./admission.js').AdmissionMetrics} AdmissionMetrics
+ * @typedef {import('./consumers.js').ConsumerMetrics} ConsumerMetrics
  */
 import { Registry } from 'prom-client'
 import { registerFeeds } from './feeds.js'
@@ -64,3 +65,4 @@ export { registerProcess } from './process.js'
 export { counter, gauge, one } from './scrape.js'
 
 export { createAdmissionMetrics } from './admission.js'
+export { createConsumerMetrics } from './consumers.js'

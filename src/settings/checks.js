@@ -91,6 +91,27 @@ export const serverUrl = {
 }
 
 /** @type {Check} */
+export const brokerList = {
+  expects: 'one or more addresses host:port, separated by commas',
+  read (text) {
+    const brokers = text.split(',').map((one) => one.trim())
+    if (!brokers.every((one) => /^[A-Za-z0-9.-]+:\d{1,5}$/.test(one))) throw new RangeError()
+    return brokers
+  }
+}
+
+/** @type {Check} */
+export const databaseUrl = {
+  expects: 'postgres://[user[:password]@]host[:port]/database',
+  hint: 'postgres://user:password@host:5432/freshet',
+  read (text) {
+    if (!/^postgres(ql)?:\/\//i.test(text.trim())) throw wrong('it does not begin with postgres://')
+    if (!URL.canParse(text) || !new URL(text).hostname) throw wrong('its host or port cannot be read')
+    return text
+  }
+}
+
+/** @type {Check} */
 export const serverUrls = {
   expects: 'one or more redis:// addresses, separated by commas',
   hint: 'separated by commas',

@@ -7,7 +7,7 @@
  * @typedef {import('./rows.js').Row} Row
  */
 export {
-  FIELD, grouped, httpUrl, integer, keysSource, listOf, matching, number, oneOf, oneOfKnown, originList, present, readableFile, serverUrl,
+  brokerList, databaseUrl, FIELD, grouped, httpUrl, integer, keysSource, listOf, matching, number, oneOf, oneOfKnown, originList, present, readableFile, serverUrl,
   serverUrls, trueOrFalse, writableFile, writerFlags
 } from './checks.js'
 export { keptByNpm, readFlags, unexpectedWords, unknownFlags } from './flags.js'

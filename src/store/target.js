@@ -2,7 +2,7 @@
  * Which servers a command works on: those of --redis-url, else the embedded ones of this checkout.
  */
 import { fileURLToPath } from 'node:url'
-import { useEmbeddedServers } from './embedded/index.js'
+import { lookAtEmbeddedServers, useEmbeddedDatabase, useEmbeddedServers } from './embedded/index.js'
 
 /** The folder of this package. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -54,4 +54,19 @@ export async function withTarget ({ redisUrl, replicaUrl, server, cacheDir }, { 
   } finally {
     await servers.release()
   }
+}
+
+/**
+ * The embedded database of this checkout, fetched and started if need be.
+ * @param {{ cacheDir: string | null }} settings
+ * @param {{ report: (line: string) => void, signal: AbortSignal, onFailure: (error: import('../errors.js').FreshetError) => void }} to
+ * @returns {Promise<{ url: string, release: () => Promise<void> }>}
+ * @throws {import('../errors.js').FreshetError} ENGINE_MISSING, SERVERS_FAILED
+ */
+export const ownDatabase = ({ cacheDir }, to) => useEmbeddedDatabase({ root: ROOT, cacheDir: cacheDir ?? undefined, ...to })
+
+/** The URL of the embedded database if it runs. Starts nothing. @returns {Promise<string | null>} */
+export async function runningDatabase () {
+  const running = await lookAtEmbeddedServers({ root: ROOT })
+  return running === null || running === 'starting' ? null : running.databaseUrl
 }

@@ -16,7 +16,7 @@ async function startAll (t, root) {
   await command.until(/^writer +500 items\/s into feed latest, layout ids, on (valkey|redis) \d+\.\d+\.\d+$/m)
   const [, url] = await command.until(/^reader +(http:\/\/127\.0\.0\.1:\d+) /m)
   const [, gatewayUrl] = await command.until(/^gateway +(http:\/\/127\.0\.0\.1:\d+) /m)
-  const servers = /** @type {import('../../src/store/embedded/client.js').Ready} */ (await lookAtEmbeddedServers({ root }))
+  const servers = /** @type {any} */ (await lookAtEmbeddedServers({ root })).servers
   const pids = [...await pidsOf({ primaryUrl: servers.primary, replicaUrls: servers.replicas }), ...await childrenOf(servers.pid),
     servers.pid, ...await childrenOf(command.pid)]
   return { command, pids, servers, ...askAt(url), ...sendTo(gatewayUrl) }
@@ -129,7 +129,7 @@ wholeTest('two commands that start servers at the same time share them', async (
   for (const writer of both) await writer.until(/"msg":"writing"/)
   const listed = await endOf(t, ['feed', 'list'], { cwd: root })
   t.same(listed.stdout.trim().split('\n').map((line) => JSON.parse(line).feed), ['first', 'second'])
-  const { pid } = /** @type {import('../../src/store/embedded/client.js').Ready} */ (await lookAtEmbeddedServers({ root }))
+  const { pid } = /** @type {any} */ (await lookAtEmbeddedServers({ root })).servers
   for (const writer of both) {
     const { code, summary } = await writer.stop()
     t.equal(code, 0)

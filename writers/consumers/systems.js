@@ -1,49 +1,35 @@
-/** The systems that consumers can serve: what each does with a partition that this process owns. */
-import { admissionKey, createAdmission } from '../../src/admission/index.js'
-import { createOwnership } from '../../src/consumers/index.js'
-import { createAdmissionMetrics, gauge } from '../../src/metrics/index.js'
-import { runTasks } from '../../src/schedule/index.js'
-import { createRoutes } from '../../src/store/index.js'
-
-export const SYSTEMS = Object.freeze(['auctions', 'sales'])
+/** The systems that consumers can serve: what each does with the entries of a partition that this process owns. */
+import { fieldsOf } from '../../src/admission/index.js'
+import * as auctions from '../../src/systems/auctions/index.js'
+import * as sales from '../../src/systems/sales/index.js'
 
 /**
- * @param {string} system @param {any} settings
- * @param {{ id: string, primaryUrl: string, registry: import('prom-client').Registry, log: import('pino').Logger }} parts `id`: of this
- *   process
- * @throws {import('../../src/errors.js').FreshetError} SYSTEM_DIFFERS, and why the primary cannot be reached
+ * @typedef {object} Parts
+ * @property {import('../../src/admission/index.js').Admission} admission
+ * @property {(partition: number) => import('../../src/store/index.js').Connection} connectionOf the primary
+ * @property {import('../../src/sql/index.js').Database} database
+ * @property {import('pino').Logger} log
+ * @typedef {{ effect: import('../../src/consumers/index.js').SqlEffect, onPrimary?: (partition: number) => Promise<void> }} Duties
+ *   `onPrimary`: when the partition is taken, and when its primary is another one
  */
-export async function openSystem (system, settings, { id, primaryUrl, registry, log }) {
-  const { keyPrefix, deadlineMs, requestMs, keepMs, systemPartitions: partitions } = settings
-  const routes = createRoutes({ primaryUrl, name: `${id}:${system}`, deadlineMs })
-  const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
-  const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
-  const admission = createAdmission({
-    route: routes.route, keyPrefix, system, partitions, requestMs, keepMs, deadlineMs, metrics: createAdmissionMetrics(registry)(system)
-  })
-  try {
-    await routes.opened
-    await admission.agreed()
-  } catch (error) {
-    await routes.close()
-    throw error
-  }
-  const ownership = createOwnership({
-    id,
-    partitions,
-    connectionOf,
-    keyOf,
-    log,
-    work: ({ partition, signal }) => runTasks({
-      connection: () => connectionOf(partition), key: keyOf(partition), submit: (command) => admission.submit(command), signal
-    })
-  })
-  gauge(registry, { name: 'freshet_consumer_partitions', help: 'Partitions that this process owns', labels: ['system'] },
-    () => [[{ system }, ownership.owned.length]])
-  return {
-    async close () {
-      await ownership.close()
-      await routes.close()
+
+/** @type {Readonly<Record<string, (parts: Parts) => Duties>>} what each system does if there is a database */
+export const DUTIES = Object.freeze({
+  [auctions.SYSTEM]: () => ({ effect: auctions.createBidWriter() }),
+
+  [sales.SYSTEM] ({ admission, connectionOf, database, log }) {
+    const { submit, partitionOf, keyOf } = admission
+    const { restore, restoreAll } = sales.createRestorer({ database, submit, log })
+    /** @param {string} sale */
+    async function stateOf (sale) {
+      const partition = partitionOf(sale)
+      return fieldsOf((await connectionOf(partition).send('HGETALL', keyOf(partition)(`state:${sale}`))).map(String))
+    }
+    return {
+      effect: sales.createOrderWriter({ stateOf, restore, submit }),
+      onPrimary: (partition) => restoreAll((sale) => partitionOf(sale) === partition)
     }
   }
-}
+})
+
+export const SYSTEMS = Object.freeze(Object.keys(DUTIES))

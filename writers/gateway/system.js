@@ -56,7 +56,7 @@ function tryRoute (routes) {
 
 /** @param {any} settings @param {Kind} kind @param {Parts} parts */
 function openAdmission (settings, { system, rule, durability, onEntry }, { routes, primaryUrl, name, metrics, log }) {
-  const { keyPrefix, deadlineMs, requestMs, keepMs, systemPartitions: partitions, ackWithinMs } = settings
+  const { keyPrefix, deadlineMs, requestMs, keepMs, maxOutbox, systemPartitions: partitions, ackWithinMs } = settings
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
   const confirms = durability === 'replica' || durability === 'aof'
@@ -90,6 +90,7 @@ function openAdmission (settings, { system, rule, durability, onEntry }, { route
     partitions,
     requestMs,
     keepMs,
+    maxOutbox,
     deadlineMs,
     batches: settings.batches !== 'no',
     rejections: isCached ? rejections : undefined,

@@ -31,22 +31,43 @@ export const defaultCacheDir = (root) => join(root, '.freshet')
  * @returns {Promise<EmbeddedServers>} once the primary answers and the replicas are in sync
  * @throws {FreshetError} ENGINE_MISSING, SERVERS_FAILED
  */
-export async function useEmbeddedServers ({
-  root, named, replicas = 2, env = process.env, cacheDir = defaultCacheDir(root), signal, report = () => {}, onFailure = () => {}
-}) {
-  const program = named ? (await namedEngine(named, env)).program : null
-  const folder = await stateFolder(root)
-  const supervision = { folder, cacheDir: resolve(cacheDir), named: program, replicas }
-  const { socket, ready, ended } = await reachSupervisor(supervision, { env, report, signal }).catch((error) => {
-    if (error instanceof FreshetError) throw error
-    throw new FreshetError('SERVERS_FAILED', `the embedded servers cannot be started or reached (${error.message}). ` +
-      `Does ${folder} belong to another user?`)
-  })
+export async function useEmbeddedServers ({ named = null, replicas = 2, ...options }) {
+  const program = named ? (await namedEngine(named, options.env ?? process.env)).program : null
+  const { ready, supervision, release, socket } = await use('servers', { ...options, named: program, replicas })
   const difference = differs(ready, supervision)
   if (difference) {
     socket.destroy()
     throw new FreshetError('SERVERS_FAILED', `the embedded servers already run with ${difference}; stop the commands that use them first`)
   }
+  const { name, version } = ready.engine
+  return { primaryUrl: ready.primary, replicaUrls: ready.replicas, engine: { name, version }, supervisorPid: ready.pid, release }
+}
+
+/**
+ * The embedded PostgreSQL, under the same supervisor; fetched when it is used for the first time.
+ * @param {Pick<Parameters<typeof useEmbeddedServers>[0], 'root' | 'env' | 'cacheDir' | 'signal' | 'report' | 'onFailure'>} options
+ * @returns {Promise<{ url: string, release: () => Promise<void> }>}
+ * @throws {FreshetError} ENGINE_MISSING, SERVERS_FAILED
+ */
+export async function useEmbeddedDatabase (options) {
+  const { ready, release } = await use('database', { ...options, named: null, replicas: 2 })
+  return { url: ready.url, release }
+}
+
+/**
+ * @template {keyof import('./reach.js').Parts} T @param {T} part
+ * @param {Parameters<typeof useEmbeddedDatabase>[0] & { named: string | null, replicas: number }} options
+ */
+async function use (part, {
+  root, named, replicas, env = process.env, cacheDir = defaultCacheDir(root), signal, report = () => {}, onFailure = () => {}
+}) {
+  const folder = await stateFolder(root)
+  const supervision = { folder, cacheDir: resolve(cacheDir), named, replicas }
+  const { socket, ready, ended } = await reachSupervisor(part, supervision, { env, report, signal }).catch((error) => {
+    if (error instanceof FreshetError) throw error
+    throw new FreshetError('SERVERS_FAILED', `the embedded servers cannot be started or reached (${error.message}). ` +
+      `Does ${folder} belong to another user?`)
+  })
   let isReleased = false
   ended.then((failure) => { if (!isReleased) onFailure(failure ?? lost(folder)) })
 
@@ -57,23 +78,25 @@ export async function useEmbeddedServers ({
     report(`the embedded servers still run after ${RELEASE_DEADLINE_MS / 1000} s; the log of the supervisor is ${logOf(folder)}`)
     socket.destroy()
   }
-
-  const { name, version } = ready.engine
-  return { primaryUrl: ready.primary, replicaUrls: ready.replicas, engine: { name, version }, supervisorPid: ready.pid, release }
+  return { socket, ready, supervision, release }
 }
 
 /**
  * What runs now. Starts nothing.
  * @param {{ root: string }} options
- * @returns {Promise<Ready | 'starting' | null>} null when no supervisor runs
+ * @returns {Promise<{ servers: Ready | null, databaseUrl: string | null } | 'starting' | null>} null when no supervisor runs
  */
 export async function lookAtEmbeddedServers ({ root }) {
   const socket = await connectToTheOne(join(await realpath(root), '.freshet'))
   if (!socket) return null
-  const { ready, ended } = converse(socket, 'look', () => {})
+  const { news, ended } = converse(socket, 'look', () => {})
   await within(ended, LOOK_DEADLINE_MS)
   socket.destroy()
-  return await ready ?? 'starting'
+  if (news.length === 0) return 'starting'
+  return {
+    servers: news.find((one) => one.event === 'ready') ?? null,
+    databaseUrl: news.find((one) => one.event === 'database')?.url ?? null
+  }
 }
 
 /**

@@ -1,8 +1,8 @@
 /**
  * The unix socket of the supervisor. A client sends one word and receives events as lines of JSON:
  *
- *     hold   a command: it counts as a user until its connection closes, by a release, a crash or kill -9
- *     look   receives the current state; then the connection is closed
+ *     servers, database   a command that uses them: it counts as a user until its connection closes, by a release, a crash or kill -9
+ *     look                receives the current state; then the connection is closed
  *
  * When a command leaves and others remain, its connection is closed at once. The connection of the last command stays half open
  * until the process of the supervisor ends, so its end means that the servers are gone. Commands that connect after that get no
@@ -10,6 +10,7 @@
  *
  * @typedef {{ event: 'report', message: string }
  *   | { event: 'ready', primary: string, replicas: string[], engine: { program: string, name: string, version: string }, pid: number }
+ *   | { event: 'database', url: string }
  *   | { event: 'replica', url: string, state: 'down' | 'in sync', restarts: number, message: string }
  *   | { event: 'failed', code: string, message: string }} SupervisorEvent
  */
@@ -17,20 +18,22 @@ import { createServer } from 'node:net'
 
 /**
  * @param {string} socketPath
- * @param {{ onFirst: () => void, onLast: () => void }} calls when the first command connects, and when the last one leaves
+ * @param {{ onUse: (part: 'servers' | 'database') => void, onLast: () => void }} calls when a part is first used, and when the last
+ *   command leaves
  * @returns {Promise<{ say(event: SupervisorEvent): void, sayLast(event: SupervisorEvent): Promise<unknown>, shut(): void }>}
  *   after `shut` no one is admitted; `sayLast` resolves when all connections have closed
  */
-export async function openDoor (socketPath, { onFirst, onLast }) {
+export async function openDoor (socketPath, { onUse, onLast }) {
   /** @type {Set<import('node:net').Socket>} */
   const inside = new Set()
   /** @type {SupervisorEvent[]} sent to each new connection */
   let news = []
-  let wasUsed = false
+  /** @type {Set<string>} */
+  const used = new Set()
   let isShut = false
 
-  /** @param {import('node:net').Socket} socket */
-  function hold (socket) {
+  /** @param {import('node:net').Socket} socket @param {'servers' | 'database'} part */
+  function hold (socket, part) {
     inside.add(socket)
     const leave = () => {
       if (!inside.delete(socket)) return
@@ -38,8 +41,8 @@ export async function openDoor (socketPath, { onFirst, onLast }) {
       else onLast()
     }
     socket.once('end', leave).once('close', leave)
-    if (!wasUsed) onFirst()
-    wasUsed = true
+    if (!used.has(part)) onUse(part)
+    used.add(part)
   }
 
   const door = createServer({ allowHalfOpen: true }, (socket) => {
@@ -49,7 +52,8 @@ export async function openDoor (socketPath, { onFirst, onLast }) {
       if (isShut) return
       isAsking = false
       for (const event of news) socket.write(line(event))
-      if (String(word) === 'hold\n') hold(socket)
+      const part = String(word).trim()
+      if (part === 'servers' || part === 'database') hold(socket, part)
       else socket.end()
       socket.resume()
     })
@@ -59,7 +63,9 @@ export async function openDoor (socketPath, { onFirst, onLast }) {
   return {
     say (event) {
       if (event.event === 'report') news.push(event)
-      if (event.event === 'ready') news = [event]
+      if (event.event === 'ready' || event.event === 'database') {
+        news = [...news.filter((one) => one.event !== 'report'), event]
+      }
       for (const socket of inside) socket.write(line(event))
     },
     sayLast: (event) => Promise.all([...inside].map((socket) => new Promise((resolve) => {

@@ -4,7 +4,7 @@
  * @typedef {import('./client.js').EmbeddedServers} EmbeddedServers
  * @typedef {import('./engine.js').Engine} Engine
  */
-export { defaultCacheDir, lookAtEmbeddedServers, useEmbeddedServers } from './client.js'
+export { defaultCacheDir, lookAtEmbeddedServers, useEmbeddedDatabase, useEmbeddedServers } from './client.js'
 export { chooseEngine, compareVersions, enginesFound, installAdvice, installedEngines, namedEngine, newest } from './engine.js'
 export { createFleet } from './fleet.js'
 export { createGuard } from './guard.js'

@@ -22,6 +22,8 @@ const SUPERVISOR = fileURLToPath(new URL('supervisor-process.js', import.meta.ur
  * @typedef {import('node:net').Socket} Socket
  * @typedef {import('./door.js').SupervisorEvent} SupervisorEvent
  * @typedef {Extract<SupervisorEvent, { event: 'ready' }>} Ready
+ * @typedef {Extract<SupervisorEvent, { event: 'database' }>} Database
+ * @typedef {{ servers: Ready, database: Database }} Parts what says that a part is ready
  * @typedef {import('./supervisor.js').Supervision} Supervision
  * @typedef {{ env: Record<string, string | undefined>, report: (line: string) => void, signal?: AbortSignal }} Caller
  */
@@ -30,20 +32,22 @@ const SUPERVISOR = fileURLToPath(new URL('supervisor-process.js', import.meta.ur
 export const logOf = (folder) => join(folder, 'supervisor.log')
 
 /**
+ * @template {keyof Parts} T
+ * @param {T} part that is used
  * @param {Supervision} supervision for a supervisor that has to be started
  * @param {Caller} caller
- * @returns {Promise<{ socket: Socket, ready: Ready, ended: Promise<FreshetError | null> }>} to be kept open while in use
+ * @returns {Promise<{ socket: Socket, ready: Parts[T], ended: Promise<FreshetError | null> }>} to be kept open while in use
  * @throws {FreshetError} the error of the supervisor, or SERVERS_FAILED
  */
-export async function reachSupervisor (supervision, { env, report, signal }) {
+export async function reachSupervisor (part, supervision, { env, report, signal }) {
   const { folder } = supervision
   const until = Date.now() + START_DEADLINE_MS
   while (Date.now() < until && !signal?.aborted) {
     const socket = await connectToTheOne(folder) ?? await startSupervisor(supervision, env, until)
     if (!socket) continue
-    const { ready, ended } = converse(socket, 'hold', report)
+    const { ready, ended } = converse(socket, part, report)
     const event = await within(ready, until - Date.now(), signal)
-    if (event) return { socket, ready: event, ended }
+    if (event) return { socket, ready: /** @type {Parts[T]} */ (event), ended }
     socket.destroy()
     const failure = await ended
     if (failure) throw failure
@@ -55,10 +59,10 @@ export async function reachSupervisor (supervision, { env, report, signal }) {
 
 /**
  * @param {Socket} socket
- * @param {'hold' | 'look'} word
+ * @param {keyof Parts | 'look'} word
  * @param {(line: string) => void} report
- * @returns {{ ready: Promise<Ready | null>, ended: Promise<FreshetError | null> }} `ready` is null when the connection
- *   ended before; `ended` resolves with the error that the supervisor sent, if any
+ * @returns {{ ready: Promise<Ready | Database | null>, news: SupervisorEvent[], ended: Promise<FreshetError | null> }} `ready`: that
+ *   the part is; null when the connection ended before; `news`: of all parts that are ready; `ended` resolves with the error that the supervisor sent, if any
  */
 export function converse (socket, word, report) {
   /** @type {FreshetError | null} */
@@ -66,17 +70,22 @@ export function converse (socket, word, report) {
   const ended = /** @type {Promise<FreshetError | null>} */ (new Promise((resolve) => {
     socket.on('error', () => {}).once('close', () => resolve(failure))
   }))
-  const ready = /** @type {Promise<Ready | null>} */ (new Promise((resolve) => {
+  const awaited = word === 'database' ? 'database' : 'ready'
+  /** @type {SupervisorEvent[]} */
+  const news = []
+  const ready = /** @type {Promise<Ready | Database | null>} */ (new Promise((resolve) => {
     createInterface({ input: socket }).on('line', (line) => {
       const event = /** @type {SupervisorEvent} */ (JSON.parse(line))
-      if (event.event === 'ready') resolve(event)
-      else if (event.event === 'failed') failure = new FreshetError(event.code, event.message)
+      if (event.event === 'ready' || event.event === 'database') {
+        news.push(event)
+        if (event.event === awaited) resolve(event)
+      } else if (event.event === 'failed') failure = new FreshetError(event.code, event.message)
       else report(event.message)
     })
     ended.then(() => resolve(null))
   }))
   socket.write(word + '\n')
-  return { ready, ended }
+  return { ready, news, ended }
 }
 
 /**

@@ -3,9 +3,10 @@
  *
  *     command --- unix socket --- supervisor --+-- primary
  *     command ---                              +-- replica, replica
+ *                                              +-- PostgreSQL, if a command needs it
  *                                              +-- guard (kills them when the supervisor is killed)
  *
- * It starts the servers for the first command, and ends when the last command has left or a server fails. It listens until the
+ * It starts the servers, and the database, for the first command that uses them, and ends when the last command has left or a server fails. It listens until the
  * servers are gone, so that the next supervisor starts after that.
  */
 import { once } from 'node:events'
@@ -17,6 +18,7 @@ import { openDoor } from './door.js'
 import { chooseEngine } from './engine.js'
 import { createFleet } from './fleet.js'
 import { becomeTheOne, ownSocketPath } from './lock.js'
+import { createPostgres } from './postgres/database.js'
 
 const FIRST_COMMAND_DEADLINE_MS = 30_000
 const LAST_WORDS_DEADLINE_MS = 500
@@ -38,27 +40,33 @@ export async function supervise ({ folder, cacheDir, named, replicas }) {
   }
   const fleet = createFleet({ folder: join(folder, 'servers'), signal: ending.signal, say, fail: end })
 
-  async function start () {
-    const report = (/** @type {string} */ message) => say({ event: 'report', message })
+  const report = (/** @type {string} */ message) => say({ event: 'report', message })
+  const postgres = createPostgres({ folder: join(folder, 'database'), cacheDir, report, signal: ending.signal, fail: end })
+
+  async function startServers () {
     const { program, name, version } = await chooseEngine({ named, env: process.env, cacheDir, report, signal: ending.signal })
     const addresses = await fleet.start(program, replicas)
     say({ event: 'ready', ...addresses, engine: { program, name, version }, pid: process.pid })
   }
 
-  /** @type {Promise<void> | undefined} */
-  let starting
+  async function startDatabase () { say({ event: 'database', ...await postgres.start() }) }
+
+  const starting = /** @type {Promise<void>[]} */ ([])
   const socketPath = ownSocketPath(folder)
   // the socket may be in /tmp
   const umask = process.umask(0o077)
-  const door = await openDoor(socketPath, { onFirst () { starting = start().catch(end) }, onLast: () => end(null) })
+  const door = await openDoor(socketPath, {
+    onUse: (part) => starting.push((part === 'servers' ? startServers() : startDatabase()).catch(end)),
+    onLast: () => end(null)
+  })
   process.umask(umask)
   if (await becomeTheOne(folder, socketPath)) {
     await truncate(join(folder, 'supervisor.log'))
-    await ended(ending, () => starting === undefined)
+    await ended(ending, () => starting.length === 0)
     door.shut()
     await fleet.kill()
-    await starting
-    await fleet.close()
+    await Promise.all(starting)
+    await Promise.all([fleet.close(), postgres.close()])
   }
   const failure = ending.signal.reason
   if (failure) await Promise.race([door.sayLast(asEvent(failure)), pause(LAST_WORDS_DEADLINE_MS)])

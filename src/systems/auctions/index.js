@@ -13,6 +13,7 @@ import './errors.js'
 export const SYSTEM = 'auctions'
 export const RULE = 'max'
 
+export { createBidWriter } from './bids.js'
 export { createAuctions } from './commands.js'
 export { createLive } from './live.js'
 export { createAuctionQueries } from './queries.js'

@@ -16,6 +16,8 @@ export const RULE = 'bounded'
 
 export { createSales } from './commands.js'
 export { createSaleLive } from './live.js'
+export { createOrderWriter } from './orders.js'
 export { createSaleQueries } from './queries.js'
+export { createRestorer } from './restore.js'
 export { createSettlement } from './settlement.js'
 export { ALGORITHMS, createTokens } from './tokens.js'

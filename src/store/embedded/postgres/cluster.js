@@ -10,7 +10,7 @@ import { access, chown, mkdir, readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { FreshetError } from '../errors.js'
+import { FreshetError } from '../../../errors.js'
 
 const run = promisify(execFile)
 const READY_WITHIN_MS = 30_000
@@ -49,7 +49,7 @@ export async function isOpenToOthers (folder) {
  * @param {{ programs: string, folder: string, port: number, flags?: Record<string, string> }} options `programs`: the folder with bin;
  *   `folder`: of the data, made if it is not there
  * @returns {Promise<Cluster>}
- * @throws {FreshetError} DATABASE_FAILED
+ * @throws {FreshetError} SERVERS_FAILED
  */
 export async function startCluster ({ programs, folder, port, flags = {} }) {
   const as = await identity()
@@ -71,7 +71,7 @@ export async function startCluster ({ programs, folder, port, flags = {} }) {
   const exited = once(child, 'exit').then(([status, signal]) => `${signal ?? `status ${status}`}: ${lines.join(' | ')}`)
   const url = `postgres://${USER}@127.0.0.1:${port}/postgres`
   const isUp = await Promise.race([exited, untilReady(data)])
-  if (isUp !== true) throw new FreshetError('DATABASE_FAILED', `PostgreSQL did not start: ${isUp || 'no reason given'}`)
+  if (isUp !== true) throw new FreshetError('SERVERS_FAILED', `PostgreSQL did not start: ${isUp || 'no reason given'}`)
   return {
     url,
     pid: /** @type {number} */ (child.pid),

@@ -1,0 +1,101 @@
+/**
+ * A pool of connections to PostgreSQL, with a deadline on everything.
+ *
+ * A statement ends on the server before this process stops waiting for it, so that no statement runs on unnoticed. What the database
+ * says about itself (it is down, full, or out of connections) is `DATABASE_DOWN` and may be tried again; what it says about a statement
+ * is `DATABASE_REFUSED`.
+ *
+ * @typedef {{ rows: any[], rowCount: number | null }} Result
+ * @typedef {{ query: (text: string, values?: unknown[]) => Promise<Result> }} Client
+ */
+import pg from 'pg'
+import { FreshetError } from './errors.js'
+
+/** SQLSTATE classes and codes after which the same statement may succeed: connection, resources, operator, rollback */
+const RETRYABLE = /^(08|53|57P|58|40001|40P01|25006|55P03|57014)/
+const STATEMENT_SHARE = 0.8
+
+/** @typedef {ReturnType<typeof openDatabase>} Database */
+
+/**
+ * @param {{ url: string, name: string, max: number, deadlineMs: number, log: import('pino').Logger }} options `name`: of the connections,
+ *   as pg_stat_activity shows it; `max`: connections; `deadlineMs`: of a free connection, and of a statement
+ */
+export function openDatabase ({ url, name, max, deadlineMs, log }) {
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: name,
+    max,
+    connectionTimeoutMillis: deadlineMs,
+    query_timeout: deadlineMs,
+    statement_timeout: Math.floor(STATEMENT_SHARE * deadlineMs),
+    idle_in_transaction_session_timeout: deadlineMs
+  })
+  let isUp = true
+  pool.on('error', (error) => {
+    isUp = false
+    log.warn({ database: addressOf(url), reason: error.message }, 'a connection to the database was lost')
+  })
+
+  /** @template T @param {() => Promise<T>} work @returns {Promise<T>} */
+  async function withErrors (work) {
+    try {
+      const result = await work()
+      isUp = true
+      return result
+    } catch (error) {
+      if (error instanceof FreshetError) throw error
+      const known = errorOf(error, url)
+      isUp = !known.retryable
+      throw known
+    }
+  }
+
+  return {
+    /** Whether the last statement had an answer. */
+    get isUp () { return isUp },
+
+    /** @param {string} text @param {unknown[]} [values] @returns {Promise<Result>} @throws {FreshetError} DATABASE_DOWN, DATABASE_REFUSED */
+    query: (text, values) => withErrors(() => pool.query(text, values)),
+
+    /**
+     * @template T @param {(client: Client) => Promise<T>} run
+     * @returns {Promise<T>} after the commit @throws {FreshetError} DATABASE_DOWN, DATABASE_REFUSED; nothing was changed, unless the
+     *   connection was lost during the commit
+     */
+    transaction: (run) => withErrors(async () => {
+      const client = await pool.connect()
+      /** @type {Error | undefined} a connection in an unknown state is closed */
+      let failure
+      try {
+        await client.query('BEGIN')
+        const result = await run(client)
+        await client.query('COMMIT')
+        return result
+      } catch (error) {
+        await client.query('ROLLBACK').catch((/** @type {Error} */ lost) => { failure = lost })
+        throw error
+      } finally {
+        client.release(failure)
+      }
+    }),
+
+    /** Of connections; `waiting`: statements that wait for one. */
+    figures: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+
+    close: () => pool.end()
+  }
+}
+
+/** Without user and password. @param {string} url */
+export const addressOf = (url) => new URL(url).host
+
+/** @param {Error & { code?: string, constraint?: string }} error @param {string} url */
+function errorOf (error, url) {
+  const { code = '', constraint, message } = error
+  const isRefused = /^[0-9A-Z]{5}$/.test(code) && !RETRYABLE.test(code)
+  const facts = { sqlState: code, constraint, cause: error }
+  return isRefused
+    ? new FreshetError('DATABASE_REFUSED', `the database rejected the statement: ${message}`, facts)
+    : new FreshetError('DATABASE_DOWN', `the database at ${addressOf(url)} does not answer (${message || code})`, facts)
+}

@@ -1,0 +1,9 @@
+/**
+ * The database of the systems: PostgreSQL.
+ *
+ * @typedef {import('./database.js').Database} Database
+ */
+import './errors.js'
+
+export { addressOf, openDatabase } from './database.js'
+export { migrate } from './migrate.js'

@@ -1,0 +1,19 @@
+/** The bid writer: a consumer that makes rows of bids, so that a user can ask for all of them. */
+
+const BIDS = Object.freeze(['bid', 'proxy', 'buy'])
+const WRITE = `INSERT INTO bids (auction, seq, request_id, user_id, amount, kind, at)
+  SELECT auction, seq, request_id, user_id, amount, kind, to_timestamp(ms / 1000.0)
+  FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::float8[])
+    AS one (auction, seq, request_id, user_id, amount, kind, ms)
+  ON CONFLICT (auction, seq, request_id) DO NOTHING`
+
+/** @returns {import('../../consumers/index.js').SqlEffect} */
+export const createBidWriter = () => ({
+  name: 'bids',
+  async write (client, entries) {
+    const bids = entries.filter(({ fields }) => BIDS.includes(fields.type))
+    if (bids.length === 0) return
+    const rows = bids.map(({ key, seq, fields: { request, user, amount, type, ts } }) => [key, seq, request, user, amount, type, ts])
+    await client.query(WRITE, rows[0].map((_, i) => rows.map((row) => row[i])))
+  }
+})

@@ -1,0 +1,84 @@
+/**
+ * The order writer: a consumer that makes rows of claims.
+ *
+ *     open, restocked, paused, ...   the row of the sale
+ *     sold                           a row in orders
+ *     pending                        a row in orders, then the claim is settled: it is sold (durability db)
+ *     revoked                        the row says so
+ *
+ * A unit is not sold again when its row is rejected, since the buyer was told so; the entry is a dead letter. A pending claim is
+ * released instead, because nobody was told yet.
+ *
+ * @typedef {import('../../admission/index.js').Entry} Entry
+ * @typedef {import('../../admission/index.js').Fields} Fields
+ */
+import { randomUUID } from 'node:crypto'
+
+const RULE = 'bounded'
+const TERMS = Object.freeze(['perUser', 'openAt', 'closeAt', 'holdMs', 'mode', 'slots'])
+/** events after which the row of the sale is written again */
+const OF_SALE = Object.freeze(['open', 'restocked', 'paused', 'resumed', 'closed'])
+const ORDERED = Object.freeze(['sold', 'pending'])
+
+const WRITE_SALES = `INSERT INTO sales (id, terms, stock, status)
+  SELECT * FROM unnest($1::text[], $2::jsonb[], $3::bigint[], $4::text[])
+  ON CONFLICT (id) DO UPDATE SET terms = excluded.terms, stock = excluded.stock, status = excluded.status, updated_at = now()`
+/** of an event; what is revoked has its row even if its sale is a dead letter */
+const ORDER = `INSERT INTO orders (sale, user_id, claim, seq, quantity, request_id, status, created_at)
+  SELECT sale, user_id, claim, seq, quantity, request_id, status, to_timestamp(ms / 1000.0)
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::float8[])
+    AS one (sale, user_id, claim, seq, quantity, request_id, status, ms)
+  ON CONFLICT (sale, claim)`
+// a claim that was pending has its row
+const WRITE_ORDERS = `${ORDER} DO NOTHING`
+const REVOKE = `${ORDER} DO UPDATE SET status = 'revoked'`
+
+/**
+ * @param {{ stateOf: (sale: string) => Promise<Fields>, restore: (sale: string) => Promise<void>,
+ *   submit: (command: import('../../admission/index.js').Command) => Promise<unknown> }} parts `stateOf` a sale, from the primary;
+ *   `restore`: restore.js
+ * @returns {import('../../consumers/index.js').SqlEffect}
+ */
+export function createOrderWriter ({ stateOf, restore, submit }) {
+  /** @param {string} sale @param {string[]} args */
+  const order = (sale, ...args) => submit({ rule: RULE, key: sale, scope: '', requestId: randomUUID(), args })
+
+  return {
+    name: 'orders',
+
+    async write (client, entries) {
+      const sales = [...new Set(entries.filter(({ fields }) => OF_SALE.includes(fields.type)).map(({ key }) => key))]
+      const states = await Promise.all(sales.map(stateOf))
+      const known = states.map((state, i) => ({ id: sales[i], state })).filter(({ state }) => state.status !== undefined)
+      if (known.length > 0) {
+        await client.query(WRITE_SALES, columns(known, ({ id, state }) =>
+          [id, JSON.stringify(Object.fromEntries(TERMS.map((term) => [term, state[term]]))), state.stock, state.status]))
+      }
+      const rows = (/** @type {Entry[]} */ some, /** @type {string} */ status) => columns(some, ({ key, seq, fields }) =>
+        [key, fields.user, fields.claim, seq, fields.quantity, fields.request, status, fields.ts])
+      const orders = entries.filter(({ fields }) => ORDERED.includes(fields.type))
+      if (orders.length > 0) await client.query(WRITE_ORDERS, rows(orders, 'sold'))
+      const revoked = entries.filter(({ fields }) => fields.type === 'revoked')
+      if (revoked.length > 0) await client.query(REVOKE, rows(revoked, 'revoked'))
+    },
+
+    async after (entries) {
+      await Promise.all(entries.map(({ key, fields: { type, claim } }) => {
+        if (type === 'pending') return order(key, 'settle', '', claim)
+        return type === 'open' ? restore(key) : null
+      }))
+    },
+
+    async rejected ({ key, fields: { type, claim } }) {
+      if (type !== 'pending') return false
+      await order(key, 'release', '', claim)
+      return true
+    }
+  }
+}
+
+/** Rows as arrays of columns, for unnest. @template T @param {T[]} rows @param {(row: T) => unknown[]} cells @returns {unknown[][]} */
+function columns (rows, cells) {
+  const all = rows.map(cells)
+  return all[0].map((_, i) => all.map((row) => row[i]))
+}

@@ -1,0 +1,122 @@
+/**
+ * One system in a process of consumers: leases, scheduled tasks, and rows in the database.
+ *
+ *     partition taken -> tasks when they are due
+ *                     -> entries of its outbox -> rows, then the cursor
+ *                     -> another primary? -> what was lost is restored
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { admissionKey, createAdmission } from '../../src/admission/index.js'
+import { consumeSql, createDeadLetters, createKafkaTransport, createOutboxReader, createOwnership } from '../../src/consumers/index.js'
+import { runTasks } from '../../src/schedule/index.js'
+import { createRoutes } from '../../src/store/index.js'
+import { DUTIES } from './systems.js'
+
+const LOOK_EVERY_MS = 250
+
+/** @typedef {Awaited<ReturnType<typeof openSystem>>} OpenSystem */
+
+/**
+ * @param {string} system @param {any} settings
+ * @param {{ id: string, primaryUrl: string, database: import('../../src/sql/index.js').Database | null,
+ *   metrics: import('../../src/metrics/index.js').AdmissionMetrics & import('../../src/metrics/index.js').ConsumerMetrics,
+ *   log: import('pino').Logger }} parts `id`: of this process; `database`: null = tasks only
+ * @throws {import('../../src/errors.js').FreshetError} SYSTEM_DIFFERS, KAFKA_MISSING, and why the primary cannot be reached
+ */
+export async function openSystem (system, settings, { id, primaryUrl, database, metrics, log }) {
+  const { keyPrefix, deadlineMs, requestMs, keepMs, systemPartitions: partitions, kafkaBrokers } = settings
+  const routes = createRoutes({ primaryUrl, name: `${id}:${system}`, deadlineMs })
+  const outbox = database && createRoutes({ primaryUrl, name: `${id}:${system}:outbox`, deadlineMs })
+  const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
+  const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
+  const admission = createAdmission({ route: routes.route, keyPrefix, system, partitions, requestMs, keepMs, deadlineMs, metrics })
+  try {
+    await routes.opened
+    await admission.agreed()
+  } catch (error) {
+    await Promise.all([routes.close(), outbox?.close()])
+    throw error
+  }
+  const letters = createDeadLetters({ connectionOf, keyOf, partitions })
+  const duties = database && DUTIES[system]({ admission, connectionOf, database, log })
+  const direct = outbox && createOutboxReader({ connection: () => outbox.route(0).connection, keyOf, log })
+  const reader = direct && kafkaBrokers?.length > 0
+    ? await createKafkaTransport({ brokers: kafkaBrokers, system, partitions, outbox: direct, log })
+    : direct
+
+  /** @param {import('../../src/consumers/index.js').Owned} owned */
+  async function restoreWhenReplaced ({ partition, signal }) {
+    for (let known = ''; !signal.aborted; await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})) {
+      try {
+        const { replicationId } = routes.route(partition)
+        if (replicationId === known) continue
+        await duties?.onPrimary?.(partition)
+        known = replicationId
+      } catch (error) {
+        log.debug({ partition, code: error.code, reason: error.message }, 'restoring is tried again')
+      }
+    }
+  }
+
+  /** @param {import('../../src/consumers/index.js').Owned} owned */
+  async function work (owned) {
+    const { partition, signal } = owned
+    const connection = () => connectionOf(partition)
+    const key = keyOf(partition)
+    const running = [runTasks({ connection, key, submit: admission.submit, signal })]
+    if (database && duties && reader) {
+      running.push(
+        restoreWhenReplaced(owned),
+        consumeSql({
+          system,
+          effect: duties.effect,
+          database,
+          owned,
+          connection,
+          key,
+          reader,
+          metrics,
+          bury: (letter) => {
+            metrics.buried()
+            log.error({ system, consumer: letter.consumer, entry: letter.entry.id, reason: letter.reason }, 'dead letter')
+            return letters.bury(partition, letter)
+          }
+        })
+      )
+    }
+    await Promise.all(running)
+  }
+
+  const ownership = createOwnership({ id, partitions, connectionOf, keyOf, log, work, leastToken: database ? leastToken : undefined })
+
+  /** The fencing token that the database knows. @param {number} partition */
+  async function leastToken (partition) {
+    const { rows: [row] } = await /** @type {NonNullable<typeof database>} */ (database).query(
+      'SELECT max(token) AS token FROM consumer_cursor WHERE system = $1 AND partition = $2', [system, partition]).catch(() => ({ rows: [] }))
+    return Number(row?.token ?? 0)
+  }
+
+  /** The longest time from a cursor to the end of its outbox. */
+  async function lagMs () {
+    const lags = await Promise.all(ownership.owned.map(async (partition) => {
+      const [[last], stored] = await connectionOf(partition).sendAll([
+        ['XREVRANGE', keyOf(partition)('outbox'), '+', '-', 'COUNT', '1'], ['HGET', keyOf(partition)('cursors'), duties?.effect.name ?? '']])
+      return last === undefined || stored === null ? 0 : parseInt(String(last[0])) - parseInt(String(stored))
+    }))
+    return Math.max(0, ...lags)
+  }
+
+  return {
+    figures: {
+      owned: () => ownership.owned,
+      lagMs,
+      deadLetters: async () => (await Promise.all(ownership.owned.map(letters.count))).reduce((sum, n) => sum + n, 0)
+    },
+
+    async close () {
+      await ownership.close()
+      await reader?.close()
+      await Promise.all([routes.close(), outbox?.close()])
+    }
+  }
+}
