@@ -7,18 +7,18 @@
  */
 import { SettingsInvalid } from './src/errors.js'
 import {
-  brokerList, checkTogether, databaseUrl, envOf, FIELD, flagOf, givenBy, helpOf, httpUrl, integer, keptByNpm, keysSource, listOf, matching, number, oneOf,
-  oneOfKnown, originList, present, readableFile, readFlags, readRows, serverUrl, serverUrls, trueOrFalse, unexpectedWords,
-  unknownFlags, unknownName, withoutSecrets, writableFile, writerFlags
+  brokerList, checkTogether, databaseUrl, envOf, FIELD, flagOf, givenBy, helpOf, httpUrl, integer, keptByNpm, keysSource, listOf,
+  matching, number, oneOf, oneOfKnown, originList, present, readableFile, readFlags, readRows, serverUrl, serverUrls, trueOrFalse,
+  unexpectedWords, unknownFlags, unknownName, withoutSecrets, writableFile, writerFlags
 } from './src/settings/index.js'
 
 export { SettingsInvalid, envOf, flagOf }
 
 const MIB = 1024 * 1024
 const MAX_MS = 2 ** 41 - 1
-const ALL = ['start', 'demo', 'writer', 'reader', 'gateway', 'consumers', 'servers', 'doctor', 'feed', 'experiment']
+const ALL = ['start', 'demo', 'writer', 'reader', 'gateway', 'consumers', 'dead-letters', 'servers', 'doctor', 'feed', 'experiment']
 /** `library`: the options of openFeed and openReader */
-const CLIENTS = ['start', 'demo', 'writer', 'reader', 'gateway', 'consumers', 'feed', 'doctor', 'library']
+const CLIENTS = ['start', 'demo', 'writer', 'reader', 'gateway', 'consumers', 'dead-letters', 'feed', 'doctor', 'library']
 const FEED_NAME = matching('a name: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -', /^[a-z0-9][a-z0-9._-]{0,63}$/)
 const APPENDS = ['writer', 'gateway', 'library']
 
@@ -128,7 +128,7 @@ export const SETTINGS = Object.freeze([
       { default: 'block', defaults: { gateway: 'refuse' }, check: oneOf('block', 'refuse', 'drop') }),
     row('drainMs', 'Maximum time to flush when a feed is closed', { unit: 'ms', default: 10_000, check: integer(0, 600_000) })
   ]),
-  ...group('Write path', ['writer', 'reader', 'gateway', 'consumers', 'library', 'feed'], [
+  ...group('Write path', ['writer', 'reader', 'gateway', 'consumers', 'dead-letters', 'library', 'feed'], [
     row('deadlineMs', 'Reply timeout; the connection is then closed', { unit: 'ms', default: 1_000, check: integer(10, 600_000) })
   ]),
   ...group('Write path', ['gateway'], [
@@ -136,6 +136,9 @@ export const SETTINGS = Object.freeze([
       { unit: 'ms', default: 5_000, check: integer(10, 600_000) }),
     row('maxFeeds', 'Number of existing feeds at which a POST no longer creates feeds; 0 = a POST never does',
       { default: 1_000, check: integer(0, 1_000_000) })
+  ]),
+  ...group('Systems', ['dead-letters'], [
+    row('system', 'System whose dead letters are shown', { default: 'sales', check: oneOf('auctions', 'sales') })
   ]),
   ...group('Systems', ['consumers'], [
     row('systems', 'Systems to serve, separated by commas; without it, all', { default: null, check: listOf('auctions', 'sales') })

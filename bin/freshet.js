@@ -9,11 +9,12 @@ import { npmAdvice } from './npm-flags.js'
 
 const COMMANDS = /** @type {Record<string, { file: string, meaning: string }>} */ ({
   start: { file: './start.js', meaning: 'run servers, one writer, one reader and one gateway until Ctrl-C' },
-  demo: { file: './demo.js', meaning: 'run a system with a page and a crowd until Ctrl-C: auctions' },
+  demo: { file: './demo.js', meaning: 'run a system with a page and a crowd until Ctrl-C: auctions | sales' },
   writer: { file: '../writers/feed.js', meaning: 'write items to a feed: synthetic, from a file or from standard input' },
   reader: { file: '../readers/server.js', meaning: 'serve feeds over HTTP' },
   gateway: { file: '../writers/gateway.js', meaning: 'write items to feeds over HTTP' },
-  consumers: { file: '../writers/consumers.js', meaning: 'run scheduled tasks of systems, such as the end of auctions' },
+  consumers: { file: '../writers/consumers.js', meaning: 'run what follows from commands: ends of auctions, orders of sales' },
+  'dead-letters': { file: './dead-letters.js', meaning: 'manage entries whose effect failed for good: list | replay ID | discard ID' },
   servers: { file: './servers.js', meaning: 'run the embedded servers in the foreground' },
   doctor: { file: './doctor.js', meaning: 'show versions, capabilities and permissions' },
   feed: { file: './feed.js', meaning: 'manage feeds: list | show NAME | set NAME | drop NAME' },

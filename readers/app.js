@@ -17,6 +17,7 @@ import { itemRoutes } from './routes/items.js'
 import { liveRoutes } from './routes/live.js'
 import { pageRoutes } from './routes/page.js'
 import { saleRoutes } from './routes/sales.js'
+import { userRoutes } from './routes/users.js'
 
 /** each waits for a server at most, or for its client */
 const MAX_REQUESTS = 10_000
@@ -26,6 +27,7 @@ const MAX_REQUESTS = 10_000
  *   maxStaleMs: number, security?: import('../src/http/index.js').Security | null, clock?: () => number, elapsed?: () => number,
  *   loopUse?: (nowMs: number) => number, maxRequests?: number, maxReplyBytes?: number, caps?: import('../src/push/index.js').Caps,
  *   deployment?: import('../src/store/index.js').Deployment, systems?: ReturnType<typeof import('./systems.js').openSystems>,
+ *   database?: import('./database.js').ReaderDatabase,
  *   gatewayUrl?: string | null, keyPrefix?: string }} options `clock`: ms since 1970; `elapsed`:
  *   monotonic, ms; `caps`: of push streams, without them there is no /live; `deployment`,
  *   `keyPrefix`: for /figures, which is absent without them
@@ -33,7 +35,7 @@ const MAX_REQUESTS = 10_000
  */
 export function createReaderApp ({
   queries, registry, logger, maxStaleMs, security = null, clock = Date.now, elapsed, loopUse, maxRequests = MAX_REQUESTS, maxReplyBytes,
-  caps, deployment, systems, gatewayUrl, keyPrefix = ''
+  caps, deployment, systems, database, gatewayUrl, keyPrefix = ''
 }) {
   const app = createServer({ registry, logger, security })
   const access = security?.access ?? null
@@ -53,6 +55,7 @@ export function createReaderApp ({
       app.register(auctionRoutes, { systems, push, access })
       app.register(saleRoutes, { systems, push, access })
     }
+    if (database) app.register(userRoutes, { database })
   }
   const figures = deployment && createFigures({ queries, deployment, keyPrefix, now: clock, elapsed, log: app.log })
   app.addHook('onClose', async () => figures?.close())

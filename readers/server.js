@@ -9,6 +9,7 @@ import { layoutNames } from '../src/layouts/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
 import { createReaderRegistry } from '../src/metrics/index.js'
 import { createReaderApp } from './app.js'
+import { createReaderDatabase } from './database.js'
 import { openSystems } from './systems.js'
 
 const USAGE = `Usage: npm start reader -- [flags]
@@ -47,7 +48,8 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
   const options = { ...optionsOf(settings), redisUrl: primaryUrl, replicaUrl: replicaUrls ?? undefined, log }
   const reader = await openServing(options, { discover: true, isPatient: true, maxStaleMs })
   const { queries, deployment } = insideOfReader(reader)
-  const systems = openSystems({ deployment, primaryUrl, keyPrefix: settings.keyPrefix, log })
+  const database = createReaderDatabase({ ...settings, log })
+  const systems = openSystems({ deployment, primaryUrl, keyPrefix: settings.keyPrefix, orderRows: database.orderRows, log })
   /** @type {import('fastify').FastifyInstance | null} */
   let app = null
   try {
@@ -60,6 +62,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
       caps: { maxStreams, maxStreamsPerToken },
       deployment,
       systems,
+      database,
       gatewayUrl: settings.gatewayUrl && new URL(settings.gatewayUrl).origin,
       keyPrefix: settings.keyPrefix
     })
@@ -77,6 +80,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
     clearTimeout(timer)
     security.close()
     await systems.close()
+    await database.close()
     await reader.close()
   }
 }

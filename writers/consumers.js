@@ -9,13 +9,18 @@ import { help, printable, resolve } from '../settings.js'
 import { createServer, healthRoutes, listen, openSecurity } from '../src/http/index.js'
 import { createAdmissionMetrics, createConsumerMetrics } from '../src/metrics/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
-import { openOwnDatabase } from './consumers/database.js'
+import { migrate } from '../src/sql/index.js'
+import { SYSTEM as SALES } from '../src/systems/sales/index.js'
 import { openSystem } from './consumers/system.js'
 import { SYSTEMS } from './consumers/systems.js'
+import { useDatabase } from './database.js'
+
+const CONNECTIONS = 8
 
 const USAGE = `Usage: npm start consumers -- [flags]
 
-Runs scheduled tasks of systems, such as the end of auctions, until Ctrl-C. Run as many as you like: they share the work.
+Runs what follows from commands until Ctrl-C: ends of auctions, ends of holds, orders in the database. Run as many as you like: they
+share the work.
 
 Examples:
   npm start consumers
@@ -46,12 +51,17 @@ async function serve (settings, { primaryUrl }, log, signal) {
   const admissionMetrics = createAdmissionMetrics(registry)
   const consumerMetrics = createConsumerMetrics(registry, () => [...systems].map(([name, { figures }]) => [name, figures]))
   const ending = new AbortController()
-  const database = await openOwnDatabase(settings, { names, id, log, signal, fail: (error) => ending.abort(error) })
+  const needsDatabase = settings.databaseUrl !== null || names.includes(SALES)
+  const used = needsDatabase
+    ? await useDatabase(settings, { name: id, max: CONNECTIONS, log, signal, fail: (error) => ending.abort(error) })
+    : null
   const server = settings.metricsPort === null ? null : await serveMetrics(settings, registry, log)
   try {
+    const done = used ? await migrate(used.database) : []
+    if (done.length > 0) log.info({ migrations: done }, 'the database was migrated')
     for (const name of names) {
       const metrics = { ...admissionMetrics(name), ...consumerMetrics(name) }
-      systems.set(name, await openSystem(name, settings, { id, primaryUrl, database: database?.database ?? null, metrics, log }))
+      systems.set(name, await openSystem(name, settings, { id, primaryUrl, database: used?.database ?? null, metrics, log }))
     }
     tellParent({ event: 'up', systems: names })
     await aborted(AbortSignal.any([signal, ending.signal]))
@@ -59,7 +69,7 @@ async function serve (settings, { primaryUrl }, log, signal) {
     return 0
   } finally {
     await Promise.all([server?.close(), ...[...systems.values()].map((system) => system.close())])
-    await database?.close()
+    await used?.close()
   }
 }
 

@@ -66,7 +66,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
     onClose: ({ name }) => metrics.unfollow(name),
     log
   })
-  const systems = openSystems(settings, { primaryUrl, registry: metrics.registry, log })
+  const systems = openSystems(settings, { primaryUrl, registry: metrics.registry, log, signal })
   try {
     await primary.opened()
     await systems.check()
@@ -75,6 +75,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
       feeds,
       auctions: systems.auctions,
       sales: systems.sales,
+      letters: systems.letters,
       settings,
       security,
       stopping: signal,

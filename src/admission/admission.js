@@ -54,7 +54,8 @@ export function createAdmission ({
           await agree(connection)
           isAgreed = true
         }
-        const admitted = await admit(connection, keyOf(partition), { replicationId, requestMs, keepMs, maxOutbox }, commands).catch((error) => {
+        const terms = { replicationId, requestMs, keepMs, maxOutbox }
+        const admitted = await admit(connection, keyOf(partition), terms, commands).catch((error) => {
           // it is no longer the primary, or is unusable
           if (error.outcome === 'over') connection.close(error.message)
           throw error

@@ -35,7 +35,10 @@ export function createDeadLetters ({ connectionOf, keyOf, partitions }) {
         'reason', reason, 'attempts', attempts, 'fields', JSON.stringify(flat))
     },
 
-    /** The oldest of each partition first. @param {{ after: string | null, limit: number }} page @returns {Promise<{ items: Letter[], next: string | null }>} */
+    /**
+     * The oldest of each partition first.
+     * @param {{ after: string | null, limit: number }} page @returns {Promise<{ items: Letter[], next: string | null }>}
+     */
     async list ({ after, limit }) {
       const from = after === null ? { partition: 0, stream: '-' } : placeOf(after)
       /** @type {Letter[]} */

@@ -29,7 +29,7 @@ const stopAt = (stop, atMs) => setTimeout(() => stop.abort(), atMs - performance
  * @param {(partition: number) => (part: string) => string} options.keyOf
  * @param {Work} options.work
  * @param {import('pino').Logger} options.log
- * @param {(partition: number) => Promise<number>} [options.leastToken] what is fenced elsewhere, too, may know higher tokens than the server
+ * @param {(partition: number) => Promise<number>} [options.leastToken] the database may know higher tokens than the server
  * @param {number} [options.leaseMs]
  */
 export function createOwnership ({ id, partitions, connectionOf, keyOf, work, log, leastToken = async () => 0, leaseMs = LEASE_MS }) {

@@ -15,7 +15,7 @@ import { gauge } from './scrape.js'
  */
 export function createConsumerMetrics (registry, systems) {
   const common = { labelNames: ['system'], registers: [registry] }
-  const entries = new Counter({ name: 'freshet_consumer_entries_total', help: 'Total entries of outboxes that consumers finished', ...common })
+  const entries = new Counter({ name: 'freshet_consumer_entries_total', help: 'Total entries of outboxes that were finished', ...common })
   const failures = new Counter({ name: 'freshet_consumer_failures_total', help: 'Total attempts of consumers that failed', ...common })
   const letters = new Counter({ name: 'freshet_dead_letters_total', help: 'Total entries that became dead letters', ...common })
   /** @param {(figures: Figures) => number | Promise<number>} read */
@@ -25,10 +25,11 @@ export function createConsumerMetrics (registry, systems) {
     return samples.flatMap((one) => one.status === 'fulfilled' ? [one.value] : [])
   }
   const labels = ['system']
-  gauge(registry, { name: 'freshet_consumer_partitions', help: 'Partitions that this process owns', labels }, each(({ owned }) => owned().length))
+  gauge(registry, { name: 'freshet_consumer_partitions', help: 'Partitions that this process owns', labels },
+    each(({ owned }) => owned().length))
   gauge(registry, { name: 'freshet_dead_letters', help: 'Dead letters in the partitions that this process owns', labels },
     each(({ deadLetters }) => deadLetters()))
-  gauge(registry, { name: 'freshet_consumer_lag_seconds', help: 'Time from the last finished entry to the newest one of its outboxes', labels },
+  gauge(registry, { name: 'freshet_consumer_lag_seconds', help: 'Time from the last finished entry to the newest', labels },
     each(async ({ lagMs }) => await lagMs() / 1000))
   return (system) => ({
     finished: (n) => entries.inc({ system }, n),

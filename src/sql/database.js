@@ -55,7 +55,7 @@ export function openDatabase ({ url, name, max, deadlineMs, log }) {
     /** Whether the last statement had an answer. */
     get isUp () { return isUp },
 
-    /** @param {string} text @param {unknown[]} [values] @returns {Promise<Result>} @throws {FreshetError} DATABASE_DOWN, DATABASE_REFUSED */
+    /** @param {string} text @param {unknown[]} [values] @returns {Promise<Result>} @throws DATABASE_DOWN, DATABASE_REFUSED */
     query: (text, values) => withErrors(() => pool.query(text, values)),
 
     /**

@@ -36,6 +36,6 @@ export async function migrate (database, folder = FOLDER) {
 function expectSame (name, hash, files) {
   const file = files.find((one) => one.name === name)
   if (file?.hash === hash) return
-  throw new FreshetError('DATABASE_DIFFERS',
-    `the database has the migration ${name}, which this version ${file ? 'has with another text' : 'does not have'}; use the version that made it`)
+  const how = file ? 'has with another text' : 'does not have'
+  throw new FreshetError('DATABASE_DIFFERS', `the database has the migration ${name}, which this version ${how}; use the one that made it`)
 }

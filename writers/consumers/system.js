@@ -45,20 +45,6 @@ export async function openSystem (system, settings, { id, primaryUrl, database, 
     : direct
 
   /** @param {import('../../src/consumers/index.js').Owned} owned */
-  async function restoreWhenReplaced ({ partition, signal }) {
-    for (let known = ''; !signal.aborted; await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})) {
-      try {
-        const { replicationId } = routes.route(partition)
-        if (replicationId === known) continue
-        await duties?.onPrimary?.(partition)
-        known = replicationId
-      } catch (error) {
-        log.debug({ partition, code: error.code, reason: error.message }, 'restoring is tried again')
-      }
-    }
-  }
-
-  /** @param {import('../../src/consumers/index.js').Owned} owned */
   async function work (owned) {
     const { partition, signal } = owned
     const connection = () => connectionOf(partition)
@@ -66,7 +52,7 @@ export async function openSystem (system, settings, { id, primaryUrl, database, 
     const running = [runTasks({ connection, key, submit: admission.submit, signal })]
     if (database && duties && reader) {
       running.push(
-        restoreWhenReplaced(owned),
+        onEachPrimary(owned, { idOf: () => routes.route(partition).replicationId, run: duties.onPrimary, log }),
         consumeSql({
           system,
           effect: duties.effect,
@@ -87,29 +73,14 @@ export async function openSystem (system, settings, { id, primaryUrl, database, 
     await Promise.all(running)
   }
 
-  const ownership = createOwnership({ id, partitions, connectionOf, keyOf, log, work, leastToken: database ? leastToken : undefined })
-
-  /** The fencing token that the database knows. @param {number} partition */
-  async function leastToken (partition) {
-    const { rows: [row] } = await /** @type {NonNullable<typeof database>} */ (database).query(
-      'SELECT max(token) AS token FROM consumer_cursor WHERE system = $1 AND partition = $2', [system, partition]).catch(() => ({ rows: [] }))
-    return Number(row?.token ?? 0)
-  }
-
-  /** The longest time from a cursor to the end of its outbox. */
-  async function lagMs () {
-    const lags = await Promise.all(ownership.owned.map(async (partition) => {
-      const [[last], stored] = await connectionOf(partition).sendAll([
-        ['XREVRANGE', keyOf(partition)('outbox'), '+', '-', 'COUNT', '1'], ['HGET', keyOf(partition)('cursors'), duties?.effect.name ?? '']])
-      return last === undefined || stored === null ? 0 : parseInt(String(last[0])) - parseInt(String(stored))
-    }))
-    return Math.max(0, ...lags)
-  }
+  const leastToken = database ? (/** @type {number} */ partition) => tokenIn(database, system, partition) : undefined
+  const ownership = createOwnership({ id, partitions, connectionOf, keyOf, log, work, leastToken })
 
   return {
     figures: {
       owned: () => ownership.owned,
-      lagMs,
+      lagMs: async () => Math.max(0, ...await Promise.all(ownership.owned.map((partition) =>
+        lagOf(connectionOf(partition), keyOf(partition), duties?.effect.name ?? '')))),
       deadLetters: async () => (await Promise.all(ownership.owned.map(letters.count))).reduce((sum, n) => sum + n, 0)
     },
 
@@ -119,4 +90,42 @@ export async function openSystem (system, settings, { id, primaryUrl, database, 
       await Promise.all([routes.close(), outbox?.close()])
     }
   }
+}
+
+/**
+ * Runs something when a partition is taken, and again whenever its primary is another one.
+ * @param {import('../../src/consumers/index.js').Owned} owned
+ * @param {{ idOf: () => string, run?: (partition: number) => Promise<void>, log: import('pino').Logger }} parts `idOf` the primary
+ */
+async function onEachPrimary ({ partition, signal }, { idOf, run = async () => {}, log }) {
+  for (let known = ''; !signal.aborted; await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})) {
+    try {
+      const id = idOf()
+      if (id === known) continue
+      await run(partition)
+      known = id
+    } catch (error) {
+      log.debug({ partition, code: error.code, reason: error.message }, 'restoring is tried again')
+    }
+  }
+}
+
+/**
+ * The fencing token that the database knows; 0 while it does not answer.
+ * @param {import('../../src/sql/index.js').Database} database @param {string} system @param {number} partition
+ */
+async function tokenIn (database, system, partition) {
+  const { rows: [row] } = await database.query('SELECT max(token) AS token FROM consumer_cursor WHERE system = $1 AND partition = $2',
+    [system, partition]).catch(() => ({ rows: [] }))
+  return Number(row?.token ?? 0)
+}
+
+/**
+ * From the cursor of a consumer to the end of the outbox, ms.
+ * @param {import('../../src/store/index.js').Connection} connection @param {(part: string) => string} key @param {string} consumer
+ */
+async function lagOf (connection, key, consumer) {
+  const [[last], stored] = await connection.sendAll([
+    ['XREVRANGE', key('outbox'), '+', '-', 'COUNT', '1'], ['HGET', key('cursors'), consumer]])
+  return last === undefined || stored === null ? 0 : parseInt(String(last[0])) - parseInt(String(stored))
 }

@@ -5,6 +5,7 @@ import { FreshetError } from './errors.js'
 import { createBodyRoom, createLimit, createServer, describeRoutes, healthRoutes } from '../../src/http/index.js'
 import { createIngest } from './ingest.js'
 import { auctionRoutes } from './routes/auctions.js'
+import { deadLetterRoutes } from './routes/dead-letters.js'
 import { itemRoutes } from './routes/items.js'
 import { saleRoutes } from './routes/sales.js'
 
@@ -21,6 +22,7 @@ const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stoppi
 /**
  * @param {{ feeds: import('./feeds.js').Feeds, auctions?: import('../../src/systems/auctions/index.js').Auctions,
  *   sales?: import('../../src/systems/sales/index.js').Sales,
+ *   letters?: Record<string, () => Promise<import('../../src/consumers/index.js').DeadLetters>>,
  *   status: () => { ready: boolean, reasons: string[], nodes: any[] }, stopping: AbortSignal,
  *   settings: { whenFull: 'block' | 'refuse' | 'drop', ackWithinMs: number, inFlightBytes: number },
  *   security?: import('../../src/http/index.js').Security | null, registry: import('prom-client').Registry,
@@ -29,7 +31,7 @@ const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stoppi
  * @returns {import('fastify').FastifyInstance}
  */
 export function createGatewayApp ({
-  feeds, auctions, sales, status, stopping, settings, security = null, registry, logger, clock = Date.now, maxRequests = MAX_REQUESTS,
+  feeds, auctions, sales, letters, status, stopping, settings, security = null, registry, logger, clock = Date.now, maxRequests = MAX_REQUESTS,
   maxBodiesBytes
 }) {
   const app = createServer({ registry, logger, security })
@@ -65,6 +67,12 @@ export function createGatewayApp ({
     app.register(async (commands) => {
       guard(commands)
       commands.register(saleRoutes, { sales, room })
+    })
+  }
+  if (letters) {
+    app.register(async (commands) => {
+      guard(commands)
+      commands.register(deadLetterRoutes, { letters })
     })
   }
   return app

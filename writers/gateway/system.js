@@ -14,7 +14,7 @@ const LOOK_EVERY_MS = 1000
  * @property {string} primaryUrl @property {string} name of connections
  * @property {import('../../src/metrics/index.js').AdmissionMetrics} metrics
  * @property {import('pino').Logger} log
- * @typedef {{ system: string, rule: string, durability: string,
+ * @typedef {{ system: string, rule: string, durability: () => string,
  *   onEntry?: (entry: import('../../src/admission/index.js').Entry) => void }} Kind `onEntry`: every event of the system
  */
 
@@ -55,10 +55,11 @@ function tryRoute (routes) {
 }
 
 /** @param {any} settings @param {Kind} kind @param {Parts} parts */
-function openAdmission (settings, { system, rule, durability, onEntry }, { routes, primaryUrl, name, metrics, log }) {
+function openAdmission (settings, { system, rule, durability: durabilityNow, onEntry }, { routes, primaryUrl, name, metrics, log }) {
   const { keyPrefix, deadlineMs, requestMs, keepMs, maxOutbox, systemPartitions: partitions, ackWithinMs } = settings
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
+  const durability = durabilityNow()
   const confirms = durability === 'replica' || durability === 'aof'
     ? createRoutes({ primaryUrl, name: `${name}:${system}:confirm`, deadlineMs: deadlineMs + ackWithinMs })
     : null

@@ -1,46 +1,107 @@
 /** The systems of a gateway: auctions and sales. Each opens with its first command. */
+import { readFileSync } from 'node:fs'
 import { expectDurability, systemKey } from '../../src/admission/index.js'
+import { createDeadLetters } from '../../src/consumers/index.js'
 import { createAdmissionMetrics } from '../../src/metrics/index.js'
 import { createRoutes } from '../../src/store/index.js'
 import * as auctions from '../../src/systems/auctions/index.js'
 import * as sales from '../../src/systems/sales/index.js'
+import { useDatabase } from '../database.js'
 import { openSystem } from './system.js'
 
+const PING_EVERY_MS = 250
+const CONNECTIONS = 2
+
 /**
- * @param {any} settings @param {{ primaryUrl: string, registry: import('prom-client').Registry, log: import('pino').Logger }} parts
+ * @param {any} settings
+ * @param {{ primaryUrl: string, registry: import('prom-client').Registry, log: import('pino').Logger, signal: AbortSignal }} parts
  */
-export function openSystems (settings, { primaryUrl, registry, log }) {
-  const { keyPrefix, deadlineMs } = settings
+export function openSystems (settings, { primaryUrl, registry, log, signal }) {
+  const { keyPrefix, deadlineMs, durability } = settings
   const name = `freshet-gateway-${process.pid}`
   const routes = createRoutes({ primaryUrl, name: `${name}:commands`, deadlineMs })
   const metricsOf = createAdmissionMetrics(registry)
-  /** @param {{ SYSTEM: string, RULE: string }} face @param {string} durability */
-  const open = ({ SYSTEM: system, RULE: rule }, durability) =>
-    openSystem(settings, { system, rule, durability }, { routes, primaryUrl, name, metrics: metricsOf(system), log })
+  let salesDurability = durability ?? 'memory'
+  const health = durability === 'db' ? createHealth(settings, { name, log, signal }) : null
+  const settlement = health && sales.createSettlement({ isUp: () => health.isUp, statusOf, deadlineMs: settings.ackWithinMs })
+  /** @param {{ SYSTEM: string, RULE: string }} face @param {Pick<import('./system.js').Kind, 'durability' | 'onEntry'>} more */
+  const open = ({ SYSTEM: system, RULE: rule }, more) =>
+    openSystem(settings, { system, rule, ...more }, { routes, primaryUrl, name, metrics: metricsOf(system), log })
   const all = {
-    auctions: open(auctions, settings.durability ?? 'memory'),
-    sales: open(sales, settings.durability ?? 'memory')
+    auctions: open(auctions, { durability: () => durability === 'db' ? 'memory' : durability ?? 'memory' }),
+    sales: open(sales, { durability: () => salesDurability, onEntry: settlement ? (entry) => settlement.note(entry) : undefined })
   }
   const tokens = sales.createTokens({
     connection: () => routes.route(0).connection,
     key: `${systemKey(keyPrefix, sales.SYSTEM)}:token-key`,
-    given: settings.saleTokenKey,
+    given: settings.saleTokenKey === null ? null : JSON.parse(readFileSync(settings.saleTokenKey, 'utf8')),
     algorithm: settings.saleTokenAlgorithm
   })
 
+  /** @param {string} sale @param {string} claim @returns {Promise<string>} */
+  async function statusOf (sale, claim) {
+    const { keyOf, partitionOf } = all.sales.open()
+    const partition = partitionOf(sale)
+    const member = await routes.route(partition).connection.send('HGET', keyOf(partition)(`members:${sale}`), `claim ${claim}`)
+    return String(member).split(' ')[0]
+  }
+
+  /** @param {import('./system.js').OpenSystem} system */
+  async function lettersOf ({ open }) {
+    const { agreed, keyOf, partitions } = open()
+    await agreed()
+    return createDeadLetters({ connectionOf: (partition) => routes.route(partition).connection, keyOf, partitions })
+  }
+
   return {
-    /** Rejects settings that the primary cannot fulfil, if it can be asked. @throws {Error} DURABILITY_UNSUPPORTED */
+    /**
+     * Rejects settings that the primary cannot fulfil, if it can be asked, and looks whether it has replicas.
+     * @throws {Error} DURABILITY_UNSUPPORTED
+     */
     async check () {
-      const connection = await routes.opened.catch(() => null)
-      if (connection) await expectDurability(routes.route(0).connection, settings.durability)
+      const isOpen = await routes.opened.then(() => true, () => false)
+      if (!isOpen) return
+      const { connection } = routes.route(0)
+      await expectDurability(connection, durability)
+      const hasReplicas = /^connected_slaves:[1-9]/m.test(String(await connection.send('INFO', 'replication')))
+      if (durability === null && hasReplicas) salesDurability = 'replica'
+      log.info({ sales: salesDurability }, 'durability')
     },
 
     auctions: auctions.createAuctions(admissionOf(all.auctions)),
-    sales: sales.createSales({ ...admissionOf(all.sales), tokens, settlement: null, isRecorded: false }),
+    sales: sales.createSales({
+      ...admissionOf(all.sales), tokens, settlement, isRecorded: settings.databaseUrl !== null || durability === 'db'
+    }),
+
+    letters: { auctions: () => lettersOf(all.auctions), sales: () => lettersOf(all.sales) },
 
     async close () {
-      await Promise.all([all.auctions.close(), all.sales.close()])
+      await Promise.all([all.auctions.close(), all.sales.close(), health?.close()])
       await routes.close()
+    }
+  }
+}
+
+/**
+ * Whether the database answers, as of a moment ago.
+ * @param {any} settings @param {{ name: string, log: import('pino').Logger, signal: AbortSignal }} parts
+ */
+function createHealth (settings, parts) {
+  let isUp = false
+  const using = useDatabase(settings, { ...parts, max: CONNECTIONS, fail () { isUp = false } })
+  using.catch((error) => parts.log.error({ code: error.code, reason: error.message }, 'there is no database'))
+  let isAsking = false
+  const timer = setInterval(async () => {
+    if (isAsking) return
+    isAsking = true
+    isUp = await using.then(({ database }) => database.query('SELECT 1')).then(() => true, () => false)
+    isAsking = false
+  }, PING_EVERY_MS).unref()
+  return {
+    get isUp () { return isUp },
+    async close () {
+      clearInterval(timer)
+      await using.then((used) => used.close(), () => {})
     }
   }
 }

@@ -62,7 +62,8 @@ export async function reachSupervisor (part, supervision, { env, report, signal 
  * @param {keyof Parts | 'look'} word
  * @param {(line: string) => void} report
  * @returns {{ ready: Promise<Ready | Database | null>, news: SupervisorEvent[], ended: Promise<FreshetError | null> }} `ready`: that
- *   the part is; null when the connection ended before; `news`: of all parts that are ready; `ended` resolves with the error that the supervisor sent, if any
+ *   the part is; null when the connection ended before; `news`: of all parts that are ready; `ended` resolves with the error that the
+ *   supervisor sent, if any
  */
 export function converse (socket, word, report) {
   /** @type {FreshetError | null} */

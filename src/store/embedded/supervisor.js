@@ -6,8 +6,8 @@
  *                                              +-- PostgreSQL, if a command needs it
  *                                              +-- guard (kills them when the supervisor is killed)
  *
- * It starts the servers, and the database, for the first command that uses them, and ends when the last command has left or a server fails. It listens until the
- * servers are gone, so that the next supervisor starts after that.
+ * It starts the servers, and the database, for the first command that uses them, and ends when the last command has left or a server
+ * fails. It listens until the servers are gone, so that the next supervisor starts after that.
  */
 import { once } from 'node:events'
 import { rm, truncate } from 'node:fs/promises'

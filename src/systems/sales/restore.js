@@ -19,7 +19,7 @@ export function createRestorer ({ database, submit, log }) {
   /** @param {string} sale @param {string[]} args */
   const order = (sale, ...args) => submit({ rule: RULE, key: sale, scope: '', requestId: randomUUID(), args })
 
-  /** Of a server that does not have it. @param {string} sale @returns {Promise<boolean>} false: neither has the database, or it is closed */
+  /** @param {string} sale that the server does not have @returns {Promise<boolean>} false: the database has none that is open */
   async function createAgain (sale) {
     const { rows: [row] } = await database.query('SELECT terms, stock, status FROM sales WHERE id = $1', [sale])
     if (row === undefined || row.status === 'closed') return false

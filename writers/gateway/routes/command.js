@@ -4,8 +4,8 @@ import { readId } from '../../../src/http/index.js'
 export const JSON_TYPE = 'application/json'
 export const MAX_BODY_BYTES = 16 * 1024
 export const COMMAND_CODES = Object.freeze([
-  'FIELD_INVALID', 'IDEMPOTENCY_KEY_REUSED', 'PAYLOAD_TOO_LARGE', 'MEDIA_TYPE_UNSUPPORTED', 'ADMISSION_FULL', 'ADMISSION_BACKLOG', 'ADMISSION_LATE',
-  'NOT_CONFIRMED'
+  'FIELD_INVALID', 'IDEMPOTENCY_KEY_REUSED', 'PAYLOAD_TOO_LARGE', 'MEDIA_TYPE_UNSUPPORTED', 'ADMISSION_FULL', 'ADMISSION_BACKLOG',
+  'ADMISSION_LATE', 'NOT_CONFIRMED'
 ])
 
 /** @param {import('fastify').FastifyRequest} request @param {string} [name] */

@@ -37,8 +37,8 @@ export function createPostgres ({ folder, cacheDir, report, signal, fail }) {
       await rm(home, { recursive: true, force: true })
       cluster = await startCluster({ programs, folder: home, port: await freePort() })
       guard.watch([cluster.pid])
-      cluster.exited.then((how) => fail(new FreshetError('SERVERS_FAILED', `the embedded PostgreSQL ended (${how}), and its data is lost; ` +
-        'run the command again to start with an empty one')))
+      cluster.exited.then((how) => fail(new FreshetError('SERVERS_FAILED',
+        `the embedded PostgreSQL ended (${how}), and its data is lost; run the command again to start with an empty one`)))
       return { url: cluster.url }
     },
 

@@ -1,0 +1,81 @@
+/**
+ * `npm start dead-letters -- list | replay ID | discard ID`: entries of outboxes whose effect failed for good. A process file; results go
+ * to standard output, one JSON line each.
+ */
+import { SettingsInvalid, help, resolve } from '../settings.js'
+import { admissionKey, readSystem } from '../src/admission/index.js'
+import { createDeadLetters } from '../src/consumers/index.js'
+import { createLog, listenForStop, visibleJson } from '../src/runtime/index.js'
+import { openConnection, withTarget } from '../src/store/index.js'
+
+const ACTIONS = ['list', 'replay', 'discard']
+const PAGE = 1000
+const USAGE = `Usage: npm start dead-letters -- list
+       npm start dead-letters -- replay 3:1764000000000-0
+       npm start dead-letters -- discard 3:1764000000000-0 --system auctions
+
+Lists dead letters of a system, puts one back into the outbox, or deletes one.`
+
+/**
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} process
+ * @returns {Promise<number>} exit status
+ */
+export async function main ({ argv, env }) {
+  const known = { command: 'dead-letters', layouts: [], acks: [], positionals: 2 }
+  if (argv.includes('--help')) {
+    process.stdout.write(await help(known, USAGE) + '\n')
+    return 0
+  }
+  /** @type {any} */
+  const settings = resolve(argv, env, known)
+  const { action, id } = wanted(settings)
+  const log = createLog({ level: settings.logLevel, role: 'dead-letters' })
+  const stopping = listenForStop()
+  try {
+    return await withTarget(settings, { env, report: (line) => log.info(line), stopping }, async ({ primaryUrl }) => {
+      const primary = await openConnection(primaryUrl, { name: `freshet-dead-letters-${process.pid}`, deadlineMs: settings.deadlineMs })
+      try {
+        for await (const result of act(primary, settings, action, id)) process.stdout.write(visibleJson(result) + '\n')
+        return 0
+      } finally {
+        primary.close()
+      }
+    })
+  } finally {
+    stopping.done()
+  }
+}
+
+/**
+ * @param {import('../src/store/index.js').Connection} primary @param {{ keyPrefix: string, system: string }} settings
+ * @param {string} action @param {string} id
+ */
+async function * act (primary, { keyPrefix, system }, action, id) {
+  const stored = await readSystem(primary, { keyPrefix, system })
+  if (stored === null) return
+  const { partitions } = stored
+  const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
+  const letters = createDeadLetters({ connectionOf: () => primary, keyOf, partitions })
+  if (action === 'list') {
+    for (let after = /** @type {string | null} */ (null); ;) {
+      const page = await letters.list({ after, limit: PAGE })
+      yield * page.items
+      after = page.next
+      if (after === null) return
+    }
+  }
+  await (action === 'replay' ? letters.replay(id) : letters.discard(id))
+  yield { event: action === 'replay' ? 'replayed' : 'discarded', id }
+}
+
+/** @param {any} settings @returns {{ action: string, id: string }} @throws {SettingsInvalid} */
+function wanted ({ positionals: [action, id] }) {
+  const faults = []
+  if (!ACTIONS.includes(action)) {
+    faults.push(`${action === undefined ? 'the action is missing' : `unknown action ${action}`}; expected ${ACTIONS.join(' | ')}`)
+  } else if (action === 'list' ? id !== undefined : id === undefined) {
+    faults.push(action === 'list' ? `list accepts no id (${id})` : `${action} needs the id of a dead letter, as list shows it`)
+  }
+  if (faults.length) throw new SettingsInvalid(faults)
+  return { action, id }
+}

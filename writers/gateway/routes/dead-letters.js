@@ -1,0 +1,68 @@
+/** Dead letters of systems: list, replay, discard. */
+import { bodySchema, commandRoute, ID_TEXT, integer, querySchema, readQuery, text } from '../../../src/http/index.js'
+
+const TAG = 'dead-letters'
+const MAX_PAGE = 1000
+const PAGE = 100
+const LETTER_ID = { type: 'string', pattern: '^\\d{1,4}:\\d{1,15}-\\d{1,6}$' }
+const FIELDS = {
+  after: text((given) => given, { description: 'only letters after this one: `next` of the page before', expects: 'an id', schema: LETTER_ID }),
+  limit: integer(1, MAX_PAGE, { description: 'letters of a page', default: PAGE })
+}
+const LETTER = {
+  type: 'object',
+  properties: {
+    id: LETTER_ID,
+    consumer: { type: 'string' },
+    key: ID_TEXT,
+    entry: { type: 'string', description: 'id in the outbox' },
+    reason: { type: 'string' },
+    attempts: { type: 'integer' },
+    at: { type: 'integer', description: 'milliseconds since 1970' },
+    fields: { type: 'object', additionalProperties: { type: 'string' } }
+  }
+}
+const DONE = { type: 'object', properties: { id: LETTER_ID, status: { type: 'string', enum: ['replayed', 'discarded'] } } }
+
+/**
+ * @param {import('fastify').FastifyInstance} app
+ * @param {{ letters: Record<string, () => Promise<import('../../../src/consumers/index.js').DeadLetters>> }} parts by system
+ */
+export async function deadLetterRoutes (app, { letters }) {
+  for (const [system, open] of Object.entries(letters)) {
+    const config = /** @type {any} */ ({ access: 'admin', system })
+    const path = `/v1/systems/${system}/dead-letters`
+
+    app.get(path, {
+      config,
+      schema: commandRoute({
+        summary: `Dead letters of ${system}: entries whose effect failed for good`,
+        tag: TAG,
+        query: querySchema(FIELDS),
+        content: {
+          200: { type: 'object', properties: { items: { type: 'array', items: LETTER }, next: { type: ['string', 'null'] } } }
+        },
+        codes: ['LETTER_UNKNOWN']
+      })
+    }, async (request) => (await open()).list(/** @type {any} */ (readQuery(request, FIELDS))))
+
+    for (const [method, suffix, status, summary] of /** @type {const} */ ([
+      ['POST', '/replay', 'replayed', 'Put a dead letter back into the outbox'], ['DELETE', '', 'discarded', 'Discard a dead letter']
+    ])) {
+      app.route({
+        method,
+        url: `${path}/:id${suffix}`,
+        config,
+        schema: commandRoute({
+          summary, tag: TAG, params: { id: LETTER_ID }, body: bodySchema({}), content: { 200: DONE }, codes: ['LETTER_UNKNOWN']
+        }),
+        async handler (request) {
+          const { id } = /** @type {any} */ (request.params)
+          const all = await open()
+          await (status === 'replayed' ? all.replay(id) : all.discard(id))
+          return { id, status }
+        }
+      })
+    }
+  }
+}
