@@ -16,6 +16,7 @@ import { SYSTEMS } from './consumers/systems.js'
 import { useDatabase } from './database.js'
 
 const CONNECTIONS = 8
+const DATABASE_DEADLINE_MS = 5000
 
 const USAGE = `Usage: npm start consumers -- [flags]
 
@@ -53,7 +54,7 @@ async function serve (settings, { primaryUrl }, log, signal) {
   const ending = new AbortController()
   const needsDatabase = settings.databaseUrl !== null || names.includes(SALES)
   const used = needsDatabase
-    ? await useDatabase(settings, { name: id, max: CONNECTIONS, log, signal, fail: (error) => ending.abort(error) })
+    ? await useDatabase(settings, { name: id, max: CONNECTIONS, deadlineMs: DATABASE_DEADLINE_MS, log, signal, fail: (error) => ending.abort(error) })
     : null
   const server = settings.metricsPort === null ? null : await serveMetrics(settings, registry, log)
   try {

@@ -2,20 +2,18 @@
 import { openDatabase } from '../src/sql/index.js'
 import { ownDatabase } from '../src/store/index.js'
 
-const DEADLINE_MS = 5000
-
 /**
  * @param {{ databaseUrl: string | null, cacheDir: string | null }} settings
- * @param {{ name: string, max: number, log: import('pino').Logger, signal: AbortSignal, fail: (error: Error) => void }} parts `max`:
+ * @param {{ name: string, max: number, deadlineMs: number, log: import('pino').Logger, signal: AbortSignal, fail: (error: Error) => void }} parts `max`:
  *   connections; `fail` is called when the embedded one ends
  * @returns {Promise<{ database: import('../src/sql/index.js').Database, close: () => Promise<void> }>}
  * @throws {import('../src/errors.js').FreshetError} ENGINE_MISSING, SERVERS_FAILED
  */
-export async function useDatabase ({ databaseUrl, cacheDir }, { name, max, log, signal, fail }) {
+export async function useDatabase ({ databaseUrl, cacheDir }, { name, max, deadlineMs, log, signal, fail }) {
   const embedded = databaseUrl === null
     ? await ownDatabase({ cacheDir }, { report: (line) => log.info(line), signal, onFailure: fail })
     : null
-  const database = openDatabase({ url: embedded?.url ?? String(databaseUrl), name, max, deadlineMs: DEADLINE_MS, log })
+  const database = openDatabase({ url: embedded?.url ?? String(databaseUrl), name, max, deadlineMs, log })
   return {
     database,
     async close () {

@@ -308,10 +308,10 @@ function rules.bounded ()
     local change, short = nothing(), math.max(0, -n(state.available))
     -- holds of a history that was lost may keep units that were sold in it
     expireAll(state, now, read, change, read.holdsDue('+inf', short))
+    change.reopens = (state.lineage or '') ~= ''
     state.lineage = read.lineage()
-    with(change.events, event(state, 'restored', '', '', '0'))
+    with(change.events, { 'seq', '0', 'type', 'restored' })
     admit(state, now, read, change)
-    change.reopens = true
     return 'accepted', outcome(state), change
   end
 

@@ -31,8 +31,8 @@ const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stoppi
  * @returns {import('fastify').FastifyInstance}
  */
 export function createGatewayApp ({
-  feeds, auctions, sales, letters, status, stopping, settings, security = null, registry, logger, clock = Date.now, maxRequests = MAX_REQUESTS,
-  maxBodiesBytes
+  feeds, auctions, sales, letters, status, stopping, settings, security = null, registry, logger, clock = Date.now,
+  maxRequests = MAX_REQUESTS, maxBodiesBytes
 }) {
   const app = createServer({ registry, logger, security })
   app.server.setTimeout(Math.max(app.server.timeout, settings.ackWithinMs + STALL_SPARE_MS))

@@ -88,7 +88,7 @@ export function openSystems (settings, { primaryUrl, registry, log, signal }) {
  */
 function createHealth (settings, parts) {
   let isUp = false
-  const using = useDatabase(settings, { ...parts, max: CONNECTIONS, fail () { isUp = false } })
+  const using = useDatabase(settings, { ...parts, max: CONNECTIONS, deadlineMs: settings.deadlineMs, fail () { isUp = false } })
   using.catch((error) => parts.log.error({ code: error.code, reason: error.message }, 'there is no database'))
   let isAsking = false
   const timer = setInterval(async () => {

@@ -300,10 +300,11 @@ const OPS = {
     // holds of a history that was lost may keep units that were sold in it
     const short = Math.max(0, -Number(state.available))
     expireAll(state, now, read, change, read.holdsDue(Infinity, short))
+    const reopens = (state.lineage ?? '') !== ''
     state.lineage = read.lineage()
-    change.events.push(eventOf(state, 'restored', '', '', '0'))
+    change.events.push(['seq', '0', 'type', 'restored'])
     admit(state, now, read, change, '')
-    return { code: 'accepted', details: detailsOf(state), change: { ...change, reopens: true } }
+    return { code: 'accepted', details: detailsOf(state), change: { ...change, reopens } }
   }
 }
 /** what is decided while a sale is restored */

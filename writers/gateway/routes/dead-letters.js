@@ -6,7 +6,7 @@ const MAX_PAGE = 1000
 const PAGE = 100
 const LETTER_ID = { type: 'string', pattern: '^\\d{1,4}:\\d{1,15}-\\d{1,6}$' }
 const FIELDS = {
-  after: text((given) => given, { description: 'only letters after this one: `next` of the page before', expects: 'an id', schema: LETTER_ID }),
+  after: text((given) => given, { description: 'only letters after this one', expects: 'an id', schema: LETTER_ID }),
   limit: integer(1, MAX_PAGE, { description: 'letters of a page', default: PAGE })
 }
 const LETTER = {

@@ -1,0 +1,128 @@
+/** Sales and the database: orders, durability db, dead letters, servers that were replaced. */
+import t from 'tap'
+import { runCommand, startConsumers, startReader } from '../../commands.js'
+import { startDatabase } from '../../database.js'
+import { isProblem } from '../../gateway/requests.js'
+import { startProxy } from '../../proxy.js'
+import { scopedEngines } from '../../scope.js'
+import { engineName, eventually, startServer } from '../../servers.js'
+import { startSaleGateway, startSales } from './selling.js'
+
+const PARTITIONS = ['--system-partitions', '2']
+const database = await startDatabase(t)
+const ORDERS = 'SELECT user_id, claim, seq, quantity, status FROM orders WHERE sale = $1 ORDER BY seq'
+
+for (const engine of await scopedEngines()) {
+  t.test(engineName(engine), async (t) => {
+    // sales of both engines are in the same database
+    const own = (/** @type {string} */ name) => `${engine.name}-${name}`
+    const flags = ['--database-url', database.url]
+    const { gateway, reader, sale, primary } = await startSales(t, { engine, readerFlags: flags, consumerFlags: flags })
+    const { create, claim, confirm, release, turn, order } = gateway
+
+    await t.test('what is sold becomes a row; what is held does not', async (t) => {
+      const id = own('rows')
+      await create(id, { stock: 5, perUser: 3 })
+      const first = (await claim(id, 'ann', { quantity: 2 })).json
+      await claim(id, 'bob')
+      const revoked = (await claim(id, 'cid')).json
+      await release(id, revoked.claimId)
+      await eventually(async () => (await sale(id)).orderRows === 2)
+      await eventually(async () => (await database.query(ORDERS, [id])).length === 3)
+      t.match(await database.query(ORDERS, [id]), [
+        { user_id: 'ann', claim: first.claimId, seq: '1', quantity: '2', status: 'sold' }, { user_id: 'bob' }, { status: 'revoked' }
+      ])
+      const held = own('held')
+      await create(held, { stock: 1, holdMs: 60_000 })
+      const { json } = await claim(held, 'ann')
+      await confirm(held, json.claimId)
+      await eventually(async () => (await sale(held)).orderRows === 1)
+      const { items, next } = (await reader.get('/v1/users/ann/claims?limit=2')).json
+      t.match(items, [{ saleId: held, claimId: json.claimId, quantity: 1, status: 'sold', ts: Number }, { saleId: id, quantity: 2 }])
+      if (next) t.same((await reader.get(`/v1/users/ann/claims?after=${next}`)).json.items.filter((/** @type {any} */ one) => one.saleId === id), [])
+    })
+
+    await t.test('a row that the database rejects is a dead letter; the partition goes on, and it can be replayed', async (t) => {
+      const id = own('poison')
+      await database.query("ALTER TABLE orders ADD CONSTRAINT poison CHECK (user_id <> 'mallory')")
+      await create(id, { stock: 5 })
+      await claim(id, 'ann')
+      await claim(id, 'mallory')
+      await claim(id, 'bob')
+      await eventually(async () => (await sale(id)).orderRows === 2)
+      const list = async () => (await gateway.send('GET', '/v1/systems/sales/dead-letters')).json
+      await eventually(async () => (await list()).items.length === 1)
+      const [letter] = (await list()).items
+      t.match(letter, { consumer: 'orders', key: id, reason: /poison/, fields: { user: 'mallory', type: 'sold' } })
+      const command = await runCommand(t, ['dead-letters', 'list', '--redis-url', primary.url]).ended()
+      t.match(JSON.parse(command.stdout), { id: letter.id })
+      const act = (/** @type {string} */ method, rest = '') =>
+        gateway.send(method, `/v1/systems/sales/dead-letters/${letter.id}${rest}`)
+      await database.query('ALTER TABLE orders DROP CONSTRAINT poison')
+      const both = await Promise.all([act('POST', '/replay'), act('POST', '/replay')])
+      t.same(both.map(({ status }) => status).sort(), [200, 404])
+      await eventually(async () => (await sale(id)).orderRows === 3)
+      t.equal((await list()).items.length, 0)
+      isProblem(t, await act('DELETE'), 404, 'LETTER_UNKNOWN')
+    })
+
+    await t.test('durability db: a claim counts when its row is committed; without the database nothing is half done', async (t) => {
+      const proxy = await startProxy(t, Number(new URL(database.url).port))
+      const url = database.url.replace(/:\d+\//, `:${proxy.port}/`)
+      const durable = await startSaleGateway(t, {
+        redisUrl: primary.url, flags: [...PARTITIONS, '--durability', 'db', '--database-url', url, '--ack-within-ms', '1500']
+      })
+      const id = own('durable')
+      await eventually(async () => (await durable.create(id, { stock: 3 })).status === 201)
+      await eventually(async () => (await durable.claim(id, 'ann')).status === 201)
+      t.match(await database.query(ORDERS, [id]), [{ user_id: 'ann', status: 'sold' }], 'committed before the reply')
+      await database.query("ALTER TABLE orders ADD CONSTRAINT refused CHECK (user_id <> 'eve')")
+      isProblem(t, await durable.claim(id, 'eve'), 409, 'CLAIM_REJECTED')
+      await database.query('ALTER TABLE orders DROP CONSTRAINT refused')
+      t.match(await sale(id), { sold: 1, held: 0, available: 2 }, 'the unit is free again')
+      proxy.goSilent()
+      await turn(id, 'restock', { quantity: 1000 })
+      let n = 0
+      // consumers still have their connection
+      await eventually(async () => (await durable.claim(id, `u${n++}`)).json.code === 'DATABASE_DOWN')
+      const { sold } = await eventually(async () => {
+        const one = await sale(id)
+        return one.held === 0 && one
+      })
+      isProblem(t, await durable.claim(id, 'zoe'), 503, 'DATABASE_DOWN')
+      t.equal((await sale(id)).sold, sold)
+      proxy.speak()
+      await eventually(async () => (await durable.claim(id, 'zoe')).status === 201)
+      t.equal((await database.query(ORDERS, [id])).length, sold + 1)
+    })
+
+    await t.test('an empty server in place of the old one: the sale is restored before it sells again', async (t) => {
+      const server = await startServer(t, { engine })
+      const replaced = await startSaleGateway(t, { redisUrl: server.url, flags: [...PARTITIONS, ...flags] })
+      const [fresh] = await Promise.all([
+        startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary', ...flags] }),
+        startConsumers(t, { redisUrl: server.url, flags: [...PARTITIONS, '--systems', 'sales', ...flags] })
+      ])
+      const id = own('replaced')
+      await replaced.create(id, { stock: 3 })
+      await eventually(async () => (await replaced.claim(id, 'ann')).status === 201)
+      await eventually(async () => (await replaced.claim(id, 'bob')).status === 201)
+      await eventually(async () => (await fresh.ask(`/v1/sales/${id}`)).json.orderRows === 2)
+      await server.kill()
+      await server.restart()
+      // seller and buyers are quicker than the consumers
+      await eventually(async () => [200, 201, 409].includes((await replaced.create(id, { stock: 3 })).status))
+      await eventually(async () => {
+        const { status, json } = await replaced.claim(id, 'ann')
+        t.not(status, 201, 'ann has one')
+        return json?.code === 'SALE_ALREADY_CLAIMED'
+      })
+      t.match(await replaced.claim(id, 'cid'), { status: 201, json: { remaining: 0 } })
+      isProblem(t, await replaced.claim(id, 'dan'), 409, 'SALE_SOLD_OUT')
+      await eventually(async () => (await database.query(ORDERS, [id])).length === 3)
+    })
+
+    t.equal((await order('GET', 'none')).status, 405)
+    t.match((await turn('none', 'close')).status, 404)
+  })
+}
