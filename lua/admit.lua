@@ -5,8 +5,7 @@
 -- RETURNS generation, now in ms, then of each command a text, its lines: replay (1 or 0), code, sequence, version, detail and its value ...; a generation alone when it belongs to another replication id; `backlog` in place of the commands when the outbox is full
 -- COST O(n log N)
 -- MODE writes
-local outbox, tasks, generation = KEYS[1], KEYS[2], KEYS[3]
-local replicationId, expiry, keep, maxOutbox, targetTexts = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
+local outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 -- each makes the functions of its rule, when a command needs them
 local rules = {}
 -- @include rules/max
@@ -24,7 +23,7 @@ local nowText, since = string.format('%.0f', now), now - expiry
 -- entries that a consumer still needs are kept
 if finished then since = math.min(since, tonumber((string.match(finished, '^%d+')))) end
 since = string.format('%.0f', since)
-if finished and maxOutbox > 0 and redis.call('XLEN', outbox) > maxOutbox then return { current, nowText, 'backlog' } end
+if finished and most ~= '0' and redis.call('XLEN', outbox) > tonumber(most) then return { current, nowText, 'backlog' } end
 -- a server that accepts no writes refuses the whole call here
 redis.call('HSET', generation, 'now', nowText)
 
@@ -64,7 +63,7 @@ local function schedule (task, due)
 end
 
 local function store (target, changed, change, request)
-  local state, events, members, holds, flat = target.state, target.events, target.members, target.holds, {}
+  local state, events, members, holds, waiting, flat = target.state, target.events, target.members, target.holds, target.waiting, {}
   local task = target.rule .. ' ' .. target.key .. ' '
   for _, event in ipairs(change.events) do
     -- an event without a sequence number is for the outbox only
@@ -87,7 +86,7 @@ local function store (target, changed, change, request)
     if redis.call('HINCRBY', members, 'user ' .. one[1], one[2]) == 0 then redis.call('HDEL', members, 'user ' .. one[1]) end
   end
   for _, one in ipairs(change.waiting or {}) do
-    if one[2] then redis.call('ZADD', target.waiting, one[2], one[1]) else redis.call('ZREM', target.waiting, one[1]) end
+    if one[2] then redis.call('ZADD', waiting, one[2], one[1]) else redis.call('ZREM', waiting, one[1]) end
   end
   if change.holds then schedule(task .. 'expire', redis.call('ZRANGE', holds, 0, 0, 'WITHSCORES')[2]) end
   if change.ends then

@@ -7,7 +7,8 @@
 -- MODE read
 local state, members, waiting, holds = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local places = redis.call('HMGET', state, 'stock', 'sold', 'status', 'slots', 'turnMs')
-for _, user in ipairs(ARGV) do
+for i = 1, #ARGV do
+  local user = ARGV[i]
   local known = redis.call('HGET', members, 'wait ' .. user)
   local place = ''
   if known then

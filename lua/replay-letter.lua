@@ -10,6 +10,6 @@ local letter = redis.call('XRANGE', dead, id, id)[1]
 if not letter then return 0 end
 local fields = {}
 for i = 1, #letter[2], 2 do fields[letter[2][i]] = letter[2][i + 1] end
-redis.call('XADD', outbox, redis.call('HGET', generation, 'now') .. '-*', unpack(cjson.decode(fields.fields)))
 redis.call('XDEL', dead, id)
+redis.call('XADD', outbox, redis.call('HGET', generation, 'now') .. '-*', unpack(cjson.decode(fields.fields)))
 return 1

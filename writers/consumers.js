@@ -54,7 +54,9 @@ async function serve (settings, { primaryUrl }, log, signal) {
   const ending = new AbortController()
   const needsDatabase = settings.databaseUrl !== null || names.includes(SALES)
   const used = needsDatabase
-    ? await useDatabase(settings, { name: id, max: CONNECTIONS, deadlineMs: DATABASE_DEADLINE_MS, log, signal, fail: (error) => ending.abort(error) })
+    ? await useDatabase(settings, {
+      name: id, max: CONNECTIONS, deadlineMs: DATABASE_DEADLINE_MS, log, signal, fail: (error) => ending.abort(error)
+    })
     : null
   const server = settings.metricsPort === null ? null : await serveMetrics(settings, registry, log)
   try {

@@ -4,8 +4,8 @@ import { ownDatabase } from '../src/store/index.js'
 
 /**
  * @param {{ databaseUrl: string | null, cacheDir: string | null }} settings
- * @param {{ name: string, max: number, deadlineMs: number, log: import('pino').Logger, signal: AbortSignal, fail: (error: Error) => void }} parts `max`:
- *   connections; `fail` is called when the embedded one ends
+ * @param {{ name: string, max: number, deadlineMs: number, log: import('pino').Logger, signal: AbortSignal,
+ *   fail: (error: Error) => void }} parts `max`: connections; `fail` is called when the embedded one ends
  * @returns {Promise<{ database: import('../src/sql/index.js').Database, close: () => Promise<void> }>}
  * @throws {import('../src/errors.js').FreshetError} ENGINE_MISSING, SERVERS_FAILED
  */

@@ -2,8 +2,6 @@
 import { define } from '../errors.js'
 
 define('database', {
-  DATABASE_MISSING: { exitStatus: 2, meaning: 'there is no database, and none could be fetched' },
-  DATABASE_FAILED: { retryable: true, meaning: 'the embedded database did not start, or ended' },
   DATABASE_DOWN: { retryable: true, meaning: 'the database does not answer' },
   DATABASE_REFUSED: { meaning: 'the database rejected a statement' },
   DATABASE_DIFFERS: { exitStatus: 2, meaning: 'the tables were made by another version' }

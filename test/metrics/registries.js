@@ -1,8 +1,10 @@
 /** What each process would answer at /metrics: the registries of its real parts, over a real server. */
+import { Registry } from 'prom-client'
 import { createReaderApp } from '../../readers/app.js'
 import { openFeed } from '../../src/index.js'
 import { insideOfFeed } from '../../src/inside.js'
-import { createReaderRegistry, createWriterMetrics } from '../../src/metrics/index.js'
+import { createServer, healthRoutes } from '../../src/http/index.js'
+import { createAdmissionMetrics, createConsumerMetrics, createReaderRegistry, createWriterMetrics } from '../../src/metrics/index.js'
 import { createDeployment } from '../../src/store/deployment.js'
 import { createQueries } from '../../src/view/queries.js'
 import { createViews } from '../../src/view/views.js'
@@ -71,7 +73,8 @@ export async function createGatewayMetrics (t, { redisUrl, deadlineMs = 2000 }) 
     onClose: ({ name }) => metrics.unfollow(name),
     log: silentLog
   })
-  const systems = openSystems(settings, { primaryUrl: redisUrl, registry: metrics.registry, log: silentLog })
+  const { signal } = new AbortController()
+  const systems = openSystems(settings, { primaryUrl: redisUrl, registry: metrics.registry, log: silentLog, signal })
   const app = createGatewayApp({
     feeds, status: metrics.status, settings, stopping: new AbortController().signal, registry: metrics.registry
   })
@@ -87,15 +90,33 @@ export async function createGatewayMetrics (t, { redisUrl, deadlineMs = 2000 }) 
 }
 
 /**
- * The registries of a writer, a reader and a gateway, described.
+ * The registries of a writer, a reader, a gateway and consumers, described.
  * @param {import('tap').Test} t @param {{ redisUrl: string }} options
- * @returns {Promise<Record<'writer' | 'reader' | 'gateway', Described>>}
+ * @returns {Promise<Record<'writer' | 'reader' | 'gateway' | 'consumers', Described>>}
  */
 export async function describeProcesses (t, options) {
   const writer = await serveWriterMetrics(t, options)
   const reader = await createReaderMetrics(t, options)
   const gateway = await createGatewayMetrics(t, options)
-  return { writer: describeMetrics(writer.registry), reader: describeMetrics(reader.registry), gateway: describeMetrics(gateway.registry) }
+  const consumers = await createConsumersRegistry(t)
+  return {
+    writer: describeMetrics(writer.registry),
+    reader: describeMetrics(reader.registry),
+    gateway: describeMetrics(gateway.registry),
+    consumers: describeMetrics(consumers)
+  }
+}
+
+/** @param {import('tap').Test} t */
+async function createConsumersRegistry (t) {
+  const registry = new Registry()
+  createAdmissionMetrics(registry)
+  createConsumerMetrics(registry, () => [])
+  const app = createServer({ registry, security: null })
+  app.register(healthRoutes, { status: () => ({ ready: true, reasons: [], nodes: [] }), registry })
+  t.teardown(() => app.close())
+  await app.ready()
+  return registry
 }
 
 /** @typedef {Map<string, { type: string, labels: string[] }>} Described by name */

@@ -1,5 +1,4 @@
 /** The systems of a gateway: auctions and sales. Each opens with its first command. */
-import { readFileSync } from 'node:fs'
 import { expectDurability, systemKey } from '../../src/admission/index.js'
 import { createDeadLetters } from '../../src/consumers/index.js'
 import { createAdmissionMetrics } from '../../src/metrics/index.js'
@@ -34,7 +33,7 @@ export function openSystems (settings, { primaryUrl, registry, log, signal }) {
   const tokens = sales.createTokens({
     connection: () => routes.route(0).connection,
     key: `${systemKey(keyPrefix, sales.SYSTEM)}:token-key`,
-    given: settings.saleTokenKey === null ? null : JSON.parse(readFileSync(settings.saleTokenKey, 'utf8')),
+    file: settings.saleTokenKey,
     algorithm: settings.saleTokenAlgorithm
   })
 

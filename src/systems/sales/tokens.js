@@ -6,6 +6,7 @@
  *
  * @typedef {import('jose').JWK & { alg: string }} Jwk
  */
+import { readFile } from 'node:fs/promises'
 import { exportJWK, generateKeyPair, generateSecret, importJWK, jwtVerify, SignJWT } from 'jose'
 import { FreshetError } from './errors.js'
 
@@ -14,14 +15,14 @@ export const ALGORITHMS = Object.freeze(['HS256', 'EdDSA'])
 /** @typedef {ReturnType<typeof createTokens>} Tokens */
 
 /**
- * @param {{ connection: () => import('../../store/index.js').Connection, key: string, given: Jwk | null, algorithm: string }} options
- *   `key`: where the private key is stored; `given`: it is not stored; `algorithm` of a generated one
+ * @param {{ connection: () => import('../../store/index.js').Connection, key: string, file: string | null, algorithm: string }} options
+ *   `key`: where the private key is stored; `file`: it is read from there instead; `algorithm` of a generated one
  */
-export function createTokens ({ connection, key, given, algorithm }) {
+export function createTokens ({ connection, key, file, algorithm }) {
   /** @type {ReturnType<typeof load> | null} */
   let loading = null
   async function load () {
-    const jwk = given ?? await agreeOnKey(connection(), key, algorithm)
+    const jwk = file === null ? await agreeOnKey(connection(), key, algorithm) : await keyIn(file)
     const { d, ...shared } = jwk
     return { alg: jwk.alg, sign: await importJWK(jwk, jwk.alg), verify: await importJWK(jwk.kty === 'oct' ? jwk : shared, jwk.alg) }
   }
@@ -67,3 +68,6 @@ async function agreeOnKey (connection, key, algorithm) {
   await connection.send('SET', key, JSON.stringify({ ...jwk, alg: algorithm }), 'NX')
   return JSON.parse(String(await connection.send('GET', key)))
 }
+
+/** @param {string} file @returns {Promise<Jwk>} */
+const keyIn = async (file) => JSON.parse(await readFile(file, 'utf8'))

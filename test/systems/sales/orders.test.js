@@ -39,7 +39,7 @@ for (const engine of await scopedEngines()) {
       await eventually(async () => (await sale(held)).orderRows === 1)
       const { items, next } = (await reader.get('/v1/users/ann/claims?limit=2')).json
       t.match(items, [{ saleId: held, claimId: json.claimId, quantity: 1, status: 'sold', ts: Number }, { saleId: id, quantity: 2 }])
-      if (next) t.same((await reader.get(`/v1/users/ann/claims?after=${next}`)).json.items.filter((/** @type {any} */ one) => one.saleId === id), [])
+      if (next) t.notMatch((await reader.get(`/v1/users/ann/claims?after=${next}`)).body, id)
     })
 
     await t.test('a row that the database rejects is a dead letter; the partition goes on, and it can be replayed', async (t) => {
