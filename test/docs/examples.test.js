@@ -50,6 +50,16 @@ t.test('an auction and a bid', async (t) => {
   t.equal(stdout.trim().replace(/"bidder":"[\w-]+"/, ''), printed.trim().replace(/"bidder":"[\w-]+"/, ''))
 })
 
+t.test('a sale and a claim', async (t) => {
+  const { primary } = await startDeployment(t, { engine, replicas: 0 })
+  const gateway = await startGateway(t, { redisUrl: primary.url })
+  const [commands, printed] = await exampleOf('README.md', 'sale')
+  const shell = commands.replaceAll('curl', 'curl -s -w "\\n"').replaceAll('http://127.0.0.1:8081', gateway.url)
+  const { stdout } = await run('bash', ['-c', shell])
+  const withoutId = (/** @type {string} */ text) => text.trim().replace(/"claimId":"[\w-]+"/, '')
+  t.equal(withoutId(stdout), withoutId(printed))
+})
+
 t.test('programs with the library, in JavaScript and in TypeScript', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'freshet-examples-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
