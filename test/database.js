@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { createPostgres } from '../src/store/embedded/postgres/database.js'
+import { migrate, openDatabase } from '../src/sql/index.js'
 import { CACHE_DIR } from './commands.js'
+import { silentLog } from './servers.js'
 
 /** @param {import('tap').Test} t @returns {Promise<{ url: string, query: (text: string, values?: unknown[]) => Promise<any[]> }>} */
 export async function startDatabase (t) {
@@ -19,6 +21,15 @@ export async function startDatabase (t) {
   })
   const { url } = await postgres.start()
   return { url, query: (text, values) => query(url, text, values) }
+}
+
+/** With the tables of systems. @param {import('tap').Test} t */
+export async function startMigratedDatabase (t) {
+  const started = await startDatabase(t)
+  const database = openDatabase({ url: started.url, name: 'test', max: 1, deadlineMs: 5000, log: silentLog })
+  await migrate(database)
+  await database.close()
+  return started
 }
 
 /** On a connection of its own. @param {string} url @param {string} text @param {unknown[]} [values] @returns {Promise<any[]>} */

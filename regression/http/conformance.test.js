@@ -1,6 +1,7 @@
 /** Readers and gateways do what their OpenAPI documents say, for data that a property-based tester makes up. */
 import t from 'tap'
 import { startGateway, startReader } from '../../test/commands.js'
+import { startMigratedDatabase } from '../../test/database.js'
 import { newest } from '../../src/store/embedded/engine.js'
 import { startDeployment, testEngines } from '../../test/servers.js'
 import { check, installed } from './schemathesis.js'
@@ -20,10 +21,11 @@ const packages = await installed().catch((error) => {
 
 t.test('services do what their documents say', { skip: !packages }, async (t) => {
   const { primary } = await startDeployment(t, { engine: /** @type {any} */ (newest(await testEngines())), replicas: 1 })
+  const database = await startMigratedDatabase(t)
   const [gateway, reader] = await Promise.all([
     // any ts of the schema is inside of these
     startGateway(t, { redisUrl: primary.url, flags: ['--window-ms', '0', '--max-future-ms', String(2 ** 41 - 1)] }),
-    startReader(t, { redisUrl: primary.url })
+    startReader(t, { redisUrl: primary.url, flags: ['--database-url', database.url] })
   ])
   const items = Array.from({ length: 300 }, (_, n) => ({ id: `bus-${n}`, value: n % 2 ? { stop: n } : 'é' }))
   t.equal((await gateway.post(`/v1/feeds/${FEED}/items`, items)).status, 200)

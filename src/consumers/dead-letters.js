@@ -55,7 +55,7 @@ export function createDeadLetters ({ connectionOf, keyOf, partitions }) {
     /** @param {string} id @throws {FreshetError} LETTER_UNKNOWN, also when another process replayed or discarded it */
     async replay (id) {
       const { partition, stream } = placeOf(id)
-      const keys = ['dead', 'outbox', 'generation'].map(keyOf(partition))
+      const keys = ['dead', 'outbox'].map(keyOf(partition))
       if (await connectionOf(partition).runScript('replay-letter', keys, [stream]) !== 1) throw gone(id)
     },
 

@@ -7,13 +7,12 @@
  *
  * @typedef {import('./ownership.js').Work} Work
  * @typedef {import('./ownership.js').Owned} Owned
- * @typedef {import('./consume-sql.js').SqlEffect} SqlEffect
- * @typedef {import('./consume-sql.js').SqlClient} SqlClient
+ * @typedef {import('./consume.js').SqlEffect} SqlEffect
+ * @typedef {import('./consume.js').SqlClient} SqlClient
  * @typedef {import('./transport.js').Transport} Transport
  * @typedef {import('./dead-letters.js').DeadLetters} DeadLetters
  */
 export { consume } from './consume.js'
-export { consumeSql } from './consume-sql.js'
 export { createDeadLetters } from './dead-letters.js'
 export { createKafkaTransport, topicOf } from './kafka/transport.js'
 export { createOutboxReader } from './outbox-reader.js'

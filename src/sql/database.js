@@ -67,6 +67,9 @@ export function openDatabase ({ url, name, max, deadlineMs, log }) {
       const client = await pool.connect()
       /** @type {Error | undefined} a connection in an unknown state is closed */
       let failure
+      const onLost = (/** @type {Error} */ error) => { failure = error }
+      // the pool listens to idle connections only
+      client.on('error', onLost)
       try {
         await client.query('BEGIN')
         const result = await run(client)
@@ -76,6 +79,7 @@ export function openDatabase ({ url, name, max, deadlineMs, log }) {
         await client.query('ROLLBACK').catch((/** @type {Error} */ lost) => { failure = lost })
         throw error
       } finally {
+        client.off('error', onLost)
         client.release(failure)
       }
     }),

@@ -53,7 +53,7 @@ t.test('an auction and a bid', async (t) => {
 t.test('a sale and a claim', async (t) => {
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
   const gateway = await startGateway(t, { redisUrl: primary.url })
-  const [commands, printed] = await exampleOf('README.md', 'sale')
+  const [commands, printed] = await exampleOf('docs/sales.md', 'sale')
   const shell = commands.replaceAll('curl', 'curl -s -w "\\n"').replaceAll('http://127.0.0.1:8081', gateway.url)
   const { stdout } = await run('bash', ['-c', shell])
   const withoutId = (/** @type {string} */ text) => text.trim().replace(/"claimId":"[\w-]+"/, '')

@@ -17,7 +17,11 @@ t.test('health, metrics and OpenAPI of the gateway', async (t) => {
   const { json } = await send('GET', '/docs/json')
   t.same(Object.keys(json.paths).sort(), ['/livez', '/metrics', '/readyz',
     ...['', '/bids', '/buy-now', '/close'].map((rest) => `/v1/auctions/{id}${rest}`),
-    '/v1/feeds/{feed}/items', '/v1/feeds/{feed}/items/{id}'])
+    '/v1/feeds/{feed}/items', '/v1/feeds/{feed}/items/{id}',
+    ...['', '/claims', '/claims/{claim}', '/claims/{claim}/confirm', '/close', '/pause', '/queue', '/queue/{userId}', '/restock', '/resume',
+      '/tokens'].map((rest) => `/v1/sales/{id}${rest}`),
+    ...['auctions', 'sales'].flatMap((system) => ['', '/{id}', '/{id}/replay'].map((rest) => `/v1/systems/${system}/dead-letters${rest}`))
+  ])
   const { post } = json.paths['/v1/feeds/{feed}/items']
   t.same(Object.keys(post.requestBody.content), ['application/json', 'application/x-ndjson', 'application/jsonl'])
   for (const { schema } of Object.values(post.requestBody.content)) t.ok(schema.type)

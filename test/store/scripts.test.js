@@ -28,7 +28,7 @@ const CALLS = {
     prepare: ['HSET', 'members', 'wait u', '1 c', 'claim c', 'waiting 0 u 0'],
     reply: [null, null, null, null, null, ...['c waiting - -', ''].map((word) => Buffer.from(word))]
   },
-  'replay-letter': { keys: ['dead', 'outbox', 'generation'], args: ['1-0'], prepare: ['XADD', 'dead', '1-0', 'fields', '["a","b"]'] },
+  'replay-letter': { keys: ['dead', 'outbox'], args: ['1-0'], prepare: ['XADD', 'dead', '1-0', 'fields', '["a","b"]'] },
   'begin-lineage': { keys: ['generation'], args: ['id', '', 'lineage'] },
   'append-batch': { keys: ['ids', 'item:c'], args: [5, 1000, 3, 'c'] },
   'append-newest': { keys: ['ids', 'deletions'], args: [1, 0, 1000, 0, 0, 'item:c', Buffer.alloc(9, 1), 3, 'c'] },

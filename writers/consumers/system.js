@@ -7,7 +7,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { admissionKey, createAdmission } from '../../src/admission/index.js'
-import { consumeSql, createDeadLetters, createKafkaTransport, createOutboxReader, createOwnership } from '../../src/consumers/index.js'
+import { consume, createDeadLetters, createKafkaTransport, createOutboxReader, createOwnership } from '../../src/consumers/index.js'
 import { runTasks } from '../../src/schedule/index.js'
 import { createRoutes } from '../../src/store/index.js'
 import { DUTIES } from './systems.js'
@@ -53,7 +53,7 @@ export async function openSystem (system, settings, { id, primaryUrl, database, 
     if (database && duties && reader) {
       running.push(
         onEachPrimary(owned, { idOf: () => routes.route(partition).replicationId, run: duties.onPrimary, log }),
-        consumeSql({
+        consume({
           system,
           effect: duties.effect,
           database,

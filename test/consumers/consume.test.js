@@ -1,0 +1,164 @@
+/** Rows of entries: each once, in order, whatever is repeated, and only by the owner. */
+import t from 'tap'
+import { admissionKey } from '../../src/admission/index.js'
+import { consume, createDeadLetters, createOutboxReader, createOwnership } from '../../src/consumers/index.js'
+import { migrate, openDatabase } from '../../src/sql/index.js'
+import { createRoutes } from '../../src/store/index.js'
+import { startDatabase } from '../database.js'
+import { scopedEngines } from '../scope.js'
+import { connectFor, engineName, eventually, silentLog, startServer } from '../servers.js'
+
+const server = await startDatabase(t)
+const database = openDatabase({ url: server.url, name: 'test', max: 4, deadlineMs: 5000, log: silentLog })
+t.teardown(() => database.close())
+await migrate(database)
+await database.query('CREATE TABLE effects (n bigint GENERATED ALWAYS AS IDENTITY, system text, key text, seq int, UNIQUE (system, key, seq))')
+const metrics = { finished () {}, failed () {} }
+
+for (const engine of await scopedEngines()) {
+  t.test(engineName(engine), async (t) => {
+    const { url } = await startServer(t, { engine })
+    const connection = await connectFor(t, url)
+    const system = `${engine.name}-sales`
+    const keyOf = (/** @type {number} */ partition) => admissionKey('fr:', system, partition)
+    const letters = createDeadLetters({ connectionOf: () => connection, keyOf, partitions: 1 })
+
+    /** @type {import('../../src/consumers/index.js').SqlEffect} */
+    const effect = {
+      name: 'effects',
+      async write (client, entries) {
+        for (const { key, seq, fields } of entries) {
+          const sql = 'INSERT INTO effects (system, key, seq) VALUES ($1, $2, $3) ON CONFLICT (system, key, seq) DO NOTHING'
+          await client.query(fields.type === 'poison' ? 'INSERT INTO nowhere VALUES ($1, $2, $3)' : sql, [system, key, seq])
+        }
+      }
+    }
+
+    /** A process of consumers. @param {string} id @param {{ isStill?: () => boolean }} [options] `isStill`: it neither renews nor stops */
+    async function join (id) {
+      const routes = createRoutes({ primaryUrl: url, name: id, deadlineMs: 1000 })
+      const outbox = createRoutes({ primaryUrl: url, name: `${id}:outbox`, deadlineMs: 1000 })
+      await Promise.all([routes.opened, outbox.opened])
+      const reader = createOutboxReader({ connection: () => outbox.route(0).connection, keyOf, log: silentLog })
+      const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
+      const ownership = createOwnership({
+        id,
+        partitions: 1,
+        connectionOf,
+        keyOf,
+        log: silentLog,
+        leaseMs: 1000,
+        work: (owned) => consume({
+          system,
+          effect,
+          database,
+          owned,
+          connection: () => connectionOf(0),
+          key: keyOf(0),
+          reader,
+          metrics,
+          bury: (letter) => letters.bury(0, letter)
+        })
+      })
+      return async () => {
+        await ownership.close()
+        await reader.close()
+        await Promise.all([routes.close(), outbox.close()])
+      }
+    }
+
+    /** @param {string} key @param {number} seq @param {string} [type] */
+    const append = (key, seq, type = 'event') =>
+      connection.send('XADD', keyOf(0)('outbox'), '*', 'rule', 'r', 'key', key, 'ts', 1, 'request', 'q', 'seq', seq, 'type', type)
+    const effects = async () => (await database.query('SELECT key, seq FROM effects WHERE system = $1 ORDER BY n', [system])).rows
+      .map(({ key, seq }) => `${key}${seq}`)
+
+    await t.test('entries become rows in order; what was finished is not taken again', async (t) => {
+      for (let seq = 1; seq <= 300; seq++) await append('a', seq)
+      const leave = await join('one')
+      await eventually(async () => (await effects()).length === 300)
+      t.same(await effects(), Array.from({ length: 300 }, (_, i) => `a${i + 1}`))
+      await leave()
+      await append('b', 1)
+      const leaveAgain = await join('two')
+      await eventually(async () => (await effects()).includes('b1'))
+      await leaveAgain()
+      t.equal((await effects()).length, 301)
+    })
+
+    await t.test('a poison entry is a dead letter, the partition goes on, and a replay finds its way', async (t) => {
+      await append('c', 1)
+      await append('c', 2, 'poison')
+      await append('c', 3)
+      const leave = await join('three')
+      await eventually(async () => (await effects()).includes('c3'))
+      await eventually(async () => (await letters.list({ after: null, limit: 10 })).items.length === 1)
+      const { items: [letter] } = await letters.list({ after: null, limit: 10 })
+      t.match(letter, { consumer: 'effects', key: 'c', reason: /nowhere/, attempts: 1, fields: { seq: '2', type: 'poison' } })
+      await letters.replay(letter.id)
+      await t.rejects(letters.replay(letter.id), { code: 'LETTER_UNKNOWN' })
+      await eventually(async () => (await letters.list({ after: null, limit: 10 })).items.length === 1, {})
+      const { items: [again] } = await letters.list({ after: null, limit: 10 })
+      t.not(again.id, letter.id, 'still poison')
+      await letters.discard(again.id)
+      await t.rejects(letters.discard('0:1-1'), { code: 'LETTER_UNKNOWN' })
+      await t.rejects(letters.replay('x'), { code: 'LETTER_UNKNOWN' })
+      await leave()
+    })
+
+    await t.test('with all cursors deleted everything is taken again, without effect', async (t) => {
+      const before = await effects()
+      await connection.send('DEL', keyOf(0)('cursors'))
+      await append('d', 1)
+      const leave = await join('four')
+      await eventually(async () => (await effects()).includes('d1'))
+      await leave()
+      t.same(await effects(), [...before, 'd1'])
+    })
+
+    await t.test('an owner with an older token commits nothing', async (t) => {
+      const outbox = createRoutes({ primaryUrl: url, name: 'late:outbox', deadlineMs: 1000 })
+      await outbox.opened
+      const reader = createOutboxReader({ connection: () => outbox.route(0).connection, keyOf, log: silentLog })
+      t.teardown(async () => {
+        await reader.close()
+        await outbox.close()
+      })
+      const token = Number(await connection.runScript('lease', [keyOf(0)('owner')], ['late', 0, 1, 0]))
+      const { signal } = new AbortController()
+      const late = consume({
+        system,
+        effect,
+        database,
+        owned: { partition: 0, token, signal },
+        connection: () => connection,
+        key: keyOf(0),
+        reader,
+        metrics,
+        bury: async () => {}
+      })
+      late.catch(() => {})
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      // a later owner, in the database first
+      await database.query('UPDATE consumer_cursor SET token = token + 1 WHERE system = $1', [system])
+      const before = await effects()
+      await append('e', 1)
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      t.same(await effects(), before)
+      await t.rejects(late, { code: 'LEASE_LOST' })
+      const leave = await join('five')
+      await t.rejects(consume({
+        system,
+        effect,
+        database,
+        owned: { partition: 0, token, signal: new AbortController().signal },
+        connection: () => connection,
+        key: keyOf(0),
+        reader,
+        metrics,
+        bury: async () => {}
+      }), { code: 'LEASE_LOST' })
+      await leave()
+    })
+  })
+}

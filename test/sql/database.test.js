@@ -1,0 +1,82 @@
+/** The database: errors, deadlines, the pool, migrations, on a real PostgreSQL. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import t from 'tap'
+import { migrate, openDatabase } from '../../src/sql/index.js'
+import { startDatabase } from '../database.js'
+import { startProxy } from '../proxy.js'
+import { eventually, silentLog } from '../servers.js'
+
+const server = await startDatabase(t)
+const DEADLINE_MS = 1000
+
+/** @param {import('tap').Test} t @param {{ url?: string, max?: number }} [options] */
+function open (t, { url = server.url, max = 2 } = {}) {
+  const database = openDatabase({ url, name: 'test', max, deadlineMs: DEADLINE_MS, log: silentLog })
+  t.teardown(() => database.close())
+  return database
+}
+
+t.test('a port that accepts and never answers is an error in time, and says where', async (t) => {
+  const proxy = await startProxy(t, Number(new URL(server.url).port))
+  const url = server.url.replace(/\/\/\w+@127.0.0.1:\d+/, `//freshet:secret@127.0.0.1:${proxy.port}`)
+  proxy.goSilent()
+  const database = open(t, { url })
+  const error = await database.query('SELECT 1').catch((failure) => failure)
+  t.match(error, { code: 'DATABASE_DOWN', retryable: true, message: new RegExp(`127.0.0.1:${proxy.port}`) })
+  t.notMatch(error.message, /secret/)
+  t.notOk(database.isUp)
+  proxy.speak()
+  await eventually(async () => (await database.query('SELECT 1').catch(() => null))?.rowCount === 1)
+  t.ok(database.isUp)
+})
+
+t.test('what a statement does wrong is not retryable; what the database lacks is', async (t) => {
+  const database = open(t)
+  await database.query('CREATE TABLE IF NOT EXISTS numbers (n int PRIMARY KEY CHECK (n < 10))')
+  await t.rejects(database.query('INSERT INTO numbers VALUES (11)'), { code: 'DATABASE_REFUSED', retryable: false, sqlState: '23514' })
+  await t.rejects(database.query('SELECT nothing'), { code: 'DATABASE_REFUSED', sqlState: '42703' })
+  await t.rejects(database.query('SELECT pg_sleep(5)'), { code: 'DATABASE_DOWN', retryable: true }, 'longer than its deadline')
+  t.equal((await database.query("SELECT count(*) AS n FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%' AND state = 'active'"))
+    .rows[0].n, '0', 'nothing runs on unnoticed')
+})
+
+t.test('a transaction is whole or nothing, also when its connection is cut off', async (t) => {
+  const database = open(t)
+  await database.query('CREATE TABLE IF NOT EXISTS parts (n int)')
+  await t.rejects(database.transaction(async (client) => {
+    await client.query('INSERT INTO parts VALUES (1)')
+    await client.query('INSERT INTO numbers VALUES (11)')
+  }), { code: 'DATABASE_REFUSED' })
+  await t.rejects(database.transaction(async (client) => {
+    await client.query('INSERT INTO parts VALUES (2)')
+    const { rows: [{ pid }] } = await client.query('SELECT pg_backend_pid() AS pid')
+    await server.query('SELECT pg_terminate_backend($1)', [pid])
+    await client.query('INSERT INTO parts VALUES (3)')
+  }), { code: 'DATABASE_DOWN', retryable: true })
+  t.same((await database.query('SELECT n FROM parts')).rows, [])
+  t.equal(await database.transaction(async (client) => (await client.query('INSERT INTO parts VALUES (4)')).rowCount), 1)
+})
+
+t.test('the wait for a connection is bounded, and counted', async (t) => {
+  const database = open(t, { max: 1 })
+  const holding = database.transaction((client) => client.query('SELECT pg_sleep(0.7)'))
+  await eventually(() => database.figures().total === 1)
+  const waiting = [database.query('SELECT 1'), database.query('SELECT 2')]
+  t.match(database.figures(), { total: 1, waiting: 2 })
+  await Promise.all([holding, ...waiting])
+  t.match(database.figures(), { total: 1, idle: 1, waiting: 0 })
+})
+
+t.test('migrations run once, also when two processes begin at once; a changed one is refused', async (t) => {
+  const [one, other] = [open(t), open(t)]
+  const done = await Promise.all([migrate(one), migrate(other)])
+  t.same(done.flat(), ['001-orders-and-bids.sql'])
+  t.same(await migrate(one), [])
+  const folder = await mkdtemp(join(tmpdir(), 'freshet-migrations-'))
+  t.teardown(() => rm(folder, { recursive: true }))
+  await writeFile(join(folder, '001-orders-and-bids.sql'), 'SELECT 1')
+  await t.rejects(migrate(one, pathToFileURL(`${folder}/`)), { code: 'DATABASE_DIFFERS', exitStatus: 2, message: /001-orders-and-bids/ })
+})
