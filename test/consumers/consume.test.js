@@ -12,7 +12,8 @@ const server = await startDatabase(t)
 const database = openDatabase({ url: server.url, name: 'test', max: 4, deadlineMs: 5000, log: silentLog })
 t.teardown(() => database.close())
 await migrate(database)
-await database.query('CREATE TABLE effects (n bigint GENERATED ALWAYS AS IDENTITY, system text, key text, seq int, UNIQUE (system, key, seq))')
+await database.query('CREATE TABLE effects (n bigint GENERATED ALWAYS AS IDENTITY, system text, key text, seq int, ' +
+  'UNIQUE (system, key, seq))')
 const metrics = { finished () {}, failed () {} }
 
 for (const engine of await scopedEngines()) {
@@ -34,7 +35,7 @@ for (const engine of await scopedEngines()) {
       }
     }
 
-    /** A process of consumers. @param {string} id @param {{ isStill?: () => boolean }} [options] `isStill`: it neither renews nor stops */
+    /** A process of consumers. @param {string} id */
     async function join (id) {
       const routes = createRoutes({ primaryUrl: url, name: id, deadlineMs: 1000 })
       const outbox = createRoutes({ primaryUrl: url, name: `${id}:outbox`, deadlineMs: 1000 })
