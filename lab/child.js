@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url'
 import { FreshetError } from './errors.js'
 import { gatewaySettings } from './loads/gateway.js'
 
+const FIRST_COME_PROCESS = fileURLToPath(new URL('first-come/load-process.js', import.meta.url))
 const CONTENTION_PROCESS = fileURLToPath(new URL('contention/load-process.js', import.meta.url))
 const LOAD_PROCESS = fileURLToPath(new URL('loads/load-process.js', import.meta.url))
 const STOP_MS = 3000
@@ -35,7 +36,8 @@ const leastOf = (/** @type {number} */ seconds) => seconds * (seconds < 5 ? 0.5 
 export function startLoad (order, { writerCommand, gatewayCommand, env, deadlineMs }) {
   const { load, settings, redisUrl, replicaUrls, keyPrefix } = order
   const isWriter = load === 'writer' && !settings.contention
-  const file = settings.contention ? CONTENTION_PROCESS : LOAD_PROCESS
+  const ofCommands = settings.contention?.driver === 'sale' ? FIRST_COME_PROCESS : CONTENTION_PROCESS
+  const file = settings.contention ? ofCommands : LOAD_PROCESS
   const own = withoutSettings(env)
   const child = spawn(process.execPath, isWriter ? writerCommand({ ...settings, source: 'synthetic', keyPrefix }) : [file], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

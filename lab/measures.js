@@ -12,6 +12,7 @@
  */
 import { mean } from 'simple-statistics'
 import { CONTENTION_MEASURES } from './contention/measures.js'
+import { FIRST_COME_MEASURES } from './first-come/measures.js'
 import { per, SERVING_MEASURES } from './serving/measures.js'
 
 /** @type {Record<string, Measure>} by name; the first of a plan is its main measure */
@@ -93,6 +94,7 @@ export const MEASURES = Object.freeze({
   },
   ...SERVING_MEASURES,
   ...CONTENTION_MEASURES,
+  ...FIRST_COME_MEASURES,
   netBytesPerItem: {
     title: 'Bytes to the primary per item',
     unit: 'bytes',

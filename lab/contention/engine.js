@@ -3,24 +3,25 @@ import { admissionKey, createAdmission, createConfirm, createRejections, fieldsO
 import { createRoutes, openConnection, readScript } from '../../src/store/index.js'
 import { silent } from './silent.js'
 
-const SYSTEM = 'auctions'
-const RULE = 'max'
 const PAGE = 10_000
 const LIBRARY = 'freshet_lab_admit'
 const DEADLINE_MS = 20_000
 const REQUEST_MS = 600_000
 
 /**
- * @param {{ redisUrl: string, keyPrefix: string, batches: boolean, hasCache: boolean, isFunction?: boolean, durability?: string }} options
- *   `isFunction`: the script is stored on the server and called by FCALL
+ * @param {{ redisUrl: string, keyPrefix: string, batches: boolean, hasCache: boolean, isFunction?: boolean, durability?: string,
+ *   system?: string, rule?: string, onEntry?: (entry: import('../../src/admission/index.js').Entry) => void }} options `isFunction`: the
+ *   script is stored on the server and called by FCALL; `onEntry`: of the outbox, with a cache
  * @returns {Promise<import('./techniques.js').Technique>}
  */
-export async function openEngine ({ redisUrl, keyPrefix, batches, hasCache, isFunction = false, durability = 'memory' }) {
+export async function openEngine ({
+  redisUrl, keyPrefix, batches, hasCache, isFunction = false, durability = 'memory', system = 'auctions', rule = 'max', onEntry
+}) {
   const openRoutes = (/** @type {string} */ name) => createRoutes({ primaryUrl: redisUrl, name, deadlineMs: DEADLINE_MS })
   const [routes, confirms] = [openRoutes('lab-bids'), openRoutes('lab-confirms')]
   await Promise.all([routes.opened, confirms.opened])
   const counts = { calls: 0, attempts: 0 }
-  const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, SYSTEM, partition)
+  const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const connectionOf = () => routes.route(0).connection
   const metrics = {
     sent () { counts.calls++ },
@@ -29,7 +30,7 @@ export async function openEngine ({ redisUrl, keyPrefix, batches, hasCache, isFu
     answered () {},
     asked () {}
   }
-  const common = { keyOf, partitionOf: () => 0, partitions: 1, rule: RULE, requestMs: REQUEST_MS, log: silent, metrics }
+  const common = { keyOf, partitionOf: () => 0, partitions: 1, rule, requestMs: REQUEST_MS, onEntry, log: silent, metrics }
   const rejections = hasCache
     ? createRejections({
       ...common,
@@ -44,7 +45,7 @@ export async function openEngine ({ redisUrl, keyPrefix, batches, hasCache, isFu
   const admission = createAdmission({
     route: isFunction ? await functionRoute(routes.route) : routes.route,
     keyPrefix,
-    system: SYSTEM,
+    system,
     partitions: 1,
     requestMs: REQUEST_MS,
     keepMs: REQUEST_MS,

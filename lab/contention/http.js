@@ -6,7 +6,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { createHeadReader, openSocket } from '../serving/http-socket.js'
+import { openLine } from '../serving/line.js'
 
 const GATEWAY = fileURLToPath(new URL('gateway-process.js', import.meta.url))
 const CODES = Object.freeze(/** @type {Record<number, string>} */ ({ 410: 'closed', 425: 'not_open', 422: 'other_body' }))
@@ -81,49 +81,5 @@ function decisionIn ({ status, isReplay, body }) {
   }
   return {
     code: CODES[status] ?? body.code, seq: body.seq ?? body.decidedAtSeq ?? 0, version: 0, isReplay, generation: '', now: 0, details
-  }
-}
-
-/** One connection; one request at a time. @param {URL} url */
-function openLine (url) {
-  /** @type {((reply: { status: number, isReplay: boolean, body: any }) => void) | null} */
-  let waiting = null
-  let readHead = createHeadReader()
-  /** @type {{ status: number, isReplay: boolean, bytes: number } | null} */
-  let head = null
-  /** @type {Buffer[]} */
-  let parts = []
-
-  /** @param {Buffer} bytes */
-  function take (bytes) {
-    let rest = bytes
-    if (head === null) {
-      const found = readHead(bytes)
-      if (found === null) return
-      const length = Number(/\r\ncontent-length: (\d+)/i.exec(found.text)?.[1] ?? 0)
-      head = { status: found.status, isReplay: /\r\nidempotent-replayed: true/i.test(found.text), bytes: length }
-      rest = found.rest
-    }
-    parts.push(Buffer.from(rest))
-    const body = parts.length === 1 ? parts[0] : Buffer.concat(parts)
-    if (body.length < head.bytes) return
-    const { status, isReplay } = head
-    ;[head, parts, readHead] = [null, [], createHeadReader()]
-    waiting?.({ status, isReplay, body: JSON.parse(body.toString()) })
-  }
-
-  const socket = openSocket(url, {
-    connect () {},
-    bytes: take,
-    close: () => waiting?.({ status: 0, isReplay: false, body: {} })
-  })
-  return {
-    /** @param {string} text @returns {Promise<{ status: number, isReplay: boolean, body: any }>} status 0: the connection ended */
-    send: (text) => new Promise((resolve) => {
-      waiting = resolve
-      if (socket.destroyed) resolve({ status: 0, isReplay: false, body: {} })
-      else socket.write(text)
-    }),
-    close: () => socket.destroy()
   }
 }

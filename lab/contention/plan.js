@@ -2,26 +2,34 @@
  * What a plan says about bids. An arm names its technique, a level the users; both together make a load.
  *
  * @typedef {{ technique: string, users: number, thinkMs?: number, rate?: number, lots?: number, skew?: 'hot' | 'zipf', rttMs?: number,
- *   driver?: 'direct' | 'http' }} Contention `thinkMs`: mean wait of a user after a reply, 0 = none; `rate`: bids/s whatever the replies
- *   do; `lots`: auctions; `skew`: 90 % on one (default), or by Zipf's law; `driver`: direct (default), in the process of the load, or
- *   http, through a gateway of the lab
+ *   driver?: 'direct' | 'http' | 'sale', stock?: number, pool?: number, delayMs?: number }} Contention `thinkMs`: mean wait of a user
+ *   after a reply, 0 = none; `rate`: bids/s whatever the replies do; `lots`: auctions; `skew`: 90 % on one (default), or by Zipf's law;
+ *   `driver`: direct (default), in the process of the load, http, through a gateway of the lab, or sale (first-come/): the users come
+ *   all at once, for `stock` units; `pool`: connections to the database, `delayMs` of each statement
  */
 import { at, unfit } from '../shape.js'
-import { TECHNIQUES } from './techniques.js'
+import { TECHNIQUES as OF_SALES } from '../first-come/techniques.js'
+import { TECHNIQUES as OF_BIDS } from './techniques.js'
+
+const TECHNIQUES = Object.freeze([...new Set([...OF_BIDS, ...OF_SALES])])
 
 /** @type {Readonly<Record<string, (value: unknown) => boolean>>} */
 const FIELDS = Object.freeze({
-  driver: (value) => value === 'direct' || value === 'http',
+  driver: (value) => value === 'direct' || value === 'http' || value === 'sale',
   technique: (value) => TECHNIQUES.includes(/** @type {string} */ (value)),
   users: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 10_000,
   thinkMs: (value) => typeof value === 'number' && value >= 0 && value <= 10_000,
   rate: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 100_000,
   lots: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 10_000,
   skew: (value) => value === 'hot' || value === 'zipf',
-  rttMs: (value) => typeof value === 'number' && value >= 0 && value <= 1000
+  rttMs: (value) => typeof value === 'number' && value >= 0 && value <= 1000,
+  stock: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 10_000,
+  pool: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 100,
+  delayMs: (value) => typeof value === 'number' && value >= 0 && value <= 100
 })
-const EXPECTED = `driver (direct | http), technique (${TECHNIQUES.join(' | ')}), users (1 to 10,000), thinkMs (0 to 10,000), ` +
-  'rate (1 to 100,000), lots (1 to 10,000), skew (hot | zipf), rttMs (0 to 1,000)'
+const EXPECTED = `driver (direct | http | sale), technique (${TECHNIQUES.join(' | ')}), users (1 to 10,000), thinkMs (0 to 10,000), ` +
+  'rate (1 to 100,000), lots (1 to 10,000), skew (hot | zipf), rttMs (0 to 1,000), stock (1 to 10,000), ' +
+  'pool (1 to 100), delayMs (0 to 100)'
 
 /**
  * @param {Pick<import('../plan.js').Plan, 'arms' | 'levels'>} plan @param {{ level: string, arm: string }} cell

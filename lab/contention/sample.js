@@ -1,19 +1,25 @@
 /**
- * The part of a sample that is about bids.
+ * The part of a sample that is about bids, or about sales.
  *
  * @typedef {{ p50: number, p95: number, p99: number, max: number }} Percentiles
  * @typedef {{ accepted: number, calls: number, attemptsPerAccepted: number | null, latencyMs: Percentiles,
  *   latencyMsByCode: Record<string, { n: number } & Percentiles> }} Decided of the window; `calls`: requests to the server
+ * @typedef {{ count: number, exact: number, people: number, seconds: number, requests: number, selloutMs: number | null,
+ *   latencyMs: Percentiles & { mean: number }, winnersMs: Percentiles, losersMs: Percentiles, busy: number, waiting: number,
+ *   untrue: number }} Sales `untrue`: people who were told something that is not so;
+ *   `seconds` in which people waited; `exact`: those in which every invariant held; `busy`, `waiting`: connections to the database, at most
  */
 
 /**
  * @param {import('../child.js').Ended} ended of load-process.js
- * @returns {Pick<import('../sample.js').Sample, 'invariants' | 'valid' | 'itemsAcknowledged' | 'itemsPresent'> & { decided: Decided }}
+ * @returns {Pick<import('../sample.js').Sample, 'invariants' | 'valid' | 'itemsAcknowledged' | 'itemsPresent'> &
+ *   { decided: Decided, sales?: Sales }}
  */
 export function decidedOf ({ summary }) {
-  const { accepted, calls, attemptsPerAccepted, latencyMs, latencyMsByCode, invariants, items } = summary
+  const { accepted, calls, attemptsPerAccepted, latencyMs, latencyMsByCode, invariants, items, sales } = summary
   return {
     decided: { accepted, calls, attemptsPerAccepted, latencyMs, latencyMsByCode },
+    ...(sales ? { sales } : {}),
     // the invariants compare clients with the stored events
     itemsAcknowledged: items,
     itemsPresent: items,

@@ -1,0 +1,111 @@
+/** 022: see README.md. */
+const technique = (/** @type {string} */ name, more = {}) => ({ contention: { technique: name, ...more } })
+
+const VARIANTS = ['db-lock pool 20', 'db-lock 2 ms', 'db-atomic 2 ms', 'lua', 'token-ed25519']
+
+export default {
+  title: 'How should the first to come get the last units?',
+  question: '100 units, and people who all come at once: a lock in the database, better ways of the database, the server, tokens, a queue?',
+  baseline: 'db-lock',
+  ceiling: 'noop',
+  arms: {
+    'db-lock': technique('db-lock'),
+    'db-lock pool 20': technique('db-lock', { pool: 20 }),
+    'db-lock 2 ms': technique('db-lock', { delayMs: 2 }),
+    'db-atomic': technique('db-atomic'),
+    'db-atomic 2 ms': technique('db-atomic', { delayMs: 2 }),
+    'db-slots': technique('db-slots'),
+    'redis-decr': technique('redis-decr'),
+    lua: technique('lua'),
+    'lua+cache': technique('lua+cache'),
+    'batched+cache': technique('batched+cache'),
+    'token-hs256': technique('token-hs256'),
+    'token-ed25519': technique('token-ed25519'),
+    'queue-flow': technique('queue-flow'),
+    noop: technique('noop')
+  },
+  labels: {
+    'db-lock': 'row lock',
+    'db-lock pool 20': 'row lock, pool 20',
+    'db-lock 2 ms': 'row lock, 2 ms',
+    'db-atomic': 'one UPDATE',
+    'db-atomic 2 ms': 'one UPDATE, 2 ms',
+    'db-slots': 'row per unit',
+    'redis-decr': 'SADD, DECR',
+    lua: 'script per claim',
+    'lua+cache': 'script, cache',
+    'batched+cache': 'batches, cache',
+    'token-hs256': 'token HS256',
+    'token-ed25519': 'token Ed25519',
+    'queue-flow': 'queue',
+    noop: 'no server'
+  },
+  levels: {
+    '100 people': { contention: { driver: 'sale', users: 100 }, x: 100, without: VARIANTS },
+    '500 people': { contention: { driver: 'sale', users: 500 }, x: 500, without: VARIANTS },
+    '1,000 people': { contention: { driver: 'sale', users: 1000 }, x: 1000, without: VARIANTS },
+    '2,000 people': { contention: { driver: 'sale', users: 2000 }, x: 2000 }
+  },
+  fixed: { rate: 0, maxItems: 1_000_000 },
+  seconds: 2,
+  warmUpSeconds: 0.2,
+  rounds: 5,
+  measures: ['repliesPerSecond', 'selloutMs', 'outcomeMsP99', 'outcomeMsP95', 'outcomeMsMean', 'winnerMsP99', 'loserMsP99',
+    'requestsPerPerson', 'untruePerThousand', 'waitingForConnection'],
+  differs: [
+    'the database has the order before the reply; on the server a claim counts when the primary has it, and consumers write orders',
+    'SADD and DECR keep no order, no events and no replies; a reply that is lost is answered as already claimed',
+    'a token and a place in the queue are two requests and more',
+    'no server: decides nothing but whether a unit is left'
+  ],
+  expected: [
+    { arm: 'batched+cache', against: 'db-lock', direction: 'more' },
+    { arm: 'lua+cache', against: 'db-lock', direction: 'more' },
+    { arm: 'redis-decr', against: 'db-lock', direction: 'more' },
+    { arm: 'token-hs256', against: 'db-lock', direction: 'more' },
+    { arm: 'db-atomic', against: 'db-lock', direction: 'more' },
+    { arm: 'db-slots', against: 'db-lock', direction: 'more' },
+    { arm: 'noop', against: 'db-lock', direction: 'more' }
+  ],
+  budgets: [
+    { measure: 'outcomeMsP99', arm: 'batched+cache', against: 'noop', most: 1.25, level: '2,000 people' },
+    { measure: 'repliesPerSecond', arm: 'batched+cache', against: 'db-lock', least: 5, level: '2,000 people' },
+    { measure: 'repliesPerSecond', arm: 'db-atomic', against: 'db-lock', least: 1, level: '2,000 people' },
+    { measure: 'repliesPerSecond', arm: 'db-slots', against: 'db-lock', least: 1, level: '2,000 people' },
+    { measure: 'requestsPerPerson', arm: 'queue-flow', most: 3.5, level: '2,000 people' }
+  ],
+  published: {
+    source: 'FCFS System Showdown: load testing all approaches with k6 (2026-03-27, means of 10 runs)',
+    conditions: 'Spring Boot 3, Java 17, MySQL 8.0, Redis 7, pool 10, k6 1.5, everything on one machine; stock 100',
+    unit: 'replies/s over HTTP',
+    figures: [
+      { label: 'database lock, 500 users', value: 679, arm: 'db-lock', level: '500 people' },
+      { label: 'Redis, 500 users', value: 2334, arm: 'redis-decr', level: '500 people' },
+      { label: 'token, 500 users', value: 1783, arm: 'token-hs256', level: '500 people' },
+      { label: 'database lock, 1,000 users', value: 647, arm: 'db-lock', level: '1,000 people' },
+      { label: 'Redis, 1,000 users', value: 2224, arm: 'redis-decr', level: '1,000 people' },
+      { label: 'token, 1,000 users', value: 2230, arm: 'token-hs256', level: '1,000 people' },
+      { label: 'database lock, 2,000 users', value: 676, arm: 'db-lock', level: '2,000 people' },
+      { label: 'Redis, 2,000 users', value: 1918, arm: 'redis-decr', level: '2,000 people' },
+      { label: 'token, 2,000 users', value: 1137, arm: 'token-hs256', level: '2,000 people' }
+    ],
+    ratios: [
+      { arm: 'redis-decr', against: 'db-lock', value: 3.4, label: 'Redis / database lock, 500 users: 2334 / 679', level: '500 people' },
+      {
+        arm: 'redis-decr', against: 'db-lock', value: 3.4, label: 'Redis / database lock, 1,000 users: 2224 / 647', level: '1,000 people'
+      },
+      {
+        arm: 'redis-decr', against: 'db-lock', value: 2.8, label: 'Redis / database lock, 2,000 users: 1918 / 676', level: '2,000 people'
+      },
+      { arm: 'token-hs256', against: 'db-lock', value: 2.6, label: 'token / database lock, 500 users: 1783 / 679', level: '500 people' },
+      {
+        arm: 'token-hs256', against: 'db-lock', value: 3.4, label: 'token / database lock, 1,000 users: 2230 / 647', level: '1,000 people'
+      },
+      { arm: 'token-hs256', against: 'db-lock', value: 1.7, label: 'token / database lock, 2,000 users: 1137 / 676', level: '2,000 people' }
+    ]
+  },
+  notControlled: [
+    'primary, two replicas, the database, the gateway and the load share two cores',
+    'the people are one process, which is its own limit in the fast arms'
+  ]
+}

@@ -1,0 +1,28 @@
+/** One sale: people come at once, over connections that are open, and each learns the outcome. */
+import { prepare } from './people.js'
+
+const AT_ONCE = 100
+
+/**
+ * @param {{ url: URL, sale: string, stock: number, users: number, mode: string, random: () => number,
+ *   ask: (message: object, event: string) => Promise<any> }} parts `ask` the gateway of the lab
+ * @returns {Promise<import('./history.js').Sale & { ms: number, selloutMs: number | null, figures: Record<string, number> | null }>} `ms`:
+ *   until everybody knows; `selloutMs`: until the last unit was sold
+ */
+export async function runBurst ({ url, sale, stock, users, mode, random, ask }) {
+  await ask({ event: 'create', sale, stock }, 'created')
+  /** @type {Awaited<ReturnType<typeof prepare>>[]} */
+  const buyers = []
+  for (let n = 0; n < users; n += AT_ONCE) {
+    const some = Array.from({ length: Math.min(AT_ONCE, users - n) }, (_, i) => prepare({ url, sale, user: `u${n + i}`, mode, random }))
+    buyers.push(...await Promise.all(some))
+  }
+  const beganMs = performance.now()
+  const people = await Promise.all(buyers.map(({ go }) => go()))
+  const ms = performance.now() - beganMs
+  for (const { close } of buyers) close()
+  const { stored, figures } = await ask({ event: 'stored', sale }, 'stored')
+  const sold = people.filter(({ code }) => code === 'sold')
+  const selloutMs = stored.sold >= stock ? Math.max(...sold.map(({ answeredMs }) => answeredMs)) - beganMs : null
+  return { sale, stock, people, stored, figures, ms, selloutMs }
+}

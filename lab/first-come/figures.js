@@ -1,0 +1,33 @@
+/** Figures of the sales of one measurement. */
+
+/** @typedef {Awaited<ReturnType<typeof import('./burst.js').runBurst>>} Burst */
+
+const LOSERS = ['sold_out', 'all_held', 'insufficient']
+
+/** @param {number[]} values */
+export function percentilesOf (values) {
+  const sorted = Float64Array.from(values).sort()
+  const at = (/** @type {number} */ share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0
+  const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length)
+  return { mean, p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1) }
+}
+
+/** @param {Burst[]} bursts */
+export function figuresOf (bursts) {
+  const people = bursts.flatMap((burst) => burst.people)
+  const took = (/** @type {import('./people.js').Person} */ { sentMs, answeredMs }) => answeredMs - sentMs
+  const sellouts = bursts.flatMap(({ selloutMs }) => selloutMs === null ? [] : [selloutMs])
+  const requests = people.reduce((sum, person) => sum + person.requests, 0)
+  return {
+    count: bursts.length,
+    seconds: bursts.reduce((sum, { ms }) => sum + ms, 0) / 1000,
+    people: people.length,
+    requests,
+    selloutMs: sellouts.length > 0 ? percentilesOf(sellouts).p50 : null,
+    latencyMs: percentilesOf(people.map(took)),
+    winnersMs: percentilesOf(people.filter(({ code }) => code === 'sold').map(took)),
+    losersMs: percentilesOf(people.filter(({ code }) => LOSERS.includes(code)).map(took)),
+    busy: Math.max(0, ...bursts.map(({ figures }) => figures?.busy ?? 0)),
+    waiting: Math.max(0, ...bursts.map(({ figures }) => figures?.waiting ?? 0))
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * Checks what people of a sale were told against what is stored.
+ *
+ *     exact       sold = the stock, or everybody who came: never over, never under
+ *     counted     as many were told of a unit as have one
+ *     once        nobody has two
+ *     truthful    told of a unit <=> there is a row; sold out => there is none; nobody is left without an outcome
+ *     ordered     who was answered before another one sent has the lower number
+ *
+ * @typedef {import('./people.js').Person} Person
+ * @typedef {{ sale: string, stock: number, people: Person[], stored: { sold: number, rows: { user: string, seq: number | null }[] } }} Sale
+ * @typedef {{ name: string, ok: boolean, detail?: string }} Invariant
+ */
+
+const HAS_UNIT = Object.freeze(['sold', 'already_claimed'])
+const FINAL = Object.freeze([...HAS_UNIT, 'sold_out'])
+
+/** what a technique is built as published is excused from; untrue answers are counted instead */
+const EXCUSED = Object.freeze(['counted', 'truthful'])
+
+/** People who were told something that is not so. @param {Sale} sale @returns {Person[]} */
+export function untruthsIn ({ people, stored: { rows } }) {
+  const owners = new Set(rows.map(({ user }) => user))
+  return people.filter(({ user, code }) => !FINAL.includes(code) || HAS_UNIT.includes(code) !== owners.has(user))
+}
+
+/** @param {Sale} sale @param {boolean} [isAsPublished] @returns {Invariant[]} */
+export function checkSale (sale, isAsPublished = false) {
+  const all = checked(sale)
+  return isAsPublished ? all.filter(({ name }) => !EXCUSED.includes(name)) : all
+}
+
+/** @param {Sale} sale @returns {Invariant[]} */
+function checked (sale) {
+  const { stock, people, stored: { sold, rows } } = sale
+  const owners = new Set(rows.map(({ user }) => user))
+  const expected = Math.min(stock, people.length)
+  const told = people.filter(({ code }) => HAS_UNIT.includes(code))
+  const [untrue] = untruthsIn(sale)
+  const late = outOfOrder(people.filter(({ seq }) => seq !== null))
+  return [
+    invariant('exact', sold === expected && rows.length === expected, `${sold} sold, ${rows.length} rows of ${expected}`),
+    invariant('counted', told.length === rows.length, `${told.length} were told of ${rows.length}`),
+    invariant('once', owners.size === rows.length, `${rows.length - owners.size} rows too many`),
+    invariant('truthful', !untrue, untrue && `${untrue.user} was told ${untrue.code}, row: ${owners.has(untrue.user)}`),
+    invariant('ordered', !late, late && `${late.user} has number ${late.seq}`)
+  ]
+}
+
+/** @param {string} name @param {boolean} ok @param {string | false | null} [detail] @returns {Invariant} */
+const invariant = (name, ok, detail) => ok ? { name, ok } : { name, ok, detail: String(detail) }
+
+/**
+ * One whose number is higher than that of somebody who began after the answer.
+ * @param {Person[]} people with numbers @returns {Person | null}
+ */
+function outOfOrder (people) {
+  const bySent = people.toSorted((a, b) => a.sentMs - b.sentMs)
+  const byAnswer = people.toSorted((a, b) => a.answeredMs - b.answeredMs)
+  let highest = /** @type {Person | null} */ (null)
+  let i = 0
+  for (const one of bySent) {
+    for (; i < byAnswer.length && byAnswer[i].answeredMs < one.sentMs; i++) {
+      if (highest === null || Number(byAnswer[i].seq) > Number(highest.seq)) highest = byAnswer[i]
+    }
+    if (highest !== null && Number(one.seq) < Number(highest.seq)) return highest
+  }
+  return null
+}

@@ -1,0 +1,38 @@
+/**
+ * Ways to sell units, behind one interface, as a gateway of the lab serves them (gateway-process.js).
+ *
+ * @typedef {{ status: number, body: Record<string, any> }} Reply
+ * @typedef {object} Technique
+ * @property {(sale: string, stock: number) => Promise<void>} create
+ * @property {(sale: string, user: string, ticket: string | null, requestId: string) => Promise<Reply>} claim
+ * @property {(sale: string, user: string, requestId: string) => Promise<Reply>} [issue] a token
+ * @property {(sale: string, user: string, requestId: string) => Promise<Reply>} [join] the queue
+ * @property {(sale: string, user: string, ticket: string, waitMs: number) => Promise<Reply>} [place] in the queue
+ * @property {(sale: string) => Promise<{ sold: number, rows: { user: string, seq: number | null }[] }>} stored `seq`: null = none
+ * @property {() => Record<string, number>} [figures] of connections to the database
+ * @property {() => Promise<void>} close
+ */
+import { DATABASE_ARMS, openDatabaseArm } from './database.js'
+import { ENGINE_ARMS, openEngineArm } from './engine.js'
+import { MUTANTS, openMemoryArm } from './memory.js'
+import { openRedisArm, REDIS_ARMS } from './redis.js'
+
+export const TECHNIQUES = Object.freeze(['noop', ...DATABASE_ARMS, ...REDIS_ARMS, ...Object.keys(ENGINE_ARMS), ...MUTANTS])
+
+/** Built as in the published study, with its faults. @param {string} technique */
+export const isAsPublished = (technique) => technique === 'db-lock'
+
+/** What people do with it. @param {string} technique @returns {'direct' | 'token' | 'queue'} */
+export const modeOf = (technique) => ENGINE_ARMS[technique]?.mode ?? 'direct'
+
+/**
+ * @param {string} technique one of TECHNIQUES
+ * @param {{ redisUrl: string, databaseUrl: string | null, keyPrefix: string, pool: number, delayMs: number }} place
+ * @returns {Promise<Technique>}
+ */
+export async function openTechnique (technique, place) {
+  if (technique === 'noop' || MUTANTS.includes(technique)) return openMemoryArm(technique)
+  if (DATABASE_ARMS.includes(technique)) return openDatabaseArm(technique, { ...place, url: String(place.databaseUrl) })
+  if (REDIS_ARMS.includes(technique)) return openRedisArm(technique, place)
+  return openEngineArm(technique, place)
+}

@@ -1,0 +1,53 @@
+/** A client that sends text over one keep-alive connection, one request at a time, and reads JSON. */
+import { createHeadReader, openSocket } from './http-socket.js'
+
+/** @typedef {{ status: number, isReplay: boolean, body: any }} LineReply `status` 0: the connection ended */
+
+/** One connection; one request at a time. @param {URL} url */
+export function openLine (url) {
+  /** @type {((reply: { status: number, isReplay: boolean, body: any }) => void) | null} */
+  let waiting = null
+  let readHead = createHeadReader()
+  /** @type {{ status: number, isReplay: boolean, bytes: number } | null} */
+  let head = null
+  /** @type {Buffer[]} */
+  let parts = []
+
+  /** @param {Buffer} bytes */
+  function take (bytes) {
+    let rest = bytes
+    if (head === null) {
+      const found = readHead(bytes)
+      if (found === null) return
+      const length = Number(/\r\ncontent-length: (\d+)/i.exec(found.text)?.[1] ?? 0)
+      head = { status: found.status, isReplay: /\r\nidempotent-replayed: true/i.test(found.text), bytes: length }
+      rest = found.rest
+    }
+    parts.push(Buffer.from(rest))
+    const body = parts.length === 1 ? parts[0] : Buffer.concat(parts)
+    if (body.length < head.bytes) return
+    const { status, isReplay } = head
+    ;[head, parts, readHead] = [null, [], createHeadReader()]
+    waiting?.({ status, isReplay, body: JSON.parse(body.toString()) })
+  }
+
+  /** @type {() => void} */
+  let resolveOpen = () => {}
+  const opened = /** @type {Promise<void>} */ (new Promise((resolve) => { resolveOpen = resolve }))
+  const socket = openSocket(url, {
+    connect: () => resolveOpen(),
+    bytes: take,
+    close: () => waiting?.({ status: 0, isReplay: false, body: {} })
+  })
+  return {
+    /** It is connected. */
+    opened,
+    /** @param {string} text @returns {Promise<{ status: number, isReplay: boolean, body: any }>} status 0: the connection ended */
+    send: (text) => new Promise((resolve) => {
+      waiting = resolve
+      if (socket.destroyed) resolve({ status: 0, isReplay: false, body: {} })
+      else socket.write(text)
+    }),
+    close: () => socket.destroy()
+  }
+}
