@@ -200,11 +200,13 @@ export const SETTINGS = Object.freeze([
       { unit: 'ms', default: 10_000, check: integer(0, 3_600_000) })
   ]),
   ...group('HTTP', ['reader'], [
-    row('gatewayUrl', 'URL of the gateway that the page of auctions sends bids to; without it, the page has no form',
+    row('gatewayUrl', 'URL of the gateway that the pages of auctions and sales send commands to; without it, they have no form',
       { default: null, check: httpUrl })
   ]),
   ...group('Demo', ['demo'], [
-    row('crowd', 'Whether a crowd bids', { default: 'yes', check: oneOf('yes', 'no') })
+    row('crowd', 'Whether a crowd takes part', { default: 'yes', check: oneOf('yes', 'no') }),
+    row('mode', 'How the demo sales sells: direct = claims are decided at once, queue = people are admitted in order, token = a unit is ' +
+      'held for the holder of a token', { default: 'queue', check: oneOf('direct', 'queue', 'token') })
   ]),
   ...group('Push', ['reader'], [
     row('maxStreams', 'Maximum number of concurrent /live streams; further clients have to retry later',

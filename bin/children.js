@@ -18,7 +18,7 @@ const KILL_AFTER_MS = 4000
 
 /** @typedef {ReturnType<typeof createChildren>} Children */
 
-const print = (/** @type {string} */ what, /** @type {string} */ text) => process.stderr.write(`${what.padEnd(9)}${visible(text)}\n`)
+const print = (/** @type {string} */ what, /** @type {string} */ text) => process.stderr.write(`${what.padEnd(8)} ${visible(text)}\n`)
 
 /** @param {any} settings @param {string[]} names of the settings that a command takes over @returns {string[]} flags */
 export const flagsOf = (settings, names) => flagsOfAll(Object.fromEntries(names.map((name) => [name, settings[name]])))
@@ -64,7 +64,12 @@ const hostOf = (/** @type {string} */ url) => new URL(url).host
 function createChildren (settings, { primaryUrl, replicaUrls }, { signal, fail }) {
   // URLs may contain a password; arguments of a process are visible to all users
   /** @type {Record<string, string | undefined>} */
-  const env = { ...process.env, FRESHET_REDIS_URL: primaryUrl, ...(replicaUrls && { FRESHET_REPLICA_URL: replicaUrls.join(',') }) }
+  const env = {
+    ...process.env,
+    FRESHET_REDIS_URL: primaryUrl,
+    ...(replicaUrls && { FRESHET_REPLICA_URL: replicaUrls.join(',') }),
+    ...(settings.databaseUrl && { FRESHET_DATABASE_URL: settings.databaseUrl })
+  }
   const level = settings.origins.logLevel === 'default' ? 'warn' : settings.logLevel
   /** @type {Child[]} */
   const children = []

@@ -1,5 +1,5 @@
 /**
- * `npm start demo -- auctions`: servers, a gateway, consumers, a reader with the page, and a crowd of bidders; Ctrl-C stops all. A process
+ * `npm start demo -- auctions | sales`: servers, a gateway, consumers, a reader with the page, and a crowd; Ctrl-C stops all. A process
  * file.
  */
 import { createServer } from 'node:net'
@@ -8,15 +8,23 @@ import { help, resolve, SettingsInvalid } from '../settings.js'
 import { aborted } from '../src/runtime/index.js'
 import { unknownName } from '../src/settings/index.js'
 import { DRAIN_MS, flagsOf, runChildren } from './children.js'
-import { runCrowd } from './crowd.js'
+import { runAuctions } from './crowd-auctions.js'
+import { runSales } from './crowd-sales.js'
 
-const SYSTEMS = ['auctions']
-const USAGE = `Usage: npm start demo -- auctions [flags]
+/** lines about the children, and the crowd */
+const DEMOS = Object.freeze({
+  auctions: { commands: 'PUT auctions and POST bids here', tasks: 'auctions are closed when they end', run: runAuctions },
+  sales: { commands: 'PUT sales and POST claims here', tasks: 'holds expire, sales open and close in time', run: runSales }
+})
+const SYSTEMS = Object.keys(DEMOS)
+const USAGE = `Usage: npm start demo -- auctions|sales [flags]
 
-Runs embedded servers, a gateway, consumers, a reader with a page, and a crowd that bids on a few auctions, until Ctrl-C.
+Runs embedded servers, a gateway, consumers, a reader with a page, and a crowd, until Ctrl-C: 40 people bid on a few auctions, or
+2,000 people want the 100 units of a sale that is repeated every minute.
 
 Examples:
   npm start demo -- auctions
+  npm start demo -- sales --mode token
   npm start demo -- auctions --crowd no --port 9090`
 
 /**
@@ -37,25 +45,29 @@ export async function main ({ argv, env }) {
       ? `no system given; expected one of ${SYSTEMS.join(', ')}, as in npm start demo -- ${SYSTEMS[0]}`
       : unknownName(system, SYSTEMS, `the demos are ${SYSTEMS.join(', ')}`)])
   }
+  if (system !== 'sales' && given.origins.mode !== 'default') {
+    throw new SettingsInvalid([`mode: ${given.mode}; the demo ${system} has no modes; remove it, or start the demo sales`])
+  }
   const [port, gatewayPort] = await freePorts([given.port, given.gatewayPort])
-  const settings = { ...given, port, gatewayPort }
+  const settings = { ...given, system, port, gatewayPort }
   return runChildren(settings, env, (children, signal) => startAll(settings, children, signal))
 }
 
 /** @param {any} settings @param {import('./children.js').Children} children @param {AbortSignal} signal */
 async function startAll (settings, { start, print }, signal) {
-  const { port, gatewayPort, crowd } = settings
+  const { system, port, gatewayPort, crowd, mode } = settings
+  const { commands, tasks, run } = DEMOS[/** @type {keyof DEMOS} */ (system)]
   const [gatewayUrl, readerUrl] = [gatewayPort, port].map((one) => `http://127.0.0.1:${one}`)
   const common = flagsOf(settings, ['keyPrefix'])
   const children = [
     start('gateway', [...common, '--port', String(gatewayPort), '--drain-ms', String(DRAIN_MS),
-      '--cors-origin', `${readerUrl},http://localhost:${port}`], ({ url }) => `${url}   PUT auctions and POST bids here`),
-    start('consumers', common, () => 'auctions are closed when they end'),
-    start('reader', [...common, '--port', String(port), '--gateway-url', gatewayUrl], ({ url }) => `${url}/auctions   open this page`)
+      '--cors-origin', `${readerUrl},http://localhost:${port}`], ({ url }) => `${url}   ${commands}`),
+    start('consumers', [...common, '--systems', system], () => tasks),
+    start('reader', [...common, '--port', String(port), '--gateway-url', gatewayUrl], ({ url }) => `${url}/${system}   open this page`)
   ]
   await Promise.race([aborted(signal), Promise.all(children.map(({ up }) => up))])
   if (signal.aborted) return
-  runCrowd({ gatewayUrl, isBidding: crowd === 'yes', signal, print: (line) => print('crowd', line) })
+  run({ gatewayUrl, readerUrl, mode, isActive: crowd === 'yes', signal, print: (line) => print('crowd', line) })
 }
 
 /** All are taken before one is given back, so they differ. @param {number[]} wanted 0 = any @returns {Promise<number[]>} */

@@ -63,6 +63,12 @@ export default {
     { arm: 'lua+cache', against: 'db-lock', direction: 'more' },
     { arm: 'redis-decr', against: 'db-lock', direction: 'more' },
     { arm: 'token-hs256', against: 'db-lock', direction: 'more' },
+    { arm: 'db-lock pool 20', against: 'db-lock', direction: 'same' },
+    { arm: 'db-lock 2 ms', against: 'db-lock', direction: 'less' },
+    { arm: 'db-atomic 2 ms', against: 'db-lock', direction: 'less' },
+    { arm: 'lua', against: 'db-lock', direction: 'more' },
+    { arm: 'token-ed25519', against: 'db-lock', direction: 'more' },
+    { arm: 'queue-flow', against: 'db-lock', direction: 'more' },
     { arm: 'db-atomic', against: 'db-lock', direction: 'more' },
     { arm: 'db-slots', against: 'db-lock', direction: 'more' },
     { arm: 'noop', against: 'db-lock', direction: 'more' }
@@ -90,18 +96,18 @@ export default {
       { label: 'token, 2,000 users', value: 1137, arm: 'token-hs256', level: '2,000 people' }
     ],
     ratios: [
-      { arm: 'redis-decr', against: 'db-lock', value: 3.4, label: 'Redis / database lock, 500 users: 2334 / 679', level: '500 people' },
+      { arm: 'redis-decr', against: 'db-lock', value: 3.437, label: 'Redis / database lock, 500 users: 2334 / 679', level: '500 people' },
       {
-        arm: 'redis-decr', against: 'db-lock', value: 3.4, label: 'Redis / database lock, 1,000 users: 2224 / 647', level: '1,000 people'
+        arm: 'redis-decr', against: 'db-lock', value: 3.437, label: 'Redis / database lock, 1,000 users: 2224 / 647', level: '1,000 people'
       },
       {
-        arm: 'redis-decr', against: 'db-lock', value: 2.8, label: 'Redis / database lock, 2,000 users: 1918 / 676', level: '2,000 people'
+        arm: 'redis-decr', against: 'db-lock', value: 2.837, label: 'Redis / database lock, 2,000 users: 1918 / 676', level: '2,000 people'
       },
-      { arm: 'token-hs256', against: 'db-lock', value: 2.6, label: 'token / database lock, 500 users: 1783 / 679', level: '500 people' },
+      { arm: 'token-hs256', against: 'db-lock', value: 2.626, label: 'token / database lock, 500 users: 1783 / 679', level: '500 people' },
       {
-        arm: 'token-hs256', against: 'db-lock', value: 3.4, label: 'token / database lock, 1,000 users: 2230 / 647', level: '1,000 people'
+        arm: 'token-hs256', against: 'db-lock', value: 3.447, label: 'token / database lock, 1,000 users: 2230 / 647', level: '1,000 people'
       },
-      { arm: 'token-hs256', against: 'db-lock', value: 1.7, label: 'token / database lock, 2,000 users: 1137 / 676', level: '2,000 people' }
+      { arm: 'token-hs256', against: 'db-lock', value: 1.682, label: 'token / database lock, 2,000 users: 1137 / 676', level: '2,000 people' }
     ]
   },
   notControlled: [

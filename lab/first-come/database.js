@@ -3,8 +3,8 @@
  *
  *     db-lock     SELECT ... FOR UPDATE, look, UPDATE, INSERT, COMMIT
  *     db-atomic   UPDATE ... WHERE available >= 1, INSERT, COMMIT
- *     db-slots    one row per unit: the next free one that nobody has locked (SKIP LOCKED). When all that are left are locked, some may come
- *                 back, so the next is awaited: without that a unit may stay unsold
+ *     db-slots    one row per unit: the next free one that nobody has locked (SKIP LOCKED). When all that are left are locked, some may
+ *                 come back, so the next is awaited: without that a unit may stay unsold
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openDatabase } from '../../src/sql/index.js'
@@ -22,7 +22,7 @@ const INSERT = 'INSERT INTO lab_orders (sale, owner) VALUES ($1, $2) RETURNING i
 const SOLD_OUT = Object.freeze({ status: 409, body: { code: 'SALE_SOLD_OUT' } })
 const CLAIMED = Object.freeze({ status: 409, body: { code: 'SALE_ALREADY_CLAIMED' } })
 
-/** @typedef {import('../../src/sql/database.js').Client} Client */
+/** @typedef {import('../../src/sql/index.js').Client} Client */
 
 /** @type {Record<string, (client: Client, sale: string, user: string) => Promise<boolean>>} whether a unit was taken */
 const TAKE = {

@@ -1,5 +1,6 @@
 /** The figures of one feed, requested each second: rate, live items, age of the newest item, state of the servers. */
-import { getJson, pathOf, pause } from './api.js'
+import { getJson, pathOf } from './api.js'
+import { pause } from './pause.js'
 import { createChart } from './chart.js'
 import { at, put } from './elements.js'
 import { createNodes } from './nodes.js'

@@ -1,7 +1,8 @@
 /**
  * The page: which feed is shown, and its state. While the tab is hidden it makes no requests.
  */
-import { getJson, pause } from './api.js'
+import { getJson } from './api.js'
+import { pause } from './pause.js'
 import { at, make, put } from './elements.js'
 import { createFigures } from './figures.js'
 import { createList } from './list.js'

@@ -7,7 +7,7 @@
  * A stream carries every changed id. Of a fast feed that is megabytes a second, of which the page shows a few rows.
  */
 import { follow } from '/client.js'
-import { pause } from './api.js'
+import { pause } from './pause.js'
 import { token, tokenRefused } from './token.js'
 
 const POLL_EVERY_MS = 500

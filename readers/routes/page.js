@@ -15,9 +15,13 @@ const CLIENT = fileURLToPath(new URL('../../src/client.js', import.meta.url))
 const { resolve } = createRequire(import.meta.url)
 
 /** The other files are at /page/NAME. @type {Readonly<Record<string, string>>} */
-const ADDRESSES = Object.freeze({ 'index.html': '/', 'example.html': '/example', 'auctions.html': '/auctions', 'icon.svg': '/icon.svg' })
+const ADDRESSES = Object.freeze({
+  'index.html': '/', 'example.html': '/example', 'auctions.html': '/auctions', 'sales.html': '/sales', 'icon.svg': '/icon.svg'
+})
 /** Addresses for people, with summaries. @type {Readonly<Record<string, string>>} */
-const PAGES = Object.freeze({ '/': 'The page', '/example': 'A feed, followed by a short script', '/auctions': 'Open auctions' })
+const PAGES = Object.freeze({
+  '/': 'The page', '/example': 'A feed, followed by a short script', '/auctions': 'Open auctions', '/sales': 'The current sale'
+})
 const ELSEWHERE = Object.freeze({
   '/client.js': CLIENT,
   '/uplot.js': resolve('uplot/dist/uPlot.iife.min.js'),
@@ -35,8 +39,8 @@ const contentPolicy = (connect) => [
   "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", `connect-src ${connect}`,
   "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"
 ].join('; ')
-/** the page that sends commands, to the gateway that it names */
-const COMMANDS_PAGE = '/auctions'
+/** the pages that send commands, to the gateway that they name */
+const COMMAND_PAGES = ['/auctions', '/sales']
 const GATEWAY = '<meta name="gateway" content="">'
 
 const HEADERS = Object.freeze({
@@ -61,11 +65,12 @@ async function filesServed () {
 
 /**
  * @param {import('fastify').FastifyInstance} app
- * @param {{ gatewayUrl?: string | null }} options `gatewayUrl`: where the page of auctions sends bids; null = it has no form
+ * @param {{ gatewayUrl?: string | null }} options `gatewayUrl`: where the pages of auctions and sales send commands; null = they have no
+ *   form
  */
 export async function pageRoutes (app, { gatewayUrl = null }) {
   for (const [url, path] of await filesServed()) {
-    const isWithGateway = url === COMMANDS_PAGE && gatewayUrl !== null
+    const isWithGateway = COMMAND_PAGES.includes(url) && gatewayUrl !== null
     const file = await readFile(path)
     const content = isWithGateway ? Buffer.from(String(file).replace(GATEWAY, GATEWAY.replace('""', `"${gatewayUrl}"`))) : file
     const headers = isWithGateway ? { ...HEADERS, 'content-security-policy': contentPolicy(`'self' ${gatewayUrl}`) } : HEADERS

@@ -33,6 +33,7 @@ const SALE = objectOf({
   holdMs: { type: 'integer' },
   admitConcurrency: { type: 'integer' },
   queued: { type: 'integer', description: 'people who have joined the queue' },
+  waiting: { type: 'integer', description: 'people who are in the queue; not in lists' },
   generation: { type: 'string', description: 'of the history: sequence numbers of another one cannot be compared' },
   seq: { type: 'integer', description: 'number of the last event' },
   asOf: TIME

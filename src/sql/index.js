@@ -1,6 +1,7 @@
 /**
  * The database of the systems: PostgreSQL.
  *
+ * @typedef {import('./database.js').Client} Client
  * @typedef {import('./database.js').Database} Database
  */
 import './errors.js'

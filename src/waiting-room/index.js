@@ -82,6 +82,20 @@ export function createWaitingRoom ({ connectionOf, keyOf, partitionOf, log }) {
     },
 
     /**
+     * Joining changes no units, so it has no event that views follow: this asks a replica.
+     * @param {string} key @returns {Promise<{ waiting: number, queued: number }>} `queued`: all who ever joined
+     */
+    async sizeOf (key) {
+      const partition = partitionOf(key)
+      const [connection, partOf] = [connectionOf(partition, false), keyOf(partition)]
+      const sizes = await Promise.all([
+        connection.send('ZCARD', partOf(`waiting:${key}`)), connection.send('HMGET', partOf(`state:${key}`), 'queued')
+      ])
+      const [waiting, queued] = sizes.flat().map(Number)
+      return { waiting, queued }
+    },
+
+    /**
      * @param {string} key @param {string} user @param {(place: Place) => void} onPlace at each change; positions at most once a second
      * @returns {() => void} ends it
      */

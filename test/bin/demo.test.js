@@ -2,6 +2,7 @@
 import t from 'tap'
 import { needsBrowser, openPage, startBrowser } from '../browser.js'
 import { endOf, runCommand } from '../commands.js'
+import { startDatabase } from '../database.js'
 import { scopedEngines, wholeTest } from '../scope.js'
 import { eventually, startDeployment } from '../servers.js'
 
@@ -34,6 +35,27 @@ t.test('without a crowd there are auctions to bid on; Ctrl-C ends it', async (t)
     method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ userId: 'me', amount: items[0].minNext })
   })
   t.equal(response.status, 201)
+  t.equal((await command.stop()).code, 0)
+})
+
+t.test('a sale: a person joins the queue on its page, and gets a unit', needsBrowser, async (t) => {
+  const [engine] = await scopedEngines()
+  const [{ primary }, database] = await Promise.all([startDeployment(t, { engine, replicas: 1 }), startDatabase(t)])
+  const command = runCommand(t, ['demo', 'sales', '--redis-url', primary.url, '--database-url', database.url, '--crowd', 'no',
+    '--port', '0', '--gateway-port', '0'])
+  const [, url] = await command.until(/^reader +(\S+)\/sales/m)
+  await command.until(/^crowd/m)
+  const browser = await startBrowser(t)
+  const { page, faults } = await openPage(t, browser, { viewport: { width: 390, height: 844 } })
+  await page.goto(`${url}/sales`)
+  await page.fill('#user', 'ann')
+  await page.click('#press')
+  await eventually(async () => /You got one/.test(await page.textContent('#outcome') ?? ''))
+  await eventually(async () => (await page.textContent('#sold')) === '1')
+  t.match(await page.textContent('#claims'), /you/)
+  t.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390, 'nothing is cut off')
+  await eventually(async () => (await database.query("SELECT user_id FROM orders WHERE status = 'sold'"))[0]?.user_id === 'ann')
+  t.same(faults, [])
   t.equal((await command.stop()).code, 0)
 })
 

@@ -50,8 +50,9 @@ export function createSaleQueries ({ view, room, connectionOf, keyOf, partitionO
     /** @param {string} id @param {number} minSeq waits until its events are known up to here @throws {FreshetError} SALE_UNKNOWN */
     async sale (id, minSeq) {
       const one = await knownSince(id, minSeq)
+      const [rows, size] = await Promise.all([orderRows(id), one.fields.mode === 'queue' ? room.sizeOf(id) : {}])
       return /** @type {{ [name: string]: unknown, generation: string, seq: number }} */ (
-        saleOf(one, { nowMs: now(), orderRows: await orderRows(id) }))
+        { ...saleOf(one, { nowMs: now(), orderRows: rows }), ...size })
     },
 
     /** Sales that are not closed, the next to close first. @param {number} limit */

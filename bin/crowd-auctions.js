@@ -20,9 +20,9 @@ const RETRY_MS = 1000
 /** @typedef {{ id: string, minNext: number, closeAt: number }} Lot in euros, ms since 1970 */
 
 /**
- * @param {{ gatewayUrl: string, isBidding: boolean, signal: AbortSignal, print: (line: string) => void }} options
+ * @param {{ gatewayUrl: string, isActive: boolean, signal: AbortSignal, print: (line: string) => void }} options
  */
-export async function runCrowd ({ gatewayUrl, isBidding, signal, print }) {
+export async function runAuctions ({ gatewayUrl, isActive, signal, print }) {
   let n = 0
   let isPrinted = false
   /** @type {Lot[]} */
@@ -43,7 +43,7 @@ export async function runCrowd ({ gatewayUrl, isBidding, signal, print }) {
   async function open () {
     const name = LOTS[n++ % LOTS.length].replaceAll(' ', '-')
     const startPrice = 20 + 10 * Math.floor(Math.random() * 15)
-    const openMs = isBidding ? MIN_OPEN_MS + Math.random() * (MAX_OPEN_MS - MIN_OPEN_MS) : QUIET_OPEN_MS
+    const openMs = isActive ? MIN_OPEN_MS + Math.random() * (MAX_OPEN_MS - MIN_OPEN_MS) : QUIET_OPEN_MS
     const closeAt = Math.round(Date.now() + openMs)
     const id = `${name}-${Date.now().toString(36)}${n}`
     const { status, reply } = await send('PUT', id, {
@@ -73,9 +73,9 @@ export async function runCrowd ({ gatewayUrl, isBidding, signal, print }) {
     try {
       for (const lot of lots) if (lot.closeAt < Date.now()) lots.splice(lots.indexOf(lot), 1)
       while (lots.length < AT_ONCE) lots.push(await open())
-      if (!isPrinted) print(`${AT_ONCE} auctions, ${isBidding ? `${BIDDERS} bidders, ${BIDS_PER_SECOND} bids/s` : 'no bids'}`)
+      if (!isPrinted) print(`${AT_ONCE} auctions, ${isActive ? `${BIDDERS} bidders, ${BIDS_PER_SECOND} bids/s` : 'no bids'}`)
       isPrinted = true
-      const lot = isBidding ? chosen() : null
+      const lot = isActive ? chosen() : null
       if (lot && !await bid(lot)) lots.splice(lots.indexOf(lot), 1)
       await sleep(2 * Math.random() * 1000 / BIDS_PER_SECOND, undefined, { signal })
     } catch {

@@ -1,0 +1,150 @@
+/**
+ * One person in a sale: does what its mode demands, and says the outcome.
+ *
+ *     direct   claim
+ *     queue    join -> places as they change -> admitted -> claim, with the ticket
+ *     token    token -> claim, with the token
+ *
+ * All commands of a press have keys made from one, so pressing again, a repeated request or a reloaded page have one effect.
+ */
+import { createEventParser } from '/client.js'
+import { pause } from './pause.js'
+import { at, put } from './elements.js'
+import { counted, duration } from './text.js'
+
+const TRIES = 5
+const RETRY_MS = 500
+const TICK_MS = 100
+
+/** @typedef {{ gateway: string, now: () => number, signal: AbortSignal }} Around `now`: time of the server, ms since 1970 */
+/** @typedef {{ id: string, mode: string, openAt: number }} Sale */
+
+/** @param {string} kind @param {string} text */
+export function say (kind, text) {
+  at('outcome').dataset.kind = kind
+  put(at('outcome'), text)
+}
+
+/**
+ * @param {Sale} sale @param {string} userId @param {string} key @param {Around} around
+ * @returns {Promise<string | null>} the claim; null: without one, and the outcome says why
+ */
+export async function takePart (sale, userId, key, around) {
+  const path = `${around.gateway}/v1/sales/${encodeURIComponent(sale.id)}`
+  try {
+    if (sale.mode !== 'queue') await opening(sale, around)
+    const ticket = sale.mode === 'direct' ? undefined : await ticketOf(sale, path, userId, key, around)
+    const claim = await send(`${path}/claims`, { userId }, `${key}-claim`, around, ticket)
+    if (claim.status === 'held') {
+      await turn(claim.holdUntil, around)
+      await send(`${path}/claims/${claim.claimId}/confirm`, undefined, `${key}-confirm`, around)
+    }
+    say('good', `You got one: claim ${claim.claimId}`)
+    return claim.claimId
+  } catch (error) {
+    if (!around.signal.aborted) say('bad', error.message)
+    return null
+  } finally {
+    at('offer').hidden = true
+  }
+}
+
+/** @param {Sale} sale @param {Around} around */
+async function opening ({ openAt }, { now, signal }) {
+  while (!signal.aborted && now() < openAt) {
+    say('', 'This is sent when the sale opens.')
+    await pause(Math.min(TICK_MS, openAt - now()), signal)
+  }
+}
+
+/**
+ * Waits until the person may claim.
+ * @param {Sale} sale @param {string} path @param {string} userId @param {string} key @param {Around} around
+ */
+async function ticketOf ({ id, mode }, path, userId, key, around) {
+  if (mode === 'token') {
+    const { token, expiresAt } = await send(`${path}/tokens`, { userId }, key, around)
+    say('good', 'You have a token: a unit is held for you.')
+    await turn(expiresAt, around)
+    return token
+  }
+  const { ticket, ...joined } = await send(`${path}/queue`, { userId }, key, around)
+  if (ticket === undefined) throw new Error(`${userId} is in the queue already, and only that page has the ticket. Choose another name.`)
+  let place = joined
+  for await (place of placesOf(id, userId, ticket, joined, around)) {
+    if (place.status !== 'waiting') break
+    say('', `You are number ${place.position} in the queue. Estimated time: ${duration(place.etaMs)}.`)
+  }
+  if (place.status === 'admitted') {
+    say('good', 'You are admitted: a unit is held for you.')
+    await turn(place.until, around)
+  } else if (place.status !== 'claimed') throw new Error(ENDS[place.status] ?? 'You are no longer in the queue.')
+  return ticket
+}
+
+/** @type {Readonly<Record<string, string>>} */
+const ENDS = Object.freeze({
+  sold_out: 'Sold out: every unit was sold before it was your turn.',
+  expired: 'Expired: you did not claim in time, or the sale closed.',
+  left: 'You left the queue.'
+})
+
+/** At once, or when the button is pressed. @param {number} untilMs @param {Around} around @throws {Error} too late */
+async function turn (untilMs, { now, signal }) {
+  const pressed = new AbortController()
+  at('claim').onclick = () => pressed.abort()
+  at('offer').hidden = at('auto').checked
+  while (!at('auto').checked && !pressed.signal.aborted && !signal.aborted) {
+    if (now() >= untilMs) throw new Error(ENDS.expired)
+    put(at('until'), `${((untilMs - now()) / 1000).toFixed(1)} s left`)
+    await pause(TICK_MS, AbortSignal.any([signal, pressed.signal]))
+  }
+  at('offer').hidden = true
+}
+
+/**
+ * Places as they change. The ticket is in a header, which EventSource cannot send.
+ * @param {string} id @param {string} userId @param {string} ticket @param {any} joined @param {Around} around
+ */
+async function * placesOf (id, userId, ticket, joined, { signal }) {
+  yield joined
+  while (!signal.aborted) {
+    try {
+      const response = await fetch(`/v1/sales/${encodeURIComponent(id)}/queue/${encodeURIComponent(userId)}/live`, {
+        headers: { 'freshet-ticket': ticket }, signal
+      })
+      if (response.ok && response.body) {
+        const parse = createEventParser()
+        const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+        for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+          for (const { name, data } of parse(piece.value)) if (name === 'place') yield JSON.parse(data ?? '')
+        }
+      }
+    } catch {
+      if (!signal.aborted) say('', 'The reader does not answer; your place in the queue is kept.')
+    }
+    await pause(RETRY_MS, signal)
+  }
+}
+
+/**
+ * Repeats with the same key until the outcome is known.
+ * @param {string} url @param {object | undefined} body @param {string} key @param {Around} around @param {string} [ticket]
+ * @throws {Error} with the detail of the gateway
+ */
+async function send (url, body, key, { signal }, ticket) {
+  const headers = {
+    'idempotency-key': key, ...(body && { 'content-type': 'application/json' }), ...(ticket && { 'freshet-ticket': ticket })
+  }
+  for (let i = 1; ; i++) {
+    const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body), signal }).catch(() => null)
+    const reply = await response?.json().catch(() => null)
+    if (response?.ok && reply) return reply
+    if (response && response.status !== 503 && reply) throw new Error(reply.detail ?? `status ${response.status}`)
+    if (i === TRIES) {
+      throw new Error(`${reply?.detail ?? 'The gateway does not answer'}: ${counted(TRIES, 'attempt')} without an outcome. Try again.`)
+    }
+    say('', 'No answer yet, asking again.')
+    await pause(RETRY_MS, signal)
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * The current sale: its stock, its queue, who got one, and a form to take part. `#id` shows that sale; otherwise the page goes on to
+ * the next one when it opens. Times are those of the server; the clock of the visitor only counts between two of them.
+ */
+import { timeText } from './auctions-list.js'
+import { at, make, put } from './elements.js'
+import { say, takePart } from './sales-person.js'
+import { duration, number, timeOfDay } from './text.js'
+
+const LIST_EVERY_MS = 500
+const CLAIMS_EVERY_MS = 500
+const TICK_MS = 200
+const SHOWN_CLAIMS = 14
+const REOPEN_MS = 3000
+const OVER = ['sold_out', 'closed']
+const LOST = ['expired', 'released', 'revoked']
+/** @type {Readonly<Record<string, string>>} */
+const MODES = Object.freeze({ direct: 'first come, first served', queue: 'by queue', token: 'by token' })
+/** @type {Readonly<Record<string, string>>} */
+const PRESS = Object.freeze({ direct: 'Buy one', queue: 'Join the queue', token: 'Get a token' })
+/** @type {Readonly<Record<string, string>>} */
+const CLAIM_WORDS = Object.freeze({
+  sold: 'got one', held: 'deciding', pending: 'being recorded', expired: 'too late', released: 'gave it back', revoked: 'revoked'
+})
+/** @type {Readonly<Record<string, string>>} */
+const STATUS_WORDS = Object.freeze({ scheduled: 'not open yet', sold_out: 'sold out' })
+
+const gateway = /** @type {HTMLMetaElement} */ (document.querySelector('meta[name="gateway"]')).content
+/** the sale that is shown, the one that opens next, and the one before @type {any} */
+let [sale, next, previous] = [null, null, null]
+/** @type {EventSource | null} */
+let events = null
+/** server time minus that of the visitor */
+let aheadMs = 0
+/** by sale: the time to sell out, if this page saw it @type {Map<string, number>} */
+const soldMs = new Map()
+/** what this visitor takes part in @type {{ claim: string | null, over: AbortController } | null} */
+let mine = null
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let reading
+
+const now = () => Date.now() + aheadMs
+const wanted = () => decodeURIComponent(location.hash.slice(1))
+/** the sale that the form is for */
+const target = () => sale && OVER.includes(sale.status) && next && !wanted() ? next : sale
+
+/** @param {string} kind @param {string} text */
+function state (kind, text) {
+  at('state').dataset.state = kind
+  put(at('state'), text)
+}
+
+/** @param {string} id */
+function follow (id) {
+  if (events?.url.endsWith(`/${encodeURIComponent(id)}/live`)) return
+  events?.close()
+  sale = null
+  const source = new EventSource(`/v1/sales/${encodeURIComponent(id)}/live`)
+  events = source
+  source.addEventListener('sale', ({ data }) => take(JSON.parse(data)))
+  source.onopen = () => state('live', 'live')
+  source.onerror = () => {
+    state('away', sale === null ? 'sale not available' : 'connecting again')
+    // browsers do not reconnect after an error status
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => { if (events === source) events = null }, REOPEN_MS)
+  }
+}
+
+/** @param {any} newest */
+function take (newest) {
+  if (sale?.status === 'open' && newest.status === 'sold_out') soldMs.set(newest.id, newest.asOf - newest.openAt)
+  if (newest.seq !== sale?.seq) reading ??= setTimeout(claims, sale === null ? 0 : CLAIMS_EVERY_MS)
+  sale = newest
+  aheadMs = sale.asOf - Date.now()
+  show()
+}
+
+function show () {
+  at('sale').hidden = false
+  const { id: saleId, stock, available, held, sold, mode, status, openAt, queued, waiting = 0 } = sale
+  const isQueue = mode === 'queue'
+  put(at('title'), `${number(stock)} units ${MODES[mode]}${openAt ? ` at ${timeOfDay(openAt)}` : ''}: ${STATUS_WORDS[status] ?? status}` +
+    timeOf(saleId))
+  for (const [id, n] of Object.entries({ left: available, stock, sold, held, available, queued, waiting })) put(at(id), number(n))
+  for (const [id, n] of Object.entries({ sold, held, available })) at(`bar-${id}`).style.flexGrow = String(n)
+  put(at('held-name'), isQueue ? 'Admitted, deciding' : 'Held')
+  put(at('waiting-name'), status === 'sold_out' ? 'Told it is sold out' : 'Waiting')
+  for (const element of document.querySelectorAll('.of-queue')) /** @type {HTMLElement} */ (element).hidden = !isQueue
+  tick()
+}
+
+/** @param {string} id */
+const timeOf = (id) => soldMs.has(id) ? ` in ${duration(soldMs.get(id) ?? 0)}` : ''
+
+/** All claims, since those of a moment ago may have changed. */
+async function claims () {
+  reading = undefined
+  const { id } = sale
+  const path = `/v1/sales/${encodeURIComponent(id)}/claims?limit=1000`
+  try {
+    /** @type {any[]} */
+    const all = []
+    for (let after = ''; after !== null;) {
+      const { items, next: more } = await (await fetch(path + (after && `&after=${after}`))).json()
+      all.push(...items)
+      after = more
+    }
+    if (sale?.id !== id) return
+    put(at('lost'), number(all.filter(({ status }) => LOST.includes(status)).length))
+    at('claims').replaceChildren(...all.slice(-SHOWN_CLAIMS).reverse().map(rowOf))
+  } catch {
+    // the next event reads them again
+  }
+}
+
+/** @param {any} claim */
+function rowOf ({ claimId, userId, seq, status }) {
+  const isMine = claimId === mine?.claim
+  const className = isMine ? 'mine' : LOST.includes(status) ? 'lost' : ''
+  const cells = [String(seq), isMine ? 'you' : userId, CLAIM_WORDS[status]]
+  return make('tr', { className }, ...cells.map((text) => make('td', {}, text)))
+}
+
+function tick () {
+  if (next?.openAt <= now()) next = null
+  put(at('next'), next && !wanted() ? `Next sale in ${timeText(next.openAt - now())}` : '')
+  put(at('previous'), previous && !wanted() ? `Previous sale: ${previous.sold} of ${previous.stock} sold${timeOf(previous.id)}` : '')
+  const chosen = target()
+  at('take').hidden = gateway === '' || !chosen || (OVER.includes(chosen.status) && mine === null)
+  at('press').disabled = mine !== null && !mine.over.signal.aborted
+  if (chosen) put(at('press'), PRESS[chosen.mode] + (chosen.id === next?.id ? ' of the next sale' : ''))
+  at('by-itself').hidden = chosen?.mode === 'direct'
+}
+
+async function list () {
+  try {
+    const { items } = await (await fetch('/v1/sales?limit=100')).json()
+    items.sort((/** @type {any} */ a, /** @type {any} */ b) => a.openAt - b.openAt)
+    if (items.length > 0) aheadMs = items[0].asOf - Date.now()
+    const open = items.filter((/** @type {any} */ { openAt }) => openAt <= now())
+    next = items[open.length] ?? null
+    previous = open.at(-2) ?? null
+    const id = wanted() || (open.at(-1) ?? next)?.id
+    at('none').hidden = id !== undefined
+    if (id !== undefined) follow(id)
+    else state('live', 'no sale')
+  } catch {
+    state('away', 'connecting again')
+  }
+  setTimeout(list, LIST_EVERY_MS)
+}
+
+/** @param {any} chosen @param {string} userId @param {string} key */
+async function press (chosen, userId, key) {
+  mine = { claim: null, over: new AbortController() }
+  const own = mine
+  sessionStorage.setItem('sale', JSON.stringify({ sale: chosen, userId, key }))
+  say('', '')
+  tick()
+  own.claim = await takePart(chosen, userId, key, { gateway, now, signal: own.over.signal })
+  own.over.abort()
+  sessionStorage.removeItem('sale')
+  tick()
+  if (sale) reading ??= setTimeout(claims)
+}
+
+at('take').addEventListener('submit', (/** @type {SubmitEvent} */ event) => {
+  event.preventDefault()
+  if (mine !== null && !mine.over.signal.aborted) return
+  sessionStorage.setItem('user', at('user').value.trim())
+  press(target(), at('user').value.trim(), `page-${Date.now()}-${Math.random().toString(36).slice(2)}`)
+})
+
+at('user').value = sessionStorage.getItem('user') ?? ''
+const interrupted = JSON.parse(sessionStorage.getItem('sale') ?? 'null')
+if (interrupted) press(interrupted.sale, interrupted.userId, interrupted.key)
+setInterval(tick, TICK_MS)
+list()
