@@ -1,11 +1,14 @@
 /** `npm start doctor`: versions, capabilities and permissions. Starts, downloads and writes nothing. */
 import { readFileSync } from 'node:fs'
+import { pino } from 'pino'
 import { help, printable, resolve } from '../settings.js'
 import {
-  defaultCacheDir, findPip, installAdvice, installedEngines, lookAtEmbeddedServers, namedEngine, newest, PINNED_VERSION
+  defaultCacheDir, findPip, hasPostgres, installAdvice, installedEngines, lookAtEmbeddedServers, namedEngine, newest, PINNED_VERSION,
+  POSTGRES_VERSION
 } from '../src/store/embedded/index.js'
+import { addressOf, openDatabase } from '../src/sql/index.js'
 import { visibleLines } from '../src/runtime/index.js'
-import { probeServer, ROOT } from '../src/store/index.js'
+import { probeServer, ROOT, runningDatabase } from '../src/store/index.js'
 
 const USAGE = `Usage: npm start doctor -- [flags]
 
@@ -17,6 +20,8 @@ Examples:
   npm start doctor -- --redis-url redis://127.0.0.1:6379`
 
 const DEADLINE_MS = 5_000
+/** what it would warn of is a problem that is listed */
+const SILENT = pino({ level: 'silent' })
 
 /** @type {Record<string, string>} */
 const REPLICA_ADVICE = {
@@ -47,9 +52,10 @@ export async function main ({ argv, env }) {
   const settings = resolve(argv, env, known)
   const program = programFindings()
   const servers = settings.redisUrl ? await urlFindings(settings) : await embeddedFindings(settings, env)
-  const problems = [...program.problems, ...servers.problems]
+  const database = await databaseFindings(settings)
+  const problems = [...program.problems, ...servers.problems, ...database.problems]
   const { notes = [] } = servers
-  process.stdout.write(visibleLines(table([...program.rows, ...servers.rows])))
+  process.stdout.write(visibleLines(table([...program.rows, ...servers.rows, ...database.rows])))
   process.stdout.write(visibleLines(listed('Problems', problems) + listed('Warnings', notes)))
   if (problems.length === 0) process.stdout.write(`\nNo problems${notes.length ? ' besides the warnings' : ''} found.\n`)
   return problems.length ? 1 : 0
@@ -137,6 +143,27 @@ async function urlFindings (settings) {
   } catch (error) {
     if (!error.exitStatus) throw error
     return { rows: [['server', shown, 'unusable']], problems: [error.message] }
+  }
+}
+
+/**
+ * The database of sales and bids: its version, or whether there would be an embedded one.
+ * @param {Record<string, any>} settings @returns {Promise<Findings>}
+ */
+async function databaseFindings ({ databaseUrl, cacheDir }) {
+  if (databaseUrl === null) {
+    const state = await hasPostgres(cacheDir ?? defaultCacheDir(ROOT)) ? 'the pinned copy' : 'downloaded when consumers first need it, 24 MB'
+    return { rows: [['database', `postgres ${POSTGRES_VERSION} (${state})`, await runningDatabase() ?? 'not running']], problems: [] }
+  }
+  const address = addressOf(databaseUrl)
+  const database = openDatabase({ url: databaseUrl, name: 'freshet-doctor', max: 1, deadlineMs: DEADLINE_MS, log: SILENT })
+  try {
+    const { rows: [{ version }] } = await database.query("SELECT current_setting('server_version') AS version")
+    return { rows: [['database', address, `postgres ${version}`]], problems: [] }
+  } catch (error) {
+    return { rows: [['database', address, 'unusable']], problems: [`${error.message}.`] }
+  } finally {
+    await database.close()
   }
 }
 

@@ -36,7 +36,18 @@ t.test('it lists the engines found and the one that would be used', async (t) =>
   t.match(text, /^engines +(valkey|redis) \d+\.\d+\.\d+ +MSETEX (yes|no) +\//m)
   t.match(text, /^would use +(valkey|redis) \d/m)
   t.match(text, /^servers +/m)
+  t.match(text, /^database +postgres \d+\.\d+\.\d+ \((the pinned copy|downloaded when consumers first need it, 24 MB)\) +(not running|postgres:)/m)
   t.match(text, /\nNo problems found\.\n$/)
+})
+
+t.test('a database by its URL: its version, or why it cannot be used, without the password', async (t) => {
+  const { url } = await startDatabase(t)
+  const found = await doctor(['--database-url', url])
+  t.match(found, { status: 0, text: /^database +127\.0\.0\.1:\d+ +postgres 18/m })
+  const { status, text } = await doctor(['--database-url', 'postgres://ann:secret@127.0.0.1:1/x'])
+  t.equal(status, 1)
+  t.match(text, /Problems:\n {2}the database at 127\.0\.0\.1:1 does not answer/)
+  t.notMatch(text, /secret/)
 })
 
 t.test('without a server program and pip it says what to install', async (t) => {

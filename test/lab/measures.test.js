@@ -16,6 +16,20 @@ const sample = {
   behindMs: { p50: 1, p95: 2, p99: 4, max: 9 },
   flushMs: { p50: 0.5, p95: 2, p99: 3, max: 8 },
   decided: { accepted: 1000, calls: 1000, attemptsPerAccepted: 4, latencyMs: { p50: 3, p95: 5, p99: 6, max: 7 }, latencyMsByCode: {} },
+  sales: {
+    count: 10,
+    exact: 10,
+    untrue: 2,
+    people: 20_000,
+    seconds: 4,
+    requests: 24_000,
+    selloutMs: 30,
+    latencyMs: { mean: 100, p50: 90, p95: 200, p99: 220, max: 300 },
+    winnersMs: { p50: 20, p95: 30, p99: 31, max: 32 },
+    losersMs: { p50: 95, p95: 201, p99: 221, max: 300 },
+    busy: 10,
+    waiting: 1900
+  },
   lagMs: { p50: 1, p95: 5, p99: 6, max: 8 },
   windowSeconds: 10,
   dataBytes: 30_000_000,
@@ -108,6 +122,16 @@ const VALUES = {
   decisionMsP50: 3,
   decisionMsP95: 5,
   decisionMsP99: 6,
+  repliesPerSecond: 5000,
+  selloutMs: 30,
+  outcomeMsP99: 220,
+  outcomeMsP95: 200,
+  outcomeMsMean: 100,
+  winnerMsP99: 31,
+  loserMsP99: 221,
+  requestsPerPerson: 1.2,
+  untruePerThousand: 0.1,
+  waitingForConnection: 1900,
   netBytesPerItem: 170,
   replicatedBytesPerItem: 180,
   generatorCpuMicrosPerItem: 5,
@@ -176,6 +200,6 @@ t.test('without a value a measure is null, not 0', async (t) => {
 })
 
 t.test('a measurement that ended with an error has no value at all', async (t) => {
-  const fault = /** @type {any} */ ({ ...sample, ...ended(sample), lagMs: undefined, serving: undefined, decided: undefined })
+  const fault = /** @type {any} */ ({ ...sample, ...ended(sample), lagMs: undefined, serving: undefined, decided: undefined, sales: undefined })
   t.same(Object.values(allOf(fault)).filter((value) => value !== null), [])
 })

