@@ -152,7 +152,8 @@ async function urlFindings (settings) {
  */
 async function databaseFindings ({ databaseUrl, cacheDir }) {
   if (databaseUrl === null) {
-    const state = await hasPostgres(cacheDir ?? defaultCacheDir(ROOT)) ? 'the pinned copy' : 'downloaded when consumers first need it, 24 MB'
+    const isFetched = await hasPostgres(cacheDir ?? defaultCacheDir(ROOT))
+    const state = isFetched ? 'the pinned copy' : 'downloaded when consumers first need it, 24 MB'
     return { rows: [['database', `postgres ${POSTGRES_VERSION} (${state})`, await runningDatabase() ?? 'not running']], problems: [] }
   }
   const address = addressOf(databaseUrl)

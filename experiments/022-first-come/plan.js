@@ -107,7 +107,9 @@ export default {
       {
         arm: 'token-hs256', against: 'db-lock', value: 3.447, label: 'token / database lock, 1,000 users: 2230 / 647', level: '1,000 people'
       },
-      { arm: 'token-hs256', against: 'db-lock', value: 1.682, label: 'token / database lock, 2,000 users: 1137 / 676', level: '2,000 people' }
+      {
+        arm: 'token-hs256', against: 'db-lock', value: 1.682, label: 'token / database lock, 2,000 users: 1137 / 676', level: '2,000 people'
+      }
     ]
   },
   notControlled: [

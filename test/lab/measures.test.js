@@ -200,6 +200,7 @@ t.test('without a value a measure is null, not 0', async (t) => {
 })
 
 t.test('a measurement that ended with an error has no value at all', async (t) => {
-  const fault = /** @type {any} */ ({ ...sample, ...ended(sample), lagMs: undefined, serving: undefined, decided: undefined, sales: undefined })
+  const without = { lagMs: undefined, serving: undefined, decided: undefined, sales: undefined }
+  const fault = /** @type {any} */ ({ ...sample, ...ended(sample), ...without })
   t.same(Object.values(allOf(fault)).filter((value) => value !== null), [])
 })

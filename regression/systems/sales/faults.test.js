@@ -53,7 +53,8 @@ function claimAlong (gateway, id) {
 }
 
 /** @param {string} id */
-const ownersOf = async (id) => (await database.query('SELECT user_id FROM orders WHERE sale = $1 ORDER BY seq', [id])).map((row) => row.user_id)
+const ownersOf = async (id) =>
+  (await database.query('SELECT user_id FROM orders WHERE sale = $1 ORDER BY seq', [id])).map((row) => row.user_id)
 
 /** Everybody who was told so has a row, once, and nobody else. @param {import('tap').Test} t @param {string} id @param {string[]} sold */
 async function isWhole (t, id, sold) {
@@ -85,7 +86,7 @@ for (const engine of await scopedEngines()) {
     t.comment(`work resumed after ${pauses.map((ms) => Math.round(ms)).join(', ')} ms; leases are ${LEASE_MS} ms`)
   })
 
-  t.test(`${engineName(engine)}: the owner of a partition stands still for a while: another takes over, nothing is written twice`, async (t) => {
+  t.test(`${engineName(engine)}: the owner of a partition stands still: another takes over, nothing is written twice`, async (t) => {
     const { gateway, consumers } = await startAll(t, { engine })
     const id = own('still')
     await gateway.create(id, { stock: 1_000_000 })
