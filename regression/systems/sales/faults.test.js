@@ -8,7 +8,8 @@ import { scoped, scopedEngines } from '../../../test/scope.js'
 import { engineName, eventually, startServer } from '../../../test/servers.js'
 import { startSaleGateway } from '../../../test/systems/sales/selling.js'
 
-const PARTITIONS = ['--system-partitions', '2']
+// so many that each of two processes owns some
+const PARTITIONS = ['--system-partitions', '16']
 const LEASE_MS = 3000
 const KILLS = scoped(2, 50)
 const DOWN_MS = scoped(2000, 10_000)
