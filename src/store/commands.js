@@ -72,9 +72,20 @@ const ROWS = [
     words: (key) => ['XREAD', 'COUNT', '1', 'STREAMS', key, '0'],
     why: 'following a log, and outboxes of commands'
   },
-  { roles: READER, words: (key) => ['XLEN', key], why: 'the approximate number of versions in a log' },
+  {
+    roles: [...WRITER, ...READER],
+    words: (key) => ['XLEN', key],
+    why: 'the approximate number of versions in a log; how many entries wait for consumers'
+  },
+  { roles: [...WRITER, ...READER], words: (key) => ['HGET', key, 'f'], why: 'claims of a sale, cursors of consumers' },
+  { roles: [...WRITER, ...READER], words: (key) => ['ZRANK', key, 'm'], why: 'places in the queue of a sale' },
+  { roles: [...WRITER, ...READER], words: (key) => ['ZSCORE', key, 'm'], why: 'the end of a hold' },
   { roles: [...WRITER, ...READER], words: (key) => ['MGET', key], why: 'items by id; in scripts, replies of earlier requests' },
-  { roles: READER, words: (key) => ['ZRANGEBYSCORE', key, '0', '1'], why: 'changes since a time' },
+  {
+    roles: [...WRITER, ...READER],
+    words: (key) => ['ZRANGEBYSCORE', key, '0', '1'],
+    why: 'changes since a time; holds that have ended'
+  },
   { roles: [...WRITER, ...READER], words: (key) => ['HMGET', key, 'f'], why: 'the generation of a partition of commands' },
 
   { roles: [...WRITER, ...ADMIN], words: (key) => ['SET', key, 'v'], why: 'definitions; items, leases and markers of a writer' },
@@ -107,6 +118,9 @@ const ROWS = [
   { roles: WRITER, words: () => ['EVAL', 'return 1', '0'], why: 'the same, after the server lost its scripts' },
   { roles: WRITER, words: () => ['SCRIPT', 'LOAD', 'return 1'], why: 'comparing versions (layout ids)' },
   { roles: WRITER, words: (key) => ['SADD', key, 'v'], why: 'names of feeds' },
+  { roles: WRITER, words: (key) => ['HINCRBY', key, 'f', '1'], why: 'units that a user has claimed' },
+  { roles: WRITER, words: (key) => ['HVALS', key], why: 'cursors of consumers, the lowest of which bounds trimming' },
+  { roles: WRITER, words: (key) => ['XDEL', key, '1-0'], why: 'a dead letter that was replayed or discarded' },
   { roles: WRITER, words: (key) => ['SCARD', key], why: 'the number of feeds, before one is created (gateway)' },
   { roles: WRITER, words: (key) => ['DEL', key], why: 'returning a lease' },
   { roles: WRITER, words: (key) => ['EXISTS', key], why: 'whether a system such as auctions is in use' },

@@ -5,11 +5,14 @@ import { LAB_COMMANDS, LAB_PREFIX, LAB_USER } from '../../lab/servers/commands.j
 import { openReader } from '../../src/index.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { COMMANDS, ROLES, USERS, commandName, permissions, permissionsFor, rowsOf } from '../../src/store/commands.js'
-import { endOf, startGateway, startReader } from '../commands.js'
+import { endOf, startConsumers, startGateway, startReader } from '../commands.js'
+import { startDatabase } from '../database.js'
 import { startProxy } from '../proxy.js'
 import { engineName, eventually, openWriterFor } from '../servers.js'
 import { FILES, fileOf, startGuarded } from './guarded.js'
 import { scopedEngines } from '../scope.js'
+
+const database = await startDatabase(t)
 
 t.test('the files match the table, and no row is there twice', async (t) => {
   for (const msetex of FILES.keys()) {
@@ -32,6 +35,31 @@ t.test('the files match the table, and no row is there twice', async (t) => {
 for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
     const { primary, control, onReplica, urlOf } = await startGuarded(t, engine)
+    /** of somebody who waits in the queue of a sale */
+    let ticket = ''
+
+    /** A sale with holds that are confirmed and expire, a queue, orders, and no dead letters. @param {any} gateway */
+    async function sellOut (gateway) {
+      const flags = ['--database-url', database.url, '--systems', 'sales']
+      const { command } = await startConsumers(t, { redisUrl: urlOf('writer'), flags })
+      /** @param {string} method @param {string} path @param {object} [body] @param {Record<string, string>} [headers] */
+      const send = (method, path, body, headers = {}) =>
+        gateway.send(method, `/v1/${path}`, body && JSON.stringify(body), { ...(body && { 'content-type': 'application/json' }), ...headers })
+      t.equal((await send('PUT', 'sales/q', { stock: 3, mode: 'queue', admitConcurrency: 1, holdMs: 500 })).status, 201)
+      const joined = []
+      for (const userId of ['ann', 'bob', 'cid']) joined.push((await send('POST', 'sales/q/queue', { userId })).json)
+      ticket = joined[2].ticket
+      t.equal((await send('POST', 'sales/q/queue', { userId: 'bob' })).json.status, 'waiting')
+      t.equal((await send('POST', 'sales/q/claims', { userId: 'ann' }, { 'freshet-ticket': joined[0].ticket })).status, 201)
+      t.equal((await send('DELETE', 'systems/sales/dead-letters/1:1-0')).status, 404)
+      await eventually(async () => {
+        await send('POST', 'sales/q/resume')
+        const names = await seen()
+        return ['ZRANGEBYSCORE', 'HVALS', 'HINCRBY', 'XLEN'].every((name) => names.includes(name))
+      })
+      await send('POST', 'sales/q/pause')
+      t.equal((await command.stop()).code, 0)
+    }
     const known = (/** @type {import('../../src/store/commands.js').CommandRow} */ { isWithMsetex }) => engine.hasMsetex || !isWithMsetex
 
     /** @param {string} role @param {string[]} words */
@@ -149,6 +177,7 @@ for (const engine of await scopedEngines()) {
         const names = await seen()
         return ['EXISTS', 'EVAL_RO', 'EVALSHA_RO', 'HMGET', 'ROLE', 'HSET', 'HGETALL'].every((name) => names.includes(name))
       })
+      await sellOut(gateway)
       // a writer removes its heartbeat when it closes
       await cut.close({ drainMs: 1000 })
       await eventually(async () => (await seen()).includes('HDEL'))
@@ -163,6 +192,9 @@ for (const engine of await scopedEngines()) {
       await forget()
       const served = await startReader(t, { redisUrl: urlOf('reader') })
       await eventually(async () => (await served.get('/v1/auctions/a')).json.bids === 1)
+      const headers = { 'freshet-ticket': ticket }
+      t.equal((await served.get('/v1/sales/q/queue/cid', headers)).json.status, 'waiting')
+      await served.get('/v1/sales/q/claims/none')
       t.equal((await served.command.stop()).code, 0)
       const reader = await openReader({ redisUrl: urlOf('reader'), views: 'none' })
       t.teardown(() => reader.close())
