@@ -43,8 +43,10 @@ for (const engine of await scopedEngines()) {
       const flags = ['--database-url', database.url, '--systems', 'sales']
       const { command } = await startConsumers(t, { redisUrl: urlOf('writer'), flags })
       /** @param {string} method @param {string} path @param {object} [body] @param {Record<string, string>} [headers] */
-      const send = (method, path, body, headers = {}) =>
-        gateway.send(method, `/v1/${path}`, body && JSON.stringify(body), { ...(body && { 'content-type': 'application/json' }), ...headers })
+      const send = (method, path, body, headers = {}) => {
+        const all = { ...(body && { 'content-type': 'application/json' }), ...headers }
+        return gateway.send(method, `/v1/${path}`, body && JSON.stringify(body), all)
+      }
       t.equal((await send('PUT', 'sales/q', { stock: 3, mode: 'queue', admitConcurrency: 1, holdMs: 500 })).status, 201)
       const joined = []
       for (const userId of ['ann', 'bob', 'cid']) joined.push((await send('POST', 'sales/q/queue', { userId })).json)
