@@ -38,8 +38,8 @@ t.test('the package holds what a user needs and nothing else', async (t) => {
   const isAllowed = (/** @type {string} */ name) => folders.test(name) || alone.test(name)
   const unwanted = /(^|\/)tests?\/|\.(test|map)\.|tgz$|(^|\/)\.|(^|\/)results\/|-lock\.json$/
   t.same(names.filter((/** @type {string} */ name) => !isAllowed(name) || unwanted.test(name)), [])
-  // code, types and documentation are 2.4 MB; results, engines or a browser would be much larger
-  t.ok(unpackedSize < 3_000_000, `${unpackedSize} bytes`)
+  // code, types and documentation are 3.25 MB; results, engines or a browser would be much larger
+  t.ok(unpackedSize < 3_500_000, `${unpackedSize} bytes`)
 })
 
 t.test('what README and docs link to is in the package', async (t) => {
