@@ -10,6 +10,7 @@ import { findExperiment, listExperiments } from '../../lab/catalog.js'
 import { checkResult } from '../../lab/check.js'
 import { compareResults } from '../../lab/compare.js'
 import { checkHistory, readHistory } from '../../lab/contention/history.js'
+import { checkSale } from '../../lab/first-come/history.js'
 import { drawingOf } from '../../lab/report/drawing.js'
 import { markdownOf } from '../../lab/report/markdown.js'
 import { newestResult, readResult, writeWhole } from '../../lab/result.js'
@@ -41,7 +42,7 @@ export async function check (_parts, files) {
   let status = 0
   for (const file of wanted) {
     if (file.endsWith('.ndjson')) {
-      status = Math.max(status, await checkBids(file))
+      status = Math.max(status, await checkAdmitted(file))
       continue
     }
     const { faults, samples, invalid, ended } = checkResult(await readResult(file))
@@ -54,14 +55,24 @@ export async function check (_parts, files) {
   return status
 }
 
-/** Invariants of a history of bids. @param {string} file @returns {Promise<number>} */
-async function checkBids (file) {
-  const history = readHistory(await readFile(file, 'utf8'))
-  const invariants = checkHistory(history)
-  print(`${shown(file)}: ${history.bids.length} bids, ${history.events.length} events`)
+/** Invariants of a history of bids, or of a sale. @param {string} file @returns {Promise<number>} */
+async function checkAdmitted (file) {
+  const text = await readFile(file, 'utf8')
+  const isSale = text.startsWith('{"kind":"sale"')
+  const { invariants, what } = isSale ? checkedSale(JSON.parse(text)) : checkedBids(text)
+  print(`${shown(file)}: ${what}`)
   for (const { name, ok, detail } of invariants) print(`  ${name}: ${ok ? 'yes' : `no (${detail})`}`)
   return invariants.every(({ ok }) => ok) ? 0 : 1
 }
+
+/** @param {string} text */
+function checkedBids (text) {
+  const history = readHistory(text)
+  return { invariants: checkHistory(history), what: `${history.bids.length} bids, ${history.events.length} events` }
+}
+
+/** @param {import('../../lab/first-come/history.js').Sale} sale */
+const checkedSale = (sale) => ({ invariants: checkSale(sale), what: `${sale.people.length} people, ${sale.stored.rows.length} sold` })
 
 /** @param {Parts} _parts @param {string[]} files @returns {Promise<number>} */
 export async function compare (_parts, files) {

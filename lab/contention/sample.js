@@ -5,6 +5,7 @@
  * @typedef {{ accepted: number, calls: number, attemptsPerAccepted: number | null, latencyMs: Percentiles,
  *   latencyMsByCode: Record<string, { n: number } & Percentiles> }} Decided of the window; `calls`: requests to the server
  * @typedef {{ count: number, exact: number, people: number, seconds: number, requests: number, selloutMs: number | null,
+ *   everybodyMs: number, unanswered: number,
  *   latencyMs: Percentiles & { mean: number }, winnersMs: Percentiles, losersMs: Percentiles, busy: number, waiting: number,
  *   untrue: number }} Sales `untrue`: people who were told something that is not so;
  *   `seconds` in which people waited; `exact`: those in which every invariant held; `busy`, `waiting`: connections to the database, at most

@@ -4,17 +4,18 @@ import { prepare } from './people.js'
 const AT_ONCE = 100
 
 /**
- * @param {{ url: URL, sale: string, stock: number, users: number, mode: string, random: () => number,
+ * @param {{ url: URL, sale: string, stock: number, users: number, mode: string, random: () => number, giveUp: number,
  *   ask: (message: object, event: string) => Promise<any> }} parts `ask` the gateway of the lab
  * @returns {Promise<import('./history.js').Sale & { ms: number, selloutMs: number | null, figures: Record<string, number> | null }>} `ms`:
  *   until everybody knows; `selloutMs`: until the last unit was sold
  */
-export async function runBurst ({ url, sale, stock, users, mode, random, ask }) {
+export async function runBurst ({ url, sale, stock, users, mode, random, giveUp, ask }) {
   await ask({ event: 'create', sale, stock }, 'created')
   /** @type {Awaited<ReturnType<typeof prepare>>[]} */
   const buyers = []
   for (let n = 0; n < users; n += AT_ONCE) {
-    const some = Array.from({ length: Math.min(AT_ONCE, users - n) }, (_, i) => prepare({ url, sale, user: `u${n + i}`, mode, random }))
+    const some = Array.from({ length: Math.min(AT_ONCE, users - n) },
+      (_, i) => prepare({ url, sale, user: `u${n + i}`, mode, random, giveUp }))
     buyers.push(...await Promise.all(some))
   }
   const beganMs = performance.now()

@@ -3,6 +3,7 @@
 /** @typedef {Awaited<ReturnType<typeof import('./burst.js').runBurst>>} Burst */
 
 const LOSERS = ['sold_out', 'all_held', 'insufficient']
+const NEVER_TOLD = 'timed_out'
 
 /** @param {number[]} values */
 export function percentilesOf (values) {
@@ -24,6 +25,8 @@ export function figuresOf (bursts) {
     people: people.length,
     requests,
     selloutMs: sellouts.length > 0 ? percentilesOf(sellouts).p50 : null,
+    everybodyMs: percentilesOf(bursts.map(({ ms }) => ms)).p50,
+    unanswered: people.filter(({ code }) => code === NEVER_TOLD).length,
     latencyMs: percentilesOf(people.map(took)),
     winnersMs: percentilesOf(people.filter(({ code }) => code === 'sold').map(took)),
     losersMs: percentilesOf(people.filter(({ code }) => LOSERS.includes(code)).map(took)),

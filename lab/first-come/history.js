@@ -13,7 +13,7 @@
  */
 
 const HAS_UNIT = Object.freeze(['sold', 'already_claimed'])
-const FINAL = Object.freeze([...HAS_UNIT, 'sold_out'])
+const FINAL = Object.freeze([...HAS_UNIT, 'sold_out', 'gave_up'])
 
 /** what a technique is built as published is excused from; untrue answers are counted instead */
 const EXCUSED = Object.freeze(['counted', 'truthful'])
@@ -34,7 +34,7 @@ export function checkSale (sale, isAsPublished = false) {
 function checked (sale) {
   const { stock, people, stored: { sold, rows } } = sale
   const owners = new Set(rows.map(({ user }) => user))
-  const expected = Math.min(stock, people.length)
+  const expected = Math.min(stock, people.filter(({ code }) => code !== 'gave_up').length)
   const told = people.filter(({ code }) => HAS_UNIT.includes(code))
   const [untrue] = untruthsIn(sale)
   const late = outOfOrder(people.filter(({ seq }) => seq !== null))

@@ -8,15 +8,18 @@ import { fileURLToPath } from 'node:url'
 import { tellParent } from '../../src/runtime/index.js'
 import { createPostgres, defaultCacheDir } from '../../src/store/embedded/index.js'
 import { ROOT } from '../../src/store/index.js'
+import { startBroker } from '../kafka/broker.js'
 import { runBurst } from './burst.js'
 import { DATABASE_ARMS } from './database.js'
 import { figuresOf } from './figures.js'
 import { checkSale, untruthsIn } from './history.js'
+import { KAFKA_ARMS } from './kafka.js'
 import { isAsPublished, modeOf } from './techniques.js'
 
 const GATEWAY = fileURLToPath(new URL('gateway-process.js', import.meta.url))
 const STOCK = 100
 const POOL = 10
+const HOLD_MS = 60_000
 
 process.once('disconnect', () => process.exit(1))
 process.once('message', async (/** @type {any} */ { settings, redisUrl }) => {
@@ -28,12 +31,14 @@ process.once('message', async (/** @type {any} */ { settings, redisUrl }) => {
     })
   }))
   const { contention, warmUp, duration, keyPrefix } = settings
-  const { technique, users, stock = STOCK, pool = POOL, delayMs = 0 } = contention
+  const { technique, users, stock = STOCK, pool = POOL, delayMs = 0, giveUp = 0, holdMs = HOLD_MS } = contention
   try {
     const database = DATABASE_ARMS.includes(technique) ? await startDatabase() : null
-    const gateway = await startGateway({ technique, redisUrl, databaseUrl: database?.url ?? null, keyPrefix, pool, delayMs })
+    const broker = KAFKA_ARMS.includes(technique) ? await startBroker({ cacheDir: defaultCacheDir(ROOT) }) : null
+    const place = { redisUrl, databaseUrl: database?.url ?? null, broker: broker?.address ?? null, keyPrefix, pool, delayMs, holdMs }
+    const gateway = await startGateway({ technique, ...place })
     const burst = (/** @type {string} */ sale) => runBurst({
-      url: gateway.url, sale, stock, users, mode: modeOf(technique), random: Math.random, ask: gateway.ask
+      url: gateway.url, sale, stock, users, mode: modeOf(technique), random: Math.random, giveUp, ask: gateway.ask
     })
     for (let n = 0, until = performance.now() + warmUp * 1000; n === 0 || performance.now() < until; n++) await burst(`warm-up-${n}`)
     await tellParent({ event: 'measuring' })
@@ -50,7 +55,7 @@ process.once('message', async (/** @type {any} */ { settings, redisUrl }) => {
     await tellParent({ event: 'measured' })
     await looked
     await gateway.close()
-    await database?.close()
+    await Promise.all([database?.close(), broker?.stop()])
     const checks = bursts.map((one) => checkSale(one, isAsPublished(technique)))
     const exact = checks.filter((all) => all.every(({ ok }) => ok)).length
     const sales = { ...figuresOf(bursts), exact, untrue: bursts.reduce((sum, one) => sum + untruthsIn(one).length, 0) }

@@ -29,6 +29,15 @@ export const FIRST_COME_MEASURES = Object.freeze({
   requestsPerPerson: {
     title: 'Requests per person', unit: 'requests', verb: 'needs', of: ({ sales }) => sales ? sales.requests / sales.people : null
   },
+  everybodyMs: {
+    title: 'Time until everybody knows, or gave up', unit: 'ms', verb: 'ends after', of: ({ sales }) => sales?.everybodyMs ?? null
+  },
+  unansweredPerThousand: {
+    title: 'People who never learn the outcome, per thousand',
+    unit: 'people',
+    verb: 'leaves without an answer',
+    of: ({ sales }) => sales ? 1000 * sales.unanswered / sales.people : null
+  },
   untruePerThousand: {
     title: 'People who are told something untrue, per thousand',
     unit: 'people',

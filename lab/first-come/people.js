@@ -8,13 +8,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openLine as open } from '../serving/line.js'
 
 const WAIT_MS = 10_000
+/** of a queue that people poll: a tenth of the published second, as all its times (timer.js) */
+const POLL_MS = 100
+const TIME_OUT_MS = 6000
 const DOUBLE_CLICKS = 0.1
 const LOST_REPLIES = 0.05
 const AGAIN_MS = 5
 /** of somebody who is told that others hold what is left */
 const HELD_MS = 25
 
-/** @typedef {{ url: URL, sale: string, user: string, mode: string, random: () => number }} Buyer */
+/**
+ * @typedef {{ url: URL, sale: string, user: string, mode: string, random: () => number, giveUp?: number }} Buyer
+ *   `giveUp`: share of those who are admitted and then do nothing
+ */
 
 /** @param {URL} url */
 async function openLine (url) {
@@ -24,8 +30,9 @@ async function openLine (url) {
 }
 
 /** @param {Buyer} buyer @returns {Promise<{ go: () => Promise<Person>, close: () => void }>} connected, so that all can begin at once */
-export async function prepare ({ url, sale, user, mode, random }) {
+export async function prepare ({ url, sale, user, mode, random, giveUp = 0 }) {
   const isDouble = random() < DOUBLE_CLICKS
+  const givesUp = random() < giveUp
   const losesReply = !isDouble && random() < LOST_REPLIES
   let line = await openLine(url)
   const other = isDouble ? await openLine(url) : null
@@ -57,6 +64,7 @@ export async function prepare ({ url, sale, user, mode, random }) {
 
   /** @returns {Promise<{ status: number, body: any }>} */
   async function buy () {
+    const beganMs = performance.now()
     if (mode === 'direct') return order('claims')
     if (mode === 'token') {
       let issued = await order('tokens')
@@ -70,12 +78,19 @@ export async function prepare ({ url, sale, user, mode, random }) {
     if (joined.status !== 200) return joined
     let place = joined.body
     const { ticket } = joined.body
-    while (place.status === 'waiting') {
+    const isPolled = mode === 'polled queue'
+    const path = `/v1/sales/${sale}/queue/${user}?waitMs=${isPolled ? 0 : WAIT_MS}`
+    const isOver = () => isPolled && performance.now() - beganMs > TIME_OUT_MS
+    const isToWait = () => place.status === 'waiting' || (mode === 'queue with token' && place.status === 'admitted' && !place.token)
+    while (isToWait()) {
+      if (isOver()) return { status: 409, body: { code: 'timed_out' } }
+      if (isPolled) await sleep(POLL_MS)
       requests++
-      const path = `/v1/sales/${sale}/queue/${user}?waitMs=${WAIT_MS}`
       place = (await line.send(`GET ${path} HTTP/1.1\r\nhost: lab\r\nfreshet-ticket: ${ticket}\r\n\r\n`)).body
     }
-    return place.status === 'admitted' ? order('claims', ticket) : { status: 409, body: { code: `SALE_${place.status.toUpperCase()}` } }
+    if (place.status === 'sold') return { status: 201, body: place }
+    if (place.status !== 'admitted') return { status: 409, body: { code: `SALE_${place.status.toUpperCase()}` } }
+    return givesUp ? { status: 409, body: { code: 'gave_up' } } : order('claims', place.token ?? ticket)
   }
 
   return {

@@ -14,25 +14,36 @@
  */
 import { DATABASE_ARMS, openDatabaseArm } from './database.js'
 import { ENGINE_ARMS, openEngineArm } from './engine.js'
+import { KAFKA_ARMS, openKafkaArm } from './kafka.js'
 import { MUTANTS, openMemoryArm } from './memory.js'
 import { openRedisArm, REDIS_ARMS } from './redis.js'
+import { openTimerArm, TIMER_ARMS } from './timer.js'
 
-export const TECHNIQUES = Object.freeze(['noop', ...DATABASE_ARMS, ...REDIS_ARMS, ...Object.keys(ENGINE_ARMS), ...MUTANTS])
+export const TECHNIQUES = Object.freeze(['noop', ...DATABASE_ARMS, ...REDIS_ARMS, ...Object.keys(ENGINE_ARMS), ...TIMER_ARMS,
+  ...KAFKA_ARMS, ...MUTANTS])
 
 /** Built as in the published study, with its faults. @param {string} technique */
-export const isAsPublished = (technique) => technique === 'db-lock'
+export const isAsPublished = (technique) => technique === 'db-lock' || TIMER_ARMS.includes(technique)
 
-/** What people do with it. @param {string} technique @returns {'direct' | 'token' | 'queue'} */
-export const modeOf = (technique) => ENGINE_ARMS[technique]?.mode ?? 'direct'
+/** What people do with it. @param {string} technique @returns {'direct' | 'token' | 'queue' | 'queue with token' | 'polled queue'} */
+export function modeOf (technique) {
+  if (TIMER_ARMS.includes(technique)) return 'polled queue'
+  if (KAFKA_ARMS.includes(technique)) return 'queue'
+  if (ENGINE_ARMS[technique]?.givesToken) return 'queue with token'
+  return ENGINE_ARMS[technique]?.mode ?? 'direct'
+}
 
 /**
  * @param {string} technique one of TECHNIQUES
- * @param {{ redisUrl: string, databaseUrl: string | null, keyPrefix: string, pool: number, delayMs: number }} place
+ * @param {{ redisUrl: string, databaseUrl: string | null, broker: string | null, keyPrefix: string, pool: number, delayMs: number,
+ *   holdMs: number }} place
  * @returns {Promise<Technique>}
  */
 export async function openTechnique (technique, place) {
   if (technique === 'noop' || MUTANTS.includes(technique)) return openMemoryArm(technique)
   if (DATABASE_ARMS.includes(technique)) return openDatabaseArm(technique, { ...place, url: String(place.databaseUrl) })
   if (REDIS_ARMS.includes(technique)) return openRedisArm(technique, place)
+  if (TIMER_ARMS.includes(technique)) return openTimerArm(place)
+  if (KAFKA_ARMS.includes(technique)) return openKafkaArm({ ...place, broker: String(place.broker) })
   return openEngineArm(technique, place)
 }

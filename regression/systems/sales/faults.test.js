@@ -11,8 +11,9 @@ import { startSaleGateway } from '../../../test/systems/sales/selling.js'
 // so many that each of two processes owns some
 const PARTITIONS = ['--system-partitions', '16']
 const LEASE_MS = 3000
-const KILLS = scoped(2, 50)
-const DOWN_MS = scoped(2000, 10_000)
+// 50 over both engines
+const KILLS = scoped(25, 2)
+const DOWN_MS = scoped(10_000, 2000)
 const KEEPS = ['--appendonly', 'yes', '--appendfsync', 'always']
 
 const database = await startMigratedDatabase(t)

@@ -1,0 +1,62 @@
+/** 023: see README.md. */
+const technique = (/** @type {string} */ name) => ({ contention: { technique: name } })
+
+export default {
+  title: 'What are people in a queue told, and when?',
+  question: '2,000 people queue for 100 units: when does everybody know, how often do they ask, and what if some give up?',
+  baseline: 'queue-flow',
+  ceiling: 'noop',
+  arms: {
+    'queue-flow': technique('queue-flow'),
+    'queue-timer': technique('queue-timer'),
+    'queue-kafka': technique('queue-kafka'),
+    'queue+token': technique('queue+token'),
+    noop: technique('noop')
+  },
+  labels: {
+    'queue-flow': 'free slots',
+    'queue-timer': 'timer, 1/10 time',
+    'queue-kafka': 'Kafka in front',
+    'queue+token': 'free slots, token',
+    noop: 'no server'
+  },
+  levels: {
+    'nobody gives up': { contention: { driver: 'sale', users: 2000 }, x: 0 },
+    '10 % give up': {
+      contention: { driver: 'sale', users: 2000, giveUp: 0.1, holdMs: 1000 }, x: 10, without: ['queue-timer', 'queue-kafka']
+    }
+  },
+  fixed: { rate: 0, maxItems: 1_000_000 },
+  seconds: 2,
+  warmUpSeconds: 0.2,
+  rounds: 5,
+  measures: ['outcomeMsP99', 'everybodyMs', 'selloutMs', 'requestsPerPerson', 'unansweredPerThousand', 'untruePerThousand', 'outcomeMsMean',
+    'winnerMsP99', 'loserMsP99'],
+  differs: [
+    'the timer runs in a tenth of the published time: 10 people every 0.3 s, asked about every 0.1 s, time-out after 6 s',
+    'with Kafka nobody is admitted and holds a unit: the place in the topic decides, so nobody can give up while admitted',
+    'no server: decides at once whether a unit is left, and nobody queues'
+  ],
+  expected: [
+    { arm: 'queue-timer', against: 'queue-flow', direction: 'more' },
+    { arm: 'queue-kafka', against: 'queue-flow', direction: 'more' },
+    { arm: 'queue+token', against: 'queue-flow', direction: 'same' },
+    { arm: 'noop', against: 'queue-flow', direction: 'less' }
+  ],
+  budgets: [
+    { measure: 'requestsPerPerson', arm: 'queue-flow', most: 3.5, level: 'nobody gives up' },
+    { measure: 'everybodyMs', arm: 'queue-flow', most: 2500, level: 'nobody gives up' },
+    { measure: 'everybodyMs', arm: 'queue-flow', most: 6500, level: '10 % give up' }
+  ],
+  published: {
+    source: 'FCFS System Showdown: load testing all approaches with k6 (2026-03-27, means of 10 runs)',
+    conditions: 'Spring Boot 3, Java 17, MySQL 8.0, Redis 7, Kafka 3, k6 1.5, everything on one machine; 2,000 users, stock 100',
+    unit: 'ms until a person knows (p99), or times out',
+    figures: [{ label: 'queue, 2,000 users (ours in a tenth of the time)', value: 64000, arm: 'queue-timer', level: 'nobody gives up' }],
+    ratios: []
+  },
+  notControlled: [
+    'primary, two replicas, Kafka, the gateway and the load share two cores',
+    'the people are one process'
+  ]
+}
