@@ -6,8 +6,8 @@
  *
  * @typedef {{ partition: number, token: number, signal: AbortSignal }} Owned `token`: fencing token; `signal`: it is lost, or given back
  * @typedef {(owned: Owned) => Promise<void>} Work ends when the signal is aborted
- * @typedef {{ token: number, stop: AbortController, timer: NodeJS.Timeout, working: Promise<void>, hasEnded: boolean }} Lease `timer`:
- *   stops the work when the lease was not renewed in time, whatever the connection does
+ * @typedef {{ token: number, stop: AbortController, timer: NodeJS.Timeout, working: Promise<void>, hasEnded: boolean,
+ *   leaving: Promise<void> | null }} Lease `timer`: stops the work when the lease was not renewed in time, whatever the connection does
  */
 import { ownerOf } from './assignment.js'
 
@@ -18,6 +18,9 @@ const TRY_MS = 250
 
 /** @param {AbortController} stop @param {number} atMs */
 const stopAt = (stop, atMs) => setTimeout(() => stop.abort(), atMs - performance.now())
+
+/** Other partitions go on meanwhile. @param {Lease} lease @param {Promise<void>} leaving */
+const leave = (lease, leaving) => { lease.leaving = leaving.catch(() => {}) }
 
 /** @typedef {ReturnType<typeof createOwnership>} Ownership */
 
@@ -65,7 +68,7 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
       .catch((error) => log.error({ partition, code: error.code, reason: error.message }, 'work on a partition failed'))
       .finally(() => { lease.hasEnded = true })
     /** @type {Lease} */
-    const lease = { token, stop, timer: stopAt(stop, askedMs + leaseMs), working, hasEnded: false }
+    const lease = { token, stop, timer: stopAt(stop, askedMs + leaseMs), working, hasEnded: false, leaving: null }
     leases.set(partition, lease)
     log.info({ partition, token }, 'partition taken')
   }
@@ -73,7 +76,7 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
   /** @param {number} partition @param {Lease} lease */
   async function renew (partition, lease) {
     const askedMs = performance.now()
-    if (await askLease(partition, lease.token, leaseMs) !== lease.token) return drop(partition, lease, 'another process has the lease')
+    if (await askLease(partition, lease.token, leaseMs) !== lease.token) return leave(lease, drop(partition, lease, 'another has it'))
     clearTimeout(lease.timer)
     lease.timer = stopAt(lease.stop, askedMs + leaseMs)
   }
@@ -101,8 +104,9 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
     await Promise.allSettled(all.map(async (partition) => {
       const lease = leases.get(partition)
       if (lease === undefined) return mine.has(partition) ? take(partition) : undefined
-      if (lease.stop.signal.aborted) return drop(partition, lease, 'not renewed in time')
-      if (!mine.has(partition) || lease.hasEnded) return giveBack(partition, lease)
+      if (lease.leaving !== null) return
+      if (lease.stop.signal.aborted) return leave(lease, drop(partition, lease, 'not renewed in time'))
+      if (!mine.has(partition) || lease.hasEnded) return leave(lease, giveBack(partition, lease))
       return isDue ? renew(partition, lease) : undefined
     }))
   }
@@ -132,7 +136,7 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
       isClosed = true
       clearTimeout(timer)
       await looking
-      await Promise.all([...leases].map(([partition, lease]) => giveBack(partition, lease).catch(() => {})))
+      await Promise.all([...leases].map(([partition, lease]) => lease.leaving ?? giveBack(partition, lease).catch(() => {})))
       await beat(false).catch(() => {})
     }
   }

@@ -31,6 +31,10 @@ for (const engine of await scopedEngines()) {
     const taken = []
     const overlaps = /** @type {string[]} */ ([])
 
+    /** work on this partition ends later than it should */
+    let slow = -1
+    let end = () => {}
+
     /** @param {string} id */
     async function join (id) {
       const routes = createRoutes({ primaryUrl: server.url, name: id, deadlineMs: 1000 })
@@ -48,6 +52,7 @@ for (const engine of await scopedEngines()) {
           working.set(partition, [...others, id])
           taken.push({ partition, token, id })
           if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+          if (partition === slow) await new Promise((resolve) => { end = () => resolve(null) })
           working.set(partition, (working.get(partition) ?? []).filter((one) => one !== id))
         }
       })
@@ -70,6 +75,21 @@ for (const engine of await scopedEngines()) {
     const c = await join('c')
     await ownersAre(['a', 'b', 'c'])
     t.same([...a.ownership.owned, ...b.ownership.owned, ...c.ownership.owned].sort(), [0, 1, 2, 3, 4, 5, 6, 7])
+
+    await t.test('a partition whose work ends late holds up no other', async (t) => {
+      slow = /** @type {number} */ (c.ownership.owned[0])
+      const before = taken.length
+      // its lease is taken from it
+      const connection = await connectFor(t, server.url)
+      const owner = keyOf(slow)('owner')
+      const token = Number(await connection.send('HGET', owner, 'token')) + 1
+      await connection.send('HSET', owner, 'id', 'x', 'token', token, 'until', Date.now() + 500)
+      await sleep(4000)
+      t.same(taken.slice(before).filter(({ partition }) => partition !== slow), [], 'the other leases were renewed')
+      slow = -1
+      end()
+      await ownersAre(['a', 'b', 'c'])
+    })
 
     await t.test('one that leaves gives its partitions back at once', async (t) => {
       await c.close()
