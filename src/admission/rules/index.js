@@ -25,7 +25,7 @@
  *   command was rejected
  * @typedef {(state: Fields, args: string[], now: number, read: Read) => Outcome} Rule changes the state if it accepts; `now`: ms since 1970
  */
-import { bounded, certainBounded, foldBounded } from './bounded.js'
+import { bounded, certainBounded, foldBounded } from './bounded/index.js'
 import { certainMax, foldMax, max } from './max.js'
 
 /** @type {Readonly<Record<string, Rule>>} */
