@@ -1,6 +1,6 @@
 /** `npm start doctor`: versions, capabilities and permissions. Starts, downloads and writes nothing. */
 import { readFileSync } from 'node:fs'
-import { help, resolve } from '../settings.js'
+import { help, printable, resolve } from '../settings.js'
 import { visibleLines } from '../src/runtime/index.js'
 import { databaseFindings } from './doctor/database.js'
 import { embeddedFindings } from './doctor/embedded.js'
@@ -31,7 +31,9 @@ export async function main ({ argv, env }) {
   }
   const settings = resolve(argv, env, known)
   const program = programFindings()
-  const servers = settings.redisUrl ? await serverFindings(settings, DEADLINE_MS) : await embeddedFindings(settings, env)
+  const servers = settings.redisUrl
+    ? await serverFindings(settings, printable(settings).redisUrl, DEADLINE_MS)
+    : await embeddedFindings(settings, env)
   const database = await databaseFindings(settings, DEADLINE_MS)
   const problems = [...program.problems, ...servers.problems, ...database.problems]
   const { notes = [] } = servers

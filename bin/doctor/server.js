@@ -1,5 +1,4 @@
 /** The servers of --redis-url: versions, replicas, and what the user may do. */
-import { printable } from '../../settings.js'
 import { probeServer } from '../../src/store/index.js'
 import { labelled } from './rows.js'
 
@@ -16,9 +15,8 @@ const REPLICA_ADVICE = {
  * @typedef {import('../../src/store/index.js').ReplicaFacts} ReplicaFacts
  */
 
-/** @param {Record<string, any>} settings @param {number} deadlineMs @returns {Promise<Findings>} */
-export async function serverFindings (settings, deadlineMs) {
-  const shown = printable(settings).redisUrl
+/** @param {Record<string, any>} settings @param {string} shown the URL without its password @param {number} deadlineMs @returns {Promise<Findings>} */
+export async function serverFindings (settings, shown, deadlineMs) {
   try {
     const { redisUrl, replicaUrl: replicas, keyPrefix } = settings
     return findingsOf(shown, await probeServer(redisUrl, { replicas, keyPrefix, deadlineMs }))

@@ -1,5 +1,5 @@
 /** The header of each rule, its body and its twin in JavaScript agree. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { createOracle } from '../../src/admission/index.js'
 import { RULES } from '../../src/admission/rules/index.js'
@@ -17,10 +17,18 @@ t.test('each rule is there twice', async (t) => {
 /** @param {string} text @param {RegExp} pattern with one group */
 const allOf = (text, pattern) => [...new Set([...text.matchAll(pattern)].map(([, word]) => word))].sort()
 
+/** A twin is a file, or a folder with files by subject. @param {string} name */
+function twinOf (name) {
+  const file = new URL(`${name}.js`, JAVASCRIPT)
+  if (existsSync(file)) return readFileSync(file, 'utf8')
+  const folder = new URL(`${name}/`, JAVASCRIPT)
+  return readdirSync(folder).map((part) => readFileSync(new URL(part, folder), 'utf8')).join('\n')
+}
+
 for (const name of names) {
   t.test(`${name}: header, body and twin`, async (t) => {
     const lua = readFileSync(new URL(`${name}.lua`, LUA), 'utf8')
-    const javascript = readFileSync(new URL(`${name}.js`, JAVASCRIPT), 'utf8')
+    const javascript = twinOf(name)
     const [effect, ...rest] = lua.split('\n')
     t.match(effect, new RegExp(`^-- Rule ${name}: .*\\.$`))
     t.same(rest.slice(0, PARTS.length).map((line) => /^-- ([A-Z]+) /.exec(line)?.[1]), PARTS)

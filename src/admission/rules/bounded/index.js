@@ -1,6 +1,6 @@
 /**
- * Rule `bounded`, units of a stock: the same as lua/rules/bounded.lua, as a pure function. Its commands
- * are in files by subject, as there: sale, claims, queue, restore.
+ * Rule `bounded`, units of a stock: the same as lua/rules/bounded.lua, as a pure function. Its commands are in files by subject: sale,
+ * claims, queue, restore.
  *
  *     create    stock perUser openAt closeAt holdMs mode slots recorded
  *     claim     user quantity claim final mode   a hold, or final at once if holdMs is 0; `final`: sold, or pending
