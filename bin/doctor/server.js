@@ -15,7 +15,12 @@ const REPLICA_ADVICE = {
  * @typedef {import('../../src/store/index.js').ReplicaFacts} ReplicaFacts
  */
 
-/** @param {Record<string, any>} settings @param {string} shown the URL without its password @param {number} deadlineMs @returns {Promise<Findings>} */
+/**
+ * @param {Record<string, any>} settings
+ * @param {string} shown the URL without its password
+ * @param {number} deadlineMs
+ * @returns {Promise<Findings>}
+ */
 export async function serverFindings (settings, shown, deadlineMs) {
   try {
     const { redisUrl, replicaUrl: replicas, keyPrefix } = settings
