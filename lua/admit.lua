@@ -10,6 +10,7 @@ local outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts 
 local rules = {}
 -- @include rules/max
 -- @include rules/bounded
+-- @include rules/latest
 
 local function generationNow ()
   local known = redis.call('HMGET', generation, 'replid', 'lineage', 'n', 'now', 'finished')
@@ -68,6 +69,7 @@ local function store (target, changed, change, request)
   for _, event in ipairs(change.events) do
     -- an event without a sequence number is for the outbox only
     if event[2] ~= '0' then redis.call('XADD', events, event[2] .. '-0', 'ts', nowText, 'request', request, unpack(event)) end
+    if change.keeps then redis.call('XTRIM', events, 'MAXLEN', '~', change.keeps) end
     redis.call('XADD', outbox, 'MINID', '~', since, nowText .. '-*', 'rule', target.rule, 'key', target.key, 'ts', nowText, 'request', request, unpack(event))
   end
   for field, value in pairs(changed) do
@@ -108,8 +110,8 @@ local function decide (i)
   local code, details, change = made[target.rule](fields, args, now, target.reader)
   if change then fields.version = string.format('%.0f', (fields.version or 0) + 1) end
   local decision = table.concat({ code, fields.seq or '0', fields.version or '0', unpack(details) }, '\n')
-  if change then
-    store(target, fields, change, string.match(request, '[^:]+$'))
+  if change then store(target, fields, change, string.match(request, '[^:]+$')) end
+  if change and not change.forgets then
     local stored = redis.sha1hex(table.concat(args, '\n')) .. '\n' .. decision
     redis.call('SET', request, stored, 'PX', expiry)
     accepted[request] = stored

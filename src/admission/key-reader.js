@@ -11,21 +11,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fieldsOf, isAtOrAfter } from './outbox.js'
 
-/** events read, and kept, of each key */
-export const TAIL = 64
 const READ_AGAIN_MS = 5
 const MAX_READS = 40
 
 /**
  * @param {{ connectionOf: (partition: number, isPrimary: boolean) => import('../store/index.js').Connection,
- *   keyOf: (partition: number) => (part: string) => string, partitionOf: (key: string) => number }} parts
+ *   keyOf: (partition: number) => (part: string) => string, partitionOf: (key: string) => number, tail: number }} parts `tail`: events
  */
-export function createKeyReader ({ connectionOf, keyOf, partitionOf }) {
+export function createKeyReader ({ connectionOf, keyOf, partitionOf, tail }) {
   /** @param {string} key @param {number} partition @param {boolean} isPrimary */
   async function readOnce (key, partition, isPrimary) {
     const part = keyOf(partition)
     const keys = [`state:${key}`, `events:${key}`, 'outbox', 'generation'].map(part)
-    const [state, events, ends, [lineage, n]] = await connectionOf(partition, isPrimary).runScript('read-key', keys, [TAIL])
+    const [state, events, ends, [lineage, n]] = await connectionOf(partition, isPrimary).runScript('read-key', keys, [tail])
     const fields = fieldsOf(state.map(String))
     return {
       end: ends.length > 0 ? String(ends[0][0]) : '0-0',

@@ -9,11 +9,13 @@
  * @typedef {import('./key-reader.js').Known} Known
  * @typedef {Known & { pins: number, listeners: Set<() => void> }} Kept
  */
-import { createKeyReader, TAIL } from './key-reader.js'
+import { createKeyReader } from './key-reader.js'
 import { followOutboxes } from './outbox.js'
 import { FOLDS } from './rules/index.js'
 
 const MAX_KEYS = 10_000
+/** events read, and kept, of each key */
+const TAIL = 64
 
 /** @typedef {ReturnType<typeof createKeyView>} KeyView */
 
@@ -27,9 +29,10 @@ const MAX_KEYS = 10_000
  * @param {(entry: import('./outbox.js').Entry) => void} [options.onEntry]
  * @param {import('pino').Logger} options.log
  * @param {number} [options.maxKeys]
+ * @param {number} [options.tail] events read of each key; up to twice as many are kept
  */
 export function createKeyView ({
-  open, connectionOf, keyOf, partitionOf, partitions, rule, sinceMs, onEntry = () => {}, log, maxKeys = MAX_KEYS
+  open, connectionOf, keyOf, partitionOf, partitions, rule, sinceMs, onEntry = () => {}, log, maxKeys = MAX_KEYS, tail = TAIL
 }) {
   /** the least recently used first @type {Map<string, Kept>} */
   const kept = new Map()
@@ -37,7 +40,7 @@ export function createKeyView ({
   const opening = new Map()
   let resets = 0
   const fold = FOLDS[rule] ?? (() => false)
-  const reader = createKeyReader({ connectionOf, keyOf, partitionOf })
+  const reader = createKeyReader({ connectionOf, keyOf, partitionOf, tail })
 
   const follower = followOutboxes({
     open,
@@ -69,8 +72,8 @@ export function createKeyView ({
     const known = Number(one.fields.seq)
     if (seq !== 0 && seq <= known) return
     if ((seq !== 0 && seq > known + 1) || !fold(one.fields, event)) return forget(one)
-    one.events.push(event)
-    if (one.events.length > 2 * TAIL) one.events.splice(0, TAIL)
+    if (seq !== 0) one.events.push(event)
+    if (one.events.length > 2 * tail) one.events.splice(0, tail)
     for (const listener of one.listeners) listener()
   }
 

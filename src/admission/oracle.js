@@ -42,7 +42,7 @@ export function createOracle () {
     const decision = [code, fields.seq ?? '0', fields.version ?? '0', ...details]
     if (!change) return ['0', ...decision]
     states.set(key, fields)
-    requests.set(request, { body: encoded, decision })
+    if (!change.forgets) requests.set(request, { body: encoded, decision })
     for (const event of change.events) {
       const entry = ['ts', String(now), 'request', request, ...event]
       if (event[1] !== '0') {
