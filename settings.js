@@ -8,7 +8,7 @@
 import { SettingsInvalid } from './src/errors.js'
 import {
   brokerList, checkTogether, databaseUrl, envOf, FIELD, flagOf, givenBy, helpOf, httpUrl, integer, keptByNpm, keysSource, listOf,
-  matching, number, oneOf, oneOfKnown, originList, present, readableFile, readFlags, readRows, serverUrl, serverUrls, trueOrFalse,
+  matching, number, oneOf, oneOfKnown, originList, present, readableFile, readFlags, readRows, serverUrl, serverUrls, tierList, trueOrFalse,
   unexpectedWords, unknownFlags, unknownName, withoutSecrets, writableFile, writerFlags
 } from './src/settings/index.js'
 
@@ -138,10 +138,10 @@ export const SETTINGS = Object.freeze([
       { default: 1_000, check: integer(0, 1_000_000) })
   ]),
   ...group('Systems', ['dead-letters'], [
-    row('system', 'System whose dead letters are shown', { default: 'sales', check: oneOf('auctions', 'sales') })
+    row('system', 'System whose dead letters are shown', { default: 'sales', check: oneOf('auctions', 'prices', 'sales') })
   ]),
   ...group('Systems', ['consumers'], [
-    row('systems', 'Systems to serve, separated by commas; without it, all', { default: null, check: listOf('auctions', 'sales') })
+    row('systems', 'Systems to serve, separated by commas; without it, all', { default: null, check: listOf('auctions', 'prices', 'sales') })
   ]),
   ...group('Systems', ['consumers'], [
     row('kafkaBrokers', 'Kafka brokers, host:port, separated by commas: entries reach consumers through a topic; without it, directly',
@@ -151,7 +151,7 @@ export const SETTINGS = Object.freeze([
     row('systemPartitions', 'Number of partitions of a system such as auctions; the first process decides',
       { default: 16, check: integer(1, 1024) }),
     row('requestMs', 'How long the reply of an accepted command is known by its Idempotency-Key',
-      { unit: 'ms', default: 600_000, check: integer(1_000, 7 * 86_400_000) }),
+      { uses: ['gateway', 'consumers', 'reader'], unit: 'ms', default: 600_000, check: integer(1_000, 7 * 86_400_000) }),
     row('keepMs', 'How long an ended auction is kept', { unit: 'ms', default: 86_400_000, check: integer(1_000, MAX_MS) })
   ]),
   ...group('Systems', ['gateway'], [
@@ -163,6 +163,10 @@ export const SETTINGS = Object.freeze([
     row('saleTokenKey', 'File of the private key of sale tokens, a JSON Web Key; without it, one is generated and stored on the server',
       { default: null, check: readableFile }),
     row('saleTokenAlgorithm', 'Algorithm of a generated key of sale tokens', { default: 'HS256', check: oneOf('HS256', 'EdDSA') }),
+    row('assets', 'File of assets whose prices are kept: a JSON array of objects with asset, tier, pinned; read when it starts, and after ' +
+      'the servers have lost their data', { default: null, check: readableFile }),
+    row('tiers', 'Refresh interval, soft and hard expiry of the prices of each tier, in seconds',
+      { default: 'hot=5/10/60,medium=30/60/300,cold=300/600/1800', check: tierList }),
     row('batches', 'Whether commands that arrive during a call share the next one', { default: 'yes', check: oneOf('yes', 'no') }),
     row('rejectionCache', 'Whether commands that would certainly be rejected are answered from memory',
       { default: 'yes', check: oneOf('yes', 'no') })

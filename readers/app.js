@@ -16,6 +16,7 @@ import { figuresRoutes } from './routes/figures.js'
 import { itemRoutes } from './routes/items.js'
 import { liveRoutes } from './routes/live.js'
 import { pageRoutes } from './routes/page.js'
+import { priceRoutes } from './routes/prices.js'
 import { saleRoutes } from './routes/sales.js'
 import { userRoutes } from './routes/users.js'
 
@@ -54,6 +55,7 @@ export function createReaderApp ({
     if (systems) {
       app.register(auctionRoutes, { systems, push, access })
       app.register(saleRoutes, { systems, push, access })
+      app.register(priceRoutes, { systems, push, access })
     }
     if (database) app.register(userRoutes, { database })
   }

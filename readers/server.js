@@ -7,7 +7,7 @@ import { openReader } from '../src/index.js'
 import { insideOfReader } from '../src/inside.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
-import { createReaderRegistry } from '../src/metrics/index.js'
+import { createAdmissionMetrics, createReaderRegistry } from '../src/metrics/index.js'
 import { createReaderApp } from './app.js'
 import { createReaderDatabase } from './database.js'
 import { openSystems } from './systems.js'
@@ -49,13 +49,23 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
   const reader = await openServing(options, { discover: true, isPatient: true, maxStaleMs })
   const { queries, deployment } = insideOfReader(reader)
   const database = createReaderDatabase({ ...settings, log })
-  const systems = openSystems({ deployment, primaryUrl, keyPrefix: settings.keyPrefix, orderRows: database.orderRows, log })
+  const registry = createReaderRegistry(deployment, queries.figures)
+  const systems = openSystems({
+    deployment,
+    primaryUrl,
+    keyPrefix: settings.keyPrefix,
+    orderRows: database.orderRows,
+    requestMs: settings.requestMs,
+    isShared: () => security.access === null,
+    admissionMetrics: createAdmissionMetrics(registry),
+    log
+  })
   /** @type {import('fastify').FastifyInstance | null} */
   let app = null
   try {
     app = createReaderApp({
       queries,
-      registry: createReaderRegistry(deployment, queries.figures),
+      registry,
       logger: log,
       maxStaleMs,
       security,

@@ -1,8 +1,9 @@
 /** Systems in a reader: each is followed from the first request on, from a replica; a reader for feeds alone opens nothing. */
-import { admissionKey, createKeyView, readSystem } from '../src/admission/index.js'
+import { admissionKey, createAdmission, createKeyView, readSystem } from '../src/admission/index.js'
 import { partitionOf as partitionOfId } from '../src/item/index.js'
 import { createRoutes } from '../src/store/index.js'
 import * as auctions from '../src/systems/auctions/index.js'
+import * as prices from '../src/systems/prices/index.js'
 import * as sales from '../src/systems/sales/index.js'
 import { createWaitingRoom } from '../src/waiting-room/index.js'
 import { FreshetError } from './errors.js'
@@ -11,6 +12,9 @@ import { FreshetError } from './errors.js'
  * @typedef {{ queries: import('../src/systems/auctions/index.js').AuctionQueries,
  *   live: ReturnType<typeof auctions.createLive> }} OpenAuctions
  * @typedef {{ queries: import('../src/systems/sales/index.js').SaleQueries, live: ReturnType<typeof sales.createSaleLive> }} OpenSales
+ * @typedef {{ queries: import('../src/systems/prices/index.js').PriceQueries, live: ReturnType<typeof prices.createPriceLive>,
+ *   encoder: ReturnType<typeof prices.createEncoder>, now: () => number,
+ *   sources: () => ReturnType<typeof prices.readSources> }} OpenPrices
  * @typedef {{ connectionOf: (partition: number, isPrimary: boolean) => import('../src/store/index.js').Connection,
  *   keyOf: (partition: number) => (part: string) => string, partitionOf: (key: string) => number, partitions: number, secret: string,
  *   now: () => number }} Parts of a system
@@ -18,15 +22,25 @@ import { FreshetError } from './errors.js'
  */
 const AUCTIONS = /** @type {Kind} */ ({ ...kindOf(auctions), unknown: ['AUCTION_UNKNOWN', 'there is no auction with this id'] })
 const SALES = /** @type {Kind} */ ({ ...kindOf(sales), unknown: ['SALE_UNKNOWN', 'there is no sale with this id'] })
+const PRICES = /** @type {Kind} */ ({ ...kindOf(prices), unknown: ['ASSET_UNKNOWN', 'there is no asset with this id'] })
+/** so many that a popular asset is not read again; events of an asset are not served from memory */
+const PRICES_KEPT = Object.freeze({ maxKeys: 20_000, tail: 1 })
 
 /** @param {{ SYSTEM: string, RULE: string }} face */
 function kindOf ({ SYSTEM, RULE }) { return { system: SYSTEM, rule: RULE } }
 
 /**
  * @param {{ deployment: import('../src/store/index.js').Deployment, primaryUrl: string, keyPrefix: string, now?: () => number,
- *   orderRows?: (sale: string) => Promise<number | null>, log: import('pino').Logger }} parts
+ *   orderRows?: (sale: string) => Promise<number | null>, requestMs: number, isShared: () => boolean, store?: () => Promise<
+ *   import('../src/systems/prices/queries.js').Store | null>, sources?: Parameters<typeof prices.createDirect>[0]['sources'] | null,
+ *   admissionMetrics: (system: string) => import('../src/metrics/index.js').AdmissionMetrics, log: import('pino').Logger }} parts
+ *   `requestMs`: as in gateways; `isShared`: whether caches may store replies of prices; `store`: history of prices; `sources`: of prices,
+ *   while the servers are away
  */
-export function openSystems ({ deployment, primaryUrl, keyPrefix, now = Date.now, orderRows = async () => null, log }) {
+export function openSystems ({
+  deployment, primaryUrl, keyPrefix, now = Date.now, orderRows = async () => null, requestMs, isShared, store = async () => null,
+  sources = null, admissionMetrics, log
+}) {
   /** @type {ReturnType<typeof createRoutes> | null} */
   let routes = null
 
@@ -59,9 +73,12 @@ export function openSystems ({ deployment, primaryUrl, keyPrefix, now = Date.now
     }
   }
 
-  /** @param {Kind} kind @param {Parts} parts @param {(entry: import('../src/admission/index.js').Entry) => void} [onEntry] */
-  const viewOf = ({ rule }, parts, onEntry) =>
-    createKeyView({ open: (signal) => deployment.openOwn('outbox', { isForLog: false, signal }), ...parts, rule, onEntry, log })
+  /**
+   * @param {Kind} kind @param {Parts} parts
+   * @param {Pick<Parameters<typeof createKeyView>[0], 'onEntry' | 'maxKeys' | 'tail'>} [more]
+   */
+  const viewOf = ({ rule }, parts, more) =>
+    createKeyView({ open: (signal) => deployment.openOwn('outbox', { isForLog: false, signal }), ...parts, rule, ...more, log })
 
   const openAuctions = once(async (push) => {
     const parts = await partsOf(AUCTIONS)
@@ -81,9 +98,11 @@ export function openSystems ({ deployment, primaryUrl, keyPrefix, now = Date.now
   const openSales = once(async (push) => {
     const parts = await partsOf(SALES)
     const room = createWaitingRoom({ ...parts, log })
-    const view = viewOf(SALES, parts, ({ key }) => {
-      room.note(key)
-      live.note(key)
+    const view = viewOf(SALES, parts, {
+      onEntry ({ key }) {
+        room.note(key)
+        live.note(key)
+      }
     })
     const queries = sales.createSaleQueries({ view, room, ...parts, orderRows })
     const live = sales.createSaleLive({ queries, room, push, log })
@@ -98,14 +117,47 @@ export function openSystems ({ deployment, primaryUrl, keyPrefix, now = Date.now
     }
   })
 
+  const openPrices = once(async (push) => {
+    const parts = await partsOf(PRICES)
+    const { submit } = createAdmission({
+      route: (partition) => /** @type {ReturnType<typeof createRoutes>} */ (routes).route(partition),
+      keyPrefix,
+      system: PRICES.system,
+      partitions: parts.partitions,
+      requestMs,
+      keepMs: requestMs,
+      deadlineMs: deployment.deadlineMs,
+      metrics: admissionMetrics(PRICES.system)
+    })
+    const view = viewOf(PRICES, parts, PRICES_KEPT)
+    const demand = prices.createDemand({ submit })
+    const direct = sources && prices.createDirect({ sources, now })
+    const queries = prices.createPriceQueries({ view, submit, demand, direct, store: await store(), ...parts })
+    const live = prices.createPriceLive({ queries, view, now, push, log })
+    return {
+      queries,
+      live,
+      encoder: prices.createEncoder({ isShared }),
+      now,
+      sources: () => prices.readSources(connectionOf(0, false), parts.keyOf(0)),
+      async close () {
+        live.close()
+        demand.close()
+        await view.close()
+      }
+    }
+  })
+
   return {
+    /** @type {(push: import('../src/push/index.js').Push) => Promise<OpenPrices>} throws ASSET_UNKNOWN: there is none */
+    prices: openPrices.get,
     /** @type {(push: import('../src/push/index.js').Push) => Promise<OpenAuctions>} throws AUCTION_UNKNOWN: there is none */
     auctions: openAuctions.get,
     /** @type {(push: import('../src/push/index.js').Push) => Promise<OpenSales>} throws SALE_UNKNOWN: there is none */
     sales: openSales.get,
 
     async close () {
-      await Promise.all([openAuctions.close(), openSales.close()])
+      await Promise.all([openAuctions.close(), openSales.close(), openPrices.close()])
       await routes?.close()
     }
   }

@@ -7,7 +7,7 @@ import { hostname } from 'node:os'
 import { Registry } from 'prom-client'
 import { help, printable, resolve } from '../settings.js'
 import { createServer, healthRoutes, listen, openSecurity } from '../src/http/index.js'
-import { createAdmissionMetrics, createConsumerMetrics } from '../src/metrics/index.js'
+import { createAdmissionMetrics, createConsumerMetrics, createPriceMetrics } from '../src/metrics/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
 import { migrate } from '../src/sql/index.js'
 import { SYSTEM as SALES } from '../src/systems/sales/index.js'
@@ -20,8 +20,8 @@ const DATABASE_DEADLINE_MS = 5000
 
 const USAGE = `Usage: npm start consumers -- [flags]
 
-Runs what follows from commands until Ctrl-C: ends of auctions, ends of holds, orders in the database. Run as many as you like: they
-share the work.
+Runs what follows from commands until Ctrl-C: ends of auctions, ends of holds, orders in the database, refreshes of prices. Run as many
+as you like: they share the work.
 
 Examples:
   npm start consumers
@@ -51,6 +51,7 @@ async function serve (settings, { primaryUrl }, log, signal) {
   const systems = new Map()
   const admissionMetrics = createAdmissionMetrics(registry)
   const consumerMetrics = createConsumerMetrics(registry, () => [...systems].map(([name, { figures }]) => [name, figures]))
+  const priceMetrics = createPriceMetrics(registry)
   const ending = new AbortController()
   const needsDatabase = settings.databaseUrl !== null || names.includes(SALES)
   const used = needsDatabase
@@ -64,7 +65,7 @@ async function serve (settings, { primaryUrl }, log, signal) {
     if (done.length > 0) log.info({ migrations: done }, 'the database was migrated')
     for (const name of names) {
       const metrics = { ...admissionMetrics(name), ...consumerMetrics(name) }
-      systems.set(name, await openSystem(name, settings, { id, primaryUrl, database: used?.database ?? null, metrics, log }))
+      systems.set(name, await openSystem(name, settings, { id, primaryUrl, database: used?.database ?? null, metrics, priceMetrics, log }))
     }
     tellParent({ event: 'up', systems: names })
     await aborted(AbortSignal.any([signal, ending.signal]))

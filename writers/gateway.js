@@ -75,6 +75,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
       feeds,
       auctions: systems.auctions,
       sales: systems.sales,
+      prices: systems.prices,
       letters: systems.letters,
       settings,
       security,

@@ -1,6 +1,6 @@
 /** Sales on our own engine: a script call per claim, batches, the rejection cache, tokens, the waiting room. */
 import { admissionKey, fieldsOf } from '../../src/admission/index.js'
-import { runTasks } from '../../src/schedule/index.js'
+import { runTasks, taskCommands } from '../../src/schedule/index.js'
 import { openConnection } from '../../src/store/index.js'
 import { createSales, createTokens } from '../../src/systems/sales/index.js'
 import { createWaitingRoom } from '../../src/waiting-room/index.js'
@@ -42,7 +42,7 @@ export async function openEngineArm (technique, { redisUrl, keyPrefix, holdMs: h
   const agreed = async () => ({ secret: SECRET })
   const stop = new AbortController()
   // holds expire as they do in the process that owns the partition
-  if (mode !== 'direct') runTasks({ connection: () => connection, key, submit: engine.submit, signal: stop.signal })
+  if (mode !== 'direct') runTasks({ connection: () => connection, key, run: taskCommands(engine.submit), signal: stop.signal })
   const sales = createSales({ submit: engine.submit, agreed, tokens, settlement: null, isRecorded: false })
 
   /** @param {string} sale @param {string} user @param {import('../../src/waiting-room/index.js').Place} place */

@@ -179,7 +179,7 @@ function unequal ({ states, members, holds }) {
 /** fields that readers serve */
 const SERVED = Object.freeze(['seq', 'price', 'ts', 'sources', 'soft', 'hard', 'tier', 'failures', 'reason', 'retryAt', 'candidate'])
 
-/** What the events of the asset make of its first state, if that differs from its state. @param {ReturnType<typeof createOracle>} oracle */
+/** A field that the events of the asset do not make of its first state. @param {ReturnType<typeof createOracle>} oracle */
 function misfolded ({ states, events }) {
   const state = states.get('asset')
   if (state === undefined) return null

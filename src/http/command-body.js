@@ -41,6 +41,7 @@ export const millisField = (high) => wholeField(0, high)
 /** @param {string[]} choices */
 export const choiceField = (...choices) => field((value) => choices.includes(String(value)) ? value : null, `one of ${choices.join(', ')}`,
   { type: 'string', enum: choices })
+export const flagField = field((value) => typeof value === 'boolean' ? value : null, 'true or false', { type: 'boolean' })
 /** @param {BodyField} one @returns {BodyField} null if it is absent */
 export const optional = (one) => ({ ...one, isOptional: true })
 

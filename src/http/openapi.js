@@ -39,7 +39,7 @@ export function describeRoutes (app, { title, description, security = null }) {
     openapi: {
       openapi: '3.1.0',
       info: { title, description: `${description} ${FOR_ALL}`, version: '1' },
-      tags: [{ name: 'feeds' }, { name: 'auctions' }, { name: 'operating' }],
+      tags: [{ name: 'feeds' }, { name: 'auctions' }, { name: 'sales' }, { name: 'prices' }, { name: 'operating' }],
       ...(bearer ? { components: { securitySchemes: { bearer: /** @type {any} */ (BEARER) } } } : {})
     },
     transform: ({ schema, url, route }) => ({ url, schema: codes.length === 0 || isOpen(route) ? schema : guarded(schema) })

@@ -4,6 +4,7 @@
  *
  * @typedef {import('./admission.js').AdmissionMetrics} AdmissionMetrics
  * @typedef {import('./consumers.js').ConsumerMetrics} ConsumerMetrics
+ * @typedef {import('./prices.js').PriceMetrics} PriceMetrics
  */
 import { Registry } from 'prom-client'
 import { registerFeeds } from './feeds.js'
@@ -66,3 +67,4 @@ export { counter, gauge, one } from './scrape.js'
 
 export { createAdmissionMetrics } from './admission.js'
 export { createConsumerMetrics } from './consumers.js'
+export { createPriceMetrics } from './prices.js'

@@ -1,44 +1,74 @@
 /**
- * Runs scheduled tasks of a partition when they are due, by the process that owns it. A task is a command: the script that decides it
- * removes the task, so one that ran twice, or whose process was killed, has one effect.
+ * Runs scheduled tasks of a partition when they are due, by the process that owns it. The script that records what a task did removes it,
+ * or moves it, so a task whose process was killed is run again, and one that ran twice has one effect.
  *
- * @typedef {import('../admission/index.js').Command} Command
+ *     due tasks -> run, many at a time -> wait: the next one is due, a wake, or 250 ms
+ *
+ * A slow task delays no other one. A task is not run again before it ended.
+ *
+ * @typedef {{ rule: string, key: string, name: string }} Task
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** a new task may be earlier than those known */
 const LOOK_EVERY_MS = 250
+/** of a task that is still due after it ran */
+const AGAIN_MS = 100
 /** at once */
 const MAX_TASKS = 256
 
 /**
  * @param {{ connection: () => import('../store/index.js').Connection, key: (part: string) => string,
- *   submit: (command: Command) => Promise<unknown>, signal: AbortSignal }} parts `connection` to the primary of the partition
- * @returns {Promise<void>} when the signal is aborted
+ *   run: (task: Task) => Promise<unknown>, signal: AbortSignal, onWake?: (wake: () => void) => void }} parts `connection` to the primary of
+ *   the partition; `run`: errors leave the task due; `onWake` is handed what ends a wait
+ * @returns {Promise<void>} when the signal is aborted and nothing runs any more
  */
-export async function runTasks ({ connection, key, submit, signal }) {
-  /** Runs what is due. @returns {Promise<number>} ms until the next one is due */
-  async function run () {
-    const [[seconds, micros], flat] = await connection().sendAll([['TIME'], ['ZRANGE', key('tasks'), 0, MAX_TASKS - 1, 'WITHSCORES']])
+export async function runTasks ({ connection, key, run, signal, onWake = () => {} }) {
+  /** @type {Map<string, Promise<void>>} by name */
+  const running = new Map()
+  let waiting = new AbortController()
+  const wake = () => waiting.abort()
+  onWake(wake)
+  signal.addEventListener('abort', wake, { once: true })
+
+  /** @param {string} text rule, key and name */
+  async function runOne (text) {
+    const [rule, name, op] = text.split(' ')
+    await run({ rule, key: name, name: op }).catch(() => {})
+    // the task has moved, or what it needs is away
+    await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
+    running.delete(text)
+  }
+
+  /** Starts what is due. @returns {Promise<number>} ms until the next look */
+  async function look () {
+    const [[seconds, micros], flat] = await connection().sendAll([
+      ['TIME'], ['ZRANGE', key('tasks'), 0, MAX_TASKS + running.size - 1, 'WITHSCORES']])
     const nowMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
-    const running = []
     let waitMs = LOOK_EVERY_MS
-    for (let i = 0; i < flat.length; i += 2) {
-      const [rule, name, op] = String(flat[i]).split(' ')
-      const leftMs = Number(flat[i + 1]) - nowMs
+    for (let i = 0; i < flat.length && running.size < MAX_TASKS; i += 2) {
+      const [text, leftMs] = [String(flat[i]), Number(flat[i + 1]) - nowMs]
       if (leftMs > 0) {
-        waitMs = Math.min(LOOK_EVERY_MS, leftMs)
+        waitMs = Math.min(waitMs, leftMs)
         break
       }
-      running.push(submit({ rule, key: name, scope: '', requestId: randomUUID(), args: [op] }))
+      if (!running.has(text)) running.set(text, runOne(text))
     }
-    await Promise.allSettled(running)
-    return waitMs
+    return running.size > 0 ? Math.min(waitMs, AGAIN_MS) : waitMs
   }
 
   while (!signal.aborted) {
-    const waitMs = await run().catch(() => LOOK_EVERY_MS)
-    await sleep(Math.max(1, waitMs), undefined, { signal }).catch(() => {})
+    const waitMs = await look().catch(() => LOOK_EVERY_MS)
+    await sleep(Math.max(1, waitMs), undefined, { signal: waiting.signal }).catch(() => {})
+    waiting = new AbortController()
   }
+  await Promise.all(running.values())
 }
+
+/**
+ * Tasks that are commands: the rule decides what a task does, and the script removes it.
+ * @param {(command: import('../admission/index.js').Command) => Promise<unknown>} submit
+ * @returns {(task: Task) => Promise<unknown>}
+ */
+export const taskCommands = (submit) => ({ rule, key, name }) => submit({ rule, key, scope: '', requestId: randomUUID(), args: [name] })

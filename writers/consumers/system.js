@@ -1,12 +1,12 @@
 /**
  * One system in a process of consumers: leases, scheduled tasks, and rows in the database.
  *
- *     partition taken -> tasks when they are due
+ *     partition taken -> tasks when they are due, or when an entry wakes them
  *                     -> entries of its outbox -> rows, then the cursor
  *                     -> another primary? -> what was lost is restored
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { admissionKey, createAdmission } from '../../src/admission/index.js'
+import { admissionKey, createAdmission, followOutboxes } from '../../src/admission/index.js'
 import { consume, createDeadLetters, createKafkaTransport, createOutboxReader, createOwnership } from '../../src/consumers/index.js'
 import { runTasks } from '../../src/schedule/index.js'
 import { createRoutes } from '../../src/store/index.js'
@@ -20,10 +20,10 @@ const LOOK_EVERY_MS = 250
  * @param {string} system @param {any} settings
  * @param {{ id: string, primaryUrl: string, database: import('../../src/sql/index.js').Database | null,
  *   metrics: import('../../src/metrics/index.js').AdmissionMetrics & import('../../src/metrics/index.js').ConsumerMetrics,
- *   log: import('pino').Logger }} parts `id`: of this process; `database`: null = tasks only
+ *   priceMetrics: import('../../src/metrics/index.js').PriceMetrics, log: import('pino').Logger }} parts `id`: of this process; `database`: null = tasks only
  * @throws {import('../../src/errors.js').FreshetError} SYSTEM_DIFFERS, KAFKA_MISSING, and why the primary cannot be reached
  */
-export async function openSystem (system, settings, { id, primaryUrl, database, metrics, log }) {
+export async function openSystem (system, settings, { id, primaryUrl, database, metrics, priceMetrics, log }) {
   const { keyPrefix, deadlineMs, requestMs, keepMs, systemPartitions: partitions, kafkaBrokers } = settings
   const routes = createRoutes({ primaryUrl, name: `${id}:${system}`, deadlineMs })
   const outbox = database && createRoutes({ primaryUrl, name: `${id}:${system}:outbox`, deadlineMs })
@@ -38,24 +38,53 @@ export async function openSystem (system, settings, { id, primaryUrl, database, 
     throw error
   }
   const letters = createDeadLetters({ connectionOf, keyOf, partitions })
-  const duties = database && DUTIES[system]({ admission, connectionOf, database, log })
+  const duties = DUTIES[system]({ id, admission, connectionOf, database, priceMetrics, log, settings })
+  const { effect } = duties
+  /** by partition @type {Map<number, () => void>} */
+  const wakers = new Map()
+  const waking = duties.wakes ? await followWakes(duties.wakes) : null
   const direct = outbox && createOutboxReader({ connection: () => outbox.route(0).connection, keyOf, log })
   const reader = direct && kafkaBrokers?.length > 0
     ? await createKafkaTransport({ brokers: kafkaBrokers, system, partitions, outbox: direct, log })
     : direct
+
+  /** @param {NonNullable<import('./systems.js').Duties['wakes']>} wakes */
+  async function followWakes (wakes) {
+    const own = createRoutes({ primaryUrl, name: `${id}:${system}:wakes`, deadlineMs })
+    const follower = followOutboxes({
+      async open () {
+        await own.opened.catch(() => {})
+        return { connection: own.route(0).connection, isLeft: () => false, end () {} }
+      },
+      keyOf,
+      partitions,
+      onEntry: (partition, entry) => { if (wakes(entry)) wakers.get(partition)?.() },
+      onReset: (partition) => wakers.get(partition)?.(),
+      log
+    })
+    return {
+      async close () {
+        await follower.close()
+        await own.close()
+      }
+    }
+  }
 
   /** @param {import('../../src/consumers/index.js').Owned} owned */
   async function work (owned) {
     const { partition, signal } = owned
     const connection = () => connectionOf(partition)
     const key = keyOf(partition)
-    const running = [runTasks({ connection, key, submit: admission.submit, signal })]
-    if (database && duties && reader) {
+    const running = [
+      runTasks({ connection, key, run: duties.run, signal, onWake: (wake) => wakers.set(partition, wake) })
+        .finally(() => wakers.delete(partition))
+    ]
+    if (database && effect && reader) {
       running.push(
         onEachPrimary(owned, { idOf: () => routes.route(partition).replicationId, run: duties.onPrimary, log }),
         consume({
           system,
-          effect: duties.effect,
+          effect,
           database,
           owned,
           connection,
@@ -80,13 +109,13 @@ export async function openSystem (system, settings, { id, primaryUrl, database, 
     figures: {
       owned: () => ownership.owned,
       lagMs: async () => Math.max(0, ...await Promise.all(ownership.owned.map((partition) =>
-        lagOf(connectionOf(partition), keyOf(partition), duties?.effect.name ?? '')))),
+        lagOf(connectionOf(partition), keyOf(partition), effect?.name ?? '')))),
       deadLetters: async () => (await Promise.all(ownership.owned.map(letters.count))).reduce((sum, n) => sum + n, 0)
     },
 
     async close () {
       await ownership.close()
-      await reader?.close()
+      await Promise.all([reader?.close(), waking?.close(), duties.close?.()])
       await Promise.all([routes.close(), outbox?.close()])
     }
   }

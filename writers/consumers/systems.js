@@ -1,35 +1,78 @@
-/** The systems that consumers can serve: what each does with the entries of a partition that this process owns. */
+/** The systems that consumers can serve: what each does with the tasks and entries of a partition that this process owns. */
 import { fieldsOf } from '../../src/admission/index.js'
+import { taskCommands } from '../../src/schedule/index.js'
 import * as auctions from '../../src/systems/auctions/index.js'
+import * as prices from '../../src/systems/prices/index.js'
 import * as sales from '../../src/systems/sales/index.js'
 
 /**
  * @typedef {object} Parts
+ * @property {string} id of the process
  * @property {import('../../src/admission/index.js').Admission} admission
  * @property {(partition: number) => import('../../src/store/index.js').Connection} connectionOf the primary
- * @property {import('../../src/sql/index.js').Database} database
+ * @property {import('../../src/sql/index.js').Database | null} database null: no rows are written
+ * @property {import('../../src/metrics/index.js').PriceMetrics} priceMetrics
  * @property {import('pino').Logger} log
- * @typedef {{ effect: import('../../src/consumers/index.js').SqlEffect, onPrimary?: (partition: number) => Promise<void> }} Duties
- *   `onPrimary`: when the partition is taken, and when its primary is another one
+ * @property {any} settings
+ * @typedef {object} Duties
+ * @property {(task: import('../../src/schedule/index.js').Task) => Promise<unknown>} run a task that is due
+ * @property {(entry: import('../../src/admission/index.js').Entry) => boolean} [wakes] whether tasks are looked at again at once
+ * @property {import('../../src/consumers/index.js').SqlEffect | null} effect of entries
+ * @property {(partition: number) => Promise<void>} [onPrimary] when the partition is taken, and when its primary is another one
+ * @property {() => Promise<void>} [close]
  */
 
-/** @type {Readonly<Record<string, (parts: Parts) => Duties>>} what each system does if there is a database */
-export const DUTIES = Object.freeze({
-  [auctions.SYSTEM]: () => ({ effect: auctions.createBidWriter() }),
+/** @param {Parts} parts @returns {Duties} */
+const auctionDuties = ({ admission, database }) =>
+  ({ run: taskCommands(admission.submit), effect: database && auctions.createBidWriter() })
 
-  [sales.SYSTEM] ({ admission, connectionOf, database, log }) {
-    const { submit, partitionOf, keyOf } = admission
-    const { restore, restoreAll } = sales.createRestorer({ database, submit, log })
-    /** @param {string} sale */
-    async function stateOf (sale) {
-      const partition = partitionOf(sale)
-      return fieldsOf((await connectionOf(partition).send('HGETALL', keyOf(partition)(`state:${sale}`))).map(String))
-    }
-    return {
-      effect: sales.createOrderWriter({ stateOf, restore, submit }),
-      onPrimary: (partition) => restoreAll((sale) => partitionOf(sale) === partition)
+/** @param {Parts} parts @returns {Duties} */
+function saleDuties ({ admission: { submit, partitionOf, keyOf }, connectionOf, database, log }) {
+  const run = taskCommands(submit)
+  if (database === null) return { run, effect: null }
+  const { restore, restoreAll } = sales.createRestorer({ database, submit, log })
+  /** @param {string} sale */
+  async function stateOf (sale) {
+    const partition = partitionOf(sale)
+    return fieldsOf((await connectionOf(partition).send('HGETALL', keyOf(partition)(`state:${sale}`))).map(String))
+  }
+  return {
+    run,
+    effect: sales.createOrderWriter({ stateOf, restore, submit }),
+    onPrimary: (partition) => restoreAll((sale) => partitionOf(sale) === partition)
+  }
+}
+
+/** @param {Parts} parts @returns {Duties} */
+function priceDuties ({ id, admission: { submit, partitionOf, keyOf }, connectionOf, priceMetrics, settings }) {
+  const sources = prices.createSources({ exchanges: prices.exchangesOf(settings) })
+  const published = prices.publishSources({ connection: () => connectionOf(0), key: keyOf(0), id, figures: sources.figures })
+  const refresh = prices.createRefresher({
+    sources,
+    placeOf (asset) {
+      const partition = partitionOf(asset)
+      return { connection: connectionOf(partition), key: keyOf(partition) }
+    },
+    submit,
+    onRefresh: priceMetrics.refreshed
+  })
+  priceMetrics.follow(sources.figures)
+  return {
+    run: ({ key }) => refresh(key),
+    wakes: ({ fields }) => fields.type === 'wanted',
+    effect: null,
+    async close () {
+      published.close()
+      await sources.close()
     }
   }
+}
+
+/** @type {Readonly<Record<string, (parts: Parts) => Duties>>} */
+export const DUTIES = Object.freeze({
+  [auctions.SYSTEM]: auctionDuties,
+  [prices.SYSTEM]: priceDuties,
+  [sales.SYSTEM]: saleDuties
 })
 
 export const SYSTEMS = Object.freeze(Object.keys(DUTIES))

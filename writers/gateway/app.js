@@ -7,6 +7,7 @@ import { createIngest } from './ingest.js'
 import { auctionRoutes } from './routes/auctions.js'
 import { deadLetterRoutes } from './routes/dead-letters.js'
 import { itemRoutes } from './routes/items.js'
+import { priceRoutes } from './routes/prices.js'
 import { saleRoutes } from './routes/sales.js'
 
 /** more than a response may take, so that a waiting connection is not closed as stalled */
@@ -21,7 +22,7 @@ const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stoppi
 
 /**
  * @param {{ feeds: import('./feeds.js').Feeds, auctions?: import('../../src/systems/auctions/index.js').Auctions,
- *   sales?: import('../../src/systems/sales/index.js').Sales,
+ *   sales?: import('../../src/systems/sales/index.js').Sales, prices?: import('../../src/systems/prices/index.js').Prices,
  *   letters?: Record<string, () => Promise<import('../../src/consumers/index.js').DeadLetters>>,
  *   status: () => { ready: boolean, reasons: string[], nodes: any[] }, stopping: AbortSignal,
  *   settings: { whenFull: 'block' | 'refuse' | 'drop', ackWithinMs: number, inFlightBytes: number },
@@ -31,7 +32,7 @@ const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stoppi
  * @returns {import('fastify').FastifyInstance}
  */
 export function createGatewayApp ({
-  feeds, auctions, sales, letters, status, stopping, settings, security = null, registry, logger, clock = Date.now,
+  feeds, auctions, sales, prices, letters, status, stopping, settings, security = null, registry, logger, clock = Date.now,
   maxRequests = MAX_REQUESTS, maxBodiesBytes
 }) {
   const app = createServer({ registry, logger, security })
@@ -57,23 +58,14 @@ export function createGatewayApp ({
     guard(items)
     items.register(itemRoutes, { feeds, bodies, clock, ingest: createIngest({ ...settings, feeds, log: app.log }) })
   })
-  if (auctions) {
-    app.register(async (commands) => {
-      guard(commands)
-      commands.register(auctionRoutes, { auctions, room })
-    })
-  }
-  if (sales) {
-    app.register(async (commands) => {
-      guard(commands)
-      commands.register(saleRoutes, { sales, room })
-    })
-  }
-  if (letters) {
-    app.register(async (commands) => {
-      guard(commands)
-      commands.register(deadLetterRoutes, { letters })
-    })
-  }
+  /** @param {(commands: import('fastify').FastifyInstance) => void} register */
+  const guarded = (register) => app.register(async (commands) => {
+    guard(commands)
+    register(commands)
+  })
+  if (auctions) guarded((commands) => commands.register(auctionRoutes, { auctions, room }))
+  if (sales) guarded((commands) => commands.register(saleRoutes, { sales, room }))
+  if (prices) guarded((commands) => commands.register(priceRoutes, { prices, room }))
+  if (letters) guarded((commands) => commands.register(deadLetterRoutes, { letters }))
   return app
 }

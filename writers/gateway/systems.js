@@ -1,11 +1,13 @@
-/** The systems of a gateway: auctions and sales. Each opens with its first command. */
-import { expectDurability, systemKey } from '../../src/admission/index.js'
+/** The systems of a gateway: auctions, sales and prices. Each opens with its first command. */
+import { expectDurability, fieldsOf, systemKey } from '../../src/admission/index.js'
 import { createDeadLetters } from '../../src/consumers/index.js'
 import { createAdmissionMetrics } from '../../src/metrics/index.js'
 import { createRoutes } from '../../src/store/index.js'
 import * as auctions from '../../src/systems/auctions/index.js'
+import * as prices from '../../src/systems/prices/index.js'
 import * as sales from '../../src/systems/sales/index.js'
 import { useDatabase } from '../database.js'
+import { keepAssets, readAssets } from './assets.js'
 import { openSystem } from './system.js'
 
 const PING_EVERY_MS = 250
@@ -26,8 +28,10 @@ export function openSystems (settings, { primaryUrl, registry, log, signal }) {
   /** @param {{ SYSTEM: string, RULE: string }} face @param {Pick<import('./system.js').Kind, 'durability' | 'onEntry'>} more */
   const open = ({ SYSTEM: system, RULE: rule }, more) =>
     openSystem(settings, { system, rule, ...more }, { routes, primaryUrl, name, metrics: metricsOf(system), log })
+  const withoutDatabase = () => durability === 'db' ? 'memory' : durability ?? 'memory'
   const all = {
-    auctions: open(auctions, { durability: () => durability === 'db' ? 'memory' : durability ?? 'memory' }),
+    auctions: open(auctions, { durability: withoutDatabase }),
+    prices: open(prices, { durability: withoutDatabase }),
     sales: open(sales, { durability: () => salesDurability, onEntry: settlement ? (entry) => settlement.note(entry) : undefined })
   }
   const tokens = sales.createTokens({
@@ -44,6 +48,19 @@ export function openSystems (settings, { primaryUrl, registry, log, signal }) {
     const member = await routes.route(partition).connection.send('HGET', keyOf(partition)(`members:${sale}`), `claim ${claim}`)
     return String(member).split(' ')[0]
   }
+
+  /** @param {string} asset */
+  async function stateOf (asset) {
+    const { keyOf, partitionOf } = all.prices.open()
+    const partition = partitionOf(asset)
+    return fieldsOf((await routes.route(partition).connection.send('HGETALL', keyOf(partition)(`state:${asset}`))).map(String))
+  }
+  const priceCommands = prices.createPrices({ submit: admissionOf(all.prices).submit, stateOf, tiers: settings.tiers })
+  const assets = settings.assets === null ? [] : readAssets(settings.assets)
+  const stop = new AbortController()
+  const keeping = assets.length === 0
+    ? Promise.resolve()
+    : keepAssets(assets, { prices: priceCommands, primaryId: () => routes.route(0).replicationId, log, signal: stop.signal })
 
   /** @param {import('./system.js').OpenSystem} system */
   async function lettersOf ({ open }) {
@@ -68,14 +85,16 @@ export function openSystems (settings, { primaryUrl, registry, log, signal }) {
     },
 
     auctions: auctions.createAuctions(admissionOf(all.auctions)),
+    prices: priceCommands,
     sales: sales.createSales({
       ...admissionOf(all.sales), tokens, settlement, isRecorded: settings.databaseUrl !== null || durability === 'db'
     }),
 
-    letters: { auctions: () => lettersOf(all.auctions), sales: () => lettersOf(all.sales) },
+    letters: { auctions: () => lettersOf(all.auctions), prices: () => lettersOf(all.prices), sales: () => lettersOf(all.sales) },
 
     async close () {
-      await Promise.all([all.auctions.close(), all.sales.close(), health?.close()])
+      stop.abort()
+      await Promise.all([keeping, ...Object.values(all).map((system) => system.close()), health?.close()])
       await routes.close()
     }
   }

@@ -1,0 +1,75 @@
+/**
+ * Commands of prices: assets, their tiers, and refreshes on demand.
+ *
+ * @typedef {{ status: number, body: Record<string, unknown>, isReplay: boolean }} Reply
+ * @typedef {import('../../admission/index.js').Command} Command
+ * @typedef {import('../../admission/index.js').Decision} Decision
+ * @typedef {import('../../admission/index.js').Fields} Fields
+ * @typedef {{ tier: string | null, pinned: boolean | null }} Place null: as it is
+ */
+import { hash, randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { FreshetError } from './errors.js'
+
+const RULE = 'latest'
+const PHASES = 1000
+/** of a refresh: sources answer within 0.4 s, after a queue */
+const REFRESH_WITHIN_MS = 2000
+const LOOK_EVERY_MS = 20
+
+/** When an asset is refreshed within its interval. @param {string} asset */
+const phaseOf = (asset) => String(hash('sha256', asset, 'buffer').readUInt32BE() % PHASES)
+const pinnedText = (/** @type {boolean | null} */ pinned) => pinned === null ? '' : pinned ? '1' : '0'
+
+/** @typedef {ReturnType<typeof createPrices>} Prices */
+
+/**
+ * @param {{ submit: (command: Command) => Promise<Decision>, stateOf: (asset: string) => Promise<Fields>, tiers: string }} parts
+ *   `stateOf`: from the primary; `tiers`: intervals and expiries, as in rule `latest`
+ */
+export function createPrices ({ submit, stateOf, tiers }) {
+  /** @param {string} asset @param {string[]} args @param {string | null} [requestId] */
+  async function run (asset, args, requestId = null) {
+    const decision = await submit({ rule: RULE, key: asset, scope: '', requestId: requestId ?? randomUUID(), args })
+    const { code, details } = decision
+    if (code === 'failed') throw new FreshetError('INTERNAL', `the command could not be decided: ${details.reason}`)
+    if (code === 'unknown') throw new FreshetError('ASSET_UNKNOWN', 'there is no asset with this id; PUT /v1/assets/:asset creates it')
+    if (code === 'other_body') {
+      throw new FreshetError('IDEMPOTENCY_KEY_REUSED', 'this Idempotency-Key was accepted with another body; use another key')
+    }
+    return decision
+  }
+
+  /** @param {string} asset @param {Decision} decision @returns {Reply} */
+  const placed = (asset, { code, details: { tier, pinned } }) =>
+    ({ status: code === 'created' ? 201 : 200, body: { asset, tier, pinned: pinned === '1' }, isReplay: false })
+
+  return {
+    /** Creates an asset, or changes it. @param {string} asset @param {Place} place @returns {Promise<Reply>} */
+    set: async (asset, { tier, pinned }) =>
+      placed(asset, await run(asset, ['set', tier ?? '', pinnedText(pinned), tiers, phaseOf(asset)])),
+
+    /** @param {string} asset @param {Place} place @returns {Promise<Reply>} @throws {FreshetError} ASSET_UNKNOWN */
+    setTier: async (asset, { tier, pinned }) => placed(asset, await run(asset, ['tier', tier ?? '', pinnedText(pinned)])),
+
+    /**
+     * Refreshes now, and waits for the outcome.
+     * @param {string} asset @param {string | null} requestId
+     * @returns {Promise<Reply>} 200: refreshed; 202: a refresh is in progress, or the last one was a moment ago
+     * @throws {FreshetError} ASSET_UNKNOWN, PRICE_SOURCES_FAILED, PRICE_REFRESH_LATE, IDEMPOTENCY_KEY_REUSED
+     */
+    async refresh (asset, requestId) {
+      const { code, isReplay } = await run(asset, ['force'], requestId)
+      if (code !== 'accepted') return { status: 202, body: { asset, status: code }, isReplay }
+      for (const untilMs = performance.now() + REFRESH_WITHIN_MS; performance.now() < untilMs; await sleep(LOOK_EVERY_MS)) {
+        const { wantedUntil, failures, reason, price, ts, seq, retryAt } = await stateOf(asset)
+        if (wantedUntil !== '0') continue
+        if (failures === '0') {
+          return { status: 200, body: { asset, status: 'refreshed', price, updatedAt: Number(ts), version: Number(seq) }, isReplay }
+        }
+        throw new FreshetError('PRICE_SOURCES_FAILED', `the refresh found no price: ${reason}`, { reason, retryAt: Number(retryAt) })
+      }
+      throw new FreshetError('PRICE_REFRESH_LATE', `the refresh did not end within ${REFRESH_WITHIN_MS} ms; do consumers of prices run?`)
+    }
+  }
+}

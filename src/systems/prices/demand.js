@@ -1,0 +1,39 @@
+/**
+ * How often each asset is asked for, in one reader: it tells rule `latest` every few seconds, which moves assets in demand to a higher tier.
+ */
+import { randomUUID } from 'node:crypto'
+
+const RULE = 'latest'
+const EVERY_MS = 5000
+/** assets counted at a time; more are dropped, and counted as such */
+const MAX_ASSETS = 50_000
+
+/** @typedef {ReturnType<typeof createDemand>} Demand */
+
+/**
+ * @param {{ submit: (command: import('../../admission/index.js').Command) => Promise<unknown>, onDropped?: (requests: number) => void,
+ *   everyMs?: number }} parts `onDropped`: requests that are not counted
+ */
+export function createDemand ({ submit, onDropped = () => {}, everyMs = EVERY_MS }) {
+  /** @type {Map<string, number>} */
+  let requests = new Map()
+
+  async function tell () {
+    const counted = requests
+    requests = new Map()
+    await Promise.all([...counted].map(([asset, n]) =>
+      submit({ rule: RULE, key: asset, scope: '', requestId: randomUUID(), args: ['asked', String(n)] }).catch(() => onDropped(n))))
+  }
+  const timer = setInterval(tell, everyMs).unref()
+
+  return {
+    /** @param {string} asset that exists */
+    note (asset) {
+      const n = requests.get(asset)
+      if (n === undefined && requests.size >= MAX_ASSETS) onDropped(1)
+      else requests.set(asset, (n ?? 0) + 1)
+    },
+
+    close () { clearInterval(timer) }
+  }
+}

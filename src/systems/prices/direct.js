@@ -1,0 +1,51 @@
+/**
+ * Prices straight from the sources, for a reader whose servers are away: for assets that it has in memory, one call for all who ask, and
+ * no more than a few assets at a time. What was found is served until its soft expiry, by this reader only.
+ *
+ * @typedef {import('../../admission/index.js').Fields} Fields
+ */
+import { aggregate } from './aggregate.js'
+
+const MAX_ASSETS = 16
+const MAX_KEPT = 1000
+
+/** @param {{ sources: { ticks: (asset: string) => Promise<import('./aggregate.js').Tick[]> }, now: () => number }} parts */
+export function createDirect ({ sources, now }) {
+  /** the oldest first @type {Map<string, Fields>} */
+  const kept = new Map()
+  /** @type {Map<string, Promise<Fields | null>>} */
+  const running = new Map()
+
+  /** @param {import('../../admission/index.js').Known} known @returns {Promise<Fields | null>} */
+  async function ask ({ key, fields }) {
+    const nowMs = now()
+    const found = aggregate(await sources.ticks(key), { nowMs, last: { price: fields.price, hard: Number(fields.hard) }, candidate: null })
+    if ('failure' in found) return null
+    const lives = (/** @type {string} */ until) => String(nowMs + Number(until) - Number(fields.ts))
+    const { price, sources: said } = found
+    const one = {
+      ...fields, price, ts: String(nowMs), sources: JSON.stringify(said), failures: '0', soft: lives(fields.soft), hard: lives(fields.hard)
+    }
+    kept.set(key, one)
+    if (kept.size > MAX_KEPT) kept.delete(String(kept.keys().next().value))
+    return one
+  }
+
+  return {
+    /**
+     * @param {import('../../admission/index.js').Known} known with a price, which has expired
+     * @returns {Promise<Fields | null>} null: no price was found, or too many are being asked for
+     */
+    async fetch (known) {
+      const one = kept.get(known.key)
+      if (one && now() < Number(one.soft)) return one
+      kept.delete(known.key)
+      const asked = running.get(known.key)
+      if (asked) return asked
+      if (running.size >= MAX_ASSETS || known.fields.price === '') return null
+      const asking = ask(known).finally(() => running.delete(known.key))
+      running.set(known.key, asking)
+      return asking
+    }
+  }
+}

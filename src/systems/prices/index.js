@@ -1,0 +1,29 @@
+/**
+ * Prices, on rule `latest` of src/admission.
+ *
+ *     consumers  task `refresh` -> sources -> aggregate -> rule `latest` -> state, events, outbox
+ *     gateway    routes -> commands.js -> admission
+ *     reader     outbox -> key view -> queries.js -> routes
+ *
+ * @typedef {import('./commands.js').Prices} Prices
+ * @typedef {import('./queries.js').PriceQueries} PriceQueries
+ * @typedef {import('./replies.js').Found} Found
+ */
+import './errors.js'
+
+export const SYSTEM = 'prices'
+export const RULE = 'latest'
+/** @param {string} id as a client gives it @returns {string} */
+export const assetOf = (id) => id.toLowerCase()
+
+export { aggregate } from './aggregate.js'
+export { createPrices } from './commands.js'
+export { createDemand } from './demand.js'
+export { createDirect } from './direct.js'
+export { createPriceLive } from './live.js'
+export { createPriceQueries } from './queries.js'
+export { createRefresher } from './refresh.js'
+export { exchangesOf } from './exchanges/exchanges.js'
+export { createEncoder } from './replies.js'
+export { createSources } from './sources/sources.js'
+export { publishSources, readSources } from './source-figures.js'

@@ -1,0 +1,40 @@
+/**
+ * A refresh, by the process that owns the partition of the asset: all sources are asked at once, what they say becomes one price or a
+ * failure, and rule `latest` stores it and plans the next refresh.
+ *
+ * An older owner that goes on is harmless: its refresh began earlier, so the rule refuses it.
+ */
+import { randomUUID } from 'node:crypto'
+import { fieldsOf } from '../../admission/index.js'
+import { aggregate } from './aggregate.js'
+
+const RULE = 'latest'
+
+/**
+ * @param {object} parts
+ * @param {{ ticks: (asset: string) => Promise<import('./aggregate.js').Tick[]> }} parts.sources
+ * @param {(asset: string) => { connection: import('../../store/index.js').Connection, key: (part: string) => string }} parts.placeOf
+ *   the primary of its partition
+ * @param {(command: import('../../admission/index.js').Command) => Promise<import('../../admission/index.js').Decision>} parts.submit
+ * @param {(outcome: string, seconds: number) => void} [parts.onRefresh] `outcome`: price, stale, all_failed, no_quorum, moved
+ * @returns {(asset: string) => Promise<void>} errors: the primary does not answer
+ */
+export function createRefresher ({ sources, placeOf, submit, onRefresh = () => {} }) {
+  return async (asset) => {
+    const { connection, key } = placeOf(asset)
+    const since = performance.now()
+    const [[seconds, micros], flat] = await connection.sendAll([['TIME'], ['HGETALL', key(`state:${asset}`)]])
+    const startedMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
+    const { price, hard, candidate } = fieldsOf(flat.map(String))
+    const ticks = await sources.ticks(asset)
+    const found = aggregate(ticks, {
+      nowMs: startedMs + performance.now() - since, last: price ? { price, hard: Number(hard) } : null, candidate: candidate || null
+    })
+    const said = JSON.stringify(found.sources)
+    const args = 'failure' in found
+      ? ['fail', String(startedMs), found.failure, found.candidate ?? '', said]
+      : ['price', String(startedMs), found.price, said]
+    const { code } = await submit({ rule: RULE, key: asset, scope: '', requestId: randomUUID(), args })
+    onRefresh(code === 'accepted' ? 'failure' in found ? found.failure : 'price' : code, (performance.now() - since) / 1000)
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * A price as JSON and as HTTP headers.
+ *
+ *     fresh ── soft expiry ──▶ stale ── hard expiry ──▶ no reply
+ *     degraded: the last refresh failed, and the price has not reached its hard expiry
+ *
+ * @typedef {import('../../admission/index.js').Fields} Fields
+ * @typedef {'local' | 'server' | 'store' | 'origin'} Level where the price was found
+ * @typedef {{ asset: string, fields: Fields, generation: string, level: Level }} Found
+ * @typedef {{ body: Buffer, headers: Record<string, string> }} Reply
+ */
+import { FreshetError } from './errors.js'
+
+/** @param {Fields} fields @param {number} nowMs */
+export const isUsable = ({ price, hard }, nowMs) => price !== '' && nowMs < Number(hard)
+
+/** @param {Fields} fields of a usable price @param {number} nowMs @returns {'fresh' | 'stale' | 'degraded'} */
+export function statusOf ({ failures, soft }, nowMs) {
+  if (failures !== '0') return 'degraded'
+  return nowMs < Number(soft) ? 'fresh' : 'stale'
+}
+
+/** @param {string} asset @param {Fields} fields @param {string} status @returns {string} JSON */
+const textOf = (asset, { price, ts, tier, seq, sources, failures, failedSources }, status) =>
+  `{"asset":${JSON.stringify(asset)},"price":"${price}","updatedAt":${ts},"tier":"${tier}","status":"${status}","version":${seq},` +
+  `"sources":${failures === '0' ? sources : failedSources ?? sources}}`
+
+/**
+ * Replies of one process; a body is encoded once for each version and status.
+ * @param {{ isShared: () => boolean }} options whether caches between client and reader may store replies
+ */
+export function createEncoder ({ isShared }) {
+  /** @type {WeakMap<Fields, { tag: string, body: Buffer }>} */
+  const encoded = new WeakMap()
+
+  return {
+    /** @param {Found} found @param {number} nowMs @returns {Reply} */
+    replyOf ({ asset, fields, generation, level }, nowMs) {
+      const { ts, soft, hard, seq } = fields
+      const status = statusOf(fields, nowMs)
+      const tag = `W/"${generation}.${seq}.${status}"`
+      let known = encoded.get(fields)
+      if (known?.tag !== tag) {
+        known = { tag, body: Buffer.from(textOf(asset, fields, status)) }
+        encoded.set(fields, known)
+      }
+      const [lifetime, stale] = [Number(soft) - Number(ts), Number(hard) - Number(soft)].map((ms) => Math.floor(ms / 1000))
+      return {
+        body: known.body,
+        headers: {
+          etag: tag,
+          age: String(Math.max(0, Math.floor((nowMs - Number(ts)) / 1000))),
+          'cache-control': `${isShared() ? 'public' : 'private'}, max-age=${lifetime}, stale-while-revalidate=${stale}`,
+          'freshet-cache': status === 'stale' ? 'stale' : level
+        }
+      }
+    }
+  }
+}
+
+/** Why an asset has no price to serve. @param {Fields} fields @returns {FreshetError} PRICE_NO_DATA, PRICE_NO_QUORUM, PRICE_EXPIRED */
+export function missing ({ price, reason, hard, retryAt }) {
+  const facts = Number(retryAt) > 0 ? { retryAt: Number(retryAt) } : {}
+  if (reason === 'no_quorum' || (price === '' && reason === 'moved')) {
+    return new FreshetError('PRICE_NO_QUORUM', 'too few sources agree on a price; try again', facts)
+  }
+  return price === ''
+    ? new FreshetError('PRICE_NO_DATA', 'the asset has no price yet; try again', facts)
+    : new FreshetError('PRICE_EXPIRED', `the last price expired at ${hard}, and no refresh has succeeded since; try again`, facts)
+}

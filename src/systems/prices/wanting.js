@@ -1,0 +1,63 @@
+/**
+ * An asset without a price that can be served: its refresh is asked for once, for all who wait for it, here and on other readers.
+ *
+ *     want -> rule `latest`: accepted once -> the owner refreshes -> its event is in the memory of this reader -> all who wait
+ */
+import { randomUUID } from 'node:crypto'
+import { isUsable } from './replies.js'
+
+const RULE = 'latest'
+const WAIT_MS = 900
+/** when the asset is not in memory, because the outbox is not followed at the moment */
+const LOOK_EVERY_MS = 50
+
+/**
+ * @typedef {import('../../admission/index.js').Known} Known
+ * @param {{ view: import('../../admission/index.js').KeyView, now: () => number,
+ *   submit: (command: import('../../admission/index.js').Command) => Promise<import('../../admission/index.js').Decision> }} parts
+ */
+export function createWanting ({ view, submit, now }) {
+  /** @type {Map<string, Promise<Known | null>>} */
+  const waiting = new Map()
+
+  /** @param {string} asset @param {number} ms */
+  const changed = (asset, ms) => new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer)
+      unwatch()
+      resolve(null)
+    }
+    const timer = setTimeout(done, ms)
+    const unwatch = view.watch(asset, done)
+  })
+
+  /** @param {string} asset @returns {Promise<Known | null>} */
+  async function want (asset) {
+    const before = await view.get(asset)
+    const { code } = await submit({ rule: RULE, key: asset, scope: '', requestId: randomUUID(), args: ['want'] })
+    if (code === 'unknown') return null
+    if (code !== 'accepted' && code !== 'in_progress') return view.fromPrimary(asset)
+    const failedBefore = before?.fields.failedAt
+    for (const untilMs = performance.now() + WAIT_MS; performance.now() < untilMs;) {
+      const one = await view.get(asset)
+      if (one && (isUsable(one.fields, now()) || one.fields.failedAt !== failedBefore)) return one
+      await changed(asset, view.peek(asset) ? untilMs - performance.now() : LOOK_EVERY_MS)
+    }
+    return view.fromPrimary(asset)
+  }
+
+  return {
+    /**
+     * @param {string} asset
+     * @returns {Promise<Known | null>} as it is after the refresh, or after 0.9 s; null: there is none
+     * @throws {import('../../errors.js').FreshetError} of the connection, and SERVER_REFUSED without the permission to want
+     */
+    want (asset) {
+      const known = waiting.get(asset)
+      if (known) return known
+      const wanted = want(asset).finally(() => waiting.delete(asset))
+      waiting.set(asset, wanted)
+      return wanted
+    }
+  }
+}

@@ -1,0 +1,59 @@
+/** Assets of a file: created when the gateway starts, and again whenever the primary is another one, which may have lost them. */
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { SettingsInvalid } from '../../src/errors.js'
+import { assetOf } from '../../src/systems/prices/index.js'
+
+const LOOK_EVERY_MS = 1000
+const AT_ONCE = 256
+const ID = /^[A-Za-z0-9_.:-]{1,64}$/
+const TIERS = Object.freeze(['hot', 'medium', 'cold'])
+
+/** @typedef {{ asset: string, tier: string | null, pinned: boolean | null }} Asset */
+
+/**
+ * @param {string} file a JSON array
+ * @returns {Asset[]}
+ * @throws {SettingsInvalid}
+ */
+export function readAssets (file) {
+  const invalid = (/** @type {string} */ why) => new SettingsInvalid([`assets: ${file}: ${why}; expected a JSON array such as ` +
+    '[{"asset": "btc-usd", "tier": "hot", "pinned": false}]'])
+  let list
+  try {
+    list = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw invalid(error.message)
+  }
+  if (!Array.isArray(list)) throw invalid('not an array')
+  return list.map((one, i) => {
+    const { asset, tier = null, pinned = null, ...rest } = one ?? {}
+    const unknown = Object.keys(rest)
+    if (unknown.length > 0) throw invalid(`entry ${i + 1}: unknown field ${unknown[0]}`)
+    if (typeof asset !== 'string' || !ID.test(asset)) throw invalid(`entry ${i + 1}: asset ${JSON.stringify(asset)}`)
+    if (tier !== null && !TIERS.includes(tier)) throw invalid(`entry ${i + 1}: tier ${JSON.stringify(tier)}`)
+    if (pinned !== null && typeof pinned !== 'boolean') throw invalid(`entry ${i + 1}: pinned ${JSON.stringify(pinned)}`)
+    return { asset: assetOf(asset), tier, pinned }
+  })
+}
+
+/**
+ * @param {Asset[]} assets
+ * @param {{ prices: import('../../src/systems/prices/index.js').Prices, primaryId: () => string, log: import('pino').Logger,
+ *   signal: AbortSignal }} parts `primaryId`: replication id; throws while the primary is away
+ */
+export async function keepAssets (assets, { prices, primaryId, log, signal }) {
+  for (let known = ''; !signal.aborted; await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})) {
+    try {
+      const id = primaryId()
+      if (id === known) continue
+      for (let i = 0; i < assets.length; i += AT_ONCE) {
+        await Promise.all(assets.slice(i, i + AT_ONCE).map(({ asset, ...place }) => prices.set(asset, place)))
+      }
+      known = id
+      log.info({ assets: assets.length }, 'assets of the file are kept')
+    } catch (error) {
+      log.debug({ code: error.code, reason: error.message }, 'assets wait for the primary')
+    }
+  }
+}
