@@ -235,6 +235,9 @@ t.test('a source that hangs takes nothing from the others, whose deadlines start
 })
 
 t.test('no more than a third of 64 calls of a source are in flight, and far more than that are refused', async (t) => {
+  const onWarning = (/** @type {Error} */ warning) => t.fail(warning.message)
+  process.on('warning', onWarning)
+  t.teardown(() => process.off('warning', onWarning))
   let [inFlight, most] = [0, 0]
   const server = createServer(async (_, response) => {
     most = Math.max(most, ++inFlight)
