@@ -7,8 +7,8 @@
  * @typedef {import('./rows.js').Row} Row
  */
 export {
-  brokerList, databaseUrl, FIELD, grouped, httpUrl, integer, keysSource, listOf, matching, number, oneOf, oneOfKnown, originList,
-  present, readableFile, serverUrl, serverUrls, trueOrFalse, writableFile, writerFlags
+  brokerList, databaseUrl, dynamodbEndpoint, FIELD, grouped, httpUrl, integer, keysSource, listOf, matching, number, oneOf, oneOfKnown,
+  originList, present, readableFile, serverUrl, serverUrls, trueOrFalse, writableFile, writerFlags
 } from './checks.js'
 export { keptByNpm, readFlags, unexpectedWords, unknownFlags } from './flags.js'
 export { helpOf } from './help.js'

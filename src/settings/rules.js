@@ -7,6 +7,7 @@
 import { unexpectedWords } from './flags.js'
 import { flagOf } from './rows.js'
 
+const EMBEDDED_TABLE = 'freshet-prices'
 const LOCAL_HOSTS = ['127.0.0.1', 'localhost', '::1']
 /** Settings that are given together, or not at all. */
 const TOGETHER = [['jwtIssuer', 'jwtAudience', 'jwtKeys'], ['tlsCert', 'tlsKey']]
@@ -27,6 +28,7 @@ export function checkTogether (given) {
     ...(known.command !== 'writer' ? [] : MADE.includes(values.source) ? syntheticFaults(given) : recordFaults(given)),
     ...feedFaults(given),
     ...loadFaults(given),
+    ...chooseTable(given),
     ...(known.command === 'experiment' ? experimentFaults(given) : []),
     ...TOGETHER.flatMap((names) => partFaults(given, names)),
     ...(values.host && !LOCAL_HOSTS.includes(values.host) ? hostFaults(given) : [])
@@ -99,6 +101,18 @@ function loadFaults (given) {
   }
   if (values.pace === 'burst' && values.rate === 0) faults.push(fault(given, 'pace', 'with a --rate above 0'))
   return faults
+}
+
+/** The embedded DynamoDB has a table without being asked for one. @param {Given} given */
+function chooseTable (given) {
+  const { values } = given
+  if (values.dynamodbEndpoint === 'embedded') {
+    values.dynamodbTable ??= EMBEDDED_TABLE
+    return values.dynamodbRegion ? [fault(given, 'dynamodbRegion', 'without --dynamodb-endpoint embedded, which has no region')] : []
+  }
+  if (values.dynamodbTable) return []
+  return ['dynamodbEndpoint', 'dynamodbRegion'].filter((name) => values[name])
+    .map((name) => fault(given, name, 'together with --dynamodb-table'))
 }
 
 /** @param {Given} given */
