@@ -54,7 +54,7 @@ export const SETTINGS = Object.freeze([
       'consumers first need it', { default: null, check: databaseUrl, secret: true })
   ]),
   ...group('Servers', ['demo', 'reader', 'consumers', 'doctor'], [
-    row('dynamodbTable', 'DynamoDB table of prices; without it, there is no history store (with --dynamodb-endpoint embedded: freshet-prices)',
+    row('dynamodbTable', 'DynamoDB table of prices; without it, no history store (with --dynamodb-endpoint embedded: freshet-prices)',
       { default: null, check: matching('3-255 of a-z A-Z 0-9 . _ -', /^[A-Za-z0-9._-]{3,255}$/) }),
     row('dynamodbEndpoint', 'URL of DynamoDB, or embedded = that of this checkout, started when a command first needs it; without it, AWS',
       { default: null, check: dynamodbEndpoint }),
