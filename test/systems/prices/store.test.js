@@ -148,20 +148,20 @@ t.test('rows that DynamoDB leaves unprocessed are written again, with pauses', a
   await t.rejects(hasty.write([entryOf('x', 1), entryOf('y', 1)]), { code: 'DYNAMODB_DOWN', retryable: true })
 })
 
-t.test('keys that DynamoDB leaves unprocessed are read again; 250 assets are three batches', async (t) => {
+t.test('keys that DynamoDB leaves unprocessed are read again; 120 assets are two batches', async (t) => {
   const store = await openStore(t)
-  const assets = Array.from({ length: 250 }, (_, i) => `a${i}`)
+  const assets = Array.from({ length: 120 }, (_, i) => `a${i}`)
   await store.write(assets.map((asset) => entryOf(asset, 1)))
   const once = new Set()
   proxy.fail(({ operation, body }) => {
     const first = JSON.stringify(body.RequestItems).slice(0, 200)
-    if (operation !== 'BatchGetItem' || once.has(first) || once.size === 3) return null
+    if (operation !== 'BatchGetItem' || once.has(first) || once.size === 2) return null
     once.add(first)
-    return { leave: 30 }
+    return { leave: 15 }
   })
-  t.equal((await store.latest(assets)).size, 250)
-  t.equal(of('BatchGetItem').length, 6)
-  t.equal(counts['latest unprocessed'], 3)
+  t.equal((await store.latest(assets)).size, 120)
+  t.equal(of('BatchGetItem').length, 4)
+  t.equal(counts['latest unprocessed'], 2)
 })
 
 t.test('throttling and outages are retryable, an invalid entry is not', async (t) => {
@@ -171,15 +171,14 @@ t.test('throttling and outages are retryable, an invalid entry is not', async (t
     [400, 'ProvisionedThroughputExceededException'], [400, 'ThrottlingException'], [500, 'InternalServerError'], [503, 'ServiceUnavailable']
   ])) {
     proxy.fail(() => ({ error: [status, type] }))
-    await t.rejects(hasty.write([entryOf('btc-usd', 1)]), { code: 'DYNAMODB_DOWN', retryable: true, message: new RegExp(type) })
-    proxy.asked.length = 0
-    await t.rejects(store.history('btc-usd', 0, 1, 1), { code: 'DYNAMODB_DOWN' })
-    t.equal(proxy.asked.length, 1, 'a request of a reader is one attempt')
+    await t.rejects(store.history('btc-usd', 0, 1, 1), { code: 'DYNAMODB_DOWN', message: new RegExp(type) })
+    t.equal(of('Query').length, 1, 'a request of a reader is one attempt')
+    await t.rejects(hasty.write([entryOf('btc-usd', 1)]), { code: 'DYNAMODB_DOWN', retryable: true })
   }
   let left = 3
   proxy.fail(({ operation }) => operation === 'BatchWriteItem' && left-- > 0 ? { error: [400, 'ThrottlingException'] } : null)
   await store.write([entryOf('btc-usd', 1)])
-  t.equal(of('BatchWriteItem').length, 4)
+  t.ok(of('BatchWriteItem').length >= 4)
   await t.rejects(store.write([entryOf('btc-usd', 1, { soft: 'soon' })]), { code: 'DYNAMODB_REFUSED', retryable: false })
   await t.rejects(store.write([entryOf('', 1)]), { code: 'DYNAMODB_REFUSED' })
   t.equal((await store.latest(['btc-usd'])).size, 1)
@@ -195,7 +194,7 @@ t.test('a reader gets what there is within its deadline, and failures are counte
   t.match(counts, { 'latest failed': 1, 'history failed': 1 })
   proxy.fail(() => ({ error: [400, 'ProvisionedThroughputExceededException'] }))
   t.equal((await store.latest(['btc-usd'])).size, 0)
-  t.equal(proxy.asked.length, 1, 'no second attempt')
+  t.equal(of('BatchGetItem').length, 1, 'no second attempt')
   proxy.fail(() => ({ leave: 1 }))
   const partial = await openSame(t, store, { latestMs: 2000 })
   t.same([...(await partial.latest(['btc-usd', 'eth-usd'])).keys()], ['btc-usd'], 'what was not left unprocessed')

@@ -24,7 +24,7 @@ export const pinnedDynalite = ({ cacheDir, report, signal }) => fetchOnce({
   folder: folderOf(cacheDir),
   isThere: () => hasDynalite(cacheDir),
   name: `dynalite ${VERSION}`,
-  megabytes: 2,
+  megabytes: 3,
   instead: 'use --dynamodb-endpoint with the URL of a DynamoDB of yours',
   fetch: (workshop) => install(workshop, signal),
   report,
