@@ -7,9 +7,9 @@
  */
 import { SettingsInvalid } from './src/errors.js'
 import {
-  brokerList, checkTogether, databaseUrl, envOf, exchangeList, exchangeUrls, FIELD, flagOf, givenBy, helpOf, httpUrl, integer, keptByNpm,
-  keysSource, listOf, matching, number, oneOf, oneOfKnown, originList, present, readableFile, readFlags, readRows, serverUrl, serverUrls,
-  tierList, trueOrFalse, unexpectedWords, unknownFlags, unknownName, withoutSecrets, writableFile, writerFlags
+  brokerList, checkTogether, databaseUrl, dynamodbEndpoint, envOf, exchangeList, exchangeUrls, FIELD, flagOf, givenBy, helpOf, httpUrl,
+  integer, keptByNpm, keysSource, listOf, matching, number, oneOf, oneOfKnown, originList, present, readableFile, readFlags, readRows,
+  serverUrl, serverUrls, tierList, trueOrFalse, unexpectedWords, unknownFlags, unknownName, withoutSecrets, writableFile, writerFlags
 } from './src/settings/index.js'
 
 export { SettingsInvalid, envOf, flagOf }
@@ -52,6 +52,14 @@ export const SETTINGS = Object.freeze([
   ...group('Servers', ['start', 'demo', 'reader', 'gateway', 'consumers', 'doctor'], [
     row('databaseUrl', 'URL of the PostgreSQL database of sales and bids; without it, the embedded one of this checkout, started when ' +
       'consumers first need it', { default: null, check: databaseUrl, secret: true })
+  ]),
+  ...group('Servers', ['demo', 'reader', 'consumers', 'doctor'], [
+    row('dynamodbTable', 'DynamoDB table of prices; without it, no history store (with --dynamodb-endpoint embedded: freshet-prices)',
+      { default: null, check: matching('3-255 of a-z A-Z 0-9 . _ -', /^[A-Za-z0-9._-]{3,255}$/) }),
+    row('dynamodbEndpoint', 'URL of DynamoDB, or embedded = that of this checkout, started when a command first needs it; without it, AWS',
+      { default: null, check: dynamodbEndpoint }),
+    row('dynamodbRegion', 'AWS region of the table; without it, that of AWS_REGION or of the AWS profile',
+      { default: null, check: matching('a region such as eu-central-1', /^[a-z]{2}(-[a-z]+)+-\d$/) })
   ]),
   ...group('Servers', ALL, [
     row('server', 'Program of the embedded servers; without it, the newest one found, or a pinned copy',

@@ -9,7 +9,7 @@ import {
  * @typedef {object} PriceParts
  * @property {number} requestMs as in gateways
  * @property {() => boolean} isShared whether caches may store replies
- * @property {() => Promise<import('../src/systems/prices/index.js').Store | null>} store history
+ * @property {() => Promise<(import('../src/systems/prices/index.js').Store & { close: () => Promise<void> }) | null>} store history
  * @property {Parameters<typeof createDirect>[0]['sources'] | null} sources asked while the servers are away
  * @property {(system: string) => import('../src/metrics/index.js').AdmissionMetrics} admissionMetrics
  * @property {import('../src/metrics/index.js').PriceReplyMetrics} metrics
@@ -29,7 +29,8 @@ export async function openPrices (parts, {
   })
   const demand = createDemand({ submit, onDropped: metrics.uncounted })
   const direct = sources && createDirect({ sources, now })
-  const queries = createPriceQueries({ view, submit, demand, direct, store: await store(), ...parts })
+  const history = await store()
+  const queries = createPriceQueries({ view, submit, demand, direct, store: history, ...parts })
   const live = createPriceLive({ queries, view, now, push, log })
   return {
     queries,
@@ -41,7 +42,7 @@ export async function openPrices (parts, {
     async close () {
       live.close()
       demand.close()
-      await view.close()
+      await Promise.all([view.close(), history?.close()])
     }
   }
 }

@@ -7,8 +7,8 @@ import { openReader } from '../src/index.js'
 import { insideOfReader } from '../src/inside.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
-import { createAdmissionMetrics, createPriceReplyMetrics, createReaderRegistry } from '../src/metrics/index.js'
-import { createSources, exchangesOf } from '../src/systems/prices/index.js'
+import { createAdmissionMetrics, createPriceReplyMetrics, createReaderRegistry, createStoreMetrics } from '../src/metrics/index.js'
+import { createSources, exchangesOf, openPriceStore } from '../src/systems/prices/index.js'
 import { createReaderApp } from './app.js'
 import { createReaderDatabase } from './database.js'
 import { openSystems } from './systems.js'
@@ -60,7 +60,12 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
     prices: {
       requestMs: settings.requestMs,
       isShared: () => security.access === null,
-      store: async () => null,
+      store: () => openPriceStore(settings, {
+        report: (line) => log.info(line),
+        signal,
+        onFailure: (error) => log.error({ code: error.code, reason: error.message }, 'the history store ended'),
+        metrics: createStoreMetrics(registry)
+      }),
       sources,
       admissionMetrics: createAdmissionMetrics(registry),
       metrics: createPriceReplyMetrics(registry)

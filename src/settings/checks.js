@@ -144,6 +144,12 @@ export const httpUrl = {
   }
 }
 
+/** @type {Check} */
+export const dynamodbEndpoint = {
+  expects: 'embedded, or http://host[:port], or https://...',
+  read: (text, known) => text === 'embedded' ? text : httpUrl.read(text, known)
+}
+
 /** @type {Check} keys fetched without TLS could be anyone's */
 export const keysSource = {
   expects: 'a file, or https://... (http:// on this machine only)',
