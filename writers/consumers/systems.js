@@ -26,7 +26,7 @@ export const DUTIES = Object.freeze({
       return fieldsOf((await connectionOf(partition).send('HGETALL', keyOf(partition)(`state:${sale}`))).map(String))
     }
     return {
-      effect: sales.createOrderWriter({ stateOf, restore, submit }),
+      effect: sales.createOrderWriter({ stateOf, restore, database, submit }),
       onPrimary: (partition) => restoreAll((sale) => partitionOf(sale) === partition)
     }
   }

@@ -26,10 +26,10 @@ const REFUSED = Object.freeze({
 })
 
 /**
- * @param {Decision} decision
+ * @param {Decision & { now?: number }} decision `now`: when it was decided, on the clock of the server
  * @throws {FreshetError} SALE_..., CLAIM_UNKNOWN, CLAIM_EXPIRED, IDEMPOTENCY_KEY_REUSED, FIELD_INVALID, INTERNAL
  */
-export function throwIfRefused ({ code, seq, details }) {
+export function throwIfRefused ({ code, seq, details, now = 0 }) {
   if (code === 'failed') throw new FreshetError('INTERNAL', `the command could not be decided: ${details.reason}`)
   if (code === 'over_limit') {
     throw new FreshetError('FIELD_INVALID', `quantity: more than one user may have; expected at most ${details.perUser}`)
@@ -40,7 +40,7 @@ export function throwIfRefused ({ code, seq, details }) {
   const facts = {
     ...(details.available === undefined ? {} : { remaining: Number(details.available), decidedAtSeq: seq }),
     ...(details.openAt === undefined ? {} : { openAt: Number(details.openAt) }),
-    ...(details.nextHoldUntil ? { nextHoldUntil: Number(details.nextHoldUntil) } : {})
+    ...(details.nextHoldUntil ? { nextHoldUntil: Number(details.nextHoldUntil), retryAfterMs: Number(details.nextHoldUntil) - now } : {})
   }
   throw new FreshetError(refused[0], refused[1], facts)
 }
