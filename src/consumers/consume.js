@@ -32,7 +32,7 @@ const ADVANCE = 'UPDATE consumer_cursor SET entry = $5 WHERE system = $1 AND con
  * @param {(part: string) => string} parts.key of the partition
  * @param {(letter: { consumer: string, entry: Entry, reason: string, attempts: number }) => Promise<void>} parts.bury dead-letters.js
  * @param {import('./transport.js').Transport} parts.reader
- * @param {{ finished: (entries: number) => void, failed: () => void }} parts.metrics
+ * @param {{ finished: (entries: number) => void, failed: (error: Error, attempt: number) => void }} parts.metrics
  * @returns {Promise<void>} when the partition is given back @throws {FreshetError} LEASE_LOST
  */
 export async function consume ({ system, effect, database, owned, connection, key, bury, reader, metrics }) {

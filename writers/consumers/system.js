@@ -13,6 +13,8 @@ import { createRoutes } from '../../src/store/index.js'
 import { DUTIES } from './systems.js'
 
 const LOOK_EVERY_MS = 250
+/** attempts, which follow one another after up to 5 s */
+const LOG_EVERY = 10
 
 /** @typedef {Awaited<ReturnType<typeof openSystem>>} OpenSystem */
 
@@ -44,6 +46,12 @@ export async function openSystem (system, settings, { id, primaryUrl, database, 
     ? await createKafkaTransport({ brokers: kafkaBrokers, system, partitions, outbox: direct, log })
     : direct
 
+  /** @param {number} partition @param {Error & { code?: string }} error @param {number} attempt */
+  function noteFailure (partition, { code, message }, attempt) {
+    metrics.failed()
+    if (attempt % LOG_EVERY === 1) log.warn({ system, partition, attempt, code, reason: message }, 'entries are tried again')
+  }
+
   /** @param {import('../../src/consumers/index.js').Owned} owned */
   async function work (owned) {
     const { partition, signal } = owned
@@ -61,7 +69,7 @@ export async function openSystem (system, settings, { id, primaryUrl, database, 
           connection,
           key,
           reader,
-          metrics,
+          metrics: { ...metrics, failed: (error, attempt) => noteFailure(partition, error, attempt) },
           bury: (letter) => {
             metrics.buried()
             log.error({ system, consumer: letter.consumer, entry: letter.entry.id, reason: letter.reason }, 'dead letter')
