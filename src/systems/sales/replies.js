@@ -10,15 +10,15 @@ import { FreshetError } from './errors.js'
 /** @type {Readonly<Record<string, [code: string, message: string]>>} rejections that are errors */
 const REFUSED = Object.freeze({
   unknown: ['SALE_UNKNOWN', 'there is no sale with this id'],
-  restoring: ['SALE_RESTORING', 'the servers were replaced; the sale continues when consumers have compared it with the database'],
+  restoring: ['SALE_RESTORING', 'the servers were replaced; the sale continues after consumers have compared it with the database'],
   closed: ['SALE_CLOSED', 'the sale is closed'],
   paused: ['SALE_PAUSED', 'the sale is paused; try again later'],
   not_open: ['SALE_NOT_OPEN', 'the sale is not open yet; openAt says when it will be'],
   has_claims: ['SALE_HAS_CLAIMS', 'the sale has claims, or is closed; create one with another id'],
   sold_out: ['SALE_SOLD_OUT', 'every unit is sold'],
-  all_held: ['SALE_ALL_HELD', 'the units that are left are held by others; nextHoldUntil says when the first hold ends'],
+  all_held: ['SALE_ALL_HELD', 'other users hold the remaining units; try again when the first hold ends (retryAfterMs)'],
   insufficient: ['SALE_INSUFFICIENT', 'fewer units are left; remaining says how many'],
-  already_claimed: ['SALE_ALREADY_CLAIMED', 'this user has as many units as one may have'],
+  already_claimed: ['SALE_ALREADY_CLAIMED', 'this user has the maximum number of units'],
   not_admitted: ['SALE_NOT_ADMITTED', 'this user is still in the waiting room'],
   unknown_claim: ['CLAIM_UNKNOWN', 'there is no such claim in this sale'],
   hold_expired: ['CLAIM_EXPIRED', 'the hold has expired, or was released'],

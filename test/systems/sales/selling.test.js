@@ -80,6 +80,8 @@ for (const engine of await scopedEngines()) {
       isProblem(t, await claim('queue', 'bob', { ticket: tickets[0] }), 401, 'TICKET_INVALID')
       isProblem(t, await place('bob', tickets[0]), 401, 'TICKET_INVALID')
       t.match((await place('cid', tickets[2])).json, { status: 'waiting', position: 2, etaMs: Number })
+      const places = [await place('bob', tickets[1]), await place('cid', tickets[2])]
+      t.same(places.map(({ headers }) => headers.get('retry-after')), ['20', '30'], 'it grows with the position')
       const waiting = place('bob', tickets[1], '?waitMs=10000')
       t.match(await claim('queue', 'ann', { ticket: tickets[0] }), { status: 201, json: { status: 'sold' } })
       isProblem(t, await claim('queue', 'ann', { ticket: tickets[0] }), 409, 'SALE_ALREADY_CLAIMED')
@@ -91,6 +93,10 @@ for (const engine of await scopedEngines()) {
       await eventually(async () => (await place('dan', tickets[3])).json.status === 'sold_out')
       t.match((await place('ann', tickets[0])).json, { status: 'claimed', claimId: String })
       isProblem(t, await join('queue', 'eve'), 409, 'SALE_SOLD_OUT')
+      const { generation } = await sale('queue')
+      t.match(await turn('queue', 'restock', { quantity: 1 }), { status: 200, json: { held: 1 } })
+      await eventually(async () => (await place('dan', tickets[3])).json.status === 'admitted')
+      t.not((await sale('queue', '?minSeq=8')).generation, generation, 'sold out is no longer true')
     })
 
     await t.test('a token is a hold; it works once', async (t) => {
