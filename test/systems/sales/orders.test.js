@@ -148,6 +148,19 @@ for (const engine of await scopedEngines()) {
       t.match(await stateOf(), { status: 'open', available: '8', held: '0', sold: '1', seq: '4' })
     })
 
+    await t.test('a pending claim whose sale must be restored is settled after that', async (t) => {
+      const { writer, order, stateOf, row, beginLineage } = await openWriter(t, { redisUrl: primary.url, id: own('recorded') })
+      await order('create', '9', '9', '0', '2000000000000', '0', 'direct', '1', '1')
+      await order('adopt')
+      const claimed = await order('claim', 'ann', '1', 'c', 'pending', 'direct')
+      await beginLineage()
+      t.match(await order('settle', '', 'c'), { code: 'restoring' })
+      await writer.write({ ...claimed, claim: 'c' })
+      await writer.after({ ...claimed, claim: 'c' })
+      t.equal(await row('c'), 'sold')
+      t.match(await stateOf(), { available: '8', held: '0', sold: '1' })
+    })
+
     t.equal((await order('GET', 'none')).status, 405)
     t.match((await turn('none', 'close')).status, 404)
   })
@@ -166,16 +179,21 @@ async function openWriter (t, { redisUrl, id }) {
   const { submit } = createAdmission({
     route: routes.route, keyPrefix: 'fr:', system: 'late', partitions: 1, requestMs: 60_000, keepMs: 60_000, deadlineMs: 5000, metrics
   })
-  const state = admissionKey('fr:', 'late', 0)(`state:${id}`)
-  const stateOf = async () => fieldsOf((await routes.route(0).connection.send('HGETALL', state)).map(String))
-  const writer = createOrderWriter({ stateOf, restore: async () => {}, database: own, submit })
+  const key = admissionKey('fr:', 'late', 0)
+  const { connection } = routes.route(0)
+  const stateOf = async () => fieldsOf((await connection.send('HGETALL', key(`state:${id}`))).map(String))
   let requests = 0
+  const order = (/** @type {string[]} */ ...args) =>
+    submit({ rule: 'bounded', key: id, scope: '', requestId: `${id} ${requests++}`, args })
+  const restore = async () => { await order('adopt') }
+  const writer = createOrderWriter({ stateOf, restore, database: own, submit })
   /** @param {{ seq: number, claim: string }} decision */
   const entryOf = ({ seq, claim }) =>
     ({ id: '1-0', rule: 'bounded', key: id, seq, fields: { type: 'pending', claim, user: 'ann', quantity: '1', request: claim, ts: '1' } })
   return {
     stateOf,
-    order: (/** @type {string[]} */ ...args) => submit({ rule: 'bounded', key: id, scope: '', requestId: String(requests++), args }),
+    order,
+    beginLineage: () => connection.send('HSET', key('generation'), 'lineage', 'other'),
     row: async (/** @type {string} */ claim) =>
       (await own.query('SELECT status FROM orders WHERE sale = $1 AND claim = $2', [id, claim])).rows[0].status,
     writer: {
