@@ -17,6 +17,9 @@ const AT_ONCE = 2000
 const DEADLINE_MS = 60_000
 const KEEP_MS = 3_600_000
 
+/** @template T @param {() => Promise<T>} check */
+const untilSo = (check) => eventually(check, { deadlineMs: DEADLINE_MS })
+
 /** Sells units while no consumer runs. @param {import('tap').Test} t @param {string} redisUrl */
 async function sell (t, redisUrl) {
   const routes = createRoutes({ primaryUrl: redisUrl, name: 'rates', deadlineMs: DEADLINE_MS })
@@ -56,22 +59,24 @@ for (const engine of await scopedEngines()) {
     const rows = async () => Number((await database.query('SELECT count(*) AS n FROM orders'))[0].n)
 
     const { command: first } = await start()
-    const begun = await eventually(rows)
+    const begun = await untilSo(rows)
     const beganMs = performance.now()
-    await eventually(async () => await rows() === ORDERS, { deadlineMs: DEADLINE_MS })
+    await untilSo(async () => await rows() === ORDERS)
     t.comment(`one process writes ${Math.round(1000 * (ORDERS - begun) / (performance.now() - beganMs))} rows/s`)
 
     const connection = await connectFor(t, redisUrl)
     let victim = first
     for (const signal of /** @type {const} */ (['SIGTERM', 'SIGKILL'])) {
-      await eventually(async () => new Set(await ownersIn(connection)).size === 1)
-      const [leaving] = await ownersIn(connection)
+      const leaving = await untilSo(async () => {
+        const ids = await ownersIn(connection)
+        return ids.every((id) => id === ids[0]) && ids[0]
+      })
       const { command: next } = await start()
       const isShared = async () => (await ownersIn(connection)).filter((id) => id !== leaving && id !== '').length > 2
-      await eventually(isShared)
+      await untilSo(isShared)
       const leftMs = performance.now()
       victim.kill(signal)
-      await eventually(async () => (await ownersIn(connection)).every((id) => id !== leaving && id !== ''), { deadlineMs: DEADLINE_MS })
+      await untilSo(async () => (await ownersIn(connection)).every((id) => id !== leaving && id !== ''))
       t.comment(`${signal}: all partitions have another owner after ${Math.round(performance.now() - leftMs)} ms`)
       victim = next
     }
