@@ -1,31 +1,59 @@
 /** A real PostgreSQL for tests: one per test file, with a database of its own for each caller. */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
+import { startCluster } from '../src/store/embedded/postgres/cluster.js'
 import { createPostgres } from '../src/store/embedded/postgres/database.js'
 import { migrate, openDatabase } from '../src/sql/index.js'
 import { CACHE_DIR } from './commands.js'
-import { silentLog } from './servers.js'
+import { eventually, silentLog } from './servers.js'
 
-/** @param {import('tap').Test} t @returns {Promise<{ url: string, query: (text: string, values?: unknown[]) => Promise<any[]> }>} */
-export async function startDatabase (t) {
-  const folder = await mkdtemp(join(tmpdir(), 'freshet-postgres-test-'))
+/**
+ * @param {import('tap').Test} t @param {{ folder?: string }} [options] `folder` for its data, which everybody may enter
+ * @returns {Promise<{ url: string, query: (text: string, values?: unknown[]) => Promise<any[]>, crash: () => Promise<void> }>} `crash`:
+ *   ends it with SIGKILL, and starts it again on its data and port
+ */
+export async function startDatabase (t, { folder: wanted } = {}) {
+  const folder = wanted ?? await mkdtemp(join(tmpdir(), 'freshet-postgres-test-'))
   const ending = new AbortController()
   const postgres = createPostgres({
     folder: join(folder, 'database'), cacheDir: CACHE_DIR, report: () => {}, signal: ending.signal, fail: () => {}
   })
   t.teardown(async () => {
     await postgres.close()
-    await rm(folder, { recursive: true, force: true })
+    if (!wanted) await rm(folder, { recursive: true, force: true })
   })
   const { url } = await postgres.start()
-  return { url, query: (text, values) => query(url, text, values) }
+  return { url, query: (text, values) => query(url, text, values), crash: () => crash(t, url) }
 }
 
-/** With the tables of systems. @param {import('tap').Test} t */
-export async function startMigratedDatabase (t) {
-  const started = await startDatabase(t)
+/** @param {import('tap').Test} t @param {string} url */
+async function crash (t, url) {
+  const [{ data_directory: data }] = await query(url, 'SHOW data_directory')
+  const processes = (await query(url, 'SELECT pid FROM pg_stat_activity')).map(({ pid }) => pid)
+  const pidFile = join(data, 'postmaster.pid')
+  const postmaster = parseInt(await readFile(pidFile, 'utf8'))
+  const [program] = (await readFile(join(data, 'postmaster.opts'), 'utf8')).split(' ')
+  for (const pid of [postmaster, ...processes]) kill(pid, 'SIGKILL')
+  await eventually(() => ![postmaster, ...processes].some((pid) => kill(pid, 0)))
+  await rm(pidFile)
+  const { stop } = await startCluster({ programs: join(program, '../..'), folder: join(data, '..'), port: Number(new URL(url).port) })
+  t.teardown(stop)
+}
+
+/** @param {number} pid @param {NodeJS.Signals | 0} signal @returns {boolean} whether there is such a process */
+function kill (pid, signal) {
+  try {
+    return process.kill(pid, signal)
+  } catch {
+    return false
+  }
+}
+
+/** With the tables of systems. @param {import('tap').Test} t @param {{ folder?: string }} [options] */
+export async function startMigratedDatabase (t, options) {
+  const started = await startDatabase(t, options)
   const database = openDatabase({ url: started.url, name: 'test', max: 1, deadlineMs: 5000, log: silentLog })
   await migrate(database)
   await database.close()

@@ -1,6 +1,8 @@
 /** 022: see README.md. */
 const technique = (/** @type {string} */ name, more = {}) => ({ contention: { technique: name, ...more } })
 
+/** the losers wait until the first token expires */
+const TOKEN_MS = 1000
 const VARIANTS = ['db-lock pool 20', 'db-lock 2 ms', 'db-atomic 2 ms', 'lua', 'token-ed25519']
 
 export default {
@@ -19,8 +21,8 @@ export default {
     lua: technique('lua'),
     'lua+cache': technique('lua+cache'),
     'batched+cache': technique('batched+cache'),
-    'token-hs256': technique('token-hs256'),
-    'token-ed25519': technique('token-ed25519'),
+    'token-hs256': technique('token-hs256', { holdMs: TOKEN_MS }),
+    'token-ed25519': technique('token-ed25519', { holdMs: TOKEN_MS }),
     'queue-flow': technique('queue-flow'),
     noop: technique('noop')
   },

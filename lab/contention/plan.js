@@ -2,14 +2,15 @@
  * What a plan says about bids. An arm names its technique, a level the users; both together make a load.
  *
  * @typedef {{ technique: string, users: number, thinkMs?: number, rate?: number, lots?: number, skew?: 'hot' | 'zipf', rttMs?: number,
- *   driver?: 'direct' | 'http' | 'sale', stock?: number,
- *   pool?: number, delayMs?: number, giveUp?: number, holdMs?: number }} Contention `thinkMs`: mean wait of a user
- *   after a reply, 0 = none; `rate`: bids/s whatever the replies do; `lots`: auctions; `skew`: 90 % on one (default), or by Zipf's law;
- *   `driver`: direct (default), in the process of the load, http, through a gateway of the lab, or sale (first-come/): the users come
- *   all at once, for `stock` units; `pool`: connections to the database, `delayMs` of each statement;
- *   `giveUp`: share of those admitted who then do nothing, until `holdMs` have passed
+ *   driver?: 'direct' | 'http' | 'sale', stock?: number, pool?: number, delayMs?: number, giveUp?: number, holdMs?: number,
+ *   neighbour?: 'apart' | 'gateway' | 'shared' }} Contention `thinkMs`: mean wait of a user after a reply, 0 = none; `rate`: bids/s
+ *   whatever the replies do; `lots`: auctions; `skew`: 90 % on one (default), or by Zipf's law; `driver`: direct (default), in the process
+ *   of the load, http, through a gateway of the lab, or sale (first-come/): the users come all at once, for `stock` units; `pool`:
+ *   connections to the database, `delayMs` of each statement; `giveUp`: share of those admitted who then do nothing, until `holdMs` have
+ *   passed; `neighbour`: what serves 200 queries of the sale per second beside the burst (first-come/neighbours.js)
  */
 import { at, unfit } from '../shape.js'
+import { NEIGHBOURS_AT } from '../first-come/neighbours.js'
 import { TECHNIQUES as OF_SALES } from '../first-come/techniques.js'
 import { TECHNIQUES as OF_BIDS } from './techniques.js'
 
@@ -29,11 +30,12 @@ const FIELDS = Object.freeze({
   pool: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 100,
   delayMs: (value) => typeof value === 'number' && value >= 0 && value <= 100,
   giveUp: (value) => typeof value === 'number' && value >= 0 && value <= 0.9,
+  neighbour: (value) => NEIGHBOURS_AT.includes(/** @type {string} */ (value)),
   holdMs: (value) => Number.isInteger(value) && Number(value) >= 100 && Number(value) <= 600_000
 })
 const EXPECTED = `driver (direct | http | sale), technique (${TECHNIQUES.join(' | ')}), users (1 to 10,000), thinkMs (0 to 10,000), ` +
   'rate (1 to 100,000), lots (1 to 10,000), skew (hot | zipf), rttMs (0 to 1,000), stock (1 to 10,000), ' +
-  'pool (1 to 100), delayMs (0 to 100), giveUp (0 to 0.9), holdMs (100 to 600,000)'
+  'pool (1 to 100), delayMs (0 to 100), giveUp (0 to 0.9), holdMs (100 to 600,000), neighbour (apart | gateway | shared)'
 
 /**
  * @param {Pick<import('../plan.js').Plan, 'arms' | 'levels'>} plan @param {{ level: string, arm: string }} cell

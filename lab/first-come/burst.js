@@ -5,11 +5,12 @@ const AT_ONCE = 100
 
 /**
  * @param {{ url: URL, sale: string, stock: number, users: number, mode: string, random: () => number, giveUp: number,
- *   ask: (message: object, event: string) => Promise<any> }} parts `ask` the gateway of the lab
+ *   ask: (message: object, event: string) => Promise<any>,
+ *   neighbours?: Awaited<ReturnType<typeof import('./neighbours.js').startNeighbours>> | null }} parts `ask` the gateway of the lab
  * @returns {Promise<import('./history.js').Sale & { ms: number, selloutMs: number | null, figures: Record<string, number> | null }>} `ms`:
  *   until everybody knows; `selloutMs`: until the last unit was sold
  */
-export async function runBurst ({ url, sale, stock, users, mode, random, giveUp, ask }) {
+export async function runBurst ({ url, sale, stock, users, mode, random, giveUp, ask, neighbours = null }) {
   await ask({ event: 'create', sale, stock }, 'created')
   /** @type {Awaited<ReturnType<typeof prepare>>[]} */
   const buyers = []
@@ -18,9 +19,11 @@ export async function runBurst ({ url, sale, stock, users, mode, random, giveUp,
       (_, i) => prepare({ url, sale, user: `u${n + i}`, mode, random, giveUp }))
     buyers.push(...await Promise.all(some))
   }
+  neighbours?.begin(sale)
   const beganMs = performance.now()
   const people = await Promise.all(buyers.map(({ go }) => go()))
   const ms = performance.now() - beganMs
+  await neighbours?.end()
   for (const { close } of buyers) close()
   const { stored, figures } = await ask({ event: 'stored', sale }, 'stored')
   const sold = people.filter(({ code }) => code === 'sold')

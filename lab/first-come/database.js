@@ -12,6 +12,8 @@ import { silent } from '../contention/silent.js'
 
 export const DATABASE_ARMS = Object.freeze(['db-lock', 'db-atomic', 'db-slots'])
 const DEADLINE_MS = 60_000
+/** connections of those who look */
+const LOOKING = 4
 const OWN = 'SELECT 1 FROM lab_orders WHERE sale = $1 AND owner = $2'
 const TABLES = `
   CREATE TABLE IF NOT EXISTS lab_stock (sale text PRIMARY KEY, available int NOT NULL);
@@ -47,12 +49,14 @@ const TAKE = {
 }
 
 /**
- * @param {string} technique @param {{ url: string, pool: number, delayMs: number }} place `delayMs` of each statement, as of a database
- *   that is further away
+ * @param {string} technique @param {{ url: string, pool: number, delayMs: number, sharesPool: boolean }} place `delayMs` of each statement,
+ *   as of a database that is further away; `sharesPool`: those who look use the connections of claims
  * @returns {Promise<import('./techniques.js').Technique>}
  */
-export async function openDatabaseArm (technique, { url, pool, delayMs }) {
-  const database = openDatabase({ url, name: 'lab', max: pool, deadlineMs: DEADLINE_MS, log: silent })
+export async function openDatabaseArm (technique, { url, pool, delayMs, sharesPool }) {
+  const open = (/** @type {number} */ max) => openDatabase({ url, name: 'lab', max, deadlineMs: DEADLINE_MS, log: silent })
+  const database = open(pool)
+  const looking = sharesPool ? database : open(LOOKING)
   await database.query(TABLES)
   let [busy, waiting] = [0, 0]
 
@@ -90,12 +94,20 @@ export async function openDatabaseArm (technique, { url, pool, delayMs }) {
       })
     },
 
+    async look (sale) {
+      const { rows: [row] } = await looking.query('SELECT available FROM lab_stock WHERE sale = $1', [sale])
+      return row
+    },
+
     async stored (sale) {
       const { rows } = await database.query('SELECT id, owner FROM lab_orders WHERE sale = $1', [sale])
       return { sold: rows.length, rows: rows.map(({ id, owner }) => ({ user: owner, seq: Number(id) })) }
     },
 
     figures: () => ({ busy, waiting }),
-    close: () => database.close()
+    async close () {
+      await database.close()
+      if (!sharesPool) await looking.close()
+    }
   }
 }

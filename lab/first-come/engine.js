@@ -81,6 +81,11 @@ export async function openEngineArm (technique, { redisUrl, keyPrefix, holdMs: h
       })
     },
 
+    async look (sale) {
+      const [stock, available, sold] = await connection.send('HMGET', key(`state:${sale}`), 'stock', 'available', 'sold')
+      return { stock: Number(stock), available: Number(available), sold: Number(sold) }
+    },
+
     async stored (sale) {
       const entries = await connection.send('XRANGE', key(`events:${sale}`), '-', '+', 'COUNT', PAGE)
       const events = entries.map((/** @type {any} */ [, flat]) => fieldsOf(flat.map(String)))

@@ -24,10 +24,11 @@ process.once('message', async (/** @type {any} */ { technique: name, ...place })
     const { status, body } = await run(request, userId)
     return reply.code(status).send(body)
   })
-  const { claim, issue, join, place: placeOf } = technique
+  const { claim, issue, join, look, place: placeOf } = technique
   post('claims', (request, user) => claim(request.params.id, user, readTicket(request), String(readRequestId(request))))
   if (issue) post('tokens', (request, user) => issue(request.params.id, user, String(readRequestId(request))))
   if (join) post('queue', (request, user) => join(request.params.id, user, String(readRequestId(request))))
+  if (look) app.get('/v1/sales/:id', async (request) => look(/** @type {any} */ (request.params).id))
   if (placeOf) {
     app.get('/v1/sales/:id/queue/:user', async (request) => {
       const { id, user } = /** @type {any} */ (request.params)

@@ -1,6 +1,4 @@
 /** The load of one measurement of sales, as a process that its parent controls; messages as loads/protocol.js. */
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -14,6 +12,8 @@ import { DATABASE_ARMS } from './database.js'
 import { figuresOf } from './figures.js'
 import { checkSale, untruthsIn } from './history.js'
 import { KAFKA_ARMS } from './kafka.js'
+import { startNeighbours } from './neighbours.js'
+import { startProcess } from './process.js'
 import { isAsPublished, modeOf } from './techniques.js'
 
 const GATEWAY = fileURLToPath(new URL('gateway-process.js', import.meta.url))
@@ -31,16 +31,21 @@ process.once('message', async (/** @type {any} */ { settings, redisUrl }) => {
     })
   }))
   const { contention, warmUp, duration, keyPrefix } = settings
-  const { technique, users, stock = STOCK, pool = POOL, delayMs = 0, giveUp = 0, holdMs = HOLD_MS } = contention
+  const { technique, users, stock = STOCK, pool = POOL, delayMs = 0, giveUp = 0, holdMs = HOLD_MS, neighbour } = contention
   try {
     const database = DATABASE_ARMS.includes(technique) ? await startDatabase() : null
     const broker = KAFKA_ARMS.includes(technique) ? await startBroker({ cacheDir: defaultCacheDir(ROOT) }) : null
-    const place = { redisUrl, databaseUrl: database?.url ?? null, broker: broker?.address ?? null, keyPrefix, pool, delayMs, holdMs }
-    const gateway = await startGateway({ technique, ...place })
+    const [databaseUrl, sharesPool] = [database?.url ?? null, neighbour === 'shared']
+    const place = { redisUrl, databaseUrl, broker: broker?.address ?? null, keyPrefix, pool, delayMs, holdMs, sharesPool }
+    const gateway = await startProcess(GATEWAY, { technique, ...place })
+    const reader = neighbour === 'apart' ? await startProcess(GATEWAY, { technique, ...place }) : null
+    const neighbours = neighbour ? await startNeighbours(new URL((reader ?? gateway).up.url)) : null
     const burst = (/** @type {string} */ sale) => runBurst({
-      url: gateway.url, sale, stock, users, mode: modeOf(technique), random: Math.random, giveUp, ask: gateway.ask
+      url: new URL(gateway.up.url), sale, stock, users, mode: modeOf(technique), random: Math.random, giveUp, ask: gateway.ask, neighbours
     })
     for (let n = 0, until = performance.now() + warmUp * 1000; n === 0 || performance.now() < until; n++) await burst(`warm-up-${n}`)
+    const idleMs = await neighbours?.idle('warm-up-0')
+    neighbours?.latenciesMs.splice(0)
     await tellParent({ event: 'measuring' })
     const beganMs = performance.now()
     const [cpu, gatewayCpu, loop] = [process.cpuUsage(), gateway.cpuMicros(), performance.eventLoopUtilization()]
@@ -54,11 +59,12 @@ process.once('message', async (/** @type {any} */ { settings, redisUrl }) => {
     const { utilization } = performance.eventLoopUtilization(loop)
     await tellParent({ event: 'measured' })
     await looked
-    await gateway.close()
+    await Promise.all([gateway.close(), reader?.close(), neighbours?.close()])
     await Promise.all([database?.close(), broker?.stop()])
     const checks = bursts.map((one) => checkSale(one, isAsPublished(technique)))
     const exact = checks.filter((all) => all.every(({ ok }) => ok)).length
-    const sales = { ...figuresOf(bursts), exact, untrue: bursts.reduce((sum, one) => sum + untruthsIn(one).length, 0) }
+    const untrue = bursts.reduce((sum, one) => sum + untruthsIn(one).length, 0)
+    const sales = { ...figuresOf(bursts), exact, untrue, neighbours: neighbours && neighbours.figures(idleMs ?? []) }
     const invariants = technique === 'noop' ? [] : merged(checks)
     if (contention.historyFile) {
       await mkdir(dirname(contention.historyFile), { recursive: true })
@@ -114,35 +120,6 @@ async function startDatabase () {
     async close () {
       await postgres.close()
       await rm(folder, { recursive: true, force: true })
-    }
-  }
-}
-
-/** @param {object} place */
-async function startGateway (place) {
-  const child = fork(GATEWAY, [], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
-  const exited = once(child, 'exit')
-  let cpuMicros = 0
-  child.on('message', (/** @type {any} */ message) => { if (message.event === 'cpu') cpuMicros = message.cpuMicros })
-  /** @param {object} message @param {string} event of the reply @returns {Promise<any>} */
-  const ask = (message, event) => new Promise((resolve, reject) => {
-    const take = (/** @type {any} */ reply) => {
-      if (reply.event !== event) return
-      child.off('message', take)
-      resolve(reply)
-    }
-    child.on('message', take)
-    exited.then(([status]) => reject(new Error(`the gateway of the lab ended with status ${status}`)))
-    child.send(message, (error) => { if (error) reject(error) })
-  })
-  const { url } = await ask({ event: 'start', ...place }, 'up')
-  return {
-    url: new URL(url),
-    ask,
-    cpuMicros: () => cpuMicros,
-    async close () {
-      child.disconnect()
-      await exited
     }
   }
 }

@@ -44,6 +44,18 @@ export const FIRST_COME_MEASURES = Object.freeze({
     verb: 'misleads',
     of: ({ sales }) => sales ? 1000 * sales.untrue / sales.people : null
   },
+  neighbourMsP99: {
+    title: 'Response time of a neighbouring route during the burst, 99th percentile',
+    unit: 'ms',
+    verb: 'answers neighbours after',
+    of: ({ sales }) => sales?.neighbours?.ms.p99 ?? null
+  },
+  neighbourTimesIdle: {
+    title: 'The same, compared with no burst',
+    unit: 'x',
+    verb: 'slows neighbours by',
+    of: ({ sales }) => sales?.neighbours?.idleMs.p99 ? sales.neighbours.ms.p99 / sales.neighbours.idleMs.p99 : null
+  },
   waitingForConnection: {
     title: 'Requests that waited for a connection to the database, at most',
     unit: 'requests',

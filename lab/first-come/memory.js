@@ -37,6 +37,8 @@ export function openMemoryArm (technique) {
       return { status: 201, body: { status: 'sold', seq } }
     },
 
+    look: async (id) => ({ available: sales.get(id)?.left ?? null }),
+
     async stored (id) {
       const { sold, rows } = /** @type {any} */ (sales.get(id))
       return { sold, rows }

@@ -14,7 +14,7 @@ const TIME_OUT_MS = 6000
 const DOUBLE_CLICKS = 0.1
 const LOST_REPLIES = 0.05
 const AGAIN_MS = 5
-/** of somebody who is told that others hold what is left */
+/** of somebody who is told that others hold what is left, but not until when */
 const HELD_MS = 25
 
 /**
@@ -69,7 +69,8 @@ export async function prepare ({ url, sale, user, mode, random, giveUp = 0 }) {
     if (mode === 'token') {
       let issued = await order('tokens')
       while (issued.body.code === 'SALE_ALL_HELD') {
-        await sleep(HELD_MS)
+        // until the first hold ends
+        await sleep(issued.body.retryAfterMs ?? HELD_MS)
         issued = await order('tokens')
       }
       return issued.status === 200 ? order('claims', issued.body.token) : issued

@@ -24,6 +24,8 @@ export async function openRedisArm (_technique, { redisUrl, keyPrefix }) {
       return { status: 409, body: { code: 'SALE_SOLD_OUT' } }
     },
 
+    look: async (sale) => ({ available: Number(await connection.send('GET', key(sale, 'stock'))) }),
+
     async stored (sale) {
       const users = (await connection.send('SMEMBERS', key(sale, 'users'))).map(String)
       return { sold: users.length, rows: users.map((/** @type {string} */ user) => ({ user, seq: null })) }

@@ -8,6 +8,7 @@
  * @property {(sale: string, user: string, requestId: string) => Promise<Reply>} [issue] a token
  * @property {(sale: string, user: string, requestId: string) => Promise<Reply>} [join] the queue
  * @property {(sale: string, user: string, ticket: string, waitMs: number) => Promise<Reply>} [place] in the queue
+ * @property {(sale: string) => Promise<object>} [look] at the numbers of a sale, as those who do not buy
  * @property {(sale: string) => Promise<{ sold: number, rows: { user: string, seq: number | null }[] }>} stored `seq`: null = none
  * @property {() => Record<string, number>} [figures] of connections to the database
  * @property {() => Promise<void>} close
@@ -36,7 +37,7 @@ export function modeOf (technique) {
 /**
  * @param {string} technique one of TECHNIQUES
  * @param {{ redisUrl: string, databaseUrl: string | null, broker: string | null, keyPrefix: string, pool: number, delayMs: number,
- *   holdMs: number }} place
+ *   holdMs: number, sharesPool: boolean }} place `sharesPool`: those who look use the connections of claims
  * @returns {Promise<Technique>}
  */
 export async function openTechnique (technique, place) {

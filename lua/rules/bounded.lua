@@ -1,6 +1,6 @@
 -- Rule bounded: units of a stock. A claim is accepted while units are available and its user is below the limit; first a hold, then sold.
 -- STATE stock, available, held, sold, perUser, openAt, closeAt, holdMs, mode, slots, queued, turnMs, lineage, status (open, paused, closed), seq, version; members: `user <user>` units of the user, `claim <claim>` status quantity user and the number of its first event, `wait <user>` place claim
--- ARGS create stock perUser openAt closeAt holdMs mode slots recorded; claim user quantity claim final mode; confirm user claim final; settle user claim; release user claim; join user claim; leave user claim; expire; open; due; restock quantity; pause; resume; close; restore (claim user quantity status)...; adopt
+-- ARGS create stock perUser openAt closeAt holdMs mode slots recorded; claim user quantity claim final mode; confirm user claim final; settle user claim; release user claim [status]; join user claim; leave user claim; expire; open; due; restock quantity; pause; resume; close; restore (claim user quantity status)...; adopt
 -- CODES created, unchanged, has_claims, unknown, restoring, other_mode, not_open, closed, paused, accepted, sold_out, all_held, insufficient, over_limit, already_claimed, released, unknown_claim, not_admitted, admitted, waiting, already_sold, hold_expired, not_due
 function rules.bounded ()
   local n, maxExpired, turnWeight = tonumber, 64, 8
@@ -107,7 +107,7 @@ function rules.bounded ()
     local why, details = blocked(state, now)
     if why then return why, details end
     local known, owned = parse(read.member('claim ' .. claim)), n(read.member('user ' .. user) or '0')
-    if known == 'released' then return 'released', outcome(state) end
+    if known and not hasUnits(known) then return 'released', outcome(state) end
     if quantity > n(state.perUser) then return 'over_limit', { 'perUser', state.perUser } end
     if known or owned + quantity > n(state.perUser) then return 'already_claimed', outcome(state) end
     if n(state.available) < quantity then return shortage(state, read) end
@@ -158,6 +158,7 @@ function rules.bounded ()
 
   function ops.release (state, args, now, read)
     local status, quantity, owner, since = parse(read.member('claim ' .. args[3]))
+    if args[4] and status ~= args[4] then return 'unknown_claim', outcome(state) end
     if not status and args[2] ~= '' then
       -- a later hold of it comes too late
       return 'accepted', outcome(state), { events = {}, members = { { 'claim ' .. args[3], 'released 0 ' .. args[2] .. ' 0' } } }

@@ -13,7 +13,7 @@
  * @property {(part: string) => string} key of the partition
  * @property {(letter: { consumer: string, entry: Entry, reason: string, attempts: number }) => Promise<void>} bury dead-letters.js
  * @property {import('./transport.js').Transport} reader
- * @property {{ finished: (entries: number) => void, failed: () => void }} metrics
+ * @property {{ finished: (entries: number) => void, failed: (error: Error, attempt: number) => void }} metrics
  * @typedef {object} Steps
  * @property {(entries: Entry[]) => Promise<void>} write tried again while its error is retryable
  * @property {(entries: Entry[]) => Promise<void>} [after] the write
@@ -21,6 +21,9 @@
  */
 import { FreshetError } from './errors.js'
 import { retry } from './retry.js'
+
+/** of an entry that is rejected, alone */
+const ATTEMPTS = 3
 
 /** @param {import('./ownership.js').Owned} owned @returns {FreshetError} */
 export const lost = ({ partition, token }) =>
@@ -36,20 +39,20 @@ export async function followPartition (consumer, { owned, connection, key, bury,
   const { partition, token, signal } = owned
   /** @template T @param {() => Promise<T>} run @param {number} [attempts] */
   const insist = (run, attempts = Infinity) => retry(run, { attempts, signal, onFailure: metrics.failed })
-  /** @param {Entry[]} entries */
-  const write = (entries) => insist(() => steps.write(entries), 1)
+  /** @param {Entry[]} entries @param {number} [attempts] */
+  const write = (entries, attempts = 1) => insist(() => steps.write(entries), attempts)
 
   const stored = await insist(() => connection().send('HGET', key('cursors'), consumer))
 
   /** @param {Entry} entry */
   async function writeOne (entry) {
     try {
-      await write([entry])
+      await write([entry], ATTEMPTS)
     } catch (error) {
       if (error.code === 'LEASE_LOST') throw error
       signal.throwIfAborted()
       if (await insist(async () => await steps.rejected?.(entry) ?? false)) return
-      await insist(() => bury({ consumer, entry, reason: error.message, attempts: 1 }))
+      await insist(() => bury({ consumer, entry, reason: error.message, attempts: ATTEMPTS }))
     }
   }
 

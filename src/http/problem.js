@@ -80,7 +80,9 @@ export function createErrorHandler (log) {
     if (problem.status >= 500) logFailure(problem, error, request)
     // of the content that could not be sent
     for (const name of OF_CONTENT) reply.removeHeader(name)
-    if (problem.status === 503) reply.header('retry-after', '1')
+    const { retryAfterMs } = problem.facts
+    if (retryAfterMs !== undefined) reply.header('retry-after', String(Math.max(1, Math.ceil(Number(retryAfterMs) / 1000))))
+    else if (problem.status === 503) reply.header('retry-after', '1')
     if (problem.status === 405) reply.header('allow', /** @type {string[]} */ (problem.facts.allow).join(', '))
     if (problem.status === 401 && !reply.hasHeader('www-authenticate')) reply.header('www-authenticate', 'Bearer')
     reply.code(problem.status).header('content-type', PROBLEM_TYPE).header('cache-control', 'no-store')

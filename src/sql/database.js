@@ -97,9 +97,11 @@ export const addressOf = (url) => new URL(url).host
 /** @param {Error & { code?: string, constraint?: string }} error @param {string} url */
 function errorOf (error, url) {
   const { code = '', constraint, message } = error
-  const isRefused = /^[0-9A-Z]{5}$/.test(code) && !RETRYABLE.test(code)
+  const isAnswer = /^[0-9A-Z]{5}$/.test(code)
   const facts = { sqlState: code, constraint, cause: error }
-  return isRefused
-    ? new FreshetError('DATABASE_REFUSED', `the database rejected the statement: ${message}`, facts)
-    : new FreshetError('DATABASE_DOWN', `the database at ${addressOf(url)} does not answer (${message || code})`, facts)
+  if (isAnswer && !RETRYABLE.test(code)) {
+    return new FreshetError('DATABASE_REFUSED', `the database rejected the statement: ${message}`, facts)
+  }
+  const what = isAnswer ? 'cannot execute statements now' : 'does not answer'
+  return new FreshetError('DATABASE_DOWN', `the database at ${addressOf(url)} ${what} (${message || code})`, facts)
 }

@@ -30,7 +30,8 @@ const sample = {
     winnersMs: { p50: 20, p95: 30, p99: 31, max: 32 },
     losersMs: { p50: 95, p95: 201, p99: 221, max: 300 },
     busy: 10,
-    waiting: 1900
+    waiting: 1900,
+    neighbours: { ms: { p50: 1, p95: 4, p99: 8, max: 9 }, idleMs: { p50: 1, p95: 2, p99: 4, max: 5 }, failed: 0 }
   },
   lagMs: { p50: 1, p95: 5, p99: 6, max: 8 },
   windowSeconds: 10,
@@ -135,6 +136,8 @@ const VALUES = {
   everybodyMs: 240,
   unansweredPerThousand: 0,
   untruePerThousand: 0.1,
+  neighbourMsP99: 8,
+  neighbourTimesIdle: 2,
   waitingForConnection: 1900,
   netBytesPerItem: 170,
   replicatedBytesPerItem: 180,

@@ -60,6 +60,24 @@ t.test('a transaction is whole or nothing, also when its connection is cut off',
   t.equal(await database.transaction(async (client) => (await client.query('INSERT INTO parts VALUES (4)')).rowCount), 1)
 })
 
+t.test('a full disk is an outage, with its reason', async (t) => {
+  const full = "DO $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$"
+  await t.rejects(open(t).query(full), { code: 'DATABASE_DOWN', retryable: true, sqlState: '53100', message: /cannot .* No space left/ })
+})
+
+t.test('a database that is killed inside a transaction keeps nothing of it, and everything that was committed', async (t) => {
+  const database = open(t)
+  await database.query('CREATE TABLE kept (n int)')
+  await database.query('INSERT INTO kept VALUES (1)')
+  await t.rejects(database.transaction(async (client) => {
+    await client.query('INSERT INTO kept VALUES (2)')
+    await server.crash()
+    await client.query('INSERT INTO kept VALUES (3)')
+  }), { code: 'DATABASE_DOWN', retryable: true })
+  const { rows } = /** @type {any} */ (await eventually(() => database.query('SELECT n FROM kept').catch(() => false)))
+  t.same(rows, [{ n: 1 }])
+})
+
 t.test('the wait for a connection is bounded, and counted', async (t) => {
   const database = open(t, { max: 1 })
   const holding = database.transaction((client) => client.query('SELECT pg_sleep(0.7)'))

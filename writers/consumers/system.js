@@ -16,6 +16,8 @@ import { DUTIES } from './systems.js'
 import { followWakes } from './wakes.js'
 
 const LOOK_EVERY_MS = 250
+/** attempts, which follow one another after up to 5 s */
+const LOG_EVERY = 10
 
 /** @typedef {Awaited<ReturnType<typeof openSystem>>} OpenSystem */
 /** @typedef {Parameters<import('../../src/consumers/index.js').DeadLetters['bury']>[1]} Letter */
@@ -66,6 +68,12 @@ export async function openSystem (system, settings, { id, primaryUrl, database, 
     return letters.bury(partition, letter)
   }
 
+  /** @param {number} partition @param {Error & { code?: string }} error @param {number} attempt */
+  function noteFailure (partition, { code, message }, attempt) {
+    metrics.failed()
+    if (attempt % LOG_EVERY === 1) log.warn({ system, partition, attempt, code, reason: message }, 'entries are tried again')
+  }
+
   /** @param {import('../../src/consumers/index.js').Owned} owned */
   async function work (owned) {
     const { partition, signal } = owned
@@ -76,7 +84,14 @@ export async function openSystem (system, settings, { id, primaryUrl, database, 
         .finally(() => wakers.delete(partition))
     ]
     if (reader) {
-      const place = { owned, connection, key, reader, metrics, bury: (/** @type {Letter} */ letter) => bury(partition, letter) }
+      const place = {
+        owned,
+        connection,
+        key,
+        reader,
+        metrics: { ...metrics, failed: (/** @type {Error} */ error, /** @type {number} */ attempt) => noteFailure(partition, error, attempt) },
+        bury: (/** @type {Letter} */ letter) => bury(partition, letter)
+      }
       if (database && duties.rows) running.push(consume({ ...place, system, effect: duties.rows, database }))
       else if (duties.batches) running.push(consumeBatches({ ...place, effect: duties.batches }))
     }

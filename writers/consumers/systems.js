@@ -41,7 +41,7 @@ function saleDuties ({ admission: { submit, partitionOf, keyOf }, connectionOf, 
   }
   return {
     run,
-    rows: sales.createOrderWriter({ stateOf, restore, submit }),
+    rows: sales.createOrderWriter({ stateOf, restore, database, submit }),
     onPrimary: (partition) => restoreAll((sale) => partitionOf(sale) === partition)
   }
 }

@@ -1,74 +1,27 @@
 /** Sales while consumers, servers and the database fail. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { startConsumers, startReader } from '../../../test/commands.js'
 import { startMigratedDatabase } from '../../../test/database.js'
 import { startProxy } from '../../../test/proxy.js'
 import { scoped, scopedEngines } from '../../../test/scope.js'
-import { engineName, eventually, startServer } from '../../../test/servers.js'
+import { engineName, eventually } from '../../../test/servers.js'
 import { startSaleGateway } from '../../../test/systems/sales/selling.js'
+import { claimAlong, isWhole, ownersOf, PARTITIONS, startAll } from './claiming.js'
 
-// so many that each of two processes owns some
-const PARTITIONS = ['--system-partitions', '16']
 const LEASE_MS = 3000
 // 50 over both engines
 const KILLS = scoped(25, 2)
 const DOWN_MS = scoped(10_000, 2000)
-const KEEPS = ['--appendonly', 'yes', '--appendfsync', 'always']
+/** so that the owner that stands still has some of them */
+const SALES = scoped(4, 1)
 
 const database = await startMigratedDatabase(t)
-
-/** @param {import('tap').Test} t @param {{ engine: import('../../../test/servers.js').Engine, databaseUrl?: string }} options */
-async function startAll (t, { engine, databaseUrl = database.url }) {
-  const server = await startServer(t, { engine, args: KEEPS })
-  const [gateway, reader] = await Promise.all([
-    startSaleGateway(t, { redisUrl: server.url, flags: PARTITIONS }),
-    startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary', '--database-url', database.url] })
-  ])
-  const consumers = () =>
-    startConsumers(t, { redisUrl: server.url, flags: [...PARTITIONS, '--systems', 'sales', '--database-url', databaseUrl] })
-  return { server, gateway, reader, consumers }
-}
-
-/** Claims one after another, each until its outcome is known. @param {any} gateway @param {string} id */
-function claimAlong (gateway, id) {
-  const sold = /** @type {string[]} */ ([])
-  const stop = new AbortController()
-  const run = async () => {
-    for (let n = 0; !stop.signal.aborted; n++) {
-      for (let status = 0; status !== 201 && !stop.signal.aborted;) {
-        ({ status } = await gateway.claim(id, `u${n}`, { key: `k${n}` }).catch(() => ({ status: 0 })))
-        if (status === 201) sold.push(`u${n}`)
-        else await sleep(20)
-      }
-      await sleep(2)
-    }
-  }
-  const running = run()
-  return {
-    sold,
-    async stop () {
-      stop.abort()
-      await running
-    }
-  }
-}
-
-/** @param {string} id */
-const ownersOf = async (id) =>
-  (await database.query('SELECT user_id FROM orders WHERE sale = $1 ORDER BY seq', [id])).map((row) => row.user_id)
-
-/** Everybody who was told so has a row, once, and nobody else. @param {import('tap').Test} t @param {string} id @param {string[]} sold */
-async function isWhole (t, id, sold) {
-  await eventually(async () => (await ownersOf(id)).length >= sold.length)
-  t.same((await ownersOf(id)).toSorted(), sold.toSorted(), `${sold.length} orders`)
-}
 
 for (const engine of await scopedEngines()) {
   const own = (/** @type {string} */ name) => `${engine.name}-${name}-${Date.now()}`
 
   t.test(`${engineName(engine)}: consumers are killed again and again: each order is there once`, async (t) => {
-    const { gateway, consumers } = await startAll(t, { engine })
+    const { gateway, consumers } = await startAll(t, { engine, database })
     const id = own('killed')
     await gateway.create(id, { stock: 1_000_000 })
     let running = await Promise.all([consumers(), consumers()])
@@ -78,52 +31,76 @@ for (const engine of await scopedEngines()) {
       await sleep(200 + Math.random() * 300)
       await Promise.all(running.map(({ command }) => command.kill()))
       const killedMs = performance.now()
-      const before = (await ownersOf(id)).length
+      const before = (await ownersOf(database, id)).length
       running = await Promise.all([consumers(), consumers()])
-      await eventually(async () => (await ownersOf(id)).length > before)
+      await eventually(async () => (await ownersOf(database, id)).length > before)
       pauses.push(performance.now() - killedMs)
     }
     await claiming.stop()
-    await isWhole(t, id, claiming.sold)
+    await isWhole(t, database, id, claiming.sold)
     t.comment(`work resumed after ${pauses.map((ms) => Math.round(ms)).join(', ')} ms; leases are ${LEASE_MS} ms`)
   })
 
-  t.test(`${engineName(engine)}: the owner of a partition stands still: another takes over, nothing is written twice`, async (t) => {
-    const { gateway, consumers } = await startAll(t, { engine })
-    const id = own('still')
-    await gateway.create(id, { stock: 1_000_000 })
+  t.test(`${engineName(engine)}: the owner of a partition stands still: another takes over, and nothing is done twice`, async (t) => {
+    const { server, gateway, reader, consumers } = await startAll(t, { engine, database })
+    const flags = [...PARTITIONS, '--durability', 'db', '--database-url', database.url, '--ack-within-ms', '1000']
+    const durable = await startSaleGateway(t, { redisUrl: server.url, flags })
     const [first] = [await consumers(), await consumers()]
-    const claiming = claimAlong(gateway, id)
-    await eventually(async () => (await ownersOf(id)).length > 10)
+    const stock = 1_000_000
+    /** @param {string} name @param {any} at @param {object} [terms] */
+    const begin = async (name, at, terms) => Promise.all(Array.from({ length: SALES }, async (_, n) => {
+      const id = own(`${name}${n}`)
+      await eventually(async () => (await at.create(id, { stock, ...terms })).status === 201)
+      return { id, claiming: claimAlong(at, id, 20) }
+    }))
+    // rows; a command after each commit; scheduled tasks
+    const [direct, settled] = [await begin('still', gateway), await begin('db', durable)]
+    const held = await begin('held', gateway, { holdMs: 300 })
+    const all = [...direct, ...settled, ...held]
+    await eventually(() => all.every(({ claiming }) => claiming.sold.length > 5))
     process.kill(first.command.pid, 'SIGSTOP')
-    const before = (await ownersOf(id)).length
+    const before = settled.map(({ claiming }) => claiming.sold.length)
     await sleep(DOWN_MS)
-    await eventually(async () => (await ownersOf(id)).length > before)
+    await eventually(() => settled.every(({ claiming }, i) => claiming.sold.length > before[i] + 5))
     process.kill(first.command.pid, 'SIGCONT')
     await sleep(500)
-    await claiming.stop()
-    await isWhole(t, id, claiming.sold)
+    await Promise.all(all.map(({ claiming }) => claiming.stop()))
+    for (const { id, claiming } of [...direct, ...settled]) {
+      await isWhole(t, database, id, claiming.sold)
+      const { sold, held: pending, available } = await eventually(async () => {
+        const { json } = await reader.ask(`/v1/sales/${id}`)
+        return json.held === 0 && json
+      })
+      t.same([sold, pending, available], [claiming.sold.length, 0, stock - claiming.sold.length])
+    }
+    for (const { id, claiming } of held) {
+      const sale = await eventually(async () => {
+        const { json } = await reader.ask(`/v1/sales/${id}`)
+        return json.available === stock && json
+      })
+      t.equal(sale.seq, 2 * claiming.sold.length, 'each hold has expired, once')
+    }
   })
 
   t.test(`${engineName(engine)}: the database is away: sales go on, and their orders come later`, async (t) => {
     const proxy = await startProxy(t, Number(new URL(database.url).port))
-    const { gateway, consumers } = await startAll(t, { engine, databaseUrl: database.url.replace(/:\d+\//, `:${proxy.port}/`) })
+    const { gateway, consumers } = await startAll(t, { engine, database, url: database.url.replace(/:\d+\//, `:${proxy.port}/`) })
     const id = own('away')
     await gateway.create(id, { stock: 1_000_000 })
     await consumers()
     const claiming = claimAlong(gateway, id)
-    await eventually(async () => (await ownersOf(id)).length > 10)
+    await eventually(async () => (await ownersOf(database, id)).length > 10)
     proxy.goSilent()
     const before = claiming.sold.length
     await sleep(DOWN_MS)
     t.ok(claiming.sold.length > before, `${claiming.sold.length - before} sold meanwhile`)
     proxy.speak()
     await claiming.stop()
-    await isWhole(t, id, claiming.sold)
+    await isWhole(t, database, id, claiming.sold)
   })
 
   t.test(`${engineName(engine)}: the server restarts in mid-sale: exactly the stock is sold`, async (t) => {
-    const { server, gateway, reader, consumers } = await startAll(t, { engine })
+    const { server, gateway, reader, consumers } = await startAll(t, { engine, database })
     const id = own('restart')
     await gateway.create(id, { stock: 100 })
     await consumers()
@@ -140,6 +117,6 @@ for (const engine of await scopedEngines()) {
     const outcomes = await Promise.all(buyers)
     const sold = outcomes.filter(({ isSold }) => isSold).map(({ user }) => user)
     t.equal(sold.length, 100)
-    await isWhole(t, id, sold)
+    await isWhole(t, database, id, sold)
   })
 }

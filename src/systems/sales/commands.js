@@ -127,9 +127,14 @@ function createClaims (parts) {
   }
 
   /** Of a hold. @param {string} id @param {string} user or empty @param {string} claim @param {string} requestId */
-  async function confirm (id, user, claim, requestId) {
-    const answer = await run(id, user, requestId, ['confirm', user, claim, final])
-    if (answer.code === 'released') throw new FreshetError('CLAIM_EXPIRED', 'the hold was released')
+  function confirm (id, user, claim, requestId) {
+    return run(id, user, requestId, ['confirm', user, claim, final])
+  }
+
+  /** @param {string} id @param {string} user @param {string} requestId @param {string[]} rest of the arguments */
+  async function make (id, user, requestId, ...rest) {
+    const answer = await run(id, user, requestId, ['claim', user, ...rest])
+    if (answer.code === 'released') throw new FreshetError('CLAIM_EXPIRED', 'the claim of this request has expired, or was released')
     return answer
   }
 
@@ -142,8 +147,8 @@ function createClaims (parts) {
     async claim (id, { userId, quantity }, ticket, requestId) {
       const ids = await idsOf(id, userId, requestId)
       if (ticket === null) {
-        const args = ['claim', userId, String(quantity ?? 1), ids.claim, final, 'direct']
-        return settled(id, await run(id, userId, ids.request, args).catch(needsTicket), ids.claim)
+        const made = make(id, userId, ids.request, String(quantity ?? 1), ids.claim, final, 'direct')
+        return settled(id, await made.catch(needsTicket), ids.claim)
       }
       if (quantity !== null && quantity !== 1) {
         throw invalidFields([{ field: 'quantity', received: String(quantity), expected: '1 with a ticket or token' }])
@@ -179,7 +184,7 @@ function createClaims (parts) {
      */
     async issue (id, { userId }, requestId) {
       const { request, claim } = await idsOf(id, userId, requestId)
-      const answer = await run(id, userId, request, ['claim', userId, '1', claim, final, 'token']).catch(issuedBefore)
+      const answer = await make(id, userId, request, '1', claim, final, 'token').catch(issuedBefore)
       const untilMs = Number(answer.details.until)
       const token = await tokens.issue({ sale: id, user: userId, claim, untilMs, lineage: answer.generation.split('.')[0] })
       return { status: 200, body: { token, expiresAt: untilMs }, isReplay: answer.isReplay }

@@ -6,8 +6,11 @@
  *     pending                        a row in orders, then the claim is settled: it is sold (durability db)
  *     revoked                        the row says so
  *
- * A unit is not sold again when its row is rejected, since the buyer was told so; the entry is a dead letter. A pending claim is
- * released instead, because nobody was told yet.
+ * When the database rejects the row of a sold claim, the unit is not sold again, because the buyer has the reply; the entry becomes a dead
+ * letter. A pending claim has no reply yet, and is released instead.
+ *
+ * Commands are not fenced. What an owner with an older token still sends changes nothing: a claim is settled or released only while it
+ * is pending, and the row of a claim that was released before it was settled is revoked.
  *
  * @typedef {import('../../admission/index.js').Entry} Entry
  * @typedef {import('../../admission/index.js').Fields} Fields
@@ -32,16 +35,31 @@ const ORDER = `INSERT INTO orders (sale, user_id, claim, seq, quantity, request_
 // a claim that was pending has its row
 const WRITE_ORDERS = `${ORDER} DO NOTHING`
 const REVOKE = `${ORDER} DO UPDATE SET status = 'revoked'`
+const REVOKE_RELEASED = "UPDATE orders SET status = 'revoked' WHERE sale = $1 AND claim = $2"
 
 /**
  * @param {{ stateOf: (sale: string) => Promise<Fields>, restore: (sale: string) => Promise<void>,
- *   submit: (command: import('../../admission/index.js').Command) => Promise<unknown> }} parts `stateOf` a sale, from the primary;
- *   `restore`: restore.js
+ *   database: Pick<import('../../consumers/index.js').SqlClient, 'query'>,
+ *   submit: (command: import('../../admission/index.js').Command) => Promise<{ code: string }> }} parts `stateOf` a sale, from the
+ *   primary; `restore`: restore.js
  * @returns {import('../../consumers/index.js').SqlEffect}
  */
-export function createOrderWriter ({ stateOf, restore, submit }) {
-  /** @param {string} sale @param {string[]} args */
-  const order = (sale, ...args) => submit({ rule: RULE, key: sale, scope: '', requestId: randomUUID(), args })
+export function createOrderWriter ({ stateOf, restore, database, submit }) {
+  /**
+   * About a pending claim. A sale that is being restored is compared with the database first.
+   * @param {string} sale @param {string[]} args @returns {Promise<string>} the code of the decision
+   */
+  async function decide (sale, ...args) {
+    const { code } = await submit({ rule: RULE, key: sale, scope: '', requestId: randomUUID(), args })
+    if (code !== 'restoring') return code
+    await restore(sale)
+    return decide(sale, ...args)
+  }
+
+  /** @param {string} sale @param {string} claim whose row is committed */
+  async function settle (sale, claim) {
+    if (await decide(sale, 'settle', '', claim) === 'unknown_claim') await database.query(REVOKE_RELEASED, [sale, claim])
+  }
 
   return {
     name: 'orders',
@@ -64,14 +82,14 @@ export function createOrderWriter ({ stateOf, restore, submit }) {
 
     async after (entries) {
       await Promise.all(entries.map(({ key, fields: { type, claim } }) => {
-        if (type === 'pending') return order(key, 'settle', '', claim)
+        if (type === 'pending') return settle(key, claim)
         return type === 'open' ? restore(key) : null
       }))
     },
 
     async rejected ({ key, fields: { type, claim } }) {
       if (type !== 'pending') return false
-      await order(key, 'release', '', claim)
+      await decide(key, 'release', '', claim, 'pending')
       return true
     }
   }

@@ -10,15 +10,15 @@ import { FreshetError } from './errors.js'
 /** @type {Readonly<Record<string, [code: string, message: string]>>} rejections that are errors */
 const REFUSED = Object.freeze({
   unknown: ['SALE_UNKNOWN', 'there is no sale with this id'],
-  restoring: ['SALE_RESTORING', 'the servers were replaced; the sale continues when consumers have compared it with the database'],
+  restoring: ['SALE_RESTORING', 'the servers were replaced; the sale continues after consumers have compared it with the database'],
   closed: ['SALE_CLOSED', 'the sale is closed'],
   paused: ['SALE_PAUSED', 'the sale is paused; try again later'],
   not_open: ['SALE_NOT_OPEN', 'the sale is not open yet; openAt says when it will be'],
   has_claims: ['SALE_HAS_CLAIMS', 'the sale has claims, or is closed; create one with another id'],
   sold_out: ['SALE_SOLD_OUT', 'every unit is sold'],
-  all_held: ['SALE_ALL_HELD', 'the units that are left are held by others; nextHoldUntil says when the first hold ends'],
+  all_held: ['SALE_ALL_HELD', 'other users hold the remaining units; try again when the first hold ends (retryAfterMs)'],
   insufficient: ['SALE_INSUFFICIENT', 'fewer units are left; remaining says how many'],
-  already_claimed: ['SALE_ALREADY_CLAIMED', 'this user has as many units as one may have'],
+  already_claimed: ['SALE_ALREADY_CLAIMED', 'this user has the maximum number of units'],
   not_admitted: ['SALE_NOT_ADMITTED', 'this user is still in the waiting room'],
   unknown_claim: ['CLAIM_UNKNOWN', 'there is no such claim in this sale'],
   hold_expired: ['CLAIM_EXPIRED', 'the hold has expired, or was released'],
@@ -26,10 +26,10 @@ const REFUSED = Object.freeze({
 })
 
 /**
- * @param {Decision} decision
+ * @param {Decision & { now?: number }} decision `now`: when it was decided, on the clock of the server
  * @throws {FreshetError} SALE_..., CLAIM_UNKNOWN, CLAIM_EXPIRED, IDEMPOTENCY_KEY_REUSED, FIELD_INVALID, INTERNAL
  */
-export function throwIfRefused ({ code, seq, details }) {
+export function throwIfRefused ({ code, seq, details, now = 0 }) {
   if (code === 'failed') throw new FreshetError('INTERNAL', `the command could not be decided: ${details.reason}`)
   if (code === 'over_limit') {
     throw new FreshetError('FIELD_INVALID', `quantity: more than one user may have; expected at most ${details.perUser}`)
@@ -40,7 +40,7 @@ export function throwIfRefused ({ code, seq, details }) {
   const facts = {
     ...(details.available === undefined ? {} : { remaining: Number(details.available), decidedAtSeq: seq }),
     ...(details.openAt === undefined ? {} : { openAt: Number(details.openAt) }),
-    ...(details.nextHoldUntil ? { nextHoldUntil: Number(details.nextHoldUntil) } : {})
+    ...(details.nextHoldUntil ? { nextHoldUntil: Number(details.nextHoldUntil), retryAfterMs: Number(details.nextHoldUntil) - now } : {})
   }
   throw new FreshetError(refused[0], refused[1], facts)
 }

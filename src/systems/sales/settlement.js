@@ -25,7 +25,7 @@ export function createSettlement ({ isUp, statusOf, deadlineMs }) {
     /** @throws {FreshetError} DATABASE_DOWN */
     expectUp () {
       if (isUp()) return
-      throw new FreshetError('DATABASE_DOWN', 'the database does not answer, and claims count only when it has them; try again')
+      throw new FreshetError('DATABASE_DOWN', 'the database does not answer, and durability is db; try again later')
     },
 
     /**
@@ -50,7 +50,8 @@ export function createSettlement ({ isUp, statusOf, deadlineMs }) {
         throw new FreshetError('CLAIM_REJECTED', 'the database rejected the order; the units are free again', facts)
       }
       if (status === 'pending') {
-        throw new FreshetError('CLAIM_UNSETTLED', `no answer of the database within ${deadlineMs} ms; by-request says how it ended`, facts)
+        const why = `the database did not answer within ${deadlineMs} ms; by-request returns the outcome later`
+        throw new FreshetError('CLAIM_UNSETTLED', why, facts)
       }
     }
   }

@@ -1,11 +1,17 @@
 /** Sales and the database: orders, durability db, dead letters, servers that were replaced. */
+import { Registry } from 'prom-client'
 import t from 'tap'
+import { admissionKey, createAdmission, fieldsOf } from '../../../src/admission/index.js'
+import { createAdmissionMetrics } from '../../../src/metrics/index.js'
+import { openDatabase } from '../../../src/sql/index.js'
+import { createRoutes } from '../../../src/store/index.js'
+import { createOrderWriter } from '../../../src/systems/sales/index.js'
 import { runCommand, startConsumers, startReader } from '../../commands.js'
 import { startDatabase } from '../../database.js'
 import { isProblem } from '../../gateway/requests.js'
 import { startProxy } from '../../proxy.js'
 import { scopedEngines } from '../../scope.js'
-import { engineName, eventually, startServer } from '../../servers.js'
+import { engineName, eventually, silentLog, startServer } from '../../servers.js'
 import { startSaleGateway, startSales } from './selling.js'
 
 const PARTITIONS = ['--system-partitions', '2']
@@ -122,7 +128,78 @@ for (const engine of await scopedEngines()) {
       await eventually(async () => (await database.query(ORDERS, [id])).length === 3)
     })
 
+    await t.test('what an owner sends after another has taken over changes nothing', async (t) => {
+      const { writer, order, stateOf, row } = await openWriter(t, { redisUrl: primary.url, id: own('late') })
+      await order('create', '9', '9', '0', '2000000000000', '0', 'direct', '1', '0')
+      const pending = async (/** @type {string} */ claim) =>
+        /** @type {any} */ ({ ...await order('claim', 'ann', '1', claim, 'pending', 'direct'), claim })
+      const [kept, freed] = [await pending('kept'), await pending('freed')]
+      t.ok(await writer.rejected(freed), 'the earlier owner: the database rejected it')
+      await writer.write(freed)
+      await writer.after(freed)
+      t.equal(await row('freed'), 'revoked', 'the later owner had written its row')
+      await writer.write(kept)
+      await writer.after(kept)
+      await writer.rejected(kept)
+      await writer.after(kept)
+      t.equal(await row('kept'), 'sold')
+      t.match(await stateOf(), { available: '8', held: '0', sold: '1' })
+      for (const task of ['expire', 'due', 'open']) await order(task)
+      t.match(await stateOf(), { status: 'open', available: '8', held: '0', sold: '1', seq: '4' })
+    })
+
+    await t.test('a pending claim whose sale must be restored is settled after that', async (t) => {
+      const { writer, order, stateOf, row, beginLineage } = await openWriter(t, { redisUrl: primary.url, id: own('recorded') })
+      await order('create', '9', '9', '0', '2000000000000', '0', 'direct', '1', '1')
+      await order('adopt')
+      const claimed = await order('claim', 'ann', '1', 'c', 'pending', 'direct')
+      await beginLineage()
+      t.match(await order('settle', '', 'c'), { code: 'restoring' })
+      await writer.write({ ...claimed, claim: 'c' })
+      await writer.after({ ...claimed, claim: 'c' })
+      t.equal(await row('c'), 'sold')
+      t.match(await stateOf(), { available: '8', held: '0', sold: '1' })
+    })
+
     t.equal((await order('GET', 'none')).status, 405)
     t.match((await turn('none', 'close')).status, 404)
   })
+}
+
+/**
+ * The order writer of one sale, in this process.
+ * @param {import('tap').Test} t @param {{ redisUrl: string, id: string }} options
+ */
+async function openWriter (t, { redisUrl, id }) {
+  const routes = createRoutes({ primaryUrl: redisUrl, name: 'late', deadlineMs: 5000 })
+  const own = openDatabase({ url: database.url, name: 'late', max: 1, deadlineMs: 5000, log: silentLog })
+  t.teardown(() => Promise.all([routes.close(), own.close()]))
+  await routes.opened
+  const metrics = createAdmissionMetrics(new Registry())('late')
+  const { submit } = createAdmission({
+    route: routes.route, keyPrefix: 'fr:', system: 'late', partitions: 1, requestMs: 60_000, keepMs: 60_000, deadlineMs: 5000, metrics
+  })
+  const key = admissionKey('fr:', 'late', 0)
+  const { connection } = routes.route(0)
+  const stateOf = async () => fieldsOf((await connection.send('HGETALL', key(`state:${id}`))).map(String))
+  let requests = 0
+  const order = (/** @type {string[]} */ ...args) =>
+    submit({ rule: 'bounded', key: id, scope: '', requestId: `${id} ${requests++}`, args })
+  const restore = async () => { await order('adopt') }
+  const writer = createOrderWriter({ stateOf, restore, database: own, submit })
+  /** @param {{ seq: number, claim: string }} decision */
+  const entryOf = ({ seq, claim }) =>
+    ({ id: '1-0', rule: 'bounded', key: id, seq, fields: { type: 'pending', claim, user: 'ann', quantity: '1', request: claim, ts: '1' } })
+  return {
+    stateOf,
+    order,
+    beginLineage: () => connection.send('HSET', key('generation'), 'lineage', 'other'),
+    row: async (/** @type {string} */ claim) =>
+      (await own.query('SELECT status FROM orders WHERE sale = $1 AND claim = $2', [id, claim])).rows[0].status,
+    writer: {
+      write: (/** @type {any} */ one) => own.transaction((client) => writer.write(client, [entryOf(one)])),
+      after: async (/** @type {any} */ one) => writer.after?.([entryOf(one)]),
+      rejected: async (/** @type {any} */ one) => writer.rejected?.(entryOf(one))
+    }
+  }
 }

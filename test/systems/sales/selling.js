@@ -40,7 +40,7 @@ function commandsAt (send) {
   }
 }
 
-/** @param {import('tap').Test} t @param {{ redisUrl: string, flags?: string[] }} options */
+/** @param {import('tap').Test} t @param {{ redisUrl: string, flags?: string[], env?: Record<string, string> }} options */
 export async function startSaleGateway (t, options) {
   const gateway = await startGateway(t, options)
   return { ...gateway, ...commandsAt(gateway.send) }

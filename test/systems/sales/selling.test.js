@@ -2,12 +2,12 @@
 import t from 'tap'
 import { isProblem } from '../../gateway/requests.js'
 import { scopedEngines } from '../../scope.js'
-import { engineName, eventually } from '../../servers.js'
+import { connectFor, engineName, eventually } from '../../servers.js'
 import { startSales } from './selling.js'
 
 for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
-    const { gateway, reader, sale } = await startSales(t, { engine })
+    const { primary, gateway, reader, sale } = await startSales(t, { engine })
     const { create, claim, confirm, release, join, leave, token, turn, order } = gateway
 
     await t.test('units are sold to the first who come, one each', async (t) => {
@@ -41,6 +41,8 @@ for (const engine of await scopedEngines()) {
       const refused = await claim('holds', 'bob')
       isProblem(t, refused, 409, 'SALE_ALL_HELD')
       t.equal(refused.json.nextHoldUntil, held.holdUntil)
+      t.ok(refused.json.retryAfterMs > 0 && refused.json.retryAfterMs <= 1000)
+      t.equal(refused.headers.get('retry-after'), '1')
       await eventually(async () => (await sale('holds')).available === 1)
       isProblem(t, await confirm('holds', held.claimId), 410, 'CLAIM_EXPIRED')
       const { json: second } = await claim('holds', 'bob')
@@ -48,6 +50,7 @@ for (const engine of await scopedEngines()) {
       t.match(await confirm('holds', second.claimId), { status: 200, json: { status: 'sold' } }, 'again')
       isProblem(t, await confirm('holds', 'none'), 404, 'CLAIM_UNKNOWN')
       t.match(await sale('holds', `/claims/${held.claimId}`), { status: 'expired' })
+      isProblem(t, await order('POST', 'holds/claims', { userId: 'ann', quantity: 1e9 }), 422, 'FIELD_INVALID')
     })
 
     await t.test('a repeated request has one effect and one reply', async (t) => {
@@ -77,6 +80,8 @@ for (const engine of await scopedEngines()) {
       isProblem(t, await claim('queue', 'bob', { ticket: tickets[0] }), 401, 'TICKET_INVALID')
       isProblem(t, await place('bob', tickets[0]), 401, 'TICKET_INVALID')
       t.match((await place('cid', tickets[2])).json, { status: 'waiting', position: 2, etaMs: Number })
+      const places = [await place('bob', tickets[1]), await place('cid', tickets[2])]
+      t.same(places.map(({ headers }) => headers.get('retry-after')), ['20', '30'], 'it grows with the position')
       const waiting = place('bob', tickets[1], '?waitMs=10000')
       t.match(await claim('queue', 'ann', { ticket: tickets[0] }), { status: 201, json: { status: 'sold' } })
       isProblem(t, await claim('queue', 'ann', { ticket: tickets[0] }), 409, 'SALE_ALREADY_CLAIMED')
@@ -88,6 +93,10 @@ for (const engine of await scopedEngines()) {
       await eventually(async () => (await place('dan', tickets[3])).json.status === 'sold_out')
       t.match((await place('ann', tickets[0])).json, { status: 'claimed', claimId: String })
       isProblem(t, await join('queue', 'eve'), 409, 'SALE_SOLD_OUT')
+      const { generation } = await sale('queue')
+      t.match(await turn('queue', 'restock', { quantity: 1 }), { status: 200, json: { held: 1 } })
+      await eventually(async () => (await place('dan', tickets[3])).json.status === 'admitted')
+      t.not((await sale('queue', '?minSeq=8')).generation, generation, 'sold out is no longer true')
     })
 
     await t.test('a token is a hold; it works once', async (t) => {
@@ -109,6 +118,36 @@ for (const engine of await scopedEngines()) {
       isProblem(t, await claim('tokens', 'cid', { ticket: 'eyJhbGciOiJub25lIn0.eyJqdGkiOiJ4In0.' }), 401, 'TICKET_INVALID')
     })
 
+    await t.test('after all requests were forgotten, everything is repeated without effect', async (t) => {
+      await create('again', { stock: 5, holdMs: 60_000 })
+      const ids = []
+      for (const user of ['ann', 'bob', 'cid', 'dan']) ids.push((await claim('again', user, { key: user })).json.claimId)
+      await create('line', { stock: 2, mode: 'queue', admitConcurrency: 1 })
+      const { ticket } = (await join('line', 'ann', 'j-ann')).json
+      const { ticket: other } = (await join('line', 'bob', 'j-bob')).json
+      const repeat = async () => [
+        await confirm('again', ids[0]),
+        await release('again', ids[1]),
+        await confirm('again', ids[2]),
+        await release('again', ids[2]),
+        await claim('line', 'ann', { key: 'c-ann', ticket }),
+        await leave('line', 'bob', other)
+      ].map(({ status }) => status)
+      t.same(await repeat(), [200, 200, 200, 200, 201, 200])
+      const numbers = async () => [await sale('again', '?minSeq=7'), await sale('line', '?minSeq=4')]
+        .map(({ available, held, sold, seq }) => ({ available, held, sold, seq }))
+      const before = await numbers()
+      t.match(before, [{ available: 3, held: 1, sold: 1, seq: 8 }, { available: 1, held: 0, sold: 1 }])
+      const connection = await connectFor(t, primary.url)
+      const [, keys] = await connection.send('SCAN', 0, 'MATCH', '*:request:*', 'COUNT', 100_000)
+      t.ok(Number(await connection.send('DEL', ...keys)) > 20)
+      isProblem(t, await claim('again', 'ann', { key: 'ann' }), 409, 'SALE_ALREADY_CLAIMED')
+      for (const user of ['bob', 'cid']) isProblem(t, await claim('again', user, { key: user }), 410, 'CLAIM_EXPIRED')
+      for (const user of ['ann', 'bob']) isProblem(t, await join('line', user, `j-${user}`), 409, 'SALE_ALREADY_CLAIMED')
+      t.same(await repeat(), [200, 200, 410, 200, 409, 200])
+      t.same(await numbers(), before)
+    })
+
     await t.test('opening, pausing, closing, faults', async (t) => {
       await create('later', { openAt: Date.now() + 3_600_000 })
       isProblem(t, await claim('later', 'ann'), 425, 'SALE_NOT_OPEN')
@@ -121,6 +160,7 @@ for (const engine of await scopedEngines()) {
       t.match(await turn('paused', 'close'), { status: 200 })
       isProblem(t, await claim('paused', 'bob'), 410, 'SALE_CLOSED')
       isProblem(t, await turn('paused', 'close'), 410, 'SALE_CLOSED')
+      isProblem(t, await claim('{later}', 'ann'), 400, 'REQUEST_INVALID')
       for (const quantity of [0, -1, 1.5, 1e10, '1']) isProblem(t, await claim('later', 'ann', { quantity }), 422, 'FIELD_INVALID')
       isProblem(t, await claim('once', 'ann', { quantity: 6 }), 422, 'FIELD_INVALID')
       for (const user of ['', '{a}', 'x'.repeat(10_000)]) isProblem(t, await claim('later', user), 422, 'FIELD_INVALID')

@@ -7,7 +7,7 @@
  * @typedef {import('./units.js').Change} Change
  */
 import { admit, noteTurn } from './queue.js'
-import { add, blocked, detailsOf, eventOf, free, nothing, parsed } from './units.js'
+import { add, blocked, detailsOf, eventOf, free, hasUnits, nothing, parsed } from './units.js'
 
 /** holds that one command expires */
 const MAX_EXPIRED = 64
@@ -54,7 +54,7 @@ export const CLAIM_OPS = {
     if (why) return why
     const [known] = parsed(read.member(`claim ${claim}`))
     const owned = Number(read.member(`user ${user}`) ?? '0')
-    if (known === 'released') return { code: 'released', details: detailsOf(state) }
+    if (known !== undefined && !hasUnits(known)) return { code: 'released', details: detailsOf(state) }
     if (Number(quantity) > Number(state.perUser)) return { code: 'over_limit', details: ['perUser', state.perUser] }
     if (known !== undefined || owned + Number(quantity) > Number(state.perUser)) {
       return { code: 'already_claimed', details: detailsOf(state) }
@@ -95,8 +95,9 @@ export const CLAIM_OPS = {
     return finish(state, { claim, quantity, owner, since, final: 'sold' }, now, read)
   },
 
-  release (state, [, user, claim], now, read) {
+  release (state, [, user, claim, only], now, read) {
     const [status = '', quantity = '', owner = '', since = ''] = parsed(read.member(`claim ${claim}`))
+    if (only !== undefined && status !== only) return { code: 'unknown_claim', details: detailsOf(state) }
     if (status === '' && user !== '') {
       const change = nothing()
       change.members.push([`claim ${claim}`, `released 0 ${user} 0`])
@@ -104,7 +105,7 @@ export const CLAIM_OPS = {
     }
     const isOwner = user === '' || owner === user
     if (status === '' || status === 'waiting' || !isOwner) return { code: 'unknown_claim', details: detailsOf(state) }
-    if (!['held', 'pending', 'sold'].includes(status)) return { code: 'released', details: detailsOf(state) }
+    if (!hasUnits(status)) return { code: 'released', details: detailsOf(state) }
     const change = nothing()
     const reopens = state.sold === state.stock
     noteTurn(state, now, read.holdUntil(claim))

@@ -8,7 +8,7 @@
  */
 import { expireAll } from './claims.js'
 import { admit } from './queue.js'
-import { add, detailsOf, eventOf, free, nothing, parsed } from './units.js'
+import { add, detailsOf, eventOf, free, hasUnits, nothing, parsed } from './units.js'
 
 /** what is decided while a sale is restored */
 export const RESTORING = Object.freeze(['create', 'restore', 'adopt', 'close', 'due', 'pause'])
@@ -19,20 +19,20 @@ export const isRestoring = ({ lineage }, read) => lineage !== undefined && linea
 /** A claim as the database has it. @param {Fields} state @param {Change} change @param {string[]} row @param {Read} read */
 function restoreOne (state, change, [claim, user, quantity, status], read) {
   const [known = '', ownQuantity = '', owner = '', since = ''] = parsed(read.member(`claim ${claim}`))
-  const hasUnits = ['held', 'pending', 'sold'].includes(known)
+  const has = hasUnits(known)
   if (status !== 'sold') {
-    if (hasUnits) free(state, change, { claim, status: known, quantity: ownQuantity, user: owner, since, type: 'revoked' })
+    if (has) free(state, change, { claim, status: known, quantity: ownQuantity, user: owner, since, type: 'revoked' })
     return
   }
   if (known === 'sold') return
   if (known === 'waiting') change.waiting.push([owner, null])
-  const units = hasUnits ? ownQuantity : quantity
-  add(state, hasUnits ? 'held' : 'available', -Number(units))
+  const units = has ? ownQuantity : quantity
+  add(state, has ? 'held' : 'available', -Number(units))
   add(state, 'sold', Number(units))
-  const buyer = hasUnits ? owner : user
+  const buyer = has ? owner : user
   change.events.push(eventOf(state, 'sold', claim, buyer, units))
-  change.members.push([`claim ${claim}`, `sold ${units} ${buyer} ${hasUnits ? since : state.seq}`])
-  if (!hasUnits) change.units.push([user, Number(quantity)])
+  change.members.push([`claim ${claim}`, `sold ${units} ${buyer} ${has ? since : state.seq}`])
+  if (!has) change.units.push([user, Number(quantity)])
   change.holds.push([claim, null])
 }
 

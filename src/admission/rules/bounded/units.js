@@ -25,6 +25,9 @@ export function eventOf (state, type, claim, user, quantity) {
 /** @param {string | null} member @returns {(string | undefined)[]} status, quantity, user */
 export const parsed = (member) => member?.split(' ') ?? []
 
+/** Whether a claim with this status has units. @param {string} status */
+export const hasUnits = (status) => ['held', 'pending', 'sold'].includes(status)
+
 /** @param {Fields} state @param {number} now */
 export const isEnded = ({ status, closeAt }, now) => status === 'closed' || now >= Number(closeAt)
 

@@ -1,0 +1,62 @@
+/** Sales with people who claim along while something fails, and the check of what they were told. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startConsumers, startReader } from '../../../test/commands.js'
+import { eventually, startServer } from '../../../test/servers.js'
+import { startSaleGateway } from '../../../test/systems/sales/selling.js'
+
+// so many that each of two processes owns some
+export const PARTITIONS = ['--system-partitions', '16']
+const KEEPS = ['--appendonly', 'yes', '--appendfsync', 'always']
+
+/**
+ * @param {import('tap').Test} t
+ * @param {{ engine: import('../../../test/servers.js').Engine, database: { url: string }, url?: string }} options `url`: of the database,
+ *   as consumers see it
+ */
+export async function startAll (t, { engine, database, url = database.url }) {
+  const server = await startServer(t, { engine, args: KEEPS })
+  const [gateway, reader] = await Promise.all([
+    startSaleGateway(t, { redisUrl: server.url, flags: PARTITIONS }),
+    startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary', '--database-url', database.url] })
+  ])
+  const consumers = () =>
+    startConsumers(t, { redisUrl: server.url, flags: [...PARTITIONS, '--systems', 'sales', '--database-url', url] })
+  return { server, gateway, reader, consumers }
+}
+
+/** Claims one after another, each until its outcome is known. @param {any} gateway @param {string} id @param {number} [everyMs] */
+export function claimAlong (gateway, id, everyMs = 2) {
+  const sold = /** @type {string[]} */ ([])
+  const stop = new AbortController()
+  const run = async () => {
+    for (let n = 0; !stop.signal.aborted; n++) {
+      for (let status = 0; status !== 201 && !stop.signal.aborted;) {
+        ({ status } = await gateway.claim(id, `u${n}`, { key: `k${n}` }).catch(() => ({ status: 0 })))
+        if (status === 201) sold.push(`u${n}`)
+        else await sleep(20)
+      }
+      await sleep(everyMs)
+    }
+  }
+  const running = run()
+  return {
+    sold,
+    async stop () {
+      stop.abort()
+      await running
+    }
+  }
+}
+
+/** @param {{ query: (text: string, values?: unknown[]) => Promise<any[]> }} database @param {string} id */
+export const ownersOf = async (database, id) =>
+  (await database.query('SELECT user_id FROM orders WHERE sale = $1 ORDER BY seq', [id])).map((row) => row.user_id)
+
+/**
+ * Everybody who was told so has a row, once, and nobody else.
+ * @param {import('tap').Test} t @param {Parameters<typeof ownersOf>[0]} database @param {string} id @param {string[]} sold
+ */
+export async function isWhole (t, database, id, sold) {
+  await eventually(async () => (await ownersOf(database, id)).length >= sold.length)
+  t.same((await ownersOf(database, id)).toSorted(), sold.toSorted(), `${sold.length} orders`)
+}

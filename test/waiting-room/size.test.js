@@ -1,0 +1,2 @@
+/** A smoke of regression/waiting-room/size.test.js. */
+import '../../regression/waiting-room/size.test.js'
