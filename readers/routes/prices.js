@@ -100,13 +100,14 @@ export async function priceRoutes (app, { systems, push, access }) {
   })
 
   app.get('/v1/prices', {
-    config: READ, schema: route('The newest prices of several assets', list(PRICE), SEVERAL, [])
+    config: READ, schema: route('The newest prices of several assets', list(PRICE, { asOf: TIME }), SEVERAL, [])
   }, async (request, reply) => {
     const { assets } = readQuery(request, SEVERAL)
     const { queries, encoder, now } = await opened()
     const found = await queries.prices(assets)
-    const texts = found.map((one) => 'fields' in one ? encoder.replyOf(one, now()).body.toString() : JSON.stringify(one))
-    return reply.type('application/json; charset=utf-8').send(`{"items":[${texts.join(',')}]}`)
+    const asOf = now()
+    const texts = found.map((one) => 'fields' in one ? encoder.replyOf(one, asOf).body.toString() : JSON.stringify(one))
+    return reply.type('application/json; charset=utf-8').send(`{"items":[${texts.join(',')}],"asOf":${asOf}}`)
   })
 
   app.get('/v1/prices/:asset/history', {
@@ -134,7 +135,8 @@ export async function priceRoutes (app, { systems, push, access }) {
         exchange: { type: 'string' },
         breaker: { type: 'string', enum: ['closed', 'open', 'half-open'] },
         latencyMs: { type: ['number', 'null'] },
-        lastError: { type: ['string', 'null'] }
+        lastError: { type: ['string', 'null'] },
+        url: { type: 'string', description: 'of an exchange on the machine of that process: its faults can be switched there' }
       },
       additionalProperties: true
     }), NONE, [])

@@ -45,8 +45,9 @@ function saleDuties ({ admission: { submit, partitionOf, keyOf }, connectionOf, 
 
 /** @param {Parts} parts @returns {Duties} */
 function priceDuties ({ id, admission: { submit, partitionOf, keyOf }, connectionOf, priceMetrics, settings }) {
-  const sources = prices.createSources({ exchanges: prices.exchangesOf(settings) })
-  const published = prices.publishSources({ connection: () => connectionOf(0), key: keyOf(0), id, figures: sources.figures })
+  const exchanges = prices.exchangesOf(settings)
+  const sources = prices.createSources({ exchanges })
+  const published = prices.publishSources({ connection: () => connectionOf(0), key: keyOf(0), id, exchanges, figures: sources.figures })
   const refresh = prices.createRefresher({
     sources,
     placeOf (asset) {
