@@ -171,9 +171,9 @@ export const SETTINGS = Object.freeze([
     row('rejectionCache', 'Whether commands that would certainly be rejected are answered from memory',
       { default: 'yes', check: oneOf('yes', 'no') })
   ]),
-  ...group('HTTP', ['start', 'demo', 'reader', 'gateway'], [
-    row('port', 'Port to listen on (start, demo: port of the reader); 0 = any free port',
-      { default: 8080, defaults: { gateway: 8081 }, check: integer(0, 65_535) })
+  ...group('HTTP', ['start', 'demo', 'reader', 'gateway', 'exchanges'], [
+    row('port', 'Port to listen on (start, demo: port of the reader; exchanges: first of three ports); 0 = any free port',
+      { default: 8080, defaults: { gateway: 8081, exchanges: 8090 }, check: integer(0, 65_535) })
   ]),
   ...group('HTTP', ['start', 'demo'], [
     row('gatewayPort', 'Port of the gateway; 0 = any free port', { default: 8081, check: integer(0, 65_535) })
@@ -211,6 +211,11 @@ export const SETTINGS = Object.freeze([
     row('crowd', 'Whether a crowd takes part', { default: 'yes', check: oneOf('yes', 'no') }),
     row('mode', 'How the demo sales sells: direct = claims are decided at once, queue = people are admitted in order, token = a unit is ' +
       'held for the holder of a token', { default: 'queue', check: oneOf('direct', 'queue', 'token') })
+  ]),
+  ...group('Exchanges', ['exchanges'], [
+    row('seed', 'Number that the prices depend on', { default: 1, check: integer(0, 2 ** 32 - 1) }),
+    row('tickMs', 'Time after which a price changes', { unit: 'ms', default: 1_000, check: integer(1, 3_600_000) }),
+    row('latencyMs', 'Time that an exchange takes to reply', { unit: 'ms', default: 20, check: integer(0, 60_000) })
   ]),
   ...group('Push', ['reader'], [
     row('maxStreams', 'Maximum number of concurrent /live streams; further clients have to retry later',

@@ -7,7 +7,7 @@ import { openReader } from '../src/index.js'
 import { insideOfReader } from '../src/inside.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
-import { createAdmissionMetrics, createReaderRegistry } from '../src/metrics/index.js'
+import { createAdmissionMetrics, createPriceReplyMetrics, createReaderRegistry } from '../src/metrics/index.js'
 import { createReaderApp } from './app.js'
 import { createReaderDatabase } from './database.js'
 import { openSystems } from './systems.js'
@@ -58,6 +58,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
     requestMs: settings.requestMs,
     isShared: () => security.access === null,
     admissionMetrics: createAdmissionMetrics(registry),
+    priceMetrics: createPriceReplyMetrics(registry),
     log
   })
   /** @type {import('fastify').FastifyInstance | null} */

@@ -13,7 +13,7 @@ import { FreshetError } from './errors.js'
  *   live: ReturnType<typeof auctions.createLive> }} OpenAuctions
  * @typedef {{ queries: import('../src/systems/sales/index.js').SaleQueries, live: ReturnType<typeof sales.createSaleLive> }} OpenSales
  * @typedef {{ queries: import('../src/systems/prices/index.js').PriceQueries, live: ReturnType<typeof prices.createPriceLive>,
- *   encoder: ReturnType<typeof prices.createEncoder>, now: () => number,
+ *   encoder: ReturnType<typeof prices.createEncoder>, now: () => number, metrics: import('../src/metrics/index.js').PriceReplyMetrics,
  *   sources: () => ReturnType<typeof prices.readSources> }} OpenPrices
  * @typedef {{ connectionOf: (partition: number, isPrimary: boolean) => import('../src/store/index.js').Connection,
  *   keyOf: (partition: number) => (part: string) => string, partitionOf: (key: string) => number, partitions: number, secret: string,
@@ -33,13 +33,14 @@ function kindOf ({ SYSTEM, RULE }) { return { system: SYSTEM, rule: RULE } }
  * @param {{ deployment: import('../src/store/index.js').Deployment, primaryUrl: string, keyPrefix: string, now?: () => number,
  *   orderRows?: (sale: string) => Promise<number | null>, requestMs: number, isShared: () => boolean, store?: () => Promise<
  *   import('../src/systems/prices/queries.js').Store | null>, sources?: Parameters<typeof prices.createDirect>[0]['sources'] | null,
- *   admissionMetrics: (system: string) => import('../src/metrics/index.js').AdmissionMetrics, log: import('pino').Logger }} parts
+ *   admissionMetrics: (system: string) => import('../src/metrics/index.js').AdmissionMetrics,
+ *   priceMetrics: import('../src/metrics/index.js').PriceReplyMetrics, log: import('pino').Logger }} parts
  *   `requestMs`: as in gateways; `isShared`: whether caches may store replies of prices; `store`: history of prices; `sources`: of prices,
  *   while the servers are away
  */
 export function openSystems ({
   deployment, primaryUrl, keyPrefix, now = Date.now, orderRows = async () => null, requestMs, isShared, store = async () => null,
-  sources = null, admissionMetrics, log
+  sources = null, admissionMetrics, priceMetrics, log
 }) {
   /** @type {ReturnType<typeof createRoutes> | null} */
   let routes = null
@@ -130,7 +131,7 @@ export function openSystems ({
       metrics: admissionMetrics(PRICES.system)
     })
     const view = viewOf(PRICES, parts, PRICES_KEPT)
-    const demand = prices.createDemand({ submit })
+    const demand = prices.createDemand({ submit, onDropped: priceMetrics.uncounted })
     const direct = sources && prices.createDirect({ sources, now })
     const queries = prices.createPriceQueries({ view, submit, demand, direct, store: await store(), ...parts })
     const live = prices.createPriceLive({ queries, view, now, push, log })
@@ -139,6 +140,7 @@ export function openSystems ({
       live,
       encoder: prices.createEncoder({ isShared }),
       now,
+      metrics: priceMetrics,
       sources: () => prices.readSources(connectionOf(0, false), parts.keyOf(0)),
       async close () {
         live.close()

@@ -1,7 +1,7 @@
 /** Prices: the newest, several at once, history, a stream; tiers and sources. */
 import { commandRoute, ID_TEXT, integer, number, querySchema, readId, readQuery, text } from '../../src/http/index.js'
 import { matchesTag } from '../../src/replies/index.js'
-import { assetOf } from '../../src/systems/prices/index.js'
+import { assetOf, STATUSES } from '../../src/systems/prices/index.js'
 import { FreshetError } from '../errors.js'
 import { attachStream } from './live-stream.js'
 
@@ -92,8 +92,14 @@ export async function priceRoutes (app, { systems, push, access }) {
 
   app.get('/v1/prices/:asset', { config: READ, schema: assetRoute('The newest price', PRICE, NONE, MISSING) }, async (request, reply) => {
     readQuery(request, NONE)
-    const { queries, encoder, now } = await opened()
-    const { body, headers } = encoder.replyOf(await queries.price(assetIn(request)), now())
+    const { queries, encoder, now, metrics } = await opened()
+    const found = await queries.price(assetIn(request)).catch((error) => {
+      if (STATUSES[error.code]) metrics.missed(STATUSES[error.code])
+      throw error
+    })
+    const answer = encoder.replyOf(found, now())
+    const { body, headers } = answer
+    metrics.served(answer)
     reply.headers(headers)
     if (matchesTag(request.headers['if-none-match'], headers.etag)) return reply.code(304).send()
     return reply.type('application/json; charset=utf-8').send(body)
@@ -103,10 +109,18 @@ export async function priceRoutes (app, { systems, push, access }) {
     config: READ, schema: route('The newest prices of several assets', list(PRICE, { asOf: TIME }), SEVERAL, [])
   }, async (request, reply) => {
     const { assets } = readQuery(request, SEVERAL)
-    const { queries, encoder, now } = await opened()
+    const { queries, encoder, now, metrics } = await opened()
     const found = await queries.prices(assets)
     const asOf = now()
-    const texts = found.map((one) => 'fields' in one ? encoder.replyOf(one, asOf).body.toString() : JSON.stringify(one))
+    const texts = found.map((one) => {
+      if (!('fields' in one)) {
+        metrics.missed(one.status)
+        return JSON.stringify(one)
+      }
+      const answer = encoder.replyOf(one, asOf)
+      metrics.served(answer)
+      return answer.body.toString()
+    })
     return reply.type('application/json; charset=utf-8').send(`{"items":[${texts.join(',')}],"asOf":${asOf}}`)
   })
 

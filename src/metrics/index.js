@@ -5,6 +5,7 @@
  * @typedef {import('./admission.js').AdmissionMetrics} AdmissionMetrics
  * @typedef {import('./consumers.js').ConsumerMetrics} ConsumerMetrics
  * @typedef {import('./prices.js').PriceMetrics} PriceMetrics
+ * @typedef {import('./price-replies.js').PriceReplyMetrics} PriceReplyMetrics
  */
 import { Registry } from 'prom-client'
 import { registerFeeds } from './feeds.js'
@@ -67,4 +68,5 @@ export { counter, gauge, one } from './scrape.js'
 
 export { createAdmissionMetrics } from './admission.js'
 export { createConsumerMetrics } from './consumers.js'
+export { createPriceReplyMetrics } from './price-replies.js'
 export { createPriceMetrics } from './prices.js'

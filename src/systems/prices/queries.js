@@ -21,7 +21,8 @@ import { createWanting } from './wanting.js'
 
 const RULE = 'latest'
 const MAX_POINTS = 10_000
-const STATUSES = Object.freeze(/** @type {Record<string, string>} */ ({
+/** of an asset without a price, by error code */
+export const STATUSES = Object.freeze(/** @type {Record<string, string>} */ ({
   ASSET_UNKNOWN: 'unknown', PRICE_NO_DATA: 'no_data', PRICE_NO_QUORUM: 'no_quorum', PRICE_EXPIRED: 'expired'
 }))
 

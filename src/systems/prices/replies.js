@@ -7,7 +7,8 @@
  * @typedef {import('../../admission/index.js').Fields} Fields
  * @typedef {'local' | 'server' | 'store' | 'origin'} Level where the price was found
  * @typedef {{ asset: string, fields: Fields, generation: string, level: Level }} Found
- * @typedef {{ body: Buffer, headers: Record<string, string> }} Reply
+ * @typedef {{ body: Buffer, headers: Record<string, string>, level: string, status: string, ageMs: number }} Reply `level`: as the header
+ *   Freshet-Cache
  */
 import { FreshetError } from './errors.js'
 
@@ -45,14 +46,19 @@ export function createEncoder ({ isShared }) {
         encoded.set(fields, known)
       }
       const [lifetime, stale] = [Number(soft) - Number(ts), Number(hard) - Number(soft)].map((ms) => Math.floor(ms / 1000))
+      const ageMs = Math.max(0, nowMs - Number(ts))
+      const shownLevel = status === 'stale' ? 'stale' : level
       return {
         body: known.body,
         headers: {
           etag: tag,
-          age: String(Math.max(0, Math.floor((nowMs - Number(ts)) / 1000))),
+          age: String(Math.floor(ageMs / 1000)),
           'cache-control': `${isShared() ? 'public' : 'private'}, max-age=${lifetime}, stale-while-revalidate=${stale}`,
-          'freshet-cache': status === 'stale' ? 'stale' : level
-        }
+          'freshet-cache': shownLevel
+        },
+        level: shownLevel,
+        status,
+        ageMs
       }
     }
   }
