@@ -16,12 +16,19 @@ const { resolve } = createRequire(import.meta.url)
 
 /** The other files are at /page/NAME. @type {Readonly<Record<string, string>>} */
 const ADDRESSES = Object.freeze({
-  'index.html': '/', 'example.html': '/example', 'auctions.html': '/auctions', 'sales.html': '/sales', 'prices.html': '/prices',
+  'index.html': '/',
+  'example.html': '/example',
+  'auctions.html': '/auctions',
+  'sales.html': '/sales',
+  'prices.html': '/prices',
   'icon.svg': '/icon.svg'
 })
 /** Addresses for people, with summaries. @type {Readonly<Record<string, string>>} */
 const PAGES = Object.freeze({
-  '/': 'The page', '/example': 'A feed, followed by a short script', '/auctions': 'Open auctions', '/sales': 'The current sale',
+  '/': 'The page',
+  '/example': 'A feed, followed by a short script',
+  '/auctions': 'Open auctions',
+  '/sales': 'The current sale',
   '/prices': 'Prices and their sources'
 })
 const ELSEWHERE = Object.freeze({

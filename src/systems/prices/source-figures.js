@@ -18,10 +18,12 @@ const keyOf = (key, process) => key(`sources:${process}`)
  *   partition 0; `id` of the process, as in its heartbeats
  */
 export function publishSources ({ connection, key, id, exchanges, figures }) {
-  const urls = Object.fromEntries(exchanges.flatMap(({ name, base }) => THIS_MACHINE.includes(new URL(base).hostname) ? [[name, base]] : []))
+  const here = exchanges.filter(({ base }) => THIS_MACHINE.includes(new URL(base).hostname))
+  const urls = Object.fromEntries(here.map(({ name, base }) => [name, base]))
+  const text = () => JSON.stringify(figures().map((one) => ({ ...one, url: urls[one.exchange] })))
   const timer = setInterval(async () => {
     try {
-      await connection().send('SET', keyOf(key, id), JSON.stringify(figures().map((one) => ({ ...one, url: urls[one.exchange] }))), 'PX', LIVES_MS)
+      await connection().send('SET', keyOf(key, id), text(), 'PX', LIVES_MS)
     } catch {
       // the servers are away; the key expires
     }

@@ -1,0 +1,81 @@
+/** The sources: the breaker of each, its latency, its last error; and faults of exchanges on this machine, which can be switched. */
+import { at, make, put } from './elements.js'
+import { UNKNOWN, duration } from './text.js'
+
+/** Name, meaning, and what the exchange is sent; null = no fault. @type {readonly [string, string, Record<string, unknown> | null][]} */
+const FAULTS = Object.freeze([
+  ['none', 'replies as it should', null],
+  ['down', 'every reply is an error 500', { errorRate: 1 }],
+  ['slow', 'replies take 300 ms', { latencyMs: 300 }],
+  ['hangs', 'no reply ever comes', { hang: true }],
+  ['wild prices', 'prices are ten times too high', { outlier: 10 }],
+  ['rate limit', 'every reply is 429, Retry-After: 5', { rateLimited: 5 }]
+])
+/** @type {Readonly<Record<string, string>>} */
+const KINDS = Object.freeze({ closed: 'good', 'half-open': 'wait', open: 'bad' })
+/** faults are switched by a browser on the same machine */
+const IS_HERE = ['127.0.0.1', 'localhost'].includes(location.hostname)
+
+/** @typedef {{ exchange: string, breaker: string, latencyMs: number | null, lastError: string | null, url?: string }} Source */
+
+/** @type {Map<string, any>} cards by exchange */
+const cards = new Map()
+
+/** @param {Source[]} sources */
+export function showSources (sources) {
+  const keys = sources.map(({ exchange, url }) => `${exchange} ${url}`)
+  for (const [key, card] of cards) {
+    if (keys.includes(key)) continue
+    card.remove()
+    cards.delete(key)
+  }
+  sources.forEach((source, i) => {
+    const card = cards.get(keys[i]) ?? createCard(source)
+    if (!cards.has(keys[i])) at('exchanges').append(card)
+    cards.set(keys[i], card)
+    const [, breaker, latency, error] = card.children
+    breaker.dataset.kind = KINDS[source.breaker]
+    put(breaker, `breaker ${source.breaker}`)
+    put(latency, `latency ${source.latencyMs === null ? UNKNOWN : duration(source.latencyMs)}`)
+    put(error, source.lastError === null ? 'no error so far' : `last error: ${source.lastError.replaceAll('_', ' ')}`)
+  })
+  at('no-sources').hidden = sources.length > 0
+  at('hint').hidden = !IS_HERE || !sources.some(({ url }) => url)
+}
+
+/** @param {Source} source */
+function createCard ({ exchange, url }) {
+  const card = make('li', {}, make('h3', {}, exchange), make('p', { className: 'state' }), make('p', { className: 'quiet' }),
+    make('p', { className: 'quiet' }))
+  if (url && IS_HERE) card.append(createSwitch(exchange, url))
+  return card
+}
+
+/** @param {string} exchange @param {string} url */
+function createSwitch (exchange, url) {
+  const buttons = FAULTS.map(([name, title, body]) => make('button', { type: 'button', title, onclick: () => change(body) }, name))
+  const outcome = make('p', { className: 'outcome' })
+  outcome.setAttribute('role', 'status')
+  const group = make('div', { className: 'faults' }, make('span', { className: 'quiet' }, 'fault'), ...buttons, outcome)
+  group.setAttribute('role', 'group')
+  group.setAttribute('aria-label', `Fault of ${exchange}`)
+
+  /** @param {RequestInit} [request] */
+  async function send (request) {
+    try {
+      const faults = await (await fetch(`${url}/faults`, request)).json()
+      const isOn = (/** @type {Record<string, unknown> | null} */ body) =>
+        body !== null && Object.entries(body).every(([name, value]) => faults[name] === value)
+      const chosen = FAULTS.find(([, , body]) => isOn(body)) ?? FAULTS[0]
+      FAULTS.forEach((fault, i) => buttons[i].setAttribute('aria-pressed', String(fault === chosen)))
+      put(outcome, '')
+    } catch {
+      put(outcome, 'The exchange does not answer.')
+    }
+  }
+  const change = (/** @type {object | null} */ body) =>
+    send(body === null ? { method: 'DELETE' } : { method: 'PUT', body: JSON.stringify(body) })
+
+  send()
+  return group
+}
