@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { help, resolve, SettingsInvalid } from '../settings.js'
 import { expectFreePort } from '../src/http/index.js'
-import { aborted, listenForStop, tellParent } from '../src/runtime/index.js'
+import { aborted, createLog, listenForStop, tellParent } from '../src/runtime/index.js'
 import { createExchange } from './exchanges/server.js'
 
 const NAMES = Object.freeze(['alpha', 'beta', 'gamma'])
@@ -32,7 +32,8 @@ export async function main ({ argv, env }) {
   const last = settings.port + NAMES.length - 1
   if (last > MAX_PORT) throw new SettingsInvalid([`port: ${settings.port}; expected room for ${NAMES.length} ports, up to ${MAX_PORT}`])
   const stopping = listenForStop()
-  const servers = NAMES.map((name) => createExchange({ name, ...settings }))
+  const log = createLog({ level: settings.logLevel, role: 'exchanges' })
+  const servers = NAMES.map((name) => createExchange({ name, ...settings, log }))
   try {
     const urls = /** @type {Record<string, string>} */ ({})
     for (const [i, name] of NAMES.entries()) urls[name] = await listen(servers[i], settings.port && settings.port + i)

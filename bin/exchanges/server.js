@@ -25,10 +25,9 @@ const HERE = ['127.0.0.1', 'localhost', '[::1]']
 const BASE = 'http://localhost'
 const MAX_BODY_BYTES = 10_000
 
-/**
- * @param {{ name: string, seed: number, tickMs: number, latencyMs: number, now?: () => number }} exchange
- * @returns {import('node:http').Server} not listening yet
- */
+/** @typedef {{ name: string, seed: number, tickMs: number, latencyMs: number, log: import('pino').Logger }} Exchange */
+
+/** @param {Exchange} exchange @returns {import('node:http').Server} not listening yet */
 export function createExchange (exchange) {
   const routes = createRoutes(exchange)
   return createServer((request, response) => {
@@ -46,11 +45,18 @@ export function createExchange (exchange) {
   })
 }
 
-/** @param {Parameters<typeof createTicker>[0]} exchange @returns {Record<string, Record<string, Route>>} */
+/** @param {Exchange} exchange @returns {Record<string, Record<string, Route>>} */
 function createRoutes (exchange) {
   const answer = createTicker(exchange)
   const calls = createCalls()
   let faults = NO_FAULTS
+
+  /** @param {import('./faults.js').Faults} next */
+  function set (next) {
+    faults = next
+    exchange.log.info({ exchange: exchange.name, faults }, 'faults')
+  }
+
   return {
     ticker: {
       async GET (_, response, { pathname }) {
@@ -68,11 +74,11 @@ function createRoutes (exchange) {
         }
         const read = readFaults(await text(request).catch(() => ''))
         if ('wrong' in read) return reply(response, 400, { error: read.wrong })
-        faults = read.faults
+        set(read.faults)
         reply(response, 200, faults)
       },
       DELETE (_, response) {
-        faults = NO_FAULTS
+        set(NO_FAULTS)
         reply(response, 200, faults)
       }
     },

@@ -13,15 +13,15 @@ const SLOW_BYTE_MS = 100
 const TEN_MEGABYTES = 10_000_000
 
 /**
- * @param {{ name: string, seed: number, tickMs: number, latencyMs: number, now?: () => number }} exchange
+ * @param {{ name: string, seed: number, tickMs: number, latencyMs: number }} exchange
  * @returns {(response: Response, symbol: string, faults: Faults) => Promise<void>}
  */
-export function createTicker ({ name, seed, tickMs, latencyMs, now = Date.now }) {
+export function createTicker ({ name, seed, tickMs, latencyMs }) {
   let errorsDue = 0
 
   /** @param {string} symbol @param {Faults} faults */
   function tickerOf (symbol, { wrongSymbol, zeroVolume, outlier, stale, skewMs }) {
-    const tick = Math.floor((now() - stale) / tickMs)
+    const tick = Math.floor((Date.now() - stale) / tickMs)
     const { price, volume, ts } = syntheticTick({ seed, exchange: name, symbol, tick, tickMs })
     return {
       symbol: wrongSymbol ? `${symbol}.other` : symbol,

@@ -22,12 +22,17 @@ const KNOWN = Object.freeze({
   bitstamp: { base: 'https://www.bitstamp.net', adapter: bitstamp }
 })
 
+const LOCAL = Object.freeze(['alpha', 'beta', 'gamma'])
+
 /**
- * @param {{ exchanges: readonly string[], exchangeUrls: Readonly<Record<string, string>> | null }} settings names; addresses of some of
- *   them, instead of those that they have
+ * @param {{ exchanges: readonly string[], exchangeUrls: readonly string[] | null }} settings `exchanges`: names, or only `local`;
+ *   `exchangeUrls`: name=URL, where it is not the usual one
  * @returns {Exchange[]}
  */
-export const exchangesOf = ({ exchanges, exchangeUrls }) => exchanges.map((name) => {
-  const { base, adapter } = KNOWN[name]
-  return { name, base: (exchangeUrls?.[name] ?? base).replace(/\/+$/, ''), adapter }
-})
+export function exchangesOf ({ exchanges, exchangeUrls }) {
+  const own = new Map((exchangeUrls ?? []).map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]))
+  return (exchanges[0] === 'local' ? LOCAL : exchanges).map((name) => {
+    const { base, adapter } = KNOWN[name]
+    return { name, base: (own.get(name) ?? base).replace(/\/+$/, ''), adapter }
+  })
+}
