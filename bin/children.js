@@ -68,9 +68,9 @@ function createChildren (settings, { primaryUrl, replicaUrls }, { signal, fail }
     ...process.env,
     FRESHET_REDIS_URL: primaryUrl,
     ...(replicaUrls && { FRESHET_REPLICA_URL: replicaUrls.join(',') }),
-    ...(settings.databaseUrl && { FRESHET_DATABASE_URL: settings.databaseUrl }),
-    FRESHET_LOG_LEVEL: settings.origins.logLevel === 'default' ? 'warn' : settings.logLevel
+    ...(settings.databaseUrl && { FRESHET_DATABASE_URL: settings.databaseUrl })
   }
+  const level = settings.origins.logLevel === 'default' ? 'warn' : settings.logLevel
   /** @type {Child[]} */
   const children = []
   return {
@@ -81,7 +81,7 @@ function createChildren (settings, { primaryUrl, replicaUrls }, { signal, fail }
      * @returns {Child}
      */
     start (command, flags, upLine) {
-      const child = fork(FRESHET, [command, ...flags], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env })
+      const child = fork(FRESHET, [command, ...flags, '--log-level', level], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env })
       const up = new Promise((resolve) => child.once('exit', resolve).once('message', resolve))
       child.on('message', (/** @type {any} */ message) => {
         if (message.event === 'up' && !signal.aborted) print(command, upLine(message))

@@ -69,17 +69,17 @@ async function startAll (settings, { start, print }, signal) {
     start('gateway', [...common, '--port', String(gatewayPort), '--drain-ms', String(DRAIN_MS),
       '--cors-origin', `${readerUrl},http://localhost:${port}`], ({ url }) => `${url}   ${commands}`),
     start('consumers', [...common, '--systems', system, ...sources], () => tasks),
-    start('reader', [...common, '--port', String(port), '--gateway-url', gatewayUrl], ({ url }) => `${url}/${system}   open this page`)
+    start('reader', [...common, '--port', String(port), '--gateway-url', gatewayUrl, ...sources], ({ url }) => `${url}/${system}   open this page`)
   ]
   await Promise.race([aborted(signal), Promise.all(children.map(({ up }) => up))])
   if (signal.aborted) return
   run({ gatewayUrl, readerUrl, mode, isActive: crowd === 'yes', signal, print: (line) => print('crowd', line) })
 }
 
-/** @param {import('./children.js').Children['start']} start @returns {Promise<string[]>} flags of consumers */
+/** @param {import('./children.js').Children['start']} start @returns {Promise<string[]>} flags of reader and consumers */
 async function startExchanges (start) {
-  const { urls = {} } = await start('exchanges', ['--port', '0'], ({ urls }) => `${Object.keys(urls).join(', ')}   sources of prices`).up
-  return ['--exchanges', Object.keys(urls).join(), '--exchange-urls', Object.entries(urls).map((pair) => pair.join('=')).join()]
+  const { urls = {} } = await start('exchanges', ['--port', '0'], () => 'sources of prices').up
+  return ['--exchange-urls', Object.entries(urls).map((pair) => pair.join('=')).join()]
 }
 
 /** All are taken before one is given back, so they differ. @param {number[]} wanted 0 = any @returns {Promise<number[]>} */
