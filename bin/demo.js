@@ -69,7 +69,8 @@ async function startAll (settings, { start, print }, signal) {
     start('gateway', [...common, '--port', String(gatewayPort), '--drain-ms', String(DRAIN_MS),
       '--cors-origin', `${readerUrl},http://localhost:${port}`], ({ url }) => `${url}   ${commands}`),
     start('consumers', [...common, '--systems', system, ...sources], () => tasks),
-    start('reader', [...common, '--port', String(port), '--gateway-url', gatewayUrl, ...sources], ({ url }) => `${url}/${system}   open this page`)
+    start('reader', [...common, '--port', String(port), '--gateway-url', gatewayUrl, ...sources],
+      ({ url }) => `${url}/${system}   open this page`)
   ]
   await Promise.race([aborted(signal), Promise.all(children.map(({ up }) => up))])
   if (signal.aborted) return
@@ -79,7 +80,7 @@ async function startAll (settings, { start, print }, signal) {
 /** @param {import('./children.js').Children['start']} start @returns {Promise<string[]>} flags of reader and consumers */
 async function startExchanges (start) {
   const { urls = {} } = await start('exchanges', ['--port', '0'], () => 'sources of prices').up
-  return ['--exchange-urls', Object.entries(urls).map((pair) => pair.join('=')).join()]
+  return ['--exchanges', 'local', '--exchange-urls', Object.entries(urls).map((pair) => pair.join('=')).join()]
 }
 
 /** All are taken before one is given back, so they differ. @param {number[]} wanted 0 = any @returns {Promise<number[]>} */

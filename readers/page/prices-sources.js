@@ -2,14 +2,14 @@
 import { at, make, put } from './elements.js'
 import { UNKNOWN, duration } from './text.js'
 
-/** Name, meaning, and what the exchange is sent; null = no fault. @type {readonly [string, string, Record<string, unknown> | null][]} */
+/** Its name, and what the exchange is sent; null = no fault. @type {readonly [string, Record<string, unknown> | null][]} */
 const FAULTS = Object.freeze([
-  ['none', 'replies as it should', null],
-  ['down', 'every reply is an error 500', { errorRate: 1 }],
-  ['slow', 'replies take 300 ms', { latencyMs: 300 }],
-  ['hangs', 'no reply ever comes', { hang: true }],
-  ['wild prices', 'prices are ten times too high', { outlier: 10 }],
-  ['rate limit', 'every reply is 429, Retry-After: 5', { rateLimited: 5 }]
+  ['none', null],
+  ['down: every reply is an error 500', { errorRate: 1 }],
+  ['slow: replies take 300 ms', { latencyMs: 300 }],
+  ['hangs: no reply comes', { hang: true }],
+  ['wild: prices are 10 times too high', { outlier: 10 }],
+  ['rate limit: 429, Retry-After 5 s', { rateLimited: 5 }]
 ])
 /** @type {Readonly<Record<string, string>>} */
 const KINDS = Object.freeze({ closed: 'good', 'half-open': 'wait', open: 'bad' })
@@ -33,11 +33,11 @@ export function showSources (sources) {
     const card = cards.get(keys[i]) ?? createCard(source)
     if (!cards.has(keys[i])) at('exchanges').append(card)
     cards.set(keys[i], card)
-    const [, breaker, latency, error] = card.children
+    const [, breaker, figures] = card.children
     breaker.dataset.kind = KINDS[source.breaker]
     put(breaker, `breaker ${source.breaker}`)
-    put(latency, `latency ${source.latencyMs === null ? UNKNOWN : duration(source.latencyMs)}`)
-    put(error, source.lastError === null ? 'no error so far' : `last error: ${source.lastError.replaceAll('_', ' ')}`)
+    put(figures, `latency ${source.latencyMs === null ? UNKNOWN : duration(source.latencyMs)}, ` +
+      (source.lastError === null ? 'no error so far' : `last error: ${source.lastError.replaceAll('_', ' ')}`))
   })
   at('no-sources').hidden = sources.length > 0
   at('hint').hidden = !IS_HERE || !sources.some(({ url }) => url)
@@ -45,29 +45,26 @@ export function showSources (sources) {
 
 /** @param {Source} source */
 function createCard ({ exchange, url }) {
-  const card = make('li', {}, make('h3', {}, exchange), make('p', { className: 'state' }), make('p', { className: 'quiet' }),
-    make('p', { className: 'quiet' }))
+  const card = make('li', {}, make('h3', {}, exchange), make('p', { className: 'state' }), make('p', { className: 'quiet' }))
   if (url && IS_HERE) card.append(createSwitch(exchange, url))
   return card
 }
 
 /** @param {string} exchange @param {string} url */
 function createSwitch (exchange, url) {
-  const buttons = FAULTS.map(([name, title, body]) => make('button', { type: 'button', title, onclick: () => change(body) }, name))
-  const outcome = make('p', { className: 'outcome' })
+  const options = FAULTS.map(([name]) => make('option', {}, name))
+  const select = make('select', { onchange: () => change(FAULTS[select.selectedIndex][1]) }, ...options)
+  select.setAttribute('aria-label', `Fault of ${exchange}`)
+  const outcome = make('span', { className: 'outcome' })
   outcome.setAttribute('role', 'status')
-  const group = make('div', { className: 'faults' }, make('span', { className: 'quiet' }, 'fault'), ...buttons, outcome)
-  group.setAttribute('role', 'group')
-  group.setAttribute('aria-label', `Fault of ${exchange}`)
 
   /** @param {RequestInit} [request] */
   async function send (request) {
     try {
       const faults = await (await fetch(`${url}/faults`, request)).json()
-      const isOn = (/** @type {Record<string, unknown> | null} */ body) =>
-        body !== null && Object.entries(body).every(([name, value]) => faults[name] === value)
-      const chosen = FAULTS.find(([, , body]) => isOn(body)) ?? FAULTS[0]
-      FAULTS.forEach((fault, i) => buttons[i].setAttribute('aria-pressed', String(fault === chosen)))
+      const on = FAULTS.findIndex(([, body]) => body !== null && Object.entries(body).every(([name, value]) => faults[name] === value))
+      select.selectedIndex = Math.max(0, on)
+      select.classList.toggle('on', on > 0)
       put(outcome, '')
     } catch {
       put(outcome, 'The exchange does not answer.')
@@ -77,5 +74,5 @@ function createSwitch (exchange, url) {
     send(body === null ? { method: 'DELETE' } : { method: 'PUT', body: JSON.stringify(body) })
 
   send()
-  return group
+  return make('p', { className: 'fault' }, make('span', { className: 'quiet' }, 'Fault'), select, outcome)
 }
