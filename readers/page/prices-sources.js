@@ -5,11 +5,11 @@ import { UNKNOWN, duration } from './text.js'
 /** Its name, and what the exchange is sent; null = no fault. @type {readonly [string, Record<string, unknown> | null][]} */
 const FAULTS = Object.freeze([
   ['none', null],
-  ['down: every reply is an error 500', { errorRate: 1 }],
-  ['slow: replies take 300 ms', { latencyMs: 300 }],
-  ['hangs: no reply comes', { hang: true }],
-  ['wild: prices are 10 times too high', { outlier: 10 }],
-  ['rate limit: 429, Retry-After 5 s', { rateLimited: 5 }]
+  ['down: replies 500', { errorRate: 1 }],
+  ['slow: replies in 300 ms', { latencyMs: 300 }],
+  ['hangs: no reply', { hang: true }],
+  ['wild: 10 times the price', { outlier: 10 }],
+  ['rate limit: replies 429', { rateLimited: 5 }]
 ])
 /** @type {Readonly<Record<string, string>>} */
 const KINDS = Object.freeze({ closed: 'good', 'half-open': 'wait', open: 'bad' })

@@ -18,9 +18,8 @@ export function showTiers (assets, chosen, onChoose) {
   })
   const moved = assets.filter(({ movedMs }) => movedMs !== undefined)
     .sort((a, b) => (b.movedMs ?? 0) - (a.movedMs ?? 0)).slice(0, MOVES)
-    .map(({ asset, movedFrom, tier }) => `${asset}: ${movedFrom} → ${tier}`)
-  at('moves').hidden = moved.length === 0
-  if ([...at('moved').children].map(({ textContent }) => textContent).join() !== moved.join()) {
+    .map(({ asset, movedFrom, tier }) => `${asset} ${movedFrom} → ${tier}`)
+  if (moved.length > 0 && [...at('moved').children].map(({ textContent }) => textContent).join() !== moved.join()) {
     at('moved').replaceChildren(...moved.map((text) => make('li', {}, text)))
   }
 }
