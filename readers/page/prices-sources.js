@@ -2,14 +2,14 @@
 import { at, make, put } from './elements.js'
 import { UNKNOWN, duration } from './text.js'
 
-/** Its name, and what the exchange is sent; null = no fault. @type {readonly [string, Record<string, unknown> | null][]} */
+/** Name, meaning, and what the exchange is sent; null = no fault. @type {readonly [string, string, Record<string, unknown> | null][]} */
 const FAULTS = Object.freeze([
-  ['none', null],
-  ['down: replies 500', { errorRate: 1 }],
-  ['slow: replies in 300 ms', { latencyMs: 300 }],
-  ['hangs: no reply', { hang: true }],
-  ['wild: 10 times the price', { outlier: 10 }],
-  ['rate limit: replies 429', { rateLimited: 5 }]
+  ['none', '', null],
+  ['down', ': replies 500', { errorRate: 1 }],
+  ['slow', ': replies in 300 ms', { latencyMs: 300 }],
+  ['hangs', ': no reply', { hang: true }],
+  ['wild', ': 10 times the price', { outlier: 10 }],
+  ['limited', ': replies 429', { rateLimited: 5 }]
 ])
 /** @type {Readonly<Record<string, string>>} */
 const KINDS = Object.freeze({ closed: 'good', 'half-open': 'wait', open: 'bad' })
@@ -52,8 +52,8 @@ function createCard ({ exchange, url }) {
 
 /** @param {string} exchange @param {string} url */
 function createSwitch (exchange, url) {
-  const options = FAULTS.map(([name]) => make('option', {}, name))
-  const select = make('select', { onchange: () => change(FAULTS[select.selectedIndex][1]) }, ...options)
+  const options = FAULTS.map(([value, meaning]) => make('option', { value }, value + meaning))
+  const select = make('select', { onchange: () => change(FAULTS[select.selectedIndex][2]) }, ...options)
   select.setAttribute('aria-label', `Fault of ${exchange}`)
   const outcome = make('span', { className: 'outcome' })
   outcome.setAttribute('role', 'status')
@@ -62,7 +62,7 @@ function createSwitch (exchange, url) {
   async function send (request) {
     try {
       const faults = await (await fetch(`${url}/faults`, request)).json()
-      const on = FAULTS.findIndex(([, body]) => body !== null && Object.entries(body).every(([name, value]) => faults[name] === value))
+      const on = FAULTS.findIndex(([,, body]) => body !== null && Object.entries(body).every(([name, value]) => faults[name] === value))
       select.selectedIndex = Math.max(0, on)
       select.classList.toggle('on', on > 0)
       put(outcome, '')

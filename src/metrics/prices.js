@@ -17,7 +17,10 @@ export function createPriceMetrics (registry) {
     ...common, name: 'freshet_price_refreshes_total', help: 'Total refreshes, by outcome', labelNames: ['outcome']
   })
   const took = new Histogram({
-    ...common, name: 'freshet_price_refresh_seconds', help: 'Time of a refresh, from reading the asset to storing the outcome', buckets: SECONDS
+    ...common,
+    name: 'freshet_price_refresh_seconds',
+    help: 'Time of a refresh, from reading the asset to storing the outcome',
+    buckets: SECONDS
   })
   /** @type {() => SourceCounts[]} */
   let figures = () => []

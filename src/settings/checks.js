@@ -93,7 +93,8 @@ export const serverUrl = {
 const TIERS = Object.freeze(['hot', 'medium', 'cold'])
 /** @type {Check} refresh interval, soft and hard expiry of hot, medium and cold, in this order */
 export const tierList = {
-  expects: 'for hot, medium and cold refresh/soft/hard in seconds, 0.1 to 86,400 and rising, such as hot=5/10/60,medium=30/60/300,cold=300/600/1800',
+  expects: 'refresh/soft/hard of hot, medium and cold in seconds, 0.1 to 86,400 and rising, such as ' +
+    'hot=5/10/60,medium=30/60/300,cold=300/600/1800',
   read (text) {
     const given = text.split(',').map((one) => /^\s*(\w+)=([\d.]+)\/([\d.]+)\/([\d.]+)\s*$/.exec(one))
     return TIERS.map((tier) => {

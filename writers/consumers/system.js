@@ -6,11 +6,12 @@
  *                     -> another primary? -> what was lost is restored
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { admissionKey, createAdmission, followOutboxes } from '../../src/admission/index.js'
+import { admissionKey, createAdmission } from '../../src/admission/index.js'
 import { consume, createDeadLetters, createKafkaTransport, createOutboxReader, createOwnership } from '../../src/consumers/index.js'
 import { runTasks } from '../../src/schedule/index.js'
 import { createRoutes } from '../../src/store/index.js'
 import { DUTIES } from './systems.js'
+import { followWakes } from './wakes.js'
 
 const LOOK_EVERY_MS = 250
 
@@ -20,7 +21,8 @@ const LOOK_EVERY_MS = 250
  * @param {string} system @param {any} settings
  * @param {{ id: string, primaryUrl: string, database: import('../../src/sql/index.js').Database | null,
  *   metrics: import('../../src/metrics/index.js').AdmissionMetrics & import('../../src/metrics/index.js').ConsumerMetrics,
- *   priceMetrics: import('../../src/metrics/index.js').PriceMetrics, log: import('pino').Logger }} parts `id`: of this process; `database`: null = tasks only
+ *   priceMetrics: import('../../src/metrics/index.js').PriceMetrics, log: import('pino').Logger }} parts `id`: of this process;
+ *   `database`: null = no rows are written
  * @throws {import('../../src/errors.js').FreshetError} SYSTEM_DIFFERS, KAFKA_MISSING, and why the primary cannot be reached
  */
 export async function openSystem (system, settings, { id, primaryUrl, database, metrics, priceMetrics, log }) {
@@ -42,33 +44,15 @@ export async function openSystem (system, settings, { id, primaryUrl, database, 
   const { effect } = duties
   /** by partition @type {Map<number, () => void>} */
   const wakers = new Map()
-  const waking = duties.wakes ? await followWakes(duties.wakes) : null
+  const waking = duties.wakes
+    ? followWakes({
+      primaryUrl, name: `${id}:${system}:wakes`, deadlineMs, keyOf, partitions, wakes: duties.wakes, wake: (n) => wakers.get(n)?.(), log
+    })
+    : null
   const direct = outbox && createOutboxReader({ connection: () => outbox.route(0).connection, keyOf, log })
   const reader = direct && kafkaBrokers?.length > 0
     ? await createKafkaTransport({ brokers: kafkaBrokers, system, partitions, outbox: direct, log })
     : direct
-
-  /** @param {NonNullable<import('./systems.js').Duties['wakes']>} wakes */
-  async function followWakes (wakes) {
-    const own = createRoutes({ primaryUrl, name: `${id}:${system}:wakes`, deadlineMs })
-    const follower = followOutboxes({
-      async open () {
-        await own.opened.catch(() => {})
-        return { connection: own.route(0).connection, isLeft: () => false, end () {} }
-      },
-      keyOf,
-      partitions,
-      onEntry: (partition, entry) => { if (wakes(entry)) wakers.get(partition)?.() },
-      onReset: (partition) => wakers.get(partition)?.(),
-      log
-    })
-    return {
-      async close () {
-        await follower.close()
-        await own.close()
-      }
-    }
-  }
 
   /** @param {import('../../src/consumers/index.js').Owned} owned */
   async function work (owned) {
