@@ -78,9 +78,12 @@ export function createBoard ({ body, heads }) {
       if (moved !== 0) one.row.cells[1].className = `price ${moved > 0 ? 'up' : 'down'}`
     },
 
-    /** Updates ages and lines. @param {number} now ms since 1970 */
+    /** Updates ages, changes and lines. @param {number} now ms since 1970 */
     tick (now) {
       for (const { row, price, updatedAt, points } of shown) {
+        const percent = changeOf(points)
+        put(row.cells[2], percent === null ? UNKNOWN : changeText(percent))
+        row.cells[2].dataset.sign = percent === null ? '0' : String(Math.sign(Number(percent.toFixed(2))))
         put(row.cells[4], price === null ? UNKNOWN : ageText(now - updatedAt))
         row.querySelector('polyline').setAttribute('points', lineOf(points, now))
       }
@@ -104,13 +107,10 @@ function createRow ({ asset }) {
 }
 
 /** @param {Asset} one */
-function write ({ row, price, points, tier, status, sources }) {
-  const [, priceCell, change,,, tierCell, statusCell, sourcesCell] = row.cells
-  const percent = changeOf(points)
+function write ({ row, price, tier, status, sources }) {
+  const [, priceCell,,,, tierCell, statusCell, sourcesCell] = row.cells
   put(priceCell, price === null ? UNKNOWN : priceText(Number(price)))
   priceCell.title = price ?? ''
-  put(change, percent === null ? UNKNOWN : changeText(percent))
-  change.dataset.sign = percent === null ? '0' : String(Math.sign(Number(percent.toFixed(2))))
   put(tierCell, tier)
   put(statusCell.firstElementChild, status.replaceAll('_', ' '))
   statusCell.firstElementChild.dataset.kind = KINDS[status] ?? (status === '' ? 'wait' : 'bad')

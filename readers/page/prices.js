@@ -118,6 +118,7 @@ async function prices () {
   }
   state('live', 'live')
   facts()
+  tick()
   board.sort(now())
   loadHistory(shown, asOf, get)
   return EVERY_MS

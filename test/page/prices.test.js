@@ -60,8 +60,8 @@ t.test('the page', needsBrowser, async (t) => {
     })
     await page.goto(`${address}/prices`)
     await eventually(async () => (await page.locator('#fresh').textContent()) === '50')
-    const row = async (/** @type {string} */ asset) => (await page.locator('#rows tr', { hasText: asset }).locator('th, td').allTextContents())
-      .map((text) => text.trim())
+    const row = async (/** @type {string} */ asset) =>
+      (await page.locator('#rows tr', { hasText: asset }).locator('th, td').allTextContents()).map((text) => text.trim())
     const names = () => page.locator('#rows th').allTextContents()
     return { page, faults, origins, state, row, names }
   }
@@ -74,15 +74,15 @@ t.test('the page', needsBrowser, async (t) => {
       'hot-003': { price: undefined, updatedAt: undefined, sources: undefined, status: 'no_quorum' },
       'hot-004': { price: '0.012345678' }
     }
-    await eventually(async () => {
-      t.match(await row('hot-000'), ['hot-000', '101.00', '▲ +1.00 %', '', /^\d\.\d s$/, 'hot', 'fresh', 'alpha beta gamma'])
-      t.match(await row('hot-001'), ['hot-001', '99.000', '▼ −1.00 %', '', /s$/, 'hot', 'stale', 'alpha beta gamma'])
-      t.match((await row('hot-002')).slice(6), ['degraded', 'alpha beta breaker open gamma'])
-      t.match((await row('hot-003')).toSpliced(2, 2), ['hot-003', '–', '–', 'hot', 'no quorum', ''])
-      t.match((await row('hot-004'))[1], '0.012346')
-    })
-    t.equal(await page.locator('#rows polyline').first().getAttribute('points') === '', false)
-    t.same(await page.locator('#facts dd').allTextContents().then((all) => all.slice(0, 4)), ['47', '1', '1', '1'])
+    const facts = async () => (await page.locator('#facts dd').allTextContents()).slice(0, 4).join()
+    const hasHistory = async (/** @type {string} */ asset) => (await row(asset))[2] !== '–'
+    await eventually(async () => (await facts()) === '47,1,1,1' && await hasHistory('hot-000') && await hasHistory('hot-001'))
+    t.match(await row('hot-000'), ['hot-000', '101.00', '▲ +1.00 %', '', /^\d\.\d s$/, 'hot', 'fresh', 'alpha beta gamma'])
+    t.match(await row('hot-001'), ['hot-001', '99.000', '▼ −1.00 %', '', /s$/, 'hot', 'stale', 'alpha beta gamma'])
+    t.match((await row('hot-002')).slice(6), ['degraded', 'alpha beta breaker open gamma'])
+    t.match((await row('hot-003')).toSpliced(2, 2), ['hot-003', '–', '–', 'hot', 'no quorum', ''])
+    t.match((await row('hot-004'))[1], '0.012346')
+    t.match(await page.locator('#rows polyline').first().getAttribute('points'), /\d/)
     t.same([faults, origins], [[], [address]])
   })
 
@@ -123,16 +123,12 @@ t.test('the page', needsBrowser, async (t) => {
     t.ok(state.asked.flat().filter((asset) => asset === 'medium-000').length <= 2)
   })
 
-  await t.test('an asset that demand moves is named', async (t) => {
+  await t.test('an asset that demand moves is named; a reader that is away, too, and the page goes on after', async (t) => {
     const { page, state } = await show(t)
     t.equal(await page.textContent('#moved'), 'none so far')
     Object.assign(state.tiers[119], { tier: 'hot' })
     await eventually(async () => (await page.textContent('#moved')) === 'cold-029 cold → hot')
     t.match(await page.textContent('#tiers'), /hot 61.*cold 29/)
-  })
-
-  await t.test('a reader that is away is named, and the page goes on after', async (t) => {
-    const { page, state } = await show(t)
     state.isAway = true
     await eventually(async () => (await page.textContent('#state')) === 'connecting again')
     state.isAway = false
