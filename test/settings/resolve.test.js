@@ -3,8 +3,8 @@ import { SETTINGS, SettingsInvalid, flagOf, resolve, optionsOf, resolveOptions }
 
 const WRITER = { command: 'writer', layouts: ['ids', 'values'], acks: ['primary'] }
 const READER = { ...WRITER, command: 'reader' }
-const COMMANDS = ['start', 'demo', 'writer', 'reader', 'servers', 'doctor', 'feed', 'gateway', 'consumers', 'dead-letters', 'experiment',
-  'top', 'library']
+const COMMANDS = ['start', 'demo', 'writer', 'reader', 'servers', 'doctor', 'feed', 'gateway', 'consumers', 'dead-letters', 'exchanges',
+  'experiment', 'top', 'library']
 
 /**
  * @param {string[]} argv

@@ -27,6 +27,7 @@ export function createSource ({ exchange, limit, callMs, resetMs }) {
   const breaker = createBreaker({ limit, resetMs })
   const agent = new (exchange.base.startsWith('https:') ? HttpsAgent : HttpAgent)({ keepAlive: true, maxFreeSockets: limit })
   const closing = new AbortController()
+  // one of each call in flight
   setMaxListeners(limit, closing.signal)
   /** @type {{ asset: string, resolve: (tick: Tick) => void }[]} */
   const waiting = []
