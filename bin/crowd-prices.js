@@ -4,14 +4,15 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const COINS = ('btc eth usdt bnb sol xrp usdc ada doge trx ton avax shib dot link bch near ltc pol leo dai uni icp etc apt stx xlm fil ' +
-  'atom arb okb imx mnt vet op inj hbar cro grt ldo kas mkr rune egld aave algo flow qnt sand axs mana ftm xtz theta snx neo eos iota ' +
-  'xec kcs chz klay zec ape gala crv btt ' +
-  'xdc cfx mina dydx rose sui sei tia jup pyth wld bonk pepe floki wif ondo strk zk zro ena pendle ar fet ' +
-  'rndr agix ocean akt twt bat zil enj one ankr hot iost icx ont qtum waves zrx rvn sc dgb xvg lsk kava celo celr skl ctsi storj lrc omg ' +
-  'knc bnt band uma nmr rlc ogn audio glm req mtl dent fun powr ant gno cvx fxs spell yfi sushi 1inch bal comp cake dcr dash xmr xem ' +
-  'hnt helium mask ens blur gmx magic super ilv ygg alice slp tlm high api3 trb dia gal id arkm cyber people mav edu hook acx rad perp ' +
-  'woo joe lqty ssv rpl bico mbox kda flux ckb dgd elf steem hive ark scrt xno nkn cfg jasmy ach cvc pha').split(' ')
+const COINS = (
+  'btc eth usdt bnb sol xrp usdc ada doge trx ton avax shib dot link bch near ltc pol leo dai uni icp etc apt stx xlm fil atom arb ' +
+  'okb imx mnt vet op inj hbar cro grt ldo kas mkr rune egld aave algo flow qnt sand axs mana ftm xtz theta snx neo eos iota xec ' +
+  'kcs chz klay zec ape gala crv btt xdc cfx mina dydx rose sui sei tia jup pyth wld bonk pepe floki wif ondo strk zk zro ena ' +
+  'pendle ar fet rndr agix ocean akt twt bat zil enj one ankr hot iost icx ont qtum waves zrx rvn sc dgb xvg lsk kava celo celr skl ' +
+  'ctsi storj lrc omg knc bnt band uma nmr rlc ogn audio glm req mtl dent fun powr ant gno cvx fxs spell yfi sushi 1inch bal comp ' +
+  'cake dcr dash xmr xem hnt helium mask ens blur gmx magic super ilv ygg alice slp tlm high api3 trb dia gal id arkm cyber people ' +
+  'mav edu hook acx rad perp woo joe lqty ssv rpl bico mbox kda flux ckb dgd elf steem hive ark scrt xno nkn cfg jasmy ach cvc pha'
+).split(' ')
 /** coins in the order of their rank, and currencies */
 const TIERS = Object.freeze({ hot: [[0, 50], 'usd eur'], medium: [[50, 200], 'usd eur'], cold: [[0, 200], 'gbp jpy chf'] })
 const AT_ONCE = 16
