@@ -1,6 +1,6 @@
 /**
- * `npm start demo -- auctions | sales`: servers, a gateway, consumers, a reader with the page, and a crowd; Ctrl-C stops all. A process
- * file.
+ * `npm start demo -- auctions | sales | prices`: servers, a gateway, consumers, a reader with the page, and a crowd; Ctrl-C stops all. A
+ * process file.
  */
 import { createServer } from 'node:net'
 import { once } from 'node:events'
@@ -9,22 +9,26 @@ import { aborted } from '../src/runtime/index.js'
 import { unknownName } from '../src/settings/index.js'
 import { DRAIN_MS, flagsOf, runChildren } from './children.js'
 import { runAuctions } from './crowd-auctions.js'
+import { runPrices } from './crowd-prices.js'
 import { runSales } from './crowd-sales.js'
 
 /** lines about the children, and the crowd */
 const DEMOS = Object.freeze({
   auctions: { commands: 'PUT auctions and POST bids here', tasks: 'auctions are closed when they end', run: runAuctions },
-  sales: { commands: 'PUT sales and POST claims here', tasks: 'holds expire, sales open and close in time', run: runSales }
+  sales: { commands: 'PUT sales and POST claims here', tasks: 'holds expire, sales open and close in time', run: runSales },
+  prices: { commands: 'PUT assets here', tasks: 'prices are refreshed', run: runPrices }
 })
 const SYSTEMS = Object.keys(DEMOS)
-const USAGE = `Usage: npm start demo -- auctions|sales [flags]
+const USAGE = `Usage: npm start demo -- auctions|sales|prices [flags]
 
-Runs embedded servers, a gateway, consumers, a reader with a page, and a crowd, until Ctrl-C: 40 people bid on a few auctions, or
-2,000 people want the 100 units of a sale that is repeated every minute.
+Runs embedded servers, a gateway, consumers, a reader with a page, and a crowd, until Ctrl-C: 40 people bid on a few auctions,
+2,000 people want the 100 units of a sale that is repeated every minute, or the prices of 1,000 assets are kept fresh from three local
+exchanges, whose faults can be switched on the page.
 
 Examples:
   npm start demo -- auctions
   npm start demo -- sales --mode token
+  npm start demo -- prices
   npm start demo -- auctions --crowd no --port 9090`
 
 /**
@@ -59,15 +63,24 @@ async function startAll (settings, { start, print }, signal) {
   const { commands, tasks, run } = DEMOS[/** @type {keyof DEMOS} */ (system)]
   const [gatewayUrl, readerUrl] = [gatewayPort, port].map((one) => `http://127.0.0.1:${one}`)
   const common = flagsOf(settings, ['keyPrefix'])
+  const sources = system === 'prices' ? await startExchanges(start) : []
+  if (signal.aborted) return
   const children = [
     start('gateway', [...common, '--port', String(gatewayPort), '--drain-ms', String(DRAIN_MS),
       '--cors-origin', `${readerUrl},http://localhost:${port}`], ({ url }) => `${url}   ${commands}`),
-    start('consumers', [...common, '--systems', system], () => tasks),
-    start('reader', [...common, '--port', String(port), '--gateway-url', gatewayUrl], ({ url }) => `${url}/${system}   open this page`)
+    start('consumers', [...common, '--systems', system, ...sources], () => tasks),
+    start('reader', [...common, '--port', String(port), '--gateway-url', gatewayUrl, ...sources],
+      ({ url }) => `${url}/${system}   open this page`)
   ]
   await Promise.race([aborted(signal), Promise.all(children.map(({ up }) => up))])
   if (signal.aborted) return
   run({ gatewayUrl, readerUrl, mode, isActive: crowd === 'yes', signal, print: (line) => print('crowd', line) })
+}
+
+/** @param {import('./children.js').Children['start']} start @returns {Promise<string[]>} flags of reader and consumers */
+async function startExchanges (start) {
+  const { urls = {} } = await start('exchanges', ['--port', '0'], () => 'sources of prices').up
+  return ['--exchanges', 'local', '--exchange-urls', Object.entries(urls).map((pair) => pair.join('=')).join()]
 }
 
 /** All are taken before one is given back, so they differ. @param {number[]} wanted 0 = any @returns {Promise<number[]>} */

@@ -9,7 +9,7 @@ import { npmAdvice } from './npm-flags.js'
 
 const COMMANDS = /** @type {Record<string, { file: string, meaning: string }>} */ ({
   start: { file: './start.js', meaning: 'run servers, one writer, one reader and one gateway until Ctrl-C' },
-  demo: { file: './demo.js', meaning: 'run a system with a page and a crowd until Ctrl-C: auctions | sales' },
+  demo: { file: './demo.js', meaning: 'run a system with a page and a crowd until Ctrl-C: auctions | sales | prices' },
   writer: { file: '../writers/feed.js', meaning: 'write items to a feed: synthetic, from a file or from standard input' },
   reader: { file: '../readers/server.js', meaning: 'serve feeds over HTTP' },
   gateway: { file: '../writers/gateway.js', meaning: 'write items to feeds over HTTP' },

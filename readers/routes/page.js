@@ -16,11 +16,20 @@ const { resolve } = createRequire(import.meta.url)
 
 /** The other files are at /page/NAME. @type {Readonly<Record<string, string>>} */
 const ADDRESSES = Object.freeze({
-  'index.html': '/', 'example.html': '/example', 'auctions.html': '/auctions', 'sales.html': '/sales', 'icon.svg': '/icon.svg'
+  'index.html': '/',
+  'example.html': '/example',
+  'auctions.html': '/auctions',
+  'sales.html': '/sales',
+  'prices.html': '/prices',
+  'icon.svg': '/icon.svg'
 })
 /** Addresses for people, with summaries. @type {Readonly<Record<string, string>>} */
 const PAGES = Object.freeze({
-  '/': 'The page', '/example': 'A feed, followed by a short script', '/auctions': 'Open auctions', '/sales': 'The current sale'
+  '/': 'The page',
+  '/example': 'A feed, followed by a short script',
+  '/auctions': 'Open auctions',
+  '/sales': 'The current sale',
+  '/prices': 'Prices and their sources'
 })
 const ELSEWHERE = Object.freeze({
   '/client.js': CLIENT,
@@ -41,12 +50,13 @@ const contentPolicy = (connect) => [
 ].join('; ')
 /** the pages that send commands, to the gateway that they name */
 const COMMAND_PAGES = ['/auctions', '/sales']
+/** where the page of prices switches faults of exchanges */
+const THIS_MACHINE = 'http://127.0.0.1:* http://localhost:*'
 const GATEWAY = '<meta name="gateway" content="">'
 
 const HEADERS = Object.freeze({
   'cache-control': 'no-cache',
   vary: 'accept-encoding',
-  'content-security-policy': contentPolicy("'self'"),
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer'
 })
@@ -73,7 +83,8 @@ export async function pageRoutes (app, { gatewayUrl = null }) {
     const isWithGateway = COMMAND_PAGES.includes(url) && gatewayUrl !== null
     const file = await readFile(path)
     const content = isWithGateway ? Buffer.from(String(file).replace(GATEWAY, GATEWAY.replace('""', `"${gatewayUrl}"`))) : file
-    const headers = isWithGateway ? { ...HEADERS, 'content-security-policy': contentPolicy(`'self' ${gatewayUrl}`) } : HEADERS
+    const connect = ["'self'", ...(isWithGateway ? [gatewayUrl] : []), ...(url === '/prices' ? [THIS_MACHINE] : [])]
+    const headers = { ...HEADERS, 'content-security-policy': contentPolicy(connect.join(' ')) }
     const compressed = await gzipped(content)
     const tag = tagOf([content])
     const type = TYPES[extname(path)]

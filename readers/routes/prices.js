@@ -108,20 +108,22 @@ export async function priceRoutes (app, { systems, push, access }) {
   })
 
   app.get('/v1/prices', {
-    config: READ, schema: route('The newest prices of several assets', list(PRICE), SEVERAL, [])
+    config: READ, schema: route('The newest prices of several assets', list(PRICE, { asOf: TIME }), SEVERAL, [])
   }, async (request, reply) => {
     const { assets } = readQuery(request, SEVERAL)
     const { queries, encoder, now, metrics } = await opened()
-    const texts = (await queries.prices(assets)).map((one) => {
+    const found = await queries.prices(assets)
+    const asOf = now()
+    const texts = found.map((one) => {
       if (!('fields' in one)) {
         metrics.missed(one.status)
         return JSON.stringify(one)
       }
-      const answer = encoder.replyOf(one, now())
+      const answer = encoder.replyOf(one, asOf)
       metrics.served(answer)
       return answer.body.toString()
     })
-    return reply.type('application/json; charset=utf-8').send(`{"items":[${texts.join(',')}]}`)
+    return reply.type('application/json; charset=utf-8').send(`{"items":[${texts.join(',')}],"asOf":${asOf}}`)
   })
 
   app.get('/v1/prices/:asset/history', {
@@ -156,7 +158,8 @@ function listRoutes (app, opened) {
         exchange: { type: 'string' },
         breaker: { type: 'string', enum: ['closed', 'open', 'half-open'] },
         latencyMs: { type: ['number', 'null'] },
-        lastError: { type: ['string', 'null'] }
+        lastError: { type: ['string', 'null'] },
+        url: { type: 'string', description: 'of an exchange on the machine of that process: its faults can be switched there' }
       },
       additionalProperties: true
     }), NONE, [])

@@ -37,7 +37,7 @@ export async function runTasks ({ connection, key, run, signal, onWake = () => {
     const [rule, name, op] = text.split(' ')
     await run({ rule, key: name, name: op }).catch(() => {})
     // the task has moved, or what it needs is away
-    await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
+    await sleep(AGAIN_MS)
     running.delete(text)
   }
 

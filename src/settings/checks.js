@@ -91,7 +91,7 @@ export const serverUrl = {
 }
 
 const TIERS = Object.freeze(['hot', 'medium', 'cold'])
-/** @type {Check} the nine times in ms, separated by spaces: refresh, soft and hard expiry of hot, medium and cold */
+/** @type {Check} refresh interval, soft and hard expiry of hot, medium and cold, in this order */
 export const tierList = {
   expects: 'refresh/soft/hard of hot, medium and cold in seconds, 0.1 to 86,400 and rising, such as ' +
     'hot=5/10/60,medium=30/60/300,cold=300/600/1800',
@@ -101,8 +101,8 @@ export const tierList = {
       const seconds = (given.find((one) => one?.[1] === tier) ?? []).slice(2).map(Number)
       const isRising = seconds.length === 3 && seconds.every((one, i) => one > (seconds[i - 1] ?? 0))
       if (given.length !== TIERS.length || !isRising || seconds[0] < 0.1 || seconds[2] > 86_400) throw new RangeError()
-      return seconds.map((one) => Math.round(1000 * one)).join(' ')
-    }).join(' ')
+      return `${tier}=${seconds.join('/')}`
+    }).join()
   }
 }
 

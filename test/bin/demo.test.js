@@ -6,6 +6,9 @@ import { startDatabase } from '../database.js'
 import { scopedEngines, wholeTest } from '../scope.js'
 import { eventually, startDeployment } from '../servers.js'
 
+/** a breaker stays open for 10 s, and again after each probe that is late on a busy machine */
+const BREAKER = { deadlineMs: 80_000 }
+
 /** @param {import('tap').Test} t @param {string[]} [flags] */
 async function startDemo (t, flags = []) {
   const [engine] = await scopedEngines()
@@ -55,6 +58,34 @@ t.test('a sale: a person joins the queue on its page, and gets a unit', needsBro
   t.match(await page.textContent('#claims'), /you/)
   t.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390, 'nothing is cut off')
   await eventually(async () => (await database.query("SELECT user_id FROM orders WHERE status = 'sold'"))[0]?.user_id === 'ann')
+  t.same(faults, [])
+  t.equal((await command.stop()).code, 0)
+})
+
+t.test('prices: an exchange is broken on the page, its breaker opens, no price expires; then it closes', needsBrowser, async (t) => {
+  const [engine] = await scopedEngines()
+  const { primary } = await startDeployment(t, { engine, replicas: 1 })
+  const command = runCommand(t, ['demo', 'prices', '--redis-url', primary.url, '--crowd', 'no', '--port', '0', '--gateway-port', '0'])
+  const [, url] = await command.until(/^reader +(\S+)\/prices/m)
+  await command.until(/^crowd +1,000 assets/m)
+  const browser = await startBrowser(t)
+  const { page, faults } = await openPage(t, browser, { viewport: { width: 390, height: 844 } })
+  const text = async (/** @type {string} */ id) => await page.textContent(`#${id}`) ?? ''
+  const breakers = () => page.locator('#exchanges .state').allTextContents()
+  const isClosed = async () => (await breakers()).join() === Array(3).fill('breaker closed').join()
+  await page.goto(`${url}/prices`)
+  await eventually(async () => await isClosed() && (await text('fresh')) === '50', BREAKER)
+  t.match(await text('tiers'), /all 1,000.*hot 100.*medium 300.*cold 600/)
+  t.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390, 'nothing is cut off')
+
+  await page.getByRole('combobox', { name: 'Fault of gamma' }).selectOption('down')
+  await eventually(async () => (await breakers())[2] === 'breaker open', BREAKER)
+  const withoutGamma = () => page.locator('#rows s', { hasText: 'gamma' }).count()
+  // all were refreshed from the others
+  await eventually(async () => (await withoutGamma()) === 50 && (await text('missing')) === '0', BREAKER)
+  await page.getByRole('combobox', { name: 'Fault of gamma' }).selectOption('none')
+  await eventually(isClosed, BREAKER)
+  await eventually(async () => (await withoutGamma()) === 0 && (await text('missing')) === '0', BREAKER)
   t.same(faults, [])
   t.equal((await command.stop()).code, 0)
 })

@@ -89,8 +89,8 @@ export async function openSystem (system, settings, { id, primaryUrl, database, 
         connection,
         key,
         reader,
-        metrics: { ...metrics, failed: (/** @type {Error} */ error, /** @type {number} */ attempt) => noteFailure(partition, error, attempt) },
-        bury: (/** @type {Letter} */ letter) => bury(partition, letter)
+        metrics: { ...metrics, failed: noteFailure.bind(null, partition) },
+        bury: bury.bind(null, partition)
       }
       if (database && duties.rows) running.push(consume({ ...place, system, effect: duties.rows, database }))
       else if (duties.batches) running.push(consumeBatches({ ...place, effect: duties.batches }))

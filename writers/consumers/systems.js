@@ -55,8 +55,9 @@ async function priceDuties ({ id, admission: { submit, partitionOf, keyOf }, con
     if (error.code === 'DYNAMODB_TABLE_UNUSABLE') throw error
     log.error({ code: error.code, reason: error.message }, 'history waits for its store')
   })
-  const sources = prices.createSources({ exchanges: prices.exchangesOf(settings) })
-  const published = prices.publishSources({ connection: () => connectionOf(0), key: keyOf(0), id, figures: sources.figures })
+  const exchanges = prices.exchangesOf(settings)
+  const sources = prices.createSources({ exchanges })
+  const published = prices.publishSources({ connection: () => connectionOf(0), key: keyOf(0), id, exchanges, figures: sources.figures })
   const refresh = prices.createRefresher({
     sources,
     placeOf (asset) {

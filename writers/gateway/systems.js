@@ -55,7 +55,7 @@ export function openSystems (settings, { primaryUrl, registry, log, signal }) {
     const partition = partitionOf(asset)
     return fieldsOf((await routes.route(partition).connection.send('HGETALL', keyOf(partition)(`state:${asset}`))).map(String))
   }
-  const priceCommands = prices.createPrices({ submit: admissionOf(all.prices).submit, stateOf, tiers: settings.tiers })
+  const priceCommands = prices.createPrices({ submit: admissionOf(all.prices).submit, stateOf, tiers: prices.timesOf(settings.tiers) })
   const assets = settings.assets === null ? [] : readAssets(settings.assets)
   const stop = new AbortController()
   const keeping = assets.length === 0

@@ -21,11 +21,14 @@ const LOOK_EVERY_MS = 20
 const phaseOf = (asset) => String(hash('sha256', asset, 'buffer').readUInt32BE() % PHASES)
 const pinnedText = (/** @type {boolean | null} */ pinned) => pinned === null ? '' : pinned ? '1' : '0'
 
+/** @param {string} tiers in seconds, as setting `tiers` @returns {string} the nine times in ms, as rule `latest` takes them */
+export const timesOf = (tiers) => (tiers.match(/[\d.]+/g) ?? []).map((seconds) => Math.round(1000 * Number(seconds))).join(' ')
+
 /** @typedef {ReturnType<typeof createPrices>} Prices */
 
 /**
  * @param {{ submit: (command: Command) => Promise<Decision>, stateOf: (asset: string) => Promise<Fields>, tiers: string }} parts
- *   `stateOf`: from the primary; `tiers`: intervals and expiries, as in rule `latest`
+ *   `stateOf`: from the primary; `tiers`: intervals and expiries (timesOf)
  */
 export function createPrices ({ submit, stateOf, tiers }) {
   /** @param {string} asset @param {string[]} args @param {string | null} [requestId] */

@@ -21,7 +21,7 @@ export const RULE = 'latest'
 export const assetOf = (id) => id.toLowerCase()
 
 export { aggregate } from './aggregate.js'
-export { createPrices } from './commands.js'
+export { createPrices, timesOf } from './commands.js'
 export { createDemand } from './demand.js'
 export { createDirect } from './direct.js'
 export { createPriceLive } from './live.js'

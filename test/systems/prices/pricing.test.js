@@ -125,7 +125,7 @@ for (const engine of await scopedEngines()) {
         const answer = await reader.get('/v1/sources')
         return answer.json.items.length === 3 && answer
       })
-      t.match(json.items[0], { exchange: 'alpha', breaker: 'closed', latencyMs: Number })
+      t.match(json.items[0], { exchange: 'alpha', breaker: 'closed', latencyMs: Number, url: exchanges.urls.alpha })
     })
   })
 }

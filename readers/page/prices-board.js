@@ -1,0 +1,131 @@
+/** The rows of the board: one for each asset that is shown. */
+import { make, put } from './elements.js'
+import { addPoint, changeOf, lineOf } from './prices-points.js'
+import { UNKNOWN, ageText } from './text.js'
+
+/**
+ * @typedef {{ exchange: string, ok: boolean, reason?: string }} Source
+ * @typedef {{ asset: string, tier: string, price: string | null, updatedAt: number, status: string, sources: Source[], dueMs: number,
+ *   points: import('./prices-points.js').Point[], hasHistory?: boolean, movedFrom?: string, movedMs?: number, row?: any }} Asset
+ *   `status`: '' = not known yet; `dueMs`: when it is asked for again
+ */
+const SVG = 'http://www.w3.org/2000/svg'
+/** @type {Readonly<Record<string, string>>} */
+const KINDS = Object.freeze({ fresh: 'good', stale: 'wait', degraded: 'wait' })
+const MANY_DIGITS = 5
+const tiers = ['hot', 'medium', 'cold']
+
+/**
+ * What rows are sorted by; equal ones stay in the order of tier and name.
+ * @type {Record<string, (one: Asset, now: number) => number | string>}
+ */
+const KEYS = {
+  asset: ({ asset }) => asset,
+  change: ({ points }) => changeOf(points) ?? -Infinity,
+  age: ({ updatedAt }, now) => now - updatedAt,
+  tier: ({ tier }) => tiers.indexOf(tier),
+  status: ({ status }) => Object.keys(KINDS).indexOf(status)
+}
+
+/** @param {{ body: any, heads: NodeListOf<Element> }} parts `heads` with a button each, whose data-by is a key */
+export function createBoard ({ body, heads }) {
+  let shown = /** @type {Asset[]} */ ([])
+  const order = { by: 'tier', sign: 1 }
+  for (const head of heads) head.addEventListener('click', () => choose(head))
+
+  /** @param {any} head */
+  function choose (head) {
+    const { by } = head.firstElementChild.dataset
+    order.sign = order.by === by ? -order.sign : 1
+    order.by = by
+    for (const one of heads) one.setAttribute('aria-sort', one !== head ? 'none' : order.sign === 1 ? 'ascending' : 'descending')
+    arrange(Date.now())
+  }
+
+  /** @param {number} now */
+  function arrange (now) {
+    const key = KEYS[order.by]
+    const compare = (/** @type {Asset} */ a, /** @type {Asset} */ b) => {
+      const [x, y] = [key(a, now), key(b, now)]
+      return x === y ? 0 : x < y ? -order.sign : order.sign
+    }
+    const rows = [...shown].sort(compare).map((one) => one.row)
+    for (const row of [...body.rows]) if (!rows.includes(row)) row.remove()
+    rows.forEach((row, index) => { if (body.rows[index] !== row) body.insertBefore(row, body.rows[index] ?? null) })
+  }
+
+  return {
+    /** @param {Asset[]} assets in the order of tier and name */
+    show (assets) {
+      shown = assets
+      for (const one of assets) {
+        one.row ??= createRow(one)
+        write(one)
+      }
+      arrange(Date.now())
+    },
+
+    /** @param {number} now ms since 1970 */
+    sort (now) { arrange(now) },
+
+    /** @param {Asset} one @param {Pick<Asset, 'price' | 'updatedAt' | 'status' | 'sources'>} news */
+    take (one, news) {
+      const before = Number(one.price)
+      const moved = one.price === null || news.price === null ? 0 : Math.sign(Number(news.price) - before)
+      Object.assign(one, news)
+      if (one.price !== null) addPoint(one, { at: one.updatedAt, price: Number(one.price) })
+      write(one)
+      if (moved !== 0) one.row.cells[1].className = `price ${moved > 0 ? 'up' : 'down'}`
+    },
+
+    /** Updates ages, changes and lines. @param {number} now ms since 1970 */
+    tick (now) {
+      for (const { row, price, updatedAt, points } of shown) {
+        const percent = changeOf(points)
+        put(row.cells[2], percent === null ? UNKNOWN : changeText(percent))
+        row.cells[2].dataset.sign = percent === null ? '0' : String(Math.sign(Number(percent.toFixed(2))))
+        put(row.cells[4], price === null ? UNKNOWN : ageText(now - updatedAt))
+        row.querySelector('polyline').setAttribute('points', lineOf(points, now))
+      }
+    }
+  }
+}
+
+/** @param {Asset} one */
+function createRow ({ asset }) {
+  const svg = document.createElementNS(SVG, 'svg')
+  svg.setAttribute('viewBox', '0 0 120 24')
+  svg.setAttribute('preserveAspectRatio', 'none')
+  svg.setAttribute('aria-hidden', 'true')
+  svg.append(document.createElementNS(SVG, 'polyline'))
+  const row = make('tr', {}, make('th', { scope: 'row' }, asset),
+    ...['price', 'change', 'line', 'age', 'tier', 'status', 'sources'].map((className) => make('td', { className })))
+  row.cells[1].addEventListener('animationend', () => { row.cells[1].className = 'price' })
+  row.cells[3].append(svg)
+  row.cells[6].append(make('span', { className: 'state' }))
+  return row
+}
+
+/** @param {Asset} one */
+function write ({ row, price, tier, status, sources }) {
+  const [, priceCell,,,, tierCell, statusCell, sourcesCell] = row.cells
+  put(priceCell, price === null ? UNKNOWN : priceText(Number(price)))
+  priceCell.title = price ?? ''
+  put(tierCell, tier)
+  put(statusCell.firstElementChild, status.replaceAll('_', ' '))
+  statusCell.firstElementChild.dataset.kind = KINDS[status] ?? (status === '' ? 'wait' : 'bad')
+  const said = JSON.stringify(sources)
+  if (sourcesCell.dataset.said === said) return
+  sourcesCell.dataset.said = said
+  sourcesCell.replaceChildren(...sources.flatMap(({ exchange, ok, reason = '' }) => ok
+    ? [make('span', {}, exchange), ' ']
+    : [make('s', {}, exchange), make('small', {}, ` ${reason.replaceAll('_', ' ')}`), ' ']))
+}
+
+/** @param {number} price @returns {string} two decimals, or more of a small price */
+const priceText = (price) => price >= 100
+  ? price.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+  : price.toLocaleString('en', { minimumSignificantDigits: MANY_DIGITS, maximumSignificantDigits: MANY_DIGITS })
+
+/** @param {number} percent @returns {string} with a sign */
+const changeText = (percent) => `${percent > 0 ? '▲ +' : percent < 0 ? '▼ −' : ''}${Math.abs(percent).toFixed(2)} %`

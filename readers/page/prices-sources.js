@@ -1,0 +1,78 @@
+/** The sources: the breaker of each, its latency, its last error; and faults of exchanges on this machine, which can be switched. */
+import { at, make, put } from './elements.js'
+import { UNKNOWN, duration } from './text.js'
+
+/** Name, meaning, and what the exchange is sent; null = no fault. @type {readonly [string, string, Record<string, unknown> | null][]} */
+const FAULTS = Object.freeze([
+  ['none', '', null],
+  ['down', ': replies 500', { errorRate: 1 }],
+  ['slow', ': replies in 300 ms', { latencyMs: 300 }],
+  ['hangs', ': no reply', { hang: true }],
+  ['wild', ': 10 times the price', { outlier: 10 }],
+  ['limited', ': replies 429', { rateLimited: 5 }]
+])
+/** @type {Readonly<Record<string, string>>} */
+const KINDS = Object.freeze({ closed: 'good', 'half-open': 'wait', open: 'bad' })
+/** faults are switched by a browser on the same machine */
+const IS_HERE = ['127.0.0.1', 'localhost'].includes(location.hostname)
+
+/** @typedef {{ exchange: string, breaker: string, latencyMs: number | null, lastError: string | null, url?: string }} Source */
+
+/** @type {Map<string, any>} cards by exchange */
+const cards = new Map()
+
+/** @param {Source[]} sources */
+export function showSources (sources) {
+  const keys = sources.map(({ exchange, url }) => `${exchange} ${url}`)
+  for (const [key, card] of cards) {
+    if (keys.includes(key)) continue
+    card.remove()
+    cards.delete(key)
+  }
+  sources.forEach((source, i) => {
+    const card = cards.get(keys[i]) ?? createCard(source)
+    if (!cards.has(keys[i])) at('exchanges').append(card)
+    cards.set(keys[i], card)
+    const [, breaker, figures] = card.children
+    breaker.dataset.kind = KINDS[source.breaker]
+    put(breaker, `breaker ${source.breaker}`)
+    put(figures, `latency ${source.latencyMs === null ? UNKNOWN : duration(source.latencyMs)}, ` +
+      (source.lastError === null ? 'no error so far' : `last error: ${source.lastError.replaceAll('_', ' ')}`))
+  })
+  at('no-sources').hidden = sources.length > 0
+  at('hint').hidden = !IS_HERE || !sources.some(({ url }) => url)
+}
+
+/** @param {Source} source */
+function createCard ({ exchange, url }) {
+  const card = make('li', {}, make('h3', {}, exchange), make('p', { className: 'state' }), make('p', { className: 'quiet' }))
+  if (url && IS_HERE) card.append(createSwitch(exchange, url))
+  return card
+}
+
+/** @param {string} exchange @param {string} url */
+function createSwitch (exchange, url) {
+  const options = FAULTS.map(([value, meaning]) => make('option', { value }, value + meaning))
+  const select = make('select', { onchange: () => change(FAULTS[select.selectedIndex][2]) }, ...options)
+  select.setAttribute('aria-label', `Fault of ${exchange}`)
+  const outcome = make('span', { className: 'outcome' })
+  outcome.setAttribute('role', 'status')
+
+  /** @param {RequestInit} [request] */
+  async function send (request) {
+    try {
+      const faults = await (await fetch(`${url}/faults`, request)).json()
+      const on = FAULTS.findIndex(([,, body]) => body !== null && Object.entries(body).every(([name, value]) => faults[name] === value))
+      select.selectedIndex = Math.max(0, on)
+      select.classList.toggle('on', on > 0)
+      put(outcome, '')
+    } catch {
+      put(outcome, 'The exchange does not answer.')
+    }
+  }
+  const change = (/** @type {object | null} */ body) =>
+    send(body === null ? { method: 'DELETE' } : { method: 'PUT', body: JSON.stringify(body) })
+
+  send()
+  return make('p', { className: 'fault' }, make('span', { className: 'quiet' }, 'Fault'), select, outcome)
+}
