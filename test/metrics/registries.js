@@ -4,7 +4,10 @@ import { createReaderApp } from '../../readers/app.js'
 import { openFeed } from '../../src/index.js'
 import { insideOfFeed } from '../../src/inside.js'
 import { createServer, healthRoutes } from '../../src/http/index.js'
-import { createAdmissionMetrics, createConsumerMetrics, createReaderRegistry, createWriterMetrics } from '../../src/metrics/index.js'
+import {
+  createAdmissionMetrics, createConsumerMetrics, createPriceMetrics, createPriceReplyMetrics, createReaderRegistry, createStoreMetrics,
+  createWriterMetrics
+} from '../../src/metrics/index.js'
 import { createDeployment } from '../../src/store/deployment.js'
 import { createQueries } from '../../src/view/queries.js'
 import { createViews } from '../../src/view/views.js'
@@ -42,6 +45,7 @@ export async function createReaderMetrics (t, { redisUrl, deadlineMs = 2000 }) {
   })
   t.teardown(() => views.close())
   const registry = createReaderRegistry(deployment, views.figures)
+  for (const create of [createAdmissionMetrics, createPriceReplyMetrics, createStoreMetrics]) create(registry)
   const app = createReaderApp({ queries: views, registry, maxStaleMs: 10_000, caps: { maxStreams: 10, maxStreamsPerToken: 1 } })
   t.teardown(() => app.close())
   await app.ready()
@@ -56,7 +60,9 @@ export async function createGatewayMetrics (t, { redisUrl, deadlineMs = 2000 }) 
     deadlineMs,
     whenFull: 'refuse',
     ackWithinMs: 5000,
-    inFlightBytes: 16 * 1024 * 1024
+    inFlightBytes: 16 * 1024 * 1024,
+    assets: null,
+    tiers: 'hot=5/10/60,medium=30/60/300,cold=300/600/1800'
   })
   const primary = watchPrimary({ ...settings, primaryUrl: redisUrl, replicaUrls: null, log: silentLog })
   const metrics = createWriterMetrics({ figures: primary.figures })
@@ -112,6 +118,7 @@ async function createConsumersRegistry (t) {
   const registry = new Registry()
   createAdmissionMetrics(registry)
   createConsumerMetrics(registry, () => [])
+  createPriceMetrics(registry)
   const app = createServer({ registry, security: null })
   app.register(healthRoutes, { status: () => ({ ready: true, reasons: [], nodes: [] }), registry })
   t.teardown(() => app.close())
