@@ -17,6 +17,9 @@ async function startDemo (t, flags = []) {
   return { command, gatewayUrl, url }
 }
 
+/** @param {string} url @param {string} method @param {object} body */
+const send = (url, method, body) => fetch(url, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+
 t.test('a demo that does not exist', async (t) => {
   for (const words of [[], ['auctoins'], ['auctions', 'more']]) {
     const { code, stderr } = await endOf(t, ['demo', ...words])
@@ -31,9 +34,7 @@ t.test('without a crowd there are auctions to bid on; Ctrl-C ends it', async (t)
   const { items } = /** @type {any} */ (await (await fetch(`${url}/v1/auctions`)).json())
   t.equal(items.length, 5)
   t.ok(items.every(({ bids, status }) => bids === 0 && status === 'open'))
-  const response = await fetch(`${gatewayUrl}/v1/auctions/${items[0].id}/bids`, {
-    method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ userId: 'me', amount: items[0].minNext })
-  })
+  const response = await send(`${gatewayUrl}/v1/auctions/${items[0].id}/bids`, 'POST', { userId: 'me', amount: items[0].minNext })
   t.equal(response.status, 201)
   t.equal((await command.stop()).code, 0)
 })
@@ -43,16 +44,23 @@ t.test('a sale: a person joins the queue on its page, and gets a unit', needsBro
   const [{ primary }, database] = await Promise.all([startDeployment(t, { engine, replicas: 1 }), startDatabase(t)])
   const command = runCommand(t, ['demo', 'sales', '--redis-url', primary.url, '--database-url', database.url, '--crowd', 'no',
     '--port', '0', '--gateway-port', '0'])
+  const [, gatewayUrl] = await command.until(/^gateway +(\S+)/m)
   const [, url] = await command.until(/^reader +(\S+)\/sales/m)
   await command.until(/^crowd/m)
   const browser = await startBrowser(t)
   const { page, faults } = await openPage(t, browser, { viewport: { width: 390, height: 844 } })
   await page.goto(`${url}/sales`)
+  await eventually(async () => /^100 units by queue/.test(await page.textContent('#title') ?? ''))
+  // the sales of the demo last a minute, and its holds 5 s
+  t.equal((await send(`${gatewayUrl}/v1/sales/own`, 'PUT', { stock: 3, mode: 'queue', holdMs: 300_000 })).status, 201)
+  await page.goto(`${url}/sales#own`)
+  await eventually(async () => /^3 units by queue.*: open$/.test(await page.textContent('#title') ?? ''))
   await page.fill('#user', 'ann')
   await page.click('#press')
   await eventually(async () => /You got one/.test(await page.textContent('#outcome') ?? ''))
   await eventually(async () => (await page.textContent('#sold')) === '1')
-  t.match(await page.textContent('#claims'), /you/)
+  // claims are read at most twice a second, and at first without the person's own claim
+  await eventually(async () => /you/.test(await page.textContent('#claims') ?? ''))
   t.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390, 'nothing is cut off')
   await eventually(async () => (await database.query("SELECT user_id FROM orders WHERE status = 'sold'"))[0]?.user_id === 'ann')
   t.same(faults, [])
@@ -102,11 +110,7 @@ t.test('the page', needsBrowser, async (t) => {
 
   await t.test('a closing auction is seen to close', async (t) => {
     const id = 'walnut-chair-1'
-    await fetch(`${gatewayUrl}/v1/auctions/${id}`, {
-      method: 'PUT',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ startPrice: 5, minIncrement: 1, closeAt: Date.now() + 4000, currency: 'EUR' })
-    })
+    await send(`${gatewayUrl}/v1/auctions/${id}`, 'PUT', { startPrice: 5, minIncrement: 1, closeAt: Date.now() + 4000, currency: 'EUR' })
     await page.goto(`${url}/auctions#${id}`)
     await eventually(async () => (await text('title')) === 'Walnut chair')
     await page.fill('#amount', '5')
@@ -121,9 +125,6 @@ t.test('the page', needsBrowser, async (t) => {
   t.same(faults.filter((fault) => !/422/.test(fault)), [])
   t.same(origins.sort(), [url, gatewayUrl].sort(), 'nothing from elsewhere')
 })
-
-/** @param {string} url @param {string} method @param {object} body */
-const send = (url, method, body) => fetch(url, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
 
 wholeTest('the page without a crowd', needsBrowser, async (t) => {
   const { gatewayUrl, url } = await startDemo(t, ['--crowd', 'no'])
