@@ -1,24 +1,10 @@
-/** `npm start demo`: its errors; a demo without a crowd; the page in a real browser. */
+/** `npm start demo`: its errors; a demo without a crowd; the pages in a real browser. More of them: regression/bin/demo.test.js. */
 import t from 'tap'
 import { needsBrowser, openPage, startBrowser } from '../browser.js'
 import { endOf, runCommand } from '../commands.js'
 import { startDatabase } from '../database.js'
-import { scopedEngines, wholeTest } from '../scope.js'
-import { eventually, startDeployment } from '../servers.js'
-
-/** @param {import('tap').Test} t @param {string[]} [flags] */
-async function startDemo (t, flags = []) {
-  const [engine] = await scopedEngines()
-  const { primary } = await startDeployment(t, { engine, replicas: 1 })
-  const command = runCommand(t, ['demo', 'auctions', '--redis-url', primary.url, '--port', '0', '--gateway-port', '0', ...flags])
-  const [, gatewayUrl] = await command.until(/^gateway +(\S+)/m)
-  const [, url] = await command.until(/^reader +(\S+)\/auctions/m)
-  await command.until(/^crowd/m)
-  return { command, gatewayUrl, url }
-}
-
-/** @param {string} url @param {string} method @param {object} body */
-const send = (url, method, body) => fetch(url, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+import { eventually } from '../servers.js'
+import { send, startDemo, startPrimary } from './demo-auctions.js'
 
 t.test('a demo that does not exist', async (t) => {
   for (const words of [[], ['auctoins'], ['auctions', 'more']]) {
@@ -40,8 +26,7 @@ t.test('without a crowd there are auctions to bid on; Ctrl-C ends it', async (t)
 })
 
 t.test('a sale: a person joins the queue on its page, and gets a unit', needsBrowser, async (t) => {
-  const [engine] = await scopedEngines()
-  const [{ primary }, database] = await Promise.all([startDeployment(t, { engine, replicas: 1 }), startDatabase(t)])
+  const [primary, database] = await Promise.all([startPrimary(t), startDatabase(t)])
   const command = runCommand(t, ['demo', 'sales', '--redis-url', primary.url, '--database-url', database.url, '--crowd', 'no',
     '--port', '0', '--gateway-port', '0'])
   const [, gatewayUrl] = await command.until(/^gateway +(\S+)/m)
@@ -110,95 +95,20 @@ t.test('the page', needsBrowser, async (t) => {
 
   await t.test('a closing auction is seen to close', async (t) => {
     const id = 'walnut-chair-1'
-    await send(`${gatewayUrl}/v1/auctions/${id}`, 'PUT', { startPrice: 5, minIncrement: 1, closeAt: Date.now() + 4000, currency: 'EUR' })
+    const path = `${gatewayUrl}/v1/auctions/${id}`
+    await send(path, 'PUT', { startPrice: 5, minIncrement: 1, closeAt: Date.now() + 3_600_000, currency: 'EUR' })
     await page.goto(`${url}/auctions#${id}`)
     await eventually(async () => (await text('title')) === 'Walnut chair')
     await page.fill('#amount', '5')
     await page.click('#bid button')
     await eventually(async () => (await text('standing')) === 'You lead')
+    await send(`${path}/close`, 'POST')
     await eventually(async () => (await text('left')) === 'closed')
-    t.equal(await text('notice'), 'Closed: you won')
+    await eventually(async () => (await text('notice')) === 'Closed: you won')
     t.equal(await text('standing'), 'Sold to you')
     t.notOk(await page.isVisible('#bid'))
   })
 
   t.same(faults.filter((fault) => !/422/.test(fault)), [])
   t.same(origins.sort(), [url, gatewayUrl].sort(), 'nothing from elsewhere')
-})
-
-wholeTest('the page without a crowd', needsBrowser, async (t) => {
-  const { gatewayUrl, url } = await startDemo(t, ['--crowd', 'no'])
-  const browser = await startBrowser(t)
-  const { page } = await openPage(t, browser)
-  const text = async (/** @type {string} */ id) => await page.textContent(`#${id}`) ?? ''
-
-  /** @param {string} id @param {object} terms */
-  async function openAuction (id, terms) {
-    const path = `${gatewayUrl}/v1/auctions/${id}`
-    await send(path, 'PUT', { startPrice: 5, minIncrement: 1, currency: 'EUR', ...terms })
-    await page.goto(`${url}/auctions#${id}`)
-    await eventually(async () => (await text('standing')) === 'No bid yet')
-    return (/** @type {object} */ bid) => send(`${path}/bids`, 'POST', { userId: 'ann', ...bid })
-  }
-
-  await t.test('a reserve that is met while the page is open', async (t) => {
-    const bid = await openAuction('met-1', { closeAt: Date.now() + 4000, reserve: 10 })
-    await bid({ amount: 12 })
-    await eventually(async () => /^Sold to \S+$/.test(await text('standing')))
-    t.equal(await text('notice'), 'Closed')
-  })
-
-  await t.test('a person who leads below the reserve has not won', async (t) => {
-    await openAuction('unmet-1', { closeAt: Date.now() + 4000, reserve: 10 })
-    await page.fill('#amount', '5')
-    await page.click('#bid button')
-    await eventually(async () => (await text('standing')) === 'You lead')
-    await eventually(async () => (await text('standing')) === 'Not sold: the reserve was not met')
-    t.equal(await text('notice'), 'Closed')
-  })
-
-  await t.test('a bid that the maximum of another answers never led, so it is not outbid', async (t) => {
-    const bid = await openAuction('maximum-1', { closeAt: Date.now() + 60_000 })
-    await bid({ amount: 5, max: 200 })
-    for (const amount of ['25', '35']) {
-      await page.fill('#amount', amount)
-      await page.click('#bid button')
-      await eventually(async () => (await text('price')) === `${Number(amount) + 1}.00`)
-      await eventually(async () => /another bidder's maximum/.test(await text('outcome')))
-      t.equal(await text('notice'), '')
-    }
-  })
-
-  await t.test('a person who leads is not outbid by a stream that is behind the reply', async (t) => {
-    await page.addInitScript(() => {
-      const add = window.EventSource.prototype.addEventListener
-      window.EventSource.prototype.addEventListener = function (/** @type {string} */ name, /** @type {any} */ listener) {
-        add.call(this, name, name === 'bid' ? (/** @type {any} */ event) => setTimeout(listener, 700, event) : listener)
-      }
-    })
-    await page.reload()
-    await openAuction('behind-1', { closeAt: Date.now() + 60_000 })
-    await page.click('#bid button')
-    await eventually(async () => (await text('outcome')) === 'Accepted: you lead at 5.00')
-    t.equal(await text('notice'), '')
-    await eventually(async () => (await text('standing')) === 'You lead')
-    t.equal(await text('outcome'), 'Accepted: you lead at 5.00')
-  })
-
-  await t.test('the list is updated, and keeps the keyboard focus', async (t) => {
-    const link = page.locator('#open a').last()
-    await link.focus()
-    const left = await link.textContent()
-    await eventually(async () => (await link.textContent()) !== left)
-    t.equal(await page.evaluate(() => document.activeElement?.tagName), 'A')
-  })
-
-  await t.test('an auction that does not exist yet is not shown, until it does', async (t) => {
-    await page.goto(`${url}/auctions#later-1`)
-    await eventually(async () => (await text('state')) === 'auction not available')
-    t.notOk(await page.isVisible('#auction'))
-    await openAuction('later-1', { closeAt: Date.now() + 60_000 })
-    await eventually(() => page.isVisible('#auction'))
-    t.equal(await text('title'), 'Later')
-  })
 })
