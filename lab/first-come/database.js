@@ -7,7 +7,6 @@
  *                 come back, so the next is awaited: without that a unit may stay unsold
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openDatabase } from '../../src/sql/index.js'
 import { silent } from '../contention/silent.js'
 
 export const DATABASE_ARMS = Object.freeze(['db-lock', 'db-atomic', 'db-slots'])
@@ -52,6 +51,8 @@ const TAKE = {
  * @returns {Promise<import('./techniques.js').Technique>}
  */
 export async function openDatabaseArm (technique, { url, pool, delayMs }) {
+  // every experiment imports this file
+  const { openDatabase } = await import('../../src/sql/index.js')
   const database = openDatabase({ url, name: 'lab', max: pool, deadlineMs: DEADLINE_MS, log: silent })
   await database.query(TABLES)
   let [busy, waiting] = [0, 0]
