@@ -11,8 +11,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { testEngines } from './servers.js'
 
-/** Long tests compare durations, and are started with less beside them. */
-const JOBS = process.env.FRESHET_TEST_SCOPE === 'whole' ? 3 : 4
+/** most files wait for most of their time: with fewer, two cores are idle for a third of it */
+const JOBS = 6
 const TIMEOUT_MS = 300_000
 const HAS_LONGER_FORM = /from '.*\/(scope|properties|partition)\.js'/
 const IS_LONGER_ON_AN_ENGINE = /\b(scoped\(|isWhole|regression\/)|\/(properties|partition)\.js'/

@@ -9,8 +9,8 @@ import { check, installed } from './schemathesis.js'
 const FEED = 'latest'
 const LIVE = '/v1/feeds/{feed}/live'
 /** of one run */
-const SECONDS = 16
-const SHORT_SECONDS = 10
+const SECONDS = 10
+const SHORT_SECONDS = 6
 
 const packages = await installed().catch((error) => {
   // CI names what it wants to be tested
