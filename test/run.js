@@ -1,7 +1,7 @@
 /**
  * Runs test files, each in a Node.js process of its own, and merges their TAP: `node test/run.js [FILE or folder...]`. Without
  * arguments: all of test/, or, with FRESHET_TEST_SCOPE=whole, all of regression/ and what `npm test` leaves out of the files of test/:
- * their whole tests, their longer forms, and the engines that it does not run on.
+ * their whole tests, their longer forms, and the other engines for files with a test for each engine.
  *
  * `tap run` starts each file and each command that a test starts with a coverage loader. Without it `npm test` takes 10 instead
  * of 13 minutes.
@@ -36,7 +36,7 @@ async function all () {
     if (!HAS_LONGER_FORM.test(text)) return []
     if (IS_LONGER_ON_AN_ENGINE.test(text)) return [{ file }]
     const hasWhole = HAS_WHOLE_TESTS.test(text)
-    const others = hasOthers && (!hasWhole || IS_FOR_EACH_ENGINE.test(text)) ? [{ file, scope: 'others' }] : []
+    const others = hasOthers && IS_FOR_EACH_ENGINE.test(text) ? [{ file, scope: 'others' }] : []
     return hasWhole ? [{ file, only: true }, ...others] : others
   })
   return [...testFiles('regression').map((file) => ({ file })), ...longer]
