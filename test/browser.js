@@ -10,7 +10,8 @@ import { chromium } from 'playwright-core'
 
 const PROGRAMS = ['chromium', 'chromium-browser', 'google-chrome']
 const ABSENT = 'no Chromium on PATH: install it, on Debian with "apt-get install chromium"'
-const DEADLINE_MS = 20_000
+/** what a busy machine may need; only a failure takes as long */
+const DEADLINE_MS = 60_000
 
 /**
  * For the options of a test that needs a browser: `t.test(title, needsBrowser, ...)`.
@@ -38,7 +39,7 @@ async function findProgram () {
 export async function startBrowser (t) {
   const program = await findProgram()
   if (program === null) throw new Error(ABSENT)
-  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'], timeout: 2 * DEADLINE_MS })
+  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'], timeout: DEADLINE_MS })
   t.teardown(() => browser.close())
   return browser
 }

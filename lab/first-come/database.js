@@ -7,7 +7,6 @@
  *                 come back, so the next is awaited: without that a unit may stay unsold
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openDatabase } from '../../src/sql/index.js'
 import { silent } from '../contention/silent.js'
 
 export const DATABASE_ARMS = Object.freeze(['db-lock', 'db-atomic', 'db-slots'])
@@ -54,6 +53,8 @@ const TAKE = {
  * @returns {Promise<import('./techniques.js').Technique>}
  */
 export async function openDatabaseArm (technique, { url, pool, delayMs, sharesPool }) {
+  // every experiment imports this file
+  const { openDatabase } = await import('../../src/sql/index.js')
   const open = (/** @type {number} */ max) => openDatabase({ url, name: 'lab', max, deadlineMs: DEADLINE_MS, log: silent })
   const database = open(pool)
   const looking = sharesPool ? database : open(LOOKING)

@@ -2,7 +2,6 @@
 import { admissionKey, fieldsOf } from '../../src/admission/index.js'
 import { runTasks, taskCommands } from '../../src/schedule/index.js'
 import { openConnection } from '../../src/store/index.js'
-import { createSales, createTokens } from '../../src/systems/sales/index.js'
 import { createWaitingRoom } from '../../src/waiting-room/index.js'
 import { openEngine } from '../contention/engine.js'
 import { silent } from '../contention/silent.js'
@@ -32,6 +31,8 @@ const PAGE = 10_000
  * @returns {Promise<import('./techniques.js').Technique>}
  */
 export async function openEngineArm (technique, { redisUrl, keyPrefix, holdMs: hold }) {
+  // it brings HTTP along, and every experiment imports this file
+  const { createSales, createTokens } = await import('../../src/systems/sales/index.js')
   const { batches, hasCache, mode, algorithm = 'HS256', givesToken = false } = ENGINE_ARMS[technique]
   const onEntry = (/** @type {{ key: string }} */ { key: sale }) => room.note(sale)
   const engine = await openEngine({ redisUrl, keyPrefix, batches, hasCache, system: SYSTEM, rule: 'bounded', onEntry })

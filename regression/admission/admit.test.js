@@ -20,7 +20,7 @@ async function admit (connection, key, options, commands) {
 }
 
 const SEED = Number(process.env.FRESHET_TEST_SEED ?? randomInt(2 ** 31))
-const SEQUENCES = scoped(5000, 300)
+const SEQUENCES = scoped(2000, 300)
 const REQUEST_MS = 600_000
 const CODES = ['created', 'unchanged', 'has_bids', 'invalid_times', 'unknown', 'not_open', 'closed', 'ended', 'accepted', 'too_low',
   'self_outbid', 'max_raised', 'no_buy_now', 'bought', 'not_due', 'other_body', 'replay', 'has_claims', 'sold_out', 'all_held',

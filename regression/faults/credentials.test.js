@@ -13,8 +13,8 @@ const WATCHED_MS = 3000
 const POLL_MS = 50
 /** a connection that is refused waits for 1.25 s at most */
 const BACK_MS = 20_000
-/** to the primary: control and items of the writer, the reader's link; each tries once a second at most */
-const CONNECTIONS = 3
+/** to the primary: the writer's items, control, figures and metrics, and the reader's; each tries once a second at most */
+const CONNECTIONS = 5
 
 /** @typedef {'writer' | 'reader'} Role */
 /** @type {Role[]} */
@@ -90,7 +90,11 @@ for (const engine of await scopedEngines()) {
       t.equal((await reading.ask('/v1/feeds/latest/items')).status, 200)
     }
 
-    await t.test('both start', async (t) => comeBack(t))
+    await t.test('both start', async (t) => {
+      await comeBack(t)
+      // the bound on attempts is as good as this number
+      t.equal(String(await nodes[0].send('CLIENT', 'LIST')).match(/ user=a-/g)?.length, CONNECTIONS)
+    })
 
     await t.test('revoked rights', async (t) => {
       await setUsers(() => ['-@all'])

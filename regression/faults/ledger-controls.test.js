@@ -10,6 +10,8 @@ import { untilAllWait, untilAskedInVain } from '../../test/faults/ledger/waiting
 import { scopedEngines } from '../../test/scope.js'
 
 const LIES = 3
+/** items acknowledged by them */
+const LEAST_LIES = 1000
 const TIMES = 12
 const WRITERS = 2
 const AHEAD_MS = 30_000
@@ -96,12 +98,14 @@ for (const engine of engines) {
         // an ack that lies does not wait for the replica
         if (isHonest) await untilAllWait(t, run, servers.primary, WRITERS)
         const before = run.ledger.acknowledged
-        for (let lie = 0; lie < LIES; lie++) {
+        // after a cut only what was on its way is acknowledged, which is little on a busy machine
+        const least = before + (isHonest ? 0 : LEAST_LIES)
+        for (let lie = 0; lie < LIES || run.ledger.acknowledged < least; lie++) {
           await pause(BETWEEN_MS)
+          run.check()
           cut(servers)
         }
         if (isHonest) await untilAskedInVain(run)
-        else await run.acknowledged(1000)
         const acknowledged = run.ledger.acknowledged - before
         await run.kill()
         await servers.failOver()

@@ -7,9 +7,9 @@ import { subscribeTo } from '../../test/faults/ledger/delivered.js'
 import { expectWhole, startRun } from '../../test/faults/ledger/run.js'
 import { scoped, scopedEngines } from '../../test/scope.js'
 
-const FAULTS = scoped(1000, 40)
+const FAULTS = scoped(500, 40)
 /** of what is sent as something else is, or the same to both engines */
-const FEWER = scoped(200, 40)
+const FEWER = scoped(100, 40)
 const WRITERS = 12
 /** replies to what a batch does, and the most until one is lost: those of a few batches */
 const MOST = 12

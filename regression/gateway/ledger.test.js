@@ -32,8 +32,9 @@ async function expectAll (t, posting, server, layout, faults) {
 
 t.jobs = 4
 t.setTimeout(300_000)
-for (const engine of await scopedEngines()) {
-  for (const layout of scoped(['ids', 'segments'], ['ids'])) {
+for (const [i, engine] of (await scopedEngines()).entries()) {
+  // what a gateway does when a server fails is the same on all engines, but for the commands of ids
+  for (const layout of scoped(i === 0 ? ['ids', 'segments'] : ['ids'], ['ids'])) {
     t.test(`${engineName(engine)}, ${layout}: connections that end again and again`, { buffered: true }, async (t) => {
       const server = await startServer(t, { engine })
       const admin = await connectFor(t, server.url)

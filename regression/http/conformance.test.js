@@ -9,8 +9,10 @@ import { check, installed } from './schemathesis.js'
 const FEED = 'latest'
 const LIVE = '/v1/feeds/{feed}/live'
 /** of one run */
-const SECONDS = 16
-const SHORT_SECONDS = 10
+const SECONDS = 10
+const SHORT_SECONDS = 6
+/** on a busy machine one run does not come to every route */
+const MOST_RUNS = 5
 
 const packages = await installed().catch((error) => {
   // CI names what it wants to be tested
@@ -32,25 +34,32 @@ t.test('services do what their documents say', { skip: !packages }, async (t) =>
   const { json: { next } } = await reader.ask(`/v1/feeds/${FEED}/items?limit=1`)
   const env = { FRESHET_FEED: FEED, FRESHET_CURSOR: next, FRESHET_POSITION: await positionOf(reader.url) }
 
-  /** @param {import('tap').Test} t @param {Parameters<typeof check>[1]} options */
-  async function passes (t, options) {
-    const { status, output } = await check(/** @type {string} */ (packages), options)
-    t.equal(status, 0, 'no failures')
-    if (status !== 0) t.comment(output)
+  /**
+   * @param {import('tap').Test} t @param {Parameters<typeof check>[1]} options
+   * @param {string[]} [routes] that answer 200 to some of it, or the rest says little
+   */
+  async function passes (t, options, routes = []) {
+    let silent = routes
+    for (let n = 0; n === 0 || (n < MOST_RUNS && silent.length > 0); n++) {
+      const { status, output } = await check(/** @type {string} */ (packages), options)
+      t.equal(status, 0, 'no failures')
+      if (status !== 0) return t.comment(output)
+      silent = await unanswered(options.url, routes)
+    }
+    t.same(silent, [], 'each route has answered')
   }
 
   await t.test('a reader does what its document says', async (t) => {
-    await passes(t, { url: reader.url, seconds: SECONDS, args: ['--exclude-path', LIVE], env })
-    await answered(t, reader.url, ['/v1/feeds', '/v1/feeds/:feed', '/v1/feeds/:feed/items', '/v1/feeds/:feed/items/:id',
-      '/v1/feeds/:feed/count', '/v1/feeds/:feed/figures', '/readyz', '/livez', '/metrics', '/', '/example'])
+    await passes(t, { url: reader.url, seconds: SECONDS, args: ['--exclude-path', LIVE], env },
+      ['/v1/feeds', '/v1/feeds/:feed', '/v1/feeds/:feed/items', '/v1/feeds/:feed/items/:id', '/v1/feeds/:feed/count',
+        '/v1/feeds/:feed/figures', '/readyz', '/livez', '/metrics', '/', '/example'])
   })
 
   await t.test('a reader does so for event streams', async (t) => {
     // with changes, streams end sooner than their timeout
     const timer = setInterval(() => gateway.post(`/v1/feeds/${FEED}/items`, items.slice(0, 10)).catch(() => {}), 200)
-    await passes(t, { url: reader.url, seconds: SHORT_SECONDS, args: ['--include-path', LIVE], env })
+    await passes(t, { url: reader.url, seconds: SHORT_SECONDS, args: ['--include-path', LIVE], env }, ['/v1/feeds/:feed/live'])
     clearInterval(timer)
-    await answered(t, reader.url, ['/v1/feeds/:feed/live'])
   })
 
   await t.test('a reader does so for NDJSON', (t) => passes(t, {
@@ -62,15 +71,15 @@ t.test('services do what their documents say', { skip: !packages }, async (t) =>
   }))
 
   await t.test('a gateway does what its document says', async (t) => {
-    await passes(t, { url: gateway.url, seconds: SECONDS, env })
-    await answered(t, gateway.url, ['/v1/feeds/:feed/items', '/v1/feeds/:feed/items/:id', '/readyz', '/livez', '/metrics'])
+    await passes(t, { url: gateway.url, seconds: SECONDS, env },
+      ['/v1/feeds/:feed/items', '/v1/feeds/:feed/items/:id', '/readyz', '/livez', '/metrics'])
   })
 })
 
-/** Each route has answered 200, or the rest says little. @param {import('tap').Test} t @param {string} url @param {string[]} routes */
-async function answered (t, url, routes) {
+/** @param {string} url @param {string[]} routes @returns {Promise<string[]>} those that have not answered 200 */
+async function unanswered (url, routes) {
   const body = await (await fetch(`${url}/metrics`)).text()
-  for (const route of routes) t.ok(body.includes(`freshet_http_requests_total{route="${route}",status="200"}`), `${route} was answered`)
+  return routes.filter((route) => !body.includes(`freshet_http_requests_total{route="${route}",status="200"}`))
 }
 
 /** @param {string} url of a reader @returns {Promise<string>} the position after a snapshot */

@@ -29,15 +29,15 @@ const servers = () => {
   })
 }
 
-/** @param {import('tap').Test} t @param {string} name @param {any} [serving] */
-async function followed (t, name, serving = PUSH) {
+/** @param {import('tap').Test} t @param {string} name @param {any} [serving] @param {number} [seconds] */
+async function followed (t, name, serving = PUSH, seconds = 1) {
   const client = startProcess('the client', [CLIENTS], env)
   t.teardown(() => client.stop())
   const { url, end } = await startStreams(t, name)
   await client.receive('up')
   const following = createFollowing(serving, { client, feed: 'lab', workload: WORKLOAD, ratePerSecond: RATE })
   await following.open([url], null)
-  const figures = await following.measure(servers(), 1)
+  const figures = await following.measure(servers(), seconds)
   const all = /** @type {any} */ ({ ...figures, following: { ...figures.following, ...await following.settle([end()]) } })
   await client.stop()
   return {
@@ -47,6 +47,7 @@ async function followed (t, name, serving = PUSH) {
   }
 }
 
+const LONGEST_S = 8
 const RIGHT = 'responses are correct'
 const NEWEST = 'every client has the newest version of each of its ids'
 const STAYED = 'every client stayed connected, without a reset'
@@ -78,8 +79,13 @@ t.test('L15: streams that lack something, go back, hold what was not requested, 
   t.same(stale.broken, [], stale.detail)
   t.ok(stale.figures.following.newestMs.p50 >= 250, stale.detail)
   for (const [i, [name, { broken, detail }]] of Object.entries(FOUND).entries()) {
-    t.same(others[i].broken.toSorted(), broken.toSorted(), `${name}: ${others[i].detail}`)
-    if (detail) t.match(others[i].detail, detail, name)
+    let found = others[i]
+    // on a busy machine a client may have received too few events
+    for (let seconds = 2; seconds <= LONGEST_S && found.broken.length < broken.length; seconds *= 2) {
+      found = await followed(t, name, PUSH, seconds)
+    }
+    t.same(found.broken.toSorted(), broken.toSorted(), `${name}: ${found.detail}`)
+    if (detail) t.match(found.detail, detail, name)
   }
 })
 

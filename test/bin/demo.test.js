@@ -1,24 +1,13 @@
-/** `npm start demo`: its errors; a demo without a crowd; the page in a real browser. */
+/** `npm start demo`: its errors; a demo without a crowd; the pages in a real browser. More of them: regression/bin/demo.test.js. */
 import t from 'tap'
 import { needsBrowser, openPage, startBrowser } from '../browser.js'
 import { endOf, runCommand } from '../commands.js'
 import { startDatabase } from '../database.js'
-import { scopedEngines, wholeTest } from '../scope.js'
-import { eventually, startDeployment } from '../servers.js'
+import { eventually } from '../servers.js'
+import { send, startDemo, startPrimary } from './demo-auctions.js'
 
 /** a breaker stays open for 10 s, and again after each probe that is late on a busy machine */
 const BREAKER = { deadlineMs: 80_000 }
-
-/** @param {import('tap').Test} t @param {string[]} [flags] */
-async function startDemo (t, flags = []) {
-  const [engine] = await scopedEngines()
-  const { primary } = await startDeployment(t, { engine, replicas: 1 })
-  const command = runCommand(t, ['demo', 'auctions', '--redis-url', primary.url, '--port', '0', '--gateway-port', '0', ...flags])
-  const [, gatewayUrl] = await command.until(/^gateway +(\S+)/m)
-  const [, url] = await command.until(/^reader +(\S+)\/auctions/m)
-  await command.until(/^crowd/m)
-  return { command, gatewayUrl, url }
-}
 
 t.test('a demo that does not exist', async (t) => {
   for (const words of [[], ['auctoins'], ['auctions', 'more']]) {
@@ -34,28 +23,32 @@ t.test('without a crowd there are auctions to bid on; Ctrl-C ends it', async (t)
   const { items } = /** @type {any} */ (await (await fetch(`${url}/v1/auctions`)).json())
   t.equal(items.length, 5)
   t.ok(items.every(({ bids, status }) => bids === 0 && status === 'open'))
-  const response = await fetch(`${gatewayUrl}/v1/auctions/${items[0].id}/bids`, {
-    method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ userId: 'me', amount: items[0].minNext })
-  })
+  const response = await send(`${gatewayUrl}/v1/auctions/${items[0].id}/bids`, 'POST', { userId: 'me', amount: items[0].minNext })
   t.equal(response.status, 201)
   t.equal((await command.stop()).code, 0)
 })
 
 t.test('a sale: a person joins the queue on its page, and gets a unit', needsBrowser, async (t) => {
-  const [engine] = await scopedEngines()
-  const [{ primary }, database] = await Promise.all([startDeployment(t, { engine, replicas: 1 }), startDatabase(t)])
+  const [primary, database] = await Promise.all([startPrimary(t), startDatabase(t)])
   const command = runCommand(t, ['demo', 'sales', '--redis-url', primary.url, '--database-url', database.url, '--crowd', 'no',
     '--port', '0', '--gateway-port', '0'])
+  const [, gatewayUrl] = await command.until(/^gateway +(\S+)/m)
   const [, url] = await command.until(/^reader +(\S+)\/sales/m)
   await command.until(/^crowd/m)
   const browser = await startBrowser(t)
   const { page, faults } = await openPage(t, browser, { viewport: { width: 390, height: 844 } })
   await page.goto(`${url}/sales`)
+  await eventually(async () => /^100 units by queue/.test(await page.textContent('#title') ?? ''))
+  // the sales of the demo last a minute, and its holds 5 s
+  t.equal((await send(`${gatewayUrl}/v1/sales/own`, 'PUT', { stock: 3, mode: 'queue', holdMs: 300_000 })).status, 201)
+  await page.goto(`${url}/sales#own`)
+  await eventually(async () => /^3 units by queue.*: open$/.test(await page.textContent('#title') ?? ''))
   await page.fill('#user', 'ann')
   await page.click('#press')
   await eventually(async () => /You got one/.test(await page.textContent('#outcome') ?? ''))
   await eventually(async () => (await page.textContent('#sold')) === '1')
-  t.match(await page.textContent('#claims'), /you/)
+  // claims are read at most twice a second, and at first without the person's own claim
+  await eventually(async () => /you/.test(await page.textContent('#claims') ?? ''))
   t.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390, 'nothing is cut off')
   await eventually(async () => (await database.query("SELECT user_id FROM orders WHERE status = 'sold'"))[0]?.user_id === 'ann')
   t.same(faults, [])
@@ -63,8 +56,7 @@ t.test('a sale: a person joins the queue on its page, and gets a unit', needsBro
 })
 
 t.test('prices: an exchange is broken on the page, its breaker opens, no price expires; then it closes', needsBrowser, async (t) => {
-  const [engine] = await scopedEngines()
-  const { primary } = await startDeployment(t, { engine, replicas: 1 })
+  const primary = await startPrimary(t)
   const command = runCommand(t, ['demo', 'prices', '--redis-url', primary.url, '--crowd', 'no', '--port', '0', '--gateway-port', '0'])
   const [, url] = await command.until(/^reader +(\S+)\/prices/m)
   await command.until(/^crowd +1,000 assets/m)
@@ -133,102 +125,20 @@ t.test('the page', needsBrowser, async (t) => {
 
   await t.test('a closing auction is seen to close', async (t) => {
     const id = 'walnut-chair-1'
-    await fetch(`${gatewayUrl}/v1/auctions/${id}`, {
-      method: 'PUT',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ startPrice: 5, minIncrement: 1, closeAt: Date.now() + 4000, currency: 'EUR' })
-    })
+    const path = `${gatewayUrl}/v1/auctions/${id}`
+    await send(path, 'PUT', { startPrice: 5, minIncrement: 1, closeAt: Date.now() + 3_600_000, currency: 'EUR' })
     await page.goto(`${url}/auctions#${id}`)
     await eventually(async () => (await text('title')) === 'Walnut chair')
     await page.fill('#amount', '5')
     await page.click('#bid button')
     await eventually(async () => (await text('standing')) === 'You lead')
+    await send(`${path}/close`, 'POST')
     await eventually(async () => (await text('left')) === 'closed')
-    t.equal(await text('notice'), 'Closed: you won')
+    await eventually(async () => (await text('notice')) === 'Closed: you won')
     t.equal(await text('standing'), 'Sold to you')
     t.notOk(await page.isVisible('#bid'))
   })
 
   t.same(faults.filter((fault) => !/422/.test(fault)), [])
   t.same(origins.sort(), [url, gatewayUrl].sort(), 'nothing from elsewhere')
-})
-
-/** @param {string} url @param {string} method @param {object} body */
-const send = (url, method, body) => fetch(url, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
-
-wholeTest('the page without a crowd', needsBrowser, async (t) => {
-  const { gatewayUrl, url } = await startDemo(t, ['--crowd', 'no'])
-  const browser = await startBrowser(t)
-  const { page } = await openPage(t, browser)
-  const text = async (/** @type {string} */ id) => await page.textContent(`#${id}`) ?? ''
-
-  /** @param {string} id @param {object} terms */
-  async function openAuction (id, terms) {
-    const path = `${gatewayUrl}/v1/auctions/${id}`
-    await send(path, 'PUT', { startPrice: 5, minIncrement: 1, currency: 'EUR', ...terms })
-    await page.goto(`${url}/auctions#${id}`)
-    await eventually(async () => (await text('standing')) === 'No bid yet')
-    return (/** @type {object} */ bid) => send(`${path}/bids`, 'POST', { userId: 'ann', ...bid })
-  }
-
-  await t.test('a reserve that is met while the page is open', async (t) => {
-    const bid = await openAuction('met-1', { closeAt: Date.now() + 4000, reserve: 10 })
-    await bid({ amount: 12 })
-    await eventually(async () => /^Sold to \S+$/.test(await text('standing')))
-    t.equal(await text('notice'), 'Closed')
-  })
-
-  await t.test('a person who leads below the reserve has not won', async (t) => {
-    await openAuction('unmet-1', { closeAt: Date.now() + 4000, reserve: 10 })
-    await page.fill('#amount', '5')
-    await page.click('#bid button')
-    await eventually(async () => (await text('standing')) === 'You lead')
-    await eventually(async () => (await text('standing')) === 'Not sold: the reserve was not met')
-    t.equal(await text('notice'), 'Closed')
-  })
-
-  await t.test('a bid that the maximum of another answers never led, so it is not outbid', async (t) => {
-    const bid = await openAuction('maximum-1', { closeAt: Date.now() + 60_000 })
-    await bid({ amount: 5, max: 200 })
-    for (const amount of ['25', '35']) {
-      await page.fill('#amount', amount)
-      await page.click('#bid button')
-      await eventually(async () => (await text('price')) === `${Number(amount) + 1}.00`)
-      await eventually(async () => /another bidder's maximum/.test(await text('outcome')))
-      t.equal(await text('notice'), '')
-    }
-  })
-
-  await t.test('a person who leads is not outbid by a stream that is behind the reply', async (t) => {
-    await page.addInitScript(() => {
-      const add = window.EventSource.prototype.addEventListener
-      window.EventSource.prototype.addEventListener = function (/** @type {string} */ name, /** @type {any} */ listener) {
-        add.call(this, name, name === 'bid' ? (/** @type {any} */ event) => setTimeout(listener, 700, event) : listener)
-      }
-    })
-    await page.reload()
-    await openAuction('behind-1', { closeAt: Date.now() + 60_000 })
-    await page.click('#bid button')
-    await eventually(async () => (await text('outcome')) === 'Accepted: you lead at 5.00')
-    t.equal(await text('notice'), '')
-    await eventually(async () => (await text('standing')) === 'You lead')
-    t.equal(await text('outcome'), 'Accepted: you lead at 5.00')
-  })
-
-  await t.test('the list is updated, and keeps the keyboard focus', async (t) => {
-    const link = page.locator('#open a').last()
-    await link.focus()
-    const left = await link.textContent()
-    await eventually(async () => (await link.textContent()) !== left)
-    t.equal(await page.evaluate(() => document.activeElement?.tagName), 'A')
-  })
-
-  await t.test('an auction that does not exist yet is not shown, until it does', async (t) => {
-    await page.goto(`${url}/auctions#later-1`)
-    await eventually(async () => (await text('state')) === 'auction not available')
-    t.notOk(await page.isVisible('#auction'))
-    await openAuction('later-1', { closeAt: Date.now() + 60_000 })
-    await eventually(() => page.isVisible('#auction'))
-    t.equal(await text('title'), 'Later')
-  })
 })

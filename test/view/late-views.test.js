@@ -10,7 +10,7 @@ import { scoped, scopedEngines } from '../scope.js'
 import { liveIn } from './live-model.js'
 import { openViews } from './viewing.js'
 
-const BATCHES = scoped(150, 50)
+const BATCHES = scoped(100, 50)
 const IDS = 300
 /** other ids, older than all of them: a sweep through the window takes longer than the test */
 const OTHERS = 60_000

@@ -8,8 +8,8 @@ import { scoped, scopedEngines } from '../../../test/scope.js'
 import { engineName, eventually, startServer } from '../../../test/servers.js'
 
 /** FRESHET_TEST_SECONDS=120 makes millions of bids */
-const SECONDS = Number(process.env.FRESHET_TEST_SECONDS ?? scoped(12, 2))
-const EVERY_MS = scoped(3000, 700)
+const SECONDS = Number(process.env.FRESHET_TEST_SECONDS ?? scoped(8, 2))
+const EVERY_MS = scoped(2000, 700)
 const LOAD = { technique: 'batched+cache', users: 500, thinkMs: 0, warmUpSeconds: 0.1, seconds: SECONDS }
 
 /** @param {{ invariants: { name: string, ok: boolean, detail: string }[] }} outcome */

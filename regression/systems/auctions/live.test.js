@@ -6,6 +6,8 @@ import { engineName, eventually } from '../../../test/servers.js'
 import { startAuctions } from '../../../test/systems/auctions/auctioning.js'
 
 const VIEWERS = scoped(2000, 100)
+/** they are streams of the same reader, whatever its engine */
+const VIEWERS_OF_OTHERS = 100
 /** of many viewers, on a busy machine */
 const DEADLINE_MS = 60_000
 
@@ -18,7 +20,8 @@ const beginning = ({ events }) => events.slice(0, events.findIndex(({ event }) =
 /** @param {number} from @param {number} to */
 const range = (from, to) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
 
-for (const engine of await scopedEngines()) {
+for (const [i, engine] of (await scopedEngines()).entries()) {
+  const count = i === 0 ? VIEWERS : VIEWERS_OF_OTHERS
   t.test(engineName(engine), async (t) => {
     const { gateway, reader } = await startAuctions(t, { engine, readerFlags: ['--max-streams', '3000'] })
     const { create, bid, close } = gateway
@@ -64,9 +67,9 @@ for (const engine of await scopedEngines()) {
       t.same(beginning(far), ['reset', 'snapshot'])
     })
 
-    await t.test(`${VIEWERS} viewers of one auction see the same`, async (t) => {
+    await t.test(`${count} viewers of one auction see the same`, async (t) => {
       await create('many')
-      const viewers = await Promise.all(Array.from({ length: VIEWERS }, () => openLive(t, reader.url, '/v1/auctions/many/live')))
+      const viewers = await Promise.all(Array.from({ length: count }, () => openLive(t, reader.url, '/v1/auctions/many/live')))
       t.same([...new Set(viewers.map(({ status }) => status))], [200])
       await eventually(() => viewers.every(({ events }) => events.length > 0), { deadlineMs: DEADLINE_MS })
         .catch((error) => t.fail(`${error.message}: ${viewers.filter(({ isEnded }) => isEnded).length} streams ended`))
@@ -75,7 +78,7 @@ for (const engine of await scopedEngines()) {
       const wrong = viewers.filter((viewer) => JSON.stringify(seqsOf(viewer)) !== JSON.stringify(range(1, 20)))
       t.same(wrong.map(seqsOf).slice(0, 3), [])
       const { body } = await reader.get('/metrics')
-      t.match(body, new RegExp(`freshet_streams ${VIEWERS + 6}\\b|freshet_streams \\d{3,}`))
+      t.match(body, new RegExp(`freshet_streams ${count + 6}\\b|freshet_streams \\d{3,}`))
     })
 
     await t.test('a viewer that does not read delays nobody, and goes on or is reset when it reads', async (t) => {

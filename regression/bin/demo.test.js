@@ -1,0 +1,95 @@
+/** The page of auctions in a real browser: what a person sees who is alone with it. */
+import t from 'tap'
+import { send, startDemo } from '../../test/bin/demo-auctions.js'
+import { needsBrowser, openPage, startBrowser } from '../../test/browser.js'
+import { eventually } from '../../test/servers.js'
+
+t.test('the page without a crowd', needsBrowser, async (t) => {
+  const { gatewayUrl, url } = await startDemo(t, ['--crowd', 'no'])
+  const browser = await startBrowser(t)
+  const { page } = await openPage(t, browser)
+  const text = async (/** @type {string} */ id) => await page.textContent(`#${id}`) ?? ''
+
+  /** @param {string} id @param {object} terms */
+  async function openAuction (id, terms) {
+    const path = `${gatewayUrl}/v1/auctions/${id}`
+    await send(path, 'PUT', { startPrice: 5, minIncrement: 1, closeAt: Date.now() + 3_600_000, currency: 'EUR', ...terms })
+    await page.goto(`${url}/auctions#${id}`)
+    await eventually(async () => (await text('standing')) === 'No bid yet')
+    return {
+      bid: (/** @type {object} */ one) => send(`${path}/bids`, 'POST', { userId: 'ann', ...one }),
+      close: () => send(`${path}/close`, 'POST')
+    }
+  }
+
+  await t.test('a reserve that is met while the page is open', async (t) => {
+    const { bid, close } = await openAuction('met-1', { reserve: 10 })
+    await bid({ amount: 12 })
+    await close()
+    await eventually(async () => /^Sold to \S+$/.test(await text('standing')))
+    t.equal(await text('notice'), 'Closed')
+  })
+
+  await t.test('a person who leads below the reserve has not won', async (t) => {
+    const { close } = await openAuction('unmet-1', { reserve: 10 })
+    await page.fill('#amount', '5')
+    await page.click('#bid button')
+    await eventually(async () => (await text('standing')) === 'You lead')
+    await close()
+    await eventually(async () => (await text('standing')) === 'Not sold: the reserve was not met')
+    t.equal(await text('notice'), 'Closed')
+  })
+
+  await t.test('an auction ends in time', async (t) => {
+    const path = `${gatewayUrl}/v1/auctions/ended-1`
+    await send(path, 'PUT', { startPrice: 5, minIncrement: 1, closeAt: Date.now() + 2000, currency: 'EUR' })
+    await page.goto(`${url}/auctions#ended-1`)
+    await eventually(async () => (await text('standing')) === 'Closed without a bid')
+    t.equal(await text('left'), 'closed')
+  })
+
+  await t.test('a bid that the maximum of another answers never led, so it is not outbid', async (t) => {
+    const { bid } = await openAuction('maximum-1', {})
+    await bid({ amount: 5, max: 200 })
+    for (const amount of ['25', '35']) {
+      await page.fill('#amount', amount)
+      await page.click('#bid button')
+      await eventually(async () => (await text('price')) === `${Number(amount) + 1}.00`)
+      await eventually(async () => /another bidder's maximum/.test(await text('outcome')))
+      t.equal(await text('notice'), '')
+    }
+  })
+
+  await t.test('a person who leads is not outbid by a stream that is behind the reply', async (t) => {
+    await page.addInitScript(() => {
+      const add = window.EventSource.prototype.addEventListener
+      window.EventSource.prototype.addEventListener = function (/** @type {string} */ name, /** @type {any} */ listener) {
+        add.call(this, name, name === 'bid' ? (/** @type {any} */ event) => setTimeout(listener, 700, event) : listener)
+      }
+    })
+    await page.reload()
+    await openAuction('behind-1', {})
+    await page.click('#bid button')
+    await eventually(async () => (await text('outcome')) === 'Accepted: you lead at 5.00')
+    t.equal(await text('notice'), '')
+    await eventually(async () => (await text('standing')) === 'You lead')
+    t.equal(await text('outcome'), 'Accepted: you lead at 5.00')
+  })
+
+  await t.test('the list is updated, and keeps the keyboard focus', async (t) => {
+    const link = page.locator('#open a').last()
+    await link.focus()
+    const left = await link.textContent()
+    await eventually(async () => (await link.textContent()) !== left)
+    t.equal(await page.evaluate(() => document.activeElement?.tagName), 'A')
+  })
+
+  await t.test('an auction that does not exist yet is not shown, until it does', async (t) => {
+    await page.goto(`${url}/auctions#later-1`)
+    await eventually(async () => (await text('state')) === 'auction not available')
+    t.notOk(await page.isVisible('#auction'))
+    await openAuction('later-1', {})
+    await eventually(() => page.isVisible('#auction'))
+    t.equal(await text('title'), 'Later')
+  })
+})
