@@ -1,0 +1,107 @@
+/** The processes of a measurement: three exchanges, gateways, and for the product a process of consumers. */
+import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
+import { ROOT } from '../../src/store/index.js'
+import { FreshetError } from '../errors.js'
+import { startProcess } from '../serving/process.js'
+import { PARTITIONS } from './product.js'
+import { isScheduled } from './techniques.js'
+
+const FRESHET = join(ROOT, 'bin/freshet.js')
+const GATEWAY = fileURLToPath(new URL('gateway-process.js', import.meta.url))
+/** of filling a cache, and of installing libraries first */
+const LONG_MS = 200_000
+const ALL_CALLS = 'since=999999999999999'
+export const SEED = 1
+export const TICK_MS = 1000
+
+/** @typedef {Record<string, Record<string, number>>} Calls of each exchange, by asset */
+/** @typedef {Awaited<ReturnType<typeof startFleet>>} Fleet */
+
+/**
+ * @param {{ technique: string, count: number, redisUrl: string, keyPrefix: string, tiers: string, isUncached: boolean, fills: boolean }} order
+ *   `count` of gateways
+ */
+export async function startFleet ({ technique, count, redisUrl, keyPrefix, ...rest }) {
+  const env = { ...process.env, FRESHET_REDIS_URL: redisUrl, FRESHET_KEY_PREFIX: keyPrefix }
+  const exchanges = startProcess('the exchanges',
+    [FRESHET, 'exchanges', '--port', '0', '--seed', String(SEED), '--tick-ms', String(TICK_MS)], env)
+  /** @type {import('../serving/process.js').Process[]} */
+  const all = [exchanges]
+  const start = (/** @type {string} */ what, /** @type {string[]} */ args) => {
+    const one = startProcess(what, args, env)
+    all.push(one)
+    return one
+  }
+  const close = async () => { await Promise.all(all.map((one) => one.stop())) }
+  try {
+    const { urls } = await exchanges.receive('up')
+    const exchangeUrls = Object.entries(urls).map((one) => one.join('=')).join(',')
+    const consumers = isScheduled(technique)
+      ? start('the consumers', [FRESHET, 'consumers', '--systems', 'prices', '--system-partitions', String(PARTITIONS), '--log-level', 'error',
+        '--exchanges', Object.keys(urls).join(','), '--exchange-urls', exchangeUrls])
+      : null
+    await consumers?.receive('up')
+    const gateways = Array.from({ length: count }, () => start('a gateway of the lab', [GATEWAY]))
+    const opened = await Promise.all(gateways.map(async (gateway, n) => {
+      gateway.send({ event: 'open', technique, redisUrl, keyPrefix, urls, isFirst: n === 0, ...rest })
+      const { url, code, message } = await gateway.receive('opened', LONG_MS)
+      if (!url) throw new FreshetError(code, message)
+      return new URL(url)
+    }))
+    /** @param {object} message @param {string} reply */
+    const askAll = (message, reply) => Promise.all(gateways.map((gateway) => {
+      gateway.send(/** @type {any} */ (message))
+      return gateway.receive(reply, LONG_MS)
+    }))
+
+    return {
+      urls: opened,
+      exchanges: /** @type {string[]} */ (Object.keys(urls)),
+      ended: Promise.race(all.map(({ ended }) => ended)),
+
+      /** From now on these assets are known. @param {readonly string[]} assets */
+      begin: async (assets) => { await askAll({ event: 'begin', assets }, 'begun') },
+
+      /** Replies sent by all gateways, by level. @returns {Promise<Record<string, number>>} */
+      async counts () {
+        const each = await askAll({ event: 'counts' }, 'counted')
+        return sumOf(each.map(({ counts }) => counts))
+      },
+
+      /** Events of the assets on the server. @param {string[]} assets @returns {Promise<Record<string, import('./techniques.js').Stored> | null>} */
+      async stored (assets) {
+        gateways[0].send({ event: 'stored', assets })
+        return (await gateways[0].receive('told', LONG_MS)).stored
+      },
+
+      /** @param {string} exchange @param {object} faults */
+      async fail (exchange, faults) {
+        const response = await fetch(`${urls[exchange]}/faults`, { method: 'PUT', body: JSON.stringify(faults) })
+        if (!response.ok) throw new FreshetError('LOAD_FAILED', `the exchange ${exchange} refused ${JSON.stringify(faults)}`)
+      },
+
+      /** @returns {Promise<Calls>} so far */
+      calls: async () => Object.fromEntries(await Promise.all(Object.entries(urls).map(async ([name, url]) =>
+        [name, (await (await fetch(`${url}/calls?${ALL_CALLS}`)).json()).symbols]))),
+
+      /** What the processes have used. */
+      async usage () {
+        const [ofExchanges, ofConsumers, ...ofGateways] = await Promise.all([exchanges.usage(), consumers?.usage(), ...gateways.map((one) => one.usage())])
+        return { exchanges: ofExchanges, consumers: ofConsumers ?? null, gateways: ofGateways }
+      },
+      close
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** @param {Record<string, number>[]} all */
+export function sumOf (all) {
+  /** @type {Record<string, number>} */
+  const sum = {}
+  for (const one of all) for (const [name, n] of Object.entries(one)) sum[name] = (sum[name] ?? 0) + n
+  return sum
+}

@@ -1,0 +1,52 @@
+/**
+ * Storms: all prices reach their expiry at the same moment, and everybody asks at once.
+ *
+ *     expiry `soft`   each interval of cold assets, just after its timers: those past their time to live are gone, or stale
+ *     expiry `hard`   when no price is left that may be served
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { tierOf } from './assets.js'
+
+/** after the moment of expiry */
+const AFTER_MS = 30
+const AT_ONCE = 200
+
+/**
+ * @typedef {{ ms: number, planned: number, calls: number[] }} Storm `ms`: until everybody has an answer; `calls`: of all sources, for each
+ *   asset
+ */
+
+/**
+ * @param {{ client: import('./client.js').Client, fleet: import('./fleet.js').Fleet, assets: string[], users: number,
+ *   expiry: string, times: import('./assets.js').Times, seconds: number, signal: AbortSignal }} parts `times` of cold assets
+ * @returns {Promise<Storm[]>} at least one
+ */
+export async function runStorms ({ client, fleet, assets, users, expiry, times, seconds, signal }) {
+  const wanted = assets.filter((asset) => tierOf(asset) === 'cold')
+  const beganMs = performance.now()
+  /** @type {Awaited<ReturnType<typeof client.connect>>[]} */
+  const lines = []
+  for (let n = 0; n < users; n += AT_ONCE) {
+    lines.push(...await Promise.all(Array.from({ length: Math.min(AT_ONCE, users - n) }, (_, i) => client.connect(n + i))))
+  }
+  // everybody who asks for an asset is at another gateway, in turn
+  const assetOf = (/** @type {number} */ user) => wanted[(user >> 1) % wanted.length]
+  /** @type {Storm[]} */
+  const storms = []
+  for (const untilMs = beganMs + seconds * 1000; storms.length === 0 || (performance.now() < untilMs && !signal.aborted);) {
+    await sleep(expiry === 'hard' ? times.hardMs + AFTER_MS : leftOf(performance.now() - beganMs, times.refreshMs))
+    const before = await fleet.calls()
+    const askedMs = performance.now()
+    await Promise.all(lines.map(({ ask }, user) => ask(assetOf(user))))
+    const ms = performance.now() - askedMs
+    const after = await fleet.calls()
+    const callsOf = (/** @type {string} */ asset) => Object.keys(after).reduce((sum, exchange) =>
+      sum + (after[exchange][asset] ?? 0) - (before[exchange][asset] ?? 0), 0)
+    storms.push({ ms, planned: users, calls: wanted.map(callsOf) })
+  }
+  for (const { close } of lines) close()
+  return storms
+}
+
+/** Until just after the next of the moments that are `everyMs` apart. @param {number} sinceMs @param {number} everyMs @returns {number} ms */
+const leftOf = (sinceMs, everyMs) => Math.ceil((sinceMs + 1) / everyMs) * everyMs + AFTER_MS - sinceMs
