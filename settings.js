@@ -7,9 +7,7 @@
  */
 import { SettingsInvalid } from './src/errors.js'
 import {
-  brokerList, checkTogether, databaseUrl, envOf, FIELD, flagOf, givenBy, helpOf, httpUrl, integer, keptByNpm, keysSource, listOf,
-  matching, number, oneOf, oneOfKnown, originList, present, readableFile, readFlags, readRows, serverUrl, serverUrls, tierList, trueOrFalse,
-  unexpectedWords, unknownFlags, unknownName, withoutSecrets, writableFile, writerFlags
+  brokerList, checkTogether, databaseUrl, envOf, exchangeList, exchangeUrls, FIELD, flagOf, givenBy, helpOf, httpUrl, integer, keptByNpm, keysSource, listOf, matching, number, oneOf, oneOfKnown, originList, present, readableFile, readFlags, readRows, serverUrl, serverUrls, tierList, trueOrFalse, unexpectedWords, unknownFlags, unknownName, withoutSecrets, writableFile, writerFlags
 } from './src/settings/index.js'
 
 export { SettingsInvalid, envOf, flagOf }
@@ -171,9 +169,9 @@ export const SETTINGS = Object.freeze([
     row('rejectionCache', 'Whether commands that would certainly be rejected are answered from memory',
       { default: 'yes', check: oneOf('yes', 'no') })
   ]),
-  ...group('HTTP', ['start', 'demo', 'reader', 'gateway'], [
-    row('port', 'Port to listen on (start, demo: port of the reader); 0 = any free port',
-      { default: 8080, defaults: { gateway: 8081 }, check: integer(0, 65_535) })
+  ...group('HTTP', ['start', 'demo', 'reader', 'gateway', 'exchanges'], [
+    row('port', 'Port to listen on (start, demo: port of the reader; exchanges: first of three ports); 0 = any free port',
+      { default: 8080, defaults: { gateway: 8081, exchanges: 8090 }, check: integer(0, 65_535) })
   ]),
   ...group('HTTP', ['start', 'demo'], [
     row('gatewayPort', 'Port of the gateway; 0 = any free port', { default: 8081, check: integer(0, 65_535) })
@@ -211,6 +209,15 @@ export const SETTINGS = Object.freeze([
     row('crowd', 'Whether a crowd takes part', { default: 'yes', check: oneOf('yes', 'no') }),
     row('mode', 'How the demo sales sells: direct = claims are decided at once, queue = people are admitted in order, token = a unit is ' +
       'held for the holder of a token', { default: 'queue', check: oneOf('direct', 'queue', 'token') })
+  ]),
+  ...group('Exchanges', ['demo', 'reader', 'consumers'], [
+    row('exchanges', 'Sources of prices; local = the three exchanges of npm start exchanges', { default: ['local'], check: exchangeList }),
+    row('exchangeUrls', 'URLs of exchanges, where they are not the usual ones', { default: null, check: exchangeUrls })
+  ]),
+  ...group('Exchanges', ['exchanges'], [
+    row('seed', 'Number that the prices depend on', { default: 1, check: integer(0, 2 ** 32 - 1) }),
+    row('tickMs', 'Time after which a price changes', { unit: 'ms', default: 1_000, check: integer(1, 3_600_000) }),
+    row('latencyMs', 'Time that an exchange takes to reply', { unit: 'ms', default: 20, check: integer(0, 60_000) })
   ]),
   ...group('Push', ['reader'], [
     row('maxStreams', 'Maximum number of concurrent /live streams; further clients have to retry later',
@@ -254,7 +261,7 @@ export const SETTINGS = Object.freeze([
   ...group('Operating', ['writer', 'consumers'], [
     row('metricsPort', 'Port for /metrics and /livez of this process; 0 = any free port', { default: null, check: integer(0, 65_535) })
   ]),
-  ...group('Operating', ALL.filter((command) => command !== 'experiment'), [
+  ...group('Operating', [...ALL.filter((command) => command !== 'experiment'), 'exchanges'], [
     row('logLevel', 'Minimum log level', { default: 'info', check: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent') })
   ])
 ])

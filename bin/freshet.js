@@ -15,6 +15,7 @@ const COMMANDS = /** @type {Record<string, { file: string, meaning: string }>} *
   gateway: { file: '../writers/gateway.js', meaning: 'write items to feeds over HTTP' },
   consumers: { file: '../writers/consumers.js', meaning: 'run what follows from commands: ends of auctions, orders of sales' },
   'dead-letters': { file: './dead-letters.js', meaning: 'manage entries whose effect failed for good: list | replay ID | discard ID' },
+  exchanges: { file: './exchanges.js', meaning: 'run three local exchanges, sources of prices' },
   servers: { file: './servers.js', meaning: 'run the embedded servers in the foreground' },
   doctor: { file: './doctor.js', meaning: 'show versions, capabilities and permissions' },
   feed: { file: './feed.js', meaning: 'manage feeds: list | show NAME | set NAME | drop NAME' },

@@ -165,6 +165,32 @@ export const listOf = (...words) => ({
   }
 })
 
+export const LOCAL_EXCHANGES = Object.freeze(['alpha', 'beta', 'gamma'])
+const REAL_EXCHANGES = Object.freeze(['coinbase', 'kraken', 'bitstamp'])
+
+/** @type {Check} a price needs two sources that agree */
+export const exchangeList = {
+  expects: `local, or two or more of ${REAL_EXCHANGES.join(', ')}, separated by commas`,
+  read (text) {
+    const given = text.split(',').map((one) => one.trim())
+    if (text === 'local') return given
+    if (!given.every((one) => REAL_EXCHANGES.includes(one))) throw new RangeError()
+    if (given.length < 2 || new Set(given).size < given.length) throw wrong('which names fewer than two, or one twice')
+    return given
+  }
+}
+
+/** @type {Check} */
+export const exchangeUrls = {
+  expects: `NAME=URL, separated by commas, of ${[...LOCAL_EXCHANGES, ...REAL_EXCHANGES].join(', ')}`,
+  hint: 'NAME=URL, separated by commas',
+  read: (text, known) => text.split(',').map((one) => {
+    const [, name, url] = /^(\w+)=(.+)$/.exec(one.trim()) ?? []
+    if (![...LOCAL_EXCHANGES, ...REAL_EXCHANGES].includes(name)) throw new RangeError()
+    return `${name}=${httpUrl.read(url, known)}`
+  })
+}
+
 /** @type {Check} */
 export const originList = {
   expects: 'origins such as https://example.org, separated by commas, without a path',

@@ -4,6 +4,7 @@
  * @typedef {{ values: Record<string, any>, origins: Record<string, string>, known: import('./checks.js').Known, words?: string[] }} Given
  *   `words`: arguments that are no flags
  */
+import { LOCAL_EXCHANGES } from './checks.js'
 import { unexpectedWords } from './flags.js'
 import { flagOf } from './rows.js'
 
@@ -26,6 +27,7 @@ export function checkTogether (given) {
     ...chooseSource(given),
     ...(known.command !== 'writer' ? [] : MADE.includes(values.source) ? syntheticFaults(given) : recordFaults(given)),
     ...feedFaults(given),
+    ...exchangeFaults(given),
     ...loadFaults(given),
     ...(known.command === 'experiment' ? experimentFaults(given) : []),
     ...TOGETHER.flatMap((names) => partFaults(given, names)),
@@ -86,6 +88,14 @@ function feedFaults (given) {
     faults.push(fault(given, 'late', `newest with layout ${values.layout}, which keeps the newest version`))
   }
   return faults
+}
+
+/** @param {Given} given */
+function exchangeFaults ({ values: { exchanges, exchangeUrls }, origins }) {
+  const names = exchanges?.[0] === 'local' ? LOCAL_EXCHANGES : exchanges
+  const others = (exchangeUrls ?? []).filter((/** @type {string} */ pair) => !names.includes(pair.split('=')[0]))
+  return others.map((/** @type {string} */ pair) =>
+    `exchangeUrls: ${pair} (${origins.exchangeUrls}); expected only exchanges in use: ${names.join(', ')}`)
 }
 
 /** @param {Given} given */

@@ -8,6 +8,9 @@
  * @typedef {import('./commands.js').Prices} Prices
  * @typedef {import('./queries.js').PriceQueries} PriceQueries
  * @typedef {import('./replies.js').Found} Found
+ * @typedef {import('./sources/sources.js').Sources} Sources
+ * @typedef {import('./sources/sources.js').SourceFigures} SourceFigures
+ * @typedef {import('./sources/sources.js').Tick} Tick
  */
 import './errors.js'
 
@@ -24,6 +27,7 @@ export { createPriceLive } from './live.js'
 export { createPriceQueries, STATUSES } from './queries.js'
 export { createRefresher } from './refresh.js'
 export { exchangesOf } from './exchanges/exchanges.js'
+export { syntheticTick } from './exchanges/synthetic.js'
 export { createEncoder } from './replies.js'
 export { createSources } from './sources/sources.js'
 export { publishSources, readSources } from './source-figures.js'

@@ -27,7 +27,7 @@ export async function startExchanges (t, flags = []) {
     /** @param {string[]} names @param {object | null} faults null: none */
     faults: (names, faults) => Promise.all(names.map((name) => send(name, faults ? 'PUT' : 'DELETE', '/faults', faults ?? undefined))),
     /** Calls of each exchange for an asset so far. @param {string} asset @returns {Promise<number[]>} */
-    calls: (asset) => Promise.all(EXCHANGES.map(async (name) => (await send(name, 'GET', '/calls')).bySymbol[asset] ?? 0))
+    calls: (asset) => Promise.all(EXCHANGES.map(async (name) => (await send(name, 'GET', '/calls')).symbols[asset] ?? 0))
   }
 }
 

@@ -1,0 +1,59 @@
+/** `npm start exchanges`: three local exchanges with prices that anyone can compute again, and with faults on request. A process file. */
+import { once } from 'node:events'
+import { help, resolve, SettingsInvalid } from '../settings.js'
+import { expectFreePort } from '../src/http/index.js'
+import { aborted, createLog, listenForStop, tellParent } from '../src/runtime/index.js'
+import { createExchange } from './exchanges/server.js'
+
+const NAMES = Object.freeze(['alpha', 'beta', 'gamma'])
+const HOST = '127.0.0.1'
+const MAX_PORT = 65_535
+const USAGE = `Usage: npm start exchanges -- [flags]
+
+Runs three local exchanges on three ports until Ctrl-C. A price depends on seed, exchange, symbol and time only.
+
+Examples:
+  curl http://127.0.0.1:8090/ticker/btc-usd
+  curl -X PUT http://127.0.0.1:8091/faults -d '{"hang": true}'
+  curl http://127.0.0.1:8091/calls`
+
+/**
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} process
+ * @returns {Promise<number>} exit status
+ */
+export async function main ({ argv, env }) {
+  const known = { command: 'exchanges', layouts: [], acks: [] }
+  if (argv.includes('--help')) {
+    process.stdout.write(await help(known, USAGE) + '\n')
+    return 0
+  }
+  /** @type {any} */
+  const settings = resolve(argv, env, known)
+  const last = settings.port + NAMES.length - 1
+  if (last > MAX_PORT) throw new SettingsInvalid([`port: ${settings.port}; expected room for ${NAMES.length} ports, up to ${MAX_PORT}`])
+  const stopping = listenForStop()
+  const log = createLog({ level: settings.logLevel, role: 'exchanges' })
+  const servers = NAMES.map((name) => createExchange({ name, ...settings, log }))
+  try {
+    const urls = /** @type {Record<string, string>} */ ({})
+    for (const [i, name] of NAMES.entries()) urls[name] = await listen(servers[i], settings.port && settings.port + i)
+    for (const [name, url] of Object.entries(urls)) process.stdout.write(`exchange ${name} ${url}\n`)
+    await tellParent({ event: 'up', urls })
+    await aborted(stopping.signal)
+  } finally {
+    for (const server of servers) {
+      server.close()
+      server.closeAllConnections()
+    }
+    stopping.done()
+  }
+  return 0
+}
+
+/** @param {import('node:http').Server} server @param {number} port 0 = any @returns {Promise<string>} its URL */
+async function listen (server, port) {
+  await expectFreePort({ host: HOST, port, setting: 'port' })
+  await once(server.listen(port, HOST), 'listening')
+  const { port: taken } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  return `http://${HOST}:${taken}`
+}

@@ -1,0 +1,110 @@
+/**
+ * One price from the ticks of several sources. A pure function, in integers: prices and volumes are scaled by 10^8, and further decimals
+ * are cut off.
+ *
+ *     1  a tick is dropped if its price is no number (`nan`) or not above 0 (`negative`), or if it is older than 60 s (`old`) or more than
+ *        2 s ahead (`ahead`)
+ *     2  a tick further than `outlierShare` from the median is dropped (`outlier`). Two ticks are then dropped both, unless one is near the
+ *        last price and that has not expired: it counts alone
+ *     3  what is left must be a quorum
+ *     4  the price is the mean weighted by volume, or without any volume the median; a volume that is no number counts as none
+ *     5  a move of more than `moveShare` from the last price needs every source, and more of them than a quorum, or a candidate from the
+ *        refresh before that is not further than `outlierShare` away
+ *
+ * @typedef {import('./sources/sources.js').Tick} Tick
+ * @typedef {{ exchange: string, ok: boolean, ts?: number, reason?: string }} Source `ok`: it counted; `reason`: why not
+ * @typedef {{ price: string, sources: Source[] }
+ *   | { failure: 'all_failed' | 'no_quorum' | 'moved', candidate: string | null, sources: Source[] }} Aggregate
+ *   `price`: decimal text; `candidate`: of a move that is not confirmed
+ * @typedef {{ exchange: string, price: bigint, volume: bigint }} Quote
+ */
+import { scaledOf, textOf } from './decimals.js'
+
+const MAX_AGE_MS = 60_000
+const MAX_AHEAD_MS = 2_000
+const SHARE_SCALE = 1_000_000
+
+/**
+ * @param {readonly Tick[]} ticks one of each source
+ * @param {{ nowMs: number, last: { price: string, hard: number } | null, candidate: string | null, outlierShare?: number,
+ *   moveShare?: number, quorum?: number }} options `last`: the price before, and when it expires; `candidate`: of the refresh before
+ * @returns {Aggregate}
+ */
+export function aggregate (ticks, { nowMs, last, candidate, outlierShare = 0.05, moveShare = 0.2, quorum = 2 }) {
+  const before = last !== null && nowMs < last.hard ? scaledOf(last.price) : null
+  /** @type {Map<string, string>} why a source does not count */
+  const dropped = new Map()
+  const quotes = ticks.flatMap((tick) => quotesOf(tick, nowMs, dropped))
+  const counted = agreeing(quotes, before, outlierShare)
+  for (const { exchange } of quotes) if (!counted.some((one) => one.exchange === exchange)) dropped.set(exchange, 'outlier')
+  const sources = ticks.map((tick) => sourceOf(tick, dropped.get(tick.exchange)))
+
+  if (quotes.length === 0) return { failure: 'all_failed', candidate: null, sources }
+  const isChosen = quotes.length === 2 && counted.length === 1
+  if (quotes.length < quorum || (counted.length < quorum && !isChosen)) return { failure: 'no_quorum', candidate: null, sources }
+  const price = priceOf(counted)
+  const isMove = before !== null && !isNear(price, before, moveShare)
+  const isConfirmed = (counted.length === ticks.length && counted.length > quorum) ||
+    (candidate !== null && isNear(price, scaledOf(candidate), outlierShare))
+  return isMove && !isConfirmed ? { failure: 'moved', candidate: textOf(price), sources } : { price: textOf(price), sources }
+}
+
+/**
+ * @param {Tick} tick @param {number} nowMs @param {Map<string, string>} dropped
+ * @returns {Quote[]} one, or none and a reason in `dropped`
+ */
+function quotesOf (tick, nowMs, dropped) {
+  const drop = (/** @type {string} */ reason) => {
+    dropped.set(tick.exchange, reason)
+    return []
+  }
+  if (!tick.ok) return drop(tick.reason)
+  const { exchange, ts } = tick
+  const price = scaledOf(tick.price)
+  if (price === null) return drop('nan')
+  if (price <= 0n) return drop('negative')
+  if (ts < nowMs - MAX_AGE_MS) return drop('old')
+  if (ts > nowMs + MAX_AHEAD_MS) return drop('ahead')
+  const volume = scaledOf(tick.volume) ?? 0n
+  return [{ exchange, price, volume: volume > 0n ? volume : 0n }]
+}
+
+/** @param {Tick} tick @param {string | undefined} reason @returns {Source} */
+const sourceOf = (tick, reason) => ({
+  exchange: tick.exchange,
+  ok: reason === undefined,
+  ...(tick.ok ? { ts: tick.ts } : {}),
+  ...(reason === undefined ? {} : { reason })
+})
+
+/** @param {Quote[]} quotes @param {bigint | null} before @param {number} share @returns {Quote[]} without outliers */
+function agreeing (quotes, before, share) {
+  if (quotes.length === 0) return []
+  const median = medianOf(quotes)
+  const near = quotes.filter(({ price }) => isNear(price, median, share))
+  if (quotes.length !== 2 || near.length === 2) return near
+  return quotes.filter(({ price }) => isNear(price, before, share))
+}
+
+/**
+ * @param {bigint} price @param {bigint | null} to @param {number} share
+ * @returns {boolean} whether it is at most that share of `to` away
+ */
+function isNear (price, to, share) {
+  if (to === null) return false
+  const distance = price > to ? price - to : to - price
+  return distance * BigInt(SHARE_SCALE) <= to * BigInt(Math.round(share * SHARE_SCALE))
+}
+
+/** @param {Quote[]} quotes at least one */
+function priceOf (quotes) {
+  const volume = quotes.reduce((sum, one) => sum + one.volume, 0n)
+  return volume === 0n ? medianOf(quotes) : quotes.reduce((sum, one) => sum + one.price * one.volume, 0n) / volume
+}
+
+/** @param {Quote[]} quotes at least one @returns {bigint} */
+function medianOf (quotes) {
+  const prices = quotes.map(({ price }) => price).sort((a, b) => a < b ? -1 : a > b ? 1 : 0)
+  const middle = prices.length >> 1
+  return prices.length % 2 === 1 ? prices[middle] : (prices[middle - 1] + prices[middle]) / 2n
+}

@@ -1,0 +1,61 @@
+/**
+ * Prices of the local exchanges: pure functions of (seed, exchange, symbol, tick), so that a checker can compute every price again. A tick
+ * is the number of periods of `tickMs` since 1970.
+ *
+ * The price of a symbol is its base price, 0.01 to 100,000, times a sum of noises with different periods. Each noise is smooth: random
+ * values at the multiples of its period, and a curve between them. All operations are exact in every engine, so there is no Math.sin.
+ * Bounds that follow from the amplitudes: within a minute a price changes by less than 4 %, and exchanges differ by less than 0.5 %.
+ *
+ * @typedef {{ price: string, volume: string, ts: number }} Ticker decimal texts; `ts`: start of the tick, ms since 1970
+ */
+
+/** period in ms, and amplitude as a share of the base price */
+const WALK = Object.freeze([[3_600_000, 0.1], [300_000, 0.02], [20_000, 0.004]])
+/** what an exchange adds */
+const SPREAD = Object.freeze([120_000, 0.002])
+const VOLUME = Object.freeze([600_000, 0.5])
+/** of base prices, and the decimals that they have */
+const SIZES = Object.freeze([0.01, 0.1, 1, 10, 100, 1_000, 10_000])
+const DECIMALS = Object.freeze([7, 6, 5, 4, 3, 2, 2])
+
+/**
+ * @param {{ seed: number, exchange: string, symbol: string, tick: number, tickMs: number }} of `tick`: time / tickMs, rounded down
+ * @returns {Ticker}
+ */
+export function syntheticTick ({ seed, exchange, symbol, tick, tickMs }) {
+  const ts = tick * tickMs
+  const asset = hashOf(`${seed}:${symbol}`)
+  const own = hashOf(`${seed}:${symbol}:${exchange}`)
+  const size = mixed(asset, 1) % SIZES.length
+  const base = (1 + 9 * share(asset, 2)) * SIZES[size]
+  const walk = WALK.reduce((sum, [periodMs, amplitude], i) => sum + amplitude * noise(asset + i, ts / periodMs), 1)
+  const price = base * (walk + SPREAD[1] * noise(own, ts / SPREAD[0]))
+  const volume = (10 + 990 * share(own, 3)) * (1 + VOLUME[1] * noise(own + 1, ts / VOLUME[0]))
+  return { price: price.toFixed(DECIMALS[size]), volume: volume.toFixed(3), ts }
+}
+
+/** @param {number} seed @param {number} at @returns {number} -1 to 1, smooth in `at` */
+function noise (seed, at) {
+  const knot = Math.floor(at)
+  const part = at - knot
+  const [from, to] = [share(seed, knot), share(seed, knot + 1)]
+  return 2 * (from + (to - from) * part * part * (3 - 2 * part)) - 1
+}
+
+/** @param {number} seed @param {number} n @returns {number} 0 to 1 */
+const share = (seed, n) => mixed(seed, n) / 0xffffffff
+
+/** FNV-1a. @param {string} text @returns {number} 32 bits */
+function hashOf (text) {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  return hash >>> 0
+}
+
+/** The finalizer of MurmurHash3. @param {number} seed @param {number} n @returns {number} 32 bits */
+function mixed (seed, n) {
+  let hash = seed ^ Math.imul(n, 0x9e3779b1)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) >>> 0
+}

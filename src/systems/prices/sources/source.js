@@ -1,0 +1,97 @@
+/**
+ * One source: the calls of an exchange, in turn, behind a circuit breaker.
+ *
+ * A call waits until fewer than `limit` are in flight, and is refused as soon as the breaker is open. Its deadline starts when it starts.
+ *
+ * @typedef {import('./call.js').Tick} Tick
+ * @typedef {{ exchange: string, breaker: import('./breaker.js').BreakerState, latencyMs: number | null, lastError: string | null,
+ *   calls: number, failures: number, skipped: number }} SourceFigures `latencyMs`: moving average, null before the first reply;
+ *   `lastError`: reason of the last failure; `failures`: calls without a tick; `skipped`: ticks that failed without a call
+ */
+import { Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
+import { createBreaker } from './breaker.js'
+import { callExchange } from './call.js'
+
+const MAX_WAITING = 10_000
+/** weight of the newest latency */
+const NEWEST = 0.2
+
+/** @typedef {ReturnType<typeof createSource>} Source */
+
+/**
+ * @param {{ exchange: import('../exchanges/exchanges.js').Exchange, limit: number, callMs: number, resetMs?: number }} options
+ */
+export function createSource ({ exchange, limit, callMs, resetMs }) {
+  const breaker = createBreaker({ limit, resetMs })
+  const agent = new (exchange.base.startsWith('https:') ? HttpsAgent : HttpAgent)({ keepAlive: true, maxFreeSockets: limit })
+  const closing = new AbortController()
+  /** @type {{ asset: string, resolve: (tick: Tick) => void }[]} */
+  const waiting = []
+  let inFlight = 0
+  const figures = {
+    latencyMs: /** @type {number | null} */ (null), lastError: /** @type {string | null} */ (null), calls: 0, failures: 0, skipped: 0
+  }
+
+  /** @param {string} reason @returns {Tick} */
+  function skip (reason) {
+    figures.skipped++
+    return { exchange: exchange.name, ok: false, reason }
+  }
+
+  /** Starts what may start, and refuses what may not. */
+  function serve () {
+    while (waiting.length > 0) {
+      const refusal = closing.signal.aborted ? 'closed' : breaker.isRefusing() ? 'breaker_open' : null
+      if (refusal === null && !breaker.hasRoom(inFlight)) return
+      const { asset, resolve } = /** @type {typeof waiting[number]} */ (waiting.shift())
+      if (refusal === null) call(asset).then(resolve)
+      else resolve(skip(refusal))
+    }
+  }
+
+  /** @param {string} asset @returns {Promise<Tick>} */
+  async function call (asset) {
+    const done = breaker.start()
+    const startedMs = performance.now()
+    inFlight++
+    figures.calls++
+    const { tick, pauseMs } = await callExchange(exchange, asset, { agent, callMs, signal: closing.signal })
+    inFlight--
+    count(tick, performance.now() - startedMs)
+    if (pauseMs === null) done(isFailure(tick))
+    else breaker.pause(pauseMs)
+    serve()
+    return tick
+  }
+
+  /** @param {Tick} tick @param {number} tookMs */
+  function count (tick, tookMs) {
+    if (tick.ok) figures.latencyMs = figures.latencyMs === null ? tookMs : figures.latencyMs + NEWEST * (tookMs - figures.latencyMs)
+    else {
+      figures.failures++
+      figures.lastError = tick.reason
+    }
+  }
+
+  return {
+    /** @param {string} asset @returns {Promise<Tick>} */
+    tick: (asset) => new Promise((resolve) => {
+      if (waiting.length === MAX_WAITING) return resolve(skip('busy'))
+      waiting.push({ asset, resolve })
+      serve()
+    }),
+
+    /** @returns {SourceFigures} */
+    figures: () => ({ exchange: exchange.name, breaker: breaker.state(), ...figures }),
+
+    close () {
+      closing.abort()
+      serve()
+      agent.destroy()
+    }
+  }
+}
+
+/** An exchange that does not list an asset is well. @param {Tick} tick */
+const isFailure = (tick) => !tick.ok && tick.reason !== 'not_found'

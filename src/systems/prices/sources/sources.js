@@ -1,0 +1,35 @@
+/**
+ * The sources of prices, asked in parallel.
+ *
+ * @typedef {import('./call.js').Tick} Tick
+ * @typedef {import('./source.js').SourceFigures} SourceFigures
+ * @typedef {ReturnType<typeof createSources>} Sources
+ */
+import { MIN_FAILURES } from './breaker.js'
+import { createSource } from './source.js'
+
+/** calls in flight; the sources share them equally, so that one that hangs takes nothing from the others */
+const MAX_CALLS = 64
+const CALL_MS = 400
+
+/**
+ * @param {{ exchanges: import('../exchanges/exchanges.js').Exchange[], callMs?: number, resetMs?: number }} options `callMs`: deadline of
+ *   a call, from its start; `resetMs`: how long a breaker stays open
+ */
+export function createSources ({ exchanges, callMs = CALL_MS, resetMs }) {
+  const limit = Math.floor(MAX_CALLS / exchanges.length)
+  const sources = exchanges.map((exchange) => createSource({ exchange, limit, callMs, resetMs }))
+  return {
+    /** Never rejects. @param {string} asset an id of prices @returns {Promise<Tick[]>} one of each source, in their order */
+    ticks: (asset) => Promise.all(sources.map(({ tick }) => tick(asset))),
+
+    /** @returns {SourceFigures[]} */
+    figures: () => sources.map(({ figures }) => figures()),
+
+    /** Calls that a source which died gets at most, before its breaker is open. */
+    threshold: Math.max(limit, MIN_FAILURES),
+
+    /** Ends calls: their reason is `closed`. */
+    close () { for (const source of sources) source.close() }
+  }
+}
