@@ -14,13 +14,14 @@
  *   setting of a gateway; `dead`: exchanges that never reply; `uncached`: nothing is kept
  */
 import { at, unfit } from '../shape.js'
-import { tierList } from '../../src/settings/index.js'
 import { TECHNIQUES as OF_SALES } from '../first-come/techniques.js'
 import { TECHNIQUES as OF_PRICES } from '../prices/techniques.js'
 import { TECHNIQUES as OF_BIDS } from './techniques.js'
 
 const TECHNIQUES = Object.freeze([...new Set([...OF_BIDS, ...OF_SALES, ...OF_PRICES])])
 
+const TIMES = '\\d+(?:\\.\\d+)?(?:/\\d+(?:\\.\\d+)?){2}'
+const TIERS = new RegExp(`^hot=${TIMES},medium=${TIMES},cold=${TIMES}$`)
 const DRIVERS = Object.freeze(['direct', 'http', 'sale', 'prices', 'storm'])
 const isUsers = (/** @type {unknown} */ value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 1000
 
@@ -42,7 +43,7 @@ const FIELDS = Object.freeze({
   hot: isUsers,
   medium: isUsers,
   cold: isUsers,
-  tiers: isTiers,
+  tiers: (value) => TIERS.test(String(value)),
   dead: (value) => value === 0 || value === 1,
   uncached: (value) => typeof value === 'boolean',
   expiry: (value) => value === 'soft' || value === 'hard'
@@ -50,17 +51,7 @@ const FIELDS = Object.freeze({
 const EXPECTED = `driver (${DRIVERS.join(' | ')}), technique (${TECHNIQUES.join(' | ')}), users (1 to 10,000), thinkMs (0 to 10,000), ` +
   'rate (1 to 100,000), lots (1 to 10,000), skew (hot | zipf), rttMs (0 to 1,000), stock (1 to 10,000), ' +
   'pool (1 to 100), delayMs (0 to 100), giveUp (0 to 0.9), holdMs (100 to 600,000), hot, medium, cold (0 to 1,000), ' +
-  `tiers (${tierList.expects}), dead (0 | 1), uncached (true | false), expiry (soft | hard)`
-
-/** @param {unknown} value */
-function isTiers (value) {
-  try {
-    tierList.read(/** @type {string} */ (value))
-    return true
-  } catch {
-    return false
-  }
-}
+  'tiers (such as hot=0.5/1/6,medium=2/4/20,cold=6/12/36), dead (0 | 1), uncached (true | false), expiry (soft | hard)'
 
 /**
  * @param {Pick<import('../plan.js').Plan, 'arms' | 'levels'>} plan @param {{ level: string, arm: string }} cell

@@ -5,8 +5,6 @@
  * @typedef {{ refreshMs: number, softMs: number, hardMs: number }} Times
  * @typedef {Record<Tier, Times>} Tiers
  */
-import { tierList } from '../../src/settings/index.js'
-
 export const TIERS = Object.freeze(/** @type {Tier[]} */ (['hot', 'medium', 'cold']))
 const COUNTS = Object.freeze({ hot: 10, medium: 100, cold: 800 })
 /** requests of a thread in the published tests: its share when requests come at a rate */
@@ -23,17 +21,22 @@ export function assetsOf (symbols) {
   return TIERS.flatMap((tier) => Array.from({ length: counts[tier] }, (_, n) => `${tier}-${n}`))
 }
 
-/** @param {string} text as the setting `tiers` @returns {Tiers} */
-export function readTiers (text) {
-  const numbers = String(tierList.read(text)).split(' ').map(Number)
-  return /** @type {Tiers} */ (Object.fromEntries(TIERS.map((tier, i) => {
-    const [refreshMs, softMs, hardMs] = numbers.slice(3 * i)
-    return [tier, { refreshMs, softMs, hardMs }]
-  })))
-}
+/**
+ * As the setting `tiers`, but in any order: prices may expire before they are refreshed.
+ * @param {string} text such as hot=0.5/1/6,medium=2/4/20,cold=6/12/36: seconds of refresh, soft and hard expiry
+ * @returns {Tiers}
+ */
+export const readTiers = (text) => /** @type {Tiers} */ (Object.fromEntries(text.split(',').map((one) => {
+  const [, tier, ...seconds] = /^(\w+)=([\d.]+)\/([\d.]+)\/([\d.]+)$/.exec(one) ?? []
+  const [refreshMs, softMs, hardMs] = seconds.map((given) => 1000 * Number(given))
+  return [tier, { refreshMs, softMs, hardMs }]
+})))
 
-/** For rule `latest`. @param {string} text */
-export const ruleTiers = (text) => String(tierList.read(text))
+/** @param {string} text of readTiers @returns {string} for rule `latest` */
+export function ruleTiers (text) {
+  const tiers = readTiers(text)
+  return TIERS.map((tier) => [tiers[tier].refreshMs, tiers[tier].softMs, tiers[tier].hardMs].join(' ')).join(' ')
+}
 
 /**
  * @param {string[]} assets @param {() => number} random

@@ -53,7 +53,7 @@ export function figuresOf ({ heard, terms, seconds, planned, sent, users, assets
         perSecond,
         perUser: isMixed || users[tier] === 0 ? null : perSecond / users[tier],
         latencyMs: percentilesOf(those.map(latencyOf)),
-        callsPerAsset: callsOf(own) / own.length
+        callsPerAsset: callsOf(own) / Math.max(1, own.length)
       }]
     })),
     calls: callsOf(assets),

@@ -19,8 +19,8 @@ export const TICK_MS = 1000
 /** @typedef {Awaited<ReturnType<typeof startFleet>>} Fleet */
 
 /**
- * @param {{ technique: string, count: number, redisUrl: string, keyPrefix: string, tiers: string, isUncached: boolean, fills: boolean }} order
- *   `count` of gateways
+ * @param {{ technique: string, count: number, redisUrl: string, keyPrefix: string, tiers: string, isUncached: boolean,
+ *   fills: boolean }} order `count` of gateways
  */
 export async function startFleet ({ technique, count, redisUrl, keyPrefix, ...rest }) {
   const env = { ...process.env, FRESHET_REDIS_URL: redisUrl, FRESHET_KEY_PREFIX: keyPrefix }
@@ -38,12 +38,13 @@ export async function startFleet ({ technique, count, redisUrl, keyPrefix, ...re
     const { urls } = await exchanges.receive('up')
     const exchangeUrls = Object.entries(urls).map((one) => one.join('=')).join(',')
     const consumers = isScheduled(technique)
-      ? start('the consumers', [FRESHET, 'consumers', '--systems', 'prices', '--system-partitions', String(PARTITIONS), '--log-level', 'error',
-        '--exchanges', Object.keys(urls).join(','), '--exchange-urls', exchangeUrls])
+      ? start('the consumers', [FRESHET, 'consumers', '--systems', 'prices', '--system-partitions', String(PARTITIONS),
+        '--exchanges', 'local', '--exchange-urls', exchangeUrls, '--log-level', 'error'])
       : null
     await consumers?.receive('up')
     const gateways = Array.from({ length: count }, () => start('a gateway of the lab', [GATEWAY]))
     const opened = await Promise.all(gateways.map(async (gateway, n) => {
+      await gateway.receive('ready')
       gateway.send({ event: 'open', technique, redisUrl, keyPrefix, urls, isFirst: n === 0, ...rest })
       const { url, code, message } = await gateway.receive('opened', LONG_MS)
       if (!url) throw new FreshetError(code, message)
@@ -69,7 +70,10 @@ export async function startFleet ({ technique, count, redisUrl, keyPrefix, ...re
         return sumOf(each.map(({ counts }) => counts))
       },
 
-      /** Events of the assets on the server. @param {string[]} assets @returns {Promise<Record<string, import('./techniques.js').Stored> | null>} */
+      /**
+       * Events of the assets on the server.
+       * @param {string[]} assets @returns {Promise<Record<string, import('./techniques.js').Stored> | null>} null: it stores none
+       */
       async stored (assets) {
         gateways[0].send({ event: 'stored', assets })
         return (await gateways[0].receive('told', LONG_MS)).stored
@@ -82,12 +86,15 @@ export async function startFleet ({ technique, count, redisUrl, keyPrefix, ...re
       },
 
       /** @returns {Promise<Calls>} so far */
-      calls: async () => Object.fromEntries(await Promise.all(Object.entries(urls).map(async ([name, url]) =>
-        [name, (await (await fetch(`${url}/calls?${ALL_CALLS}`)).json()).symbols]))),
+      calls: async () => Object.fromEntries(await Promise.all(Object.entries(urls).map(async ([name, url]) => {
+        const response = await fetch(`${url}/calls?${ALL_CALLS}`)
+        return [name, /** @type {any} */ (await response.json()).symbols]
+      }))),
 
       /** What the processes have used. */
       async usage () {
-        const [ofExchanges, ofConsumers, ...ofGateways] = await Promise.all([exchanges.usage(), consumers?.usage(), ...gateways.map((one) => one.usage())])
+        const [ofExchanges, ofConsumers, ofGateways] = await Promise.all(
+          [exchanges.usage(), consumers?.usage(), Promise.all(gateways.map((one) => one.usage()))])
         return { exchanges: ofExchanges, consumers: ofConsumers ?? null, gateways: ofGateways }
       },
       close

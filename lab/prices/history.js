@@ -16,8 +16,8 @@
  * @typedef {import('./client.js').Heard} Heard
  * @typedef {import('./client.js').Value} Value
  * @typedef {{ exchange: string, ok: boolean, ts?: number }} Source
- * @typedef {{ seed: number, tickMs: number, tiers: import('./assets.js').Tiers, elapsedMs: number, storms: number, dead: string | null }} Terms
- *   `elapsedMs`: from the creation of the assets until calls were counted; `dead`: exchange that never replies
+ * @typedef {{ seed: number, tickMs: number, tiers: import('./assets.js').Tiers, elapsedMs: number, storms: number,
+ *   dead: string | null }} Terms `elapsedMs`: from the creation of the assets until calls were counted; `dead`: exchange that never replies
  * @typedef {{ technique: string, terms: Terms, heard: Heard[], calls: import('./fleet.js').Calls,
  *   stored: Record<string, import('./techniques.js').Stored> | null, counted: Record<string, number> | null }} History
  *   `stored`, `counted`: null = not known
@@ -52,7 +52,7 @@ export function checkPrices (history, isExcused) {
       .flatMap((value) => meanFaults(value, terms))),
     ...(isExcused
       ? []
-      : [result('B2 versions and times never go back', wentBack(heard).map(({ asset, value }) => `${asset} went back to ${value?.version}`)),
+      : [result('B2 versions and times never go back', wentBack(heard).map(({ asset, value }) => `${asset}: ${value?.version}`)),
           result('B3 none beyond its hard expiry', beyondHard(heard, terms).map(({ asset, sent, value }) =>
             `${asset} was ${Math.round(sent - Number(value?.updatedAt))} ms old`))]),
     result('B5 every price is above 0', values.filter(({ price }) => !(Number(price) > 0)).map(({ asset, price }) => `${asset}: ${price}`)),
@@ -124,12 +124,15 @@ function refreshFaults ({ calls, terms: { tiers, elapsedMs, storms } }, stored) 
 /** @param {Value[]} values @param {Record<string, import('./techniques.js').Stored>} stored */
 function storedFaults (values, stored) {
   const doubled = Object.entries(stored).filter(([, { prices }]) => new Set(prices.map(({ version }) => version)).size < prices.length)
-  const known = new Map(Object.entries(stored).flatMap(([asset, { prices }]) =>
-    prices.map(({ version, price, at }) => [`${asset} ${version}`, `${price} ${at}`])))
+  /** the versions of failures have the price before @param {Value} value */
+  const isStored = ({ asset, version, price, updatedAt }) => {
+    const one = stored[asset].prices.findLast((known) => known.version <= version)
+    return one?.price === price && one.at === updatedAt
+  }
   return [
     ...doubled.map(([asset]) => `${asset} has a version twice`),
     // assets of the warm-up are not read
-    ...values.filter(({ asset, version, price, updatedAt }) => asset in stored && known.get(`${asset} ${version}`) !== `${price} ${updatedAt}`)
+    ...values.filter((value) => value.asset in stored && !isStored(value))
       .map(({ asset, version, price }) => `${asset} ${version}: ${price} is not stored`)
   ]
 }

@@ -6,7 +6,7 @@
  * The warm-up has assets of its own: each arm meets those of the window as its service does when it starts.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { assetsOf, readTiers, usersOf, WARM_UP } from './assets.js'
+import { assetsOf, readTiers, tierOf, usersOf, WARM_UP } from './assets.js'
 import { createClient } from './client.js'
 import { figuresOf } from './figures.js'
 import { SEED, startFleet, TICK_MS } from './fleet.js'
@@ -28,7 +28,7 @@ const WARM_UP_USERS = 20
 export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSeconds, seconds, signal, onMeasuring, onMeasured }) {
   const { technique, driver, tiers = LAB_TIERS, users = 0, hot = 0, medium = 0, cold = 0, skew, lots, expiry = 'soft' } = load
   const isStorm = driver === 'storm'
-  const assets = assetsOf(lots)
+  const assets = isStorm ? assetsOf().filter((asset) => tierOf(asset) === 'cold') : assetsOf(lots)
   const fleet = await startFleet({
     technique,
     count: isStorm ? GATEWAYS_IN_STORM : 1,

@@ -6,9 +6,7 @@
  */
 import { admissionKey, createAdmission, createKeyView, fieldsOf } from '../../src/admission/index.js'
 import { createRoutes, openConnection } from '../../src/store/index.js'
-import {
-  createDemand, createEncoder, createPriceQueries, createPrices, FreshetError, RULE, SYSTEM
-} from '../../src/systems/prices/index.js'
+import { createDemand, createEncoder, createPriceQueries, createPrices, RULE, STATUSES, SYSTEM } from '../../src/systems/prices/index.js'
 import { ruleTiers, tierOf } from './assets.js'
 import { silent } from '../contention/silent.js'
 
@@ -61,8 +59,8 @@ export async function openProductArm (technique, { redisUrl, keyPrefix, tiers, i
         const { body, headers } = encoder.replyOf(found, Date.now())
         return { status: 200, level: /** @type {any} */ (headers['freshet-cache']), body, headers }
       } catch (error) {
-        if (!(error instanceof FreshetError)) throw error
-        return { status: error.status ?? 500, level: 'none', body: JSON.stringify({ code: error.code }) }
+        if (!STATUSES[error.code]) throw error
+        return { status: STATUSES[error.code] === 'unknown' ? 404 : 503, level: 'none', body: JSON.stringify({ code: error.code }) }
       }
     },
 
@@ -91,7 +89,9 @@ async function each (assets, run) {
   for (let from = 0; from < assets.length; from += AT_ONCE) await Promise.all(assets.slice(from, from + AT_ONCE).map(run))
 }
 
-/** @param {Pick<Parameters<typeof createKeyView>[0], 'connectionOf' | 'keyOf' | 'partitionOf' | 'partitions'> & { redisUrl: string }} parts */
+/**
+ * @param {Pick<Parameters<typeof createKeyView>[0], 'connectionOf' | 'keyOf' | 'partitionOf' | 'partitions'> & { redisUrl: string }} parts
+ */
 const memoryView = ({ redisUrl, ...parts }) => createKeyView({
   ...parts,
   rule: RULE,
@@ -106,7 +106,8 @@ const memoryView = ({ redisUrl, ...parts }) => createKeyView({
 
 /**
  * A view that keeps nothing.
- * @param {(asset: string) => Promise<import('../../src/admission/index.js').Fields>} stateOf @param {(asset: string) => number} partitionOf
+ * @param {(asset: string) => Promise<import('../../src/admission/index.js').Fields>} stateOf
+ * @param {(asset: string) => number} partitionOf
  * @returns {any} what createPriceQueries needs of a KeyView
  */
 function serverView (stateOf, partitionOf) {

@@ -54,7 +54,10 @@ export async function fetchPrice (sources, asset) {
   return { asset, price: found.price, updatedAt, tier: tierOf(asset), version: updatedAt, sources: found.sources }
 }
 
-/** @param {import('./techniques.js').Price} price @param {import('./techniques.js').Level} level @returns {import('./techniques.js').Reply} */
+/**
+ * @param {import('./techniques.js').Price} price @param {import('./techniques.js').Level} level
+ * @returns {import('./techniques.js').Reply}
+ */
 export const replyOf = (price, level) =>
   ({ status: 200, level, body: JSON.stringify({ ...price, status: level === 'stale' ? 'stale' : 'fresh' }) })
 

@@ -5,7 +5,6 @@
  *     expiry `hard`   when no price is left that may be served
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { tierOf } from './assets.js'
 
 /** after the moment of expiry */
 const AFTER_MS = 30
@@ -22,7 +21,6 @@ const AT_ONCE = 200
  * @returns {Promise<Storm[]>} at least one
  */
 export async function runStorms ({ client, fleet, assets, users, expiry, times, seconds, signal }) {
-  const wanted = assets.filter((asset) => tierOf(asset) === 'cold')
   const beganMs = performance.now()
   /** @type {Awaited<ReturnType<typeof client.connect>>[]} */
   const lines = []
@@ -30,7 +28,7 @@ export async function runStorms ({ client, fleet, assets, users, expiry, times, 
     lines.push(...await Promise.all(Array.from({ length: Math.min(AT_ONCE, users - n) }, (_, i) => client.connect(n + i))))
   }
   // everybody who asks for an asset is at another gateway, in turn
-  const assetOf = (/** @type {number} */ user) => wanted[(user >> 1) % wanted.length]
+  const assetOf = (/** @type {number} */ user) => assets[(user >> 1) % assets.length]
   /** @type {Storm[]} */
   const storms = []
   for (const untilMs = beganMs + seconds * 1000; storms.length === 0 || (performance.now() < untilMs && !signal.aborted);) {
@@ -42,11 +40,11 @@ export async function runStorms ({ client, fleet, assets, users, expiry, times, 
     const after = await fleet.calls()
     const callsOf = (/** @type {string} */ asset) => Object.keys(after).reduce((sum, exchange) =>
       sum + (after[exchange][asset] ?? 0) - (before[exchange][asset] ?? 0), 0)
-    storms.push({ ms, planned: users, calls: wanted.map(callsOf) })
+    storms.push({ ms, planned: users, calls: assets.map(callsOf) })
   }
   for (const { close } of lines) close()
   return storms
 }
 
-/** Until just after the next of the moments that are `everyMs` apart. @param {number} sinceMs @param {number} everyMs @returns {number} ms */
+/** Time until just after the next of the moments that are `everyMs` apart. @param {number} sinceMs @param {number} everyMs */
 const leftOf = (sinceMs, everyMs) => Math.ceil((sinceMs + 1) / everyMs) * everyMs + AFTER_MS - sinceMs
