@@ -49,7 +49,9 @@ export default {
       without: [...without('sequential', 'parallel'), 'scheduled+push']
     },
     '10,000 symbols': {
-      contention: { driver: 'prices', hot: 100, medium: 80, cold: 40, lots: 10_000, skew: 'zipf', tiers: 'hot=0.5/1/6,medium=2/4/20,cold=60/120/360' },
+      contention: {
+        driver: 'prices', hot: 100, medium: 80, cold: 40, lots: 10_000, skew: 'zipf', tiers: 'hot=0.5/1/6,medium=2/4/20,cold=60/120/360'
+      },
       without: OF_T1
     }
   },
@@ -98,8 +100,8 @@ export default {
     { measure: 'missingPerThousand', arm: 'scheduled+push', most: 0, level: '10,000 symbols' }
   ],
   published: {
-    source: 'Real-Time Price Aggregator: performance analysis report, and the per-tier tables of its screenshots (Qjr2023/real-time-price-aggregator)',
-    conditions: 'Go, Redis, DynamoDB, three mock exchanges, JMeter with 2,200 to 4,500 threads, runs of 6 to 8 s; ten times as many threads as here',
+    source: 'Real-Time Price Aggregator, performance analysis report and its screenshots (Qjr2023/real-time-price-aggregator)',
+    conditions: 'Go, Redis, DynamoDB, three mock exchanges, JMeter with 2,200 to 4,500 threads (ten times as many as here), 6 to 8 s',
     unit: 'requests/s over HTTP',
     figures: [
       { label: 'one exchange after the other', value: 1000, arm: 'sequential', level: 'each request fetches' },
@@ -111,7 +113,13 @@ export default {
       { label: 'T4, 45 % of the cold requests missing', value: 8067, arm: 'tiers', level: 'T4' }
     ],
     ratios: [
-      { arm: 'parallel', against: 'sequential', value: 3.094, label: 'parallel / one after the other: 3094 / 1000', level: 'each request fetches' },
+      {
+        arm: 'parallel',
+        against: 'sequential',
+        value: 3.094,
+        label: 'parallel / one after the other: 3094 / 1000',
+        level: 'each request fetches'
+      },
       { arm: 'warm-up', against: 'tiers', value: 0.981, label: 'with warm-up / without: 3034 / 3094', level: 'T1' }
     ]
   },

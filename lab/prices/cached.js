@@ -89,6 +89,8 @@ export async function openCachedArm (technique, { redisUrl, keyPrefix, urls, tie
       return price ? replyOf(price, 'origin') : NO_PRICE
     },
 
+    fetches: () => sources.fetches,
+
     async close () {
       for (const timer of timers) clearInterval(timer)
       sources.close()

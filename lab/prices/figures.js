@@ -10,7 +10,8 @@
  *   cpuSeconds: { gateways: number, consumers: number | null, exchanges: number }, gatewayMemoryBytes: number,
  *   storm: OfStorms | null }} PriceFigures `missing`: without a price; `fetchMs` of replies that waited for the sources; `calls` of all
  *   sources; `inTime`: replies within soft expiry and one refresh
- * @typedef {{ count: number, ms: number, callsPerAsset: number, mostCallsOfAsset: number }} OfStorms medians, but the most of all
+ * @typedef {{ count: number, ms: number, fetchesPerAsset: number, callsPerAsset: number, mostCallsOfAsset: number }} OfStorms medians, but
+ *   the most of all
  */
 import { percentilesOf } from '../first-come/figures.js'
 import { TIERS, tierOf } from './assets.js'
@@ -99,6 +100,7 @@ function stormsOf (storms) {
   return {
     count: storms.length,
     ms: percentilesOf(storms.map(({ ms }) => ms)).p50,
+    fetchesPerAsset: percentilesOf(storms.map(({ fetches, calls }) => fetches / calls.length)).p50,
     callsPerAsset: percentilesOf(means).p50,
     mostCallsOfAsset: storms.reduce((most, { calls }) => calls.reduce((a, b) => Math.max(a, b), most), 0)
   }

@@ -64,10 +64,14 @@ export async function startFleet ({ technique, count, redisUrl, keyPrefix, ...re
       /** From now on these assets are known. @param {readonly string[]} assets */
       begin: async (assets) => { await askAll({ event: 'begin', assets }, 'begun') },
 
-      /** Replies sent by all gateways, by level. @returns {Promise<Record<string, number>>} */
+      /**
+       * Replies sent by all gateways, by level, and how often they fetched a price.
+       * @returns {Promise<{ replies: Record<string, number>, fetches: number | null }>} `fetches`: null: consumers do
+       */
       async counts () {
         const each = await askAll({ event: 'counts' }, 'counted')
-        return sumOf(each.map(({ counts }) => counts))
+        const fetches = each.every((one) => one.fetches !== null) ? each.reduce((sum, one) => sum + one.fetches, 0) : null
+        return { replies: sumOf(each.map(({ counts }) => counts)), fetches }
       },
 
       /**

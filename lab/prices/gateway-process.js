@@ -30,7 +30,7 @@ serveParent('ready', {
     tellParent({ event: 'begun' })
   },
   stored: async ({ assets }) => tellParent({ event: 'told', stored: await technique.stored?.(assets) ?? null }),
-  counts: () => tellParent({ event: 'counted', counts }),
+  counts: () => tellParent({ event: 'counted', counts, fetches: technique.fetches?.() ?? null }),
 
   async stop () {
     await technique?.close()

@@ -63,7 +63,7 @@ export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSecond
     const heard = client.take()
     const terms = { seed: SEED, tickMs: TICK_MS, tiers: readTiers(tiers), elapsedMs, storms: storms?.length ?? 0, dead }
     const stored = isScheduled(technique) ? await fleet.stored(assets) : null
-    const history = { technique, terms, heard: [...warmUp, ...heard], calls: callsAfter, stored, counted: await fleet.counts() }
+    const history = { technique, terms, heard: [...warmUp, ...heard], calls: callsAfter, stored, counted: (await fleet.counts()).replies }
     const figures = figuresOf({
       heard,
       terms,

@@ -76,13 +76,14 @@ export const PRICE_MEASURES = Object.freeze({
   consumersCpuPercent: row('CPU of the consumers', '% of a core', 'costs', (prices) => percent(prices.cpuSeconds.consumers, prices)),
   exchangesCpuPercent: row('CPU of the exchanges', '% of a core', 'costs', (prices) => percent(prices.cpuSeconds.exchanges, prices)),
   gatewayMemoryBytes: row('Memory of a gateway at the end', 'bytes', 'holds', ({ gatewayMemoryBytes }) => gatewayMemoryBytes),
-  stormCallsPerAsset: {
-    title: 'Calls of sources for an asset in a storm',
-    unit: 'calls',
+  stormFetchesPerAsset: {
+    title: 'Fetches of an asset in a storm',
+    unit: 'fetches',
     verb: 'makes',
-    noun: 'calls',
-    of: of(({ storm }) => storm?.callsPerAsset ?? null)
+    noun: 'fetches',
+    of: of(({ storm }) => storm?.fetchesPerAsset ?? null)
   },
+  stormCallsPerAsset: row('Calls of sources for an asset in a storm', 'calls', 'makes', ({ storm }) => storm?.callsPerAsset ?? null),
   stormMostCalls: row('Calls of sources in a storm, for the asset with the most', 'calls', 'makes',
     ({ storm }) => storm?.mostCallsOfAsset ?? null),
   stormMs: row('Time until everybody has an answer', 'ms', 'answers all after', ({ storm }) => storm?.ms ?? null)

@@ -41,6 +41,8 @@ export function openMemoryArm (technique, { sources, tiers: text }) {
       return replyOf(price, 'origin')
     },
 
+    fetches: () => sources.fetches,
+
     async close () { sources.close() }
   }
 }

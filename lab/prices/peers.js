@@ -86,6 +86,8 @@ export async function openPeer (technique, { redisUrl, keyPrefix, urls, tiers: t
       return replyOf(price, level)
     },
 
+    fetches: () => sources.fetches,
+
     async close () {
       await cache.close()
       sources.close()

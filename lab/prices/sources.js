@@ -3,7 +3,7 @@
  * limits and circuit breakers.
  *
  * @typedef {Parameters<typeof aggregate>[0][number]} Tick
- * @typedef {{ ticks: (asset: string) => Promise<Tick[]>, close: () => void }} Sources
+ * @typedef {{ ticks: (asset: string) => Promise<Tick[]>, readonly fetches: number, close: () => void }} Sources `fetches` so far
  */
 import { Agent, get } from 'node:http'
 import { json } from 'node:stream/consumers'
@@ -15,6 +15,7 @@ const CALL_MS = 400
 /** @param {{ urls: Record<string, string>, isSequential?: boolean }} options @returns {Sources} */
 export function createPlainSources ({ urls, isSequential = false }) {
   const agent = new Agent({ keepAlive: true })
+  let fetches = 0
 
   /** @param {[string, string]} exchange @param {string} asset @returns {Promise<Tick>} */
   const call = ([exchange, base], asset) => new Promise((resolve) => {
@@ -32,7 +33,10 @@ export function createPlainSources ({ urls, isSequential = false }) {
   })
 
   return {
+    get fetches () { return fetches },
+
     async ticks (asset) {
+      fetches++
       const exchanges = Object.entries(urls)
       if (!isSequential) return Promise.all(exchanges.map((one) => call(one, asset)))
       const ticks = []

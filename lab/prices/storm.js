@@ -11,8 +11,8 @@ const AFTER_MS = 30
 const AT_ONCE = 200
 
 /**
- * @typedef {{ ms: number, planned: number, calls: number[] }} Storm `ms`: until everybody has an answer; `calls`: of all sources, for each
- *   asset
+ * @typedef {{ ms: number, planned: number, fetches: number, calls: number[] }} Storm `ms`: until everybody has an answer; `fetches` begun;
+ *   `calls` that reached the sources, for each asset
  */
 
 /**
@@ -33,14 +33,18 @@ export async function runStorms ({ client, fleet, assets, users, expiry, times, 
   const storms = []
   for (const untilMs = beganMs + seconds * 1000; storms.length === 0 || (performance.now() < untilMs && !signal.aborted);) {
     await sleep(expiry === 'hard' ? times.hardMs + AFTER_MS : leftOf(performance.now() - beganMs, times.refreshMs))
-    const before = await fleet.calls()
+    const [before, countsBefore] = [await fleet.calls(), await fleet.counts()]
     const askedMs = performance.now()
     await Promise.all(lines.map(({ ask }, user) => ask(assetOf(user))))
     const ms = performance.now() - askedMs
-    const after = await fleet.calls()
+    const [after, counts] = [await fleet.calls(), await fleet.counts()]
     const callsOf = (/** @type {string} */ asset) => Object.keys(after).reduce((sum, exchange) =>
       sum + (after[exchange][asset] ?? 0) - (before[exchange][asset] ?? 0), 0)
-    storms.push({ ms, planned: users, calls: assets.map(callsOf) })
+    const calls = assets.map(callsOf)
+    // a refresh of the product is one call of each source
+    const refreshes = calls.reduce((sum, n) => sum + n, 0) / fleet.exchanges.length
+    const fetches = counts.fetches === null ? refreshes : counts.fetches - Number(countsBefore.fetches)
+    storms.push({ ms, planned: users, fetches, calls })
   }
   for (const { close } of lines) close()
   return storms

@@ -11,6 +11,7 @@
  * @property {(assets: string[]) => Promise<void>} begin from now on these assets are known
  * @property {(asset: string) => Promise<Reply>} price
  * @property {(assets: string[]) => Promise<Record<string, Stored>>} [stored]
+ * @property {() => number} [fetches] so far, by this process
  * @property {() => Promise<void>} close
  * @typedef {{ failed: number, prices: { version: number, price: string, at: number }[] }} Stored events of an asset
  */
