@@ -48,6 +48,7 @@ export default {
       contention: { driver: 'prices', hot: 6, medium: 4, cold: 2, uncached: true },
       without: [...without('sequential', 'parallel'), 'scheduled+push']
     },
+    'owner killed': { contention: { driver: 'prices', hot: 100, medium: 80, cold: 40, kills: true }, without: OF_T1 },
     '10,000 symbols': {
       contention: {
         driver: 'prices', hot: 100, medium: 80, cold: 40, lots: 10_000, skew: 'zipf', tiers: 'hot=0.5/1/6,medium=2/4/20,cold=60/120/360'
@@ -97,6 +98,7 @@ export default {
     { measure: 'priceMsP95', arm: 'scheduled+push', most: 80, level: 'T1 at 1,000/s' },
     { measure: 'priceMsP99', arm: 'scheduled+push', most: 100, level: 'T1 at 1,000/s' },
     { measure: 'gatewayCpuPercent', arm: 'scheduled+push', most: 70, level: 'T1 at 1,000/s' },
+    { measure: 'missingPerThousand', arm: 'scheduled+push', most: 0, level: 'owner killed' },
     { measure: 'missingPerThousand', arm: 'scheduled+push', most: 0, level: '10,000 symbols' }
   ],
   published: {

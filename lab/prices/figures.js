@@ -86,10 +86,12 @@ function countsOf (heard, nameOf) {
 
 /** @param {{ before: Usage, after: Usage }} usage */
 function cpuOf ({ before, after }) {
-  const sum = (/** @type {Usage} */ { gateways }) => gateways.reduce((total, { cpuSeconds }) => total + cpuSeconds, 0)
+  const between = (/** @type {'gateways' | 'consumers'} */ of) => [after, before].map((usage) =>
+    usage[of].reduce((total, { cpuSeconds }) => total + cpuSeconds, 0)).reduce((a, b) => a - b)
+  const isWhole = before.consumers.length === after.consumers.length && after.consumers.length > 0
   return {
-    gateways: sum(after) - sum(before),
-    consumers: before.consumers && after.consumers ? after.consumers.cpuSeconds - before.consumers.cpuSeconds : null,
+    gateways: between('gateways'),
+    consumers: isWhole ? between('consumers') : null,
     exchanges: after.exchanges.cpuSeconds - before.exchanges.cpuSeconds
   }
 }

@@ -20,9 +20,9 @@ export const TICK_MS = 1000
 
 /**
  * @param {{ technique: string, count: number, redisUrl: string, keyPrefix: string, tiers: string, isUncached: boolean,
- *   fills: boolean }} order `count` of gateways
+ *   fills: boolean, owners: number }} order `count` of gateways; `owners`: processes of consumers, of the product
  */
-export async function startFleet ({ technique, count, redisUrl, keyPrefix, ...rest }) {
+export async function startFleet ({ technique, count, owners, redisUrl, keyPrefix, ...rest }) {
   const env = { ...process.env, FRESHET_REDIS_URL: redisUrl, FRESHET_KEY_PREFIX: keyPrefix }
   const exchanges = startProcess('the exchanges',
     [FRESHET, 'exchanges', '--port', '0', '--seed', String(SEED), '--tick-ms', String(TICK_MS)], env)
@@ -37,11 +37,10 @@ export async function startFleet ({ technique, count, redisUrl, keyPrefix, ...re
   try {
     const { urls } = await exchanges.receive('up')
     const exchangeUrls = Object.entries(urls).map((one) => one.join('=')).join(',')
-    const consumers = isScheduled(technique)
-      ? start('the consumers', [FRESHET, 'consumers', '--systems', 'prices', '--system-partitions', String(PARTITIONS),
-        '--exchanges', 'local', '--exchange-urls', exchangeUrls, '--log-level', 'error'])
-      : null
-    await consumers?.receive('up')
+    const consumers = Array.from({ length: isScheduled(technique) ? owners : 0 }, () =>
+      start('the consumers', [FRESHET, 'consumers', '--systems', 'prices', '--system-partitions', String(PARTITIONS),
+        '--exchanges', 'local', '--exchange-urls', exchangeUrls, '--log-level', 'error']))
+    await Promise.all(consumers.map((one) => one.receive('up')))
     const gateways = Array.from({ length: count }, () => start('a gateway of the lab', [GATEWAY]))
     const opened = await Promise.all(gateways.map(async (gateway, n) => {
       await gateway.receive('ready')
@@ -59,7 +58,7 @@ export async function startFleet ({ technique, count, redisUrl, keyPrefix, ...re
     return {
       urls: opened,
       exchanges: /** @type {string[]} */ (Object.keys(urls)),
-      ended: Promise.race(all.map(({ ended }) => ended)),
+      ended: Promise.race([exchanges, ...gateways].map(({ ended }) => ended)),
 
       /** From now on these assets are known. @param {readonly string[]} assets */
       begin: async (assets) => { await askAll({ event: 'begin', assets }, 'begun') },
@@ -95,11 +94,19 @@ export async function startFleet ({ technique, count, redisUrl, keyPrefix, ...re
         return [name, /** @type {any} */ (await response.json()).symbols]
       }))),
 
-      /** What the processes have used. */
+      /** Kills a process of consumers, if there is one. @returns {number | null} when, ms since 1970 */
+      killOwner () {
+        const [{ pid = 0 } = {}] = consumers.splice(0, 1)
+        if (pid === 0) return null
+        process.kill(pid, 'SIGKILL')
+        return Date.now()
+      },
+
+      /** What the processes have used, of those that live. */
       async usage () {
-        const [ofExchanges, ofConsumers, ofGateways] = await Promise.all(
-          [exchanges.usage(), consumers?.usage(), Promise.all(gateways.map((one) => one.usage()))])
-        return { exchanges: ofExchanges, consumers: ofConsumers ?? null, gateways: ofGateways }
+        const each = (/** @type {import('../serving/process.js').Process[]} */ those) => Promise.all(those.map((one) => one.usage()))
+        const [ofExchanges, ofConsumers, ofGateways] = await Promise.all([exchanges.usage(), each(consumers), each(gateways)])
+        return { exchanges: ofExchanges, consumers: ofConsumers, gateways: ofGateways }
       },
       close
     }

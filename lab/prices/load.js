@@ -19,6 +19,8 @@ import { isScheduled } from './techniques.js'
 const LAB_TIERS = 'hot=0.5/1/6,medium=2/4/20,cold=6/12/36'
 const GATEWAYS_IN_STORM = 2
 const WARM_UP_USERS = 20
+/** of the window */
+const KILL_AFTER_MS = 1000
 
 /**
  * @param {import('../contention/plan.js').Contention} load
@@ -36,7 +38,8 @@ export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSecond
     keyPrefix,
     tiers,
     isUncached: load.uncached ?? false,
-    fills: isStorm
+    fills: isStorm,
+    owners: load.kills ? 2 : 1
   })
   try {
     const [dead = null] = load.dead ? fleet.exchanges.slice(-1) : []
@@ -51,9 +54,13 @@ export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSecond
     const [callsBefore, usageBefore, warmUp] = [await fleet.calls(), await fleet.usage(), client.take()]
     const [sentBefore, cpu, loop, beganMs] = [client.counts.sent, process.cpuUsage(), performance.eventLoopUtilization(), performance.now()]
     const people = usersOf({ hot, medium, cold, skew }, assets, Math.random)
+    /** @type {number | null} */
+    let killedAt = null
+    const kill = load.kills ? setTimeout(() => { killedAt = fleet.killOwner() }, KILL_AFTER_MS) : undefined
     const storms = isStorm
       ? await runStorms({ client, fleet, assets, users, expiry, times: readTiers(tiers).cold, seconds, signal })
       : await useFor(seconds, (over) => client.use(people, { rate, signal: over }), signal)
+    clearTimeout(kill)
     const windowSeconds = (performance.now() - beganMs) / 1000
     const [usageAfter, callsAfter] = [await fleet.usage(), await fleet.calls()]
     const elapsedMs = performance.now() - createdMs
@@ -61,7 +68,7 @@ export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSecond
     const { utilization } = performance.eventLoopUtilization(loop)
     await onMeasured()
     const heard = client.take()
-    const terms = { seed: SEED, tickMs: TICK_MS, tiers: readTiers(tiers), elapsedMs, storms: storms?.length ?? 0, dead }
+    const terms = { seed: SEED, tickMs: TICK_MS, tiers: readTiers(tiers), elapsedMs, storms: storms?.length ?? 0, dead, killedAt }
     const stored = isScheduled(technique) ? await fleet.stored(assets) : null
     const history = { technique, terms, heard: [...warmUp, ...heard], calls: callsAfter, stored, counted: (await fleet.counts()).replies }
     const figures = figuresOf({

@@ -9,17 +9,18 @@ import { fetchPrice, NO_PRICE, replyOf } from './sources.js'
 export const MUTANTS = Object.freeze(['null-cached', 'backwards', 'no-hard-expiry', 'zero-on-failure'])
 
 /**
- * @param {string} technique @param {{ sources: import('./sources.js').Sources, tiers: string }} place
+ * @param {string} technique
+ * @param {{ sources: import('./sources.js').Sources, tiers: string, now?: () => number }} place `now`: ms since 1970
  * @returns {import('./techniques.js').Technique}
  */
-export function openMemoryArm (technique, { sources, tiers: text }) {
+export function openMemoryArm (technique, { sources, tiers: text, now = Date.now }) {
   const tiers = readTiers(text)
   /** @type {Map<string, { price: import('./techniques.js').Price, before: import('./techniques.js').Price | null, isTurn: boolean }>} */
   const kept = new Map()
 
   /** @param {string} asset @returns {import('./techniques.js').Price} as after a failure that is taken for a value */
   const wrong = (asset) => ({
-    asset, price: technique === 'null-cached' ? null : '0', updatedAt: Date.now(), tier: tierOf(asset), version: Date.now(), sources: []
+    asset, price: technique === 'null-cached' ? null : '0', updatedAt: now(), tier: tierOf(asset), version: now(), sources: []
   })
 
   return {
@@ -30,12 +31,12 @@ export function openMemoryArm (technique, { sources, tiers: text }) {
         return { status: 200, level: 'local', body: `{"asset":"${asset}","price":"1","updatedAt":0,"version":0,"sources":[]}` }
       }
       const known = kept.get(asset)
-      if (known && (technique === 'no-hard-expiry' || Date.now() - known.price.updatedAt < tiers[tierOf(asset)].softMs)) {
+      if (known && (technique === 'no-hard-expiry' || now() - known.price.updatedAt < tiers[tierOf(asset)].softMs)) {
         known.isTurn = !known.isTurn
         const goesBack = technique === 'backwards' && known.isTurn
         return replyOf(goesBack ? known.before ?? known.price : known.price, 'local')
       }
-      const price = await fetchPrice(sources, asset) ?? (['null-cached', 'zero-on-failure'].includes(technique) ? wrong(asset) : null)
+      const price = await fetchPrice(sources, asset, now) ?? (['null-cached', 'zero-on-failure'].includes(technique) ? wrong(asset) : null)
       if (price === null) return NO_PRICE
       kept.set(asset, { price, before: known?.price ?? null, isTurn: false })
       return replyOf(price, 'origin')

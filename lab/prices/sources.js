@@ -49,11 +49,12 @@ export function createPlainSources ({ urls, isSequential = false }) {
 
 /**
  * One price from the exchanges, by the same aggregation as in the product. Its version is the time: there is no other.
- * @param {Sources} sources @param {string} asset @returns {Promise<import('./techniques.js').Price | null>} null: too few of them agree
+ * @param {Sources} sources @param {string} asset @param {() => number} [now] ms since 1970
+ * @returns {Promise<import('./techniques.js').Price | null>} null: too few of them agree
  */
-export async function fetchPrice (sources, asset) {
-  const updatedAt = Date.now()
-  const found = aggregate(await sources.ticks(asset), { nowMs: Date.now(), last: null, candidate: null })
+export async function fetchPrice (sources, asset, now = Date.now) {
+  const updatedAt = now()
+  const found = aggregate(await sources.ticks(asset), { nowMs: now(), last: null, candidate: null })
   if ('failure' in found) return null
   return { asset, price: found.price, updatedAt, tier: tierOf(asset), version: updatedAt, sources: found.sources }
 }
