@@ -7,7 +7,9 @@
  */
 import { SettingsInvalid } from './src/errors.js'
 import {
-  brokerList, checkTogether, databaseUrl, envOf, exchangeList, exchangeUrls, FIELD, flagOf, givenBy, helpOf, httpUrl, integer, keptByNpm, keysSource, listOf, matching, number, oneOf, oneOfKnown, originList, present, readableFile, readFlags, readRows, serverUrl, serverUrls, tierList, trueOrFalse, unexpectedWords, unknownFlags, unknownName, withoutSecrets, writableFile, writerFlags
+  brokerList, checkTogether, databaseUrl, dynamodbEndpoint, envOf, exchangeList, exchangeUrls, FIELD, flagOf, givenBy, helpOf, httpUrl,
+  integer, keptByNpm, keysSource, listOf, matching, number, oneOf, oneOfKnown, originList, present, readableFile, readFlags, readRows,
+  serverUrl, serverUrls, tierList, trueOrFalse, unexpectedWords, unknownFlags, unknownName, withoutSecrets, writableFile, writerFlags
 } from './src/settings/index.js'
 
 export { SettingsInvalid, envOf, flagOf }
@@ -50,6 +52,14 @@ export const SETTINGS = Object.freeze([
   ...group('Servers', ['start', 'demo', 'reader', 'gateway', 'consumers', 'doctor'], [
     row('databaseUrl', 'URL of the PostgreSQL database of sales and bids; without it, the embedded one of this checkout, started when ' +
       'consumers first need it', { default: null, check: databaseUrl, secret: true })
+  ]),
+  ...group('Servers', ['demo', 'reader', 'consumers', 'doctor'], [
+    row('dynamodbTable', 'DynamoDB table of prices; without it, no history store (with --dynamodb-endpoint embedded: freshet-prices)',
+      { default: null, check: matching('3-255 of a-z A-Z 0-9 . _ -', /^[A-Za-z0-9._-]{3,255}$/) }),
+    row('dynamodbEndpoint', 'URL of DynamoDB, or embedded = that of this checkout, started when a command first needs it; without it, AWS',
+      { default: null, check: dynamodbEndpoint }),
+    row('dynamodbRegion', 'AWS region of the table; without it, that of AWS_REGION or of the AWS profile',
+      { default: null, check: matching('a region such as eu-central-1', /^[a-z]{2}(-[a-z]+)+-\d$/) })
   ]),
   ...group('Servers', ALL, [
     row('server', 'Program of the embedded servers; without it, the newest one found, or a pinned copy',
@@ -139,7 +149,8 @@ export const SETTINGS = Object.freeze([
     row('system', 'System whose dead letters are shown', { default: 'sales', check: oneOf('auctions', 'prices', 'sales') })
   ]),
   ...group('Systems', ['consumers'], [
-    row('systems', 'Systems to serve, separated by commas; without it, all', { default: null, check: listOf('auctions', 'prices', 'sales') })
+    row('systems', 'Systems to serve, separated by commas; without it, all',
+      { default: null, check: listOf('auctions', 'prices', 'sales') })
   ]),
   ...group('Systems', ['consumers'], [
     row('kafkaBrokers', 'Kafka brokers, host:port, separated by commas: entries reach consumers through a topic; without it, directly',
@@ -161,8 +172,8 @@ export const SETTINGS = Object.freeze([
     row('saleTokenKey', 'File of the private key of sale tokens, a JSON Web Key; without it, one is generated and stored on the server',
       { default: null, check: readableFile }),
     row('saleTokenAlgorithm', 'Algorithm of a generated key of sale tokens', { default: 'HS256', check: oneOf('HS256', 'EdDSA') }),
-    row('assets', 'File of assets whose prices are kept: a JSON array of objects with asset, tier, pinned; read when it starts, and after ' +
-      'the servers have lost their data', { default: null, check: readableFile }),
+    row('assets', 'File of assets whose prices are kept, a JSON array of objects with asset, tier and pinned',
+      { default: null, check: readableFile }),
     row('tiers', 'Refresh interval, soft and hard expiry of the prices of each tier, in seconds',
       { default: 'hot=5/10/60,medium=30/60/300,cold=300/600/1800', check: tierList }),
     row('batches', 'Whether commands that arrive during a call share the next one', { default: 'yes', check: oneOf('yes', 'no') }),
@@ -211,7 +222,8 @@ export const SETTINGS = Object.freeze([
       'held for the holder of a token', { default: 'queue', check: oneOf('direct', 'queue', 'token') })
   ]),
   ...group('Exchanges', ['demo', 'reader', 'consumers'], [
-    row('exchanges', 'Sources of prices; local = the three exchanges of npm start exchanges', { default: ['local'], check: exchangeList }),
+    row('exchanges', 'Sources of prices; local = the three exchanges of npm start exchanges; a reader asks them only while the servers ' +
+      'are away', { default: ['local'], defaults: { reader: null }, check: exchangeList }),
     row('exchangeUrls', 'URLs of exchanges, where they are not the usual ones', { default: null, check: exchangeUrls })
   ]),
   ...group('Exchanges', ['exchanges'], [

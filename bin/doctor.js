@@ -4,6 +4,7 @@ import { help, printable, resolve } from '../settings.js'
 import { visibleLines } from '../src/runtime/index.js'
 import { databaseFindings } from './doctor/database.js'
 import { embeddedFindings } from './doctor/embedded.js'
+import { historyStoreFindings } from './doctor/history-store.js'
 import { table } from './doctor/rows.js'
 import { serverFindings } from './doctor/server.js'
 
@@ -35,9 +36,10 @@ export async function main ({ argv, env }) {
     ? await serverFindings(settings, printable(settings).redisUrl, DEADLINE_MS)
     : await embeddedFindings(settings, env)
   const database = await databaseFindings(settings, DEADLINE_MS)
-  const problems = [...program.problems, ...servers.problems, ...database.problems]
+  const store = await historyStoreFindings(settings, DEADLINE_MS)
+  const problems = [...program.problems, ...servers.problems, ...database.problems, ...store.problems]
   const { notes = [] } = servers
-  process.stdout.write(visibleLines(table([...program.rows, ...servers.rows, ...database.rows])))
+  process.stdout.write(visibleLines(table([...program.rows, ...servers.rows, ...database.rows, ...store.rows])))
   process.stdout.write(visibleLines(listed('Problems', problems) + listed('Warnings', notes)))
   if (problems.length === 0) process.stdout.write(`\nNo problems${notes.length ? ' besides the warnings' : ''} found.\n`)
   return problems.length ? 1 : 0

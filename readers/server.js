@@ -7,7 +7,8 @@ import { openReader } from '../src/index.js'
 import { insideOfReader } from '../src/inside.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
-import { createAdmissionMetrics, createPriceReplyMetrics, createReaderRegistry } from '../src/metrics/index.js'
+import { createAdmissionMetrics, createPriceReplyMetrics, createReaderRegistry, createStoreMetrics } from '../src/metrics/index.js'
+import { createSources, exchangesOf, openPriceStore } from '../src/systems/prices/index.js'
 import { createReaderApp } from './app.js'
 import { createReaderDatabase } from './database.js'
 import { openSystems } from './systems.js'
@@ -50,15 +51,25 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
   const { queries, deployment } = insideOfReader(reader)
   const database = createReaderDatabase({ ...settings, log })
   const registry = createReaderRegistry(deployment, queries.figures)
+  const sources = settings.exchanges && createSources({ exchanges: exchangesOf(settings) })
   const systems = openSystems({
     deployment,
     primaryUrl,
     keyPrefix: settings.keyPrefix,
     orderRows: database.orderRows,
-    requestMs: settings.requestMs,
-    isShared: () => security.access === null,
-    admissionMetrics: createAdmissionMetrics(registry),
-    priceMetrics: createPriceReplyMetrics(registry),
+    prices: {
+      requestMs: settings.requestMs,
+      isShared: () => security.access === null,
+      store: () => openPriceStore(settings, {
+        report: (line) => log.info(line),
+        signal,
+        onFailure: (error) => log.error({ code: error.code, reason: error.message }, 'the history store ended'),
+        metrics: createStoreMetrics(registry)
+      }),
+      sources,
+      admissionMetrics: createAdmissionMetrics(registry),
+      metrics: createPriceReplyMetrics(registry)
+    },
     log
   })
   /** @type {import('fastify').FastifyInstance | null} */
@@ -91,6 +102,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
     clearTimeout(timer)
     security.close()
     await systems.close()
+    sources?.close()
     await database.close()
     await reader.close()
   }

@@ -1,5 +1,5 @@
 /** Systems in a reader: each is followed from the first request on, from a replica; a reader for feeds alone opens nothing. */
-import { admissionKey, createAdmission, createKeyView, readSystem } from '../src/admission/index.js'
+import { admissionKey, createKeyView, readSystem } from '../src/admission/index.js'
 import { partitionOf as partitionOfId } from '../src/item/index.js'
 import { createRoutes } from '../src/store/index.js'
 import * as auctions from '../src/systems/auctions/index.js'
@@ -7,14 +7,12 @@ import * as prices from '../src/systems/prices/index.js'
 import * as sales from '../src/systems/sales/index.js'
 import { createWaitingRoom } from '../src/waiting-room/index.js'
 import { FreshetError } from './errors.js'
+import { openPrices as open } from './open-prices.js'
 
 /**
  * @typedef {{ queries: import('../src/systems/auctions/index.js').AuctionQueries,
  *   live: ReturnType<typeof auctions.createLive> }} OpenAuctions
  * @typedef {{ queries: import('../src/systems/sales/index.js').SaleQueries, live: ReturnType<typeof sales.createSaleLive> }} OpenSales
- * @typedef {{ queries: import('../src/systems/prices/index.js').PriceQueries, live: ReturnType<typeof prices.createPriceLive>,
- *   encoder: ReturnType<typeof prices.createEncoder>, now: () => number, metrics: import('../src/metrics/index.js').PriceReplyMetrics,
- *   sources: () => ReturnType<typeof prices.readSources> }} OpenPrices
  * @typedef {{ connectionOf: (partition: number, isPrimary: boolean) => import('../src/store/index.js').Connection,
  *   keyOf: (partition: number) => (part: string) => string, partitionOf: (key: string) => number, partitions: number, secret: string,
  *   now: () => number }} Parts of a system
@@ -31,17 +29,10 @@ function kindOf ({ SYSTEM, RULE }) { return { system: SYSTEM, rule: RULE } }
 
 /**
  * @param {{ deployment: import('../src/store/index.js').Deployment, primaryUrl: string, keyPrefix: string, now?: () => number,
- *   orderRows?: (sale: string) => Promise<number | null>, requestMs: number, isShared: () => boolean, store?: () => Promise<
- *   import('../src/systems/prices/queries.js').Store | null>, sources?: Parameters<typeof prices.createDirect>[0]['sources'] | null,
- *   admissionMetrics: (system: string) => import('../src/metrics/index.js').AdmissionMetrics,
- *   priceMetrics: import('../src/metrics/index.js').PriceReplyMetrics, log: import('pino').Logger }} parts
- *   `requestMs`: as in gateways; `isShared`: whether caches may store replies of prices; `store`: history of prices; `sources`: of prices,
- *   while the servers are away
+ *   orderRows?: (sale: string) => Promise<number | null>, prices: import('./open-prices.js').PriceParts,
+ *   log: import('pino').Logger }} parts
  */
-export function openSystems ({
-  deployment, primaryUrl, keyPrefix, now = Date.now, orderRows = async () => null, requestMs, isShared, store = async () => null,
-  sources = null, admissionMetrics, priceMetrics, log
-}) {
+export function openSystems ({ deployment, primaryUrl, keyPrefix, now = Date.now, orderRows = async () => null, prices: priceParts, log }) {
   /** @type {ReturnType<typeof createRoutes> | null} */
   let routes = null
 
@@ -120,38 +111,17 @@ export function openSystems ({
 
   const openPrices = once(async (push) => {
     const parts = await partsOf(PRICES)
-    const { submit } = createAdmission({
-      route: (partition) => /** @type {ReturnType<typeof createRoutes>} */ (routes).route(partition),
-      keyPrefix,
-      system: PRICES.system,
-      partitions: parts.partitions,
-      requestMs,
-      keepMs: requestMs,
-      deadlineMs: deployment.deadlineMs,
-      metrics: admissionMetrics(PRICES.system)
+    const route = (/** @type {number} */ partition) => /** @type {ReturnType<typeof createRoutes>} */ (routes).route(partition)
+    return open(parts, {
+      ...priceParts, view: viewOf(PRICES, parts, PRICES_KEPT), push, keyPrefix, route, deadlineMs: deployment.deadlineMs, log
     })
-    const view = viewOf(PRICES, parts, PRICES_KEPT)
-    const demand = prices.createDemand({ submit, onDropped: priceMetrics.uncounted })
-    const direct = sources && prices.createDirect({ sources, now })
-    const queries = prices.createPriceQueries({ view, submit, demand, direct, store: await store(), ...parts })
-    const live = prices.createPriceLive({ queries, view, now, push, log })
-    return {
-      queries,
-      live,
-      encoder: prices.createEncoder({ isShared }),
-      now,
-      metrics: priceMetrics,
-      sources: () => prices.readSources(connectionOf(0, false), parts.keyOf(0)),
-      async close () {
-        live.close()
-        demand.close()
-        await view.close()
-      }
-    }
   })
 
   return {
-    /** @type {(push: import('../src/push/index.js').Push) => Promise<OpenPrices>} throws ASSET_UNKNOWN: there is none */
+    /**
+     * @type {(push: import('../src/push/index.js').Push) => Promise<import('./open-prices.js').OpenPrices>} throws ASSET_UNKNOWN: there is
+     *   none
+     */
     prices: openPrices.get,
     /** @type {(push: import('../src/push/index.js').Push) => Promise<OpenAuctions>} throws AUCTION_UNKNOWN: there is none */
     auctions: openAuctions.get,

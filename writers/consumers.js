@@ -53,10 +53,11 @@ async function serve (settings, { primaryUrl }, log, signal) {
   const consumerMetrics = createConsumerMetrics(registry, () => [...systems].map(([name, { figures }]) => [name, figures]))
   const priceMetrics = createPriceMetrics(registry)
   const ending = new AbortController()
+  const fail = (/** @type {Error} */ error) => ending.abort(error)
   const needsDatabase = settings.databaseUrl !== null || names.includes(SALES)
   const used = needsDatabase
     ? await useDatabase(settings, {
-      name: id, max: CONNECTIONS, deadlineMs: DATABASE_DEADLINE_MS, log, signal, fail: (error) => ending.abort(error)
+      name: id, max: CONNECTIONS, deadlineMs: DATABASE_DEADLINE_MS, log, signal, fail
     })
     : null
   const server = settings.metricsPort === null ? null : await serveMetrics(settings, registry, log)
@@ -65,7 +66,8 @@ async function serve (settings, { primaryUrl }, log, signal) {
     if (done.length > 0) log.info({ migrations: done }, 'the database was migrated')
     for (const name of names) {
       const metrics = { ...admissionMetrics(name), ...consumerMetrics(name) }
-      systems.set(name, await openSystem(name, settings, { id, primaryUrl, database: used?.database ?? null, metrics, priceMetrics, log }))
+      const database = used?.database ?? null
+      systems.set(name, await openSystem(name, settings, { id, primaryUrl, database, metrics, priceMetrics, log, signal, fail }))
     }
     tellParent({ event: 'up', systems: names })
     await aborted(AbortSignal.any([signal, ending.signal]))

@@ -49,7 +49,9 @@ const list = (/** @type {object} */ items, /** @type {object} */ more = {}) =>
 
 const SEVERAL = {
   assets: text((given) => readAssets(given), {
-    description: `ids, separated by commas, at most ${MAX_ASSETS}`, expects: `1-${MAX_ASSETS} ids, separated by commas`, schema: { type: 'string' }
+    description: `ids, separated by commas, at most ${MAX_ASSETS}`,
+    expects: `1-${MAX_ASSETS} ids, separated by commas`,
+    schema: { type: 'string' }
   })
 }
 const RANGE = {
@@ -123,12 +125,19 @@ export async function priceRoutes (app, { systems, push, access }) {
   })
 
   app.get('/v1/prices/:asset/history', {
-    config: READ, schema: assetRoute('Prices of a time range, the oldest first, or candles', list(POINT, { asset: ID_TEXT }), RANGE, ['ASSET_UNKNOWN'])
+    config: READ,
+    schema: assetRoute('Prices of a time range, the oldest first, or candles', list(POINT, { asset: ID_TEXT }), RANGE, ['ASSET_UNKNOWN'])
   }, async (request) => {
     const { from, to, step } = rangeIn(request)
     return (await opened()).queries.history(assetIn(request), { from, to, stepMs: step })
   })
 
+  listRoutes(app, opened)
+  liveRoute(app, { opened, push, access })
+}
+
+/** @param {import('fastify').FastifyInstance} app @param {() => Promise<import('../open-prices.js').OpenPrices>} opened */
+function listRoutes (app, opened) {
   app.get('/v1/tiers', {
     config: READ,
     schema: route('Assets by id, with their tiers', list({
@@ -155,7 +164,14 @@ export async function priceRoutes (app, { systems, push, access }) {
     readQuery(request, NONE)
     return orNone(async () => ({ items: await (await opened()).sources() }), { items: [] })
   })
+}
 
+/**
+ * @param {import('fastify').FastifyInstance} app
+ * @param {{ opened: () => Promise<import('../open-prices.js').OpenPrices>, push: import('../../src/push/index.js').Push,
+ *   access: import('../../src/http/index.js').Access | null }} parts
+ */
+function liveRoute (app, { opened, push, access }) {
   // HEAD would never end
   app.get('/v1/prices/:asset/live', {
     config: READ,

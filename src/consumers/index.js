@@ -9,10 +9,12 @@
  * @typedef {import('./ownership.js').Owned} Owned
  * @typedef {import('./consume.js').SqlEffect} SqlEffect
  * @typedef {import('./consume.js').SqlClient} SqlClient
+ * @typedef {import('./consume-batches.js').BatchEffect} BatchEffect
  * @typedef {import('./transport.js').Transport} Transport
  * @typedef {import('./dead-letters.js').DeadLetters} DeadLetters
  */
 export { consume } from './consume.js'
+export { consumeBatches } from './consume-batches.js'
 export { createDeadLetters } from './dead-letters.js'
 export { createKafkaTransport, topicOf } from './kafka/transport.js'
 export { createOutboxReader } from './outbox-reader.js'

@@ -7,8 +7,21 @@ const BREAKERS = Object.freeze(['closed', 'half-open', 'open'])
 
 /**
  * @typedef {{ exchange: string, breaker: string, calls: number, failures: number }} SourceCounts
- * @typedef {{ refreshed: (outcome: string, seconds: number) => void, follow: (figures: () => SourceCounts[]) => void }} PriceMetrics
+ * @typedef {{ refreshed: (outcome: string, seconds: number) => void, follow: (figures: () => SourceCounts[]) => void,
+ *   store: StoreMetrics }} PriceMetrics
+ * @typedef {{ asked: (operation: string, outcome: string) => void }} StoreMetrics
  */
+
+/** @param {import('prom-client').Registry} registry @returns {StoreMetrics} of the history store, in each process that uses it */
+export function createStoreMetrics (registry) {
+  const requests = new Counter({
+    registers: [registry],
+    name: 'freshet_price_store_requests_total',
+    help: 'Total requests to the history store, by operation and outcome',
+    labelNames: ['operation', 'outcome']
+  })
+  return { asked: (operation, outcome) => requests.inc({ operation, outcome }) }
+}
 
 /** @param {import('prom-client').Registry} registry @returns {PriceMetrics} */
 export function createPriceMetrics (registry) {
@@ -17,7 +30,10 @@ export function createPriceMetrics (registry) {
     ...common, name: 'freshet_price_refreshes_total', help: 'Total refreshes, by outcome', labelNames: ['outcome']
   })
   const took = new Histogram({
-    ...common, name: 'freshet_price_refresh_seconds', help: 'Time of a refresh, from reading the asset to storing the outcome', buckets: SECONDS
+    ...common,
+    name: 'freshet_price_refresh_seconds',
+    help: 'Time of a refresh, from reading the asset to storing the outcome',
+    buckets: SECONDS
   })
   /** @type {() => SourceCounts[]} */
   let figures = () => []
@@ -35,6 +51,7 @@ export function createPriceMetrics (registry) {
       refreshes.inc({ outcome })
       took.observe(seconds)
     },
-    follow (read) { figures = read }
+    follow (read) { figures = read },
+    store: createStoreMetrics(registry)
   }
 }

@@ -93,7 +93,8 @@ export const serverUrl = {
 const TIERS = Object.freeze(['hot', 'medium', 'cold'])
 /** @type {Check} the nine times in ms, separated by spaces: refresh, soft and hard expiry of hot, medium and cold */
 export const tierList = {
-  expects: 'for hot, medium and cold refresh/soft/hard in seconds, 0.1 to 86,400 and rising, such as hot=5/10/60,medium=30/60/300,cold=300/600/1800',
+  expects: 'refresh/soft/hard of hot, medium and cold in seconds, 0.1 to 86,400 and rising, such as ' +
+    'hot=5/10/60,medium=30/60/300,cold=300/600/1800',
   read (text) {
     const given = text.split(',').map((one) => /^\s*(\w+)=([\d.]+)\/([\d.]+)\/([\d.]+)\s*$/.exec(one))
     return TIERS.map((tier) => {
@@ -141,6 +142,12 @@ export const httpUrl = {
     if (!['http:', 'https:'].includes(url.protocol) || url.username || url.password || url.search || url.hash) throw new RangeError()
     return text
   }
+}
+
+/** @type {Check} */
+export const dynamodbEndpoint = {
+  expects: 'embedded, or http://host[:port], or https://...',
+  read: (text, known) => text === 'embedded' ? text : httpUrl.read(text, known)
 }
 
 /** @type {Check} keys fetched without TLS could be anyone's */

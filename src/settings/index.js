@@ -7,7 +7,8 @@
  * @typedef {import('./rows.js').Row} Row
  */
 export {
-  brokerList, databaseUrl, exchangeList, exchangeUrls, FIELD, grouped, httpUrl, integer, keysSource, listOf, matching, number, oneOf, oneOfKnown, originList, present, readableFile, serverUrl, serverUrls, tierList, trueOrFalse, writableFile, writerFlags
+  brokerList, databaseUrl, dynamodbEndpoint, exchangeList, exchangeUrls, FIELD, grouped, httpUrl, integer, keysSource, listOf, matching,
+  number, oneOf, oneOfKnown, originList, present, readableFile, serverUrl, serverUrls, tierList, trueOrFalse, writableFile, writerFlags
 } from './checks.js'
 export { keptByNpm, readFlags, unexpectedWords, unknownFlags } from './flags.js'
 export { helpOf } from './help.js'

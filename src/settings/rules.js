@@ -8,6 +8,7 @@ import { LOCAL_EXCHANGES } from './checks.js'
 import { unexpectedWords } from './flags.js'
 import { flagOf } from './rows.js'
 
+const EMBEDDED_TABLE = 'freshet-prices'
 const LOCAL_HOSTS = ['127.0.0.1', 'localhost', '::1']
 /** Settings that are given together, or not at all. */
 const TOGETHER = [['jwtIssuer', 'jwtAudience', 'jwtKeys'], ['tlsCert', 'tlsKey']]
@@ -29,6 +30,7 @@ export function checkTogether (given) {
     ...feedFaults(given),
     ...exchangeFaults(given),
     ...loadFaults(given),
+    ...chooseTable(given),
     ...(known.command === 'experiment' ? experimentFaults(given) : []),
     ...TOGETHER.flatMap((names) => partFaults(given, names)),
     ...(values.host && !LOCAL_HOSTS.includes(values.host) ? hostFaults(given) : [])
@@ -109,6 +111,18 @@ function loadFaults (given) {
   }
   if (values.pace === 'burst' && values.rate === 0) faults.push(fault(given, 'pace', 'with a --rate above 0'))
   return faults
+}
+
+/** The embedded DynamoDB has a table without being asked for one. @param {Given} given */
+function chooseTable (given) {
+  const { values } = given
+  if (values.dynamodbEndpoint === 'embedded') {
+    values.dynamodbTable ??= EMBEDDED_TABLE
+    return values.dynamodbRegion ? [fault(given, 'dynamodbRegion', 'without --dynamodb-endpoint embedded, which has no region')] : []
+  }
+  if (values.dynamodbTable) return []
+  return ['dynamodbEndpoint', 'dynamodbRegion'].filter((name) => values[name])
+    .map((name) => fault(given, name, 'together with --dynamodb-table'))
 }
 
 /** @param {Given} given */

@@ -25,6 +25,6 @@ export { capabilities, expectStillPrimary, figuresIn, nodeFigures, readInfo, rep
 export { probeServer, refusedRows } from './probe.js'
 export { openPublishedClient } from './published-client.js'
 export { readScript } from './scripts.js'
-export { ownDatabase, ROOT, runningDatabase, SERVERS_FAILED, withTarget } from './target.js'
+export { ownDatabase, ownDynamodb, ROOT, runningDatabase, runningDynamodb, SERVERS_FAILED, withTarget } from './target.js'
 export { bareHost } from './tls.js'
 export { createRoutes } from './topology.js'

@@ -2,7 +2,9 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { commandName, rowsOf } from '../../src/store/commands.js'
+import { createPriceStore } from '../../src/systems/prices/store/index.js'
 import { startDatabase } from '../database.js'
+import { CREDENTIALS, startDynamodb } from '../dynamodb.js'
 import { cacheDir } from '../embedded/checkout.js'
 import { connectFor, startDeployment } from '../servers.js'
 import { scopedEngines, wholeTest } from '../scope.js'
@@ -49,6 +51,27 @@ t.test('a database by its URL: its version, or why it cannot be used, without th
   t.equal(status, 1)
   t.match(text, /Problems:\n {2}the database at 127\.0\.0\.1:1 does not answer/)
   t.notMatch(text, /secret/)
+})
+
+t.test('the history store of prices: none, embedded, or a table and why it cannot be used', async (t) => {
+  const none = await doctor([])
+  t.match(none.text, /^history store +none; the history of prices is what the event stream holds$/m)
+  const embedded = await doctor(['--dynamodb-endpoint', 'embedded'])
+  t.match(embedded, { status: 0, text: /^history store +freshet-prices +dynalite 4\.0\.0 \((the pinned copy|downloaded when .*)\) +/m })
+  const { url } = await startDynamodb(t)
+  const flags = ['--dynamodb-endpoint', url, '--dynamodb-table', 'prices', '--dynamodb-region', 'eu-central-1']
+  const keys = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' }
+  const missing = await doctor(flags, keys)
+  t.equal(missing.status, 1)
+  t.match(missing.text, /^history store +prices +http:.* +eu-central-1 +unusable$/m)
+  t.match(missing.text, /Problems:\n +there is no DynamoDB table prices; .*\n +aws dynamodb create-table --table-name prices/)
+  t.equal(missing.error, '', 'no warning of the SDK')
+  const store = await createPriceStore({ table: 'prices', place: { endpoint: url, region: 'eu-central-1', credentials: CREDENTIALS } })
+  await store.make()
+  await store.close()
+  t.match(await doctor(flags, keys), { status: 0, text: /^history store +prices +http:.* +eu-central-1$/m })
+  const denied = await doctor(flags, { HOME: '/nowhere', AWS_EC2_METADATA_DISABLED: 'true' })
+  t.match(denied, { status: 1, text: /DynamoDB cannot be used \(CredentialsProviderError.*; set --dynamodb-region, and give/ })
 })
 
 t.test('without a server program and pip it says what to install', async (t) => {

@@ -7,7 +7,7 @@ import { SETTINGS, envOf, flagOf, help, resolve } from '../../settings.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { ackNames } from '../../src/pipeline/index.js'
 
-const COMMANDS = ['start', 'demo', 'writer', 'reader', 'servers', 'doctor', 'feed', 'gateway', 'experiment', 'top']
+const COMMANDS = ['start', 'demo', 'writer', 'reader', 'servers', 'doctor', 'feed', 'gateway', 'experiment', 'top', 'exchanges']
 const KNOWN = { layouts: layoutNames(), acks: ackNames() }
 const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))
 

@@ -3,8 +3,8 @@ import { SETTINGS, SettingsInvalid, flagOf, resolve, optionsOf, resolveOptions }
 
 const WRITER = { command: 'writer', layouts: ['ids', 'values'], acks: ['primary'] }
 const READER = { ...WRITER, command: 'reader' }
-const COMMANDS = ['start', 'demo', 'writer', 'reader', 'servers', 'doctor', 'feed', 'gateway', 'consumers', 'dead-letters', 'experiment',
-  'top', 'library']
+const COMMANDS = ['start', 'demo', 'writer', 'reader', 'servers', 'doctor', 'feed', 'gateway', 'consumers', 'dead-letters', 'exchanges',
+  'experiment', 'top', 'library']
 
 /**
  * @param {string[]} argv
@@ -213,6 +213,20 @@ for (const [title, argv, known, fault] of TOGETHER) {
     t.match(faults[0], fault)
   })
 }
+
+t.test('the embedded DynamoDB has a default table and no region; another endpoint or a region needs a table', async (t) => {
+  t.match(resolve(['--dynamodb-endpoint', 'embedded'], {}, READER), { dynamodbEndpoint: 'embedded', dynamodbTable: 'freshet-prices' })
+  t.match(resolve(['--dynamodb-endpoint', 'embedded', '--dynamodb-table', 'mine'], {}, READER), { dynamodbTable: 'mine' })
+  t.match(resolve(['--dynamodb-table', 'prices', '--dynamodb-region', 'eu-central-1'], {}, READER), { dynamodbEndpoint: null })
+  t.match(faultsOf(['--dynamodb-endpoint', 'http://127.0.0.1:8000'], { FRESHET_DYNAMODB_REGION: 'us-east-1' }, READER).faults, [
+    'dynamodbEndpoint: http://127.0.0.1:8000 (--dynamodb-endpoint); expected together with --dynamodb-table',
+    'dynamodbRegion: us-east-1 (FRESHET_DYNAMODB_REGION); expected together with --dynamodb-table'
+  ])
+  t.match(faultsOf(['--dynamodb-endpoint', 'embedded', '--dynamodb-region', 'us-east-1'], {}, READER).faults,
+    [/^dynamodbRegion: us-east-1 .*; expected without --dynamodb-endpoint embedded, which has no region$/])
+  t.match(faultsOf(['--dynamodb-endpoint', 'local', '--dynamodb-table', 'a b', '--dynamodb-region', 'here'], {}, READER).faults,
+    [/^dynamodbTable: a b /, /^dynamodbEndpoint: local .*expected embedded, or http/, /^dynamodbRegion: here .*expected a region such as/])
+})
 
 t.test('standard input is read as fast as it goes, unless a rate is given', async (t) => {
   t.equal(resolve(['--source', 'stdin'], {}, WRITER).rate, 0)

@@ -2,72 +2,68 @@
  * One system in a process of consumers: leases, scheduled tasks, and rows in the database.
  *
  *     partition taken -> tasks when they are due, or when an entry wakes them
- *                     -> entries of its outbox -> rows, then the cursor
+ *                     -> entries of its outbox -> rows, or another store, then the cursor
  *                     -> another primary? -> what was lost is restored
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { admissionKey, createAdmission, followOutboxes } from '../../src/admission/index.js'
-import { consume, createDeadLetters, createKafkaTransport, createOutboxReader, createOwnership } from '../../src/consumers/index.js'
+import { admissionKey, createAdmission } from '../../src/admission/index.js'
+import {
+  consume, consumeBatches, createDeadLetters, createKafkaTransport, createOutboxReader, createOwnership
+} from '../../src/consumers/index.js'
 import { runTasks } from '../../src/schedule/index.js'
 import { createRoutes } from '../../src/store/index.js'
 import { DUTIES } from './systems.js'
+import { followWakes } from './wakes.js'
 
 const LOOK_EVERY_MS = 250
 
 /** @typedef {Awaited<ReturnType<typeof openSystem>>} OpenSystem */
+/** @typedef {Parameters<import('../../src/consumers/index.js').DeadLetters['bury']>[1]} Letter */
 
 /**
  * @param {string} system @param {any} settings
  * @param {{ id: string, primaryUrl: string, database: import('../../src/sql/index.js').Database | null,
  *   metrics: import('../../src/metrics/index.js').AdmissionMetrics & import('../../src/metrics/index.js').ConsumerMetrics,
- *   priceMetrics: import('../../src/metrics/index.js').PriceMetrics, log: import('pino').Logger }} parts `id`: of this process; `database`: null = tasks only
+ *   priceMetrics: import('../../src/metrics/index.js').PriceMetrics, log: import('pino').Logger, signal: AbortSignal,
+ *   fail: (error: Error) => void }} parts `id`: of this process; `database`: null = no rows are written
  * @throws {import('../../src/errors.js').FreshetError} SYSTEM_DIFFERS, KAFKA_MISSING, and why the primary cannot be reached
  */
-export async function openSystem (system, settings, { id, primaryUrl, database, metrics, priceMetrics, log }) {
+export async function openSystem (system, settings, { id, primaryUrl, database, metrics, priceMetrics, log, signal: stopping, fail }) {
   const { keyPrefix, deadlineMs, requestMs, keepMs, systemPartitions: partitions, kafkaBrokers } = settings
   const routes = createRoutes({ primaryUrl, name: `${id}:${system}`, deadlineMs })
-  const outbox = database && createRoutes({ primaryUrl, name: `${id}:${system}:outbox`, deadlineMs })
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
   const admission = createAdmission({ route: routes.route, keyPrefix, system, partitions, requestMs, keepMs, deadlineMs, metrics })
-  try {
+  const letters = createDeadLetters({ connectionOf, keyOf, partitions })
+  const duties = await openDuties().catch(async (error) => {
+    await routes.close()
+    throw error
+  })
+  const effect = (database && duties.rows) ?? duties.batches ?? null
+  const outbox = effect && createRoutes({ primaryUrl, name: `${id}:${system}:outbox`, deadlineMs })
+
+  async function openDuties () {
     await routes.opened
     await admission.agreed()
-  } catch (error) {
-    await Promise.all([routes.close(), outbox?.close()])
-    throw error
+    return DUTIES[system]({ id, admission, connectionOf, database, priceMetrics, log, settings, signal: stopping, fail })
   }
-  const letters = createDeadLetters({ connectionOf, keyOf, partitions })
-  const duties = DUTIES[system]({ id, admission, connectionOf, database, priceMetrics, log, settings })
-  const { effect } = duties
   /** by partition @type {Map<number, () => void>} */
   const wakers = new Map()
-  const waking = duties.wakes ? await followWakes(duties.wakes) : null
+  const waking = duties.wakes
+    ? followWakes({
+      primaryUrl, name: `${id}:${system}:wakes`, deadlineMs, keyOf, partitions, wakes: duties.wakes, wake: (n) => wakers.get(n)?.(), log
+    })
+    : null
   const direct = outbox && createOutboxReader({ connection: () => outbox.route(0).connection, keyOf, log })
   const reader = direct && kafkaBrokers?.length > 0
     ? await createKafkaTransport({ brokers: kafkaBrokers, system, partitions, outbox: direct, log })
     : direct
 
-  /** @param {NonNullable<import('./systems.js').Duties['wakes']>} wakes */
-  async function followWakes (wakes) {
-    const own = createRoutes({ primaryUrl, name: `${id}:${system}:wakes`, deadlineMs })
-    const follower = followOutboxes({
-      async open () {
-        await own.opened.catch(() => {})
-        return { connection: own.route(0).connection, isLeft: () => false, end () {} }
-      },
-      keyOf,
-      partitions,
-      onEntry: (partition, entry) => { if (wakes(entry)) wakers.get(partition)?.() },
-      onReset: (partition) => wakers.get(partition)?.(),
-      log
-    })
-    return {
-      async close () {
-        await follower.close()
-        await own.close()
-      }
-    }
+  /** @param {number} partition @param {Letter} letter */
+  function bury (partition, letter) {
+    metrics.buried()
+    log.error({ system, consumer: letter.consumer, entry: letter.entry.id, reason: letter.reason }, 'dead letter')
+    return letters.bury(partition, letter)
   }
 
   /** @param {import('../../src/consumers/index.js').Owned} owned */
@@ -79,25 +75,13 @@ export async function openSystem (system, settings, { id, primaryUrl, database, 
       runTasks({ connection, key, run: duties.run, signal, onWake: (wake) => wakers.set(partition, wake) })
         .finally(() => wakers.delete(partition))
     ]
-    if (database && effect && reader) {
-      running.push(
-        onEachPrimary(owned, { idOf: () => routes.route(partition).replicationId, run: duties.onPrimary, log }),
-        consume({
-          system,
-          effect,
-          database,
-          owned,
-          connection,
-          key,
-          reader,
-          metrics,
-          bury: (letter) => {
-            metrics.buried()
-            log.error({ system, consumer: letter.consumer, entry: letter.entry.id, reason: letter.reason }, 'dead letter')
-            return letters.bury(partition, letter)
-          }
-        })
-      )
+    if (reader) {
+      const place = { owned, connection, key, reader, metrics, bury: (/** @type {Letter} */ letter) => bury(partition, letter) }
+      if (database && duties.rows) running.push(consume({ ...place, system, effect: duties.rows, database }))
+      else if (duties.batches) running.push(consumeBatches({ ...place, effect: duties.batches }))
+    }
+    if (duties.onPrimary) {
+      running.push(onEachPrimary(owned, { idOf: () => routes.route(partition).replicationId, run: duties.onPrimary, log }))
     }
     await Promise.all(running)
   }
@@ -124,9 +108,9 @@ export async function openSystem (system, settings, { id, primaryUrl, database, 
 /**
  * Runs something when a partition is taken, and again whenever its primary is another one.
  * @param {import('../../src/consumers/index.js').Owned} owned
- * @param {{ idOf: () => string, run?: (partition: number) => Promise<void>, log: import('pino').Logger }} parts `idOf` the primary
+ * @param {{ idOf: () => string, run: (partition: number) => Promise<void>, log: import('pino').Logger }} parts `idOf` the primary
  */
-async function onEachPrimary ({ partition, signal }, { idOf, run = async () => {}, log }) {
+async function onEachPrimary ({ partition, signal }, { idOf, run, log }) {
   for (let known = ''; !signal.aborted; await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})) {
     try {
       const id = idOf()

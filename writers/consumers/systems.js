@@ -14,22 +14,25 @@ import * as sales from '../../src/systems/sales/index.js'
  * @property {import('../../src/metrics/index.js').PriceMetrics} priceMetrics
  * @property {import('pino').Logger} log
  * @property {any} settings
+ * @property {AbortSignal} signal the process stops
+ * @property {(error: Error) => void} fail the process ends
  * @typedef {object} Duties
  * @property {(task: import('../../src/schedule/index.js').Task) => Promise<unknown>} run a task that is due
  * @property {(entry: import('../../src/admission/index.js').Entry) => boolean} [wakes] whether tasks are looked at again at once
- * @property {import('../../src/consumers/index.js').SqlEffect | null} effect of entries
+ * @property {import('../../src/consumers/index.js').SqlEffect | null} [rows] of entries, in the database
+ * @property {import('../../src/consumers/index.js').BatchEffect | null} [batches] of entries, elsewhere
  * @property {(partition: number) => Promise<void>} [onPrimary] when the partition is taken, and when its primary is another one
  * @property {() => Promise<void>} [close]
  */
 
 /** @param {Parts} parts @returns {Duties} */
 const auctionDuties = ({ admission, database }) =>
-  ({ run: taskCommands(admission.submit), effect: database && auctions.createBidWriter() })
+  ({ run: taskCommands(admission.submit), rows: database && auctions.createBidWriter() })
 
 /** @param {Parts} parts @returns {Duties} */
 function saleDuties ({ admission: { submit, partitionOf, keyOf }, connectionOf, database, log }) {
   const run = taskCommands(submit)
-  if (database === null) return { run, effect: null }
+  if (database === null) return { run }
   const { restore, restoreAll } = sales.createRestorer({ database, submit, log })
   /** @param {string} sale */
   async function stateOf (sale) {
@@ -38,13 +41,20 @@ function saleDuties ({ admission: { submit, partitionOf, keyOf }, connectionOf, 
   }
   return {
     run,
-    effect: sales.createOrderWriter({ stateOf, restore, submit }),
+    rows: sales.createOrderWriter({ stateOf, restore, submit }),
     onPrimary: (partition) => restoreAll((sale) => partitionOf(sale) === partition)
   }
 }
 
-/** @param {Parts} parts @returns {Duties} */
-function priceDuties ({ id, admission: { submit, partitionOf, keyOf }, connectionOf, priceMetrics, settings }) {
+/** @param {Parts} parts @returns {Promise<Duties>} @throws {Error} DYNAMODB_MISSING, DYNAMODB_TABLE_UNUSABLE */
+async function priceDuties ({ id, admission: { submit, partitionOf, keyOf }, connectionOf, priceMetrics, settings, log, signal, fail }) {
+  const store = await prices.openPriceStore(settings, {
+    report: (line) => log.info(line), signal, onFailure: fail, metrics: priceMetrics.store
+  })
+  await store?.check().catch((error) => {
+    if (error.code === 'DYNAMODB_TABLE_UNUSABLE') throw error
+    log.error({ code: error.code, reason: error.message }, 'history waits for its store')
+  })
   const sources = prices.createSources({ exchanges: prices.exchangesOf(settings) })
   const published = prices.publishSources({ connection: () => connectionOf(0), key: keyOf(0), id, figures: sources.figures })
   const refresh = prices.createRefresher({
@@ -60,15 +70,16 @@ function priceDuties ({ id, admission: { submit, partitionOf, keyOf }, connectio
   return {
     run: ({ key }) => refresh(key),
     wakes: ({ fields }) => fields.type === 'wanted',
-    effect: null,
+    batches: store && { name: 'history', write: store.write },
     async close () {
       published.close()
-      await sources.close()
+      sources.close()
+      await store?.close()
     }
   }
 }
 
-/** @type {Readonly<Record<string, (parts: Parts) => Duties>>} */
+/** @type {Readonly<Record<string, (parts: Parts) => Duties | Promise<Duties>>>} */
 export const DUTIES = Object.freeze({
   [auctions.SYSTEM]: auctionDuties,
   [prices.SYSTEM]: priceDuties,

@@ -55,6 +55,17 @@ export async function useEmbeddedDatabase (options) {
 }
 
 /**
+ * The embedded DynamoDB, under the same supervisor; fetched when it is used for the first time.
+ * @param {Parameters<typeof useEmbeddedDatabase>[0]} options
+ * @returns {Promise<{ url: string, release: () => Promise<void> }>}
+ * @throws {FreshetError} ENGINE_MISSING, SERVERS_FAILED
+ */
+export async function useEmbeddedDynamodb (options) {
+  const { ready, release } = await use('dynamodb', { ...options, named: null, replicas: 2 })
+  return { url: ready.url, release }
+}
+
+/**
  * @template {keyof import('./reach.js').Parts} T @param {T} part
  * @param {Parameters<typeof useEmbeddedDatabase>[0] & { named: string | null, replicas: number }} options
  */
@@ -84,7 +95,8 @@ async function use (part, {
 /**
  * What runs now. Starts nothing.
  * @param {{ root: string }} options
- * @returns {Promise<{ servers: Ready | null, databaseUrl: string | null } | 'starting' | null>} null when no supervisor runs
+ * @returns {Promise<{ servers: Ready | null, databaseUrl: string | null, dynamodbUrl: string | null } | 'starting' | null>} null when
+ *   no supervisor runs
  */
 export async function lookAtEmbeddedServers ({ root }) {
   const socket = await connectToTheOne(join(await realpath(root), '.freshet'))
@@ -95,7 +107,8 @@ export async function lookAtEmbeddedServers ({ root }) {
   if (news.length === 0) return 'starting'
   return {
     servers: news.find((one) => one.event === 'ready') ?? null,
-    databaseUrl: news.find((one) => one.event === 'database')?.url ?? null
+    databaseUrl: news.find((one) => one.event === 'database')?.url ?? null,
+    dynamodbUrl: news.find((one) => one.event === 'dynamodb')?.url ?? null
   }
 }
 

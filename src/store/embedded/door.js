@@ -1,24 +1,31 @@
 /**
  * The unix socket of the supervisor. A client sends one word and receives events as lines of JSON:
  *
- *     servers, database   a command that uses them: it counts as a user until its connection closes, by a release, a crash or kill -9
- *     look                receives the current state; then the connection is closed
+ *     servers, database, dynamodb   a command that uses them: it counts as a user until its connection closes, by a release, a crash
+ *                                   or kill -9
+ *     look                          receives the current state; then the connection is closed
  *
  * When a command leaves and others remain, its connection is closed at once. The connection of the last command stays half open
  * until the process of the supervisor ends, so its end means that the servers are gone. Commands that connect after that get no
  * answer, see the same end, and try again. Another supervisor that checks whether this one is alive sends nothing.
  *
+ * @typedef {'servers' | 'database' | 'dynamodb'} Part
  * @typedef {{ event: 'report', message: string }
  *   | { event: 'ready', primary: string, replicas: string[], engine: { program: string, name: string, version: string }, pid: number }
  *   | { event: 'database', url: string }
+ *   | { event: 'dynamodb', url: string }
  *   | { event: 'replica', url: string, state: 'down' | 'in sync', restarts: number, message: string }
  *   | { event: 'failed', code: string, message: string }} SupervisorEvent
  */
 import { createServer } from 'node:net'
 
+const PARTS = Object.freeze(['servers', 'database', 'dynamodb'])
+/** events that say that a part is ready */
+const READY = Object.freeze(['ready', 'database', 'dynamodb'])
+
 /**
  * @param {string} socketPath
- * @param {{ onUse: (part: 'servers' | 'database') => void, onLast: () => void }} calls when a part is first used, and when the last
+ * @param {{ onUse: (part: Part) => void, onLast: () => void }} calls when a part is first used, and when the last
  *   command leaves
  * @returns {Promise<{ say(event: SupervisorEvent): void, sayLast(event: SupervisorEvent): Promise<unknown>, shut(): void }>}
  *   after `shut` no one is admitted; `sayLast` resolves when all connections have closed
@@ -32,7 +39,7 @@ export async function openDoor (socketPath, { onUse, onLast }) {
   const used = new Set()
   let isShut = false
 
-  /** @param {import('node:net').Socket} socket @param {'servers' | 'database'} part */
+  /** @param {import('node:net').Socket} socket @param {Part} part */
   function hold (socket, part) {
     inside.add(socket)
     const leave = () => {
@@ -53,7 +60,7 @@ export async function openDoor (socketPath, { onUse, onLast }) {
       isAsking = false
       for (const event of news) socket.write(line(event))
       const part = String(word).trim()
-      if (part === 'servers' || part === 'database') hold(socket, part)
+      if (PARTS.includes(part)) hold(socket, /** @type {Part} */ (part))
       else socket.end()
       socket.resume()
     })
@@ -63,7 +70,7 @@ export async function openDoor (socketPath, { onUse, onLast }) {
   return {
     say (event) {
       if (event.event === 'report') news.push(event)
-      if (event.event === 'ready' || event.event === 'database') {
+      if (READY.includes(event.event)) {
         news = [...news.filter((one) => one.event !== 'report'), event]
       }
       for (const socket of inside) socket.write(line(event))

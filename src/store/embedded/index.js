@@ -4,7 +4,9 @@
  * @typedef {import('./client.js').EmbeddedServers} EmbeddedServers
  * @typedef {import('./engine.js').Engine} Engine
  */
-export { defaultCacheDir, lookAtEmbeddedServers, useEmbeddedDatabase, useEmbeddedServers } from './client.js'
+export { defaultCacheDir, lookAtEmbeddedServers, useEmbeddedDatabase, useEmbeddedDynamodb, useEmbeddedServers } from './client.js'
+export { createDynamodb } from './dynamodb/server.js'
+export { hasDynalite, VERSION as DYNALITE_VERSION } from './dynamodb/pinned.js'
 export { chooseEngine, compareVersions, enginesFound, installAdvice, installedEngines, namedEngine, newest } from './engine.js'
 export { createFleet } from './fleet.js'
 export { createGuard } from './guard.js'

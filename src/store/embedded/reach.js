@@ -23,7 +23,8 @@ const SUPERVISOR = fileURLToPath(new URL('supervisor-process.js', import.meta.ur
  * @typedef {import('./door.js').SupervisorEvent} SupervisorEvent
  * @typedef {Extract<SupervisorEvent, { event: 'ready' }>} Ready
  * @typedef {Extract<SupervisorEvent, { event: 'database' }>} Database
- * @typedef {{ servers: Ready, database: Database }} Parts what says that a part is ready
+ * @typedef {Extract<SupervisorEvent, { event: 'dynamodb' }>} Dynamodb
+ * @typedef {{ servers: Ready, database: Database, dynamodb: Dynamodb }} Parts what says that a part is ready
  * @typedef {import('./supervisor.js').Supervision} Supervision
  * @typedef {{ env: Record<string, string | undefined>, report: (line: string) => void, signal?: AbortSignal }} Caller
  */
@@ -61,7 +62,7 @@ export async function reachSupervisor (part, supervision, { env, report, signal 
  * @param {Socket} socket
  * @param {keyof Parts | 'look'} word
  * @param {(line: string) => void} report
- * @returns {{ ready: Promise<Ready | Database | null>, news: SupervisorEvent[], ended: Promise<FreshetError | null> }} `ready`: that
+ * @returns {{ ready: Promise<Parts[keyof Parts] | null>, news: SupervisorEvent[], ended: Promise<FreshetError | null> }} `ready`: that
  *   the part is; null when the connection ended before; `news`: of all parts that are ready; `ended` resolves with the error that the
  *   supervisor sent, if any
  */
@@ -71,13 +72,13 @@ export function converse (socket, word, report) {
   const ended = /** @type {Promise<FreshetError | null>} */ (new Promise((resolve) => {
     socket.on('error', () => {}).once('close', () => resolve(failure))
   }))
-  const awaited = word === 'database' ? 'database' : 'ready'
+  const awaited = word === 'servers' ? 'ready' : word
   /** @type {SupervisorEvent[]} */
   const news = []
-  const ready = /** @type {Promise<Ready | Database | null>} */ (new Promise((resolve) => {
+  const ready = /** @type {Promise<Parts[keyof Parts] | null>} */ (new Promise((resolve) => {
     createInterface({ input: socket }).on('line', (line) => {
       const event = /** @type {SupervisorEvent} */ (JSON.parse(line))
-      if (event.event === 'ready' || event.event === 'database') {
+      if (event.event === 'ready' || event.event === 'database' || event.event === 'dynamodb') {
         news.push(event)
         if (event.event === awaited) resolve(event)
       } else if (event.event === 'failed') failure = new FreshetError(event.code, event.message)

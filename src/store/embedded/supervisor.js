@@ -4,10 +4,11 @@
  *     command --- unix socket --- supervisor --+-- primary
  *     command ---                              +-- replica, replica
  *                                              +-- PostgreSQL, if a command needs it
+ *                                              +-- DynamoDB, if a command needs it
  *                                              +-- guard (kills them when the supervisor is killed)
  *
- * It starts the servers, and the database, for the first command that uses them, and ends when the last command has left or a server
- * fails. It listens until the servers are gone, so that the next supervisor starts after that.
+ * It starts the servers, the database and DynamoDB for the first command that uses them, and ends when the last command has left or a
+ * server fails. It listens until the servers are gone, so that the next supervisor starts after that.
  */
 import { once } from 'node:events'
 import { rm, truncate } from 'node:fs/promises'
@@ -15,6 +16,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { FreshetError } from '../../errors.js'
 import { openDoor } from './door.js'
+import { createDynamodb } from './dynamodb/server.js'
 import { chooseEngine } from './engine.js'
 import { createFleet } from './fleet.js'
 import { becomeTheOne, ownSocketPath } from './lock.js'
@@ -42,6 +44,7 @@ export async function supervise ({ folder, cacheDir, named, replicas }) {
 
   const report = (/** @type {string} */ message) => say({ event: 'report', message })
   const postgres = createPostgres({ folder: join(folder, 'database'), cacheDir, report, signal: ending.signal, fail: end })
+  const dynamodb = createDynamodb({ cacheDir, report, signal: ending.signal, fail: end })
 
   async function startServers () {
     const { program, name, version } = await chooseEngine({ named, env: process.env, cacheDir, report, signal: ending.signal })
@@ -49,14 +52,18 @@ export async function supervise ({ folder, cacheDir, named, replicas }) {
     say({ event: 'ready', ...addresses, engine: { program, name, version }, pid: process.pid })
   }
 
-  async function startDatabase () { say({ event: 'database', ...await postgres.start() }) }
+  const start = {
+    servers: startServers,
+    database: async () => say({ event: 'database', ...await postgres.start() }),
+    dynamodb: async () => say({ event: 'dynamodb', ...await dynamodb.start() })
+  }
 
   const starting = /** @type {Promise<void>[]} */ ([])
   const socketPath = ownSocketPath(folder)
   // the socket may be in /tmp
   const umask = process.umask(0o077)
   const door = await openDoor(socketPath, {
-    onUse: (part) => starting.push((part === 'servers' ? startServers() : startDatabase()).catch(end)),
+    onUse: (part) => starting.push(start[part]().catch(end)),
     onLast: () => end(null)
   })
   process.umask(umask)
@@ -66,7 +73,7 @@ export async function supervise ({ folder, cacheDir, named, replicas }) {
     door.shut()
     await fleet.kill()
     await Promise.all(starting)
-    await Promise.all([fleet.close(), postgres.close()])
+    await Promise.all([fleet.close(), postgres.close(), dynamodb.close()])
   }
   const failure = ending.signal.reason
   if (failure) await Promise.race([door.sayLast(asEvent(failure)), pause(LAST_WORDS_DEADLINE_MS)])

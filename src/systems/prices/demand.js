@@ -1,5 +1,6 @@
 /**
- * How often each asset is asked for, in one reader: it tells rule `latest` every few seconds, which moves assets in demand to a higher tier.
+ * How often each asset is asked for, in one reader: every few seconds rule `latest` gets the numbers, and moves assets in demand to a
+ * higher tier.
  */
 import { randomUUID } from 'node:crypto'
 

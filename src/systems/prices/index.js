@@ -7,6 +7,7 @@
  *
  * @typedef {import('./commands.js').Prices} Prices
  * @typedef {import('./queries.js').PriceQueries} PriceQueries
+ * @typedef {import('./queries.js').Store} Store
  * @typedef {import('./replies.js').Found} Found
  * @typedef {import('./sources/sources.js').Sources} Sources
  * @typedef {import('./sources/sources.js').SourceFigures} SourceFigures
@@ -31,3 +32,4 @@ export { syntheticTick } from './exchanges/synthetic.js'
 export { createEncoder } from './replies.js'
 export { createSources } from './sources/sources.js'
 export { publishSources, readSources } from './source-figures.js'
+export { openPriceStore } from './store/index.js'

@@ -140,8 +140,9 @@ export function createPriceQueries ({
     /** Assets by id, with their tiers. @param {{ after: string | null, limit: number }} page */
     async tiers ({ after, limit }) {
       const names = await Promise.all(all.map(async (partition) =>
-        (await connectionOf(partition, false).send('ZRANGE', keyOf(partition)('tasks'), 0, -1)).map((/** @type {any} */ task) => String(task))))
-      const assets = names.flat().filter((task) => task.startsWith(`${RULE} `)).map((task) => task.split(' ')[1]).sort()
+        (await connectionOf(partition, false).send('ZRANGE', keyOf(partition)('tasks'), 0, -1)).map(String)))
+      const tasks = /** @type {string[]} */ (names.flat())
+      const assets = tasks.filter((task) => task.startsWith(`${RULE} `)).map((task) => task.split(' ')[1]).sort()
       const page = assets.filter((asset) => after === null || asset > after).slice(0, limit)
       const known = await Promise.all(page.map((asset) => view.get(asset)))
       const items = known.flatMap((one) => one ? [{ asset: one.key, tier: one.fields.tier, pinned: one.fields.pinned === '1' }] : [])

@@ -1,7 +1,8 @@
 /**
  * How the sources are: each process that refreshes stores what it sees, readers merge it. A key per process, which expires with it.
  *
- * @typedef {{ exchange: string, breaker: 'closed' | 'half-open' | 'open', latencyMs: number | null, lastError: string | null }} SourceFigure
+ * @typedef {{ exchange: string, breaker: 'closed' | 'half-open' | 'open', latencyMs: number | null, lastError: string | null }}
+ *   SourceFigure
  */
 const EVERY_MS = 1000
 const LIVES_MS = 5000

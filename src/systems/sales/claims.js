@@ -1,7 +1,8 @@
 /**
  * Claims of a sale, for readers.
  *
- * A claim remembers the number of its first event (src/admission/rules/bounded/index.js), so a page of events says which claims begin there.
+ * A claim remembers the number of its first event (src/admission/rules/bounded/index.js), so a page of events says which claims begin
+ * there.
  */
 import { decisionOfRequest, fieldsOf } from '../../admission/index.js'
 import { FreshetError } from './errors.js'

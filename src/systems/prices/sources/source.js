@@ -8,6 +8,7 @@
  *   calls: number, failures: number, skipped: number }} SourceFigures `latencyMs`: moving average, null before the first reply;
  *   `lastError`: reason of the last failure; `failures`: calls without a tick; `skipped`: ticks that failed without a call
  */
+import { setMaxListeners } from 'node:events'
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import { createBreaker } from './breaker.js'
@@ -26,6 +27,8 @@ export function createSource ({ exchange, limit, callMs, resetMs }) {
   const breaker = createBreaker({ limit, resetMs })
   const agent = new (exchange.base.startsWith('https:') ? HttpsAgent : HttpAgent)({ keepAlive: true, maxFreeSockets: limit })
   const closing = new AbortController()
+  // one of each call in flight
+  setMaxListeners(limit, closing.signal)
   /** @type {{ asset: string, resolve: (tick: Tick) => void }[]} */
   const waiting = []
   let inFlight = 0

@@ -1,0 +1,86 @@
+/**
+ * The history store of prices: a DynamoDB table that consumers write from the outbox and readers read. Only files of this folder know the
+ * AWS SDK.
+ *
+ *     outbox -> consumer -> writing.js -> history rows, then LATEST (latest-rows.js)
+ *     request -> reading.js -> LATEST of assets, or the history of one
+ *
+ * @typedef {import('./rows.js').StoredPrice} StoredPrice
+ * @typedef {import('./reading.js').Point} Point
+ * @typedef {import('./client.js').StoreMetrics} StoreMetrics
+ * @typedef {Awaited<ReturnType<typeof createPriceStore>>} PriceStore
+ */
+import { ownDynamodb } from '../../../store/index.js'
+import { createClient, loadSdk } from './client.js'
+import { createReading } from './reading.js'
+import { createTable } from './table.js'
+import { createWriting } from './writing.js'
+
+const WRITE_MS = 3000
+const LATEST_MS = 50
+const HISTORY_MS = 500
+const KEEP_MS = 30 * 86_400_000
+/** the embedded one takes any */
+const EMBEDDED = Object.freeze({ region: 'local', credentials: { accessKeyId: 'embedded', secretAccessKey: 'embedded' } })
+
+/**
+ * @param {object} options
+ * @param {string} options.table
+ * @param {import('./client.js').Place} [options.place] without it, AWS as the SDK finds it
+ * @param {StoreMetrics} [options.metrics]
+ * @param {number} [options.deadlineMs] of one batch of a write, and of `check`
+ * @param {number} [options.latestMs] deadline of `latest` @param {number} [options.historyMs] deadline of `history`
+ * @param {number} [options.keepMs] how long a history row is kept
+ * @throws {import('./errors.js').FreshetError} DYNAMODB_MISSING
+ */
+export async function createPriceStore ({
+  table, place = {}, metrics = { asked () {} }, deadlineMs = WRITE_MS, latestMs = LATEST_MS, historyMs = HISTORY_MS, keepMs = KEEP_MS
+}) {
+  const sdk = await loadSdk()
+  const client = createClient({ sdk, place, table, metrics })
+  const parts = { sdk, ask: client.ask, metrics, table }
+  const writing = createWriting({ ...parts, deadlineMs, keepMs })
+  const { check, make } = createTable({ ...parts, region: place.region, deadlineMs })
+  return {
+    ...createReading({ ...parts, latestMs, historyMs }),
+    write: writing.write,
+    check,
+    make,
+
+    /** Writes what waits. */
+    async close () {
+      await writing.close()
+      client.close()
+    }
+  }
+}
+
+/**
+ * The store of a process, as its settings say.
+ * @param {{ dynamodbTable: string | null, dynamodbEndpoint: string | null, dynamodbRegion: string | null,
+ *   cacheDir: string | null }} settings
+ * @param {Parameters<typeof ownDynamodb>[1] & { metrics?: StoreMetrics }} to where reports about the embedded one go
+ * @returns {Promise<PriceStore | null>} null = there is none; `check` tells whether it can be used
+ * @throws {import('./errors.js').FreshetError} DYNAMODB_MISSING; of the embedded one ENGINE_MISSING, SERVERS_FAILED
+ */
+export async function openPriceStore ({ dynamodbTable: table, dynamodbEndpoint, dynamodbRegion, cacheDir }, { metrics, ...to }) {
+  if (table === null) return null
+  if (dynamodbEndpoint !== 'embedded') {
+    const place = { ...(dynamodbEndpoint && { endpoint: dynamodbEndpoint }), ...(dynamodbRegion && { region: dynamodbRegion }) }
+    return createPriceStore({ table, place, metrics })
+  }
+  await loadSdk()
+  const { url, release } = await ownDynamodb({ cacheDir }, to)
+  const store = await createPriceStore({ table, place: { ...EMBEDDED, endpoint: url }, metrics })
+  await store.make().catch(async (error) => {
+    await release()
+    throw error
+  })
+  return {
+    ...store,
+    async close () {
+      await store.close()
+      await release()
+    }
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * Writing: immutable history rows by BatchWriteItem, then the rows LATEST. Everything may be written again without effect.
+ *
+ * @typedef {import('./rows.js').Entry} Entry
+ * @typedef {import('./rows.js').Item} Item
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { FreshetError } from './errors.js'
+import { createLatestRows } from './latest-rows.js'
+import { isNewer, latestOf, rowOf, textOf } from './rows.js'
+
+const BATCH = 25
+const ATTEMPT_MS = 2000
+const FIRST_PAUSE_MS = 25
+const LONGEST_PAUSE_MS = 1000
+const NEWER = 'attribute_not_exists(#ts) OR #ts < :ts OR (#ts = :ts AND #version < :version)'
+
+/**
+ * @param {{ sdk: import('./client.js').Sdk, ask: import('./client.js').Ask, metrics: import('./client.js').StoreMetrics, table: string,
+ *   deadlineMs: number, keepMs: number }} parts `deadlineMs` of one batch, repetitions included
+ */
+export function createWriting ({ sdk, ask, metrics, table, deadlineMs, keepMs }) {
+  /** @param {Item} row of the history */
+  async function putLatest (row) {
+    const { asset, at, ...rest } = latestOf(row)
+    const names = Object.keys(rest)
+    await ask('update', new sdk.UpdateItemCommand({
+      TableName: table,
+      Key: { asset, at },
+      UpdateExpression: `SET ${names.map((name) => `#${name} = :${name}`).join(', ')}`,
+      ConditionExpression: NEWER,
+      ExpressionAttributeNames: Object.fromEntries(names.map((name) => [`#${name}`, name])),
+      ExpressionAttributeValues: Object.fromEntries(names.map((name) => [`:${name}`, rest[name]]))
+    }), deadlineMs)
+  }
+  const latest = createLatestRows({ put: putLatest })
+
+  /**
+   * One attempt.
+   * @param {any[]} requests @param {number} leftMs
+   * @returns {Promise<{ left: any[], failure: FreshetError | null }>} what is left to do, and why if not all of it is
+   */
+  async function putOnce (requests, leftMs) {
+    try {
+      const command = new sdk.BatchWriteItemCommand({ RequestItems: { [table]: requests } })
+      const { UnprocessedItems } = await ask('write', command, Math.min(leftMs, ATTEMPT_MS))
+      const left = UnprocessedItems?.[table] ?? []
+      if (left.length > 0) metrics.asked('write', 'unprocessed')
+      return { left, failure: null }
+    } catch (error) {
+      if (error.code !== 'DYNAMODB_DOWN') throw error
+      return { left: requests, failure: error }
+    }
+  }
+
+  /** @param {Item[]} rows at most 25 */
+  async function putBatch (rows) {
+    const until = performance.now() + deadlineMs
+    /** @type {any[]} */
+    let requests = rows.map((Item) => ({ PutRequest: { Item } }))
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, 2 * pauseMs)) {
+      const { left, failure } = await putOnce(requests, until - performance.now())
+      if (left.length === 0) return
+      requests = left
+      const waitMs = Math.random() * pauseMs
+      if (performance.now() + waitMs >= until) {
+        throw failure ?? new FreshetError('DYNAMODB_DOWN', `DynamoDB left ${left.length} of ${rows.length} rows unprocessed`)
+      }
+      await sleep(waitMs)
+    }
+  }
+
+  return {
+    /**
+     * @param {Entry[]} entries of an outbox, of any type
+     * @throws {FreshetError} DYNAMODB_REFUSED, which stays so; all others are retryable
+     */
+    async write (entries) {
+      const all = entries.filter(({ fields }) => fields.type === 'price').map((entry) => rowOf(entry, keepMs))
+      const rows = [...newestBy(all, ({ asset, at }) => `${textOf(asset)} ${textOf(at)}`).values()]
+      const batches = Array.from({ length: Math.ceil(rows.length / BATCH) }, (_, i) => rows.slice(i * BATCH, (i + 1) * BATCH))
+      await Promise.all(batches.map(putBatch))
+      await latest.write(newestBy(rows, ({ asset }) => textOf(asset)).values())
+    },
+
+    close: latest.close
+  }
+}
+
+/** @param {Item[]} rows @param {(row: Item) => string} nameOf @returns {Map<string, Item>} the newest of each name */
+function newestBy (rows, nameOf) {
+  /** @type {Map<string, Item>} */
+  const newest = new Map()
+  for (const row of rows) {
+    const other = newest.get(nameOf(row))
+    if (!other || isNewer(row, other)) newest.set(nameOf(row), row)
+  }
+  return newest
+}

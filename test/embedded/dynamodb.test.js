@@ -1,0 +1,50 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { lookAtEmbeddedServers, useEmbeddedDynamodb } from '../../src/store/embedded/client.js'
+import { allGone, cacheDir, leftIn, makeCheckout, until, useServers } from './checkout.js'
+
+/** @param {import('tap').Test} t @param {string} root @param {object} [options] */
+async function use (t, root, options = {}) {
+  const used = await useEmbeddedDynamodb({ root, cacheDir, ...options })
+  t.teardown(() => used.release())
+  return used
+}
+
+/** @param {string} url @returns {Promise<number>} status of a request without a signature */
+const statusOf = async (url) => (await fetch(url, { method: 'POST' })).status
+
+t.test('commands share one DynamoDB, which ends with the last of them', async (t) => {
+  const root = await makeCheckout(t)
+  const [one, other] = await Promise.all([use(t, root), use(t, root)])
+  t.equal(one.url, other.url)
+  t.match(await lookAtEmbeddedServers({ root }), { servers: null, databaseUrl: null, dynamodbUrl: one.url })
+  await one.release()
+  t.ok(await statusOf(other.url) >= 400)
+  await other.release()
+  await t.rejects(fetch(other.url))
+  await until(async () => (await leftIn(root)).length === 0)
+  t.equal(await lookAtEmbeddedServers({ root }), null)
+})
+
+t.test('it ends when its supervisor is killed with -9, and the command learns of it', async (t) => {
+  const root = await makeCheckout(t)
+  /** @type {Error | null} */
+  let failure = null
+  const { url } = await use(t, root, { onFailure: (/** @type {Error} */ error) => { failure = error } })
+  const { supervisorPid } = await useServers(t, root)
+  process.kill(supervisorPid, 'SIGKILL')
+  await allGone(supervisorPid)
+  await until(() => fetch(url).then(() => false, () => true))
+  await until(() => failure !== null)
+  t.match(failure, { code: 'SERVERS_FAILED' })
+})
+
+t.test('where it cannot be fetched the error has a code and advice, and nothing is left', async (t) => {
+  const root = await makeCheckout(t)
+  const cache = join(root, 'cache')
+  await t.rejects(useEmbeddedDynamodb({ root, env: { ...process.env, PATH: '/nowhere' }, cacheDir: cache }),
+    { code: 'ENGINE_MISSING', message: /dynalite 4\.0\.0 could not be fetched .*npm.*; use --dynamodb-endpoint/ })
+  await until(async () => (await leftIn(root)).length === 0)
+  t.same(await readdir(join(cache, 'engines')), [])
+})

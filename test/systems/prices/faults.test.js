@@ -1,0 +1,2 @@
+/** A smoke of regression/systems/prices/faults.test.js. */
+import '../../../regression/systems/prices/faults.test.js'

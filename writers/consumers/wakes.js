@@ -1,0 +1,30 @@
+/** Entries of outboxes that make a task due: whoever runs the tasks of that partition looks at once, not after its next look. */
+import { followOutboxes } from '../../src/admission/index.js'
+import { createRoutes } from '../../src/store/index.js'
+
+/**
+ * @param {{ primaryUrl: string, name: string, deadlineMs: number, keyOf: (partition: number) => (part: string) => string,
+ *   partitions: number, wakes: (entry: import('../../src/admission/index.js').Entry) => boolean,
+ *   wake: (partition: number) => void, log: import('pino').Logger }} parts `name`: of the connection
+ */
+export function followWakes ({ primaryUrl, name, deadlineMs, keyOf, partitions, wakes, wake, log }) {
+  const own = createRoutes({ primaryUrl, name, deadlineMs })
+  const follower = followOutboxes({
+    async open () {
+      // the first attempt may have failed, and a later one not
+      await own.opened.catch(() => {})
+      return { connection: own.route(0).connection, isLeft: () => false, end () {} }
+    },
+    keyOf,
+    partitions,
+    onEntry: (partition, entry) => { if (wakes(entry)) wake(partition) },
+    onReset: wake,
+    log
+  })
+  return {
+    async close () {
+      await follower.close()
+      await own.close()
+    }
+  }
+}
