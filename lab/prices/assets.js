@@ -6,6 +6,8 @@
  * @typedef {Record<Tier, Times>} Tiers
  */
 export const TIERS = Object.freeze(/** @type {Tier[]} */ (['hot', 'medium', 'cold']))
+/** before the load begins; all at once would be a storm already */
+const AT_ONCE = 50
 const COUNTS = Object.freeze({ hot: 10, medium: 100, cold: 800 })
 /** requests of a thread in the published tests: its share when requests come at a rate */
 const LOOPS = Object.freeze({ hot: 10, medium: 8, cold: 6 })
@@ -19,6 +21,11 @@ export const tierOf = (asset) => /** @type {Tier} */ (asset.slice(0, asset.index
 export function assetsOf (symbols) {
   const counts = symbols ? { ...COUNTS, cold: symbols - COUNTS.hot - COUNTS.medium } : COUNTS
   return TIERS.flatMap((tier) => Array.from({ length: counts[tier] }, (_, n) => `${tier}-${n}`))
+}
+
+/** A few at a time. @param {readonly string[]} assets @param {(asset: string) => Promise<unknown>} run */
+export async function eachOf (assets, run) {
+  for (let from = 0; from < assets.length; from += AT_ONCE) await Promise.all(assets.slice(from, from + AT_ONCE).map(run))
 }
 
 /**

@@ -11,7 +11,7 @@
  * Each has what the one before it has. Times to live are as published: twice the interval, but for cold assets no longer than it.
  */
 import { openConnection } from '../../src/store/index.js'
-import { readTiers, tierOf, TIERS } from './assets.js'
+import { eachOf, readTiers, tierOf, TIERS } from './assets.js'
 import { createPlainSources, fetchPrice, NO_PRICE, replyOf } from './sources.js'
 
 /** @typedef {{ isSequential?: boolean, hasTiers?: boolean, fills?: boolean, isShared?: boolean, servesStale?: boolean }} Arm */
@@ -69,7 +69,7 @@ export async function openCachedArm (technique, { redisUrl, keyPrefix, urls, tie
 
   return {
     async begin (assets) {
-      if (arm.fills || fills) await Promise.all(assets.map(fetch))
+      if (arm.fills || fills) await eachOf(assets, fetch)
       if (!arm.hasTiers) return
       for (const tier of TIERS) {
         const own = assets.filter((asset) => tierOf(asset) === tier)

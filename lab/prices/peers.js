@@ -16,7 +16,7 @@ import { promisify } from 'node:util'
 import { defaultCacheDir } from '../../src/store/embedded/index.js'
 import { ROOT } from '../../src/store/index.js'
 import { FreshetError } from '../errors.js'
-import { readTiers, tierOf } from './assets.js'
+import { eachOf, readTiers, tierOf } from './assets.js'
 import { lifetimeOf } from './cached.js'
 import { createPlainSources, fetchPrice, NO_PRICE, replyOf } from './sources.js'
 
@@ -76,7 +76,7 @@ export async function openPeer (technique, { redisUrl, keyPrefix, urls, tiers: t
     : await openDedupe({ load, timesOf, fetch })
 
   return {
-    async begin (assets) { await Promise.all(assets.map((asset) => cache.get(asset).catch(() => {}))) },
+    async begin (assets) { await eachOf(assets, (asset) => cache.get(asset).catch(() => {})) },
 
     async price (asset) {
       const askedMs = Date.now()

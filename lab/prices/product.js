@@ -7,7 +7,7 @@
 import { admissionKey, createAdmission, createKeyView, fieldsOf } from '../../src/admission/index.js'
 import { createRoutes, openConnection } from '../../src/store/index.js'
 import { createDemand, createEncoder, createPriceQueries, createPrices, RULE, STATUSES, SYSTEM } from '../../src/systems/prices/index.js'
-import { ruleTiers, tierOf } from './assets.js'
+import { eachOf, ruleTiers, tierOf } from './assets.js'
 import { silent } from '../contention/silent.js'
 
 export const PRODUCT_ARMS = Object.freeze(['scheduled', 'scheduled+push'])
@@ -16,7 +16,6 @@ const DEADLINE_MS = 20_000
 const REQUEST_MS = 600_000
 const MAX_KEYS = 20_000
 const LOOK_EVERY_MS = 50
-const AT_ONCE = 500
 const METRICS = Object.freeze({ sent () {}, waited () {}, dropped () {}, answered () {}, asked () {} })
 
 /** @param {string} technique @param {import('./techniques.js').Place} place @returns {Promise<import('./techniques.js').Technique>} */
@@ -47,8 +46,8 @@ export async function openProductArm (technique, { redisUrl, keyPrefix, tiers, i
 
   return {
     async begin (assets) {
-      if (isFirst) await each(assets, (asset) => prices.set(asset, { tier: tierOf(asset), pinned: true }))
-      await each(assets, async (asset) => {
+      if (isFirst) await eachOf(assets, (asset) => prices.set(asset, { tier: tierOf(asset), pinned: true }))
+      await eachOf(assets, async (asset) => {
         while (!(await stateOf(asset)).price) await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
       })
     },
@@ -83,11 +82,6 @@ const storedOf = (events) => ({
   failed: events.filter(({ type }) => type === 'failed').length,
   prices: events.filter(({ type }) => type === 'price').map(({ seq, price, at }) => ({ version: Number(seq), price, at: Number(at) }))
 })
-
-/** A few hundred at a time, in any order. @param {string[]} assets @param {(asset: string) => Promise<unknown>} run */
-async function each (assets, run) {
-  for (let from = 0; from < assets.length; from += AT_ONCE) await Promise.all(assets.slice(from, from + AT_ONCE).map(run))
-}
 
 /**
  * @param {Pick<Parameters<typeof createKeyView>[0], 'connectionOf' | 'keyOf' | 'partitionOf' | 'partitions'> & { redisUrl: string }} parts
