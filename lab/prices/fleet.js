@@ -40,8 +40,8 @@ export async function startFleet ({ technique, count, owners, redisUrl, keyPrefi
     const consumers = Array.from({ length: isScheduled(technique) ? owners : 0 }, () =>
       start('the consumers', [FRESHET, 'consumers', '--systems', 'prices', '--system-partitions', String(PARTITIONS),
         '--exchanges', 'local', '--exchange-urls', exchangeUrls, '--log-level', 'error']))
-    await Promise.all(consumers.map((one) => one.receive('up')))
     const gateways = Array.from({ length: count }, () => start('a gateway of the lab', [GATEWAY]))
+    await Promise.all(consumers.map((one) => one.receive('up')))
     const opened = await Promise.all(gateways.map(async (gateway, n) => {
       await gateway.receive('ready')
       gateway.send({ event: 'open', technique, redisUrl, keyPrefix, urls, isFirst: n === 0, ...rest })

@@ -5,6 +5,7 @@
  *
  * The warm-up has assets of its own: each arm meets those of the window as its service does when it starts.
  */
+import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assetsOf, readTiers, tierOf, usersOf, WARM_UP } from './assets.js'
 import { createClient } from './client.js'
@@ -102,6 +103,8 @@ export const isExcused = (technique) => !isScheduled(technique) && !MUTANTS.incl
 /** @param {number} seconds @param {(over: AbortSignal) => Promise<void>} run until it is over @param {AbortSignal} signal */
 async function useFor (seconds, run, signal) {
   const over = new AbortController()
+  // each user waits for it
+  setMaxListeners(0, over.signal)
   const using = run(over.signal)
   await sleep(seconds * 1000, undefined, { signal }).catch(() => {})
   over.abort()

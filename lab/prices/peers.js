@@ -2,7 +2,8 @@
  * Caching libraries at their best settings for this load, each with the same exchanges behind it.
  *
  *     async-cache-dedupe   in memory: shared fetches, stale while it fetches. Its times are whole seconds; others are rounded up
- *     bentocache           memory in front of the server, synchronized by its bus: shared fetches, stale (`grace`) without waiting
+ *     bentocache           memory in front of the server, synchronized by its bus: shared fetches, stale (`grace`) without waiting. Its
+ *                          memory holds text: without `serialize` 1.6.1 ends when another process writes (logicallyExpire)
  *
  * They are installed when they are first needed, into the cache folder: they need another ioredis than the product.
  */
@@ -123,7 +124,7 @@ async function openBentocache ({ load, redisUrl, keyPrefix, timesOf, fetch }) {
   const connection = new Redis(redisUrl, { enableAutoPipelining: true })
   const { hostname: host, port } = new URL(redisUrl)
   const store = bentostore()
-    .useL1Layer(memoryDriver({ maxItems: MAX_ASSETS, serialize: false }))
+    .useL1Layer(memoryDriver({ maxItems: MAX_ASSETS }))
     .useL2Layer(redisDriver({ connection, prefix: `${keyPrefix}bento` }))
     .useBus(redisBusDriver({ connection: { host, port: Number(port) } }))
   const cache = new BentoCache({ default: 'prices', stores: { prices: store } })
