@@ -18,5 +18,6 @@ define('lab', {
   LAB_REPLICAS_BEHIND: { retryable: true, meaning: 'replicas did not reach the offset of their primary within the deadline' },
   LOAD_FAILED: { retryable: true, meaning: 'the load process ended without a summary' },
   BROKER_FAILED: { meaning: 'the Kafka broker of the lab could not be fetched or started' },
+  PEER_MISSING: { meaning: 'the caching libraries that the lab compares with cannot be installed' },
   SERVING_FAILED: { retryable: true, meaning: 'a process that serves HTTP, or its client, failed during the measurement' }
 })

@@ -13,6 +13,7 @@
 import { mean } from 'simple-statistics'
 import { CONTENTION_MEASURES } from './contention/measures.js'
 import { FIRST_COME_MEASURES } from './first-come/measures.js'
+import { PRICE_MEASURES } from './prices/measures.js'
 import { per, SERVING_MEASURES } from './serving/measures.js'
 
 /** @type {Record<string, Measure>} by name; the first of a plan is its main measure */
@@ -95,6 +96,7 @@ export const MEASURES = Object.freeze({
   ...SERVING_MEASURES,
   ...CONTENTION_MEASURES,
   ...FIRST_COME_MEASURES,
+  ...PRICE_MEASURES,
   netBytesPerItem: {
     title: 'Bytes to the primary per item',
     unit: 'bytes',

@@ -11,6 +11,8 @@ import { checkResult } from '../../lab/check.js'
 import { compareResults } from '../../lab/compare.js'
 import { checkHistory, readHistory } from '../../lab/contention/history.js'
 import { checkSale } from '../../lab/first-come/history.js'
+import { checkPrices, readPrices } from '../../lab/prices/history.js'
+import { isExcused } from '../../lab/prices/load.js'
 import { drawingOf } from '../../lab/report/drawing.js'
 import { markdownOf } from '../../lab/report/markdown.js'
 import { newestResult, readResult, writeWhole } from '../../lab/result.js'
@@ -55,11 +57,11 @@ export async function check (_parts, files) {
   return status
 }
 
-/** Invariants of a history of bids, or of a sale. @param {string} file @returns {Promise<number>} */
+/** Invariants of a history of bids, of a sale, or of prices. @param {string} file @returns {Promise<number>} */
 async function checkAdmitted (file) {
   const text = await readFile(file, 'utf8')
-  const isSale = text.startsWith('{"kind":"sale"')
-  const { invariants, what } = isSale ? checkedSale(JSON.parse(text)) : checkedBids(text)
+  const [, kind] = /^\{"kind":"(\w+)"/.exec(text) ?? []
+  const { invariants, what } = kind === 'sale' ? checkedSale(JSON.parse(text)) : kind === 'prices' ? checkedPrices(text) : checkedBids(text)
   print(`${shown(file)}: ${what}`)
   for (const { name, ok, detail } of invariants) print(`  ${name}: ${ok ? 'yes' : `no (${detail})`}`)
   return invariants.every(({ ok }) => ok) ? 0 : 1
@@ -73,6 +75,12 @@ function checkedBids (text) {
 
 /** @param {import('../../lab/first-come/history.js').Sale} sale */
 const checkedSale = (sale) => ({ invariants: checkSale(sale), what: `${sale.people.length} people, ${sale.stored.rows.length} sold` })
+
+/** @param {string} text */
+function checkedPrices (text) {
+  const history = readPrices(text)
+  return { invariants: checkPrices(history, isExcused(history.technique)), what: `${history.heard.length} replies of ${history.technique}` }
+}
 
 /** @param {Parts} _parts @param {string[]} files @returns {Promise<number>} */
 export async function compare (_parts, files) {

@@ -2,23 +2,35 @@
  * What a plan says about bids. An arm names its technique, a level the users; both together make a load.
  *
  * @typedef {{ technique: string, users: number, thinkMs?: number, rate?: number, lots?: number, skew?: 'hot' | 'zipf', rttMs?: number,
- *   driver?: 'direct' | 'http' | 'sale', stock?: number, pool?: number, delayMs?: number, giveUp?: number, holdMs?: number,
- *   neighbour?: 'apart' | 'gateway' | 'shared' }} Contention `thinkMs`: mean wait of a user after a reply, 0 = none; `rate`: bids/s
- *   whatever the replies do; `lots`: auctions; `skew`: 90 % on one (default), or by Zipf's law; `driver`: direct (default), in the process
- *   of the load, http, through a gateway of the lab, or sale (first-come/): the users come all at once, for `stock` units; `pool`:
- *   connections to the database, `delayMs` of each statement; `giveUp`: share of those admitted who then do nothing, until `holdMs` have
- *   passed; `neighbour`: what serves 200 queries of the sale per second beside the burst (first-come/neighbours.js)
+ *   driver?: 'direct' | 'http' | 'sale' | 'prices' | 'storm', stock?: number,
+ *   pool?: number, delayMs?: number, giveUp?: number, holdMs?: number, neighbour?: 'apart' | 'gateway' | 'shared', hot?: number, medium?: number, cold?: number, tiers?: string,
+ *   dead?: number, uncached?: boolean, kills?: boolean, expiry?: 'soft' | 'hard' }} Contention `thinkMs`: mean wait of a user
+ *   after a reply, 0 = none; `rate`: bids/s whatever the replies do; `lots`: auctions; `skew`: 90 % on one (default), or by Zipf's law;
+ *   `driver`: direct (default), in the process of the load, http, through a gateway of the lab, or sale (first-come/): the users come
+ *   all at once, for `stock` units; `pool`: connections to the database, `delayMs` of each statement;
+ *   `giveUp`: share of those admitted who then do nothing, until `holdMs` have passed; `neighbour`: what serves 200 queries of the sale
+ *   per second beside the burst (first-come/neighbours.js).
+ *   Drivers of prices (prices/): prices, `hot`, `medium` and `cold` users for assets of each tier, or all for `lots` assets by Zipf's law
+ *   (at `settings.rate` requests/s); storm, `users` at once when all prices have reached their soft or hard `expiry`. `tiers`: as the
+ *   setting of a gateway; `dead`: exchanges that never reply; `uncached`: nothing is kept; `kills` one of two owners
+ *   in the window
  */
 import { at, unfit } from '../shape.js'
 import { NEIGHBOURS_AT } from '../first-come/neighbours.js'
 import { TECHNIQUES as OF_SALES } from '../first-come/techniques.js'
+import { TECHNIQUES as OF_PRICES } from '../prices/techniques.js'
 import { TECHNIQUES as OF_BIDS } from './techniques.js'
 
-const TECHNIQUES = Object.freeze([...new Set([...OF_BIDS, ...OF_SALES])])
+const TECHNIQUES = Object.freeze([...new Set([...OF_BIDS, ...OF_SALES, ...OF_PRICES])])
+
+const TIMES = '\\d+(?:\\.\\d+)?(?:/\\d+(?:\\.\\d+)?){2}'
+const TIERS = new RegExp(`^hot=${TIMES},medium=${TIMES},cold=${TIMES}$`)
+const DRIVERS = Object.freeze(['direct', 'http', 'sale', 'prices', 'storm'])
+const isUsers = (/** @type {unknown} */ value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 1000
 
 /** @type {Readonly<Record<string, (value: unknown) => boolean>>} */
 const FIELDS = Object.freeze({
-  driver: (value) => value === 'direct' || value === 'http' || value === 'sale',
+  driver: (value) => DRIVERS.includes(/** @type {string} */ (value)),
   technique: (value) => TECHNIQUES.includes(/** @type {string} */ (value)),
   users: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 10_000,
   thinkMs: (value) => typeof value === 'number' && value >= 0 && value <= 10_000,
@@ -31,11 +43,21 @@ const FIELDS = Object.freeze({
   delayMs: (value) => typeof value === 'number' && value >= 0 && value <= 100,
   giveUp: (value) => typeof value === 'number' && value >= 0 && value <= 0.9,
   neighbour: (value) => NEIGHBOURS_AT.includes(/** @type {string} */ (value)),
-  holdMs: (value) => Number.isInteger(value) && Number(value) >= 100 && Number(value) <= 600_000
+  holdMs: (value) => Number.isInteger(value) && Number(value) >= 100 && Number(value) <= 600_000,
+  hot: isUsers,
+  medium: isUsers,
+  cold: isUsers,
+  tiers: (value) => TIERS.test(String(value)),
+  dead: (value) => value === 0 || value === 1,
+  uncached: (value) => typeof value === 'boolean',
+  kills: (value) => typeof value === 'boolean',
+  expiry: (value) => value === 'soft' || value === 'hard'
 })
-const EXPECTED = `driver (direct | http | sale), technique (${TECHNIQUES.join(' | ')}), users (1 to 10,000), thinkMs (0 to 10,000), ` +
+const EXPECTED = `driver (${DRIVERS.join(' | ')}), technique (${TECHNIQUES.join(' | ')}), users (1 to 10,000), thinkMs (0 to 10,000), ` +
   'rate (1 to 100,000), lots (1 to 10,000), skew (hot | zipf), rttMs (0 to 1,000), stock (1 to 10,000), ' +
-  'pool (1 to 100), delayMs (0 to 100), giveUp (0 to 0.9), holdMs (100 to 600,000), neighbour (apart | gateway | shared)'
+  'pool (1 to 100), delayMs (0 to 100), giveUp (0 to 0.9), holdMs (100 to 600,000), neighbour (apart | gateway | shared), ' +
+  'hot, medium, cold (0 to 1,000), ' +
+  'tiers (such as hot=0.5/1/6,medium=2/4/20,cold=6/12/36), dead (0 | 1), uncached, kills (true | false), expiry (soft | hard)'
 
 /**
  * @param {Pick<import('../plan.js').Plan, 'arms' | 'levels'>} plan @param {{ level: string, arm: string }} cell

@@ -76,12 +76,15 @@ function requests (arms, plan) {
 
 const OF_SALES = 'After each sale, what every person was told is compared with the rows that are stored (lab/first-come/history.js): ' +
   'exactly the stock, one each, nobody told an untruth, in order.\n\n'
+const OF_PRICES = 'What clients heard, including the warm-up, is compared with the exchanges, whose prices are computed again, with the ' +
+  'events that are stored, and with what gateways and exchanges have counted (lab/prices/history.js).\n\n'
 const OF_BIDS = 'After each measurement, what the clients heard of every bid, including those of the warm-up, is compared with the ' +
   'events that are stored (lab/contention/history.js).\n\n'
 
 /** What was checked on the servers, with an example of each arm, and what this cannot show. @param {Arms} arms @param {Plan} plan */
 function verified (arms, plan) {
   if (arms.some(({ samples }) => samples.some(({ sales }) => sales))) return OF_SALES
+  if (arms.some(({ samples }) => samples.some(({ prices }) => prices))) return OF_PRICES
   if (arms.some(({ samples }) => samples.some(({ decided }) => decided))) return OF_BIDS
   const rows = arms.flatMap(({ arm, samples }) => {
     const sample = samples.find(isValid)

@@ -1,14 +1,15 @@
 /** A client that sends text over one keep-alive connection, one request at a time, and reads JSON. */
 import { createHeadReader, openSocket } from './http-socket.js'
 
-/** @typedef {{ status: number, isReplay: boolean, body: any }} LineReply `status` 0: the connection ended */
+/** @typedef {{ status: number, isReplay: boolean, cache: string | null, body: any }} LineReply `status` 0: the connection ended; `cache`:
+ *   header Freshet-Cache */
 
 /** One connection; one request at a time. @param {URL} url */
 export function openLine (url) {
-  /** @type {((reply: { status: number, isReplay: boolean, body: any }) => void) | null} */
+  /** @type {((reply: LineReply) => void) | null} */
   let waiting = null
   let readHead = createHeadReader()
-  /** @type {{ status: number, isReplay: boolean, bytes: number } | null} */
+  /** @type {{ status: number, isReplay: boolean, cache: string | null, bytes: number } | null} */
   let head = null
   /** @type {Buffer[]} */
   let parts = []
@@ -20,15 +21,16 @@ export function openLine (url) {
       const found = readHead(bytes)
       if (found === null) return
       const length = Number(/\r\ncontent-length: (\d+)/i.exec(found.text)?.[1] ?? 0)
-      head = { status: found.status, isReplay: /\r\nidempotent-replayed: true/i.test(found.text), bytes: length }
+      const [, cache = null] = /\r\nfreshet-cache: (\w+)/i.exec(found.text) ?? []
+      head = { status: found.status, isReplay: /\r\nidempotent-replayed: true/i.test(found.text), cache, bytes: length }
       rest = found.rest
     }
     parts.push(Buffer.from(rest))
     const body = parts.length === 1 ? parts[0] : Buffer.concat(parts)
     if (body.length < head.bytes) return
-    const { status, isReplay } = head
+    const { status, isReplay, cache } = head
     ;[head, parts, readHead] = [null, [], createHeadReader()]
-    waiting?.({ status, isReplay, body: JSON.parse(body.toString()) })
+    waiting?.({ status, isReplay, cache, body: JSON.parse(body.toString()) })
   }
 
   /** @type {() => void} */
@@ -37,15 +39,15 @@ export function openLine (url) {
   const socket = openSocket(url, {
     connect: () => resolveOpen(),
     bytes: take,
-    close: () => waiting?.({ status: 0, isReplay: false, body: {} })
+    close: () => waiting?.({ status: 0, isReplay: false, cache: null, body: {} })
   })
   return {
     /** It is connected. */
     opened,
-    /** @param {string} text @returns {Promise<{ status: number, isReplay: boolean, body: any }>} status 0: the connection ended */
+    /** @param {string} text @returns {Promise<LineReply>} */
     send: (text) => new Promise((resolve) => {
       waiting = resolve
-      if (socket.destroyed) resolve({ status: 0, isReplay: false, body: {} })
+      if (socket.destroyed) resolve({ status: 0, isReplay: false, cache: null, body: {} })
       else socket.write(text)
     }),
     close: () => socket.destroy()

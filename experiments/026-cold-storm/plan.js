@@ -1,0 +1,86 @@
+/** 026: see README.md. */
+const technique = (/** @type {string} */ name) => ({ contention: { technique: name } })
+const EVERYBODY = Object.freeze({ driver: 'storm', users: 2400 })
+/** the interval is as long as the time to live, as published; where that is possible, a price may be served for six of them */
+const AT_EXPIRY = Object.freeze({ ...EVERYBODY, expiry: 'soft', tiers: 'hot=0.5/1/6,medium=2/4/20,cold=3/6/18' })
+/** nobody refreshes until somebody asks, and no price may be served after 2 s */
+const NOTHING_LEFT = Object.freeze({ ...EVERYBODY, expiry: 'hard', tiers: 'hot=0.5/1/6,medium=2/4/20,cold=60/1/2' })
+
+export default {
+  title: 'What happens when 800 prices expire at once?',
+  question: '2,400 people ask two gateways for 800 cold assets when all of them have just expired: who fetches, and how often?',
+  baseline: 'tiers',
+  ceiling: 'noop',
+  arms: {
+    tiers: technique('tiers'),
+    coalesce: technique('coalesce'),
+    'stale-while-revalidate': technique('stale-while-revalidate'),
+    scheduled: technique('scheduled'),
+    'scheduled+push': technique('scheduled+push'),
+    'async-cache-dedupe': technique('async-cache-dedupe'),
+    bentocache: technique('bentocache'),
+    noop: technique('noop')
+  },
+  labels: {
+    tiers: 'tiers, timers',
+    coalesce: 'shared fetches',
+    'stale-while-revalidate': 'stale while fetching',
+    scheduled: 'scheduled',
+    'scheduled+push': 'scheduled, pushed',
+    'async-cache-dedupe': 'async-cache-dedupe',
+    bentocache: 'bentocache',
+    noop: 'constant bytes'
+  },
+  levels: {
+    'at expiry': { contention: AT_EXPIRY },
+    'at expiry, one source dead': { contention: { ...AT_EXPIRY, dead: 1 } },
+    'nothing left': { contention: NOTHING_LEFT },
+    'nothing left, one source dead': { contention: { ...NOTHING_LEFT, dead: 1 } }
+  },
+  fixed: { rate: 0, maxItems: 1_000_000 },
+  seconds: 12,
+  warmUpSeconds: 1,
+  rounds: 5,
+  measures: ['stormFetchesPerAsset', 'stormCallsPerAsset', 'stormMostCalls', 'stormMs', 'missingPerThousand', 'cachedPercent',
+    'priceMsMean', 'priceMsP95', 'priceMsP99', 'priceMsMax', 'wentBackPerMillion', 'gatewayCpuPercent', 'consumersCpuPercent',
+    'exchangesCpuPercent'],
+  differs: [
+    'only the product limits the calls of a source to 21 at a time, and leaves alone one that fails',
+    'readers of the product wait 0.9 s for a price; the others as long as a fetch takes, at most 0.4 s after its call could be sent',
+    'gateways of the published service have timers of their own, so two of them refresh twice',
+    'constant bytes: fetches nothing, and has no price'
+  ],
+  expected: [
+    { arm: 'coalesce', against: 'tiers', direction: 'less' },
+    { arm: 'stale-while-revalidate', against: 'tiers', direction: 'less' },
+    { arm: 'scheduled', against: 'tiers', direction: 'less' },
+    { arm: 'scheduled+push', against: 'tiers', direction: 'less' },
+    { arm: 'async-cache-dedupe', against: 'tiers', direction: 'less' },
+    { arm: 'bentocache', against: 'tiers', direction: 'less' },
+    { arm: 'noop', against: 'tiers', direction: 'less' }
+  ],
+  budgets: [
+    { measure: 'stormFetchesPerAsset', arm: 'scheduled+push', most: 1, level: 'nothing left' },
+    { measure: 'stormMostCalls', arm: 'scheduled+push', most: 3, level: 'nothing left' },
+    { measure: 'missingPerThousand', arm: 'scheduled+push', most: 0, level: 'at expiry' },
+    { measure: 'missingPerThousand', arm: 'scheduled+push', most: 0, level: 'at expiry, one source dead' },
+    { measure: 'missingPerThousand', arm: 'scheduled+push', most: 0, level: 'nothing left' },
+    { measure: 'missingPerThousand', arm: 'scheduled+push', most: 0, level: 'nothing left, one source dead' },
+    { measure: 'priceMsP99', arm: 'scheduled+push', against: 'noop', most: 1.25, level: 'at expiry' }
+  ],
+  published: {
+    source: 'Real-Time Price Aggregator, performance analysis report and its screenshots (Qjr2023/real-time-price-aggregator)',
+    conditions: 'Go, Redis, DynamoDB, three mock exchanges, JMeter, up to 1,000 threads for 800 cold assets; runs of 6 to 8 s, in which ' +
+      'none of them expired (300 s)',
+    unit: 'ms, 99th percentile',
+    figures: [
+      { label: 'T1, cold assets', value: 98 },
+      { label: 'T4, all assets', value: 232 }
+    ],
+    ratios: []
+  },
+  notControlled: [
+    'primary, two replicas, three exchanges, consumers, two gateways and the load share two cores: a storm of calls takes CPU, too',
+    'the load is one process with 2,400 connections'
+  ]
+}
