@@ -3,8 +3,9 @@
  *
  * @typedef {{ technique: string, users: number, thinkMs?: number, rate?: number, lots?: number, skew?: 'hot' | 'zipf', rttMs?: number,
  *   driver?: 'direct' | 'http' | 'sale' | 'prices' | 'storm', stock?: number,
- *   pool?: number, delayMs?: number, giveUp?: number, holdMs?: number, neighbour?: 'apart' | 'gateway' | 'shared', hot?: number, medium?: number, cold?: number, tiers?: string,
- *   dead?: number, uncached?: boolean, kills?: boolean, expiry?: 'soft' | 'hard' }} Contention `thinkMs`: mean wait of a user
+ *   pool?: number, delayMs?: number, giveUp?: number, holdMs?: number, neighbour?: 'apart' | 'gateway' | 'shared', hot?: number,
+ *   medium?: number, cold?: number, tiers?: string, dead?: number, uncached?: boolean, kills?: boolean,
+ *   expiry?: 'soft' | 'hard' }} Contention `thinkMs`: mean wait of a user
  *   after a reply, 0 = none; `rate`: bids/s whatever the replies do; `lots`: auctions; `skew`: 90 % on one (default), or by Zipf's law;
  *   `driver`: direct (default), in the process of the load, http, through a gateway of the lab, or sale (first-come/): the users come
  *   all at once, for `stock` units; `pool`: connections to the database, `delayMs` of each statement;
