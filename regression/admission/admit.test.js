@@ -184,7 +184,8 @@ function misfolded ({ states, events }) {
   const state = states.get('asset')
   if (state === undefined) return null
   const folded = /** @type {Record<string, string>} */ ({
-    seq: '0', price: '', ts: '0', sources: '[]', soft: '0', hard: '0', tier: state.tier, failures: '0', reason: '', retryAt: '0', candidate: ''
+    ...{ seq: '0', price: '', ts: '0', sources: '[]', soft: '0', hard: '0', tier: state.tier },
+    ...{ failures: '0', reason: '', retryAt: '0', candidate: '' }
   })
   for (const event of events.get('asset') ?? []) foldLatest(folded, fieldsOf(event))
   return SERVED.find((field) => folded[field] !== state[field]) ?? null
