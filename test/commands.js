@@ -186,9 +186,13 @@ export async function startGateway (t, { redisUrl, flags = [], env = {} }) {
   return { command, url, ...sendTo(url) }
 }
 
-/** `npm start consumers` on a deployment. @param {import('tap').Test} t @param {{ redisUrl: string, flags?: string[] }} options */
-export async function startConsumers (t, { redisUrl, flags = [] }) {
-  const command = runCommand(t, ['consumers', '--redis-url', redisUrl, ...flags])
+/**
+ * `npm start consumers` on a deployment.
+ * @param {import('tap').Test} t
+ * @param {{ redisUrl: string, flags?: string[], env?: Record<string, string> }} options
+ */
+export async function startConsumers (t, { redisUrl, flags = [], env = {} }) {
+  const command = runCommand(t, ['consumers', '--redis-url', redisUrl, ...flags], { env })
   await command.until(/partition taken/)
   return { command }
 }

@@ -1,0 +1,73 @@
+/** History in DynamoDB, written by consumers and read by readers; live prices as server-sent events. */
+import { once } from 'node:events'
+import { request } from 'node:http'
+import t from 'tap'
+import { CREDENTIALS, startDynamodb } from '../../dynamodb.js'
+import { endOf } from '../../commands.js'
+import { isProblem } from '../../gateway/requests.js'
+import { scopedEngines } from '../../scope.js'
+import { eventually } from '../../servers.js'
+import { createPriceStore } from '../../../src/systems/prices/store/index.js'
+import { startPrices } from './pricing.js'
+
+const TABLE = 'history-test'
+const [engine] = await scopedEngines()
+const { url } = await startDynamodb(t)
+const env = { AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId, AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey }
+const store = await createPriceStore({ table: TABLE, place: { endpoint: url, region: 'eu-central-1', credentials: CREDENTIALS } })
+t.teardown(() => store.close())
+const flags = ['--dynamodb-endpoint', url, '--dynamodb-table', TABLE, '--dynamodb-region', 'eu-central-1']
+
+t.test('a table that is missing: a plain error with the command that creates it', async (t) => {
+  const { primary } = await startPrices(t, { engine })
+  const words = ['consumers', '--redis-url', primary.url, '--systems', 'prices', '--system-partitions', '2', ...flags]
+  const { code, stderr } = await endOf(t, words, { env })
+  t.equal(code, 1)
+  t.match(stderr, /aws dynamodb create-table/)
+})
+
+t.test('history and what the servers have lost come from the table', async (t) => {
+  await store.make()
+  const { gateway, reader, primary } = await startPrices(t, { engine, readerFlags: flags, consumerFlags: flags, env })
+  await gateway.asset('stored', { tier: 'hot' })
+  await eventually(async () => (await reader.price('stored')).json?.version >= 3)
+  const rows = await eventually(async () => {
+    const found = await store.history('stored', 0, Date.now(), 100)
+    return found.length >= 3 && found
+  })
+  t.match(rows[0], { at: Number, price: String, version: 1 })
+  t.same(rows.map(({ version }) => version), rows.map((_, i) => i + 1), 'each version once')
+  const { items } = (await reader.history('stored', '?from=0')).json
+  t.same(items.slice(0, 3), rows.slice(0, 3), 'from before the first event: the table is asked')
+
+  await primary.restart()
+  const lost = await eventually(async () => {
+    const answer = await reader.price('stored')
+    return answer.headers.get('freshet-cache') === 'store' && answer
+  })
+  t.match(lost, { status: 200, json: { asset: 'stored', price: String, sources: [{ ok: true }, { ok: true }, { ok: true }] } })
+  isProblem(t, await reader.price('never'), 404, 'ASSET_UNKNOWN')
+})
+
+t.test('a viewer gets the price, and again when it moves or its status changes', async (t) => {
+  const { gateway, reader, exchanges } = await startPrices(t, { engine })
+  await gateway.asset('watched', { tier: 'hot' })
+  await eventually(async () => (await reader.price('watched')).status === 200)
+  const response = request(`${reader.url}/v1/prices/watched/live?minChange=50`)
+  response.end()
+  const [stream] = await once(response, 'response')
+  t.teardown(() => response.destroy())
+  let text = ''
+  stream.setEncoding('utf8').on('data', (/** @type {string} */ chunk) => { text += chunk }).on('error', () => {})
+  const events = () => [...text.matchAll(/^data: (\{"asset".*\})$/gm)].map(([, json]) => JSON.parse(json))
+  await eventually(() => events().length >= 1)
+  t.match(events()[0], { asset: 'watched', price: String, status: 'fresh', version: Number })
+  await exchanges.faults(['alpha', 'beta', 'gamma'], { errorRate: 1 })
+  await eventually(() => events().some(({ status }) => status === 'degraded'))
+  await eventually(() => events().some(({ status, price }) => status === 'expired' && price === null))
+  await exchanges.faults(['alpha', 'beta', 'gamma'], null)
+  await eventually(() => events().at(-1).status === 'fresh')
+  t.ok(new Set(events().filter(({ status }) => status === 'fresh').map(({ price }) => price)).size <= 3, 'small moves are not sent')
+  isProblem(t, await reader.get('/v1/prices/missing/live'), 404, 'ASSET_UNKNOWN')
+  isProblem(t, await reader.get('/v1/prices/watched/live?minChange=-1'), 400, 'REQUEST_INVALID')
+})
