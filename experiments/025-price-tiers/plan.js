@@ -34,7 +34,7 @@ export default {
     'scheduled+push': 'scheduled, pushed',
     'async-cache-dedupe': 'async-cache-dedupe',
     bentocache: 'bentocache',
-    noop: 'constant bytes'
+    noop: 'constant'
   },
   levels: {
     T1: { contention: { driver: 'prices', hot: 100, medium: 80, cold: 40 }, x: 220 },
@@ -74,13 +74,13 @@ export default {
     'constant bytes: fetches nothing, and has no price'
   ],
   expected: [
+    { arm: 'scheduled+push', against: 'tiers', direction: 'more', level: 'T1' },
     { arm: 'sequential', against: 'tiers', direction: 'same', level: 'T1' },
     { arm: 'parallel', against: 'sequential', direction: 'more', level: 'each request fetches' },
     { arm: 'warm-up', against: 'tiers', direction: 'same', level: 'T1' },
     { arm: 'coalesce', against: 'tiers', direction: 'more', level: 'T1' },
     { arm: 'stale-while-revalidate', against: 'tiers', direction: 'more', level: 'T1' },
     { arm: 'scheduled', against: 'tiers', direction: 'same', level: 'T1' },
-    { arm: 'scheduled+push', against: 'tiers', direction: 'more', level: 'T1' },
     { arm: 'async-cache-dedupe', against: 'tiers', direction: 'more', level: 'T1' },
     { arm: 'bentocache', against: 'tiers', direction: 'more', level: 'T1' },
     { arm: 'noop', against: 'tiers', direction: 'more', level: 'T1' }

@@ -39,15 +39,16 @@ export function createClient (urls) {
     const line = openLine(urls[gateway])
     await line.opened
     return {
-      /** @param {string} asset @param {number} [due] */
+      /** @param {string} asset @param {number} [due] @returns {Promise<boolean>} false: the connection ended */
       async ask (asset, due) {
         counts.sent++
         const sent = clock()
         const { status, cache, body } = await line.send(`GET /v1/prices/${asset} HTTP/1.1\r\nhost: lab\r\n\r\n`)
-        if (status === 0) return
+        if (status === 0) return false
         counts.answered++
         const value = status === 200 ? valueOf(body) : null
         heard.push({ user, gateway, asset, due: due ?? sent, sent, answered: clock(), status, level: cache ?? 'none', value })
+        return true
       },
       close: line.close
     }
@@ -77,7 +78,7 @@ export function createClient (urls) {
         for (let due = startMs + Math.random() * everyMs; !signal.aborted; due += everyMs) {
           if (everyMs > 0) await sleep(Math.max(0, due - clock()), undefined, { signal }).catch(() => {})
           if (signal.aborted) return
-          await lines[n].ask(pick(), everyMs > 0 ? due : undefined)
+          if (!await lines[n].ask(pick(), everyMs > 0 ? due : undefined)) return
         }
       })
       await Promise.race([Promise.all(using), lateness(signal)])

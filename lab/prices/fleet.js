@@ -58,6 +58,7 @@ export async function startFleet ({ technique, count, owners, redisUrl, keyPrefi
     return {
       urls: opened,
       exchanges: /** @type {string[]} */ (Object.keys(urls)),
+      /** Rejects when an exchange or a gateway ends. */
       ended: Promise.race([exchanges, ...gateways].map(({ ended }) => ended)),
 
       /** From now on these assets are known. @param {readonly string[]} assets */

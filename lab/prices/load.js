@@ -58,9 +58,9 @@ export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSecond
     /** @type {number | null} */
     let killedAt = null
     const kill = load.kills ? setTimeout(() => { killedAt = fleet.killOwner() }, KILL_AFTER_MS) : undefined
-    const storms = isStorm
-      ? await runStorms({ client, fleet, assets, users, expiry, times: readTiers(tiers).cold, seconds, signal })
-      : await useFor(seconds, (over) => client.use(people, { rate, signal: over }), signal)
+    const storms = await Promise.race([fleet.ended, isStorm
+      ? runStorms({ client, fleet, assets, users, expiry, times: readTiers(tiers).cold, seconds, signal })
+      : useFor(seconds, (over) => client.use(people, { rate, signal: over }), signal)])
     clearTimeout(kill)
     const windowSeconds = (performance.now() - beganMs) / 1000
     const [usageAfter, callsAfter] = [await fleet.usage(), await fleet.calls()]

@@ -9,6 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** after the moment of expiry */
 const AFTER_MS = 30
 const AT_ONCE = 200
+/** who ask for an asset */
+const PEOPLE = 3
 
 /**
  * @typedef {{ ms: number, planned: number, fetches: number, calls: number[] }} Storm `ms`: until everybody has an answer; `fetches` begun;
@@ -27,8 +29,8 @@ export async function runStorms ({ client, fleet, assets, users, expiry, times, 
   for (let n = 0; n < users; n += AT_ONCE) {
     lines.push(...await Promise.all(Array.from({ length: Math.min(AT_ONCE, users - n) }, (_, i) => client.connect(n + i))))
   }
-  // everybody who asks for an asset is at another gateway, in turn
-  const assetOf = (/** @type {number} */ user) => assets[(user >> 1) % assets.length]
+  // those who ask for the same one are at different gateways, in turn
+  const assetOf = (/** @type {number} */ user) => assets[Math.floor(user / PEOPLE) % assets.length]
   /** @type {Storm[]} */
   const storms = []
   for (const untilMs = beganMs + seconds * 1000; storms.length === 0 || (performance.now() < untilMs && !signal.aborted);) {
