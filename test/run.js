@@ -3,8 +3,8 @@
  * arguments: all of test/, or, with FRESHET_TEST_SCOPE=whole, all of regression/ and what `npm test` leaves out of the files of test/:
  * their whole tests, their longer forms, and the other engines for files with a test for each engine.
  *
- * `tap run` starts each file and each command that a test starts with a coverage loader. Without it `npm test` takes 10 instead
- * of 13 minutes.
+ * `tap run` starts each file and each command that a test starts with a coverage loader. Without it `npm test` takes three quarters
+ * of the time.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'

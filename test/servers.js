@@ -192,11 +192,11 @@ export async function eventually (check, { deadlineMs = DEADLINE_MS } = {}) {
 }
 
 /**
- * A connection that closes with the test.
+ * A connection to a server that runs; it closes with the test. On a busy machine it may not open within a short deadline at once.
  * @param {import('tap').Test} t @param {string} url @param {{ deadlineMs?: number }} [options]
  */
 export async function connectFor (t, url, { deadlineMs = DEADLINE_MS } = {}) {
-  const connection = await openConnection(url, { name: 'test', deadlineMs })
+  const connection = await eventually(() => openConnection(url, { name: 'test', deadlineMs }))
   t.teardown(() => connection.close())
   return connection
 }

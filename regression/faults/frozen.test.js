@@ -15,7 +15,8 @@ t.setTimeout(300_000)
 t.test('a primary frozen for 30 s at 25,000 items/s: bounded memory, nothing lost, and the writer catches up', async (t) => {
   const { primary, replicas, reader, startWriter } = await startFlow(t, { engine, replicas: 1 })
   const run = { items: scoped(36, 8) * RATE, ids: 100_000 }
-  const writer = startWriter(t, ['--rate', `${RATE}`, '--items', `${run.items}`, '--ids', `${run.ids}`])
+  // on a busy machine, what is on its way at the end takes longer than the default of 10 s
+  const writer = startWriter(t, ['--rate', `${RATE}`, '--items', `${run.items}`, '--ids', `${run.ids}`, '--drain-ms', '120000'])
   const most = { before: 0, frozen: 0, after: 0 }
   /** @type {keyof typeof most} */
   let phase = 'before'

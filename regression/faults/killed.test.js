@@ -5,6 +5,8 @@ import { newestOf, startWriter, storedIn, untilStored } from '../../test/faults/
 import { scopedEngines, wholeTest } from '../../test/scope.js'
 
 const KEEPS_ALL = ['--appendonly', 'yes', '--appendfsync', 'always']
+/** on a busy machine, what is on its way at the end takes longer than the default of 10 s */
+const DRAINS = ['--drain-ms', '120000']
 t.jobs = 4
 t.setTimeout(300_000)
 
@@ -14,7 +16,8 @@ for (const engine of await scopedEngines()) {
   }, async (t) => {
     const server = await startServer(t, { engine, args: KEEPS_ALL })
     const run = { items: 120_000, ids: 120_000 }
-    const writer = startWriter(t, server.url, ['--rate', '0', '--items', `${run.items}`, '--ids', `${run.ids}`, '--batch-items', '100'])
+    const writer = startWriter(t, server.url, ['--rate', '0', '--items', `${run.items}`, '--ids', `${run.ids}`, '--batch-items', '100',
+      ...DRAINS])
     for (const ids of [20_000, 60_000]) {
       await untilStored(t, server.url, ids)
       await server.kill()

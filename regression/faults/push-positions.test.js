@@ -182,7 +182,7 @@ for (const engine of await scopedEngines()) {
 
       await t.test(`${layout}: a server that lost all data leads to a reset`, async (t) => {
         const own = await startServer(t, { engine })
-        const reading = await startReader(t, { redisUrl: own.url, flags: ['--read-from', 'primary', '--deadline-ms', '500'] })
+        const reading = await startReader(t, { redisUrl: own.url, flags: ['--read-from', 'primary', '--deadline-ms', '2000'] })
         const written = await openWritten(t, { redisUrl: own.url, feed: 'lost', layout })
         await written.put(['old', '1'])
         const open = await openLive(t, reading.url, path('lost'))

@@ -144,7 +144,7 @@ for (const engine of await scopedEngines()) {
 
     await t.test('closing while the server is frozen reports what failed', async (t) => {
       const server = await startServer(t, { engine })
-      const writer = await openWriterFor(t, { redisUrl: server.url, deadlineMs: 600 })
+      const writer = await eventually(() => openWriterFor(t, { redisUrl: server.url, deadlineMs: 600 }))
       appendIds(writer, 0, 500)
       await writer.pipeline.flush()
       server.freeze()

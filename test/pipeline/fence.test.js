@@ -48,7 +48,7 @@ for (const engine of await testEngines()) {
     const server = await startServer(t, { engine })
     const proxy = await startProxy(t, server.port)
     const connection = await connectFor(t, server.url)
-    const writer = await openWriterFor(t, { redisUrl: proxy.url, deadlineMs: 300 })
+    const writer = await eventually(() => openWriterFor(t, { redisUrl: proxy.url, deadlineMs: 300 }))
     const id = Buffer.from('a')
     const write = async (/** @type {string} */ value) => {
       writer.pipeline.append(id, Date.now(), Buffer.from(value))
@@ -69,7 +69,7 @@ for (const engine of await testEngines()) {
     const [one, other] = await Promise.all([startServer(t, { engine }), startServer(t, { engine })])
     const proxy = await startProxy(t, one.port)
     const connection = await connectFor(t, one.url)
-    const writer = await openWriterFor(t, { redisUrl: proxy.url, deadlineMs: 300 })
+    const writer = await eventually(() => openWriterFor(t, { redisUrl: proxy.url, deadlineMs: 300 }))
     const write = async (/** @type {string} */ value) => {
       writer.pipeline.append(Buffer.from('a'), Date.now(), Buffer.from(value))
       await writer.pipeline.flush()

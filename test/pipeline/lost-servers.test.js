@@ -69,7 +69,7 @@ for (const engine of await testEngines()) {
 
     await t.test('a server that is frozen for a while has everything', async (t) => {
       const server = await startServer(t, { engine })
-      const writer = await openWriterFor(t, { redisUrl: server.url, deadlineMs: 400, batchItems: 100 })
+      const writer = await eventually(() => openWriterFor(t, { redisUrl: server.url, deadlineMs: 400, batchItems: 100 }))
       const load = keepAppending(writer)
       t.teardown(load.stop)
       await eventually(() => writer.pipeline.account.items > 1000)

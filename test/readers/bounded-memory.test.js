@@ -56,8 +56,9 @@ t.test('a request that waits behind another one has a body, which is read in its
 
 t.test('too many waiting requests close their connections, which are counted; others are served', async (t) => {
   const { app, state, registry } = readerOf(t, { items: 1, bytes: 10 })
-  // a connection that is not read is known to be gone when it times out
-  app.server.setTimeout(500)
+  /** @type {import('node:net').Socket[]} */
+  const served = []
+  app.server.on('connection', (socket) => served.push(socket))
   let release = () => {}
   const gate = new Promise((resolve) => { release = () => resolve(undefined) })
   state.delay = () => gate
@@ -68,6 +69,8 @@ t.test('too many waiting requests close their connections, which are counted; ot
     socket.write(get(ITEMS).repeat(1000))
   }
   while (await counted(registry, 'freshet_http_pipelining_closed_total') === 0) await sleep(10)
+  // a connection that is not read is known to be gone when it times out
+  for (const socket of served) socket.setTimeout(500)
   while (!sockets.some(({ destroyed }) => destroyed)) await sleep(10)
   t.equal((await overSocket(app, '/livez')).statusCode, 200)
   t.ok(await counted(registry, 'freshet_http_pipelining_closed_total') < 4)

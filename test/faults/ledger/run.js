@@ -18,7 +18,7 @@ const POLL_MS = 10
 /** until all writers are open */
 const OPEN_MS = 60_000
 /** a count that did not change for so long will not */
-const STILL_MS = 60_000
+const STILL_MS = 180_000
 const PROGRAM = fileURLToPath(new URL('writing.js', import.meta.url))
 
 /** @param {import('tap').Test} t @param {import('./writing.js').Run} run */
