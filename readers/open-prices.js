@@ -29,7 +29,10 @@ export async function openPrices (parts, {
   })
   const demand = createDemand({ submit, onDropped: metrics.uncounted })
   const direct = sources && createDirect({ sources, now })
-  const history = await store()
+  const history = await store().catch((error) => {
+    log.error({ code: error.code, reason: error.message }, 'prices are served without their history store')
+    return null
+  })
   const queries = createPriceQueries({ view, submit, demand, direct, store: history, ...parts })
   const live = createPriceLive({ queries, view, now, push, log })
   return {

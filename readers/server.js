@@ -51,6 +51,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
   const { queries, deployment } = insideOfReader(reader)
   const database = createReaderDatabase({ ...settings, log })
   const registry = createReaderRegistry(deployment, queries.figures)
+  const storeMetrics = createStoreMetrics(registry)
   const sources = settings.exchanges && createSources({ exchanges: exchangesOf(settings) })
   const systems = openSystems({
     deployment,
@@ -64,7 +65,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
         report: (line) => log.info(line),
         signal,
         onFailure: (error) => log.error({ code: error.code, reason: error.message }, 'the history store ended'),
-        metrics: createStoreMetrics(registry)
+        metrics: storeMetrics
       }),
       sources,
       admissionMetrics: createAdmissionMetrics(registry),

@@ -1,5 +1,5 @@
 -- Rule latest: the newest price of an asset. A price is accepted when its refresh began after that of the stored one; refreshes are tasks.
--- STATE status (open), base (tier as set), tier, pinned (0, 1), tiers (refresh, soft and hard ms of hot, medium, cold), phase, price, ts, sources, soft, hard, due, failedAt, retryAt, failures, reason, candidate, heat, heatAt, wantedUntil, seq, version
+-- STATE status (open), base (tier as set), tier, pinned (0, 1), tiers (refresh, soft and hard ms of hot, medium, cold), phase, price, ts, sources, soft, hard, due, failedAt, retryAt, failures, reason, candidate, failedSources, heat, heatAt, wantedUntil, seq, version
 -- ARGS set base pinned tiers phase; tier base pinned; price startedAt price sources; fail startedAt reason candidate sources; want; force; asked requests
 -- CODES created, unchanged, unknown, accepted, stale, known, failing, in_progress, too_soon
 function rules.latest ()
@@ -18,11 +18,15 @@ function rules.latest ()
     end
   end
 
+  local function jittered (state, interval)
+    return math.floor(interval * (900 + (n(state.phase) * 7 + n(state.seq) * 61) % 201) / 1000)
+  end
+
   -- 0.9 to 1.1 of the interval; after the first price 0.9 to 1.8, so that assets created together are not refreshed together
   local function interval (state)
     local refresh = ms(state, 1)
     if state.seq == '1' then return math.floor(refresh * (9000 + 9 * n(state.phase)) / 10000) end
-    return math.floor(refresh * (900 + (n(state.phase) * 7 + n(state.seq) * 61) % 201) / 1000)
+    return jittered(state, refresh)
   end
 
   local function plan (state, due)
@@ -104,7 +108,8 @@ function rules.latest ()
     local refresh, failures = ms(state, 1), n(state.failures)
     local wait = math.min(math.max(refresh, longestMs), math.min(refresh, soonMs) * 2 ^ math.min(failures, 6))
     state.failedAt, state.failures, state.reason, state.candidate, state.wantedUntil = startedAt, text(failures + 1), reason, candidate, '0'
-    local tasks = plan(state, now + wait)
+    state.failedSources = sources
+    local tasks = plan(state, now + jittered(state, wait))
     state.retryAt = state.due
     local event = numbered(state, 'type', 'failed', 'at', startedAt, 'reason', reason, 'candidate', candidate, 'sources', sources, 'retryAt', state.retryAt, 'tier', state.tier)
     return 'accepted', {}, { events = { event }, tasks = tasks, forgets = true, keeps = 1000 }

@@ -37,6 +37,12 @@ const PRICE = {
         properties: { exchange: { type: 'string' }, ok: { type: 'boolean' }, ts: TIME, reason: { type: 'string' } },
         additionalProperties: true
       }
+    },
+    failed: {
+      type: 'object',
+      description: 'of a degraded price: the last refresh',
+      properties: { at: TIME, reason: { type: 'string' } },
+      additionalProperties: true
     }
   }
 }

@@ -6,7 +6,7 @@ const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6]
 const BREAKERS = Object.freeze(['closed', 'half-open', 'open'])
 
 /**
- * @typedef {{ exchange: string, breaker: string, calls: number, failures: number }} SourceCounts
+ * @typedef {{ exchange: string, breaker: string, calls: number, failures: number, skipped: number }} SourceCounts
  * @typedef {{ refreshed: (outcome: string, seconds: number) => void, follow: (figures: () => SourceCounts[]) => void,
  *   store: StoreMetrics }} PriceMetrics
  * @typedef {{ asked: (operation: string, outcome: string) => void }} StoreMetrics
@@ -43,6 +43,8 @@ export function createPriceMetrics (registry) {
   gauge(registry, { name: 'freshet_source_breaker', help: 'Circuit breaker of a source: 0 closed, 1 half-open, 2 open', labels },
     each(({ breaker }) => BREAKERS.indexOf(breaker)))
   counter(registry, { name: 'freshet_source_calls_total', help: 'Total calls of a source', labels }, each(({ calls }) => calls))
+  counter(registry, { name: 'freshet_source_skipped_total', help: 'Total refreshes that did not call a source', labels },
+    each(({ skipped }) => skipped))
   counter(registry, { name: 'freshet_source_failures_total', help: 'Total calls without a usable reply', labels },
     each(({ failures }) => failures))
 

@@ -13,20 +13,23 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 /** a new task may be earlier than those known */
 const LOOK_EVERY_MS = 250
-/** of a task that is still due after it ran */
+/** until a task that is still due after it ran runs again; doubled with each failure */
 const AGAIN_MS = 100
+const MAX_AGAIN_MS = 2000
 /** at once */
 const MAX_TASKS = 256
 
 /**
  * @param {{ connection: () => import('../store/index.js').Connection, key: (part: string) => string,
  *   run: (task: Task) => Promise<unknown>, signal: AbortSignal, onWake?: (wake: () => void) => void }} parts `connection` to the primary of
- *   the partition; `run`: errors leave the task due; `onWake` is handed what ends a wait
+ *   the partition; `run`: errors leave the task due, and it runs again after a pause; `onWake` is handed what ends a wait
  * @returns {Promise<void>} when the signal is aborted and nothing runs any more
  */
 export async function runTasks ({ connection, key, run, signal, onWake = () => {} }) {
-  /** @type {Map<string, Promise<void>>} by name */
+  /** by name; one that has ended stays until it may run again @type {Map<string, Promise<void>>} */
   const running = new Map()
+  /** in a row, by name @type {Map<string, number>} */
+  const failures = new Map()
   let waiting = new AbortController()
   const wake = () => waiting.abort()
   onWake(wake)
@@ -35,10 +38,11 @@ export async function runTasks ({ connection, key, run, signal, onWake = () => {
   /** @param {string} text rule, key and name */
   async function runOne (text) {
     const [rule, name, op] = text.split(' ')
-    await run({ rule, key: name, name: op }).catch(() => {})
-    // the task has moved, or what it needs is away
-    await sleep(AGAIN_MS)
-    running.delete(text)
+    const hasFailed = await run({ rule, key: name, name: op }).then(() => false, () => true)
+    const failed = hasFailed ? (failures.get(text) ?? 0) + 1 : 0
+    if (hasFailed) failures.set(text, failed)
+    else failures.delete(text)
+    setTimeout(() => running.delete(text), Math.min(MAX_AGAIN_MS, AGAIN_MS * 2 ** failed)).unref()
   }
 
   /** Starts what is due. @returns {Promise<number>} ms until the next look */

@@ -97,7 +97,7 @@ for (const engine of await scopedEngines()) {
       await eventually(async () => (await effects()).includes('c3'))
       await eventually(async () => (await letters.list({ after: null, limit: 10 })).items.length === 1)
       const { items: [letter] } = await letters.list({ after: null, limit: 10 })
-      t.match(letter, { consumer: 'effects', key: 'c', reason: /nowhere/, attempts: 1, fields: { seq: '2', type: 'poison' } })
+      t.match(letter, { consumer: 'effects', key: 'c', reason: /nowhere/, attempts: 3, fields: { seq: '2', type: 'poison' } })
       await letters.replay(letter.id)
       await t.rejects(letters.replay(letter.id), { code: 'LETTER_UNKNOWN' })
       await eventually(async () => (await letters.list({ after: null, limit: 10 })).items.length === 1, {})

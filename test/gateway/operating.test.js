@@ -15,12 +15,14 @@ t.test('health, metrics and OpenAPI of the gateway', async (t) => {
   const hint = await send('GET', '/')
   t.match(isProblem(t, hint, 404, 'NOT_FOUND').detail, '/docs lists them')
   const { json } = await send('GET', '/docs/json')
-  t.same(Object.keys(json.paths).sort(), ['/livez', '/metrics', '/readyz',
+  t.same(Object.keys(json.paths).sort(), ['/livez', '/metrics', '/readyz', '/v1/assets/{asset}',
     ...['', '/bids', '/buy-now', '/close'].map((rest) => `/v1/auctions/{id}${rest}`),
-    '/v1/feeds/{feed}/items', '/v1/feeds/{feed}/items/{id}',
+    '/v1/feeds/{feed}/items', '/v1/feeds/{feed}/items/{id}', '/v1/prices/{asset}/refresh',
     ...['', '/claims', '/claims/{claim}', '/claims/{claim}/confirm', '/close', '/pause', '/queue', '/queue/{userId}', '/restock', '/resume',
       '/tokens'].map((rest) => `/v1/sales/{id}${rest}`),
-    ...['auctions', 'sales'].flatMap((system) => ['', '/{id}', '/{id}/replay'].map((rest) => `/v1/systems/${system}/dead-letters${rest}`))
+    ...['auctions', 'prices', 'sales'].flatMap((system) =>
+      ['', '/{id}', '/{id}/replay'].map((rest) => `/v1/systems/${system}/dead-letters${rest}`)),
+    '/v1/tiers/{asset}'
   ])
   const { post } = json.paths['/v1/feeds/{feed}/items']
   t.same(Object.keys(post.requestBody.content), ['application/json', 'application/x-ndjson', 'application/jsonl'])

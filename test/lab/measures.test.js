@@ -33,6 +33,26 @@ const sample = {
     waiting: 1900,
     neighbours: { ms: { p50: 1, p95: 4, p99: 8, max: 9 }, idleMs: { p50: 1, p95: 2, p99: 4, max: 5 }, failed: 0 }
   },
+  prices: /** @type {any} */ ({
+    seconds: 10,
+    sent: 10_000,
+    answered: 8000,
+    missing: 2000,
+    inTime: 4000,
+    wentBack: 4,
+    calls: 600,
+    byLevel: { local: 6000, origin: 2000 },
+    latencyMs: { mean: 4, p50: 3, p95: 8, p99: 12, max: 40 },
+    fetchMs: { p50: 25, p95: 30, p99: 31, max: 32 },
+    tiers: {
+      hot: { perSecond: 500, perUser: 50, latencyMs: { p99: 10 }, callsPerAsset: 6 },
+      medium: { perSecond: 200, perUser: 20, latencyMs: { p99: 12 }, callsPerAsset: 3 },
+      cold: { perSecond: 100, perUser: 10, latencyMs: { p99: 15 }, callsPerAsset: 1 }
+    },
+    cpuSeconds: { gateways: 4, consumers: 2, exchanges: 1 },
+    gatewayMemoryBytes: 80_000_000,
+    storm: { fetchesPerAsset: 2, callsPerAsset: 6, mostCallsOfAsset: 9, ms: 700 }
+  }),
   lagMs: { p50: 1, p95: 5, p99: 6, max: 8 },
   windowSeconds: 10,
   dataBytes: 30_000_000,
@@ -139,6 +159,34 @@ const VALUES = {
   neighbourMsP99: 8,
   neighbourTimesIdle: 2,
   waitingForConnection: 1900,
+  pricesPerSecond: 800,
+  hotPerSecond: 500,
+  mediumPerSecond: 200,
+  coldPerSecond: 100,
+  priceMsMean: 4,
+  priceMsP95: 8,
+  priceMsP99: 12,
+  priceMsMax: 40,
+  fetchMsP50: 25,
+  coldToHotThroughput: 0.2,
+  coldToHotMsP99: 1.5,
+  cachedPercent: 60,
+  inTimePercent: 50,
+  missingPerThousand: 200,
+  wentBackPerMillion: 500,
+  callsPerSecond: 60,
+  hotCallsPerAsset: 6,
+  mediumCallsPerAsset: 3,
+  coldCallsPerAsset: 1,
+  gatewayCpuPercent: 40,
+  gatewayCpuMicrosPerPrice: 500,
+  consumersCpuPercent: 20,
+  exchangesCpuPercent: 10,
+  gatewayMemoryBytes: 80_000_000,
+  stormFetchesPerAsset: 2,
+  stormCallsPerAsset: 6,
+  stormMostCalls: 9,
+  stormMs: 700,
   netBytesPerItem: 170,
   replicatedBytesPerItem: 180,
   generatorCpuMicrosPerItem: 5,
@@ -207,7 +255,7 @@ t.test('without a value a measure is null, not 0', async (t) => {
 })
 
 t.test('a measurement that ended with an error has no value at all', async (t) => {
-  const without = { lagMs: undefined, serving: undefined, decided: undefined, sales: undefined }
+  const without = { lagMs: undefined, serving: undefined, decided: undefined, sales: undefined, prices: undefined }
   const fault = /** @type {any} */ ({ ...sample, ...ended(sample), ...without })
   t.same(Object.values(allOf(fault)).filter((value) => value !== null), [])
 })

@@ -47,7 +47,7 @@ t.test('lookup of an item', needsBrowser, async (t) => {
     await eventually(async () => (await rows()).length >= 2)
     await shows('summary', /./)
     const path = []
-    for (let n = 0; n < 16; n++) {
+    for (let n = 0; n < 17; n++) {
       await page.keyboard.press('Tab')
       const { name, outline } = await page.evaluate(() => {
         const { id, textContent, tagName } = /** @type {any} */ (document.activeElement)
@@ -60,8 +60,8 @@ t.test('lookup of an item', needsBrowser, async (t) => {
       t.ok(outline >= 2, `${name}: the focus is visible`)
       path.push(name)
     }
-    t.same(path, ['feed', 'By minute', 'wanted', 'Find', 'pause', 'bus-7', 'bus-9', 'bus/8 & co', 'Auctions', 'Sales', 'API', 'example',
-      'Feeds as JSON', 'raw', 'Readiness', 'Metrics'])
+    t.same(path, ['feed', 'By minute', 'wanted', 'Find', 'pause', 'bus-7', 'bus-9', 'bus/8 & co', 'Auctions', 'Sales', 'Prices', 'API',
+      'example', 'Feeds as JSON', 'raw', 'Readiness', 'Metrics'])
 
     await page.getByRole('button', { name: 'bus-9' }).focus()
     await page.keyboard.press('Enter')

@@ -26,6 +26,7 @@ export function readAssets (file) {
     throw invalid(error.message)
   }
   if (!Array.isArray(list)) throw invalid('not an array')
+  const seen = new Set()
   return list.map((one, i) => {
     const { asset, tier = null, pinned = null, ...rest } = one ?? {}
     const unknown = Object.keys(rest)
@@ -33,6 +34,8 @@ export function readAssets (file) {
     if (typeof asset !== 'string' || !ID.test(asset)) throw invalid(`entry ${i + 1}: asset ${JSON.stringify(asset)}`)
     if (tier !== null && !TIERS.includes(tier)) throw invalid(`entry ${i + 1}: tier ${JSON.stringify(tier)}`)
     if (pinned !== null && typeof pinned !== 'boolean') throw invalid(`entry ${i + 1}: pinned ${JSON.stringify(pinned)}`)
+    if (seen.has(assetOf(asset))) throw invalid(`entry ${i + 1}: asset ${asset} is there twice`)
+    seen.add(assetOf(asset))
     return { asset: assetOf(asset), tier, pinned }
   })
 }
@@ -53,7 +56,9 @@ export async function keepAssets (assets, { prices, primaryId, log, signal }) {
       known = id
       log.info({ assets: assets.length }, 'assets of the file are kept')
     } catch (error) {
-      log.debug({ code: error.code, reason: error.message }, 'assets wait for the primary')
+      const { code, message: reason } = error
+      if (error.retryable) log.debug({ code, reason }, 'assets wait for the primary')
+      else log.warn({ code, reason }, 'assets of the file cannot be kept')
     }
   }
 }

@@ -38,8 +38,11 @@ const msOf = ({ tier, tiers }, which) => Number(tiers.split(' ')[NAMES.indexOf(t
 function intervalOf (state) {
   const refreshMs = msOf(state, 0)
   if (state.seq === '1') return Math.floor(refreshMs * (9000 + 9 * Number(state.phase)) / 10_000)
-  return Math.floor(refreshMs * (900 + (Number(state.phase) * 7 + Number(state.seq) * 61) % 201) / 1000)
+  return jittered(state, refreshMs)
 }
+
+/** 0.9 to 1.1 of an interval. @param {Fields} state @param {number} ms */
+const jittered = ({ phase, seq }, ms) => Math.floor(ms * (900 + (Number(phase) * 7 + Number(seq) * 61) % 201) / 1000)
 
 /** @param {Fields} state @param {number} dueMs @returns {[string, string][]} tasks */
 function plan (state, dueMs) {
@@ -133,8 +136,9 @@ const OPS = {
     place(state)
     const [refreshMs, failures] = [msOf(state, 0), Number(state.failures)]
     const waitMs = Math.min(Math.max(refreshMs, LONGEST_MS), Math.min(refreshMs, SOON_MS) * 2 ** Math.min(failures, 6))
-    Object.assign(state, { failedAt: startedAt, failures: String(failures + 1), reason, candidate, wantedUntil: '0' })
-    const tasks = plan(state, now + waitMs)
+    Object.assign(state, { failedAt: startedAt, failures: String(failures + 1), reason, candidate })
+    Object.assign(state, { failedSources: sources, wantedUntil: '0' })
+    const tasks = plan(state, now + jittered(state, waitMs))
     state.retryAt = state.due
     const event = numbered(state, 'type', 'failed', 'at', startedAt, 'reason', reason, 'candidate', candidate, 'sources', sources,
       'retryAt', state.retryAt, 'tier', state.tier)

@@ -1,6 +1,6 @@
 /**
  * A price as server-sent events: `price`, when it has moved by as much as the viewer wants, when its status changes, or after the
- * heartbeat.
+ * heartbeat. Without a price that may be served it is null, and the status says why.
  *
  * Each event is the newest price, so a viewer that reads slowly skips prices, never the last one.
  *
@@ -9,7 +9,7 @@
  * @typedef {{ streams: Map<Stream, Viewer>, watched: object | null, unwatch: () => void, isDue: boolean }} Viewers of one asset
  */
 import { EMPTY_HEARTBEAT } from '../../push/index.js'
-import { isUsable, statusOf } from './replies.js'
+import { isUsable, missing, statusOf, STATUSES } from './replies.js'
 
 const LOOK_EVERY_MS = 250
 const HEARTBEAT_MS = 10_000
@@ -26,13 +26,16 @@ export function createPriceLive ({ queries, view, now, push, log }) {
   /** @param {string} asset @param {Viewers} viewers */
   async function serve (asset, viewers) {
     const known = await queries.known(asset)
+    // the last viewer may have left
+    if (all.get(asset) !== viewers) return
     if (known !== viewers.watched) {
       viewers.unwatch()
       Object.assign(viewers, { watched: known, unwatch: view.watch(asset, () => serveSoon(asset)) })
     }
     const { price, ts, tier, seq } = known.fields
-    const status = isUsable(known.fields, now()) ? statusOf(known.fields, now()) : 'expired'
-    const event = { asset, price: status === 'expired' ? null : price, updatedAt: Number(ts), tier, status, version: Number(seq) }
+    const isPrice = isUsable(known.fields, now())
+    const status = isPrice ? statusOf(known.fields, now()) : STATUSES[missing(known.fields).code]
+    const event = { asset, price: isPrice ? price : null, updatedAt: ts === '0' ? null : Number(ts), tier, status, version: Number(seq) }
     const bytes = Buffer.from(`event: price\ndata: ${JSON.stringify(event)}\nid: ${known.generation}:${seq}\n\n`)
     const nowMs = performance.now()
     for (const [stream, viewer] of viewers.streams) {

@@ -12,20 +12,13 @@
  *   hard: number, tier: string }>>, history: (asset: string, from: number, to: number, limit: number) =>
  *   Promise<{ at: number, price: string, version: number }[]> }} Store
  */
-import { fieldsOf } from '../../admission/index.js'
-import { candles } from './candles.js'
 import { FreshetError } from './errors.js'
-import { isUsable, missing } from './replies.js'
+import { createHistory } from './history.js'
+import { isUsable, missing, STATUSES } from './replies.js'
 import { createStoreReads } from './store-reads.js'
 import { createWanting } from './wanting.js'
 
 const RULE = 'latest'
-const MAX_POINTS = 10_000
-/** of an asset without a price, by error code */
-export const STATUSES = Object.freeze(/** @type {Record<string, string>} */ ({
-  ASSET_UNKNOWN: 'unknown', PRICE_NO_DATA: 'no_data', PRICE_NO_QUORUM: 'no_quorum', PRICE_EXPIRED: 'expired'
-}))
-
 /** @typedef {ReturnType<typeof createPriceQueries>} PriceQueries */
 
 /**
@@ -95,18 +88,6 @@ export function createPriceQueries ({
     }
   }
 
-  /** @param {string} asset @param {number} from @param {number} to ms since 1970 */
-  async function pointsOf (asset, from, to) {
-    const partition = partitionOf(asset)
-    const entries = await connectionOf(partition, false).send('XRANGE', keyOf(partition)(`events:${asset}`), '-', '+')
-    /** @type {import('../../admission/index.js').Fields[]} */
-    const events = entries.map((/** @type {any} */ [, flat]) => fieldsOf(flat.map(String)))
-    const points = events.filter(({ type }) => type === 'price')
-      .map(({ at, price, seq }) => ({ at: Number(at), price, version: Number(seq) }))
-    const isWhole = points.length > 0 && points[0].at <= from
-    return store === null || isWhole ? points.filter(({ at }) => at >= from && at <= to) : store.history(asset, from, to, MAX_POINTS)
-  }
-
   return {
     price,
 
@@ -122,20 +103,11 @@ export function createPriceQueries ({
      * @returns {Promise<(Found | { asset: string, status: string })[]>} in this order, each once
      */
     prices: (assets) => Promise.all([...new Set(assets)].map((asset) => price(asset).catch((error) => {
-      if (STATUSES[error.code]) return { asset, status: STATUSES[error.code] }
+      if (STATUSES[error.code] || error.retryable) return { asset, status: STATUSES[error.code] ?? 'unavailable' }
       throw error
     }))),
 
-    /**
-     * @param {string} asset @param {{ from: number, to: number, stepMs: number | null }} range ms since 1970
-     * @returns {Promise<{ asset: string, items: object[] }>} prices, the oldest first, or open, high, low and close of each step
-     * @throws {FreshetError} ASSET_UNKNOWN
-     */
-    async history (asset, { from, to, stepMs }) {
-      if (!await view.get(asset)) throw new FreshetError('ASSET_UNKNOWN', 'there is no asset with this id')
-      const points = (await pointsOf(asset, from, to)).slice(-MAX_POINTS)
-      return { asset, items: stepMs === null ? points : candles(points, { from, to, stepMs }) }
-    },
+    ...createHistory({ view, store, connectionOf, keyOf, partitionOf }),
 
     /** Assets by id, with their tiers. @param {{ after: string | null, limit: number }} page */
     async tiers ({ after, limit }) {

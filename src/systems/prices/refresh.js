@@ -16,7 +16,8 @@ const RULE = 'latest'
  * @param {(asset: string) => { connection: import('../../store/index.js').Connection, key: (part: string) => string }} parts.placeOf
  *   the primary of its partition
  * @param {(command: import('../../admission/index.js').Command) => Promise<import('../../admission/index.js').Decision>} parts.submit
- * @param {(outcome: string, seconds: number) => void} [parts.onRefresh] `outcome`: price, stale, all_failed, no_quorum, moved
+ * @param {(outcome: string, seconds: number) => void} [parts.onRefresh] `outcome`: price, stale, all_failed, no_quorum, moved,
+ *   not_stored
  * @returns {(asset: string) => Promise<void>} errors: the primary does not answer
  */
 export function createRefresher ({ sources, placeOf, submit, onRefresh = () => {} }) {
@@ -34,7 +35,10 @@ export function createRefresher ({ sources, placeOf, submit, onRefresh = () => {
     const args = 'failure' in found
       ? ['fail', String(startedMs), found.failure, found.candidate ?? '', said]
       : ['price', String(startedMs), found.price, said]
-    const { code } = await submit({ rule: RULE, key: asset, scope: '', requestId: randomUUID(), args })
+    const { code } = await submit({ rule: RULE, key: asset, scope: '', requestId: randomUUID(), args }).catch((error) => {
+      onRefresh('not_stored', (performance.now() - since) / 1000)
+      throw error
+    })
     onRefresh(code === 'accepted' ? 'failure' in found ? found.failure : 'price' : code, (performance.now() - since) / 1000)
   }
 }

@@ -12,6 +12,11 @@
  */
 import { FreshetError } from './errors.js'
 
+/** of an asset without a price, by error code */
+export const STATUSES = Object.freeze(/** @type {Record<string, string>} */ ({
+  ASSET_UNKNOWN: 'unknown', PRICE_NO_DATA: 'no_data', PRICE_NO_QUORUM: 'no_quorum', PRICE_EXPIRED: 'expired'
+}))
+
 /** @param {Fields} fields @param {number} nowMs */
 export const isUsable = ({ price, hard }, nowMs) => price !== '' && nowMs < Number(hard)
 
@@ -22,9 +27,9 @@ export function statusOf ({ failures, soft }, nowMs) {
 }
 
 /** @param {string} asset @param {Fields} fields @param {string} status @returns {string} JSON */
-const textOf = (asset, { price, ts, tier, seq, sources, failures, failedSources }, status) =>
+const textOf = (asset, { price, ts, tier, seq, sources, failures, failedAt, reason, failedSources }, status) =>
   `{"asset":${JSON.stringify(asset)},"price":"${price}","updatedAt":${ts},"tier":"${tier}","status":"${status}","version":${seq},` +
-  `"sources":${failures === '0' ? sources : failedSources ?? sources}}`
+  `"sources":${sources}${failures === '0' ? '' : `,"failed":{"at":${failedAt},"reason":"${reason}","sources":${failedSources}}`}}`
 
 /**
  * Replies of one process; a body is encoded once for each version and status.
@@ -39,7 +44,7 @@ export function createEncoder ({ isShared }) {
     replyOf ({ asset, fields, generation, level }, nowMs) {
       const { ts, soft, hard, seq } = fields
       const status = statusOf(fields, nowMs)
-      const tag = `W/"${generation}.${seq}.${status}"`
+      const tag = `W/"${generation}.${seq}.${ts}.${status}"`
       let known = encoded.get(fields)
       if (known?.tag !== tag) {
         known = { tag, body: Buffer.from(textOf(asset, fields, status)) }

@@ -44,7 +44,7 @@ for (const engine of await scopedEngines()) {
       const { version } = await eventually(async () => (await reader.price(asset)).json)
       // one, unless the machine was so busy that a source was late, and the refresh repeated
       for (const calls of await exchanges.calls(asset)) t.ok(calls <= version, `${calls} calls, ${version} refreshes`)
-      t.ok(version < 10)
+      t.ok(version < 100, 'far fewer than those who asked')
     })
 
     await t.test('several prices at once, each with its own status', async (t) => {

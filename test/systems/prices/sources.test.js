@@ -225,7 +225,7 @@ t.test('a dead source gets its threshold of calls, one probe per reset period, a
 })
 
 t.test('a source that hangs takes nothing from the others, whose deadlines start when their calls start', async (t) => {
-  const { sources, set } = await startExchanges(t, { callMs: 3_000, latencyMs: 20 })
+  const { sources, set } = await startExchanges(t, { callMs: 8_000, latencyMs: 20 })
   await set(0, { hang: true })
   // many more than may be in flight: most wait
   const all = await Promise.all(Array.from({ length: 400 }, () => sources.ticks('btc-usd')))

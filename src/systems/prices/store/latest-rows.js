@@ -29,7 +29,9 @@ export function createLatestRows ({ put }) {
 
   /** @param {string} asset */
   async function send (asset) {
-    const row = /** @type {Item} */ (waiting.get(asset))
+    const row = waiting.get(asset)
+    // another partition's write, or the timer, has sent it
+    if (row === undefined) return
     waiting.delete(asset)
     sentMs.delete(asset)
     sentMs.set(asset, performance.now())

@@ -50,7 +50,7 @@ export function createReading ({ sdk, ask, metrics, table, latestMs, historyMs }
     },
 
     /**
-     * @param {string} asset @param {number} from @param {number} to ms since 1970, both included @param {number} limit
+     * @param {string} asset @param {number} from @param {number} to ms since 1970, both included @param {number} limit the newest so many
      * @returns {Promise<Point[]>} the oldest first @throws {import('./errors.js').FreshetError} DYNAMODB_DOWN and others
      */
     async history (asset, from, to, limit) {
@@ -65,6 +65,7 @@ export function createReading ({ sdk, ask, metrics, table, latestMs, historyMs }
           KeyConditionExpression: '#asset = :asset AND #at BETWEEN :from AND :to',
           ExpressionAttributeNames: { '#asset': 'asset', '#at': 'at' },
           ExpressionAttributeValues: { ':asset': { S: asset }, ':from': { S: sortKey(from) }, ':to': { S: sortKey(to) } },
+          ScanIndexForward: false,
           Limit: limit - points.length,
           ExclusiveStartKey: start
         }), until - performance.now())
@@ -74,7 +75,7 @@ export function createReading ({ sdk, ask, metrics, table, latestMs, historyMs }
         }
         start = LastEvaluatedKey
       } while (start && points.length < limit)
-      return points
+      return points.reverse()
     }
   }
 }
