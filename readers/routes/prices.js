@@ -1,5 +1,5 @@
 /** Prices: the newest, several at once, history, a stream; tiers and sources. */
-import { commandRoute, ID_TEXT, integer, number, querySchema, readId, readQuery, text } from '../../src/http/index.js'
+import { commandRoute, ID_TEXT, integer, number, querySchema, readId, readQuery, required, text } from '../../src/http/index.js'
 import { matchesTag } from '../../src/replies/index.js'
 import { assetOf, STATUSES } from '../../src/systems/prices/index.js'
 import { FreshetError } from '../errors.js'
@@ -14,6 +14,7 @@ const PAGE = 100
 const HOUR_MS = 3_600_000
 const MAX_STEPS = 10_000
 const PARAMS = { asset: ID_TEXT }
+const ONE_ID = ID_TEXT.pattern.slice(1, -1)
 const TIME = { type: 'integer', description: 'milliseconds since 1970' }
 const DECIMAL = { type: 'string', description: 'decimal, at most 8 places' }
 
@@ -54,11 +55,11 @@ const list = (/** @type {object} */ items, /** @type {object} */ more = {}) =>
   ({ type: 'object', properties: { items: { type: 'array', items }, ...more } })
 
 const SEVERAL = {
-  assets: text((given) => readAssets(given), {
+  assets: required(text((given) => readAssets(given), {
     description: `ids, separated by commas, at most ${MAX_ASSETS}`,
     expects: `1-${MAX_ASSETS} ids, separated by commas`,
-    schema: { type: 'string' }
-  })
+    schema: { type: 'string', pattern: `^${ONE_ID}(,${ONE_ID}){0,${MAX_ASSETS - 1}}$` }
+  }))
 }
 const RANGE = {
   from: integer(0, MAX_MS, { description: 'first time, milliseconds since 1970; without it, an hour before `to`' }),

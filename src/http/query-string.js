@@ -3,8 +3,8 @@
  * are reported at once. Unknown fields are refused, because an ignored typo (`limt=5`) would look like a valid response;
  * so are fields given twice, and no value is coerced.
  *
- * @typedef {{ expects: string, read: (text: string) => any, schema: Record<string, unknown>, default?: any, many?: number }} Field
- *   `many`: how many times it may be given; the value is then an array
+ * @typedef {{ expects: string, read: (text: string) => any, schema: Record<string, unknown>, default?: any, many?: number,
+ *   isRequired?: boolean }} Field `many`: how many times it may be given; the value is then an array
  * @typedef {{ field: string, received: string, expected: string }} Fault
  */
 import * as checks from '../settings/index.js'
@@ -40,6 +40,9 @@ export const oneOf = (words, { description }) => field(checks.oneOf(...words),
  */
 export const text = (read, { description, expects, schema }) => field({ expects, read }, { ...schema, description }, null)
 
+/** @param {Field} one @returns {Field} */
+export const required = (one) => ({ ...one, isRequired: true })
+
 /** @type {(max: number, field: Field) => Field} */
 export const many = (max, one) => ({
   ...one,
@@ -52,6 +55,7 @@ export const many = (max, one) => ({
 export const querySchema = (fields) => ({
   type: 'object',
   additionalProperties: false,
+  required: Object.keys(fields).filter((name) => fields[name].isRequired),
   properties: Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema]))
 })
 
@@ -72,6 +76,7 @@ export function readQuery (request, fields) {
   /** @type {Record<string, any>} */
   const values = {}
   for (const [name, field] of Object.entries(fields)) {
+    if (given[name] === undefined && field.isRequired) faults.push({ field: name, received: 'nothing', expected: field.expects })
     values[name] = given[name] === undefined ? field.default : readField(name, field, given[name], faults)
   }
   if (faults.length === 0) return values

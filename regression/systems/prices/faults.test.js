@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { runCommand } from '../../../test/commands.js'
 import { isProblem } from '../../../test/gateway/requests.js'
-import { scopedEngines, wholeTest } from '../../../test/scope.js'
+import { isWhole, scopedEngines } from '../../../test/scope.js'
 import { engineName, eventually } from '../../../test/servers.js'
 import { EXCHANGES, startPrices } from '../../../test/systems/prices/pricing.js'
 
@@ -146,7 +146,8 @@ for (const engine of await scopedEngines()) {
       await eventually(isLocal('two-left'))
     })
 
-    await wholeTest('servers that lost their data: the assets of the file are back', async (t) => {
+    if (!isWhole) return
+    await t.test('servers that lost their data: the assets of the file are back', async (t) => {
       await primary.restart()
       await eventually(async () => (await reader.price('listed')).status === 200)
       isProblem(t, await reader.price('wild'), 404, 'ASSET_UNKNOWN')

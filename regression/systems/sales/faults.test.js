@@ -8,9 +8,6 @@ import { engineName, eventually } from '../../../test/servers.js'
 import { startSaleGateway } from '../../../test/systems/sales/selling.js'
 import { claimAlong, isWhole, ownersOf, PARTITIONS, startAll } from './claiming.js'
 
-const LEASE_MS = 3000
-// 50 over both engines
-const KILLS = scoped(25, 2)
 const DOWN_MS = scoped(10_000, 2000)
 /** so that the owner that stands still has some of them */
 const SALES = scoped(4, 1)
@@ -19,27 +16,6 @@ const database = await startMigratedDatabase(t)
 
 for (const engine of await scopedEngines()) {
   const own = (/** @type {string} */ name) => `${engine.name}-${name}-${Date.now()}`
-
-  t.test(`${engineName(engine)}: consumers are killed again and again: each order is there once`, async (t) => {
-    const { gateway, consumers } = await startAll(t, { engine, database })
-    const id = own('killed')
-    await gateway.create(id, { stock: 1_000_000 })
-    let running = await Promise.all([consumers(), consumers()])
-    const claiming = claimAlong(gateway, id)
-    const pauses = []
-    for (let n = 0; n < KILLS; n++) {
-      await sleep(200 + Math.random() * 300)
-      await Promise.all(running.map(({ command }) => command.kill()))
-      const killedMs = performance.now()
-      const before = (await ownersOf(database, id)).length
-      running = await Promise.all([consumers(), consumers()])
-      await eventually(async () => (await ownersOf(database, id)).length > before)
-      pauses.push(performance.now() - killedMs)
-    }
-    await claiming.stop()
-    await isWhole(t, database, id, claiming.sold)
-    t.comment(`work resumed after ${pauses.map((ms) => Math.round(ms)).join(', ')} ms; leases are ${LEASE_MS} ms`)
-  })
 
   t.test(`${engineName(engine)}: the owner of a partition stands still: another takes over, and nothing is done twice`, async (t) => {
     const { server, gateway, reader, consumers } = await startAll(t, { engine, database })

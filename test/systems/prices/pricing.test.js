@@ -55,6 +55,7 @@ for (const engine of await scopedEngines()) {
       t.match(json.items, [
         { asset: 'eth-usd', status: 'fresh' }, { asset: 'none-such', status: 'no_data' }, { asset: 'missing', status: 'unknown' }])
       t.equal(json.items.length, 3)
+      isProblem(t, await reader.get('/v1/prices'), 400, 'REQUEST_INVALID')
       for (const assets of ['', 'a,,b', '../x', 'ü', Array(101).fill('a').join(',')]) {
         isProblem(t, await reader.get(`/v1/prices?assets=${encodeURIComponent(assets)}`), 400, 'REQUEST_INVALID')
       }
