@@ -46,7 +46,7 @@ export async function openProductArm (technique, { redisUrl, keyPrefix, tiers, i
 
   return {
     async begin (assets) {
-      if (isFirst) await eachOf(assets, (asset) => prices.set(asset, { tier: tierOf(asset), pinned: true }))
+      if (isFirst) await eachOf(assets, (asset) => prices.set(asset, { tier: tierOf(asset), pinned: true }, null))
       await eachOf(assets, async (asset) => {
         while (!(await stateOf(asset)).price) await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
       })

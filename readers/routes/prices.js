@@ -12,7 +12,6 @@ const MAX_ASSETS = 100
 const MAX_PAGE = 1000
 const PAGE = 100
 const HOUR_MS = 3_600_000
-const MAX_STEPS = 10_000
 const PARAMS = { asset: ID_TEXT }
 const ONE_ID = ID_TEXT.pattern.slice(1, -1)
 const TIME = { type: 'integer', description: 'milliseconds since 1970' }
@@ -66,7 +65,7 @@ const RANGE = {
   to: integer(0, MAX_MS, { description: 'last time; without it, now' }),
   step: integer(1000, MAX_MS, { description: 'ms; open, high, low and close of each step instead of prices' })
 }
-const MOVES = { minChange: number(0, 100, { description: 'percent by which the price must have moved for an event', default: 0 }) }
+const MOVES = { minChange: number(0.001, 100, { description: 'percent by which the price must have moved for an event', default: 0.001 }) }
 const LIST = {
   after: text((given) => readId(given, 'after'), { description: '`next` of the page before', expects: 'an id', schema: ID_TEXT }),
   limit: integer(1, MAX_PAGE, { description: 'assets of a page', default: PAGE })
@@ -118,7 +117,10 @@ export async function priceRoutes (app, { systems, push, access }) {
     config: READ, schema: route('The newest prices of several assets', list(PRICE, { asOf: TIME }), SEVERAL, [])
   }, async (request, reply) => {
     const { assets } = readQuery(request, SEVERAL)
-    const { queries, encoder, now, metrics } = await opened()
+    const system = await orNone(opened, null)
+    // before the first asset there is no system
+    if (system === null) return { items: assets.map((/** @type {string} */ asset) => ({ asset, status: 'unknown' })), asOf: Date.now() }
+    const { queries, encoder, now, metrics } = system
     const found = await queries.prices(assets)
     const asOf = now()
     const texts = found.map((one) => {
@@ -210,15 +212,12 @@ function rangeIn (request) {
   const to = given.to ?? Date.now()
   const from = given.from ?? Math.max(0, to - HOUR_MS)
   if (from > to) throw new FreshetError('REQUEST_INVALID', `from: ${from}; expected a time not after \`to\`, ${to}`)
-  if (given.step !== null && (to - from) / given.step > MAX_STEPS) {
-    throw new FreshetError('REQUEST_INVALID', `step: ${given.step}; expected at most ${MAX_STEPS} steps from \`from\` to \`to\``)
-  }
   return { from, to, step: given.step }
 }
 
 /**
  * Before the first asset there is no system, and nothing to list.
- * @template T @param {() => Promise<T>} run @param {T} none
+ * @template T, N @param {() => Promise<T>} run @param {N} none @returns {Promise<T | N>}
  */
 const orNone = (run, none) => run().catch((error) => {
   if (error.code === 'ASSET_UNKNOWN') return none

@@ -51,7 +51,7 @@ export async function keepAssets (assets, { prices, primaryId, log, signal }) {
       const id = primaryId()
       if (id === known) continue
       for (let i = 0; i < assets.length; i += AT_ONCE) {
-        await Promise.all(assets.slice(i, i + AT_ONCE).map(({ asset, ...place }) => prices.set(asset, place)))
+        await Promise.all(assets.slice(i, i + AT_ONCE).map(({ asset, ...place }) => prices.set(asset, place, null)))
       }
       known = id
       log.info({ assets: assets.length }, 'assets of the file are kept')

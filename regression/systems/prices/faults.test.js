@@ -149,8 +149,9 @@ for (const engine of await scopedEngines()) {
     if (!isWhole) return
     await t.test('servers that lost their data: the assets of the file are back', async (t) => {
       await primary.restart()
-      await eventually(async () => (await reader.price('listed')).status === 200)
+      await eventually(async () => (await reader.price('wild')).status === 404)
       isProblem(t, await reader.price('wild'), 404, 'ASSET_UNKNOWN')
+      await eventually(async () => (await reader.price('listed')).status === 200)
     })
   })
 }

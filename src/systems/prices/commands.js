@@ -31,8 +31,8 @@ export const timesOf = (tiers) => (tiers.match(/[\d.]+/g) ?? []).map((seconds) =
  *   `stateOf`: from the primary; `tiers`: intervals and expiries (timesOf)
  */
 export function createPrices ({ submit, stateOf, tiers }) {
-  /** @param {string} asset @param {string[]} args @param {string | null} [requestId] */
-  async function run (asset, args, requestId = null) {
+  /** @param {string} asset @param {string[]} args @param {string | null} requestId */
+  async function run (asset, args, requestId) {
     const decision = await submit({ rule: RULE, key: asset, scope: '', requestId: requestId ?? randomUUID(), args })
     const { code, details } = decision
     if (code === 'failed') throw new FreshetError('INTERNAL', `the command could not be decided: ${details.reason}`)
@@ -48,12 +48,20 @@ export function createPrices ({ submit, stateOf, tiers }) {
     ({ status: code === 'created' ? 201 : 200, body: { asset, tier, pinned: pinned === '1' }, isReplay: false })
 
   return {
-    /** Creates an asset, or changes it. @param {string} asset @param {Place} place @returns {Promise<Reply>} */
-    set: async (asset, { tier, pinned }) =>
-      placed(asset, await run(asset, ['set', tier ?? '', pinnedText(pinned), tiers, phaseOf(asset)])),
+    /**
+     * Creates an asset, or changes it.
+     * @param {string} asset @param {Place} place @param {string | null} requestId a repetition has no effect, whatever its id
+     * @returns {Promise<Reply>}
+     */
+    set: async (asset, { tier, pinned }, requestId) =>
+      placed(asset, await run(asset, ['set', tier ?? '', pinnedText(pinned), tiers, phaseOf(asset)], requestId)),
 
-    /** @param {string} asset @param {Place} place @returns {Promise<Reply>} @throws {FreshetError} ASSET_UNKNOWN */
-    setTier: async (asset, { tier, pinned }) => placed(asset, await run(asset, ['tier', tier ?? '', pinnedText(pinned)])),
+    /**
+     * @param {string} asset @param {Place} place @param {string | null} requestId @returns {Promise<Reply>}
+     * @throws {FreshetError} ASSET_UNKNOWN
+     */
+    setTier: async (asset, { tier, pinned }, requestId) =>
+      placed(asset, await run(asset, ['tier', tier ?? '', pinnedText(pinned)], requestId)),
 
     /**
      * Refreshes now, and waits for the outcome.

@@ -67,8 +67,8 @@ export async function startPrices (t, { engine, readers = 1, readerFlags = [], c
     gateway: {
       ...gateway,
       /** @param {string} asset @param {object} [place] */
-      asset: (asset, place) => gateway.send('PUT', `/v1/assets/${asset}`, place && JSON.stringify(place),
-        place && { 'content-type': 'application/json' }),
+      asset: (asset, place = {}) =>
+        gateway.send('PUT', `/v1/assets/${asset}`, JSON.stringify(place), { 'content-type': 'application/json' }),
       /** @param {string} asset @param {Record<string, string>} [headers] */
       refresh: (asset, headers = {}) => gateway.send('POST', `/v1/prices/${asset}/refresh`, undefined, headers)
     }

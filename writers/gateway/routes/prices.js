@@ -40,17 +40,17 @@ export async function priceRoutes (app, { prices, room }) {
   takeBodies(app, { types: [JSON_TYPE], maxBytes: MAX_BODY_BYTES, room })
 
   /** @param {import('fastify').FastifyRequest} request */
-  const placeIn = (request) => /** @type {any} */ (request.body === undefined ? { tier: null, pinned: null } : readCommand(request, PLACE))
+  const placeIn = (request) => /** @type {any} */ (readCommand(request, PLACE))
 
   app.put('/v1/assets/:asset', {
     config: ADMIN,
     schema: route('Keep the price of an asset, or change how', bodySchema(PLACE), { 200: PLACED, 201: PLACED }, [])
-  }, (request, response) => send(response, () => prices.set(assetIn(request), placeIn(request))))
+  }, (request, response) => send(response, () => prices.set(assetIn(request), placeIn(request), readRequestId(request))))
 
   app.put('/v1/tiers/:asset', {
     config: ADMIN,
     schema: route('Change the tier of an asset', bodySchema(PLACE), { 200: PLACED }, ['ASSET_UNKNOWN'])
-  }, (request, response) => send(response, () => prices.setTier(assetIn(request), placeIn(request))))
+  }, (request, response) => send(response, () => prices.setTier(assetIn(request), placeIn(request), readRequestId(request))))
 
   app.post('/v1/prices/:asset/refresh', {
     config: WRITE,
