@@ -15,7 +15,7 @@ export default {
     noop: technique('noop', 'apart')
   },
   labels: {
-    'db-lock': 'row lock, two pools',
+    'db-lock': 'row lock, 2 pools',
     'db-lock shared pool': 'row lock, shared pool',
     'db-lock apart': 'row lock, reader',
     'batched+cache': 'batches, cache',

@@ -10,7 +10,7 @@ import { readTiers, ruleTiers } from '../../lab/prices/assets.js'
 import { isScheduled, TECHNIQUES } from '../../lab/prices/techniques.js'
 import { syntheticTick } from '../../src/systems/prices/index.js'
 import { endOf } from '../commands.js'
-import { scopedEngines } from '../scope.js'
+import { scopedEngines, wholeTest } from '../scope.js'
 import { startDeployment } from '../servers.js'
 
 /** @typedef {import('../../lab/prices/history.js').History} History */
@@ -132,7 +132,7 @@ t.test('a history file is checked: npm run experiment -- check FILE', async (t) 
   t.match(await endOf(t, ['experiment', 'check', file]), { code: 1, stdout: /B3 none beyond its hard expiry: no \(/ })
 })
 
-t.test('each arm answers for a moment, and what it says holds', async (t) => {
+wholeTest('each arm answers for a moment, and what it says holds', async (t) => {
   const [engine] = await scopedEngines()
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
   const hasPeers = await installPeers().then(() => true, (error) => {
