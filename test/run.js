@@ -1,7 +1,7 @@
 /**
  * Runs test files, each in a Node.js process of its own, and merges their TAP: `node test/run.js [FILE or folder...]`. Without
- * arguments: all of test/, or, with FRESHET_TEST_SCOPE=whole, all of regression/ and what `npm test` leaves out of the files of test/:
- * their whole tests, their longer forms, and the other engines for files with a test for each engine.
+ * arguments: all of test/, or, with FRESHET_TEST_SCOPE=whole, all of regression/, and the files of test/ that have a longer form. Where the
+ * longer form is only that it runs on each engine, it runs on those that `npm test` leaves out.
  *
  * `tap run` starts each file and each command that a test starts with a coverage loader. Without it `npm test` takes three quarters
  * of the time.
@@ -15,8 +15,7 @@ import { testEngines } from './servers.js'
 const JOBS = 6
 const TIMEOUT_MS = 300_000
 const HAS_LONGER_FORM = /from '.*\/(scope|properties|partition)\.js'/
-const IS_LONGER_ON_AN_ENGINE = /\b(scoped\(|isWhole|regression\/)|\/(properties|partition)\.js'/
-const HAS_WHOLE_TESTS = /\bwholeTest\(/
+const IS_LONGER_ON_AN_ENGINE = /\b(scoped\(|isWhole|wholeTest\(|regression\/)|\/(properties|partition)\.js'/
 const IS_FOR_EACH_ENGINE = /for \(.* engines?\b/
 
 /** @param {string} path @returns {string[]} */
@@ -24,7 +23,7 @@ const testFiles = (path) => statSync(path).isFile()
   ? [path]
   : readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.test.js')).map((name) => join(path, name))
 
-/** @typedef {{ file: string, scope?: string, only?: boolean }} Chosen `only` its whole tests */
+/** @typedef {{ file: string, scope?: string }} Chosen */
 
 /** @returns {Promise<Chosen[]>} */
 async function all () {
@@ -35,9 +34,7 @@ async function all () {
     const text = readFileSync(file, 'utf8')
     if (!HAS_LONGER_FORM.test(text)) return []
     if (IS_LONGER_ON_AN_ENGINE.test(text)) return [{ file }]
-    const hasWhole = HAS_WHOLE_TESTS.test(text)
-    const others = hasOthers && IS_FOR_EACH_ENGINE.test(text) ? [{ file, scope: 'others' }] : []
-    return hasWhole ? [{ file, only: true }, ...others] : others
+    return hasOthers && IS_FOR_EACH_ENGINE.test(text) ? [{ file, scope: 'others' }] : []
   })
   return [...testFiles('regression').map((file) => ({ file })), ...longer]
 }
@@ -47,8 +44,8 @@ t.setTimeout(0) // the whole takes as long as its files
 const named = process.argv.slice(2)
 /** @type {Chosen[]} */
 const chosen = named.length > 0 ? named.flatMap(testFiles).map((file) => ({ file })) : await all()
-for (const { file, scope = process.env.FRESHET_TEST_SCOPE, only = false } of chosen) {
+for (const { file, scope = process.env.FRESHET_TEST_SCOPE } of chosen) {
   // t.spawn puts the coverage loader into NODE_OPTIONS
-  const env = { ...process.env, FRESHET_TEST_SCOPE: scope, TAP_TIMEOUT: String(TIMEOUT_MS / 1000), TAP_ONLY: only ? '1' : '0' }
+  const env = { ...process.env, FRESHET_TEST_SCOPE: scope, TAP_TIMEOUT: String(TIMEOUT_MS / 1000) }
   t.spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, file], { name: file, timeout: TIMEOUT_MS, env, buffered: true })
 }

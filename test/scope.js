@@ -19,12 +19,5 @@ export const scopedEngines = async () => {
   return process.env.FRESHET_TEST_SCOPE === 'others' ? engines.filter((engine) => engine !== first) : [first]
 }
 
-/** @param {string} title @param {any[]} rest options, if any, and the test */
-function only (title, ...rest) {
-  const [test, options = {}] = rest.toReversed()
-  // `only` is for the file; its subtests all run
-  return t.only(title, { ...options, runOnly: false }, test)
-}
-
-/** A test that runs only when the whole does, and then without the others of its file if run.js says so. @type {typeof t.test} */
-export const wholeTest = /** @type {any} */ (!isWhole ? async () => {} : process.env.TAP_ONLY === '1' ? only : t.test.bind(t))
+/** A test that runs only when the whole does. @type {typeof t.test} */
+export const wholeTest = /** @type {any} */ (isWhole ? t.test.bind(t) : async () => {})
