@@ -1,6 +1,7 @@
 /**
  * Lua scripts, read from disk once. A script names its parts in a header (KEYS, ARGV, RETURNS, COST, MODE), which a test
- * compares with the body. A line `-- @include NAME` is replaced by lua/includes/NAME.lua, and `rules/NAME` by that rule.
+ * compares with the body. A line `-- @include NAME` is replaced by lua/includes/NAME.lua, and `rules/NAME` by that rule;
+ * a rule may include parts of its own.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
@@ -33,9 +34,7 @@ export function readScript (name, folder = FOLDER) {
   const file = new URL(`${name}.lua`, folder)
   const known = cache.get(file.href)
   if (known) return known
-  const included = (/** @type {string} */ part) =>
-    readFileSync(new URL(`${PARTS.test(part) ? part : `includes/${part}`}.lua`, FOLDER), 'utf8').trimEnd()
-  const body = readFileSync(file, 'utf8').replace(INCLUDE, (_, part) => included(part))
+  const body = withIncludes(readFileSync(file, 'utf8'))
   const headers = Object.fromEntries([...body.matchAll(/^-- ([A-Z]+) +(.*)$/gm)].map(([, part, text]) => [part, text]))
   if (headers.MODE !== 'read' && headers.MODE !== 'writes') throw new Error(`${file.pathname}: header MODE must be read or writes`)
   /** @type {Script} */
@@ -43,3 +42,7 @@ export function readScript (name, folder = FOLDER) {
   cache.set(file.href, script)
   return script
 }
+
+/** @param {string} text @returns {string} */
+const withIncludes = (text) => text.replace(INCLUDE, (_, part) =>
+  withIncludes(readFileSync(new URL(`${PARTS.test(part) ? part : `includes/${part}`}.lua`, FOLDER), 'utf8').trimEnd()))

@@ -1,5 +1,5 @@
 /**
- * Rule `bounded`, units of a stock: the same as lua/rules/bounded.lua, as a pure function. Its commands are in files by subject: sale,
+ * Rule `bounded`, units of a stock: the same as lua/rules/bounded.lua, as a pure function, in files by subject as there: sale,
  * claims, queue, restore.
  *
  *     create    stock perUser openAt closeAt holdMs mode slots recorded
