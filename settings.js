@@ -2,14 +2,14 @@
  * ONE table of settings. Flags, environment variables, `--help`, docs/settings.md and validation come from its rows.
  *
  * The flag wins over the environment variable, the variable over the default. All faults are reported at once, each with its
- * value, the expected range and its origin. src/settings reads rows and flags; what rows need to know of the rest of the program
- * (names of layouts and acks) is passed to `resolve`. A row per setting makes the file longer than 250 lines.
+ * value, the expected range and its origin. src/settings/resolve.js does that; what rows need to know of the rest of the program (names of
+ * layouts and acks) is passed to `resolve`. A row per setting makes the file longer than 250 lines.
  */
 import { SettingsInvalid } from './src/errors.js'
 import {
-  brokerList, checkTogether, databaseUrl, dynamodbEndpoint, envOf, exchangeList, exchangeUrls, FIELD, flagOf, givenBy, helpOf, httpUrl,
-  integer, keptByNpm, keysSource, listOf, matching, number, oneOf, oneOfKnown, originList, present, readableFile, readFlags, readRows,
-  serverUrl, serverUrls, tierList, trueOrFalse, unexpectedWords, unknownFlags, unknownName, withoutSecrets, writableFile, writerFlags
+  brokerList, databaseUrl, dynamodbEndpoint, envOf, exchangeList, exchangeUrls, FIELD, flagOf, httpUrl, integer, keysSource, listOf,
+  matching, number, oneOf, oneOfKnown, originList, present, readableFile, serverUrl, serverUrls, table, tierList, trueOrFalse,
+  withoutSecrets, writableFile, writerFlags
 } from './src/settings/index.js'
 
 export { SettingsInvalid, envOf, flagOf }
@@ -278,149 +278,14 @@ export const SETTINGS = Object.freeze([
   ])
 ])
 
-/** @param {string} command @returns {Row[]} the rows a command uses */
-const rowsOf = (command) => SETTINGS.filter((row) => row.uses.includes(command))
-
-/**
- * @param {Known} known
- * @param {string} usage first lines of the help
- * @returns {Promise<string>} what --help prints
- */
-export const help = async (known, usage) => helpOf(rowsOf(known.command), known, usage)
-
-/**
- * The settings of a command, from its flags, the environment and the defaults.
- * @param {string[]} argv arguments after the command
- * @param {Record<string, string | undefined>} env
- * @param {Known & { positionals?: number }} known `positionals`: maximum number of words that are no flags (0)
- * @returns {Readonly<Record<string, any> & { origins: Record<string, string>, positionals: string[] }>}
- * @throws {SettingsInvalid} with all faults
- */
-export function resolve (argv, env, known) {
-  const rows = rowsOf(known.command)
-  /** @type {string[]} */
-  const faults = []
-  const { flags, words: positionals } = readFlags(rows, argv)
-  const { values, origins } = readRows(rows, known, faults, (row) => {
-    const flag = flagOf(row.name)
-    const variable = envOf(row)
-    if (flag in flags) return [`--${flag}`, flags[flag]]
-    return variable && env[variable] ? [variable, env[variable]] : null
-  })
-  faults.push(...unknownVariables(env), ...unknownFlags(flags, rows, known), ...unexpectedWords(positionals.slice(known.positionals ?? 0)))
-  const lost = keptByNpm(rows, env)
-  for (const [flag] of lost) faults.push(`--${flag} did not arrive: npm took it as an option of its own`)
-  faults.push(...checkTogether({ values, origins, known, words: positionals }))
-  if (values.replicaUrl && origins.redisUrl === 'default') {
-    faults.push(`replicaUrl: (${origins.replicaUrl}); expected only with --redis-url, the primary of these replicas: ` +
-      'without it embedded servers are used, which have their own')
-  }
-  if (faults.length) throw new SettingsInvalid(faults, lost.length ? { lost: { flags: lost, words: positionals, known } } : undefined)
-  return Object.freeze({ ...values, origins: Object.freeze(origins), positionals })
-}
-
-/** @param {Record<string, string | undefined>} env @returns {string[]} faults */
-function unknownVariables (env) {
-  const variables = SETTINGS.flatMap((row) => envOf(row) ?? [])
-  return Object.keys(env)
-    .filter((name) => name.startsWith('FRESHET_') && !name.startsWith('FRESHET_TEST_') && !variables.includes(name))
-    .map((name) => unknownName(name, variables, 'docs/settings.md lists the variables', ' (environment)'))
-}
-
-/** @param {'openFeed' | 'openReader'} [opener] @returns {string[]} names of its options: a reader has those of the reader process */
-const optionNames = (opener = 'openFeed') => rowsOf('library')
-  .filter(({ uses }) => opener === 'openFeed' || uses.includes('reader')).map(({ name }) => name)
-
-/** @param {Record<string, any>} settings of a command @returns {Record<string, any>} those that openFeed takes */
-export const optionsOf = (settings) => Object.fromEntries(optionNames()
-  .flatMap((name) => name in settings && settings[name] !== null ? [[name, settings[name]]] : []))
-
-/**
- * The same table for callers in the same process: values are given by name instead of flags and variables.
- * @param {Record<string, unknown>} options by name; undefined and null = the default
- * @param {Omit<Known, 'command'>} rest
- * @param {'openFeed' | 'openReader'} [opener]
- * @param {readonly string[]} [found] faults that the caller has already found
- * @returns {Readonly<Record<string, any>>} all rows of the library
- * @throws {SettingsInvalid} with all faults
- */
-export function resolveOptions (options, rest, opener, found = []) {
-  const known = { ...rest, command: 'library' }
-  const faults = [...found]
-  const names = optionNames(opener)
-  for (const name of Object.keys(options)) {
-    if (!names.includes(name)) faults.push(unknownName(name, names, `the options are ${names.join(' ')}`))
-  }
-  const { values, origins } = readRows(rowsOf('library'), known, faults, givenBy(options, 'option'))
-  faults.push(...checkTogether({ values, origins, known }))
-  if (values.redisUrl === null && origins.redisUrl === 'default') {
-    faults.push('redisUrl is missing; expected the URL of the primary, such as redis://127.0.0.1:6379')
-  }
-  if (faults.length) throw new SettingsInvalid(faults)
-  return Object.freeze(values)
-}
-
-/**
- * Checks settings that stand in a file, such as the plan of an experiment.
- * @param {Record<string, unknown>} settings by name; undefined and null = the default
- * @param {Omit<Known, 'command'>} rest
- * @param {'writer' | 'reader'} [command]
- * @returns {string[]} faults
- */
-export function checkSettings (settings, rest, command = 'writer') {
-  const known = { ...rest, command }
-  const names = rowsOf(command).map(({ name }) => name)
-  const faults = Object.keys(settings).filter((name) => !names.includes(name))
-    .map((name) => unknownName(name, names, `the settings of a ${command} are ${names.join(' ')}`))
-  const { values, origins } = readRows(rowsOf(command), known, faults, givenBy(settings, 'setting'))
-  return [...faults, ...checkTogether({ values, origins, known })]
-}
-
-/** Groups that describe a load; the others say where items come from and go to. */
-const OF_LOADS = ['Feed', 'Load', 'Write path']
-
-/**
- * The load that such settings describe, with defaults.
- * @param {Record<string, unknown>} settings by name, without faults
- * @param {Omit<Known, 'command'>} rest
- * @returns {Record<string, any>} the writer's settings in the groups feed, load and write path that have a value
- */
-export function settledSettings (settings, rest) {
-  const known = { ...rest, command: 'writer' }
-  const { values, origins } = readRows(rowsOf('writer'), known, [], givenBy(settings, 'setting'))
-  checkTogether({ values, origins, known })
-  const names = rowsOf('writer').map((row) => OF_LOADS.includes(row.group) && row.name !== 'sortedSetContainsActualValue' ? row.name : '')
-  return Object.fromEntries(names.flatMap((name) => values[name] === null || values[name] === undefined ? [] : [[name, values[name]]]))
-}
-
-/**
- * Settings of a writer as flags in one text.
- * @param {string} text such as --layout ids --batch-ms 10
- * @param {Omit<Known, 'command'>} rest
- * @param {string} origin where the text came from
- * @returns {Record<string, any>} by name, those that are given
- * @throws {SettingsInvalid} with all faults
- */
-export function settingsOfFlags (text, rest, origin) {
-  const [known, rows] = [{ ...rest, command: 'writer' }, rowsOf('writer')]
-  const { flags, words } = readFlags(rows, text.split(/\s+/).filter(Boolean))
-  const faults = [...unknownFlags(flags, rows, known), ...unexpectedWords(words)]
-  const { values, origins } = readRows(rows, known, faults, ({ name }) => {
-    const flag = flagOf(name)
-    return flag in flags ? [`--${flag}`, flags[flag]] : null
-  })
-  const given = Object.fromEntries(Object.entries(values).filter(([name]) => origins[name] !== 'default'))
-  faults.push(...checkTogether({ values, origins, known }))
-  if (faults.length) throw new SettingsInvalid(faults.map((fault) => `${origin}: ${fault}`))
-  return given
-}
-
-/** @param {Record<string, any>} settings by name @returns {string[]} the same as flags; null and undefined are left out */
-export const flagsOf = (settings) => Object.entries(settings).flatMap(([name, value]) => {
-  if (value === null || value === undefined) return []
-  if (SETTINGS.find((row) => row.name === name)?.check.flagOnly) return value ? [`--${flagOf(name)}`] : []
-  return [`--${flagOf(name)}`, String(value)]
-})
+export const help = table.help.bind(null, SETTINGS)
+export const resolve = table.resolve.bind(null, SETTINGS)
+export const resolveOptions = table.resolveOptions.bind(null, SETTINGS)
+export const optionsOf = table.optionsOf.bind(null, SETTINGS)
+export const checkSettings = table.checkSettings.bind(null, SETTINGS)
+export const settledSettings = table.settledSettings.bind(null, SETTINGS)
+export const settingsOfFlags = table.settingsOfFlags.bind(null, SETTINGS)
+export const flagsOf = table.flagsOf.bind(null, SETTINGS)
 
 /** @param {Record<string, any>} settings @returns {Record<string, any>} as they may be logged: without secrets */
 export const printable = (settings) => withoutSecrets(SETTINGS, settings)

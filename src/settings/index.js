@@ -7,11 +7,15 @@
  * @typedef {import('./rows.js').Row} Row
  */
 export {
-  brokerList, databaseUrl, dynamodbEndpoint, exchangeList, exchangeUrls, FIELD, grouped, httpUrl, integer, keysSource, listOf, matching,
-  number, oneOf, oneOfKnown, originList, present, readableFile, serverUrl, serverUrls, tierList, trueOrFalse, writableFile, writerFlags
+  brokerList, databaseUrl, dynamodbEndpoint, httpUrl, keysSource, originList, serverUrl, serverUrls
+} from './addresses.js'
+export {
+  FIELD, grouped, integer, listOf, matching, number, oneOf, oneOfKnown, present, readableFile, trueOrFalse, writableFile, writerFlags
 } from './checks.js'
 export { keptByNpm, readFlags, unexpectedWords, unknownFlags } from './flags.js'
 export { helpOf } from './help.js'
 export { envOf, flagOf, givenBy, readRows, withoutSecrets } from './rows.js'
 export { checkTogether } from './rules.js'
 export { didYouMean, unknownName } from './unknown.js'
+export { exchangeList, exchangeUrls, tierList } from './of-prices.js'
+export * as table from './resolve.js'

@@ -7,7 +7,8 @@
  *   group: string, env?: string | null, secret?: boolean, defaults?: Record<string, any> }} Row `env`: null = no
  *   variable; `defaults`: defaults of single commands
  */
-import { expected, serverUrl, serverUrls } from './checks.js'
+import { serverUrl, serverUrls } from './addresses.js'
+import { expected } from './checks.js'
 
 /** @param {string} name camelCase @returns {string} its flag, without dashes */
 export const flagOf = (name) => name.replace(/[A-Z]/g, (letter) => '-' + letter.toLowerCase())

@@ -4,7 +4,7 @@
  * @typedef {{ values: Record<string, any>, origins: Record<string, string>, known: import('./checks.js').Known, words?: string[] }} Given
  *   `words`: arguments that are no flags
  */
-import { LOCAL_EXCHANGES } from './checks.js'
+import { LOCAL_EXCHANGES } from './of-prices.js'
 import { unexpectedWords } from './flags.js'
 import { flagOf } from './rows.js'
 

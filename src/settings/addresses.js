@@ -1,0 +1,96 @@
+/**
+ * Checks of addresses: servers, databases, brokers, HTTP.
+ *
+ * @typedef {import('./checks.js').Check} Check
+ */
+import { matching, wrong } from './checks.js'
+
+/** query fields of an address: files of the certificate authority, and of the client's certificate and key */
+const TLS_FILES = ['ca', 'cert', 'key']
+
+/** @type {Check} */
+export const serverUrl = {
+  expects: 'redis://[user:password@]host[:port], or rediss://... for TLS, optionally with ?ca=FILE&cert=FILE&key=FILE',
+  hint: 'redis://user:password@host:6379',
+  read (text) {
+    if (!/^rediss?:\/\//i.test(text.trim())) throw wrong('it does not begin with redis:// or rediss://')
+    if (!URL.canParse(text)) throw wrong('its host or port cannot be read')
+    const url = new URL(text)
+    if (!url.hostname) throw wrong('it names no host')
+    // an unescaped / in a password ends the host too early: the rest would be taken for the path and be shown
+    if ((url.pathname + url.hash).includes('@')) throw wrong('it has an @ after the host; in a password write / ? # as %2F %3F %23')
+    for (const name of url.searchParams.keys()) {
+      // so does an unescaped ?, so the name may be part of a password
+      const field = /^[\w.-]{1,40}$/.test(name) && !url.search.includes('@') ? `the field ${name}` : 'a field'
+      if (!TLS_FILES.includes(name)) throw wrong(`its query has ${field}, which is not one of ${TLS_FILES.join(', ')}`)
+      if (url.protocol === 'redis:') throw wrong(`its query has ${field}, which needs rediss://`)
+    }
+    return text
+  }
+}
+
+/** @type {Check} */
+export const serverUrls = {
+  expects: 'one or more redis:// addresses, separated by commas',
+  hint: 'separated by commas',
+  read: (text, known) => text.split(',').map((one) => serverUrl.read(one.trim(), known))
+}
+
+/** @type {Check} */
+export const databaseUrl = {
+  expects: 'postgres://[user[:password]@]host[:port]/database',
+  hint: 'postgres://user:password@host:5432/freshet',
+  read (text) {
+    if (!/^postgres(ql)?:\/\//i.test(text.trim())) throw wrong('it does not begin with postgres://')
+    if (!URL.canParse(text) || !new URL(text).hostname) throw wrong('its host or port cannot be read')
+    return text
+  }
+}
+
+/** @type {Check} */
+export const brokerList = {
+  expects: 'one or more addresses host:port, separated by commas',
+  read (text) {
+    const brokers = text.split(',').map((one) => one.trim())
+    if (!brokers.every((one) => /^[A-Za-z0-9.-]+:\d{1,5}$/.test(one))) throw new RangeError()
+    return brokers
+  }
+}
+
+/** @type {Check} */
+export const httpUrl = {
+  expects: 'http://host[:port], or https://...',
+  read (text) {
+    const url = new URL(text)
+    if (!['http:', 'https:'].includes(url.protocol) || url.username || url.password || url.search || url.hash) throw new RangeError()
+    return text
+  }
+}
+
+/** @type {Check} */
+export const dynamodbEndpoint = {
+  expects: 'embedded, or http://host[:port], or https://...',
+  read: (text, known) => text === 'embedded' ? text : httpUrl.read(text, known)
+}
+
+/** @type {Check} */
+export const originList = {
+  expects: 'origins such as https://example.org, separated by commas, without a path',
+  read: (text) => text.split(',').map((one) => {
+    const { origin } = new URL(one.trim())
+    if (origin !== one.trim() || origin === 'null') throw new RangeError()
+    return origin
+  })
+}
+
+/** @type {Check} keys fetched without TLS could be anyone's */
+export const keysSource = {
+  expects: 'a file, or https://... (http:// on this machine only)',
+  read (text) {
+    if (!/^[a-z]+:\/\//i.test(text)) return matching('', /\S/).read(text, /** @type {any} */ (null))
+    const { protocol, hostname } = new URL(text)
+    const isHere = ['127.0.0.1', 'localhost', '[::1]'].includes(hostname)
+    if (protocol !== 'https:' && !(protocol === 'http:' && isHere)) throw new RangeError()
+    return text
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * What is done with a table of settings: resolving flags, variables and defaults, options of the library, settings of files; help.
+ * settings.js has the table, and binds these functions to it.
+ *
+ * @typedef {import('./checks.js').Known} Known
+ * @typedef {import('./rows.js').Row} Row
+ */
+import { SettingsInvalid } from '../errors.js'
+import { keptByNpm, readFlags, unexpectedWords, unknownFlags } from './flags.js'
+import { helpOf } from './help.js'
+import { envOf, flagOf, givenBy, readRows } from './rows.js'
+import { checkTogether } from './rules.js'
+import { unknownName } from './unknown.js'
+
+/** @param {readonly Row[]} table @param {string} command @returns {Row[]} the rows a command uses */
+const rowsOf = (table, command) => table.filter((row) => row.uses.includes(command))
+
+/**
+ * @param {readonly Row[]} table
+ * @param {Known} known
+ * @param {string} usage first lines of the help
+ * @returns {Promise<string>} what --help prints
+ */
+export const help = async (table, known, usage) => helpOf(rowsOf(table, known.command), known, usage)
+
+/**
+ * The settings of a command, from its flags, the environment and the defaults.
+ * @param {readonly Row[]} table
+ * @param {string[]} argv arguments after the command
+ * @param {Record<string, string | undefined>} env
+ * @param {Known & { positionals?: number }} known `positionals`: maximum number of words that are no flags (0)
+ * @returns {Readonly<Record<string, any> & { origins: Record<string, string>, positionals: string[] }>}
+ * @throws {SettingsInvalid} with all faults
+ */
+export function resolve (table, argv, env, known) {
+  const rows = rowsOf(table, known.command)
+  /** @type {string[]} */
+  const faults = []
+  const { flags, words: positionals } = readFlags(rows, argv)
+  const { values, origins } = readRows(rows, known, faults, (row) => {
+    const flag = flagOf(row.name)
+    const variable = envOf(row)
+    if (flag in flags) return [`--${flag}`, flags[flag]]
+    return variable && env[variable] ? [variable, env[variable]] : null
+  })
+  faults.push(...unknownVariables(table, env), ...unknownFlags(flags, rows, known),
+    ...unexpectedWords(positionals.slice(known.positionals ?? 0)))
+  const lost = keptByNpm(rows, env)
+  for (const [flag] of lost) faults.push(`--${flag} did not arrive: npm took it as an option of its own`)
+  faults.push(...checkTogether({ values, origins, known, words: positionals }))
+  if (values.replicaUrl && origins.redisUrl === 'default') {
+    faults.push(`replicaUrl: (${origins.replicaUrl}); expected only with --redis-url, the primary of these replicas: ` +
+      'without it embedded servers are used, which have their own')
+  }
+  if (faults.length) throw new SettingsInvalid(faults, lost.length ? { lost: { flags: lost, words: positionals, known } } : undefined)
+  return Object.freeze({ ...values, origins: Object.freeze(origins), positionals })
+}
+
+/** @param {readonly Row[]} table @param {Record<string, string | undefined>} env @returns {string[]} faults */
+function unknownVariables (table, env) {
+  const variables = table.flatMap((row) => envOf(row) ?? [])
+  return Object.keys(env)
+    .filter((name) => name.startsWith('FRESHET_') && !name.startsWith('FRESHET_TEST_') && !variables.includes(name))
+    .map((name) => unknownName(name, variables, 'docs/settings.md lists the variables', ' (environment)'))
+}
+
+/**
+ * @param {readonly Row[]} table @param {'openFeed' | 'openReader'} [opener]
+ * @returns {string[]} names of its options: a reader has those of the reader process
+ */
+const optionNames = (table, opener = 'openFeed') => rowsOf(table, 'library')
+  .filter(({ uses }) => opener === 'openFeed' || uses.includes('reader')).map(({ name }) => name)
+
+/**
+ * @param {readonly Row[]} table @param {Record<string, any>} settings of a command
+ * @returns {Record<string, any>} those that openFeed takes
+ */
+export const optionsOf = (table, settings) => Object.fromEntries(optionNames(table)
+  .flatMap((name) => name in settings && settings[name] !== null ? [[name, settings[name]]] : []))
+
+/**
+ * The same table for callers in the same process: values are given by name instead of flags and variables.
+ * @param {readonly Row[]} table
+ * @param {Record<string, unknown>} options by name; undefined and null = the default
+ * @param {Omit<Known, 'command'>} rest
+ * @param {'openFeed' | 'openReader'} [opener]
+ * @param {readonly string[]} [found] faults that the caller has already found
+ * @returns {Readonly<Record<string, any>>} all rows of the library
+ * @throws {SettingsInvalid} with all faults
+ */
+export function resolveOptions (table, options, rest, opener, found = []) {
+  const known = { ...rest, command: 'library' }
+  const faults = [...found]
+  const names = optionNames(table, opener)
+  for (const name of Object.keys(options)) {
+    if (!names.includes(name)) faults.push(unknownName(name, names, `the options are ${names.join(' ')}`))
+  }
+  const { values, origins } = readRows(rowsOf(table, 'library'), known, faults, givenBy(options, 'option'))
+  faults.push(...checkTogether({ values, origins, known }))
+  if (values.redisUrl === null && origins.redisUrl === 'default') {
+    faults.push('redisUrl is missing; expected the URL of the primary, such as redis://127.0.0.1:6379')
+  }
+  if (faults.length) throw new SettingsInvalid(faults)
+  return Object.freeze(values)
+}
+
+/**
+ * Checks settings that stand in a file, such as the plan of an experiment.
+ * @param {readonly Row[]} table
+ * @param {Record<string, unknown>} settings by name; undefined and null = the default
+ * @param {Omit<Known, 'command'>} rest
+ * @param {'writer' | 'reader'} [command]
+ * @returns {string[]} faults
+ */
+export function checkSettings (table, settings, rest, command = 'writer') {
+  const known = { ...rest, command }
+  const names = rowsOf(table, command).map(({ name }) => name)
+  const faults = Object.keys(settings).filter((name) => !names.includes(name))
+    .map((name) => unknownName(name, names, `the settings of a ${command} are ${names.join(' ')}`))
+  const { values, origins } = readRows(rowsOf(table, command), known, faults, givenBy(settings, 'setting'))
+  return [...faults, ...checkTogether({ values, origins, known })]
+}
+
+/** Groups that describe a load; the others say where items come from and go to. */
+const OF_LOADS = ['Feed', 'Load', 'Write path']
+
+/**
+ * The load that such settings describe, with defaults.
+ * @param {readonly Row[]} table
+ * @param {Record<string, unknown>} settings by name, without faults
+ * @param {Omit<Known, 'command'>} rest
+ * @returns {Record<string, any>} the writer's settings in the groups feed, load and write path that have a value
+ */
+export function settledSettings (table, settings, rest) {
+  const known = { ...rest, command: 'writer' }
+  const { values, origins } = readRows(rowsOf(table, 'writer'), known, [], givenBy(settings, 'setting'))
+  checkTogether({ values, origins, known })
+  const names = rowsOf(table, 'writer')
+    .map((row) => OF_LOADS.includes(row.group) && row.name !== 'sortedSetContainsActualValue' ? row.name : '')
+  return Object.fromEntries(names.flatMap((name) => values[name] === null || values[name] === undefined ? [] : [[name, values[name]]]))
+}
+
+/**
+ * Settings of a writer as flags in one text.
+ * @param {readonly Row[]} table
+ * @param {string} text such as --layout ids --batch-ms 10
+ * @param {Omit<Known, 'command'>} rest
+ * @param {string} origin where the text came from
+ * @returns {Record<string, any>} by name, those that are given
+ * @throws {SettingsInvalid} with all faults
+ */
+export function settingsOfFlags (table, text, rest, origin) {
+  const [known, rows] = [{ ...rest, command: 'writer' }, rowsOf(table, 'writer')]
+  const { flags, words } = readFlags(rows, text.split(/\s+/).filter(Boolean))
+  const faults = [...unknownFlags(flags, rows, known), ...unexpectedWords(words)]
+  const { values, origins } = readRows(rows, known, faults, ({ name }) => {
+    const flag = flagOf(name)
+    return flag in flags ? [`--${flag}`, flags[flag]] : null
+  })
+  const given = Object.fromEntries(Object.entries(values).filter(([name]) => origins[name] !== 'default'))
+  faults.push(...checkTogether({ values, origins, known }))
+  if (faults.length) throw new SettingsInvalid(faults.map((fault) => `${origin}: ${fault}`))
+  return given
+}
+
+/**
+ * @param {readonly Row[]} table @param {Record<string, any>} settings by name
+ * @returns {string[]} the same as flags; null and undefined are left out
+ */
+export const flagsOf = (table, settings) => Object.entries(settings).flatMap(([name, value]) => {
+  if (value === null || value === undefined) return []
+  if (table.find((row) => row.name === name)?.check.flagOnly) return value ? [`--${flagOf(name)}`] : []
+  return [`--${flagOf(name)}`, String(value)]
+})
