@@ -10,7 +10,7 @@ import { CACHE_DIR } from './commands.js'
 import { eventually, silentLog } from './servers.js'
 
 /**
- * @param {import('tap').Test} t @param {{ folder?: string }} [options] `folder` for its data, which everybody may enter
+ * @param {import('tap').Test} t @param {{ folder?: string }} [options] `folder` for its data, which every system user may enter
  * @returns {Promise<{ url: string, query: (text: string, values?: unknown[]) => Promise<any[]>, crash: () => Promise<void> }>} `crash`:
  *   ends it with SIGKILL, and starts it again on its data and port
  */

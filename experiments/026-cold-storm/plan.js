@@ -1,10 +1,10 @@
 /** 026: see README.md. */
 const technique = (/** @type {string} */ name) => ({ contention: { technique: name } })
-const EVERYBODY = Object.freeze({ driver: 'storm', users: 2400 })
+const ALL_USERS = Object.freeze({ driver: 'storm', users: 2400 })
 /** the interval is as long as the time to live, as published; where that is possible, a price may be served for six of them */
-const SOFT = Object.freeze({ ...EVERYBODY, expiry: 'soft', tiers: 'hot=0.5/1/6,medium=2/4/20,cold=3/6/18' })
-/** nobody refreshes until somebody asks, and no price may be served after 2 s */
-const HARD = Object.freeze({ ...EVERYBODY, expiry: 'hard', tiers: 'hot=0.5/1/6,medium=2/4/20,cold=60/1/2' })
+const SOFT = Object.freeze({ ...ALL_USERS, expiry: 'soft', tiers: 'hot=0.5/1/6,medium=2/4/20,cold=3/6/18' })
+/** no timer refreshes, only requests do; no price may be served after 2 s */
+const HARD = Object.freeze({ ...ALL_USERS, expiry: 'hard', tiers: 'hot=0.5/1/6,medium=2/4/20,cold=60/1/2' })
 
 export default {
   title: 'What happens when 800 prices expire at once?',

@@ -7,8 +7,8 @@
  * @typedef {{ count: number, exact: number, people: number, seconds: number, requests: number, selloutMs: number | null,
  *   everybodyMs: number, unanswered: number,
  *   latencyMs: Percentiles & { mean: number }, winnersMs: Percentiles, losersMs: Percentiles, busy: number, waiting: number,
- *   untrue: number, neighbours?: { ms: Percentiles, idleMs: Percentiles, failed: number } | null }} Sales `untrue`: people who were told
- *   something that is not so; `neighbours`: a route beside the burst, and without one;
+ *   untrue: number, neighbours?: { ms: Percentiles, idleMs: Percentiles, failed: number } | null }} Sales `untrue`: people whose reply
+ *   contradicts the stored rows; `neighbours`: a route beside the burst, and without one;
  *   `seconds` in which people waited; `exact`: those in which every invariant held; `busy`, `waiting`: connections to the database, at most
  */
 

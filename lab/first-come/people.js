@@ -14,7 +14,7 @@ const TIME_OUT_MS = 6000
 const DOUBLE_CLICKS = 0.1
 const LOST_REPLIES = 0.05
 const AGAIN_MS = 5
-/** of somebody who is told that others hold what is left, but not until when */
+/** pause of a person whose reply says that others hold the rest, but not until when */
 const HELD_MS = 25
 
 /**

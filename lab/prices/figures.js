@@ -31,22 +31,22 @@ import { beyondHard, wentBack } from './history.js'
  * @returns {PriceFigures}
  */
 export function figuresOf ({ heard, terms, seconds, planned, sent, users, assets, isMixed, calls, usage, storms }) {
-  const told = heard.filter(({ value }) => value)
-  const fetched = told.filter(({ level }) => level === 'origin')
+  const priced = heard.filter(({ value }) => value)
+  const fetched = priced.filter(({ level }) => level === 'origin')
   const callsOf = (/** @type {string[]} */ those) => those.reduce((sum, asset) => sum + Object.keys(calls.after).reduce((n, exchange) =>
     n + (calls.after[exchange][asset] ?? 0) - (calls.before[exchange]?.[asset] ?? 0), 0), 0)
   return {
     seconds,
     planned,
     sent,
-    answered: told.length,
-    missing: sent - told.length,
+    answered: priced.length,
+    missing: sent - priced.length,
     byStatus: countsOf(heard, ({ status }) => String(status)),
-    byLevel: countsOf(told, ({ level }) => level),
-    latencyMs: percentilesOf(told.map(latencyOf)),
+    byLevel: countsOf(priced, ({ level }) => level),
+    latencyMs: percentilesOf(priced.map(latencyOf)),
     fetchMs: fetched.length > 0 ? percentilesOf(fetched.map(latencyOf)) : null,
     tiers: Object.fromEntries(TIERS.map((tier) => {
-      const those = told.filter(({ asset }) => tierOf(asset) === tier)
+      const those = priced.filter(({ asset }) => tierOf(asset) === tier)
       const own = assets.filter((asset) => tierOf(asset) === tier)
       const perSecond = those.length / seconds
       return [tier, {
@@ -58,7 +58,7 @@ export function figuresOf ({ heard, terms, seconds, planned, sent, users, assets
       }]
     })),
     calls: callsOf(assets),
-    inTime: told.filter((one) => isInTime(one, terms)).length,
+    inTime: priced.filter((one) => isInTime(one, terms)).length,
     wentBack: wentBack(heard).length,
     beyondHard: beyondHard(heard, terms).length,
     cpuSeconds: cpuOf(usage),

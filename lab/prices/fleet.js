@@ -80,7 +80,7 @@ export async function startFleet ({ technique, count, owners, redisUrl, keyPrefi
        */
       async stored (assets) {
         gateways[0].send({ event: 'stored', assets })
-        return (await gateways[0].receive('told', LONG_MS)).stored
+        return (await gateways[0].receive('stored', LONG_MS)).stored
       },
 
       /** @param {string} exchange @param {object} faults */

@@ -29,7 +29,7 @@ serveParent('ready', {
     await technique.begin(assets)
     tellParent({ event: 'begun' })
   },
-  stored: async ({ assets }) => tellParent({ event: 'told', stored: await technique.stored?.(assets) ?? null }),
+  stored: async ({ assets }) => tellParent({ event: 'stored', stored: await technique.stored?.(assets) ?? null }),
   counts: () => tellParent({ event: 'counted', counts, fetches: technique.fetches?.() ?? null }),
 
   async stop () {

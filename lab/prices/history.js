@@ -1,5 +1,5 @@
 /**
- * Checks what clients were told of prices against what the exchanges, the server and the gateways say.
+ * Checks the replies that clients got against the records of the exchanges, the server and the gateways.
  *
  *     B1  a price is the mean of the ticks that its reply names; each tick is computed again (syntheticTick). The sources of a degraded
  *         price are those of the refresh that failed
@@ -74,7 +74,7 @@ export function checkPrices (history, isExcused) {
           intervalOf: (asset) => terms.tiers[tierOf(asset)].refreshMs
         })]
       : []),
-    ...(counted ? [result('B8 gateways counted what clients were told', countFaults(heard, counted))] : [])
+    ...(counted ? [result('B8 gateways counted the replies that clients got', countFaults(heard, counted))] : [])
   ]
 }
 
@@ -161,10 +161,10 @@ function deadFaults ({ calls, terms: { elapsedMs } }, dead) {
 /** @param {Heard[]} heard @param {Record<string, number>} counted */
 function countFaults (heard, counted) {
   /** @type {Record<string, number>} */
-  const told = {}
-  for (const { level } of heard) told[level] = (told[level] ?? 0) + 1
-  return [...new Set([...Object.keys(told), ...Object.keys(counted)])].filter((level) => told[level] !== counted[level])
-    .map((level) => `${level}: ${told[level] ?? 0} heard, ${counted[level] ?? 0} counted`)
+  const got = {}
+  for (const { level } of heard) got[level] = (got[level] ?? 0) + 1
+  return [...new Set([...Object.keys(got), ...Object.keys(counted)])].filter((level) => got[level] !== counted[level])
+    .map((level) => `${level}: ${got[level] ?? 0} heard, ${counted[level] ?? 0} counted`)
 }
 
 /**

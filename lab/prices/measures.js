@@ -86,5 +86,5 @@ export const PRICE_MEASURES = Object.freeze({
   stormCallsPerAsset: row('Calls of sources for an asset in a storm', 'calls', 'makes', ({ storm }) => storm?.callsPerAsset ?? null),
   stormMostCalls: row('Calls of sources in a storm, for the asset with the most', 'calls', 'makes',
     ({ storm }) => storm?.mostCallsOfAsset ?? null),
-  stormMs: row('Time until everybody has an answer', 'ms', 'answers all after', ({ storm }) => storm?.ms ?? null)
+  stormMs: row('Time until every request has its reply', 'ms', 'answers all after', ({ storm }) => storm?.ms ?? null)
 })

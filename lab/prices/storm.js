@@ -1,5 +1,5 @@
 /**
- * Storms: all prices reach their expiry at the same moment, and everybody asks at once.
+ * Storms: all prices reach their expiry at the same moment, and all users ask at once.
  *
  *     expiry `soft`   each interval of cold assets, just after its timers: those past their time to live are gone, or stale
  *     expiry `hard`   when no price is left that may be served
@@ -13,7 +13,7 @@ const AT_ONCE = 200
 const PEOPLE = 3
 
 /**
- * @typedef {{ ms: number, planned: number, fetches: number, calls: number[] }} Storm `ms`: until everybody has an answer; `fetches` begun;
+ * @typedef {{ ms: number, planned: number, fetches: number, calls: number[] }} Storm `ms`: until every request has its reply; `fetches` begun;
  *   `calls` that reached the sources, for each asset
  */
 

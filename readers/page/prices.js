@@ -51,7 +51,7 @@ async function get (path) {
   return response.json()
 }
 
-/** Repeats, unless nobody looks. @param {() => Promise<number>} run returns ms until the next time */
+/** Repeats while the page is visible. @param {() => Promise<number>} run returns ms until the next time */
 async function repeat (run) {
   let waitMs = EVERY_MS
   try {

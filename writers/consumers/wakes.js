@@ -1,4 +1,4 @@
-/** Entries of outboxes that make a task due: whoever runs the tasks of that partition looks at once, not after its next look. */
+/** Follows the outboxes for entries that make a task due, and wakes the task runner of that partition at once. */
 import { followOutboxes } from '../../src/admission/index.js'
 import { createRoutes } from '../../src/store/index.js'
 

@@ -27,8 +27,8 @@
       units = { { user, quantity } },
       holds = isHold and { { claim, untilMs } } or {}
     }
-    local told = with(outcome(state), 'claim', claim, 'status', status)
-    return 'accepted', isHold and with(told, 'until', untilMs) or told, change
+    local details = with(outcome(state), 'claim', claim, 'status', status)
+    return 'accepted', isHold and with(details, 'until', untilMs) or details, change
   end
 
   -- a hold becomes final, or a pending claim becomes sold

@@ -1,4 +1,4 @@
-/** Sales with people who claim along while something fails, and the check of what they were told. */
+/** Sales during which clients keep claiming while something fails, and the check of their replies. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startConsumers, startReader } from '../../../test/commands.js'
 import { eventually, startServer } from '../../../test/servers.js'
@@ -53,7 +53,7 @@ export const ownersOf = async (database, id) =>
   (await database.query('SELECT user_id FROM orders WHERE sale = $1 ORDER BY seq', [id])).map((row) => row.user_id)
 
 /**
- * Everybody who was told so has a row, once, and nobody else.
+ * Every client with the reply `sold` has one row; no other client has one.
  * @param {import('tap').Test} t @param {Parameters<typeof ownersOf>[0]} database @param {string} id @param {string[]} sold
  */
 export async function isWhole (t, database, id, sold) {

@@ -10,8 +10,8 @@
  *     force    as want, also while there is one, a second after the last refresh at the earliest
  *     asked    requests                         since the last time: demand moves an asset to a higher tier
  *
- * The next refresh is a scheduled task, `refresh`. It carries no command: whoever runs it asks the sources, and then sends `price` or
- * `fail`, which plan the next one. `phase` (0 to 999) is a function of the asset, and with the sequence number it makes the jitter.
+ * The next refresh is a scheduled task, `refresh`. It carries no command: the owner of the partition asks the sources, then sends
+ * `price` or `fail`, which schedule the next one. `phase` (0 to 999) is a function of the asset, and with the sequence number it makes the jitter.
  *
  * @typedef {import('./index.js').Fields} Fields
  * @typedef {import('./index.js').Rule} Rule
