@@ -13,8 +13,8 @@ const AT_ONCE = 200
 const PEOPLE = 3
 
 /**
- * @typedef {{ ms: number, planned: number, fetches: number, calls: number[] }} Storm `ms`: until every request has its reply; `fetches` begun;
- *   `calls` that reached the sources, for each asset
+ * @typedef {{ ms: number, planned: number, fetches: number, calls: number[] }} Storm `ms`: until every request has its reply; `fetches`
+ *   begun; `calls` that reached the sources, for each asset
  */
 
 /**

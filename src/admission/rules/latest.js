@@ -11,7 +11,8 @@
  *     asked    requests                         since the last time: demand moves an asset to a higher tier
  *
  * The next refresh is a scheduled task, `refresh`. It carries no command: the owner of the partition asks the sources, then sends
- * `price` or `fail`, which schedule the next one. `phase` (0 to 999) is a function of the asset, and with the sequence number it makes the jitter.
+ * `price` or `fail`, which schedule the next one. `phase` (0 to 999) is a function of the asset; with the sequence
+ * number it makes the jitter.
  *
  * @typedef {import('./index.js').Fields} Fields
  * @typedef {import('./index.js').Rule} Rule

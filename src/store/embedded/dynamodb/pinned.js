@@ -1,5 +1,6 @@
 /**
- * The pinned dynalite, a DynamoDB in JavaScript: packages on npm, fetched when a command first needs it, so that other users do not install them.
+ * The pinned dynalite, a DynamoDB in JavaScript: packages on npm, fetched when a command first needs it, so that
+ * other users do not install them.
  * `npm ci` downloads them, because npm already knows the registry, proxy and certificates of the machine, and checks the hashes of
  * pinned-lock.json. No script of a package runs: the one that would compile is only for data on disk.
  */
