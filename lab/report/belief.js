@@ -74,10 +74,10 @@ function requests (arms, plan) {
     : ''
 }
 
-const OF_SALES = 'After each sale, every reply is compared with the stored rows (lab/first-come/history.js): exactly the stock, one each, ' +
-  'in order, no reply that contradicts a row.\n\n'
-const OF_PRICES = 'The replies of clients, those of the warm-up too, are compared with the exchanges, whose prices are computed again, with ' +
-  'the events that are stored, and with what gateways and exchanges have counted (lab/prices/history.js).\n\n'
+const OF_SALES = 'After each sale, every reply is compared with the stored rows (lab/first-come/history.js): exactly the stock, one ' +
+  'each, in order, no reply that contradicts a row.\n\n'
+const OF_PRICES = 'The replies of clients, those of the warm-up too, are compared with the exchanges, whose prices are computed again, ' +
+  'with the events that are stored, and with what gateways and exchanges have counted (lab/prices/history.js).\n\n'
 const OF_BIDS = 'After each measurement, what the clients heard of every bid, including those of the warm-up, is compared with the ' +
   'events that are stored (lab/contention/history.js).\n\n'
 
