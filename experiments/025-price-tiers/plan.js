@@ -44,6 +44,9 @@ export default {
     'T1 at 1,000/s': {
       settings: { rate: 1000 }, contention: { driver: 'prices', hot: 100, medium: 80, cold: 40 }, without: without('warm-up')
     },
+    'one source dead, 1,000/s': {
+      settings: { rate: 1000 }, contention: { driver: 'prices', hot: 100, medium: 80, cold: 40, dead: 1 }, without: OF_T1
+    },
     'each request fetches': {
       contention: { driver: 'prices', hot: 6, medium: 4, cold: 2, uncached: true },
       without: [...without('sequential', 'parallel'), 'scheduled+push']
@@ -98,6 +101,8 @@ export default {
     { measure: 'priceMsP95', arm: 'scheduled+push', most: 80, level: 'T1 at 1,000/s' },
     { measure: 'priceMsP99', arm: 'scheduled+push', most: 100, level: 'T1 at 1,000/s' },
     { measure: 'gatewayCpuPercent', arm: 'scheduled+push', most: 70, level: 'T1 at 1,000/s' },
+    { measure: 'missingPerThousand', arm: 'scheduled+push', most: 0, level: 'one source dead, 1,000/s' },
+    { measure: 'priceMsP99', arm: 'scheduled+push', most: 100, level: 'one source dead, 1,000/s' },
     { measure: 'missingPerThousand', arm: 'scheduled+push', most: 0, level: 'owner killed' },
     { measure: 'missingPerThousand', arm: 'scheduled+push', most: 0, level: '10,000 symbols' }
   ],

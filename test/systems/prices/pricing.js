@@ -43,15 +43,17 @@ export const pricesAt = (url, get) => ({
 /**
  * @param {import('tap').Test} t
  * @param {{ engine: import('../../servers.js').Engine, readers?: number, readerFlags?: string[], consumerFlags?: string[],
- *   gatewayFlags?: string[], env?: Record<string, string> }} options `env`: of readers and consumers
+ *   gatewayFlags?: string[], tiers?: string, env?: Record<string, string> }} options `env`: of readers and consumers
  */
-export async function startPrices (t, { engine, readers = 1, readerFlags = [], consumerFlags = [], gatewayFlags = [], env = {} }) {
+export async function startPrices (t, {
+  engine, readers = 1, readerFlags = [], consumerFlags = [], gatewayFlags = [], tiers = TIERS, env = {}
+}) {
   const exchanges = await startExchanges(t)
   const { primary } = await startDeployment(t, { engine, replicas: 1 })
   const redisUrl = primary.url
   const ownerFlags = ['--systems', 'prices', ...PARTITIONS, ...exchanges.flags, ...consumerFlags]
   const [gateway, owner, ...all] = await Promise.all([
-    startGateway(t, { redisUrl, flags: ['--tiers', TIERS, ...PARTITIONS, ...gatewayFlags] }),
+    startGateway(t, { redisUrl, flags: ['--tiers', tiers, ...PARTITIONS, ...gatewayFlags] }),
     startConsumers(t, { redisUrl, flags: ownerFlags, env }),
     ...Array.from({ length: readers }, () => startReader(t, { redisUrl, flags: readerFlags, env }))
   ])

@@ -226,3 +226,12 @@ t.test('check says how a missing table is created, and what is wrong with anothe
   await t.rejects(missing.check(), { code: 'DYNAMODB_DENIED', exitStatus: 2, message: /ExpiredTokenException.*credentials/ })
   await t.rejects(missing.write([entryOf('btc-usd', 1)]), { code: 'DYNAMODB_DENIED', retryable: true })
 })
+
+t.test('partitions that write the same assets at once: each row is there, and no write fails', async (t) => {
+  const store = await openStore(t)
+  const of = (/** @type {number} */ seq) => Array.from({ length: 60 }, (_, i) => entryOf(`same-${i}`, seq))
+  await Promise.all([store.write(of(1)), store.write(of(2)), store.write(of(3))])
+  const rows = await store.history('same-7', 0, Date.now() + 60_000, 10)
+  t.same(rows.map(({ version }) => version), [1, 2, 3])
+  await eventually(async () => [...(await store.latest(['same-7', 'same-59'])).values()].every(({ version }) => version === 3))
+})

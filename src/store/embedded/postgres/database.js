@@ -1,7 +1,7 @@
 /**
  * The embedded PostgreSQL of one supervisor. Its data is new each time, as that of the servers is.
  *
- * As root it runs as `nobody`, who may not enter the folder of a checkout; programs and data are then in a folder of their own, outside.
+ * As root it runs as `nobody`, which may not enter the folder of a checkout; programs and data are then in a folder of their own, outside.
  */
 import { createHash } from 'node:crypto'
 import { cp, lstat, mkdir, rename, rm } from 'node:fs/promises'
@@ -32,7 +32,8 @@ export function createPostgres ({ folder, cacheDir, report, signal, fail }) {
     async start () {
       const fetched = await pinnedPostgres({ cacheDir, report, signal })
       const isOwn = (await identity()).uid === undefined
-      const programs = isOwn || await isOpenToOthers(fetched) ? fetched : join(await outside(fetched, copyPrograms), basename(fetched))
+      // also where `nobody` may go at the moment: the first command closes the folder of the checkout
+      const programs = isOwn ? fetched : join(await outside(fetched, copyPrograms), basename(fetched))
       home = isOwn || await isOpenToOthers(join(folder, '..')) ? folder : join(await outside(folder), 'database')
       await rm(home, { recursive: true, force: true })
       cluster = await startCluster({ programs, folder: home, port: await freePort() })
@@ -52,7 +53,7 @@ export function createPostgres ({ folder, cacheDir, report, signal, fail }) {
 }
 
 /**
- * A folder that everybody may enter, in place of one that not everybody may.
+ * A folder that every user may enter, in place of one that only its owner may.
  * @param {string} inside @param {(inside: string, outside: string) => Promise<void>} [fill]
  * @returns {Promise<string>}
  */

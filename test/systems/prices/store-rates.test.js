@@ -1,0 +1,2 @@
+/** A smoke of regression/systems/prices/store-rates.test.js. */
+import '../../../regression/systems/prices/store-rates.test.js'
