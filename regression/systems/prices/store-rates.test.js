@@ -76,7 +76,10 @@ t.test('each version has one row, rows come evenly, and 100 assets are read at o
     `${(Math.max(...seconds) / mean).toFixed(2)}`)
 
   const some = assets.slice(0, 100).map(({ asset }) => asset)
-  const [together, each] = [([]), /** @type {number[]} */ ([])]
+  /** @type {number[]} */
+  const together = []
+  /** @type {number[]} */
+  const each = []
   for (let n = 0; n < READS; n++) {
     together.push(await timed(() => store.latest(some)))
     each.push(await timed(() => Promise.all(some.map((asset) => store.latest([asset])))))
