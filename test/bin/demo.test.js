@@ -6,9 +6,6 @@ import { startDatabase } from '../database.js'
 import { eventually } from '../servers.js'
 import { send, startDemo, startPrimary } from './demo-auctions.js'
 
-/** a breaker stays open for 10 s, and again after each probe that is late on a busy machine */
-const BREAKER = { deadlineMs: 80_000 }
-
 t.test('a demo that does not exist', async (t) => {
   for (const words of [[], ['auctoins'], ['auctions', 'more']]) {
     const { code, stderr } = await endOf(t, ['demo', ...words])
@@ -51,33 +48,6 @@ t.test('a sale: a person joins the queue on its page, and gets a unit', needsBro
   await eventually(async () => /you/.test(await page.textContent('#claims') ?? ''))
   t.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390, 'nothing is cut off')
   await eventually(async () => (await database.query("SELECT user_id FROM orders WHERE status = 'sold'"))[0]?.user_id === 'ann')
-  t.same(faults, [])
-  t.equal((await command.stop()).code, 0)
-})
-
-t.test('prices: an exchange is broken on the page, its breaker opens, no price expires; then it closes', needsBrowser, async (t) => {
-  const primary = await startPrimary(t)
-  const command = runCommand(t, ['demo', 'prices', '--redis-url', primary.url, '--crowd', 'no', '--port', '0', '--gateway-port', '0'])
-  const [, url] = await command.until(/^reader +(\S+)\/prices/m)
-  await command.until(/^crowd +1,000 assets/m)
-  const browser = await startBrowser(t)
-  const { page, faults } = await openPage(t, browser, { viewport: { width: 390, height: 844 } })
-  const text = async (/** @type {string} */ id) => await page.textContent(`#${id}`) ?? ''
-  const breakers = () => page.locator('#exchanges .state').allTextContents()
-  const isClosed = async () => (await breakers()).join() === Array(3).fill('breaker closed').join()
-  await page.goto(`${url}/prices`)
-  await eventually(async () => await isClosed() && (await text('fresh')) === '50', BREAKER)
-  t.match(await text('tiers'), /all 1,000.*hot 100.*medium 300.*cold 600/)
-  t.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390, 'nothing is cut off')
-
-  await page.getByRole('combobox', { name: 'Fault of gamma' }).selectOption('down')
-  await eventually(async () => (await breakers())[2] === 'breaker open', BREAKER)
-  const withoutGamma = () => page.locator('#rows s', { hasText: 'gamma' }).count()
-  // all were refreshed from the others
-  await eventually(async () => (await withoutGamma()) === 50 && (await text('missing')) === '0', BREAKER)
-  await page.getByRole('combobox', { name: 'Fault of gamma' }).selectOption('none')
-  await eventually(isClosed, BREAKER)
-  await eventually(async () => (await withoutGamma()) === 0 && (await text('missing')) === '0', BREAKER)
   t.same(faults, [])
   t.equal((await command.stop()).code, 0)
 })

@@ -13,6 +13,7 @@ import { ENCODINGS } from '../../src/options.js'
 import { ackNames } from '../../src/pipeline/index.js'
 import { ROOT } from '../architecture/source.js'
 import { CLIENT_PROGRAMS, LIBRARY_PROGRAMS } from './programs.js'
+import { wholeTest } from '../scope.js'
 
 const folder = await mkdtemp(join(tmpdir(), 'freshet-types-'))
 t.teardown(() => rm(folder, { recursive: true, force: true }))
@@ -68,7 +69,9 @@ const MODULES = {
 const LIBS = ['lib.es2024.d.ts']
 
 for (const resolution of /** @type {const} */ (['nodenext', 'bundler'])) {
-  t.test(`programs of users compile, resolved as ${resolution}, without skipLibCheck`, async (t) => {
+  // the compiler takes ten seconds for each
+  const test = resolution === 'nodenext' ? t.test.bind(t) : wholeTest
+  test(`programs of users compile, resolved as ${resolution}, without skipLibCheck`, async (t) => {
     // of a bundler there is no CommonJS
     const names = Object.keys(LIBRARY_PROGRAMS).filter((name) => resolution === 'nodenext' || name.endsWith('.mts'))
     t.same(errorsOf(programOf(names, { ...MODULES[resolution], skipLibCheck: false, lib: LIBS })), [])
