@@ -49,8 +49,8 @@ export const SETTINGS = Object.freeze([
     row('readFrom', 'Nodes to read from; without it, replicas, or the primary while it has not had one; with primary, writers and ' +
       'gateways report no figures of replicas', { default: null, check: oneOf('replica', 'primary') })
   ]),
-  ...group('Servers', ['start', 'demo', 'reader', 'gateway', 'consumers', 'doctor'], [
-    row('databaseUrl', 'URL of the PostgreSQL database of sales and bids; without it, the embedded one of this checkout, started when ' +
+  ...group('Servers', ['start', 'demo', 'reader', 'gateway', 'consumers', 'orders', 'doctor'], [
+    row('databaseUrl', 'URL of the PostgreSQL database of sales, bids and orders; without it, the embedded one of this checkout, started when ' +
       'consumers first need it', { default: null, check: databaseUrl, secret: true })
   ]),
   ...group('Servers', ['demo', 'reader', 'consumers', 'doctor'], [
@@ -141,16 +141,16 @@ export const SETTINGS = Object.freeze([
   ]),
   ...group('Write path', ['gateway'], [
     row('ackWithinMs', 'Maximum time that a request waits for its acknowledgement; the reply is then 503, outcome unknown',
-      { unit: 'ms', default: 5_000, check: integer(10, 600_000) }),
+      { uses: ['gateway', 'consumers'], unit: 'ms', default: 5_000, check: integer(10, 600_000) }),
     row('maxFeeds', 'Number of existing feeds at which a POST no longer creates feeds; 0 = a POST never does',
       { default: 1_000, check: integer(0, 1_000_000) })
   ]),
   ...group('Systems', ['dead-letters'], [
-    row('system', 'System whose dead letters are shown', { default: 'sales', check: oneOf('auctions', 'prices', 'sales') })
+    row('system', 'System whose dead letters are shown', { default: 'sales', check: oneOf('auctions', 'orders', 'prices', 'sales') })
   ]),
   ...group('Systems', ['consumers'], [
     row('systems', 'Systems to serve, separated by commas; without it, all',
-      { default: null, check: listOf('auctions', 'prices', 'sales') })
+      { default: null, check: listOf('auctions', 'orders', 'prices', 'sales') })
   ]),
   ...group('Systems', ['consumers'], [
     row('kafkaBrokers', 'Kafka brokers, host:port, separated by commas: entries reach consumers through a topic; without it, directly',
@@ -161,14 +161,14 @@ export const SETTINGS = Object.freeze([
       { default: 16, check: integer(1, 1024) }),
     row('requestMs', 'How long the reply of an accepted command is known by its Idempotency-Key',
       { uses: ['gateway', 'consumers', 'reader'], unit: 'ms', default: 600_000, check: integer(1_000, 7 * 86_400_000) }),
-    row('keepMs', 'How long an ended auction is kept', { unit: 'ms', default: 86_400_000, check: integer(1_000, MAX_MS) })
+    row('keepMs', 'How long an ended auction, sale or order is kept on the server', { unit: 'ms', default: 86_400_000, check: integer(1_000, MAX_MS) })
   ]),
   ...group('Systems', ['gateway'], [
     row('maxOutbox', 'Number of entries of a partition that may wait for consumers; above it, commands are refused',
       { default: 1_000_000, check: integer(1000, 1e9) }),
     row('durability', 'When a command counts as accepted: the primary has it (memory), a replica too, its append-only file (aof), or the ' +
-      'database (db: sales only); without it, memory, for sales replica if there is one',
-    { default: null, check: oneOf('memory', 'replica', 'aof', 'db') }),
+      'database (db: sales only); without it, memory, for sales and orders replica if there is one',
+    { uses: ['gateway', 'consumers'], default: null, check: oneOf('memory', 'replica', 'aof', 'db') }),
     row('saleTokenKey', 'File of the private key of sale tokens, a JSON Web Key; without it, one is generated and stored on the server',
       { default: null, check: readableFile }),
     row('saleTokenAlgorithm', 'Algorithm of a generated key of sale tokens', { default: 'HS256', check: oneOf('HS256', 'EdDSA') }),
@@ -176,13 +176,33 @@ export const SETTINGS = Object.freeze([
       { default: null, check: readableFile }),
     row('tiers', 'Refresh interval, soft and hard expiry of the prices of each tier, in seconds',
       { default: 'hot=5/10/60,medium=30/60/300,cold=300/600/1800', check: tierList }),
+    row('orderDeadlineMs', 'Time after which an order is cancelled whose payment was not requested',
+      { unit: 'ms', default: 60_000, check: integer(100, 86_400_000) }),
     row('batches', 'Whether commands that arrive during a call share the next one', { default: 'yes', check: oneOf('yes', 'no') }),
     row('rejectionCache', 'Whether commands that would certainly be rejected are answered from memory',
       { default: 'yes', check: oneOf('yes', 'no') })
   ]),
-  ...group('HTTP', ['start', 'demo', 'reader', 'gateway', 'exchanges'], [
+  ...group('Payments', ['consumers'], [
+    row('paymentProvider', 'Provider that takes the payments of orders; local = that of npm start payments',
+      { default: 'local', check: oneOf('local', 'stripe') }),
+    row('paymentUrl', 'URL of the provider, where it is not the usual one', { default: null, check: httpUrl }),
+    row('paymentKey', 'Key of the API of the provider', { default: null, check: matching('a key, without spaces', /^[\x21-\x7e]+$/), secret: true }),
+    row('paymentTimeoutMs', 'Reply timeout of the provider; the result is then looked up',
+      { unit: 'ms', default: 2_000, check: integer(10, 60_000) })
+  ]),
+  ...group('Payments', ['gateway', 'payments'], [
+    row('paymentSecret', 'Secret of the signatures of callbacks; without it, a gateway accepts none',
+      { default: null, check: matching('text, without spaces', /^[\x21-\x7e]+$/), secret: true })
+  ]),
+  ...group('Payments', ['payments'], [
+    row('ledger', 'File of the ledger, one JSON object per change; without it, the ledger is lost with the process',
+      { default: null, check: matching('a file', /\S/) }),
+    row('callbackUrl', 'URL that is told of every payment, /v1/payments/callbacks of a gateway; without it, nobody is',
+      { default: null, check: httpUrl })
+  ]),
+  ...group('HTTP', ['start', 'demo', 'reader', 'gateway', 'exchanges', 'payments'], [
     row('port', 'Port to listen on (start, demo: port of the reader; exchanges: first of three ports); 0 = any free port',
-      { default: 8080, defaults: { gateway: 8081, exchanges: 8090 }, check: integer(0, 65_535) })
+      { default: 8080, defaults: { gateway: 8081, exchanges: 8090, payments: 8095 }, check: integer(0, 65_535) })
   ]),
   ...group('HTTP', ['start', 'demo'], [
     row('gatewayPort', 'Port of the gateway; 0 = any free port', { default: 8081, check: integer(0, 65_535) })
@@ -218,6 +238,7 @@ export const SETTINGS = Object.freeze([
   ]),
   ...group('Demo', ['demo'], [
     row('crowd', 'Whether a crowd takes part', { default: 'yes', check: oneOf('yes', 'no') }),
+    row('replicas', 'Number of consumers in the demo orders', { default: 1, check: integer(1, 16) }),
     row('mode', 'How the demo sales sells: direct = claims are decided at once, queue = people are admitted in order, token = a unit is ' +
       'held for the holder of a token', { default: 'queue', check: oneOf('direct', 'queue', 'token') })
   ]),
@@ -229,7 +250,8 @@ export const SETTINGS = Object.freeze([
   ...group('Exchanges', ['exchanges'], [
     row('seed', 'Number that the prices depend on', { default: 1, check: integer(0, 2 ** 32 - 1) }),
     row('tickMs', 'Time after which a price changes', { unit: 'ms', default: 1_000, check: integer(1, 3_600_000) }),
-    row('latencyMs', 'Time that an exchange takes to reply', { unit: 'ms', default: 20, check: integer(0, 60_000) })
+    row('latencyMs', 'Time that an exchange, or the payment provider, takes to reply',
+      { uses: ['exchanges', 'payments'], unit: 'ms', default: 20, defaults: { payments: 5 }, check: integer(0, 60_000) })
   ]),
   ...group('Push', ['reader'], [
     row('maxStreams', 'Maximum number of concurrent /live streams; further clients have to retry later',
@@ -273,7 +295,7 @@ export const SETTINGS = Object.freeze([
   ...group('Operating', ['writer', 'consumers'], [
     row('metricsPort', 'Port for /metrics and /livez of this process; 0 = any free port', { default: null, check: integer(0, 65_535) })
   ]),
-  ...group('Operating', [...ALL.filter((command) => command !== 'experiment'), 'exchanges'], [
+  ...group('Operating', [...ALL.filter((command) => command !== 'experiment'), 'exchanges', 'orders', 'payments'], [
     row('logLevel', 'Minimum log level', { default: 'info', check: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent') })
   ])
 ])

@@ -1,7 +1,8 @@
 /**
- * `npm start demo -- auctions | sales | prices`: servers, a gateway, consumers, a reader with the page, and a crowd; Ctrl-C stops all. A
+ * `npm start demo -- auctions | sales | prices | orders`: servers, a gateway, consumers, a reader with the page, and a crowd; Ctrl-C stops all. A
  * process file.
  */
+import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { help, resolve, SettingsInvalid } from '../settings.js'
@@ -9,6 +10,7 @@ import { aborted } from '../src/runtime/index.js'
 import { unknownName } from '../src/settings/index.js'
 import { DRAIN_MS, flagsOf, runChildren } from './children.js'
 import { runAuctions } from './crowd-auctions.js'
+import { runOrders } from './crowd-orders.js'
 import { runPrices } from './crowd-prices.js'
 import { runSales } from './crowd-sales.js'
 
@@ -16,19 +18,22 @@ import { runSales } from './crowd-sales.js'
 const DEMOS = Object.freeze({
   auctions: { commands: 'PUT auctions and POST bids here', tasks: 'auctions are closed when they end', run: runAuctions },
   sales: { commands: 'PUT sales and POST claims here', tasks: 'holds expire, sales open and close in time', run: runSales },
-  prices: { commands: 'PUT assets here', tasks: 'prices are refreshed', run: runPrices }
+  prices: { commands: 'PUT assets here', tasks: 'prices are refreshed', run: runPrices },
+  orders: { commands: 'POST orders here', tasks: 'orders are driven to their end', run: runOrders }
 })
 const SYSTEMS = Object.keys(DEMOS)
-const USAGE = `Usage: npm start demo -- auctions|sales|prices [flags]
+const USAGE = `Usage: npm start demo -- auctions|sales|prices|orders [flags]
 
 Runs embedded servers, a gateway, consumers, a reader with a page, and a crowd, until Ctrl-C: 40 people bid on a few auctions,
-2,000 people want the 100 units of a sale that is repeated every minute, or the prices of 1,000 assets are kept fresh from three local
-exchanges, whose faults can be switched on the page.
+2,000 people want the 100 units of a sale that is repeated every minute, the prices of 1,000 assets are kept fresh from three local
+exchanges, or 100 customers place orders, which any number of replicas drive to their payment. Faults of exchanges and of the payment
+provider can be switched on the page.
 
 Examples:
   npm start demo -- auctions
   npm start demo -- sales --mode token
   npm start demo -- prices
+  npm start demo -- orders --replicas 3
   npm start demo -- auctions --crowd no --port 9090`
 
 /**
@@ -52,6 +57,9 @@ export async function main ({ argv, env }) {
   if (system !== 'sales' && given.origins.mode !== 'default') {
     throw new SettingsInvalid([`mode: ${given.mode}; the demo ${system} has no modes; remove it, or start the demo sales`])
   }
+  if (system !== 'orders' && given.origins.replicas !== 'default') {
+    throw new SettingsInvalid([`replicas: ${given.replicas}; expected only for the demo orders`])
+  }
   const [port, gatewayPort] = await freePorts([given.port, given.gatewayPort])
   const settings = { ...given, system, port, gatewayPort }
   return runChildren(settings, env, (children, signal) => startAll(settings, children, signal))
@@ -59,16 +67,18 @@ export async function main ({ argv, env }) {
 
 /** @param {any} settings @param {import('./children.js').Children} children @param {AbortSignal} signal */
 async function startAll (settings, { start, print }, signal) {
-  const { system, port, gatewayPort, crowd, mode } = settings
+  const { system, port, gatewayPort, crowd, mode, replicas } = settings
   const { commands, tasks, run } = DEMOS[/** @type {keyof DEMOS} */ (system)]
   const [gatewayUrl, readerUrl] = [gatewayPort, port].map((one) => `http://127.0.0.1:${one}`)
   const common = flagsOf(settings, ['keyPrefix'])
   const sources = system === 'prices' ? await startExchanges(start) : []
+  const payments = system === 'orders' ? await startPayments(start, gatewayUrl) : { ofGateway: [], ofConsumers: [] }
   if (signal.aborted) return
   const children = [
-    start('gateway', [...common, '--port', String(gatewayPort), '--drain-ms', String(DRAIN_MS),
+    start('gateway', [...common, ...payments.ofGateway, '--port', String(gatewayPort), '--drain-ms', String(DRAIN_MS),
       '--cors-origin', `${readerUrl},http://localhost:${port}`], ({ url }) => `${url}   ${commands}`),
-    start('consumers', [...common, '--systems', system, ...sources], () => tasks),
+    ...Array.from({ length: system === 'orders' ? replicas : 1 }, () =>
+      start('consumers', [...common, '--systems', system, ...sources, ...payments.ofConsumers], () => tasks)),
     start('reader', [...common, '--port', String(port), '--gateway-url', gatewayUrl, ...sources],
       ({ url }) => `${url}/${system}   open this page`)
   ]
@@ -81,6 +91,14 @@ async function startAll (settings, { start, print }, signal) {
 async function startExchanges (start) {
   const { urls = {} } = await start('exchanges', ['--port', '0'], () => 'sources of prices').up
   return ['--exchanges', 'local', '--exchange-urls', Object.entries(urls).map((pair) => pair.join('=')).join()]
+}
+
+/** @param {import('./children.js').Children['start']} start @param {string} gatewayUrl */
+async function startPayments (start, gatewayUrl) {
+  const secret = ['--payment-secret', randomUUID()]
+  const flags = ['--port', '0', '--callback-url', `${gatewayUrl}/v1/payments/callbacks`, ...secret]
+  const { url = '' } = await start('payments', flags, (message) => `${message.url}   takes payments`).up
+  return { ofGateway: secret, ofConsumers: ['--payment-url', url] }
 }
 
 /** All are taken before one is given back, so they differ. @param {number[]} wanted 0 = any @returns {Promise<number[]>} */

@@ -1,6 +1,6 @@
 -- Decides up to 256 commands of one partition, in order, and stores what the accepted ones do.
 -- Atomic, because the decision, the new state, the events and the outbox must not come apart, nor another command come in between.
--- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, [n+4..n+5m+3] of each target: state: hash, events: stream, members: hash, holds: sorted set, waiting: sorted set
+-- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, without an id it is not stored, [n+4..n+5m+3] of each target: state: hash, events: stream, members: hash, holds: sorted set, waiting: sorted set
 -- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] entries of the outbox above which nothing is decided, 0 = no bound, [5] targets: JSON array of rule and key, [6..n+5] of each command: JSON array of arguments of the rule and the number of its target
 -- RETURNS generation, now in ms, then of each command a text, its lines: replay (1 or 0), code, sequence, version, detail and its value ...; a generation alone when it belongs to another replication id; `backlog` in place of the commands when the outbox is full
 -- COST O(n log N)
@@ -11,6 +11,8 @@ local rules = {}
 -- @include rules/max
 -- @include rules/bounded
 -- @include rules/latest
+-- @include rules/once
+-- @include rules/step
 
 local function generationNow ()
   local known = redis.call('HMGET', generation, 'replid', 'lineage', 'n', 'now', 'finished')
@@ -101,6 +103,7 @@ end
 local function decide (i)
   local args, request = cjson.decode(ARGV[i + 5]), KEYS[i + 3]
   local target = targetOf(table.remove(args))
+  local id = string.match(request, '[^:]*$')
   local known = accepted[request] or requests[i]
   if known then
     local body, decision = string.match(known, '^(%x+)\n(.*)$')
@@ -110,8 +113,8 @@ local function decide (i)
   local code, details, change = made[target.rule](fields, args, now, target.reader)
   if change then fields.version = string.format('%.0f', (fields.version or 0) + 1) end
   local decision = table.concat({ code, fields.seq or '0', fields.version or '0', unpack(details) }, '\n')
-  if change then store(target, fields, change, string.match(request, '[^:]+$')) end
-  if change and not change.forgets then
+  if change then store(target, fields, change, id) end
+  if change and id ~= '' then
     local stored = redis.sha1hex(table.concat(args, '\n')) .. '\n' .. decision
     redis.call('SET', request, stored, 'PX', expiry)
     accepted[request] = stored

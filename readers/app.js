@@ -15,6 +15,7 @@ import { feedRoutes } from './routes/feeds.js'
 import { figuresRoutes } from './routes/figures.js'
 import { itemRoutes } from './routes/items.js'
 import { liveRoutes } from './routes/live.js'
+import { orderRoutes } from './routes/orders.js'
 import { pageRoutes } from './routes/page.js'
 import { priceRoutes } from './routes/prices.js'
 import { saleRoutes } from './routes/sales.js'
@@ -55,6 +56,7 @@ export function createReaderApp ({
     if (systems) {
       app.register(auctionRoutes, { systems, push, access })
       app.register(saleRoutes, { systems, push, access })
+      app.register(orderRoutes, { systems, push, access })
       app.register(priceRoutes, { systems, push, access })
     }
     if (database) app.register(userRoutes, { database })

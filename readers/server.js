@@ -57,7 +57,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
     deployment,
     primaryUrl,
     keyPrefix: settings.keyPrefix,
-    orderRows: database.orderRows,
+    database,
     prices: {
       requestMs: settings.requestMs,
       isShared: () => security.access === null,

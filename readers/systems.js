@@ -3,6 +3,7 @@ import { admissionKey, createKeyView, readSystem } from '../src/admission/index.
 import { partitionOf as partitionOfId } from '../src/item/index.js'
 import { createRoutes } from '../src/store/index.js'
 import * as auctions from '../src/systems/auctions/index.js'
+import * as orders from '../src/systems/orders/index.js'
 import * as prices from '../src/systems/prices/index.js'
 import * as sales from '../src/systems/sales/index.js'
 import { createWaitingRoom } from '../src/waiting-room/index.js'
@@ -11,28 +12,28 @@ import { openPrices as open } from './open-prices.js'
 
 /**
  * @typedef {{ queries: import('../src/systems/auctions/index.js').AuctionQueries,
- *   live: ReturnType<typeof auctions.createLive> }} OpenAuctions
+ *   live: ReturnType<typeof auctions.createAuctionLive> }} OpenAuctions
  * @typedef {{ queries: import('../src/systems/sales/index.js').SaleQueries, live: ReturnType<typeof sales.createSaleLive> }} OpenSales
+ * @typedef {{ queries: import('../src/systems/orders/index.js').OrderQueries,
+ *   live: ReturnType<typeof orders.createOrderLive> }} OpenOrders
  * @typedef {{ connectionOf: (partition: number, isPrimary: boolean) => import('../src/store/index.js').Connection,
  *   keyOf: (partition: number) => (part: string) => string, partitionOf: (key: string) => number, partitions: number, secret: string,
  *   now: () => number }} Parts of a system
- * @typedef {{ system: string, rule: string, unknown: [code: string, message: string] }} Kind `unknown`: the error when it is not stored
+ * @typedef {{ system: string, unknown: [code: string, message: string] }} Kind `unknown`: the error when it is not stored
  */
-const AUCTIONS = /** @type {Kind} */ ({ ...kindOf(auctions), unknown: ['AUCTION_UNKNOWN', 'there is no auction with this id'] })
-const SALES = /** @type {Kind} */ ({ ...kindOf(sales), unknown: ['SALE_UNKNOWN', 'there is no sale with this id'] })
-const PRICES = /** @type {Kind} */ ({ ...kindOf(prices), unknown: ['ASSET_UNKNOWN', 'there is no asset with this id'] })
+const AUCTIONS = /** @type {Kind} */ ({ system: auctions.SYSTEM, unknown: ['AUCTION_UNKNOWN', 'there is no auction with this id'] })
+const SALES = /** @type {Kind} */ ({ system: sales.SYSTEM, unknown: ['SALE_UNKNOWN', 'there is no sale with this id'] })
+const PRICES = /** @type {Kind} */ ({ system: prices.SYSTEM, unknown: ['ASSET_UNKNOWN', 'there is no asset with this id'] })
+const ORDERS = /** @type {Kind} */ ({ system: orders.SYSTEM, unknown: ['ORDER_UNKNOWN', 'there is no order with this id'] })
 /** so many that a popular asset is not read again; events of an asset are not served from memory */
 const PRICES_KEPT = Object.freeze({ maxKeys: 20_000, tail: 1 })
 
-/** @param {{ SYSTEM: string, RULE: string }} face */
-function kindOf ({ SYSTEM, RULE }) { return { system: SYSTEM, rule: RULE } }
-
 /**
  * @param {{ deployment: import('../src/store/index.js').Deployment, primaryUrl: string, keyPrefix: string, now?: () => number,
- *   orderRows?: (sale: string) => Promise<number | null>, prices: import('./open-prices.js').PriceParts,
+ *   database: Pick<import('./database.js').ReaderDatabase, 'orderRows' | 'rows'>, prices: import('./open-prices.js').PriceParts,
  *   log: import('pino').Logger }} parts
  */
-export function openSystems ({ deployment, primaryUrl, keyPrefix, now = Date.now, orderRows = async () => null, prices: priceParts, log }) {
+export function openSystems ({ deployment, primaryUrl, keyPrefix, now = Date.now, database, prices: priceParts, log }) {
   /** @type {ReturnType<typeof createRoutes> | null} */
   let routes = null
 
@@ -66,17 +67,17 @@ export function openSystems ({ deployment, primaryUrl, keyPrefix, now = Date.now
   }
 
   /**
-   * @param {Kind} kind @param {Parts} parts
+   * @param {Parts} parts
    * @param {Pick<Parameters<typeof createKeyView>[0], 'onEntry' | 'maxKeys' | 'tail'>} [more]
    */
-  const viewOf = ({ rule }, parts, more) =>
-    createKeyView({ open: (signal) => deployment.openOwn('outbox', { isForLog: false, signal }), ...parts, rule, ...more, log })
+  const viewOf = (parts, more) =>
+    createKeyView({ open: (signal) => deployment.openOwn('outbox', { isForLog: false, signal }), ...parts, ...more, log })
 
   const openAuctions = once(async (push) => {
     const parts = await partsOf(AUCTIONS)
-    const view = viewOf(AUCTIONS, parts)
+    const view = viewOf(parts)
     const queries = auctions.createAuctionQueries({ view, ...parts })
-    const live = auctions.createLive({ queries, view, push, log })
+    const live = auctions.createAuctionLive({ queries, view, push, log })
     return {
       queries,
       live,
@@ -90,13 +91,13 @@ export function openSystems ({ deployment, primaryUrl, keyPrefix, now = Date.now
   const openSales = once(async (push) => {
     const parts = await partsOf(SALES)
     const room = createWaitingRoom({ ...parts, log })
-    const view = viewOf(SALES, parts, {
+    const view = viewOf(parts, {
       onEntry ({ key }) {
         room.note(key)
         live.note(key)
       }
     })
-    const queries = sales.createSaleQueries({ view, room, ...parts, orderRows })
+    const queries = sales.createSaleQueries({ view, room, ...parts, orderRows: database.orderRows })
     const live = sales.createSaleLive({ queries, room, push, log })
     return {
       queries,
@@ -109,11 +110,27 @@ export function openSystems ({ deployment, primaryUrl, keyPrefix, now = Date.now
     }
   })
 
+  const openOrders = once(async (push) => {
+    const parts = await partsOf(ORDERS)
+    const flow = orders.createFlow()
+    const view = viewOf(parts, { onEntry: flow.note })
+    const queries = orders.createOrderQueries({ view, flow, ...parts, rows: database.rows })
+    const live = orders.createOrderLive({ queries, view, push, log })
+    return {
+      queries,
+      live,
+      async close () {
+        live.close()
+        await view.close()
+      }
+    }
+  })
+
   const openPrices = once(async (push) => {
     const parts = await partsOf(PRICES)
     const route = (/** @type {number} */ partition) => /** @type {ReturnType<typeof createRoutes>} */ (routes).route(partition)
     return open(parts, {
-      ...priceParts, view: viewOf(PRICES, parts, PRICES_KEPT), push, keyPrefix, route, deadlineMs: deployment.deadlineMs, log
+      ...priceParts, view: viewOf(parts, PRICES_KEPT), push, keyPrefix, route, deadlineMs: deployment.deadlineMs, log
     })
   })
 
@@ -127,9 +144,11 @@ export function openSystems ({ deployment, primaryUrl, keyPrefix, now = Date.now
     auctions: openAuctions.get,
     /** @type {(push: import('../src/push/index.js').Push) => Promise<OpenSales>} throws SALE_UNKNOWN: there is none */
     sales: openSales.get,
+    /** @type {(push: import('../src/push/index.js').Push) => Promise<OpenOrders>} throws ORDER_UNKNOWN: there is none */
+    orders: openOrders.get,
 
     async close () {
-      await Promise.all([openAuctions.close(), openSales.close(), openPrices.close()])
+      await Promise.all([openAuctions.close(), openSales.close(), openOrders.close(), openPrices.close()])
       await routes?.close()
     }
   }

@@ -7,9 +7,10 @@ import { hostname } from 'node:os'
 import { Registry } from 'prom-client'
 import { help, printable, resolve } from '../settings.js'
 import { createServer, healthRoutes, listen, openSecurity } from '../src/http/index.js'
-import { createAdmissionMetrics, createConsumerMetrics, createPriceMetrics } from '../src/metrics/index.js'
+import { createAdmissionMetrics, createConsumerMetrics, createOrderMetrics, createPriceMetrics } from '../src/metrics/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
 import { migrate } from '../src/sql/index.js'
+import { SYSTEM as ORDERS } from '../src/systems/orders/index.js'
 import { SYSTEM as SALES } from '../src/systems/sales/index.js'
 import { openSystem } from './consumers/system.js'
 import { SYSTEMS } from './consumers/systems.js'
@@ -20,8 +21,8 @@ const DATABASE_DEADLINE_MS = 5000
 
 const USAGE = `Usage: npm start consumers -- [flags]
 
-Runs what follows from commands until Ctrl-C: ends of auctions, ends of holds, orders in the database, refreshes of prices. Run as many
-as you like: they share the work.
+Runs what follows from commands until Ctrl-C: ends of auctions and of holds, rows in the database, refreshes of prices, orders from
+placing to payment. Run as many as you like: they share the work.
 
 Examples:
   npm start consumers
@@ -52,9 +53,10 @@ async function serve (settings, { primaryUrl }, log, signal) {
   const admissionMetrics = createAdmissionMetrics(registry)
   const consumerMetrics = createConsumerMetrics(registry, () => [...systems].map(([name, { figures }]) => [name, figures]))
   const priceMetrics = createPriceMetrics(registry)
+  const orderMetrics = createOrderMetrics(registry)
   const ending = new AbortController()
   const fail = (/** @type {Error} */ error) => ending.abort(error)
-  const needsDatabase = settings.databaseUrl !== null || names.includes(SALES)
+  const needsDatabase = settings.databaseUrl !== null || [ORDERS, SALES].some((name) => names.includes(name))
   const used = needsDatabase
     ? await useDatabase(settings, {
       name: id, max: CONNECTIONS, deadlineMs: DATABASE_DEADLINE_MS, log, signal, fail
@@ -67,7 +69,9 @@ async function serve (settings, { primaryUrl }, log, signal) {
     for (const name of names) {
       const metrics = { ...admissionMetrics(name), ...consumerMetrics(name) }
       const database = used?.database ?? null
-      systems.set(name, await openSystem(name, settings, { id, primaryUrl, database, metrics, priceMetrics, log, signal, fail }))
+      systems.set(name, await openSystem(name, settings, {
+        id, primaryUrl, database, metrics, priceMetrics, orderMetrics, log, signal, fail
+      }))
     }
     tellParent({ event: 'up', systems: names })
     await aborted(AbortSignal.any([signal, ending.signal]))

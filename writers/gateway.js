@@ -76,6 +76,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
       auctions: systems.auctions,
       sales: systems.sales,
       prices: systems.prices,
+      orders: systems.orders,
       letters: systems.letters,
       settings,
       security,

@@ -88,7 +88,6 @@ const storedOf = (events) => ({
  */
 const memoryView = ({ redisUrl, ...parts }) => createKeyView({
   ...parts,
-  rule: RULE,
   maxKeys: MAX_KEYS,
   tail: 1,
   log: silent,

@@ -62,7 +62,7 @@ function rules.latest ()
   -- after a change of tier: an earlier refresh, if the tier is a higher one
   local function moved (state, now)
     local event = numbered(state, 'type', 'tier', 'tier', state.tier, 'pinned', state.pinned)
-    return { events = { event }, tasks = plan(state, math.min(n(state.due), now + interval(state))), forgets = true, keeps = 1000 }
+    return { events = { event }, tasks = plan(state, math.min(n(state.due), now + interval(state))), keeps = 1000 }
   end
 
   local ops = {}
@@ -81,7 +81,7 @@ function rules.latest ()
     state.price, state.ts, state.sources, state.soft, state.hard = '', '0', '[]', '0', '0'
     state.failedAt, state.retryAt, state.failures, state.reason, state.candidate = '0', '0', '0', '', ''
     state.heat, state.heatAt, state.wantedUntil, state.seq = '0', text(now), '0', '0'
-    return 'created', { 'tier', base, 'pinned', state.pinned }, { events = { { 'seq', '0', 'type', 'wanted' } }, tasks = plan(state, now), forgets = true }
+    return 'created', { 'tier', base, 'pinned', state.pinned }, { events = { { 'seq', '0', 'type', 'wanted' } }, tasks = plan(state, now) }
   end
 
   function ops.tier (state, args, now)
@@ -97,7 +97,7 @@ function rules.latest ()
     state.soft, state.hard = text(n(startedAt) + ms(state, 2)), text(n(startedAt) + ms(state, 3))
     state.failures, state.reason, state.candidate, state.retryAt, state.wantedUntil = '0', '', '', '0', '0'
     local event = numbered(state, 'type', 'price', 'price', price, 'at', startedAt, 'sources', sources, 'soft', state.soft, 'hard', state.hard, 'tier', state.tier)
-    return 'accepted', {}, { events = { event }, tasks = plan(state, now + interval(state)), forgets = true, keeps = 1000 }
+    return 'accepted', {}, { events = { event }, tasks = plan(state, now + interval(state)), keeps = 1000 }
   end
 
   function ops.fail (state, args, now)
@@ -112,19 +112,19 @@ function rules.latest ()
     local tasks = plan(state, now + jittered(state, wait))
     state.retryAt = state.due
     local event = numbered(state, 'type', 'failed', 'at', startedAt, 'reason', reason, 'candidate', candidate, 'sources', sources, 'retryAt', state.retryAt, 'tier', state.tier)
-    return 'accepted', {}, { events = { event }, tasks = tasks, forgets = true, keeps = 1000 }
+    return 'accepted', {}, { events = { event }, tasks = tasks, keeps = 1000 }
   end
 
-  local function wanted (state, now, forgets)
+  local function wanted (state, now)
     state.wantedUntil = text(now + wantMs)
-    return 'accepted', { 'seq', state.seq }, { events = { { 'seq', '0', 'type', 'wanted' } }, tasks = plan(state, now), forgets = forgets }
+    return 'accepted', { 'seq', state.seq }, { events = { { 'seq', '0', 'type', 'wanted' } }, tasks = plan(state, now) }
   end
 
   function ops.want (state, args, now)
     if now < n(state.hard) then return 'known', { 'seq', state.seq } end
     if now < n(state.retryAt) then return 'failing', { 'reason', state.reason, 'retryAt', state.retryAt } end
     if now < n(state.wantedUntil) then return 'in_progress', { 'seq', state.seq } end
-    return wanted(state, now, true)
+    return wanted(state, now)
   end
 
   function ops.force (state, args, now)
@@ -137,7 +137,7 @@ function rules.latest ()
     cool(state, now)
     state.heat = text(n(state.heat) + n(args[2]) * 1000)
     if place(state) then return 'accepted', {}, moved(state, now) end
-    return 'accepted', {}, { events = {}, forgets = true }
+    return 'accepted', {}, { events = {} }
   end
 
   return function (state, args, now)

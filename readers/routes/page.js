@@ -21,6 +21,7 @@ const ADDRESSES = Object.freeze({
   'auctions.html': '/auctions',
   'sales.html': '/sales',
   'prices.html': '/prices',
+  'orders.html': '/orders',
   'icon.svg': '/icon.svg'
 })
 /** Addresses for people, with summaries. @type {Readonly<Record<string, string>>} */
@@ -29,7 +30,8 @@ const PAGES = Object.freeze({
   '/example': 'A feed, followed by a short script',
   '/auctions': 'Open auctions',
   '/sales': 'The current sale',
-  '/prices': 'Prices and their sources'
+  '/prices': 'Prices and their sources',
+  '/orders': 'Orders on their way'
 })
 const ELSEWHERE = Object.freeze({
   '/client.js': CLIENT,
@@ -50,7 +52,8 @@ const contentPolicy = (connect) => [
 ].join('; ')
 /** the pages that send commands, to the gateway that they name */
 const COMMAND_PAGES = ['/auctions', '/sales']
-/** where the page of prices switches faults of exchanges */
+/** pages that switch faults of exchanges, or of a payment provider */
+const FAULT_PAGES = ['/prices', '/orders']
 const THIS_MACHINE = 'http://127.0.0.1:* http://localhost:*'
 const GATEWAY = '<meta name="gateway" content="">'
 
@@ -83,7 +86,7 @@ export async function pageRoutes (app, { gatewayUrl = null }) {
     const isWithGateway = COMMAND_PAGES.includes(url) && gatewayUrl !== null
     const file = await readFile(path)
     const content = isWithGateway ? Buffer.from(String(file).replace(GATEWAY, GATEWAY.replace('""', `"${gatewayUrl}"`))) : file
-    const connect = ["'self'", ...(isWithGateway ? [gatewayUrl] : []), ...(url === '/prices' ? [THIS_MACHINE] : [])]
+    const connect = ["'self'", ...(isWithGateway ? [gatewayUrl] : []), ...(FAULT_PAGES.includes(url) ? [THIS_MACHINE] : [])]
     const headers = { ...HEADERS, 'content-security-policy': contentPolicy(connect.join(' ')) }
     const compressed = await gzipped(content)
     const tag = tagOf([content])

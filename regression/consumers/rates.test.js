@@ -12,7 +12,7 @@ import { connectFor, engineName, eventually, startServer } from '../../test/serv
 const PARTITIONS = 16
 const FLAGS = ['--system-partitions', String(PARTITIONS), '--systems', 'sales']
 const SALES = 32
-const ORDERS = 50_000
+const ORDERS = 20_000
 const AT_ONCE = 2000
 const DEADLINE_MS = 60_000
 const KEEP_MS = 3_600_000

@@ -5,11 +5,11 @@
  * @property {string} rule one of rules/
  * @property {string} key of one state, such as an auction
  * @property {string} scope who asks: the user, or empty; the same request id of another user is another request
- * @property {string} requestId
+ * @property {string} requestId empty: the decision is not stored, because the command is harmless when it is sent again
  * @property {string[]} args of the rule; numbers as texts of whole numbers
  *
  * @typedef {{ rule: string, key: string, args: string[], request: string, encoded: string }} Prepared `request`: digest of what makes a
- *   request the same; `encoded`: its arguments, as a JSON array without its end
+ *   request the same, or empty; `encoded`: its arguments, as a JSON array without its end
  *
  * @typedef {object} Decision
  * @property {string} code of the rule; `other_body`: the request id was accepted with other arguments; `failed`: the script could not
@@ -30,7 +30,7 @@ export const prepare = ({ rule, key, scope, requestId, args }) => ({
   rule,
   key,
   args,
-  request: hash('sha256', rule + SEPARATOR + key + SEPARATOR + scope + SEPARATOR + requestId, 'base64url'),
+  request: requestId && hash('sha256', rule + SEPARATOR + key + SEPARATOR + scope + SEPARATOR + requestId, 'base64url'),
   encoded: JSON.stringify(args).slice(0, -1)
 })
 

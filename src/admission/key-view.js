@@ -5,7 +5,7 @@
  *
  * Events that come while a key is read are applied after it, by their sequence numbers.
  *
- * @typedef {import('./rules/index.js').Fields} Fields
+ * @typedef {import('./outbox.js').Entry} Entry
  * @typedef {import('./key-reader.js').Known} Known
  * @typedef {Known & { pins: number, listeners: Set<() => void> }} Kept
  */
@@ -24,7 +24,7 @@ const TAIL = 64
  * @param {Parameters<typeof followOutboxes>[0]['open']} options.open of a connection that follows
  * @param {(partition: number, isPrimary: boolean) => import('../store/index.js').Connection} options.connectionOf for reads
  * @param {(partition: number) => (part: string) => string} options.keyOf @param {(key: string) => number} options.partitionOf
- * @param {number} options.partitions @param {string} options.rule
+ * @param {number} options.partitions
  * @param {number} [options.sinceMs] as followOutboxes
  * @param {(entry: import('./outbox.js').Entry) => void} [options.onEntry]
  * @param {import('pino').Logger} options.log
@@ -32,14 +32,13 @@ const TAIL = 64
  * @param {number} [options.tail] events read of each key; up to twice as many are kept
  */
 export function createKeyView ({
-  open, connectionOf, keyOf, partitionOf, partitions, rule, sinceMs, onEntry = () => {}, log, maxKeys = MAX_KEYS, tail = TAIL
+  open, connectionOf, keyOf, partitionOf, partitions, sinceMs, onEntry = () => {}, log, maxKeys = MAX_KEYS, tail = TAIL
 }) {
   /** the least recently used first @type {Map<string, Kept>} */
   const kept = new Map()
-  /** keys that are being read, with the events since @type {Map<string, { reading: Promise<Known | null>, since: Fields[] }>} */
+  /** keys that are being read, with the events since @type {Map<string, { reading: Promise<Known | null>, since: Entry[] }>} */
   const opening = new Map()
   let resets = 0
-  const fold = FOLDS[rule] ?? (() => false)
   const reader = createKeyReader({ connectionOf, keyOf, partitionOf, tail })
 
   const follower = followOutboxes({
@@ -50,9 +49,9 @@ export function createKeyView ({
     log,
     onEntry (partition, entry) {
       onEntry(entry)
-      opening.get(entry.key)?.since.push(entry.fields)
+      opening.get(entry.key)?.since.push(entry)
       const one = kept.get(entry.key)
-      if (one) apply(one, entry.fields)
+      if (one) apply(one, entry)
     },
     onReset (partition) {
       resets++
@@ -66,12 +65,12 @@ export function createKeyView ({
     for (const listener of one.listeners) listener()
   }
 
-  /** @param {Kept} one @param {Fields} event */
-  function apply (one, event) {
+  /** @param {Kept} one @param {Entry} entry */
+  function apply (one, { rule, fields: event }) {
     const seq = Number(event.seq)
     const known = Number(one.fields.seq)
     if (seq !== 0 && seq <= known) return
-    if ((seq !== 0 && seq > known + 1) || !fold(one.fields, event)) return forget(one)
+    if ((seq !== 0 && seq > known + 1) || !FOLDS[rule]?.(one.fields, event)) return forget(one)
     if (seq !== 0) one.events.push(event)
     if (one.events.length > 2 * tail) one.events.splice(0, tail)
     for (const listener of one.listeners) listener()
@@ -79,7 +78,7 @@ export function createKeyView ({
 
   /** @param {string} key @returns {Promise<Known | null>} */
   async function load (key) {
-    const since = /** @type {Fields[]} */ ([])
+    const since = /** @type {Entry[]} */ ([])
     const resetsBefore = resets
     const reading = reader.read(key, follower.position(partitionOf(key)))
     opening.set(key, { reading, since })
@@ -89,7 +88,7 @@ export function createKeyView ({
       if (!known || follower.ageMs === Infinity || resets !== resetsBefore) return known
       const one = { ...known, pins: 0, listeners: new Set() }
       kept.set(key, one)
-      for (const event of since) if (kept.get(key) === one) apply(one, event)
+      for (const entry of since) if (kept.get(key) === one) apply(one, entry)
       evict(kept, maxKeys)
       return one
     } finally {

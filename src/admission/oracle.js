@@ -33,7 +33,7 @@ export function createOracle () {
   function decide (command, now) {
     const { rule, key, args } = command
     const { request, encoded } = prepare(command)
-    const stored = requests.get(request)
+    const stored = request && requests.get(request)
     if (stored) return stored.body === encoded ? ['1', ...stored.decision] : ['0', 'other_body', '0', '0']
     const fields = { ...states.get(key) }
     const own = { members: at(members, key), holds: at(holds, key), waiting: at(waiting, key), lineage }
@@ -42,7 +42,7 @@ export function createOracle () {
     const decision = [code, fields.seq ?? '0', fields.version ?? '0', ...details]
     if (!change) return ['0', ...decision]
     states.set(key, fields)
-    if (!change.forgets) requests.set(request, { body: encoded, decision })
+    if (request) requests.set(request, { body: encoded, decision })
     for (const event of change.events) {
       const entry = ['ts', String(now), 'request', request, ...event]
       if (event[1] !== '0') {

@@ -30,7 +30,7 @@ export function createRejections ({ requestMs, metrics, onEntry = () => {}, ...o
   /** @param {import('./outbox.js').Entry} entry */
   function note (entry) {
     const { rule, key, fields } = entry
-    accepted.add(fields.request)
+    if (fields.request) accepted.add(fields.request)
     if (fields.claim) accepted.add(holderOf(rule, key, fields.user))
     onEntry(entry)
   }

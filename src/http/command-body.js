@@ -12,6 +12,8 @@ import { EXPECTED_MONEY, minorUnits } from './money.js'
 const ID = /^[A-Za-z0-9_.:-]{1,64}$/
 const EXPECTED_ID = '1-64 of A-Z a-z 0-9 _ . : -'
 const CURRENCY = /^[A-Z]{3}$/
+/** whether an address exists only a mail can tell */
+const EMAIL = /^[^\s@]+@[^\s@]+$/
 const MAX_SHOWN_CHARS = 64
 const MAX_TIME = 2 ** 41 - 1
 const MAX_TICKET_CHARS = 1024
@@ -22,7 +24,7 @@ const MONEY = Object.freeze({
 })
 
 /** @type {(read: BodyField['read'], expects: string, schema: object) => (description: string) => BodyField} */
-const field = (read, expects, schema) => (description) => ({ read, expects, schema: { ...schema, description }, isOptional: false })
+export const field = (read, expects, schema) => (description) => ({ read, expects, schema: { ...schema, description }, isOptional: false })
 
 /** @param {unknown} value @param {number} low @param {number} high */
 const whole = (value, low, high) => Number.isInteger(value) && Number(value) >= low && Number(value) <= high ? value : null
@@ -33,6 +35,13 @@ export const timeField = field((value) => whole(value, 0, MAX_TIME), 'millisecon
   { type: 'integer', minimum: 0, maximum: MAX_TIME })
 export const currencyField = field((value) => typeof value === 'string' && CURRENCY.test(value) ? value : null, 'letters such as EUR',
   { type: 'string', pattern: CURRENCY.source })
+/** @param {number} most characters */
+export const textField = (most) => field((value) => typeof value === 'string' && isText(value, most) ? value : null,
+  `a text of 1 to ${most} characters`, { type: 'string', minLength: 1, maxLength: most })
+/** @param {string} value @param {number} most a database takes no character 0 */
+const isText = (value, most) => value.trim() !== '' && value.length <= most && !value.includes('\0')
+export const emailField = field((value) => typeof value === 'string' && isText(value, 254) && EMAIL.test(value) ? value : null,
+  'an email address', { type: 'string', maxLength: 254 })
 /** @param {number} low @param {number} high */
 export const wholeField = (low, high) => field((value) => whole(value, low, high), `an integer from ${low} to ${high}`,
   { type: 'integer', minimum: low, maximum: high })

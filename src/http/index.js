@@ -13,13 +13,13 @@ export { createBodyRoom } from './body-bytes.js'
 export { bodyOf, takeBodies } from './body.js'
 export { whenClosed } from './closed.js'
 export {
-  bodySchema, choiceField, currencyField, flagField, ID_TEXT, idField, invalidFields, millisField, moneyField, optional, readCommand,
-  readId, readRequestId, readTicket, timeField, wholeField
+  bodySchema, choiceField, currencyField, emailField, field, flagField, ID_TEXT, idField, invalidFields, millisField, moneyField, optional, readCommand,
+  readId, readRequestId, readTicket, textField, timeField, wholeField
 } from './command-body.js'
 export { healthRoutes } from './health.js'
 export { createLimit } from './limits.js'
 export { expectFreePort, listen } from './listen.js'
-export { moneyText } from './money.js'
+export { minorUnits, moneyText } from './money.js'
 export { describeRoutes } from './openapi.js'
 export { integer, many, NO_FIELDS, number, oneOf, querySchema, readQuery, required, text } from './query-string.js'
 export { clientGone } from './reply-queue.js'

@@ -4,6 +4,7 @@
  *
  * @typedef {import('./admission.js').AdmissionMetrics} AdmissionMetrics
  * @typedef {import('./consumers.js').ConsumerMetrics} ConsumerMetrics
+ * @typedef {import('./orders.js').OrderMetrics} OrderMetrics
  * @typedef {import('./prices.js').PriceMetrics} PriceMetrics
  * @typedef {import('./price-replies.js').PriceReplyMetrics} PriceReplyMetrics
  */
@@ -69,4 +70,5 @@ export { counter, gauge, one } from './scrape.js'
 export { createAdmissionMetrics } from './admission.js'
 export { createConsumerMetrics } from './consumers.js'
 export { createPriceReplyMetrics } from './price-replies.js'
+export { createOrderMetrics } from './orders.js'
 export { createPriceMetrics, createStoreMetrics } from './prices.js'

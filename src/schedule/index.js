@@ -8,7 +8,6 @@
  *
  * @typedef {{ rule: string, key: string, name: string }} Task
  */
-import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** a new task may be earlier than those known */
@@ -75,4 +74,4 @@ export async function runTasks ({ connection, key, run, signal, onWake = () => {
  * @param {(command: import('../admission/index.js').Command) => Promise<unknown>} submit
  * @returns {(task: Task) => Promise<unknown>}
  */
-export const taskCommands = (submit) => ({ rule, key, name }) => submit({ rule, key, scope: '', requestId: randomUUID(), args: [name] })
+export const taskCommands = (submit) => ({ rule, key, name }) => submit({ rule, key, scope: '', requestId: '', args: [name] })

@@ -43,7 +43,6 @@ async function openCached (t, url, port) {
     keyOf,
     partitionOf: () => 0,
     partitions: 1,
-    rule: 'max',
     requestMs: REQUEST_MS,
     log: silentLog,
     metrics

@@ -12,6 +12,7 @@ import {
 } from '../../src/consumers/index.js'
 import { runTasks } from '../../src/schedule/index.js'
 import { createRoutes } from '../../src/store/index.js'
+import { hasReplicas, openConfirms } from '../confirms.js'
 import { DUTIES } from './systems.js'
 import { followWakes } from './wakes.js'
 
@@ -26,12 +27,12 @@ const LOG_EVERY = 10
  * @param {string} system @param {any} settings
  * @param {{ id: string, primaryUrl: string, database: import('../../src/sql/index.js').Database | null,
  *   metrics: import('../../src/metrics/index.js').AdmissionMetrics & import('../../src/metrics/index.js').ConsumerMetrics,
- *   priceMetrics: import('../../src/metrics/index.js').PriceMetrics, log: import('pino').Logger, signal: AbortSignal,
+ *   priceMetrics: import('../../src/metrics/index.js').PriceMetrics, orderMetrics: import('../../src/metrics/index.js').OrderMetrics, log: import('pino').Logger, signal: AbortSignal,
  *   fail: (error: Error) => void }} parts `id`: of this process; `database`: null = no rows are written
  * @throws {import('../../src/errors.js').FreshetError} SYSTEM_DIFFERS, KAFKA_MISSING, and why the primary cannot be reached
  */
-export async function openSystem (system, settings, { id, primaryUrl, database, metrics, priceMetrics, log, signal: stopping, fail }) {
-  const { keyPrefix, deadlineMs, requestMs, keepMs, systemPartitions: partitions, kafkaBrokers } = settings
+export async function openSystem (system, settings, { id, primaryUrl, database, metrics, priceMetrics, orderMetrics, log, signal: stopping, fail }) {
+  const { keyPrefix, deadlineMs, requestMs, keepMs, systemPartitions: partitions, kafkaBrokers, ackWithinMs } = settings
   const routes = createRoutes({ primaryUrl, name: `${id}:${system}`, deadlineMs })
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
@@ -44,10 +45,24 @@ export async function openSystem (system, settings, { id, primaryUrl, database, 
   const effect = (database && duties.rows) ?? duties.batches ?? null
   const outbox = effect && createRoutes({ primaryUrl, name: `${id}:${system}:outbox`, deadlineMs })
 
+  /** Of what was decided before, as gateways do it; made by a system that needs it. */
+  async function confirms () {
+    const { durability } = settings
+    const isUnset = durability === null || durability === 'db'
+    return openConfirms({
+      primaryUrl,
+      name: `${id}:${system}:confirm`,
+      keyOf,
+      durability: !isUnset ? durability : await hasReplicas(connectionOf(0)) ? 'replica' : 'memory',
+      deadlineMs,
+      waitMs: ackWithinMs
+    })
+  }
+
   async function openDuties () {
     await routes.opened
     await admission.agreed()
-    return DUTIES[system]({ id, admission, connectionOf, database, priceMetrics, log, settings, signal: stopping, fail })
+    return DUTIES[system]({ id, admission, connectionOf, database, priceMetrics, orderMetrics, bury, confirms, owned: () => ownership.owned, log, settings, signal: stopping, fail })
   }
   /** by partition @type {Map<number, () => void>} */
   const wakers = new Map()

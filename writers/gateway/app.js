@@ -7,6 +7,7 @@ import { createIngest } from './ingest.js'
 import { auctionRoutes } from './routes/auctions.js'
 import { deadLetterRoutes } from './routes/dead-letters.js'
 import { itemRoutes } from './routes/items.js'
+import { orderRoutes } from './routes/orders.js'
 import { priceRoutes } from './routes/prices.js'
 import { saleRoutes } from './routes/sales.js'
 
@@ -23,16 +24,17 @@ const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stoppi
 /**
  * @param {{ feeds: import('./feeds.js').Feeds, auctions?: import('../../src/systems/auctions/index.js').Auctions,
  *   sales?: import('../../src/systems/sales/index.js').Sales, prices?: import('../../src/systems/prices/index.js').Prices,
+ *   orders?: import('../../src/systems/orders/index.js').Orders,
  *   letters?: Record<string, () => Promise<import('../../src/consumers/index.js').DeadLetters>>,
  *   status: () => { ready: boolean, reasons: string[], nodes: any[] }, stopping: AbortSignal,
- *   settings: { whenFull: 'block' | 'refuse' | 'drop', ackWithinMs: number, inFlightBytes: number },
+ *   settings: { whenFull: 'block' | 'refuse' | 'drop', ackWithinMs: number, inFlightBytes: number, paymentSecret?: string | null },
  *   security?: import('../../src/http/index.js').Security | null, registry: import('prom-client').Registry,
  *   logger?: import('fastify').FastifyBaseLogger, clock?: () => number,
  *   maxRequests?: number, maxBodiesBytes?: number }} options `stopping`: new requests are refused
  * @returns {import('fastify').FastifyInstance}
  */
 export function createGatewayApp ({
-  feeds, auctions, sales, prices, letters, status, stopping, settings, security = null, registry, logger, clock = Date.now,
+  feeds, auctions, sales, prices, orders, letters, status, stopping, settings, security = null, registry, logger, clock = Date.now,
   maxRequests = MAX_REQUESTS, maxBodiesBytes
 }) {
   const app = createServer({ registry, logger, security })
@@ -66,6 +68,10 @@ export function createGatewayApp ({
   if (auctions) guarded((commands) => commands.register(auctionRoutes, { auctions, room }))
   if (sales) guarded((commands) => commands.register(saleRoutes, { sales, room }))
   if (prices) guarded((commands) => commands.register(priceRoutes, { prices, room }))
+  if (orders) {
+    const paymentSecret = settings.paymentSecret ?? null
+    guarded((commands) => commands.register(orderRoutes, { orders, room, paymentSecret, clock }))
+  }
   if (letters) guarded((commands) => commands.register(deadLetterRoutes, { letters }))
   return app
 }

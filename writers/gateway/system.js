@@ -2,9 +2,10 @@
  * One system in a gateway: its admission, rejection cache, and their connections. They begin with the first command, or when another
  * process has stored the system, so a gateway for feeds alone has one connection more and asks one key a second.
  */
-import { admissionKey, createAdmission, createConfirm, createRejections, systemKey } from '../../src/admission/index.js'
+import { admissionKey, createAdmission, createRejections, systemKey } from '../../src/admission/index.js'
 import { partitionOf } from '../../src/item/index.js'
 import { createRoutes } from '../../src/store/index.js'
+import { openConfirms } from '../confirms.js'
 
 const LOOK_EVERY_MS = 1000
 
@@ -14,8 +15,9 @@ const LOOK_EVERY_MS = 1000
  * @property {string} primaryUrl @property {string} name of connections
  * @property {import('../../src/metrics/index.js').AdmissionMetrics} metrics
  * @property {import('pino').Logger} log
- * @typedef {{ system: string, rule: string, durability: () => string,
- *   onEntry?: (entry: import('../../src/admission/index.js').Entry) => void }} Kind `onEntry`: every event of the system
+ * @typedef {{ system: string, hasRejections: boolean, durability: () => string,
+ *   onEntry?: (entry: import('../../src/admission/index.js').Entry) => void }} Kind `hasRejections`: worth a cache; `onEntry`: every event
+ *   of the system
  */
 
 /** @typedef {ReturnType<typeof openSystem>} OpenSystem */
@@ -55,15 +57,14 @@ function tryRoute (routes) {
 }
 
 /** @param {any} settings @param {Kind} kind @param {Parts} parts */
-function openAdmission (settings, { system, rule, durability: durabilityNow, onEntry }, { routes, primaryUrl, name, metrics, log }) {
+function openAdmission (settings, { system, hasRejections, durability: durabilityNow, onEntry }, { routes, primaryUrl, name, metrics, log }) {
   const { keyPrefix, deadlineMs, requestMs, keepMs, maxOutbox, systemPartitions: partitions, ackWithinMs } = settings
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
-  const durability = durabilityNow()
-  const confirms = durability === 'replica' || durability === 'aof'
-    ? createRoutes({ primaryUrl, name: `${name}:${system}:confirm`, deadlineMs: deadlineMs + ackWithinMs })
-    : null
-  const isCached = settings.rejectionCache !== 'no'
+  const confirms = openConfirms({
+    primaryUrl, name: `${name}:${system}:confirm`, keyOf, durability: durabilityNow(), deadlineMs, waitMs: ackWithinMs
+  })
+  const isCached = hasRejections && settings.rejectionCache !== 'no'
   const outbox = isCached || onEntry ? createRoutes({ primaryUrl, name: `${name}:${system}:outbox`, deadlineMs }) : null
   const rejections = outbox === null
     ? undefined
@@ -78,7 +79,6 @@ function openAdmission (settings, { system, rule, durability: durabilityNow, onE
       keyOf,
       partitionOf: (key) => partitionOf(Buffer.from(key), partitions),
       partitions,
-      rule,
       requestMs,
       onEntry,
       log,
@@ -95,14 +95,7 @@ function openAdmission (settings, { system, rule, durability: durabilityNow, onE
     deadlineMs,
     batches: settings.batches !== 'no',
     rejections: isCached ? rejections : undefined,
-    confirmOf: confirms === null
-      ? undefined
-      : (partition) => createConfirm({
-          connection: () => confirms.route(partition).connection,
-          marker: keyOf(partition)(`marker:${process.pid}`),
-          durability,
-          waitMs: ackWithinMs
-        }),
+    confirmOf: confirms?.of,
     metrics
   })
   return {

@@ -1,11 +1,13 @@
-/** The systems of a gateway: auctions, sales and prices. Each opens with its first command. */
-import { expectDurability, fieldsOf, systemKey } from '../../src/admission/index.js'
+/** The systems of a gateway: auctions, sales, prices and orders. Each opens with its first command. */
+import { decisionOfRequest, expectDurability, fieldsOf, systemKey } from '../../src/admission/index.js'
 import { createDeadLetters } from '../../src/consumers/index.js'
 import { createAdmissionMetrics } from '../../src/metrics/index.js'
 import { createRoutes } from '../../src/store/index.js'
 import * as auctions from '../../src/systems/auctions/index.js'
+import * as orders from '../../src/systems/orders/index.js'
 import * as prices from '../../src/systems/prices/index.js'
 import * as sales from '../../src/systems/sales/index.js'
+import { hasReplicas } from '../confirms.js'
 import { useDatabase } from '../database.js'
 import { keepAssets, readAssets } from './assets.js'
 import { openSystem } from './system.js'
@@ -22,17 +24,23 @@ export function openSystems (settings, { primaryUrl, registry, log, signal }) {
   const name = `freshet-gateway-${process.pid}`
   const routes = createRoutes({ primaryUrl, name: `${name}:commands`, deadlineMs })
   const metricsOf = createAdmissionMetrics(registry)
-  let salesDurability = durability ?? 'memory'
+  /** of sales and orders, when none is set, or none that they have */
+  let whenUnset = 'memory'
   const health = durability === 'db' ? createHealth(settings, { name, log, signal }) : null
   const settlement = health && sales.createSettlement({ isUp: () => health.isUp, statusOf, deadlineMs: settings.ackWithinMs })
-  /** @param {{ SYSTEM: string, RULE: string }} face @param {Pick<import('./system.js').Kind, 'durability' | 'onEntry'>} more */
-  const open = ({ SYSTEM: system, RULE: rule }, more) =>
-    openSystem(settings, { system, rule, ...more }, { routes, primaryUrl, name, metrics: metricsOf(system), log })
+  /** @param {{ SYSTEM: string }} face @param {Omit<import('./system.js').Kind, 'system'>} more */
+  const open = ({ SYSTEM: system }, more) =>
+    openSystem(settings, { system, ...more }, { routes, primaryUrl, name, metrics: metricsOf(system), log })
   const withoutDatabase = () => durability === 'db' ? 'memory' : durability ?? 'memory'
   const all = {
-    auctions: open(auctions, { durability: withoutDatabase }),
-    prices: open(prices, { durability: withoutDatabase }),
-    sales: open(sales, { durability: () => salesDurability, onEntry: settlement ? (entry) => settlement.note(entry) : undefined })
+    auctions: open(auctions, { hasRejections: true, durability: withoutDatabase }),
+    orders: open(orders, { hasRejections: false, durability: () => durability === 'db' ? whenUnset : durability ?? whenUnset }),
+    prices: open(prices, { hasRejections: true, durability: withoutDatabase }),
+    sales: open(sales, {
+      hasRejections: true,
+      durability: () => durability ?? whenUnset,
+      onEntry: settlement ? (entry) => settlement.note(entry) : undefined
+    })
   }
   const tokens = sales.createTokens({
     connection: () => routes.route(0).connection,
@@ -49,13 +57,29 @@ export function openSystems (settings, { primaryUrl, registry, log, signal }) {
     return String(member).split(' ')[0]
   }
 
-  /** @param {string} asset */
-  async function stateOf (asset) {
-    const { keyOf, partitionOf } = all.prices.open()
-    const partition = partitionOf(asset)
-    return fieldsOf((await routes.route(partition).connection.send('HGETALL', keyOf(partition)(`state:${asset}`))).map(String))
+  /** @param {import('./system.js').OpenSystem} system @returns {(key: string) => Promise<import('../../src/admission/index.js').Fields>} */
+  const statesIn = ({ open }) => async (key) => {
+    const { keyOf, partitionOf } = open()
+    const partition = partitionOf(key)
+    return fieldsOf((await routes.route(partition).connection.send('HGETALL', keyOf(partition)(`state:${key}`))).map(String))
   }
-  const priceCommands = prices.createPrices({ submit: admissionOf(all.prices).submit, stateOf, tiers: prices.timesOf(settings.tiers) })
+  const orderCommands = orders.createOrders({
+    submit: admissionOf(all.orders).submit,
+    statesOf: (keys) => Promise.all(keys.map(statesIn(all.orders))),
+    async decisionOf (command) {
+      const { keyOf, partitionOf } = all.orders.open()
+      const partition = partitionOf(command.key)
+      return decisionOfRequest(routes.route(partition).connection, keyOf(partition), command).catch((error) => {
+        if (error.code === 'REQUEST_NOT_ACCEPTED') return null
+        throw error
+      })
+    },
+    deadlineMs: settings.orderDeadlineMs,
+    rememberMs: settings.requestMs
+  })
+  const priceCommands = prices.createPrices({
+    submit: admissionOf(all.prices).submit, stateOf: statesIn(all.prices), tiers: prices.timesOf(settings.tiers)
+  })
   const assets = settings.assets === null ? [] : readAssets(settings.assets)
   const stop = new AbortController()
   const keeping = assets.length === 0
@@ -79,18 +103,18 @@ export function openSystems (settings, { primaryUrl, registry, log, signal }) {
       if (!isOpen) return
       const { connection } = routes.route(0)
       await expectDurability(connection, durability)
-      const hasReplicas = /^connected_slaves:[1-9]/m.test(String(await connection.send('INFO', 'replication')))
-      if (durability === null && hasReplicas) salesDurability = 'replica'
-      log.info({ sales: salesDurability }, 'durability')
+      if (await hasReplicas(connection)) whenUnset = 'replica'
+      log.info({ sales: durability ?? whenUnset, orders: durability === 'db' ? whenUnset : durability ?? whenUnset }, 'durability')
     },
 
     auctions: auctions.createAuctions(admissionOf(all.auctions)),
+    orders: orderCommands,
     prices: priceCommands,
     sales: sales.createSales({
       ...admissionOf(all.sales), tokens, settlement, isRecorded: settings.databaseUrl !== null || durability === 'db'
     }),
 
-    letters: { auctions: () => lettersOf(all.auctions), prices: () => lettersOf(all.prices), sales: () => lettersOf(all.sales) },
+    letters: Object.fromEntries(Object.entries(all).map(([name, system]) => [name, () => lettersOf(system)])),
 
     async close () {
       stop.abort()

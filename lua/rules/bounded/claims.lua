@@ -1,5 +1,5 @@
   -- Claims: held, confirmed, settled by the database, released, expired.
-  local maxExpired = 64
+  local maxExpired = 256
 
   local function shortage (state, read)
     if state.sold == state.stock then return 'sold_out', outcome(state) end
@@ -15,20 +15,21 @@
     local known, owned = parse(read.member('claim ' .. claim)), n(read.member('user ' .. user) or '0')
     if known and not hasUnits(known) then return 'released', outcome(state) end
     if quantity > n(state.perUser) then return 'over_limit', { 'perUser', state.perUser } end
-    if known or owned + quantity > n(state.perUser) then return 'already_claimed', outcome(state) end
+    if known or owned + quantity > n(state.perUser) then return 'already_claimed', with(outcome(state), 'status', known or '') end
     if n(state.available) < quantity then return shortage(state, read) end
-    local status, untilMs = state.holdMs == '0' and args[5] or 'held', text(now + n(state.holdMs))
+    local hold = args[7] or state.holdMs
+    local status, untilMs = hold == '0' and args[5] or 'held', hold ~= '' and text(now + n(hold))
     add(state, 'available', -quantity)
     add(state, status == 'sold' and 'sold' or 'held', quantity)
-    local one, isHold = event(state, status, claim, user, args[3]), status == 'held'
-    local change = {
-      events = { isHold and with(one, 'until', untilMs) or one },
+    local one, ends = event(state, status, claim, user, args[3]), status == 'held' and untilMs
+    local change = kept(state, {
+      events = { ends and with(one, 'until', untilMs) or one },
       members = { { 'claim ' .. claim, status .. ' ' .. args[3] .. ' ' .. user .. ' ' .. state.seq } },
       units = { { user, quantity } },
-      holds = isHold and { { claim, untilMs } } or {}
-    }
+      holds = ends and { { claim, untilMs } } or {}
+    })
     local details = with(outcome(state), 'claim', claim, 'status', status)
-    return 'accepted', isHold and with(details, 'until', untilMs) or details, change
+    return 'accepted', ends and with(details, 'until', untilMs) or details, change
   end
 
   -- a hold becomes final, or a pending claim becomes sold
@@ -41,9 +42,9 @@
     noteTurn(state, now, read.holdUntil(args[3]))
     with(change.events, event(state, final, args[3], owner, quantity))
     with(change.members, { 'claim ' .. args[3], final .. ' ' .. quantity .. ' ' .. owner .. ' ' .. since })
-    with(change.holds, { args[3] })
+    with(change.holds, { args[3], final == 'sold' and rememberedUntil(state, now) })
     admit(state, now, read, change)
-    return 'accepted', with(outcome(state), 'claim', args[3], 'status', final), change
+    return 'accepted', with(outcome(state), 'claim', args[3], 'status', final), kept(state, change)
   end
 
   function ops.confirm (state, args, now, read)
@@ -51,7 +52,8 @@
     if not status or (args[2] ~= '' and owner ~= args[2]) then return 'unknown_claim', outcome(state) end
     if status == 'waiting' then return 'not_admitted', outcome(state) end
     if isSold(status) then return 'already_sold', with(outcome(state), 'status', status) end
-    if status ~= 'held' or now >= n(read.holdUntil(args[3])) then return 'hold_expired', outcome(state) end
+    local untilMs = read.holdUntil(args[3])
+    if status ~= 'held' or untilMs and now >= n(untilMs) then return 'hold_expired', outcome(state) end
     return finish(state, args, now, read, quantity, owner, since, args[4])
   end
 
@@ -67,14 +69,15 @@
     if args[4] and status ~= args[4] then return 'unknown_claim', outcome(state) end
     if not status and args[2] ~= '' then
       -- a later hold of it comes too late
-      return 'accepted', outcome(state), { events = {}, members = { { 'claim ' .. args[3], 'released 0 ' .. args[2] .. ' 0' } } }
+      local members, holds = { { 'claim ' .. args[3], 'released 0 ' .. args[2] .. ' 0' } }, { { args[3], rememberedUntil(state, now) } }
+      return 'accepted', outcome(state), { events = {}, members = members, holds = holds }
     end
     if not status or status == 'waiting' or (args[2] ~= '' and owner ~= args[2]) then return 'unknown_claim', outcome(state) end
     if not hasUnits(status) then return 'released', outcome(state) end
-    local change = nothing()
+    local change = kept(state, nothing())
     change.reopens = state.sold == state.stock
     noteTurn(state, now, read.holdUntil(args[3]))
-    free(state, change, args[3], status, quantity, owner, since, status == 'sold' and 'revoked' or 'released')
+    free(state, change, now, args[3], status, quantity, owner, since, status == 'sold' and 'revoked' or 'released')
     admit(state, now, read, change)
     return 'accepted', outcome(state), change
   end
@@ -82,8 +85,14 @@
   local function expireAll (state, now, read, change, claims)
     for _, claim in ipairs(claims) do
       local status, quantity, user, since = parse(read.member('claim ' .. claim))
-      noteTurn(state, now, read.holdUntil(claim))
-      free(state, change, claim, status, quantity, user, since, 'expired')
+      if status == 'held' then
+        noteTurn(state, now, read.holdUntil(claim))
+        free(state, change, now, claim, status, quantity, user, since, 'expired')
+      else
+        with(change.members, { 'claim ' .. claim })
+        with(change.holds, { claim })
+        if status == 'sold' then with(change.units, { user, -n(quantity) }) end
+      end
     end
   end
 

@@ -74,7 +74,7 @@
       with(change.waiting, { user })
     else
       noteTurn(state, now, read.holdUntil(claim))
-      free(state, change, claim, status, quantity, user, since, 'released')
+      free(state, change, now, claim, status, quantity, user, since, 'released')
     end
     admit(state, now, read, change, user)
     return 'accepted', outcome(state), change

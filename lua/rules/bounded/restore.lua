@@ -2,11 +2,11 @@
   local restoring = { create = true, restore = true, adopt = true, close = true, due = true, pause = true }
   local function isRestoring (state, read) return state.lineage and state.lineage ~= read.lineage() end
 
-  local function restoreOne (state, change, claim, user, quantity, status, read)
+  local function restoreOne (state, change, now, claim, user, quantity, status, read)
     local known, ownQuantity, owner, since = parse(read.member('claim ' .. claim))
     local has = known and hasUnits(known)
     if status ~= 'sold' then
-      if has then free(state, change, claim, known, ownQuantity, owner, since, 'revoked') end
+      if has then free(state, change, now, claim, known, ownQuantity, owner, since, 'revoked') end
       return
     end
     if known == 'sold' then return end
@@ -24,7 +24,7 @@
   function ops.restore (state, args, now, read)
     if not isRestoring(state, read) then return 'unchanged', outcome(state) end
     local change = nothing()
-    for i = 2, #args, 4 do restoreOne(state, change, args[i], args[i + 1], args[i + 2], args[i + 3], read) end
+    for i = 2, #args, 4 do restoreOne(state, change, now, args[i], args[i + 1], args[i + 2], args[i + 3], read) end
     return 'accepted', outcome(state), change
   end
 

@@ -2,6 +2,7 @@
 
   function ops.create (state, args, now)
     local fields = { 'stock', 'perUser', 'openAt', 'closeAt', 'holdMs', 'mode', 'slots' }
+    if state.status and args[10] then return 'exists', outcome(state) end
     local isSame = state.status ~= nil
     for i, field in ipairs(fields) do isSame = isSame and state[field] == args[i + 1] end
     if isSame then return 'unchanged', outcome(state) end
@@ -10,11 +11,14 @@
     end
     for i, field in ipairs(fields) do state[field] = args[i + 1] end
     if args[9] == '1' then state.lineage = '' end
+    if args[10] then state.rememberMs, state.about = args[10], args[11] end
     state.status, state.available, state.held, state.sold, state.seq = 'open', state.stock, '0', '0', state.seq or '0'
     state.queued, state.turnMs = '0', state.holdMs
     local opens = state.mode == 'queue' and now < n(state.openAt)
     local tasks = { { 'open', opens and state.openAt }, { 'due', state.closeAt } }
-    return 'created', outcome(state), { events = { { 'seq', '0', 'type', 'open' } }, tasks = tasks }
+    local opened = { 'seq', '0', 'type', 'open' }
+    if args[10] then with(opened, 'stock', state.stock, 'about', state.about) end
+    return 'created', outcome(state), { events = { opened }, tasks = tasks }
   end
 
   function ops.restock (state, args, now, read)
@@ -44,6 +48,11 @@
     state.status = 'closed'
     local events = { event(state, 'closed', '', '', '0') }
     return 'accepted', outcome(state), { events = events, tasks = { { 'due' }, { 'open' } }, ends = true }
+  end
+  function ops.remove (state)
+    if state.status == 'closed' then return 'closed', outcome(state) end
+    if state.held ~= '0' then return 'has_holds', outcome(state) end
+    return finishSale(state)
   end
   function ops.close (state)
     if state.status == 'closed' then return 'closed', outcome(state) end

@@ -28,11 +28,19 @@
     if state.status == 'paused' then return 'paused', outcome(state) end
   end
 
-  local function free (state, change, claim, status, quantity, user, since, type)
+  -- when a claim without units, or a sold one, is forgotten; nil = never
+  local function rememberedUntil (state, now) return state.rememberMs and text(now + n(state.rememberMs)) end
+  -- of a stock that forgets claims, only the newest events are kept
+  local function kept (state, change)
+    change.keeps = state.rememberMs and 1000
+    return change
+  end
+
+  local function free (state, change, now, claim, status, quantity, user, since, type)
     add(state, status == 'sold' and 'sold' or 'held', -n(quantity))
     add(state, 'available', n(quantity))
     with(change.events, event(state, type, claim, user, quantity))
     with(change.members, { 'claim ' .. claim, type .. ' ' .. quantity .. ' ' .. user .. ' ' .. since })
     with(change.units, { user, -n(quantity) })
-    with(change.holds, { claim })
+    with(change.holds, { claim, rememberedUntil(state, now) })
   end

@@ -11,7 +11,6 @@
  * @property {[claim: string, untilMs: string | null][]} [holds] the earliest one is a scheduled task `expire`
  * @property {[user: string, place: string | null][]} [waiting] of the waiting room
  * @property {boolean} [ends] the key expires
- * @property {boolean} [forgets] the decision is not stored under its request id: who sends the command again gets another one
  * @property {number} [keeps] events of the key, about; without it, all
  * @property {boolean} [reopens] a rejection that was final is no longer: the generation grows
  * @typedef {object} Read what a rule may read besides the state
@@ -30,15 +29,17 @@
 import { bounded, certainBounded, foldBounded } from './bounded/index.js'
 import { foldLatest, latest } from './latest.js'
 import { certainMax, foldMax, max } from './max.js'
+import { once } from './once.js'
+import { foldStep, step } from './step.js'
 
 /** @type {Readonly<Record<string, Rule>>} */
-export const RULES = Object.freeze({ bounded, latest, max })
+export const RULES = Object.freeze({ bounded, latest, max, once, step })
 
 /**
  * States after events; a rule without one has its states read again.
  * @type {Readonly<Record<string, (state: Fields, event: Fields) => boolean>>}
  */
-export const FOLDS = Object.freeze({ bounded: foldBounded, latest: foldLatest, max: foldMax })
+export const FOLDS = Object.freeze({ bounded: foldBounded, latest: foldLatest, max: foldMax, step: foldStep })
 
 /**
  * Rejections that hold whenever the command is decided, within a generation.

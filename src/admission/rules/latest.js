@@ -79,13 +79,13 @@ function place (state) {
 /** After a change of tier: an earlier refresh, if the tier is a higher one. @param {Fields} state @param {number} now */
 function moved (state, now) {
   const events = [numbered(state, 'type', 'tier', 'tier', state.tier, 'pinned', state.pinned)]
-  return { events, tasks: plan(state, Math.min(Number(state.due), now + intervalOf(state))), forgets: true, keeps: KEEPS }
+  return { events, tasks: plan(state, Math.min(Number(state.due), now + intervalOf(state))), keeps: KEEPS }
 }
 
-/** @param {Fields} state @param {number} now @param {boolean} forgets @returns {import('./index.js').Outcome} */
-function wanted (state, now, forgets) {
+/** @param {Fields} state @param {number} now @returns {import('./index.js').Outcome} */
+function wanted (state, now) {
   state.wantedUntil = String(now + WANT_MS)
-  const change = { events: [['seq', '0', 'type', 'wanted']], tasks: plan(state, now), forgets }
+  const change = { events: [['seq', '0', 'type', 'wanted']], tasks: plan(state, now) }
   return { code: 'accepted', details: ['seq', state.seq], change }
 }
 
@@ -109,7 +109,7 @@ const OPS = {
     Object.assign(state, { price: '', ts: '0', sources: '[]', soft: '0', hard: '0' })
     Object.assign(state, { failedAt: '0', retryAt: '0', failures: '0', reason: '', candidate: '' })
     Object.assign(state, { heat: '0', heatAt: String(now), wantedUntil: '0', seq: '0' })
-    const change = { events: [['seq', '0', 'type', 'wanted']], tasks: plan(state, now), forgets: true }
+    const change = { events: [['seq', '0', 'type', 'wanted']], tasks: plan(state, now) }
     return { code: 'created', details: placeOf(state), change }
   },
 
@@ -127,7 +127,7 @@ const OPS = {
     const { soft, hard, tier } = state
     const event = numbered(state, 'type', 'price', 'price', price, 'at', startedAt, 'sources', sources, 'soft', soft, 'hard', hard,
       'tier', tier)
-    const change = { events: [event], tasks: plan(state, now + intervalOf(state)), forgets: true, keeps: KEEPS }
+    const change = { events: [event], tasks: plan(state, now + intervalOf(state)), keeps: KEEPS }
     return { code: 'accepted', details: [], change }
   },
 
@@ -143,26 +143,26 @@ const OPS = {
     state.retryAt = state.due
     const event = numbered(state, 'type', 'failed', 'at', startedAt, 'reason', reason, 'candidate', candidate, 'sources', sources,
       'retryAt', state.retryAt, 'tier', state.tier)
-    return { code: 'accepted', details: [], change: { events: [event], tasks, forgets: true, keeps: KEEPS } }
+    return { code: 'accepted', details: [], change: { events: [event], tasks, keeps: KEEPS } }
   },
 
   want (state, args, now) {
     if (now < Number(state.hard)) return { code: 'known', details: ['seq', state.seq] }
     if (now < Number(state.retryAt)) return { code: 'failing', details: ['reason', state.reason, 'retryAt', state.retryAt] }
     if (now < Number(state.wantedUntil)) return { code: 'in_progress', details: ['seq', state.seq] }
-    return wanted(state, now, true)
+    return wanted(state, now)
   },
 
   force (state, args, now) {
     if (now < Number(state.wantedUntil)) return { code: 'in_progress', details: ['seq', state.seq] }
     if (now - Math.max(Number(state.ts), Number(state.failedAt)) < SOON_MS) return { code: 'too_soon', details: ['seq', state.seq] }
-    return wanted(state, now, false)
+    return wanted(state, now)
   },
 
   asked (state, [, requests], now) {
     cool(state, now)
     state.heat = String(Number(state.heat) + Number(requests) * 1000)
-    return { code: 'accepted', details: [], change: place(state) ? moved(state, now) : { events: [], forgets: true } }
+    return { code: 'accepted', details: [], change: place(state) ? moved(state, now) : { events: [] } }
   }
 }
 

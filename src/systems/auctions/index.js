@@ -15,5 +15,5 @@ export const RULE = 'max'
 
 export { createBidWriter } from './bids.js'
 export { createAuctions } from './commands.js'
-export { createLive } from './live.js'
+export { createAuctionLive } from './live.js'
 export { createAuctionQueries } from './queries.js'

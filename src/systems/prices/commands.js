@@ -7,7 +7,7 @@
  * @typedef {import('../../admission/index.js').Fields} Fields
  * @typedef {{ tier: string | null, pinned: boolean | null }} Place null: as it is
  */
-import { hash, randomUUID } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from './errors.js'
 
@@ -33,7 +33,7 @@ export const timesOf = (tiers) => (tiers.match(/[\d.]+/g) ?? []).map((seconds) =
 export function createPrices ({ submit, stateOf, tiers }) {
   /** @param {string} asset @param {string[]} args @param {string | null} requestId */
   async function run (asset, args, requestId) {
-    const decision = await submit({ rule: RULE, key: asset, scope: '', requestId: requestId ?? randomUUID(), args })
+    const decision = await submit({ rule: RULE, key: asset, scope: '', requestId: requestId ?? '', args })
     const { code, details } = decision
     if (code === 'failed') throw new FreshetError('INTERNAL', `the command could not be decided: ${details.reason}`)
     if (code === 'unknown') throw new FreshetError('ASSET_UNKNOWN', 'there is no asset with this id; PUT /v1/assets/:asset creates it')
@@ -44,13 +44,13 @@ export function createPrices ({ submit, stateOf, tiers }) {
   }
 
   /** @param {string} asset @param {Decision} decision @returns {Reply} */
-  const placed = (asset, { code, details: { tier, pinned } }) =>
-    ({ status: code === 'created' ? 201 : 200, body: { asset, tier, pinned: pinned === '1' }, isReplay: false })
+  const placed = (asset, { code, isReplay, details: { tier, pinned } }) =>
+    ({ status: code === 'created' ? 201 : 200, body: { asset, tier, pinned: pinned === '1' }, isReplay })
 
   return {
     /**
      * Creates an asset, or changes it.
-     * @param {string} asset @param {Place} place @param {string | null} requestId a repetition has no effect, whatever its id
+     * @param {string} asset @param {Place} place @param {string | null} requestId null: the client named none
      * @returns {Promise<Reply>}
      */
     set: async (asset, { tier, pinned }, requestId) =>

@@ -2,7 +2,6 @@
  * How often each asset is asked for, in one reader: every few seconds rule `latest` gets the numbers, and moves assets in demand to a
  * higher tier.
  */
-import { randomUUID } from 'node:crypto'
 
 const RULE = 'latest'
 const EVERY_MS = 5000
@@ -23,7 +22,7 @@ export function createDemand ({ submit, onDropped = () => {}, everyMs = EVERY_MS
     const counted = requests
     requests = new Map()
     await Promise.all([...counted].map(([asset, n]) =>
-      submit({ rule: RULE, key: asset, scope: '', requestId: randomUUID(), args: ['asked', String(n)] }).catch(() => onDropped(n))))
+      submit({ rule: RULE, key: asset, scope: '', requestId: '', args: ['asked', String(n)] }).catch(() => onDropped(n))))
   }
   const timer = setInterval(tell, everyMs).unref()
 

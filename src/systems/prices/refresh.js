@@ -4,7 +4,6 @@
  *
  * An older owner that goes on is harmless: its refresh began earlier, so the rule refuses it.
  */
-import { randomUUID } from 'node:crypto'
 import { fieldsOf } from '../../admission/index.js'
 import { aggregate } from './aggregate.js'
 
@@ -35,7 +34,7 @@ export function createRefresher ({ sources, placeOf, submit, onRefresh = () => {
     const args = 'failure' in found
       ? ['fail', String(startedMs), found.failure, found.candidate ?? '', said]
       : ['price', String(startedMs), found.price, said]
-    const { code } = await submit({ rule: RULE, key: asset, scope: '', requestId: randomUUID(), args }).catch((error) => {
+    const { code } = await submit({ rule: RULE, key: asset, scope: '', requestId: '', args }).catch((error) => {
       onRefresh('not_stored', (performance.now() - since) / 1000)
       throw error
     })

@@ -3,7 +3,6 @@
  *
  *     want -> rule `latest`: accepted once -> the owner refreshes -> its event is in the memory of this reader -> all who wait
  */
-import { randomUUID } from 'node:crypto'
 import { isUsable } from './replies.js'
 
 const RULE = 'latest'
@@ -34,7 +33,7 @@ export function createWanting ({ view, submit, now }) {
   /** @param {string} asset @returns {Promise<Known | null>} */
   async function want (asset) {
     const before = await view.get(asset)
-    const { code } = await submit({ rule: RULE, key: asset, scope: '', requestId: randomUUID(), args: ['want'] })
+    const { code } = await submit({ rule: RULE, key: asset, scope: '', requestId: '', args: ['want'] })
     if (code === 'unknown') return null
     if (code !== 'accepted' && code !== 'in_progress') return view.fromPrimary(asset)
     const failedBefore = before?.fields.failedAt

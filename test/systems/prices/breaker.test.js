@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { createBreaker, MIN_FAILURES } from '../../../src/systems/prices/sources/breaker.js'
+import { createBreaker, MIN_FAILURES } from '../../../src/systems/breaker.js'
 import { holds } from '../../properties.js'
 
 const RESET_MS = 10_000

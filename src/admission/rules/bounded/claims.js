@@ -7,10 +7,13 @@
  * @typedef {import('./units.js').Change} Change
  */
 import { admit, noteTurn } from './queue.js'
-import { add, blocked, detailsOf, eventOf, free, hasUnits, nothing, parsed } from './units.js'
+import { add, blocked, detailsOf, eventOf, free, hasUnits, nothing, parsed, rememberedUntil } from './units.js'
 
 /** holds that one command expires */
-const MAX_EXPIRED = 64
+const MAX_EXPIRED = 256
+/** events of a stock that forgets claims */
+const KEEPS = 1000
+
 /** Why too few units are available. @param {Fields} state @param {Read} read @returns {import('../index.js').Outcome} */
 function shortage (state, read) {
   if (state.sold === state.stock) return { code: 'sold_out', details: detailsOf(state) }
@@ -32,23 +35,32 @@ function finish (state, { claim, quantity, owner, since, final }, now, read) {
   noteTurn(state, now, read.holdUntil(claim))
   change.events.push(eventOf(state, final, claim, owner, quantity))
   change.members.push([`claim ${claim}`, `${final} ${quantity} ${owner} ${since}`])
-  change.holds.push([claim, null])
+  change.holds.push([claim, final === 'sold' ? rememberedUntil(state, now) : null])
   admit(state, now, read, change, '')
-  return { code: 'accepted', details: [...detailsOf(state), 'claim', claim, 'status', final], change }
+  return { code: 'accepted', details: [...detailsOf(state), 'claim', claim, 'status', final], change: kept(state, change) }
 }
 
 /** @param {Fields} state @param {number} now @param {Read} read @param {Change} change @param {string[]} claims */
 export function expireAll (state, now, read, change, claims) {
   for (const claim of claims) {
     const [status = '', quantity = '', user = '', since = ''] = parsed(read.member(`claim ${claim}`))
-    noteTurn(state, now, read.holdUntil(claim))
-    free(state, change, { claim, status, quantity, user, since, type: 'expired' })
+    if (status === 'held') {
+      noteTurn(state, now, read.holdUntil(claim))
+      free(state, change, { claim, status, quantity, user, since, type: 'expired', now })
+    } else {
+      change.members.push([`claim ${claim}`, null])
+      change.holds.push([claim, null])
+      if (status === 'sold') change.units.push([user, -Number(quantity)])
+    }
   }
 }
 
+/** Of a stock that forgets claims, only the newest events are kept. @param {Fields} state @param {Change} change */
+const kept = (state, change) => state.rememberMs === undefined ? change : { ...change, keeps: KEEPS }
+
 /** @type {Record<string, Rule>} */
 export const CLAIM_OPS = {
-  claim (state, [, user, quantity, claim, final, mode], now, read) {
+  claim (state, [, user, quantity, claim, final, mode, hold = state.holdMs], now, read) {
     if (state.mode !== mode) return { code: 'other_mode', details: ['mode', state.mode] }
     const why = blocked(state, now)
     if (why) return why
@@ -57,24 +69,25 @@ export const CLAIM_OPS = {
     if (known !== undefined && !hasUnits(known)) return { code: 'released', details: detailsOf(state) }
     if (Number(quantity) > Number(state.perUser)) return { code: 'over_limit', details: ['perUser', state.perUser] }
     if (known !== undefined || owned + Number(quantity) > Number(state.perUser)) {
-      return { code: 'already_claimed', details: detailsOf(state) }
+      return { code: 'already_claimed', details: [...detailsOf(state), 'status', known ?? ''] }
     }
     if (Number(state.available) < Number(quantity)) return shortage(state, read)
-    const status = state.holdMs === '0' ? final : 'held'
-    const until = String(now + Number(state.holdMs))
+    const status = hold === '0' ? final : 'held'
+    const until = hold === '' ? '' : String(now + Number(hold))
     add(state, 'available', -Number(quantity))
     add(state, status === 'sold' ? 'sold' : 'held', Number(quantity))
     const event = eventOf(state, status, claim, user, quantity)
-    const isHold = status === 'held'
+    const ends = status === 'held' && until !== ''
     return {
       code: 'accepted',
       change: {
-        events: [isHold ? [...event, 'until', until] : event],
+        events: [ends ? [...event, 'until', until] : event],
         members: [[`claim ${claim}`, `${status} ${quantity} ${user} ${state.seq}`]],
         units: [[user, Number(quantity)]],
-        holds: isHold ? [[claim, until]] : []
+        holds: ends ? [[claim, until]] : [],
+        ...state.rememberMs === undefined ? {} : { keeps: KEEPS }
       },
-      details: [...detailsOf(state), 'claim', claim, 'status', status, ...isHold ? ['until', until] : []]
+      details: [...detailsOf(state), 'claim', claim, 'status', status, ...ends ? ['until', until] : []]
     }
   },
 
@@ -84,7 +97,8 @@ export const CLAIM_OPS = {
     if (status === undefined || !isOwner) return { code: 'unknown_claim', details: detailsOf(state) }
     if (status === 'waiting') return { code: 'not_admitted', details: detailsOf(state) }
     if (status === 'sold' || status === 'pending') return { code: 'already_sold', details: [...detailsOf(state), 'status', status] }
-    if (status !== 'held' || now >= Number(read.holdUntil(claim))) return { code: 'hold_expired', details: detailsOf(state) }
+    const until = read.holdUntil(claim)
+    if (status !== 'held' || (until !== null && now >= Number(until))) return { code: 'hold_expired', details: detailsOf(state) }
     return finish(state, { claim, quantity, owner, since, final }, now, read)
   },
 
@@ -101,6 +115,7 @@ export const CLAIM_OPS = {
     if (status === '' && user !== '') {
       const change = nothing()
       change.members.push([`claim ${claim}`, `released 0 ${user} 0`])
+      change.holds.push([claim, rememberedUntil(state, now)])
       return { code: 'accepted', details: detailsOf(state), change }
     }
     const isOwner = user === '' || owner === user
@@ -110,9 +125,9 @@ export const CLAIM_OPS = {
     const reopens = state.sold === state.stock
     noteTurn(state, now, read.holdUntil(claim))
     const type = status === 'sold' ? 'revoked' : 'released'
-    free(state, change, { claim, status, quantity, user: owner, since, type })
+    free(state, change, { claim, status, quantity, user: owner, since, type, now })
     admit(state, now, read, change, '')
-    return { code: 'accepted', details: detailsOf(state), change: { ...change, reopens } }
+    return { code: 'accepted', details: detailsOf(state), change: { ...kept(state, change), reopens } }
   },
 
   expire (state, args, now, read) {

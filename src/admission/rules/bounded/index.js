@@ -2,8 +2,9 @@
  * Rule `bounded`, units of a stock: the same as lua/rules/bounded.lua, as a pure function, in files by subject as there: sale,
  * claims, queue, restore.
  *
- *     create    stock perUser openAt closeAt holdMs mode slots recorded
- *     claim     user quantity claim final mode   a hold, or final at once if holdMs is 0; `final`: sold, or pending
+ *     create    stock perUser openAt closeAt holdMs mode slots recorded [rememberMs about]
+ *     claim     user quantity claim final mode [holdMs]   a hold, or final at once if holdMs is 0; `final`: sold, or pending; an empty
+ *                                      holdMs is a hold without end
  *     confirm   user claim final       a hold becomes final; an empty user is any user
  *     settle    user claim             a pending claim becomes sold: the database has it
  *     release   user claim [status]    a hold, or a final claim, only if it has this status; an unknown claim can never be made then
@@ -12,11 +13,15 @@
  *     expire, open, due                scheduled tasks: holds that are due, the time of opening, the time of closing
  *     restock   quantity
  *     pause, resume, close
+ *     remove                           as close, but not while units are held
  *     restore   (claim user quantity status)...   claims that the database has; until `adopt` nothing is sold
  *     adopt                            the state agrees with the database
  *
  * available + held + sold = stock, always; pending claims are held. A claim that was released or has expired keeps its member, so that it
  * is not made twice. Admission from the waiting room is part of the command that frees a slot, so no slot waits for a timer.
+ *
+ * A stock with `rememberMs`, such as a product, is never created anew, and forgets a claim that long after it was sold or released; until
+ * then the claim cannot be made again. `about` is a text that comes back in its state.
  *
  * A recorded sale belongs to a lineage. In another one its state may be an older copy, so it sells again only after `restore` and `adopt`.
  *

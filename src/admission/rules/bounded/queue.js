@@ -88,7 +88,7 @@ export const QUEUE_OPS = {
       change.waiting.push([user, null])
     } else {
       noteTurn(state, now, read.holdUntil(claim))
-      free(state, change, { claim, status, quantity, user, since, type: 'released' })
+      free(state, change, { claim, status, quantity, user, since, type: 'released', now })
     }
     admit(state, now, read, change, user)
     return { code: 'accepted', details: detailsOf(state), change }

@@ -16,12 +16,12 @@ export const RESTORING = Object.freeze(['create', 'restore', 'adopt', 'close', '
 /** @param {Fields} state @param {Read} read */
 export const isRestoring = ({ lineage }, read) => lineage !== undefined && lineage !== read.lineage()
 
-/** A claim as the database has it. @param {Fields} state @param {Change} change @param {string[]} row @param {Read} read */
-function restoreOne (state, change, [claim, user, quantity, status], read) {
+/** A claim as the database has it. @param {Fields} state @param {Change} change @param {string[]} row @param {number} now @param {Read} read */
+function restoreOne (state, change, [claim, user, quantity, status], now, read) {
   const [known = '', ownQuantity = '', owner = '', since = ''] = parsed(read.member(`claim ${claim}`))
   const has = hasUnits(known)
   if (status !== 'sold') {
-    if (has) free(state, change, { claim, status: known, quantity: ownQuantity, user: owner, since, type: 'revoked' })
+    if (has) free(state, change, { claim, status: known, quantity: ownQuantity, user: owner, since, type: 'revoked', now })
     return
   }
   if (known === 'sold') return
@@ -41,7 +41,7 @@ export const RESTORE_OPS = {
   restore (state, [, ...rows], now, read) {
     if (!isRestoring(state, read)) return { code: 'unchanged', details: detailsOf(state) }
     const change = nothing()
-    for (let i = 0; i < rows.length; i += 4) restoreOne(state, change, rows.slice(i, i + 4), read)
+    for (let i = 0; i < rows.length; i += 4) restoreOne(state, change, rows.slice(i, i + 4), now, read)
     return { code: 'accepted', details: detailsOf(state), change }
   },
 

@@ -9,6 +9,8 @@ import { admit } from './queue.js'
 import { add, detailsOf, eventOf, isEnded, nothing } from './units.js'
 
 const TERMS = Object.freeze(['stock', 'perUser', 'openAt', 'closeAt', 'holdMs', 'mode', 'slots'])
+/** of a stock that forgets claims */
+const OF_PRODUCT = Object.freeze(['rememberMs', 'about'])
 /**
  * @param {Fields} state @param {number} now @param {Read} read @param {string} status @param {string} type of the event
  * @returns {import('../index.js').Outcome}
@@ -33,6 +35,8 @@ function finishSale (state) {
 /** @type {Record<string, Rule>} */
 export const SALE_OPS = {
   create (state, [, ...terms], now) {
+    const more = terms.slice(TERMS.length + 1)
+    if (state.status !== undefined && more.length > 0) return { code: 'exists', details: detailsOf(state) }
     if (state.status !== undefined && TERMS.every((term, i) => state[term] === terms[i])) {
       return { code: 'unchanged', details: detailsOf(state) }
     }
@@ -41,13 +45,15 @@ export const SALE_OPS = {
     }
     TERMS.forEach((term, i) => { state[term] = terms[i] })
     if (terms[TERMS.length] === '1') state.lineage = ''
+    more.forEach((value, i) => { state[OF_PRODUCT[i]] = value })
     Object.assign(state,
       { status: 'open', available: state.stock, held: '0', sold: '0', queued: '0', turnMs: state.holdMs, seq: state.seq ?? '0' })
+    const opening = more.length > 0 ? ['stock', state.stock, 'about', state.about] : []
     const opens = state.mode === 'queue' && now < Number(state.openAt)
     return {
       code: 'created',
       details: detailsOf(state),
-      change: { events: [['seq', '0', 'type', 'open']], tasks: [['open', opens ? state.openAt : null], ['due', state.closeAt]] }
+      change: { events: [['seq', '0', 'type', 'open', ...opening]], tasks: [['open', opens ? state.openAt : null], ['due', state.closeAt]] }
     }
   },
 
@@ -65,6 +71,11 @@ export const SALE_OPS = {
   pause (state, args, now, read) { return turnTo(state, now, read, 'paused', 'paused') },
 
   resume (state, args, now, read) { return turnTo(state, now, read, 'open', 'resumed') },
+
+  remove (state) {
+    if (state.status === 'closed') return { code: 'closed', details: detailsOf(state) }
+    return state.held === '0' ? finishSale(state) : { code: 'has_holds', details: detailsOf(state) }
+  },
 
   close (state) {
     if (state.status === 'closed') return { code: 'closed', details: detailsOf(state) }

@@ -41,13 +41,16 @@ export function blocked (state, now) {
 /**
  * Returns the units of a claim to the stock.
  * @param {Fields} state @param {Change} change @param {{ claim: string, status: string, quantity: string, user: string, since: string,
- *   type: string }} claimed `since`: the sequence number of its first event
+ *   type: string, now: number }} claimed `since`: the sequence number of its first event
  */
-export function free (state, change, { claim, status, quantity, user, since, type }) {
+export function free (state, change, { claim, status, quantity, user, since, type, now }) {
   add(state, status === 'sold' ? 'sold' : 'held', -Number(quantity))
   add(state, 'available', Number(quantity))
   change.events.push(eventOf(state, type, claim, user, quantity))
   change.members.push([`claim ${claim}`, `${type} ${quantity} ${user} ${since}`])
   change.units.push([user, -Number(quantity)])
-  change.holds.push([claim, null])
+  change.holds.push([claim, rememberedUntil(state, now)])
 }
+
+/** When a claim without units, or a sold one, is forgotten. @param {Fields} state @param {number} now @returns {string | null} never */
+export const rememberedUntil = ({ rememberMs }, now) => rememberMs === undefined ? null : String(now + Number(rememberMs))

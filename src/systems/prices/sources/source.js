@@ -4,14 +4,14 @@
  * A call waits until fewer than `limit` are in flight, and is refused as soon as the breaker is open. Its deadline starts when it starts.
  *
  * @typedef {import('./call.js').Tick} Tick
- * @typedef {{ exchange: string, breaker: import('./breaker.js').BreakerState, latencyMs: number | null, lastError: string | null,
+ * @typedef {{ exchange: string, breaker: import('../../breaker.js').BreakerState, latencyMs: number | null, lastError: string | null,
  *   calls: number, failures: number, skipped: number }} SourceFigures `latencyMs`: moving average, null before the first reply;
  *   `lastError`: reason of the last failure; `failures`: calls without a tick; `skipped`: ticks that failed without a call
  */
 import { setMaxListeners } from 'node:events'
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
-import { createBreaker } from './breaker.js'
+import { createBreaker } from '../../breaker.js'
 import { callExchange } from './call.js'
 
 const MAX_WAITING = 10_000

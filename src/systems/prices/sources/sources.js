@@ -5,7 +5,7 @@
  * @typedef {import('./source.js').SourceFigures} SourceFigures
  * @typedef {ReturnType<typeof createSources>} Sources
  */
-import { MIN_FAILURES } from './breaker.js'
+import { MIN_FAILURES } from '../../breaker.js'
 import { createSource } from './source.js'
 
 /** calls in flight; the sources share them equally, so that one that hangs takes nothing from the others */

@@ -1,0 +1,57 @@
+/** `npm start orders -- rebuild`: makes the views of orders again from their events. A process file. */
+import { help, resolve, SettingsInvalid } from '../settings.js'
+import { createLog, listenForStop, visibleJson } from '../src/runtime/index.js'
+import { migrate, openDatabase } from '../src/sql/index.js'
+import { ownDatabase } from '../src/store/index.js'
+import { rebuildViews, SYSTEM } from '../src/systems/orders/index.js'
+
+const ACTION = 'rebuild'
+/** of a statement; those of a rebuild touch many rows */
+const DEADLINE_MS = 600_000
+const SAY_EVERY_MS = 1000
+const USAGE = `Usage: npm start orders -- rebuild
+
+Makes the views of orders, stock and customers again from the events in the database, while events come in, and says how many rows were
+not as their events say.`
+
+/**
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} process
+ * @returns {Promise<number>} exit status
+ */
+export async function main ({ argv, env }) {
+  const known = { command: 'orders', layouts: [], acks: [], positionals: 1 }
+  if (argv.includes('--help')) {
+    process.stdout.write(await help(known, USAGE) + '\n')
+    return 0
+  }
+  /** @type {any} */
+  const settings = resolve(argv, env, known)
+  const [action] = settings.positionals
+  if (action !== ACTION) throw new SettingsInvalid([`${action === undefined ? 'the action is missing' : `unknown action ${action}`}; expected ${ACTION}`])
+  const log = createLog({ level: settings.logLevel, role: 'orders' })
+  const stopping = listenForStop()
+  const embedded = settings.databaseUrl === null
+    ? await ownDatabase(settings, { report: (line) => log.info(line), signal: stopping.signal, onFailure: () => {} })
+    : null
+  const database = openDatabase({
+    url: embedded?.url ?? settings.databaseUrl, name: `freshet-orders-${process.pid}`, max: 2, deadlineMs: DEADLINE_MS, log
+  })
+  let saidMs = performance.now()
+  try {
+    await migrate(database)
+    const done = await rebuildViews(database, {
+      system: SYSTEM,
+      onProgress (partition, aggregates, isDone) {
+        if (!isDone && performance.now() - saidMs < SAY_EVERY_MS) return
+        saidMs = performance.now()
+        log.info({ partition, aggregates }, isDone ? 'partition replaced' : 'rebuilding')
+      }
+    })
+    process.stdout.write(visibleJson({ event: 'rebuilt', ...done }) + '\n')
+    return 0
+  } finally {
+    await database.close()
+    await embedded?.release()
+    stopping.done()
+  }
+}

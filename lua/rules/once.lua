@@ -1,0 +1,11 @@
+-- Rule once: something that is created once, such as a customer.
+-- STATE status (open), about, seq, version
+-- ARGS create about
+-- CODES created, exists
+function rules.once ()
+  return function (state, args)
+    if state.status then return 'exists', {} end
+    state.status, state.about, state.seq = 'open', args[2], '1'
+    return 'created', {}, { events = { { 'seq', '1', 'type', 'created', 'about', args[2] } } }
+  end
+end

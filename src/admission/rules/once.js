@@ -1,0 +1,14 @@
+/**
+ * Rule `once`, something that is created once, such as a customer: the same as lua/rules/once.lua, as a pure function.
+ *
+ *     create    about
+ *
+ * @typedef {import('./index.js').Rule} Rule
+ */
+
+/** @type {Rule} */
+export function once (state, [, about]) {
+  if (state.status !== undefined) return { code: 'exists', details: [] }
+  Object.assign(state, { status: 'open', about, seq: '1' })
+  return { code: 'created', details: [], change: { events: [['seq', '1', 'type', 'created', 'about', about]] } }
+}

@@ -1,0 +1,72 @@
+/**
+ * The archive: events of orders, products and customers in SQL, and the views of them, in one transaction with the cursor.
+ *
+ * An event that is there already is left alone, because an entry may be written again. One with the same number and another content is from
+ * a history that the servers have lost: it is counted, and logged as an error.
+ *
+ * @typedef {import('../../admission/index.js').Entry} Entry
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { writeViews } from './views.js'
+
+/** entries for the owner of the partition, which are no events */
+const SIGNALS = Object.freeze(['wanted', 'resume'])
+const SEQ_STEP = 1_000_000n
+
+const WRITE = `INSERT INTO events (partition, generation, seq, aggregate, version, type, data, at)
+  SELECT $1, $2, seq, aggregate, version, type, data, to_timestamp(ms / 1000.0)
+  FROM unnest($3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::jsonb[], $8::float8[]) AS one (seq, aggregate, version, type, data, ms)
+  ON CONFLICT DO NOTHING RETURNING aggregate, version`
+const KNOWN = `SELECT known.aggregate, known.version, known.data FROM events known
+  JOIN unnest($1::text[], $2::bigint[]) AS one (aggregate, version) USING (aggregate, version)`
+
+/**
+ * @param {{ partitionOf: (key: string) => number, generationOf: (partition: number) => Promise<string>,
+ *   resume: (key: string) => Promise<unknown>, onDifferent: () => void, log: import('pino').Logger }} parts `generationOf`: lineage on the
+ *   primary; `resume` an order whose dead letter was replayed
+ * @returns {import('../../consumers/index.js').SqlEffect}
+ */
+export function createArchive ({ partitionOf, generationOf, resume, onDifferent, log }) {
+  return {
+    name: 'archive',
+
+    async write (client, entries) {
+      const events = entries.filter(({ fields }) => !SIGNALS.includes(fields.type)).map(eventOf)
+      if (events.length === 0) return
+      const partition = partitionOf(entries[0].key)
+      const { rows } = await client.query(WRITE, [partition, await generationOf(partition), ...columns(events)])
+      if (rows.length < events.length) {
+        const written = new Set(rows.map(({ aggregate, version }) => `${aggregate} ${version}`))
+        await compare(client, events.filter(({ aggregate, version }) => !written.has(`${aggregate} ${version}`)))
+      }
+      await writeViews(client, [...new Set(events.map(({ aggregate }) => aggregate))])
+    },
+
+    async after (entries) {
+      await Promise.all(entries.filter(({ fields }) => fields.type === 'resume').map(({ key }) => resume(key)))
+    }
+  }
+
+  /** @param {import('../../consumers/index.js').SqlClient} client @param {ReturnType<typeof eventOf>[]} events that were there already */
+  async function compare (client, events) {
+    const { rows } = await client.query(KNOWN, [events.map(({ aggregate }) => aggregate), events.map(({ version }) => version)])
+    const known = new Map(rows.map(({ aggregate, version, data }) => [`${aggregate} ${version}`, data]))
+    for (const { aggregate, version, data } of events) {
+      if (isDeepStrictEqual(known.get(`${aggregate} ${version}`), data)) continue
+      onDifferent()
+      log.error({ code: 'EVENTS_DIFFER', aggregate, version }, 'the database has another event with this number')
+    }
+  }
+}
+
+/** @param {Entry} entry */
+function eventOf ({ id, key, fields: { ts, request, seq, type, ...data } }) {
+  const [ms, n] = id.split('-')
+  return { seq: String(BigInt(ms) * SEQ_STEP + BigInt(n)), aggregate: key, version: Number(seq), type, data, ms: Number(ts) }
+}
+
+/** @param {ReturnType<typeof eventOf>[]} events */
+const columns = (events) => [
+  events.map(({ seq }) => seq), events.map(({ aggregate }) => aggregate), events.map(({ version }) => version),
+  events.map(({ type }) => type), events.map(({ data }) => JSON.stringify(data)), events.map(({ ms }) => ms)
+]

@@ -1,0 +1,131 @@
+/**
+ * Commands of orders, products and customers, from checked fields to replies.
+ *
+ * @typedef {{ status: number, body: Record<string, unknown>, isReplay: boolean }} Reply
+ * @typedef {import('../../admission/index.js').Command} Command
+ * @typedef {import('../../admission/index.js').Decision} Decision
+ * @typedef {import('../../admission/index.js').Fields} Fields
+ */
+import { FreshetError } from './errors.js'
+import { claimOfReservation, customerIdOf, customerKey, orderIdOf, orderKey, productKey } from './keys.js'
+import { mergeLines, pricedLines } from './lines.js'
+import { productOf, statusOf, throwIfRefused } from './replies.js'
+
+/** who holds units of a product */
+const RESERVER = 'r'
+const HOLD_MS = 60_000
+const NO_END = String(2 ** 41 - 1)
+const NO_LIMIT = String(Number.MAX_SAFE_INTEGER)
+/** statuses whose cancellation has begun */
+const CANCELLED = Object.freeze(['cancelling', 'cancelled'])
+
+/** @typedef {ReturnType<typeof createOrders>} Orders */
+
+/**
+ * @param {{ submit: (command: Command) => Promise<Decision>, statesOf: (keys: string[]) => Promise<Fields[]>,
+ *   decisionOf: (command: Omit<Command, 'args'>) => Promise<Decision | null>, deadlineMs: number, rememberMs: number }} parts
+ *   `statesOf`: from the primary; `decisionOf` a request that was accepted; `deadlineMs` of a saga; `rememberMs`: how long a product knows a
+ *   claim after its end
+ */
+export function createOrders ({ submit, statesOf, decisionOf, deadlineMs, rememberMs }) {
+  /** @param {string} rule @param {string} key @param {string | null} requestId null: the client named none @param {string[]} args */
+  async function run (rule, key, requestId, args) {
+    const decision = await submit({ rule, key, scope: '', requestId: requestId ?? '', args })
+    if (decision.code === 'unknown') {
+      throw rule === 'step'
+        ? new FreshetError('ORDER_UNKNOWN', 'there is no order with this id')
+        : new FreshetError('PRODUCT_UNKNOWN', 'there is no product with this SKU')
+    }
+    throwIfRefused(decision)
+    return decision
+  }
+
+  /** @param {string} sku @param {string | null} requestId @param {string[]} args @param {Record<string, unknown>} [facts] */
+  async function change (sku, requestId, args, facts = {}) {
+    const decision = await run('bounded', productKey(sku), requestId, args)
+    return { status: 200, body: { sku, ...facts, ...productOf(decision.details) }, isReplay: decision.isReplay }
+  }
+
+  return {
+    /** @param {{ email: string, name: string, address: string }} customer @param {string | null} requestId @throws CUSTOMER_EXISTS */
+    async createCustomer ({ email, name, address }, requestId) {
+      const customerId = customerIdOf(email)
+      const about = JSON.stringify({ email, name, address })
+      const { code, isReplay } = await run('once', customerKey(customerId), requestId, ['create', about])
+      if (code === 'exists') throw new FreshetError('CUSTOMER_EXISTS', 'another customer has this email')
+      return { status: 201, body: { customerId }, isReplay }
+    },
+
+    /** @param {{ sku: string, name: string, price: number, quantity: number }} product minor units @param {string | null} requestId @throws PRODUCT_EXISTS */
+    async createProduct ({ sku, name, price, quantity }, requestId) {
+      const about = JSON.stringify({ name, price })
+      const { code, details, isReplay } = await run('bounded', productKey(sku), requestId,
+        ['create', String(quantity), NO_LIMIT, '0', NO_END, '0', 'direct', '0', '0', String(rememberMs), about])
+      if (code === 'exists') throw new FreshetError('PRODUCT_EXISTS', 'there is a product with this SKU; replenish it, or use another one')
+      return { status: 201, body: { sku, ...productOf(details) }, isReplay }
+    },
+
+    /**
+     * Holds units for a while. The reservation id makes a repetition harmless.
+     * @param {string} sku @param {{ reservationId: string, quantity: number, holdMs: number | null }} wanted
+     * @throws {FreshetError} PRODUCT_UNKNOWN, PRODUCT_INSUFFICIENT, RESERVATION_ENDED
+     */
+    async reserve (sku, { reservationId, quantity, holdMs }) {
+      const { code, details } = await run('bounded', productKey(sku), null,
+        ['claim', RESERVER, String(quantity), claimOfReservation(reservationId), 'sold', 'direct', String(holdMs ?? HOLD_MS)])
+      const until = details.until === undefined ? {} : { holdUntil: Number(details.until) }
+      const body = { sku, reservationId, status: 'held', ...until, ...productOf(details) }
+      return { status: 200, body, isReplay: code === 'already_claimed' }
+    },
+
+    /** @param {string} sku @param {{ reservationId: string }} reservation @throws {FreshetError} PRODUCT_UNKNOWN */
+    release: (sku, { reservationId }) =>
+      change(sku, null, ['release', RESERVER, claimOfReservation(reservationId)], { reservationId, status: 'released' }),
+
+    /** @param {string} sku @param {{ quantity: number }} more @param {string | null} requestId @throws {FreshetError} PRODUCT_UNKNOWN */
+    replenish: (sku, { quantity }, requestId) => change(sku, requestId, ['restock', String(quantity)]),
+
+    /** @param {string} sku @param {string | null} requestId @throws {FreshetError} PRODUCT_UNKNOWN, PRODUCT_HELD */
+    remove: (sku, requestId) => change(sku, requestId, ['remove'], { status: 'deleted' }),
+
+    /**
+     * @param {{ customerId: string, lines: import('./lines.js').Wanted[], address: string }} order
+     * @param {string | null} requestId @param {string} correlationId in the logs of everything that follows
+     * @throws {FreshetError} CUSTOMER_UNKNOWN, PRODUCT_UNKNOWN, ORDER_PRICE_DIFFERS, FIELD_INVALID, IDEMPOTENCY_KEY_REUSED
+     */
+    async place ({ customerId, lines: given, address }, requestId, correlationId) {
+      const orderId = orderIdOf(customerId, requestId)
+      const request = { rule: 'step', key: orderKey(orderId), scope: customerId, requestId: requestId ?? '' }
+      const wanted = mergeLines(given)
+      const [customer, ...products] = await statesOf([customerKey(customerId), ...wanted.map(({ sku }) => productKey(sku))])
+      const body = { orderId, status: 'pending' }
+      try {
+        if (customer.status === undefined) throw new FreshetError('CUSTOMER_UNKNOWN', 'there is no customer with this id')
+        const { lines, total } = pricedLines(wanted, products.map(({ status, about }) => status === 'open' ? JSON.parse(about).price : null))
+        const args = ['place', customerId, String(total), JSON.stringify(lines), address, String(deadlineMs), correlationId]
+        const decision = await submit({ ...request, args })
+        throwIfRefused(decision)
+        return { status: 201, body, isReplay: decision.isReplay || decision.code === 'exists' }
+      } catch (error) {
+        // the catalogue may have changed since it was accepted
+        if (error.retryable || requestId === null || await decisionOf(request) === null) throw error
+        if (error.code === 'IDEMPOTENCY_KEY_REUSED') throw error
+        return { status: 201, body, isReplay: true }
+      }
+    },
+
+    /** @param {string} orderId @param {string | null} requestId @throws {FreshetError} ORDER_UNKNOWN, ORDER_TOO_LATE */
+    async cancel (orderId, requestId) {
+      const { code, details, isReplay } = await run('step', orderKey(orderId), requestId, ['cancel_requested'])
+      if (code === 'illegal' && !CANCELLED.includes(details.status)) {
+        throw new FreshetError('ORDER_TOO_LATE', `the order is ${details.status}; it cannot be cancelled`, { status: details.status })
+      }
+      return { status: 202, body: { orderId, status: statusOf(details.status) }, isReplay }
+    },
+
+    /** The provider says that something happened to a payment: the owner looks. @param {string} orderId */
+    async noteCallback (orderId) {
+      await submit({ rule: 'step', key: orderKey(orderId), scope: '', requestId: '', args: ['check'] })
+    }
+  }
+}

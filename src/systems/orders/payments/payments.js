@@ -1,0 +1,114 @@
+/**
+ * The payment provider: an adapter to its HTTP format, behind a deadline and a circuit breaker.
+ *
+ * The result of a call that had no reply is unknown, never assumed: it is looked up by the key of the payment, which is the id of the order;
+ * if the provider does not know it, the call is made again later with the same key.
+ *
+ * @typedef {'authorized' | 'captured' | 'declined' | 'voided' | 'refunded'} PaymentStatus
+ * @typedef {{ key: string, amount: number, id?: string }} Payment `amount`: minor units; `id`: of the provider, once it is known
+ * @typedef {{ status: PaymentStatus, id: string }} Result
+ * @typedef {(method: 'GET' | 'POST', path: string, options?: { body?: string, headers?: Record<string, string> }) =>
+ *   Promise<{ status: number, json: any }>} Call
+ * @typedef {object} Adapter every call is harmless when it is made again
+ * @property {(payment: Payment) => Promise<Result>} authorize
+ * @property {(payment: Payment) => Promise<Result>} capture
+ * @property {(payment: Payment) => Promise<Result>} void makes a later capture impossible, also of a payment that the provider does not know
+ * @property {(payment: Payment) => Promise<Result>} refund all of it
+ * @property {(payment: Payment) => Promise<Result | null>} lookup null: the provider does not know it
+ */
+import { createBreaker } from '../../breaker.js'
+import { FreshetError } from '../errors.js'
+import { createCall } from './call.js'
+import { local } from './local.js'
+import { stripe } from './stripe.js'
+
+/** calls in flight */
+const LIMIT = 256
+const CURRENCY = 'usd'
+const THIS_MACHINE = Object.freeze(['127.0.0.1', 'localhost'])
+
+/** @type {Readonly<Record<string, { base: string, adapterOf: (call: Call, options: { currency: string }) => Adapter }>>} */
+const PROVIDERS = Object.freeze({
+  local: { base: 'http://127.0.0.1:8095', adapterOf: local },
+  stripe: { base: 'https://api.stripe.com', adapterOf: stripe }
+})
+
+/** @typedef {ReturnType<typeof createPayments>} Payments */
+
+/**
+ * @param {{ provider: string, url: string | null, key: string | null, timeoutMs: number, resetMs?: number,
+ *   onCall?: (operation: string, outcome: string, seconds: number) => void }} options `url`: null = the usual one; `key`: of the API; `resetMs`: how long the breaker
+ *   stays open
+ */
+export function createPayments ({ provider, url, key, timeoutMs, resetMs, onCall = () => {} }) {
+  const breaker = createBreaker({ limit: LIMIT, resetMs })
+  const { base, adapterOf } = PROVIDERS[provider]
+  const { call, close } = createCall({ url: url ?? base, key, timeoutMs })
+  const adapter = adapterOf(call, { currency: CURRENCY })
+  let inFlight = 0
+
+  /** @template T @param {keyof Adapter} operation @param {Payment} payment @returns {Promise<T>} */
+  async function guarded (operation, payment) {
+    if (breaker.isRefusing() || !breaker.hasRoom(inFlight)) {
+      onCall(operation, 'refused', 0)
+      throw new FreshetError('PAYMENT_DOWN', 'the payment provider fails; it is called again in a moment')
+    }
+    const done = breaker.start()
+    const sinceMs = performance.now()
+    const note = (/** @type {string} */ outcome) => onCall(operation, outcome, (performance.now() - sinceMs) / 1000)
+    inFlight++
+    try {
+      const result = /** @type {any} */ (await adapter[operation](payment))
+      done(false)
+      note(result?.status ?? 'none')
+      return result
+    } catch (error) {
+      done(error.code === 'PAYMENT_UNKNOWN')
+      note(error.code === 'PAYMENT_UNKNOWN' ? 'unknown' : 'rejected')
+      throw error
+    } finally {
+      inFlight--
+    }
+  }
+
+  /** @param {'authorize' | 'capture' | 'void' | 'refund'} operation @param {Payment} payment @returns {Promise<Result>} */
+  async function settled (operation, payment) {
+    try {
+      return await guarded(operation, payment)
+    } catch (error) {
+      if (error.code !== 'PAYMENT_UNKNOWN') throw error
+      const found = await /** @type {Promise<Result | null>} */ (guarded('lookup', payment))
+      // what is known before the call took effect says nothing
+      if (found === null || !isAfter(operation, found.status)) throw error
+      return found
+    }
+  }
+
+  return {
+    /** @param {Payment} payment @returns {Promise<Result>} authorized, captured, declined or voided @throws PAYMENT_... */
+    authorize: (payment) => settled('authorize', payment),
+
+    /** @param {Payment} payment @returns {Promise<Result>} captured, declined or voided @throws PAYMENT_... */
+    capture: (payment) => settled('capture', payment),
+
+    /** Nothing stays captured, and nothing can be captured later. @param {Payment} payment @throws PAYMENT_... */
+    async undo (payment) {
+      const { status } = await settled('void', payment)
+      if (status === 'captured') await settled('refund', payment)
+    },
+
+    /** Of a provider on this machine; null: it is elsewhere. */
+    localUrl: THIS_MACHINE.includes(new URL(url ?? base).hostname) ? url ?? base : null,
+
+    /** For metrics. @returns {import('../../breaker.js').BreakerState} */
+    breaker: () => breaker.state(),
+
+    close
+  }
+}
+
+/** Whether a payment with this status has had the operation, or cannot have it any more. @param {string} operation @param {string} status */
+function isAfter (operation, status) {
+  if (operation === 'authorize') return true
+  return operation === 'refund' ? status === 'refunded' : status !== 'authorized'
+}

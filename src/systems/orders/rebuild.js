@@ -1,0 +1,64 @@
+/**
+ * Rebuilds the views from the events, while events come in: shadow tables are filled, then the rows of one partition after the other are
+ * replaced in a transaction that holds the cursor of that partition, so that nothing is written meanwhile.
+ */
+import { VIEWS, writeViews } from './views.js'
+
+const AT_ONCE = 5000
+const shadowOf = (/** @type {import('./views.js').View} */ { name }) => `${name}_rebuilt`
+
+const PAGE = `SELECT DISTINCT aggregate FROM events WHERE partition = $1 AND aggregate > $2 ORDER BY aggregate LIMIT ${AT_ONCE}`
+const SINCE = 'SELECT DISTINCT aggregate FROM events WHERE partition = $1 AND id > $2'
+const LAST = 'SELECT coalesce(max(id), 0) AS id FROM events WHERE partition = $1'
+const HOLD = "SELECT 1 FROM consumer_cursor WHERE system = $1 AND consumer = 'archive' AND partition = $2 FOR UPDATE"
+
+/**
+ * @param {import('../../consumers/index.js').Database} database
+ * @param {{ system: string, onProgress?: (partition: number, aggregates: number, isDone: boolean) => void }} options
+ * @returns {Promise<{ partitions: number, aggregates: number, changed: number }>} `changed`: rows that were not as their events say
+ */
+export async function rebuildViews (database, { system, onProgress = () => {} }) {
+  for (const view of VIEWS) {
+    await database.query(`DROP TABLE IF EXISTS ${shadowOf(view)}`)
+    await database.query(`CREATE UNLOGGED TABLE ${shadowOf(view)} (LIKE ${view.name} INCLUDING INDEXES)`)
+  }
+  const { rows } = await database.query('SELECT DISTINCT partition FROM events ORDER BY partition')
+  let [aggregates, changed] = [0, 0]
+  for (const { partition } of rows) {
+    const { rows: [{ id }] } = await database.query(LAST, [partition])
+    for (let after = ''; ;) {
+      const page = (await database.query(PAGE, [partition, after])).rows.map((row) => row.aggregate)
+      if (page.length === 0) break
+      await database.transaction((client) => writeViews(client, page, shadowOf))
+      after = page.at(-1)
+      aggregates += page.length
+      onProgress(partition, aggregates, false)
+    }
+    changed += await database.transaction((client) => swap(client, { system, partition, id }))
+    onProgress(partition, aggregates, true)
+  }
+  for (const view of VIEWS) await database.query(`DROP TABLE ${shadowOf(view)}`)
+  return { partitions: rows.length, aggregates, changed }
+}
+
+/**
+ * @param {import('../../consumers/index.js').SqlClient} client @param {{ system: string, partition: number, id: string }} from `id` of the
+ *   last event when the shadow was begun
+ * @returns {Promise<number>} rows that differ
+ */
+async function swap (client, { system, partition, id }) {
+  await client.query(HOLD, [system, partition])
+  const since = (await client.query(SINCE, [partition, id])).rows.map(({ aggregate }) => aggregate)
+  await writeViews(client, since, shadowOf)
+  let changed = 0
+  for (const view of VIEWS) {
+    const columns = view.columns.join(', ')
+    const of = (/** @type {string} */ table) => `SELECT ${columns} FROM ${table} WHERE partition = ${partition}`
+    const { rows: [{ n }] } = await client.query(`SELECT count(*) AS n FROM
+      ((${of(shadowOf(view))} EXCEPT ALL ${of(view.name)}) UNION ALL (${of(view.name)} EXCEPT ALL ${of(shadowOf(view))})) AS different`)
+    changed += Number(n)
+    await client.query(`DELETE FROM ${view.name} WHERE partition = ${partition}`)
+    await client.query(`INSERT INTO ${view.name} (${columns}) ${of(shadowOf(view))}`)
+  }
+  return changed
+}

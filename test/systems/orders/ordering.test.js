@@ -1,0 +1,158 @@
+/** Orders over HTTP: what clients send, what they get, and what becomes of stock and payments. */
+import t from 'tap'
+import { startDatabase } from '../../database.js'
+import { isProblem } from '../../gateway/requests.js'
+import { scopedEngines } from '../../scope.js'
+import { engineName, eventually } from '../../servers.js'
+import { startOrders } from './ordering.js'
+
+const database = await startDatabase(t)
+
+for (const engine of await scopedEngines()) {
+  t.test(engineName(engine), async (t) => {
+    const { gateway, reader, payments, post, product, customer, place, order, final, stock } =
+      await startOrders(t, { engine, databaseUrl: database.url })
+    const ann = await customer()
+    await product('lamp', { quantity: 5, price: '12.50' })
+    await product('desk', { quantity: 2, price: '100' })
+
+    await t.test('an order is paid once, and its units are sold', async (t) => {
+      const placed = await place(ann, [{ sku: 'lamp', quantity: 1 }, { sku: 'desk', quantity: 1, price: '100.00' }, { sku: 'lamp', quantity: 1 }], 'first')
+      t.match(placed, { status: 201, json: { status: 'pending', orderId: /^[\w-]{22}$/ } })
+      const { orderId } = placed.json
+      t.match((await reader.get(`/v1/orders/${orderId}`)), { status: 200 }, 'a replica knows it at once')
+      t.match(await final(orderId), {
+        orderId, status: 'confirmed', version: 5, total: '125.00', lines: [{ sku: 'lamp', quantity: 2, price: '12.50' }, { sku: 'desk' }]
+      })
+      t.match(await stock('lamp'), { name: 'the lamp', price: '12.50', available: 3, held: 0, sold: 2 })
+      t.match(await payments.entries(), [{ key: orderId, amount: 12500, captured: 12500, captures: 1 }])
+      const again = await place(ann, [{ sku: 'lamp', quantity: 2 }, { sku: 'desk', quantity: 1, price: '100.00' }], 'first')
+      t.match(again, { status: 201, json: { orderId } })
+      t.equal(again.headers.get('idempotent-replayed'), 'true')
+      isProblem(t, await place(ann, [{ sku: 'lamp', quantity: 1 }], 'first'), 'IDEMPOTENCY_KEY_REUSED', 422)
+      const { items } = (await reader.get(`/v1/orders/${orderId}/events`)).json
+      t.same(items.map((/** @type {any} */ { type, version }) => [version, type]),
+        [[1, 'placed'], [2, 'held'], [3, 'capture_requested'], [4, 'captured'], [5, 'confirmed']])
+      const timeline = (await reader.get(`/v1/orders/${orderId}/timeline`)).json
+      t.match(timeline, { orderId, step: 'confirmed', steps: [{ type: 'placed', afterMs: 0 }] })
+      t.equal(timeline.tookMs, timeline.steps.at(-1).afterMs)
+    })
+
+    await t.test('without stock nothing is held or paid', async (t) => {
+      const { orderId, status, reason } = await order(ann, [{ sku: 'lamp', quantity: 1 }, { sku: 'desk', quantity: 2 }])
+      t.match({ status, reason }, { status: 'cancelled', reason: 'out_of_stock' })
+      t.match(await stock('lamp'), { available: 3, held: 0, sold: 2 })
+      t.match(await stock('desk'), { available: 1, held: 0, sold: 1 })
+      t.equal((await payments.entries()).find((/** @type {any} */ { key }) => key === orderId), undefined)
+    })
+
+    await t.test('a declined payment releases the units', async (t) => {
+      await payments.fail({ declineRate: 1 })
+      t.match(await order(ann, [{ sku: 'lamp', quantity: 3 }]), { status: 'cancelled', reason: 'payment_declined' })
+      await payments.fail({})
+      t.match(await stock('lamp'), { available: 3, held: 0, sold: 2 })
+    })
+
+    await t.test('an order can be cancelled until its payment was requested', async (t) => {
+      await payments.fail({ latencyMs: 300 })
+      const { orderId } = (await place(ann, [{ sku: 'lamp', quantity: 1 }])).json
+      const cancel = () => post(`/v1/orders/${orderId}/cancel`, {})
+      t.match(await cancel(), { status: 202, json: { orderId, status: 'pending' } })
+      t.match(await final(orderId), { status: 'cancelled', reason: 'cancel_requested' })
+      t.match(await cancel(), { status: 202, json: { status: 'cancelled' } })
+      await payments.fail({})
+      await eventually(async () => (await stock('lamp')).held === 0)
+      const captured = (await payments.entries()).find((/** @type {any} */ { key }) => key === orderId)
+      t.notOk(captured?.captured, 'nothing was captured')
+      const { orderId: paid } = await order(ann, [{ sku: 'lamp', quantity: 1 }])
+      isProblem(t, await post(`/v1/orders/${paid}/cancel`, {}), 'ORDER_TOO_LATE', 409)
+      isProblem(t, await post('/v1/orders/none/cancel', {}), 'ORDER_UNKNOWN', 404)
+    })
+
+    await t.test('a client waits for a version, or for the end', async (t) => {
+      await payments.fail({ latencyMs: 200 })
+      const { orderId } = (await place(ann, [{ sku: 'lamp', quantity: 1 }])).json
+      const held = (await reader.get(`/v1/orders/${orderId}?waitMs=20000&minVersion=2`)).json
+      t.match(held, { status: 'pending' })
+      t.ok(held.version >= 2)
+      t.match((await reader.get(`/v1/orders/${orderId}?waitMs=20000`)).json, { status: 'confirmed', version: 5 })
+      await payments.fail({})
+      isProblem(t, await reader.get('/v1/orders/none'), 'ORDER_UNKNOWN', 404)
+      isProblem(t, await reader.get(`/v1/orders/${orderId}?waitMs=30001`), 'REQUEST_INVALID', 400)
+    })
+
+    await t.test('a stream has the order, then its steps', async (t) => {
+      await payments.fail({ latencyMs: 200 })
+      const { orderId } = (await place(ann, [{ sku: 'desk', quantity: 1 }])).json
+      const stop = new AbortController()
+      const response = await fetch(`${reader.url}/v1/orders/${orderId}/live`, { signal: stop.signal })
+      let text = ''
+      for await (const chunk of /** @type {any} */ (response.body)) {
+        text += Buffer.from(chunk)
+        if (/"type":"confirmed"/.test(text)) break
+      }
+      t.match(text, /event: snapshot\ndata: {"orderId"/)
+      t.match(text, /event: step\ndata: {"version":5,"type":"confirmed"/)
+      await payments.fail({})
+    })
+
+    await t.test('products and reservations', async (t) => {
+      isProblem(t, await product('lamp'), 'PRODUCT_EXISTS', 409)
+      t.match(await product('chair', { quantity: 2 }), { status: 201, json: { sku: 'chair', available: 2 } })
+      const reserve = (/** @type {string} */ reservationId, quantity = 1, holdMs = 60_000) =>
+        post('/v1/products/chair/reserve', { reservationId, quantity, holdMs })
+      t.match(await reserve('r1', 2), { status: 200, json: { status: 'held', available: 0, held: 2, holdUntil: Number } })
+      t.match(await reserve('r1', 2), { status: 200, json: { status: 'held', available: 0, held: 2 } }, 'again, without effect')
+      isProblem(t, await reserve('r2'), 'PRODUCT_INSUFFICIENT', 409)
+      isProblem(t, await post('/v1/products/chair', undefined, null, 'DELETE'), 'PRODUCT_HELD', 409)
+      t.match(await post('/v1/products/chair/release', { reservationId: 'r1' }), { status: 200, json: { status: 'released', available: 2 } })
+      isProblem(t, await reserve('r1', 2), 'RESERVATION_ENDED', 409)
+      t.match(await reserve('r3', 1, 100), { status: 200 })
+      await eventually(async () => (await stock('chair')).available === 2)
+      t.match(await post('/v1/products/chair/replenish', { quantity: 3 }), { status: 200, json: { available: 5 } })
+      t.match(await post('/v1/products/chair', undefined, null, 'DELETE'), { status: 200, json: { status: 'deleted' } })
+      isProblem(t, await reader.get('/v1/products/chair'), 'PRODUCT_UNKNOWN', 404)
+      isProblem(t, await reserve('r4'), 'PRODUCT_UNKNOWN', 404)
+      isProblem(t, await place(ann, [{ sku: 'chair', quantity: 1 }]), 'PRODUCT_UNKNOWN', 404)
+    })
+
+    await t.test('a hold that arrives after its release is rejected', async (t) => {
+      await product('late')
+      await post('/v1/products/late/release', { reservationId: 'x' })
+      isProblem(t, await post('/v1/products/late/reserve', { reservationId: 'x', quantity: 1 }), 'RESERVATION_ENDED', 409)
+      t.match(await stock('late'), { available: 10, held: 0 })
+    })
+
+    await t.test('customers', async (t) => {
+      const body = { email: 'Bob@Example.org', name: 'Bob', address: 'There 2' }
+      const { status, json } = await post('/v1/customers', body, 'bob')
+      t.match({ status, json }, { status: 201, json: { customerId: String } })
+      t.match(await post('/v1/customers', body, 'bob'), { status: 201, json })
+      isProblem(t, await post('/v1/customers', { ...body, email: ' bob@example.org'.trim() }), 'CUSTOMER_EXISTS', 409)
+      for (const [field, value] of [['email', 'bob'], ['name', ''], ['address', 'a\0b']]) {
+        isProblem(t, await post('/v1/customers', { ...body, [field]: value }), 'FIELD_INVALID', 422)
+      }
+    })
+
+    await t.test('orders that cannot be', async (t) => {
+      const lamp = { sku: 'lamp', quantity: 1 }
+      for (const lines of [[], Array(101).fill(lamp), [{ sku: 'lamp', quantity: 0 }], [{ sku: 'lamp', quantity: -1 }], [{ sku: 'lamp' }],
+        [{ ...lamp, price: '1.234' }], [{ ...lamp, more: 1 }], 'lamp', [{ ...lamp, price: '12.50' }, { ...lamp, price: '13' }]]) {
+        isProblem(t, await place(ann, /** @type {any} */ (lines)), 'FIELD_INVALID', 422)
+      }
+      isProblem(t, await place('nobody', [lamp]), 'CUSTOMER_UNKNOWN', 404)
+      isProblem(t, await place(ann, [{ sku: 'nothing', quantity: 1 }]), 'PRODUCT_UNKNOWN', 404)
+      isProblem(t, await place(ann, [{ ...lamp, price: '12.49' }]), 'ORDER_PRICE_DIFFERS', 409)
+      await product('gold', { price: '90000000000000' })
+      isProblem(t, await place(ann, [{ sku: 'gold', quantity: 2 }]), 'FIELD_INVALID', 422)
+    })
+
+    await t.test('callbacks need a signature', async (t) => {
+      const send = (/** @type {Record<string, string>} */ headers) => gateway.send('POST', '/v1/payments/callbacks', '{"key":"none","status":"captured"}',
+        { 'content-type': 'application/json', ...headers })
+      for (const headers of [{}, { 'payment-signature': 't=1,v1=00' }, { 'payment-signature': `t=${Math.floor(Date.now() / 1000)},v1=${'0'.repeat(64)}` }]) {
+        isProblem(t, await send(headers), 'CALLBACK_INVALID', 401)
+      }
+    })
+  })
+}
