@@ -21,6 +21,7 @@
 import { FreshetError } from './errors.js'
 import { claimOfLine, idOfKey, productKey } from './keys.js'
 import { isFinal } from './replies.js'
+import { traced } from './traces.js'
 
 const MAX_ATTEMPTS = 5
 /** who holds units of a product, and of which claims */
@@ -109,12 +110,19 @@ export function createSaga ({ submit, stateOf, payments, confirm, bury, onFinal 
 
   /** @param {string} key */
   async function drive (key) {
-    let state = await stateOf(key)
+    const state = await stateOf(key)
     if (state.status === undefined) return
     if (isFinal(state.status)) return checkFinal(key, state)
+    const attributes = { sagaId: idOfKey(key), correlationId: state.correlation }
+    return traced('order', attributes, () => driveFrom(key, state), state.correlation)
+  }
+
+  /** @param {string} key @param {Fields} first */
+  async function driveFrom (key, first) {
+    let state = first
     while (!isFinal(state.status)) {
       const before = state.status
-      const { code, details } = await STEPS[before](key, state)
+      const { code, details } = await traced(`order ${before}`, {}, () => STEPS[before](key, state))
       log.debug({ sagaId: idOfKey(key), correlationId: state.correlation, from: before, to: details.status, code }, 'step')
       // another one was faster, or it was cancelled
       if (code !== 'accepted') state = await stateOf(key)

@@ -3,10 +3,15 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runCommand, startConsumers, startGateway, startReader } from '../../commands.js'
+import { startProxy } from '../../proxy.js'
 import { eventually, startDeployment } from '../../servers.js'
 
 const JSON_HEADERS = { 'content-type': 'application/json' }
-const SECRET = 'whsec_test'
+export const SECRET = 'whsec_test'
+/** A process whose clock is wrong. @param {number} byMs */
+export const clockOff = (byMs) =>
+  ({ NODE_OPTIONS: `--import=data:text/javascript,const%20now=Date.now;Date.now=()=>now()+${byMs}` })
+
 export const PARTITIONS = ['--system-partitions', '4']
 
 /**
@@ -57,18 +62,21 @@ export function orderCommands (send) {
 /**
  * @param {import('tap').Test} t
  * @param {{ engine: import('../../servers.js').Engine, databaseUrl: string, gatewayFlags?: string[], consumerFlags?: string[],
- *   paymentFlags?: string[] }} options
+ *   paymentFlags?: string[], env?: Record<string, string>, isProxied?: boolean }} options `env` of
+ *   gateway and consumers; `isProxied`: all servers are reached through a proxy, which can switch to another
  */
-export async function startOrders (t, { engine, databaseUrl, gatewayFlags = [], consumerFlags = [], paymentFlags = [] }) {
-  const { primary } = await startDeployment(t, { engine, replicas: 1 })
-  const redisUrl = primary.url
+export async function startOrders (t, { engine, databaseUrl, gatewayFlags = [], consumerFlags = [], paymentFlags = [], env = {}, isProxied = false }) {
+  const deployment = await startDeployment(t, { engine, replicas: 1 })
+  const { primary } = deployment
+  const proxy = isProxied ? await startProxy(t, primary.port) : null
+  const redisUrl = proxy?.url ?? primary.url
   const flags = ['--database-url', databaseUrl]
-  const gateway = await startGateway(t, { redisUrl, flags: [...PARTITIONS, '--payment-secret', SECRET, ...gatewayFlags] })
+  const gateway = await startGateway(t, { redisUrl, env, flags: [...PARTITIONS, '--payment-secret', SECRET, ...gatewayFlags] })
   const payments = await startPayments(t, { flags: ['--callback-url', `${gateway.url}/v1/payments/callbacks`, ...paymentFlags] })
   const startMore = () => startConsumers(t, {
-    redisUrl, flags: [...PARTITIONS, ...flags, '--systems', 'orders', '--payment-url', payments.url, '--payment-timeout-ms', '500', ...consumerFlags]
+    redisUrl, env, flags: [...PARTITIONS, ...flags, '--systems', 'orders', '--payment-url', payments.url, '--payment-timeout-ms', '500', ...consumerFlags]
   })
-  const [reader, consumers] = await Promise.all([startReader(t, { redisUrl, flags }), startMore()])
+  const [reader, consumers] = await Promise.all([startReader(t, { redisUrl, flags: [...flags, ...(isProxied ? ['--read-from', 'primary'] : [])] }), startMore()])
   const commands = orderCommands(gateway.send)
 
   /** @param {string} orderId @returns {Promise<any>} when it is final */
@@ -82,5 +90,5 @@ export async function startOrders (t, { engine, databaseUrl, gatewayFlags = [], 
   const order = async (customerId, lines) => final((await commands.place(customerId, lines)).json.orderId)
   /** @param {string} sku */
   const stock = async (sku) => (await reader.get(`/v1/products/${sku}`)).json
-  return { primary, redisUrl, gateway, reader, consumers, startMore, payments, ...commands, final, order, stock }
+  return { deployment, proxy, primary, redisUrl, gateway, reader, consumers, startMore, payments, ...commands, final, order, stock }
 }

@@ -29,7 +29,7 @@ for (const engine of await scopedEngines()) {
       const again = await place(ann, [{ sku: 'lamp', quantity: 2 }, { sku: 'desk', quantity: 1, price: '100.00' }], 'first')
       t.match(again, { status: 201, json: { orderId } })
       t.equal(again.headers.get('idempotent-replayed'), 'true')
-      isProblem(t, await place(ann, [{ sku: 'lamp', quantity: 1 }], 'first'), 'IDEMPOTENCY_KEY_REUSED', 422)
+      isProblem(t, await place(ann, [{ sku: 'lamp', quantity: 1 }], 'first'), 422, 'IDEMPOTENCY_KEY_REUSED')
       const { items } = (await reader.get(`/v1/orders/${orderId}/events`)).json
       t.same(items.map((/** @type {any} */ { type, version }) => [version, type]),
         [[1, 'placed'], [2, 'held'], [3, 'capture_requested'], [4, 'captured'], [5, 'confirmed']])
@@ -65,8 +65,8 @@ for (const engine of await scopedEngines()) {
       const captured = (await payments.entries()).find((/** @type {any} */ { key }) => key === orderId)
       t.notOk(captured?.captured, 'nothing was captured')
       const { orderId: paid } = await order(ann, [{ sku: 'lamp', quantity: 1 }])
-      isProblem(t, await post(`/v1/orders/${paid}/cancel`, {}), 'ORDER_TOO_LATE', 409)
-      isProblem(t, await post('/v1/orders/none/cancel', {}), 'ORDER_UNKNOWN', 404)
+      isProblem(t, await post(`/v1/orders/${paid}/cancel`, {}), 409, 'ORDER_TOO_LATE')
+      isProblem(t, await post('/v1/orders/none/cancel', {}), 404, 'ORDER_UNKNOWN')
     })
 
     await t.test('a client waits for a version, or for the end', async (t) => {
@@ -77,8 +77,8 @@ for (const engine of await scopedEngines()) {
       t.ok(held.version >= 2)
       t.match((await reader.get(`/v1/orders/${orderId}?waitMs=20000`)).json, { status: 'confirmed', version: 5 })
       await payments.fail({})
-      isProblem(t, await reader.get('/v1/orders/none'), 'ORDER_UNKNOWN', 404)
-      isProblem(t, await reader.get(`/v1/orders/${orderId}?waitMs=30001`), 'REQUEST_INVALID', 400)
+      isProblem(t, await reader.get('/v1/orders/none'), 404, 'ORDER_UNKNOWN')
+      isProblem(t, await reader.get(`/v1/orders/${orderId}?waitMs=30001`), 400, 'REQUEST_INVALID')
     })
 
     await t.test('a stream has the order, then its steps', async (t) => {
@@ -97,29 +97,29 @@ for (const engine of await scopedEngines()) {
     })
 
     await t.test('products and reservations', async (t) => {
-      isProblem(t, await product('lamp'), 'PRODUCT_EXISTS', 409)
+      isProblem(t, await product('lamp'), 409, 'PRODUCT_EXISTS')
       t.match(await product('chair', { quantity: 2 }), { status: 201, json: { sku: 'chair', available: 2 } })
       const reserve = (/** @type {string} */ reservationId, quantity = 1, holdMs = 60_000) =>
         post('/v1/products/chair/reserve', { reservationId, quantity, holdMs })
       t.match(await reserve('r1', 2), { status: 200, json: { status: 'held', available: 0, held: 2, holdUntil: Number } })
       t.match(await reserve('r1', 2), { status: 200, json: { status: 'held', available: 0, held: 2 } }, 'again, without effect')
-      isProblem(t, await reserve('r2'), 'PRODUCT_INSUFFICIENT', 409)
-      isProblem(t, await post('/v1/products/chair', undefined, null, 'DELETE'), 'PRODUCT_HELD', 409)
+      isProblem(t, await reserve('r2'), 409, 'PRODUCT_INSUFFICIENT')
+      isProblem(t, await post('/v1/products/chair', undefined, null, 'DELETE'), 409, 'PRODUCT_HELD')
       t.match(await post('/v1/products/chair/release', { reservationId: 'r1' }), { status: 200, json: { status: 'released', available: 2 } })
-      isProblem(t, await reserve('r1', 2), 'RESERVATION_ENDED', 409)
+      isProblem(t, await reserve('r1', 2), 409, 'RESERVATION_ENDED')
       t.match(await reserve('r3', 1, 100), { status: 200 })
       await eventually(async () => (await stock('chair')).available === 2)
       t.match(await post('/v1/products/chair/replenish', { quantity: 3 }), { status: 200, json: { available: 5 } })
       t.match(await post('/v1/products/chair', undefined, null, 'DELETE'), { status: 200, json: { status: 'deleted' } })
-      isProblem(t, await reader.get('/v1/products/chair'), 'PRODUCT_UNKNOWN', 404)
-      isProblem(t, await reserve('r4'), 'PRODUCT_UNKNOWN', 404)
-      isProblem(t, await place(ann, [{ sku: 'chair', quantity: 1 }]), 'PRODUCT_UNKNOWN', 404)
+      isProblem(t, await reader.get('/v1/products/chair'), 404, 'PRODUCT_UNKNOWN')
+      isProblem(t, await reserve('r4'), 404, 'PRODUCT_UNKNOWN')
+      isProblem(t, await place(ann, [{ sku: 'chair', quantity: 1 }]), 404, 'PRODUCT_UNKNOWN')
     })
 
     await t.test('a hold that arrives after its release is rejected', async (t) => {
       await product('late')
       await post('/v1/products/late/release', { reservationId: 'x' })
-      isProblem(t, await post('/v1/products/late/reserve', { reservationId: 'x', quantity: 1 }), 'RESERVATION_ENDED', 409)
+      isProblem(t, await post('/v1/products/late/reserve', { reservationId: 'x', quantity: 1 }), 409, 'RESERVATION_ENDED')
       t.match(await stock('late'), { available: 10, held: 0 })
     })
 
@@ -128,9 +128,9 @@ for (const engine of await scopedEngines()) {
       const { status, json } = await post('/v1/customers', body, 'bob')
       t.match({ status, json }, { status: 201, json: { customerId: String } })
       t.match(await post('/v1/customers', body, 'bob'), { status: 201, json })
-      isProblem(t, await post('/v1/customers', { ...body, email: ' bob@example.org'.trim() }), 'CUSTOMER_EXISTS', 409)
+      isProblem(t, await post('/v1/customers', { ...body, email: ' bob@example.org'.trim() }), 409, 'CUSTOMER_EXISTS')
       for (const [field, value] of [['email', 'bob'], ['name', ''], ['address', 'a\0b']]) {
-        isProblem(t, await post('/v1/customers', { ...body, [field]: value }), 'FIELD_INVALID', 422)
+        isProblem(t, await post('/v1/customers', { ...body, [field]: value }), 422, 'FIELD_INVALID')
       }
     })
 
@@ -138,20 +138,20 @@ for (const engine of await scopedEngines()) {
       const lamp = { sku: 'lamp', quantity: 1 }
       for (const lines of [[], Array(101).fill(lamp), [{ sku: 'lamp', quantity: 0 }], [{ sku: 'lamp', quantity: -1 }], [{ sku: 'lamp' }],
         [{ ...lamp, price: '1.234' }], [{ ...lamp, more: 1 }], 'lamp', [{ ...lamp, price: '12.50' }, { ...lamp, price: '13' }]]) {
-        isProblem(t, await place(ann, /** @type {any} */ (lines)), 'FIELD_INVALID', 422)
+        isProblem(t, await place(ann, /** @type {any} */ (lines)), 422, 'FIELD_INVALID')
       }
-      isProblem(t, await place('nobody', [lamp]), 'CUSTOMER_UNKNOWN', 404)
-      isProblem(t, await place(ann, [{ sku: 'nothing', quantity: 1 }]), 'PRODUCT_UNKNOWN', 404)
-      isProblem(t, await place(ann, [{ ...lamp, price: '12.49' }]), 'ORDER_PRICE_DIFFERS', 409)
+      isProblem(t, await place('nobody', [lamp]), 404, 'CUSTOMER_UNKNOWN')
+      isProblem(t, await place(ann, [{ sku: 'nothing', quantity: 1 }]), 404, 'PRODUCT_UNKNOWN')
+      isProblem(t, await place(ann, [{ ...lamp, price: '12.49' }]), 409, 'ORDER_PRICE_DIFFERS')
       await product('gold', { price: '90000000000000' })
-      isProblem(t, await place(ann, [{ sku: 'gold', quantity: 2 }]), 'FIELD_INVALID', 422)
+      isProblem(t, await place(ann, [{ sku: 'gold', quantity: 2 }]), 422, 'FIELD_INVALID')
     })
 
     await t.test('callbacks need a signature', async (t) => {
       const send = (/** @type {Record<string, string>} */ headers) => gateway.send('POST', '/v1/payments/callbacks', '{"key":"none","status":"captured"}',
         { 'content-type': 'application/json', ...headers })
       for (const headers of [{}, { 'payment-signature': 't=1,v1=00' }, { 'payment-signature': `t=${Math.floor(Date.now() / 1000)},v1=${'0'.repeat(64)}` }]) {
-        isProblem(t, await send(headers), 'CALLBACK_INVALID', 401)
+        isProblem(t, await send(headers), 401, 'CALLBACK_INVALID')
       }
     })
   })

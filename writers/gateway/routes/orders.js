@@ -151,6 +151,7 @@ function productRoutes (app, { orders, read }) {
 }
 
 /** @param {import('fastify').FastifyRequest} request */
-function correlationOf ({ headers: { 'correlation-id': given }, id }) {
+function correlationOf ({ headers: { 'correlation-id': named, traceparent }, id }) {
+  const given = named ?? traceparent
   return typeof given === 'string' && ID.test(given) ? given : id
 }

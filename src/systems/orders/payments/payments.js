@@ -18,6 +18,7 @@
  */
 import { createBreaker } from '../../breaker.js'
 import { FreshetError } from '../errors.js'
+import { traced } from '../traces.js'
 import { createCall } from './call.js'
 import { local } from './local.js'
 import { stripe } from './stripe.js'
@@ -58,7 +59,7 @@ export function createPayments ({ provider, url, key, timeoutMs, resetMs, onCall
     const note = (/** @type {string} */ outcome) => onCall(operation, outcome, (performance.now() - sinceMs) / 1000)
     inFlight++
     try {
-      const result = /** @type {any} */ (await adapter[operation](payment))
+      const result = /** @type {any} */ (await traced(`payment ${operation}`, { sagaId: payment.key }, () => adapter[operation](payment)))
       done(false)
       note(result?.status ?? 'none')
       return result

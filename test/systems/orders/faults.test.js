@@ -1,0 +1,2 @@
+/** A smoke of regression/systems/orders/faults.test.js. */
+import '../../../regression/systems/orders/faults.test.js'

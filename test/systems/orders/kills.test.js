@@ -1,0 +1,2 @@
+/** A smoke of regression/systems/orders/kills.test.js. */
+import '../../../regression/systems/orders/kills.test.js'
