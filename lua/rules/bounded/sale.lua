@@ -15,7 +15,7 @@
     state.status, state.available, state.held, state.sold, state.seq = 'open', state.stock, '0', '0', state.seq or '0'
     state.queued, state.turnMs = '0', state.holdMs
     local opens = state.mode == 'queue' and now < n(state.openAt)
-    local tasks = { { 'open', opens and state.openAt }, { 'due', state.closeAt } }
+    local tasks = { { 'open', opens and state.openAt }, { 'due', not args[10] and state.closeAt } }
     local opened = { 'seq', '0', 'type', 'open' }
     if args[10] then with(opened, 'stock', state.stock, 'about', state.about) end
     return 'created', outcome(state), { events = { opened }, tasks = tasks }

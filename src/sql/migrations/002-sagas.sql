@@ -14,6 +14,7 @@ CREATE TABLE events (
   UNIQUE (aggregate, version)
 );
 CREATE INDEX events_by_id ON events (partition, id);
+CREATE INDEX events_first ON events (partition, aggregate) WHERE version <= 1;
 
 -- Views: the fold of the events, written with them (src/systems/orders/views.js).
 CREATE TABLE order_view (

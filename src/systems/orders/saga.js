@@ -140,7 +140,7 @@ export function createSaga ({ submit, stateOf, payments, confirm, bury, onFinal 
       attempts.delete(key)
     } catch (error) {
       const failed = (attempts.get(key) ?? 0) + (error.retryable ? 0 : 1)
-      log.warn({ sagaId: idOfKey(key), code: error.code, reason: error.message, attempt: failed }, 'an order is tried again')
+      log[error.retryable ? 'debug' : 'warn']({ sagaId: idOfKey(key), code: error.code, reason: error.message }, 'an order is tried again')
       if (failed > 0) attempts.set(key, failed)
       if (failed < MAX_ATTEMPTS) throw error
       attempts.delete(key)

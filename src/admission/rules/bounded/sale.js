@@ -53,7 +53,7 @@ export const SALE_OPS = {
     return {
       code: 'created',
       details: detailsOf(state),
-      change: { events: [['seq', '0', 'type', 'open', ...opening]], tasks: [['open', opens ? state.openAt : null], ['due', state.closeAt]] }
+      change: { events: [['seq', '0', 'type', 'open', ...opening]], tasks: [['open', opens ? state.openAt : null], ['due', more.length > 0 ? null : state.closeAt]] }
     }
   },
 
