@@ -9,6 +9,7 @@
  * @typedef {{ connection: Connection, isLeft: () => boolean, end: (refusal: Error | null) => void }} Session as Deployment.openOwn
  * @typedef {{ id: string, rule: string, key: string, seq: number, fields: Fields }} Entry `id` of the outbox; `fields` of the event
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { runSessions } from '../store/index.js'
 
 const BLOCK_MS = 50
@@ -23,26 +24,45 @@ const FIRST_WAIT_MS = 50
 /**
  * @param {{ open: (signal: AbortSignal) => Promise<Session>, keyOf: (partition: number) => (part: string) => string, partitions: number,
  *   sinceMs?: number, onEntry: (partition: number, entry: Entry) => void, onReset: (partition: number) => void,
- *   log: import('pino').Logger }} options `sinceMs`: how far back a session begins; without it, at the end
+ *   isFollowed?: (partition: number) => boolean, log: import('pino').Logger }} options `sinceMs`: how far back a session begins; without
+ *   it, at the end; `isFollowed`: at the moment; one that was not begins at its end
  */
-export function followOutboxes ({ open, keyOf, partitions, sinceMs, onEntry, onReset, log }) {
+export function followOutboxes ({ open, keyOf, partitions, sinceMs, onEntry, onReset, isFollowed = () => true, log }) {
   const stop = new AbortController()
   const all = Array.from({ length: partitions }, (_, partition) => partition)
   const keys = all.map((partition) => keyOf(partition)('outbox'))
   const partitionOfKey = new Map(keys.map((key, partition) => [key, partition]))
   /** @type {string[]} of the last entry read */
   let positions = []
+  /** @type {number[]} partitions of the last read */
+  let followed = []
   /** @type {string[]} */
   let generations = all.map(() => '')
   let confirmedMs = -Infinity
 
   /** @param {Connection} connection */
   async function begin (connection) {
-    const ends = await connection.sendAll(keys.map((key) => ['XREVRANGE', key, '+', '-', 'COUNT', '1']))
-    positions = ends.map((entries) => entries.length > 0 ? String(entries[0][0]) : '0-0')
+    followed = all.filter(isFollowed)
+    positions = await endsOn(connection, all)
     if (sinceMs !== undefined) positions = positions.map(() => `${Date.now() - sinceMs}-0`)
     generations = await generationsOn(connection)
     for (const partition of all) onReset(partition)
+  }
+
+  /** @param {Connection} connection @param {number[]} some partitions @returns {Promise<string[]>} */
+  const endsOn = async (connection, some) =>
+    (await connection.sendAll(some.map((partition) => ['XREVRANGE', keys[partition], '+', '-', 'COUNT', '1'])))
+      .map((entries) => entries.length > 0 ? String(entries[0][0]) : '0-0')
+
+  /** @param {Connection} connection @param {number[]} wanted */
+  async function follow (connection, wanted) {
+    const added = wanted.filter((partition) => !followed.includes(partition))
+    const ends = added.length > 0 ? await endsOn(connection, added) : []
+    added.forEach((partition, i) => {
+      positions[partition] = ends[i]
+      onReset(partition)
+    })
+    followed = wanted
   }
 
   /** @param {Connection} connection @returns {Promise<string[]>} */
@@ -52,8 +72,11 @@ export function followOutboxes ({ open, keyOf, partitions, sinceMs, onEntry, onR
 
   /** @param {Connection} connection */
   async function read (connection) {
+    await follow(connection, all.filter(isFollowed))
     const sentMs = performance.now()
-    const streams = await connection.send('XREAD', 'COUNT', COUNT, 'BLOCK', BLOCK_MS, 'STREAMS', ...keys, ...positions)
+    if (followed.length === 0) return sleep(BLOCK_MS)
+    const streams = await connection.send('XREAD', 'COUNT', COUNT, 'BLOCK', BLOCK_MS, 'STREAMS',
+      ...followed.map((partition) => keys[partition]), ...followed.map((partition) => positions[partition]))
     let isWhole = true
     for (const [key, entries] of streams ?? []) {
       const partition = /** @type {number} */ (partitionOfKey.get(String(key)))

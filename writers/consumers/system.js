@@ -68,7 +68,15 @@ export async function openSystem (system, settings, { id, primaryUrl, database, 
   const wakers = new Map()
   const waking = duties.wakes
     ? followWakes({
-      primaryUrl, name: `${id}:${system}:wakes`, deadlineMs, keyOf, partitions, wakes: duties.wakes, wake: (n) => wakers.get(n)?.(), log
+      primaryUrl,
+      name: `${id}:${system}:wakes`,
+      deadlineMs,
+      keyOf,
+      partitions,
+      wakes: duties.wakes,
+      isFollowed: (n) => wakers.has(n),
+      wake: (n) => wakers.get(n)?.(),
+      log
     })
     : null
   const direct = outbox && createOutboxReader({ connection: () => outbox.route(0).connection, keyOf, log })

@@ -5,9 +5,9 @@ import { createRoutes } from '../../src/store/index.js'
 /**
  * @param {{ primaryUrl: string, name: string, deadlineMs: number, keyOf: (partition: number) => (part: string) => string,
  *   partitions: number, wakes: (entry: import('../../src/admission/index.js').Entry) => boolean,
- *   wake: (partition: number) => void, log: import('pino').Logger }} parts `name`: of the connection
+ *   isFollowed: (partition: number) => boolean, wake: (partition: number) => void, log: import('pino').Logger }} parts `name`: of the connection
  */
-export function followWakes ({ primaryUrl, name, deadlineMs, keyOf, partitions, wakes, wake, log }) {
+export function followWakes ({ primaryUrl, name, deadlineMs, keyOf, partitions, wakes, isFollowed, wake, log }) {
   const own = createRoutes({ primaryUrl, name, deadlineMs })
   const follower = followOutboxes({
     async open () {
@@ -17,6 +17,7 @@ export function followWakes ({ primaryUrl, name, deadlineMs, keyOf, partitions, 
     },
     keyOf,
     partitions,
+    isFollowed,
     onEntry: (partition, entry) => { if (wakes(entry)) wake(partition) },
     onReset: wake,
     log
