@@ -10,7 +10,7 @@ export function createCallbacks ({ url, secret, log }) {
 
   /** @param {string} body */
   async function send (body) {
-    const signature = secret === null ? {} : { 'payment-signature': signatureOf(secret, body, Math.floor(Date.now() / 1000)) }
+    const signature = /** @type {Record<string, string>} */ (secret === null ? {} : { 'payment-signature': signatureOf(secret, body, Math.floor(Date.now() / 1000)) })
     const reply = await fetch(String(url), {
       method: 'POST', body, headers: { 'content-type': 'application/json', ...signature }, signal: AbortSignal.timeout(TIMEOUT_MS)
     })

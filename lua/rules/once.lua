@@ -3,9 +3,13 @@
 -- ARGS create about
 -- CODES created, exists
 function rules.once ()
-  return function (state, args)
+  local ops = {}
+
+  function ops.create (state, args)
     if state.status then return 'exists', {} end
     state.status, state.about, state.seq = 'open', args[2], '1'
     return 'created', {}, { events = { { 'seq', '1', 'type', 'created', 'about', args[2] } } }
   end
+
+  return function (state, args) return ops[args[1]](state, args) end
 end

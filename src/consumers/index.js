@@ -9,6 +9,7 @@
  * @typedef {import('./ownership.js').Owned} Owned
  * @typedef {import('./consume.js').SqlEffect} SqlEffect
  * @typedef {import('./consume.js').SqlClient} SqlClient
+ * @typedef {import('./consume.js').Database} Database
  * @typedef {import('./consume-batches.js').BatchEffect} BatchEffect
  * @typedef {import('./transport.js').Transport} Transport
  * @typedef {import('./dead-letters.js').DeadLetters} DeadLetters

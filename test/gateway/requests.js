@@ -33,7 +33,7 @@ export async function startBoth (t, { engine, ...options }) {
 }
 
 const RETRYABLE = [425, 503]
-const RETRYABLE_CODES = ['SALE_ALL_HELD', 'SALE_PAUSED', 'SALE_NOT_ADMITTED']
+const RETRYABLE_CODES = ['SALE_ALL_HELD', 'SALE_PAUSED', 'SALE_NOT_ADMITTED', 'PRODUCT_HELD']
 
 /** @param {import('tap').Test} t @param {any} answer @param {number} status @param {string} code */
 export function isProblem (t, answer, status, code) {

@@ -73,6 +73,7 @@ export function createOrders ({ submit, statesOf, decisionOf, deadlineMs, rememb
     async reserve (sku, { reservationId, quantity, holdMs }) {
       const { code, details } = await run('bounded', productKey(sku), null,
         ['claim', RESERVER, String(quantity), claimOfReservation(reservationId), 'sold', 'direct', String(holdMs ?? HOLD_MS)])
+      if (code === 'released') throw new FreshetError('RESERVATION_ENDED', 'the reservation was released, or has expired')
       const until = details.until === undefined ? {} : { holdUntil: Number(details.until) }
       const body = { sku, reservationId, status: 'held', ...until, ...productOf(details) }
       return { status: 200, body, isReplay: code === 'already_claimed' }
@@ -118,7 +119,7 @@ export function createOrders ({ submit, statesOf, decisionOf, deadlineMs, rememb
     async cancel (orderId, requestId) {
       const { code, details, isReplay } = await run('step', orderKey(orderId), requestId, ['cancel_requested'])
       if (code === 'illegal' && !CANCELLED.includes(details.status)) {
-        throw new FreshetError('ORDER_TOO_LATE', `the order is ${details.status}; it cannot be cancelled`, { status: details.status })
+        throw new FreshetError('ORDER_TOO_LATE', `the order is ${details.status}; it cannot be cancelled`, { step: details.status })
       }
       return { status: 202, body: { orderId, status: statusOf(details.status) }, isReplay }
     },

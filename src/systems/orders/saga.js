@@ -114,7 +114,7 @@ export function createSaga ({ submit, stateOf, payments, confirm, bury, onFinal 
     if (state.status === undefined) return
     if (isFinal(state.status)) return checkFinal(key, state)
     const attributes = { sagaId: idOfKey(key), correlationId: state.correlation }
-    return traced('order', attributes, () => driveFrom(key, state), state.correlation)
+    return traced('order', attributes, () => driveFrom(key, state))
   }
 
   /** @param {string} key @param {Fields} first */

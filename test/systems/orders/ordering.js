@@ -45,7 +45,7 @@ export async function startPayments (t, { flags = [], ledger, port = '0' } = {})
 export function orderCommands (send) {
   /** @param {string} path @param {any} body a text is sent as it is @param {string | null} [key] @param {string} [method] */
   const post = (path, body, key = null, method = 'POST') => send(method, path, typeof body === 'string' ? body : JSON.stringify(body),
-    { ...JSON_HEADERS, ...(key === null ? {} : { 'idempotency-key': key }) })
+    { ...(body === undefined ? {} : JSON_HEADERS), ...(key === null ? {} : { 'idempotency-key': key }) })
   let customers = 0
   return {
     post,

@@ -15,6 +15,7 @@ const membersOf = (key) => admissionKey('fr:', 'orders', partitionOf(Buffer.from
 
 for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
+    const whole = t
     const gatewayFlags = ['--order-deadline-ms', '3000']
     const { primary, gateway, reader, payments, product, customer, place, order, final, stock, startMore, consumers, redisUrl } =
       await startOrders(t, { engine, databaseUrl: database.url, gatewayFlags })
@@ -95,7 +96,7 @@ for (const engine of await scopedEngines()) {
     await t.test('the provider is killed, and comes back with its ledger', async (t) => {
       const ids = await Promise.all(Array.from({ length: 10 }, async () => (await place(ann, lamp)).json.orderId))
       await payments.command.kill('SIGKILL')
-      await startPayments(t, { ledger: payments.ledger, port: new URL(payments.url).port })
+      await startPayments(whole, { ledger: payments.ledger, port: new URL(payments.url).port })
       for (const { orderId, status } of await Promise.all(ids.map(final))) {
         const { captured = 0, captures = 0 } = await entryOf(orderId) ?? {}
         t.equal(captured, status === 'confirmed' ? 100 : 0)

@@ -14,6 +14,8 @@ const DAY_MS = 86_400_000
 const MAX_UNITS = 1_000_000_000
 const ID = /^[A-Za-z0-9_.:-]{1,64}$/
 const MAX_SKU = 48
+/** https://www.w3.org/TR/trace-context/ */
+const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-/
 
 const SKU = field((value) => typeof value === 'string' && ID.test(value) && value.length <= MAX_SKU ? value : null,
   `1-${MAX_SKU} of A-Z a-z 0-9 _ . : -`, { type: 'string', pattern: `^[A-Za-z0-9_.:-]{1,${MAX_SKU}}$` })
@@ -150,8 +152,9 @@ function productRoutes (app, { orders, read }) {
   }))
 }
 
-/** @param {import('fastify').FastifyRequest} request */
-function correlationOf ({ headers: { 'correlation-id': named, traceparent }, id }) {
-  const given = named ?? traceparent
-  return typeof given === 'string' && ID.test(given) ? given : id
+/** The same when the request is repeated, because it is part of the command. @param {import('fastify').FastifyRequest} request */
+function correlationOf ({ headers: { 'correlation-id': given, traceparent = '', 'idempotency-key': key }, id }) {
+  if (typeof given === 'string' && ID.test(given)) return given
+  const [, traceId] = TRACEPARENT.exec(String(traceparent)) ?? []
+  return traceId ?? String(key ?? id)
 }

@@ -26,6 +26,8 @@ import { stripe } from './stripe.js'
 /** calls in flight */
 const LIMIT = 256
 const CURRENCY = 'usd'
+/** orders must end soon after the provider answers again */
+const RESET_MS = 2000
 const THIS_MACHINE = Object.freeze(['127.0.0.1', 'localhost'])
 
 /** @type {Readonly<Record<string, { base: string, adapterOf: (call: Call, options: { currency: string }) => Adapter }>>} */
@@ -41,7 +43,7 @@ const PROVIDERS = Object.freeze({
  *   onCall?: (operation: string, outcome: string, seconds: number) => void }} options `url`: null = the usual one; `key`: of the API; `resetMs`: how long the breaker
  *   stays open
  */
-export function createPayments ({ provider, url, key, timeoutMs, resetMs, onCall = () => {} }) {
+export function createPayments ({ provider, url, key, timeoutMs, resetMs = RESET_MS, onCall = () => {} }) {
   const breaker = createBreaker({ limit: LIMIT, resetMs })
   const { base, adapterOf } = PROVIDERS[provider]
   const { call, close } = createCall({ url: url ?? base, key, timeoutMs })
