@@ -3,7 +3,7 @@ import { help, resolve, SettingsInvalid } from '../settings.js'
 import { createLog, listenForStop, visibleJson } from '../src/runtime/index.js'
 import { migrate, openDatabase } from '../src/sql/index.js'
 import { ownDatabase } from '../src/store/index.js'
-import { rebuildViews, SYSTEM } from '../src/systems/orders/index.js'
+import { rebuildViews } from '../src/systems/orders/index.js'
 
 const ACTION = 'rebuild'
 /** of a statement; those of a rebuild touch many rows */
@@ -40,7 +40,6 @@ export async function main ({ argv, env }) {
   try {
     await migrate(database)
     const done = await rebuildViews(database, {
-      system: SYSTEM,
       onProgress (partition, aggregates, isDone) {
         if (!isDone && performance.now() - saidMs < SAY_EVERY_MS) return
         saidMs = performance.now()

@@ -121,7 +121,7 @@ for (const engine of await scopedEngines()) {
     const all = await start(t)
     const { payments, product, customer, place, post, final } = all
     await product('gone', { quantity: 2 })
-    await payments.fail({ latencyMs: 500 })
+    await payments.fail({ latencyMs: 300 })
     const { orderId } = (await place(await customer(), [{ sku: 'gone', quantity: 1 }])).json
     await eventually(async () => (await all.stock('gone')).held === 1)
     const remove = () => post('/v1/products/gone', undefined, null, 'DELETE')
@@ -155,8 +155,11 @@ for (const engine of await scopedEngines()) {
     const { primary, gateway, product, customer, place, final } = all
     await product('again', { quantity: UNITS })
     const ann = await customer()
-    const send = async (/** @type {ReturnType<typeof orderCommands>} */ at) => Promise.all(Array.from({ length: 10 }, async (_, n) =>
-      (await at.place(ann, [{ sku: 'again', quantity: 1 }], `again-${n}`)).json.orderId))
+    const send = async (/** @type {ReturnType<typeof orderCommands>} */ at) => Promise.all(Array.from({ length: 10 }, async (_, n) => {
+      const { status, json } = await at.place(ann, [{ sku: 'again', quantity: 1 }], `again-${n}`)
+      t.equal(status, 201, JSON.stringify(json))
+      return json.orderId
+    }))
     const orders = await send(/** @type {any} */ ({ place }))
     await Promise.all(orders.map(final))
     const connection = await connectFor(t, primary.url)

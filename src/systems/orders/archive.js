@@ -7,7 +7,7 @@
  * @typedef {import('../../admission/index.js').Entry} Entry
  */
 import { isDeepStrictEqual } from 'node:util'
-import { writeViews } from './views.js'
+import { lockPartition, writeViews } from './views.js'
 
 /** entries for the owner of the partition, which are no events */
 const SIGNALS = Object.freeze(['wanted', 'resume'])
@@ -34,6 +34,7 @@ export function createArchive ({ partitionOf, generationOf, resume, onDifferent,
       const events = entries.filter(({ fields }) => !SIGNALS.includes(fields.type)).map(eventOf)
       if (events.length === 0) return
       const partition = partitionOf(entries[0].key)
+      await lockPartition(client, partition, 'shared')
       const { rows } = await client.query(WRITE, [partition, await generationOf(partition), ...columns(events)])
       if (rows.length < events.length) {
         const written = new Set(rows.map(({ aggregate, version }) => `${aggregate} ${version}`))

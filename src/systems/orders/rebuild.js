@@ -1,8 +1,8 @@
 /**
  * Rebuilds the views from the events, while events come in: shadow tables are filled, then the rows of one partition after the other are
- * replaced in a transaction that holds the cursor of that partition, so that nothing is written meanwhile.
+ * replaced in a transaction, while nothing is written to that partition (lockPartition).
  */
-import { VIEWS, writeViews } from './views.js'
+import { lockPartition, VIEWS, writeViews } from './views.js'
 
 const AT_ONCE = 5000
 const shadowOf = (/** @type {import('./views.js').View} */ { name }) => `${name}_rebuilt`
@@ -10,14 +10,13 @@ const shadowOf = (/** @type {import('./views.js').View} */ { name }) => `${name}
 const PAGE = `SELECT DISTINCT aggregate FROM events WHERE partition = $1 AND version <= 1 AND aggregate > $2 ORDER BY aggregate LIMIT ${AT_ONCE}`
 const SINCE = 'SELECT DISTINCT aggregate FROM events WHERE partition = $1 AND id > $2'
 const LAST = 'SELECT coalesce(max(id), 0) AS id FROM events WHERE partition = $1'
-const HOLD = "SELECT 1 FROM consumer_cursor WHERE system = $1 AND consumer = 'archive' AND partition = $2 FOR UPDATE"
 
 /**
  * @param {import('../../consumers/index.js').Database} database
- * @param {{ system: string, onProgress?: (partition: number, aggregates: number, isDone: boolean) => void }} options
+ * @param {{ onProgress?: (partition: number, aggregates: number, isDone: boolean) => void }} options
  * @returns {Promise<{ partitions: number, aggregates: number, changed: number }>} `changed`: rows that were not as their events say
  */
-export async function rebuildViews (database, { system, onProgress = () => {} }) {
+export async function rebuildViews (database, { onProgress = () => {} } = {}) {
   for (const view of VIEWS) {
     await database.query(`DROP TABLE IF EXISTS ${shadowOf(view)}`)
     await database.query(`CREATE UNLOGGED TABLE ${shadowOf(view)} (LIKE ${view.name} INCLUDING INDEXES)`)
@@ -34,7 +33,7 @@ export async function rebuildViews (database, { system, onProgress = () => {} })
       aggregates += page.length
       onProgress(partition, aggregates, false)
     }
-    changed += await database.transaction((client) => swap(client, { system, partition, id }))
+    changed += await database.transaction((client) => swap(client, { partition, id }))
     onProgress(partition, aggregates, true)
   }
   for (const view of VIEWS) await database.query(`DROP TABLE ${shadowOf(view)}`)
@@ -42,12 +41,12 @@ export async function rebuildViews (database, { system, onProgress = () => {} })
 }
 
 /**
- * @param {import('../../consumers/index.js').SqlClient} client @param {{ system: string, partition: number, id: string }} from `id` of the
- *   last event when the shadow was begun
+ * @param {import('../../consumers/index.js').SqlClient} client @param {{ partition: number, id: string }} from `id` of
+ *   the last event when the shadow was begun
  * @returns {Promise<number>} rows that differ
  */
-async function swap (client, { system, partition, id }) {
-  await client.query(HOLD, [system, partition])
+async function swap (client, { partition, id }) {
+  await lockPartition(client, partition, 'exclusive')
   const since = (await client.query(SINCE, [partition, id])).rows.map(({ aggregate }) => aggregate)
   await writeViews(client, since, shadowOf)
   let changed = 0

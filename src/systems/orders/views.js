@@ -36,6 +36,17 @@ export const VIEWS = Object.freeze([
   }
 ])
 
+/** of locks on partitions, any number */
+const LOCKS = 7_319_403
+
+/**
+ * Until the end of the transaction. Without it a writer, which has written rows and waits for its cursor, and a rebuild, which has the cursor
+ * and replaces these rows, would wait for each other.
+ * @param {import('../../consumers/index.js').SqlClient} client @param {number} partition @param {'shared' | 'exclusive'} mode
+ */
+export const lockPartition = (client, partition, mode) =>
+  client.query(`SELECT pg_advisory_xact_lock${mode === 'shared' ? '_shared' : ''}($1, $2)`, [LOCKS, partition])
+
 /**
  * Writes the rows of aggregates, as their events say.
  * @param {import('../../consumers/index.js').SqlClient} client @param {readonly string[]} aggregates
