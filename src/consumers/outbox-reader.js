@@ -15,10 +15,11 @@ const AGAIN_MS = 250
 
 /**
  * @param {{ connection: () => import('../store/index.js').Connection, keyOf: (partition: number) => (part: string) => string,
- *   log: import('pino').Logger }} parts `connection`: for this only, because it blocks
+ *   pauseMs?: number, log: import('pino').Logger }} parts `connection`: for this only, because it blocks; `pauseMs`: after a batch that was
+ *   not full, so that more entries are taken together
  * @returns {import('./transport.js').Transport}
  */
-export function createOutboxReader ({ connection, keyOf, log }) {
+export function createOutboxReader ({ connection, keyOf, pauseMs = 0, log }) {
   /** @type {Map<number, { position: string, take: Take, isBusy: boolean }>} by partition */
   const followed = new Map()
   const stop = new AbortController()
@@ -37,6 +38,7 @@ export function createOutboxReader ({ connection, keyOf, log }) {
       one.isBusy = true
       one.take(entries.map((/** @type {any} */ [id, flat]) => entryOf(String(id), flat.map(String))))
         .catch((error) => log.error({ partition, code: error.code, reason: error.message }, 'entries were not taken'))
+        .then(() => pauseMs > 0 && entries.length < COUNT ? sleep(pauseMs) : null)
         .finally(() => { one.isBusy = false })
     }
   }

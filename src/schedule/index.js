@@ -8,7 +8,6 @@
  *
  * @typedef {{ rule: string, key: string, name: string }} Task
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 
 /** a new task may be earlier than those known */
 const LOOK_EVERY_MS = 250
@@ -29,10 +28,24 @@ export async function runTasks ({ connection, key, run, signal, onWake = () => {
   const running = new Map()
   /** in a row, by name @type {Map<string, number>} */
   const failures = new Map()
-  let waiting = new AbortController()
-  const wake = () => waiting.abort()
-  onWake(wake)
-  signal.addEventListener('abort', wake, { once: true })
+  let isAwake = false
+  let wake = () => { isAwake = true }
+  const wakeNow = () => wake()
+  onWake(wakeNow)
+  signal.addEventListener('abort', wakeNow, { once: true })
+
+  /** Until it is woken; at once, if it was since the last time. @param {number} ms */
+  const wait = (ms) => new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      isAwake = false
+      wake = () => { isAwake = true }
+      resolve(null)
+    }
+    const timer = setTimeout(end, ms)
+    wake = end
+    if (isAwake) end()
+  })
 
   /** @param {string} text rule, key and name */
   async function runOne (text) {
@@ -63,8 +76,7 @@ export async function runTasks ({ connection, key, run, signal, onWake = () => {
 
   while (!signal.aborted) {
     const waitMs = await look().catch(() => LOOK_EVERY_MS)
-    await sleep(Math.max(1, waitMs), undefined, { signal: waiting.signal }).catch(() => {})
-    waiting = new AbortController()
+    await wait(Math.max(1, waitMs))
   }
   await Promise.all(running.values())
 }

@@ -79,7 +79,7 @@ export async function openSystem (system, settings, { id, primaryUrl, database, 
       log
     })
     : null
-  const direct = outbox && createOutboxReader({ connection: () => outbox.route(0).connection, keyOf, log })
+  const direct = outbox && createOutboxReader({ connection: () => outbox.route(0).connection, keyOf, pauseMs: duties.pauseMs, log })
   const reader = direct && kafkaBrokers?.length > 0
     ? await createKafkaTransport({ brokers: kafkaBrokers, system, partitions, outbox: direct, log })
     : direct

@@ -26,10 +26,13 @@ import * as sales from '../../src/systems/sales/index.js'
  * @property {(entry: import('../../src/admission/index.js').Entry) => boolean} [wakes] whether tasks are looked at again at once
  * @property {import('../../src/consumers/index.js').SqlEffect | null} [rows] of entries, in the database
  * @property {import('../../src/consumers/index.js').BatchEffect | null} [batches] of entries, elsewhere
+ * @property {number} [pauseMs] between batches of entries
  * @property {(partition: number) => Promise<void>} [onPrimary] when the partition is taken, and when its primary is another one
  * @property {() => Promise<void>} [close]
  */
 
+/** nobody waits for the archive, and a transaction costs more than its rows */
+const ARCHIVE_PAUSE_MS = 100
 /** events of an order after which its owner has something to do at once */
 const WAKING = Object.freeze(['placed', 'cancel_requested', 'wanted', 'resumed'])
 
@@ -131,6 +134,7 @@ async function orderDuties ({ id, admission, connectionOf, database, owned, orde
       await drive(task.key).finally(() => { driven-- })
     },
     wakes: ({ rule, fields }) => rule === 'step' && WAKING.includes(fields.type),
+    pauseMs: ARCHIVE_PAUSE_MS,
     rows: database && orders.createArchive({
       partitionOf,
       generationOf: async (partition) => String(await connectionOf(partition).send('HGET', keyOf(partition)('generation'), 'lineage')),

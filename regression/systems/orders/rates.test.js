@@ -14,7 +14,7 @@ import { engineName, testEngines } from '../../../test/servers.js'
 import { expectConsistent } from '../../../test/systems/orders/checking.js'
 import { startOrders } from '../../../test/systems/orders/ordering.js'
 
-const RUNS = scoped([[100, 1], [200, 1], [200, 3], [500, 1], [500, 3]], [[20, 1]])
+const RUNS = scoped([[100, 1], [200, 1], [200, 3], [400, 1]], [[20, 1]])
 const SECONDS = scoped(15, 2)
 const WARM_UP_S = 3
 const TRACKED = 0.1
