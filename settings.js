@@ -50,8 +50,8 @@ export const SETTINGS = Object.freeze([
       'gateways report no figures of replicas', { default: null, check: oneOf('replica', 'primary') })
   ]),
   ...group('Servers', ['start', 'demo', 'reader', 'gateway', 'consumers', 'orders', 'doctor'], [
-    row('databaseUrl', 'URL of the PostgreSQL database of sales, bids and orders; without it, the embedded one of this checkout, started when ' +
-      'consumers first need it', { default: null, check: databaseUrl, secret: true })
+    row('databaseUrl', 'URL of the PostgreSQL database of sales, bids and orders; without it, the embedded one of this checkout, started ' +
+      'when consumers first need it', { default: null, check: databaseUrl, secret: true })
   ]),
   ...group('Servers', ['demo', 'reader', 'consumers', 'doctor'], [
     row('dynamodbTable', 'DynamoDB table of prices; without it, no history store (with --dynamodb-endpoint embedded: freshet-prices)',
@@ -161,7 +161,8 @@ export const SETTINGS = Object.freeze([
       { default: 16, check: integer(1, 1024) }),
     row('requestMs', 'How long the reply of an accepted command is known by its Idempotency-Key',
       { uses: ['gateway', 'consumers', 'reader'], unit: 'ms', default: 600_000, check: integer(1_000, 7 * 86_400_000) }),
-    row('keepMs', 'How long an ended auction, sale or order is kept on the server', { unit: 'ms', default: 86_400_000, check: integer(1_000, MAX_MS) })
+    row('keepMs', 'How long an ended auction, sale or order is kept on the server',
+      { unit: 'ms', default: 86_400_000, check: integer(1_000, MAX_MS) })
   ]),
   ...group('Systems', ['gateway'], [
     row('maxOutbox', 'Number of entries of a partition that may wait for consumers; above it, commands are refused',
@@ -186,7 +187,8 @@ export const SETTINGS = Object.freeze([
     row('paymentProvider', 'Provider that takes the payments of orders; local = that of npm start payments',
       { default: 'local', check: oneOf('local', 'stripe') }),
     row('paymentUrl', 'URL of the provider, where it is not the usual one', { default: null, check: httpUrl }),
-    row('paymentKey', 'Key of the API of the provider', { default: null, check: matching('a key, without spaces', /^[\x21-\x7e]+$/), secret: true }),
+    row('paymentKey', 'Key of the API of the provider',
+      { default: null, check: matching('a key, without spaces', /^[\x21-\x7e]+$/), secret: true }),
     row('paymentTimeoutMs', 'Reply timeout of the provider; the result is then looked up',
       { unit: 'ms', default: 2_000, check: integer(10, 60_000) })
   ]),

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const CUSTOMERS = 100
 const PRODUCTS = 100
 const UNITS = 200
+const MORE_UNITS = 50
 const PER_SECOND = 40
 const TICK_MS = 50
 /** of what customers do: the rest reserves and releases */
@@ -69,7 +70,9 @@ export async function runOrders ({ gatewayUrl, isActive, signal, print }) {
   async function replenish () {
     while (!signal.aborted) {
       await sleep(REPLENISH_EVERY_MS, undefined, { signal }).catch(() => {})
-      for (let i = 0; i < PRODUCTS && !signal.aborted; i++) await post(`/v1/products/${skuOf(i)}/replenish`, { quantity: 50 }).catch(() => {})
+      for (let i = 0; i < PRODUCTS && !signal.aborted; i++) {
+        await post(`/v1/products/${skuOf(i)}/replenish`, { quantity: MORE_UNITS }).catch(() => {})
+      }
     }
   }
 

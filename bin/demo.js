@@ -1,6 +1,6 @@
 /**
- * `npm start demo -- auctions | sales | prices | orders`: servers, a gateway, consumers, a reader with the page, and a crowd; Ctrl-C stops all. A
- * process file.
+ * `npm start demo -- auctions | sales | prices | orders`: servers, a gateway, consumers, a reader with the page, and a crowd; Ctrl-C stops
+ * all. A process file.
  */
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:net'

@@ -13,7 +13,7 @@ const COMMANDS = /** @type {Record<string, { file: string, meaning: string }>} *
   writer: { file: '../writers/feed.js', meaning: 'write items to a feed: synthetic, from a file or from standard input' },
   reader: { file: '../readers/server.js', meaning: 'serve feeds over HTTP' },
   gateway: { file: '../writers/gateway.js', meaning: 'write items to feeds over HTTP' },
-  consumers: { file: '../writers/consumers.js', meaning: 'run what follows from commands: ends of auctions, rows of sales, prices, orders' },
+  consumers: { file: '../writers/consumers.js', meaning: 'run what follows from commands: ends of auctions, sales, prices, orders' },
   'dead-letters': { file: './dead-letters.js', meaning: 'manage entries whose effect failed for good: list | replay ID | discard ID' },
   exchanges: { file: './exchanges.js', meaning: 'run three local exchanges, sources of prices' },
   payments: { file: './payments.js', meaning: 'run a local payment provider with a ledger' },

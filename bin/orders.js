@@ -27,7 +27,9 @@ export async function main ({ argv, env }) {
   /** @type {any} */
   const settings = resolve(argv, env, known)
   const [action] = settings.positionals
-  if (action !== ACTION) throw new SettingsInvalid([`${action === undefined ? 'the action is missing' : `unknown action ${action}`}; expected ${ACTION}`])
+  if (action !== ACTION) {
+    throw new SettingsInvalid([`${action === undefined ? 'the action is missing' : `unknown action ${action}`}; expected ${ACTION}`])
+  }
   const log = createLog({ level: settings.logLevel, role: 'orders' })
   const stopping = listenForStop()
   const embedded = settings.databaseUrl === null

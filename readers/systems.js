@@ -78,14 +78,7 @@ export function openSystems ({ deployment, primaryUrl, keyPrefix, now = Date.now
     const view = viewOf(parts)
     const queries = auctions.createAuctionQueries({ view, ...parts })
     const live = auctions.createAuctionLive({ queries, view, push, log })
-    return {
-      queries,
-      live,
-      async close () {
-        live.close()
-        await view.close()
-      }
-    }
+    return { queries, live, close: () => closeAll(view, live) }
   })
 
   const openSales = once(async (push) => {
@@ -99,15 +92,7 @@ export function openSystems ({ deployment, primaryUrl, keyPrefix, now = Date.now
     })
     const queries = sales.createSaleQueries({ view, room, ...parts, orderRows: database.orderRows })
     const live = sales.createSaleLive({ queries, room, push, log })
-    return {
-      queries,
-      live,
-      async close () {
-        live.close()
-        room.close()
-        await view.close()
-      }
-    }
+    return { queries, live, close: () => closeAll(view, live, room) }
   })
 
   const openOrders = once(async (push) => {
@@ -116,14 +101,7 @@ export function openSystems ({ deployment, primaryUrl, keyPrefix, now = Date.now
     const view = viewOf(parts, { onEntry: flow.note })
     const queries = orders.createOrderQueries({ view, flow, ...parts, rows: database.rows })
     const live = orders.createOrderLive({ queries, view, push, log })
-    return {
-      queries,
-      live,
-      async close () {
-        live.close()
-        await view.close()
-      }
-    }
+    return { queries, live, close: () => closeAll(view, live) }
   })
 
   const openPrices = once(async (push) => {
@@ -152,6 +130,12 @@ export function openSystems ({ deployment, primaryUrl, keyPrefix, now = Date.now
       await routes?.close()
     }
   }
+}
+
+/** @param {import('../src/admission/index.js').KeyView} view @param {{ close: () => void }[]} users of it */
+async function closeAll (view, ...users) {
+  for (const user of users) user.close()
+  await view.close()
 }
 
 /**

@@ -52,8 +52,7 @@ async function serve (settings, { primaryUrl }, log, signal) {
   const systems = new Map()
   const admissionMetrics = createAdmissionMetrics(registry)
   const consumerMetrics = createConsumerMetrics(registry, () => [...systems].map(([name, { figures }]) => [name, figures]))
-  const priceMetrics = createPriceMetrics(registry)
-  const orderMetrics = createOrderMetrics(registry)
+  const ownMetrics = { prices: createPriceMetrics(registry), orders: createOrderMetrics(registry) }
   const ending = new AbortController()
   const fail = (/** @type {Error} */ error) => ending.abort(error)
   const needsDatabase = settings.databaseUrl !== null || [ORDERS, SALES].some((name) => names.includes(name))
@@ -70,7 +69,7 @@ async function serve (settings, { primaryUrl }, log, signal) {
       const metrics = { ...admissionMetrics(name), ...consumerMetrics(name) }
       const database = used?.database ?? null
       systems.set(name, await openSystem(name, settings, {
-        id, primaryUrl, database, metrics, priceMetrics, orderMetrics, log, signal, fail
+        id, primaryUrl, database, metrics, ownMetrics, log, signal, fail
       }))
     }
     tellParent({ event: 'up', systems: names })

@@ -10,7 +10,9 @@ export function createCallbacks ({ url, secret, log }) {
 
   /** @param {string} body */
   async function send (body) {
-    const signature = /** @type {Record<string, string>} */ (secret === null ? {} : { 'payment-signature': signatureOf(secret, body, Math.floor(Date.now() / 1000)) })
+    const seconds = Math.floor(Date.now() / 1000)
+    /** @type {Record<string, string>} */
+    const signature = secret === null ? {} : { 'payment-signature': signatureOf(secret, body, seconds) }
     const reply = await fetch(String(url), {
       method: 'POST', body, headers: { 'content-type': 'application/json', ...signature }, signal: AbortSignal.timeout(TIMEOUT_MS)
     })

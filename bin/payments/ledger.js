@@ -7,7 +7,7 @@
  *   1970 of the last change
  */
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs'
-import { SettingsInvalid } from '../../settings.js'
+import { SettingsInvalid } from '../../src/errors.js'
 
 /** @typedef {ReturnType<typeof openLedger>} Ledger */
 

@@ -27,7 +27,10 @@ const PAYMENT = {
 const PAGE = {
   type: 'object',
   additionalProperties: false,
-  properties: { after: { type: 'integer', minimum: 0, default: 0 }, limit: { type: 'integer', minimum: 1, maximum: 100_000, default: 1000 } }
+  properties: {
+    after: { type: 'integer', minimum: 0, default: 0 },
+    limit: { type: 'integer', minimum: 1, maximum: 100_000, default: 1000 }
+  }
 }
 const SILENT = Symbol('no reply')
 

@@ -1,4 +1,7 @@
-/** Orders on their way: rates, the last orders at each step, the processes that drive them, and faults of a payment provider on this machine. */
+/**
+ * Orders on their way: rates, the last orders at each step, the processes that drive them, and faults of a payment provider on this
+ * machine.
+ */
 import { getJson } from './api.js'
 import { at, make, put } from './elements.js'
 import { duration, number } from './text.js'
@@ -57,7 +60,8 @@ function stepOf ({ step, orders, recent }) {
 const replicaOf = ({ id, cpuPercent, partitions, driven }) => make('li', {},
   make('h3', {}, id),
   make('meter', { min: 0, max: 100, value: Math.min(100, cpuPercent), title: 'CPU, of one core' }),
-  make('p', { className: 'quiet' }, `CPU ${number(cpuPercent)} %, ${number(partitions)} partitions, ${number(driven)} orders at the moment`))
+  make('p', { className: 'quiet' },
+    `CPU ${number(cpuPercent)} %, ${number(partitions)} partitions, ${number(driven)} orders at the moment`))
 
 /** @param {{ breaker: string, paymentUrl: string | null }[]} replicas */
 function provider (replicas) {

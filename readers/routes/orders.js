@@ -28,7 +28,9 @@ const ORDER = objectOf({
   reason: REASON,
   stuck: STUCK
 })
-const EVENT = objectOf({ version: { type: 'integer' }, type: { type: 'string' }, step: STEP, status: STATUS, at: TIME, reason: REASON, stuck: STUCK })
+const EVENT = objectOf({
+  version: { type: 'integer' }, type: { type: 'string' }, step: STEP, status: STATUS, at: TIME, reason: REASON, stuck: STUCK
+})
 const TIMELINE = objectOf({
   orderId: ID_TEXT,
   step: STEP,
@@ -55,7 +57,10 @@ const FIGURES = objectOf({
   confirmedMsP95: NUMBER,
   running: { type: 'integer' },
   deadLetters: { type: 'integer' },
-  steps: { type: 'array', items: objectOf({ step: STEP, orders: { type: ['integer', 'null'] }, recent: { type: 'array', items: ID_TEXT } }) },
+  steps: {
+    type: 'array',
+    items: objectOf({ step: STEP, orders: { type: ['integer', 'null'] }, recent: { type: 'array', items: ID_TEXT } })
+  },
   replicas: {
     type: 'array',
     items: objectOf({
@@ -115,7 +120,12 @@ export async function orderRoutes (app, { systems, push, access }) {
   app.get('/v1/products/:sku', {
     config: READ,
     schema: commandRoute({
-      summary: 'A product', tag: SYSTEM, params: { sku: ID_TEXT }, query: querySchema(NO_FIELDS), content: { 200: PRODUCT }, codes: ['PRODUCT_UNKNOWN']
+      summary: 'A product',
+      tag: SYSTEM,
+      params: { sku: ID_TEXT },
+      query: querySchema(NO_FIELDS),
+      content: { 200: PRODUCT },
+      codes: ['PRODUCT_UNKNOWN']
     })
   }, async (request) => {
     readQuery(request, NO_FIELDS)
@@ -156,7 +166,8 @@ export async function orderRoutes (app, { systems, push, access }) {
   // HEAD would never end
   app.get('/v1/orders/:id/live', {
     config: READ,
-    schema: route('The order, then its events: `snapshot`, `step`, `reset`; resumes after Last-Event-ID', EVENT, NO_FIELDS, 'text/event-stream'),
+    schema: route('The order, then its events: `snapshot`, `step`, `reset`; resumes after Last-Event-ID', EVENT, NO_FIELDS,
+      'text/event-stream'),
     exposeHeadRoute: false
   }, async (request, reply) => {
     readQuery(request, NO_FIELDS)

@@ -43,32 +43,20 @@ export function followOutboxes ({ open, keyOf, partitions, sinceMs, onEntry, onR
   /** @param {Connection} connection */
   async function begin (connection) {
     followed = all.filter(isFollowed)
-    positions = await endsOn(connection, all)
+    positions = await endsOf(connection, keys)
     if (sinceMs !== undefined) positions = positions.map(() => `${Date.now() - sinceMs}-0`)
-    generations = await generationsOn(connection)
+    generations = await generationsOf(connection, all.map((partition) => keyOf(partition)('generation')))
     for (const partition of all) onReset(partition)
   }
-
-  /** @param {Connection} connection @param {number[]} some partitions @returns {Promise<string[]>} */
-  const endsOn = async (connection, some) =>
-    (await connection.sendAll(some.map((partition) => ['XREVRANGE', keys[partition], '+', '-', 'COUNT', '1'])))
-      .map((entries) => entries.length > 0 ? String(entries[0][0]) : '0-0')
 
   /** @param {Connection} connection @param {number[]} wanted */
   async function follow (connection, wanted) {
     const added = wanted.filter((partition) => !followed.includes(partition))
-    const ends = added.length > 0 ? await endsOn(connection, added) : []
-    added.forEach((partition, i) => {
-      positions[partition] = ends[i]
-      onReset(partition)
-    })
+    const ends = await endsOf(connection, added.map((partition) => keys[partition]))
+    for (const [i, partition] of added.entries()) positions[partition] = ends[i]
+    added.forEach(onReset)
     followed = wanted
   }
-
-  /** @param {Connection} connection @returns {Promise<string[]>} */
-  const generationsOn = async (connection) =>
-    (await connection.sendAll(all.map((partition) => ['HMGET', keyOf(partition)('generation'), 'lineage', 'n'])))
-      .map(([lineage, n]) => lineage === null ? '' : `${lineage}.${n}`)
 
   /** @param {Connection} connection */
   async function read (connection) {
@@ -76,7 +64,7 @@ export function followOutboxes ({ open, keyOf, partitions, sinceMs, onEntry, onR
     const sentMs = performance.now()
     if (followed.length === 0) return sleep(BLOCK_MS)
     const streams = await connection.send('XREAD', 'COUNT', COUNT, 'BLOCK', BLOCK_MS, 'STREAMS',
-      ...followed.map((partition) => keys[partition]), ...followed.map((partition) => positions[partition]))
+      ...[keys, positions].flatMap((those) => followed.map((partition) => those[partition])))
     let isWhole = true
     for (const [key, entries] of streams ?? []) {
       const partition = /** @type {number} */ (partitionOfKey.get(String(key)))
@@ -92,7 +80,7 @@ export function followOutboxes ({ open, keyOf, partitions, sinceMs, onEntry, onR
    * @returns {Promise<boolean>} false: a replica has got another primary, whose entries may have ids below the last one read
    */
   async function check (connection) {
-    const found = await generationsOn(connection)
+    const found = await generationsOf(connection, all.map((partition) => keyOf(partition)('generation')))
     const isSame = all.every((partition) =>
       generations[partition] === '' || lineageOf(found[partition]) === lineageOf(generations[partition]))
     for (const partition of all) if (found[partition] !== generations[partition]) onReset(partition)
@@ -141,6 +129,17 @@ export function followOutboxes ({ open, keyOf, partitions, sinceMs, onEntry, onR
     }
   }
 }
+
+/** @param {Connection} connection @param {string[]} keys of outboxes @returns {Promise<string[]>} their last entries */
+const endsOf = async (connection, keys) => keys.length === 0
+  ? []
+  : (await connection.sendAll(keys.map((key) => ['XREVRANGE', key, '+', '-', 'COUNT', '1'])))
+      .map((entries) => entries.length > 0 ? String(entries[0][0]) : '0-0')
+
+/** @param {Connection} connection @param {string[]} keys @returns {Promise<string[]>} */
+const generationsOf = async (connection, keys) =>
+  (await connection.sendAll(keys.map((key) => ['HMGET', key, 'lineage', 'n'])))
+    .map(([lineage, n]) => lineage === null ? '' : `${lineage}.${n}`)
 
 const lineageOf = (/** @type {string} */ generation) => generation.split('.')[0]
 

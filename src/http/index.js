@@ -13,8 +13,8 @@ export { createBodyRoom } from './body-bytes.js'
 export { bodyOf, takeBodies } from './body.js'
 export { whenClosed } from './closed.js'
 export {
-  bodySchema, choiceField, currencyField, emailField, field, flagField, ID_TEXT, idField, invalidFields, millisField, moneyField, optional, readCommand,
-  readId, readRequestId, readTicket, textField, timeField, wholeField
+  bodySchema, choiceField, currencyField, emailField, field, flagField, ID_TEXT, idField, invalidFields, millisField, moneyField, optional,
+  readCommand, readId, readRequestId, readTicket, textField, timeField, wholeField
 } from './command-body.js'
 export { healthRoutes } from './health.js'
 export { createLimit } from './limits.js'

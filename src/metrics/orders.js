@@ -32,8 +32,9 @@ export function createOrderMetrics (registry) {
     ...common, name: 'freshet_order_events_different_total', help: 'Total events whose number has another content in the database'
   })
   let breaker = () => 'closed'
-  gauge(registry, { name: 'freshet_payment_breaker', help: 'Circuit breaker of the payment provider: 0 closed, 1 half-open, 2 open', labels: [] },
-    () => [[{}, BREAKERS.indexOf(breaker())]])
+  gauge(registry, {
+    name: 'freshet_payment_breaker', help: 'Circuit breaker of the payment provider: 0 closed, 1 half-open, 2 open', labels: []
+  }, () => [[{}, BREAKERS.indexOf(breaker())]])
 
   return {
     ended: (outcome, seconds) => took.observe({ outcome }, seconds),

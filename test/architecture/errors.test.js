@@ -15,6 +15,7 @@ import '../../src/sql/errors.js'
 import '../../src/systems/sales/errors.js'
 import '../../src/systems/prices/errors.js'
 import '../../src/systems/prices/store/errors.js'
+import '../../src/systems/orders/errors.js'
 import { sourceFiles, withoutComments } from './source.js'
 
 const page = await readFile(new URL('../../docs/errors.md', import.meta.url), 'utf8')
@@ -27,7 +28,7 @@ const rowsOf = (section) => section.split('\n').filter((line) => line.startsWith
 t.test('docs/errors.md has a section for each domain: its codes with status, meaning, whether to retry, and what to do', async (t) => {
   const domains = [...new Set(definedErrors().map(({ domain }) => domain))]
   t.same(domains, ['core', 'http', 'reader', 'gateway', 'lab', 'admission', 'auctions', 'consumers', 'database', 'sales', 'prices',
-    'price store'])
+    'price store', 'orders'])
   for (const domain of domains) {
     const wanted = definedErrors().filter((one) => one.domain === domain).map(({ code, meaning, retryable, status }) =>
       [`\`${code}\``, String(status ?? (retryable ? 503 : 500)), meaning, retryable ? 'yes' : 'no'])

@@ -16,7 +16,7 @@ const DOCS = {
   'GET /docs/static/index.html': 'any',
   'GET /docs/static/swagger-initializer.js': 'any'
 }
-const PAGE = ['/', '/example', '/auctions', '/sales', '/prices', '/client.js', '/icon.svg', '/uplot.js', '/uplot.css',
+const PAGE = ['/', '/example', '/auctions', '/sales', '/prices', '/orders', '/client.js', '/icon.svg', '/uplot.js', '/uplot.css',
   '/page/page.js', '/page/page.css']
 /** What each route needs; HEAD as GET. @type {Record<string, Record<string, string>>} */
 const NEEDS = {

@@ -99,7 +99,8 @@ t.test('what the checker must see in the figures of server, exchanges and gatewa
   const more = Array.from({ length: 3 }, (_, n) => ({ version: Date.now() + n, price: '1', at: Date.now() }))
   t.match(faultsOf({ stored: { [asset]: { failed: 0, prices: [...prices, ...more] } } }), /^B4 .*refreshed 6 times, 3 were due$/)
   t.match(faultsOf({ calls: { ...calls, beta: { [asset]: 5 } } }), /^B4 .*5 calls of beta in 3 refreshes/)
-  t.match(faultsOf({ terms: { ...terms, dead: 'gamma' }, calls: { ...calls, gamma: { 'hot-2': 23 } } }), /^B6 .*23 calls of gamma, at most 22/)
+  t.match(faultsOf({ terms: { ...terms, dead: 'gamma' }, calls: { ...calls, gamma: { 'hot-2': 23 } } }),
+    /^B6 .*23 calls of gamma, at most 22/)
   t.match(faultsOf({ stored: { [asset]: { failed: 0, prices: prices.slice(0, -1) } } }), /^B7 .* is not stored$/)
   t.match(faultsOf({ stored: { [asset]: { failed: 0, prices: [prices[0], ...prices] } } }), /B7 .*hot-1 has a version twice/)
   t.match(faultsOf({ counted: { ...right.counted, local: 1 } }), /^B8 .*local: \d heard, 1 counted$/)

@@ -5,8 +5,8 @@ import { openFeed } from '../../src/index.js'
 import { insideOfFeed } from '../../src/inside.js'
 import { createServer, healthRoutes } from '../../src/http/index.js'
 import {
-  createAdmissionMetrics, createConsumerMetrics, createPriceMetrics, createPriceReplyMetrics, createReaderRegistry, createStoreMetrics,
-  createWriterMetrics
+  createAdmissionMetrics, createConsumerMetrics, createOrderMetrics, createPriceMetrics, createPriceReplyMetrics, createReaderRegistry,
+  createStoreMetrics, createWriterMetrics
 } from '../../src/metrics/index.js'
 import { createDeployment } from '../../src/store/deployment.js'
 import { createQueries } from '../../src/view/queries.js'
@@ -119,6 +119,7 @@ async function createConsumersRegistry (t) {
   createAdmissionMetrics(registry)
   createConsumerMetrics(registry, () => [])
   createPriceMetrics(registry)
+  createOrderMetrics(registry)
   const app = createServer({ registry, security: null })
   app.register(healthRoutes, { status: () => ({ ready: true, reasons: [], nodes: [] }), registry })
   t.teardown(() => app.close())

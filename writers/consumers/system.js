@@ -12,7 +12,6 @@ import {
 } from '../../src/consumers/index.js'
 import { runTasks } from '../../src/schedule/index.js'
 import { createRoutes } from '../../src/store/index.js'
-import { hasReplicas, openConfirms } from '../confirms.js'
 import { DUTIES } from './systems.js'
 import { followWakes } from './wakes.js'
 
@@ -27,17 +26,19 @@ const LOG_EVERY = 10
  * @param {string} system @param {any} settings
  * @param {{ id: string, primaryUrl: string, database: import('../../src/sql/index.js').Database | null,
  *   metrics: import('../../src/metrics/index.js').AdmissionMetrics & import('../../src/metrics/index.js').ConsumerMetrics,
- *   priceMetrics: import('../../src/metrics/index.js').PriceMetrics, orderMetrics: import('../../src/metrics/index.js').OrderMetrics, log: import('pino').Logger, signal: AbortSignal,
+ *   ownMetrics: import('./systems.js').OwnMetrics, log: import('pino').Logger, signal: AbortSignal,
  *   fail: (error: Error) => void }} parts `id`: of this process; `database`: null = no rows are written
  * @throws {import('../../src/errors.js').FreshetError} SYSTEM_DIFFERS, KAFKA_MISSING, and why the primary cannot be reached
  */
-export async function openSystem (system, settings, { id, primaryUrl, database, metrics, priceMetrics, orderMetrics, log, signal: stopping, fail }) {
-  const { keyPrefix, deadlineMs, requestMs, keepMs, systemPartitions: partitions, kafkaBrokers, ackWithinMs } = settings
+export async function openSystem (system, settings, parts) {
+  const { id, primaryUrl, database, metrics, log } = parts
+  const { keyPrefix, deadlineMs, requestMs, keepMs, systemPartitions: partitions, kafkaBrokers } = settings
   const routes = createRoutes({ primaryUrl, name: `${id}:${system}`, deadlineMs })
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
   const admission = createAdmission({ route: routes.route, keyPrefix, system, partitions, requestMs, keepMs, deadlineMs, metrics })
   const letters = createDeadLetters({ connectionOf, keyOf, partitions })
+  const { bury, noteFailure } = createNotes({ system, letters, metrics, log })
   const duties = await openDuties().catch(async (error) => {
     await routes.close()
     throw error
@@ -45,57 +46,20 @@ export async function openSystem (system, settings, { id, primaryUrl, database, 
   const effect = (database && duties.rows) ?? duties.batches ?? null
   const outbox = effect && createRoutes({ primaryUrl, name: `${id}:${system}:outbox`, deadlineMs })
 
-  /** Of what was decided before, as gateways do it; made by a system that needs it. */
-  async function confirms () {
-    const { durability } = settings
-    const isUnset = durability === null || durability === 'db'
-    return openConfirms({
-      primaryUrl,
-      name: `${id}:${system}:confirm`,
-      keyOf,
-      durability: !isUnset ? durability : await hasReplicas(connectionOf(0)) ? 'replica' : 'memory',
-      deadlineMs,
-      waitMs: ackWithinMs
-    })
-  }
-
   async function openDuties () {
     await routes.opened
     await admission.agreed()
-    return DUTIES[system]({ id, admission, connectionOf, database, priceMetrics, orderMetrics, bury, confirms, owned: () => ownership.owned, log, settings, signal: stopping, fail })
+    return DUTIES[system]({ ...parts, settings, admission, connectionOf, bury, owned: () => ownership.owned })
   }
   /** by partition @type {Map<number, () => void>} */
   const wakers = new Map()
   const waking = duties.wakes
-    ? followWakes({
-      primaryUrl,
-      name: `${id}:${system}:wakes`,
-      deadlineMs,
-      keyOf,
-      partitions,
-      wakes: duties.wakes,
-      isFollowed: (n) => wakers.has(n),
-      wake: (n) => wakers.get(n)?.(),
-      log
-    })
+    ? followWakes({ primaryUrl, name: `${id}:${system}:wakes`, deadlineMs, keyOf, partitions, wakes: duties.wakes, wakers, log })
     : null
   const direct = outbox && createOutboxReader({ connection: () => outbox.route(0).connection, keyOf, pauseMs: duties.pauseMs, log })
   const reader = direct && kafkaBrokers?.length > 0
     ? await createKafkaTransport({ brokers: kafkaBrokers, system, partitions, outbox: direct, log })
     : direct
-
-  /** @param {number} partition @param {Letter} letter */
-  function bury (partition, letter) {
-    metrics.buried()
-    log.error({ system, consumer: letter.consumer, entry: letter.entry.id, reason: letter.reason }, 'dead letter')
-    return letters.bury(partition, letter)
-  }
-
-  /** @param {number} partition @param {Error & { code?: string }} error @param {number} attempt */
-  function noteFailure (partition, { code, message }, attempt) {
-    metrics.failed()
-    if (attempt % LOG_EVERY === 1) log.warn({ system, partition, attempt, code, reason: message }, 'entries are tried again')
-  }
 
   /** @param {import('../../src/consumers/index.js').Owned} owned */
   async function work (owned) {
@@ -142,6 +106,26 @@ export async function openSystem (system, settings, { id, primaryUrl, database, 
     }
   }
 }
+
+/**
+ * What fails, and what fails for good.
+ * @param {{ system: string, letters: import('../../src/consumers/index.js').DeadLetters,
+ *   metrics: Pick<import('../../src/metrics/index.js').ConsumerMetrics, 'buried' | 'failed'>, log: import('pino').Logger }} parts
+ */
+const createNotes = ({ system, letters, metrics, log }) => ({
+  /** @param {number} partition @param {Letter} letter */
+  bury (partition, letter) {
+    metrics.buried()
+    log.error({ system, consumer: letter.consumer, key: letter.entry.key, entry: letter.entry.id, reason: letter.reason }, 'dead letter')
+    return letters.bury(partition, letter)
+  },
+
+  /** @param {number} partition @param {Error & { code?: string }} error @param {number} attempt */
+  noteFailure (partition, { code, message }, attempt) {
+    metrics.failed()
+    if (attempt % LOG_EVERY === 1) log.warn({ system, partition, attempt, code, reason: message }, 'entries are tried again')
+  }
+})
 
 /**
  * Runs something when a partition is taken, and again whenever its primary is another one.

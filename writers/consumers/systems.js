@@ -2,21 +2,23 @@
 import { fieldsOf } from '../../src/admission/index.js'
 import { taskCommands } from '../../src/schedule/index.js'
 import * as auctions from '../../src/systems/auctions/index.js'
-import * as orders from '../../src/systems/orders/index.js'
+import { SYSTEM as ORDERS } from '../../src/systems/orders/index.js'
 import * as prices from '../../src/systems/prices/index.js'
 import * as sales from '../../src/systems/sales/index.js'
+import { orderDuties } from './orders.js'
 
 /**
+ * @typedef {{ prices: import('../../src/metrics/index.js').PriceMetrics, orders: import('../../src/metrics/index.js').OrderMetrics }}
+ *   OwnMetrics of systems
  * @typedef {object} Parts
  * @property {string} id of the process
  * @property {import('../../src/admission/index.js').Admission} admission
  * @property {(partition: number) => import('../../src/store/index.js').Connection} connectionOf the primary
  * @property {import('../../src/sql/index.js').Database | null} database null: no rows are written
- * @property {import('../../src/metrics/index.js').PriceMetrics} priceMetrics
- * @property {import('../../src/metrics/index.js').OrderMetrics} orderMetrics
+ * @property {OwnMetrics} ownMetrics
+ * @property {string} primaryUrl
  * @property {(partition: number, letter: import('./system.js').Letter) => Promise<void>} bury writes a dead letter
  * @property {() => number[]} owned partitions
- * @property {() => Promise<ReturnType<typeof import('../confirms.js').openConfirms>>} confirms
  * @property {import('pino').Logger} log
  * @property {any} settings
  * @property {AbortSignal} signal the process stops
@@ -30,11 +32,6 @@ import * as sales from '../../src/systems/sales/index.js'
  * @property {(partition: number) => Promise<void>} [onPrimary] when the partition is taken, and when its primary is another one
  * @property {() => Promise<void>} [close]
  */
-
-/** nobody waits for the archive, and a transaction costs more than its rows */
-const ARCHIVE_PAUSE_MS = 100
-/** events of an order after which its owner has something to do at once */
-const WAKING = Object.freeze(['placed', 'cancel_requested', 'wanted', 'resumed'])
 
 /** @param {Parts} parts @returns {Duties} */
 const auctionDuties = ({ admission, database }) =>
@@ -58,7 +55,8 @@ function saleDuties ({ admission: { submit, partitionOf, keyOf }, connectionOf, 
 }
 
 /** @param {Parts} parts @returns {Promise<Duties>} @throws {Error} DYNAMODB_MISSING, DYNAMODB_TABLE_UNUSABLE */
-async function priceDuties ({ id, admission: { submit, partitionOf, keyOf }, connectionOf, priceMetrics, settings, log, signal, fail }) {
+async function priceDuties ({ id, admission: { submit, partitionOf, keyOf }, connectionOf, ownMetrics, settings, log, signal, fail }) {
+  const { prices: priceMetrics } = ownMetrics
   const store = await prices.openPriceStore(settings, {
     report: (line) => log.info(line), signal, onFailure: fail, metrics: priceMetrics.store
   })
@@ -91,69 +89,10 @@ async function priceDuties ({ id, admission: { submit, partitionOf, keyOf }, con
   }
 }
 
-/** @param {Parts} parts @returns {Promise<Duties>} */
-async function orderDuties ({ id, admission, connectionOf, database, owned, orderMetrics, bury, confirms, settings, log }) {
-  const { submit, partitionOf, keyOf, partitions } = admission
-  const opened = await confirms()
-  const confirm = opened && Array.from({ length: partitions }, (_, partition) => opened.of(partition))
-  const payments = orders.createPayments({
-    provider: settings.paymentProvider,
-    url: settings.paymentUrl,
-    key: settings.paymentKey,
-    timeoutMs: settings.paymentTimeoutMs,
-    onCall: orderMetrics.called
-  })
-  orderMetrics.follow(payments.breaker)
-  const command = (/** @type {string} */ key, /** @type {string[]} */ ...args) => submit({ rule: 'step', key, scope: '', requestId: '', args })
-  const drive = orders.createSaga({
-    submit,
-    payments,
-    async stateOf (key) {
-      const partition = partitionOf(key)
-      return fieldsOf((await connectionOf(partition).send('HGETALL', keyOf(partition)(`state:${key}`))).map(String))
-    },
-    confirm: async (key) => confirm?.[partitionOf(key)](),
-    bury: (key, { reason, attempts }) => bury(partitionOf(key), {
-      consumer: 'saga', entry: { id: '0-0', rule: 'step', key, seq: 0, fields: { ts: '0', request: '', seq: '0', type: 'resume' } }, reason, attempts
-    }),
-    onFinal: orderMetrics.ended,
-    log
-  })
-  const run = taskCommands(submit)
-  let driven = 0
-  const published = orders.publishReplica({
-    connection: () => connectionOf(0),
-    key: keyOf(0),
-    id,
-    figures: () => ({ partitions: owned().length, driven, breaker: payments.breaker(), paymentUrl: payments.localUrl })
-  })
-  return {
-    async run (task) {
-      if (task.rule !== 'step' || task.name !== 'run') return run(task)
-      driven++
-      await drive(task.key).finally(() => { driven-- })
-    },
-    wakes: ({ rule, fields }) => rule === 'step' && WAKING.includes(fields.type),
-    pauseMs: ARCHIVE_PAUSE_MS,
-    rows: database && orders.createArchive({
-      partitionOf,
-      generationOf: async (partition) => String(await connectionOf(partition).send('HGET', keyOf(partition)('generation'), 'lineage')),
-      resume: (key) => command(key, 'resume'),
-      onDifferent: orderMetrics.differed,
-      log
-    }),
-    async close () {
-      published.close()
-      payments.close()
-      await opened?.close()
-    }
-  }
-}
-
 /** @type {Readonly<Record<string, (parts: Parts) => Duties | Promise<Duties>>>} */
 export const DUTIES = Object.freeze({
   [auctions.SYSTEM]: auctionDuties,
-  [orders.SYSTEM]: orderDuties,
+  [ORDERS]: orderDuties,
   [prices.SYSTEM]: priceDuties,
   [sales.SYSTEM]: saleDuties
 })

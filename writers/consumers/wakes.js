@@ -5,9 +5,10 @@ import { createRoutes } from '../../src/store/index.js'
 /**
  * @param {{ primaryUrl: string, name: string, deadlineMs: number, keyOf: (partition: number) => (part: string) => string,
  *   partitions: number, wakes: (entry: import('../../src/admission/index.js').Entry) => boolean,
- *   isFollowed: (partition: number) => boolean, wake: (partition: number) => void, log: import('pino').Logger }} parts `name`: of the connection
+ *   wakers: ReadonlyMap<number, () => void>, log: import('pino').Logger }} parts `name`: of the connection; `wakers`: of the partitions
+ *   that are owned at the moment
  */
-export function followWakes ({ primaryUrl, name, deadlineMs, keyOf, partitions, wakes, isFollowed, wake, log }) {
+export function followWakes ({ primaryUrl, name, deadlineMs, keyOf, partitions, wakes, wakers, log }) {
   const own = createRoutes({ primaryUrl, name, deadlineMs })
   const follower = followOutboxes({
     async open () {
@@ -17,9 +18,9 @@ export function followWakes ({ primaryUrl, name, deadlineMs, keyOf, partitions, 
     },
     keyOf,
     partitions,
-    isFollowed,
-    onEntry: (partition, entry) => { if (wakes(entry)) wake(partition) },
-    onReset: wake,
+    isFollowed: (partition) => wakers.has(partition),
+    onEntry: (partition, entry) => { if (wakes(entry)) wakers.get(partition)?.() },
+    onReset: (partition) => wakers.get(partition)?.(),
     log
   })
   return {

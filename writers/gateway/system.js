@@ -57,12 +57,13 @@ function tryRoute (routes) {
 }
 
 /** @param {any} settings @param {Kind} kind @param {Parts} parts */
-function openAdmission (settings, { system, hasRejections, durability: durabilityNow, onEntry }, { routes, primaryUrl, name, metrics, log }) {
+function openAdmission (settings, kind, { routes, primaryUrl, name, metrics, log }) {
+  const { system, hasRejections, durability, onEntry } = kind
   const { keyPrefix, deadlineMs, requestMs, keepMs, maxOutbox, systemPartitions: partitions, ackWithinMs } = settings
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
   const confirms = openConfirms({
-    primaryUrl, name: `${name}:${system}:confirm`, keyOf, durability: durabilityNow(), deadlineMs, waitMs: ackWithinMs
+    primaryUrl, name: `${name}:${system}:confirm`, keyOf, durability: durability(), deadlineMs, waitMs: ackWithinMs
   })
   const isCached = hasRejections && settings.rejectionCache !== 'no'
   const outbox = isCached || onEntry ? createRoutes({ primaryUrl, name: `${name}:${system}:outbox`, deadlineMs }) : null

@@ -7,7 +7,7 @@ import * as auctions from '../../src/systems/auctions/index.js'
 import * as orders from '../../src/systems/orders/index.js'
 import * as prices from '../../src/systems/prices/index.js'
 import * as sales from '../../src/systems/sales/index.js'
-import { hasReplicas } from '../confirms.js'
+import { durabilityOfOrders, hasReplicas } from '../confirms.js'
 import { useDatabase } from '../database.js'
 import { keepAssets, readAssets } from './assets.js'
 import { openSystem } from './system.js'
@@ -24,8 +24,9 @@ export function openSystems (settings, { primaryUrl, registry, log, signal }) {
   const name = `freshet-gateway-${process.pid}`
   const routes = createRoutes({ primaryUrl, name: `${name}:commands`, deadlineMs })
   const metricsOf = createAdmissionMetrics(registry)
-  /** of sales and orders, when none is set, or none that they have */
-  let whenUnset = 'memory'
+  let hasReplica = false
+  const ofSales = () => durability ?? (hasReplica ? 'replica' : 'memory')
+  const ofOrders = () => durabilityOfOrders(durability, hasReplica)
   const health = durability === 'db' ? createHealth(settings, { name, log, signal }) : null
   const settlement = health && sales.createSettlement({ isUp: () => health.isUp, statusOf, deadlineMs: settings.ackWithinMs })
   /** @param {{ SYSTEM: string }} face @param {Omit<import('./system.js').Kind, 'system'>} more */
@@ -34,11 +35,11 @@ export function openSystems (settings, { primaryUrl, registry, log, signal }) {
   const withoutDatabase = () => durability === 'db' ? 'memory' : durability ?? 'memory'
   const all = {
     auctions: open(auctions, { hasRejections: true, durability: withoutDatabase }),
-    orders: open(orders, { hasRejections: false, durability: () => durability === 'db' ? whenUnset : durability ?? whenUnset }),
+    orders: open(orders, { hasRejections: false, durability: ofOrders }),
     prices: open(prices, { hasRejections: true, durability: withoutDatabase }),
     sales: open(sales, {
       hasRejections: true,
-      durability: () => durability ?? whenUnset,
+      durability: ofSales,
       onEntry: settlement ? (entry) => settlement.note(entry) : undefined
     })
   }
@@ -63,20 +64,6 @@ export function openSystems (settings, { primaryUrl, registry, log, signal }) {
     const partition = partitionOf(key)
     return fieldsOf((await routes.route(partition).connection.send('HGETALL', keyOf(partition)(`state:${key}`))).map(String))
   }
-  const orderCommands = orders.createOrders({
-    submit: admissionOf(all.orders).submit,
-    statesOf: (keys) => Promise.all(keys.map(statesIn(all.orders))),
-    async decisionOf (command) {
-      const { keyOf, partitionOf } = all.orders.open()
-      const partition = partitionOf(command.key)
-      return decisionOfRequest(routes.route(partition).connection, keyOf(partition), command).catch((error) => {
-        if (error.code === 'REQUEST_NOT_ACCEPTED') return null
-        throw error
-      })
-    },
-    deadlineMs: settings.orderDeadlineMs,
-    rememberMs: settings.requestMs
-  })
   const priceCommands = prices.createPrices({
     submit: admissionOf(all.prices).submit, stateOf: statesIn(all.prices), tiers: prices.timesOf(settings.tiers)
   })
@@ -103,12 +90,12 @@ export function openSystems (settings, { primaryUrl, registry, log, signal }) {
       if (!isOpen) return
       const { connection } = routes.route(0)
       await expectDurability(connection, durability)
-      if (await hasReplicas(connection)) whenUnset = 'replica'
-      log.info({ sales: durability ?? whenUnset, orders: durability === 'db' ? whenUnset : durability ?? whenUnset }, 'durability')
+      hasReplica = await hasReplicas(connection)
+      log.info({ sales: ofSales(), orders: ofOrders() }, 'durability')
     },
 
     auctions: auctions.createAuctions(admissionOf(all.auctions)),
-    orders: orderCommands,
+    orders: createOrders(settings, all.orders, routes, statesIn(all.orders)),
     prices: priceCommands,
     sales: sales.createSales({
       ...admissionOf(all.sales), tokens, settlement, isRecorded: settings.databaseUrl !== null || durability === 'db'
@@ -147,6 +134,25 @@ function createHealth (settings, parts) {
     }
   }
 }
+
+/**
+ * @param {any} settings @param {import('./system.js').OpenSystem} system @param {ReturnType<typeof createRoutes>} routes
+ * @param {(key: string) => Promise<import('../../src/admission/index.js').Fields>} stateOf
+ */
+const createOrders = (settings, system, routes, stateOf) => orders.createOrders({
+  submit: admissionOf(system).submit,
+  statesOf: (keys) => Promise.all(keys.map(stateOf)),
+  async decisionOf (command) {
+    const { keyOf, partitionOf } = system.open()
+    const partition = partitionOf(command.key)
+    return decisionOfRequest(routes.route(partition).connection, keyOf(partition), command).catch((error) => {
+      if (error.code === 'REQUEST_NOT_ACCEPTED') return null
+      throw error
+    })
+  },
+  deadlineMs: settings.orderDeadlineMs,
+  rememberMs: settings.requestMs
+})
 
 /** @param {import('./system.js').OpenSystem} system */
 const admissionOf = ({ open }) => ({

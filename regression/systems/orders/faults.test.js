@@ -63,8 +63,9 @@ for (const engine of await scopedEngines()) {
     await primary.restart()
     await (await connectFor(t, primary.url)).send('REPLICAOF', '127.0.0.1', String(replica.port))
     const rows = await eventually(async () => {
-      const found = await database.query("SELECT aggregate, status FROM order_view WHERE aggregate = ANY($1) AND status IN ('confirmed', 'cancelled')",
-        [orders.map((id) => `o:${id}`)])
+      const found = await database.query(
+        `SELECT aggregate, status FROM order_view
+          WHERE aggregate = ANY($1) AND status IN ('confirmed', 'cancelled')`, [orders.map((id) => `o:${id}`)])
       return found.length === orders.length && found
     }, { deadlineMs: 4 * LEASE_AND_SLACK_MS })
     t.equal(rows.length, orders.length)
@@ -137,14 +138,14 @@ for (const engine of await scopedEngines()) {
     const ann = await customer()
     /** @type {string[]} */
     const orders = []
-    let isOver = false
+    const over = new AbortController()
     const coming = (async () => {
-      while (!isOver) orders.push((await place(ann, [{ sku: 'rebuilt', quantity: 1 }])).json.orderId)
+      while (!over.signal.aborted) orders.push((await place(ann, [{ sku: 'rebuilt', quantity: 1 }])).json.orderId)
     })()
     await eventually(() => orders.length > 20)
     const rebuild = async () => JSON.parse((await runCommand(t, ['orders', 'rebuild', '--database-url', database.url]).ended()).stdout)
     for (let i = 0; i < 2; i++) t.match(await rebuild(), { event: 'rebuilt', changed: 0 })
-    isOver = true
+    over.abort()
     await coming
     await isConsistent(t, all, { orders, units: { rebuilt: UNITS } })
     t.match(await rebuild(), { changed: 0 })

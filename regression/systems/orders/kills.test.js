@@ -44,7 +44,7 @@ for (const engine of await scopedEngines()) {
 
     /** @type {string[]} */
     const orders = []
-    let isOver = false
+    const over = new AbortController()
     /** Each customer repeats an order with its key until it is acknowledged, and one in 50 twice. @param {number} n */
     async function order (n) {
       const lines = [{ sku: `sku-${n % PRODUCTS}`, quantity: 1 + n % 2 }, { sku: `sku-${(n * 7) % PRODUCTS}`, quantity: 1 }]
@@ -60,7 +60,7 @@ for (const engine of await scopedEngines()) {
     const coming = (async () => {
       /** @type {Promise<void>[]} */
       const all = []
-      for (let n = 0; !isOver; n++) {
+      for (let n = 0; !over.signal.aborted; n++) {
         all.push(order(n))
         await sleep(1000 / PER_SECOND)
       }
@@ -82,7 +82,7 @@ for (const engine of await scopedEngines()) {
         await payments.fail({ declineRate: 0.05, silentRate: 0.02 })
       } else await database.crash()
     }
-    isOver = true
+    over.abort()
     await coming
     await payments.fail({})
     const outcomes = await expectConsistent(t, {

@@ -15,7 +15,8 @@ const SEQ_STEP = 1_000_000n
 
 const WRITE = `INSERT INTO events (partition, generation, seq, aggregate, version, type, data, at)
   SELECT $1, $2, seq, aggregate, version, type, data, to_timestamp(ms / 1000.0)
-  FROM unnest($3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::jsonb[], $8::float8[]) AS one (seq, aggregate, version, type, data, ms)
+  FROM unnest($3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::jsonb[], $8::float8[])
+    AS one (seq, aggregate, version, type, data, ms)
   ON CONFLICT DO NOTHING RETURNING aggregate, version`
 const KNOWN = `SELECT known.aggregate, known.version, known.data FROM events known
   JOIN unnest($1::text[], $2::bigint[]) AS one (aggregate, version) USING (aggregate, version)`

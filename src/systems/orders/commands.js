@@ -24,8 +24,8 @@ const CANCELLED = Object.freeze(['cancelling', 'cancelled'])
 /**
  * @param {{ submit: (command: Command) => Promise<Decision>, statesOf: (keys: string[]) => Promise<Fields[]>,
  *   decisionOf: (command: Omit<Command, 'args'>) => Promise<Decision | null>, deadlineMs: number, rememberMs: number }} parts
- *   `statesOf`: from the primary; `decisionOf` a request that was accepted; `deadlineMs` of a saga; `rememberMs`: how long a product knows a
- *   claim after its end
+ *   `statesOf`: from the primary; `decisionOf` a request that was accepted; `deadlineMs` of a saga; `rememberMs`: how long a product knows
+ *   a claim after its end
  */
 export function createOrders ({ submit, statesOf, decisionOf, deadlineMs, rememberMs }) {
   /** @param {string} rule @param {string} key @param {string | null} requestId null: the client named none @param {string[]} args */
@@ -56,7 +56,10 @@ export function createOrders ({ submit, statesOf, decisionOf, deadlineMs, rememb
       return { status: 201, body: { customerId }, isReplay }
     },
 
-    /** @param {{ sku: string, name: string, price: number, quantity: number }} product minor units @param {string | null} requestId @throws PRODUCT_EXISTS */
+    /**
+     * @param {{ sku: string, name: string, price: number, quantity: number }} product minor units @param {string | null} requestId
+     * @throws {FreshetError} PRODUCT_EXISTS
+     */
     async createProduct ({ sku, name, price, quantity }, requestId) {
       const about = JSON.stringify({ name, price })
       const { code, details, isReplay } = await run('bounded', productKey(sku), requestId,
@@ -102,7 +105,8 @@ export function createOrders ({ submit, statesOf, decisionOf, deadlineMs, rememb
       const body = { orderId, status: 'pending' }
       try {
         if (customer.status === undefined) throw new FreshetError('CUSTOMER_UNKNOWN', 'there is no customer with this id')
-        const { lines, total } = pricedLines(wanted, products.map(({ status, about }) => status === 'open' ? JSON.parse(about).price : null))
+        const prices = products.map(({ status, about }) => status === 'open' ? JSON.parse(about).price : null)
+        const { lines, total } = pricedLines(wanted, prices)
         const args = ['place', customerId, String(total), JSON.stringify(lines), address, String(deadlineMs), correlationId]
         const decision = await submit({ ...request, args })
         throwIfRefused(decision)

@@ -52,7 +52,7 @@ export function createFlow ({ elapsed = () => performance.now() } = {}) {
       trim()
       const perSecond = (/** @type {number} */ n) => n * 1000 / WINDOW_MS
       const times = ended.filter(({ step }) => step === 'confirmed').map(({ tookMs }) => tookMs).sort((a, b) => a - b)
-      const quantile = (/** @type {number} */ share) => times.length === 0 ? null : times[Math.min(times.length - 1, Math.floor(share * times.length))]
+      const quantile = (/** @type {number} */ share) => times[Math.min(times.length - 1, Math.floor(share * times.length))] ?? null
       const counts = Object.fromEntries(STEPS.map((step) => [step, 0]))
       for (const { step } of running.values()) counts[step]++
       return {

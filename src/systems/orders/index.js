@@ -11,6 +11,7 @@
  * @typedef {import('./queries.js').OrderQueries} OrderQueries
  * @typedef {import('./payments/payments.js').Payments} Payments
  * @typedef {import('./lines.js').Line} Line
+ * @typedef {import('./lines.js').Wanted} Wanted
  */
 import './errors.js'
 

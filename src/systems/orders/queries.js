@@ -5,18 +5,17 @@
  * @typedef {import('../../admission/index.js').Known} Known
  * @typedef {import('../../admission/index.js').Fields} Fields
  */
-import { fieldsOf } from '../../admission/index.js'
 import { moneyText } from '../../http/index.js'
 import { FreshetError } from './errors.js'
 import { idOfKey, orderKey, productKey } from './keys.js'
 import { readReplicas } from './replicas.js'
 import { isFinal, orderOf, productOf, stepOf } from './replies.js'
+import { running, stuck } from './sagas.js'
 
-const ARCHIVED = 'SELECT status, version AS seq, reason, parked, total::text AS total, lines::text AS lines FROM order_view WHERE aggregate = $1'
+const ARCHIVED = `SELECT status, version AS seq, reason, parked, total::text AS total, lines::text AS lines FROM order_view
+  WHERE aggregate = $1`
 const EVENTS = `SELECT version AS seq, type, data, extract(epoch FROM at) * 1000 AS ts FROM events
   WHERE aggregate = $1 ORDER BY version`
-/** scheduled tasks read of a partition, the first due first */
-const MAX_TASKS = 1000
 const LOOK_EVERY_MS = 50
 
 /** @typedef {ReturnType<typeof createOrderQueries>} OrderQueries */
@@ -50,30 +49,6 @@ export function createOrderQueries ({ view, flow, partitions: count, connectionO
     const unwatch = view.watch(key, done)
   })
 
-  /**
-   * Of every partition: scheduled tasks of orders that are driven.
-   * @param {number} limit
-   */
-  async function running (limit) {
-    const all = await Promise.all(Array.from({ length: count }, async (_, partition) => {
-      const flat = await connectionOf(partition, false).send('ZRANGE', keyOf(partition)('tasks'), 0, MAX_TASKS - 1)
-      return flat.map((/** @type {unknown} */ text) => String(text).split(' '))
-        .filter((/** @type {string[]} */ [rule, , name]) => rule === 'step' && name === 'run')
-        .map((/** @type {string[]} */ [, key]) => key)
-    }))
-    return all.flat().slice(0, limit)
-  }
-
-  /** Of every partition: dead letters of orders that their owner gave up. @param {number} limit */
-  async function stuck (limit) {
-    const all = await Promise.all(Array.from({ length: count }, async (_, partition) => {
-      const entries = await connectionOf(partition, false).send('XRANGE', keyOf(partition)('dead'), '-', '+', 'COUNT', limit)
-      return entries.map((/** @type {any} */ [, flat]) => fieldsOf(flat.map(String)))
-        .filter((/** @type {Fields} */ { consumer }) => consumer === 'saga').map((/** @type {Fields} */ { key }) => key)
-    }))
-    return [...new Set(all.flat())].slice(0, limit)
-  }
-
   return {
     known,
 
@@ -92,7 +67,7 @@ export function createOrderQueries ({ view, flow, partitions: count, connectionO
         const leftMs = untilMs - performance.now()
         if (isDue || leftMs <= 0) return orderOf(one)
         // it may be evicted, or the outbox not followed at the moment
-      await changed(key, view.peek(key) ? leftMs : Math.min(leftMs, LOOK_EVERY_MS))
+        await changed(key, view.peek(key) ? leftMs : Math.min(leftMs, LOOK_EVERY_MS))
       }
     },
 
@@ -129,7 +104,7 @@ export function createOrderQueries ({ view, flow, partitions: count, connectionO
 
     /** @param {'running' | 'stuck'} status @param {number} limit */
     async sagas (status, limit) {
-      const keys = await (status === 'running' ? running(limit) : stuck(limit))
+      const keys = await (status === 'running' ? running : stuck)({ partitions: count, connectionOf, keyOf }, limit)
       const all = await Promise.all(keys.map((key) => view.get(key)))
       return {
         items: all.flatMap((one) => one

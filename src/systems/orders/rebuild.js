@@ -7,7 +7,8 @@ import { lockPartition, VIEWS, writeViews } from './views.js'
 const AT_ONCE = 5000
 const shadowOf = (/** @type {import('./views.js').View} */ { name }) => `${name}_rebuilt`
 
-const PAGE = `SELECT DISTINCT aggregate FROM events WHERE partition = $1 AND version <= 1 AND aggregate > $2 ORDER BY aggregate LIMIT ${AT_ONCE}`
+const PAGE = `SELECT DISTINCT aggregate FROM events WHERE partition = $1 AND version <= 1 AND aggregate > $2
+  ORDER BY aggregate LIMIT ${AT_ONCE}`
 const SINCE = 'SELECT DISTINCT aggregate FROM events WHERE partition = $1 AND id > $2'
 const LAST = 'SELECT coalesce(max(id), 0) AS id FROM events WHERE partition = $1'
 

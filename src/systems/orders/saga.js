@@ -7,8 +7,8 @@
  *     captured    the holds become sold               -> confirmed
  *     cancelling  release every line, void the payment   -> cancelled
  *
- * Each step is harmless when it is done again: claims by their ids, payments by the order's id, the order by its status. So an owner that was
- * killed, or stood still, needs no memory, and a former owner changes nothing.
+ * Each step is harmless when it is done again: claims by their ids, payments by the order's id, the order by its status. So an owner that
+ * was killed, or stood still, needs no memory, and a former owner changes nothing.
  *
  * What may succeed later (a provider that is down, a server that is away) leaves the scheduled task due, with a back-off. What fails
  * otherwise is tried MAX_ATTEMPTS times; then the order is parked as a dead letter.
@@ -60,10 +60,17 @@ export function createSaga ({ submit, stateOf, payments, confirm, bury, onFinal 
   /** @param {string} key @param {string[]} args */
   const step = (key, ...args) => submit({ rule: 'step', key, scope: '', requestId: '', args })
 
-  /** Of every line at once. @param {string} key of the order @param {Fields} state @param {(claim: string, line: Line) => string[]} argsOf */
-  const onLines = (key, { lines }, argsOf) => Promise.all(JSON.parse(lines).map((/** @type {Line} */ line, /** @type {number} */ i) => submit({
-    rule: 'bounded', key: productKey(line.sku), scope: '', requestId: '', args: argsOf(claimOfLine(idOfKey(key), i), line)
-  })))
+  /**
+   * Of every line at once.
+   * @param {string} key of the order @param {Fields} state @param {(claim: string, line: Line) => string[]} argsOf
+   */
+  function onLines (key, state, argsOf) {
+    /** @type {Line[]} */
+    const lines = JSON.parse(state.lines)
+    return Promise.all(lines.map((line, i) => submit({
+      rule: 'bounded', key: productKey(line.sku), scope: '', requestId: '', args: argsOf(claimOfLine(idOfKey(key), i), line)
+    })))
+  }
 
   /** @type {Record<string, (key: string, state: Fields) => Promise<Decision>>} */
   const STEPS = {

@@ -40,8 +40,8 @@ export const VIEWS = Object.freeze([
 const LOCKS = 7_319_403
 
 /**
- * Until the end of the transaction. Without it a writer, which has written rows and waits for its cursor, and a rebuild, which has the cursor
- * and replaces these rows, would wait for each other.
+ * Until the end of the transaction. Without it a writer, which has written rows and waits for its cursor, and a rebuild, which has the
+ * cursor and replaces these rows, would wait for each other.
  * @param {import('../../consumers/index.js').SqlClient} client @param {number} partition @param {'shared' | 'exclusive'} mode
  */
 export const lockPartition = (client, partition, mode) =>

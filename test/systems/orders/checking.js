@@ -37,7 +37,8 @@ export async function expectConsistent (t, { database, entries, stock }, { order
     return found
   }, { deadlineMs })
 
-  const events = await database.query('SELECT aggregate, version, type FROM events WHERE aggregate = ANY($1) ORDER BY aggregate, version', [keys])
+  const events = await database.query(
+    'SELECT aggregate, version, type FROM events WHERE aggregate = ANY($1) ORDER BY aggregate, version', [keys])
   /** @type {Map<string, { version: number, type: string }>} */
   const last = new Map()
   const illegal = events.filter(({ aggregate, version, type }) => {

@@ -27,7 +27,7 @@ export async function startPayments (t, { flags = [], ledger, port = '0' } = {})
   /** @param {string} path @param {string} [method] @param {object} [body] */
   async function ask (path, method = 'GET', body) {
     const response = await fetch(url + path, { method, ...(body ? { body: JSON.stringify(body), headers: JSON_HEADERS } : {}) })
-    return { status: response.status, json: await response.json() }
+    return { status: response.status, json: /** @type {any} */ (await response.json()) }
   }
   return {
     command,
@@ -52,8 +52,10 @@ export function orderCommands (send) {
     /** @param {string} sku @param {{ quantity?: number, price?: string }} [product] */
     product: (sku, { quantity = 10, price = '12.50' } = {}) => post('/v1/products', { sku, name: `the ${sku}`, price, quantity }),
     /** @returns {Promise<string>} its id */
-    customer: async () =>
-      (await post('/v1/customers', { email: `c${process.pid}.${Date.now()}.${customers++}@example.org`, name: 'Ann', address: 'Here 1' })).json.customerId,
+    async customer () {
+      const email = `c${process.pid}.${Date.now()}.${customers++}@example.org`
+      return (await post('/v1/customers', { email, name: 'Ann', address: 'Here 1' })).json.customerId
+    },
     /** @param {string} customerId @param {any[]} lines @param {string} [key] */
     place: (customerId, lines, key) => post('/v1/orders', { customerId, lines, address: 'Here 1' }, key)
   }
@@ -65,7 +67,9 @@ export function orderCommands (send) {
  *   paymentFlags?: string[], env?: Record<string, string>, isProxied?: boolean }} options `env` of
  *   gateway and consumers; `isProxied`: all servers are reached through a proxy, which can switch to another
  */
-export async function startOrders (t, { engine, databaseUrl, gatewayFlags = [], consumerFlags = [], paymentFlags = [], env = {}, isProxied = false }) {
+export async function startOrders (t, {
+  engine, databaseUrl, gatewayFlags = [], consumerFlags = [], paymentFlags = [], env = {}, isProxied = false
+}) {
   const deployment = await startDeployment(t, { engine, replicas: 1 })
   const { primary } = deployment
   const proxy = isProxied ? await startProxy(t, primary.port) : null
@@ -74,9 +78,12 @@ export async function startOrders (t, { engine, databaseUrl, gatewayFlags = [], 
   const gateway = await startGateway(t, { redisUrl, env, flags: [...PARTITIONS, '--payment-secret', SECRET, ...gatewayFlags] })
   const payments = await startPayments(t, { flags: ['--callback-url', `${gateway.url}/v1/payments/callbacks`, ...paymentFlags] })
   const startMore = () => startConsumers(t, {
-    redisUrl, env, flags: [...PARTITIONS, ...flags, '--systems', 'orders', '--payment-url', payments.url, '--payment-timeout-ms', '500', ...consumerFlags]
+    redisUrl,
+    env,
+    flags: [...PARTITIONS, ...flags, '--systems', 'orders', '--payment-url', payments.url, '--payment-timeout-ms', '500', ...consumerFlags]
   })
-  const [reader, consumers] = await Promise.all([startReader(t, { redisUrl, flags: [...flags, ...(isProxied ? ['--read-from', 'primary'] : [])] }), startMore()])
+  const readerFlags = isProxied ? [...flags, '--read-from', 'primary'] : flags
+  const [reader, consumers] = await Promise.all([startReader(t, { redisUrl, flags: readerFlags }), startMore()])
   const commands = orderCommands(gateway.send)
 
   /** @param {string} orderId @returns {Promise<any>} when it is final */

@@ -18,16 +18,19 @@ async function startStripe (t) {
   /** @type {Map<string, any>} */
   const intents = new Map()
   const state = { decline: false, asked: /** @type {string[]} */ ([]) }
-  const error = (/** @type {any} */ intent) => ({ error: { code: 'payment_intent_unexpected_state', message: 'no', payment_intent: intent } })
+  const error = (/** @type {any} */ intent) =>
+    ({ error: { code: 'payment_intent_unexpected_state', message: 'no', payment_intent: intent } })
 
   /** @param {string} path @param {URLSearchParams} form @returns {[number, any]} */
   function answer (path, form) {
     const [, id, operation] = /^\/v1\/payment_intents\/([^/]+)(?:\/(\w+))?$/.exec(path) ?? []
     const intent = intents.get(id)
     if (path === '/v1/payment_intents') {
-      const made = { id: `pi_${intents.size + 1}`, amount: Number(form.get('amount')), status: state.decline ? 'requires_payment_method' : 'requires_capture' }
+      const status = state.decline ? 'requires_payment_method' : 'requires_capture'
+      const made = { id: `pi_${intents.size + 1}`, amount: Number(form.get('amount')), status }
       intents.set(made.id, made)
-      if (form.get('capture_method') !== 'manual' || form.get('confirm') !== 'true') return [400, { error: { message: 'not as documented' } }]
+      const isAsDocumented = form.get('capture_method') === 'manual' && form.get('confirm') === 'true'
+      if (!isAsDocumented) return [400, { error: { message: 'not as documented' } }]
       return state.decline ? [402, { error: { type: 'card_error', code: 'card_declined', payment_intent: made } }] : [200, made]
     }
     if (path === '/v1/refunds') return [200, { status: 'succeeded', payment_intent: form.get('payment_intent') }]
@@ -98,14 +101,15 @@ t.test('a lost reply is looked up; many failures open the breaker, and a success
   const provider = await startPayments(t)
   /** @type {string[]} */
   const calls = []
-  const payments = open(t, { url: provider.url, timeoutMs: 200, resetMs: 300, onCall: (operation, outcome) => calls.push(`${operation} ${outcome}`) })
+  const onCall = (/** @type {string} */ operation, /** @type {string} */ outcome) => calls.push(`${operation} ${outcome}`)
+  const payments = open(t, { url: provider.url, timeoutMs: 200, resetMs: 300, onCall })
   await provider.fail({ silentRate: 1 })
   t.match(await payments.authorize({ key: 'a', amount: 5 }), { status: 'authorized' })
   t.same(calls, ['authorize unknown', 'lookup authorized'])
   await provider.fail({ isDown: true })
   for (let i = 0; payments.breaker() === 'closed'; i++) {
     if (i > 50) return t.fail('the breaker stays closed')
-    await t.rejects(payments.capture({ key: 'a', amount: 5 }), { retryable: true })
+    await t.rejects(payments.capture({ key: 'a', amount: 5 }), /** @type {any} */ ({ retryable: true }))
   }
   await t.rejects(payments.capture({ key: 'a', amount: 5 }), { code: 'PAYMENT_DOWN' })
   await provider.fail({})
@@ -130,7 +134,8 @@ t.test('signatures of callbacks', async (t) => {
   const nowMs = 1_700_000_000_000
   const body = '{"key":"a","status":"captured"}'
   const header = signatureOf('secret', body, nowMs / 1000)
-  const read = (/** @type {object} */ change) => callbackOf({ secret: 'secret', headers: { 'payment-signature': header }, body, nowMs, ...change })
+  const read = (/** @type {object} */ change) =>
+    callbackOf({ secret: 'secret', headers: { 'payment-signature': header }, body, nowMs, ...change })
   t.equal(read({}), 'a')
   t.equal(read({ headers: { 'stripe-signature': header } }), 'a')
   const ofStripe = '{"data":{"object":{"metadata":{"order":"b"}}}}'

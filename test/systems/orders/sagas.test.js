@@ -10,6 +10,7 @@ import { PARTITIONS, startOrders, startPayments } from './ordering.js'
 
 const database = await startDatabase(t)
 const COUNT = Number(PARTITIONS[1])
+const CONFIRMED = "SELECT 1 FROM order_view WHERE aggregate = $1 AND status = 'confirmed'"
 /** @param {string} key */
 const membersOf = (key) => admissionKey('fr:', 'orders', partitionOf(Buffer.from(key), COUNT))(`members:${key}`)
 
@@ -114,7 +115,8 @@ for (const engine of await scopedEngines()) {
       await connection.send('HDEL', members, claim)
       await payments.fail({})
       await eventually(async () => (await reader.get(`/v1/orders/${orderId}`)).json.stuck !== undefined)
-      t.match((await reader.get('/v1/sagas?status=stuck')).json, { items: [{ orderId, status: 'pending', step: 'captured', stuck: /unknown_claim/ }] })
+      t.match((await reader.get('/v1/sagas?status=stuck')).json,
+        { items: [{ orderId, status: 'pending', step: 'captured', stuck: /unknown_claim/ }] })
       const { items: [letter] } = (await gateway.send('GET', '/v1/systems/orders/dead-letters')).json
       t.match(letter, { consumer: 'saga', key: `o:${orderId}`, attempts: 5 })
       await connection.send('HSET', members, claim, hold)
@@ -126,7 +128,7 @@ for (const engine of await scopedEngines()) {
 
     await t.test('events and views are in the database, and a rebuild finds them as they are', async (t) => {
       const { orderId } = await order(ann, lamp)
-      await eventually(async () => (await database.query("SELECT 1 FROM order_view WHERE aggregate = $1 AND status = 'confirmed'", [`o:${orderId}`])).length === 1)
+      await eventually(async () => (await database.query(CONFIRMED, [`o:${orderId}`])).length === 1)
       const events = await database.query('SELECT version, type FROM events WHERE aggregate = $1 ORDER BY version', [`o:${orderId}`])
       t.same(events.map(({ version, type }) => [Number(version), type]),
         [[1, 'placed'], [2, 'held'], [3, 'capture_requested'], [4, 'captured'], [5, 'confirmed']])
@@ -143,7 +145,7 @@ for (const engine of await scopedEngines()) {
 
     await t.test('an order that has left the servers comes from the database', async (t) => {
       const { orderId } = await order(ann, lamp)
-      await eventually(async () => (await database.query("SELECT 1 FROM order_view WHERE aggregate = $1 AND status = 'confirmed'", [`o:${orderId}`])).length === 1)
+      await eventually(async () => (await database.query(CONFIRMED, [`o:${orderId}`])).length === 1)
       const connection = await connectFor(t, primary.url)
       for (let partition = 0; partition < COUNT; partition++) {
         await connection.send('DEL', `fr:{@orders:${partition}}:state:o:${orderId}`, `fr:{@orders:${partition}}:events:o:${orderId}`)

@@ -25,7 +25,11 @@ const LINE = {
   type: 'object',
   additionalProperties: false,
   required: ['sku', 'quantity'],
-  properties: { sku: SKU('').schema, quantity: UNITS('').schema, price: { ...MONEY, description: 'rejected if it is not that of the product' } }
+  properties: {
+    sku: SKU('').schema,
+    quantity: UNITS('').schema,
+    price: { ...MONEY, description: 'rejected if it is not that of the product' }
+  }
 }
 const LINES = field(linesIn, `1 to ${MAX_LINES} lines {sku, quantity, price?}, a quantity from 1, a price with at most 2 decimal places`,
   { type: 'array', minItems: 1, maxItems: MAX_LINES, items: LINE })
@@ -56,7 +60,7 @@ const PLACED = objectOf({ orderId: ID_TEXT, status: { type: 'string', enum: ['pe
 const route = (summary, body, content, codes, params = {}) =>
   commandRoute({ summary, tag: SYSTEM, params, body, content, codes: [...COMMAND_CODES, ...codes] })
 
-/** @param {unknown} value @returns {import('../../../src/systems/orders/lines.js').Wanted[] | null} */
+/** @param {unknown} value @returns {import('../../../src/systems/orders/index.js').Wanted[] | null} */
 function linesIn (value) {
   if (!Array.isArray(value) || value.length < 1 || value.length > MAX_LINES) return null
   const lines = value.map((line) => {

@@ -16,7 +16,10 @@ export const RESTORING = Object.freeze(['create', 'restore', 'adopt', 'close', '
 /** @param {Fields} state @param {Read} read */
 export const isRestoring = ({ lineage }, read) => lineage !== undefined && lineage !== read.lineage()
 
-/** A claim as the database has it. @param {Fields} state @param {Change} change @param {string[]} row @param {number} now @param {Read} read */
+/**
+ * A claim as the database has it.
+ * @param {Fields} state @param {Change} change @param {string[]} row @param {number} now @param {Read} read
+ */
 function restoreOne (state, change, [claim, user, quantity, status], now, read) {
   const [known = '', ownQuantity = '', owner = '', since = ''] = parsed(read.member(`claim ${claim}`))
   const has = hasUnits(known)

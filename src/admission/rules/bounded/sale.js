@@ -48,12 +48,16 @@ export const SALE_OPS = {
     more.forEach((value, i) => { state[OF_PRODUCT[i]] = value })
     Object.assign(state,
       { status: 'open', available: state.stock, held: '0', sold: '0', queued: '0', turnMs: state.holdMs, seq: state.seq ?? '0' })
-    const opening = more.length > 0 ? ['stock', state.stock, 'about', state.about] : []
+    const isProduct = more.length > 0
+    const opening = isProduct ? ['stock', state.stock, 'about', state.about] : []
     const opens = state.mode === 'queue' && now < Number(state.openAt)
     return {
       code: 'created',
       details: detailsOf(state),
-      change: { events: [['seq', '0', 'type', 'open', ...opening]], tasks: [['open', opens ? state.openAt : null], ['due', more.length > 0 ? null : state.closeAt]] }
+      change: {
+        events: [['seq', '0', 'type', 'open', ...opening]],
+        tasks: [['open', opens ? state.openAt : null], ['due', isProduct ? null : state.closeAt]]
+      }
     }
   },
 

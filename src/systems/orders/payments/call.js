@@ -28,7 +28,7 @@ export function createCall ({ url, key, timeoutMs }) {
           text(response).then((whole) => resolve({ status: Number(response.statusCode), text: whole }), reject)
         })
         request.once('error', reject).end(body)
-      }).catch((error) => { throw unknown(error.name === 'AbortError' || error.name === 'TimeoutError' ? 'no reply in time' : error.message) })
+      }).catch((error) => { throw unknown(['AbortError', 'TimeoutError'].includes(error.name) ? 'no reply in time' : error.message) })
       if (isUnknown(status)) throw unknown(`status ${status}`)
       try {
         return { status, json: JSON.parse(reply) }

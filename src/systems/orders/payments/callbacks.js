@@ -1,8 +1,9 @@
 /**
- * Callbacks of a payment provider: their signature, in the format of Stripe (https://docs.stripe.com/webhooks#verify-manually), which the local
- * provider has too: `t=<seconds>,v1=<HMAC-SHA256 of "t.body", hex>`.
+ * Callbacks of a payment provider: their signature, in the format of Stripe (https://docs.stripe.com/webhooks#verify-manually), which the
+ * local provider has too: `t=<seconds>,v1=<HMAC-SHA256 of "t.body", hex>`.
  *
- * A callback only says that there is news of a payment: the owner of the order looks it up. So a false, late or repeated one changes nothing.
+ * A callback only says that there is news of a payment: the owner of the order looks it up. So a false, late or repeated one changes
+ * nothing.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { FreshetError } from '../errors.js'

@@ -1,8 +1,8 @@
 /**
  * The payment provider: an adapter to its HTTP format, behind a deadline and a circuit breaker.
  *
- * The result of a call that had no reply is unknown, never assumed: it is looked up by the key of the payment, which is the id of the order;
- * if the provider does not know it, the call is made again later with the same key.
+ * The result of a call that had no reply is unknown, never assumed: it is looked up by the key of the payment, which is the id of the
+ * order; if the provider does not know it, the call is made again later with the same key.
  *
  * @typedef {'authorized' | 'captured' | 'declined' | 'voided' | 'refunded'} PaymentStatus
  * @typedef {{ key: string, amount: number, id?: string }} Payment `amount`: minor units; `id`: of the provider, once it is known
@@ -12,7 +12,8 @@
  * @typedef {object} Adapter every call is harmless when it is made again
  * @property {(payment: Payment) => Promise<Result>} authorize
  * @property {(payment: Payment) => Promise<Result>} capture
- * @property {(payment: Payment) => Promise<Result>} void makes a later capture impossible, also of a payment that the provider does not know
+ * @property {(payment: Payment) => Promise<Result>} void makes a later capture impossible, also of a payment that the provider does not
+ *   know
  * @property {(payment: Payment) => Promise<Result>} refund all of it
  * @property {(payment: Payment) => Promise<Result | null>} lookup null: the provider does not know it
  */
@@ -40,8 +41,8 @@ const PROVIDERS = Object.freeze({
 
 /**
  * @param {{ provider: string, url: string | null, key: string | null, timeoutMs: number, resetMs?: number,
- *   onCall?: (operation: string, outcome: string, seconds: number) => void }} options `url`: null = the usual one; `key`: of the API; `resetMs`: how long the breaker
- *   stays open
+ *   onCall?: (operation: string, outcome: string, seconds: number) => void }} options `url`: null = the usual one; `key`: of the API;
+ *   `resetMs`: how long the breaker stays open
  */
 export function createPayments ({ provider, url, key, timeoutMs, resetMs = RESET_MS, onCall = () => {} }) {
   const breaker = createBreaker({ limit: LIMIT, resetMs })
@@ -110,7 +111,10 @@ export function createPayments ({ provider, url, key, timeoutMs, resetMs = RESET
   }
 }
 
-/** Whether a payment with this status has had the operation, or cannot have it any more. @param {string} operation @param {string} status */
+/**
+ * Whether a payment with this status has had the operation, or cannot have it any more.
+ * @param {string} operation @param {string} status
+ */
 function isAfter (operation, status) {
   if (operation === 'authorize') return true
   return operation === 'refund' ? status === 'refunded' : status !== 'authorized'

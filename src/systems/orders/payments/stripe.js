@@ -11,7 +11,9 @@ const FORM_TYPE = Object.freeze({ 'content-type': 'application/x-www-form-urlenc
 const PAYMENT_METHOD = 'pm_card_visa'
 
 /** @type {Readonly<Record<string, import('./payments.js').PaymentStatus>>} */
-const STATUSES = Object.freeze({ requires_capture: 'authorized', succeeded: 'captured', canceled: 'voided', requires_payment_method: 'declined' })
+const STATUSES = Object.freeze({
+  requires_capture: 'authorized', succeeded: 'captured', canceled: 'voided', requires_payment_method: 'declined'
+})
 
 /**
  * @param {import('./payments.js').Call} call @param {{ currency: string }} options

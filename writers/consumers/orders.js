@@ -1,0 +1,85 @@
+/** What consumers do for orders: they drive them, and write their events into the database. */
+import { fieldsOf } from '../../src/admission/index.js'
+import { taskCommands } from '../../src/schedule/index.js'
+import { createArchive, createPayments, createSaga, publishReplica, SYSTEM } from '../../src/systems/orders/index.js'
+import { durabilityOfOrders, hasReplicas, openConfirms } from '../confirms.js'
+
+/** nobody waits for the archive, and a transaction costs more than its rows */
+const ARCHIVE_PAUSE_MS = 100
+/** events of an order after which its owner has something to do at once */
+const WAKING = Object.freeze(['placed', 'cancel_requested', 'wanted', 'resumed'])
+
+/** @param {import('./systems.js').Parts} parts @returns {Promise<import('./systems.js').Duties>} */
+export async function orderDuties (parts) {
+  const { id, admission, connectionOf, database, owned, ownMetrics: { orders: metrics }, bury, settings, log } = parts
+  const { submit, partitionOf, keyOf } = admission
+  const payments = createPayments({
+    provider: settings.paymentProvider,
+    url: settings.paymentUrl,
+    key: settings.paymentKey,
+    timeoutMs: settings.paymentTimeoutMs,
+    onCall: metrics.called
+  })
+  metrics.follow(payments.breaker)
+  const confirms = await openOwnConfirms(parts)
+  const drive = createSaga({
+    submit,
+    payments,
+    async stateOf (key) {
+      const partition = partitionOf(key)
+      return fieldsOf((await connectionOf(partition).send('HGETALL', keyOf(partition)(`state:${key}`))).map(String))
+    },
+    confirm: async (key) => confirms?.[partitionOf(key)](),
+    bury: (key, { reason, attempts }) => bury(partitionOf(key), {
+      consumer: 'saga', entry: { id: '0-0', rule: 'step', key, seq: 0, fields: RESUME }, reason, attempts
+    }),
+    onFinal: metrics.ended,
+    log
+  })
+  const run = taskCommands(submit)
+  let driven = 0
+  const published = publishReplica({
+    connection: () => connectionOf(0),
+    key: keyOf(0),
+    id,
+    figures: () => ({ partitions: owned().length, driven, breaker: payments.breaker(), paymentUrl: payments.localUrl })
+  })
+  return {
+    async run (task) {
+      if (task.rule !== 'step' || task.name !== 'run') return run(task)
+      driven++
+      await drive(task.key).finally(() => { driven-- })
+    },
+    wakes: ({ rule, fields }) => rule === 'step' && WAKING.includes(fields.type),
+    pauseMs: ARCHIVE_PAUSE_MS,
+    rows: database && createArchive({
+      partitionOf,
+      generationOf: async (partition) => String(await connectionOf(partition).send('HGET', keyOf(partition)('generation'), 'lineage')),
+      resume: (key) => submit({ rule: 'step', key, scope: '', requestId: '', args: ['resume'] }),
+      onDifferent: metrics.differed,
+      log
+    }),
+    async close () {
+      published.close()
+      payments.close()
+      await confirms?.close()
+    }
+  }
+}
+
+/** what a dead letter puts into the outbox when it is replayed */
+const RESUME = Object.freeze({ ts: '0', request: '', seq: '0', type: 'resume' })
+
+/** Confirms of each partition, as gateways do it. @param {import('./systems.js').Parts} parts */
+async function openOwnConfirms ({ id, admission: { keyOf, partitions }, connectionOf, primaryUrl, settings }) {
+  const { durability, deadlineMs, ackWithinMs } = settings
+  const opened = openConfirms({
+    primaryUrl,
+    name: `${id}:${SYSTEM}:confirm`,
+    keyOf,
+    durability: durabilityOfOrders(durability, await hasReplicas(connectionOf(0))),
+    deadlineMs,
+    waitMs: ackWithinMs
+  })
+  return opened && Object.assign(Array.from({ length: partitions }, (_, partition) => opened.of(partition)), { close: opened.close })
+}
