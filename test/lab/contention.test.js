@@ -9,7 +9,7 @@ import { runBids } from '../../lab/contention/load.js'
 import { MUTANTS, openMutant } from '../../lab/contention/memory.js'
 import { openTechnique, TECHNIQUES } from '../../lab/contention/techniques.js'
 import { endOf } from '../commands.js'
-import { scopedEngines } from '../scope.js'
+import { scopedEngines, wholeTest } from '../scope.js'
 import { engineName, startServer } from '../servers.js'
 
 const LOAD = { users: 20, thinkMs: 2, warmUpSeconds: 0.05, seconds: 0.4 }
@@ -37,7 +37,7 @@ for (const engine of await scopedEngines()) {
   })
 }
 
-t.test('the same over HTTP, through a gateway of the lab', async (t) => {
+wholeTest('the same over HTTP, through a gateway of the lab', async (t) => {
   const [engine] = await scopedEngines()
   const { url } = await startServer(t, { engine })
   const open = await openOverHttp('batched+cache', { redisUrl: url, keyPrefix: 'lab-http:' })
@@ -81,7 +81,7 @@ t.test('a history file is checked: npm run experiment -- check FILE', async (t) 
   t.match(bad.stdout, /A1 events rise by the increment, without gaps: no \(/)
 })
 
-t.test('bids at a rate, over many auctions', async (t) => {
+wholeTest('bids at a rate, over many auctions', async (t) => {
   const load = { ...LOAD, technique: '', rate: 2000, lots: 50, seconds: 0.5 }
   for (const skew of /** @type {const} */ (['hot', 'zipf'])) {
     const { items, seconds, invariants, history } = await runBids(openMutant(''), { ...load, skew })
@@ -94,7 +94,7 @@ t.test('bids at a rate, over many auctions', async (t) => {
   t.match(broken(invariants).join(), 'A1', 'each auction is checked')
 })
 
-t.test('a soft close moves the end, and the checker knows how far it may', async (t) => {
+wholeTest('a soft close moves the end, and the checker knows how far it may', async (t) => {
   const load = { ...LOAD, technique: '', closeInMs: 200, softCloseMs: 100, softCloseMaxMs: 150 }
   const { invariants, history } = await runBids(openMutant(''), { ...load, seconds: 0.6 })
   t.same(broken(invariants), [])

@@ -8,6 +8,7 @@ import { startNeighbours } from '../../lab/first-come/neighbours.js'
 import { startProcess } from '../../lab/first-come/process.js'
 import { startDatabase } from '../database.js'
 import { startServer, testEngines } from '../servers.js'
+import { wholeTest } from '../scope.js'
 
 const GATEWAY = fileURLToPath(new URL('../../lab/first-come/gateway-process.js', import.meta.url))
 
@@ -30,7 +31,7 @@ t.test('queries run during a burst, and are counted', async (t) => {
   t.match(neighbours.figures(idleMs), { ms: { p99: Number }, idleMs: { p99: Number }, failed: 0 })
 })
 
-t.test('with a shared pool those who look wait for claims; with one of their own they do not', async (t) => {
+wholeTest('with a shared pool those who look wait for claims; with one of their own they do not', async (t) => {
   const { url } = await startDatabase(t)
   for (const sharesPool of [true, false]) {
     const arm = await openDatabaseArm('db-lock', { url, pool: 1, delayMs: 100, sharesPool })
@@ -46,7 +47,7 @@ t.test('with a shared pool those who look wait for claims; with one of their own
   }
 })
 
-t.test('people who get no token wait until the first hold ends, and ask once more', async (t) => {
+wholeTest('people who get no token wait until the first hold ends, and ask once more', async (t) => {
   const [engine] = await testEngines()
   const { url: redisUrl } = await startServer(t, { engine })
   const arm = await startArm(t, { technique: 'token-hs256', redisUrl, keyPrefix: 'lab-', holdMs: 1500 })

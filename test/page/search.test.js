@@ -3,6 +3,9 @@ import t from 'tap'
 import { needsBrowser } from '../browser.js'
 import { eventually } from '../servers.js'
 import { startWatching, withoutRefusals } from './watching.js'
+import { isWhole } from '../scope.js'
+
+const whole = { skip: isWhole ? false : 'runs with npm run regression' }
 
 t.test('lookup of an item', needsBrowser, async (t) => {
   const { open, show } = await startWatching(t)
@@ -42,7 +45,7 @@ t.test('lookup of an item', needsBrowser, async (t) => {
     t.same(withoutRefusals(faults), [])
   })
 
-  await t.test('everything is reachable by keyboard, in visual order', async (t) => {
+  await t.test('everything is reachable by keyboard, in visual order', whole, async (t) => {
     const { page, shows, rows } = await show('/?feed=buses')
     await eventually(async () => (await rows()).length >= 2)
     await shows('summary', /./)
@@ -81,7 +84,7 @@ t.test('lookup of an item', needsBrowser, async (t) => {
     await eventually(async () => (await rows()).length === 4)
   })
 
-  await t.test('all parts have names and roles', async (t) => {
+  await t.test('all parts have names and roles', whole, async (t) => {
     const { page, rows } = await show('/?feed=buses&id=bus-9')
     await eventually(async () => (await rows()).length >= 2)
     await page.getByRole('article', { name: 'bus-9' }).waitFor()

@@ -5,7 +5,7 @@ import { runCommand, startGateway } from '../../../test/commands.js'
 import { startDatabase } from '../../../test/database.js'
 import { isProblem } from '../../../test/gateway/requests.js'
 import { startProxy } from '../../../test/proxy.js'
-import { scoped, scopedEngines } from '../../../test/scope.js'
+import { scoped, scopedEngines, wholeTest } from '../../../test/scope.js'
 import { connectFor, engineName, eventually } from '../../../test/servers.js'
 import { expectConsistent } from '../../../test/systems/orders/checking.js'
 import { clockOff, orderCommands, PARTITIONS, startOrders } from '../../../test/systems/orders/ordering.js'
@@ -24,7 +24,7 @@ for (const engine of await scopedEngines()) {
   const isConsistent = (t, { payments, stock }, wanted) =>
     expectConsistent(t, { database, entries: payments.entries, stock }, { ...wanted, deadlineMs: LEASE_AND_SLACK_MS })
 
-  t.test(`${engineName(engine)}: an owner stands still, and comes back: it changes nothing any more`, async (t) => {
+  wholeTest(`${engineName(engine)}: an owner stands still, and comes back: it changes nothing any more`, async (t) => {
     const all = await start(t)
     const { consumers, startMore, payments, product, customer, place } = all
     await startMore()
@@ -76,7 +76,7 @@ for (const engine of await scopedEngines()) {
     }
   })
 
-  t.test(`${engineName(engine)}: the database is away: orders go on, their events come later`, async (t) => {
+  wholeTest(`${engineName(engine)}: the database is away: orders go on, their events come later`, async (t) => {
     const proxy = await startProxy(t, Number(new URL(database.url).port))
     const all = await start(t, { databaseUrl: database.url.replace(/:\d+\//, `:${proxy.port}/`) })
     const { product, customer, order } = all
@@ -93,7 +93,7 @@ for (const engine of await scopedEngines()) {
     await isConsistent(t, all, { orders, units: { away: UNITS } })
   })
 
-  t.test(`${engineName(engine)}: the clocks of gateway and consumers are an hour ahead, which changes nothing`, async (t) => {
+  wholeTest(`${engineName(engine)}: the clocks of gateway and consumers are an hour ahead, which changes nothing`, async (t) => {
     const all = await start(t, { env: clockOff(HOUR_MS) })
     const { product, customer, order, reader } = all
     await product('clock', { quantity: UNITS })
@@ -151,7 +151,7 @@ for (const engine of await scopedEngines()) {
     t.match(await rebuild(), { changed: 0 })
   })
 
-  t.test(`${engineName(engine)}: all request keys are deleted, and everything is sent again`, async (t) => {
+  wholeTest(`${engineName(engine)}: all request keys are deleted, and everything is sent again`, async (t) => {
     const all = await start(t)
     const { primary, gateway, product, customer, place, final } = all
     await product('again', { quantity: UNITS })

@@ -8,7 +8,7 @@ import { engineName, eventually, startDeployment } from '../../../test/servers.j
 import { expectConsistent } from '../../../test/systems/orders/checking.js'
 import { orderCommands, PARTITIONS, SECRET, startPayments } from '../../../test/systems/orders/ordering.js'
 
-const KILLS = scoped(40, 3)
+const KILLS = scoped(20, 2)
 const EVERY_MS = scoped(1500, 1000)
 const PER_SECOND = scoped(60, 20)
 const PRODUCTS = 10

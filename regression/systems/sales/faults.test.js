@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { startMigratedDatabase } from '../../../test/database.js'
 import { startProxy } from '../../../test/proxy.js'
-import { scoped, scopedEngines } from '../../../test/scope.js'
+import { scoped, scopedEngines, wholeTest } from '../../../test/scope.js'
 import { engineName, eventually } from '../../../test/servers.js'
 import { startSaleGateway } from '../../../test/systems/sales/selling.js'
 import { claimAlong, isWhole, ownersOf, PARTITIONS, startAll } from './claiming.js'
@@ -17,7 +17,7 @@ const database = await startMigratedDatabase(t)
 for (const engine of await scopedEngines()) {
   const own = (/** @type {string} */ name) => `${engine.name}-${name}-${Date.now()}`
 
-  t.test(`${engineName(engine)}: the owner of a partition stands still: another takes over, and nothing is done twice`, async (t) => {
+  wholeTest(`${engineName(engine)}: the owner of a partition stands still: another takes over, and nothing is done twice`, async (t) => {
     const { server, gateway, reader, consumers } = await startAll(t, { engine, database })
     const flags = [...PARTITIONS, '--durability', 'db', '--database-url', database.url, '--ack-within-ms', '1000']
     const durable = await startSaleGateway(t, { redisUrl: server.url, flags })
@@ -58,7 +58,7 @@ for (const engine of await scopedEngines()) {
     }
   })
 
-  t.test(`${engineName(engine)}: the database is away: sales go on, and their orders come later`, async (t) => {
+  wholeTest(`${engineName(engine)}: the database is away: sales go on, and their orders come later`, async (t) => {
     const proxy = await startProxy(t, Number(new URL(database.url).port))
     const { gateway, consumers } = await startAll(t, { engine, database, url: database.url.replace(/:\d+\//, `:${proxy.port}/`) })
     const id = own('away')
