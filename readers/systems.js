@@ -101,7 +101,7 @@ export function openSystems ({ deployment, primaryUrl, keyPrefix, now = Date.now
     const view = viewOf(parts, { onEntry: flow.note })
     const queries = orders.createOrderQueries({ view, flow, ...parts, rows: database.rows })
     const live = orders.createOrderLive({ queries, view, push, log })
-    return { queries, live, close: () => closeAll(view, live) }
+    return { queries, live, close: () => closeAll(view, live, queries) }
   })
 
   const openPrices = once(async (push) => {

@@ -1,4 +1,4 @@
-/** Callbacks: after each change of a payment its entry is sent to a URL, signed; a callback that fails is not repeated. */
+/** Callbacks: after each change of a payment its key and status are sent to a URL, signed; a callback that fails is not repeated. */
 import { signatureOf } from '../../src/systems/orders/index.js'
 
 const TIMEOUT_MS = 2000

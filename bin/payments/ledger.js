@@ -6,7 +6,7 @@
  *   captured: number, refunded: number, captures: number, at: number }} Entry `amount`, `captured`, `refunded`: minor units; `at`: ms since
  *   1970 of the last change
  */
-import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs'
 import { SettingsInvalid } from '../../src/errors.js'
 
 /** @typedef {ReturnType<typeof openLedger>} Ledger */
@@ -86,7 +86,9 @@ function entriesIn (file) {
   // a process that was killed may have left a line without its end
   const whole = lines.slice(0, -1)
   try {
-    return whole.map((line) => JSON.parse(line))
+    const entries = whole.map((line) => JSON.parse(line))
+    truncateSync(file, Buffer.byteLength(whole.map((line) => line + '\n').join('')))
+    return entries
   } catch (error) {
     throw new SettingsInvalid([`ledger: ${file} is no ledger: ${error.message}; expected a file that npm start payments has written`])
   }

@@ -60,15 +60,16 @@ export function createPaymentServer ({ ledger, latencyMs, callbackUrl, secret, l
   }
 
   /**
-   * @param {import('fastify').FastifyReply} reply
+   * @param {import('fastify').FastifyReply} reply @param {string} key
    * @param {() => import('./ledger.js').Entry} effect
    */
-  async function perform (reply, effect) {
+  async function perform (reply, key, effect) {
     await sleep(faults.latencyMs ?? latencyMs)
     if (faults.isDown) return lose(reply)
     if (isDue('errorRate')) return reply.code(500).send({ error: 'fault errorRate' })
+    const before = ledger.get(key)
     const entry = effect()
-    callbacks.note(entry, faults)
+    if (entry !== before) callbacks.note(entry, faults)
     // the effect stays, and nobody is told
     return isDue('silentRate') ? lose(reply) : entry
   }
@@ -86,13 +87,13 @@ export function createPaymentServer ({ ledger, latencyMs, callbackUrl, secret, l
     if (known && known.status !== 'voided' && known.amount !== payment.amount) {
       return reply.code(422).send({ error: `payment ${payment.key} has the amount ${known.amount}, not ${payment.amount}` })
     }
-    return perform(reply, () => ledger.authorize(payment, !known && isDue('declineRate')))
+    return perform(reply, payment.key, () => ledger.authorize(payment, !known && isDue('declineRate')))
   })
   for (const operation of /** @type {const} */ (['capture', 'void', 'refund'])) {
     app.post(`/v1/payments/:key/${operation}`, { schema: { params: { type: 'object', properties: { key: KEY } } } }, (request, reply) => {
       const { key } = /** @type {any} */ (request.params)
       if (operation !== 'void' && !ledger.get(key)) return reply.code(404).send({ error: `there is no payment ${key}` })
-      return perform(reply, () => ledger[operation](key))
+      return perform(reply, key, () => ledger[operation](key))
     })
   }
   app.get('/v1/payments/:key', async (request, reply) => {

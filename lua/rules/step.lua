@@ -1,20 +1,19 @@
 -- Rule step: an order, driven by the owner of its partition. A step is accepted from certain statuses only.
 -- STATE status (placed, held, capturing, captured, confirmed, cancelling, cancelled), customer, total, lines, address, deadline, correlation, placedAt, reason, parked, wasHeld, authorization, seq, version
 -- ARGS place customer total lines address deadlineMs correlation; held; capture_requested authorization; captured; confirmed; declined reason; cancel_requested; deadline; cancelled; check; checked; park reason; resume
--- CODES created, exists, unknown, accepted, illegal, late, not_due
+-- CODES created, exists, other_body, unknown, accepted, illegal, late, not_due
 function rules.step ()
   local n = tonumber
   local function text (number) return string.format('%.0f', number) end
-  local steps = {
-    held = { from = { placed = true }, to = 'held' },
-    capture_requested = { from = { held = true }, to = 'capturing' },
-    captured = { from = { capturing = true }, to = 'captured' },
-    confirmed = { from = { captured = true }, to = 'confirmed' },
-    declined = { from = { placed = true, held = true, capturing = true }, to = 'cancelling' },
-    cancel_requested = { from = { placed = true, held = true }, to = 'cancelling' },
-    deadline = { from = { placed = true, held = true }, to = 'cancelling' },
-    cancelled = { from = { cancelling = true }, to = 'cancelled' }
-  }
+  local steps = {}
+  steps.held = { from = { placed = true }, to = 'held' }
+  steps.capture_requested = { from = { held = true }, to = 'capturing' }
+  steps.captured = { from = { capturing = true }, to = 'captured' }
+  steps.confirmed = { from = { captured = true }, to = 'confirmed' }
+  steps.declined = { from = { placed = true, held = true, capturing = true }, to = 'cancelling' }
+  steps.cancel_requested = { from = { placed = true, held = true }, to = 'cancelling' }
+  steps.deadline = { from = { placed = true, held = true }, to = 'cancelling' }
+  steps.cancelled = { from = { cancelling = true }, to = 'cancelled' }
   local final = { confirmed = true, cancelled = true }
 
   local function outcome (state) return { 'status', state.status, 'reason', state.reason, 'deadline', state.deadline } end
@@ -26,7 +25,11 @@ function rules.step ()
   local ops = {}
 
   function ops.place (state, args, now)
-    if state.status then return 'exists', outcome(state) end
+    if state.status then
+      local isSame = state.customer == args[2] and state.total == args[3] and state.lines == args[4] and state.address == args[5]
+      if isSame then return 'exists', outcome(state) end
+      return 'other_body', outcome(state)
+    end
     state.status, state.customer, state.total, state.lines, state.address = 'placed', args[2], args[3], args[4], args[5]
     state.deadline, state.correlation, state.authorization, state.placedAt = text(now + n(args[6])), args[7], '', text(now)
     state.reason, state.parked, state.wasHeld, state.seq = '', '', '', '0'

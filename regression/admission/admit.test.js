@@ -109,7 +109,7 @@ function createCommands (random) {
 
   /** @param {number} now @param {boolean} isNew @returns {string[]} */
   function ofOrder (now, isNew) {
-    if (isNew && upTo(2) > 0) return ['place', 'ann', '500', '[{"sku":"a","quantity":1,"price":500}]', 'here', one(['2', '100000']), 'x']
+    if (isNew && upTo(2) > 0) return ['place', one(['ann', 'ann', 'bob']), '500', '[{"sku":"a","quantity":1,"price":500}]', 'here', one(['2', '100000']), 'x']
     return one([['held'], ['held'], ['capture_requested', 'p1'], ['capture_requested', ''], ['captured'], ['confirmed'],
       ['declined', 'out_of_stock'], ['cancel_requested'], ['deadline'], ['cancelled'], ['check'], ['checked'], ['park', 'why'], ['resume']])
   }

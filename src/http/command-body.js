@@ -38,8 +38,9 @@ export const currencyField = field((value) => typeof value === 'string' && CURRE
 /** @param {number} most characters */
 export const textField = (most) => field((value) => typeof value === 'string' && isText(value, most) ? value : null,
   `a text of 1 to ${most} characters`, { type: 'string', minLength: 1, maxLength: most })
-/** @param {string} value @param {number} most a database takes no character 0 */
-const isText = (value, most) => value.trim() !== '' && value.length <= most && !value.includes('\0')
+/** @param {string} value @param {number} most characters. A database takes neither character 0 nor half a surrogate pair */
+const isText = (value, most) =>
+  value.trim() !== '' && value.length <= most && !value.includes('\0') && /** @type {any} */ (value).isWellFormed()
 export const emailField = field((value) => typeof value === 'string' && isText(value, 254) && EMAIL.test(value) ? value : null,
   'an email address', { type: 'string', maxLength: 254 })
 /** @param {number} low @param {number} high */

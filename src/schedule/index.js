@@ -28,6 +28,7 @@ export async function runTasks ({ connection, key, run, signal, onWake = () => {
   const running = new Map()
   /** in a row, by name @type {Map<string, number>} */
   const failures = new Map()
+  let active = 0
   let isAwake = false
   let wake = () => { isAwake = true }
   const wakeNow = () => wake()
@@ -50,7 +51,9 @@ export async function runTasks ({ connection, key, run, signal, onWake = () => {
   /** @param {string} text rule, key and name */
   async function runOne (text) {
     const [rule, name, op] = text.split(' ')
+    active++
     const hasFailed = await run({ rule, key: name, name: op }).then(() => false, () => true)
+    active--
     const failed = hasFailed ? (failures.get(text) ?? 0) + 1 : 0
     if (hasFailed) failures.set(text, failed)
     else failures.delete(text)
@@ -63,7 +66,7 @@ export async function runTasks ({ connection, key, run, signal, onWake = () => {
       ['TIME'], ['ZRANGE', key('tasks'), 0, MAX_TASKS + running.size - 1, 'WITHSCORES']])
     const nowMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
     let waitMs = LOOK_EVERY_MS
-    for (let i = 0; i < flat.length && running.size < MAX_TASKS; i += 2) {
+    for (let i = 0; i < flat.length && active < MAX_TASKS; i += 2) {
       const [text, leftMs] = [String(flat[i]), Number(flat[i + 1]) - nowMs]
       if (leftMs > 0) {
         waitMs = Math.min(waitMs, leftMs)

@@ -22,6 +22,8 @@ export async function orderDuties (parts) {
   })
   metrics.follow(payments.breaker)
   const confirms = await openOwnConfirms(parts)
+  const command = (/** @type {string} */ key, /** @type {string} */ op) =>
+    submit({ rule: 'step', key, scope: '', requestId: '', args: [op] })
   const drive = createSaga({
     submit,
     payments,
@@ -33,6 +35,10 @@ export async function orderDuties (parts) {
     bury: (key, { reason, attempts }) => bury(partitionOf(key), {
       consumer: 'saga', entry: { id: '0-0', rule: 'step', key, seq: 0, fields: RESUME }, reason, attempts
     }),
+    async drop (key) {
+      const partition = partitionOf(key)
+      await connectionOf(partition).send('ZREM', keyOf(partition)('tasks'), `step ${key} run`)
+    },
     onFinal: metrics.ended,
     log
   })
@@ -55,7 +61,11 @@ export async function orderDuties (parts) {
     rows: database && createArchive({
       partitionOf,
       generationOf: async (partition) => String(await connectionOf(partition).send('HGET', keyOf(partition)('generation'), 'lineage')),
-      resume: (key) => submit({ rule: 'step', key, scope: '', requestId: '', args: ['resume'] }),
+      async resume (key) {
+        const { code } = await command(key, 'resume')
+        // it was final
+        if (code === 'illegal') await command(key, 'check')
+      },
       onDifferent: metrics.differed,
       log
     }),

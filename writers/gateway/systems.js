@@ -1,5 +1,5 @@
 /** The systems of a gateway: auctions, sales, prices and orders. Each opens with its first command. */
-import { decisionOfRequest, expectDurability, fieldsOf, systemKey } from '../../src/admission/index.js'
+import { expectDurability, fieldsOf, systemKey } from '../../src/admission/index.js'
 import { createDeadLetters } from '../../src/consumers/index.js'
 import { createAdmissionMetrics } from '../../src/metrics/index.js'
 import { createRoutes } from '../../src/store/index.js'
@@ -142,16 +142,9 @@ function createHealth (settings, parts) {
 const createOrders = (settings, system, routes, stateOf) => orders.createOrders({
   submit: admissionOf(system).submit,
   statesOf: (keys) => Promise.all(keys.map(stateOf)),
-  async decisionOf (command) {
-    const { keyOf, partitionOf } = system.open()
-    const partition = partitionOf(command.key)
-    return decisionOfRequest(routes.route(partition).connection, keyOf(partition), command).catch((error) => {
-      if (error.code === 'REQUEST_NOT_ACCEPTED') return null
-      throw error
-    })
-  },
   deadlineMs: settings.orderDeadlineMs,
-  rememberMs: settings.requestMs
+  // as long as the orders that they belong to
+  rememberMs: settings.keepMs
 })
 
 /** @param {import('./system.js').OpenSystem} system */

@@ -12,10 +12,11 @@
     if state.mode ~= args[6] then return 'other_mode', { 'mode', state.mode } end
     local why, details = blocked(state, now)
     if why then return why, details end
-    local known, owned = parse(read.member('claim ' .. claim)), n(read.member('user ' .. user) or '0')
+    local known, units = parse(read.member('claim ' .. claim))
+    local owned = n(read.member('user ' .. user) or '0')
     if known and not hasUnits(known) then return 'released', outcome(state) end
     if quantity > n(state.perUser) then return 'over_limit', { 'perUser', state.perUser } end
-    if known or owned + quantity > n(state.perUser) then return 'already_claimed', with(outcome(state), 'status', known or '') end
+    if known or owned + quantity > n(state.perUser) then return 'already_claimed', with(outcome(state), 'status', known or '', 'quantity', units or '') end
     if n(state.available) < quantity then return shortage(state, read) end
     local hold = args[7] or state.holdMs
     local status, untilMs = hold == '0' and args[5] or 'held', hold ~= '' and text(now + n(hold))

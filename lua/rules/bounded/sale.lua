@@ -2,11 +2,12 @@
 
   function ops.create (state, args, now)
     local fields = { 'stock', 'perUser', 'openAt', 'closeAt', 'holdMs', 'mode', 'slots' }
-    if state.status and args[10] then return 'exists', outcome(state) end
-    local isSame = state.status ~= nil
+    local isAgain = args[10] and state.status == 'closed'
+    if state.status == 'open' and args[10] then return 'exists', outcome(state) end
+    local isSame = state.status ~= nil and not args[10]
     for i, field in ipairs(fields) do isSame = isSame and state[field] == args[i + 1] end
     if isSame then return 'unchanged', outcome(state) end
-    if state.status and (state.available ~= state.stock or state.queued ~= '0' or state.status == 'closed') then
+    if not args[10] and state.status and (state.available ~= state.stock or state.queued ~= '0' or state.status == 'closed') then
       return 'has_claims', outcome(state)
     end
     for i, field in ipairs(fields) do state[field] = args[i + 1] end
@@ -16,7 +17,8 @@
     state.queued, state.turnMs = '0', state.holdMs
     local opens = state.mode == 'queue' and now < n(state.openAt)
     local tasks = { { 'open', opens and state.openAt }, { 'due', not args[10] and state.closeAt } }
-    local opened = { 'seq', '0', 'type', 'open' }
+    if isAgain then add(state, 'seq', 1) end
+    local opened = { 'seq', isAgain and state.seq or '0', 'type', 'open' }
     if args[10] then with(opened, 'stock', state.stock, 'about', state.about) end
     return 'created', outcome(state), { events = { opened }, tasks = tasks }
   end
@@ -47,7 +49,7 @@
   local function finishSale (state)
     state.status = 'closed'
     local events = { event(state, 'closed', '', '', '0') }
-    return 'accepted', outcome(state), { events = events, tasks = { { 'due' }, { 'open' } }, ends = true }
+    return 'accepted', outcome(state), { events = events, tasks = { { 'due' }, { 'open' } }, ends = not state.rememberMs }
   end
   function ops.remove (state)
     if state.status == 'closed' then return 'closed', outcome(state) end

@@ -56,7 +56,10 @@ const look = (now) => ({ events: [['seq', '0', 'type', 'wanted']], tasks: [['run
 /** @type {Record<string, Rule>} */
 const OPS = {
   place (state, [, customer, total, lines, address, deadlineMs, correlation], now) {
-    if (state.status !== undefined) return { code: 'exists', details: detailsOf(state) }
+    if (state.status !== undefined) {
+      const isSame = state.customer === customer && state.total === total && state.lines === lines && state.address === address
+      return isSame ? { code: 'exists', details: detailsOf(state) } : { code: 'other_body', details: detailsOf(state) }
+    }
     const deadline = String(now + Number(deadlineMs))
     Object.assign(state, { status: 'placed', customer, total, lines, address, deadline, correlation, placedAt: String(now) })
     Object.assign(state, { reason: '', parked: '', wasHeld: '', authorization: '', seq: '0' })

@@ -23,11 +23,10 @@ const CANCELLED = Object.freeze(['cancelling', 'cancelled'])
 
 /**
  * @param {{ submit: (command: Command) => Promise<Decision>, statesOf: (keys: string[]) => Promise<Fields[]>,
- *   decisionOf: (command: Omit<Command, 'args'>) => Promise<Decision | null>, deadlineMs: number, rememberMs: number }} parts
- *   `statesOf`: from the primary; `decisionOf` a request that was accepted; `deadlineMs` of a saga; `rememberMs`: how long a product knows
- *   a claim after its end
+ *   deadlineMs: number, rememberMs: number }} parts `statesOf`: from the primary; `deadlineMs` of a saga; `rememberMs`: how long a product
+ *   knows a claim after its end
  */
-export function createOrders ({ submit, statesOf, decisionOf, deadlineMs, rememberMs }) {
+export function createOrders ({ submit, statesOf, deadlineMs, rememberMs }) {
   /** @param {string} rule @param {string} key @param {string | null} requestId null: the client named none @param {string[]} args */
   async function run (rule, key, requestId, args) {
     const decision = await submit({ rule, key, scope: '', requestId: requestId ?? '', args })
@@ -76,6 +75,7 @@ export function createOrders ({ submit, statesOf, decisionOf, deadlineMs, rememb
     async reserve (sku, { reservationId, quantity, holdMs }) {
       const { code, details } = await run('bounded', productKey(sku), null,
         ['claim', RESERVER, String(quantity), claimOfReservation(reservationId), 'sold', 'direct', String(holdMs ?? HOLD_MS)])
+      if (code === 'already_claimed' && details.quantity !== String(quantity)) throw otherBody('reservationId')
       if (code === 'released') throw new FreshetError('RESERVATION_ENDED', 'the reservation was released, or has expired')
       const until = details.until === undefined ? {} : { holdUntil: Number(details.until) }
       const body = { sku, reservationId, status: 'held', ...until, ...productOf(details) }
@@ -99,7 +99,6 @@ export function createOrders ({ submit, statesOf, decisionOf, deadlineMs, rememb
      */
     async place ({ customerId, lines: given, address }, requestId, correlationId) {
       const orderId = orderIdOf(customerId, requestId)
-      const request = { rule: 'step', key: orderKey(orderId), scope: customerId, requestId: requestId ?? '' }
       const wanted = mergeLines(given)
       const [customer, ...products] = await statesOf([customerKey(customerId), ...wanted.map(({ sku }) => productKey(sku))])
       const body = { orderId, status: 'pending' }
@@ -108,13 +107,15 @@ export function createOrders ({ submit, statesOf, decisionOf, deadlineMs, rememb
         const prices = products.map(({ status, about }) => status === 'open' ? JSON.parse(about).price : null)
         const { lines, total } = pricedLines(wanted, prices)
         const args = ['place', customerId, String(total), JSON.stringify(lines), address, String(deadlineMs), correlationId]
-        const decision = await submit({ ...request, args })
+        const decision = await submit({ rule: 'step', key: orderKey(orderId), scope: customerId, requestId: requestId ?? '', args })
         throwIfRefused(decision)
         return { status: 201, body, isReplay: decision.isReplay || decision.code === 'exists' }
       } catch (error) {
+        if (error.retryable || requestId === null) throw error
         // the catalogue may have changed since it was accepted
-        if (error.retryable || requestId === null || await decisionOf(request) === null) throw error
-        if (error.code === 'IDEMPOTENCY_KEY_REUSED') throw error
+        const [known] = await statesOf([orderKey(orderId)])
+        if (known.status === undefined) throw error
+        throwIfOther(known, wanted, address)
         return { status: 201, body, isReplay: true }
       }
     },
@@ -133,4 +134,13 @@ export function createOrders ({ submit, statesOf, decisionOf, deadlineMs, rememb
       await submit({ rule: 'step', key: orderKey(orderId), scope: '', requestId: '', args: ['check'] })
     }
   }
+}
+
+/** @param {string} what */
+const otherBody = (what) => new FreshetError('IDEMPOTENCY_KEY_REUSED', `this ${what} was accepted with another body; use another one`)
+
+/** @param {Fields} order @param {import('./lines.js').Wanted[]} wanted @param {string} address @throws {FreshetError} IDEMPOTENCY_KEY_REUSED */
+function throwIfOther (order, wanted, address) {
+  const units = (/** @type {{ sku: string, quantity: number }[]} */ lines) => lines.map(({ sku, quantity }) => `${sku} ${quantity}`).join()
+  if (units(JSON.parse(order.lines)) !== units(wanted) || order.address !== address) throw otherBody('Idempotency-Key')
 }

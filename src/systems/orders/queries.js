@@ -38,19 +38,31 @@ export function createOrderQueries ({ view, flow, partitions: count, connectionO
     return { key, partition: -1, generation: 'archive', fields: archived, events }
   }
 
+  /** of long polls @type {Set<() => void>} */
+  const waiting = new Set()
+  let isClosed = false
+
   /** Calls back once, after a change of a key or after a time. @param {string} key @param {number} ms */
   const changed = (key, ms) => new Promise((resolve) => {
     const done = () => {
       clearTimeout(timer)
       unwatch()
+      waiting.delete(done)
       resolve(null)
     }
     const timer = setTimeout(done, ms)
     const unwatch = view.watch(key, done)
+    waiting.add(done)
   })
 
   return {
     known,
+
+    /** Ends long polls. */
+    close () {
+      isClosed = true
+      for (const done of waiting) done()
+    },
 
     /**
      * @param {string} id @param {{ waitMs: number, minVersion: number | null }} since waits for this version, or without one for a final
@@ -65,7 +77,7 @@ export function createOrderQueries ({ view, flow, partitions: count, connectionO
         const { seq, status } = one.fields
         const isDue = isFinal(status) || (minVersion !== null && Number(seq) >= minVersion)
         const leftMs = untilMs - performance.now()
-        if (isDue || leftMs <= 0) return orderOf(one)
+        if (isDue || leftMs <= 0 || isClosed) return orderOf(one)
         // it may be evicted, or the outbox not followed at the moment
         await changed(key, view.peek(key) ? leftMs : Math.min(leftMs, LOOK_EVERY_MS))
       }

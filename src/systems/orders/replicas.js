@@ -20,8 +20,11 @@ export function publishReplica ({ connection, key, id, figures }) {
     const [{ user, system }, nowMs] = [process.cpuUsage(before), performance.now()]
     const cpuPercent = (user + system) / 10 / (nowMs - beforeMs)
     ;[before, beforeMs] = [process.cpuUsage(), nowMs]
-    // while the servers are away the key expires
-    await connection().send('SET', keyOf(key, id), JSON.stringify({ id, cpuPercent, ...figures() }), 'PX', LIVES_MS).catch(() => {})
+    try {
+      await connection().send('SET', keyOf(key, id), JSON.stringify({ id, cpuPercent, ...figures() }), 'PX', LIVES_MS)
+    } catch {
+      // the servers are away; the key expires
+    }
   }, EVERY_MS).unref()
   return { close () { clearInterval(timer) } }
 }

@@ -7,7 +7,7 @@
  *     captured    the holds become sold               -> confirmed
  *     cancelling  release every line, void the payment   -> cancelled
  *
- * Each step is harmless when it is done again: claims by their ids, payments by the order's id, the order by its status. So an owner that
+ * Each step is harmless when it is done again: claims by their ids, payments by the order's id and time, the order by its status. So an owner that
  * was killed, or stood still, needs no memory, and a former owner changes nothing.
  *
  * What may succeed later (a provider that is down, a server that is away) leaves the scheduled task due, with a back-off. What fails
@@ -32,8 +32,17 @@ const OUT_OF_STOCK = Object.freeze(['sold_out', 'all_held', 'insufficient', 'ove
 /** `already_claimed`: a former owner did; `released`: the order is being cancelled, which its next step reports */
 const HELD = Object.freeze(['accepted', 'already_claimed', 'released'])
 const SOLD = Object.freeze(['accepted', 'already_sold'])
+/** payments that must not stay so when the order is cancelled */
+const OPEN = Object.freeze(['authorized', 'captured'])
 /** `unknown`: the product was deleted */
 const FREE = Object.freeze(['accepted', 'released', 'unknown_claim', 'unknown'])
+
+/**
+ * The time makes it another payment than that of an older order with the same id, which has left the servers.
+ * @param {string} key of the order @param {Fields} state @returns {import('./payments/payments.js').Payment}
+ */
+const paymentOf = (key, { total, placedAt, authorization: id }) =>
+  ({ key: `${idOfKey(key)}.${Number(placedAt).toString(36)}`, amount: Number(total), id })
 
 /** @param {Decision[]} decisions about lines @param {readonly string[]} codes that are expected @throws {FreshetError} STOCK_DIFFERS */
 function expectAll (decisions, codes) {
@@ -48,12 +57,13 @@ function expectAll (decisions, codes) {
  * @param {import('./payments/payments.js').Payments} parts.payments
  * @param {(key: string) => Promise<void>} parts.confirm what was decided about the order is as durable as its placing
  * @param {(key: string, letter: { reason: string, attempts: number }) => Promise<void>} parts.bury writes a dead letter, which resumes it
+ * @param {(key: string) => Promise<unknown>} parts.drop removes its scheduled task
  * @param {(outcome: string, seconds: number) => void} [parts.onFinal] `outcome`: confirmed, or why it was cancelled; `seconds`: since it
  *   was placed
  * @param {import('pino').Logger} parts.log
  * @returns {(key: string) => Promise<void>} drives one order; errors: it is tried again
  */
-export function createSaga ({ submit, stateOf, payments, confirm, bury, onFinal = () => {}, log }) {
+export function createSaga ({ submit, stateOf, payments, confirm, bury, drop, onFinal = () => {}, log }) {
   /** by order: attempts that failed for good @type {Map<string, number>} */
   const attempts = new Map()
 
@@ -82,17 +92,17 @@ export function createSaga ({ submit, stateOf, payments, confirm, bury, onFinal 
       return step(key, 'held')
     },
 
-    async held (key, { total }) {
-      const { status, id } = await payments.authorize({ key: idOfKey(key), amount: Number(total) })
+    async held (key, state) {
+      const { status, id } = await payments.authorize(paymentOf(key, state))
       if (status === 'declined' || status === 'voided') return step(key, 'declined', 'payment_declined')
       const decision = await step(key, 'capture_requested', id)
       return decision.code === 'late' ? step(key, 'deadline') : decision
     },
 
-    async capturing (key, { total, authorization: id }) {
+    async capturing (key, state) {
       // no failover may forget that it was requested
       await confirm(key)
-      const { status } = await payments.capture({ key: idOfKey(key), amount: Number(total), id })
+      const { status } = await payments.capture(paymentOf(key, state))
       return status === 'captured' ? step(key, 'captured') : step(key, 'declined', 'capture_declined')
     },
 
@@ -104,21 +114,25 @@ export function createSaga ({ submit, stateOf, payments, confirm, bury, onFinal 
 
     async cancelling (key, state) {
       expectAll(await onLines(key, state, (claim) => ['release', HOLDER, claim]), FREE)
-      if (state.wasHeld) await payments.undo({ key: idOfKey(key), amount: Number(state.total), id: state.authorization })
+      if (state.wasHeld) await payments.undo(paymentOf(key, state))
       return step(key, 'cancelled')
     }
   }
 
   /** News of the payment of a final order: what was captured late is paid back. @param {string} key @param {Fields} state */
-  async function checkFinal (key, { status, total, authorization: id }) {
-    if (status === 'cancelled') await payments.undo({ key: idOfKey(key), amount: Number(total), id })
+  async function checkFinal (key, state) {
+    if (state.status === 'cancelled') {
+      const found = await payments.lookup(paymentOf(key, state))
+      if (found && OPEN.includes(found.status)) await payments.undo(paymentOf(key, state))
+    }
     await step(key, 'checked')
   }
 
   /** @param {string} key */
   async function drive (key) {
     const state = await stateOf(key)
-    if (state.status === undefined) return
+    // it has left the servers
+    if (state.status === undefined) return drop(key)
     if (isFinal(state.status)) return checkFinal(key, state)
     const attributes = { sagaId: idOfKey(key), correlationId: state.correlation }
     return traced('order', attributes, () => driveFrom(key, state))
@@ -133,7 +147,7 @@ export function createSaga ({ submit, stateOf, payments, confirm, bury, onFinal 
       log.debug({ sagaId: idOfKey(key), correlationId: state.correlation, from: before, to: details.status, code }, 'step')
       // another one was faster, or it was cancelled
       if (code !== 'accepted') state = await stateOf(key)
-      else state = { ...state, status: details.status, reason: details.reason, ...(details.status === 'held' ? { wasHeld: '1' } : {}) }
+      else state = { ...state, status: details.status, reason: details.reason, wasHeld: details.status === 'held' ? '1' : state.wasHeld }
       if (code !== 'accepted' && state.status === before) throw new FreshetError('INTERNAL', `step of an order: ${code}`)
     }
     const seconds = (Date.now() - Number(state.placedAt)) / 1000
@@ -153,7 +167,8 @@ export function createSaga ({ submit, stateOf, payments, confirm, bury, onFinal 
       attempts.delete(key)
       // first the letter: an order that is parked without one could not be found
       await bury(key, { reason: error.message, attempts: failed })
-      await step(key, 'park', error.message)
+      const { code } = await step(key, 'park', error.message)
+      if (code === 'illegal') await step(key, 'checked')
     }
   }
 }

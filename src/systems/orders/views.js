@@ -3,9 +3,9 @@
  * is the fold of its events by construction. No view depends on the order of events of different partitions.
  */
 
-/** the first and the last event of each aggregate of $1 */
-const ENDS = `FROM unnest($1::text[]) AS wanted (aggregate)
-  JOIN LATERAL (SELECT * FROM events e WHERE e.aggregate = wanted.aggregate ORDER BY version LIMIT 1) AS first ON true
+/** The first and the last event of each aggregate of $1. @param {string} first what comes first, after WHERE */
+const endsOf = (first) => `FROM unnest($1::text[]) AS wanted (aggregate)
+  JOIN LATERAL (SELECT * FROM events e WHERE e.aggregate = wanted.aggregate ${first} LIMIT 1) AS first ON true
   JOIN LATERAL (SELECT * FROM events e WHERE e.aggregate = wanted.aggregate ORDER BY version DESC LIMIT 1) AS last ON true`
 
 /** @typedef {{ name: string, prefix: string, columns: readonly string[], select: string }} View `prefix` of its aggregates */
@@ -18,7 +18,7 @@ export const VIEWS = Object.freeze([
     columns: ['aggregate', 'partition', 'version', 'status', 'reason', 'parked', 'customer', 'total', 'lines', 'placed_at', 'changed_at'],
     select: `SELECT first.aggregate, first.partition, last.version, last.data->>'status', last.data->>'reason',
       coalesce(last.data->>'parked', ''), first.data->>'customer', (first.data->>'total')::bigint, (first.data->>'lines')::jsonb,
-      first.at, last.at ${ENDS}`
+      first.at, last.at ${endsOf('ORDER BY version')}`
   },
   {
     name: 'stock_view',
@@ -26,13 +26,14 @@ export const VIEWS = Object.freeze([
     columns: ['aggregate', 'partition', 'version', 'status', 'about', 'available', 'held', 'sold', 'changed_at'],
     select: `SELECT first.aggregate, first.partition, last.version, CASE last.type WHEN 'closed' THEN 'deleted' ELSE 'open' END,
       (first.data->>'about')::jsonb, coalesce(last.data->>'available', last.data->>'stock')::bigint,
-      coalesce(last.data->>'held', '0')::bigint, coalesce(last.data->>'sold', '0')::bigint, last.at ${ENDS}`
+      coalesce(last.data->>'held', '0')::bigint, coalesce(last.data->>'sold', '0')::bigint, last.at
+      ${endsOf("AND type = 'open' ORDER BY version DESC")}`
   },
   {
     name: 'customer_view',
     prefix: 'c:',
     columns: ['aggregate', 'partition', 'version', 'about', 'created_at'],
-    select: `SELECT first.aggregate, first.partition, last.version, (first.data->>'about')::jsonb, first.at ${ENDS}`
+    select: `SELECT first.aggregate, first.partition, last.version, (first.data->>'about')::jsonb, first.at ${endsOf('ORDER BY version')}`
   }
 ])
 

@@ -30,7 +30,9 @@ for (const engine of await scopedEngines()) {
       const again = await place(ann, [{ sku: 'lamp', quantity: 2 }, { sku: 'desk', quantity: 1, price: '100.00' }], 'first')
       t.match(again, { status: 201, json: { orderId } })
       t.equal(again.headers.get('idempotent-replayed'), 'true')
-      isProblem(t, await place(ann, [{ sku: 'lamp', quantity: 1 }], 'first'), 422, 'IDEMPOTENCY_KEY_REUSED')
+      for (const other of [{ sku: 'lamp', quantity: 1 }, { sku: 'nothing', quantity: 1 }, { sku: 'lamp', quantity: 2, price: '1' }]) {
+        isProblem(t, await place(ann, [other], 'first'), 422, 'IDEMPOTENCY_KEY_REUSED')
+      }
       const { items } = (await reader.get(`/v1/orders/${orderId}/events`)).json
       t.same(items.map((/** @type {any} */ { type, version }) => [version, type]),
         [[1, 'placed'], [2, 'held'], [3, 'capture_requested'], [4, 'captured'], [5, 'confirmed']])
@@ -104,6 +106,8 @@ for (const engine of await scopedEngines()) {
         post('/v1/products/chair/reserve', { reservationId, quantity, holdMs })
       t.match(await reserve('r1', 2), { status: 200, json: { status: 'held', available: 0, held: 2, holdUntil: Number } })
       t.match(await reserve('r1', 2), { status: 200, json: { status: 'held', available: 0, held: 2 } }, 'again, without effect')
+      isProblem(t, await reserve('r1', 1), 422, 'IDEMPOTENCY_KEY_REUSED')
+      isProblem(t, await reserve('r2', 1, 0), 422, 'FIELD_INVALID')
       isProblem(t, await reserve('r2'), 409, 'PRODUCT_INSUFFICIENT')
       isProblem(t, await post('/v1/products/chair', undefined, null, 'DELETE'), 409, 'PRODUCT_HELD')
       t.match(await post('/v1/products/chair/release', { reservationId: 'r1' }),
@@ -116,6 +120,9 @@ for (const engine of await scopedEngines()) {
       isProblem(t, await reader.get('/v1/products/chair'), 404, 'PRODUCT_UNKNOWN')
       isProblem(t, await reserve('r4'), 404, 'PRODUCT_UNKNOWN')
       isProblem(t, await place(ann, [{ sku: 'chair', quantity: 1 }]), 404, 'PRODUCT_UNKNOWN')
+      t.match(await product('chair', { quantity: 7, price: '3' }), { status: 201 }, 'it can be created again')
+      await eventually(async () => (await stock('chair')).price === '3.00')
+      t.match(await stock('chair'), { available: 7, held: 0, sold: 0 })
     })
 
     await t.test('a hold that arrives after its release is rejected', async (t) => {
@@ -131,7 +138,7 @@ for (const engine of await scopedEngines()) {
       t.match({ status, json }, { status: 201, json: { customerId: String } })
       t.match(await post('/v1/customers', body, 'bob'), { status: 201, json })
       isProblem(t, await post('/v1/customers', { ...body, email: ' bob@example.org'.trim() }), 409, 'CUSTOMER_EXISTS')
-      for (const [field, value] of [['email', 'bob'], ['name', ''], ['address', 'a\0b']]) {
+      for (const [field, value] of [['email', 'bob'], ['name', ''], ['address', 'a\0b'], ['name', 'a\ud800']]) {
         isProblem(t, await post('/v1/customers', { ...body, [field]: value }), 422, 'FIELD_INVALID')
       }
     })

@@ -1,6 +1,6 @@
 /** Commands of orders: customers, products, orders, and callbacks of the payment provider. */
 import {
-  bodyOf, bodySchema, commandRoute, emailField, field, idField, ID_TEXT, millisField, minorUnits, moneyField, optional, readCommand,
+  bodyOf, bodySchema, commandRoute, emailField, field, idField, ID_TEXT, minorUnits, moneyField, optional, readCommand,
   readRequestId, takeBodies, textField, wholeField
 } from '../../../src/http/index.js'
 import { callbackOf, MAX_LINES, SYSTEM } from '../../../src/systems/orders/index.js'
@@ -39,7 +39,7 @@ const PRODUCT = { sku: SKU(''), name: textField(200)(''), price: moneyField('of 
 const RESERVE = {
   reservationId: idField('a repetition with it has no effect'),
   quantity: UNITS('units'),
-  holdMs: optional(millisField(DAY_MS)('until they are released; default: 60,000'))
+  holdMs: optional(wholeField(1, DAY_MS)('ms until they are released; default: 60,000'))
 }
 const RELEASE = { reservationId: idField('of the reservation') }
 const REPLENISH = { quantity: UNITS('more units') }
@@ -158,7 +158,8 @@ function productRoutes (app, { orders, read }) {
 
 /** The same when the request is repeated, because it is part of the command. @param {import('fastify').FastifyRequest} request */
 function correlationOf ({ headers: { 'correlation-id': given, traceparent = '', 'idempotency-key': key }, id }) {
+  if (key !== undefined) return String(key)
   if (typeof given === 'string' && ID.test(given)) return given
   const [, traceId] = TRACEPARENT.exec(String(traceparent)) ?? []
-  return traceId ?? String(key ?? id)
+  return traceId ?? id
 }

@@ -64,12 +64,12 @@ export const CLAIM_OPS = {
     if (state.mode !== mode) return { code: 'other_mode', details: ['mode', state.mode] }
     const why = blocked(state, now)
     if (why) return why
-    const [known] = parsed(read.member(`claim ${claim}`))
+    const [known, units = ''] = parsed(read.member(`claim ${claim}`))
     const owned = Number(read.member(`user ${user}`) ?? '0')
     if (known !== undefined && !hasUnits(known)) return { code: 'released', details: detailsOf(state) }
     if (Number(quantity) > Number(state.perUser)) return { code: 'over_limit', details: ['perUser', state.perUser] }
     if (known !== undefined || owned + Number(quantity) > Number(state.perUser)) {
-      return { code: 'already_claimed', details: [...detailsOf(state), 'status', known ?? ''] }
+      return { code: 'already_claimed', details: [...detailsOf(state), 'status', known ?? '', 'quantity', units] }
     }
     if (Number(state.available) < Number(quantity)) return shortage(state, read)
     const status = hold === '0' ? final : 'held'

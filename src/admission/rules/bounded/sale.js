@@ -29,18 +29,20 @@ function turnTo (state, now, read, status, type) {
 function finishSale (state) {
   state.status = 'closed'
   const events = [eventOf(state, 'closed', '', '', '0')]
-  return { code: 'accepted', details: detailsOf(state), change: { events, tasks: [['due', null], ['open', null]], ends: true } }
+  return { code: 'accepted', details: detailsOf(state), change: { events, tasks: [['due', null], ['open', null]], ends: state.rememberMs === undefined } }
 }
 
 /** @type {Record<string, Rule>} */
 export const SALE_OPS = {
   create (state, [, ...terms], now) {
     const more = terms.slice(TERMS.length + 1)
-    if (state.status !== undefined && more.length > 0) return { code: 'exists', details: detailsOf(state) }
-    if (state.status !== undefined && TERMS.every((term, i) => state[term] === terms[i])) {
+    const isProduct = more.length > 0
+    const isAgain = isProduct && state.status === 'closed'
+    if (state.status === 'open' && isProduct) return { code: 'exists', details: detailsOf(state) }
+    if (!isProduct && state.status !== undefined && TERMS.every((term, i) => state[term] === terms[i])) {
       return { code: 'unchanged', details: detailsOf(state) }
     }
-    if (state.status !== undefined && (state.available !== state.stock || state.queued !== '0' || state.status === 'closed')) {
+    if (!isProduct && state.status !== undefined && (state.available !== state.stock || state.queued !== '0' || state.status === 'closed')) {
       return { code: 'has_claims', details: detailsOf(state) }
     }
     TERMS.forEach((term, i) => { state[term] = terms[i] })
@@ -48,14 +50,14 @@ export const SALE_OPS = {
     more.forEach((value, i) => { state[OF_PRODUCT[i]] = value })
     Object.assign(state,
       { status: 'open', available: state.stock, held: '0', sold: '0', queued: '0', turnMs: state.holdMs, seq: state.seq ?? '0' })
-    const isProduct = more.length > 0
+    if (isAgain) add(state, 'seq', 1)
     const opening = isProduct ? ['stock', state.stock, 'about', state.about] : []
     const opens = state.mode === 'queue' && now < Number(state.openAt)
     return {
       code: 'created',
       details: detailsOf(state),
       change: {
-        events: [['seq', '0', 'type', 'open', ...opening]],
+        events: [['seq', isAgain ? state.seq : '0', 'type', 'open', ...opening]],
         tasks: [['open', opens ? state.openAt : null], ['due', isProduct ? null : state.closeAt]]
       }
     }

@@ -38,7 +38,8 @@ function orderIn (body) {
   try {
     const { key, data } = JSON.parse(body)
     const order = key ?? data?.object?.metadata?.order
-    return typeof order === 'string' ? order : null
+    // without the time of the order (saga.js)
+    return typeof order === 'string' ? order.split('.')[0] : null
   } catch {
     return null
   }

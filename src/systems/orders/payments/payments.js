@@ -1,7 +1,7 @@
 /**
  * The payment provider: an adapter to its HTTP format, behind a deadline and a circuit breaker.
  *
- * The result of a call that had no reply is unknown, never assumed: it is looked up by the key of the payment, which is the id of the
+ * The result of a call that had no reply is unknown, never assumed: it is looked up by the key of the payment, which comes from the
  * order; if the provider does not know it, the call is made again later with the same key.
  *
  * @typedef {'authorized' | 'captured' | 'declined' | 'voided' | 'refunded'} PaymentStatus
@@ -94,6 +94,9 @@ export function createPayments ({ provider, url, key, timeoutMs, resetMs = RESET
 
     /** @param {Payment} payment @returns {Promise<Result>} captured, declined or voided @throws PAYMENT_... */
     capture: (payment) => settled('capture', payment),
+
+    /** @param {Payment} payment @returns {Promise<Result | null>} null: the provider does not know it @throws PAYMENT_... */
+    lookup: (payment) => guarded('lookup', payment),
 
     /** Nothing stays captured, and nothing can be captured later. @param {Payment} payment @throws PAYMENT_... */
     async undo (payment) {

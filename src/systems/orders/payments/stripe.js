@@ -21,12 +21,14 @@ const STATUSES = Object.freeze({
  */
 export function stripe (call, { currency }) {
   /** @param {string} path @param {Record<string, string>} fields @param {string} idempotencyKey */
-  const post = async (path, fields, idempotencyKey) => read(await call('POST', `/v1/${path}`, {
+  const postRaw = (path, fields, idempotencyKey) => call('POST', `/v1/${path}`, {
     body: String(new URLSearchParams(fields)), headers: { ...FORM_TYPE, 'idempotency-key': idempotencyKey }
-  }))
+  })
+  /** @param {Parameters<typeof postRaw>} request */
+  const post = async (...request) => read(await postRaw(...request))
 
   /** @param {import('./payments.js').Payment} payment */
-  const create = ({ key, amount }) => post('payment_intents', {
+  const create = async ({ key, amount }) => declinedIf400(await postRaw('payment_intents', {
     amount: String(amount),
     currency,
     capture_method: 'manual',
@@ -35,7 +37,7 @@ export function stripe (call, { currency }) {
     'automatic_payment_methods[enabled]': 'true',
     'automatic_payment_methods[allow_redirects]': 'never',
     'metadata[order]': key
-  }, `${key}:authorize`)
+  }, `${key}:authorize`))
 
   /** As it is now. @param {import('./payments.js').Payment} payment */
   async function found (payment) {
@@ -59,9 +61,7 @@ export function stripe (call, { currency }) {
 
     async refund (payment) {
       const { id } = await found(payment)
-      const reply = await call('POST', '/v1/refunds', {
-        body: String(new URLSearchParams({ payment_intent: id })), headers: { ...FORM_TYPE, 'idempotency-key': `${payment.key}:refund` }
-      })
+      const reply = await postRaw('refunds', { payment_intent: id }, `${payment.key}:refund`)
       if (reply.status !== 200 && reply.json.error?.code !== 'charge_already_refunded') throw refused(reply)
       return { status: 'refunded', id }
     },
@@ -69,6 +69,13 @@ export function stripe (call, { currency }) {
     lookup: found
   }
 }
+
+/**
+ * What Stripe does not create, such as an amount below its minimum, is declined for good.
+ * @param {{ status: number, json: any }} reply
+ */
+const declinedIf400 = (reply) =>
+  reply.status === 400 ? { status: /** @type {const} */ ('declined'), id: '' } : read(reply)
 
 /** @param {{ status: number, json: any }} reply @returns {import('./payments.js').Result} */
 function read ({ status, json }) {
