@@ -71,8 +71,11 @@ async function startAll (settings, { start, print }, signal) {
   const { commands, tasks, run } = DEMOS[/** @type {keyof DEMOS} */ (system)]
   const [gatewayUrl, readerUrl] = [gatewayPort, port].map((one) => `http://127.0.0.1:${one}`)
   const common = flagsOf(settings, ['keyPrefix'])
+  // nobody else may get these
+  const held = await hold([port, gatewayPort])
   const sources = system === 'prices' ? await startExchanges(start) : []
   const payments = system === 'orders' ? await startPayments(start, gatewayUrl) : { ofGateway: [], ofConsumers: [] }
+  await release(held)
   if (signal.aborted) return
   const children = [
     start('gateway', [...common, ...payments.ofGateway, '--port', String(gatewayPort), '--drain-ms', String(DRAIN_MS),
@@ -101,14 +104,20 @@ async function startPayments (start, gatewayUrl) {
   return { ofGateway: secret, ofConsumers: ['--payment-url', url] }
 }
 
+/** @param {number[]} ports 0 = any */
+const hold = (ports) => Promise.all(ports.map(async (port) => {
+  const server = createServer().listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  return server
+}))
+
+/** @param {import('node:net').Server[]} held */
+const release = (held) => Promise.all(held.map((server) => once(server.close(), 'close')))
+
 /** All are taken before one is given back, so they differ. @param {number[]} wanted 0 = any @returns {Promise<number[]>} */
 async function freePorts (wanted) {
-  const servers = await Promise.all(wanted.filter((port) => port === 0).map(async () => {
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    return server
-  }))
-  const free = servers.map((server) => /** @type {import('node:net').AddressInfo} */ (server.address()).port)
-  await Promise.all(servers.map((server) => once(server.close(), 'close')))
+  const held = await hold(wanted.filter((port) => port === 0))
+  const free = held.map((server) => /** @type {import('node:net').AddressInfo} */ (server.address()).port)
+  await release(held)
   return wanted.map((port) => port || Number(free.pop()))
 }

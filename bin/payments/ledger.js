@@ -26,7 +26,7 @@ export function openLedger (file) {
   }
 
   /** @param {string} key @param {Partial<Entry>} change */
-  const change = (key, change) => store({ .../** @type {Entry} */ (entries.get(key)), ...change, at: Date.now() })
+  const change = (key, change) => store(/** @type {Entry} */ ({ ...entries.get(key), ...change, at: Date.now() }))
 
   /** @param {string} key @param {number} amount @param {string} currency @param {Entry['status']} status */
   const add = (key, amount, currency, status) =>

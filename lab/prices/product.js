@@ -6,7 +6,7 @@
  */
 import { admissionKey, createAdmission, createKeyView, fieldsOf } from '../../src/admission/index.js'
 import { createRoutes, openConnection } from '../../src/store/index.js'
-import { createDemand, createEncoder, createPriceQueries, createPrices, RULE, STATUSES, SYSTEM } from '../../src/systems/prices/index.js'
+import { createDemand, createEncoder, createPriceQueries, createPrices, STATUSES, SYSTEM } from '../../src/systems/prices/index.js'
 import { eachOf, ruleTiers, tierOf } from './assets.js'
 import { silent } from '../contention/silent.js'
 

@@ -109,8 +109,10 @@ function createCommands (random) {
 
   /** @param {number} now @param {boolean} isNew @returns {string[]} */
   function ofOrder (now, isNew) {
-    if (isNew && upTo(2) > 0) return ['place', one(['ann', 'ann', 'bob']), '500', '[{"sku":"a","quantity":1,"price":500}]', 'here', one(['2', '100000']), 'x']
-    return one([['held'], ['held'], ['capture_requested', 'p1'], ['capture_requested', ''], ['captured'], ['confirmed'],
+    const lines = '[{"sku":"a","quantity":1,"price":500}]'
+    const place = ['place', one(['ann', 'ann', 'bob']), '500', lines, 'here', one(['2', '100000']), 'x']
+    if (isNew && upTo(2) > 0) return place
+    return one([place, ['held'], ['held'], ['capture_requested', 'p1'], ['capture_requested', ''], ['captured'], ['confirmed'],
       ['declined', 'out_of_stock'], ['cancel_requested'], ['deadline'], ['cancelled'], ['check'], ['checked'], ['park', 'why'], ['resume']])
   }
 

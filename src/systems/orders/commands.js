@@ -139,7 +139,10 @@ export function createOrders ({ submit, statesOf, deadlineMs, rememberMs }) {
 /** @param {string} what */
 const otherBody = (what) => new FreshetError('IDEMPOTENCY_KEY_REUSED', `this ${what} was accepted with another body; use another one`)
 
-/** @param {Fields} order @param {import('./lines.js').Wanted[]} wanted @param {string} address @throws {FreshetError} IDEMPOTENCY_KEY_REUSED */
+/**
+ * @param {Fields} order @param {import('./lines.js').Wanted[]} wanted @param {string} address
+ * @throws {FreshetError} IDEMPOTENCY_KEY_REUSED
+ */
 function throwIfOther (order, wanted, address) {
   const units = (/** @type {{ sku: string, quantity: number }[]} */ lines) => lines.map(({ sku, quantity }) => `${sku} ${quantity}`).join()
   if (units(JSON.parse(order.lines)) !== units(wanted) || order.address !== address) throw otherBody('Idempotency-Key')

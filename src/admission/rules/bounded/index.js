@@ -20,8 +20,9 @@
  * available + held + sold = stock, always; pending claims are held. A claim that was released or has expired keeps its member, so that it
  * is not made twice. Admission from the waiting room is part of the command that frees a slot, so no slot waits for a timer.
  *
- * A stock with `rememberMs`, such as a product, is created anew only after `remove` or `close`, with its numbers of events going on; it forgets a claim that long after it was sold or released; until
- * then the claim cannot be made again. `about` is a text that comes back in its state.
+ * A stock with `rememberMs`, such as a product, is created anew only after `remove` or `close`, with its numbers of events going on. It
+ * forgets a claim that long after it was sold or released; until then the claim cannot be made again. `about` is a text that comes back in
+ * its state.
  *
  * A recorded sale belongs to a lineage. In another one its state may be an older copy, so it sells again only after `restore` and `adopt`.
  *

@@ -29,7 +29,8 @@ function turnTo (state, now, read, status, type) {
 function finishSale (state) {
   state.status = 'closed'
   const events = [eventOf(state, 'closed', '', '', '0')]
-  return { code: 'accepted', details: detailsOf(state), change: { events, tasks: [['due', null], ['open', null]], ends: state.rememberMs === undefined } }
+  const ends = state.rememberMs === undefined
+  return { code: 'accepted', details: detailsOf(state), change: { events, tasks: [['due', null], ['open', null]], ends } }
 }
 
 /** @type {Record<string, Rule>} */
@@ -39,10 +40,9 @@ export const SALE_OPS = {
     const isProduct = more.length > 0
     const isAgain = isProduct && state.status === 'closed'
     if (state.status === 'open' && isProduct) return { code: 'exists', details: detailsOf(state) }
-    if (!isProduct && state.status !== undefined && TERMS.every((term, i) => state[term] === terms[i])) {
-      return { code: 'unchanged', details: detailsOf(state) }
-    }
-    if (!isProduct && state.status !== undefined && (state.available !== state.stock || state.queued !== '0' || state.status === 'closed')) {
+    const isSale = !isProduct && state.status !== undefined
+    if (isSale && TERMS.every((term, i) => state[term] === terms[i])) return { code: 'unchanged', details: detailsOf(state) }
+    if (isSale && (state.available !== state.stock || state.queued !== '0' || state.status === 'closed')) {
       return { code: 'has_claims', details: detailsOf(state) }
     }
     TERMS.forEach((term, i) => { state[term] = terms[i] })
