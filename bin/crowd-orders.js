@@ -3,6 +3,7 @@
  * by every tenth, and some are out of stock until they are replenished.
  */
 import { randomUUID } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
 import { Agent, request } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -31,6 +32,8 @@ const skuOf = (/** @type {number} */ i) => `product-${i}`
 export async function runOrders ({ gatewayUrl, isActive, signal, print }) {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
   signal.addEventListener('abort', () => agent.destroy())
+  // one of each request in flight
+  setMaxListeners(0, signal)
   const counts = { orders: 0, failed: 0 }
 
   /** @param {string} path @param {object} body @param {string} [key] @returns {Promise<{ status: number, reply: any }>} */

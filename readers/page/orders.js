@@ -2,12 +2,10 @@
  * Orders on their way: rates, the last orders at each step, the processes that drive them, and faults of a payment provider on this
  * machine.
  */
-import { getJson } from './api.js'
 import { at, make, put } from './elements.js'
 import { duration, number } from './text.js'
 
 const EVERY_MS = 500
-const stop = new AbortController()
 /** Name, meaning, and what the provider is sent; null = no fault. @type {readonly [string, string, Record<string, unknown> | null][]} */
 const FAULTS = Object.freeze([
   ['none', '', null],
@@ -31,7 +29,10 @@ function state (kind, text) {
 }
 
 async function show () {
-  const figures = await getJson('/v1/sagas/figures', stop.signal)
+  const response = await fetch('/v1/sagas/figures', { cache: 'no-store' })
+  if (response.status === 404) return state('wait', 'no orders so far')
+  if (!response.ok) throw new Error(`status ${response.status}`)
+  const figures = /** @type {any} */ (await response.json())
   const perSecond = (/** @type {number} */ n) => `${number(n)} /s`
   put(at('placed'), perSecond(figures.placedPerSecond))
   put(at('confirmed'), perSecond(figures.confirmedPerSecond))
@@ -100,9 +101,8 @@ at('fault').addEventListener('change', () => {
 async function repeat () {
   try {
     if (!document.hidden) await show()
-  } catch (error) {
-    if (error.code === 'ORDER_UNKNOWN') state('wait', 'no orders so far')
-    else state('away', 'connecting again')
+  } catch {
+    state('away', 'connecting again')
   }
   setTimeout(repeat, EVERY_MS)
 }
