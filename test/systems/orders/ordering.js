@@ -12,7 +12,8 @@ export const SECRET = 'whsec_test'
 export const clockOff = (byMs) =>
   ({ NODE_OPTIONS: `--import=data:text/javascript,const%20now=Date.now;Date.now=()=>now()+${byMs}` })
 
-export const PARTITIONS = ['--system-partitions', '4']
+/** so many that each of a few processes has some */
+export const PARTITIONS = ['--system-partitions', '16']
 
 /**
  * `npm start payments` on a free port, or again on the port and ledger of one that was killed.
