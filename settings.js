@@ -199,7 +199,7 @@ export const SETTINGS = Object.freeze([
   ...group('Payments', ['payments'], [
     row('ledger', 'File of the ledger, one JSON object per change; without it, the ledger is lost with the process',
       { default: null, check: matching('a file', /\S/) }),
-    row('callbackUrl', 'URL that is told of every payment, /v1/payments/callbacks of a gateway; without it, nobody is',
+    row('callbackUrl', 'URL of callbacks, /v1/payments/callbacks of a gateway; without it, no callbacks',
       { default: null, check: httpUrl })
   ]),
   ...group('HTTP', ['start', 'demo', 'reader', 'gateway', 'exchanges', 'payments'], [

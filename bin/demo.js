@@ -71,7 +71,7 @@ async function startAll (settings, { start, print }, signal) {
   const { commands, tasks, run } = DEMOS[/** @type {keyof DEMOS} */ (system)]
   const [gatewayUrl, readerUrl] = [gatewayPort, port].map((one) => `http://127.0.0.1:${one}`)
   const common = flagsOf(settings, ['keyPrefix'])
-  // nobody else may get these
+  // the other parts must not get these ports
   const held = await hold([port, gatewayPort])
   const sources = system === 'prices' ? await startExchanges(start) : []
   const payments = system === 'orders' ? await startPayments(start, gatewayUrl) : { ofGateway: [], ofConsumers: [] }

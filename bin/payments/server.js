@@ -70,7 +70,7 @@ export function createPaymentServer ({ ledger, latencyMs, callbackUrl, secret, l
     const before = ledger.get(key)
     const entry = effect()
     if (entry !== before) callbacks.note(entry, faults)
-    // the effect stays, and nobody is told
+    // the effect stays, without a reply
     return isDue('silentRate') ? lose(reply) : entry
   }
 

@@ -12,7 +12,7 @@ import { EXPECTED_MONEY, minorUnits } from './money.js'
 const ID = /^[A-Za-z0-9_.:-]{1,64}$/
 const EXPECTED_ID = '1-64 of A-Z a-z 0-9 _ . : -'
 const CURRENCY = /^[A-Z]{3}$/
-/** whether an address exists only a mail can tell */
+/** whether an address exists is not checked */
 const EMAIL = /^[^\s@]+@[^\s@]+$/
 const MAX_SHOWN_CHARS = 64
 const MAX_TIME = 2 ** 41 - 1

@@ -4,7 +4,7 @@ import { taskCommands } from '../../src/schedule/index.js'
 import { createArchive, createPayments, createSaga, publishReplica, SYSTEM } from '../../src/systems/orders/index.js'
 import { durabilityOfOrders, hasReplicas, openConfirms } from '../confirms.js'
 
-/** nobody waits for the archive, and a transaction costs more than its rows */
+/** no request waits for the archive, and a transaction costs more than its rows */
 const ARCHIVE_PAUSE_MS = 100
 /** events of an order after which its owner has something to do at once */
 const WAKING = Object.freeze(['placed', 'cancel_requested', 'wanted', 'resumed'])

@@ -149,7 +149,7 @@ for (const engine of await scopedEngines()) {
         [{ ...lamp, price: '1.234' }], [{ ...lamp, more: 1 }], 'lamp', [{ ...lamp, price: '12.50' }, { ...lamp, price: '13' }]]) {
         isProblem(t, await place(ann, /** @type {any} */ (lines)), 422, 'FIELD_INVALID')
       }
-      isProblem(t, await place('nobody', [lamp]), 404, 'CUSTOMER_UNKNOWN')
+      isProblem(t, await place('no-one', [lamp]), 404, 'CUSTOMER_UNKNOWN')
       isProblem(t, await place(ann, [{ sku: 'nothing', quantity: 1 }]), 404, 'PRODUCT_UNKNOWN')
       isProblem(t, await place(ann, [{ ...lamp, price: '12.49' }]), 409, 'ORDER_PRICE_DIFFERS')
       await product('gold', { price: '90000000000000' })

@@ -74,7 +74,7 @@ t.test('stripe: authorize, capture, void, refund', async (t) => {
   t.ok(stripe.state.asked.includes('POST /v1/refunds'), 'what was captured is refunded')
   const second = { key: 'b', amount: 500 }
   await payments.undo(second)
-  t.match(await payments.capture(second), { status: 'voided' }, 'never captured, though nobody had asked for it before')
+  t.match(await payments.capture(second), { status: 'voided' }, 'never captured, although it was not authorized before')
   stripe.state.decline = true
   t.match(await payments.authorize({ key: 'c', amount: 1 }), { status: 'declined' })
   await t.rejects(open(t, { provider: 'stripe', url: stripe.url, key: 'wrong' }).authorize({ key: 'd', amount: 1 }),

@@ -20,7 +20,7 @@
  * available + held + sold = stock, always; pending claims are held. A claim that was released or has expired keeps its member, so that it
  * is not made twice. Admission from the waiting room is part of the command that frees a slot, so no slot waits for a timer.
  *
- * A stock with `rememberMs`, such as a product, is created anew only after `remove` or `close`, with its numbers of events going on. It
+ * A stock with `rememberMs`, such as a product, can be created again after `remove` or `close`; its event numbers continue. It
  * forgets a claim that long after it was sold or released; until then the claim cannot be made again. `about` is a text that comes back in
  * its state.
  *
