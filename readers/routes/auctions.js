@@ -1,6 +1,6 @@
 /** Auctions: queries, and their events as a stream. */
 import { commandRoute, ID_TEXT, integer, NO_FIELDS, querySchema, readId, readQuery, text } from '../../src/http/index.js'
-import { attachStream } from './live-stream.js'
+import { keyStreamRoute } from './live-stream.js'
 
 const TAG = 'auctions'
 const READ = /** @type {any} */ ({ access: 'read', system: TAG })
@@ -142,17 +142,8 @@ export async function auctionRoutes (app, { systems, push, access }) {
     return reply.code(status).send(body)
   })
 
-  liveRoute(app, { opened, push, access })
-}
-
-/**
- * @param {import('fastify').FastifyInstance} app
- * @param {{ opened: () => Promise<import('../systems.js').OpenAuctions>, push: import('../../src/push/index.js').Push,
- *   access: import('../../src/http/index.js').Access | null }} parts
- */
-function liveRoute (app, { opened, push, access }) {
-  // HEAD would never end
-  app.get('/v1/auctions/:id/live', {
+  keyStreamRoute(app, '/v1/auctions/:id/live', {
+    system: TAG,
     config: READ,
     schema: commandRoute({
       summary: 'The auction, then its events: `snapshot`, `bid`, `close`, `reset`; resumes after Last-Event-ID',
@@ -163,15 +154,9 @@ function liveRoute (app, { opened, push, access }) {
       type: 'text/event-stream',
       codes: ['AUCTION_UNKNOWN']
     }),
-    exposeHeadRoute: false
-  }, async (request, reply) => {
-    readQuery(request, NO_FIELDS)
-    const { 'last-event-id': last } = request.headers
-    const id = idOf(request)
-    const { queries, live } = await opened()
-    await queries.known(id)
-    const source = live.sourceOf(id, typeof last === 'string' && last !== '' ? last : null)
-    attachStream(request, reply, { system: TAG, push, access, source })
+    push,
+    access,
+    opened
   })
 }
 

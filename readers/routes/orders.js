@@ -1,7 +1,7 @@
 /** Orders: queries, long polls and streams; products; sagas that run or are stuck. */
 import { commandRoute, ID_TEXT, integer, NO_FIELDS, oneOf, querySchema, readId, readQuery } from '../../src/http/index.js'
 import { SYSTEM } from '../../src/systems/orders/index.js'
-import { attachStream } from './live-stream.js'
+import { keyStreamRoute } from './live-stream.js'
 
 const READ = /** @type {any} */ ({ access: 'read', system: SYSTEM })
 const ADMIN = /** @type {any} */ ({ access: 'admin', system: SYSTEM })
@@ -163,20 +163,14 @@ export async function orderRoutes (app, { systems, push, access }) {
     return (await opened()).queries.figures()
   })
 
-  // HEAD would never end
-  app.get('/v1/orders/:id/live', {
+  keyStreamRoute(app, '/v1/orders/:id/live', {
+    system: SYSTEM,
     config: READ,
     schema: route('The order, then its events: `snapshot`, `step`, `reset`; resumes after Last-Event-ID', EVENT, NO_FIELDS,
       'text/event-stream'),
-    exposeHeadRoute: false
-  }, async (request, reply) => {
-    readQuery(request, NO_FIELDS)
-    const { 'last-event-id': last } = request.headers
-    const id = idOf(request)
-    const { queries, live } = await opened()
-    await queries.known(id)
-    const source = live.sourceOf(id, typeof last === 'string' && last !== '' ? last : null)
-    attachStream(request, reply, { system: SYSTEM, push, access, source })
+    push,
+    access,
+    opened
   })
 }
 
