@@ -1,0 +1,31 @@
+/** What each process of consumers sees, for readers to show: a key per process in partition 0, which expires with the process. */
+
+const EVERY_MS = 1000
+const LIVES_MS = 5000
+
+/**
+ * @param {{ connection: () => import('../store/index.js').Connection, key: (part: string) => string, id: string, part: string,
+ *   figures: () => unknown }} parts `connection` to the primary of partition 0; `id` of the process, as in its heartbeats; `part` of the
+ *   key; `figures`: stored as JSON
+ */
+export function publishFigures ({ connection, key, id, part, figures }) {
+  const timer = setInterval(async () => {
+    try {
+      await connection().send('SET', key(`${part}:${id}`), JSON.stringify(figures()), 'PX', LIVES_MS)
+    } catch {
+      // the servers are away; the key expires
+    }
+  }, EVERY_MS).unref()
+  return { close () { clearInterval(timer) } }
+}
+
+/**
+ * @param {import('../store/index.js').Connection} connection @param {(part: string) => string} key of partition 0 @param {string} part
+ * @returns {Promise<any[]>} of each process that lives
+ */
+export async function readFigures (connection, key, part) {
+  const ids = (await connection.send('ZRANGE', key('consumers'), 0, -1)).map(String)
+  if (ids.length === 0) return []
+  const texts = await connection.send('MGET', ...ids.map((/** @type {string} */ id) => key(`${part}:${id}`)))
+  return texts.flatMap((/** @type {unknown} */ text) => text === null ? [] : [JSON.parse(String(text))])
+}
