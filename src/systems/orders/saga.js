@@ -47,23 +47,13 @@ export function createSaga ({ submit, stateOf, payments, confirm, bury, drop, on
     await step(key, 'checked')
   }
 
-  /** @param {string} key */
-  async function drive (key) {
-    const state = await stateOf(key)
-    // it has left the servers
-    if (state.status === undefined) return drop(key)
-    if (isFinal(state.status)) return checkFinal(key, state)
-    const attributes = { sagaId: idOfKey(key), correlationId: state.correlation }
-    return traced('order', attributes, () => driveFrom(key, state))
-  }
-
-  /** @param {string} key @param {Fields} first */
-  async function driveFrom (key, first) {
+  /** @param {string} key @param {Fields} first @param {Record<string, string>} ids for logs */
+  async function drive (key, first, ids) {
     let state = first
     while (!isFinal(state.status)) {
       const before = state.status
       const { code, details, authorization = state.authorization } = await traced(`order ${before}`, {}, () => steps[before](key, state))
-      log.debug({ sagaId: idOfKey(key), correlationId: state.correlation, from: before, to: details.status, code }, 'step')
+      log.debug({ ...ids, from: before, to: details.status, code }, 'step')
       // another one was faster, or it was cancelled
       if (code !== 'accepted') state = await stateOf(key)
       else {
@@ -74,18 +64,27 @@ export function createSaga ({ submit, stateOf, payments, confirm, bury, drop, on
     }
     const seconds = (Date.now() - Number(state.placedAt)) / 1000
     onFinal(state.status === 'confirmed' ? 'confirmed' : state.reason, seconds)
-    log.debug({ sagaId: idOfKey(key), correlationId: state.correlation, status: state.status, reason: state.reason }, 'final')
+    log.debug({ ...ids, status: state.status, reason: state.reason }, 'final')
   }
 
   return async (key) => {
+    /** @type {Record<string, string>} */
+    const ids = { sagaId: idOfKey(key) }
     try {
-      await drive(key)
+      const state = await stateOf(key)
+      ids.correlationId = state.correlation
+      // it has left the servers
+      if (state.status === undefined) await drop(key)
+      else if (isFinal(state.status)) await checkFinal(key, state)
+      else await traced('order', ids, () => drive(key, state, ids))
       attempts.delete(key)
     } catch (error) {
       const failed = (attempts.get(key) ?? 0) + (error.retryable ? 0 : 1)
-      log[error.retryable ? 'debug' : 'warn']({ sagaId: idOfKey(key), code: error.code, reason: error.message }, 'an order is tried again')
+      const isLast = failed >= MAX_ATTEMPTS
+      log[error.retryable ? 'debug' : isLast ? 'error' : 'warn']({ ...ids, code: error.code, reason: error.message },
+        isLast ? 'the order is parked' : 'the order is tried again')
       if (failed > 0) attempts.set(key, failed)
-      if (failed < MAX_ATTEMPTS) throw error
+      if (!isLast) throw error
       attempts.delete(key)
       // first the letter: an order that is parked without one could not be found
       await bury(key, { reason: error.message, attempts: failed })
