@@ -1,8 +1,11 @@
 /** Orders: queries, long polls and streams; products; sagas that run or are stuck. */
 import { commandRoute, ID_TEXT, integer, NO_FIELDS, oneOf, querySchema, readId, readQuery } from '../../src/http/index.js'
 import { SYSTEM } from '../../src/systems/orders/index.js'
+import { FreshetError } from '../errors.js'
 import { keyStreamRoute } from './live-stream.js'
 
+/** while nothing of the system is stored */
+const NONE = 'ORDER_UNKNOWN'
 const READ = /** @type {any} */ ({ access: 'read', system: SYSTEM })
 const ADMIN = /** @type {any} */ ({ access: 'admin', system: SYSTEM })
 const MAX_WAIT_MS = 30_000
@@ -129,7 +132,11 @@ export async function orderRoutes (app, { systems, push, access }) {
     })
   }, async (request) => {
     readQuery(request, NO_FIELDS)
-    return (await opened()).queries.product(readId(/** @type {any} */ (request.params).sku, 'sku'))
+    const sku = readId(/** @type {any} */ (request.params).sku, 'sku')
+    const { queries } = await opened().catch((error) => {
+      throw error.code === NONE ? new FreshetError('PRODUCT_UNKNOWN', 'there is no product with this SKU') : error
+    })
+    return queries.product(sku)
   })
 
   app.get('/v1/sagas', {
@@ -144,7 +151,7 @@ export async function orderRoutes (app, { systems, push, access }) {
   }, async (request) => {
     const { status, limit } = /** @type {any} */ (readQuery(request, SAGAS))
     return opened().then(({ queries }) => queries.sagas(status, limit), (error) => {
-      if (error.code === 'ORDER_UNKNOWN') return { items: [] }
+      if (error.code === NONE) return { items: [] }
       throw error
     })
   })

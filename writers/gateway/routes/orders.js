@@ -124,6 +124,11 @@ export async function orderRoutes (app, { orders, room, paymentSecret, clock }) 
 function productRoutes (app, { orders, read }) {
   const PARAMS = { sku: ID_TEXT }
   const skuOf = (/** @type {import('fastify').FastifyRequest} */ request) => idOf(request, 'sku')
+  /** The reservation's id is what makes a repetition harmless; a key is only checked. @param {import('fastify').FastifyRequest} request */
+  function readReservation (request, /** @type {any} */ fields) {
+    readRequestId(request)
+    return read(request, fields)
+  }
 
   app.post('/v1/products', {
     config: ADMIN,
@@ -134,12 +139,12 @@ function productRoutes (app, { orders, read }) {
     config: WRITE,
     schema: route('Hold units for a while', bodySchema(RESERVE), { 200: RESERVED },
       ['PRODUCT_UNKNOWN', 'PRODUCT_INSUFFICIENT', 'RESERVATION_ENDED'], PARAMS)
-  }, (request, response) => send(response, () => orders.reserve(skuOf(request), read(request, RESERVE))))
+  }, (request, response) => send(response, () => orders.reserve(skuOf(request), readReservation(request, RESERVE))))
 
   app.post('/v1/products/:sku/release', {
     config: WRITE,
     schema: route('Give held units back', bodySchema(RELEASE), { 200: RESERVED }, ['PRODUCT_UNKNOWN', 'RESERVATION_ENDED'], PARAMS)
-  }, (request, response) => send(response, () => orders.release(skuOf(request), read(request, RELEASE))))
+  }, (request, response) => send(response, () => orders.release(skuOf(request), readReservation(request, RELEASE))))
 
   app.post('/v1/products/:sku/replenish', {
     config: ADMIN,
