@@ -19,10 +19,13 @@ import { gatewaySettings } from './loads/gateway.js'
 
 const FIRST_COME_PROCESS = fileURLToPath(new URL('first-come/load-process.js', import.meta.url))
 const PRICES_PROCESS = fileURLToPath(new URL('prices/load-process.js', import.meta.url))
+const ORDERS_PROCESS = fileURLToPath(new URL('orders/load-process.js', import.meta.url))
 const CONTENTION_PROCESS = fileURLToPath(new URL('contention/load-process.js', import.meta.url))
 const LOAD_PROCESS = fileURLToPath(new URL('loads/load-process.js', import.meta.url))
 /** by driver @type {Readonly<Record<string, string>>} */
-const COMMAND_PROCESSES = Object.freeze({ sale: FIRST_COME_PROCESS, prices: PRICES_PROCESS, storm: PRICES_PROCESS })
+const COMMAND_PROCESSES = Object.freeze({
+  sale: FIRST_COME_PROCESS, prices: PRICES_PROCESS, storm: PRICES_PROCESS, orders: ORDERS_PROCESS
+})
 const STOP_MS = 3000
 /** an error with its stack of ten frames */
 const LINES_KEPT = 16

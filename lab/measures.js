@@ -13,6 +13,7 @@
 import { mean } from 'simple-statistics'
 import { CONTENTION_MEASURES } from './contention/measures.js'
 import { FIRST_COME_MEASURES } from './first-come/measures.js'
+import { ORDER_MEASURES } from './orders/measures.js'
 import { PRICE_MEASURES } from './prices/measures.js'
 import { per, SERVING_MEASURES } from './serving/measures.js'
 
@@ -97,6 +98,7 @@ export const MEASURES = Object.freeze({
   ...CONTENTION_MEASURES,
   ...FIRST_COME_MEASURES,
   ...PRICE_MEASURES,
+  ...ORDER_MEASURES,
   netBytesPerItem: {
     title: 'Bytes to the primary per item',
     unit: 'bytes',

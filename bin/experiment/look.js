@@ -11,6 +11,7 @@ import { checkResult } from '../../lab/check.js'
 import { compareResults } from '../../lab/compare.js'
 import { checkHistory, readHistory } from '../../lab/contention/history.js'
 import { checkSale } from '../../lab/first-come/history.js'
+import { checkOrders } from '../../lab/orders/history.js'
 import { checkPrices, readPrices } from '../../lab/prices/history.js'
 import { isExcused } from '../../lab/prices/load.js'
 import { drawingOf } from '../../lab/report/drawing.js'
@@ -57,11 +58,11 @@ export async function check (_parts, files) {
   return status
 }
 
-/** Invariants of a history of bids, of a sale, or of prices. @param {string} file @returns {Promise<number>} */
+/** Invariants of a history of bids, of a sale, of prices, or of orders. @param {string} file @returns {Promise<number>} */
 async function checkAdmitted (file) {
   const text = await readFile(file, 'utf8')
   const [, kind] = /^\{"kind":"(\w+)"/.exec(text) ?? []
-  const { invariants, what } = kind === 'sale' ? checkedSale(JSON.parse(text)) : kind === 'prices' ? checkedPrices(text) : checkedBids(text)
+  const { invariants, what } = (CHECKED[kind] ?? checkedBids)(text)
   print(`${shown(file)}: ${what}`)
   for (const { name, ok, detail } of invariants) print(`  ${name}: ${ok ? 'yes' : `no (${detail})`}`)
   return invariants.every(({ ok }) => ok) ? 0 : 1
@@ -73,14 +74,28 @@ function checkedBids (text) {
   return { invariants: checkHistory(history), what: `${history.bids.length} bids, ${history.events.length} events` }
 }
 
-/** @param {import('../../lab/first-come/history.js').Sale} sale */
-const checkedSale = (sale) => ({ invariants: checkSale(sale), what: `${sale.people.length} people, ${sale.stored.rows.length} sold` })
+/** @param {string} text */
+function checkedSale (text) {
+  const sale = JSON.parse(text)
+  return { invariants: checkSale(sale), what: `${sale.people.length} people, ${sale.stored.rows.length} sold` }
+}
+
+/** @param {string} text */
+function checkedOrders (text) {
+  const history = JSON.parse(text)
+  return { invariants: checkOrders(history), what: `${history.placed.length} orders of ${history.technique}` }
+}
 
 /** @param {string} text */
 function checkedPrices (text) {
   const history = readPrices(text)
   return { invariants: checkPrices(history, isExcused(history.technique)), what: `${history.heard.length} replies of ${history.technique}` }
 }
+
+/** by the kind of a history; without one, it is of bids */
+const CHECKED = Object.freeze(/** @type {Record<string, typeof checkedBids>} */ ({
+  sale: checkedSale, prices: checkedPrices, orders: checkedOrders
+}))
 
 /** @param {Parts} _parts @param {string[]} files @returns {Promise<number>} */
 export async function compare (_parts, files) {

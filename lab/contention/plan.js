@@ -2,7 +2,7 @@
  * What a plan says about bids. An arm names its technique, a level the users; both together make a load.
  *
  * @typedef {{ technique: string, users: number, thinkMs?: number, rate?: number, lots?: number, skew?: 'hot' | 'zipf', rttMs?: number,
- *   driver?: 'direct' | 'http' | 'sale' | 'prices' | 'storm', stock?: number,
+ *   driver?: 'direct' | 'http' | 'sale' | 'prices' | 'storm' | 'orders', replicas?: number, stock?: number,
  *   pool?: number, delayMs?: number, giveUp?: number, holdMs?: number, neighbour?: 'apart' | 'gateway' | 'shared', hot?: number,
  *   medium?: number, cold?: number, tiers?: string, dead?: number, uncached?: boolean, kills?: boolean,
  *   expiry?: 'soft' | 'hard' }} Contention `thinkMs`: mean wait of a user
@@ -14,19 +14,20 @@
  *   Drivers of prices (prices/): prices, `hot`, `medium` and `cold` users for assets of each tier, or all for `lots` assets by Zipf's law
  *   (at `settings.rate` requests/s); storm, `users` at once when all prices have reached their soft or hard `expiry`. `tiers`: as the
  *   setting of a gateway; `dead`: exchanges that never reply; `uncached`: nothing is kept; `kills` one of two owners
- *   in the window
+ *   in the window. Driver of orders (orders/): `replicas` of consumers, at settings.rate requests/s; `kills` one of them every 2 s
  */
 import { at, unfit } from '../shape.js'
 import { NEIGHBOURS_AT } from '../first-come/neighbours.js'
 import { TECHNIQUES as OF_SALES } from '../first-come/techniques.js'
+import { TECHNIQUES as OF_ORDERS } from '../orders/techniques.js'
 import { TECHNIQUES as OF_PRICES } from '../prices/techniques.js'
 import { TECHNIQUES as OF_BIDS } from './techniques.js'
 
-const TECHNIQUES = Object.freeze([...new Set([...OF_BIDS, ...OF_SALES, ...OF_PRICES])])
+const TECHNIQUES = Object.freeze([...new Set([...OF_BIDS, ...OF_SALES, ...OF_PRICES, ...OF_ORDERS])])
 
 const TIMES = '\\d+(?:\\.\\d+)?(?:/\\d+(?:\\.\\d+)?){2}'
 const TIERS = new RegExp(`^hot=${TIMES},medium=${TIMES},cold=${TIMES}$`)
-const DRIVERS = Object.freeze(['direct', 'http', 'sale', 'prices', 'storm'])
+const DRIVERS = Object.freeze(['direct', 'http', 'sale', 'prices', 'storm', 'orders'])
 const isUsers = (/** @type {unknown} */ value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 1000
 
 /** @type {Readonly<Record<string, (value: unknown) => boolean>>} */
@@ -51,6 +52,7 @@ const FIELDS = Object.freeze({
   tiers: (value) => TIERS.test(String(value)),
   dead: (value) => value === 0 || value === 1,
   uncached: (value) => typeof value === 'boolean',
+  replicas: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 8,
   kills: (value) => typeof value === 'boolean',
   expiry: (value) => value === 'soft' || value === 'hard'
 })
@@ -58,7 +60,8 @@ const EXPECTED = `driver (${DRIVERS.join(' | ')}), technique (${TECHNIQUES.join(
   'rate (1 to 100,000), lots (1 to 10,000), skew (hot | zipf), rttMs (0 to 1,000), stock (1 to 10,000), ' +
   'pool (1 to 100), delayMs (0 to 100), giveUp (0 to 0.9), holdMs (100 to 600,000), neighbour (apart | gateway | shared), ' +
   'hot, medium, cold (0 to 1,000), ' +
-  'tiers (such as hot=0.5/1/6,medium=2/4/20,cold=6/12/36), dead (0 | 1), uncached, kills (true | false), expiry (soft | hard)'
+  'tiers (such as hot=0.5/1/6,medium=2/4/20,cold=6/12/36), dead (0 | 1), replicas (1 to 8), ' +
+  'uncached, kills (true | false), expiry (soft | hard)'
 
 /**
  * @param {Pick<import('../plan.js').Plan, 'arms' | 'levels'>} plan @param {{ level: string, arm: string }} cell

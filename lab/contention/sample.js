@@ -1,5 +1,5 @@
 /**
- * The part of a sample that is about bids, sales or prices.
+ * The part of a sample that is about bids, sales, prices or orders.
  *
  * @typedef {{ p50: number, p95: number, p99: number, max: number }} Percentiles
  * @typedef {{ accepted: number, calls: number, attemptsPerAccepted: number | null, latencyMs: Percentiles,
@@ -15,14 +15,16 @@
 /**
  * @param {import('../child.js').Ended} ended of load-process.js
  * @returns {Pick<import('../sample.js').Sample, 'invariants' | 'valid' | 'itemsAcknowledged' | 'itemsPresent'> &
- *   { decided: Decided, sales?: Sales, prices?: import('../prices/figures.js').PriceFigures }}
+ *   { decided: Decided, sales?: Sales, prices?: import('../prices/figures.js').PriceFigures,
+ *   orders?: import('../orders/figures.js').OrderFigures }}
  */
 export function decidedOf ({ summary }) {
-  const { accepted, calls, attemptsPerAccepted, latencyMs, latencyMsByCode, invariants, items, sales, prices } = summary
+  const { accepted, calls, attemptsPerAccepted, latencyMs, latencyMsByCode, invariants, items, sales, prices, orders } = summary
   return {
     decided: { accepted, calls, attemptsPerAccepted, latencyMs, latencyMsByCode },
     ...(sales ? { sales } : {}),
     ...(prices ? { prices } : {}),
+    ...(orders ? { orders } : {}),
     // the invariants compare clients with the stored events
     itemsAcknowledged: items,
     itemsPresent: items,

@@ -1,12 +1,12 @@
 /** The load of one measurement of sales, as a process that its parent controls; messages as loads/protocol.js. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { tellParent } from '../../src/runtime/index.js'
-import { createPostgres, defaultCacheDir } from '../../src/store/embedded/index.js'
+import { defaultCacheDir } from '../../src/store/embedded/index.js'
 import { ROOT } from '../../src/store/index.js'
 import { startBroker } from '../kafka/broker.js'
+import { startPostgres } from '../servers/postgres.js'
 import { runBurst } from './burst.js'
 import { DATABASE_ARMS } from './database.js'
 import { figuresOf } from './figures.js'
@@ -33,7 +33,7 @@ process.once('message', async (/** @type {any} */ { settings, redisUrl }) => {
   const { contention, warmUp, duration, keyPrefix } = settings
   const { technique, users, stock = STOCK, pool = POOL, delayMs = 0, giveUp = 0, holdMs = HOLD_MS, neighbour } = contention
   try {
-    const database = DATABASE_ARMS.includes(technique) ? await startDatabase() : null
+    const database = DATABASE_ARMS.includes(technique) ? await startPostgres() : null
     const broker = KAFKA_ARMS.includes(technique) ? await startBroker({ cacheDir: defaultCacheDir(ROOT) }) : null
     const [databaseUrl, sharesPool] = [database?.url ?? null, neighbour === 'shared']
     const place = { redisUrl, databaseUrl, broker: broker?.address ?? null, keyPrefix, pool, delayMs, holdMs, sharesPool }
@@ -104,22 +104,3 @@ process.once('message', async (/** @type {any} */ { settings, redisUrl }) => {
 
 /** The first that is broken, of each. @param {ReturnType<typeof checkSale>[]} all of sales */
 const merged = (all) => all[0].map((one, i) => all.find((those) => !those[i].ok)?.[i] ?? one)
-
-async function startDatabase () {
-  const folder = await mkdtemp(join(tmpdir(), 'freshet-lab-'))
-  const postgres = createPostgres({
-    folder: join(folder, 'database'),
-    cacheDir: defaultCacheDir(ROOT),
-    report: () => {},
-    signal: new AbortController().signal,
-    fail: () => {}
-  })
-  const { url } = await postgres.start()
-  return {
-    url,
-    async close () {
-      await postgres.close()
-      await rm(folder, { recursive: true, force: true })
-    }
-  }
-}

@@ -78,6 +78,8 @@ const OF_SALES = 'After each sale, every reply is compared with the stored rows 
   'each, in order, no reply that contradicts a row.\n\n'
 const OF_PRICES = 'The replies of clients, those of the warm-up too, are compared with the exchanges, whose prices are computed again, ' +
   'with the events that are stored, and with what gateways and exchanges have counted (lab/prices/history.js).\n\n'
+const OF_ORDERS = 'After each measurement, the stored orders, events, ledger of payments and stock are compared with what customers were ' +
+  'told (lab/orders/history.js).\n\n'
 const OF_BIDS = 'After each measurement, what the clients heard of every bid, including those of the warm-up, is compared with the ' +
   'events that are stored (lab/contention/history.js).\n\n'
 
@@ -85,6 +87,7 @@ const OF_BIDS = 'After each measurement, what the clients heard of every bid, in
 function verified (arms, plan) {
   if (arms.some(({ samples }) => samples.some(({ sales }) => sales))) return OF_SALES
   if (arms.some(({ samples }) => samples.some(({ prices }) => prices))) return OF_PRICES
+  if (arms.some(({ samples }) => samples.some(({ orders }) => orders))) return OF_ORDERS
   if (arms.some(({ samples }) => samples.some(({ decided }) => decided))) return OF_BIDS
   const rows = arms.flatMap(({ arm, samples }) => {
     const sample = samples.find(isValid)

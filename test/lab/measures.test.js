@@ -53,6 +53,24 @@ const sample = {
     gatewayMemoryBytes: 80_000_000,
     storm: { fetchesPerAsset: 2, callsPerAsset: 6, mostCallsOfAsset: 9, ms: 700 }
   }),
+  orders: /** @type {any} */ ({
+    seconds: 10,
+    answered: 990,
+    errors: 10,
+    httpMs: { p50: 5, p95: 20 },
+    placed: 500,
+    final: 400,
+    stuck: 100,
+    tracked: 50,
+    timeOuts: 10,
+    polls: 2,
+    polledMs: { p50: 210, p95: 410 },
+    pushedMs: { p95: 50 },
+    serverMs: { p50: 20, p95: 40, max: 90 },
+    cpuSeconds: { fixed: 1, replicas: [2, 1, 0] },
+    memoryBytes: 300_000_000,
+    kills: 3
+  }),
   lagMs: { p50: 1, p95: 5, p99: 6, max: 8 },
   windowSeconds: 10,
   dataBytes: 30_000_000,
@@ -187,6 +205,23 @@ const VALUES = {
   stormCallsPerAsset: 6,
   stormMostCalls: 9,
   stormMs: 700,
+  timeOutPercent: 20,
+  stuckPercent: 20,
+  sagaMsP50: 20,
+  sagaMsP95: 40,
+  sagaMsMax: 90,
+  polledMsP50: 210,
+  polledMsP95: 410,
+  pushedMsP95: 50,
+  pollsPerOrder: 2,
+  httpMsP50: 5,
+  httpMsP95: 20,
+  errorPercent: 1,
+  ordersPerSecond: 40,
+  cpuMsPerOrder: 10,
+  busiestReplicaPercent: 200 / 3,
+  serviceMemoryBytes: 300_000_000,
+  replicasKilled: 3,
   netBytesPerItem: 170,
   replicatedBytesPerItem: 180,
   generatorCpuMicrosPerItem: 5,
@@ -255,7 +290,7 @@ t.test('without a value a measure is null, not 0', async (t) => {
 })
 
 t.test('a measurement that ended with an error has no value at all', async (t) => {
-  const without = { lagMs: undefined, serving: undefined, decided: undefined, sales: undefined, prices: undefined }
+  const without = { lagMs: undefined, serving: undefined, decided: undefined, sales: undefined, prices: undefined, orders: undefined }
   const fault = /** @type {any} */ ({ ...sample, ...ended(sample), ...without })
   t.same(Object.values(allOf(fault)).filter((value) => value !== null), [])
 })

@@ -13,9 +13,9 @@ import { connectFor, eventually } from '../../../test/servers.js'
 import { startPrices } from '../../../test/systems/prices/pricing.js'
 
 const TIERS = 'hot=1/2/6,medium=3/6/18,cold=10/20/60'
-const ASSETS = scoped({ hot: 30, medium: 90, cold: 180 }, { hot: 5, medium: 5, cold: 5 })
-/** at least two intervals of the cold tier, after the first one */
-const [SETTLE_MS, WATCH_MS] = scoped([20_000, 20_000], [0, 3000])
+const ASSETS = scoped({ hot: 15, medium: 45, cold: 90 }, { hot: 5, medium: 5, cold: 5 })
+/** an interval of the cold tier, after the first one */
+const [SETTLE_MS, WATCH_MS] = scoped([18_000, 11_000], [0, 3000])
 const READS = 20
 const [engine] = await scopedEngines()
 const { url } = await startDynamodb(t)

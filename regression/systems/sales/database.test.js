@@ -45,7 +45,8 @@ async function fill (folder) {
   return file
 }
 
-for (const engine of await scopedEngines()) {
+// it is about the database
+for (const engine of (await scopedEngines()).slice(-1)) {
   const own = (/** @type {string} */ name) => `${engine.name}-${name}-${Date.now()}`
 
   t.test(`${engineName(engine)}: the database is killed inside a transaction: nothing is lost, nothing half done`, async (t) => {

@@ -1,0 +1,80 @@
+/** 028: see README.md. */
+const technique = (/** @type {string} */ name) => ({ contention: { technique: name } })
+const level = (/** @type {number} */ rate, /** @type {number} */ replicas, ...without) => ({
+  settings: { rate }, contention: { driver: 'orders', replicas }, x: rate, ...(without.length > 0 ? { without } : {})
+})
+
+export default {
+  title: 'Do more replicas help orders?',
+  question: 'Orders that reserve stock and take a payment: in the memory of a replica, at one owner, or partitions with one owner each?',
+  baseline: 'partitions-16',
+  arms: {
+    single: technique('single'),
+    'local-state': technique('local-state'),
+    'partitions-4': technique('partitions-4'),
+    'partitions-16': technique('partitions-16')
+  },
+  labels: {
+    single: 'one owner',
+    'local-state': 'memory of a replica',
+    'partitions-4': '4 partitions',
+    'partitions-16': '16 partitions'
+  },
+  levels: {
+    '50/s, 1 replica': level(50, 1, 'partitions-4'),
+    '50/s, 3 replicas': level(50, 3, 'partitions-4'),
+    '100/s, 1 replica': level(100, 1, 'local-state', 'partitions-4'),
+    '200/s, 1 replica': level(200, 1),
+    '200/s, 3 replicas': level(200, 3),
+    '50/s, 3 replicas, one killed every 2 s': {
+      settings: { rate: 50 }, contention: { driver: 'orders', replicas: 3, kills: true }, without: ['single', 'local-state', 'partitions-4']
+    }
+  },
+  fixed: { maxItems: 1_000_000 },
+  seconds: 10,
+  warmUpSeconds: 2,
+  rounds: 3,
+  measures: ['polledMsP95', 'polledMsP50', 'sagaMsP95', 'sagaMsP50', 'sagaMsMax', 'timeOutPercent', 'stuckPercent', 'pushedMsP95',
+    'pollsPerOrder', 'httpMsP50', 'httpMsP95', 'errorPercent', 'ordersPerSecond', 'cpuMsPerOrder', 'busiestReplicaPercent',
+    'serviceMemoryBytes', 'replicasKilled', 'primaryCpuPercent'],
+  differs: [
+    'one owner and partitions are the product, with a database, long polls and exactly-once payments',
+    'the memory of a replica is a program of the lab that does what the published one did: stock and payments are messages that any ' +
+    'replica takes, without events, a database or deadlines; it is cheaper, and loses what ends elsewhere',
+    'its orders that never end are counted, not held to the invariants'
+  ],
+  expected: [
+    { arm: 'local-state', against: 'partitions-16', direction: 'more', level: '50/s, 3 replicas' },
+    { arm: 'local-state', against: 'partitions-16', direction: 'more', level: '200/s, 3 replicas' },
+    { arm: 'single', against: 'partitions-16', direction: 'same', level: '50/s, 1 replica' },
+    { arm: 'single', against: 'partitions-16', direction: 'more', level: '200/s, 3 replicas' }
+  ],
+  budgets: [
+    { measure: 'timeOutPercent', arm: 'partitions-16', most: 0, level: '200/s, 1 replica' },
+    { measure: 'timeOutPercent', arm: 'partitions-16', most: 0, level: '200/s, 3 replicas' },
+    { measure: 'stuckPercent', arm: 'partitions-16', most: 0, level: '200/s, 3 replicas' },
+    { measure: 'stuckPercent', arm: 'partitions-16', most: 0, level: '50/s, 3 replicas, one killed every 2 s' },
+    { measure: 'sagaMsP95', arm: 'partitions-16', most: 50, level: '200/s, 1 replica' },
+    { measure: 'httpMsP95', arm: 'partitions-16', most: 25, level: '200/s, 1 replica' }
+  ],
+  published: {
+    source: 'Deployment performance comparison, 2026-02-20 (myawnhc/hazelcast-microservices-framework)',
+    conditions: 'Hazelcast, three services of 1 to 3 replicas on three machines of 8 cores, a connection to one replica, polls every 200 ms ' +
+      'for at most 10 s, 3 minutes a rate',
+    unit: 'ms until a polling customer sees the end, 95th percentile',
+    figures: [
+      { label: '50/s, 1 replica each (small tier)', value: 433, arm: 'local-state', level: '50/s, 1 replica' },
+      {
+        label: '50/s, up to 2 replicas: 25 to 30 % not final after 10 s', value: 10_108.5, arm: 'local-state', level: '50/s, 3 replicas'
+      },
+      {
+        label: '200/s, up to 3 replicas: 80 to 90 % not final after 10 s', value: 10_230, arm: 'local-state', level: '200/s, 3 replicas'
+      }
+    ],
+    ratios: []
+  },
+  notControlled: [
+    'primary, two replicas, PostgreSQL, payment provider, gateway, reader, consumers and load share two cores: more processes leave ' +
+    'less for each'
+  ]
+}

@@ -1,0 +1,153 @@
+/**
+ * Customers at a constant rate, whatever the replies do: 60 % order, 25 % reserve units, 15 % are new. Of the orders, some are tracked:
+ * one half asks again every 200 ms for at most 10 s, as published, the other half asks once and is answered at the end.
+ *
+ * @typedef {{ kind: 'order' | 'reservation' | 'customer', isWarmUp: boolean, ms: number, status: number }} Request `ms` from when it was
+ *   due; `status` 0: no reply
+ * @typedef {{ isPolled: boolean, ms: number, polls: number, isFinal: boolean }} Tracked `ms` from when the order was due
+ * @typedef {{ requests: Request[], tracked: Tracked[], placed: { id: string, isWarmUp: boolean }[], unknown: string[] }} Heard `unknown`:
+ *   ids that a reader did not know
+ */
+import { randomUUID } from 'node:crypto'
+import { Agent, request } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isFinal } from './history.js'
+import { LOCAL } from './techniques.js'
+
+const ORDERS = 0.6
+const RESERVATIONS = 0.25
+const TRACKED = 0.1
+/** of orders: for the hot product, for one without units, and sent twice at once */
+const HOT = 0.1
+const OUT_OF_STOCK = 0.02
+const DOUBLED = 0.02
+const CUSTOMERS = 100
+const PRODUCTS = 100
+const UNITS = 1_000_000
+const PRICE = '5.00'
+const HOLD_MS = 1000
+const POLL_MS = 200
+const GIVE_UP_MS = 10_000
+const AT_ONCE = 20
+const EMPTY = 'sku-empty'
+
+const pick = (/** @type {number} */ n) => Math.floor(Math.random() * n)
+const skuOf = (/** @type {number} */ n) => `sku-${n}`
+/** of each product @type {Readonly<Record<string, number>>} */
+export const STOCK = Object.freeze(Object.fromEntries([[EMPTY, 0],
+  ...Array.from({ length: PRODUCTS }, (_, n) => [skuOf(n), UNITS])]))
+
+/** Requests over keep-alive connections. */
+export function createClient () {
+  const agent = new Agent({ keepAlive: true })
+  return {
+    /** @param {string} url @param {object} [body] @param {string} [key] @returns {Promise<{ status: number, reply: any }>} 0: none */
+    ask: (url, body, key) => new Promise((resolve) => {
+      const headers = { ...(body ? { 'content-type': 'application/json' } : {}), ...(key ? { 'idempotency-key': key } : {}) }
+      const none = () => resolve({ status: 0, reply: null })
+      request(url, { method: body ? 'POST' : 'GET', agent, headers }, (response) => {
+        json(response).then((reply) => resolve({ status: Number(response.statusCode), reply }), none)
+      }).once('error', none).end(body && JSON.stringify(body))
+    }),
+    close: () => agent.destroy()
+  }
+}
+
+const newCustomer = () => ({ email: `${randomUUID()}@example.org`, name: 'Ann', address: 'Here 1' })
+
+/**
+ * @param {{ technique: string, commandUrls: string[], queryUrls: string[], signal: AbortSignal,
+ *   ask: ReturnType<typeof createClient>['ask'] }} place
+ */
+export function createCustomers ({ technique, commandUrls, queryUrls, signal, ask }) {
+  /** @type {Heard} */
+  const heard = { requests: [], tracked: [], placed: [], unknown: [] }
+  const counts = { sent: 0 }
+  /** @type {string[]} */
+  const customers = []
+
+  /** @param {number} n of the client, which has one replica @param {number} dueMs */
+  async function order (n, dueMs) {
+    const sku = Math.random() < OUT_OF_STOCK ? EMPTY : skuOf(Math.random() < HOT ? 0 : pick(PRODUCTS))
+    const lines = [{ sku, quantity: 1 + pick(2) }, { sku: skuOf((n * 7 + 1) % PRODUCTS), quantity: 1 }]
+    const url = `${commandUrls[n % commandUrls.length]}/v1/orders`
+    const [body, key] = [{ customerId: customers[pick(customers.length)], lines, address: 'Here 1' }, randomUUID()]
+    const copy = technique !== LOCAL && Math.random() < DOUBLED ? ask(url, body, key) : null
+    const { status, reply } = await ask(url, body, key)
+    const ms = performance.now() - dueMs
+    if (copy && (await copy).reply?.orderId !== reply?.orderId) return { status: 0, ms, id: null }
+    return { status, ms, id: status === 201 ? reply.orderId : null }
+  }
+
+  /** @param {number} n @param {string} id @param {number} dueMs */
+  async function track (n, id, dueMs) {
+    const url = `${queryUrls[n % queryUrls.length]}/v1/orders/${id}`
+    // the lab's replicas have no other way
+    const isPolled = technique === LOCAL || Math.random() < 0.5
+    for (let polls = 1; ; polls++) {
+      if (isPolled) await sleep(POLL_MS, undefined, { signal }).catch(() => {})
+      const { status, reply } = await ask(isPolled ? url : `${url}?waitMs=${GIVE_UP_MS}`)
+      if (status === 404) heard.unknown.push(id)
+      const [ms, isEnd] = [performance.now() - dueMs, isFinal(String(reply?.status))]
+      if (isEnd || !isPolled || ms >= GIVE_UP_MS || signal.aborted) return heard.tracked.push({ isPolled, ms, polls, isFinal: isEnd })
+    }
+  }
+
+  /** @param {number} n @param {boolean} isWarmUp @param {number} dueMs */
+  async function act (n, isWarmUp, dueMs) {
+    const chance = Math.random()
+    const url = commandUrls[n % commandUrls.length]
+    const note = (/** @type {Request['kind']} */ kind, /** @type {number} */ status, ms = performance.now() - dueMs) =>
+      heard.requests.push({ kind, isWarmUp, ms, status })
+    counts.sent++
+    if (chance < ORDERS) {
+      const { status, ms, id } = await order(n, dueMs)
+      note('order', status, ms)
+      if (id === null) return
+      heard.placed.push({ id, isWarmUp })
+      if (!isWarmUp && Math.random() < TRACKED) await track(n, id, dueMs)
+    } else if (chance < ORDERS + RESERVATIONS) {
+      const [reservationId, product] = [randomUUID(), `${url}/v1/products/${skuOf(pick(PRODUCTS))}`]
+      note('reservation', (await ask(`${product}/reserve`, { reservationId, quantity: 1, holdMs: HOLD_MS })).status)
+      // the others expire, which the lab's replicas have not
+      if (technique === LOCAL || chance < ORDERS + RESERVATIONS / 2) await ask(`${product}/release`, { reservationId })
+    } else note('customer', (await ask(`${url}/v1/customers`, newCustomer())).status)
+  }
+
+  return {
+    heard,
+    counts,
+    /** Creates products and customers, a few at once. */
+    async begin () {
+      const post = async (/** @type {string} */ path, /** @type {object} */ body) => {
+        const { status, reply } = await ask(commandUrls[0] + path, body)
+        if (status !== 201) throw new Error(`${path}: ${status} ${JSON.stringify(reply)}`)
+        return reply
+      }
+      const products = Object.entries(STOCK)
+      for (let i = 0; i < products.length; i += AT_ONCE) {
+        await Promise.all(products.slice(i, i + AT_ONCE).map(([sku, quantity]) =>
+          post('/v1/products', { sku, name: sku, price: PRICE, quantity })))
+      }
+      for (let i = 0; i < CUSTOMERS; i += AT_ONCE) {
+        const created = await Promise.all(Array.from({ length: AT_ONCE }, () => post('/v1/customers', newCustomer())))
+        customers.push(...created.map(({ customerId }) => customerId))
+      }
+    },
+
+    /** @param {{ rate: number, seconds: number, isWarmUp: boolean }} load @returns `rest`: the last replies */
+    async run ({ rate, seconds, isWarmUp }) {
+      const startMs = performance.now()
+      /** @type {Promise<unknown>[]} */
+      const all = []
+      for (let n = 0; n < rate * seconds && !signal.aborted; n++) {
+        const dueMs = startMs + n * 1000 / rate
+        const aheadMs = dueMs - performance.now()
+        if (aheadMs > 1) await sleep(aheadMs, undefined, { signal }).catch(() => {})
+        all.push(act(n, isWarmUp, dueMs))
+      }
+      return { rest: Promise.all(all) }
+    }
+  }
+}

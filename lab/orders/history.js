@@ -1,0 +1,98 @@
+/**
+ * Checks orders: what clients were told, the stored events and views, the ledger of the provider, and the stock.
+ *
+ *     D1  every acknowledged order is final
+ *     D2  steps are legal, versions without gaps
+ *     D3  units of a product = available + held + sold; none is held at the end; sold are those of confirmed orders
+ *     D4  at most one capture of an order; captured - refunded = the total of a confirmed one, else 0
+ *     D7  the view of an order says what its last event says
+ *     D8  a reader knows every acknowledged order
+ *     D9  no order has a dead letter
+ *
+ * @typedef {{ id: string, status: string, reason: string | null, total: number, lines: { sku: string, quantity: number }[],
+ *   ms: number }} Order
+ *   of the view; `total` in minor units; `ms` from placing to the last change
+ * @typedef {{ id: string, version: number, type: string }} Event of an order, by version
+ * @typedef {{ id: string, captures: number, captured: number, refunded: number }} Payment amounts in minor units
+ * @typedef {{ sku: string, units: number, available: number, held: number, sold: number }} Stock `units` at the start
+ * @typedef {{ technique: string, placed: string[], unknown: string[], orders: Order[], events: Event[], payments: Payment[], stock: Stock[],
+ *   dead: string[] }} History `placed`: acknowledged ids; `unknown`: those that a reader did not know; `dead`: of dead letters
+ * @typedef {{ name: string, ok: boolean, detail: string }} Invariant
+ */
+const MOST_SHOWN = 3
+const FINAL = Object.freeze(['confirmed', 'cancelled'])
+/** steps that may follow a step */
+const LEGAL = Object.freeze(/** @type {Record<string, string[]>} */ ({
+  placed: ['held', 'declined', 'cancel_requested', 'deadline'],
+  held: ['capture_requested', 'declined', 'cancel_requested', 'deadline'],
+  capture_requested: ['captured', 'declined'],
+  captured: ['confirmed'],
+  declined: ['cancelled'],
+  cancel_requested: ['cancelled'],
+  deadline: ['cancelled'],
+  confirmed: [],
+  cancelled: []
+}))
+
+/** @param {string} name @param {string[]} faults @returns {Invariant} */
+const result = (name, faults) => ({
+  name, ok: faults.length === 0, detail: faults.length ? `${faults.length}: ${faults.slice(0, MOST_SHOWN).join('; ')}` : 'none'
+})
+
+/** @param {string} status */
+export const isFinal = (status) => FINAL.includes(status)
+
+/** @param {History} history @returns {Invariant[]} */
+export function checkOrders ({ placed, unknown, orders, events, payments, stock, dead }) {
+  const known = new Map(orders.map((order) => [order.id, order]))
+  const last = new Map(events.map((event) => [event.id, event]))
+  return [
+    result('D1 every acknowledged order is final', placed.filter((id) => !isFinal(String(known.get(id)?.status)))
+      .map((id) => `${id}: ${known.get(id)?.status ?? 'unknown'}`)),
+    result('D2 steps are legal, versions without gaps', stepFaults(events)),
+    result('D3 units are available, held or sold, as confirmed orders say', stockFaults(orders, stock)),
+    result('D4 the ledger has what was confirmed, once', paymentFaults(orders, payments)),
+    result('D7 the view is the fold of the events', orders.filter(({ id, status }) => isFinal(status) && last.get(id)?.type !== status)
+      .map(({ id, status }) => `${id}: ${status} after ${last.get(id)?.type}`)),
+    result('D8 a reader knows every acknowledged order', unknown),
+    result('D9 no order has a dead letter', dead)
+  ]
+}
+
+/** @param {Event[]} events */
+function stepFaults (events) {
+  /** @type {Map<string, Event>} */
+  const before = new Map()
+  return events.flatMap((event) => {
+    const { id, version, type } = event
+    const prior = before.get(id)
+    before.set(id, event)
+    const isLegal = prior ? version === prior.version + 1 && LEGAL[prior.type]?.includes(type) : version === 1 && type === 'placed'
+    return isLegal ? [] : [`${id}: ${type} ${version} after ${prior ? `${prior.type} ${prior.version}` : 'nothing'}`]
+  })
+}
+
+/** @param {Order[]} orders @param {Stock[]} stock */
+function stockFaults (orders, stock) {
+  /** @type {Record<string, number>} */
+  const confirmed = {}
+  for (const { status, lines } of orders) {
+    if (status === 'confirmed') for (const { sku, quantity } of lines) confirmed[sku] = (confirmed[sku] ?? 0) + quantity
+  }
+  return stock.filter(({ sku, units, available, held, sold }) => held !== 0 || sold !== (confirmed[sku] ?? 0) || available !== units - sold)
+    .map(({ sku, units, available, held, sold }) =>
+      `${sku}: ${available} + ${held} held + ${sold} sold of ${units}, ${confirmed[sku] ?? 0} confirmed`)
+}
+
+/** @param {Order[]} orders @param {Payment[]} payments */
+function paymentFaults (orders, payments) {
+  const paid = new Map(payments.map((payment) => [payment.id, payment]))
+  return orders.flatMap(({ id, status, total }) => {
+    const { captures, captured, refunded } = paid.get(id) ?? { captures: 0, captured: 0, refunded: 0 }
+    const due = status === 'confirmed' ? total : 0
+    return captures > 1 || captured - refunded !== due ? [`${id} ${status}: ${captured} - ${refunded} in ${captures}, not ${due}`] : []
+  })
+}
+
+/** @param {History} history @returns {string} JSON, in one line */
+export const historyText = (history) => JSON.stringify({ kind: 'orders', ...history })

@@ -1,0 +1,110 @@
+/**
+ * One measurement of orders: processes, warm-up, window, and the check of what was stored.
+ *
+ *     processes start -> products, customers -> warm-up | window: customers, kills | -> tracked orders end -> orders, ledger, stock
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createClient, createCustomers, STOCK } from './customers.js'
+import { figuresOf } from './figures.js'
+import { startFleet } from './fleet.js'
+import { checkOrders, isFinal } from './history.js'
+import { LOCAL } from './techniques.js'
+
+const FAULTS = Object.freeze({ latencyMs: 5, declineRate: 0.05, silentRate: 0.01 })
+const KILL_EVERY_MS = 2000
+const SETTLED_WITHIN_MS = 60_000
+/** of replicas as published: nothing happens to an order that waits for longer */
+const LOCAL_SETTLED_MS = 1000
+const LOOK_EVERY_MS = 200
+
+/**
+ * @param {import('../contention/plan.js').Contention} load
+ * @param {{ redisUrl: string, keyPrefix: string, rate: number, warmUpSeconds: number, seconds: number, signal: AbortSignal,
+ *   onMeasuring: () => Promise<void>, onMeasured: () => Promise<void> }} how `rate`: requests/s
+ */
+export async function runOrders ({ technique, replicas = 1, kills: hasKills = false }, how) {
+  const { redisUrl, keyPrefix, rate, warmUpSeconds, seconds, signal, onMeasuring, onMeasured } = how
+  const fleet = await startFleet({ technique, replicas, redisUrl, keyPrefix })
+  const client = createClient()
+  try {
+    const customers = createCustomers({ technique, ...fleet, ask: client.ask, signal })
+    await customers.begin()
+    await fleet.fail(FAULTS)
+    const warm = await customers.run({ rate, seconds: warmUpSeconds, isWarmUp: true })
+    await onMeasuring()
+    const [before, sentBefore, cpu, loop, beganMs] = [await fleet.usage(), customers.counts.sent, process.cpuUsage(),
+      performance.eventLoopUtilization(), performance.now()]
+    let kills = 0
+    const killing = hasKills ? setInterval(() => { kills++; fleet.kill() }, KILL_EVERY_MS) : undefined
+    const { rest } = await Promise.race([fleet.ended, customers.run({ rate, seconds, isWarmUp: false })])
+    clearInterval(killing)
+    const windowSeconds = (performance.now() - beganMs) / 1000
+    const { user, system } = process.cpuUsage(cpu)
+    const { utilization } = performance.eventLoopUtilization(loop)
+    const after = await fleet.usage()
+    await onMeasured()
+    await Promise.all([warm.rest, rest])
+    const placed = customers.heard.placed.map(({ id }) => id)
+    const orders = await settled(fleet, placed, technique)
+    const history = {
+      technique,
+      placed,
+      unknown: customers.heard.unknown,
+      orders,
+      events: await fleet.events(),
+      payments: await fleet.payments(),
+      ...(technique === LOCAL ? { stock: [], dead: [] } : await storedOf(fleet, client.ask))
+    }
+    return {
+      ...figuresOf({
+        heard: customers.heard,
+        orders,
+        seconds: windowSeconds,
+        planned: rate * seconds,
+        sent: customers.counts.sent - sentBefore,
+        kills,
+        usage: { before, after }
+      }),
+      history,
+      cpuMicros: user + system,
+      loopUse: utilization,
+      // stuck orders are what its replicas are known for: they are counted
+      invariants: technique === LOCAL ? [] : checkOrders(history)
+    }
+  } finally {
+    client.close()
+    await fleet.close()
+  }
+}
+
+/** @param {import('./fleet.js').Fleet} fleet @param {string[]} placed @param {string} technique */
+async function settled (fleet, placed, technique) {
+  if (technique === LOCAL) await sleep(LOCAL_SETTLED_MS)
+  const untilMs = performance.now() + SETTLED_WITHIN_MS
+  for (;;) {
+    const orders = await fleet.orders()
+    const final = new Set(orders.flatMap(({ id, status }) => isFinal(status) ? [id] : []))
+    if (technique === LOCAL || performance.now() > untilMs || placed.every((id) => final.has(id))) return orders
+    await sleep(LOOK_EVERY_MS)
+  }
+}
+
+/**
+ * @param {import('./fleet.js').Fleet} fleet @param {ReturnType<typeof createClient>['ask']} ask
+ * @returns {Promise<Pick<import('./history.js').History, 'stock' | 'dead'>>}
+ */
+async function storedOf ({ queryUrls: [readerUrl], commandUrls: [gatewayUrl] }, ask) {
+  const stockOf = async (/** @type {string} */ sku) => (await ask(`${readerUrl}/v1/products/${sku}`)).reply
+  const stock = []
+  for (const [sku, units] of Object.entries(STOCK)) {
+    let one = await stockOf(sku)
+    // reservations expire
+    for (let n = 0; one.held > 0 && n < 5000 / LOOK_EVERY_MS; n++) {
+      await sleep(LOOK_EVERY_MS)
+      one = await stockOf(sku)
+    }
+    stock.push({ sku, units, available: one.available, held: one.held, sold: one.sold })
+  }
+  const { reply: { items } } = await ask(`${gatewayUrl}/v1/systems/orders/dead-letters?limit=1000`)
+  return { stock, dead: items.map((/** @type {any} */ { key }) => key) }
+}

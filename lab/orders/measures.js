@@ -1,0 +1,43 @@
+/** Measures of orders. */
+
+/** @typedef {import('../sample.js').Sample} Sample */
+/** @typedef {import('./figures.js').OrderFigures} OrderFigures */
+
+/** @param {string} title @param {string} unit @param {string} verb @param {(orders: OrderFigures) => number | null} read */
+const row = (title, unit, verb, read) => ({
+  title, unit, verb, of: (/** @type {Sample} */ { orders }) => orders ? read(orders) : null
+})
+
+/** @type {Record<string, import('../measures.js').Measure>} */
+export const ORDER_MEASURES = Object.freeze({
+  timeOutPercent: row('Tracked orders that were not final after 10 s', '%', 'leaves open',
+    ({ timeOuts, tracked }) => tracked > 0 ? 100 * timeOuts / tracked : null),
+  stuckPercent: row('Orders that never end', '%', 'loses', ({ stuck, placed }) => placed > 0 ? 100 * stuck / placed : null),
+  sagaMsP50: row('Time from placing to the end, on the server, median', 'ms', 'ends after', ({ serverMs }) => serverMs.p50),
+  sagaMsP95: row('Time from placing to the end, on the server, 95th percentile', 'ms', 'ends after', ({ serverMs }) => serverMs.p95),
+  sagaMsMax: row('Time from placing to the end, on the server, longest', 'ms', 'ends after', ({ serverMs }) => serverMs.max),
+  polledMsP50: row('Time to the end as a polling customer sees it, median', 'ms', 'shows after', ({ polledMs }) => polledMs?.p50 ?? null),
+  polledMsP95: row('Time to the end as a polling customer sees it, 95th percentile', 'ms', 'shows after',
+    ({ polledMs }) => polledMs?.p95 ?? null),
+  pushedMsP95: row('Time to the end as a waiting customer sees it, 95th percentile', 'ms', 'shows after',
+    ({ pushedMs }) => pushedMs?.p95 ?? null),
+  pollsPerOrder: row('Requests of a polling customer', 'requests', 'takes', ({ polls }) => polls),
+  httpMsP50: row('Time to a reply of a command, median', 'ms', 'replies after', ({ httpMs }) => httpMs.p50),
+  httpMsP95: row('Time to a reply of a command, 95th percentile', 'ms', 'replies after', ({ httpMs }) => httpMs.p95),
+  errorPercent: row('Commands without a reply, or refused by a fault', '%', 'fails',
+    ({ errors, answered }) => 100 * errors / Math.max(1, errors + answered)),
+  ordersPerSecond: {
+    title: 'Orders ended per second',
+    unit: 'orders/s',
+    verb: 'ends',
+    noun: 'rate',
+    isBetter: 'higher',
+    of: ({ orders }) => orders ? orders.final / orders.seconds : null
+  },
+  cpuMsPerOrder: row('CPU of gateway, reader and replicas per ended order', 'ms', 'costs',
+    ({ cpuSeconds: { fixed, replicas }, final }) => final > 0 ? 1000 * replicas.reduce((sum, one) => sum + one, fixed) / final : null),
+  busiestReplicaPercent: row('Share of the busiest replica in the CPU of all', '%', 'gives one replica',
+    ({ cpuSeconds: { replicas } }) => 100 * Math.max(...replicas) / replicas.reduce((sum, one) => sum + one, 0)),
+  serviceMemoryBytes: row('Memory of gateway, reader and replicas at the end', 'bytes', 'holds', ({ memoryBytes }) => memoryBytes),
+  replicasKilled: row('Replicas killed', 'replicas', 'loses', ({ kills }) => kills)
+})

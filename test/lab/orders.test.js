@@ -1,0 +1,68 @@
+/** Orders of the lab: the checker catches every mutant, and nothing that is right; each arm does its work. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { checkOrders, historyText } from '../../lab/orders/history.js'
+import { runOrders } from '../../lab/orders/load.js'
+import { MUTANTS, ordersInMemory } from '../../lab/orders/memory.js'
+import { TECHNIQUES } from '../../lab/orders/techniques.js'
+import { endOf } from '../commands.js'
+import { scoped, scopedEngines } from '../scope.js'
+import { startDeployment } from '../servers.js'
+
+const broken = (/** @type {import('../../lab/orders/history.js').Invariant[]} */ invariants) =>
+  invariants.filter(({ ok }) => !ok).map(({ name, detail }) => `${name}: ${detail}`)
+
+/** What finds each. @type {Record<string, string>} */
+const FINDS = { 'mark-before-do': 'D4', 'no-idempotency': 'D4', 'get-set-state': 'D3', 'no-deadline': 'D1', 'release-twice': 'D3' }
+
+t.test('every mutant is caught, by what it breaks', async (t) => {
+  t.same(Object.keys(FINDS).sort(), [...MUTANTS].sort())
+  for (const mutant of MUTANTS) {
+    const faults = broken(checkOrders(ordersInMemory(mutant)))
+    t.ok(faults.some((text) => text.startsWith(FINDS[mutant])), `${mutant}: ${faults.join(' | ') || 'nothing'}`)
+  }
+})
+
+t.test('what the checker must see in steps, views, readers and dead letters', async (t) => {
+  const right = ordersInMemory('right')
+  const [first, second] = right.events
+  /** @param {Partial<typeof right>} change */
+  const faultsOf = (change) => broken(checkOrders({ ...right, ...change })).join(' | ')
+  t.equal(faultsOf({}), '')
+  t.match(faultsOf({ events: right.events.filter((event) => event !== second) }), /^D2 .*o0: capture_requested 3 after placed 1/)
+  t.match(faultsOf({ events: [first, first, ...right.events.slice(1)] }), /D2 .*o0: placed 1 after placed 1/)
+  t.match(faultsOf({ orders: right.orders.map((order) => ({ ...order, status: 'cancelled' })) }), /D7 .*o0: cancelled after confirmed/)
+  t.match(faultsOf({ placed: ['lost'] }), /^D1 .*lost: unknown/)
+  t.match(faultsOf({ unknown: ['o1'] }), /^D8 .*o1/)
+  t.match(faultsOf({ dead: ['o:o1'] }), /^D9 .*o:o1/)
+})
+
+t.test('experiment check reads the history of a measurement', async (t) => {
+  const file = join(t.testdir(), 'orders.ndjson')
+  await writeFile(file, historyText(ordersInMemory('right')))
+  t.match(await endOf(t, ['experiment', 'check', file]), { code: 0, stdout: /12 orders of right\n {2}D1 [^]*D9 no order has a dead letter: yes/ })
+  await writeFile(file, historyText(ordersInMemory('no-idempotency')))
+  t.match(await endOf(t, ['experiment', 'check', file]), { code: 1, stdout: /D4 .*: no \(/ })
+})
+
+t.test('each arm works for a moment; the product loses nothing, a replica with orders of its own does', async (t) => {
+  const [engine] = await scopedEngines()
+  const { primary } = await startDeployment(t, { engine, replicas: 0 })
+  for (const technique of scoped(TECHNIQUES, ['partitions-4', 'local-state'])) {
+    const { answered, placed, final, stuck, invariants } = await runOrders({ technique, users: 1, driver: 'orders', replicas: 3 }, {
+      redisUrl: primary.url,
+      keyPrefix: `lab-${technique}:`,
+      rate: 40,
+      warmUpSeconds: 0.2,
+      seconds: 1,
+      signal: new AbortController().signal,
+      onMeasuring: async () => {},
+      onMeasured: async () => {}
+    })
+    t.ok(answered > 0, technique)
+    t.same(broken(invariants), [], technique)
+    t.equal(placed, final + stuck)
+    if (technique !== 'local-state') t.equal(stuck, 0, technique)
+  }
+})

@@ -1,2 +1,0 @@
-/** A smoke of regression/systems/orders/rates.test.js. */
-import '../../../regression/systems/orders/rates.test.js'
