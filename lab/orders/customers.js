@@ -13,7 +13,7 @@ import { Agent, request } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isFinal } from './history.js'
-import { LOCAL } from './techniques.js'
+import { isProduct } from './techniques.js'
 
 const ORDERS = 0.6
 const RESERVATIONS = 0.25
@@ -73,7 +73,7 @@ export function createCustomers ({ technique, commandUrls, queryUrls, signal, as
     const lines = [{ sku, quantity: 1 + pick(2) }, { sku: skuOf((n * 7 + 1) % PRODUCTS), quantity: 1 }]
     const url = `${commandUrls[n % commandUrls.length]}/v1/orders`
     const [body, key] = [{ customerId: customers[pick(customers.length)], lines, address: 'Here 1' }, randomUUID()]
-    const copy = technique !== LOCAL && Math.random() < DOUBLED ? ask(url, body, key) : null
+    const copy = isProduct(technique) && Math.random() < DOUBLED ? ask(url, body, key) : null
     const { status, reply } = await ask(url, body, key)
     const ms = performance.now() - dueMs
     if (copy && (await copy).reply?.orderId !== reply?.orderId) return { status: 0, ms, id: null }
@@ -84,7 +84,7 @@ export function createCustomers ({ technique, commandUrls, queryUrls, signal, as
   async function track (n, id, dueMs) {
     const url = `${queryUrls[n % queryUrls.length]}/v1/orders/${id}`
     // the lab's replicas have no other way
-    const isPolled = technique === LOCAL || Math.random() < 0.5
+    const isPolled = !isProduct(technique) || Math.random() < 0.5
     for (let polls = 1; ; polls++) {
       if (isPolled) await sleep(POLL_MS, undefined, { signal }).catch(() => {})
       const { status, reply } = await ask(isPolled ? url : `${url}?waitMs=${GIVE_UP_MS}`)
@@ -111,7 +111,7 @@ export function createCustomers ({ technique, commandUrls, queryUrls, signal, as
       const [reservationId, product] = [randomUUID(), `${url}/v1/products/${skuOf(pick(PRODUCTS))}`]
       note('reservation', (await ask(`${product}/reserve`, { reservationId, quantity: 1, holdMs: HOLD_MS })).status)
       // the others expire, which the lab's replicas have not
-      if (technique === LOCAL || chance < ORDERS + RESERVATIONS / 2) await ask(`${product}/release`, { reservationId })
+      if (!isProduct(technique) || chance < ORDERS + RESERVATIONS / 2) await ask(`${product}/release`, { reservationId })
     } else note('customer', (await ask(`${url}/v1/customers`, newCustomer())).status)
   }
 

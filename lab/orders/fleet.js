@@ -7,7 +7,7 @@ import { silent } from '../contention/silent.js'
 import { FreshetError } from '../errors.js'
 import { startPostgres } from '../servers/postgres.js'
 import { startProcess } from '../serving/process.js'
-import { LOCAL, PARTITIONS } from './techniques.js'
+import { isProduct, NOOP, PARTITIONS } from './techniques.js'
 
 const FRESHET = join(ROOT, 'bin/freshet.js')
 const REPLICA = fileURLToPath(new URL('local-process.js', import.meta.url))
@@ -56,12 +56,12 @@ function createStarter ({ redisUrl, keyPrefix }) {
 }
 
 /** Replicas as published; clients are spread over them. @param {Order} order @param {Starter} starter */
-async function startLocal ({ replicas, redisUrl, keyPrefix }, { start, payments: startPayments }) {
+async function startLocal ({ technique, replicas, redisUrl, keyPrefix }, { start, payments: startPayments }) {
   const { payments, paymentUrl } = await startPayments()
-  const all = Array.from({ length: replicas }, () => start('a replica of the lab', [REPLICA]))
+  const all = Array.from({ length: technique === NOOP ? 1 : replicas }, () => start('a replica of the lab', [REPLICA]))
   const urls = await Promise.all(all.map(async (one) => {
     await one.receive('ready')
-    one.send({ event: 'open', redisUrl, keyPrefix, paymentUrl })
+    one.send({ event: 'open', technique, redisUrl, keyPrefix, paymentUrl })
     return String((await one.receive('opened', UP_MS)).url)
   }))
   return {
@@ -71,7 +71,8 @@ async function startLocal ({ replicas, redisUrl, keyPrefix }, { start, payments:
     fixed: /** @type {Process[]} */ ([]),
     replicas: all,
     ended: [payments, ...all].map(({ ended }) => ended),
-    kill () { throw new FreshetError('LOAD_FAILED', `${LOCAL} loses what a killed replica held`) },
+    // what these hold would be lost
+    kill () {},
     async orders () {
       const each = await Promise.all(all.map(async (one) => {
         one.send({ event: 'stored' })
@@ -127,7 +128,7 @@ async function startProduct ({ technique, replicas }, { run, closers, payments: 
 export async function startFleet (order) {
   const starter = createStarter(order)
   try {
-    const { ended, fixed, replicas, paymentUrl, ...rest } = await (order.technique === LOCAL ? startLocal : startProduct)(order, starter)
+    const { ended, fixed, replicas, paymentUrl, ...rest } = await (isProduct(order.technique) ? startProduct : startLocal)(order, starter)
     const usageOf = (/** @type {Process[]} */ those) => Promise.all(those.map((one) => one.usage()))
     return {
       ...rest,

@@ -15,8 +15,8 @@
  * @typedef {{ id: string, version: number, type: string }} Event of an order, by version
  * @typedef {{ id: string, captures: number, captured: number, refunded: number }} Payment amounts in minor units
  * @typedef {{ sku: string, units: number, available: number, held: number, sold: number }} Stock `units` at the start
- * @typedef {{ technique: string, placed: string[], unknown: string[], orders: Order[], events: Event[], payments: Payment[], stock: Stock[],
- *   dead: string[] }} History `placed`: acknowledged ids; `unknown`: those that a reader did not know; `dead`: of dead letters
+ * @typedef {{ technique: string, placed: string[], unknown: string[], orders: Order[], events: Event[], payments: Payment[],
+ *   stock: Stock[], dead: string[] }} History `placed`: acknowledged; `unknown`: those that a reader did not know; `dead`: of dead letters
  * @typedef {{ name: string, ok: boolean, detail: string }} Invariant
  */
 const MOST_SHOWN = 3

@@ -8,7 +8,7 @@ import { createClient, createCustomers, STOCK } from './customers.js'
 import { figuresOf } from './figures.js'
 import { startFleet } from './fleet.js'
 import { checkOrders, isFinal } from './history.js'
-import { LOCAL } from './techniques.js'
+import { isProduct, LOCAL } from './techniques.js'
 
 const FAULTS = Object.freeze({ latencyMs: 5, declineRate: 0.05, silentRate: 0.01 })
 const KILL_EVERY_MS = 2000
@@ -53,7 +53,7 @@ export async function runOrders ({ technique, replicas = 1, kills: hasKills = fa
       orders,
       events: await fleet.events(),
       payments: await fleet.payments(),
-      ...(technique === LOCAL ? { stock: [], dead: [] } : await storedOf(fleet, client.ask))
+      ...(isProduct(technique) ? await storedOf(fleet, client.ask) : { stock: [], dead: [] })
     }
     return {
       ...figuresOf({
@@ -69,7 +69,7 @@ export async function runOrders ({ technique, replicas = 1, kills: hasKills = fa
       cpuMicros: user + system,
       loopUse: utilization,
       // stuck orders are what its replicas are known for: they are counted
-      invariants: technique === LOCAL ? [] : checkOrders(history)
+      invariants: isProduct(technique) ? checkOrders(history) : []
     }
   } finally {
     client.close()

@@ -10,6 +10,7 @@ import { createPayments } from '../../src/systems/orders/index.js'
 import { tellParent } from '../../src/runtime/index.js'
 import { openConnection } from '../../src/store/index.js'
 import { serveParent } from '../serving/child-process.js'
+import { NOOP } from './techniques.js'
 
 const GROUP = 'replicas'
 const DEADLINE_MS = 20_000
@@ -27,7 +28,7 @@ const stop = new AbortController()
 let server
 
 serveParent('ready', {
-  async open ({ redisUrl, keyPrefix, paymentUrl }) {
+  async open ({ technique, redisUrl, keyPrefix, paymentUrl }) {
     const open = (/** @type {string} */ name) => openConnection(redisUrl, { name, deadlineMs: DEADLINE_MS, signal: stop.signal })
     server = await open('lab-orders')
     const payments = createPayments({ provider: 'local', url: paymentUrl, key: null, timeoutMs: PAYMENT_TIMEOUT_MS })
@@ -74,8 +75,9 @@ serveParent('ready', {
         saga.ms = performance.now() - saga.placedMs
       }
     }
-    for (const [name, handle] of Object.entries(HANDLERS)) follow(await open(`lab-${name}`), key(name), handle)
-    tellParent({ event: 'opened', url: await listen({ send, move, key }) })
+    const isNoop = technique === NOOP
+    for (const [name, handle] of Object.entries(isNoop ? {} : HANDLERS)) follow(await open(`lab-${name}`), key(name), handle)
+    tellParent({ event: 'opened', url: await listen({ send, move, key, isNoop }) })
   },
 
   stored: () => tellParent({ event: 'stored', orders: [...sagas].map(([id, { placedMs: _, ...saga }]) => ({ id, ...saga })) }),
@@ -100,7 +102,7 @@ async function follow (connection, stream, handle) {
 }
 
 /** @param {any} parts */
-async function listen ({ send, move, key }) {
+async function listen ({ send, move, key, isNoop }) {
   const app = createServer({ registry: new Registry() })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, JSON.parse(String(body))))
@@ -127,8 +129,8 @@ async function listen ({ send, move, key }) {
   post('/v1/orders', 201, async ({ lines }) => {
     const id = randomUUID()
     const total = lines.reduce((/** @type {number} */ sum, /** @type {Line} */ { quantity }) => sum + PRICE * quantity, 0)
-    sagas.set(id, { status: 'pending', reason: null, total, lines, placedMs: performance.now(), ms: 0 })
-    await send('requests', { id, lines })
+    sagas.set(id, { status: isNoop ? 'confirmed' : 'pending', reason: null, total, lines, placedMs: performance.now(), ms: 0 })
+    if (!isNoop) await send('requests', { id, lines })
     return { orderId: id, status: 'pending' }
   })
   app.get('/v1/orders/:id', async (request, reply) => {
