@@ -50,7 +50,9 @@ export default {
     { arm: 'local-state', against: 'partitions-16', direction: 'more', level: '50/s, 3 replicas' },
     { arm: 'local-state', against: 'partitions-16', direction: 'more', level: '200/s, 3 replicas' },
     { arm: 'single', against: 'partitions-16', direction: 'same', level: '50/s, 1 replica' },
-    { arm: 'single', against: 'partitions-16', direction: 'more', level: '200/s, 3 replicas' }
+    { arm: 'single', against: 'partitions-16', direction: 'more', level: '200/s, 3 replicas' },
+    { arm: 'partitions-4', against: 'partitions-16', direction: 'same', level: '200/s, 3 replicas' },
+    { arm: 'noop', against: 'partitions-16', direction: 'less', level: '200/s, 3 replicas' }
   ],
   budgets: [
     { measure: 'timeOutPercent', arm: 'partitions-16', most: 0, level: '200/s, 1 replica' },

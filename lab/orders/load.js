@@ -62,7 +62,7 @@ export async function runOrders ({ technique, replicas = 1, kills: hasKills = fa
         seconds: windowSeconds,
         planned: rate * seconds,
         sent: customers.counts.sent - sentBefore,
-        kills,
+        kills: isProduct(technique) ? kills : 0,
         usage: { before, after }
       }),
       history,

@@ -35,9 +35,10 @@ export const ORDER_MEASURES = Object.freeze({
     of: ({ orders }) => orders ? orders.final / orders.seconds : null
   },
   cpuMsPerOrder: row('CPU of gateway, reader and replicas per ended order', 'ms', 'costs',
-    ({ cpuSeconds: { fixed, replicas }, final }) => final > 0 ? 1000 * replicas.reduce((sum, one) => sum + one, fixed) / final : null),
+    ({ cpuSeconds: { fixed, replicas }, final, kills }) =>
+      final > 0 && kills === 0 ? 1000 * replicas.reduce((sum, one) => sum + one, fixed) / final : null),
   busiestReplicaPercent: row('Share of the busiest replica in the CPU of all', '%', 'gives one replica',
-    ({ cpuSeconds: { replicas } }) => 100 * Math.max(...replicas) / replicas.reduce((sum, one) => sum + one, 0)),
+    ({ cpuSeconds: { replicas }, kills }) => kills > 0 ? null : 100 * Math.max(...replicas) / replicas.reduce((sum, one) => sum + one, 0)),
   serviceMemoryBytes: row('Memory of gateway, reader and replicas at the end', 'bytes', 'holds', ({ memoryBytes }) => memoryBytes),
   replicasKilled: row('Replicas killed', 'replicas', 'loses', ({ kills }) => kills)
 })

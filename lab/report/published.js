@@ -56,7 +56,7 @@ export function publishedOf ({ cells }, { published }, place) {
  * @param {string} unit
  */
 const comparable = ({ main }, { measures }, unit) =>
-  /percent|%/i.test(unit) && measures.includes('primaryCpuPercent') ? 'primaryCpuPercent' : main
+  /percent\b|%/i.test(unit) && measures.includes('primaryCpuPercent') ? 'primaryCpuPercent' : main
 
 /**
  * @param {{ analysis: Analysis, plan: Plan, measure: string, arm: string, level: string | undefined }} of

@@ -69,7 +69,7 @@ const sample = {
     serverMs: { p50: 20, p95: 40, max: 90 },
     cpuSeconds: { fixed: 1, replicas: [2, 1, 0] },
     memoryBytes: 300_000_000,
-    kills: 3
+    kills: 0
   }),
   lagMs: { p50: 1, p95: 5, p99: 6, max: 8 },
   windowSeconds: 10,
@@ -221,7 +221,7 @@ const VALUES = {
   cpuMsPerOrder: 10,
   busiestReplicaPercent: 200 / 3,
   serviceMemoryBytes: 300_000_000,
-  replicasKilled: 3,
+  replicasKilled: 0,
   netBytesPerItem: 170,
   replicatedBytesPerItem: 180,
   generatorCpuMicrosPerItem: 5,
