@@ -12,7 +12,8 @@ const FAULTS = 5
 const KILLS = 2
 const MOST_PAUSE_MS = 200
 const DELAY_MS = 20
-const FLAGS = ['--window-ms', '86400000', '--max-items', '0', '--read-from', 'primary', '--ack-within-ms', '300']
+// connections are ended here, never silent, but for a busy machine
+const FLAGS = ['--window-ms', '86400000', '--max-items', '0', '--read-from', 'primary', '--ack-within-ms', '300', '--deadline-ms', '10000']
 
 /**
  * Everything intended was answered 200 in the end, and is there. Where every version is kept, what was sent twice is there twice.

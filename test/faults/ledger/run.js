@@ -42,7 +42,10 @@ export function startRun (t, run) {
     else if (message.ended) accounts = message.ended
     else error = message.error
   })
-  gone.then(() => { if (!accounts && !error) error = `ended by ${child.signalCode ?? child.exitCode}` })
+  // its last message may come after its exit
+  Promise.all([gone, once(child, 'disconnect')]).then(() => {
+    if (!accounts && !error) error = `ended by ${child.signalCode ?? child.exitCode}`
+  })
   t.teardown(async () => {
     child.kill('SIGKILL')
     await gone
