@@ -44,7 +44,9 @@ for (const engine of await scopedEngines()) {
           openLive(t, reader.url, path, { headers: { 'last-event-id': positions[i] } })))
         await pause(WATCHED_MS)
         await writing.stop()
-        await written.reaches(resumed.slice(0, 1))
+        // what did not change while it was away does not come again
+        const all = { get items () { return new Map([...first[0].items, ...resumed[0].items]) } }
+        await written.reaches([all])
         const what = ['snapshot of all', 'snapshot of some', 'resumed, all', 'resumed, some']
         for (const [i, client] of [...first, ...resumed].entries()) {
           t.ok(client.items.size > 0)
