@@ -15,7 +15,8 @@ export async function startExchanges (t, flags = []) {
 
   /** @param {string} name @param {string} method @param {string} path @param {object} [body] */
   async function send (name, method, path, body) {
-    const response = await fetch(urls[name] + path, { method, body: body && JSON.stringify(body) })
+    // a connection that was idle may end just then
+    const response = await fetch(urls[name] + path, { method, body: body && JSON.stringify(body), headers: { connection: 'close' } })
     const text = await response.text()
     if (!response.ok) throw new Error(`${response.status} ${text}`)
     return text === '' ? null : JSON.parse(text)
