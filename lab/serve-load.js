@@ -3,17 +3,22 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { tellParent } from '../src/runtime/index.js'
 
+/** of a load that has no batches */
 const NONE = Object.freeze({ p50: 0, p95: 0, p99: 0, max: 0 })
+const WITHOUT = Object.freeze({
+  latencyMsByCode: {}, attemptsPerAccepted: null, refusedBy: {}, dropped: 0, retried: 0, bytes: 0, behindMs: NONE, flushMs: NONE
+})
 
 /**
- * @template {{ seconds: number }} Figures
- * @template History
- * @param {(load: import('./contention/plan.js').Contention, how: { redisUrl: string, keyPrefix: string, rate: number,
- *   warmUpSeconds: number, seconds: number, signal: AbortSignal, onMeasuring: () => Promise<void>, onMeasured: () => Promise<void> }) =>
- *   Promise<Figures & { history: History, cpuMicros: number, loopUse: number, invariants: object[] }>} run
- * @param {(history: History) => string} historyText
- * @param {(figures: Figures) => { part: object, answered: number, sent: number, failed: number, latencyMs: object, calls: number,
- *   cpuSeconds: number }} summaryOf `part`: the figures by the name of the system; `cpuSeconds` of what serves
+ * @typedef {{ redisUrl: string, keyPrefix: string, rate: number, warmUpSeconds: number, seconds: number, signal: AbortSignal,
+ *   onMeasuring: () => Promise<void>, onMeasured: () => Promise<void> }} How
+ */
+
+/**
+ * @template {{ history: any }} Run
+ * @param {(load: import('./contention/plan.js').Contention, how: How) => Promise<Run>} run
+ * @param {(history: Run['history']) => string} historyText
+ * @param {(result: Run) => { items: number, [name: string]: unknown }} summaryOf what it says in place of WITHOUT, and more
  */
 export function serveLoad (run, historyText, summaryOf) {
   process.once('disconnect', () => process.exit(1))
@@ -27,7 +32,7 @@ export function serveLoad (run, historyText, summaryOf) {
     }))
     try {
       const { contention, warmUp, duration, keyPrefix, rate } = settings
-      const { history, cpuMicros, loopUse, invariants, ...rest } = await run(contention, {
+      const result = await run(contention, {
         redisUrl,
         keyPrefix,
         rate,
@@ -42,38 +47,35 @@ export function serveLoad (run, historyText, summaryOf) {
       })
       if (contention.historyFile) {
         await mkdir(dirname(contention.historyFile), { recursive: true })
-        await writeFile(contention.historyFile, historyText(history))
+        await writeFile(contention.historyFile, historyText(result.history))
       }
-      const figures = /** @type {Figures} */ (/** @type {unknown} */ (rest))
-      const { part, answered, sent, failed, latencyMs, calls, cpuSeconds } = summaryOf(figures)
-      await tellParent({ event: 'ended', acknowledged: [answered] })
-      process.stdout.write(JSON.stringify({
-        event: 'summary',
-        ...part,
-        invariants,
-        seconds: figures.seconds,
-        latencyMs,
-        latencyMsByCode: {},
-        items: answered,
-        accepted: answered,
-        calls,
-        attemptsPerAccepted: null,
-        failed,
-        offered: sent,
-        refusedBy: {},
-        dropped: 0,
-        retried: 0,
-        batches: sent,
-        bytes: 0,
-        behindMs: NONE,
-        flushMs: NONE,
-        gatewayCpuSeconds: cpuSeconds,
-        loopUse,
-        writerCpuMicrosPerItem: cpuMicros / Math.max(1, answered)
-      }) + '\n', () => process.exit(0))
+      const summary = summaryOf(result)
+      await tellParent({ event: 'ended', acknowledged: [summary.items] })
+      process.stdout.write(JSON.stringify({ event: 'summary', ...WITHOUT, ...summary }) + '\n', () => process.exit(0))
     } catch (error) {
       await tellParent({ event: 'failed', code: error.code ?? 'LOAD_FAILED', message: error.message })
       process.exit(1)
     }
   })
 }
+
+/**
+ * The summary of a load of requests.
+ * @param {{ seconds: number, cpuMicros: number, loopUse: number, invariants: object[] }} result
+ * @param {{ answered: number, sent: number, failed: number, latencyMs: object, calls: number, cpuSeconds: number }} figures `cpuSeconds` of
+ *   what serves
+ */
+export const requestSummary = ({ seconds, cpuMicros, loopUse, invariants }, { answered, sent, failed, latencyMs, calls, cpuSeconds }) => ({
+  invariants,
+  seconds,
+  latencyMs,
+  items: answered,
+  accepted: answered,
+  calls,
+  failed,
+  offered: sent,
+  batches: sent,
+  gatewayCpuSeconds: cpuSeconds,
+  loopUse,
+  writerCpuMicrosPerItem: cpuMicros / Math.max(1, answered)
+})

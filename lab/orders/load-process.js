@@ -1,10 +1,11 @@
 /** The load of one measurement of orders, as a process that its parent controls. */
-import { serveLoad } from '../serve-load.js'
+import { requestSummary, serveLoad } from '../serve-load.js'
 import { historyText } from './history.js'
 import { runOrders } from './load.js'
 
-serveLoad(runOrders, historyText, (orders) => {
+serveLoad(runOrders, historyText, ({ history: _, ...result }) => {
+  const { cpuMicros: _cpu, loopUse: _use, invariants: _all, ...orders } = result
   const { answered, sent, errors, httpMs, cpuSeconds: { fixed, replicas } } = orders
   const cpuSeconds = replicas.reduce((sum, one) => sum + one, fixed)
-  return { part: { orders }, answered, sent, failed: errors, latencyMs: httpMs, calls: sent, cpuSeconds }
+  return { orders, ...requestSummary(result, { answered, sent, failed: errors, latencyMs: httpMs, calls: sent, cpuSeconds }) }
 })

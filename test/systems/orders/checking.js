@@ -1,21 +1,11 @@
 /**
  * What must hold of orders whatever was killed: the invariants of docs/orders.md, from the database, the ledger of the provider and the
- * stock.
+ * stock, by the checker of the lab.
  */
+import { checkOrders, isFinal } from '../../../lab/orders/history.js'
 import { eventually } from '../../servers.js'
 
-const LEGAL = Object.freeze(/** @type {Record<string, string[]>} */ ({
-  placed: ['held', 'declined', 'cancel_requested', 'deadline'],
-  held: ['capture_requested', 'declined', 'cancel_requested', 'deadline'],
-  capture_requested: ['captured', 'declined'],
-  captured: ['confirmed'],
-  declined: ['cancelled'],
-  cancel_requested: ['cancelled'],
-  deadline: ['cancelled'],
-  confirmed: [],
-  cancelled: []
-}))
-const FINAL = ['confirmed', 'cancelled']
+const idOf = (/** @type {string} */ aggregate) => aggregate.slice('o:'.length)
 
 /**
  * @param {import('tap').Test} t
@@ -30,7 +20,7 @@ export async function expectConsistent (t, { database, entries, stock }, { order
   const rowsOf = () => database.query('SELECT aggregate, status, reason, total, lines FROM order_view WHERE aggregate = ANY($1)', [keys])
   const rows = await eventually(async () => {
     const found = await rowsOf()
-    const open = found.filter(({ status }) => !FINAL.includes(status))
+    const open = found.filter(({ status }) => !isFinal(status))
     if (found.length < keys.length || open.length > 0) {
       throw new Error(`${found.length} of ${keys.length} orders, ${open.length} not final: ${JSON.stringify(open.slice(0, 5))}`)
     }
@@ -39,35 +29,25 @@ export async function expectConsistent (t, { database, entries, stock }, { order
 
   const events = await database.query(
     'SELECT aggregate, version, type FROM events WHERE aggregate = ANY($1) ORDER BY aggregate, version', [keys])
-  /** @type {Map<string, { version: number, type: string }>} */
-  const last = new Map()
-  const illegal = events.filter(({ aggregate, version, type }) => {
-    const before = last.get(aggregate)
-    last.set(aggregate, { version: Number(version), type })
-    if (!before) return Number(version) !== 1 || type !== 'placed'
-    return Number(version) !== before.version + 1 || !LEGAL[before.type].includes(type)
-  })
-  t.same(illegal, [], 'steps are legal, versions without gaps')
-
-  const ledger = new Map((await entries()).map((one) => [`o:${one.key}`, one]))
-  const wrong = rows.filter(({ aggregate, status, total }) => {
-    const { captured = 0, refunded = 0, captures = 0 } = ledger.get(aggregate) ?? {}
-    return captures > 1 || captured - refunded !== (status === 'confirmed' ? Number(total) : 0)
-  })
-  t.same(wrong, [], 'what is captured, at most once, is what was confirmed')
-
-  /** @type {Record<string, number>} */
-  const sold = {}
-  for (const { status, lines } of rows) {
-    if (status === 'confirmed') for (const { sku, quantity } of lines) sold[sku] = (sold[sku] ?? 0) + quantity
-  }
-  for (const [sku, all] of Object.entries(units)) {
-    const found = await eventually(async () => {
+  const left = await Promise.all(Object.entries(units).map(async ([sku, all]) => {
+    const { available, held, sold } = await eventually(async () => {
       const one = await stock(sku)
       return one.held === 0 && one
     })
-    t.match(found, { held: 0, sold: sold[sku] ?? 0, available: all - (sold[sku] ?? 0) }, `stock of ${sku}`)
-  }
+    return { sku, units: all, available, held, sold }
+  }))
+  const broken = checkOrders({
+    technique: 'consumers',
+    placed: orders,
+    unknown: [],
+    orders: rows.map(({ aggregate, total, ...row }) => ({ ...row, id: idOf(aggregate), total: Number(total), ms: 0 })),
+    events: events.map(({ aggregate, version, type }) => ({ id: idOf(aggregate), version: Number(version), type })),
+    payments: (await entries()).map(({ key, captures, captured, refunded }) => ({ id: key, captures, captured, refunded })),
+    stock: left,
+    dead: []
+  }).filter(({ ok }) => !ok)
+  t.same(broken, [], 'every invariant of orders')
+
   /** @type {Record<string, number>} */
   const outcomes = {}
   for (const { status, reason } of rows) outcomes[reason || status] = (outcomes[reason || status] ?? 0) + 1
