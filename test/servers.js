@@ -8,7 +8,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -17,10 +17,12 @@ import { pino } from 'pino'
 import { openFeedWriter } from '../src/pipeline/feed-writer.js'
 import { openConnection } from '../src/store/connection.js'
 import { enginesFound } from '../src/store/embedded/engine.js'
+import { freePort, isPortTaken, PORTS_TRIED } from '../src/store/embedded/free-port.js'
 import { createGuard } from '../src/store/embedded/guard.js'
 
+export { freePort }
+
 const WANTED = ['valkey', 'redis']
-const PORTS_TRIED = 5
 const START_DEADLINE_MS = 30_000
 /** what a busy machine may need; only a failure takes as long */
 const DEADLINE_MS = 60_000
@@ -107,7 +109,7 @@ export async function startServer (t, { engine, args = [], replicaOf = null, por
       break
     } catch (error) {
       await kill()
-      if (wantedPort || attempt === PORTS_TRIED || !/already in use/.test(log)) {
+      if (wantedPort || attempt === PORTS_TRIED || !isPortTaken(log)) {
         await stop()
         throw error
       }
@@ -235,14 +237,6 @@ export async function openWriterFor (t, options) {
 }
 
 export const silentLog = pino({ level: 'silent' })
-
-/** @returns {Promise<number>} */
-export const freePort = () => new Promise((resolve, reject) => {
-  const probe = createServer().once('error', reject).listen(0, '127.0.0.1', () => {
-    const { port } = /** @type {import('node:net').AddressInfo} */ (probe.address())
-    probe.close(() => resolve(port))
-  })
-})
 
 /**
  * @param {number} port

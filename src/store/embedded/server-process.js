@@ -8,13 +8,12 @@
 import { spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { FreshetError } from '../../errors.js'
 import { openConnection } from '../connection.js'
+import { freePort, isPortTaken, PORTS_TRIED } from './free-port.js'
 
-const PORTS_TRIED = 5
 const POLL_MS = 20
 const CONNECTION_DEADLINE_MS = 5_000
 const START_DEADLINE_MS = 60_000
@@ -49,7 +48,7 @@ export async function startServer ({ onSpawn = () => {}, ...plan }) {
       await untilAnswering(server)
       return server
     } catch (error) {
-      const isTaken = /Address already in use/.test(await server.log())
+      const isTaken = isPortTaken(await server.log())
       await server.kill()
       if (!isTaken || attempt === PORTS_TRIED) throw error
     }
@@ -116,11 +115,3 @@ async function askInfo (url) {
     connection.close()
   }
 }
-
-/** @returns {Promise<number>} */
-const freePort = () => new Promise((resolve, reject) => {
-  const probe = createServer().once('error', reject).listen(0, '127.0.0.1', () => {
-    const { port } = /** @type {import('node:net').AddressInfo} */ (probe.address())
-    probe.close(() => resolve(port))
-  })
-})

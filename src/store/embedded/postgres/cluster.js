@@ -11,6 +11,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { FreshetError } from '../../../errors.js'
+import { freePort, isPortTaken, PORTS_TRIED } from '../free-port.js'
 
 const run = promisify(execFile)
 const READY_WITHIN_MS = 30_000
@@ -46,12 +47,12 @@ export async function isOpenToOthers (folder) {
 }
 
 /**
- * @param {{ programs: string, folder: string, port: number, flags?: Record<string, string> }} options `programs`: the folder with bin;
- *   `folder`: of the data, made if it is not there
+ * @param {{ programs: string, folder: string, port?: number, flags?: Record<string, string> }} options `programs`: the folder with bin;
+ *   `folder`: of the data, made if it is not there; `port`: without it, a free one
  * @returns {Promise<Cluster>}
  * @throws {FreshetError} SERVERS_FAILED
  */
-export async function startCluster ({ programs, folder, port, flags = {} }) {
+export async function startCluster ({ programs, folder, port: wanted, flags = {} }) {
   const as = await identity()
   const data = join(folder, 'data')
   if (!await access(join(data, 'PG_VERSION')).then(() => true, () => false)) {
@@ -59,6 +60,20 @@ export async function startCluster ({ programs, folder, port, flags = {} }) {
     if (as.uid !== undefined) await chown(folder, as.uid, /** @type {number} */ (as.gid))
     await run(join(programs, 'bin', 'initdb'), ['-D', data, ...INIT], { ...as, cwd: folder })
   }
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await startProgram({ programs, folder, data, as, port: wanted ?? await freePort(), flags })
+    } catch (error) {
+      if (wanted !== undefined || attempt === PORTS_TRIED || !isPortTaken(error.message)) throw error
+    }
+  }
+}
+
+/**
+ * @param {{ programs: string, folder: string, data: string, as: Identity, port: number, flags: Record<string, string> }} options
+ * @returns {Promise<Cluster>} @throws {FreshetError} SERVERS_FAILED
+ */
+async function startProgram ({ programs, folder, data, as, port, flags }) {
   const words = Object.entries({ ...FLAGS, ...flags, port: String(port) }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const options = { ...as, cwd: folder, stdio: /** @type {any} */ (['ignore', 'ignore', 'pipe']) }
   const child = spawn(join(programs, 'bin', 'postgres'), ['-D', data, ...words], options)

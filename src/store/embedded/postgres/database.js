@@ -5,8 +5,6 @@
  */
 import { createHash } from 'node:crypto'
 import { cp, lstat, mkdir, rename, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { FreshetError } from '../../../errors.js'
@@ -36,7 +34,7 @@ export function createPostgres ({ folder, cacheDir, report, signal, fail }) {
       const programs = isOwn ? fetched : join(await outside(fetched, copyPrograms), basename(fetched))
       home = isOwn || await isOpenToOthers(join(folder, '..')) ? folder : join(await outside(folder), 'database')
       await rm(home, { recursive: true, force: true })
-      cluster = await startCluster({ programs, folder: home, port: await freePort() })
+      cluster = await startCluster({ programs, folder: home })
       guard.watch([cluster.pid])
       cluster.exited.then((how) => fail(new FreshetError('SERVERS_FAILED',
         `the embedded PostgreSQL ended (${how}), and its data is lost; run the command again to start with an empty one`)))
@@ -73,12 +71,4 @@ async function copyPrograms (programs, folder) {
   const copying = `${copy}-${process.pid}`
   await cp(programs, copying, { recursive: true, verbatimSymlinks: true })
   await rename(copying, copy).catch(() => rm(copying, { recursive: true }))
-}
-
-async function freePort () {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  await once(server.close(), 'close')
-  return port
 }
