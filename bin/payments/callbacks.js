@@ -1,4 +1,7 @@
 /** Callbacks: after each change of a payment its key and status are sent to a URL, signed; a callback that fails is not repeated. */
+import { once } from 'node:events'
+import { Agent as HttpAgent, request as requestHttp } from 'node:http'
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { signatureOf } from '../../src/systems/orders/index.js'
 
 const TIMEOUT_MS = 2000
@@ -7,17 +10,22 @@ const TIMEOUT_MS = 2000
 export function createCallbacks ({ url, secret, log }) {
   /** @type {Set<NodeJS.Timeout>} */
   const timers = new Set()
+  const isSecure = url?.startsWith('https:') ?? false
+  const agent = new (isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true })
+  const request = isSecure ? requestHttps : requestHttp
 
   /** @param {string} body */
   async function send (body) {
     const seconds = Math.floor(Date.now() / 1000)
     /** @type {Record<string, string>} */
     const signature = secret === null ? {} : { 'payment-signature': signatureOf(secret, body, seconds) }
-    const reply = await fetch(String(url), {
-      method: 'POST', body, headers: { 'content-type': 'application/json', ...signature }, signal: AbortSignal.timeout(TIMEOUT_MS)
-    })
-    await reply.arrayBuffer()
-    if (!reply.ok) throw new Error(`status ${reply.status}`)
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...signature }
+    const sent = request(String(url), { method: 'POST', agent, headers, timeout: TIMEOUT_MS })
+    sent.once('timeout', () => sent.destroy(new Error('no reply in time')))
+    sent.end(body)
+    const [reply] = await once(sent, 'response')
+    reply.resume()
+    if (reply.statusCode >= 300) throw new Error(`status ${reply.statusCode}`)
   }
 
   return {
@@ -34,6 +42,9 @@ export function createCallbacks ({ url, secret, log }) {
       }
     },
 
-    close () { for (const timer of timers) clearTimeout(timer) }
+    close () {
+      for (const timer of timers) clearTimeout(timer)
+      agent.destroy()
+    }
   }
 }

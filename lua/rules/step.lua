@@ -37,8 +37,9 @@ function rules.step ()
     return 'created', outcome(state), { events = { placed }, tasks = { { 'run', text(now) }, { 'deadline', state.deadline } } }
   end
 
-  -- the owner looks at once
+  -- the owner looks at once; a confirmed order has its payment, and one that is being driven is looked at anyway
   function ops.check (state, args, now)
+    if state.parked == '' and state.status ~= 'cancelled' then return 'illegal', outcome(state) end
     return accepted(state, { events = { { 'seq', '0', 'type', 'wanted' } }, tasks = { { 'run', text(now) } } })
   end
 

@@ -5,7 +5,7 @@ import { createArchive, createPayments, createSaga, publishReplica, SYSTEM } fro
 import { durabilityOfOrders, hasReplicas, openConfirms } from '../confirms.js'
 
 /** no request waits for the archive, and a transaction costs more than its rows */
-const ARCHIVE_PAUSE_MS = 100
+const ARCHIVE_PAUSE_MS = 400
 /** events of an order after which its owner has something to do at once */
 const WAKING = Object.freeze(['placed', 'cancel_requested', 'wanted', 'resumed'])
 
