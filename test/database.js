@@ -1,13 +1,13 @@
 /** A real PostgreSQL for tests: one per test file, with a database of its own for each caller. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { startCluster } from '../src/store/embedded/postgres/cluster.js'
+import { crashPostgres } from '../lab/servers/postgres.js'
 import { createPostgres } from '../src/store/embedded/postgres/database.js'
 import { migrate, openDatabase } from '../src/sql/index.js'
 import { CACHE_DIR } from './commands.js'
-import { eventually, silentLog } from './servers.js'
+import { silentLog } from './servers.js'
 
 /**
  * @param {import('tap').Test} t @param {{ folder?: string }} [options] `folder` for its data, which every system user may enter
@@ -25,30 +25,7 @@ export async function startDatabase (t, { folder: wanted } = {}) {
     if (!wanted) await rm(folder, { recursive: true, force: true })
   })
   const { url } = await postgres.start()
-  return { url, query: (text, values) => query(url, text, values), crash: () => crash(t, url) }
-}
-
-/** @param {import('tap').Test} t @param {string} url */
-async function crash (t, url) {
-  const [{ data_directory: data }] = await query(url, 'SHOW data_directory')
-  const processes = (await query(url, 'SELECT pid FROM pg_stat_activity')).map(({ pid }) => pid)
-  const pidFile = join(data, 'postmaster.pid')
-  const postmaster = parseInt(await readFile(pidFile, 'utf8'))
-  const [program] = (await readFile(join(data, 'postmaster.opts'), 'utf8')).split(' ')
-  for (const pid of [postmaster, ...processes]) kill(pid, 'SIGKILL')
-  await eventually(() => ![postmaster, ...processes].some((pid) => kill(pid, 0)))
-  await rm(pidFile)
-  const { stop } = await startCluster({ programs: join(program, '../..'), folder: join(data, '..'), port: Number(new URL(url).port) })
-  t.teardown(stop)
-}
-
-/** @param {number} pid @param {NodeJS.Signals | 0} signal @returns {boolean} whether there is such a process */
-function kill (pid, signal) {
-  try {
-    return process.kill(pid, signal)
-  } catch {
-    return false
-  }
+  return { url, query: (text, values) => query(url, text, values), crash: async () => t.teardown((await crashPostgres(url)).stop) }
 }
 
 /** With the tables of systems. @param {import('tap').Test} t @param {{ folder?: string }} [options] */

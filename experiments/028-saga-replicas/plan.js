@@ -12,24 +12,24 @@ export default {
   arms: {
     single: technique('single'),
     'local-state': technique('local-state'),
-    'partitions-4': technique('partitions-4'),
     'partitions-16': technique('partitions-16'),
     noop: technique('noop')
   },
   labels: {
     single: 'one owner',
     'local-state': 'memory of a replica',
-    'partitions-4': '4 partitions',
     'partitions-16': '16 partitions',
     noop: 'ends at once'
   },
   levels: {
-    '50/s, 1 replica': level(50, 1, ['partitions-4']),
-    '50/s, 3 replicas': level(50, 3, ['partitions-4']),
+    '50/s, 3 replicas': level(50, 3),
     '200/s, 1 replica': level(200, 1),
     '200/s, 3 replicas': level(200, 3),
+    '500/s, 1 replica': level(500, 1, ['local-state']),
     '50/s, 3 replicas, one killed every 2 s': {
-      settings: { rate: 50 }, contention: { driver: 'orders', replicas: 3, kills: true }, without: ['single', 'local-state', 'partitions-4']
+      settings: { rate: 50 },
+      contention: { driver: 'orders', replicas: 3, faults: 'consumers-killed' },
+      without: ['single', 'local-state']
     }
   },
   fixed: { maxItems: 1_000_000 },
@@ -49,14 +49,14 @@ export default {
   expected: [
     { arm: 'local-state', against: 'partitions-16', direction: 'more', level: '50/s, 3 replicas' },
     { arm: 'local-state', against: 'partitions-16', direction: 'more', level: '200/s, 3 replicas' },
-    { arm: 'single', against: 'partitions-16', direction: 'same', level: '50/s, 1 replica' },
-    { arm: 'single', against: 'partitions-16', direction: 'more', level: '200/s, 3 replicas' },
-    { arm: 'partitions-4', against: 'partitions-16', direction: 'same', level: '200/s, 3 replicas' },
+    { arm: 'single', against: 'partitions-16', direction: 'same', level: '200/s, 1 replica' },
+    { arm: 'single', against: 'partitions-16', direction: 'less', level: '500/s, 1 replica' },
     { arm: 'noop', against: 'partitions-16', direction: 'less', level: '200/s, 3 replicas' }
   ],
   budgets: [
     { measure: 'timeOutPercent', arm: 'partitions-16', most: 0, level: '200/s, 1 replica' },
     { measure: 'timeOutPercent', arm: 'partitions-16', most: 0, level: '200/s, 3 replicas' },
+    { measure: 'timeOutPercent', arm: 'partitions-16', most: 0, level: '500/s, 1 replica' },
     { measure: 'stuckPercent', arm: 'partitions-16', most: 0, level: '200/s, 3 replicas' },
     { measure: 'stuckPercent', arm: 'partitions-16', most: 0, level: '50/s, 3 replicas, one killed every 2 s' },
     { measure: 'sagaMsP95', arm: 'partitions-16', most: 50, level: '200/s, 1 replica' },
@@ -68,7 +68,6 @@ export default {
       '200 ms for at most 10 s, 3 minutes a rate',
     unit: 'ms until a polling customer sees the end, 95th percentile',
     figures: [
-      { label: '50/s, 1 replica each (small tier)', value: 433, arm: 'local-state', level: '50/s, 1 replica' },
       {
         label: '50/s, up to 2 replicas: 25 to 30 % not final after 10 s', value: 10_108.5, arm: 'local-state', level: '50/s, 3 replicas'
       },

@@ -5,7 +5,7 @@
  *   driver?: 'direct' | 'http' | 'sale' | 'prices' | 'storm' | 'orders', replicas?: number, stock?: number,
  *   pool?: number, delayMs?: number, giveUp?: number, holdMs?: number, neighbour?: 'apart' | 'gateway' | 'shared', hot?: number,
  *   medium?: number, cold?: number, tiers?: string, dead?: number, uncached?: boolean, kills?: boolean,
- *   expiry?: 'soft' | 'hard' }} Contention `thinkMs`: mean wait of a user
+ *   expiry?: 'soft' | 'hard', faults?: string, everywhere?: boolean, autoscaled?: boolean }} Contention `thinkMs`: mean wait of a user
  *   after a reply, 0 = none; `rate`: bids/s whatever the replies do; `lots`: auctions; `skew`: 90 % on one (default), or by Zipf's law;
  *   `driver`: direct (default), in the process of the load, http, through a gateway of the lab, or sale (first-come/): the users come
  *   all at once, for `stock` units; `pool`: connections to the database, `delayMs` of each statement;
@@ -14,11 +14,13 @@
  *   Drivers of prices (prices/): prices, `hot`, `medium` and `cold` users for assets of each tier, or all for `lots` assets by Zipf's law
  *   (at `settings.rate` requests/s); storm, `users` at once when all prices have reached their soft or hard `expiry`. `tiers`: as the
  *   setting of a gateway; `dead`: exchanges that never reply; `uncached`: nothing is kept; `kills` one of two owners
- *   in the window. Driver of orders (orders/): `replicas` of consumers, at settings.rate requests/s; `kills` one of them every 2 s
+ *   in the window. Driver of orders (orders/): `replicas` of consumers, at settings.rate requests/s; `faults` of
+ *   orders/faults.js; `everywhere`: `replicas` of gateways and readers too, behind proxies; `autoscaled`: from one on
  */
 import { at, unfit } from '../shape.js'
 import { NEIGHBOURS_AT } from '../first-come/neighbours.js'
 import { TECHNIQUES as OF_SALES } from '../first-come/techniques.js'
+import { FAULTS } from '../orders/faults.js'
 import { TECHNIQUES as OF_ORDERS } from '../orders/techniques.js'
 import { TECHNIQUES as OF_PRICES } from '../prices/techniques.js'
 import { TECHNIQUES as OF_BIDS } from './techniques.js'
@@ -54,14 +56,17 @@ const FIELDS = Object.freeze({
   uncached: (value) => typeof value === 'boolean',
   replicas: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 8,
   kills: (value) => typeof value === 'boolean',
-  expiry: (value) => value === 'soft' || value === 'hard'
+  expiry: (value) => value === 'soft' || value === 'hard',
+  faults: (value) => Object.hasOwn(FAULTS, String(value)),
+  everywhere: (value) => typeof value === 'boolean',
+  autoscaled: (value) => typeof value === 'boolean'
 })
 const EXPECTED = `driver (${DRIVERS.join(' | ')}), technique (${TECHNIQUES.join(' | ')}), users (1 to 10,000), thinkMs (0 to 10,000), ` +
   'rate (1 to 100,000), lots (1 to 10,000), skew (hot | zipf), rttMs (0 to 1,000), stock (1 to 10,000), ' +
   'pool (1 to 100), delayMs (0 to 100), giveUp (0 to 0.9), holdMs (100 to 600,000), neighbour (apart | gateway | shared), ' +
   'hot, medium, cold (0 to 1,000), ' +
   'tiers (such as hot=0.5/1/6,medium=2/4/20,cold=6/12/36), dead (0 | 1), replicas (1 to 8), ' +
-  'uncached, kills (true | false), expiry (soft | hard)'
+  `uncached, kills, everywhere, autoscaled (true | false), expiry (soft | hard), faults (${Object.keys(FAULTS).join(' | ')})`
 
 /**
  * @param {Pick<import('../plan.js').Plan, 'arms' | 'levels'>} plan @param {{ level: string, arm: string }} cell

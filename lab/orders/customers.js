@@ -18,17 +18,17 @@ import { isProduct } from './techniques.js'
 const ORDERS = 0.6
 const RESERVATIONS = 0.25
 const TRACKED = 0.1
-/** of orders: for the hot product, for one without units, and sent twice at once */
+/** of orders: for the hot product, and for one without units */
 const HOT = 0.1
 const OUT_OF_STOCK = 0.02
-const DOUBLED = 0.02
 const CUSTOMERS = 100
 const PRODUCTS = 100
 const UNITS = 1_000_000
+const SCARCE = 20
 const PRICE = '5.00'
 const HOLD_MS = 1000
 const POLL_MS = 200
-const GIVE_UP_MS = 10_000
+export const GIVE_UP_MS = 10_000
 const AT_ONCE = 20
 const EMPTY = 'sku-empty'
 
@@ -36,20 +36,32 @@ const pick = (/** @type {number} */ n) => Math.floor(Math.random() * n)
 const skuOf = (/** @type {number} */ n) => `sku-${n}`
 /** of each product @type {Readonly<Record<string, number>>} */
 export const STOCK = Object.freeze(Object.fromEntries([[EMPTY, 0],
-  ...Array.from({ length: PRODUCTS }, (_, n) => [skuOf(n), UNITS])]))
+  ...Array.from({ length: PRODUCTS }, (_, n) => [skuOf(n), n === PRODUCTS - 1 ? SCARCE : UNITS])]))
 
 /** Requests over keep-alive connections. */
 export function createClient () {
   const agent = new Agent({ keepAlive: true })
+  /** @param {string} url @param {object} [body] @param {string} [key] @returns {Promise<{ status: number, reply: any }>} 0: none */
+  const ask = (url, body, key) => new Promise((resolve) => {
+    const headers = { ...(body ? { 'content-type': 'application/json' } : {}), ...(key ? { 'idempotency-key': key } : {}) }
+    const none = () => resolve({ status: 0, reply: null })
+    request(url, { method: body ? 'POST' : 'GET', agent, headers }, (response) => {
+      json(response).then((reply) => resolve({ status: Number(response.statusCode), reply }), none)
+    }).once('error', none).end(body && JSON.stringify(body))
+  })
   return {
-    /** @param {string} url @param {object} [body] @param {string} [key] @returns {Promise<{ status: number, reply: any }>} 0: none */
-    ask: (url, body, key) => new Promise((resolve) => {
-      const headers = { ...(body ? { 'content-type': 'application/json' } : {}), ...(key ? { 'idempotency-key': key } : {}) }
-      const none = () => resolve({ status: 0, reply: null })
-      request(url, { method: body ? 'POST' : 'GET', agent, headers }, (response) => {
-        json(response).then((reply) => resolve({ status: Number(response.statusCode), reply }), none)
-      }).once('error', none).end(body && JSON.stringify(body))
-    }),
+    ask,
+
+    /** The same again until there is a reply, for as long as a customer waits. @type {typeof ask} */
+    async insist (...wanted) {
+      const untilMs = performance.now() + GIVE_UP_MS
+      for (;;) {
+        const answer = await ask(...wanted)
+        if ((answer.status !== 0 && answer.status < 500) || performance.now() > untilMs) return answer
+        await sleep(POLL_MS)
+      }
+    },
+
     close: () => agent.destroy()
   }
 }
@@ -57,10 +69,12 @@ export function createClient () {
 const newCustomer = () => ({ email: `${randomUUID()}@example.org`, name: 'Ann', address: 'Here 1' })
 
 /**
- * @param {{ technique: string, commandUrls: string[], queryUrls: string[], signal: AbortSignal,
- *   ask: ReturnType<typeof createClient>['ask'] }} place
+ * @param {{ technique: string, commandUrls: string[], queryUrls: string[], doubled: number, cancelled?: number,
+ *   signal: AbortSignal, client: ReturnType<typeof createClient> }} place `doubled`, `cancelled`: shares of the orders (faults.js)
  */
-export function createCustomers ({ technique, commandUrls, queryUrls, signal, ask }) {
+export function createCustomers ({ technique, commandUrls, queryUrls, doubled, cancelled = 0, signal, client: { ask, insist } }) {
+  // the lab's replicas know no request by its key
+  const send = isProduct(technique) ? insist : ask
   /** @type {Heard} */
   const heard = { requests: [], tracked: [], placed: [], unknown: [] }
   const counts = { sent: 0 }
@@ -73,8 +87,8 @@ export function createCustomers ({ technique, commandUrls, queryUrls, signal, as
     const lines = [{ sku, quantity: 1 + pick(2) }, { sku: skuOf((n * 7 + 1) % PRODUCTS), quantity: 1 }]
     const url = `${commandUrls[n % commandUrls.length]}/v1/orders`
     const [body, key] = [{ customerId: customers[pick(customers.length)], lines, address: 'Here 1' }, randomUUID()]
-    const copy = isProduct(technique) && Math.random() < DOUBLED ? ask(url, body, key) : null
-    const { status, reply } = await ask(url, body, key)
+    const copy = isProduct(technique) && Math.random() < doubled ? send(url, body, key) : null
+    const { status, reply } = await send(url, body, key)
     const ms = performance.now() - dueMs
     if (copy && (await copy).reply?.orderId !== reply?.orderId) return { status: 0, ms, id: null }
     return { status, ms, id: status === 201 ? reply.orderId : null }
@@ -90,7 +104,8 @@ export function createCustomers ({ technique, commandUrls, queryUrls, signal, as
       const { status, reply } = await ask(isPolled ? url : `${url}?waitMs=${GIVE_UP_MS}`)
       if (status === 404) heard.unknown.push(id)
       const [ms, isEnd] = [performance.now() - dueMs, isFinal(String(reply?.status))]
-      if (isEnd || !isPolled || ms >= GIVE_UP_MS || signal.aborted) return heard.tracked.push({ isPolled, ms, polls, isFinal: isEnd })
+      if (status === 0 && !isPolled) await sleep(POLL_MS)
+      if (isEnd || ms >= GIVE_UP_MS || signal.aborted) return heard.tracked.push({ isPolled, ms, polls, isFinal: isEnd })
     }
   }
 
@@ -106,13 +121,14 @@ export function createCustomers ({ technique, commandUrls, queryUrls, signal, as
       note('order', status, ms)
       if (id === null) return
       heard.placed.push({ id, isWarmUp })
+      if (Math.random() < cancelled) await ask(`${url}/v1/orders/${id}/cancel`, {})
       if (!isWarmUp && Math.random() < TRACKED) await track(n, id, dueMs)
     } else if (chance < ORDERS + RESERVATIONS) {
       const [reservationId, product] = [randomUUID(), `${url}/v1/products/${skuOf(pick(PRODUCTS))}`]
-      note('reservation', (await ask(`${product}/reserve`, { reservationId, quantity: 1, holdMs: HOLD_MS })).status)
+      note('reservation', (await send(`${product}/reserve`, { reservationId, quantity: 1, holdMs: HOLD_MS })).status)
       // the others expire, which the lab's replicas have not
-      if (!isProduct(technique) || chance < ORDERS + RESERVATIONS / 2) await ask(`${product}/release`, { reservationId })
-    } else note('customer', (await ask(`${url}/v1/customers`, newCustomer())).status)
+      if (!isProduct(technique) || chance < ORDERS + RESERVATIONS / 2) await send(`${product}/release`, { reservationId })
+    } else note('customer', (await send(`${url}/v1/customers`, newCustomer(), randomUUID())).status)
   }
 
   return {

@@ -4,12 +4,16 @@
  * @typedef {{ mean: number, p50: number, p95: number, p99: number, max: number }} Latency
  * @typedef {{ seconds: number, planned: number, sent: number, answered: number, errors: number, httpMs: Latency, orderMs: Latency,
  *   placed: number, final: number, stuck: number, tracked: number, timeOuts: number, polls: number | null, polledMs: Latency | null,
- *   pushedMs: Latency | null, serverMs: Latency, cpuSeconds: { fixed: number, replicas: number[] }, memoryBytes: number, kills: number,
- *   outcomes: Record<string, number> }} OrderFigures `errors`: no reply, or 5xx; `stuck`: placed in the window and not final when all had
- *   had their time; `polls` of a tracked order, mean; `polledMs`, `pushedMs`: from when an order was due until its customer saw the end,
- *   `serverMs`: from placing to the end; `memoryBytes` of gateway, reader and replicas; `outcomes`: how many orders ended how
+ *   pushedMs: Latency | null, serverMs: Latency, inTime: number, cpuSeconds: Record<string, number[]>, memoryBytes: number, kills: number,
+ *   cores: number, isLimited: boolean, outcomes: Record<string, number> }} OrderFigures `errors`: no reply, or 5xx; `stuck`: placed in the
+ *   window and not final when all had had their time; `polls` of a tracked order, mean; `polledMs`, `pushedMs`: from when an order was due
+ *   until its customer saw the end, `serverMs`: from placing to the end; `inTime`: orders that ended before a customer gives up;
+ *   `cpuSeconds` of each process that lived at the end, by service; `memoryBytes` of all of them; `cores` of the machine; `isLimited`: the
+ *   processor time of each was; `outcomes`: how many orders ended how
  */
+import { availableParallelism } from 'node:os'
 import { percentilesOf } from '../first-come/figures.js'
+import { GIVE_UP_MS } from './customers.js'
 import { isFinal } from './history.js'
 
 /** @typedef {Awaited<ReturnType<import('./fleet.js').Fleet['usage']>>} Usage */
@@ -18,10 +22,11 @@ import { isFinal } from './history.js'
  * @param {object} window
  * @param {import('./customers.js').Heard} window.heard @param {import('./history.js').Order[]} window.orders all that are stored
  * @param {number} window.seconds @param {number} window.planned @param {number} window.sent @param {number} window.kills
+ * @param {boolean} window.isLimited
  * @param {{ before: Usage, after: Usage }} window.usage
  * @returns {OrderFigures}
  */
-export function figuresOf ({ heard, orders, seconds, planned, sent, kills, usage: { before, after } }) {
+export function figuresOf ({ heard, orders, seconds, planned, sent, kills, isLimited, usage: { before, after } }) {
   const requests = heard.requests.filter(({ isWarmUp }) => !isWarmUp)
   const good = requests.filter(({ status }) => status > 0 && status < 500)
   const placed = new Set(heard.placed.flatMap(({ id, isWarmUp }) => isWarmUp ? [] : [id]))
@@ -33,8 +38,8 @@ export function figuresOf ({ heard, orders, seconds, planned, sent, kills, usage
     const ms = heard.tracked.filter((one) => one.isPolled === isPolled).map((one) => one.ms)
     return ms.length > 0 ? percentilesOf(ms) : null
   }
-  const cpuOf = (/** @type {Usage['fixed']} */ from, /** @type {Usage['fixed']} */ to) =>
-    to.map(({ cpuSeconds }, i) => cpuSeconds - (from[i]?.cpuSeconds ?? 0))
+  const cpuSeconds = Object.fromEntries(Object.entries(after).map(([service, those]) => [service, those.map((one) =>
+    one.cpuSeconds - (before[service].find(({ pid }) => pid === one.pid)?.cpuSeconds ?? 0))]))
   /** @type {Record<string, number>} */
   const outcomes = {}
   for (const { status, reason } of ended) outcomes[reason || status] = (outcomes[reason || status] ?? 0) + 1
@@ -55,12 +60,12 @@ export function figuresOf ({ heard, orders, seconds, planned, sent, kills, usage
     polledMs: timesOf(true),
     pushedMs: timesOf(false),
     serverMs: percentilesOf(ended.map(({ ms }) => ms)),
-    cpuSeconds: {
-      fixed: cpuOf(before.fixed, after.fixed).reduce((sum, one) => sum + one, 0),
-      replicas: cpuOf(before.replicas, after.replicas)
-    },
-    memoryBytes: [...after.fixed, ...after.replicas].reduce((sum, { memoryBytes }) => sum + memoryBytes, 0),
+    inTime: ended.filter(({ ms }) => ms < GIVE_UP_MS).length,
+    cpuSeconds,
+    memoryBytes: Object.values(after).flat().reduce((sum, { memoryBytes }) => sum + memoryBytes, 0),
     kills,
+    cores: availableParallelism(),
+    isLimited,
     outcomes
   }
 }

@@ -3,41 +3,48 @@
  *
  *     processes start -> products, customers -> warm-up | window: customers, kills | -> tracked orders end -> orders, ledger, stock
  */
+import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient, createCustomers, STOCK } from './customers.js'
+import { FAULTS, startFaults } from './faults.js'
 import { figuresOf } from './figures.js'
 import { startFleet } from './fleet.js'
 import { checkOrders, isFinal } from './history.js'
 import { isProduct, LOCAL } from './techniques.js'
 
-const FAULTS = Object.freeze({ latencyMs: 5, declineRate: 0.05, silentRate: 0.01 })
-const KILL_EVERY_MS = 2000
 const SETTLED_WITHIN_MS = 60_000
 /** of replicas as published: nothing happens to an order that waits for longer */
 const LOCAL_SETTLED_MS = 1000
 const LOOK_EVERY_MS = 200
+/** of the time that the orders take to be read */
+const LOOK_SHARE = 4
 
 /**
  * @param {import('../contention/plan.js').Contention} load
  * @param {{ redisUrl: string, keyPrefix: string, rate: number, warmUpSeconds: number, seconds: number, signal: AbortSignal,
- *   onMeasuring: () => Promise<void>, onMeasured: () => Promise<void> }} how `rate`: requests/s
+ *   onMeasuring: () => Promise<void>, onMeasured: () => Promise<void>, killEveryMs?: number,
+ *   onWindow?: (fleet: import('./fleet.js').Fleet) => () => void }} how `rate`: requests/s; `onWindow`: what looks on returns its end
  */
-export async function runOrders ({ technique, replicas = 1, kills: hasKills = false }, how) {
-  const { redisUrl, keyPrefix, rate, warmUpSeconds, seconds, signal, onMeasuring, onMeasured } = how
-  const fleet = await startFleet({ technique, replicas, redisUrl, keyPrefix })
+export async function runOrders ({ technique, replicas = 1, faults = 'few', everywhere = false, autoscaled = false }, how) {
+  const { redisUrl, keyPrefix, rate, warmUpSeconds, seconds, signal, onMeasuring, onMeasured, killEveryMs, onWindow = () => () => {} } = how
+  const fault = FAULTS[faults]
+  // of all customers who wait
+  setMaxListeners(0, signal)
+  const fleet = await startFleet({ technique, replicas, everywhere, autoscaled, redisUrl, keyPrefix })
   const client = createClient()
   try {
-    const customers = createCustomers({ technique, ...fleet, ask: client.ask, signal })
+    const customers = createCustomers({ technique, ...fleet, ...fault, client, signal })
     await customers.begin()
-    await fleet.fail(FAULTS)
+    await fleet.fail(fault.provider)
     const warm = await customers.run({ rate, seconds: warmUpSeconds, isWarmUp: true })
     await onMeasuring()
     const [before, sentBefore, cpu, loop, beganMs] = [await fleet.usage(), customers.counts.sent, process.cpuUsage(),
       performance.eventLoopUtilization(), performance.now()]
-    let kills = 0
-    const killing = hasKills ? setInterval(() => { kills++; fleet.kill() }, KILL_EVERY_MS) : undefined
+    const looksOn = onWindow(fleet)
+    const endFaults = startFaults({ fault, fail: fleet.fail, kill: fleet.kill, killEveryMs })
     const { rest } = await Promise.race([fleet.ended, customers.run({ rate, seconds, isWarmUp: false })])
-    clearInterval(killing)
+    const kills = await endFaults()
+    looksOn()
     const windowSeconds = (performance.now() - beganMs) / 1000
     const { user, system } = process.cpuUsage(cpu)
     const { utilization } = performance.eventLoopUtilization(loop)
@@ -63,6 +70,7 @@ export async function runOrders ({ technique, replicas = 1, kills: hasKills = fa
         planned: rate * seconds,
         sent: customers.counts.sent - sentBefore,
         kills: isProduct(technique) ? kills : 0,
+        isLimited: fleet.isLimited,
         usage: { before, after }
       }),
       history,
@@ -82,10 +90,11 @@ async function settled (fleet, placed, technique) {
   if (technique === LOCAL) await sleep(LOCAL_SETTLED_MS)
   const untilMs = performance.now() + SETTLED_WITHIN_MS
   for (;;) {
+    const beganMs = performance.now()
     const orders = await fleet.orders()
     const final = new Set(orders.flatMap(({ id, status }) => isFinal(status) ? [id] : []))
-    if (technique === LOCAL || performance.now() > untilMs || placed.every((id) => final.has(id))) return orders
-    await sleep(LOOK_EVERY_MS)
+    if (technique === LOCAL || beganMs > untilMs || placed.every((id) => final.has(id))) return orders
+    await sleep(Math.max(LOOK_EVERY_MS, LOOK_SHARE * (performance.now() - beganMs)))
   }
 }
 

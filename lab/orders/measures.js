@@ -1,5 +1,13 @@
 /** Measures of orders. */
 
+/**
+ * Three c7i.2xlarge of 8 vCPU for 1.18 USD, 2026-02-20: the medium tier of the published deployment, whose report has the prices
+ * (myawnhc/hazelcast-microservices-framework).
+ */
+const USD_PER_VCPU_HOUR = 1.18 / 24
+
+const sum = (/** @type {number[]} */ values) => values.reduce((total, one) => total + one, 0)
+
 /** @typedef {import('../sample.js').Sample} Sample */
 /** @typedef {import('./figures.js').OrderFigures} OrderFigures */
 
@@ -35,10 +43,17 @@ export const ORDER_MEASURES = Object.freeze({
     of: ({ orders }) => orders ? orders.final / orders.seconds : null
   },
   cpuMsPerOrder: row('CPU of gateway, reader and replicas per ended order', 'ms', 'costs',
-    ({ cpuSeconds: { fixed, replicas }, final, kills }) =>
-      final > 0 && kills === 0 ? 1000 * replicas.reduce((sum, one) => sum + one, fixed) / final : null),
+    ({ cpuSeconds, final, kills }) => final > 0 && kills === 0 ? 1000 * sum(Object.values(cpuSeconds).flat()) / final : null),
   busiestReplicaPercent: row('Share of the busiest replica in the CPU of all', '%', 'gives one replica',
-    ({ cpuSeconds: { replicas }, kills }) => kills > 0 ? null : 100 * Math.max(...replicas) / replicas.reduce((sum, one) => sum + one, 0)),
+    ({ cpuSeconds: { consumers }, kills }) => kills > 0 ? null : 100 * Math.max(...consumers) / sum(consumers)),
+  gatewayReplicas: row('Gateways at the end', 'processes', 'needs', ({ cpuSeconds: { gateway } }) => gateway?.length ?? null),
+  readerReplicas: row('Readers at the end', 'processes', 'needs', ({ cpuSeconds: { reader } }) => reader?.length ?? null),
+  consumerReplicas: row('Processes of consumers at the end', 'processes', 'needs', ({ cpuSeconds: { consumers } }) => consumers.length),
+  usdPer10k: row('Cost of 10,000 requests that ended in time, on a machine of these cores', 'USD', 'costs',
+    ({ answered, placed, inTime, seconds, cores }) => {
+      const perHour = 3600 * (answered - placed + inTime) / seconds
+      return perHour > 0 ? 10_000 * cores * USD_PER_VCPU_HOUR / perHour : null
+    }),
   serviceMemoryBytes: row('Memory of gateway, reader and replicas at the end', 'bytes', 'holds', ({ memoryBytes }) => memoryBytes),
   replicasKilled: row('Replicas killed', 'replicas', 'loses', ({ kills }) => kills)
 })

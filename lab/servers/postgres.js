@@ -1,9 +1,14 @@
 /** A PostgreSQL of one measurement, in a folder of its own. */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createPostgres, defaultCacheDir } from '../../src/store/embedded/index.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openDatabase } from '../../src/sql/index.js'
+import { createPostgres, defaultCacheDir, startCluster } from '../../src/store/embedded/index.js'
 import { ROOT } from '../../src/store/index.js'
+import { silent } from '../contention/silent.js'
+
+const DEADLINE_MS = 20_000
 
 export async function startPostgres () {
   const folder = await mkdtemp(join(tmpdir(), 'freshet-lab-'))
@@ -15,11 +20,45 @@ export async function startPostgres () {
     fail: () => {}
   })
   const { url } = await postgres.start()
+  /** @type {Awaited<ReturnType<typeof crashPostgres>>[]} */
+  const restarted = []
   return {
     url,
+    /** Ends it with SIGKILL, and starts it again on its data and port. */
+    async crash () { restarted.push(await crashPostgres(url)) },
+
     async close () {
+      await restarted.at(-1)?.stop()
       await postgres.close()
       await rm(folder, { recursive: true, force: true })
     }
+  }
+}
+
+/**
+ * Ends a PostgreSQL on this machine with SIGKILL, and starts it again on its data and port.
+ * @param {string} url of a user who may see all processes
+ * @returns {ReturnType<typeof startCluster>}
+ */
+export async function crashPostgres (url) {
+  const database = openDatabase({ url, name: 'crash', max: 1, deadlineMs: DEADLINE_MS, log: silent })
+  const ask = async (/** @type {string} */ text) => (await database.query(text)).rows
+  const [{ data_directory: data }] = await ask('SHOW data_directory')
+  const pidFile = join(data, 'postmaster.pid')
+  const all = [parseInt(await readFile(pidFile, 'utf8')), ...(await ask('SELECT pid FROM pg_stat_activity')).map(({ pid }) => pid)]
+  const [program] = (await readFile(join(data, 'postmaster.opts'), 'utf8')).split(' ')
+  for (const pid of all) signal(pid, 'SIGKILL')
+  while (all.some((pid) => signal(pid, 0))) await sleep(10)
+  await database.close()
+  await rm(pidFile)
+  return startCluster({ programs: join(program, '../..'), folder: join(data, '..'), port: Number(new URL(url).port) })
+}
+
+/** @param {number} pid @param {NodeJS.Signals | 0} name @returns {boolean} whether there is such a process */
+function signal (pid, name) {
+  try {
+    return process.kill(pid, name)
+  } catch {
+    return false
   }
 }

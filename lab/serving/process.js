@@ -9,6 +9,7 @@
  *   arrived already; throws SERVING_FAILED
  * @property {() => Promise<Usage>} usage throws SERVING_FAILED
  * @property {Promise<never>} ended rejects with SERVING_FAILED when it ends, unless it was stopped
+ * @property {() => void} kill by SIGKILL
  * @property {() => Promise<void>} stop resolves when it has ended, with SIGKILL after 3 s; may be called twice
  */
 import { spawn } from 'node:child_process'
@@ -88,6 +89,10 @@ export function startProcess (what, args, env) {
       return receive('usage')
     },
     ended,
+    kill () {
+      isStopped = true
+      child.kill('SIGKILL')
+    },
     async stop () {
       isStopped = true
       send({ event: 'stop' })

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { checkOrders, historyText } from '../../lab/orders/history.js'
+import { createScaling } from '../../lab/orders/autoscaler.js'
 import { runOrders } from '../../lab/orders/load.js'
 import { MUTANTS, ordersInMemory } from '../../lab/orders/memory.js'
 import { TECHNIQUES } from '../../lab/orders/techniques.js'
@@ -46,6 +47,26 @@ t.test('experiment check reads the history of a measurement', async (t) => {
   t.match(await endOf(t, ['experiment', 'check', file]), { code: 1, stdout: /D4 .*: no \(/ })
 })
 
+t.test('replicas of a service follow the formula of Kubernetes', async (t) => {
+  /** @param {number[]} uses mean shares of half a core, one per second @param {number} [stabilisationMs] @returns {number[]} replicas */
+  function replay (uses, stabilisationMs = 5000) {
+    let nowMs = 0
+    let replicas = 1
+    const wantedOf = createScaling({ elapsed: () => nowMs, stabilisationMs })
+    return uses.map((use) => {
+      nowMs += 1000
+      return (replicas = wantedOf({ replicas, use }))
+    })
+  }
+  // of the published order service at 200/s: 1,200 millicores of 500, then 1,200, 67 and 73: the two that do nothing stay
+  t.same(replay([2.4, ...Array(9).fill((1200 + 67 + 73) / 3 / 500)]), Array(10).fill(3))
+  // of a gateway here at 200/s, from the start of the load
+  t.same(replay([0.1, 0.6, 0.9, 0.95, 0.5, 0.48, 0.5, 0.51]), [1, 1, 2, 3, 3, 3, 3, 3])
+  t.same(replay([0.64, 0.76, 0.7]), [1, 1, 1], 'no change within 10 %')
+  t.same(replay([1.5, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]), [3, 3, 3, 3, 3, 1, 1], 'down when the window is over')
+  t.same(replay([9, 0, 0], 0), [3, 1, 1], 'from 1 to 3')
+})
+
 t.test('each arm works for a moment; the product loses nothing, a replica with orders of its own does', async (t) => {
   const [engine] = await scopedEngines()
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
@@ -65,4 +86,24 @@ t.test('each arm works for a moment; the product loses nothing, a replica with o
     t.equal(placed, final + stuck)
     if (technique !== 'local-state') t.equal(stuck, 0, technique)
   }
+})
+
+t.test('replicas of every service behind proxies, which an autoscaler adds', async (t) => {
+  const [engine] = await scopedEngines()
+  const { primary } = await startDeployment(t, { engine, replicas: 0 })
+  /** @type {import('../../lab/contention/plan.js').Contention} */
+  const load = { technique: 'partitions-16', users: 1, driver: 'orders', replicas: 2, everywhere: true, autoscaled: true }
+  const { answered, errors, stuck, cpuSeconds, invariants } = await runOrders(load, {
+    redisUrl: primary.url,
+    keyPrefix: 'lab-everywhere:',
+    rate: 150,
+    warmUpSeconds: 2,
+    seconds: 3,
+    signal: new AbortController().signal,
+    onMeasuring: async () => {},
+    onMeasured: async () => {}
+  })
+  t.same({ answered, errors, stuck }, { answered: 450, errors: 0, stuck: 0 })
+  t.same(broken(invariants), [])
+  t.ok(Object.values(cpuSeconds).flat().length > 3, 'a service has more than one replica')
 })

@@ -1,0 +1,56 @@
+/**
+ * What goes wrong during a measurement of orders, by name.
+ *
+ * @typedef {{ provider: object, down?: { everyMs: number, forMs: number }, doubled: number, cancelled?: number,
+ *   kills?: readonly Killed[] }} Fault
+ *   `provider`: as PUT /faults of it; `down`: it does not answer, again and again; `doubled`: share of the orders that are sent twice at
+ *   once; `cancelled`: of those that are cancelled at once; `kills`: of these, one is killed every KILL_EVERY_MS
+ * @typedef {'consumers' | 'gateway' | 'reader' | 'payments' | 'database'} Killed
+ */
+const PROVIDER = Object.freeze({ latencyMs: 5, declineRate: 0.05, silentRate: 0.01 })
+const DOUBLED = 0.02
+/** callbacks come late, and again */
+const TWICE = Object.freeze({ ...PROVIDER, callbacks: 3, callbackAfterMs: 300 })
+const MORE_DOUBLED = 0.05
+
+/** @type {Readonly<Record<string, Fault>>} */
+export const FAULTS = Object.freeze({
+  few: { provider: PROVIDER, doubled: DOUBLED },
+  duplicates: { provider: TWICE, doubled: MORE_DOUBLED },
+  silent: { provider: { ...PROVIDER, silentRate: 0.05, errorRate: 0.02 }, doubled: DOUBLED },
+  down: { provider: PROVIDER, doubled: DOUBLED, down: { everyMs: 8000, forMs: 1500 } },
+  'consumers-killed': { provider: PROVIDER, doubled: DOUBLED, kills: ['consumers'] },
+  'any-killed': {
+    provider: TWICE,
+    doubled: MORE_DOUBLED,
+    cancelled: 0.03,
+    kills: ['consumers', 'gateway', 'reader', 'payments', 'consumers', 'database']
+  }
+})
+export const KILL_EVERY_MS = 2000
+
+/**
+ * @param {{ fault: Fault, fail: (faults: object) => Promise<void>, kill: (what: Killed) => Promise<unknown>, killEveryMs?: number }} parts
+ * @returns what ends it, when everything is up again: how many were killed
+ */
+export function startFaults ({ fault: { provider, down, kills = [] }, fail, kill, killEveryMs = KILL_EVERY_MS }) {
+  let killed = 0
+  /** @type {Promise<unknown>[]} what is killed again before it is up is no failure */
+  const restarts = []
+  const timers = [setInterval(() => {
+    if (kills.length > 0) restarts.push(kill(kills[killed++ % kills.length]).catch(() => {}))
+  }, killEveryMs)]
+  if (down) {
+    const set = (/** @type {boolean} */ isDown) => fail({ ...provider, isDown }).catch(() => {})
+    timers.push(setInterval(async () => {
+      await set(true)
+      setTimeout(() => set(false), down.forMs)
+    }, down.everyMs))
+  }
+  return async () => {
+    for (const timer of timers) clearInterval(timer)
+    await Promise.all(restarts)
+    if (down) await fail(provider)
+    return killed
+  }
+}

@@ -1,0 +1,40 @@
+/** Processes of one kind, which share the work. */
+
+/** @typedef {import('../serving/process.js').Process} Process */
+/** @typedef {Awaited<ReturnType<typeof openService>>} Service */
+
+const UP_MS = 60_000
+
+/**
+ * @param {(port: string) => Process} run starts one, which tells `up`; a port of 0 is any
+ * @param {number} count
+ */
+export async function openService (run, count) {
+  /** @type {{ process: Process, url: string }[]} `url` empty: it is not up yet */
+  const all = []
+
+  async function add () {
+    const one = { process: run('0'), url: '' }
+    all.push(one)
+    one.url = String((await one.process.receive('up', UP_MS)).url ?? '')
+  }
+  await Promise.all(Array.from({ length: count }, add))
+
+  return {
+    add,
+    get processes () { return all.map(({ process }) => process) },
+    /** of those that are up */
+    get urls () { return all.flatMap(({ url }) => url === '' ? [] : [url]) },
+
+    /** The last one, when it has done what it had begun. */
+    async remove () { await all.pop()?.process.stop() },
+
+    /** One of them, which is started again at its place. @returns {Promise<void>} when it is up */
+    async kill () {
+      const one = all[Math.floor(Math.random() * all.length)]
+      one.process.kill()
+      const next = one.process = run(one.url === '' ? '0' : new URL(one.url).port)
+      await next.receive('up', UP_MS)
+    }
+  }
+}

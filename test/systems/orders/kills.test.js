@@ -1,2 +1,0 @@
-/** A smoke of regression/systems/orders/kills.test.js. */
-import '../../../regression/systems/orders/kills.test.js'

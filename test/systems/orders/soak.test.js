@@ -1,0 +1,2 @@
+/** A smoke of regression/systems/orders/soak.test.js. */
+import '../../../regression/systems/orders/soak.test.js'
