@@ -24,7 +24,7 @@ export default {
     autoscaled: 'autoscaled',
     noop: 'ends at once'
   },
-  levels: { '10/s': level(10, FEW), '50/s': level(50, FEW), '200/s': level(200), '500/s': level(500, ['replicas-2']) },
+  levels: { '50/s': level(50, FEW), '200/s': level(200), '500/s': level(500, ['replicas-2']) },
   fixed: { maxItems: 1_000_000 },
   seconds: 8,
   warmUpSeconds: 6,
@@ -53,7 +53,6 @@ export default {
       'for at most 10 s, 3 minutes a rate',
     unit: 'ms until a polling customer sees the end, 95th percentile',
     figures: [
-      { label: '10/s, 1 replica each', value: 371.8, arm: 'autoscaled', level: '10/s' },
       { label: '50/s, 1 to 2 replicas: 25 to 30 % not final after 10 s', value: 10_108.5, arm: 'autoscaled', level: '50/s' },
       { label: '200/s, 3 replicas: 80 to 90 % not final after 10 s', value: 10_230, arm: 'autoscaled', level: '200/s' }
     ],

@@ -1,7 +1,15 @@
 /**
- * A replica as published: orders are in the memory of the replica that took them, stock and payments are messages on a bus, and each
- * message goes to whichever replica is free. A result that reaches another replica than the one with the order is lost.
- * Messages: `open`, `stored`, `stop`.
+ * A replica of the lab, which keeps orders in another way than the product: as published (local.js), as jobs of a library (bullmq.js), or
+ * not at all. Messages: `open`, `stored`, `stop`.
+ *
+ * @typedef {{ sku: string, quantity: number }} Line
+ * @typedef {{ lines: Line[], total: number }} Placed
+ * @typedef {Placed & { status: string, reason: string | null, ms: number }} Ended
+ * @typedef {{ place: (id: string, order: Placed) => Promise<unknown>, statusOf: (id: string) => Promise<string | null> }} Ways
+ * @typedef {import('../../src/store/index.js').Connection} Connection
+ * @typedef {{ redisUrl: string, open: (name: string) => Promise<Connection>, server: Connection, key: (name: string) => string,
+ *   ended: Map<string, Ended>, reserve: (lines: Line[]) => Promise<boolean>, giveBack: (lines: Line[]) => Promise<unknown>,
+ *   pay: (id: string, total: number) => Promise<boolean>, signal: AbortSignal }} Parts `ended`: by this replica
  */
 import { randomUUID } from 'node:crypto'
 import { Registry } from 'prom-client'
@@ -10,77 +18,72 @@ import { createPayments } from '../../src/systems/orders/index.js'
 import { tellParent } from '../../src/runtime/index.js'
 import { openConnection } from '../../src/store/index.js'
 import { serveParent } from '../serving/child-process.js'
-import { NOOP } from './techniques.js'
+import { openBullmq } from './bullmq.js'
+import { openLocal } from './local.js'
+import { BULLMQ, LOCAL, NOOP } from './techniques.js'
 
-const GROUP = 'replicas'
 const DEADLINE_MS = 20_000
-const BLOCK_MS = 1000
-const COUNT = 100
 const PAYMENT_TIMEOUT_MS = 500
 const PRICE = 500
 
-/** @typedef {{ sku: string, quantity: number }} Line */
-/** @typedef {{ status: string, reason: string | null, total: number, lines: Line[], placedMs: number, ms: number }} Saga */
-/** @type {Map<string, Saga>} */
-const sagas = new Map()
+/** @type {Readonly<Record<string, (parts: Parts) => Promise<Ways>>>} */
+const OPEN = Object.freeze({
+  [LOCAL]: openLocal,
+  [BULLMQ]: openBullmq,
+  [NOOP]: async ({ ended }) => ({
+    async place (id, order) { ended.set(id, { ...order, status: 'confirmed', reason: null, ms: 0 }) },
+    statusOf: async (id) => ended.get(id)?.status ?? null
+  })
+})
+
+/** @type {Map<string, Ended>} */
+const ended = new Map()
 const stop = new AbortController()
-/** @type {Awaited<ReturnType<typeof openConnection>>} */
-let server
 
 serveParent('ready', {
   async open ({ technique, redisUrl, keyPrefix, paymentUrl }) {
-    const open = (/** @type {string} */ name) => openConnection(redisUrl, { name, deadlineMs: DEADLINE_MS, signal: stop.signal })
-    server = await open('lab-orders')
+    const open = (/** @type {string} */ name) =>
+      openConnection(redisUrl, { name: `lab-${name}`, deadlineMs: DEADLINE_MS, signal: stop.signal })
+    const server = await open('orders')
     const payments = createPayments({ provider: 'local', url: paymentUrl, key: null, timeoutMs: PAYMENT_TIMEOUT_MS })
     const key = (/** @type {string} */ name) => `${keyPrefix}lab-${name}`
-    const send = (/** @type {string} */ name, /** @type {object} */ message) =>
-      server.send('XADD', key(name), '*', 'm', JSON.stringify(message))
     const move = (/** @type {Line[]} */ lines, /** @type {1 | -1} */ by) => Promise.all(lines.map(({ sku, quantity }) =>
       server.send('HINCRBY', key('stock'), sku, by * quantity)))
 
-    /** All lines or none. @param {Line[]} lines */
-    async function reserve (lines) {
-      const left = await move(lines, -1)
-      if (left.every((units) => Number(units) >= 0)) return true
-      await move(lines, 1)
-      return false
-    }
+    const ways = await OPEN[technique]({
+      redisUrl,
+      open,
+      server,
+      key,
+      ended,
+      signal: stop.signal,
 
-    /** Until the provider has said something. @param {string} id @param {number} amount @returns {Promise<boolean>} */
-    async function pay (id, amount) {
-      for (;;) {
-        try {
-          const { status } = await payments.authorize({ key: id, amount })
-          return status !== 'declined' && (await payments.capture({ key: id, amount })).status === 'captured'
-        } catch (error) {
-          if (stop.signal.aborted) throw error
-        }
-      }
-    }
-
-    const HANDLERS = {
-      /** @param {any} message */
-      async requests ({ id, lines, total }) {
-        const [yes, no] = lines ? ['held', 'insufficient'] : ['captured', 'declined']
-        await send('results', { id, outcome: await (lines ? reserve(lines) : pay(id, total)) ? yes : no })
+      /** All lines or none. */
+      async reserve (lines) {
+        const left = await move(lines, -1)
+        if (left.every((units) => Number(units) >= 0)) return true
+        await move(lines, 1)
+        return false
       },
 
-      /** @param {any} message */
-      async results ({ id, outcome }) {
-        const saga = sagas.get(id)
-        if (!saga) return // of another replica
-        if (outcome === 'held') return send('requests', { id, total: saga.total })
-        if (outcome === 'declined') await move(saga.lines, 1)
-        Object.assign(saga, outcome === 'captured' ? { status: 'confirmed' } : { status: 'cancelled', reason: outcome })
-        saga.ms = performance.now() - saga.placedMs
+      giveBack: (lines) => move(lines, 1),
+
+      /** Until the provider has said something. */
+      async pay (id, amount) {
+        for (;;) {
+          try {
+            const { status } = await payments.authorize({ key: id, amount })
+            return status !== 'declined' && (await payments.capture({ key: id, amount })).status === 'captured'
+          } catch (error) {
+            if (stop.signal.aborted) throw error
+          }
+        }
       }
-    }
-    const isNoop = technique === NOOP
-    for (const [name, handle] of Object.entries(isNoop ? {} : HANDLERS)) follow(await open(`lab-${name}`), key(name), handle)
-    tellParent({ event: 'opened', url: await listen({ send, move, key, isNoop }) })
+    })
+    tellParent({ event: 'opened', url: await listen({ server, move, key, ways }) })
   },
 
-  stored: () => tellParent({ event: 'stored', orders: [...sagas].map(([id, { placedMs: _, ...saga }]) => ({ id, ...saga })) }),
+  stored: () => tellParent({ event: 'stored', orders: [...ended].map(([id, order]) => ({ id, ...order })) }),
 
   async stop () {
     stop.abort()
@@ -88,21 +91,11 @@ serveParent('ready', {
   }
 })
 
-/** @param {typeof server} connection @param {string} stream @param {(message: any) => Promise<unknown>} handle */
-async function follow (connection, stream, handle) {
-  await connection.send('XGROUP', 'CREATE', stream, GROUP, '0', 'MKSTREAM').catch((error) => {
-    if (!String(error.message).includes('BUSYGROUP')) throw error
-  })
-  while (!stop.signal.aborted) {
-    const found = await connection.send('XREADGROUP', 'GROUP', GROUP, String(process.pid), 'COUNT', COUNT, 'BLOCK', BLOCK_MS, 'NOACK',
-      'STREAMS', stream, '>')
-    const [[, entries]] = Array.isArray(found) ? found : [[null, []]]
-    for (const [, [, text]] of entries) handle(JSON.parse(String(text)))
-  }
-}
-
-/** @param {any} parts */
-async function listen ({ send, move, key, isNoop }) {
+/**
+ * @param {Pick<Parts, 'server' | 'key'> & { ways: Ways, move: (lines: Line[], by: 1 | -1) => Promise<unknown> }} parts
+ * @returns {Promise<string>} URL
+ */
+async function listen ({ server, move, key, ways }) {
   const app = createServer({ registry: new Registry() })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, JSON.parse(String(body))))
@@ -129,13 +122,12 @@ async function listen ({ send, move, key, isNoop }) {
   post('/v1/orders', 201, async ({ lines }) => {
     const id = randomUUID()
     const total = lines.reduce((/** @type {number} */ sum, /** @type {Line} */ { quantity }) => sum + PRICE * quantity, 0)
-    sagas.set(id, { status: isNoop ? 'confirmed' : 'pending', reason: null, total, lines, placedMs: performance.now(), ms: 0 })
-    if (!isNoop) await send('requests', { id, lines })
+    await ways.place(id, { total, lines })
     return { orderId: id, status: 'pending' }
   })
   app.get('/v1/orders/:id', async (request, reply) => {
-    const saga = sagas.get(/** @type {any} */ (request.params).id)
-    return saga ? { status: saga.status } : reply.code(404).send({ code: 'ORDER_UNKNOWN' })
+    const status = await ways.statusOf(/** @type {any} */ (request.params).id)
+    return status === null ? reply.code(404).send({ code: 'ORDER_UNKNOWN' }) : { status }
   })
   return app.listen({ host: '127.0.0.1', port: 0, backlog: 4096 })
 }

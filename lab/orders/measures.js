@@ -55,5 +55,5 @@ export const ORDER_MEASURES = Object.freeze({
       return perHour > 0 ? 10_000 * cores * USD_PER_VCPU_HOUR / perHour : null
     }),
   serviceMemoryBytes: row('Memory of gateway, reader and replicas at the end', 'bytes', 'holds', ({ memoryBytes }) => memoryBytes),
-  replicasKilled: row('Replicas killed', 'replicas', 'loses', ({ kills }) => kills)
+  replicasKilled: row('Processes killed', 'processes', 'loses', ({ kills }) => kills)
 })

@@ -4,61 +4,20 @@
  *     async-cache-dedupe   in memory: shared fetches, stale while it fetches. Its times are whole seconds; others are rounded up
  *     bentocache           memory in front of the server, synchronized by its bus: shared fetches, stale (`grace`) without waiting. Its
  *                          memory holds text: without `serialize` 1.6.1 ends when another process writes (logicallyExpire)
- *
- * They are installed when they are first needed, into the cache folder: they need another ioredis than the product.
  */
-import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { access, copyFile, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
-import { promisify } from 'node:util'
-import { defaultCacheDir } from '../../src/store/embedded/index.js'
-import { ROOT } from '../../src/store/index.js'
-import { FreshetError } from '../errors.js'
+import { loadPeers } from '../peers.js'
 import { eachOf, readTiers, tierOf } from './assets.js'
 import { lifetimeOf } from './cached.js'
 import { createPlainSources, fetchPrice, NO_PRICE, replyOf } from './sources.js'
 
 export const PEERS = Object.freeze(['async-cache-dedupe', 'bentocache'])
-const HERE = fileURLToPath(new URL('peers/', import.meta.url))
-const FILES = Object.freeze(['package.json', 'package-lock.json'])
-const INSTALL_DEADLINE_MS = 180_000
 const MAX_ASSETS = 20_000
-const run = promisify(execFile)
 
 /** @typedef {{ get: (asset: string) => Promise<import('./techniques.js').Price>, close: () => Promise<unknown> }} Cache */
 
-/**
- * @returns {Promise<string>} the folder with their packages
- * @throws {FreshetError} PEER_MISSING
- */
-export async function installPeers () {
-  const lock = await readFile(join(HERE, 'package-lock.json'))
-  const folder = join(defaultCacheDir(ROOT), 'peers', createHash('sha256').update(lock).digest('hex').slice(0, 16))
-  const isInstalled = () => access(folder).then(() => true, () => false)
-  if (await isInstalled()) return folder
-  await mkdir(dirname(folder), { recursive: true })
-  const workshop = await mkdtemp(join(dirname(folder), 'installing-'))
-  try {
-    for (const file of FILES) await copyFile(join(HERE, file), join(workshop, file))
-    await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: workshop, timeout: INSTALL_DEADLINE_MS })
-    await rename(workshop, folder)
-  } catch (error) {
-    if (!await isInstalled()) {
-      throw new FreshetError('PEER_MISSING', `the caching libraries cannot be installed: ${error.message}`, { cause: error })
-    }
-  } finally {
-    await rm(workshop, { recursive: true, force: true })
-  }
-  return folder
-}
-
 /** @param {string} technique @param {import('./techniques.js').Place} place @returns {Promise<import('./techniques.js').Technique>} */
 export async function openPeer (technique, { redisUrl, keyPrefix, urls, tiers: text }) {
-  const folder = await installPeers()
-  const load = (/** @type {string} */ name) => import(pathToFileURL(createRequire(join(folder, 'package.json')).resolve(name)).href)
+  const load = await loadPeers()
   const tiers = readTiers(text)
   const sources = createPlainSources({ urls })
   const timesOf = (/** @type {string} */ asset) => {

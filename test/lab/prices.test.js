@@ -5,7 +5,8 @@ import t from 'tap'
 import { checkPrices, checkRecovery, historyText, readPrices } from '../../lab/prices/history.js'
 import { runPrices } from '../../lab/prices/load.js'
 import { MUTANTS, openMemoryArm } from '../../lab/prices/memory.js'
-import { installPeers, PEERS } from '../../lab/prices/peers.js'
+import { installPeers } from '../../lab/peers.js'
+import { PEERS } from '../../lab/prices/peers.js'
 import { readTiers, ruleTiers } from '../../lab/prices/assets.js'
 import { isScheduled, TECHNIQUES } from '../../lab/prices/techniques.js'
 import { syntheticTick } from '../../src/systems/prices/index.js'
@@ -167,7 +168,7 @@ t.test('a storm on what has expired: the product fetches each asset once, for tw
 })
 
 t.test('the packages of the libraries have a lockfile without addresses', async (t) => {
-  const lock = await readFile(new URL('../../lab/prices/peers/package-lock.json', import.meta.url), 'utf8')
+  const lock = await readFile(new URL('../../lab/peers/package-lock.json', import.meta.url), 'utf8')
   t.notMatch(lock, /"resolved"/)
   t.match(JSON.parse(lock).packages['node_modules/bentocache'], { version: '1.6.1' })
 })

@@ -1,6 +1,6 @@
 /**
  * Many orders while everything is killed in turn: no order is lost, stuck or paid twice, and memory does not grow. For longer:
- * FRESHET_SOAK_SECONDS=1900 FRESHET_TEST_SCOPE=whole TAP_TIMEOUT=0 node regression/systems/orders/soak.test.js
+ * SOAK_SECONDS=1900 FRESHET_TEST_SCOPE=whole TAP_TIMEOUT=0 node regression/systems/orders/soak.test.js
  */
 import t from 'tap'
 import { runOrders } from '../../../lab/orders/load.js'
@@ -8,7 +8,7 @@ import { readInfo } from '../../../src/store/index.js'
 import { scoped, scopedEngines } from '../../../test/scope.js'
 import { connectFor, startDeployment } from '../../../test/servers.js'
 
-const LONG = Number(process.env.FRESHET_SOAK_SECONDS ?? 0)
+const LONG = Number(process.env.SOAK_SECONDS ?? 0)
 const SECONDS = LONG || scoped(20, 4)
 const RATE = LONG ? 450 : scoped(120, 40)
 const KILL_EVERY_MS = LONG ? 15_000 : scoped(2500, 1000)
