@@ -21,6 +21,7 @@ const ALL = ['start', 'demo', 'writer', 'reader', 'gateway', 'consumers', 'dead-
 const CLIENTS = ['start', 'demo', 'writer', 'reader', 'gateway', 'consumers', 'dead-letters', 'feed', 'doctor', 'library']
 const FEED_NAME = matching('a name: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -', /^[a-z0-9][a-z0-9._-]{0,63}$/)
 const APPENDS = ['writer', 'gateway', 'library']
+const PLAN = 'plan'
 
 /** @typedef {import('./src/settings/index.js').Known} Known */
 /** @typedef {import('./src/settings/index.js').Row} Row */
@@ -38,12 +39,12 @@ const group = (title, uses, rows) => rows.map((one) => ({ group: title, uses, ..
 
 /** @type {readonly Row[]} */
 export const SETTINGS = Object.freeze([
-  ...group('Servers', CLIENTS, [
+  ...group('Servers', [...CLIENTS, PLAN], [
     row('redisUrl', 'URL of the primary; without it, the embedded servers of this checkout are used, and started if necessary',
       { default: null, check: serverUrl, secret: true }),
     row('replicaUrl', 'URLs of the replicas; without it, the primary lists them',
       { uses: [...CLIENTS, 'experiment'], default: null, check: serverUrls, secret: true }),
-    row('keyPrefix', 'Prefix of all keys', { default: 'fr:', check: matching('1-32 of a-z 0-9 : _ -', /^[a-z0-9:_-]{1,32}$/) })
+    row('keyPrefix', 'Prefix of all keys', { uses: CLIENTS, default: 'fr:', check: matching('1-32 of a-z 0-9 : _ -', /^[a-z0-9:_-]{1,32}$/) })
   ]),
   ...group('Servers', ['writer', 'reader', 'gateway', 'library'], [
     row('readFrom', 'Nodes to read from; without it, replicas, or the primary while it has not had one; with primary, writers and ' +
@@ -72,7 +73,7 @@ export const SETTINGS = Object.freeze([
       { default: 'latest', defaults: { top: null }, check: FEED_NAME })
   ]),
   ...group('Feed', ['start', ...APPENDS], [
-    row('layout', 'Storage layout of a partition', { default: 'ids', check: oneOfKnown('layouts') }),
+    row('layout', 'Storage layout of a partition', { uses: ['start', ...APPENDS, PLAN], default: 'ids', check: oneOfKnown('layouts') }),
     row('sortedSetContainsActualValue', 'true = layout values, false = layout ids; --layout overrides it',
       { env: 'SORTED_SET_CONTAINS_ACTUAL_VALUE', default: null, check: trueOrFalse })
   ]),
@@ -86,15 +87,17 @@ export const SETTINGS = Object.freeze([
       { unit: 'ms', default: 60_000, check: integer(0, MAX_MS) })
   ]),
   ...group('Feed', ['start', ...APPENDS, 'feed'], [
-    row('windowMs', 'Maximum age of live items; 0 = no limit', { unit: 'ms', default: 60_000, check: integer(0, MAX_MS) }),
+    row('windowMs', 'Maximum age of live items; 0 = no limit', { uses: ['start', ...APPENDS, 'feed', PLAN], unit: 'ms', default: 60_000, check: integer(0, MAX_MS) }),
     row('maxItems', 'Maximum number of ids (layout ids) or versions (other layouts) per partition; 0 = no limit',
       { default: 1_000_000, check: integer(0, 1e9) })
   ]),
   ...group('Load', ['start', 'writer'], [
     row('rate', 'Target rate of each process; 0 = as fast as possible (the default with stdin)',
       { unit: 'items/s', uses: ['start', 'writer', 'experiment'], default: 10_000, defaults: { experiment: null }, check: number(0, 1e8) }),
-    row('ids', 'Number of distinct ids of the sources buses and synthetic', { default: 100_000, check: integer(1, 10_000_000) }),
-    row('valueBytes', 'Size of a synthetic value', { unit: 'bytes', default: 128, check: integer(0, MIB) })
+    row('ids', 'Number of distinct ids of the sources buses and synthetic; plan: of the feed, without it as many as items in the window',
+      { uses: ['start', 'writer', PLAN], default: 100_000, defaults: { plan: null }, check: integer(1, 1e9) }),
+    row('valueBytes', 'Size of a synthetic value',
+      { uses: ['start', 'writer', PLAN], unit: 'bytes', default: 128, check: integer(0, MIB) })
   ]),
   ...group('Load', ['writer'], [
     row('writers', 'Number of writer processes', { default: 1, check: integer(1, 64) }),
@@ -240,7 +243,8 @@ export const SETTINGS = Object.freeze([
   ]),
   ...group('Demo', ['demo'], [
     row('crowd', 'Whether a crowd takes part', { default: 'yes', check: oneOf('yes', 'no') }),
-    row('replicas', 'Number of consumers in the demo orders', { default: 1, check: integer(1, 16) }),
+    row('replicas', 'Number of consumers in the demo orders; plan: replicas of each primary',
+      { uses: ['demo', PLAN], default: 1, defaults: { plan: 2 }, check: integer(0, 16) }),
     row('mode', 'How the demo sales sells: direct = claims are decided at once, queue = people are admitted in order, token = a unit is ' +
       'held for the holder of a token', { default: 'queue', check: oneOf('direct', 'queue', 'token') })
   ]),
@@ -293,8 +297,16 @@ export const SETTINGS = Object.freeze([
     row('a', 'Ad-hoc: settings of the baseline', { env: null, default: null, check: writerFlags }),
     row('b', 'Ad-hoc: settings to compare with the baseline', { env: null, default: null, check: writerFlags })
   ]),
-  ...group('Operating', ['start', 'writer'], [
-    row('json', 'Print the summary as one line of JSON, as to a file or pipe, at a terminal too', { default: false, check: present })
+  ...group('Plan', [PLAN], [
+    row('itemsPerSecond', 'Items per second of the feed', { unit: 'items/s', default: 100_000, check: number(1, 1e9) }),
+    row('readers', 'Number of reader processes', { default: 2, check: integer(0, 10_000) }),
+    row('requestsPerSecond', 'Requests per second to all readers', { default: 0, check: number(0, 1e9) }),
+    row('nodeType', 'Type of node, such as cache.r7g.large: shows its arithmetic; with --redis-url, that of the servers',
+      { default: null, check: matching('a type of node such as cache.r7g.large', /^(cache\.)?[a-z0-9]+\.[a-z0-9]+$/) })
+  ]),
+  ...group('Operating', ['start', 'writer', PLAN], [
+    row('json', 'Print the summary (plan: the plan) as one line of JSON, as to a file or pipe, at a terminal too',
+      { default: false, check: present })
   ]),
   ...group('Operating', ['writer', 'consumers'], [
     row('metricsPort', 'Port for /metrics and /livez of this process; 0 = any free port', { default: null, check: integer(0, 65_535) })

@@ -1,0 +1,64 @@
+/** `npx freshet plan`: which nodes a feed needs, what is left of them, and what they cost; or what is left of servers that run. */
+import { help, resolve, SettingsInvalid } from '../settings.js'
+import { unknownName } from '../src/settings/index.js'
+import { LAYOUTS } from './plan/layouts.js'
+import { liveText } from './plan/live.js'
+import { lackOf, planFor } from './plan/model.js'
+import { NODES, PRICES } from './plan/nodes.js'
+import { errorsOfFit } from './plan/published.js'
+import { arithmetic, planText } from './plan/text.js'
+
+const USAGE = `Usage: npx freshet plan [flags]
+
+Says for each type of ElastiCache node how many shards a feed needs, how busy they are, and what they cost, the cheapest first. With
+--redis-url it says how much is left of servers that run, and what to change first.
+
+Examples:
+  npx freshet plan --items-per-second 300000 --layout segments --replicas 2 --readers 4 --requests-per-second 20000
+  npx freshet plan --items-per-second 300000 --node-type cache.r7g.xlarge --json
+  npx freshet plan --redis-url redis://127.0.0.1:6379`
+
+/**
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} from
+ * @returns {Promise<number>} exit status: 0, or 1 if no node fits
+ * @throws {SettingsInvalid}
+ */
+export async function main ({ argv, env }) {
+  const known = { command: 'plan', layouts: Object.keys(LAYOUTS), acks: [] }
+  if (argv.includes('--help')) {
+    process.stdout.write(await help(known, USAGE) + '\n')
+    return 0
+  }
+  /** @type {any} */
+  const settings = resolve(argv, env, known)
+  if (settings.redisUrl) {
+    process.stdout.write(await liveText(settings))
+    return 0
+  }
+  const nodes = nodesOf(settings.nodeType)
+  /** @type {import('./plan/model.js').Load} */
+  const load = settings
+  const options = planFor(nodes, load)
+  if (options.length === 0) {
+    const { name, of, use, limit } = lackOf(nodes, load)
+    throw new SettingsInvalid([`no node fits, even with 90 shards: ${name} of ${of}, ${use.toPrecision(3)} needed and ` +
+      `${limit.toPrecision(3)} there; use layout segments, fewer replicas or readers, a shorter --window-ms, or split the feed`])
+  }
+  process.stdout.write(settings.json
+    ? JSON.stringify({ load: loadOf(load), prices: PRICES, options, published: errorsOfFit() }) + '\n'
+    : settings.nodeType === null ? planText(load, options, new Date()) : arithmetic(load, options[0]))
+  return 0
+}
+
+/** @param {string | null} type @throws {SettingsInvalid} */
+function nodesOf (type) {
+  if (type === null) return NODES
+  const found = NODES.filter((node) => node.type === type.replace(/^cache\./, ''))
+  if (found.length > 0) return found
+  const known = NODES.map((node) => `cache.${node.type}`)
+  throw new SettingsInvalid([unknownName(type, known, 'npx freshet plan --json lists the types', ' (--node-type)')])
+}
+
+/** @param {import('./plan/model.js').Load} settings */
+const loadOf = ({ itemsPerSecond, valueBytes, layout, replicas, readers, requestsPerSecond, windowMs, ids }) =>
+  ({ itemsPerSecond, valueBytes, layout, replicas, readers, requestsPerSecond, windowMs, ids })

@@ -1,0 +1,25 @@
+/**
+ * What layouts cost, as ratios to the published way, on a server without MSETEX, as those of ElastiCache are: medians of
+ * experiments/031-without-msetex, at 50,000 items/s in full batches of 128-byte values. A test compares them with its results.
+ *
+ * @typedef {{ primary: number, replica: number, sentBytes: number, replicatedBytes: number, memoryBytes: number }} LayoutCost `primary`,
+ *   `replica`: CPU per item, x that of the published way; bytes: per item beyond its value; `memoryBytes`: per version that is kept
+ */
+
+export const MEASURED = Object.freeze({ experiment: '031-without-msetex', level: '50 k items/s, full batches', valueBytes: 128 })
+
+/** @type {Readonly<Record<string, LayoutCost>>} */
+export const LAYOUTS = Object.freeze({
+  reference: { primary: 1, replica: 1, sentBytes: 124, replicatedBytes: 104, memoryBytes: 187 },
+  ids: { primary: 1, replica: 1, sentBytes: 129, replicatedBytes: 139, memoryBytes: 206 },
+  values: { primary: 0.57, replica: 0.8, sentBytes: 50, replicatedBytes: 50, memoryBytes: 81 },
+  stream: { primary: 1.1, replica: 1, sentBytes: 134, replicatedBytes: 117, memoryBytes: 65 },
+  segments: { primary: 0.14, replica: 0.14, sentBytes: 20, replicatedBytes: 20, memoryBytes: 23 }
+})
+
+/** of readers: requests per second of the newest 100 that one process answers from its view (experiments/014-readers, median) */
+export const REQUESTS_PER_READER = 5_900
+/** CPU of a replica for one reader that follows the feed, per item: as much as for replicating it (experiments/010-consumers: at most) */
+export const FOLLOWS = 1
+/** layouts that keep every version, not one per id */
+export const KEEPS_VERSIONS = Object.freeze(['values', 'stream', 'segments'])

@@ -1,0 +1,90 @@
+/** The plan as text: a table of nodes, and the arithmetic of one of them. */
+import { demandOf } from './model.js'
+import { MEASURED, REQUESTS_PER_READER } from './layouts.js'
+import { PRICES, SOURCES } from './nodes.js'
+import { errorsOfFit, fitOf } from './published.js'
+
+const ROWS = 12
+const YEAR_MS = 365.25 * 86_400_000
+
+const count = (/** @type {number} */ n) => Math.round(n).toLocaleString('en')
+const short = (/** @type {number} */ n) => n.toLocaleString('en', { maximumSignificantDigits: 3 })
+const percent = (/** @type {number} */ share) => `${Math.round(100 * share)} %`
+
+/** @param {string[][]} rows the first is the head @returns {string} columns, numbers on the right */
+function columns (rows) {
+  const widths = rows[0].map((_, i) => Math.max(...rows.map((row) => row[i].length)))
+  const isText = (/** @type {number} */ i) => !/^[\d.,]+( %)?$/.test(rows[1]?.[i] ?? '')
+  return rows.map((row) => row.map((cell, i) => isText(i) ? cell.padEnd(widths[i]) : cell.padStart(widths[i])).join('  ').trimEnd() + '\n')
+    .join('')
+}
+
+/** @param {import('./model.js').Load} load */
+function loadText (load) {
+  const { versions } = demandOf(load)
+  return `${count(load.itemsPerSecond)} items/s of ${count(load.valueBytes)} bytes, layout ${load.layout}, ${load.replicas} replicas, ` +
+    `${load.readers} readers; ${count(versions)} ${load.ids !== null && versions === load.ids ? 'ids' : 'versions'} are kept\n\n`
+}
+
+/** @param {import('./model.js').Option} option */
+const rowOf = ({ node, shards, resources, headroom, tightest, usdPerHour, usdPerMillionItems }) => {
+  const most = (/** @type {string} */ name, /** @type {string} */ of) => {
+    const uses = resources.filter((one) => one.name.startsWith(name) && (of === '' || one.of === of)).map(({ use }) => use)
+    return uses.length > 0 ? short(Math.max(...uses)) : '-'
+  }
+  return [`cache.${node.type}`, String(shards), most('cores', 'primary'), most('cores', 'replica'), most('Gbit/s', ''), most('GiB', ''),
+    percent(headroom), tightest, short(usdPerHour), short(usdPerMillionItems)]
+}
+const HEAD = ['node', 'shards', 'cores of primary', 'of replica', 'Gbit/s', 'GiB', 'headroom', 'tightest', 'USD/h', 'USD per million items']
+
+/** How each figure of an option came about. @param {import('./model.js').Load} load @param {import('./model.js').Option} option */
+export function arithmetic (load, { node, shards, resources, usdPerHour, usdPerMillionItems, estimate }) {
+  const { cost, versions, memoryGiB, sentGbit } = demandOf(load)
+  const like = ['r5', 'm5'].includes(node.family) ? 'r5.large' : 'r6g.large'
+  const { primary } = fitOf(like)
+  const lines = [
+    `cache.${node.type} x ${shards} ${shards === 1 ? 'shard' : 'shards'} x ${1 + load.replicas} nodes (${estimate})`,
+    `  processor  published way on ${like}: ${short(primary.fixedCores)} cores + ${short(primary.microsPerItem)} us an item`,
+    `             ${load.layout}: ${short(cost.primary)} x that per item (experiment ${MEASURED.experiment})`,
+    `  network    ${count(load.itemsPerSecond)} x (${load.valueBytes} + ${cost.sentBytes}) bytes x 8 = ${short(sentGbit)} Gbit/s to the ` +
+      `primaries; baseline of this node ${node.networkGbit}`,
+    `  memory     ${count(versions)} x (${load.valueBytes} + ${cost.memoryBytes}) bytes = ${short(memoryGiB)} GiB; the node has ` +
+      `${node.memoryGiB}, of which 25 % are reserved`,
+    ...resources.map(({ name, of, use, limit, headroom }) =>
+      `  ${`${name}, ${of}`.padEnd(24)} ${short(use)} of ${short(limit)}, ${percent(headroom)} free`),
+    `  price      ${shards} x ${1 + load.replicas} x ${node.usdPerHour} = ${short(usdPerHour)} USD/h / ` +
+      `${short(load.itemsPerSecond * 3600 / 1e6)} million items/h = ${short(usdPerMillionItems)} USD`
+  ]
+  return lines.map((line) => line + '\n').join('')
+}
+
+/** @param {import('./model.js').Load} load @returns {string} whether readers are enough; empty without requests */
+function readersText ({ requestsPerSecond, readers }) {
+  if (requestsPerSecond === 0) return ''
+  const needed = Math.ceil(requestsPerSecond / REQUESTS_PER_READER)
+  const each = `one answers about ${count(REQUESTS_PER_READER)} requests/s from its view (experiment 014, newest 100, one core)`
+  return needed > readers
+    ? `\nReaders: ${readers} are too few for ${count(requestsPerSecond)} requests/s, ${needed} are needed: ${each}.\n`
+    : `\nReaders: ${readers} are enough for ${count(requestsPerSecond)} requests/s: ${each}.\n`
+}
+
+/** @param {Date} now @returns {string} */
+const priceText = (now) => {
+  const isOld = now.getTime() - Date.parse(PRICES.date) > YEAR_MS
+  return `\nPrices: ${PRICES.what}, ${PRICES.date} (${PRICES.source}).${isOld ? ' They are older than a year: look them up again.' : ''}` +
+    `\nNetwork: ${SOURCES.network}\n`
+}
+
+/** @param {ReturnType<typeof errorsOfFit>[number]} row */
+const publishedText = ({ node, itemsPerSecond, primary, planned }) =>
+  `${node} ${count(itemsPerSecond)}/s ${primary} %, planned ${short(planned)} %`
+
+/** @param {import('./model.js').Load} load @param {import('./model.js').Option[]} options the cheapest first @param {Date} now */
+export function planText (load, options, now) {
+  const errors = errorsOfFit().filter(({ writers }) => writers === 8)
+  return loadText(load) + columns([HEAD, ...options.slice(0, ROWS).map(rowOf)]) +
+    (options.length > ROWS ? `${options.length - ROWS} dearer ones are left out; --node-type shows one of them\n` : '') +
+    '\n' + arithmetic(load, options[0]) + readersText(load) +
+    (options[0].shards > 1 ? '\nFreshet does not write to a cluster yet: one feed and one server for each shard.\n' : '') +
+    `\nRows of the published study with 8 writers, which the line does not meet: ${errors.map(publishedText).join('; ')}.\n` + priceText(now)
+}
