@@ -1,0 +1,69 @@
+/** Alarms, with what to do in their descriptions. */
+import { Duration } from 'aws-cdk-lib'
+import { Alarm, ComparisonOperator, MathExpression, Metric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch'
+import { HttpCodeTarget } from 'aws-cdk-lib/aws-elasticloadbalancingv2'
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
+import { Topic } from 'aws-cdk-lib/aws-sns'
+import { ownMetric } from './services.js'
+
+/** The nodes of the group. @param {import('./cache.js').Cache} cache @returns {string[]} names, which ElastiCache derives from the group */
+export const nodesOf = ({ replicationGroup, nodes }) =>
+  Array.from({ length: nodes }, (_, i) => `${replicationGroup.ref}-${String(i + 1).padStart(3, '0')}`)
+
+/** @param {string} node @param {string} metric */
+export const nodeMetric = (node, metric, statistic = 'Average') => new Metric({
+  namespace: 'AWS/ElastiCache', metricName: metric, dimensionsMap: { CacheClusterId: node }, statistic, period: Duration.minutes(1)
+})
+
+/**
+ * @param {import('aws-cdk-lib').Stack} stack
+ * @param {{ config: import('./config.js').Config, cache: import('./cache.js').Cache, services: import('./services.js').Services }} figures
+ */
+export function createAlarms (stack, { config, cache, services }) {
+  const action = config.alarmTopicArn && new SnsAction(Topic.fromTopicArn(stack, 'AlarmTopic', config.alarmTopicArn))
+  /**
+   * @param {string} name @param {string} description @param {import('aws-cdk-lib/aws-cloudwatch').IMetric} metric
+   * @param {number} threshold @param {number} [minutes] in a row
+   */
+  function alarm (name, description, metric, threshold, minutes = 5) {
+    const one = new Alarm(stack, name, {
+      alarmDescription: description,
+      metric,
+      threshold,
+      evaluationPeriods: minutes,
+      comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
+      treatMissingData: TreatMissingData.NOT_BREACHING
+    })
+    if (action) one.addAlarmAction(action)
+  }
+
+  for (const [i, node] of nodesOf(cache).entries()) {
+    alarm(`EngineCpu${i}`, 'The core that runs commands is nearly full: npx freshet plan --redis-url says what to change first',
+      nodeMetric(node, 'EngineCPUUtilization'), 90)
+    // one core is half of it
+    if (config.cache.vcpu === 2) {
+      alarm(`Cpu${i}`, 'The node has little processor time left: a larger type, or layout segments', nodeMetric(node, 'CPUUtilization'), 45)
+    }
+    alarm(`Memory${i}`, 'A full server refuses writes: a shorter window, or a larger type',
+      nodeMetric(node, 'DatabaseMemoryUsagePercentage', 'Maximum'), 80)
+    alarm(`Evictions${i}`, 'The parameter group lets no key be evicted: it is not in effect', nodeMetric(node, 'Evictions', 'Sum'), 0, 1)
+    alarm(`Network${i}`, 'The node sends more than it may: fewer readers of a replica, or a larger type',
+      nodeMetric(node, 'NetworkBandwidthOutAllowanceExceeded', 'Sum'), 0)
+    if (config.cache.replicas > 0) {
+      alarm(`Lag${i}`, 'A replica is behind: readers serve older items', nodeMetric(node, 'ReplicationLag', 'Maximum'), 1)
+    }
+  }
+  for (const [name, group] of Object.entries(services.targets)) {
+    alarm(`Unhealthy-${name}`, `A ${name} is not ready: see its log, and /readyz`, group.metrics.unhealthyHostCount(), 0, 3)
+    alarm(`Errors-${name}`, `A ${name} answers with 5xx`, new MathExpression({
+      expression: '100 * errors / MAX([all, 1])',
+      usingMetrics: {
+        errors: group.metrics.httpCodeTarget(HttpCodeTarget.TARGET_5XX_COUNT),
+        all: group.metrics.requestCount()
+      },
+      period: Duration.minutes(1)
+    }), 1)
+  }
+  alarm('DeadLetters', 'Entries failed for good: npm start dead-letters', ownMetric('consumers', 'freshet_dead_letters', 'Maximum'), 0, 1)
+  alarm('ItemsLost', 'Items were dropped or not acknowledged', ownMetric('writer', 'freshet_dropped_total', 'Sum'), 0, 1)
+}

@@ -1,0 +1,26 @@
+/** The CDK app: one stack of one tier. */
+import { App, LegacyStackSynthesizer, Validations } from 'aws-cdk-lib'
+import { AwsSolutionsChecks } from 'cdk-nag'
+import { TIERS } from './config.js'
+import { FreshetStack } from './stack.js'
+
+/**
+ * @param {Record<string, unknown>} [context] `tier`, `image` (a container image), instead of those of the command line
+ * @returns {{ app: App, stack: FreshetStack }}
+ */
+export function createApp (context) {
+  const app = new App({ context })
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app))
+  const tier = app.node.tryGetContext('tier') ?? 'small'
+  const config = TIERS[tier]
+  if (!config) throw new Error(`tier: ${JSON.stringify(tier)} is unknown; expected ${Object.keys(TIERS).join(' | ')}`)
+  const stack = new FreshetStack(app, `Freshet-${tier}`, {
+    config,
+    image: app.node.tryGetContext('image') ?? 'ghcr.io/freshet/freshet:latest',
+    env: { region: config.region, account: config.account },
+    synthesizer: new LegacyStackSynthesizer()
+  })
+  return { app, stack }
+}
+
+if (process.argv[1] === new URL(import.meta.url).pathname) createApp().app.synth()

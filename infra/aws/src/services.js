@@ -1,0 +1,141 @@
+/** The processes on Fargate, their load balancer, and how they scale. */
+import { Duration, RemovalPolicy } from 'aws-cdk-lib'
+import { Metric } from 'aws-cdk-lib/aws-cloudwatch'
+import {
+  Cluster, ContainerImage, ContainerInsights, CpuArchitecture, FargateService, FargateTaskDefinition, LogDrivers, Secret as EcsSecret
+} from 'aws-cdk-lib/aws-ecs'
+import { Certificate } from 'aws-cdk-lib/aws-certificatemanager'
+import {
+  ApplicationLoadBalancer, ApplicationProtocol, ListenerAction, ListenerCondition, TargetGroupLoadBalancingAlgorithmType
+} from 'aws-cdk-lib/aws-elasticloadbalancingv2'
+import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs'
+import { PORTS, TARGET_CPU_PERCENT } from './config.js'
+
+/** of Freshet's own metrics */
+export const NAMESPACE = 'Freshet'
+/** a request, an acknowledgement and the drain of a writer end within it */
+const STOP_SECONDS = 60
+const UP_SECONDS = 60
+
+/** @typedef {ReturnType<typeof createServices>} Services */
+/** @typedef {import('./config.js').Task} Task */
+
+/** @param {string} name of a service @param {string} metric */
+export const ownMetric = (name, metric, statistic = 'Average') => new Metric({
+  namespace: NAMESPACE, metricName: metric, dimensionsMap: { service: name }, statistic, period: Duration.minutes(1)
+})
+
+/**
+ * @param {import('aws-cdk-lib').Stack} stack @param {import('./config.js').Config} config
+ * @param {{ image: string, network: import('./network.js').Network, cache: import('./cache.js').Cache,
+ *   stores: import('./stores.js').Stores }} parts
+ */
+export function createServices (stack, config, { image, network: { vpc, entry, tasks }, cache, stores }) {
+  const cluster = new Cluster(stack, 'Cluster', { vpc, containerInsightsV2: ContainerInsights.ENABLED })
+  const urls = {
+    writer: cache.urlOf('freshet-writer', 'primary'),
+    primary: cache.urlOf('freshet-library', 'primary'),
+    reader: cache.urlOf('freshet-library', 'reader'),
+    lab: cache.urlOf('freshet-lab', 'primary')
+  }
+  const database = stores.databaseUrl ? { FRESHET_DATABASE_URL: stores.databaseUrl } : {}
+  const prices = stores.prices ? ['--dynamodb-table', stores.prices.tableName] : []
+
+  /**
+   * @param {string} name @param {Task} size
+   * @param {{ words: string[], secrets: Record<string, import('aws-cdk-lib/aws-secretsmanager').Secret>, port?: number }} run
+   */
+  function taskOf (name, { cpu, memoryMiB }, { words, secrets, port }) {
+    const task = new FargateTaskDefinition(stack, `${name}-task`, {
+      cpu, memoryLimitMiB: memoryMiB, runtimePlatform: { cpuArchitecture: CpuArchitecture.ARM64 }
+    })
+    const logGroup = new LogGroup(stack, `${name}-log`, { retention: RetentionDays.ONE_MONTH, removalPolicy: RemovalPolicy.DESTROY })
+    const container = task.addContainer(name, {
+      image: ContainerImage.fromRegistry(image),
+      command: words,
+      readonlyRootFilesystem: true,
+      stopTimeout: Duration.seconds(STOP_SECONDS),
+      secrets: Object.fromEntries(Object.entries(secrets).map(([variable, secret]) => [variable, EcsSecret.fromSecretsManager(secret)])),
+      environment: { FRESHET_CLOUDWATCH_SERVICE: name },
+      logging: LogDrivers.awsLogs({ streamPrefix: name, logGroup }),
+      ...(port
+        ? {
+            portMappings: [{ containerPort: port }],
+            healthCheck: { command: ['CMD', 'node', 'infra/docker/healthy.js', String(port)], startPeriod: Duration.seconds(UP_SECONDS) }
+          }
+        : {})
+    })
+    return { task, container }
+  }
+
+  /** @param {string} name @param {FargateTaskDefinition} taskDefinition @param {number} desiredCount */
+  const serviceOf = (name, taskDefinition, desiredCount) => new FargateService(stack, name, {
+    cluster,
+    taskDefinition,
+    desiredCount,
+    securityGroups: [tasks],
+    circuitBreaker: { rollback: true },
+    // a new one is ready before an old one stops
+    minHealthyPercent: 100,
+    maxHealthyPercent: 200
+  })
+
+  const { writer, gateway, reader, consumers } = config.services
+  const system = { FRESHET_REDIS_URL: urls.primary, ...database }
+  const writers = serviceOf('writer', taskOf('writer', writer, {
+    words: ['writer', '--metrics-port', String(PORTS.metrics)], secrets: { FRESHET_REDIS_URL: urls.writer }
+  }).task, writer.count)
+  const serving = {
+    gateway: serviceOf('gateway', taskOf('gateway', gateway, {
+      words: ['gateway', '--host', '0.0.0.0', '--port', String(PORTS.gateway)], secrets: system, port: PORTS.gateway
+    }).task, gateway.least),
+    reader: serviceOf('reader', taskOf('reader', reader, {
+      words: ['reader', '--host', '0.0.0.0', '--port', String(PORTS.reader), ...prices],
+      secrets: { ...system, FRESHET_REPLICA_URL: urls.reader },
+      port: PORTS.reader
+    }).task, reader.least),
+    consumers: serviceOf('consumers', taskOf('consumers', consumers, {
+      words: ['consumers', '--metrics-port', String(PORTS.metrics), ...prices], secrets: system
+    }).task, consumers.least)
+  }
+  for (const [name, service] of Object.entries(serving)) {
+    const { least, most } = config.services[/** @type {keyof typeof serving} */ (name)]
+    const scaling = service.autoScaleTaskCount({ minCapacity: least, maxCapacity: most })
+    scaling.scaleOnCpuUtilization('Cpu', { targetUtilizationPercent: TARGET_CPU_PERCENT, scaleInCooldown: Duration.minutes(5) })
+    if (name === 'reader') {
+      scaling.scaleToTrackCustomMetric('Streams', { metric: ownMetric('reader', 'freshet_streams'), targetValue: reader.streams })
+    }
+    if (stores.prices) stores.prices.grantReadWriteData(service.taskDefinition.taskRole)
+  }
+
+  const balancer = new ApplicationLoadBalancer(stack, 'Balancer', {
+    vpc, internetFacing: config.isPublic, securityGroup: entry, dropInvalidHeaderFields: true, deletionProtection: true,
+    // streams of server-sent events have a heartbeat within it
+    idleTimeout: Duration.seconds(120)
+  })
+  const listener = balancer.addListener('Listener', {
+    ...(config.certificateArn
+      ? { port: 443, certificates: [Certificate.fromCertificateArn(stack, 'Certificate', config.certificateArn)] }
+      : { port: 80, protocol: ApplicationProtocol.HTTP }),
+    open: false,
+    defaultAction: ListenerAction.fixedResponse(404)
+  })
+  const target = (/** @type {'reader' | 'gateway'} */ name, /** @type {number} */ priority, /** @type {string[]} */ methods) =>
+    listener.addTargets(name, {
+      priority,
+      conditions: [ListenerCondition.httpRequestMethods(methods)],
+      port: PORTS[name],
+      protocol: ApplicationProtocol.HTTP,
+      targets: [serving[name]],
+      healthCheck: { path: '/readyz', interval: Duration.seconds(10), healthyThresholdCount: 2 },
+      deregistrationDelay: Duration.seconds(STOP_SECONDS / 2),
+      loadBalancingAlgorithmType: TargetGroupLoadBalancingAlgorithmType.LEAST_OUTSTANDING_REQUESTS
+    })
+  const targets = { reader: target('reader', 10, ['GET', 'HEAD']), gateway: target('gateway', 20, ['POST', 'PUT', 'DELETE']) }
+
+  // run by hand: aws ecs run-task, with the words of an experiment
+  const lab = taskOf('lab', { cpu: 2048, memoryMiB: 4096 }, {
+    words: ['experiment', '013', '--aws-replication-group', cache.replicationGroup.ref], secrets: { FRESHET_TARGET: urls.lab }
+  })
+  return { cluster, writers, serving, balancer, targets, lab: lab.task }
+}
