@@ -14,6 +14,9 @@ export function createApp (context) {
   const tier = app.node.tryGetContext('tier') ?? 'small'
   const config = TIERS[tier]
   if (!config) throw new Error(`tier: ${JSON.stringify(tier)} is unknown; expected ${Object.keys(TIERS).join(' | ')}`)
+  if (config.isPublic && !(config.certificateArn && config.jwt)) {
+    throw new Error('isPublic: the load balancer would be open to everybody; set certificateArn and jwt in src/config.js')
+  }
   const stack = new FreshetStack(app, `Freshet-${tier}`, {
     config,
     image: app.node.tryGetContext('image') ?? 'ghcr.io/freshet/freshet:latest',

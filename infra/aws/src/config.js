@@ -20,7 +20,9 @@
  * @property {{ instance: string, gib: number } | null} database PostgreSQL of sales, bids and orders; null: none, and no durability `db`
  * @property {boolean} priceHistory a DynamoDB table of prices
  * @property {string | null} certificateArn of the load balancer; null: HTTP, for networks that are not open to the internet
- * @property {boolean} isPublic whether the load balancer is open to the internet
+ * @property {boolean} isPublic whether the load balancer is open to the internet; then it needs `certificateArn` and `jwt`
+ * @property {{ keys: string, issuer: string, audience: string } | null} jwt who may call: URL of a JSON Web Key Set; null: everybody in the
+ *   network
  * @property {string | null} alarmTopicArn SNS topic of alarms; null: they are only shown
  *
  * @typedef {{ cpu: number, memoryMiB: number }} Task 1,024 are a vCPU
@@ -51,6 +53,7 @@ export const TIERS = Object.freeze({
     priceHistory: false,
     certificateArn: null,
     isPublic: false,
+    jwt: null,
     alarmTopicArn: null
   },
   medium: {
@@ -75,6 +78,7 @@ export const TIERS = Object.freeze({
     priceHistory: false,
     certificateArn: null,
     isPublic: false,
+    jwt: null,
     alarmTopicArn: null
   },
   large: {
@@ -99,6 +103,7 @@ export const TIERS = Object.freeze({
     priceHistory: true,
     certificateArn: null,
     isPublic: false,
+    jwt: null,
     alarmTopicArn: null
   }
 })

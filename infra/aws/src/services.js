@@ -39,6 +39,9 @@ export function createServices (stack, config, { image, network: { vpc, entry, t
     lab: cache.urlOf('freshet-lab', 'primary')
   }
   const database = stores.databaseUrl ? { FRESHET_DATABASE_URL: stores.databaseUrl } : {}
+  const access = config.jwt
+    ? ['--jwt-keys', config.jwt.keys, '--jwt-issuer', config.jwt.issuer, '--jwt-audience', config.jwt.audience]
+    : ['--open']
   const prices = stores.prices ? ['--dynamodb-table', stores.prices.tableName] : []
 
   /**
@@ -87,10 +90,10 @@ export function createServices (stack, config, { image, network: { vpc, entry, t
   }).task, writer.count)
   const serving = {
     gateway: serviceOf('gateway', taskOf('gateway', gateway, {
-      words: ['gateway', '--host', '0.0.0.0', '--port', String(PORTS.gateway)], secrets: system, port: PORTS.gateway
+      words: ['gateway', '--host', '0.0.0.0', '--port', String(PORTS.gateway), ...access], secrets: system, port: PORTS.gateway
     }).task, gateway.least),
     reader: serviceOf('reader', taskOf('reader', reader, {
-      words: ['reader', '--host', '0.0.0.0', '--port', String(PORTS.reader), ...prices],
+      words: ['reader', '--host', '0.0.0.0', '--port', String(PORTS.reader), ...access, ...prices],
       secrets: { ...system, FRESHET_REPLICA_URL: urls.reader },
       port: PORTS.reader
     }).task, reader.least),
