@@ -311,6 +311,11 @@ export const SETTINGS = Object.freeze([
   ...group('Operating', ['writer', 'consumers'], [
     row('metricsPort', 'Port for /metrics and /livez of this process; 0 = any free port', { default: null, check: integer(0, 65_535) })
   ]),
+  ...group('Operating', ['writer', 'reader', 'gateway', 'consumers'], [
+    row('cloudwatchService', 'Service name in metrics for CloudWatch: one line per minute on standard error, in its embedded metric ' +
+      'format; writers and consumers need --metrics-port; without it, none',
+    { default: null, check: matching('1-64 of a-z A-Z 0-9 _ -', /^[A-Za-z0-9_-]{1,64}$/) })
+  ]),
   ...group('Operating', [...ALL.filter((command) => command !== 'experiment'), 'exchanges', 'orders', 'payments'], [
     row('logLevel', 'Minimum log level', { default: 'info', check: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent') })
   ])

@@ -7,7 +7,9 @@ import { openReader } from '../src/index.js'
 import { insideOfReader } from '../src/inside.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
-import { createAdmissionMetrics, createPriceReplyMetrics, createReaderRegistry, createStoreMetrics } from '../src/metrics/index.js'
+import {
+  createAdmissionMetrics, createPriceReplyMetrics, createReaderRegistry, createStoreMetrics, startEmbedded
+} from '../src/metrics/index.js'
 import { createSources, exchangesOf, openPriceStore } from '../src/systems/prices/index.js'
 import { createReaderApp } from './app.js'
 import { createReaderDatabase } from './database.js'
@@ -52,6 +54,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
   const database = createReaderDatabase({ ...settings, log })
   const registry = createReaderRegistry(deployment, queries.figures)
   const storeMetrics = createStoreMetrics(registry)
+  if (settings.cloudwatchService) startEmbedded(registry, settings.cloudwatchService)
   const sources = settings.exchanges && createSources({ exchanges: exchangesOf(settings) })
   const systems = openSystems({
     deployment,

@@ -7,7 +7,9 @@ import { hostname } from 'node:os'
 import { Registry } from 'prom-client'
 import { help, printable, resolve } from '../settings.js'
 import { createServer, healthRoutes, listen, openSecurity } from '../src/http/index.js'
-import { createAdmissionMetrics, createConsumerMetrics, createOrderMetrics, createPriceMetrics } from '../src/metrics/index.js'
+import {
+  createAdmissionMetrics, createConsumerMetrics, createOrderMetrics, createPriceMetrics, startEmbedded
+} from '../src/metrics/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
 import { migrate } from '../src/sql/index.js'
 import { SYSTEM as ORDERS } from '../src/systems/orders/index.js'
@@ -87,6 +89,7 @@ async function serveMetrics (settings, registry, log) {
   const security = await openSecurity(settings, { log })
   const app = createServer({ registry, security })
   app.register(healthRoutes, { status: () => ({ ready: true, reasons: [], nodes: [] }), registry })
+  if (settings.cloudwatchService) startEmbedded(registry, settings.cloudwatchService)
   const close = async () => {
     await app.close()
     security.close()

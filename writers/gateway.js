@@ -7,7 +7,7 @@ import { openFeed } from '../src/index.js'
 import { insideOfFeed } from '../src/inside.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
-import { createWriterMetrics } from '../src/metrics/index.js'
+import { createWriterMetrics, startEmbedded } from '../src/metrics/index.js'
 import { ackNames } from '../src/pipeline/index.js'
 import { SERVERS_FAILED } from '../src/store/index.js'
 import { createGatewayApp } from './gateway/app.js'
@@ -66,6 +66,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
     onClose: ({ name }) => metrics.unfollow(name),
     log
   })
+  if (settings.cloudwatchService) startEmbedded(metrics.registry, settings.cloudwatchService)
   const systems = openSystems(settings, { primaryUrl, registry: metrics.registry, log, signal })
   try {
     await primary.opened()

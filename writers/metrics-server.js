@@ -3,7 +3,7 @@
  * `metricsPort` + n.
  */
 import { createServer, healthRoutes, listen, openSecurity } from '../src/http/index.js'
-import { createWriterMetrics } from '../src/metrics/index.js'
+import { createWriterMetrics, startEmbedded } from '../src/metrics/index.js'
 import { watchNodes } from '../src/store/index.js'
 
 /** @typedef {Awaited<ReturnType<typeof serveMetrics>>} MetricsServer */
@@ -28,6 +28,7 @@ export async function serveMetrics ({ settings, index, redisUrl, replicaUrls, lo
     return now.feeds > 0 ? now : { ...now, ready: false, reasons: ['SERVER_LOST: the feed is not open'] }
   }
   app.register(healthRoutes, { status, registry: metrics.registry })
+  if (settings.cloudwatchService) startEmbedded(metrics.registry, settings.cloudwatchService)
   const close = async () => {
     await app.close()
     security.close()

@@ -64,6 +64,7 @@ export function createReaderRegistry (deployment, views = () => ({ views: [], co
   return registry
 }
 
+export { createEmbedded, startEmbedded } from './embedded.js'
 export { registerProcess } from './process.js'
 export { counter, gauge, one } from './scrape.js'
 
