@@ -44,7 +44,8 @@ export const SETTINGS = Object.freeze([
       { default: null, check: serverUrl, secret: true }),
     row('replicaUrl', 'URLs of the replicas; without it, the primary lists them',
       { uses: [...CLIENTS, 'experiment'], default: null, check: serverUrls, secret: true }),
-    row('keyPrefix', 'Prefix of all keys', { uses: CLIENTS, default: 'fr:', check: matching('1-32 of a-z 0-9 : _ -', /^[a-z0-9:_-]{1,32}$/) })
+    row('keyPrefix', 'Prefix of all keys',
+      { uses: CLIENTS, default: 'fr:', check: matching('1-32 of a-z 0-9 : _ -', /^[a-z0-9:_-]{1,32}$/) })
   ]),
   ...group('Servers', ['writer', 'reader', 'gateway', 'library'], [
     row('readFrom', 'Nodes to read from; without it, replicas, or the primary while it has not had one; with primary, writers and ' +
@@ -87,7 +88,8 @@ export const SETTINGS = Object.freeze([
       { unit: 'ms', default: 60_000, check: integer(0, MAX_MS) })
   ]),
   ...group('Feed', ['start', ...APPENDS, 'feed'], [
-    row('windowMs', 'Maximum age of live items; 0 = no limit', { uses: ['start', ...APPENDS, 'feed', PLAN], unit: 'ms', default: 60_000, check: integer(0, MAX_MS) }),
+    row('windowMs', 'Maximum age of live items; 0 = no limit',
+      { uses: ['start', ...APPENDS, 'feed', PLAN], unit: 'ms', default: 60_000, check: integer(0, MAX_MS) }),
     row('maxItems', 'Maximum number of ids (layout ids) or versions (other layouts) per partition; 0 = no limit',
       { default: 1_000_000, check: integer(0, 1e9) })
   ]),
@@ -243,8 +245,7 @@ export const SETTINGS = Object.freeze([
   ]),
   ...group('Demo', ['demo'], [
     row('crowd', 'Whether a crowd takes part', { default: 'yes', check: oneOf('yes', 'no') }),
-    row('replicas', 'Number of consumers in the demo orders; plan: replicas of each primary',
-      { uses: ['demo', PLAN], default: 1, defaults: { plan: 2 }, check: integer(0, 16) }),
+    row('replicas', 'Number of consumers in the demo orders', { default: 1, check: integer(1, 16) }),
     row('mode', 'How the demo sales sells: direct = claims are decided at once, queue = people are admitted in order, token = a unit is ' +
       'held for the holder of a token', { default: 'queue', check: oneOf('direct', 'queue', 'token') })
   ]),
@@ -298,6 +299,7 @@ export const SETTINGS = Object.freeze([
     row('b', 'Ad-hoc: settings to compare with the baseline', { env: null, default: null, check: writerFlags })
   ]),
   ...group('Plan', [PLAN], [
+    row('replicas', 'Number of replicas of each primary', { default: 2, check: integer(0, 5) }),
     row('itemsPerSecond', 'Items per second of the feed', { unit: 'items/s', default: 100_000, check: number(1, 1e9) }),
     row('readers', 'Number of reader processes', { default: 2, check: integer(0, 10_000) }),
     row('requestsPerSecond', 'Requests per second to all readers', { default: 0, check: number(0, 1e9) }),

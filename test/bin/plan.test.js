@@ -1,0 +1,123 @@
+/** `freshet plan`: the published rows, the arithmetic, what cannot be planned, and servers that run. */
+import { readFile, readdir } from 'node:fs/promises'
+import t from 'tap'
+import { LAYOUTS, MEASURED } from '../../bin/plan/layouts.js'
+import { planFor, resourcesOf } from '../../bin/plan/model.js'
+import { NODES, PRICES } from '../../bin/plan/nodes.js'
+import { errorsOfFit, fitOf, PUBLISHED } from '../../bin/plan/published.js'
+import { planText } from '../../bin/plan/text.js'
+import { endOf } from '../commands.js'
+import { scopedEngines } from '../scope.js'
+import { startDeployment } from '../servers.js'
+
+const LOAD = Object.freeze({
+  itemsPerSecond: 300_000,
+  valueBytes: 128,
+  layout: 'segments',
+  replicas: 2,
+  readers: 4,
+  requestsPerSecond: 20_000,
+  windowMs: 60_000,
+  ids: null
+})
+/** @param {string} type @returns {import('../../bin/plan/nodes.js').Node} */
+const nodeOf = (type) => /** @type {any} */ (NODES.find((node) => node.type === type))
+
+t.test('the published rows with at most 6 writers are met within 20 %', async (t) => {
+  const errors = errorsOfFit()
+  t.equal(errors.length, PUBLISHED.length)
+  for (const { node, writers, itemsPerSecond, primary, planned, error } of errors.filter((row) => row.writers <= 6)) {
+    t.ok(Math.abs(error) <= 0.2, `${node}, ${writers} x, ${itemsPerSecond} items/s: ${primary} %, planned ${planned}`)
+  }
+  // 11 and 36 % of r6g.large at 40,000 and 200,000 items/s, of which 50 is a core
+  const { primary, replica } = fitOf('r6g.large')
+  t.equal(primary.microsPerItem.toFixed(3), (25 / 50 / 160_000 * 1e6).toFixed(3))
+  t.equal(primary.fixedCores.toFixed(3), ((11 - 25 / 4) / 50).toFixed(3))
+  t.equal(replica.microsPerItem.toFixed(3), (16.5 / 50 / 160_000 * 1e6).toFixed(3))
+  t.throws(() => fitOf('m5.large'), /no published rows/)
+})
+
+t.test('the published way at a published rate costs what was published', async (t) => {
+  const [cores] = resourcesOf(nodeOf('r6g.large'), { ...LOAD, itemsPerSecond: 200_000, layout: 'reference', readers: 0 }, 1)
+  t.match(cores, { name: 'cores', of: 'primary' })
+  t.equal((50 * cores.use).toFixed(1), '36.0')
+})
+
+t.test('each figure is what the text says', async (t) => {
+  const [{ cost }] = [{ cost: LAYOUTS.segments }]
+  const resources = resourcesOf(nodeOf('r7g.large'), LOAD, 1)
+  const use = Object.fromEntries(resources.map((one) => [`${one.name}, ${one.of}`, one.use]))
+  const gbit = 300_000 * (128 + cost.replicatedBytes) * 8 / 1e9
+  t.equal(use['Gbit/s in, primary'], 300_000 * (128 + cost.sentBytes) * 8 / 1e9)
+  t.equal(use['Gbit/s out, primary'], 2 * gbit)
+  t.equal(use['Gbit/s out, replica'], 2 * gbit, '4 readers of 2 replicas')
+  t.equal(use['GiB, each node'], 300_000 * 60 * (128 + cost.memoryBytes) / 2 ** 30)
+  t.ok(use['cores, primary'] < resourcesOf(nodeOf('r6g.large'), LOAD, 1)[0].use, 'estimated from r6g, faster')
+  const two = resourcesOf(nodeOf('r7g.large'), LOAD, 2)
+  t.equal(two[1].use < resources[1].use && two.at(-1)?.use, use['GiB, each node'] / 2, 'shards divide')
+})
+
+t.test('the cheapest comes first, with as few shards as are enough', async (t) => {
+  const options = planFor(NODES, LOAD)
+  t.same(options.map(({ usdPerHour }) => usdPerHour), options.map(({ usdPerHour }) => usdPerHour).sort((a, b) => a - b))
+  for (const { node, shards, headroom, usdPerHour, usdPerMillionItems } of options) {
+    t.ok(headroom >= 0, node.type)
+    t.equal(usdPerHour, shards * 3 * node.usdPerHour)
+    t.equal(usdPerMillionItems, usdPerHour / 1080)
+    if (shards > 1) t.ok(resourcesOf(node, LOAD, shards - 1).some((one) => one.headroom < 0), `${node.type} needs ${shards}`)
+  }
+  const ofIds = planFor(NODES, { ...LOAD, layout: 'ids' })
+  t.ok(ofIds[0].usdPerHour > options[0].usdPerHour, 'segments are cheaper')
+  const text = planText(LOAD, options, new Date(PRICES.date))
+  t.match(text, /300,000 items\/s of 128 bytes, layout segments, 2 replicas, 4 readers; 18,000,000 versions are kept/)
+  t.match(text, new RegExp(`cache\\.${options[0].node.type} x ${options[0].shards} shard`))
+  t.match(text, /with 8 writers, which the line does not meet: r6g\.large 200,000\/s 40 %, planned 36 %/)
+  t.notMatch(text, /older than a year/)
+  t.match(planText(LOAD, options, new Date('2027-12-01')), /They are older than a year: look them up again/)
+  t.match(planText({ ...LOAD, readers: 1 }, options, new Date()), /1 are too few for 20,000 requests\/s, 4 are needed/)
+})
+
+t.test('ratios of layouts are those of the experiment', async (t) => {
+  const folder = new URL(`../../experiments/${MEASURED.experiment}/results/`, import.meta.url)
+  const [newest] = (await readdir(folder)).filter((name) => name.endsWith('.json')).sort().reverse()
+  const { samples } = JSON.parse(await readFile(new URL(newest, folder), 'utf8'))
+  /** @param {string} arm @param {(sample: any) => number} read */
+  function medianOf (arm, read) {
+    const valid = samples.filter((/** @type {any} */ one) => one.arm === arm && one.valid)
+    const values = valid.map(read).sort((/** @type {number} */ a, /** @type {number} */ b) => a - b)
+    return values[Math.floor(values.length / 2)]
+  }
+  const cpuOf = (/** @type {number} */ node) => (/** @type {any} */ { nodes, items }) => nodes[node].cpuSeconds / items
+  for (const [layout, { primary, replica }] of Object.entries(LAYOUTS)) {
+    const ratio = (/** @type {number} */ node) => medianOf(layout, cpuOf(node)) / medianOf('reference', cpuOf(node))
+    t.ok(Math.abs(primary / ratio(0) - 1) < 0.05, `${layout}: ${ratio(0)} of the primary, planned with ${primary}`)
+    t.ok(Math.abs(replica / ratio(1) - 1) < 0.2, `${layout}: ${ratio(1)} of a replica, planned with ${replica}`)
+  }
+})
+
+t.test('the command: text, JSON, one node, and what cannot be planned', async (t) => {
+  const plan = (/** @type {string[]} */ ...flags) => endOf(t, ['plan', ...flags])
+  t.match(await plan('--items-per-second', '300000', '--layout', 'segments'), { code: 0, stdout: /^300,000 items\/s .*\n\nnode +shards/ })
+  const { stdout } = await plan('--items-per-second', '300000', '--layout', 'segments', '--json')
+  t.match(JSON.parse(stdout), { load: { itemsPerSecond: 300_000, layout: 'segments' }, prices: PRICES, options: [{ shards: 1 }] })
+  const one = await plan('--node-type', 'cache.r6g.xlarge')
+  t.match(one, { code: 0, stdout: /^cache\.r6g\.xlarge x \d+ shards? x 3 nodes \(fitted on published rows\)\n/ })
+
+  t.match(await plan('--items-per-second', '1000000000', '--layout', 'ids', '--replicas', '5', '--readers', '5000'),
+    { code: 2, stderr: /no node fits, even with 90 shards: Gbit\/s out of .*needed and .* there; use layout segments/ })
+  t.match(await plan('--items-per-second', '0'), { code: 2, stderr: /--items-per-second\); expected a number from 1 to 1,000,000,000/ })
+  t.match(await plan('--value-bytes', '99999999'), { code: 2, stderr: /--value-bytes/ })
+  t.match(await plan('--node-type', 'cache.r7g.larg'),
+    { code: 2, stderr: /cache\.r7g\.larg \(--node-type\) is unknown; did you mean cache\.r7g\.large\?/ })
+  t.match(await plan('--layout', 'list'), { code: 2, stderr: /layout: list/ })
+})
+
+t.test('servers that run: what is left of each node, and what to change first', async (t) => {
+  const [engine] = await scopedEngines()
+  const { primary } = await startDeployment(t, { engine, replicas: 1 })
+  const { stdout, code } = await endOf(t, ['plan', '--redis-url', primary.url, '--node-type', 'cache.r7g.large'])
+  t.equal(code, 0)
+  t.match(stdout, /^primary +127\.0\.0\.1:\d+ +core 0\.\d+ of 1\.00 \(\d+ % free\) +Gbit\/s in .* of 0\.937 .*GiB .* of 9\.80 /)
+  t.match(stdout, /\nreplica +127\.0\.0\.1:\d+ /)
+  t.match(stdout, /\nThe tightest is .*, \d+ % free\. To change first: /)
+})
