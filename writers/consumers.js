@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 import { help, printable, resolve } from '../settings.js'
 import { createServer, healthRoutes, listen, openSecurity } from '../src/http/index.js'
@@ -20,6 +21,9 @@ import { useDatabase } from './database.js'
 
 const CONNECTIONS = 8
 const DATABASE_DEADLINE_MS = 5000
+/** then its systems start without it */
+const DATABASE_WITHIN_MS = 1000
+const MIGRATE_AGAIN_MS = 1000
 
 const USAGE = `Usage: npm start consumers -- [flags]
 
@@ -65,13 +69,14 @@ async function serve (settings, { primaryUrl }, log, signal) {
     : null
   const server = settings.metricsPort === null ? null : await serveMetrics(settings, registry, log)
   try {
-    const done = used ? await migrate(used.database) : []
-    if (done.length > 0) log.info({ migrations: done }, 'the database was migrated')
+    const migrated = used ? migrateWhenUp(used.database, { log, signal, fail }) : Promise.resolve()
+    await Promise.race([migrated, sleep(DATABASE_WITHIN_MS)])
+    ending.signal.throwIfAborted()
     for (const name of names) {
       const metrics = { ...admissionMetrics(name), ...consumerMetrics(name) }
       const database = used?.database ?? null
       systems.set(name, await openSystem(name, settings, {
-        id, primaryUrl, database, metrics, ownMetrics, log, signal, fail
+        id, primaryUrl, database, migrated, metrics, ownMetrics, log, signal, fail
       }))
     }
     tellParent({ event: 'up', systems: names })
@@ -81,6 +86,26 @@ async function serve (settings, { primaryUrl }, log, signal) {
   } finally {
     await Promise.all([server?.close(), ...[...systems.values()].map((system) => system.close())])
     await used?.close()
+  }
+}
+
+/**
+ * Migrates the database; while it is away, again and again: what does not need it goes on meanwhile.
+ * @param {import('../src/sql/index.js').Database} database
+ * @param {{ log: import('pino').Logger, signal: AbortSignal, fail: (error: Error) => void }} parts `fail`: DATABASE_DIFFERS
+ * @returns {Promise<void>} when it was migrated, or stopped
+ */
+async function migrateWhenUp (database, { log, signal, fail }) {
+  for (let attempt = 1; !signal.aborted; attempt++) {
+    try {
+      const names = await migrate(database)
+      if (names.length > 0) log.info({ migrations: names }, 'the database was migrated')
+      return
+    } catch (error) {
+      if (!error.retryable) return fail(error)
+      if (attempt === 1) log.warn({ code: error.code, reason: error.message }, 'no rows are written until the database answers')
+      await sleep(MIGRATE_AGAIN_MS, undefined, { signal }).catch(() => {})
+    }
   }
 }
 

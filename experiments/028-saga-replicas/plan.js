@@ -24,8 +24,8 @@ export default {
     noop: 'ends at once'
   },
   levels: {
-    '50/s, 3 replicas': level(50, 3),
-    '200/s, 1 replica': level(200, 1),
+    '50/s, 3 replicas': level(50, 3, ['single', 'bullmq']),
+    '200/s, 1 replica': level(200, 1, ['local-state']),
     '200/s, 3 replicas': level(200, 3),
     '500/s, 1 replica': level(500, 1, ['local-state']),
     '50/s, 3 replicas, one killed every 2 s': {

@@ -27,7 +27,7 @@ export default {
   },
   levels: { '60/s': level(60), '200/s': level(200) },
   fixed: { maxItems: 1_000_000 },
-  seconds: 10,
+  seconds: 8,
   warmUpSeconds: 2,
   rounds: 5,
   measures: ['sagaMsP95', 'sagaMsP50', 'sagaMsMax', 'timeOutPercent', 'stuckPercent', 'pushedMsP95', 'polledMsP95', 'httpMsP95',

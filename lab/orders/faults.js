@@ -18,7 +18,7 @@ export const FAULTS = Object.freeze({
   few: { provider: PROVIDER, doubled: DOUBLED },
   duplicates: { provider: TWICE, doubled: MORE_DOUBLED },
   silent: { provider: { ...PROVIDER, silentRate: 0.05, errorRate: 0.02 }, doubled: DOUBLED },
-  down: { provider: PROVIDER, doubled: DOUBLED, down: { everyMs: 8000, forMs: 1500 } },
+  down: { provider: PROVIDER, doubled: DOUBLED, down: { everyMs: 3000, forMs: 1500 } },
   'consumers-killed': { provider: PROVIDER, doubled: DOUBLED, kills: ['consumers'] },
   'any-killed': {
     provider: TWICE,

@@ -10,6 +10,7 @@ import { admissionKey, createAdmission } from '../../src/admission/index.js'
 import {
   consume, consumeBatches, createDeadLetters, createKafkaTransport, createOutboxReader, createOwnership
 } from '../../src/consumers/index.js'
+import { aborted } from '../../src/runtime/index.js'
 import { runTasks } from '../../src/schedule/index.js'
 import { createRoutes } from '../../src/store/index.js'
 import { DUTIES } from './systems.js'
@@ -25,13 +26,15 @@ const LOG_EVERY = 10
 /**
  * @param {string} system @param {any} settings
  * @param {{ id: string, primaryUrl: string, database: import('../../src/sql/index.js').Database | null,
+ *   migrated: Promise<void>,
  *   metrics: import('../../src/metrics/index.js').AdmissionMetrics & import('../../src/metrics/index.js').ConsumerMetrics,
  *   ownMetrics: import('./systems.js').OwnMetrics, log: import('pino').Logger, signal: AbortSignal,
- *   fail: (error: Error) => void }} parts `id`: of this process; `database`: null = no rows are written
+ *   fail: (error: Error) => void }} parts `id`: of this process; `database`: null = no rows are written;
+ *   `migrated`: when it can take them
  * @throws {import('../../src/errors.js').FreshetError} SYSTEM_DIFFERS, KAFKA_MISSING, and why the primary cannot be reached
  */
 export async function openSystem (system, settings, parts) {
-  const { id, primaryUrl, database, metrics, log } = parts
+  const { id, primaryUrl, database, migrated, metrics, log } = parts
   const { keyPrefix, deadlineMs, requestMs, keepMs, systemPartitions: partitions, kafkaBrokers } = settings
   const routes = createRoutes({ primaryUrl, name: `${id}:${system}`, deadlineMs })
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
@@ -79,13 +82,22 @@ export async function openSystem (system, settings, parts) {
         metrics: { ...metrics, failed: noteFailure.bind(null, partition) },
         bury: bury.bind(null, partition)
       }
-      if (database && duties.rows) running.push(consume({ ...place, system, effect: duties.rows, database }))
+      if (database && duties.rows) running.push(writeRows(place, database, duties.rows))
       else if (duties.batches) running.push(consumeBatches({ ...place, effect: duties.batches }))
     }
     if (duties.onPrimary) {
       running.push(onEachPrimary(owned, { idOf: () => routes.route(partition).replicationId, run: duties.onPrimary, log }))
     }
     await Promise.all(running)
+  }
+
+  /**
+   * @param {Omit<Parameters<typeof consume>[0], 'system' | 'effect' | 'database'>} place
+   * @param {import('../../src/sql/index.js').Database} rows @param {import('../../src/consumers/index.js').SqlEffect} effect
+   */
+  async function writeRows (place, rows, effect) {
+    await Promise.race([migrated, aborted(place.owned.signal)])
+    if (!place.owned.signal.aborted) await consume({ ...place, system, effect, database: rows })
   }
 
   const leastToken = database ? (/** @type {number} */ partition) => tokenIn(database, system, partition) : undefined

@@ -80,7 +80,7 @@ for (const engine of (await scopedEngines()).slice(-1)) {
   wholeTest(`${engineName(engine)}: the database is away: orders go on, their events come later`, async (t) => {
     const proxy = await startProxy(t, Number(new URL(database.url).port))
     const all = await start(t, { databaseUrl: database.url.replace(/:\d+\//, `:${proxy.port}/`) })
-    const { product, customer, order } = all
+    const { product, customer, order, consumers, startMore } = all
     await product('away', { quantity: UNITS })
     const ann = await customer()
     const orders = [(await order(ann, [{ sku: 'away', quantity: 1 }])).orderId]
@@ -90,6 +90,11 @@ for (const engine of (await scopedEngines()).slice(-1)) {
       t.equal(one.status, 'confirmed')
       orders.push(one.orderId)
     }
+    await consumers.command.kill('SIGKILL')
+    await startMore()
+    const next = await order(ann, [{ sku: 'away', quantity: 1 }])
+    t.equal(next.status, 'confirmed', 'consumers start without it, too')
+    orders.push(next.orderId)
     proxy.speak()
     await isConsistent(t, all, { orders, units: { away: UNITS } })
   })
