@@ -137,7 +137,8 @@ export function createCustomers ({ technique, commandUrls, queryUrls, doubled, c
     /** Creates products and customers, a few at once. */
     async begin () {
       const post = async (/** @type {string} */ path, /** @type {object} */ body) => {
-        const { status, reply } = await ask(commandUrls[0] + path, body)
+        // a process that has just started may not have reached the server
+        const { status, reply } = await send(commandUrls[0] + path, body)
         if (status !== 201) throw new Error(`${path}: ${status} ${JSON.stringify(reply)}`)
         return reply
       }

@@ -114,10 +114,10 @@ async function startProduct ({ technique, replicas, everywhere, autoscaled }, { 
     return one
   }
   const shared = ['--system-partitions', String(PARTITIONS[technique]), '--keep-ms', KEEP_MS]
-  const count = autoscaled ? 1 : replicas
-  const ofPort = everywhere && !autoscaled ? replicas : 1
+  const ofConsumers = autoscaled ? 1 : replicas
+  const ofOthers = everywhere ? ofConsumers : 1
   const gateway = await openService((port) =>
-    run('gateway', [...shared, '--port', port, '--payment-secret', SECRET, '--request-ms', REQUEST_MS]), ofPort)
+    run('gateway', [...shared, '--port', port, '--payment-secret', SECRET, '--request-ms', REQUEST_MS]), ofOthers)
   const proxied = async (/** @type {Service} */ service) => {
     if (!everywhere) return service.urls[0]
     const proxy = await startProxy(() => service.urls)
@@ -127,9 +127,9 @@ async function startProduct ({ technique, replicas, everywhere, autoscaled }, { 
   const commandUrl = await proxied(gateway)
   const payments = await startPayments('--callback-url', `${commandUrl}/v1/payments/callbacks`, '--ledger', join(folder, 'ledger'))
   const [reader, consumers] = await Promise.all([
-    openService((port) => run('reader', ['--port', port, '--database-url', postgres.url]), ofPort),
+    openService((port) => run('reader', ['--port', port, '--database-url', postgres.url]), ofOthers),
     openService(() => run('consumers', [...shared, '--systems', 'orders', '--database-url', postgres.url,
-      '--payment-url', payments.urls[0], '--payment-timeout-ms', PAYMENT_TIMEOUT_MS]), count)
+      '--payment-url', payments.urls[0], '--payment-timeout-ms', PAYMENT_TIMEOUT_MS]), ofConsumers)
   ])
   await Promise.all(limits)
   const services = { gateway, reader, consumers }
