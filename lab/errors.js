@@ -19,10 +19,5 @@ define('lab', {
   LOAD_FAILED: { retryable: true, meaning: 'the load process ended without a summary' },
   BROKER_FAILED: { meaning: 'the Kafka broker of the lab could not be fetched or started' },
   PEER_MISSING: { meaning: 'the libraries that the lab compares with cannot be installed' },
-  AWS_DENIED: { meaning: 'AWS credentials or region are missing, expired or not sufficient' },
-  AWS_GROUP_UNKNOWN: { exitStatus: 2, meaning: 'there is no replication group of this name in the region' },
-  AWS_THROTTLED: { retryable: true, meaning: 'AWS limits the requests of the account' },
-  AWS_POINTS_MISSING: { retryable: true, meaning: 'CloudWatch has no points for all minutes of a block' },
-  AWS_FAILED: { retryable: true, meaning: 'AWS did not answer as expected' },
   SERVING_FAILED: { retryable: true, meaning: 'a process that serves HTTP, or its client, failed during the measurement' }
 })

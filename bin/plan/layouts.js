@@ -10,11 +10,11 @@ export const MEASURED = Object.freeze({ experiment: '031-without-msetex', level:
 
 /** @type {Readonly<Record<string, LayoutCost>>} */
 export const LAYOUTS = Object.freeze({
-  reference: { primary: 1, replica: 1, sentBytes: 124, replicatedBytes: 104, memoryBytes: 187 },
-  ids: { primary: 1, replica: 1, sentBytes: 129, replicatedBytes: 139, memoryBytes: 206 },
-  values: { primary: 0.57, replica: 0.8, sentBytes: 50, replicatedBytes: 50, memoryBytes: 81 },
-  stream: { primary: 1.1, replica: 1, sentBytes: 134, replicatedBytes: 117, memoryBytes: 65 },
-  segments: { primary: 0.14, replica: 0.14, sentBytes: 20, replicatedBytes: 20, memoryBytes: 23 }
+  reference: { primary: 1, replica: 1, sentBytes: 106, replicatedBytes: 126, memoryBytes: 297 },
+  ids: { primary: 1, replica: 1.06, sentBytes: 129, replicatedBytes: 139, memoryBytes: 300 },
+  values: { primary: 0.72, replica: 0.82, sentBytes: 50, replicatedBytes: 50, memoryBytes: 141 },
+  stream: { primary: 0.61, replica: 0.49, sentBytes: 117, replicatedBytes: 134, memoryBytes: 71 },
+  segments: { primary: 0.13, replica: 0.109, sentBytes: 20, replicatedBytes: 20, memoryBytes: 39 }
 })
 
 /** of readers: requests per second of the newest 100 that one process answers from its view (experiments/014-readers, median) */

@@ -86,5 +86,6 @@ export function planText (load, options, now) {
     (options.length > ROWS ? `${options.length - ROWS} dearer ones are left out; --node-type shows one of them\n` : '') +
     '\n' + arithmetic(load, options[0]) + readersText(load) +
     (options[0].shards > 1 ? '\nFreshet does not write to a cluster yet: one feed and one server for each shard.\n' : '') +
-    `\nRows of the published study with 8 writers, which the line does not meet: ${errors.map(publishedText).join('; ')}.\n` + priceText(now)
+    `\nRows of the published study with 8 writers, which the line does not meet: ${errors.map(publishedText).join('; ')}.\n` +
+    priceText(now)
 }

@@ -1,8 +1,8 @@
 /**
  * ElastiCache: one primary and its replicas, TLS, and a user for each kind of process.
  *
- * Limits there: no MSETEX, no append-only file (durability `aof`), CONFIG is refused, and replicas cannot be discovered by ROLE from outside:
- * readers are given the reader endpoint.
+ * Limits there: no MSETEX, no append-only file (durability `aof`), CONFIG is refused, and replicas cannot be discovered by ROLE from
+ * outside: readers are given the reader endpoint.
  */
 import { readFileSync } from 'node:fs'
 import { Fn, RemovalPolicy, SecretValue } from 'aws-cdk-lib'
@@ -24,13 +24,18 @@ export function accessOf (name) {
   return line.slice(`user ${name} `.length)
 }
 
-/** @param {import('aws-cdk-lib').Stack} stack @param {import('./config.js').Config} config @param {import('./network.js').Network} network */
+/**
+ * @param {import('aws-cdk-lib').Stack} stack @param {import('./config.js').Config} config
+ * @param {import('./network.js').Network} network
+ */
 export function createCache (stack, { cache }, { vpc, servers }) {
-  const subnets = new CfnSubnetGroup(stack, 'CacheSubnets', { description: 'Freshet', subnetIds: vpc.isolatedSubnets.map((one) => one.subnetId) })
+  const subnets = new CfnSubnetGroup(stack, 'CacheSubnets', {
+    description: 'Freshet', subnetIds: vpc.isolatedSubnets.map((one) => one.subnetId)
+  })
   const parameters = new CfnParameterGroup(stack, 'CacheParameters', {
     cacheParameterGroupFamily: 'valkey8',
     description: 'Freshet: a full server refuses writes, and evicts nothing',
-    properties: { 'maxmemory-policy': 'noeviction', 'reserved-memory-percent': '25', 'activedefrag': 'yes' }
+    properties: { 'maxmemory-policy': 'noeviction', 'reserved-memory-percent': '25', activedefrag: 'yes' }
   })
   const users = Object.fromEntries(USERS.map((name) => [name, createUser(stack, name)]))
   const group = new CfnUserGroup(stack, 'CacheUsers', {
@@ -38,7 +43,7 @@ export function createCache (stack, { cache }, { vpc, servers }) {
   })
   for (const { user } of Object.values(users)) group.addResourceDependency(user)
   const slow = new LogGroup(stack, 'CacheSlowLog', { retention: RetentionDays.ONE_MONTH, removalPolicy: RemovalPolicy.DESTROY })
-  const servers_ = new CfnReplicationGroup(stack, 'Cache', {
+  const replicationGroup = new CfnReplicationGroup(stack, 'Cache', {
     replicationGroupDescription: 'Freshet',
     engine: 'valkey',
     engineVersion: ENGINE_VERSION,
@@ -64,14 +69,14 @@ export function createCache (stack, { cache }, { vpc, servers }) {
       logType: 'slow-log'
     }]
   })
-  const endpoints = { primary: servers_.attrPrimaryEndPointAddress, reader: servers_.attrReaderEndPointAddress }
+  const endpoints = { primary: replicationGroup.attrPrimaryEndPointAddress, reader: replicationGroup.attrReaderEndPointAddress }
   /** A URL with the password, as the setting takes it. @param {string} user @param {keyof typeof endpoints} endpoint */
   const urlOf = (user, endpoint) => new Secret(stack, `Url-${user}-${endpoint}`, {
     description: `URL of the ${endpoint} endpoint for ${user}`,
     secretStringValue: SecretValue.unsafePlainText(Fn.join('', ['rediss://', user, ':',
       users[user].password.secretValue.unsafeUnwrap(), '@', endpoints[endpoint], `:${PORTS.server}`]))
   })
-  return { replicationGroup: servers_, urlOf, nodes: 1 + cache.replicas }
+  return { replicationGroup, urlOf, nodes: 1 + cache.replicas }
 }
 
 /** @param {import('aws-cdk-lib').Stack} stack @param {string} name */

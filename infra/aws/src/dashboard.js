@@ -7,7 +7,8 @@ import { ownMetric } from './services.js'
 const WIDTH = 24
 /** of nodes: title, metric, statistic */
 const OF_NODES = Object.freeze([
-  ['The core that runs commands, %', 'EngineCPUUtilization', 'Average'], ['The whole node, % (2 vCPU: one core is 50)', 'CPUUtilization', 'Average'],
+  ['The core that runs commands, %', 'EngineCPUUtilization', 'Average'],
+  ['The whole node, % (2 vCPU: one core is 50)', 'CPUUtilization', 'Average'],
   ['Replication lag, s', 'ReplicationLag', 'Maximum'], ['Memory, %', 'DatabaseMemoryUsagePercentage', 'Maximum'],
   ['Bytes in per minute', 'NetworkBytesIn', 'Sum'], ['Bytes out per minute', 'NetworkBytesOut', 'Sum'],
   ['Packets beyond the allowance, out', 'NetworkBandwidthOutAllowanceExceeded', 'Sum'], ['Evictions', 'Evictions', 'Sum'],
@@ -50,7 +51,8 @@ export function createDashboard (stack, { cache, services }) {
     new GraphWidget({ title: name, width: WIDTH / 3, left: nodes.map((node) => nodeMetric(node, metric, statistic)) })))
 
   title('Processes')
-  widths([...Object.entries(services.serving), ['writer', services.writers]].map(([name, service]) => new GraphWidget({
+  const all = Object.entries({ ...services.serving, writer: services.writers })
+  widths(all.map(([name, service]) => new GraphWidget({
     title: `${name}: CPU and memory, %`,
     width: WIDTH / 3,
     left: [/** @type {any} */ (service).metricCpuUtilization(), /** @type {any} */ (service).metricMemoryUtilization()]

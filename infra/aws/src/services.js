@@ -111,8 +111,27 @@ export function createServices (stack, config, { image, network: { vpc, entry, t
     if (stores.prices) stores.prices.grantReadWriteData(service.taskDefinition.taskRole)
   }
 
+  const { balancer, targets } = createBalancer(stack, config, { vpc, entry, serving })
+
+  // run by hand: aws ecs run-task, with the words of an experiment
+  const lab = taskOf('lab', { cpu: 2048, memoryMiB: 4096 }, {
+    words: ['experiment', '013'], secrets: { FRESHET_TARGET: urls.lab }
+  })
+  return { cluster, writers, serving, balancer, targets, lab: lab.task }
+}
+
+/**
+ * GET goes to readers, other methods to gateways.
+ * @param {import('aws-cdk-lib').Stack} stack @param {import('./config.js').Config} config
+ * @param {Pick<import('./network.js').Network, 'vpc' | 'entry'> & { serving: Record<'reader' | 'gateway', FargateService> }} parts
+ */
+function createBalancer (stack, config, { vpc, entry, serving }) {
   const balancer = new ApplicationLoadBalancer(stack, 'Balancer', {
-    vpc, internetFacing: config.isPublic, securityGroup: entry, dropInvalidHeaderFields: true, deletionProtection: true,
+    vpc,
+    internetFacing: config.isPublic,
+    securityGroup: entry,
+    dropInvalidHeaderFields: true,
+    deletionProtection: true,
     // streams of server-sent events have a heartbeat within it
     idleTimeout: Duration.seconds(120)
   })
@@ -134,11 +153,5 @@ export function createServices (stack, config, { image, network: { vpc, entry, t
       deregistrationDelay: Duration.seconds(STOP_SECONDS / 2),
       loadBalancingAlgorithmType: TargetGroupLoadBalancingAlgorithmType.LEAST_OUTSTANDING_REQUESTS
     })
-  const targets = { reader: target('reader', 10, ['GET', 'HEAD']), gateway: target('gateway', 20, ['POST', 'PUT', 'DELETE']) }
-
-  // run by hand: aws ecs run-task, with the words of an experiment
-  const lab = taskOf('lab', { cpu: 2048, memoryMiB: 4096 }, {
-    words: ['experiment', '013', '--aws-replication-group', cache.replicationGroup.ref], secrets: { FRESHET_TARGET: urls.lab }
-  })
-  return { cluster, writers, serving, balancer, targets, lab: lab.task }
+  return { balancer, targets: { reader: target('reader', 10, ['GET', 'HEAD']), gateway: target('gateway', 20, ['POST', 'PUT', 'DELETE']) } }
 }

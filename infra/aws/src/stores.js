@@ -10,7 +10,10 @@ const USER = 'freshet'
 
 /** @typedef {ReturnType<typeof createStores>} Stores */
 
-/** @param {import('aws-cdk-lib').Stack} stack @param {import('./config.js').Config} config @param {import('./network.js').Network} network */
+/**
+ * @param {import('aws-cdk-lib').Stack} stack @param {import('./config.js').Config} config
+ * @param {import('./network.js').Network} network
+ */
 export function createStores (stack, { database, priceHistory, cache, zones }, { vpc, servers }) {
   return {
     databaseUrl: database && databaseUrl(),

@@ -32,7 +32,8 @@ for (const [tier, config] of Object.entries(TIERS)) {
       assert.equal(rest[on], true, on)
     }
     assert.equal(rest.TransitEncryptionMode, 'required')
-    template.hasResourceProperties('AWS::ElastiCache::ParameterGroup', { Properties: Match.objectLike({ 'maxmemory-policy': 'noeviction' }) })
+    template.hasResourceProperties('AWS::ElastiCache::ParameterGroup',
+      { Properties: Match.objectLike({ 'maxmemory-policy': 'noeviction' }) })
     for (const name of ['freshet-writer', 'freshet-library', 'freshet-lab']) {
       template.hasResourceProperties('AWS::ElastiCache::User', { UserName: name, AccessString: accessOf(name), Engine: 'valkey' })
     }
@@ -68,7 +69,8 @@ for (const [tier, config] of Object.entries(TIERS)) {
     const nodes = 1 + config.cache.replicas
     const alarmsOf = (metric) => Object.values(template.findResources('AWS::CloudWatch::Alarm', { Properties: { MetricName: metric } }))
     assert.deepEqual(alarmsOf('EngineCPUUtilization').map(({ Properties }) => Properties.Threshold), Array(nodes).fill(90))
-    assert.deepEqual(alarmsOf('CPUUtilization').map(({ Properties }) => Properties.Threshold), Array(config.cache.vcpu === 2 ? nodes : 0).fill(45))
+    const smallNodes = config.cache.vcpu === 2 ? nodes : 0
+    assert.deepEqual(alarmsOf('CPUUtilization').map(({ Properties }) => Properties.Threshold), Array(smallNodes).fill(45))
     for (const { Properties } of Object.values(template.findResources('AWS::CloudWatch::Alarm'))) assert.ok(Properties.AlarmDescription)
     const [dashboard] = Object.values(template.findResources('AWS::CloudWatch::Dashboard'))
     const body = JSON.stringify(dashboard.Properties.DashboardBody)
