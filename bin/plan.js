@@ -41,8 +41,9 @@ export async function main ({ argv, env }) {
   const options = planFor(nodes, load)
   if (options.length === 0) {
     const { name, of, use, limit } = lackOf(nodes, load)
-    throw new SettingsInvalid([`no node fits, even with 90 shards: ${name} of ${of}, ${use.toPrecision(3)} needed and ` +
-      `${limit.toPrecision(3)} there; use layout segments, fewer replicas or readers, a shorter --window-ms, or split the feed`])
+    const [needed, there] = [use, limit].map((n) => n.toLocaleString('en', { maximumSignificantDigits: 3 }))
+    throw new SettingsInvalid([`no node fits, even with 90 shards: ${name} of ${of}, ${needed} needed and ${there} there; use ` +
+      'layout segments, fewer replicas or readers, a shorter --window-ms, or split the feed'])
   }
   process.stdout.write(settings.json
     ? JSON.stringify({ load: loadOf(load), prices: PRICES, options, published: errorsOfFit() }) + '\n'

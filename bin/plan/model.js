@@ -23,14 +23,14 @@ const MOST_NETWORK = 0.8
 const MOST_MEMORY = 0.75
 const MOST_SHARDS = 90
 const GIB = 2 ** 30
-const GRAVITON3 = 'https://aws.amazon.com/about-aws/whats-new/2023/08/amazon-elasticache-graviton3-based-m7g-r7g-nodes/: up to 28 % more'
+const GRAVITON3 = 'AWS announced up to 28 % more throughput for these nodes, August 2023'
 
 /** @type {Readonly<Record<string, { like: string, factor: number, why: string }>>} */
 const FAMILIES = Object.freeze({
   r6g: { like: 'r6g.large', factor: 1, why: 'fitted on published rows' },
   m6g: { like: 'r6g.large', factor: 1, why: 'estimated from r6g: the same processor; published 40 % of both at 200,000 items/s' },
-  r7g: { like: 'r6g.large', factor: 1 / 1.28, why: `estimated from r6g: / 1.28 (${GRAVITON3})` },
-  m7g: { like: 'r6g.large', factor: 1 / 1.28, why: `estimated from r6g: / 1.28 (${GRAVITON3})` },
+  r7g: { like: 'r6g.large', factor: 1 / 1.28, why: `estimated from r6g: / 1.28, ${GRAVITON3}` },
+  m7g: { like: 'r6g.large', factor: 1 / 1.28, why: `estimated from r6g: / 1.28, ${GRAVITON3}` },
   r5: { like: 'r5.large', factor: 1, why: 'fitted on published rows' },
   m5: { like: 'r5.large', factor: 1, why: 'estimated from r5: the same processor' }
 })

@@ -55,7 +55,7 @@ export function createDashboard (stack, { cache, services }) {
   widths(all.map(([name, service]) => new GraphWidget({
     title: `${name}: CPU and memory, %`,
     width: WIDTH / 3,
-    left: [/** @type {any} */ (service).metricCpuUtilization(), /** @type {any} */ (service).metricMemoryUtilization()]
+    left: [(service).metricCpuUtilization(), /** @type {any} */ (service).metricMemoryUtilization()]
   })))
   title('Freshet')
   widths(OWN.map(([name, service, metric, statistic]) =>
