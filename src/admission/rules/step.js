@@ -13,7 +13,7 @@
  *     cancel_requested              the customer wants it
  *     deadline                      scheduled task
  *     cancelled                     everything is undone
- *     check                         news of the payment: the owner looks again, also at a cancelled order
+ *     check                         news of the payment: the owner looks again, at a parked or cancelled order
  *     checked                       it did
  *     park        reason            the owner gives up, until `resume`
  *
@@ -68,7 +68,11 @@ const OPS = {
     return { code: 'created', details: detailsOf(state), change }
   },
 
-  check (state, args, now) { return accepted(state, look(now)) },
+  check (state, args, now) {
+    // a confirmed order has its payment, and one that is being driven is looked at anyway
+    if (state.parked === '' && state.status !== 'cancelled') return { code: 'illegal', details: detailsOf(state) }
+    return accepted(state, look(now))
+  },
 
   checked (state) {
     if (!FINAL.includes(state.status)) return { code: 'illegal', details: detailsOf(state) }
