@@ -8,7 +8,6 @@ import { scopedEngines } from '../../scope.js'
 import { connectFor, engineName, eventually } from '../../servers.js'
 import { PARTITIONS, startOrders, startPayments } from './ordering.js'
 
-const database = await startDatabase(t)
 const COUNT = Number(PARTITIONS[1])
 const CONFIRMED = "SELECT 1 FROM order_view WHERE aggregate = $1 AND status = 'confirmed'"
 /** @param {string} key */
@@ -17,6 +16,8 @@ const membersOf = (key) => admissionKey('fr:', 'orders', partitionOf(Buffer.from
 for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
     const whole = t
+    // its own: the same keys of another engine have another history
+    const database = await startDatabase(t)
     const gatewayFlags = ['--order-deadline-ms', '3000']
     const { primary, gateway, reader, payments, product, customer, place, order, final, stock, startMore, consumers, redisUrl } =
       await startOrders(t, { engine, databaseUrl: database.url, gatewayFlags })
