@@ -31,11 +31,11 @@ export async function main ({ argv, env }) {
   }
   /** @type {any} */
   const settings = resolve(argv, env, known)
+  const nodes = nodesOf(settings.nodeType)
   if (settings.redisUrl) {
-    process.stdout.write(await liveText(settings))
+    process.stdout.write(await liveText({ ...settings, node: settings.nodeType === null ? null : nodes[0] }))
     return 0
   }
-  const nodes = nodesOf(settings.nodeType)
   /** @type {import('./plan/model.js').Load} */
   const load = settings
   const options = planFor(nodes, load)

@@ -70,7 +70,7 @@ async function serve (settings, { primaryUrl }, log, signal) {
   const server = settings.metricsPort === null ? null : await serveMetrics(settings, registry, log)
   try {
     const migrated = used ? migrateWhenUp(used.database, { log, signal, fail }) : Promise.resolve()
-    await Promise.race([migrated, sleep(DATABASE_WITHIN_MS)])
+    await Promise.race([migrated, sleep(DATABASE_WITHIN_MS, undefined, { ref: false })])
     ending.signal.throwIfAborted()
     for (const name of names) {
       const metrics = { ...admissionMetrics(name), ...consumerMetrics(name) }
@@ -93,7 +93,7 @@ async function serve (settings, { primaryUrl }, log, signal) {
  * Migrates the database; while it is away, again and again: what does not need it goes on meanwhile.
  * @param {import('../src/sql/index.js').Database} database
  * @param {{ log: import('pino').Logger, signal: AbortSignal, fail: (error: Error) => void }} parts `fail`: DATABASE_DIFFERS
- * @returns {Promise<void>} when it was migrated, or stopped
+ * @returns {Promise<void>} when it was migrated, or stopped; never, if it failed
  */
 async function migrateWhenUp (database, { log, signal, fail }) {
   for (let attempt = 1; !signal.aborted; attempt++) {
@@ -102,7 +102,11 @@ async function migrateWhenUp (database, { log, signal, fail }) {
       if (names.length > 0) log.info({ migrations: names }, 'the database was migrated')
       return
     } catch (error) {
-      if (!error.retryable) return fail(error)
+      // nothing may be written into it
+      if (!error.retryable) {
+        fail(error)
+        return new Promise(() => {})
+      }
       if (attempt === 1) log.warn({ code: error.code, reason: error.message }, 'no rows are written until the database answers')
       await sleep(MIGRATE_AGAIN_MS, undefined, { signal }).catch(() => {})
     }

@@ -1,7 +1,6 @@
 /** What is left of servers that run: processor, network and memory of each node over a few seconds, and what to change first. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openConnection, readInfo, replicaUrls } from '../../src/store/index.js'
-import { NODES } from './nodes.js'
 
 const WATCHED_MS = 5000
 const DEADLINE_MS = 5000
@@ -18,7 +17,7 @@ const ADVICE = Object.freeze({
 /** @typedef {{ address: string, role: string, parts: { name: string, use: number, limit: number | null }[] }} LiveNode */
 
 /**
- * @param {import('../../src/store/index.js').Connection} connection @param {import('./nodes.js').Node | undefined} node
+ * @param {import('../../src/store/index.js').Connection} connection @param {import('./nodes.js').Node | null} node
  * @returns {Promise<LiveNode>}
  */
 async function watch (connection, node) {
@@ -48,9 +47,11 @@ async function watch (connection, node) {
   }
 }
 
-/** @param {{ redisUrl: string, nodeType: string | null, json: boolean }} settings @returns {Promise<string>} */
-export async function liveText ({ redisUrl, nodeType, json }) {
-  const node = NODES.find(({ type }) => type === nodeType?.replace(/^cache\./, ''))
+/**
+ * @param {{ redisUrl: string, node: import('./nodes.js').Node | null, json: boolean }} settings `node`: their type; null = unknown
+ * @returns {Promise<string>}
+ */
+export async function liveText ({ redisUrl, node, json }) {
   const open = (/** @type {string} */ url) => openConnection(url, { name: 'freshet-plan', deadlineMs: DEADLINE_MS })
   const primary = await open(redisUrl)
   const connections = [primary, ...await Promise.all((await replicaUrls(primary)).map(open))]

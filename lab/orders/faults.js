@@ -37,9 +37,11 @@ export function startFaults ({ fault: { provider, down, kills = [] }, fail, kill
   let killed = 0
   /** @type {Promise<unknown>[]} what is killed again before it is up is no failure */
   const restarts = []
-  const timers = [setInterval(() => {
-    if (kills.length > 0) restarts.push(kill(kills[killed++ % kills.length]).catch(() => {}))
-  }, killEveryMs)]
+  /** @type {NodeJS.Timeout[]} */
+  const timers = []
+  if (kills.length > 0) {
+    timers.push(setInterval(() => { restarts.push(kill(kills[killed++ % kills.length]).catch(() => {})) }, killEveryMs))
+  }
   if (down) {
     const set = (/** @type {boolean} */ isDown) => fail({ ...provider, isDown }).catch(() => {})
     timers.push(setInterval(async () => {

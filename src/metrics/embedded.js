@@ -50,13 +50,8 @@ export function createEmbedded (registry, { service, write = (line) => process.s
   }
 }
 
-/**
- * Once a minute, until it is stopped.
- * @param {import('prom-client').Registry} registry @param {string} service @returns {() => void}
- */
+/** Once a minute, as long as the process runs. @param {import('prom-client').Registry} registry @param {string} service */
 export function startEmbedded (registry, service) {
   const tell = createEmbedded(registry, { service })
-  const timer = setInterval(() => { tell().catch(() => {}) }, PERIOD_MS)
-  timer.unref()
-  return () => clearInterval(timer)
+  setInterval(() => { tell().catch(() => {}) }, PERIOD_MS).unref()
 }

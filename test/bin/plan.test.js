@@ -115,6 +115,7 @@ t.test('the command: text, JSON, one node, and what cannot be planned', async (t
 t.test('servers that run: what is left of each node, and what to change first', async (t) => {
   const [engine] = await scopedEngines()
   const { primary } = await startDeployment(t, { engine, replicas: 1 })
+  t.match(await endOf(t, ['plan', '--redis-url', primary.url, '--node-type', 'cache.huge']), { code: 2, stderr: /cache\.huge/ })
   const { stdout, code } = await endOf(t, ['plan', '--redis-url', primary.url, '--node-type', 'cache.r7g.large'])
   t.equal(code, 0)
   t.match(stdout, /^primary +127\.0\.0\.1:\d+ +core 0\.\d+ of 1\.00 \(\d+ % free\) +Gbit\/s in .* of 0\.937 .*GiB .* of 9\.80 /)

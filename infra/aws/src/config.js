@@ -13,7 +13,7 @@
  * @property {string} cache.maintenanceWindow UTC: engine updates, with a failover
  * @property {number} cache.snapshotDays 0 = no snapshots: a feed is refilled by its writers, systems are not
  * @property {object} services
- * @property {Task & { count: number }} services.writer fixed: each writer is a source of items
+ * @property {Task & { count: number }} services.writer fixed: each is a source, of synthetic items as the command makes them; 0 = none
  * @property {Task & Range} services.gateway
  * @property {Task & Range & { streams: number }} services.reader `streams`: open /live streams of one reader at which another is started
  * @property {Task & Range} services.consumers
@@ -29,70 +29,48 @@
  * @typedef {{ least: number, most: number }} Range of tasks
  */
 
+/** of every tier, until it is changed here */
+const SHARED = Object.freeze({
+  region: 'us-east-1',
+  account: '111111111111',
+  priceHistory: false,
+  certificateArn: null,
+  isPublic: false,
+  jwt: null,
+  alarmTopicArn: null
+})
+const WINDOWS = Object.freeze({ snapshotWindow: '03:00-04:00', maintenanceWindow: 'sun:05:00-sun:06:00' })
+
 /** As for the published deployments: small, one of each; medium, 1 to 3; large, 2 to 5. @type {Readonly<Record<string, Config>>} */
 export const TIERS = Object.freeze({
   small: {
-    region: 'us-east-1',
-    account: '111111111111',
+    ...SHARED,
     zones: ['us-east-1a', 'us-east-1b'],
-    cache: {
-      nodeType: 'cache.m7g.large',
-      vcpu: 2,
-      replicas: 1,
-      snapshotWindow: '03:00-04:00',
-      maintenanceWindow: 'sun:05:00-sun:06:00',
-      snapshotDays: 1
-    },
+    cache: { ...WINDOWS, nodeType: 'cache.m7g.large', vcpu: 2, replicas: 1, snapshotDays: 1 },
     services: {
       writer: { count: 1, cpu: 1024, memoryMiB: 2048 },
       gateway: { least: 1, most: 1, cpu: 512, memoryMiB: 1024 },
       reader: { least: 1, most: 1, streams: 500, cpu: 1024, memoryMiB: 2048 },
       consumers: { least: 1, most: 1, cpu: 512, memoryMiB: 1024 }
     },
-    database: null,
-    priceHistory: false,
-    certificateArn: null,
-    isPublic: false,
-    jwt: null,
-    alarmTopicArn: null
+    database: null
   },
   medium: {
-    region: 'us-east-1',
-    account: '111111111111',
+    ...SHARED,
     zones: ['us-east-1a', 'us-east-1b', 'us-east-1c'],
-    cache: {
-      nodeType: 'cache.r7g.large',
-      vcpu: 2,
-      replicas: 2,
-      snapshotWindow: '03:00-04:00',
-      maintenanceWindow: 'sun:05:00-sun:06:00',
-      snapshotDays: 3
-    },
+    cache: { ...WINDOWS, nodeType: 'cache.r7g.large', vcpu: 2, replicas: 2, snapshotDays: 3 },
     services: {
       writer: { count: 2, cpu: 1024, memoryMiB: 2048 },
       gateway: { least: 1, most: 3, cpu: 1024, memoryMiB: 2048 },
       reader: { least: 2, most: 6, streams: 500, cpu: 1024, memoryMiB: 4096 },
       consumers: { least: 1, most: 3, cpu: 1024, memoryMiB: 2048 }
     },
-    database: { instance: 'm7g.large', gib: 100 },
-    priceHistory: false,
-    certificateArn: null,
-    isPublic: false,
-    jwt: null,
-    alarmTopicArn: null
+    database: { instance: 'm7g.large', gib: 100 }
   },
   large: {
-    region: 'us-east-1',
-    account: '111111111111',
+    ...SHARED,
     zones: ['us-east-1a', 'us-east-1b', 'us-east-1c'],
-    cache: {
-      nodeType: 'cache.r7g.2xlarge',
-      vcpu: 8,
-      replicas: 3,
-      snapshotWindow: '03:00-04:00',
-      maintenanceWindow: 'sun:05:00-sun:06:00',
-      snapshotDays: 7
-    },
+    cache: { ...WINDOWS, nodeType: 'cache.r7g.2xlarge', vcpu: 8, replicas: 3, snapshotDays: 7 },
     services: {
       writer: { count: 8, cpu: 2048, memoryMiB: 4096 },
       gateway: { least: 2, most: 10, cpu: 1024, memoryMiB: 2048 },
@@ -100,11 +78,7 @@ export const TIERS = Object.freeze({
       consumers: { least: 2, most: 5, cpu: 1024, memoryMiB: 2048 }
     },
     database: { instance: 'r7g.xlarge', gib: 500 },
-    priceHistory: true,
-    certificateArn: null,
-    isPublic: false,
-    jwt: null,
-    alarmTopicArn: null
+    priceHistory: true
   }
 })
 
