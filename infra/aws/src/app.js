@@ -5,7 +5,7 @@ import { TIERS } from './config.js'
 import { FreshetStack } from './stack.js'
 
 /**
- * @param {Record<string, unknown>} [context] `tier`, `image` (a container image), instead of those of the command line
+ * @param {Record<string, unknown>} [context] `tier`, `image`, `labImage` (container images), instead of those of the command line
  * @returns {{ app: App, stack: FreshetStack }}
  */
 export function createApp (context) {
@@ -20,6 +20,7 @@ export function createApp (context) {
   const stack = new FreshetStack(app, `Freshet-${tier}`, {
     config,
     image: app.node.tryGetContext('image') ?? 'ghcr.io/freshet/freshet:latest',
+    labImage: app.node.tryGetContext('labImage') ?? 'ghcr.io/freshet/freshet-lab:latest',
     env: { region: config.region, account: config.account },
     synthesizer: new LegacyStackSynthesizer()
   })

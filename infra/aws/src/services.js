@@ -27,16 +27,17 @@ export const ownMetric = (name, metric, statistic = 'Average') => new Metric({
 
 /**
  * @param {import('aws-cdk-lib').Stack} stack @param {import('./config.js').Config} config
- * @param {{ image: string, network: import('./network.js').Network, cache: import('./cache.js').Cache,
+ * @param {{ image: string, labImage: string, network: import('./network.js').Network, cache: import('./cache.js').Cache,
  *   stores: import('./stores.js').Stores }} parts
  */
-export function createServices (stack, config, { image, network: { vpc, entry, tasks }, cache, stores }) {
+export function createServices (stack, config, { image, labImage, network: { vpc, entry, tasks }, cache, stores }) {
   const cluster = new Cluster(stack, 'Cluster', { vpc, containerInsightsV2: ContainerInsights.ENABLED })
   const urls = {
     writer: cache.urlOf('freshet-writer', 'primary'),
     primary: cache.urlOf('freshet-library', 'primary'),
     reader: cache.urlOf('freshet-library', 'reader'),
-    lab: cache.urlOf('freshet-lab', 'primary')
+    lab: cache.urlOf('freshet-lab', 'primary'),
+    labReader: cache.urlOf('freshet-lab', 'reader')
   }
   const database = stores.databaseUrl ? { FRESHET_DATABASE_URL: stores.databaseUrl } : {}
   const access = config.jwt
@@ -46,20 +47,21 @@ export function createServices (stack, config, { image, network: { vpc, entry, t
 
   /**
    * @param {string} name @param {Task} size
-   * @param {{ words: string[], secrets: Record<string, import('aws-cdk-lib/aws-secretsmanager').Secret>, port?: number }} run
+   * @param {{ words: string[], secrets: Record<string, import('aws-cdk-lib/aws-secretsmanager').Secret>, port?: number,
+   *   ofLab?: boolean }} run `ofLab`: its image, which writes results
    */
-  function taskOf (name, { cpu, memoryMiB }, { words, secrets, port }) {
+  function taskOf (name, { cpu, memoryMiB }, { words, secrets, port, ofLab = false }) {
     const task = new FargateTaskDefinition(stack, `${name}-task`, {
       cpu, memoryLimitMiB: memoryMiB, runtimePlatform: { cpuArchitecture: CpuArchitecture.ARM64 }
     })
     const logGroup = new LogGroup(stack, `${name}-log`, { retention: RetentionDays.ONE_MONTH, removalPolicy: RemovalPolicy.DESTROY })
     const container = task.addContainer(name, {
-      image: ContainerImage.fromRegistry(image),
+      image: ContainerImage.fromRegistry(ofLab ? labImage : image),
       command: words,
-      readonlyRootFilesystem: true,
+      readonlyRootFilesystem: !ofLab,
       stopTimeout: Duration.seconds(STOP_SECONDS),
       secrets: Object.fromEntries(Object.entries(secrets).map(([variable, secret]) => [variable, EcsSecret.fromSecretsManager(secret)])),
-      environment: { FRESHET_CLOUDWATCH_SERVICE: name },
+      environment: ofLab ? {} : { FRESHET_CLOUDWATCH_SERVICE: name },
       logging: LogDrivers.awsLogs({ streamPrefix: name, logGroup }),
       ...(port
         ? {
@@ -115,7 +117,7 @@ export function createServices (stack, config, { image, network: { vpc, entry, t
 
   // run by hand: aws ecs run-task, with the words of an experiment
   const lab = taskOf('lab', { cpu: 2048, memoryMiB: 4096 }, {
-    words: ['experiment', '013'], secrets: { FRESHET_TARGET: urls.lab }
+    words: ['experiment', '013'], secrets: { FRESHET_TARGET: urls.lab, FRESHET_REPLICA_URL: urls.labReader }, ofLab: true
   })
   return { cluster, writers, serving, balancer, targets, lab: lab.task }
 }

@@ -17,14 +17,14 @@ import { explain } from './exceptions.js'
 export class FreshetStack extends Stack {
   /**
    * @param {import('constructs').Construct} scope @param {string} id
-   * @param {import('aws-cdk-lib').StackProps & { config: import('./config.js').Config, image: string }} props
+   * @param {import('aws-cdk-lib').StackProps & { config: import('./config.js').Config, image: string, labImage: string }} props
    */
-  constructor (scope, id, { config, image, ...props }) {
+  constructor (scope, id, { config, image, labImage, ...props }) {
     super(scope, id, props)
     const network = createNetwork(this, config)
     const cache = createCache(this, config, network)
     const stores = createStores(this, config, network)
-    const services = createServices(this, config, { image, network, cache, stores })
+    const services = createServices(this, config, { image, labImage, network, cache, stores })
     const figures = { config, cache, services }
     createAlarms(this, figures)
     createDashboard(this, figures)
