@@ -40,8 +40,8 @@ const group = (title, uses, rows) => rows.map((one) => ({ group: title, uses, ..
 /** @type {readonly Row[]} */
 export const SETTINGS = Object.freeze([
   ...group('Servers', [...CLIENTS, PLAN], [
-    row('redisUrl', 'URL of the primary; without it, the embedded servers of this checkout are used, and started if necessary',
-      { default: null, check: serverUrl, secret: true }),
+    row('redisUrl', 'URL of the primary; without it, the embedded servers of this checkout are used, and started if necessary; plan: of ' +
+      'servers to look at', { default: null, check: serverUrl, secret: true }),
     row('replicaUrl', 'URLs of the replicas; without it, the primary lists them',
       { uses: [...CLIENTS, 'experiment'], default: null, check: serverUrls, secret: true }),
     row('keyPrefix', 'Prefix of all keys',
