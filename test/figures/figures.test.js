@@ -1,4 +1,5 @@
 /** Figures of feeds, writers and nodes in a reader process, over real servers. */
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 import t from 'tap'
@@ -41,11 +42,13 @@ for (const engine of await scopedEngines()) {
       const socket = connect(primary.port, '127.0.0.1')
       t.teardown(() => { socket.destroy() })
       socket.write('MONITOR\r\n')
-      createInterface({ input: socket }).on('line', (line) => {
+      const lines = createInterface({ input: socket }).on('line', (line) => {
         const [name, text] = line.split(`"HSET" "${writersKey('fr:', feed)}" `)[1]?.slice(1, -1).split('" "') ?? []
         const heartbeat = name && readHeartbeat(text)
         if (heartbeat) found.set(name, (found.get(name) ?? new Map()).set(heartbeat.atMs, heartbeat.items))
       })
+      // +OK: from here on no heartbeat is missed
+      await once(lines, 'line')
       for (const each of [10, 30]) await keepWriting(t, feed, each)
       const figures = await eventually(async () => {
         const answer = await figuresOf(feed)

