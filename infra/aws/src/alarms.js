@@ -56,7 +56,8 @@ export function createAlarms (stack, { config, cache, services }) {
   for (const [name, group] of Object.entries(services.targets)) {
     alarm(`Unhealthy-${name}`, `A ${name} is not ready: see its log, and /readyz`, group.metrics.unhealthyHostCount(), 0, 3)
     alarm(`Errors-${name}`, `A ${name} answers with 5xx`, new MathExpression({
-      expression: '100 * errors / MAX([all, 1])',
+      // without data where there was no request, or no error
+      expression: '100 * errors / all',
       usingMetrics: {
         errors: group.metrics.httpCodeTarget(HttpCodeTarget.TARGET_5XX_COUNT),
         all: group.metrics.requestCount()

@@ -63,6 +63,13 @@ for (const [tier, config] of Object.entries(TIERS)) {
     }
     template.resourceCountIs('AWS::RDS::DBInstance', config.database ? 1 : 0)
     template.resourceCountIs('AWS::DynamoDB::Table', config.priceHistory ? 1 : 0)
+    if (config.priceHistory) {
+      // as src/systems/prices/store expects it
+      template.hasResourceProperties('AWS::DynamoDB::Table', {
+        KeySchema: [{ AttributeName: 'asset', KeyType: 'HASH' }, { AttributeName: 'at', KeyType: 'RANGE' }],
+        TimeToLiveSpecification: { AttributeName: 'ttl', Enabled: true }
+      })
+    }
   })
 
   test(`${tier}: alarms, and a dashboard with each node`, () => {

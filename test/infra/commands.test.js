@@ -1,0 +1,29 @@
+/** The commands of containers in compose and Kubernetes files are accepted by the settings. */
+import { readdir, readFile } from 'node:fs/promises'
+import t from 'tap'
+import { resolve } from '../../settings.js'
+import { ROOT } from '../architecture/source.js'
+
+const BASE = `${ROOT}/infra/kubernetes/base/`
+const FILES = [`${ROOT}/infra/docker/compose.yaml`, ...(await readdir(BASE)).map((name) => BASE + name)]
+const COMMANDS = ['writer', 'reader', 'gateway', 'consumers']
+const VALUES = /** @type {Record<string, string>} */ ({
+  FRESHET_REDIS_URL: 'redis://primary', FRESHET_REPLICA_URL: 'redis://replica', FRESHET_DATABASE_URL: 'postgres://user:password@host/name'
+})
+
+t.test('every command, with the variables beside it', async (t) => {
+  /** @type {string[]} */
+  const found = []
+  for (const file of FILES) {
+    const text = await readFile(file, 'utf8')
+    const variables = [...text.matchAll(/name: (FRESHET_\w+)/g)].map(([, name]) => name)
+    for (const [, list] of text.matchAll(/(?:command|args): \[(.*)\]/g)) {
+      const [command, ...flags] = list.split(', ').map((word) => word.replace(/^'|'$/g, ''))
+      if (!COMMANDS.includes(command)) continue
+      found.push(command)
+      const env = Object.fromEntries(variables.map((name) => [name, VALUES[name]]))
+      t.ok(resolve(flags, env, { command, layouts: ['ids'], acks: ['primary'] }), `${file}: ${list}`)
+    }
+  }
+  t.same(found.sort(), ['consumers', 'gateway', 'gateway', 'reader', 'reader', 'writer', 'writer'])
+})
