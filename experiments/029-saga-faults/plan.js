@@ -1,6 +1,6 @@
 /** 029: see README.md. */
 const faults = (/** @type {string} */ name) => ({ contention: { technique: 'partitions-16', faults: name } })
-const level = (/** @type {number} */ rate) => ({ settings: { rate }, contention: { driver: 'orders', replicas: 3 }, x: rate })
+const level = (/** @type {number} */ rate) => ({ settings: { rate }, contention: { driver: 'orders', replicas: 3 } })
 
 export default {
   title: 'What do faults do to orders?',

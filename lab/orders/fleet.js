@@ -22,7 +22,8 @@ const PAYMENT_TIMEOUT_MS = '500'
 const REQUEST_MS = '60000'
 /** so that memory has a limit */
 const KEEP_MS = '30000'
-const DEADLINE_MS = 20_000
+/** of the lab: a soak has millions of events */
+const DEADLINE_MS = 120_000
 const UP_MS = 60_000
 const LEDGER_PAGE = 10_000
 /** of each process, where the services are replicated */

@@ -2,8 +2,8 @@
  * Many orders while everything is killed in turn: no order is lost, stuck or paid twice. For longer, and without kills to see that memory
  * does not grow:
  *
- *     SOAK_SECONDS=1900 TAP_TIMEOUT=0 node regression/systems/orders/soak.test.js
- *     SOAK_SECONDS=300 SOAK_FAULTS=few TAP_TIMEOUT=0 node regression/systems/orders/soak.test.js
+ *     SOAK_SECONDS=2200 TAP_TIMEOUT=0 node regression/systems/orders/soak.test.js
+ *     SOAK_SECONDS=900 SOAK_RATE=200 SOAK_FAULTS=few TAP_TIMEOUT=0 node regression/systems/orders/soak.test.js
  */
 import t from 'tap'
 import { runOrders } from '../../../lab/orders/load.js'
@@ -13,9 +13,10 @@ import { connectFor, startDeployment } from '../../../test/servers.js'
 
 const LONG = Number(process.env.SOAK_SECONDS ?? 0)
 const SECONDS = LONG || scoped(20, 4)
-const RATE = LONG ? 450 : scoped(120, 40)
+/** requests/s, 60 % of them orders */
+const RATE = Number(process.env.SOAK_RATE ?? 0) || (LONG ? 400 : scoped(120, 40))
 const FAULTS = process.env.SOAK_FAULTS ?? 'any-killed'
-const KILL_EVERY_MS = LONG ? 6000 : scoped(2500, 1000)
+const KILL_EVERY_MS = LONG ? 15_000 : scoped(2500, 1000)
 /** of the third fifth of the time */
 const MOST_MEMORY = 1.2
 
