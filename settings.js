@@ -184,7 +184,8 @@ export const SETTINGS = Object.freeze([
       { default: 'hot=5/10/60,medium=30/60/300,cold=300/600/1800', check: tierList }),
     row('orderDeadlineMs', 'Time after which an order is cancelled whose payment was not requested',
       { unit: 'ms', default: 60_000, check: integer(100, 86_400_000) }),
-    row('batches', 'Whether commands that arrive during a call share the next one', { default: 'yes', check: oneOf('yes', 'no') }),
+    row('batches', 'Whether commands that arrive during a call share the next one',
+      { uses: ['gateway', 'consumers'], default: 'yes', check: oneOf('yes', 'no') }),
     row('rejectionCache', 'Whether commands that would certainly be rejected are answered from memory',
       { default: 'yes', check: oneOf('yes', 'no') })
   ]),

@@ -16,7 +16,7 @@ import { migrate } from '../src/sql/index.js'
 import { SYSTEM as ORDERS } from '../src/systems/orders/index.js'
 import { SYSTEM as SALES } from '../src/systems/sales/index.js'
 import { openSystem } from './consumers/system.js'
-import { SYSTEMS } from './consumers/systems.js'
+import { DUTIES, SYSTEMS } from './consumers/systems.js'
 import { useDatabase } from './database.js'
 
 const CONNECTIONS = 8
@@ -36,20 +36,21 @@ Examples:
 
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined> }} from
+ * @param {typeof DUTIES} [dutiesOf] each system
  * @returns {Promise<number>} exit status
  */
-export const main = (from) => runProcess(from, {
+export const main = (from, dutiesOf = DUTIES) => runProcess(from, {
   table: { help, printable, resolve },
   known: { command: 'consumers', layouts: [], acks: [] },
   usage: USAGE,
   stopping: 'stopping: partitions are given back'
-}, serve)
+}, (settings, target, log, signal) => serve(settings, target, dutiesOf, log, signal))
 
 /**
- * @param {any} settings @param {import('../src/store/index.js').Target} target
+ * @param {any} settings @param {import('../src/store/index.js').Target} target @param {typeof DUTIES} dutiesOf
  * @param {import('pino').Logger} log @param {AbortSignal} signal
  */
-async function serve (settings, { primaryUrl }, log, signal) {
+async function serve (settings, { primaryUrl }, dutiesOf, log, signal) {
   const id = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
   const registry = new Registry()
   /** @type {string[]} */
@@ -76,7 +77,7 @@ async function serve (settings, { primaryUrl }, log, signal) {
       const metrics = { ...admissionMetrics(name), ...consumerMetrics(name) }
       const database = used?.database ?? null
       systems.set(name, await openSystem(name, settings, {
-        id, primaryUrl, database, migrated, metrics, ownMetrics, log, signal, fail
+        id, primaryUrl, database, migrated, dutiesOf, metrics, ownMetrics, log, signal, fail
       }))
     }
     tellParent({ event: 'up', systems: names })

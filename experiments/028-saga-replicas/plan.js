@@ -4,6 +4,9 @@ const level = (/** @type {number} */ rate, /** @type {number} */ replicas, /** @
   settings: { rate }, contention: { driver: 'orders', replicas }, x: rate, ...(without.length > 0 ? { without } : {})
 })
 
+const VARIANTS = ['unbatched', 'polled']
+const OTHERS = ['local-state', 'bullmq', ...VARIANTS]
+
 export default {
   title: 'Do more replicas help orders?',
   question: 'Orders that reserve stock and take a payment: in the memory of a replica, at one owner, or partitions with one owner each?',
@@ -13,6 +16,8 @@ export default {
     single: technique('single'),
     'local-state': technique('local-state'),
     bullmq: technique('bullmq'),
+    unbatched: technique('unbatched'),
+    polled: technique('polled'),
     'partitions-16': technique('partitions-16'),
     noop: technique('noop')
   },
@@ -20,18 +25,23 @@ export default {
     single: 'one owner',
     'local-state': 'memory of a replica',
     bullmq: 'jobs of BullMQ',
+    unbatched: 'without batches',
+    polled: 'looks each second',
     'partitions-16': '16 partitions',
     noop: 'ends at once'
   },
   levels: {
-    '50/s, 3 replicas': level(50, 3, ['single', 'bullmq']),
+    '50/s, 3 replicas': level(50, 3, ['single', 'bullmq', ...VARIANTS]),
     '200/s, 1 replica': level(200, 1, ['local-state']),
-    '200/s, 3 replicas': level(200, 3),
-    '500/s, 1 replica': level(500, 1, ['local-state']),
+    '200/s, 3 replicas': level(200, 3, VARIANTS),
+    '500/s, 1 replica': level(500, 1, ['local-state', ...VARIANTS]),
+    '10/s, 1 replica': level(10, 1, OTHERS),
+    '25/s, 1 replica': level(25, 1, OTHERS),
+    '100/s, 1 replica': level(100, 1, OTHERS),
     '50/s, 3 replicas, one killed every 2 s': {
       settings: { rate: 50 },
       contention: { driver: 'orders', replicas: 3, faults: 'consumers-killed' },
-      without: ['single', 'local-state', 'bullmq']
+      without: ['single', ...OTHERS]
     }
   },
   fixed: { maxItems: 1_000_000 },
@@ -54,8 +64,10 @@ export default {
     { arm: 'local-state', against: 'partitions-16', direction: 'more', level: '50/s, 3 replicas' },
     { arm: 'local-state', against: 'partitions-16', direction: 'more', level: '200/s, 3 replicas' },
     { arm: 'single', against: 'partitions-16', direction: 'same', level: '200/s, 1 replica' },
-    { arm: 'bullmq', against: 'partitions-16', direction: 'same', level: '200/s, 1 replica' },
-    { arm: 'single', against: 'partitions-16', direction: 'less', level: '500/s, 1 replica' },
+    { arm: 'bullmq', against: 'partitions-16', direction: 'less', level: '200/s, 1 replica' },
+    { arm: 'unbatched', against: 'partitions-16', direction: 'same', level: '200/s, 1 replica' },
+    { arm: 'polled', against: 'partitions-16', direction: 'more', level: '200/s, 1 replica' },
+    { arm: 'single', against: 'partitions-16', direction: 'same', level: '500/s, 1 replica' },
     { arm: 'noop', against: 'partitions-16', direction: 'less', level: '200/s, 3 replicas' }
   ],
   budgets: [
@@ -73,6 +85,9 @@ export default {
       '200 ms for at most 10 s, 3 minutes a rate',
     unit: 'ms until a polling customer sees the end, 95th percentile',
     figures: [
+      { label: '10/s, 1 replica, small tier, not warmed up', value: 1160.9, arm: 'single', level: '10/s, 1 replica' },
+      { label: '25/s, 1 replica, small tier', value: 788.95, arm: 'single', level: '25/s, 1 replica' },
+      { label: '100/s, 1 replica, small tier', value: 622.65, arm: 'single', level: '100/s, 1 replica' },
       {
         label: '50/s, up to 2 replicas: 25 to 30 % not final after 10 s', value: 10_108.5, arm: 'local-state', level: '50/s, 3 replicas'
       },

@@ -13,10 +13,11 @@ import { startAutoscaler } from './autoscaler.js'
 import { startProxy } from './proxy.js'
 import { createQuota } from './quota.js'
 import { openService } from './service.js'
-import { isProduct, NOOP, PARTITIONS } from './techniques.js'
+import { FLAGS, isProduct, NOOP, POLLED } from './techniques.js'
 
 const FRESHET = join(ROOT, 'bin/freshet.js')
 const REPLICA = fileURLToPath(new URL('local-process.js', import.meta.url))
+const POLLING_CONSUMERS = fileURLToPath(new URL('polling-consumers.js', import.meta.url))
 const SECRET = 'whsec_lab'
 const PAYMENT_TIMEOUT_MS = '500'
 const REQUEST_MS = '60000'
@@ -56,8 +57,8 @@ function createStarter ({ redisUrl, keyPrefix }) {
     closers.unshift(one.stop)
     return one
   }
-  const run = (/** @type {string} */ command, /** @type {string[]} */ flags) =>
-    start(`the ${command}`, [FRESHET, command, ...flags, '--log-level', 'error'])
+  const run = (/** @type {string} */ command, /** @type {string[]} */ flags, program = [FRESHET, command]) =>
+    start(`the ${command}`, [...program, ...flags, '--log-level', 'error'])
   return {
     start,
     run,
@@ -109,12 +110,13 @@ async function startProduct ({ technique, replicas, everywhere, autoscaled }, { 
   const quota = everywhere ? await createQuota({ cores: LIMIT_CORES }) : null
   if (quota) closers.push(quota.close)
   const limits = /** @type {Promise<void>[]} */ ([])
-  const run = (/** @type {string} */ command, /** @type {string[]} */ flags) => {
-    const one = start(command, flags)
+  /** @type {typeof start} */
+  const run = (...words) => {
+    const one = start(...words)
     if (quota) limits.push(quota.limit(Number(one.pid)))
     return one
   }
-  const shared = ['--system-partitions', String(PARTITIONS[technique]), '--keep-ms', KEEP_MS]
+  const shared = [...FLAGS[technique], '--keep-ms', KEEP_MS]
   const ofConsumers = autoscaled ? 1 : replicas
   const ofOthers = everywhere ? ofConsumers : 1
   const gateway = await openService((port) =>
@@ -130,7 +132,8 @@ async function startProduct ({ technique, replicas, everywhere, autoscaled }, { 
   const [reader, consumers] = await Promise.all([
     openService((port) => run('reader', ['--port', port, '--database-url', postgres.url]), ofOthers),
     openService(() => run('consumers', [...shared, '--systems', 'orders', '--database-url', postgres.url,
-      '--payment-url', payments.urls[0], '--payment-timeout-ms', PAYMENT_TIMEOUT_MS]), ofConsumers)
+      '--payment-url', payments.urls[0], '--payment-timeout-ms', PAYMENT_TIMEOUT_MS],
+    technique === POLLED ? [POLLING_CONSUMERS] : undefined), ofConsumers)
   ])
   await Promise.all(limits)
   const services = { gateway, reader, consumers }

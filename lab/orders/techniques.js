@@ -3,15 +3,25 @@
  *
  *     single          the product with one partition: one owner drives all, other replicas wait
  *     partitions-N    the product with N partitions, which its replicas share
+ *     unbatched       partitions-16, but each command is a call of its own
+ *     polled          partitions-16, but owners look at what is due once a second (polling-consumers.js)
  *     noop            each order is confirmed when it is placed, in the memory of one process
  *     local-state     as published: each replica holds its own orders, and any replica takes any message (local.js)
  *     bullmq          each order is a job of the library BullMQ (bullmq.js)
  */
-export const PARTITIONS = Object.freeze(/** @type {Record<string, number>} */ ({ single: 1, 'partitions-4': 4, 'partitions-16': 16 }))
+export const POLLED = 'polled'
+/** flags of gateways and consumers of the product @type {Readonly<Record<string, readonly string[]>>} */
+export const FLAGS = Object.freeze({
+  single: ['--system-partitions', '1'],
+  'partitions-4': ['--system-partitions', '4'],
+  'partitions-16': ['--system-partitions', '16'],
+  unbatched: ['--system-partitions', '16', '--batches', 'no'],
+  [POLLED]: ['--system-partitions', '16']
+})
 export const LOCAL = 'local-state'
 export const BULLMQ = 'bullmq'
 export const NOOP = 'noop'
-export const TECHNIQUES = Object.freeze([...Object.keys(PARTITIONS), LOCAL, BULLMQ, NOOP])
+export const TECHNIQUES = Object.freeze([...Object.keys(FLAGS), LOCAL, BULLMQ, NOOP])
 
 /** Whether it is the product. @param {string} technique */
-export const isProduct = (technique) => technique in PARTITIONS
+export const isProduct = (technique) => technique in FLAGS

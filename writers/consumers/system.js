@@ -13,7 +13,6 @@ import {
 import { aborted } from '../../src/runtime/index.js'
 import { runTasks } from '../../src/schedule/index.js'
 import { createRoutes } from '../../src/store/index.js'
-import { DUTIES } from './systems.js'
 import { followWakes } from './wakes.js'
 
 const LOOK_EVERY_MS = 250
@@ -27,19 +26,22 @@ const LOG_EVERY = 10
  * @param {string} system @param {any} settings
  * @param {{ id: string, primaryUrl: string, database: import('../../src/sql/index.js').Database | null,
  *   migrated: Promise<void>,
+ *   dutiesOf: typeof import('./systems.js').DUTIES,
  *   metrics: import('../../src/metrics/index.js').AdmissionMetrics & import('../../src/metrics/index.js').ConsumerMetrics,
  *   ownMetrics: import('./systems.js').OwnMetrics, log: import('pino').Logger, signal: AbortSignal,
  *   fail: (error: Error) => void }} parts `id`: of this process; `database`: null = no rows are written;
- *   `migrated`: when it can take them
+ *   `migrated`: when it can take them; `dutiesOf` each system
  * @throws {import('../../src/errors.js').FreshetError} SYSTEM_DIFFERS, KAFKA_MISSING, and why the primary cannot be reached
  */
 export async function openSystem (system, settings, parts) {
-  const { id, primaryUrl, database, migrated, metrics, log } = parts
-  const { keyPrefix, deadlineMs, requestMs, keepMs, systemPartitions: partitions, kafkaBrokers } = settings
+  const { id, primaryUrl, database, migrated, dutiesOf, metrics, log } = parts
+  const { keyPrefix, deadlineMs, requestMs, keepMs, systemPartitions: partitions, kafkaBrokers, batches } = settings
   const routes = createRoutes({ primaryUrl, name: `${id}:${system}`, deadlineMs })
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
-  const admission = createAdmission({ route: routes.route, keyPrefix, system, partitions, requestMs, keepMs, deadlineMs, metrics })
+  const admission = createAdmission({
+    route: routes.route, keyPrefix, system, partitions, requestMs, keepMs, deadlineMs, batches: batches !== 'no', metrics
+  })
   const letters = createDeadLetters({ connectionOf, keyOf, partitions })
   const { bury, noteFailure } = createNotes({ system, letters, metrics, log })
   const duties = await openDuties().catch(async (error) => {
@@ -52,7 +54,7 @@ export async function openSystem (system, settings, parts) {
   async function openDuties () {
     await routes.opened
     await admission.agreed()
-    return DUTIES[system]({ ...parts, settings, admission, connectionOf, bury, owned: () => ownership.owned })
+    return dutiesOf[system]({ ...parts, settings, admission, connectionOf, bury, owned: () => ownership.owned })
   }
   /** by partition @type {Map<number, () => void>} */
   const wakers = new Map()
@@ -70,7 +72,7 @@ export async function openSystem (system, settings, parts) {
     const connection = () => connectionOf(partition)
     const key = keyOf(partition)
     const running = [
-      runTasks({ connection, key, run: duties.run, signal, onWake: (wake) => wakers.set(partition, wake) })
+      runTasks({ connection, key, run: duties.run, signal, lookEveryMs: duties.lookEveryMs, onWake: (wake) => wakers.set(partition, wake) })
         .finally(() => wakers.delete(partition))
     ]
     if (reader) {
