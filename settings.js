@@ -291,6 +291,8 @@ export const SETTINGS = Object.freeze([
       { unit: 's', default: null, check: number(0.1, 3600) }),
     row('target', 'URL of a primary to measure on, with its replicas; it is never flushed, and all written keys are removed',
       { default: null, check: serverUrl, secret: true }),
+    row('awsReplicationGroup', 'Name of the ElastiCache replication group of --target: names its replicas, and adds what CloudWatch ' +
+      'says of each node during 5 minutes of each arm', { default: null, check: matching('a name such as freshet-1', /^[a-zA-Z][a-zA-Z0-9-]{0,39}$/) }),
     row('engine', 'Server programs to measure on; plans that name none use the first',
       { default: null, check: matching('names such as valkey or "redis 6.2", or programs, separated by commas', /\S/) }),
     row('rttMs', 'Round-trip delay added between writers and servers', { unit: 'ms', default: 0, check: number(0, 1000) }),

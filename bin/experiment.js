@@ -40,9 +40,10 @@ export async function main ({ argv, env }) {
     settledSettings: (/** @type {Record<string, unknown>} */ of) => settledSettings(of, known),
     flagsOf
   }
-  const { check, compare, draw, list, runAdHoc, runAll, runNamed } = await loadActions()
   const stopping = listenForStop({ onStop: () => process.stderr.write('\nstopping servers and load; completed measurements are kept\n') })
   try {
+    const { check, compare, draw, list, runAdHoc, runAll, runNamed } =
+      { ...await import('./experiment/look.js'), ...await import('./experiment/run.js') }
     const parts = { settings, table, env, signal: stopping.signal }
     if (action === 'list') return await list(parts)
     if (action === 'check') return await check(parts, rest)
@@ -51,23 +52,17 @@ export async function main ({ argv, env }) {
     if (action === 'ad-hoc') return await runAdHoc(parts, rest)
     if (action === 'all') return await runAll(parts, rest)
     return await runNamed(parts, settings.positionals)
+  } catch (error) {
+    throw error.code === 'ERR_MODULE_NOT_FOUND' ? await packagesMissing() : error
   } finally {
     stopping.done()
   }
 }
 
-/**
- * Statistics and drawing need optional peer packages, which users of the library do not install.
- * @throws {FreshetError} LAB_PACKAGES_MISSING
- */
-async function loadActions () {
-  try {
-    return { ...await import('./experiment/look.js'), ...await import('./experiment/run.js') }
-  } catch (error) {
-    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
-    const { peerDependencies } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'))
-    const packages = Object.entries(peerDependencies).map(([name, version]) => `${name}@${version}`).join(' ')
-    throw new FreshetError('LAB_PACKAGES_MISSING',
-      `experiments need packages that are not installed with Freshet; install them: npm install ${packages}`)
-  }
+/** Statistics, drawing and AWS need optional peer packages, which users of the library do not install. */
+async function packagesMissing () {
+  const { peerDependencies } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'))
+  const packages = Object.entries(peerDependencies).map(([name, version]) => `${name}@${version}`).join(' ')
+  return new FreshetError('LAB_PACKAGES_MISSING',
+    `experiments need packages that are not installed with Freshet; install them: npm install ${packages}`)
 }

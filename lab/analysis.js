@@ -32,6 +32,7 @@
  * @property {Record<string, Record<string, Record<string, any>>>} [effective] all settings by level and arm, including defaults
  * @property {{ at: string, samples: number }[]} [takenUp] when it resumed after an interruption, and after how many samples
  * @property {Sample[]} samples
+ * @property {import('./aws/blocks.js').Block[]} [blocks] for CloudWatch; absent = none
  * @property {string[]} [notes] about interruptions, and servers that are not the lab's
  *
  * @typedef {import('./groups.js').Group} Group

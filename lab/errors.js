@@ -13,6 +13,8 @@ define('lab', {
   LAB_SOURCE_CHANGED: { retryable: true, meaning: 'the code changed during the measurement' },
   LAB_STOPPED: { retryable: true, meaning: 'the experiment was stopped; completed measurements are kept' },
   LAB_TARGET_REFUSED: { meaning: 'the lab cannot measure on these servers, or cannot clean up on them' },
+  AWS_UNUSABLE: { exitStatus: 2, meaning: 'AWS cannot be asked: credentials, region, permission, or the name of the group' },
+  AWS_FAILED: { retryable: true, meaning: 'AWS did not answer, or refuses more calls for now' },
   LAB_NOT_EMPTY: { meaning: 'the servers hold keys of a measurement before it starts, or after its cleanup' },
   LAB_SERVERS_CHANGED: { retryable: true, meaning: 'a node restarted, changed its role or lost its counters during the measurement' },
   LAB_REPLICAS_BEHIND: { retryable: true, meaning: 'replicas did not reach the offset of their primary within the deadline' },

@@ -29,8 +29,8 @@ const SPARE_MS = 60_000
 
 /**
  * @typedef {{ level: string, arm: string, round: number, load: string, settings: Record<string, any>,
- *   serving?: import('./serving/plan.js').Serving, contention?: import('./contention/plan.js').Contention }} Cell `settings` of the
- *   writer, by name
+ *   serving?: import('./serving/plan.js').Serving, contention?: import('./contention/plan.js').Contention, isBlock?: boolean }} Cell
+ *   `settings` of the writer, by name; `isBlock`: only figures, because it lasts so long that items leave the feed meanwhile
  */
 
 /**
@@ -93,7 +93,7 @@ export async function measure (cell, { openServers, rttMs, signal, writerCommand
     const window = await Promise.race([watchWindow(cell, { servers, load, serving, delay }), stopping])
     Object.assign(sample, figuresOf(cell, window, servers))
     if (cell.contention) Object.assign(sample, decidedOf(window.ended))
-    else {
+    else if (!cell.isBlock) {
       Object.assign(sample, await Promise.race([contentOf({ ...cell, feed: FEED }, window.ended.acknowledged, servers), stopping]))
       sample.invariants = invariantsOf(sample)
     }

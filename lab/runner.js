@@ -6,6 +6,7 @@
  * @typedef {import('./sample.js').Sample} Sample
  * @typedef {import('./schedule.js').Cell} Cell
  */
+import { measureBlocks } from './aws/blocks.js'
 import { contentionOf } from './contention/plan.js'
 import { FreshetError } from './errors.js'
 import { measure } from './measurement.js'
@@ -25,6 +26,7 @@ import { resume } from './unfinished.js'
  * @property {number} timeScale
  * @property {number} rttMs
  * @property {string | null} target host and path, without secrets
+ * @property {{ name: string, nodeType: string }} [aws] the replication group of the target; absent = none
  * @property {string} driver process or direct
  * @property {string[]} engines of the lab's servers, with their versions
  * @property {string[]} arms
@@ -40,31 +42,31 @@ import { resume } from './unfinished.js'
  *   onProgress: (at: { cell: Cell, done: number, of: number, sample?: Sample }) => void, report: (line: string) => void,
  *   signal: AbortSignal, writerCommand: (settings: Settings) => string[],
  *   readerCommand: (settings: Settings) => string[], gatewayCommand: (settings: Settings) => string[],
- *   env: Record<string, string | undefined> }} run
+ *   env: Record<string, string | undefined>, percentages: Parameters<typeof measureBlocks>[0]['percentages'] | null }} run
  *   `unfinished`: the file of the run until it is complete; `settle` fills in the defaults of settings; `openServers` of
- *   an engine, once for each measurement
+ *   an engine, once for each measurement; `percentages` of CloudWatch; null = no blocks for it
  * @returns {Promise<Result>} complete, and written to `unfinished`
- * @throws {FreshetError} LAB_STOPPED, LAB_SOURCE_CHANGED, LAB_NOT_EMPTY, RESULT_UNWRITABLE, ENGINE_MISSING, SERVERS_FAILED
+ * @throws {FreshetError} LAB_STOPPED, LAB_SOURCE_CHANGED, LAB_NOT_EMPTY, RESULT_UNWRITABLE, ENGINE_MISSING, SERVERS_FAILED, AWS_UNUSABLE,
+ *   AWS_FAILED
  */
 export async function runExperiment ({
   plan, schedule, options, unfinished, root, settle, openServers, onProgress, report, signal, writerCommand, readerCommand, gatewayCommand,
-  env
+  env, percentages
 }) {
   const fresh = await newRun({ plan, schedule, options, root, settle })
   const result = await resume(unfinished, fresh, report)
   const left = remaining(schedule, result.samples)
   let done = schedule.length - left.length
-  for (const cell of left) {
+
+  /** @param {Cell & { isBlock?: boolean }} cell @param {number} seconds */
+  async function measureCell (cell, seconds) {
     if (await sourceDigest(root) !== fresh.source) {
       throw new FreshetError('LAB_SOURCE_CHANGED',
         'the code changed during the run; completed measurements are kept, and the next run starts again')
     }
-    onProgress({ cell, done, of: schedule.length })
-    const settings = { ...fresh.effective?.[cell.level][cell.aaOf ?? cell.arm], warmUp: cell.warmUpSeconds, duration: options.seconds }
+    const settings = { ...fresh.effective?.[cell.level][cell.aaOf ?? cell.arm], warmUp: cell.warmUpSeconds, duration: seconds }
     const contention = contentionOf(plan, { level: cell.level, arm: cell.aaOf ?? cell.arm })
-    /** @type {Error | null} */
-    let leftover = null
-    const sample = await measure({ ...cell, load: loadOf(plan, cell), settings, serving: servingOf(plan, cell), contention }, {
+    return measure({ ...cell, load: loadOf(plan, cell), settings, serving: servingOf(plan, cell), contention }, {
       openServers: openServers(engineOf(plan, cell)),
       rttMs: contention?.rttMs ?? options.rttMs,
       signal,
@@ -72,7 +74,14 @@ export async function runExperiment ({
       readerCommand,
       gatewayCommand,
       env
-    }).catch((error) => {
+    })
+  }
+
+  for (const cell of left) {
+    onProgress({ cell, done, of: schedule.length })
+    /** @type {Error | null} */
+    let leftover = null
+    const sample = await measureCell(cell, options.seconds).catch((error) => {
       if (!error.sample || signal.aborted) throw error
       leftover = error
       return error.sample
@@ -83,6 +92,10 @@ export async function runExperiment ({
     await writeResult(unfinished, result)
     onProgress({ cell, done: ++done, of: schedule.length, sample })
     if (leftover) throw leftover
+  }
+  if (percentages) {
+    const blocks = result.blocks ??= []
+    await measureBlocks({ schedule, blocks, measure: measureCell, percentages, save: () => writeResult(unfinished, result), report })
   }
   result.finishedAt = new Date().toISOString()
   await writeResult(unfinished, result)

@@ -9,6 +9,7 @@
  * @property {string} level
  * @property {number} round from 1
  * @property {string} startedAt ISO time
+ * @property {string} [windowStartedAt] ISO time; absent in results before 2026-11-25
  * @property {number} seconds of the window, measured by the load
  * @property {number} [windowSeconds] between the figures before and after, used for percent of a core
  * @property {number | null} planned items of the window; null = as fast as possible

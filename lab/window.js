@@ -71,7 +71,7 @@ async function watch ({ settings, contention }, { servers, load, serving, delay,
   await Promise.race([load.measuring, died])
   const endsMs = performance.now() + settings.duration * 1000
   const [before, useBefore] = [await takeFigures(urlsOf(servers)), machineUse()]
-  const fromMs = performance.now()
+  const [fromMs, windowStartedAt] = [performance.now(), new Date().toISOString()]
   const cpuBefore = process.cpuUsage()
   const [relayBefore, helpersBefore] = [await relayCpuSeconds(), await helpersCpuSeconds()]
   const over = new AbortController()
@@ -91,7 +91,17 @@ async function watch ({ settings, contention }, { servers, load, serving, delay,
   const ended = await Promise.race([load.ended, died])
   const served = serving && servingFigures ? await Promise.race([serving.settle(servingFigures, ended.acknowledged), died]) : undefined
   return {
-    before, after, useBefore, useAfter, ended, windowSeconds, lagMs, serving: served, relay, labCpuSeconds: (user + system) / 1e6 + helpers
+    before,
+    after,
+    useBefore,
+    useAfter,
+    ended,
+    windowStartedAt,
+    windowSeconds,
+    lagMs,
+    serving: served,
+    relay,
+    labCpuSeconds: (user + system) / 1e6 + helpers
   }
 }
 
@@ -99,7 +109,7 @@ async function watch ({ settings, contention }, { servers, load, serving, delay,
  * @param {Cell} cell @param {Awaited<ReturnType<typeof watchWindow>>} window @param {LabServers} servers
  */
 export function figuresOf ({ load, settings }, window, servers) {
-  const { before, after, useBefore, useAfter, ended, windowSeconds, lagMs, serving, relay, labCpuSeconds } = window
+  const { before, after, useBefore, useAfter, ended, windowStartedAt, windowSeconds, lagMs, serving, relay, labCpuSeconds } = window
   const { summary } = ended
   const { items, seconds } = summary
   const nodes = figuresBetween(before, after, { items, seconds: windowSeconds })
@@ -121,6 +131,7 @@ export function figuresOf ({ load, settings }, window, servers) {
   ]
   return {
     seconds,
+    windowStartedAt,
     windowSeconds,
     planned,
     offered,

@@ -22,6 +22,7 @@ import { openTarget } from '../../lab/servers/target.js'
 import { conditionsOf, putAway } from '../../lab/unfinished.js'
 import { ROOT } from '../../src/store/index.js'
 import { defaultCacheDir } from '../../src/store/embedded/index.js'
+import { openGroup } from './aws.js'
 import { drawResult } from './look.js'
 import { CHARTS, EXPERIMENTS, FRESHET, LAB } from './places.js'
 import { createProgress } from './progress.js'
@@ -80,12 +81,16 @@ async function runThese (parts, experiments, { skipDone = false } = {}) {
   // report invalid options before the first one runs
   for (const { plan } of experiments) scheduleFor(parts, plan)
   const release = await claimLab(LAB)
+  /** @type {import('./aws.js').OpenGroup | null} */
+  let group = null
   try {
     // left by a run that was killed
     await rm(join(LAB, 'servers'), { recursive: true, force: true })
+    if (parts.settings.awsReplicationGroup) group = await openGroup(parts.settings, parts.signal)
     let status = 0
     for (const { plan, folder } of experiments) {
-      status = Math.max(status, await runOne(parts, plan, folder, skipDone).catch((error) => {
+      const run = runOne({ ...parts, group }, plan, folder, skipDone)
+      status = Math.max(status, await run.catch((error) => {
         if (!skipDone || error.code !== 'ENGINE_MISSING') throw error
         report(error.message)
         return 1
@@ -93,13 +98,17 @@ async function runThese (parts, experiments, { skipDone = false } = {}) {
     }
     return status
   } finally {
+    group?.close()
     await release()
   }
 }
 
-/** @param {Parts} parts @param {Plan} written @param {string | null} folder null = ad hoc @param {boolean} skipDone */
+/**
+ * @param {Parts & { group: import('./aws.js').OpenGroup | null }} parts @param {Plan} written
+ * @param {string | null} folder null = ad hoc @param {boolean} skipDone
+ */
 async function runOne (parts, written, folder, skipDone) {
-  const { settings, env, signal, table } = parts
+  const { settings, env, signal, table, group } = parts
   const others = namesIn(settings.engine)
   const place = { env, cacheDir: settings.cacheDir ?? defaultCacheDir(ROOT), report, signal, others }
   const { plan, cells, seconds, warmUpSeconds, dropped } = scheduleFor(parts, await withEngines(written, place))
@@ -113,6 +122,7 @@ async function runOne (parts, written, folder, skipDone) {
     timeScale: settings.timeScale,
     rttMs: settings.rttMs,
     target: settings.target ? new URL(settings.target).host + new URL(settings.target).pathname.replace(/^\/0?$/, '') : null,
+    ...(group && { aws: group.group }),
     driver: settings.driver,
     engines: settings.target ? [] : await enginesHere(plan, place, settings),
     arms: [...new Set(cells.map(({ arm }) => arm))],
@@ -128,6 +138,7 @@ async function runOne (parts, written, folder, skipDone) {
     root: ROOT,
     settle: table.settledSettings,
     openServers: (/** @type {string | null} */ engine) => opener(parts, engine, place),
+    percentages: group && !settings.quick ? group.percentages : null,
     onProgress: progress.update,
     report,
     signal,
@@ -213,10 +224,11 @@ async function withEngines (plan, place) {
   return withoutEngines(plan, absent)
 }
 
-/** @param {Parts} parts @param {string | null} engine @param {Place} place */
-function opener ({ settings, signal }, engine, place) {
+/** @param {Parameters<typeof runOne>[0]} parts @param {string | null} engine @param {Place} place */
+function opener ({ settings, signal, group }, engine, place) {
   if (settings.target) {
-    return () => openTarget({ url: settings.target, replicaUrls: settings.replicaUrl, deadlineMs: settings.deadlineMs ?? 5000 })
+    const replicaUrls = group?.replicaUrls ?? settings.replicaUrl
+    return () => openTarget({ url: settings.target, replicaUrls, deadlineMs: settings.deadlineMs ?? 5000 })
   }
   return async () => openOwnServers({
     program: (await findEngine(engine ?? defaultEngine(settings, place), place)).program,

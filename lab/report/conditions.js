@@ -19,13 +19,14 @@ export function rowsOf (result, plan) {
   const { engine, node, machine, commit, dirty, startedAt, settings } = result
   const day = startedAt.slice(0, 10)
   const bytes = valueBytes(result, plan)
-  const { rounds, seconds, warmUpSeconds, timeScale, rttMs, target } = settings
+  const { rounds, seconds, warmUpSeconds, timeScale, rttMs, target, aws } = settings
   const version = `${(commit ?? 'unknown').slice(0, 10)}${dirty ? ' with uncommitted changes' : ''}`
   const row = (/** @type {string} */ name, /** @type {string} */ value, caption = value) => ({ name, value, caption })
   return [
     row('Engine', engine || 'unknown'),
     row('Server', `${target ? `${target}, not the lab's` : 'started by the lab for each measurement, on the same machine as the load'}` +
       `${nodesText(result)}`, target ? `server ${target}` : ''),
+    ...(aws ? [row('ElastiCache', `${aws.nodeType}, replication group ${aws.name}`, aws.nodeType)] : []),
     row(target ? 'Machine of the load' : 'Machine',
       `${machine.cpu}, ${machine.cores} cores, ${(machine.memoryBytes / 2 ** 30).toFixed(1)} GiB, ${machine.platform}`,
       `${machine.cpu}, ${machine.cores} cores`),

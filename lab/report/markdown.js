@@ -5,6 +5,7 @@ import { SAME } from '../verdict.js'
 import { accountOf, limitsOf } from './account.js'
 import { believe } from './belief.js'
 import { budgetsSection } from './budgets.js'
+import { cloudwatchSection } from './cloudwatch.js'
 import { rowsOf, textOf } from './conditions.js'
 import { consumersSection } from './consumers.js'
 import { costText, ratioText, titleOf } from './figures.js'
@@ -42,6 +43,7 @@ export function markdownOf (analysis, result, plan, raw = '', chart = `${plan.na
     section('Verdict', verdict(analysis, plan)),
     section('Budgets', budgetsSection(analysis)),
     section('Compared with published figures', publishedSection(analysis, plan)),
+    section('What CloudWatch says', cloudwatchSection(result, plan)),
     section('Figures', figures(analysis, plan)),
     section('What a reader costs', consumersSection(analysis)),
     section('Fixed and marginal cost', costs(analysis, plan)),

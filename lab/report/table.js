@@ -5,6 +5,7 @@ import { isValid } from '../groups.js'
 import { accountOf, limitsOf, otherOutcomesOf, requestsOf } from './account.js'
 import { budgetLines } from './budgets.js'
 import { GAP, aligned } from './columns.js'
+import { cloudwatchLines } from './cloudwatch.js'
 import { captionOf } from './conditions.js'
 import { consumerLines } from './consumers.js'
 import { comparisonsOf, costText, directionText, publishedText, ratioText, titleOf } from './figures.js'
@@ -42,6 +43,7 @@ export function tableOf (analysis, result, plan) {
     ...Object.keys(plan.levels).flatMap((level) => levelTable(analysis, plan, level)),
     ...publishedOf(analysis, plan, null).flatMap((line) => [line, '']),
     ...budgetLines(analysis).flatMap((line, i, { length }) => i === length - 1 ? [line, ''] : [line]),
+    ...cloudwatchLines(result, plan),
     ...costs(analysis),
     ...consumerLines(analysis),
     ...belief(analysis, result, plan)

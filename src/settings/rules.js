@@ -133,6 +133,10 @@ function experimentFaults (given) {
     : ['a', 'b', 'rate'].filter((name) => origins[name].startsWith('--')).map((name) => fault(given, name, 'only with ad-hoc'))
   if (['list', 'all', 'ad-hoc'].includes(action)) faults.push(...unexpectedWords(rest))
   if (values.target && values.engine) faults.push(fault(given, 'engine', 'without --target, which has servers already'))
+  if (values.awsReplicationGroup) {
+    if (!values.target) faults.push(fault(given, 'awsReplicationGroup', 'with --target, the primary of the group'))
+    if (values.replicaUrl) faults.push(fault(given, 'replicaUrl', 'without --aws-replication-group, which names the replicas'))
+  }
   if (!values.target && origins.replicaUrl.startsWith('--')) faults.push(`replicaUrl: (${origins.replicaUrl}); expected only with --target`)
   return faults
 }

@@ -8,6 +8,7 @@ export const EXCEPTIONS = Object.freeze({
   'AwsSolutions-AEC6': 'users with passwords and rules (a user group) take the place of the AUTH token',
   'AwsSolutions-ECS2': 'the only variable is the name of the service; secrets come from Secrets Manager',
   'AwsSolutions-ELB2': 'each process logs and counts its requests; access logs need a bucket, which is left to the account',
+  'AwsSolutions-IAM5[Resource::*]': 'cloudwatch:GetMetricData, for the task of the lab, takes no resource',
   'AwsSolutions-RDS11': 'its port is open to the tasks only, whatever its number'
 })
 

@@ -1,5 +1,5 @@
 /** The processes on Fargate, their load balancer, and how they scale. */
-import { Duration, RemovalPolicy } from 'aws-cdk-lib'
+import { ArnFormat, Duration, RemovalPolicy } from 'aws-cdk-lib'
 import { Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import {
   Cluster, ContainerImage, ContainerInsights, CpuArchitecture, FargateService, FargateTaskDefinition, LogDrivers, Secret as EcsSecret
@@ -8,6 +8,7 @@ import { Certificate } from 'aws-cdk-lib/aws-certificatemanager'
 import {
   ApplicationLoadBalancer, ApplicationProtocol, ListenerAction, ListenerCondition, TargetGroupLoadBalancingAlgorithmType
 } from 'aws-cdk-lib/aws-elasticloadbalancingv2'
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { PORTS, TARGET_CPU_PERCENT } from './config.js'
 
@@ -36,8 +37,7 @@ export function createServices (stack, config, { image, labImage, network: { vpc
     writer: cache.urlOf('freshet-writer', 'primary'),
     primary: cache.urlOf('freshet-library', 'primary'),
     reader: cache.urlOf('freshet-library', 'reader'),
-    lab: cache.urlOf('freshet-lab', 'primary'),
-    labReader: cache.urlOf('freshet-lab', 'reader')
+    lab: cache.urlOf('freshet-lab', 'primary')
   }
   const database = stores.databaseUrl ? { FRESHET_DATABASE_URL: stores.databaseUrl } : {}
   const access = config.jwt
@@ -117,9 +117,25 @@ export function createServices (stack, config, { image, labImage, network: { vpc
 
   // run by hand: aws ecs run-task, with the words of an experiment
   const lab = taskOf('lab', { cpu: 2048, memoryMiB: 4096 }, {
-    words: ['experiment', '013'], secrets: { FRESHET_TARGET: urls.lab, FRESHET_REPLICA_URL: urls.labReader }, ofLab: true
+    words: ['experiment', '001', '--aws-replication-group', cache.replicationGroup.ref],
+    secrets: { FRESHET_TARGET: urls.lab },
+    ofLab: true
   })
+  mayLook(stack, lab.task, cache.replicationGroup.ref)
   return { cluster, writers, serving, balancer, targets, lab: lab.task }
+}
+
+/**
+ * What --aws-replication-group asks.
+ * @param {import('aws-cdk-lib').Stack} stack @param {FargateTaskDefinition} task @param {string} group
+ */
+function mayLook (stack, task, group) {
+  const arn = stack.formatArn({
+    service: 'elasticache', resource: 'replicationgroup', resourceName: group, arnFormat: ArnFormat.COLON_RESOURCE_NAME
+  })
+  task.addToTaskRolePolicy(new PolicyStatement({ actions: ['elasticache:DescribeReplicationGroups'], resources: [arn] }))
+  // it takes no resource
+  task.addToTaskRolePolicy(new PolicyStatement({ actions: ['cloudwatch:GetMetricData'], resources: ['*'] }))
 }
 
 /**
