@@ -183,7 +183,8 @@ wholeTest('against AWS as moto has it', async (t) => {
     const lab = () => runLab(t, root, ['901', '--quick', '--target', primary.url, '--aws-replication-group', 'feed-1'], { env: moto.env })
     const refused = await lab()
     t.equal(refused.code, 1)
-    t.match(refused.stderr, `--target is ${new URL(primary.url).host}, and the primary of the replication group feed-1 is ` + primaryAddress)
+    t.match(refused.stderr, `--target is ${new URL(primary.url).host}, and the primary of the replication group feed-1 is`)
+    t.match(refused.stderr, primaryAddress)
 
     // what a DNS of AWS would say
     const ports = [primary, ...replicas].map(({ url }) => new URL(url).port)
