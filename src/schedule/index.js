@@ -20,8 +20,8 @@ const MAX_TASKS = 256
 /**
  * @param {{ connection: () => import('../store/index.js').Connection, key: (part: string) => string,
  *   run: (task: Task) => Promise<unknown>, signal: AbortSignal, onWake?: (wake: () => void) => void, lookEveryMs?: number }} parts
- *   `connection` to the primary of the partition; `run`: errors leave the task due, and it runs again after a pause; `onWake` is handed
- *   what ends a wait; `lookEveryMs`: without a wake
+ *   `connection` to the primary of the partition; `run`: errors leave the task due, and it runs again after a pause; `onWake` is handed what ends a wait;
+ *   `lookEveryMs`: without a wake
  * @returns {Promise<void>} when the signal is aborted and nothing runs any more
  */
 export async function runTasks ({ connection, key, run, signal, onWake = () => {}, lookEveryMs = LOOK_EVERY_MS }) {

@@ -72,7 +72,7 @@ export async function openSystem (system, settings, parts) {
     const connection = () => connectionOf(partition)
     const key = keyOf(partition)
     const running = [
-      runTasks({ connection, key, run: duties.run, signal, lookEveryMs: duties.lookEveryMs, onWake: (wake) => wakers.set(partition, wake) })
+      runTasks({ connection, key, run: duties.run, signal, onWake: (wake) => wakers.set(partition, wake) })
         .finally(() => wakers.delete(partition))
     ]
     if (reader) {

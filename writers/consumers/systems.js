@@ -26,7 +26,6 @@ import { orderDuties } from './orders.js'
  * @typedef {object} Duties
  * @property {(task: import('../../src/schedule/index.js').Task) => Promise<unknown>} run a task that is due
  * @property {(entry: import('../../src/admission/index.js').Entry) => boolean} [wakes] whether tasks are looked at again at once
- * @property {number} [lookEveryMs] at tasks, when nothing wakes them
  * @property {import('../../src/consumers/index.js').SqlEffect | null} [rows] of entries, in the database
  * @property {import('../../src/consumers/index.js').BatchEffect | null} [batches] of entries, elsewhere
  * @property {number} [pauseMs] between batches of entries
