@@ -19,12 +19,11 @@ const MAX_TASKS = 256
 
 /**
  * @param {{ connection: () => import('../store/index.js').Connection, key: (part: string) => string,
- *   run: (task: Task) => Promise<unknown>, signal: AbortSignal, onWake?: (wake: () => void) => void, lookEveryMs?: number }} parts
- *   `connection` to the primary of the partition; `run`: errors leave the task due, and it runs again after a pause; `onWake` is handed what ends a wait;
- *   `lookEveryMs`: without a wake
+ *   run: (task: Task) => Promise<unknown>, signal: AbortSignal, onWake?: (wake: () => void) => void }} parts `connection` to the primary of
+ *   the partition; `run`: errors leave the task due, and it runs again after a pause; `onWake` is handed what ends a wait
  * @returns {Promise<void>} when the signal is aborted and nothing runs any more
  */
-export async function runTasks ({ connection, key, run, signal, onWake = () => {}, lookEveryMs = LOOK_EVERY_MS }) {
+export async function runTasks ({ connection, key, run, signal, onWake = () => {} }) {
   /** by name; one that has ended stays until it may run again @type {Map<string, Promise<void>>} */
   const running = new Map()
   /** in a row, by name @type {Map<string, number>} */
@@ -66,7 +65,7 @@ export async function runTasks ({ connection, key, run, signal, onWake = () => {
     const [[seconds, micros], flat] = await connection().sendAll([
       ['TIME'], ['ZRANGE', key('tasks'), 0, MAX_TASKS + running.size - 1, 'WITHSCORES']])
     const nowMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
-    let waitMs = lookEveryMs
+    let waitMs = LOOK_EVERY_MS
     for (let i = 0; i < flat.length && active < MAX_TASKS; i += 2) {
       const [text, leftMs] = [String(flat[i]), Number(flat[i + 1]) - nowMs]
       if (leftMs > 0) {
@@ -79,7 +78,7 @@ export async function runTasks ({ connection, key, run, signal, onWake = () => {
   }
 
   while (!signal.aborted) {
-    const waitMs = await look().catch(() => lookEveryMs)
+    const waitMs = await look().catch(() => LOOK_EVERY_MS)
     await wait(Math.max(1, waitMs))
   }
   await Promise.all(running.values())
