@@ -15,12 +15,16 @@ import { createStores } from './stores.js'
 import { explain } from './exceptions.js'
 
 export class FreshetStack extends Stack {
+  /** @type {string[]} */
+  #zones
+
   /**
    * @param {import('constructs').Construct} scope @param {string} id
    * @param {import('aws-cdk-lib').StackProps & { config: import('./config.js').Config, image: string, labImage: string }} props
    */
   constructor (scope, id, { config, image, labImage, ...props }) {
     super(scope, id, props)
+    this.#zones = config.zones
     const network = createNetwork(this, config)
     const cache = createCache(this, config, network)
     const stores = createStores(this, config, network)
@@ -30,4 +34,7 @@ export class FreshetStack extends Stack {
     createDashboard(this, figures)
     explain(this)
   }
+
+  /** Else they would be looked up in the account. */
+  get availabilityZones () { return this.#zones }
 }
