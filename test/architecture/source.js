@@ -27,7 +27,7 @@ export async function folders () {
     const entries = await readdir(join(ROOT, folder), { recursive: true, withFileTypes: true }).catch(() => [])
     return [folder, ...entries.filter((entry) => entry.isDirectory()).map((entry) => join(entry.parentPath ?? entry.path, entry.name))]
   }))
-  return listed.flat()
+  return listed.flat().filter((folder) => !folder.includes('node_modules'))
 }
 
 /** @param {string} text */
