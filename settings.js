@@ -43,7 +43,7 @@ export const SETTINGS = Object.freeze([
     row('redisUrl', 'URL of the primary; without it, the embedded servers of this checkout are used, and started if necessary; plan: of ' +
       'servers to look at', { default: null, check: serverUrl, secret: true }),
     row('replicaUrl', 'URLs of the replicas; without it, the primary lists them',
-      { uses: [...CLIENTS, 'experiment'], default: null, check: serverUrls, secret: true }),
+      { uses: [...CLIENTS, 'experiment', PLAN], default: null, check: serverUrls, secret: true }),
     row('keyPrefix', 'Prefix of all keys',
       { uses: CLIENTS, default: 'fr:', check: matching('1-32 of a-z 0-9 : _ -', /^[a-z0-9:_-]{1,32}$/) })
   ]),

@@ -6,7 +6,7 @@ import { liveText } from './plan/live.js'
 import { lackOf, planFor } from './plan/model.js'
 import { NODES, PRICES } from './plan/nodes.js'
 import { errorsOfFit } from './plan/published.js'
-import { arithmetic, planText } from './plan/text.js'
+import { arithmetic, planText, pricesAreOld, priceText } from './plan/text.js'
 
 const USAGE = `Usage: npx freshet plan [flags]
 
@@ -38,6 +38,7 @@ export async function main ({ argv, env }) {
   }
   /** @type {import('./plan/model.js').Load} */
   const load = settings
+  const now = new Date()
   const options = planFor(nodes, load)
   if (options.length === 0) {
     const { name, of, use, limit } = lackOf(nodes, load)
@@ -46,8 +47,8 @@ export async function main ({ argv, env }) {
       'layout segments, fewer replicas or readers, a shorter --window-ms, or split the feed'])
   }
   process.stdout.write(settings.json
-    ? JSON.stringify({ load: loadOf(load), prices: PRICES, options, published: errorsOfFit() }) + '\n'
-    : settings.nodeType === null ? planText(load, options, new Date()) : arithmetic(load, options[0]))
+    ? JSON.stringify({ load: loadOf(load), prices: { ...PRICES, areOld: pricesAreOld(now) }, options, published: errorsOfFit() }) + '\n'
+    : settings.nodeType === null ? planText(load, options, now) : arithmetic(load, options[0]) + priceText(now))
   return 0
 }
 

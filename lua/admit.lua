@@ -70,8 +70,8 @@ local function store (target, changed, change, request)
   local task = target.rule .. ' ' .. target.key .. ' '
   for _, event in ipairs(change.events) do
     -- an event without a sequence number is for the outbox only
-    if event[2] ~= '0' then redis.call('XADD', events, event[2] .. '-0', 'ts', nowText, 'request', request, unpack(event)) end
-    if change.keeps then redis.call('XTRIM', events, 'MAXLEN', '~', change.keeps) end
+    if event[2] ~= '0' and change.keeps ~= 0 then redis.call('XADD', events, event[2] .. '-0', 'ts', nowText, 'request', request, unpack(event)) end
+    if (change.keeps or 0) > 0 then redis.call('XTRIM', events, 'MAXLEN', '~', change.keeps) end
     redis.call('XADD', outbox, 'MINID', '~', since, nowText .. '-*', 'rule', target.rule, 'key', target.key, 'ts', nowText, 'request', request, unpack(event))
   end
   for field, value in pairs(changed) do

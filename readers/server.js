@@ -54,7 +54,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
   const database = createReaderDatabase({ ...settings, log })
   const registry = createReaderRegistry(deployment, queries.figures)
   const storeMetrics = createStoreMetrics(registry)
-  if (settings.cloudwatchService) startEmbedded(registry, settings.cloudwatchService)
+  const embedded = startEmbedded(registry, settings.cloudwatchService)
   const sources = settings.exchanges && createSources({ exchanges: exchangesOf(settings) })
   const systems = openSystems({
     deployment,
@@ -104,6 +104,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
     const timer = setTimeout(() => server?.closeAllConnections(), CLOSE_WITHIN_MS)
     await app?.close()
     clearTimeout(timer)
+    await embedded.close()
     security.close()
     await systems.close()
     sources?.close()

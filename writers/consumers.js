@@ -119,8 +119,9 @@ async function serveMetrics (settings, registry, log) {
   const security = await openSecurity(settings, { log })
   const app = createServer({ registry, security })
   app.register(healthRoutes, { status: () => ({ ready: true, reasons: [], nodes: [] }), registry })
-  if (settings.cloudwatchService) startEmbedded(registry, settings.cloudwatchService)
+  const embedded = startEmbedded(registry, settings.cloudwatchService)
   const close = async () => {
+    await embedded.close()
     await app.close()
     security.close()
   }

@@ -66,7 +66,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
     onClose: ({ name }) => metrics.unfollow(name),
     log
   })
-  if (settings.cloudwatchService) startEmbedded(metrics.registry, settings.cloudwatchService)
+  const embedded = startEmbedded(metrics.registry, settings.cloudwatchService)
   const systems = openSystems(settings, { primaryUrl, registry: metrics.registry, log, signal })
   try {
     await primary.opened()
@@ -92,6 +92,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
     return await stopGateway({ app, feeds, drainMs: signal.reason === SERVERS_FAILED ? 0 : settings.drainMs, log })
   } finally {
     await feeds.close({ drainMs: 0 })
+    await embedded.close()
     await systems.close()
     await primary.close()
     security.close()

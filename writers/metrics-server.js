@@ -28,8 +28,9 @@ export async function serveMetrics ({ settings, index, redisUrl, replicaUrls, lo
     return now.feeds > 0 ? now : { ...now, ready: false, reasons: ['SERVER_LOST: the feed is not open'] }
   }
   app.register(healthRoutes, { status, registry: metrics.registry })
-  if (settings.cloudwatchService) startEmbedded(metrics.registry, settings.cloudwatchService)
+  const embedded = startEmbedded(metrics.registry, settings.cloudwatchService)
   const close = async () => {
+    await embedded.close()
     await app.close()
     security.close()
     await nodes.close()

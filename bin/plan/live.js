@@ -48,14 +48,27 @@ async function watch (connection, node) {
 }
 
 /**
- * @param {{ redisUrl: string, node: import('./nodes.js').Node | null, json: boolean }} settings `node`: their type; null = unknown
+ * @param {{ redisUrl: string, replicaUrl: string[] | null, node: import('./nodes.js').Node | null, json: boolean }} settings
+ *   `replicaUrl` null = those that the primary lists; `node`: their type; null = unknown
  * @returns {Promise<string>}
  */
-export async function liveText ({ redisUrl, node, json }) {
-  const open = (/** @type {string} */ url) => openConnection(url, { name: 'freshet-plan', deadlineMs: DEADLINE_MS })
-  const primary = await open(redisUrl)
-  const connections = [primary, ...await Promise.all((await replicaUrls(primary)).map(open))]
-  const nodes = await Promise.all(connections.map((one) => watch(one, node))).finally(() => { for (const one of connections) one.close() })
+export async function liveText ({ redisUrl, replicaUrl, node, json }) {
+  /** @type {import('../../src/store/index.js').Connection[]} */
+  const opened = []
+  const open = async (/** @type {string} */ url) => {
+    const connection = await openConnection(url, { name: 'freshet-plan', deadlineMs: DEADLINE_MS })
+    opened.push(connection)
+    return connection
+  }
+  /** @type {LiveNode[]} */
+  let nodes
+  try {
+    const primary = await open(redisUrl)
+    await Promise.all((replicaUrl ?? await replicaUrls(primary)).map(open))
+    nodes = await Promise.all(opened.map((one) => watch(one, node)))
+  } finally {
+    for (const one of opened) one.close()
+  }
   return json ? JSON.stringify({ nodes }) + '\n' : textOf(nodes)
 }
 

@@ -45,7 +45,8 @@ export function arithmetic (load, { node, shards, resources, usdPerHour, usdPerM
   const lines = [
     `cache.${node.type} x ${shards} ${shards === 1 ? 'shard' : 'shards'} x ${1 + load.replicas} nodes (${estimate})`,
     `  processor  published way on ${like}: ${short(primary.fixedCores)} cores + ${short(primary.microsPerItem)} us an item`,
-    `             ${load.layout}: ${short(cost.primary)} x that per item (experiment ${MEASURED.experiment})`,
+    `             ${load.layout}: ${short(cost.primary)} x that per item (experiment ${MEASURED.experiment})` +
+      (load.valueBytes === MEASURED.valueBytes ? '' : `; measured with values of ${MEASURED.valueBytes} bytes, larger ones cost more`),
     `  network    ${count(load.itemsPerSecond)} x (${load.valueBytes} + ${cost.sentBytes}) bytes x 8 = ${short(sentGbit)} Gbit/s to the ` +
       `primaries; baseline of this node ${node.networkGbit}`,
     `  memory     ${count(versions)} x (${load.valueBytes} + ${cost.memoryBytes}) bytes = ${short(memoryGiB)} GiB; the node has ` +
@@ -68,16 +69,17 @@ function readersText ({ requestsPerSecond, readers }) {
     : `\nReaders: ${readers} are enough for ${count(requestsPerSecond)} requests/s: ${each}.\n`
 }
 
+/** Whether they should be looked up again. @param {Date} now */
+export const pricesAreOld = (now) => now.getTime() - Date.parse(PRICES.date) > YEAR_MS
+
 /** @param {Date} now @returns {string} */
-const priceText = (now) => {
-  const isOld = now.getTime() - Date.parse(PRICES.date) > YEAR_MS
-  return `\nPrices: ${PRICES.what}, ${PRICES.date} (${PRICES.source}).${isOld ? ' They are older than a year: look them up again.' : ''}` +
-    `\nNetwork: ${SOURCES.network}\n`
-}
+export const priceText = (now) =>
+  `\nPrices: ${PRICES.what}, ${PRICES.date} (${PRICES.source}).` +
+  `${pricesAreOld(now) ? ' They are older than a year: look them up again.' : ''}\nNetwork: ${SOURCES.network}\n`
 
 /** @param {ReturnType<typeof errorsOfFit>[number]} row */
-const publishedText = ({ node, itemsPerSecond, primary, planned }) =>
-  `${node} ${count(itemsPerSecond)}/s ${primary} %, planned ${short(planned)} %`
+const publishedText = ({ node, itemsPerSecond, primary, planned, error }) =>
+  `${node} ${count(itemsPerSecond)}/s ${primary} %, planned ${short(planned)} % (${error > 0 ? '+' : ''}${percent(error)})`
 
 /** @param {import('./model.js').Load} load @param {import('./model.js').Option[]} options the cheapest first @param {Date} now */
 export function planText (load, options, now) {

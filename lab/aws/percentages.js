@@ -48,6 +48,10 @@ export async function percentagesOf (aws, { nodes, fromMs, toMs, signal, waitMs 
   for (;;) {
     const results = await aws.metrics({
       MetricDataQueries: queries, StartTime: new Date(minutes.fromMs), EndTime: new Date(minutes.toMs)
+    }).catch((error) => {
+      // as late as a point that does not come
+      if (error.retryable && performance.now() < untilMs) return []
+      throw error
     })
     const points = wanted.map((_, i) => results.filter(({ Id }) => Id === `m${i}`).flatMap(({ Values = [] }) => Values))
     if (performance.now() >= untilMs || points.every(({ length }) => length === minutes.count)) {

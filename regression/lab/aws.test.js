@@ -122,6 +122,19 @@ wholeTest('against AWS as moto has it', async (t) => {
   }))
   await create('feed-1', { ClusterMode: 'disabled', NumNodeGroups: 1, ReplicasPerNodeGroup: 1 })
 
+  const thisMinute = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS
+  /** So many minutes ago. */
+  const put = (/** @type {string} */ metric, /** @type {string} */ id, /** @type {number} */ minute, /** @type {number} */ value) =>
+    cloudwatch.send(new PutMetricDataCommand({
+      Namespace: 'AWS/ElastiCache',
+      MetricData: [{
+        MetricName: metric,
+        Dimensions: [{ Name: 'CacheClusterId', Value: id }],
+        Timestamp: new Date(thisMinute - minute * MINUTE_MS),
+        Value: value
+      }]
+    }))
+
   await t.test('nodes and their types', async (t) => {
     const group = await describeGroup(aws, 'feed-1')
     t.match(group, { name: 'feed-1', nodeType: 'cache.r7g.large' })
@@ -135,28 +148,31 @@ wholeTest('against AWS as moto has it', async (t) => {
   })
 
   await t.test('percentages, when some come late', async (t) => {
-    const toMs = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS
     const { nodes } = await describeGroup(aws, 'feed-1')
-    const put = (/** @type {string} */ metric, /** @type {string} */ id, /** @type {number} */ minute, /** @type {number} */ value) =>
-      cloudwatch.send(new PutMetricDataCommand({
-        Namespace: 'AWS/ElastiCache',
-        MetricData: [{
-          MetricName: metric,
-          Dimensions: [{ Name: 'CacheClusterId', Value: id }],
-          Timestamp: new Date(toMs - minute * MINUTE_MS),
-          Value: value
-        }]
-      }))
     for (const minute of [2, 3, 4]) {
       await put('CPUUtilization', nodes[0].id, minute, 10 * minute)
       if (minute !== 3) await put('EngineCPUUtilization', nodes[0].id, minute, 50)
     }
-    const block = { nodes: nodes.slice(0, 1), fromMs: toMs - 4.5 * MINUTE_MS, toMs: toMs - 0.5 * MINUTE_MS, signal, lookEveryMs: 100 }
+    const [fromMs, toMs] = [thisMinute - 4.5 * MINUTE_MS, thisMinute - 0.5 * MINUTE_MS]
+    const block = { nodes: nodes.slice(0, 1), fromMs, toMs, signal, lookEveryMs: 100 }
     const early = percentagesOf(aws, block)
     setTimeout(() => put('EngineCPUUtilization', nodes[0].id, 3, 80), 500)
     t.match(await early, [{ engineCpuPercent: 60, cpuPercent: 30, minutes: 3, missing: 0 }])
     t.match(await percentagesOf(aws, { ...block, nodes, waitMs: 0 }),
       [{ missing: 0 }, { engineCpuPercent: null, cpuPercent: null, missing: 6 }])
+  })
+
+  await t.test('CloudWatch that refuses calls for a while is asked again', async (t) => {
+    const [node] = GROUP.nodes
+    for (const metric of ['CPUUtilization', 'EngineCPUUtilization']) for (const minute of [2, 3]) await put(metric, node.id, minute, 20)
+    const [fromMs, toMs] = [thisMinute - 3.5 * MINUTE_MS, thisMinute - 0.5 * MINUTE_MS]
+    const block = { nodes: [node], fromMs, toMs, signal, lookEveryMs: 10 }
+    // more often than the SDK asks again
+    moto.throttle(8)
+    t.match(await percentagesOf(aws, block), [{ engineCpuPercent: 20, cpuPercent: 20, missing: 0 }])
+    moto.throttle(Infinity)
+    await t.rejects(percentagesOf(aws, { ...block, waitMs: 0 }), { code: 'AWS_FAILED', message: /cloudwatch:GetMetricData/ })
+    moto.throttle(0)
   })
 
   await t.test('calls that are refused for a while are repeated; for long, it is said', async (t) => {

@@ -45,7 +45,7 @@ export function createOracle () {
     if (request) requests.set(request, { body: encoded, decision })
     for (const event of change.events) {
       const entry = ['ts', String(now), 'request', request, ...event]
-      if (event[1] !== '0') {
+      if (event[1] !== '0' && change.keeps !== 0) {
         const known = events.get(key) ?? []
         known.push(entry)
         events.set(key, known)

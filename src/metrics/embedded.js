@@ -23,7 +23,7 @@ const unitOf = (/** @type {string} */ name) =>
 /**
  * @param {import('prom-client').Registry} registry
  * @param {{ service: string, write?: (line: string) => void, now?: () => number }} options `service`: the dimension; `now`: ms since 1970
- * @returns {() => Promise<void>} writes one line
+ * @returns {() => Promise<void>} writes a line for each hundred metrics
  */
 export function createEmbedded (registry, { service, write = (line) => process.stderr.write(line), now = Date.now }) {
   /** @type {Map<string, number>} */
@@ -40,18 +40,34 @@ export function createEmbedded (registry, { service, write = (line) => process.s
       values[name] = type === 'counter' ? value - (before.get(name) ?? 0) : value
       if (type === 'counter') before.set(name, value)
     }
-    const names = Object.keys(values).slice(0, MOST_METRICS)
-    const metrics = names.map((name) => ({ Name: name, Unit: unitOf(name) }))
-    write(JSON.stringify({
-      _aws: { Timestamp: now(), CloudWatchMetrics: [{ Namespace: NAMESPACE, Dimensions: [['service']], Metrics: metrics }] },
-      service,
-      ...Object.fromEntries(names.map((name) => [name, values[name]]))
-    }) + '\n')
+    const all = Object.keys(values)
+    for (let at = 0; at < all.length; at += MOST_METRICS) {
+      const names = all.slice(at, at + MOST_METRICS)
+      const metrics = names.map((name) => ({ Name: name, Unit: unitOf(name) }))
+      write(JSON.stringify({
+        _aws: { Timestamp: now(), CloudWatchMetrics: [{ Namespace: NAMESPACE, Dimensions: [['service']], Metrics: metrics }] },
+        service,
+        ...Object.fromEntries(names.map((name) => [name, values[name]]))
+      }) + '\n')
+    }
   }
 }
 
-/** Once a minute, as long as the process runs. @param {import('prom-client').Registry} registry @param {string} service */
+/**
+ * Once a minute, and when it is closed, so that nothing that was counted is missing.
+ * @param {import('prom-client').Registry} registry @param {string | null} service null: never
+ * @returns {{ close: () => Promise<void> }}
+ */
 export function startEmbedded (registry, service) {
-  const tell = createEmbedded(registry, { service })
-  setInterval(() => { tell().catch(() => {}) }, PERIOD_MS).unref()
+  if (service === null) return { close: async () => {} }
+  const write = createEmbedded(registry, { service })
+  // a figure of a server that is away; counters are in the next line
+  const tell = () => write().catch(() => {})
+  const timer = setInterval(tell, PERIOD_MS).unref()
+  return {
+    close () {
+      clearInterval(timer)
+      return tell()
+    }
+  }
 }

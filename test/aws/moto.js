@@ -1,41 +1,12 @@
-/** moto, a server that answers as AWS does, without an account: installed by pip when it is first needed, on a port of its own. */
-import { execFile, spawn } from 'node:child_process'
-import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
+/** moto, a server that answers as AWS does, without an account, on a port of its own. */
+import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
-import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { promisify } from 'node:util'
-import { defaultCacheDir } from '../../src/store/embedded/index.js'
-import { findPip } from '../../src/store/embedded/pinned.js'
-import { ROOT } from '../../src/store/index.js'
+import { installPython } from '../python.js'
 
 const PACKAGES = Object.freeze(['moto==5.2.5', 'flask', 'flask-cors', 'py-partiql-parser'])
-const FOLDER = join(defaultCacheDir(ROOT), 'python', 'moto-5.2.5')
-const INSTALL_DEADLINE_MS = 180_000
 /** what SDKs sign with; nobody checks it */
 const CREDENTIALS = Object.freeze({ AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test', AWS_REGION: 'eu-west-1' })
-const run = promisify(execFile)
-
-/** @returns {Promise<string>} the folder of its packages */
-async function install () {
-  const isThere = () => access(FOLDER).then(() => true, () => false)
-  if (await isThere()) return FOLDER
-  const pip = await findPip(process.env)
-  if (!pip) throw new Error('moto needs pip')
-  await mkdir(dirname(FOLDER), { recursive: true })
-  const workshop = await mkdtemp(join(dirname(FOLDER), 'installing-'))
-  try {
-    const quiet = ['--quiet', '--no-input', '--disable-pip-version-check']
-    await run(pip[0], [...pip.slice(1), 'install', ...quiet, '--target', workshop, ...PACKAGES],
-      { timeout: INSTALL_DEADLINE_MS, env: { ...process.env, PIP_REQUIRE_VIRTUALENV: '0' } })
-    await rename(workshop, FOLDER)
-  } catch (error) {
-    if (!await isThere()) throw error
-  } finally {
-    await rm(workshop, { recursive: true, force: true })
-  }
-  return FOLDER
-}
 
 /**
  * @param {import('tap').Test} t
@@ -45,7 +16,7 @@ async function install () {
  */
 export async function startMoto (t) {
   const python = spawn('python3', ['-m', 'moto.server', '-H', '127.0.0.1', '-p', '0'], {
-    env: { ...process.env, PYTHONPATH: await install() }, stdio: ['ignore', 'ignore', 'pipe']
+    env: { ...process.env, PYTHONPATH: await installPython('moto-5.2.5', PACKAGES) }, stdio: ['ignore', 'ignore', 'pipe']
   })
   t.teardown(() => { python.kill() })
   const url = await /** @type {Promise<string>} */ (new Promise((resolve, reject) => {

@@ -47,8 +47,10 @@ export function createAlarms (stack, { config, cache, services }) {
     alarm(`Memory${i}`, 'A full server refuses writes: a shorter window, or a larger type',
       nodeMetric(node, 'DatabaseMemoryUsagePercentage', 'Maximum'), 80)
     alarm(`Evictions${i}`, 'The parameter group lets no key be evicted: it is not in effect', nodeMetric(node, 'Evictions', 'Sum'), 0, 1)
-    alarm(`Network${i}`, 'The node sends more than it may: fewer readers of a replica, or a larger type',
-      nodeMetric(node, 'NetworkBandwidthOutAllowanceExceeded', 'Sum'), 0)
+    for (const [way, advice] of Object.entries({ In: 'layout segments', Out: 'fewer readers of a replica' })) {
+      alarm(`Network${way}${i}`, `The node has more to ${way === 'In' ? 'receive' : 'send'} than it may: ${advice}, or a larger type`,
+        nodeMetric(node, `NetworkBandwidth${way}AllowanceExceeded`, 'Sum'), 0)
+    }
     if (config.cache.replicas > 0) {
       alarm(`Lag${i}`, 'A replica is behind: readers serve older items', nodeMetric(node, 'ReplicationLag', 'Maximum'), 1)
     }
@@ -66,5 +68,9 @@ export function createAlarms (stack, { config, cache, services }) {
     }), 1)
   }
   alarm('DeadLetters', 'Entries failed for good: npm start dead-letters', ownMetric('consumers', 'freshet_dead_letters', 'Maximum'), 0, 1)
-  alarm('ItemsLost', 'Items were dropped or not acknowledged', ownMetric('writer', 'freshet_dropped_total', 'Sum'), 0, 1)
+  for (const service of ['writer', 'gateway']) {
+    const lost = (/** @type {string} */ metric) => ownMetric(service, metric, 'Sum')
+    alarm(`Dropped-${service}`, `A ${service} dropped items that waited for too long`, lost('freshet_dropped_total'), 0, 1)
+    alarm(`Failed-${service}`, `A ${service} stopped with items that were not acknowledged`, lost('freshet_failed_total'), 0, 1)
+  }
 }

@@ -17,10 +17,12 @@ export function createApp (context) {
   if (config.isPublic && !(config.certificateArn && config.jwt)) {
     throw new Error('isPublic: the load balancer would be open to everybody; set certificateArn and jwt in src/config.js')
   }
+  const image = app.node.tryGetContext('image')
+  if (!image) throw new Error('image: expected --context image=REGISTRY/freshet:1, the image that was pushed (docs/deploying.md)')
   const stack = new FreshetStack(app, `Freshet-${tier}`, {
     config,
-    image: app.node.tryGetContext('image') ?? 'ghcr.io/freshet/freshet:latest',
-    labImage: app.node.tryGetContext('labImage') ?? 'ghcr.io/freshet/freshet-lab:latest',
+    image,
+    labImage: app.node.tryGetContext('labImage') ?? `${image}-lab`,
     env: { region: config.region, account: config.account },
     synthesizer: new LegacyStackSynthesizer()
   })

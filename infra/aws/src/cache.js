@@ -17,6 +17,9 @@ const RULES = readFileSync(new URL('../../../docs/acl/freshet-without-msetex.acl
 
 /** @typedef {ReturnType<typeof createCache>} Cache */
 
+/** Of this stack, since others may be in the same account. @param {import('aws-cdk-lib').Stack} stack */
+const idOf = (stack) => stack.stackName.toLowerCase()
+
 /** What a user may do, as ElastiCache takes it: what follows the name in an ACL file. @param {string} name */
 export function accessOf (name) {
   const line = RULES.split('\n').find((one) => one.startsWith(`user ${name} `))
@@ -39,7 +42,7 @@ export function createCache (stack, { cache }, { vpc, servers }) {
   })
   const users = Object.fromEntries(USERS.map((name) => [name, createUser(stack, name)]))
   const group = new CfnUserGroup(stack, 'CacheUsers', {
-    engine: 'valkey', userGroupId: 'freshet', userIds: Object.values(users).map(({ user }) => user.userId)
+    engine: 'valkey', userGroupId: idOf(stack), userIds: Object.values(users).map(({ user }) => user.userId)
   })
   for (const { user } of Object.values(users)) group.addResourceDependency(user)
   const slow = new LogGroup(stack, 'CacheSlowLog', { retention: RetentionDays.ONE_MONTH, removalPolicy: RemovalPolicy.DESTROY })
@@ -85,7 +88,11 @@ function createUser (stack, name) {
     description: `Password of ${name} on ElastiCache`, generateSecretString: { passwordLength: 48, excludePunctuation: true }
   })
   const user = new CfnUser(stack, `User-${name}`, {
-    engine: 'valkey', userId: name, userName: name, accessString: accessOf(name), passwords: [password.secretValue.unsafeUnwrap()]
+    engine: 'valkey',
+    userId: `${idOf(stack)}-${name}`,
+    userName: name,
+    accessString: accessOf(name),
+    passwords: [password.secretValue.unsafeUnwrap()]
   })
   return { user, password }
 }

@@ -16,9 +16,11 @@
  * @property {Task & { count: number }} services.writer fixed: each is a source, of synthetic items as the command makes them; 0 = none
  * @property {Task & Range} services.gateway
  * @property {Task & Range & { streams: number }} services.reader `streams`: open /live streams of one reader at which another is started
- * @property {Task & Range} services.consumers
+ * @property {Task & Range & { systems: string[], flags: string[] }} services.consumers `systems`: sales and orders need `database`; prices
+ *   needs exchanges, orders a payment provider: their flags, and a key of the provider as a secret of your own
  * @property {{ instance: string, gib: number } | null} database PostgreSQL of sales, bids and orders; null: none, and no durability `db`
  * @property {boolean} priceHistory a DynamoDB table of prices
+ * @property {'ARM64' | 'X86_64'} architecture of the tasks, for which the images were built
  * @property {string | null} certificateArn of the load balancer; null: HTTP, for networks that are not open to the internet
  * @property {boolean} isPublic whether the load balancer is open to the internet; then it needs `certificateArn` and `jwt`
  * @property {{ keys: string, issuer: string, audience: string } | null} jwt who may call: URL of a JSON Web Key Set; null: everybody in the
@@ -34,6 +36,7 @@ const SHARED = Object.freeze({
   region: 'us-east-1',
   account: '111111111111',
   priceHistory: false,
+  architecture: 'ARM64',
   certificateArn: null,
   isPublic: false,
   jwt: null,
@@ -51,7 +54,7 @@ export const TIERS = Object.freeze({
       writer: { count: 1, cpu: 1024, memoryMiB: 2048 },
       gateway: { least: 1, most: 1, cpu: 512, memoryMiB: 1024 },
       reader: { least: 1, most: 1, streams: 500, cpu: 1024, memoryMiB: 2048 },
-      consumers: { least: 1, most: 1, cpu: 512, memoryMiB: 1024 }
+      consumers: { least: 1, most: 1, cpu: 512, memoryMiB: 1024, systems: ['auctions'], flags: [] }
     },
     database: null
   },
@@ -63,7 +66,7 @@ export const TIERS = Object.freeze({
       writer: { count: 2, cpu: 1024, memoryMiB: 2048 },
       gateway: { least: 1, most: 3, cpu: 1024, memoryMiB: 2048 },
       reader: { least: 2, most: 6, streams: 500, cpu: 1024, memoryMiB: 4096 },
-      consumers: { least: 1, most: 3, cpu: 1024, memoryMiB: 2048 }
+      consumers: { least: 1, most: 3, cpu: 1024, memoryMiB: 2048, systems: ['auctions', 'sales'], flags: [] }
     },
     database: { instance: 'm7g.large', gib: 100 }
   },
@@ -75,7 +78,14 @@ export const TIERS = Object.freeze({
       writer: { count: 8, cpu: 2048, memoryMiB: 4096 },
       gateway: { least: 2, most: 10, cpu: 1024, memoryMiB: 2048 },
       reader: { least: 4, most: 40, streams: 800, cpu: 2048, memoryMiB: 8192 },
-      consumers: { least: 2, most: 5, cpu: 1024, memoryMiB: 2048 }
+      consumers: {
+        least: 2,
+        most: 5,
+        cpu: 1024,
+        memoryMiB: 2048,
+        systems: ['auctions', 'sales', 'prices'],
+        flags: ['--exchanges', 'coinbase,kraken,bitstamp']
+      }
     },
     database: { instance: 'r7g.xlarge', gib: 500 },
     priceHistory: true

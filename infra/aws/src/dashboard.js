@@ -11,9 +11,11 @@ const OF_NODES = Object.freeze([
   ['The whole node, % (2 vCPU: one core is 50)', 'CPUUtilization', 'Average'],
   ['Replication lag, s', 'ReplicationLag', 'Maximum'], ['Memory, %', 'DatabaseMemoryUsagePercentage', 'Maximum'],
   ['Bytes in per minute', 'NetworkBytesIn', 'Sum'], ['Bytes out per minute', 'NetworkBytesOut', 'Sum'],
-  ['Packets beyond the allowance, out', 'NetworkBandwidthOutAllowanceExceeded', 'Sum'], ['Evictions', 'Evictions', 'Sum'],
+  ['Packets beyond the allowance, in', 'NetworkBandwidthInAllowanceExceeded', 'Sum'],
+  ['Packets beyond the allowance, out', 'NetworkBandwidthOutAllowanceExceeded', 'Sum'],
+  ['Packets beyond the allowed rate', 'NetworkPacketsPerSecondAllowanceExceeded', 'Sum'], ['Evictions', 'Evictions', 'Sum'],
   ['Connections', 'CurrConnections', 'Maximum'], ['New connections', 'NewConnections', 'Sum'],
-  ['Commands that set', 'SetTypeCmds', 'Sum'], ['Commands of sorted sets', 'SortedSetBasedCmds', 'Sum'],
+  ['Commands that write', 'SetTypeCmds', 'Sum'], ['Commands of sorted sets', 'SortedSetBasedCmds', 'Sum'],
   ['Commands of streams', 'StreamBasedCmds', 'Sum'], ['Scripts', 'EvalBasedCmds', 'Sum']
 ])
 /** of Freshet: title, service, metric, statistic */

@@ -5,6 +5,7 @@ import {
   Cluster, ContainerImage, ContainerInsights, CpuArchitecture, FargateService, FargateTaskDefinition, LogDrivers, Secret as EcsSecret
 } from 'aws-cdk-lib/aws-ecs'
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager'
+import { Repository } from 'aws-cdk-lib/aws-ecr'
 import {
   ApplicationLoadBalancer, ApplicationProtocol, ListenerAction, ListenerCondition, TargetGroupLoadBalancingAlgorithmType
 } from 'aws-cdk-lib/aws-elasticloadbalancingv2'
@@ -17,6 +18,7 @@ export const NAMESPACE = 'Freshet'
 /** a request, an acknowledgement and the drain of a writer end within it */
 const STOP_SECONDS = 60
 const UP_SECONDS = 60
+const ECR = /^(\d{12})\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.com\/([^:@]+)(?::(.+))?$/
 
 /** @typedef {ReturnType<typeof createServices>} Services */
 /** @typedef {import('./config.js').Task} Task */
@@ -33,12 +35,7 @@ export const ownMetric = (name, metric, statistic = 'Average') => new Metric({
  */
 export function createServices (stack, config, { image, labImage, network: { vpc, entry, tasks }, cache, stores }) {
   const cluster = new Cluster(stack, 'Cluster', { vpc, containerInsightsV2: ContainerInsights.ENABLED })
-  const urls = {
-    writer: cache.urlOf('freshet-writer', 'primary'),
-    primary: cache.urlOf('freshet-library', 'primary'),
-    reader: cache.urlOf('freshet-library', 'reader'),
-    lab: cache.urlOf('freshet-lab', 'primary')
-  }
+  const [writerUrl, primaryUrl, labUrl] = ['writer', 'library', 'lab'].map((name) => cache.urlOf(`freshet-${name}`, 'primary'))
   const database = stores.databaseUrl ? { FRESHET_DATABASE_URL: stores.databaseUrl } : {}
   const access = config.jwt
     ? ['--jwt-keys', config.jwt.keys, '--jwt-issuer', config.jwt.issuer, '--jwt-audience', config.jwt.audience]
@@ -48,20 +45,20 @@ export function createServices (stack, config, { image, labImage, network: { vpc
   /**
    * @param {string} name @param {Task} size
    * @param {{ words: string[], secrets: Record<string, import('aws-cdk-lib/aws-secretsmanager').Secret>, port?: number,
-   *   ofLab?: boolean }} run `ofLab`: its image, which writes results
+   *   readFrom?: string, ofLab?: boolean }} run `ofLab`: its image, which writes results
    */
-  function taskOf (name, { cpu, memoryMiB }, { words, secrets, port, ofLab = false }) {
+  function taskOf (name, { cpu, memoryMiB }, { words, secrets, port, readFrom, ofLab = false }) {
     const task = new FargateTaskDefinition(stack, `${name}-task`, {
-      cpu, memoryLimitMiB: memoryMiB, runtimePlatform: { cpuArchitecture: CpuArchitecture.ARM64 }
+      cpu, memoryLimitMiB: memoryMiB, runtimePlatform: { cpuArchitecture: CpuArchitecture[config.architecture] }
     })
     const logGroup = new LogGroup(stack, `${name}-log`, { retention: RetentionDays.ONE_MONTH, removalPolicy: RemovalPolicy.DESTROY })
     const container = task.addContainer(name, {
-      image: ContainerImage.fromRegistry(ofLab ? labImage : image),
+      image: imageOf(stack, name, ofLab ? labImage : image),
       command: words,
       readonlyRootFilesystem: !ofLab,
       stopTimeout: Duration.seconds(STOP_SECONDS),
       secrets: Object.fromEntries(Object.entries(secrets).map(([variable, secret]) => [variable, EcsSecret.fromSecretsManager(secret)])),
-      environment: ofLab ? {} : { FRESHET_CLOUDWATCH_SERVICE: name },
+      environment: ofLab ? {} : { FRESHET_CLOUDWATCH_SERVICE: name, ...(readFrom ? { FRESHET_READ_FROM: readFrom } : {}) },
       logging: LogDrivers.awsLogs({ streamPrefix: name, logGroup }),
       ...(port
         ? {
@@ -73,34 +70,32 @@ export function createServices (stack, config, { image, labImage, network: { vpc
     return { task, container }
   }
 
-  /** @param {string} name @param {FargateTaskDefinition} taskDefinition @param {number} desiredCount */
-  const serviceOf = (name, taskDefinition, desiredCount) => new FargateService(stack, name, {
-    cluster,
-    taskDefinition,
-    desiredCount,
-    securityGroups: [tasks],
-    circuitBreaker: { rollback: true },
-    // a new one is ready before an old one stops
-    minHealthyPercent: 100,
-    maxHealthyPercent: 200
-  })
-
+  const serviceOf = createStarter(stack, { cluster, tasks })
   const { writer, gateway, reader, consumers } = config.services
-  const system = { FRESHET_REDIS_URL: urls.primary, ...database }
+  const system = { FRESHET_REDIS_URL: primaryUrl, ...database }
   const writers = serviceOf('writer', taskOf('writer', writer, {
-    words: ['writer', '--metrics-port', String(PORTS.metrics)], secrets: { FRESHET_REDIS_URL: urls.writer }
-  }).task, writer.count)
+    words: ['writer', '--metrics-port', String(PORTS.metrics)],
+    secrets: { FRESHET_REDIS_URL: writerUrl },
+    port: PORTS.metrics,
+    readFrom: 'primary'
+  }).task, writer.count, { isSource: true })
   const serving = {
     gateway: serviceOf('gateway', taskOf('gateway', gateway, {
-      words: ['gateway', '--host', '0.0.0.0', '--port', String(PORTS.gateway), ...access], secrets: system, port: PORTS.gateway
+      words: ['gateway', '--host', '0.0.0.0', '--port', String(PORTS.gateway), ...access],
+      secrets: system,
+      port: PORTS.gateway,
+      readFrom: 'primary'
     }).task, gateway.least),
     reader: serviceOf('reader', taskOf('reader', reader, {
       words: ['reader', '--host', '0.0.0.0', '--port', String(PORTS.reader), ...access, ...prices],
-      secrets: { ...system, FRESHET_REPLICA_URL: urls.reader },
+      secrets: { ...system, FRESHET_REPLICA_URL: cache.urlOf('freshet-library', 'reader') },
       port: PORTS.reader
     }).task, reader.least),
     consumers: serviceOf('consumers', taskOf('consumers', consumers, {
-      words: ['consumers', '--metrics-port', String(PORTS.metrics), ...prices], secrets: system
+      words: ['consumers', '--systems', consumers.systems.join(','), ...consumers.flags, ...prices,
+        '--metrics-port', String(PORTS.metrics)],
+      secrets: system,
+      port: PORTS.metrics
     }).task, consumers.least)
   }
   for (const [name, service] of Object.entries(serving)) {
@@ -110,19 +105,50 @@ export function createServices (stack, config, { image, labImage, network: { vpc
     if (name === 'reader') {
       scaling.scaleToTrackCustomMetric('Streams', { metric: ownMetric('reader', 'freshet_streams'), targetValue: reader.streams })
     }
-    if (stores.prices) stores.prices.grantReadWriteData(service.taskDefinition.taskRole)
   }
+
+  stores.prices?.grantReadData(serving.reader.taskDefinition.taskRole)
+  stores.prices?.grantReadWriteData(serving.consumers.taskDefinition.taskRole)
 
   const { balancer, targets } = createBalancer(stack, config, { vpc, entry, serving })
 
   // run by hand: aws ecs run-task, with the words of an experiment
   const lab = taskOf('lab', { cpu: 2048, memoryMiB: 4096 }, {
     words: ['experiment', '001', '--aws-replication-group', cache.replicationGroup.ref],
-    secrets: { FRESHET_TARGET: urls.lab },
+    secrets: { FRESHET_TARGET: labUrl },
     ofLab: true
   })
   mayLook(stack, lab.task, cache.replicationGroup.ref)
   return { cluster, writers, serving, balancer, targets, lab: lab.task }
+}
+
+/**
+ * @param {import('aws-cdk-lib').Stack} stack
+ * @param {{ cluster: Cluster, tasks: import('./network.js').Network['tasks'] }} parts
+ * @returns {(name: string, taskDefinition: FargateTaskDefinition, desiredCount: number, how?: { isSource?: boolean }) => FargateService}
+ */
+const createStarter = (stack, { cluster, tasks }) => (name, taskDefinition, desiredCount, { isSource = false } = {}) =>
+  new FargateService(stack, name, {
+    cluster,
+    taskDefinition,
+    desiredCount,
+    securityGroups: [tasks],
+    circuitBreaker: { rollback: true },
+    // a new one is ready before an old one stops; of a source, an old one stops first, or its items would be sent twice
+    minHealthyPercent: isSource ? 0 : 100,
+    maxHealthyPercent: isSource ? 100 : 200
+  })
+
+/**
+ * From ECR, whose images a task may only pull with permission, or from a public registry.
+ * @param {import('aws-cdk-lib').Stack} stack @param {string} name of the service @param {string} image
+ */
+function imageOf (stack, name, image) {
+  const [, account, region, repositoryName, tag = 'latest'] = ECR.exec(image) ?? []
+  if (!account) return ContainerImage.fromRegistry(image)
+  const repositoryArn = stack.formatArn({ service: 'ecr', account, region, resource: 'repository', resourceName: repositoryName })
+  const repository = Repository.fromRepositoryAttributes(stack, `${name}-image`, { repositoryArn, repositoryName })
+  return ContainerImage.fromEcrRepository(repository, tag)
 }
 
 /**
@@ -139,7 +165,7 @@ function mayLook (stack, task, group) {
 }
 
 /**
- * GET goes to readers, other methods to gateways.
+ * GET goes to readers, other methods to gateways, which have the routes of operations too.
  * @param {import('aws-cdk-lib').Stack} stack @param {import('./config.js').Config} config
  * @param {Pick<import('./network.js').Network, 'vpc' | 'entry'> & { serving: Record<'reader' | 'gateway', FargateService> }} parts
  */
@@ -150,8 +176,8 @@ function createBalancer (stack, config, { vpc, entry, serving }) {
     securityGroup: entry,
     dropInvalidHeaderFields: true,
     deletionProtection: true,
-    // streams of server-sent events have a heartbeat within it
-    idleTimeout: Duration.seconds(120)
+    // streams have a heartbeat within it; a process keeps a connection for longer (src/http/server.js), or a request meets a closed one
+    idleTimeout: Duration.seconds(60)
   })
   const listener = balancer.addListener('Listener', {
     ...(config.certificateArn
@@ -171,5 +197,9 @@ function createBalancer (stack, config, { vpc, entry, serving }) {
       deregistrationDelay: Duration.seconds(STOP_SECONDS / 2),
       loadBalancingAlgorithmType: TargetGroupLoadBalancingAlgorithmType.LEAST_OUTSTANDING_REQUESTS
     })
-  return { balancer, targets: { reader: target('reader', 10, ['GET', 'HEAD']), gateway: target('gateway', 20, ['POST', 'PUT', 'DELETE']) } }
+  const targets = { reader: target('reader', 10, ['GET', 'HEAD']), gateway: target('gateway', 20, ['POST', 'PUT', 'DELETE']) }
+  listener.addTargetGroups('dead-letters', {
+    priority: 5, conditions: [ListenerCondition.pathPatterns(['/v1/systems/*/dead-letters*'])], targetGroups: [targets.gateway]
+  })
+  return { balancer, targets }
 }

@@ -8,7 +8,7 @@ import { TIERS } from '../src/config.js'
 
 /** @param {string} tier */
 function templateOf (tier) {
-  const { app, stack } = createApp({ tier })
+  const { app, stack } = createApp({ tier, image: IMAGE })
   // throws what cdk-nag finds
   assert.equal(app.synth().manifest.missing, undefined, 'nothing is looked up in an account')
   return Template.fromStack(stack)
@@ -17,6 +17,8 @@ function templateOf (tier) {
 /** versions and types that ElastiCache has, since nothing else checks them */
 const VERSIONS = ['7.2', '8.0', '8.1', '8.2']
 const NODE_TYPE = /^cache\.(m7g|r7g)\.(large|xlarge|2xlarge|4xlarge|8xlarge|12xlarge|16xlarge)$/
+
+const IMAGE = '111111111111.dkr.ecr.us-east-1.amazonaws.com/team/freshet:1'
 
 for (const [tier, config] of Object.entries(TIERS)) {
   const template = templateOf(tier)
@@ -82,12 +84,23 @@ for (const [tier, config] of Object.entries(TIERS)) {
     const [dashboard] = Object.values(template.findResources('AWS::CloudWatch::Dashboard'))
     const body = JSON.stringify(dashboard.Properties.DashboardBody)
     for (const metric of ['EngineCPUUtilization', 'CPUUtilization', 'ReplicationLag', 'NetworkBandwidthOutAllowanceExceeded',
-      'DatabaseMemoryUsagePercentage', 'Evictions', 'CurrConnections', 'freshet_items_total', 'freshet_streams']) {
+
+      'NetworkBandwidthInAllowanceExceeded', 'NetworkPacketsPerSecondAllowanceExceeded', 'DatabaseMemoryUsagePercentage', 'Evictions',
+      'CurrConnections', 'freshet_items_total', 'freshet_streams']) {
       assert.ok(body.includes(metric), metric)
     }
   })
 }
 
-test('an unknown tier', () => {
+test('an image of ECR may be pulled', () => {
+  const { stack } = createApp({ tier: 'small', image: IMAGE })
+  const template = Template.fromStack(stack)
+  template.hasResourceProperties('AWS::IAM::Policy', {
+    PolicyDocument: { Statement: Match.arrayWith([Match.objectLike({ Action: Match.arrayWith(['ecr:BatchGetImage']) })]) }
+  })
+})
+
+test('an unknown tier, and no image', () => {
+  assert.throws(() => createApp({ tier: 'small' }), /image: expected --context image=/)
   assert.throws(() => createApp({ tier: 'huge' }), /tier: "huge" is unknown; expected small \| medium \| large/)
 })

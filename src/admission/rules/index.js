@@ -11,7 +11,7 @@
  * @property {[claim: string, untilMs: string | null][]} [holds] the earliest one is a scheduled task `expire`
  * @property {[user: string, place: string | null][]} [waiting] of the waiting room
  * @property {boolean} [ends] the key expires
- * @property {number} [keeps] events of the key, about; without it, all
+ * @property {number} [keeps] events of the key, about; without it, all; 0: its events are in the outbox only
  * @property {boolean} [reopens] a rejection that was final is no longer: the generation grows
  * @typedef {object} Read what a rule may read besides the state
  * @property {(field: string) => string | null} member

@@ -11,7 +11,7 @@ const OPS = {
   create (state, [, about]) {
     if (state.status !== undefined) return { code: 'exists', details: [] }
     Object.assign(state, { status: 'open', about, seq: '1' })
-    return { code: 'created', details: [], change: { events: [['seq', '1', 'type', 'created', 'about', about]] } }
+    return { code: 'created', details: [], change: { events: [['seq', '1', 'type', 'created', 'about', about]], keeps: 0 } }
   }
 }
 
