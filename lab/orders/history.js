@@ -84,14 +84,33 @@ function stockFaults (orders, stock) {
       `${sku}: ${available} + ${held} held + ${sold} sold of ${units}, ${confirmed[sku] ?? 0} confirmed`)
 }
 
+/**
+ * The payments of an order, together: one that was made twice has two entries in the ledger.
+ * @param {Payment[]} payments @returns {Map<string, Payment>} by order
+ */
+export function paymentsOfOrders (payments) {
+  /** @type {Map<string, Payment>} */
+  const paid = new Map()
+  for (const { id, captures, captured, refunded } of payments) {
+    const known = paid.get(id) ?? { id, captures: 0, captured: 0, refunded: 0 }
+    paid.set(id, { id, captures: known.captures + captures, captured: known.captured + captured, refunded: known.refunded + refunded })
+  }
+  return paid
+}
+
 /** @param {Order[]} orders @param {Payment[]} payments */
 function paymentFaults (orders, payments) {
-  const paid = new Map(payments.map((payment) => [payment.id, payment]))
-  return orders.flatMap(({ id, status, total }) => {
-    const { captures, captured, refunded } = paid.get(id) ?? { captures: 0, captured: 0, refunded: 0 }
-    const due = status === 'confirmed' ? total : 0
-    return captures > 1 || captured - refunded !== due ? [`${id} ${status}: ${captured} - ${refunded} in ${captures}, not ${due}`] : []
-  })
+  const paid = paymentsOfOrders(payments)
+  const known = new Set(orders.map(({ id }) => id))
+  return [
+    ...orders.flatMap(({ id, status, total }) => {
+      const { captures, captured, refunded } = paid.get(id) ?? { captures: 0, captured: 0, refunded: 0 }
+      const due = status === 'confirmed' ? total : 0
+      return captures > 1 || captured - refunded !== due ? [`${id} ${status}: ${captured} - ${refunded} in ${captures}, not ${due}`] : []
+    }),
+    ...[...paid.values()].filter(({ id, captured, refunded }) => !known.has(id) && captured !== refunded)
+      .map(({ id, captured, refunded }) => `${id} is no order: ${captured} - ${refunded}`)
+  ]
 }
 
 /** @param {History} history @returns {string} JSON, in one line */

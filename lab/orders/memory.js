@@ -52,8 +52,9 @@ export function ordersInMemory (technique, count = FATES.length * 2) {
     }
     step('capture_requested')
     const isLost = fate === 'crash' && technique === 'mark-before-do'
-    const attempts = fate === 'lost reply' && technique === 'no-idempotency' ? 2 : 1
-    if (!isLost) Object.assign(payment, { captures: attempts, captured: attempts * TOTAL })
+    const isAgain = fate === 'lost reply' && technique === 'no-idempotency'
+    if (!isLost) Object.assign(payment, { captures: 1, captured: TOTAL })
+    if (isAgain) payments.push({ id, captures: 1, captured: TOTAL, refunded: 0 })
     step('captured')
     stock.held--
     stock.sold++

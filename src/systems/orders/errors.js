@@ -17,6 +17,7 @@ define('orders', {
   PAYMENT_DOWN: { retryable: true, meaning: 'the payment provider is not called for a while, after many failures' },
   PAYMENT_REFUSED: { meaning: 'the payment provider rejected a request as wrong' },
   STOCK_DIFFERS: { meaning: 'the stock of a product does not fit an order, such as a hold of a paid one that is gone' },
+  REBUILD_RUNNING: { retryable: true, meaning: 'the views of orders are being rebuilt already' },
   EVENTS_DIFFER: { meaning: 'the database has another event with the same number' }
 })
 

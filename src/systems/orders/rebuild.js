@@ -2,9 +2,12 @@
  * Rebuilds the views from the events, while events come in: shadow tables are filled, then the rows of one partition after the other are
  * replaced in a transaction, while nothing is written to that partition (lockPartition).
  */
+import { FreshetError } from './errors.js'
 import { lockPartition, VIEWS, writeViews } from './views.js'
 
 const AT_ONCE = 5000
+const LOCK = 'freshet orders rebuild'
+const SAY_EVERY_MS = 1000
 const shadowOf = (/** @type {import('./views.js').View} */ { name }) => `${name}_rebuilt`
 
 const PAGE = `SELECT DISTINCT aggregate FROM events WHERE partition = $1 AND version <= 1 AND aggregate > $2
@@ -16,8 +19,21 @@ const LAST = 'SELECT coalesce(max(id), 0) AS id FROM events WHERE partition = $1
  * @param {import('../../consumers/index.js').Database} database
  * @param {{ onProgress?: (partition: number, aggregates: number, isDone: boolean) => void }} options
  * @returns {Promise<{ partitions: number, aggregates: number, changed: number }>} `changed`: rows that were not as their events say
+ * @throws {FreshetError} REBUILD_RUNNING
  */
-export async function rebuildViews (database, { onProgress = () => {} } = {}) {
+export async function rebuildViews (database, options = {}) {
+  // a lock that ends with its transaction, however that ends
+  return database.transaction(async (client) => {
+    const { rows: [{ isFree }] } = await client.query('SELECT pg_try_advisory_xact_lock(hashtext($1)) AS "isFree"', [LOCK])
+    if (!isFree) throw new FreshetError('REBUILD_RUNNING', 'another process rebuilds the views of orders; wait until it has ended')
+    // a transaction that says nothing is ended by the database
+    const timer = setInterval(() => client.query('SELECT 1').catch(() => {}), SAY_EVERY_MS)
+    return rebuild(database, options).finally(() => clearInterval(timer))
+  })
+}
+
+/** @param {import('../../consumers/index.js').Database} database @param {Parameters<typeof rebuildViews>[1]} options */
+async function rebuild (database, { onProgress = () => {} } = {}) {
   for (const view of VIEWS) {
     await database.query(`DROP TABLE IF EXISTS ${shadowOf(view)}`)
     await database.query(`CREATE UNLOGGED TABLE ${shadowOf(view)} (LIKE ${view.name} INCLUDING INDEXES)`)

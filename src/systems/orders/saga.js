@@ -52,7 +52,7 @@ export function createSaga ({ submit, stateOf, payments, confirm, bury, drop, on
     let state = first
     while (!isFinal(state.status)) {
       const before = state.status
-      const { code, details, authorization = state.authorization } = await traced(`order ${before}`, {}, () => steps[before](key, state))
+      const { code, details, authorization = state.authorization } = await traced(`order ${before}`, ids, () => steps[before](key, state))
       log.debug({ ...ids, from: before, to: details.status, code }, 'step')
       // another one was faster, or it was cancelled
       if (code !== 'accepted') state = await stateOf(key)

@@ -42,7 +42,9 @@ export async function expectConsistent (t, { database, entries, stock }, { order
     unknown: [],
     orders: rows.map(({ aggregate, total, ...row }) => ({ ...row, id: idOf(aggregate), total: Number(total), ms: 0 })),
     events: events.map(({ aggregate, version, type }) => ({ id: idOf(aggregate), version: Number(version), type })),
-    payments: (await entries()).map(({ key, captures, captured, refunded }) => ({ id: key, captures, captured, refunded })),
+    // others of the same provider have orders that are not asked about
+    payments: (await entries()).filter((/** @type {any} */ { key }) => orders.includes(key))
+      .map(({ key, captures, captured, refunded }) => ({ id: key, captures, captured, refunded })),
     stock: left,
     dead: []
   }).filter(({ ok }) => !ok)

@@ -17,7 +17,7 @@ async function startStripe (t) {
   const replies = new Map()
   /** @type {Map<string, any>} */
   const intents = new Map()
-  const state = { decline: false, asked: /** @type {string[]} */ ([]) }
+  const state = { decline: false, isTooSmall: false, failOnce: '', asked: /** @type {string[]} */ ([]) }
   const error = (/** @type {any} */ intent) =>
     ({ error: { code: 'payment_intent_unexpected_state', message: 'no', payment_intent: intent } })
 
@@ -25,7 +25,12 @@ async function startStripe (t) {
   function answer (path, form) {
     const [, id, operation] = /^\/v1\/payment_intents\/([^/]+)(?:\/(\w+))?$/.exec(path) ?? []
     const intent = intents.get(id)
+    if (operation !== undefined && operation === state.failOnce) {
+      state.failOnce = ''
+      return [500, { error: { message: 'an error at Stripe' } }]
+    }
     if (path === '/v1/payment_intents') {
+      if (state.isTooSmall) return [400, { error: { code: 'amount_too_small', message: 'too small' } }]
       const status = state.decline ? 'requires_payment_method' : 'requires_capture'
       const made = { id: `pi_${intents.size + 1}`, amount: Number(form.get('amount')), status }
       intents.set(made.id, made)
@@ -43,9 +48,9 @@ async function startStripe (t) {
     const body = await text(request)
     state.asked.push(`${request.method} ${request.url}`)
     const key = String(request.headers['idempotency-key'] ?? '')
-    const isKnown = request.method === 'POST' && replies.has(key)
+    const isKnown = key !== '' && replies.has(key)
     const [status, json] = isKnown ? replies.get(key) : answer(String(request.url), new URLSearchParams(body))
-    if (request.method === 'POST') replies.set(key, [status, structuredClone(json)])
+    if (key !== '') replies.set(key, [status, structuredClone(json)])
     if (request.headers.authorization !== 'Bearer sk_test') return response.writeHead(401).end('{"error":{"message":"no such key"}}')
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(json))
   })
@@ -75,6 +80,18 @@ t.test('stripe: authorize, capture, void, refund', async (t) => {
   const second = { key: 'b', amount: 500 }
   await payments.undo(second)
   t.match(await payments.capture(second), { status: 'voided' }, 'never captured, although it was not authorized before')
+  const third = { key: 'e', amount: 500 }
+  stripe.state.failOnce = 'capture'
+  await payments.authorize(third)
+  await t.rejects(payments.capture(third), { code: 'PAYMENT_UNKNOWN' })
+  t.match(await payments.capture(third), { status: 'captured' }, 'a reply of 500 is not kept')
+  stripe.state.isTooSmall = true
+  const small = { key: 'f', amount: 1 }
+  t.match(await payments.authorize(small), { status: 'declined' })
+  t.match(await payments.capture(small), { status: 'declined' })
+  await payments.undo(small)
+  t.notOk(stripe.state.asked.some((path) => path.includes('payment_intents//') || path.endsWith('payment_intents/')))
+  stripe.state.isTooSmall = false
   stripe.state.decline = true
   t.match(await payments.authorize({ key: 'c', amount: 1 }), { status: 'declined' })
   await t.rejects(open(t, { provider: 'stripe', url: stripe.url, key: 'wrong' }).authorize({ key: 'd', amount: 1 }),

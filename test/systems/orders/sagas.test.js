@@ -1,5 +1,7 @@
 /** Orders when something fails: the payment provider, consumers, the database, a clock. Each ends in one final status. */
+import pg from 'pg'
 import t from 'tap'
+import { paymentsOfOrders } from '../../../lab/orders/history.js'
 import { admissionKey } from '../../../src/admission/index.js'
 import { partitionOf } from '../../../src/item/index.js'
 import { runCommand, startReader } from '../../commands.js'
@@ -90,7 +92,7 @@ for (const engine of await scopedEngines()) {
       await consumers.command.kill('SIGKILL')
       const all = await Promise.all(ids.map(final))
       await payments.fail({})
-      const entries = new Map((await payments.entries()).map((/** @type {any} */ one) => [one.key, one]))
+      const entries = paymentsOfOrders((await payments.entries()).map((/** @type {any} */ one) => ({ ...one, id: one.key })))
       for (const { orderId, status } of all) {
         const { captured = 0, refunded = 0 } = entries.get(orderId) ?? {}
         t.equal(captured - refunded, status === 'confirmed' ? 100 : 0)
@@ -149,6 +151,13 @@ for (const engine of await scopedEngines()) {
       await database.query("UPDATE order_view SET status = 'held' WHERE aggregate = $1", [`o:${orderId}`])
       t.match(await rebuild(), { changed: 2 })
       t.match(await database.query('SELECT status FROM order_view WHERE aggregate = $1', [`o:${orderId}`]), [{ status: 'confirmed' }])
+
+      const other = new pg.Client({ connectionString: database.url })
+      await other.connect()
+      await other.query("SELECT pg_advisory_lock(hashtext('freshet orders rebuild'))")
+      const second = await runCommand(t, ['orders', 'rebuild', '--database-url', database.url]).ended()
+      await other.end()
+      t.match(second, { code: 1, stderr: /another process rebuilds the views of orders; wait until it has ended/ })
     })
 
     await t.test('an order that has left the servers comes from the database', async (t) => {

@@ -62,7 +62,8 @@ export function createPayments ({ provider, url, key, timeoutMs, resetMs = RESET
     const note = (/** @type {string} */ outcome) => onCall(operation, outcome, (performance.now() - sinceMs) / 1000)
     inFlight++
     try {
-      const result = /** @type {any} */ (await traced(`payment ${operation}`, { sagaId: payment.key }, () => adapter[operation](payment)))
+      const [sagaId] = payment.key.split('.')
+      const result = /** @type {any} */ (await traced(`payment ${operation}`, { sagaId }, () => adapter[operation](payment)))
       done(false)
       note(result?.status ?? 'none')
       return result

@@ -2,13 +2,15 @@
  * Stripe, by its documented HTTP format (https://docs.stripe.com/api/payment_intents): a payment is a PaymentIntent with manual capture.
  *
  * A PaymentIntent is found again by repeating the request that creates it with the same Idempotency-Key, which returns the first reply
- * (https://docs.stripe.com/api/idempotent_requests), so a lookup and a void begin with it. The test payment method stands for that of the
- * customer, which orders do not have.
+ * (https://docs.stripe.com/api/idempotent_requests), so a lookup and a void begin with it. Stripe keeps a reply of 500 for a key too, so
+ * what the state makes harmless, capture and cancel, has none. The test payment method stands for that of the customer, which orders do
+ * not have.
  */
 import { FreshetError } from '../errors.js'
 
 const FORM_TYPE = Object.freeze({ 'content-type': 'application/x-www-form-urlencoded' })
 const PAYMENT_METHOD = 'pm_card_visa'
+const NOT_CREATED = Object.freeze(/** @type {import('./payments.js').Result} */ ({ status: 'declined', id: '' }))
 
 /** @type {Readonly<Record<string, import('./payments.js').PaymentStatus>>} */
 const STATUSES = Object.freeze({
@@ -20,9 +22,9 @@ const STATUSES = Object.freeze({
  * @returns {import('./payments.js').Adapter}
  */
 export function stripe (call, { currency }) {
-  /** @param {string} path @param {Record<string, string>} fields @param {string} idempotencyKey */
+  /** @param {string} path @param {Record<string, string>} fields @param {string} [idempotencyKey] */
   const postRaw = (path, fields, idempotencyKey) => call('POST', `/v1/${path}`, {
-    body: String(new URLSearchParams(fields)), headers: { ...FORM_TYPE, 'idempotency-key': idempotencyKey }
+    body: String(new URLSearchParams(fields)), headers: { ...FORM_TYPE, ...(idempotencyKey ? { 'idempotency-key': idempotencyKey } : {}) }
   })
   /** @param {Parameters<typeof postRaw>} request */
   const post = async (...request) => read(await postRaw(...request))
@@ -39,9 +41,13 @@ export function stripe (call, { currency }) {
     'metadata[order]': key
   }, `${key}:authorize`))
 
+  /** @param {import('./payments.js').Payment} payment */
+  const idOf = async (payment) => payment.id || (await create(payment)).id
+
   /** As it is now. @param {import('./payments.js').Payment} payment */
   async function found (payment) {
-    const id = payment.id || (await create(payment)).id
+    const id = await idOf(payment)
+    if (id === '') return NOT_CREATED
     return read(await call('GET', `/v1/payment_intents/${encodeURIComponent(id)}`))
   }
 
@@ -49,14 +55,14 @@ export function stripe (call, { currency }) {
     authorize: create,
 
     async capture (payment) {
-      const id = payment.id || (await create(payment)).id
-      return post(`payment_intents/${encodeURIComponent(id)}/capture`, {}, `${payment.key}:capture`)
+      const id = await idOf(payment)
+      return id === '' ? NOT_CREATED : post(`payment_intents/${encodeURIComponent(id)}/capture`, {})
     },
 
     async void (payment) {
       const now = await found(payment)
       if (now.status !== 'authorized') return now
-      return post(`payment_intents/${encodeURIComponent(now.id)}/cancel`, {}, `${payment.key}:void`)
+      return post(`payment_intents/${encodeURIComponent(now.id)}/cancel`, {})
     },
 
     async refund (payment) {
@@ -75,7 +81,7 @@ export function stripe (call, { currency }) {
  * @param {{ status: number, json: any }} reply
  */
 const declinedIf400 = (reply) =>
-  reply.status === 400 ? { status: /** @type {const} */ ('declined'), id: '' } : read(reply)
+  reply.status === 400 ? NOT_CREATED : read(reply)
 
 /** @param {{ status: number, json: any }} reply @returns {import('./payments.js').Result} */
 function read ({ status, json }) {
