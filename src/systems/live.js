@@ -20,6 +20,8 @@ import { EMPTY_HEARTBEAT, resetEvent } from '../push/index.js'
 const LOOK_EVERY_MS = 250
 const HEARTBEAT_MS = 10_000
 const POSITION = /^(.{1,40}):(\d{1,15})$/
+/** the partition of what is in the database only */
+export const GONE = -1
 const NOWHERE = Object.freeze({ generation: '', seq: 0 })
 
 /**
@@ -59,7 +61,8 @@ export function createLive ({ known, keyOf = (id) => id, shown, view, push, log 
 
   /** @param {string} id @param {Viewers} viewers */
   async function serve (id, viewers) {
-    const one = await known(id)
+    // what has left the servers does not change
+    const one = viewers.watched?.partition === GONE ? viewers.watched : await known(id)
     if (one !== viewers.watched) {
       viewers.unwatch()
       // terms may have changed

@@ -6,6 +6,7 @@
  * @typedef {import('../../admission/index.js').Fields} Fields
  */
 import { moneyText } from '../../http/index.js'
+import { GONE } from '../live.js'
 import { FreshetError } from './errors.js'
 import { idOfKey, orderKey, productKey } from './keys.js'
 import { readReplicas } from './replicas.js'
@@ -35,7 +36,7 @@ export function createOrderQueries ({ view, flow, partitions: count, connectionO
     const [archived] = await rows(ARCHIVED, [key])
     if (!archived) throw new FreshetError('ORDER_UNKNOWN', 'there is no order with this id')
     const events = (await rows(EVENTS, [key])).map(({ data, ts, ...event }) => ({ ...data, ...event, ts: String(Math.round(ts)) }))
-    return { key, partition: -1, generation: 'archive', fields: archived, events }
+    return { key, partition: GONE, generation: 'archive', fields: archived, events }
   }
 
   /** of long polls @type {Set<() => void>} */
@@ -119,7 +120,8 @@ export function createOrderQueries ({ view, flow, partitions: count, connectionO
       const keys = await (status === 'running' ? running : stuck)({ partitions: count, connectionOf, keyOf }, limit)
       const all = await Promise.all(keys.map((key) => view.get(key)))
       return {
-        items: all.flatMap((one) => one
+        // a callback, or the deadline, may have carried on one that was parked
+        items: all.flatMap((one) => one && (status === 'running' || one.fields.parked)
           ? [{ ...orderOf(one), placedAt: Number(one.fields.placedAt), deadline: Number(one.fields.deadline) }]
           : [])
       }
