@@ -55,11 +55,11 @@ export function createEmbedded (registry, { service, write = (line) => process.s
 
 /**
  * Once a minute, and when it is closed, so that nothing that was counted is missing.
- * @param {import('prom-client').Registry} registry @param {string | null} service null: never
+ * @param {import('prom-client').Registry} registry @param {string | null} [service] without it, never
  * @returns {{ close: () => Promise<void> }}
  */
 export function startEmbedded (registry, service) {
-  if (service === null) return { close: async () => {} }
+  if (!service) return { close: async () => {} }
   const write = createEmbedded(registry, { service })
   // a figure of a server that is away; counters are in the next line
   const tell = () => write().catch(() => {})
