@@ -6,7 +6,8 @@ import { once } from 'node:events'
 export async function startProxy (urls) {
   const agent = new Agent({ keepAlive: true })
   let sent = 0
-  const server = createServer((incoming, reply) => {
+  // a client that meets an idle connection as it closes would take it for a fault of a replica
+  const server = createServer({ keepAliveTimeout: 0 }, (incoming, reply) => {
     const all = urls()
     const onward = request(all[sent++ % all.length] + incoming.url, { method: incoming.method, headers: incoming.headers, agent },
       (answer) => answer.pipe(reply.writeHead(Number(answer.statusCode), answer.headers)))
