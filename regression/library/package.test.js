@@ -37,7 +37,7 @@ t.test('the package holds what a user needs and nothing else', async (t) => {
   const alone = /^(package\.json|(README|CHANGELOG|CONTRIBUTING)\.md|LICENSE|settings\.js)$/
   const isAllowed = (/** @type {string} */ name) => folders.test(name) || alone.test(name)
   // lockfiles of programs that are fetched when they are needed
-  const unwanted = /(^|\/)tests?\/|\.(test|map)\.|tgz$|(^|\/)\.|(^|\/)results\/|(?<!prices\/peers\/package|dynamodb\/pinned)-lock\.json$/
+  const unwanted = /(^|\/)tests?\/|\.(test|map)\.|tgz$|(^|\/)\.|(^|\/)results\/|(?<!\/peers\/package|dynamodb\/pinned|infra\/aws\/package)-lock\.json$/
   t.same(names.filter((/** @type {string} */ name) => !isAllowed(name) || unwanted.test(name)), [])
   // code, types and documentation are 4.0 MB; results, engines or a browser would be much larger
   t.ok(unpackedSize < 4_200_000, `${unpackedSize} bytes`)
