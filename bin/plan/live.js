@@ -64,7 +64,9 @@ export async function liveText ({ redisUrl, replicaUrl, node, json }) {
   let nodes
   try {
     const primary = await open(redisUrl)
-    await Promise.all((replicaUrl ?? await replicaUrls(primary)).map(open))
+    const replicas = await Promise.allSettled((replicaUrl ?? await replicaUrls(primary)).map(open))
+    // each that was opened is closed below
+    for (const one of replicas) if (one.status === 'rejected') throw one.reason
     nodes = await Promise.all(opened.map((one) => watch(one, node)))
   } finally {
     for (const one of opened) one.close()

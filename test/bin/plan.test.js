@@ -121,4 +121,7 @@ t.test('servers that run: what is left of each node, and what to change first', 
   t.match(stdout, /^primary +127\.0\.0\.1:\d+ +core 0\.\d+ of 1\.00 \(\d+ % free\) +Gbit\/s in .* of 0\.937 .*GiB .* of 9\.80 /)
   t.match(stdout, /\nreplica +127\.0\.0\.1:\d+ /)
   t.match(stdout, /\nThe tightest is .*, \d+ % free\. To change first: /)
+  // port 1: nobody listens
+  t.match(await endOf(t, ['plan', '--redis-url', primary.url, '--replica-url', `${primary.url},redis://127.0.0.1:1`]),
+    { code: 1, stderr: /127\.0\.0\.1:1/ }, 'one that cannot be reached leaves nothing open')
 })

@@ -16,7 +16,7 @@ const SINCE = 'SELECT DISTINCT aggregate FROM events WHERE partition = $1 AND id
 const LAST = 'SELECT coalesce(max(id), 0) AS id FROM events WHERE partition = $1'
 
 /**
- * @param {import('../../consumers/index.js').Database} database
+ * @param {import('../../consumers/index.js').Database} database of at least two connections, one of which holds the lock
  * @param {{ onProgress?: (partition: number, aggregates: number, isDone: boolean) => void }} options
  * @returns {Promise<{ partitions: number, aggregates: number, changed: number }>} `changed`: rows that were not as their events say
  * @throws {FreshetError} REBUILD_RUNNING
