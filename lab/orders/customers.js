@@ -4,9 +4,10 @@
  *
  * @typedef {{ kind: 'order' | 'reservation' | 'customer', isWarmUp: boolean, ms: number, status: number }} Request `ms` from when it was
  *   due; `status` 0: no reply
- * @typedef {{ isPolled: boolean, ms: number, polls: number, isFinal: boolean }} Tracked `ms` from when the order was due
- * @typedef {{ requests: Request[], tracked: Tracked[], placed: { id: string, isWarmUp: boolean }[], unknown: string[] }} Heard `unknown`:
- *   ids that a reader did not know
+ * @typedef {{ id: string, isPolled: boolean, ms: number, seenMs: number, polls: number, isFinal: boolean }} Tracked `ms` from when the
+ *   order was due; `seenMs` since 1970
+ * @typedef {{ requests: Request[], tracked: Tracked[], placed: { id: string, isWarmUp: boolean }[], unknown: string[],
+ *   replenished: number }} Heard `unknown`: ids that a reader did not know; `replenished`: units of the scarce product
  */
 import { randomUUID } from 'node:crypto'
 import { Agent, request } from 'node:http'
@@ -24,7 +25,9 @@ const OUT_OF_STOCK = 0.02
 const CUSTOMERS = 100
 const PRODUCTS = 100
 const UNITS = 1_000_000
-const SCARCE = 20
+const SCARCE_UNITS = 20
+const MORE_UNITS = 5
+const REPLENISH_EVERY_MS = 1000
 const PRICE = '5.00'
 const HOLD_MS = 1000
 const POLL_MS = 200
@@ -34,9 +37,10 @@ const EMPTY = 'sku-empty'
 
 const pick = (/** @type {number} */ n) => Math.floor(Math.random() * n)
 const skuOf = (/** @type {number} */ n) => `sku-${n}`
+export const SCARCE = skuOf(PRODUCTS - 1)
 /** of each product @type {Readonly<Record<string, number>>} */
 export const STOCK = Object.freeze(Object.fromEntries([[EMPTY, 0],
-  ...Array.from({ length: PRODUCTS }, (_, n) => [skuOf(n), n === PRODUCTS - 1 ? SCARCE : UNITS])]))
+  ...Array.from({ length: PRODUCTS }, (_, n) => [skuOf(n), skuOf(n) === SCARCE ? SCARCE_UNITS : UNITS])]))
 
 /** Requests over keep-alive connections. */
 export function createClient () {
@@ -66,7 +70,44 @@ export function createClient () {
   }
 }
 
+/**
+ * The scarce product; until it is known whether it had an effect.
+ * @param {{ technique: string, send: ReturnType<typeof createClient>['ask'], commandUrls: string[], heard: Heard,
+ *   signal: AbortSignal }} parts
+ */
+async function replenish ({ technique, send, commandUrls: [url], heard, signal }) {
+  const key = randomUUID()
+  while (isProduct(technique)) {
+    const { status } = await send(`${url}/v1/products/${SCARCE}/replenish`, { quantity: MORE_UNITS }, key)
+    if (status === 200) heard.replenished += MORE_UNITS
+    if (status === 200 || signal.aborted) return
+  }
+}
+
 const newCustomer = () => ({ email: `${randomUUID()}@example.org`, name: 'Ann', address: 'Here 1' })
+
+/**
+ * Products and customers, a few at once.
+ * @param {ReturnType<typeof createClient>['ask']} send @param {string} url of a gateway @returns {Promise<string[]>} ids of customers
+ */
+async function createAll (send, url) {
+  const post = async (/** @type {string} */ path, /** @type {object} */ body) => {
+    // a process that has just started may not have reached the server
+    const { status, reply } = await send(url + path, body)
+    if (status !== 201) throw new Error(`${path}: ${status} ${JSON.stringify(reply)}`)
+    return reply
+  }
+  const products = Object.entries(STOCK)
+  for (let i = 0; i < products.length; i += AT_ONCE) {
+    await Promise.all(products.slice(i, i + AT_ONCE).map(([sku, quantity]) =>
+      post('/v1/products', { sku, name: sku, price: PRICE, quantity })))
+  }
+  const customers = []
+  for (let i = 0; i < CUSTOMERS; i += AT_ONCE) {
+    customers.push(...await Promise.all(Array.from({ length: AT_ONCE }, () => post('/v1/customers', newCustomer()))))
+  }
+  return customers.map(({ customerId }) => customerId)
+}
 
 /**
  * @param {{ technique: string, commandUrls: string[], queryUrls: string[], doubled: number, cancelled?: number,
@@ -76,7 +117,7 @@ export function createCustomers ({ technique, commandUrls, queryUrls, doubled, c
   // the lab's replicas know no request by its key
   const send = isProduct(technique) ? insist : ask
   /** @type {Heard} */
-  const heard = { requests: [], tracked: [], placed: [], unknown: [] }
+  const heard = { requests: [], tracked: [], placed: [], unknown: [], replenished: 0 }
   const counts = { sent: 0 }
   /** @type {string[]} */
   const customers = []
@@ -105,7 +146,9 @@ export function createCustomers ({ technique, commandUrls, queryUrls, doubled, c
       if (status === 404) heard.unknown.push(id)
       const [ms, isEnd] = [performance.now() - dueMs, isFinal(String(reply?.status))]
       if (status === 0 && !isPolled) await sleep(POLL_MS)
-      if (isEnd || ms >= GIVE_UP_MS || signal.aborted) return heard.tracked.push({ isPolled, ms, polls, isFinal: isEnd })
+      if (isEnd || ms >= GIVE_UP_MS || signal.aborted) {
+        return heard.tracked.push({ id, isPolled, ms, seenMs: Date.now(), polls, isFinal: isEnd })
+      }
     }
   }
 
@@ -135,35 +178,21 @@ export function createCustomers ({ technique, commandUrls, queryUrls, doubled, c
     heard,
     counts,
     /** Creates products and customers, a few at once. */
-    async begin () {
-      const post = async (/** @type {string} */ path, /** @type {object} */ body) => {
-        // a process that has just started may not have reached the server
-        const { status, reply } = await send(commandUrls[0] + path, body)
-        if (status !== 201) throw new Error(`${path}: ${status} ${JSON.stringify(reply)}`)
-        return reply
-      }
-      const products = Object.entries(STOCK)
-      for (let i = 0; i < products.length; i += AT_ONCE) {
-        await Promise.all(products.slice(i, i + AT_ONCE).map(([sku, quantity]) =>
-          post('/v1/products', { sku, name: sku, price: PRICE, quantity })))
-      }
-      for (let i = 0; i < CUSTOMERS; i += AT_ONCE) {
-        const created = await Promise.all(Array.from({ length: AT_ONCE }, () => post('/v1/customers', newCustomer())))
-        customers.push(...created.map(({ customerId }) => customerId))
-      }
-    },
+    async begin () { customers.push(...await createAll(send, commandUrls[0])) },
 
     /** @param {{ rate: number, seconds: number, isWarmUp: boolean }} load @returns `rest`: the last replies */
     async run ({ rate, seconds, isWarmUp }) {
       const startMs = performance.now()
       /** @type {Promise<unknown>[]} */
       const all = []
+      const more = setInterval(() => all.push(replenish({ technique, send, commandUrls, heard, signal })), REPLENISH_EVERY_MS)
       for (let n = 0; n < rate * seconds && !signal.aborted; n++) {
         const dueMs = startMs + n * 1000 / rate
         const aheadMs = dueMs - performance.now()
         if (aheadMs > 1) await sleep(aheadMs, undefined, { signal }).catch(() => {})
         all.push(act(n, isWarmUp, dueMs))
       }
+      clearInterval(more)
       return { rest: Promise.all(all) }
     }
   }

@@ -5,7 +5,8 @@
  *   kills?: readonly Killed[] }} Fault
  *   `provider`: as PUT /faults of it; `down`: it does not answer, again and again; `doubled`: share of the orders that are sent twice at
  *   once; `cancelled`: of those that are cancelled at once; `kills`: of these, one is killed every KILL_EVERY_MS
- * @typedef {'consumers' | 'gateway' | 'reader' | 'payments' | 'database'} Killed
+ * @typedef {'consumers' | 'gateway' | 'reader' | 'payments' | 'database' | 'primary'} Killed `primary`: by who started it, who promotes a
+ *   replica
  */
 const PROVIDER = Object.freeze({ latencyMs: 5, declineRate: 0.05, silentRate: 0.01 })
 const DOUBLED = 0.02
@@ -25,6 +26,12 @@ export const FAULTS = Object.freeze({
     doubled: MORE_DOUBLED,
     cancelled: 0.03,
     kills: ['consumers', 'gateway', 'reader', 'payments', 'consumers', 'database']
+  },
+  'primary-killed': {
+    provider: TWICE,
+    doubled: MORE_DOUBLED,
+    cancelled: 0.03,
+    kills: ['primary', 'consumers']
   }
 })
 export const KILL_EVERY_MS = 2000

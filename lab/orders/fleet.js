@@ -8,30 +8,29 @@ import { ROOT } from '../../src/store/index.js'
 import { silent } from '../contention/silent.js'
 import { FreshetError } from '../errors.js'
 import { startPostgres } from '../servers/postgres.js'
+import { cpuSecondsBeside } from '../servers/process-tree.js'
 import { startProcess } from '../serving/process.js'
 import { startAutoscaler } from './autoscaler.js'
-import { startProxy } from './proxy.js'
+import { partitionsOf } from './owners.js'
 import { createQuota } from './quota.js'
+import { eventOf, EVENTS_OF_ORDERS, idOf, orderOf, ORDERS } from './rows.js'
 import { openService } from './service.js'
-import { FLAGS, isProduct, NOOP, POLLED } from './techniques.js'
+import { flagsOf, isProduct, LOCAL, NOOP, POLLED } from './techniques.js'
 
 const FRESHET = join(ROOT, 'bin/freshet.js')
 const REPLICA = fileURLToPath(new URL('local-process.js', import.meta.url))
+const PROXY = fileURLToPath(new URL('proxy-process.js', import.meta.url))
 const POLLING_CONSUMERS = join(ROOT, 'bin/experiment/polling-consumers.js')
 const SECRET = 'whsec_lab'
 const PAYMENT_TIMEOUT_MS = '500'
 const REQUEST_MS = '60000'
 /** so that memory has a limit */
 const KEEP_MS = '30000'
+export const ORDER_DEADLINE_MS = 5000
 /** of the lab: a soak has millions of events */
 const DEADLINE_MS = 120_000
 const UP_MS = 60_000
 const LEDGER_PAGE = 10_000
-/** of each process, where the services are replicated */
-const LIMIT_CORES = 1
-const ORDERS = `SELECT aggregate, status, reason, total, lines, extract(epoch FROM changed_at - placed_at) * 1000 AS ms
-  FROM order_view WHERE aggregate LIKE 'o:%'`
-const EVENTS = "SELECT aggregate, version, type FROM events WHERE aggregate LIKE 'o:%' ORDER BY aggregate, version"
 
 /** @typedef {Awaited<ReturnType<typeof startFleet>>} Fleet */
 /**
@@ -43,9 +42,7 @@ const EVENTS = "SELECT aggregate, version, type FROM events WHERE aggregate LIKE
  */
 /** @typedef {import('../serving/process.js').Process} Process */
 /** @typedef {{ pid: number, cpuSeconds: number, memoryBytes: number }} ProcessUsage */
-
-/** @param {string} key of an order or payment @returns {string} the id of the order */
-const idOf = (key) => key.replace(/^o:/, '').split('.')[0]
+/** @typedef {{ atMs: number, partitions: number[] }} Killed of consumers: when, ms since 1970, and what they owned */
 
 /** Starts processes, and ends them, the last first. @param {Order} order */
 function createStarter ({ redisUrl, keyPrefix }) {
@@ -70,7 +67,7 @@ function createStarter ({ redisUrl, keyPrefix }) {
   }
 }
 
-/** Replicas as published; clients are spread over them. @param {Order} order @param {Starter} starter */
+/** Replicas of the lab; as published, all clients are connected to one. @param {Order} order @param {Starter} starter */
 async function startLocal ({ technique, replicas, redisUrl, keyPrefix }, { start, payments: startPayments }) {
   const payments = await startPayments()
   const all = Array.from({ length: technique === NOOP ? 1 : replicas }, () => start('a replica of the lab', [REPLICA]))
@@ -81,8 +78,10 @@ async function startLocal ({ technique, replicas, redisUrl, keyPrefix }, { start
   }))
   return {
     payments,
-    commandUrls: urls,
-    queryUrls: urls,
+    commandUrls: technique === LOCAL ? urls.slice(0, 1) : urls,
+    queryUrls: technique === LOCAL ? urls.slice(0, 1) : urls,
+    databaseCpuSeconds: async () => 0,
+    killed: /** @type {Killed[]} */ ([]),
     services: /** @type {Record<string, { processes: Process[] }>} */ ({ consumers: { processes: all } }),
     ended: all.map(({ ended }) => ended),
     isLimited: false,
@@ -100,14 +99,15 @@ async function startLocal ({ technique, replicas, redisUrl, keyPrefix }, { start
 }
 
 /** @param {Order} order @param {Starter} starter */
-async function startProduct ({ technique, replicas, everywhere, autoscaled }, { run: start, closers, payments: startPayments }) {
+async function startProduct (order, { start: startOne, run: start, closers, payments: startPayments }) {
+  const { technique, replicas, everywhere, autoscaled } = order
   const postgres = await startPostgres()
   closers.unshift(postgres.close)
   const database = openDatabase({ url: postgres.url, name: 'lab', max: 2, deadlineMs: DEADLINE_MS, log: silent })
   closers.unshift(() => database.close())
   const folder = await mkdtemp(join(tmpdir(), 'freshet-lab-'))
   closers.unshift(() => rm(folder, { recursive: true }))
-  const quota = everywhere ? await createQuota({ cores: LIMIT_CORES }) : null
+  const quota = everywhere ? await createQuota() : null
   if (quota) closers.push(quota.close)
   const limits = /** @type {Promise<void>[]} */ ([])
   /** @type {typeof start} */
@@ -116,21 +116,21 @@ async function startProduct ({ technique, replicas, everywhere, autoscaled }, { 
     if (quota) limits.push(quota.limit(Number(one.pid)))
     return one
   }
-  const shared = [...FLAGS[technique], '--keep-ms', KEEP_MS]
+  const shared = [...flagsOf(technique), '--keep-ms', KEEP_MS]
   const ofConsumers = autoscaled ? 1 : replicas
   const ofOthers = everywhere ? ofConsumers : 1
-  const gateway = await openService((port) =>
-    run('gateway', [...shared, '--port', port, '--payment-secret', SECRET, '--request-ms', REQUEST_MS]), ofOthers)
-  const proxied = async (/** @type {Service} */ service) => {
-    if (!everywhere) return service.urls[0]
-    const proxy = await startProxy(() => service.urls)
-    closers.unshift(proxy.close)
-    return proxy.url
+  /** @param {(port: string) => Process} runOne @returns {Promise<Service & { url: string }>} `url`: of one, or of a proxy to all */
+  async function reachable (runOne) {
+    if (!everywhere) return openService(runOne, ofOthers).then((service) => Object.assign(service, { url: service.urls[0] }))
+    const proxy = startOne('a proxy', [PROXY])
+    const service = await openService(runOne, ofOthers, (urls) => proxy.send({ event: 'replicas', urls }))
+    return Object.assign(service, { url: String((await proxy.receive('up', UP_MS)).url) })
   }
-  const commandUrl = await proxied(gateway)
-  const payments = await startPayments('--callback-url', `${commandUrl}/v1/payments/callbacks`, '--ledger', join(folder, 'ledger'))
+  const gateway = await reachable((port) => run('gateway', [...shared, '--port', port, '--payment-secret', SECRET,
+    '--request-ms', REQUEST_MS, '--order-deadline-ms', String(ORDER_DEADLINE_MS)]))
+  const payments = await startPayments('--callback-url', `${gateway.url}/v1/payments/callbacks`, '--ledger', join(folder, 'ledger'))
   const [reader, consumers] = await Promise.all([
-    openService((port) => run('reader', ['--port', port, '--database-url', postgres.url]), ofOthers),
+    reachable((port) => run('reader', ['--port', port, '--database-url', postgres.url])),
     openService(() => run('consumers', [...shared, '--systems', 'orders', '--database-url', postgres.url,
       '--payment-url', payments.urls[0], '--payment-timeout-ms', PAYMENT_TIMEOUT_MS],
     technique === POLLED ? [POLLING_CONSUMERS] : undefined), ofConsumers)
@@ -138,24 +138,36 @@ async function startProduct ({ technique, replicas, everywhere, autoscaled }, { 
   await Promise.all(limits)
   const services = { gateway, reader, consumers }
   if (autoscaled) closers.unshift(startAutoscaler(Object.values(services)))
+  /** @type {Killed[]} */
+  const killed = []
   return {
     payments,
-    commandUrls: [commandUrl],
-    queryUrls: [await proxied(reader)],
+    commandUrls: [gateway.url],
+    queryUrls: [reader.url],
+    killed,
+    async databaseCpuSeconds () {
+      const { rows: [{ pid }] } = await database.query('SELECT pg_backend_pid() AS pid')
+      return await cpuSecondsBeside(pid) ?? 0
+    },
     services: /** @type {Record<string, { processes: Process[] }>} */ (services),
     ended: [gateway, reader].flatMap(({ processes }) => processes.map(({ ended }) => ended)),
     isLimited: quota?.isLimited ?? false,
 
-    /** Kills a process, and starts it again. @param {import('./faults.js').Killed} what */
-    kill: (what) => what === 'database' ? postgres.crash() : ({ ...services, payments })[what].kill(),
+    /** Kills a process, and starts it again. @param {Exclude<import('./faults.js').Killed, 'primary'>} what */
+    async kill (what) {
+      if (what === 'database') return postgres.crash()
+      if (what !== 'consumers') return ({ ...services, payments })[what].kill()
+      return consumers.kill(async (pid) => {
+        const partitions = await partitionsOf(order, pid)
+        killed.push({ atMs: Date.now(), partitions })
+      })
+    },
 
     /** @returns {Promise<import('./history.js').Order[]>} */
-    orders: async () => (await database.query(ORDERS)).rows.map(({ aggregate, total, ms, ...row }) =>
-      ({ ...row, id: idOf(aggregate), total: Number(total), ms: Number(ms) })),
+    orders: async () => (await database.query(ORDERS)).rows.map(orderOf),
 
     /** @returns {Promise<import('./history.js').Event[]>} */
-    events: async () => (await database.query(EVENTS)).rows.map(({ aggregate, version, type }) =>
-      ({ id: idOf(aggregate), version: Number(version), type }))
+    events: async () => (await database.query(EVENTS_OF_ORDERS("aggregate LIKE 'o:%'"))).rows.map(eventOf)
   }
 }
 
@@ -163,24 +175,32 @@ async function startProduct ({ technique, replicas, everywhere, autoscaled }, { 
 export async function startFleet (order) {
   const starter = createStarter(order)
   try {
-    const { ended, services, payments, kill, ...rest } = await (isProduct(order.technique) ? startProduct : startLocal)(order, starter)
+    const { ended, services, payments, kill, databaseCpuSeconds, ...rest } =
+      await (isProduct(order.technique) ? startProduct : startLocal)(order, starter)
     const [paymentUrl] = payments.urls
     let known = {}
-    /** @param {object} faults of the provider */
+    /** of the provider, ms since 1970 @type {[number, number][]} */
+    const outages = []
+    /** @param {{ isDown?: boolean }} faults of the provider */
     async function fail (faults) {
       known = faults
       const response = await fetch(`${paymentUrl}/faults`,
         { method: 'PUT', body: JSON.stringify(faults), headers: { 'content-type': 'application/json' } })
       if (!response.ok) throw new FreshetError('LOAD_FAILED', `the payment provider refused ${JSON.stringify(faults)}`)
+      const last = outages.at(-1)
+      if (faults.isDown) outages.push([Date.now(), Infinity])
+      else if (last) last[1] = Math.min(last[1], Date.now())
     }
     return {
       ...rest,
       fail,
+      outages,
       /** Rejects when a process ends that must not. */
       ended: Promise.race([...ended, ...payments.processes.map((one) => one.ended)]),
 
-      /** Kills a process, which is started again. @param {import('./faults.js').Killed} what */
+      /** Kills a process, which is started again. @param {Exclude<import('./faults.js').Killed, 'primary'>} what */
       async kill (what) {
+        if (what === 'payments') outages.push([Date.now(), Infinity])
         await kill(what)
         if (what === 'payments') await fail(known)
       },
@@ -196,9 +216,16 @@ export async function startFleet (order) {
         }
       },
 
-      /** What the processes of each service have used, of those that live. @returns {Promise<Record<string, ProcessUsage[]>>} */
-      usage: async () => Object.fromEntries(await Promise.all(Object.entries(services).map(async ([name, { processes }]) =>
-        [name, await Promise.all(processes.map(async (one) => ({ pid: Number(one.pid), ...await one.usage() })))]))),
+      /**
+       * What the processes of each service, the provider and the database have used, of those that live.
+       * @returns {Promise<Record<string, ProcessUsage[]>>}
+       */
+      async usage () {
+        const each = Promise.all(Object.entries({ ...services, payments }).map(async ([name, { processes }]) =>
+          [name, await Promise.all(processes.map(async (one) => ({ pid: Number(one.pid), ...await one.usage() })))]))
+        const database = { pid: 0, cpuSeconds: await databaseCpuSeconds(), memoryBytes: 0 }
+        return { ...Object.fromEntries(await each), database: [database] }
+      },
       close: starter.close
     }
   } catch (error) {

@@ -5,14 +5,16 @@
  */
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createClient, createCustomers, STOCK } from './customers.js'
+import { createClient, createCustomers, SCARCE, STOCK } from './customers.js'
 import { FAULTS, startFaults } from './faults.js'
 import { figuresOf } from './figures.js'
-import { startFleet } from './fleet.js'
+import { ORDER_DEADLINE_MS, startFleet } from './fleet.js'
 import { checkOrders, isFinal } from './history.js'
 import { isProduct, LOCAL } from './techniques.js'
 
 const SETTLED_WITHIN_MS = 60_000
+/** an order's deadline, the lease of an owner, and 2 s */
+export const BOUND_MS = ORDER_DEADLINE_MS + 3000 + 2000
 /** of replicas as published: nothing happens to an order that waits for longer */
 const LOCAL_SETTLED_MS = 1000
 const LOOK_EVERY_MS = 200
@@ -22,11 +24,16 @@ const LOOK_SHARE = 4
 /**
  * @param {import('../contention/plan.js').Contention} load
  * @param {{ redisUrl: string, keyPrefix: string, rate: number, warmUpSeconds: number, seconds: number, signal: AbortSignal,
- *   onMeasuring: () => Promise<void>, onMeasured: () => Promise<void>, killEveryMs?: number,
- *   onWindow?: (fleet: import('./fleet.js').Fleet) => () => void }} how `rate`: requests/s; `onWindow`: what looks on returns its end
+ *   onMeasuring: () => Promise<void>, onMeasured: () => Promise<void>, killEveryMs?: number, boundMs?: number | null,
+ *   killPrimary?: () => Promise<void>,
+ *   onWindow?: (fleet: import('./fleet.js').Fleet) => () => void }} how `rate`: requests/s; `boundMs`: of an order (history.js);
+ *   `killPrimary`: another one is there when it resolves; `onWindow`: what looks on returns its end
  */
 export async function runOrders ({ technique, replicas = 1, faults = 'few', everywhere = false, autoscaled = false }, how) {
-  const { redisUrl, keyPrefix, rate, warmUpSeconds, seconds, signal, onMeasuring, onMeasured, killEveryMs, onWindow = () => () => {} } = how
+  const {
+    redisUrl, keyPrefix, rate, warmUpSeconds, seconds, signal, onMeasuring, onMeasured, killEveryMs, boundMs = BOUND_MS,
+    killPrimary, onWindow = () => () => {}
+  } = how
   const fault = FAULTS[faults]
   // of all customers who wait
   setMaxListeners(0, signal)
@@ -41,7 +48,8 @@ export async function runOrders ({ technique, replicas = 1, faults = 'few', ever
     const [before, sentBefore, cpu, loop, beganMs] = [await fleet.usage(), customers.counts.sent, process.cpuUsage(),
       performance.eventLoopUtilization(), performance.now()]
     const looksOn = onWindow(fleet)
-    const endFaults = startFaults({ fault, fail: fleet.fail, kill: fleet.kill, killEveryMs })
+    const kill = async (/** @type {import('./faults.js').Killed} */ what) => what === 'primary' ? killPrimary?.() : fleet.kill(what)
+    const endFaults = startFaults({ fault, fail: fleet.fail, kill, killEveryMs })
     const { rest } = await Promise.race([fleet.ended, customers.run({ rate, seconds, isWarmUp: false })])
     const kills = await endFaults()
     looksOn()
@@ -60,12 +68,16 @@ export async function runOrders ({ technique, replicas = 1, faults = 'few', ever
       orders,
       events: await fleet.events(),
       payments: await fleet.payments(),
-      ...(isProduct(technique) ? await storedOf(fleet, client.ask) : { stock: [], dead: [] })
+      boundMs,
+      outages: fleet.outages,
+      ...(isProduct(technique) ? await storedOf(fleet, client.ask, customers.heard.replenished) : { stock: [], dead: [] })
     }
     return {
       ...figuresOf({
         heard: customers.heard,
         orders,
+        events: history.events,
+        killed: fleet.killed,
         seconds: windowSeconds,
         planned: rate * seconds,
         sent: customers.counts.sent - sentBefore,
@@ -99,13 +111,14 @@ async function settled (fleet, placed, technique) {
 }
 
 /**
- * @param {import('./fleet.js').Fleet} fleet @param {ReturnType<typeof createClient>['ask']} ask
+ * @param {import('./fleet.js').Fleet} fleet @param {ReturnType<typeof createClient>['ask']} ask @param {number} replenished
  * @returns {Promise<Pick<import('./history.js').History, 'stock' | 'dead'>>}
  */
-async function storedOf ({ queryUrls: [readerUrl], commandUrls: [gatewayUrl] }, ask) {
+async function storedOf ({ queryUrls: [readerUrl], commandUrls: [gatewayUrl] }, ask, replenished) {
   const stockOf = async (/** @type {string} */ sku) => (await ask(`${readerUrl}/v1/products/${sku}`)).reply
   const stock = []
-  for (const [sku, units] of Object.entries(STOCK)) {
+  for (const [sku, atStart] of Object.entries(STOCK)) {
+    const units = atStart + (sku === SCARCE ? replenished : 0)
     let one = await stockOf(sku)
     // reservations expire
     for (let n = 0; one.held > 0 && n < 5000 / LOOK_EVERY_MS; n++) {

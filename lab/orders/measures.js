@@ -1,4 +1,5 @@
 /** Measures of orders. */
+import { SERVICES } from './figures.js'
 
 /**
  * Three c7i.2xlarge of 8 vCPU for 1.18 USD, 2026-02-20: the medium tier of the published deployment, whose report has the prices
@@ -10,6 +11,9 @@ const sum = (/** @type {number[]} */ values) => values.reduce((total, one) => to
 
 /** @typedef {import('../sample.js').Sample} Sample */
 /** @typedef {import('./figures.js').OrderFigures} OrderFigures */
+
+/** @param {OrderFigures} orders @returns {number} CPU seconds of gateway, reader and consumers */
+const servedSeconds = ({ cpuSeconds }) => sum(SERVICES.flatMap((service) => cpuSeconds[service] ?? []))
 
 /** @param {string} title @param {string} unit @param {string} verb @param {(orders: OrderFigures) => number | null} read */
 const row = (title, unit, verb, read) => ({
@@ -29,6 +33,12 @@ export const ORDER_MEASURES = Object.freeze({
     ({ polledMs }) => polledMs?.p95 ?? null),
   pushedMsP95: row('Time to the end as a waiting customer sees it, 95th percentile', 'ms', 'shows after',
     ({ pushedMs }) => pushedMs?.p95 ?? null),
+  seenAfterMsP95: row('Time from the end of an order until a polling customer sees it, 95th percentile', 'ms', 'shows after',
+    ({ seenAfterMs }) => seenAfterMs?.p95 ?? null),
+  handOverMsP50: row('Time from a kill of consumers until all their partitions went on, median', 'ms', 'goes on after',
+    ({ handOverMs }) => handOverMs?.p50 ?? null),
+  handOverMsMax: row('Time from a kill of consumers until all their partitions went on, longest', 'ms', 'goes on after',
+    ({ handOverMs }) => handOverMs?.max ?? null),
   pollsPerOrder: row('Requests of a polling customer', 'requests', 'takes', ({ polls }) => polls),
   httpMsP50: row('Time to a reply of a command, median', 'ms', 'replies after', ({ httpMs }) => httpMs.p50),
   httpMsP95: row('Time to a reply of a command, 95th percentile', 'ms', 'replies after', ({ httpMs }) => httpMs.p95),
@@ -43,7 +53,17 @@ export const ORDER_MEASURES = Object.freeze({
     of: ({ orders }) => orders ? orders.final / orders.seconds : null
   },
   cpuMsPerOrder: row('CPU of gateway, reader and replicas per ended order', 'ms', 'costs',
-    ({ cpuSeconds, final, kills }) => final > 0 && kills === 0 ? 1000 * sum(Object.values(cpuSeconds).flat()) / final : null),
+    (orders) => orders.final > 0 && orders.kills === 0 ? 1000 * servedSeconds(orders) / orders.final : null),
+  allCpuMsPerOrder: {
+    title: 'CPU of all processes but the load per ended order',
+    unit: 'ms',
+    verb: 'costs',
+    of: ({ orders, nodes, windowSeconds }) => {
+      const { final = 0, kills = 0, cpuSeconds = {} } = orders ?? {}
+      if (final === 0 || kills > 0 || !cpuSeconds.database || !windowSeconds) return null
+      return 1000 * (sum(Object.values(cpuSeconds).flat()) + sum(nodes.map(({ cpuPercent }) => cpuPercent / 100 * windowSeconds))) / final
+    }
+  },
   busiestReplicaPercent: row('Share of the busiest replica in the CPU of all', '%', 'gives one replica',
     ({ cpuSeconds: { consumers }, kills }) => kills > 0 ? null : 100 * Math.max(...consumers) / sum(consumers)),
   gatewayReplicas: row('Gateways at the end', 'processes', 'needs', ({ cpuSeconds: { gateway } }) => gateway?.length ?? null),

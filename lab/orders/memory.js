@@ -30,9 +30,10 @@ export function ordersInMemory (technique, count = FATES.length * 2) {
   for (let n = 0; n < count; n++) {
     const id = `o${n}`
     const fate = FATES[n % FATES.length]
-    const order = { id, status: 'pending', reason: null, total: TOTAL, lines: [{ sku: SKU, quantity: 1 }], ms: 0 }
+    const facts = { total: TOTAL, lines: [{ sku: SKU, quantity: 1 }] }
+    const order = { id, status: 'pending', reason: null, ...facts, ms: 0 }
     let version = 0
-    const step = (/** @type {string} */ type) => events.push({ id, version: ++version, type })
+    const step = (/** @type {string} */ type) => events.push({ id, version: ++version, type, ...(type === 'placed' ? facts : {}) })
     const end = (/** @type {string} */ status) => { step(status); order.status = status }
     orders.push(order)
     step('placed')

@@ -8,14 +8,15 @@ import { access, mkdir, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
+/** of each process */
+export const LIMIT_CORES = 1
 const ROOT = '/sys/fs/cgroup'
 const PERIOD_US = 100_000
 const EMPTY_WITHIN_MS = 2000
 
-/** @param {{ cores: number }} limit of each process */
-export async function createQuota ({ cores }) {
+export async function createQuota () {
   const isV2 = await access(join(ROOT, 'cgroup.controllers')).then(() => true, () => false)
-  const quotaUs = String(cores * PERIOD_US)
+  const quotaUs = String(LIMIT_CORES * PERIOD_US)
   const limits = isV2 ? [['cpu.max', `${quotaUs} ${PERIOD_US}`]] : [['cpu.cfs_period_us', String(PERIOD_US)], ['cpu.cfs_quota_us', quotaUs]]
   /** @type {string[]} */
   const groups = []

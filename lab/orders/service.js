@@ -8,15 +8,19 @@ const UP_MS = 60_000
 /**
  * @param {(port: string) => Process} run starts one, which tells `up`; a port of 0 is any
  * @param {number} count
+ * @param {(urls: string[]) => void} [onUrls] of those that are up, when they change
  */
-export async function openService (run, count) {
+export async function openService (run, count, onUrls = () => {}) {
   /** @type {{ process: Process, url: string }[]} `url` empty: it is not up yet */
   const all = []
+
+  const urls = () => all.flatMap(({ url }) => url === '' ? [] : [url])
 
   async function add () {
     const one = { process: run('0'), url: '' }
     all.push(one)
     one.url = String((await one.process.receive('up', UP_MS)).url ?? '')
+    onUrls(urls())
   }
   await Promise.all(Array.from({ length: count }, add))
 
@@ -24,14 +28,22 @@ export async function openService (run, count) {
     add,
     get processes () { return all.map(({ process }) => process) },
     /** of those that are up */
-    get urls () { return all.flatMap(({ url }) => url === '' ? [] : [url]) },
+    get urls () { return urls() },
 
     /** The last one, when it has done what it had begun. */
-    async remove () { await all.pop()?.process.stop() },
+    async remove () {
+      const last = all.pop()
+      onUrls(urls())
+      await last?.process.stop()
+    },
 
-    /** One of them, which is started again at its place. @returns {Promise<void>} when it is up */
-    async kill () {
+    /**
+     * One of them, which is started again at its place.
+     * @param {(pid: number) => Promise<unknown>} [before] it is killed @returns {Promise<void>} when it is up
+     */
+    async kill (before = async () => {}) {
       const one = all[Math.floor(Math.random() * all.length)]
+      await before(Number(one.process.pid))
       one.process.kill()
       const next = one.process = run(one.url === '' ? '0' : new URL(one.url).port)
       await next.receive('up', UP_MS)

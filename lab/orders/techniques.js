@@ -10,18 +10,17 @@
  *     bullmq          each order is a job of the library BullMQ (bullmq.js)
  */
 export const POLLED = 'polled'
-/** flags of gateways and consumers of the product @type {Readonly<Record<string, readonly string[]>>} */
-export const FLAGS = Object.freeze({
-  single: ['--system-partitions', '1'],
-  'partitions-4': ['--system-partitions', '4'],
-  'partitions-16': ['--system-partitions', '16'],
-  unbatched: ['--system-partitions', '16', '--batches', 'no'],
-  [POLLED]: ['--system-partitions', '16']
-})
+const UNBATCHED = 'unbatched'
+/** of the product @type {Readonly<Record<string, number>>} */
+export const PARTITIONS = Object.freeze({ single: 1, 'partitions-4': 4, 'partitions-16': 16, [UNBATCHED]: 16, [POLLED]: 16 })
 export const LOCAL = 'local-state'
 export const BULLMQ = 'bullmq'
 export const NOOP = 'noop'
-export const TECHNIQUES = Object.freeze([...Object.keys(FLAGS), LOCAL, BULLMQ, NOOP])
+export const TECHNIQUES = Object.freeze([...Object.keys(PARTITIONS), LOCAL, BULLMQ, NOOP])
 
 /** Whether it is the product. @param {string} technique */
-export const isProduct = (technique) => technique in FLAGS
+export const isProduct = (technique) => technique in PARTITIONS
+
+/** Of its gateways and consumers. @param {string} technique */
+export const flagsOf = (technique) =>
+  ['--system-partitions', String(PARTITIONS[technique]), ...(technique === UNBATCHED ? ['--batches', 'no'] : [])]

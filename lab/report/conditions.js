@@ -2,6 +2,8 @@
  * The conditions of a result: one line for a caption, rows for a page.
  */
 
+import { LIMIT_CORES } from '../orders/quota.js'
+
 /** @typedef {import('../analysis.js').Result} Result */
 /** @typedef {import('../plan.js').Plan} Plan */
 
@@ -38,8 +40,18 @@ export function rowsOf (result, plan) {
     row('Window', `${seconds} s after ${warmUpSeconds} s of warm-up`, ''),
     ...(timeScale === 1 ? [] : [row('Time scale', `${timeScale}: periods are scaled from the plan`, `periods x ${timeScale}`)]),
     row('Delay between client and server', rttMs > 0 ? `${rttMs} ms` : 'none', rttMs > 0 ? `${rttMs} ms between client and server` : ''),
+    ...limitOf(result, plan),
     row('Settings of every arm', textOf(plan.fixed), '')
   ]
+}
+
+/** Where a plan limits the processor time of each process. @param {Result} result @param {Plan} plan */
+function limitOf ({ samples }, { arms }) {
+  const those = samples.filter(({ arm, orders }) => orders && arms[arm]?.contention?.everywhere)
+  if (those.length === 0) return []
+  const isLimited = those.every(({ orders }) => orders?.isLimited)
+  const value = isLimited ? `limited to ${LIMIT_CORES} core by a control group` : 'not limited, because there are no control groups here'
+  return [{ name: 'Processor time of each process', value, caption: isLimited ? '' : 'processor time not limited' }]
 }
 
 /** @param {Result} result @returns {string} */

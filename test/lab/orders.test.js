@@ -1,9 +1,13 @@
 /** Orders of the lab: the checker catches every mutant, and nothing that is right; each arm does its work. */
-import { writeFile } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { checkOrders, historyText } from '../../lab/orders/history.js'
 import { createScaling } from '../../lab/orders/autoscaler.js'
+import { figuresOf } from '../../lab/orders/figures.js'
+import { createQuota } from '../../lab/orders/quota.js'
 import { runOrders } from '../../lab/orders/load.js'
 import { MUTANTS, ordersInMemory } from '../../lab/orders/memory.js'
 import { TECHNIQUES } from '../../lab/orders/techniques.js'
@@ -34,6 +38,10 @@ t.test('what the checker must see in steps, views, readers and dead letters', as
   t.match(faultsOf({ events: right.events.filter((event) => event !== second) }), /^D2 .*o0: capture_requested 3 after placed 1/)
   t.match(faultsOf({ events: [first, first, ...right.events.slice(1)] }), /D2 .*o0: placed 1 after placed 1/)
   t.match(faultsOf({ orders: right.orders.map((order) => ({ ...order, status: 'cancelled' })) }), /D7 .*o0: cancelled after confirmed/)
+  t.match(faultsOf({ orders: right.orders.map((order) => ({ ...order, total: 7 })) }), /^D4 .*\| D7 .*o0: \["",7,.*of events \["",5,/)
+  const late = right.orders.map((order) => ({ ...order, ms: 9000, placedMs: 1000 }))
+  t.match(faultsOf({ orders: late, boundMs: 8000 }), /^D1 within 8 s.*o0: 9000 ms, 0 of them without the provider/)
+  t.equal(faultsOf({ orders: late, boundMs: 8000, outages: [[500, 1500], [9500, Infinity]] }), '', 'only while the provider answers')
   t.match(faultsOf({ placed: ['lost'] }), /^D1 .*lost: unknown/)
   t.match(faultsOf({ unknown: ['o1'] }), /^D8 .*o1/)
   t.match(faultsOf({ dead: ['o:o1'] }), /^D9 .*o:o1/)
@@ -67,6 +75,44 @@ t.test('replicas of a service follow the formula of Kubernetes', async (t) => {
   t.same(replay([9, 0, 0], 0), [3, 1, 1], 'from 1 to 3')
 })
 
+t.test('the processor time of a process is limited, or the report says that it is not', async (t) => {
+  const quota = await createQuota()
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
+  await quota.limit(Number(child.pid))
+  const groups = await readFile(`/proc/${child.pid}/cgroup`, 'utf8').catch(() => '')
+  t.equal(groups.includes(`freshet-lab-${child.pid}`), quota.isLimited)
+  child.kill()
+  await once(child, 'exit')
+  await quota.close()
+})
+
+t.test('from a kill until every partition of the process goes on; from the end of an order until it is seen', async (t) => {
+  /** @param {number} partition @param {number} atMs */
+  const event = (partition, atMs, type = 'held') => ({ id: 'a', version: 1, type, partition, atMs })
+  const order = { id: 'a', status: 'confirmed', reason: null, total: 1, lines: [], ms: 50, placedMs: 1000 }
+  const usage = { before: {}, after: {} }
+  const { handOverMs, seenAfterMs } = figuresOf({
+    heard: {
+      requests: [{ kind: 'order', isWarmUp: false, ms: 1, status: 201 }],
+      tracked: [{ id: 'a', isPolled: true, ms: 60, seenMs: 1200, polls: 1, isFinal: true }],
+      placed: [{ id: 'a', isWarmUp: false }],
+      unknown: [],
+      replenished: 0
+    },
+    orders: [order],
+    events: [event(1, 10_100), event(1, 13_500), event(1, 13_900), event(2, 10_900, 'placed'), event(2, 13_200), event(3, 10_700)],
+    killed: [{ atMs: 10_000, partitions: [1, 2] }, { atMs: 10_000, partitions: [7] }],
+    seconds: 1,
+    planned: 1,
+    sent: 1,
+    kills: 2,
+    isLimited: false,
+    usage
+  })
+  t.match(handOverMs, { p50: 3500, max: 3500 }, 'what was sent before, placings, and partitions in which nothing waits do not count')
+  t.match(seenAfterMs, { max: 150 })
+})
+
 t.test('each arm works for a moment; the product loses nothing, a replica with orders of its own does', async (t) => {
   const [engine] = await scopedEngines()
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
@@ -78,6 +124,7 @@ t.test('each arm works for a moment; the product loses nothing, a replica with o
       warmUpSeconds: 0.2,
       seconds: 1,
       signal: new AbortController().signal,
+      boundMs: null,
       onMeasuring: async () => {},
       onMeasured: async () => {}
     })
@@ -100,6 +147,7 @@ t.test('replicas of every service behind proxies, which an autoscaler adds', asy
     warmUpSeconds: 2,
     seconds: 3,
     signal: new AbortController().signal,
+    boundMs: null,
     onMeasuring: async () => {},
     onMeasured: async () => {}
   })

@@ -3,6 +3,7 @@
  * stock, by the checker of the lab.
  */
 import { checkOrders, isFinal } from '../../../lab/orders/history.js'
+import { eventOf, EVENTS_OF_ORDERS } from '../../../lab/orders/rows.js'
 import { eventually } from '../../servers.js'
 
 const idOf = (/** @type {string} */ aggregate) => aggregate.slice('o:'.length)
@@ -28,7 +29,7 @@ export async function expectConsistent (t, { database, entries, stock }, { order
   }, { deadlineMs })
 
   const events = await database.query(
-    'SELECT aggregate, version, type FROM events WHERE aggregate = ANY($1) ORDER BY aggregate, version', [keys])
+    EVENTS_OF_ORDERS('aggregate = ANY($1)'), [keys])
   const left = await Promise.all(Object.entries(units).map(async ([sku, all]) => {
     const { available, held, sold } = await eventually(async () => {
       const one = await stock(sku)
@@ -41,7 +42,7 @@ export async function expectConsistent (t, { database, entries, stock }, { order
     placed: orders,
     unknown: [],
     orders: rows.map(({ aggregate, total, ...row }) => ({ ...row, id: idOf(aggregate), total: Number(total), ms: 0 })),
-    events: events.map(({ aggregate, version, type }) => ({ id: idOf(aggregate), version: Number(version), type })),
+    events: events.map(eventOf),
     // others of the same provider have orders that are not asked about
     payments: (await entries()).filter((/** @type {any} */ { key }) => orders.includes(key))
       .map(({ key, captures, captured, refunded }) => ({ id: key, captures, captured, refunded })),
