@@ -30,8 +30,9 @@ export default {
   seconds: 8,
   warmUpSeconds: 2,
   rounds: 5,
-  measures: ['sagaMsP95', 'sagaMsP50', 'sagaMsMax', 'timeOutPercent', 'stuckPercent', 'pushedMsP95', 'polledMsP95', 'httpMsP95',
-    'errorPercent', 'ordersPerSecond', 'cpuMsPerOrder', 'replicasKilled'],
+  measures: ['sagaMsP95', 'sagaMsP50', 'sagaMsMax', 'handOverMsP50', 'handOverMsMax', 'timeOutPercent', 'stuckPercent', 'pushedMsP95',
+    'polledMsP95', 'seenAfterMsP95', 'httpMsP95', 'errorPercent', 'ordersPerSecond', 'cpuMsPerOrder', 'allCpuMsPerOrder',
+    'replicasKilled'],
   differs: [
     'few faults are those of 028: 5 % of the payments are declined, of 1 % of the calls nothing is heard, 2 % of the orders are sent twice',
     'ends at once: a process that calls every order confirmed; nothing happens to it'
@@ -48,6 +49,10 @@ export default {
     { measure: 'stuckPercent', arm: 'any-killed', most: 0, level: '60/s' },
     { measure: 'stuckPercent', arm: 'any-killed', most: 0, level: '200/s' },
     { measure: 'timeOutPercent', arm: 'any-killed', most: 0, level: '60/s' },
+    { measure: 'sagaMsMax', arm: 'consumers-killed', most: 10_000, level: '60/s' },
+    { measure: 'handOverMsMax', arm: 'consumers-killed', most: 4000, level: '60/s' },
+    { measure: 'handOverMsMax', arm: 'consumers-killed', most: 4000, level: '200/s' },
+    { measure: 'seenAfterMsP95', arm: 'few', most: 220, level: '60/s' },
     { measure: 'errorPercent', arm: 'any-killed', most: 0, level: '60/s' }
   ],
   notControlled: [

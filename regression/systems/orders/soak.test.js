@@ -32,7 +32,7 @@ const MOST_MEMORY = 1.2
 async function soak (t, faults) {
   const [engine] = await scopedEngines()
   const { primary, replicas } = await startDeployment(t, { engine, replicas: LONG ? 2 : 1 })
-  const proxy = await startProxy(t, primary.port)
+  const proxy = faults === 'primary-killed' ? await startProxy(t, primary.port) : null
   const nodes = [primary, ...replicas]
 
   /** The first replica is promoted, the former primary and the others follow it. */
@@ -40,7 +40,7 @@ async function soak (t, faults) {
     const [killed, next, ...others] = nodes
     await killed.kill()
     await (await connectFor(t, next.url)).send('REPLICAOF', 'NO', 'ONE')
-    proxy.switchTo(next.port)
+    proxy?.switchTo(next.port)
     await killed.restart()
     for (const one of [killed, ...others]) {
       const connection = await connectFor(t, one.url)
@@ -70,7 +70,7 @@ async function soak (t, faults) {
 
   const load = { technique: TECHNIQUE, users: 1, driver: /** @type {'orders'} */ ('orders'), replicas: REPLICAS, faults }
   const { history: _, invariants, ...figures } = await runOrders(load, {
-    redisUrl: proxy.url,
+    redisUrl: proxy?.url ?? primary.url,
     keyPrefix: `soak-${faults}:`,
     rate: RATE,
     warmUpSeconds: LONG ? 5 : 1,
