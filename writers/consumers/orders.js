@@ -22,6 +22,7 @@ export async function orderDuties (parts) {
   })
   metrics.follow(payments.breaker)
   const confirms = await openOwnConfirms(parts)
+  const confirm = async (/** @type {number} */ partition) => confirms?.[partition]()
   const command = (/** @type {string} */ key, /** @type {string} */ op) =>
     submit({ rule: 'step', key, scope: '', requestId: '', args: [op] })
   const drive = createSaga({
@@ -31,7 +32,7 @@ export async function orderDuties (parts) {
       const partition = partitionOf(key)
       return fieldsOf((await connectionOf(partition).send('HGETALL', keyOf(partition)(`state:${key}`))).map(String))
     },
-    confirm: async (key) => confirms?.[partitionOf(key)](),
+    confirm: (key) => confirm(partitionOf(key)),
     bury: (key, { reason, attempts }) => bury(partitionOf(key), {
       consumer: 'saga', entry: { id: '0-0', rule: 'step', key, seq: 0, fields: RESUME }, reason, attempts
     }),
@@ -60,6 +61,7 @@ export async function orderDuties (parts) {
     pauseMs: ARCHIVE_PAUSE_MS,
     rows: database && createArchive({
       partitionOf,
+      confirm,
       generationOf: async (partition) => String(await connectionOf(partition).send('HGET', keyOf(partition)('generation'), 'lineage')),
       async resume (key) {
         const { code } = await command(key, 'resume')

@@ -23,11 +23,12 @@ const KNOWN = `SELECT known.aggregate, known.version, known.data FROM events kno
 
 /**
  * @param {{ partitionOf: (key: string) => number, generationOf: (partition: number) => Promise<string>,
- *   resume: (key: string) => Promise<unknown>, onDifferent: () => void, log: import('pino').Logger }} parts `generationOf`: lineage on the
- *   primary; `resume` an order whose dead letter was replayed
+ *   confirm: (partition: number) => Promise<void>, resume: (key: string) => Promise<unknown>, onDifferent: () => void,
+ *   log: import('pino').Logger }} parts `generationOf`: lineage on the primary; `confirm`: what is in the outbox is as durable as orders
+ *   are; `resume` an order whose dead letter was replayed
  * @returns {import('../../consumers/index.js').SqlEffect}
  */
-export function createArchive ({ partitionOf, generationOf, resume, onDifferent, log }) {
+export function createArchive ({ partitionOf, generationOf, confirm, resume, onDifferent, log }) {
   return {
     name: 'archive',
 
@@ -35,6 +36,8 @@ export function createArchive ({ partitionOf, generationOf, resume, onDifferent,
       const events = entries.filter(({ fields }) => !SIGNALS.includes(fields.type)).map(eventOf)
       if (events.length === 0) return
       const partition = partitionOf(entries[0].key)
+      // a primary that is promoted later has no other history
+      await confirm(partition)
       await lockPartition(client, partition, 'shared')
       const { rows } = await client.query(WRITE, [partition, await generationOf(partition), ...columns(events)])
       if (rows.length < events.length) {
