@@ -42,7 +42,7 @@ export async function followPartition (consumer, { owned, connection, key, bury,
   /** @param {Entry[]} entries @param {number} [attempts] */
   const write = (entries, attempts = 1) => insist(() => steps.write(entries), attempts)
 
-  const stored = await insist(() => connection().send('HGET', key('cursors'), consumer))
+  const position = await insist(() => positionOf(connection(), key, consumer))
 
   /** @param {Entry} entry */
   async function writeOne (entry) {
@@ -75,11 +75,26 @@ export async function followPartition (consumer, { owned, connection, key, bury,
   await new Promise((resolve, reject) => {
     signal.addEventListener('abort', resolve, { once: true })
     // after a batch that failed nothing more is taken: the next owner begins at the cursor
-    reader.follow(partition, stored === null ? '0-0' : String(stored), (entries) => take(entries).catch((error) => {
+    reader.follow(partition, position, (entries) => take(entries).catch((error) => {
       reader.leave(partition)
       if (signal.aborted) resolve(null)
       else reject(error)
     }))
   })
   reader.leave(partition)
+}
+
+/**
+ * Where a consumer begins. What a cursor names is never trimmed, unless somebody else trims the outbox.
+ * @param {import('../store/index.js').Connection} connection @param {(part: string) => string} key @param {string} consumer
+ * @returns {Promise<string>} @throws {FreshetError} OUTBOX_TRIMMED
+ */
+async function positionOf (connection, key, consumer) {
+  const stored = await connection.send('HGET', key('cursors'), consumer)
+  if (stored === null) return '0-0'
+  const cursor = String(stored)
+  const found = await connection.send('XRANGE', key('outbox'), cursor, cursor)
+  if (found.length === 1) return cursor
+  throw new FreshetError('OUTBOX_TRIMMED', `${key('outbox')} was trimmed past ${cursor}, the cursor of ${consumer}, so entries may be ` +
+    `lost; to go on with the first entry that is left, delete the cursor: HDEL ${key('cursors')} ${consumer}`)
 }

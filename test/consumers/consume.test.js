@@ -16,7 +16,9 @@ t.teardown(() => database.close())
 await migrate(database)
 await database.query('CREATE TABLE effects (n bigint GENERATED ALWAYS AS IDENTITY, system text, key text, seq int, ' +
   'UNIQUE (system, key, seq))')
-const metrics = { finished () {}, failed () {} }
+/** codes of failures @type {string[]} */
+const failures = []
+const metrics = { finished () {}, failed: (/** @type {any} */ { code }) => { failures.push(code) } }
 
 for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
@@ -117,6 +119,22 @@ for (const engine of await scopedEngines()) {
       await eventually(async () => (await effects()).includes('d1'))
       await leave()
       t.same(await effects(), [...before, 'd1'])
+    })
+
+    await t.test('an outbox that was trimmed past the cursor is refused until the cursor is deleted', async (t) => {
+      await append('lost', 1)
+      await append('left', 1)
+      await connection.send('XTRIM', keyOf(0)('outbox'), 'MAXLEN', 1)
+      const before = await effects()
+      failures.length = 0
+      const leave = await join('refused')
+      await eventually(async () => failures.length >= 2)
+      t.same([...new Set(failures)], ['OUTBOX_TRIMMED'])
+      t.same(await effects(), before)
+      await connection.send('HDEL', keyOf(0)('cursors'), effect.name)
+      await eventually(async () => (await effects()).includes('left1'))
+      await leave()
+      t.same(await effects(), [...before, 'left1'])
     })
 
     await t.test('an owner with an older token commits nothing', async (t) => {
