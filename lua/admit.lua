@@ -1,7 +1,7 @@
 -- Decides up to 256 commands of one partition, in order, and stores what the accepted ones do.
 -- Atomic, because the decision, the new state, the events and the outbox must not come apart, nor another command come in between.
 -- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, without an id it is not stored, [n+4..n+5m+3] of each target: state: hash, events: stream, members: hash, holds: sorted set, waiting: sorted set
--- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] entries of the outbox above which nothing is decided, 0 = no bound, [5] targets: JSON array of rule and key, [6..n+5] of each command: JSON array of arguments of the rule and the number of its target
+-- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] entries of the outbox above which nothing is decided if consumers need older ones than that, 0 = no bound, [5] targets: JSON array of rule and key, [6..n+5] of each command: JSON array of arguments of the rule and the number of its target
 -- RETURNS generation, now in ms, then of each command a text, its lines: replay (1 or 0), code, sequence, version, detail and its value ...; a generation alone when it belongs to another replication id; `backlog` in place of the commands when the outbox is full
 -- COST O(n log N)
 -- MODE writes
@@ -22,11 +22,16 @@ local current, owner, last, lineage, finished = generationNow()
 if owner ~= replicationId then return { current } end
 local time = redis.call('TIME')
 local now = math.max(last, time[1] * 1000 + math.floor(time[2] / 1000))
-local nowText, since = string.format('%.0f', now), now - expiry
+local nowText = string.format('%.0f', now)
 -- entries that a consumer still needs are kept
-if finished then since = math.min(since, tonumber((string.match(finished, '^%d+')))) end
-since = string.format('%.0f', since)
-if finished and most ~= '0' and redis.call('XLEN', outbox) > tonumber(most) then return { current, nowText, 'backlog' } end
+local finishedMs = finished and tonumber((string.match(finished, '^%d+'))) or now
+local since = string.format('%.0f', math.min(finishedMs, now - expiry))
+local function isFull () return redis.call('XLEN', outbox) > tonumber(most) end
+if most ~= '0' and finishedMs < now - expiry and isFull() then
+  -- consumers may have finished what nothing was added after
+  redis.call('XTRIM', outbox, 'MINID', since)
+  if isFull() then return { current, nowText, 'backlog' } end
+end
 -- a server that accepts no writes refuses the whole call here
 redis.call('HSET', generation, 'now', nowText)
 

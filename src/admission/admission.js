@@ -22,6 +22,7 @@ const NEVER = Object.freeze({ answer: () => null, note () {} })
  * @param {number} options.requestMs how long the decision of an accepted request is kept
  * @param {number} options.keepMs how long an ended key is kept
  * @param {number} [options.maxOutbox] entries of a partition that may wait for consumers
+ * @param {boolean} [options.isRead] the outbox is kept until consumers have read it, also before there are any
  * @param {number} options.deadlineMs of a command, until it is sent
  * @param {boolean} [options.batches] false: each command is sent at once, in a call of its own
  * @param {Pick<import('./rejections.js').Rejections, 'answer' | 'note'>} [options.rejections] without it every command is sent
@@ -29,7 +30,7 @@ const NEVER = Object.freeze({ answer: () => null, note () {} })
  * @param {Parameters<typeof createBatcher>[0]['metrics']} options.metrics
  */
 export function createAdmission ({
-  route, keyPrefix, system, partitions, requestMs, keepMs, maxOutbox, deadlineMs, batches = true, rejections = NEVER,
+  route, keyPrefix, system, partitions, requestMs, keepMs, maxOutbox, isRead, deadlineMs, batches = true, rejections = NEVER,
   confirmOf = () => async () => {}, metrics
 }) {
   /** @type {Promise<import('./system.js').System> | null} */
@@ -54,7 +55,7 @@ export function createAdmission ({
           await agree(connection)
           isAgreed = true
         }
-        const terms = { replicationId, requestMs, keepMs, maxOutbox }
+        const terms = { replicationId, requestMs, keepMs, maxOutbox, isRead }
         const admitted = await admit(connection, keyOf(partition), terms, commands).catch((error) => {
           // it is no longer the primary, or is unusable
           if (error.outcome === 'over') connection.close(error.message)

@@ -3,8 +3,9 @@
  *
  * @typedef {import('../store/index.js').Connection} Connection
  * @typedef {import('./commands.js').Prepared} Prepared
- * @typedef {{ replicationId: string, requestMs: number, keepMs: number, maxOutbox?: number }} Terms `replicationId` of the primary;
- *   `requestMs`: how long a request is known; `keepMs`: how long an ended key is kept; `maxOutbox`: entries that may wait for consumers
+ * @typedef {{ replicationId: string, requestMs: number, keepMs: number, maxOutbox?: number, isRead?: boolean }} Terms `replicationId`
+ *   of the primary; `requestMs`: how long a request is known; `keepMs`: how long an ended key is kept; `maxOutbox`: entries that may wait
+ *   for consumers; `isRead`: the outbox is kept until consumers have read it, also before there are any
  * @typedef {{ generation: string, now: number, replies: Buffer[] }} Admitted `generation`: `<lineage>.<n>`; `now`: ms since 1970
  */
 import { randomBytes } from 'node:crypto'
@@ -27,7 +28,7 @@ export async function admit (connection, key, options, commands) {
   let [generation, now, ...replies] = await connection.runScript('admit', keys, args)
   if (now === undefined) {
     // the first call on this primary
-    await beginLineage(connection, key, { replicationId: options.replicationId, before: String(generation) })
+    await beginLineage(connection, key, options, String(generation))
     ;[generation, now, ...replies] = await connection.runScript('admit', keys, args)
     if (now === undefined) throw new FreshetError('LINEAGE_DIFFERS', 'other processes see another primary of this partition; try again')
   }
@@ -66,9 +67,10 @@ function encodeCall (key, { replicationId, requestMs, keepMs, maxOutbox = 0 }, c
 
 /**
  * A new lineage, unless another process wrote one since: facts that were known before do not hold.
- * @param {Connection} connection @param {(part: string) => string} key
- * @param {{ replicationId: string, before: string }} options `before`: the generation that was found
+ * @param {Connection} connection @param {(part: string) => string} key @param {Terms} terms @param {string} before the generation that
+ *   was found
  */
-async function beginLineage (connection, key, { replicationId, before }) {
-  await connection.runScript('begin-lineage', [key('generation')], [replicationId, before, randomBytes(LINEAGE_BYTES).toString('hex')])
+async function beginLineage (connection, key, { replicationId, isRead = false }, before) {
+  const lineage = randomBytes(LINEAGE_BYTES).toString('hex')
+  await connection.runScript('begin-lineage', [key('generation')], [replicationId, before, lineage, isRead ? 1 : 0])
 }

@@ -29,7 +29,7 @@ const CALLS = {
     reply: [null, null, null, null, null, ...['c waiting - -', ''].map((word) => Buffer.from(word))]
   },
   'replay-letter': { keys: ['dead', 'outbox'], args: ['1-0'], prepare: ['XADD', 'dead', '1-0', 'fields', '["a","b"]'] },
-  'begin-lineage': { keys: ['generation'], args: ['id', '', 'lineage'] },
+  'begin-lineage': { keys: ['generation'], args: ['id', '', 'lineage', 1] },
   'append-batch': { keys: ['ids', 'item:c'], args: [5, 1000, 3, 'c'] },
   'append-newest': { keys: ['ids', 'deletions'], args: [1, 0, 1000, 0, 0, 'item:c', Buffer.alloc(9, 1), 3, 'c'] },
   'append-item': { keys: ['ids', 'item:c'], args: [5, 1000, 3, 'c'] },

@@ -13,6 +13,7 @@ import {
 import { aborted } from '../../src/runtime/index.js'
 import { runTasks } from '../../src/schedule/index.js'
 import { createRoutes } from '../../src/store/index.js'
+import { SYSTEM as ORDERS } from '../../src/systems/orders/index.js'
 import { followWakes } from './wakes.js'
 
 const LOOK_EVERY_MS = 250
@@ -39,8 +40,9 @@ export async function openSystem (system, settings, parts) {
   const routes = createRoutes({ primaryUrl, name: `${id}:${system}`, deadlineMs })
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
+  const isRead = system === ORDERS
   const admission = createAdmission({
-    route: routes.route, keyPrefix, system, partitions, requestMs, keepMs, deadlineMs, batches: batches !== 'no', metrics
+    route: routes.route, keyPrefix, system, partitions, requestMs, keepMs, isRead, deadlineMs, batches: batches !== 'no', metrics
   })
   const letters = createDeadLetters({ connectionOf, keyOf, partitions })
   const { bury, noteFailure } = createNotes({ system, letters, metrics, log })

@@ -15,9 +15,9 @@ const LOOK_EVERY_MS = 1000
  * @property {string} primaryUrl @property {string} name of connections
  * @property {import('../../src/metrics/index.js').AdmissionMetrics} metrics
  * @property {import('pino').Logger} log
- * @typedef {{ system: string, hasRejections: boolean, durability: () => string,
- *   onEntry?: (entry: import('../../src/admission/index.js').Entry) => void }} Kind `hasRejections`: worth a cache; `onEntry`: every event
- *   of the system
+ * @typedef {{ system: string, hasRejections: boolean, isRead?: boolean, durability: () => string,
+ *   onEntry?: (entry: import('../../src/admission/index.js').Entry) => void }} Kind `hasRejections`: worth a cache; `isRead`: as
+ *   createAdmission; `onEntry`: every event of the system
  */
 
 /** @typedef {ReturnType<typeof openSystem>} OpenSystem */
@@ -58,7 +58,7 @@ function tryRoute (routes) {
 
 /** @param {any} settings @param {Kind} kind @param {Parts} parts */
 function openAdmission (settings, kind, { routes, primaryUrl, name, metrics, log }) {
-  const { system, hasRejections, durability, onEntry } = kind
+  const { system, hasRejections, isRead, durability, onEntry } = kind
   const { keyPrefix, deadlineMs, requestMs, keepMs, maxOutbox, systemPartitions: partitions, ackWithinMs } = settings
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
@@ -93,6 +93,7 @@ function openAdmission (settings, kind, { routes, primaryUrl, name, metrics, log
     requestMs,
     keepMs,
     maxOutbox,
+    isRead,
     deadlineMs,
     batches: settings.batches !== 'no',
     rejections: isCached ? rejections : undefined,

@@ -35,7 +35,7 @@ export function openSystems (settings, { primaryUrl, registry, log, signal }) {
   const withoutDatabase = () => durability === 'db' ? 'memory' : durability ?? 'memory'
   const all = {
     auctions: open(auctions, { hasRejections: true, durability: withoutDatabase }),
-    orders: open(orders, { hasRejections: false, durability: ofOrders }),
+    orders: open(orders, { hasRejections: false, isRead: true, durability: ofOrders }),
     prices: open(prices, { hasRejections: true, durability: withoutDatabase }),
     sales: open(sales, {
       hasRejections: true,
