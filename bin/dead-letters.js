@@ -7,6 +7,7 @@ import { admissionKey, readSystem } from '../src/admission/index.js'
 import { createDeadLetters } from '../src/consumers/index.js'
 import { createLog, listenForStop, visibleJson } from '../src/runtime/index.js'
 import { openConnection, withTarget } from '../src/store/index.js'
+import { isLetterNeeded } from '../src/systems/orders/index.js'
 
 const ACTIONS = ['list', 'replay', 'discard']
 const PAGE = 1000
@@ -55,7 +56,7 @@ async function * act (primary, { keyPrefix, system }, action, id) {
   if (stored === null) return
   const { partitions } = stored
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
-  const letters = createDeadLetters({ connectionOf: () => primary, keyOf, partitions })
+  const letters = createDeadLetters({ connectionOf: () => primary, keyOf, partitions, isNeeded: isLetterNeeded })
   if (action === 'list') {
     for (let after = /** @type {string | null} */ (null); ;) {
       const page = await letters.list({ after, limit: PAGE })

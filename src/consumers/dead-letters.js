@@ -17,9 +17,11 @@ const ID = /^(\d{1,4}):(\d{1,15}-\d{1,6})$/
 
 /**
  * @param {{ connectionOf: (partition: number) => import('../store/index.js').Connection,
- *   keyOf: (partition: number) => (part: string) => string, partitions: number }} parts `connectionOf` the primary
+ *   keyOf: (partition: number) => (part: string) => string, partitions: number,
+ *   isNeeded?: (letter: Letter, state: Record<string, string>) => boolean }} parts `connectionOf` the primary; `isNeeded`: whether a letter
+ *   must not be discarded, by it and the state of its key
  */
-export function createDeadLetters ({ connectionOf, keyOf, partitions }) {
+export function createDeadLetters ({ connectionOf, keyOf, partitions, isNeeded = () => false }) {
   /** @param {string} id @returns {{ partition: number, stream: string }} @throws {FreshetError} LETTER_UNKNOWN */
   function placeOf (id) {
     const [, partition, stream] = ID.exec(id) ?? []
@@ -59,10 +61,16 @@ export function createDeadLetters ({ connectionOf, keyOf, partitions }) {
       if (await connectionOf(partition).runScript('replay-letter', keys, [stream]) !== 1) throw gone(id)
     },
 
-    /** @param {string} id @throws {FreshetError} LETTER_UNKNOWN */
+    /** @param {string} id @throws {FreshetError} LETTER_UNKNOWN, LETTER_NEEDED */
     async discard (id) {
       const { partition, stream } = placeOf(id)
-      if (Number(await connectionOf(partition).send('XDEL', keyOf(partition)('dead'), stream)) !== 1) throw gone(id)
+      const [connection, key] = [connectionOf(partition), keyOf(partition)]
+      const [entry] = await connection.send('XRANGE', key('dead'), stream, stream)
+      if (entry === undefined) throw gone(id)
+      const letter = letterOf(partition, stream, entry[1].map(String))
+      const state = fieldsOf((await connection.send('HGETALL', key(`state:${letter.key}`))).map(String))
+      if (isNeeded(letter, state)) throw new FreshetError('LETTER_NEEDED', `${letter.key} is parked until its letter ${id} is replayed`)
+      if (Number(await connection.send('XDEL', key('dead'), stream)) !== 1) throw gone(id)
     },
 
     /** How many there are in one partition. @param {number} partition @returns {Promise<number>} */

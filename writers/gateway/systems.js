@@ -77,7 +77,8 @@ export function openSystems (settings, { primaryUrl, registry, log, signal }) {
   async function lettersOf ({ open }) {
     const { agreed, keyOf, partitions } = open()
     await agreed()
-    return createDeadLetters({ connectionOf: (partition) => routes.route(partition).connection, keyOf, partitions })
+    const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
+    return createDeadLetters({ connectionOf, keyOf, partitions, isNeeded: orders.isLetterNeeded })
   }
 
   return {

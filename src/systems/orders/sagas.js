@@ -6,6 +6,8 @@
  */
 import { fieldsOf } from '../../admission/index.js'
 
+/** the consumer of dead letters of orders */
+const CONSUMER = 'saga'
 /** scheduled tasks read of a partition, the first due first */
 const MAX_TASKS = 1000
 
@@ -31,7 +33,13 @@ export async function stuck (place, limit) {
   const keys = await ofEach(place, async (connection, key) => {
     const letters = await connection.send('XRANGE', key('dead'), '-', '+', 'COUNT', limit)
     return letters.map((/** @type {any} */ [, flat]) => fieldsOf(flat.map(String)))
-      .flatMap((/** @type {import('../../admission/index.js').Fields} */ one) => one.consumer === 'saga' ? [one.key] : [])
+      .flatMap((/** @type {import('../../admission/index.js').Fields} */ one) => one.consumer === CONSUMER ? [one.key] : [])
   })
   return [...new Set(keys)].slice(0, limit)
 }
+
+/**
+ * Whether a dead letter must be kept, because only it leads to a parked order.
+ * @param {{ consumer: string }} letter @param {import('../../admission/index.js').Fields} state of its key
+ */
+export const isLetterNeeded = ({ consumer }, { parked = '' }) => consumer === CONSUMER && parked !== ''

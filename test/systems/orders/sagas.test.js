@@ -6,6 +6,7 @@ import { admissionKey } from '../../../src/admission/index.js'
 import { partitionOf } from '../../../src/item/index.js'
 import { runCommand, startReader } from '../../commands.js'
 import { startDatabase } from '../../database.js'
+import { isProblem } from '../../gateway/requests.js'
 import { scopedEngines } from '../../scope.js'
 import { connectFor, engineName, eventually } from '../../servers.js'
 import { PARTITIONS, startOrders, startPayments } from './ordering.js'
@@ -126,11 +127,21 @@ for (const engine of await scopedEngines()) {
         { items: [{ orderId, status: 'pending', step: 'captured', stuck: /unknown_claim/ }] })
       const { items: [letter] } = (await gateway.send('GET', '/v1/systems/orders/dead-letters')).json
       t.match(letter, { consumer: 'saga', key: `o:${orderId}`, attempts: 5 })
+      const discard = () => gateway.send('DELETE', `/v1/systems/orders/dead-letters/${letter.id}`)
+      isProblem(t, await discard(), 409, 'LETTER_NEEDED')
+      t.match(await runCommand(t, ['dead-letters', 'discard', letter.id, '--system', 'orders', '--redis-url', redisUrl]).ended(),
+        { code: 1, stderr: /is parked until its letter/ })
       await connection.send('HSET', members, claim, hold)
       const replay = () => gateway.send('POST', `/v1/systems/orders/dead-letters/${letter.id}/replay`)
       t.same((await Promise.all([replay(), replay()])).map(({ status }) => status).sort(), [200, 404])
       t.match(await final(orderId), { status: 'confirmed' })
       t.same((await reader.get('/v1/sagas?status=stuck')).json.items, [])
+      // a letter of an order that went on without it
+      const dead = admissionKey('fr:', 'orders', partitionOf(Buffer.from(`o:${orderId}`), COUNT))('dead')
+      const id = String(await connection.send('XADD', dead, '*', 'consumer', 'saga', 'entry', '0-0', 'key', `o:${orderId}`, 'reason', 'r',
+        'attempts', '5', 'fields', '[]'))
+      t.match(await gateway.send('DELETE', `/v1/systems/orders/dead-letters/${partitionOf(Buffer.from(`o:${orderId}`), COUNT)}:${id}`),
+        { status: 200, json: { status: 'discarded' } })
     })
 
     await t.test('events and views are in the database, and a rebuild finds them as they are', async (t) => {

@@ -46,15 +46,16 @@ export async function deadLetterRoutes (app, { letters }) {
       })
     }, async (request) => (await open()).list(/** @type {any} */ (readQuery(request, FIELDS))))
 
-    for (const [method, suffix, status, summary] of /** @type {const} */ ([
-      ['POST', '/replay', 'replayed', 'Put a dead letter back into the outbox'], ['DELETE', '', 'discarded', 'Discard a dead letter']
+    for (const [method, suffix, status, summary, codes] of /** @type {const} */ ([
+      ['POST', '/replay', 'replayed', 'Put a dead letter back into the outbox', ['LETTER_UNKNOWN']],
+      ['DELETE', '', 'discarded', 'Discard a dead letter', ['LETTER_UNKNOWN', 'LETTER_NEEDED']]
     ])) {
       app.route({
         method,
         url: `${path}/:id${suffix}`,
         config,
         schema: commandRoute({
-          summary, tag: TAG, params: { id: LETTER_ID }, body: bodySchema({}), content: { 200: DONE }, codes: ['LETTER_UNKNOWN']
+          summary, tag: TAG, params: { id: LETTER_ID }, body: bodySchema({}), content: { 200: DONE }, codes: [...codes]
         }),
         async handler (request) {
           const { id } = /** @type {any} */ (request.params)
