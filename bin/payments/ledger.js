@@ -40,10 +40,11 @@ export function openLedger (file) {
     authorize: ({ key, amount, currency }, isDeclined) =>
       entries.get(key) ?? add(key, amount, currency, isDeclined ? 'declined' : 'authorized'),
 
-    /** @param {string} key of an entry @returns {Entry} */
-    capture (key) {
+    /** @param {string} key of an entry @param {() => boolean} isDeclined asked if it is authorized @returns {Entry} */
+    capture (key, isDeclined) {
       const entry = /** @type {Entry} */ (entries.get(key))
       if (entry.status !== 'authorized') return entry
+      if (isDeclined()) return change(key, { status: 'declined' })
       return change(key, { status: 'captured', captured: entry.amount, captures: entry.captures + 1 })
     },
 

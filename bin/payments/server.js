@@ -51,7 +51,7 @@ export function createPaymentServer ({ ledger, latencyMs, callbackUrl, secret, l
   })
   app.addHook('onClose', async () => callbacks.close())
 
-  /** Faults have exactly their share. @param {'declineRate' | 'errorRate' | 'silentRate'} name */
+  /** Faults have exactly their share. @param {'declineRate' | 'captureDeclineRate' | 'errorRate' | 'silentRate'} name */
   function isDue (name) {
     due[name] = (due[name] ?? 0) + faults[name]
     if (due[name] < 1) return false
@@ -93,7 +93,7 @@ export function createPaymentServer ({ ledger, latencyMs, callbackUrl, secret, l
     app.post(`/v1/payments/:key/${operation}`, { schema: { params: { type: 'object', properties: { key: KEY } } } }, (request, reply) => {
       const { key } = /** @type {any} */ (request.params)
       if (operation !== 'void' && !ledger.get(key)) return reply.code(404).send({ error: `there is no payment ${key}` })
-      return perform(reply, key, () => ledger[operation](key))
+      return perform(reply, key, () => ledger[operation](key, () => isDue('captureDeclineRate')))
     })
   }
   app.get('/v1/payments/:key', async (request, reply) => {

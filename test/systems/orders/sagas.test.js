@@ -49,6 +49,16 @@ for (const engine of await scopedEngines()) {
       t.same((await stock('lamp')).held, 0)
     })
 
+    await t.test('a capture that is declined cancels the order: its units are free, and nothing is captured', async (t) => {
+      const before = await stock('lamp')
+      await payments.fail({ captureDeclineRate: 1 })
+      const { orderId, status, reason } = await order(ann, lamp)
+      await payments.fail({})
+      t.match({ status, reason }, { status: 'cancelled', reason: 'capture_declined' })
+      t.match(await entryOf(orderId), { status: 'declined', captured: 0, captures: 0 })
+      t.same(await stock('lamp'), before)
+    })
+
     await t.test('errors of the provider, and callbacks that come late and twice', async (t) => {
       await payments.fail({ errorRate: 0.3, callbacks: 2, callbackAfterMs: 200 })
       const all = await Promise.all(Array.from({ length: 20 }, () => order(ann, lamp)))
