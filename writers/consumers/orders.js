@@ -33,8 +33,8 @@ export async function orderDuties (parts) {
       return fieldsOf((await connectionOf(partition).send('HGETALL', keyOf(partition)(`state:${key}`))).map(String))
     },
     confirm: (key) => confirm(partitionOf(key)),
-    bury: (key, { reason, attempts }) => bury(partitionOf(key), {
-      consumer: 'saga', entry: { id: '0-0', rule: 'step', key, seq: 0, fields: RESUME }, reason, attempts
+    bury: (key, letter) => bury(partitionOf(key), {
+      consumer: 'saga', entry: { id: '0-0', rule: 'step', key, seq: 0, fields: RESUME }, ...letter
     }),
     async drop (key) {
       const partition = partitionOf(key)

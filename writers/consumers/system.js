@@ -13,7 +13,7 @@ import {
 import { aborted } from '../../src/runtime/index.js'
 import { runTasks } from '../../src/schedule/index.js'
 import { createRoutes } from '../../src/store/index.js'
-import { SYSTEM as ORDERS } from '../../src/systems/orders/index.js'
+import { sagaIdOf, SYSTEM as ORDERS } from '../../src/systems/orders/index.js'
 import { followWakes } from './wakes.js'
 
 const LOOK_EVERY_MS = 250
@@ -21,7 +21,7 @@ const LOOK_EVERY_MS = 250
 const LOG_EVERY = 10
 
 /** @typedef {Awaited<ReturnType<typeof openSystem>>} OpenSystem */
-/** @typedef {Parameters<import('../../src/consumers/index.js').DeadLetters['bury']>[1]} Letter */
+/** @typedef {Parameters<import('../../src/consumers/index.js').DeadLetters['bury']>[1] & { correlationId?: string }} Letter */
 
 /**
  * @param {string} system @param {any} settings
@@ -132,7 +132,9 @@ const createNotes = ({ system, letters, metrics, log }) => ({
   /** @param {number} partition @param {Letter} letter */
   bury (partition, letter) {
     metrics.buried()
-    log.error({ system, consumer: letter.consumer, key: letter.entry.key, entry: letter.entry.id, reason: letter.reason }, 'dead letter')
+    const { consumer, entry: { id, key }, reason, correlationId } = letter
+    const sagaId = system === ORDERS ? sagaIdOf(key) : undefined
+    log.error({ system, consumer, key, sagaId, correlationId, entry: id, reason }, 'dead letter')
     return letters.bury(partition, letter)
   },
 

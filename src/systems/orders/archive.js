@@ -7,6 +7,7 @@
  * @typedef {import('../../admission/index.js').Entry} Entry
  */
 import { isDeepStrictEqual } from 'node:util'
+import { sagaIdOf } from './keys.js'
 import { lockPartition, writeViews } from './views.js'
 
 /** entries for the owner of the partition, which are no events */
@@ -59,7 +60,8 @@ export function createArchive ({ partitionOf, generationOf, confirm, resume, onD
     for (const { aggregate, version, data } of events) {
       if (isDeepStrictEqual(known.get(`${aggregate} ${version}`), data)) continue
       onDifferent()
-      log.error({ code: 'EVENTS_DIFFER', aggregate, version }, 'the database has another event with this number')
+      const sagaId = sagaIdOf(aggregate)
+      log.error({ code: 'EVENTS_DIFFER', sagaId, aggregate, version }, 'the database has another event with this number')
     }
   }
 }

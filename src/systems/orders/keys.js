@@ -14,6 +14,8 @@ export const productKey = (sku) => `p:${sku}`
 export const customerKey = (id) => `c:${id}`
 /** @param {string} key */
 export const idOfKey = (key) => key.slice(2)
+/** In logs: the id of an order; undefined of a product or customer. @param {string} key */
+export const sagaIdOf = (key) => key.startsWith('o:') ? idOfKey(key) : undefined
 
 /** Of one line. @param {string} order @param {number} line */
 export const claimOfLine = (order, line) => `o:${order}:${line}`

@@ -1,0 +1,57 @@
+/** The archive: an entry that is written again changes nothing, and a stored event is never replaced. */
+import t from 'tap'
+import { openDatabase } from '../../../src/sql/index.js'
+import { createArchive } from '../../../src/systems/orders/index.js'
+import { startMigratedDatabase } from '../../database.js'
+import { silentLog } from '../../servers.js'
+
+const { url } = await startMigratedDatabase(t)
+const database = openDatabase({ url, name: 'test', max: 2, deadlineMs: 20_000, log: silentLog })
+t.teardown(() => database.close())
+
+/** @type {any[]} */
+const errors = []
+let different = 0
+const archive = createArchive({
+  partitionOf: () => 0,
+  generationOf: async () => 'lineage',
+  confirm: async () => {},
+  resume: async () => {},
+  onDifferent: () => { different++ },
+  log: /** @type {any} */ ({ error: (/** @type {any} */ fields) => errors.push(fields) })
+})
+
+/** @param {number} seq @param {Record<string, string>} fields */
+const entry = (seq, fields) => ({
+  id: `${seq}-0`, rule: 'step', key: 'o:a', seq, fields: { ts: String(seq), request: 'r', seq: String(seq), reason: '', ...fields }
+})
+const placed = entry(1, { type: 'placed', status: 'placed', customer: 'ann', total: '100', lines: '[]', address: 'Here 1', deadline: '9' })
+const held = entry(2, { type: 'held', status: 'held' })
+
+/** @param {any[]} entries */
+const write = (entries) => database.transaction((client) => archive.write(client, entries))
+const stored = async () => ({
+  events: (await database.query('SELECT * FROM events ORDER BY version')).rows,
+  orders: (await database.query('SELECT * FROM order_view')).rows
+})
+
+t.test('the same entries again change nothing', async (t) => {
+  await write([placed, held])
+  const before = await stored()
+  t.match(before, { events: [{ type: 'placed' }, { type: 'held' }], orders: [{ aggregate: 'o:a', version: '2', status: 'held' }] })
+  await write([placed, held])
+  await write([held])
+  t.same(await stored(), before)
+  t.same([different, errors], [0, []])
+})
+
+t.test('another event with the same number is counted and logged; the stored one stays, and the rest is written', async (t) => {
+  const before = await stored()
+  await write([entry(2, { type: 'declined', status: 'cancelling' }), entry(3, { type: 'capture_requested', status: 'capturing' })])
+  const { events, orders } = await stored()
+  t.same(events.slice(0, 2), before.events)
+  t.match(events[2], { version: '3', type: 'capture_requested' })
+  t.match(orders, [{ version: '3', status: 'capturing' }])
+  t.equal(different, 1)
+  t.same(errors, [{ code: 'EVENTS_DIFFER', sagaId: 'a', aggregate: 'o:a', version: 2 }])
+})
