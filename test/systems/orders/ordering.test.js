@@ -2,6 +2,7 @@
 import t from 'tap'
 import { startDatabase } from '../../database.js'
 import { isProblem } from '../../gateway/requests.js'
+import { openLive } from '../../push/live-client.js'
 import { scopedEngines } from '../../scope.js'
 import { engineName, eventually } from '../../servers.js'
 import { startOrders } from './ordering.js'
@@ -97,6 +98,22 @@ for (const engine of await scopedEngines()) {
       t.match(text, /event: snapshot\ndata: {"orderId"/)
       t.match(text, /event: step\ndata: {"version":5,"type":"confirmed"/)
       await payments.fail({})
+    })
+
+    await t.test('a stream resumes after Last-Event-ID', async (t) => {
+      const { orderId } = await order(ann, [{ sku: 'lamp', quantity: 1 }])
+      const { items } = (await reader.get(`/v1/orders/${orderId}/events`)).json
+      const path = `/v1/orders/${orderId}/live`
+      const first = await openLive(t, reader.url, path)
+      await eventually(() => first.events.length > 0)
+      const [generation] = first.events[0].id.split(':')
+      const again = await openLive(t, reader.url, path, { headers: { 'last-event-id': `${generation}:2` } })
+      await eventually(() => again.events.at(-1)?.data.version === items.length)
+      t.same(again.events.map(({ event, data, id }) => [event, data.version, id]),
+        [3, 4, 5].map((version) => ['step', version, `${generation}:${version}`]))
+      const other = await openLive(t, reader.url, path, { headers: { 'last-event-id': '0123456789ab.0:2' } })
+      await eventually(() => other.events.length > 1)
+      t.same(other.events.map(({ event }) => event), ['reset', 'snapshot'])
     })
 
     await t.test('products and reservations', async (t) => {
