@@ -67,13 +67,13 @@ export function orderCommands (send) {
 /**
  * @param {import('tap').Test} t
  * @param {{ engine: import('../../servers.js').Engine, databaseUrl: string, gatewayFlags?: string[], consumerFlags?: string[],
- *   paymentFlags?: string[], env?: Record<string, string>, isProxied?: boolean }} options `env` of
+ *   paymentFlags?: string[], serverArgs?: string[], env?: Record<string, string>, isProxied?: boolean }} options `env` of
  *   gateway and consumers; `isProxied`: all servers are reached through a proxy, which can switch to another
  */
 export async function startOrders (t, {
-  engine, databaseUrl, gatewayFlags = [], consumerFlags = [], paymentFlags = [], env = {}, isProxied = false
+  engine, databaseUrl, gatewayFlags = [], consumerFlags = [], paymentFlags = [], serverArgs = [], env = {}, isProxied = false
 }) {
-  const deployment = await startDeployment(t, { engine, replicas: 1 })
+  const deployment = await startDeployment(t, { engine, replicas: 1, args: serverArgs })
   const { primary } = deployment
   const proxy = isProxied ? await startProxy(t, primary.port) : null
   const redisUrl = proxy?.url ?? primary.url
