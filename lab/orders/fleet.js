@@ -12,6 +12,7 @@ import { cpuSecondsBeside } from '../servers/process-tree.js'
 import { startProcess } from '../serving/process.js'
 import { startAutoscaler } from './autoscaler.js'
 import { partitionsOf } from './owners.js'
+import { startProxy } from './proxy.js'
 import { createQuota } from './quota.js'
 import { eventOf, EVENTS_OF_ORDERS, idOf, orderOf, ORDERS } from './rows.js'
 import { openService } from './service.js'
@@ -19,7 +20,6 @@ import { flagsOf, isProduct, LOCAL, NOOP, POLLED } from './techniques.js'
 
 const FRESHET = join(ROOT, 'bin/freshet.js')
 const REPLICA = fileURLToPath(new URL('local-process.js', import.meta.url))
-const PROXY = fileURLToPath(new URL('proxy-process.js', import.meta.url))
 const POLLING_CONSUMERS = join(ROOT, 'bin/experiment/polling-consumers.js')
 const SECRET = 'whsec_lab'
 const PAYMENT_TIMEOUT_MS = '500'
@@ -99,7 +99,7 @@ async function startLocal ({ technique, replicas, redisUrl, keyPrefix }, { start
 }
 
 /** @param {Order} order @param {Starter} starter */
-async function startProduct (order, { start: startOne, run: start, closers, payments: startPayments }) {
+async function startProduct (order, { run: start, closers, payments: startPayments }) {
   const { technique, replicas, everywhere, autoscaled } = order
   const postgres = await startPostgres()
   closers.unshift(postgres.close)
@@ -122,9 +122,9 @@ async function startProduct (order, { start: startOne, run: start, closers, paym
   /** @param {(port: string) => Process} runOne @returns {Promise<Service & { url: string }>} `url`: of one, or of a proxy to all */
   async function reachable (runOne) {
     if (!everywhere) return openService(runOne, ofOthers).then((service) => Object.assign(service, { url: service.urls[0] }))
-    const proxy = startOne('a proxy', [PROXY])
-    const service = await openService(runOne, ofOthers, (urls) => proxy.send({ event: 'replicas', urls }))
-    return Object.assign(service, { url: String((await proxy.receive('up', UP_MS)).url) })
+    const { url, replicas: spreadOver, close } = await startProxy()
+    closers.unshift(close)
+    return Object.assign(await openService(runOne, ofOthers, spreadOver), { url })
   }
   const gateway = await reachable((port) => run('gateway', [...shared, '--port', port, '--payment-secret', SECRET,
     '--request-ms', REQUEST_MS, '--order-deadline-ms', String(ORDER_DEADLINE_MS)]))

@@ -16,8 +16,10 @@ t.test('no request fails while gateways are replaced, and what was acknowledged 
   const { primary, replicas, reader } = await startFlow(t, { engine, replicas: 1 })
   const start = () => startGateway(t, { redisUrl: primary.url })
   const gateways = [await start(), await start()]
-  const service = await startProxy(() => gateways.map(({ url }) => url))
+  const service = await startProxy()
   t.teardown(service.close)
+  const serve = () => service.replicas(gateways.map(({ url }) => url))
+  serve()
   const { post } = sendTo(service.url)
   t.equal((await post('/v1/feeds/latest/items', [{ id: 'first', value: '0' }])).status, 200)
 
@@ -37,6 +39,7 @@ t.test('no request fails while gateways are replaced, and what was acknowledged 
   for (let i = 0; i < UPDATES; i++) {
     gateways.push(await start())
     const [old] = gateways.splice(0, 1)
+    serve()
     await pause(FORGOTTEN_MS)
     const { code } = await old.command.stop()
     t.equal(code, 0)
