@@ -27,7 +27,7 @@ local nowText = string.format('%.0f', now)
 local finishedMs = finished and tonumber((string.match(finished, '^%d+'))) or now
 local since = string.format('%.0f', math.min(finishedMs, now - expiry))
 local function isFull () return redis.call('XLEN', outbox) > tonumber(most) end
-if most ~= '0' and finishedMs < now - expiry and isFull() then
+if finished and most ~= '0' and isFull() and finishedMs < now - expiry then
   -- consumers may have finished what nothing was added after
   redis.call('XTRIM', outbox, 'MINID', since)
   if isFull() then return { current, nowText, 'backlog' } end

@@ -6,9 +6,9 @@
 -- COST O(1)
 -- MODE writes
 local generation, replicationId, before, lineage, isRead = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local known = redis.call('HMGET', generation, 'replid', 'lineage', 'n')
+local known = redis.call('HMGET', generation, 'replid', 'lineage', 'n', 'finished')
 local now = known[2] and known[2] .. '.' .. known[3] or ''
 if known[1] == replicationId or now ~= before then return 0 end
 redis.call('HSET', generation, 'replid', replicationId, 'lineage', lineage, 'n', 0)
-if isRead == '1' then redis.call('HSETNX', generation, 'finished', '0-0') end
+if isRead == '1' and not known[4] then redis.call('HSET', generation, 'finished', '0-0') end
 return 1

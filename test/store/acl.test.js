@@ -38,7 +38,7 @@ for (const engine of await scopedEngines()) {
     /** of somebody who waits in the queue of a sale */
     let ticket = ''
 
-    /** A sale with holds that are confirmed and expire, a queue, orders, and no dead letters. @param {any} gateway */
+    /** A sale with holds that are confirmed and expire, a queue, orders, and a dead letter. @param {any} gateway */
     async function sellOut (gateway) {
       const flags = ['--database-url', database.url, '--systems', 'sales']
       const { command } = await startConsumers(t, { redisUrl: urlOf('writer'), flags })
@@ -53,7 +53,8 @@ for (const engine of await scopedEngines()) {
       ticket = joined[2].ticket
       t.equal((await send('POST', 'sales/q/queue', { userId: 'bob' })).json.status, 'waiting')
       t.equal((await send('POST', 'sales/q/claims', { userId: 'ann' }, { 'freshet-ticket': joined[0].ticket })).status, 201)
-      t.equal((await send('DELETE', 'systems/sales/dead-letters/1:1-0')).status, 404)
+      await control.send('XADD', 'fr:{@sales:1}:dead', '1-0', 'key', 'q', 'fields', '[]')
+      t.equal((await send('DELETE', 'systems/sales/dead-letters/1:1-0')).status, 200)
       await eventually(async () => {
         await send('POST', 'sales/q/resume')
         const names = await seen()
