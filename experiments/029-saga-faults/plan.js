@@ -25,7 +25,7 @@ export default {
     'any-killed': 'any process is killed',
     noop: 'ends at once'
   },
-  levels: { '60/s': level(60), '200/s': level(200) },
+  levels: { '60/s': level(60), '120/s': level(120) },
   fixed: { maxItems: 1_000_000 },
   seconds: 8,
   warmUpSeconds: 2,
@@ -47,11 +47,11 @@ export default {
   ],
   budgets: [
     { measure: 'stuckPercent', arm: 'any-killed', most: 0, level: '60/s' },
-    { measure: 'stuckPercent', arm: 'any-killed', most: 0, level: '200/s' },
+    { measure: 'stuckPercent', arm: 'any-killed', most: 0, level: '120/s' },
     { measure: 'timeOutPercent', arm: 'any-killed', most: 0, level: '60/s' },
     { measure: 'sagaMsMax', arm: 'consumers-killed', most: 10_000, level: '60/s' },
     { measure: 'handOverMsMax', arm: 'consumers-killed', most: 4000, level: '60/s' },
-    { measure: 'handOverMsMax', arm: 'consumers-killed', most: 4000, level: '200/s' },
+    { measure: 'handOverMsMax', arm: 'consumers-killed', most: 4000, level: '120/s' },
     { measure: 'seenAfterMsP95', arm: 'few', most: 220, level: '60/s' },
     { measure: 'errorPercent', arm: 'any-killed', most: 0, level: '60/s' }
   ],

@@ -110,8 +110,10 @@ export async function openSystem (system, settings, parts) {
   return {
     figures: {
       owned: () => ownership.owned,
-      lagMs: async () => Math.max(0, ...await Promise.all(ownership.owned.map((partition) =>
-        lagOf(connectionOf(partition), keyOf(partition), effect?.name ?? '')))),
+      lagMs: async () => effect === null
+        ? 0
+        : Math.max(0, ...await Promise.all(ownership.owned.map((partition) =>
+          lagOf(connectionOf(partition), keyOf(partition), effect.name)))),
       deadLetters: async () => (await Promise.all(ownership.owned.map(letters.count))).reduce((sum, n) => sum + n, 0)
     },
 
@@ -174,11 +176,11 @@ async function tokenIn (database, system, partition) {
 }
 
 /**
- * From the cursor of a consumer to the end of the outbox, ms.
+ * From the cursor of a consumer, or the first entry if it has none, to the end of the outbox, ms.
  * @param {import('../../src/store/index.js').Connection} connection @param {(part: string) => string} key @param {string} consumer
  */
 async function lagOf (connection, key, consumer) {
-  const [[last], stored] = await connection.sendAll([
-    ['XREVRANGE', key('outbox'), '+', '-', 'COUNT', '1'], ['HGET', key('cursors'), consumer]])
-  return last === undefined || stored === null ? 0 : parseInt(String(last[0])) - parseInt(String(stored))
+  const [[last], [first], stored] = await connection.sendAll([['XREVRANGE', key('outbox'), '+', '-', 'COUNT', '1'],
+    ['XRANGE', key('outbox'), '-', '+', 'COUNT', '1'], ['HGET', key('cursors'), consumer]])
+  return last === undefined ? 0 : parseInt(String(last[0])) - parseInt(String(stored ?? first[0]))
 }
