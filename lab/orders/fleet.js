@@ -187,9 +187,8 @@ export async function startFleet (order) {
       const response = await fetch(`${paymentUrl}/faults`,
         { method: 'PUT', body: JSON.stringify(faults), headers: { 'content-type': 'application/json' } })
       if (!response.ok) throw new FreshetError('LOAD_FAILED', `the payment provider refused ${JSON.stringify(faults)}`)
-      const last = outages.at(-1)
       if (faults.isDown) outages.push([Date.now(), Infinity])
-      else if (last) last[1] = Math.min(last[1], Date.now())
+      else for (const one of outages) one[1] = Math.min(one[1], Date.now())
     }
     return {
       ...rest,
