@@ -170,7 +170,7 @@ export const SETTINGS = Object.freeze([
       { unit: 'ms', default: 86_400_000, check: integer(1_000, MAX_MS) })
   ]),
   ...group('Systems', ['gateway'], [
-    row('maxOutbox', 'Number of entries of a partition that may wait for consumers; above it, commands are refused',
+    row('maxOutbox', 'Number of entries of a partition above which commands are refused while consumers are more than --request-ms behind',
       { default: 1_000_000, check: integer(1000, 1e9) }),
     row('durability', 'When a command counts as accepted: the primary has it (memory), a replica too, its append-only file (aof), or the ' +
       'database (db: sales only); without it, memory, for sales and orders replica if there is one',
