@@ -8,12 +8,16 @@
  * @typedef {{ rows: any[], rowCount: number | null }} Result
  * @typedef {{ query: (text: string, values?: unknown[]) => Promise<Result> }} Client
  */
-import pg from 'pg'
+import { createRequire } from 'node:module'
 import { FreshetError } from './errors.js'
 
 /** SQLSTATE classes and codes after which the same statement may succeed: connection, resources, operator, rollback */
 const RETRYABLE = /^(08|53|57P|58|40001|40P01|25006|55P03|57014)/
 const STATEMENT_SHARE = 0.8
+
+const require = createRequire(import.meta.url)
+/** Loaded with the first pool, because most processes have no database. @returns {typeof import('pg')} */
+const loadPg = () => require('pg')
 
 /** @typedef {ReturnType<typeof openDatabase>} Database */
 
@@ -22,7 +26,7 @@ const STATEMENT_SHARE = 0.8
  *   as pg_stat_activity shows it; `max`: connections; `deadlineMs`: of a free connection, and of a statement
  */
 export function openDatabase ({ url, name, max, deadlineMs, log }) {
-  const pool = new pg.Pool({
+  const pool = new (loadPg().Pool)({
     connectionString: url,
     application_name: name,
     max,

@@ -249,7 +249,8 @@ for (const engine of await scopedEngines()) {
 
     await t.test('an admin sends exactly the commands of its rows', async (t) => {
       const filler = await openWriterFor(t, { redisUrl: primary.url, feed: 'large' })
-      for (let i = 0; i < 3000; i++) filler.pipeline.append(Buffer.from(`id-${i}`), now + i % 2, Buffer.from('v'))
+      const filledAt = Date.now()
+      for (let i = 0; i < 3000; i++) filler.pipeline.append(Buffer.from(`id-${i}`), filledAt + i % 2, Buffer.from('v'))
       await filler.close({ drainMs: 10_000 })
       await forget()
       const redisUrl = urlOf('admin')

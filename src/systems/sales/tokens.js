@@ -7,8 +7,10 @@
  * @typedef {import('jose').JWK & { alg: string }} Jwk
  */
 import { readFile } from 'node:fs/promises'
-import { exportJWK, generateKeyPair, generateSecret, importJWK, jwtVerify, SignJWT } from 'jose'
 import { FreshetError } from './errors.js'
+
+/** Loaded with the first token, because most processes have none. */
+const loadJose = () => import('jose')
 
 export const ALGORITHMS = Object.freeze(['HS256', 'EdDSA'])
 
@@ -24,7 +26,9 @@ export function createTokens ({ connection, key, file, algorithm }) {
   async function load () {
     const jwk = file === null ? await agreeOnKey(connection(), key, algorithm) : await keyIn(file)
     const { d, ...shared } = jwk
-    return { alg: jwk.alg, sign: await importJWK(jwk, jwk.alg), verify: await importJWK(jwk.kty === 'oct' ? jwk : shared, jwk.alg) }
+    const { importJWK, jwtVerify, SignJWT } = await loadJose()
+    const [sign, verify] = await Promise.all([jwk, jwk.kty === 'oct' ? jwk : shared].map((one) => importJWK(one, jwk.alg)))
+    return { alg: jwk.alg, sign, verify, jwtVerify, SignJWT }
   }
   function loaded () {
     loading ??= load()
@@ -35,7 +39,7 @@ export function createTokens ({ connection, key, file, algorithm }) {
   return {
     /** The same token for the same claim. @param {{ sale: string, user: string, claim: string, untilMs: number, lineage: string }} hold */
     async issue ({ sale, user, claim, untilMs, lineage }) {
-      const { alg, sign } = await loaded()
+      const { alg, sign, SignJWT } = await loaded()
       return new SignJWT({ sale, lineage }).setProtectedHeader({ alg }).setSubject(user).setJti(claim)
         .setExpirationTime(Math.ceil(untilMs / 1000)).sign(sign)
     },
@@ -46,7 +50,7 @@ export function createTokens ({ connection, key, file, algorithm }) {
      * @throws {FreshetError} TICKET_INVALID
      */
     async claimOf ({ sale, user, token }) {
-      const { alg, verify } = await loaded()
+      const { alg, verify, jwtVerify } = await loaded()
       // expiry is decided by the rule
       const options = { algorithms: [alg], subject: user, currentDate: new Date(0) }
       const { payload } = await jwtVerify(token, verify, options).catch(() => ({ payload: null }))
@@ -63,6 +67,7 @@ export function createTokens ({ connection, key, file, algorithm }) {
 async function agreeOnKey (connection, key, algorithm) {
   const stored = await connection.send('GET', key)
   if (stored !== null) return JSON.parse(String(stored))
+  const { exportJWK, generateKeyPair, generateSecret } = await loadJose()
   const pair = algorithm === 'HS256' ? null : await generateKeyPair(algorithm, { crv: 'Ed25519', extractable: true })
   const jwk = await exportJWK(pair ? pair.privateKey : await generateSecret(algorithm, { extractable: true }))
   await connection.send('SET', key, JSON.stringify({ ...jwk, alg: algorithm }), 'NX')
