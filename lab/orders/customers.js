@@ -13,6 +13,7 @@ import { randomUUID } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { FreshetError } from '../errors.js'
 import { isFinal } from './history.js'
 import { isProduct } from './techniques.js'
 
@@ -28,6 +29,7 @@ const UNITS = 1_000_000
 const SCARCE_UNITS = 20
 const MORE_UNITS = 5
 const REPLENISH_EVERY_MS = 1000
+const REPLENISHED_WITHIN_MS = 60_000
 const PRICE = '5.00'
 const HOLD_MS = 1000
 const POLL_MS = 200
@@ -76,11 +78,12 @@ export function createClient () {
  *   signal: AbortSignal }} parts
  */
 async function replenish ({ technique, send, commandUrls: [url], heard, signal }) {
-  const key = randomUUID()
+  const [key, untilMs] = [randomUUID(), performance.now() + REPLENISHED_WITHIN_MS]
   while (isProduct(technique)) {
-    const { status } = await send(`${url}/v1/products/${SCARCE}/replenish`, { quantity: MORE_UNITS }, key)
+    const { status, reply } = await send(`${url}/v1/products/${SCARCE}/replenish`, { quantity: MORE_UNITS }, key)
     if (status === 200) heard.replenished += MORE_UNITS
     if (status === 200 || signal.aborted) return
+    if (performance.now() > untilMs) throw new FreshetError('LOAD_FAILED', `replenish: ${status} ${JSON.stringify(reply)}`)
   }
 }
 
@@ -185,7 +188,12 @@ export function createCustomers ({ technique, commandUrls, queryUrls, doubled, c
       const startMs = performance.now()
       /** @type {Promise<unknown>[]} */
       const all = []
-      const more = setInterval(() => all.push(replenish({ technique, send, commandUrls, heard, signal })), REPLENISH_EVERY_MS)
+      const more = setInterval(() => {
+        const one = replenish({ technique, send, commandUrls, heard, signal })
+        // until `rest` is awaited
+        one.catch(() => {})
+        all.push(one)
+      }, REPLENISH_EVERY_MS)
       for (let n = 0; n < rate * seconds && !signal.aborted; n++) {
         const dueMs = startMs + n * 1000 / rate
         const aheadMs = dueMs - performance.now()

@@ -38,16 +38,23 @@ export const KILL_EVERY_MS = 2000
 
 /**
  * @param {{ fault: Fault, fail: (faults: object) => Promise<void>, kill: (what: Killed) => Promise<unknown>, killEveryMs?: number }} parts
- * @returns what ends it, when everything is up again: how many were killed
+ * @returns what ends it, when everything is up again: how many were killed. It throws what kept one from starting again
  */
 export function startFaults ({ fault: { provider, down, kills = [] }, fail, kill, killEveryMs = KILL_EVERY_MS }) {
-  let killed = 0
-  /** @type {Promise<unknown>[]} what is killed again before it is up is no failure */
-  const restarts = []
+  let [turns, killed] = [0, 0]
+  /** what is not up yet, and is spared @type {Map<Killed, Promise<unknown>>} */
+  const restarts = new Map()
+  /** @type {unknown} */
+  let failure
   /** @type {NodeJS.Timeout[]} */
   const timers = []
   if (kills.length > 0) {
-    timers.push(setInterval(() => { restarts.push(kill(kills[killed++ % kills.length]).catch(() => {})) }, killEveryMs))
+    timers.push(setInterval(() => {
+      const what = kills[turns++ % kills.length]
+      if (restarts.has(what)) return
+      killed++
+      restarts.set(what, kill(what).catch((error) => { failure ??= error }).finally(() => restarts.delete(what)))
+    }, killEveryMs))
   }
   if (down) {
     const set = (/** @type {boolean} */ isDown) => fail({ ...provider, isDown }).catch(() => {})
@@ -58,7 +65,8 @@ export function startFaults ({ fault: { provider, down, kills = [] }, fail, kill
   }
   return async () => {
     for (const timer of timers) clearInterval(timer)
-    await Promise.all(restarts)
+    await Promise.all(restarts.values())
+    if (failure) throw failure
     if (down) await fail(provider)
     return killed
   }

@@ -45,6 +45,8 @@ export async function openService (run, count, onUrls = () => {}) {
       const one = all[Math.floor(Math.random() * all.length)]
       await before(Number(one.process.pid))
       one.process.kill()
+      // its port is free again
+      await one.process.stop()
       const next = one.process = run(one.url === '' ? '0' : new URL(one.url).port)
       await next.receive('up', UP_MS)
     }

@@ -47,114 +47,113 @@ const clientsNamed = async (connection, word) =>
   String(await connection.send('CLIENT', 'LIST')).split('\n').filter((line) => line.includes(word))
 
 t.jobs = 2
-for (const engine of await scopedEngines()) {
-  t.test(engineName(engine), { buffered: true }, async (t) => {
-    for (const layout of followed) {
-      await t.test(`${layout}: its replica is killed, then frozen, then left behind: another one is followed, and nothing is ` +
-        'missed', async (t) => {
-        const { primary, replicas } = await startDeployment(t, { engine })
-        const feed = 'nodes'
-        const writer = await openWriterFor(t, { redisUrl: primary.url, feed, layout, partitions: 2 })
-        const writing = keepWriting(t, writer)
-        const readers = await openViews(t, { primary, readFrom: 'replica', deadlineMs: 500 })
-        const truth = await openViews(t, { primary, mode: 'none' })
-        await readers.isComplete(feed)
-        const controls = await Promise.all(replicas.map(({ url }) => connectFor(t, url)))
-        const whichIsFollowed = () => eventually(async () => {
-          for (const [i, control] of controls.entries()) if ((await clientsNamed(control, `view-${feed}`)).length > 0) return { i }
-          return false
-        })
-
-        const { i: first } = /** @type {{ i: number }} */ (await whichIsFollowed())
-        await replicas[first].kill()
-        controls[first] = controls[1 - first]
-        await eventually(async () => (await clientsNamed(controls[1 - first], `view-${feed}`)).length > 0)
-        await eventually(() => readers.views.revision(feed))
-        await replicas[first].restart()
-        await inSync(replicas[first])
-        controls[first] = await connectFor(t, replicas[first].url)
-        await eventually(() =>
-          readers.deployment.nodes().every(({ connected, role, state }) => connected && (role === 'primary' || state === 'connected')))
-
-        replicas[1 - first].freeze()
-        await eventually(async () => (await clientsNamed(controls[first], `view-${feed}`)).length > 0)
-        await eventually(() => readers.views.revision(feed))
-        replicas[1 - first].thaw()
-
-        await writing.stop()
-        await isAs(readers, feed, truth.queries)
-        t.match(await readers.views.count(feed), { count: 300, exact: true })
-        if (isLog(layout)) t.equal(readers.countsOf(feed)?.skipped.corrupt, 0)
-      })
-    }
-
-    await t.test('a replica that cannot keep up is left while another may answer', async (t) => {
+const [engine] = await scopedEngines()
+t.test(engineName(engine), { buffered: true }, async (t) => {
+  for (const layout of followed) {
+    await t.test(`${layout}: its replica is killed, then frozen, then left behind: another one is followed, and nothing is ` +
+      'missed', async (t) => {
       const { primary, replicas } = await startDeployment(t, { engine })
-      const writer = await openWriterFor(t, { redisUrl: primary.url, feed: 'lag', layout: 'segments' })
-      writer.pipeline.append(bytes('a'), Date.now(), bytes('1'))
-      await writer.pipeline.flush()
-      const readers = await openViews(t, { primary, readFrom: 'replica', deadlineMs: 1000 })
-      await readers.isComplete('lag')
+      const feed = 'nodes'
+      const writer = await openWriterFor(t, { redisUrl: primary.url, feed, layout, partitions: 2 })
+      const writing = keepWriting(t, writer)
+      const readers = await openViews(t, { primary, readFrom: 'replica', deadlineMs: 500 })
+      const truth = await openViews(t, { primary, mode: 'none' })
+      await readers.isComplete(feed)
       const controls = await Promise.all(replicas.map(({ url }) => connectFor(t, url)))
-      const counts = () => Promise.all(controls.map(async (control) => (await clientsNamed(control, 'view-lag')).length))
-      const lagging = (await counts()).findIndex((count) => count > 0)
-      // its primary is unreachable now, so it cannot keep up
-      await controls[lagging].send('REPLICAOF', '127.0.0.1', '1')
-      await eventually(async () => (await counts())[1 - lagging] > 0)
-      writer.pipeline.append(bytes('b'), Date.now(), bytes('2'))
-      await writer.pipeline.flush()
-      await eventually(async () => (await readers.views.count('lag')).count === 2)
-      t.same(readers.countsOf('lag')?.rebuilt, 0)
+      const whichIsFollowed = () => eventually(async () => {
+        for (const [i, control] of controls.entries()) if ((await clientsNamed(control, `view-${feed}`)).length > 0) return { i }
+        return false
+      })
+
+      const { i: first } = /** @type {{ i: number }} */ (await whichIsFollowed())
+      await replicas[first].kill()
+      controls[first] = controls[1 - first]
+      await eventually(async () => (await clientsNamed(controls[1 - first], `view-${feed}`)).length > 0)
+      await eventually(() => readers.views.revision(feed))
+      await replicas[first].restart()
+      await inSync(replicas[first])
+      controls[first] = await connectFor(t, replicas[first].url)
+      await eventually(() =>
+        readers.deployment.nodes().every(({ connected, role, state }) => connected && (role === 'primary' || state === 'connected')))
+
+      replicas[1 - first].freeze()
+      await eventually(async () => (await clientsNamed(controls[first], `view-${feed}`)).length > 0)
+      await eventually(() => readers.views.revision(feed))
+      replicas[1 - first].thaw()
+
+      await writing.stop()
+      await isAs(readers, feed, truth.queries)
+      t.match(await readers.views.count(feed), { count: 300, exact: true })
+      if (isLog(layout)) t.equal(readers.countsOf(feed)?.skipped.corrupt, 0)
     })
+  }
 
-    for (const layout of followed) {
-      await t.test(`${layout}: another server in place of the one that was followed: the view is of what is there now`, async (t) => {
-        const [before, after] = await Promise.all([startServer(t, { engine }), startServer(t, { engine })])
-        const writers = await Promise.all([before, after].map(({ url }) => openWriterFor(t, { redisUrl: url, feed: 'swapped', layout })))
-        for (const [i, { pipeline }] of writers.entries()) {
-          for (let n = 0; n < 50 + i; n++) pipeline.append(bytes(`${i}-${n}`), Date.now() - n, bytes(`of server ${i}`))
-          await pipeline.flush()
-        }
-        const proxy = await startProxy(t, before.port)
-        const readers = await openViews(t, { primary: proxy, deadlineMs: 500 })
-        await readers.isComplete('swapped')
-        await eventually(async () => (await readers.views.count('swapped')).count === 50)
-        proxy.switchTo(after.port)
-        proxy.resetAll()
-        const truth = await openViews(t, { primary: after, mode: 'none' })
-        await isAs(readers, 'swapped', truth.queries)
-        t.match(await readers.views.count('swapped'), { count: 51, exact: true })
-      })
-    }
-
-    for (const layout of followed) {
-      await t.test(`${layout}: a primary that takes over with the same definition and less than the one before: the view is of what it ` +
-        'has', async (t) => {
-        const { primary, replicas } = await startDeployment(t, { engine, replicas: 1 })
-        const writer = await openWriterFor(t, { redisUrl: primary.url, feed: 'over', layout })
-        const write = async (/** @type {string} */ word) => {
-          writer.pipeline.append(bytes(word), Date.now(), bytes(word))
-          await writer.pipeline.flush()
-        }
-        await write('both')
-        const control = await connectFor(t, replicas[0].url)
-        await eventually(async () => (await control.send('EXISTS', `fr:{over:0}:${layoutOf(layout).log?.part ?? layout}`)) === 1)
-        await control.send('REPLICAOF', 'NO', 'ONE')
-        await write('lost')
-        const proxy = await startProxy(t, primary.port)
-        const readers = await openViews(t, { primary: proxy, deadlineMs: 500 })
-        await readers.isComplete('over')
-        await eventually(async () => (await readers.views.count('over')).count === 2)
-        proxy.switchTo(replicas[0].port)
-        proxy.resetAll()
-        await eventually(async () => (await readers.views.count('over')).count === 1)
-        t.same((await readers.views.latest('over', { limit: 10 })).items.map(({ id }) => String(id)), ['both'])
-        t.equal(readers.countsOf('over')?.rebuilt, 1)
-        const next = await openWriterFor(t, { redisUrl: replicas[0].url, feed: 'over', layout })
-        next.pipeline.append(bytes('new'), Date.now(), bytes('new'))
-        await next.pipeline.flush()
-        await eventually(async () => (await readers.views.count('over')).count === 2)
-      })
-    }
+  await t.test('a replica that cannot keep up is left while another may answer', async (t) => {
+    const { primary, replicas } = await startDeployment(t, { engine })
+    const writer = await openWriterFor(t, { redisUrl: primary.url, feed: 'lag', layout: 'segments' })
+    writer.pipeline.append(bytes('a'), Date.now(), bytes('1'))
+    await writer.pipeline.flush()
+    const readers = await openViews(t, { primary, readFrom: 'replica', deadlineMs: 1000 })
+    await readers.isComplete('lag')
+    const controls = await Promise.all(replicas.map(({ url }) => connectFor(t, url)))
+    const counts = () => Promise.all(controls.map(async (control) => (await clientsNamed(control, 'view-lag')).length))
+    const lagging = (await counts()).findIndex((count) => count > 0)
+    // its primary is unreachable now, so it cannot keep up
+    await controls[lagging].send('REPLICAOF', '127.0.0.1', '1')
+    await eventually(async () => (await counts())[1 - lagging] > 0)
+    writer.pipeline.append(bytes('b'), Date.now(), bytes('2'))
+    await writer.pipeline.flush()
+    await eventually(async () => (await readers.views.count('lag')).count === 2)
+    t.same(readers.countsOf('lag')?.rebuilt, 0)
   })
-}
+
+  for (const layout of followed) {
+    await t.test(`${layout}: another server in place of the one that was followed: the view is of what is there now`, async (t) => {
+      const [before, after] = await Promise.all([startServer(t, { engine }), startServer(t, { engine })])
+      const writers = await Promise.all([before, after].map(({ url }) => openWriterFor(t, { redisUrl: url, feed: 'swapped', layout })))
+      for (const [i, { pipeline }] of writers.entries()) {
+        for (let n = 0; n < 50 + i; n++) pipeline.append(bytes(`${i}-${n}`), Date.now() - n, bytes(`of server ${i}`))
+        await pipeline.flush()
+      }
+      const proxy = await startProxy(t, before.port)
+      const readers = await openViews(t, { primary: proxy, deadlineMs: 500 })
+      await readers.isComplete('swapped')
+      await eventually(async () => (await readers.views.count('swapped')).count === 50)
+      proxy.switchTo(after.port)
+      proxy.resetAll()
+      const truth = await openViews(t, { primary: after, mode: 'none' })
+      await isAs(readers, 'swapped', truth.queries)
+      t.match(await readers.views.count('swapped'), { count: 51, exact: true })
+    })
+  }
+
+  for (const layout of followed) {
+    await t.test(`${layout}: a primary that takes over with the same definition and less than the one before: the view is of what it ` +
+      'has', async (t) => {
+      const { primary, replicas } = await startDeployment(t, { engine, replicas: 1 })
+      const writer = await openWriterFor(t, { redisUrl: primary.url, feed: 'over', layout })
+      const write = async (/** @type {string} */ word) => {
+        writer.pipeline.append(bytes(word), Date.now(), bytes(word))
+        await writer.pipeline.flush()
+      }
+      await write('both')
+      const control = await connectFor(t, replicas[0].url)
+      await eventually(async () => (await control.send('EXISTS', `fr:{over:0}:${layoutOf(layout).log?.part ?? layout}`)) === 1)
+      await control.send('REPLICAOF', 'NO', 'ONE')
+      await write('lost')
+      const proxy = await startProxy(t, primary.port)
+      const readers = await openViews(t, { primary: proxy, deadlineMs: 500 })
+      await readers.isComplete('over')
+      await eventually(async () => (await readers.views.count('over')).count === 2)
+      proxy.switchTo(replicas[0].port)
+      proxy.resetAll()
+      await eventually(async () => (await readers.views.count('over')).count === 1)
+      t.same((await readers.views.latest('over', { limit: 10 })).items.map(({ id }) => String(id)), ['both'])
+      t.equal(readers.countsOf('over')?.rebuilt, 1)
+      const next = await openWriterFor(t, { redisUrl: replicas[0].url, feed: 'over', layout })
+      next.pipeline.append(bytes('new'), Date.now(), bytes('new'))
+      await next.pipeline.flush()
+      await eventually(async () => (await readers.views.count('over')).count === 2)
+    })
+  }
+})

@@ -7,6 +7,8 @@ import { startDeployment, testEngines } from '../../test/servers.js'
 import { check, installed } from './schemathesis.js'
 
 const FEED = 'latest'
+/** 503 on a busy machine would be a failure */
+const PATIENT = ['--deadline-ms', '30000']
 const LIVE = '/v1/feeds/{feed}/live'
 /** of one run */
 const SECONDS = 10
@@ -26,8 +28,8 @@ t.test('services do what their documents say', { skip: !packages }, async (t) =>
   const database = await startMigratedDatabase(t)
   const [gateway, reader] = await Promise.all([
     // any ts of the schema is inside of these
-    startGateway(t, { redisUrl: primary.url, flags: ['--window-ms', '0', '--max-future-ms', String(2 ** 41 - 1)] }),
-    startReader(t, { redisUrl: primary.url, flags: ['--database-url', database.url] })
+    startGateway(t, { redisUrl: primary.url, flags: ['--window-ms', '0', '--max-future-ms', String(2 ** 41 - 1), ...PATIENT] }),
+    startReader(t, { redisUrl: primary.url, flags: ['--database-url', database.url, ...PATIENT] })
   ])
   const items = Array.from({ length: 300 }, (_, n) => ({ id: `bus-${n}`, value: n % 2 ? { stop: n } : 'é' }))
   t.equal((await gateway.post(`/v1/feeds/${FEED}/items`, items)).status, 200)

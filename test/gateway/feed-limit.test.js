@@ -7,31 +7,30 @@ import { connectFor, engineName, startServer } from '../servers.js'
 import { isProblem, itemsOf } from './requests.js'
 import { scopedEngines } from '../scope.js'
 
-for (const engine of await scopedEngines()) {
-  t.test(`feeds are created up to the limit, also by concurrent requests, on ${engineName(engine)}`, async (t) => {
-    const server = await startServer(t, { engine })
-    const connection = await connectFor(t, server.url)
-    await agree(connection, 'fr:', { feed: 'stored', layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 0, format: 1 })
-    const [few, none] = await Promise.all(['4', '0'].map((maxFeeds) =>
-      startGateway(t, { redisUrl: server.url, flags: ['--max-feeds', maxFeeds] })))
-    const postTo = (/** @type {typeof few} */ gateway, /** @type {string} */ name) =>
-      gateway.post(`/v1/feeds/${name}/items`, itemsOf('a', 1))
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => postTo(few, `new-${n}`)))
-    t.equal(answers.filter(({ status }) => status === 200).length, 3)
-    for (const answer of answers.filter(({ status }) => status !== 200)) {
-      t.match(isProblem(t, answer, 403, 'FEEDS_FULL').detail,
-        /^there is no feed new-\d+, and 4 feeds are stored, and this gateway creates none beyond 4 \(--max-feeds\);/)
-    }
-    const names = (await listDefinitions(connection, 'fr:')).map(({ feed }) => feed)
-    t.equal(names.length, 4)
-    for (const name of names) t.equal((await postTo(few, name)).status, 200, 'those that there are are written')
-    isProblem(t, await few.remove('/v1/feeds/other/items/a'), 404, 'FEED_UNKNOWN')
+const [engine] = await scopedEngines()
+t.test(`feeds are created up to the limit, also by concurrent requests, on ${engineName(engine)}`, async (t) => {
+  const server = await startServer(t, { engine })
+  const connection = await connectFor(t, server.url)
+  await agree(connection, 'fr:', { feed: 'stored', layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 0, format: 1 })
+  const [few, none] = await Promise.all(['4', '0'].map((maxFeeds) =>
+    startGateway(t, { redisUrl: server.url, flags: ['--max-feeds', maxFeeds] })))
+  const postTo = (/** @type {typeof few} */ gateway, /** @type {string} */ name) =>
+    gateway.post(`/v1/feeds/${name}/items`, itemsOf('a', 1))
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => postTo(few, `new-${n}`)))
+  t.equal(answers.filter(({ status }) => status === 200).length, 3)
+  for (const answer of answers.filter(({ status }) => status !== 200)) {
+    t.match(isProblem(t, answer, 403, 'FEEDS_FULL').detail,
+      /^there is no feed new-\d+, and 4 feeds are stored, and this gateway creates none beyond 4 \(--max-feeds\);/)
+  }
+  const names = (await listDefinitions(connection, 'fr:')).map(({ feed }) => feed)
+  t.equal(names.length, 4)
+  for (const name of names) t.equal((await postTo(few, name)).status, 200, 'those that there are are written')
+  isProblem(t, await few.remove('/v1/feeds/other/items/a'), 404, 'FEED_UNKNOWN')
 
-    t.match(isProblem(t, await postTo(none, 'other'), 403, 'FEEDS_FULL').detail, 'this gateway creates none (--max-feeds 0)')
-    t.equal((await postTo(none, 'stored')).status, 200)
-    isProblem(t, await few.post('/v1/feeds/other/items', [{ id: 'a' }]), 400, 'REQUEST_INVALID')
-  })
-}
+  t.match(isProblem(t, await postTo(none, 'other'), 403, 'FEEDS_FULL').detail, 'this gateway creates none (--max-feeds 0)')
+  t.equal((await postTo(none, 'stored')).status, 200)
+  isProblem(t, await few.post('/v1/feeds/other/items', [{ id: 'a' }]), 400, 'REQUEST_INVALID')
+})
 
 t.test('a failed creation and a dropped feed make room', async (t) => {
   const [engine] = await scopedEngines()

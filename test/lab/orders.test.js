@@ -117,7 +117,9 @@ t.test('each arm works for a moment; the product loses nothing, a replica with o
   const [engine] = await scopedEngines()
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
   for (const technique of scoped(TECHNIQUES, ['partitions-4', 'local-state'])) {
-    const { answered, placed, final, stuck, invariants } = await runOrders({ technique, users: 1, driver: 'orders', replicas: scoped(3, 2) }, {
+    /** @type {import('../../lab/contention/plan.js').Contention} */
+    const load = { technique, users: 1, driver: 'orders', replicas: scoped(3, 2) }
+    const { answered, placed, final, stuck, invariants } = await runOrders(load, {
       redisUrl: primary.url,
       keyPrefix: `lab-${technique}:`,
       rate: 40,

@@ -20,55 +20,54 @@ async function openFor (t, options) {
 
 const [anEngine] = await scopedEngines()
 
-for (const engine of await scopedEngines()) {
-  const { program } = engine
-  t.test(engineName(engine), async (t) => {
-    await t.test('servers are in sync and empty when they are open, and nothing is left when they are closed', async (t) => {
-      const folder = await makeCheckout(t, 'lab')
-      const servers = await openFor(t, { program, folder })
-      t.equal(servers.engine, engineName(engine))
-      t.ok(servers.ownsAll)
-      t.match(servers.keyPrefix, /^lab-[0-9a-f]{8}:$/)
-      t.same((await Promise.all(servers.replicaUrls.map(infoOf))).map((info) => info.master_link_status), ['up', 'up'])
-      t.match(await infoOf(servers.primaryUrl), { connected_slaves: '2', maxmemory_policy: 'noeviction', aof_enabled: '0' })
-      await servers.assertEmpty()
+const [engine] = await scopedEngines()
+const { program } = engine
+t.test(engineName(engine), async (t) => {
+  await t.test('servers are in sync and empty when they are open, and nothing is left when they are closed', async (t) => {
+    const folder = await makeCheckout(t, 'lab')
+    const servers = await openFor(t, { program, folder })
+    t.equal(servers.engine, engineName(engine))
+    t.ok(servers.ownsAll)
+    t.match(servers.keyPrefix, /^lab-[0-9a-f]{8}:$/)
+    t.same((await Promise.all(servers.replicaUrls.map(infoOf))).map((info) => info.master_link_status), ['up', 'up'])
+    t.match(await infoOf(servers.primaryUrl), { connected_slaves: '2', maxmemory_policy: 'noeviction', aof_enabled: '0' })
+    await servers.assertEmpty()
+    const pids = await pidsOf(servers)
+    await servers.close()
+    await servers.close()
+    await allGone(...pids)
+    t.same(await readdir(folder), [])
+  })
+
+  await t.test('L1: a key in any database of any node is found before a measurement', async (t) => {
+    const servers = await openFor(t, { program, replicas: 1, folder: await makeCheckout(t) })
+    const primary = await connectFor(t, servers.primaryUrl)
+    await primary.send('SELECT', 3)
+    await primary.send('SET', 'left', 'over')
+    await t.rejects(servers.assertEmpty(), { code: 'LAB_NOT_EMPTY', message: /127\.0\.0\.1:\d+ should be empty .* db3: keys=1/ })
+    await primary.send('DEL', 'left')
+    await servers.assertEmpty()
+    const replica = await connectFor(t, servers.replicaUrls[0])
+    await replica.send('REPLICAOF', 'NO', 'ONE')
+    await replica.send('SET', 'left', 'over')
+    await t.rejects(servers.assertEmpty(), { code: 'LAB_NOT_EMPTY' }, 'on a replica')
+  })
+
+  await t.test('a node that ends is reported in words, and none is started again', async (t) => {
+    for (const which of [0, 1]) {
+      const folder = await makeCheckout(t)
+      const servers = await openFor(t, { program, replicas: 1, folder })
+      const urls = [servers.primaryUrl, ...servers.replicaUrls]
       const pids = await pidsOf(servers)
-      await servers.close()
+      process.kill(pids[which], 'SIGKILL')
+      t.equal(await servers.died, `the ${['primary', 'replica'][which]} ${urls[which]} ended by SIGKILL`)
+      await t.rejects(pidOf(urls[which]), { code: 'SERVER_UNREACHABLE' })
       await servers.close()
       await allGone(...pids)
       t.same(await readdir(folder), [])
-    })
-
-    await t.test('L1: a key in any database of any node is found before a measurement', async (t) => {
-      const servers = await openFor(t, { program, replicas: 1, folder: await makeCheckout(t) })
-      const primary = await connectFor(t, servers.primaryUrl)
-      await primary.send('SELECT', 3)
-      await primary.send('SET', 'left', 'over')
-      await t.rejects(servers.assertEmpty(), { code: 'LAB_NOT_EMPTY', message: /127\.0\.0\.1:\d+ should be empty .* db3: keys=1/ })
-      await primary.send('DEL', 'left')
-      await servers.assertEmpty()
-      const replica = await connectFor(t, servers.replicaUrls[0])
-      await replica.send('REPLICAOF', 'NO', 'ONE')
-      await replica.send('SET', 'left', 'over')
-      await t.rejects(servers.assertEmpty(), { code: 'LAB_NOT_EMPTY' }, 'on a replica')
-    })
-
-    await t.test('a node that ends is reported in words, and none is started again', async (t) => {
-      for (const which of [0, 1]) {
-        const folder = await makeCheckout(t)
-        const servers = await openFor(t, { program, replicas: 1, folder })
-        const urls = [servers.primaryUrl, ...servers.replicaUrls]
-        const pids = await pidsOf(servers)
-        process.kill(pids[which], 'SIGKILL')
-        t.equal(await servers.died, `the ${['primary', 'replica'][which]} ${urls[which]} ended by SIGKILL`)
-        await t.rejects(pidOf(urls[which]), { code: 'SERVER_UNREACHABLE' })
-        await servers.close()
-        await allGone(...pids)
-        t.same(await readdir(folder), [])
-      }
-    })
+    }
   })
-}
+})
 
 t.test('two sets of servers are apart, each with a run id of its own', async (t) => {
   const folder = await makeCheckout(t)

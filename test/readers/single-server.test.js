@@ -6,47 +6,46 @@ import { scopedEngines } from '../scope.js'
 
 t.jobs = 2
 
-for (const engine of await scopedEngines()) {
-  /** A single server with items in it. @param {import('tap').Test} t */
-  async function startPrimary (t) {
-    const primary = await startServer(t, { engine, args: ['--repl-ping-replica-period', '1'] })
-    for (const layout of ['ids', 'segments']) {
-      const flags = ['--feed', layout, '--layout', layout, '--items', '50', '--rate', '0', '--window-ms', '0']
-      t.equal((await endOf(t, ['writer', '--redis-url', primary.url, ...flags])).code, 0)
-    }
-    return primary
+const [engine] = await scopedEngines()
+/** A single server with items in it. @param {import('tap').Test} t */
+async function startPrimary (t) {
+  const primary = await startServer(t, { engine, args: ['--repl-ping-replica-period', '1'] })
+  for (const layout of ['ids', 'segments']) {
+    const flags = ['--feed', layout, '--layout', layout, '--items', '50', '--rate', '0', '--window-ms', '0']
+    t.equal((await endOf(t, ['writer', '--redis-url', primary.url, ...flags])).code, 0)
   }
-
-  t.test(`${engineName(engine)}: without --read-from it is read, with one warning; a replica takes over`, { buffered: true }, async (t) => {
-    const primary = await startPrimary(t)
-    const { command, get, ask } = await startReader(t, { redisUrl: primary.url })
-    for (const feed of ['ids', 'segments']) t.equal((await ask(`/v1/feeds/${feed}/items?limit=50`)).json.items.length, 50, feed)
-    t.match(await ask('/readyz'), { status: 200, json: { ready: true } })
-    t.match(await command.until(/"level":40,[^\n]*"msg":"(the primary has no replicas[^\n]*)"/), [/--read-from replica/])
-    t.equal(command.stderr.match(/has no replicas/g)?.length, 1)
-
-    const replica = await startServer(t, { engine, replicaOf: primary })
-    await command.until(/the primary has a replica now/)
-    for (const feed of ['ids', 'segments']) t.equal((await ask(`/v1/feeds/${feed}/items?limit=49`)).json.items.length, 49, feed)
-
-    await replica.kill()
-    const gone = await eventually(async () => {
-      const answer = await get('/v1/feeds/ids/items?limit=48')
-      return answer.status === 503 && answer
-    })
-    t.match(gone.json, { code: 'REPLICAS_GONE' }, 'a replica that died is not replaced by the primary')
-    t.equal((await get('/readyz')).status, 503)
-    const ended = await command.stop()
-    t.equal(logOf(ended).filter(({ msg }) => /has no replicas: it is read|has a replica now/.test(msg)).length, 2)
-  })
-
-  t.test(`${engineName(engine)}: with --read-from replica replies and /readyz say what to change`, { buffered: true }, async (t) => {
-    const primary = await startPrimary(t)
-    const { get } = await startReader(t, { redisUrl: primary.url, flags: ['--read-from', 'replica'] })
-    const fix = /the primary has no replicas; use --read-from primary .*, or add one/
-    t.match(await get('/v1/feeds/ids/items'), { status: 503, json: { code: 'REPLICAS_GONE', detail: fix } })
-    t.match(await get('/readyz'), { status: 503, json: { reasons: [fix] } })
-    await startServer(t, { engine, replicaOf: primary })
-    await eventually(async () => (await get('/v1/feeds/ids/items')).status === 200)
-  })
+  return primary
 }
+
+t.test(`${engineName(engine)}: without --read-from it is read, with one warning; a replica takes over`, { buffered: true }, async (t) => {
+  const primary = await startPrimary(t)
+  const { command, get, ask } = await startReader(t, { redisUrl: primary.url })
+  for (const feed of ['ids', 'segments']) t.equal((await ask(`/v1/feeds/${feed}/items?limit=50`)).json.items.length, 50, feed)
+  t.match(await ask('/readyz'), { status: 200, json: { ready: true } })
+  t.match(await command.until(/"level":40,[^\n]*"msg":"(the primary has no replicas[^\n]*)"/), [/--read-from replica/])
+  t.equal(command.stderr.match(/has no replicas/g)?.length, 1)
+
+  const replica = await startServer(t, { engine, replicaOf: primary })
+  await command.until(/the primary has a replica now/)
+  for (const feed of ['ids', 'segments']) t.equal((await ask(`/v1/feeds/${feed}/items?limit=49`)).json.items.length, 49, feed)
+
+  await replica.kill()
+  const gone = await eventually(async () => {
+    const answer = await get('/v1/feeds/ids/items?limit=48')
+    return answer.status === 503 && answer
+  })
+  t.match(gone.json, { code: 'REPLICAS_GONE' }, 'a replica that died is not replaced by the primary')
+  t.equal((await get('/readyz')).status, 503)
+  const ended = await command.stop()
+  t.equal(logOf(ended).filter(({ msg }) => /has no replicas: it is read|has a replica now/.test(msg)).length, 2)
+})
+
+t.test(`${engineName(engine)}: with --read-from replica replies and /readyz say what to change`, { buffered: true }, async (t) => {
+  const primary = await startPrimary(t)
+  const { get } = await startReader(t, { redisUrl: primary.url, flags: ['--read-from', 'replica'] })
+  const fix = /the primary has no replicas; use --read-from primary .*, or add one/
+  t.match(await get('/v1/feeds/ids/items'), { status: 503, json: { code: 'REPLICAS_GONE', detail: fix } })
+  t.match(await get('/readyz'), { status: 503, json: { reasons: [fix] } })
+  await startServer(t, { engine, replicaOf: primary })
+  await eventually(async () => (await get('/v1/feeds/ids/items')).status === 200)
+})

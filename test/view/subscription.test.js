@@ -99,105 +99,104 @@ t.test('it polls every pollMs, by default 100 ms', async (t) => {
   for (const one of [often, usual, seldom]) await one.stop()
 })
 
-for (const engine of await scopedEngines()) {
-  t.test(engineName(engine), async (t) => {
-    const server = await startServer(t, { engine })
-    /** @param {string} name @param {import('../../src/index.js').Layout} layout */
-    async function open (name, layout) {
-      const feed = await openFeed(name, { redisUrl: server.url, readFrom: 'primary', layout })
-      t.teardown(() => feed.close({ drainMs: 0 }).catch(() => {}))
-      return feed
-    }
+const [engine] = await scopedEngines()
+t.test(engineName(engine), async (t) => {
+  const server = await startServer(t, { engine })
+  /** @param {string} name @param {import('../../src/index.js').Layout} layout */
+  async function open (name, layout) {
+    const feed = await openFeed(name, { redisUrl: server.url, readFrom: 'primary', layout })
+    t.teardown(() => feed.close({ drainMs: 0 }).catch(() => {}))
+    return feed
+  }
 
-    for (const layout of layoutNames()) {
-      await t.test(`${layout}: an idle subscription ends when it is left, and so does a stream over it`, async (t) => {
-        const feed = await open(`left-${layout}`, layout)
-        const { changes } = await begun(feed)
-        const next = changes.next()
-        t.same(await changes.return(), DONE)
-        t.same(await next, DONE)
-        const failing = feed.subscribe({ pollMs: NEVER_MS })
-        const asked = failing.next()
-        await t.rejects(failing.throw(new Error('no more')), { message: 'no more' })
-        t.same(await asked, DONE)
-        const stream = Readable.from(feed.subscribe({ pollMs: NEVER_MS }))
-        stream.read()
-        stream.destroy()
-        await eventually(() => stream.closed)
-      })
-    }
-
-    await t.test('many subscriptions get changes, log no warning, and end with the feed', async (t) => {
-      /** @type {string[]} */
-      const warnings = []
-      const onWarning = (/** @type {Error} */ { name }) => warnings.push(name)
-      process.on('warning', onWarning)
-      t.teardown(() => process.off('warning', onWarning))
-      const feed = await open('many', 'segments')
-      const stop = new AbortController()
-      /** @type {Set<number>} */
-      const heard = new Set()
-      const following = Array.from({ length: 30 }, async (_, n) => {
-        for await (const { id } of feed.subscribe({ pollMs: 10, signal: n % 2 ? stop.signal : undefined })) if (id === 'a') heard.add(n)
-      })
-      await eventually(async () => {
-        feed.append({ id: 'a', value: '' })
-        await feed.flush()
-        return heard.size === 30
-      })
-      stop.abort()
-      await Promise.all(following.filter((_, n) => n % 2))
-      await feed.close()
-      await Promise.all(following)
-      // warnings are emitted on the next turn
-      await pause(1)
-      t.same(warnings, [])
-    })
-
-    await t.test('without replicas to read from it is refused; one that already runs logs once why it waits, and resumes', async (t) => {
-      const primary = await startServer(t, { engine })
-      const name = 'alone'
-      const feed = await openFeed(name, { redisUrl: primary.url, readFrom: 'replica' })
-      t.teardown(() => feed.close({ drainMs: 0 }).catch(() => {}))
-      await agree(await connectFor(t, primary.url), 'fr:', feed.definition)
-      /** @type {any[]} */
-      const said = []
-      const say = (/** @type {string} */ level) => (/** @type {any} */ facts, /** @type {string} */ message) => {
-        if (/subscription/.test(message)) said.push([level, facts.code, message])
-      }
-      const log = { info: say('info'), warn: say('warn'), error: say('error') }
-      const reader = await openReader({ redisUrl: primary.url, readFrom: 'replica', log })
-      t.teardown(() => reader.close())
-      for (const { subscribe } of [feed, reader.feed(name)]) {
-        await t.rejects(subscribe().next(), { code: 'REPLICAS_GONE', message: /no replicas; use --read-from primary/ })
-      }
-      t.same(said, [])
-      const replica = await startServer(t, { engine, replicaOf: primary })
-      await inSync(replica)
-      await eventually(() => reader.status().ready)
-      const stop = new AbortController()
-      const { changes } = await begun(feed, { subscribe: (options) => reader.feed(name).subscribe({ ...options, signal: stop.signal }) })
+  for (const layout of layoutNames()) {
+    await t.test(`${layout}: an idle subscription ends when it is left, and so does a stream over it`, async (t) => {
+      const feed = await open(`left-${layout}`, layout)
+      const { changes } = await begun(feed)
       const next = changes.next()
-      await replica.kill()
-      await eventually(() => said.length > 0)
-      await replica.restart()
-      feed.append({ id: 'begun', value: 'again' })
-      await feed.flush()
-      t.equal(String((await next).value?.value), 'again')
-      t.match([said[0], said.at(-1)],
-        [['warn', String, 'subscription waits for a server, retrying'], ['info', undefined, 'subscription resumes']])
-      t.ok(said.every(([level, code], n) => n === 0 || level !== said[n - 1][0] || code !== said[n - 1][1]), JSON.stringify(said))
-      stop.abort()
-      t.same((await changes.next()).done, true)
+      t.same(await changes.return(), DONE)
+      t.same(await next, DONE)
+      const failing = feed.subscribe({ pollMs: NEVER_MS })
+      const asked = failing.next()
+      await t.rejects(failing.throw(new Error('no more')), { message: 'no more' })
+      t.same(await asked, DONE)
+      const stream = Readable.from(feed.subscribe({ pollMs: NEVER_MS }))
+      stream.read()
+      stream.destroy()
+      await eventually(() => stream.closed)
     })
+  }
 
-    await t.test('a subscription after close fails', async (t) => {
-      const feed = await open('closed', 'ids')
-      const unused = feed.subscribe()
-      await feed.close()
-      await t.rejects(unused.next(), { code: 'PIPELINE_CLOSED' })
-      await t.rejects(feed.subscribe().next(), { code: 'PIPELINE_CLOSED' })
-      t.same(await feed.subscribe().return(), DONE)
+  await t.test('many subscriptions get changes, log no warning, and end with the feed', async (t) => {
+    /** @type {string[]} */
+    const warnings = []
+    const onWarning = (/** @type {Error} */ { name }) => warnings.push(name)
+    process.on('warning', onWarning)
+    t.teardown(() => process.off('warning', onWarning))
+    const feed = await open('many', 'segments')
+    const stop = new AbortController()
+    /** @type {Set<number>} */
+    const heard = new Set()
+    const following = Array.from({ length: 30 }, async (_, n) => {
+      for await (const { id } of feed.subscribe({ pollMs: 10, signal: n % 2 ? stop.signal : undefined })) if (id === 'a') heard.add(n)
     })
+    await eventually(async () => {
+      feed.append({ id: 'a', value: '' })
+      await feed.flush()
+      return heard.size === 30
+    })
+    stop.abort()
+    await Promise.all(following.filter((_, n) => n % 2))
+    await feed.close()
+    await Promise.all(following)
+    // warnings are emitted on the next turn
+    await pause(1)
+    t.same(warnings, [])
   })
-}
+
+  await t.test('without replicas to read from it is refused; one that already runs logs once why it waits, and resumes', async (t) => {
+    const primary = await startServer(t, { engine })
+    const name = 'alone'
+    const feed = await openFeed(name, { redisUrl: primary.url, readFrom: 'replica' })
+    t.teardown(() => feed.close({ drainMs: 0 }).catch(() => {}))
+    await agree(await connectFor(t, primary.url), 'fr:', feed.definition)
+    /** @type {any[]} */
+    const said = []
+    const say = (/** @type {string} */ level) => (/** @type {any} */ facts, /** @type {string} */ message) => {
+      if (/subscription/.test(message)) said.push([level, facts.code, message])
+    }
+    const log = { info: say('info'), warn: say('warn'), error: say('error') }
+    const reader = await openReader({ redisUrl: primary.url, readFrom: 'replica', log })
+    t.teardown(() => reader.close())
+    for (const { subscribe } of [feed, reader.feed(name)]) {
+      await t.rejects(subscribe().next(), { code: 'REPLICAS_GONE', message: /no replicas; use --read-from primary/ })
+    }
+    t.same(said, [])
+    const replica = await startServer(t, { engine, replicaOf: primary })
+    await inSync(replica)
+    await eventually(() => reader.status().ready)
+    const stop = new AbortController()
+    const { changes } = await begun(feed, { subscribe: (options) => reader.feed(name).subscribe({ ...options, signal: stop.signal }) })
+    const next = changes.next()
+    await replica.kill()
+    await eventually(() => said.length > 0)
+    await replica.restart()
+    feed.append({ id: 'begun', value: 'again' })
+    await feed.flush()
+    t.equal(String((await next).value?.value), 'again')
+    t.match([said[0], said.at(-1)],
+      [['warn', String, 'subscription waits for a server, retrying'], ['info', undefined, 'subscription resumes']])
+    t.ok(said.every(([level, code], n) => n === 0 || level !== said[n - 1][0] || code !== said[n - 1][1]), JSON.stringify(said))
+    stop.abort()
+    t.same((await changes.next()).done, true)
+  })
+
+  await t.test('a subscription after close fails', async (t) => {
+    const feed = await open('closed', 'ids')
+    const unused = feed.subscribe()
+    await feed.close()
+    await t.rejects(unused.next(), { code: 'PIPELINE_CLOSED' })
+    await t.rejects(feed.subscribe().next(), { code: 'PIPELINE_CLOSED' })
+    t.same(await feed.subscribe().return(), DONE)
+  })
+})

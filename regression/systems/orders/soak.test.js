@@ -21,7 +21,7 @@ const { env } = process
 const LONG = Number(env.SOAK_SECONDS ?? 0)
 const SECONDS = LONG || scoped(20, 4)
 /** requests/s, 60 % of them orders */
-const RATE = Number(env.SOAK_RATE ?? 0) || (LONG ? 200 : scoped(120, 40))
+const RATE = Number(env.SOAK_RATE ?? 0) || (LONG ? 200 : scoped(60, 40))
 const TECHNIQUE = env.SOAK_TECHNIQUE ?? 'partitions-16'
 const REPLICAS = Number(env.SOAK_REPLICAS ?? 2)
 const KILL_EVERY_MS = LONG ? 15_000 : scoped(2500, 1000)

@@ -16,185 +16,184 @@ const CONFIRMED = "SELECT 1 FROM order_view WHERE aggregate = $1 AND status = 'c
 /** @param {string} key */
 const membersOf = (key) => admissionKey('fr:', 'orders', partitionOf(Buffer.from(key), COUNT))(`members:${key}`)
 
-for (const engine of await scopedEngines()) {
-  t.test(engineName(engine), async (t) => {
-    const whole = t
-    // its own: the same keys of another engine have another history
-    const database = await startDatabase(t)
-    const gatewayFlags = ['--order-deadline-ms', '3000']
-    const { primary, gateway, reader, payments, product, customer, place, order, final, stock, startMore, consumers, redisUrl } =
-      await startOrders(t, { engine, databaseUrl: database.url, gatewayFlags })
-    const ann = await customer()
-    await product('lamp', { quantity: 100_000, price: '1' })
-    const lamp = [{ sku: 'lamp', quantity: 1 }]
-    const entryOf = async (/** @type {string} */ orderId) =>
-      (await payments.entries()).find((/** @type {any} */ { key }) => key === orderId)
+const [engine] = await scopedEngines()
+t.test(engineName(engine), async (t) => {
+  const whole = t
+  // its own: the same keys of another engine have another history
+  const database = await startDatabase(t)
+  const gatewayFlags = ['--order-deadline-ms', '3000']
+  const { primary, gateway, reader, payments, product, customer, place, order, final, stock, startMore, consumers, redisUrl } =
+    await startOrders(t, { engine, databaseUrl: database.url, gatewayFlags })
+  const ann = await customer()
+  await product('lamp', { quantity: 100_000, price: '1' })
+  const lamp = [{ sku: 'lamp', quantity: 1 }]
+  const entryOf = async (/** @type {string} */ orderId) =>
+    (await payments.entries()).find((/** @type {any} */ { key }) => key === orderId)
 
-    await t.test('a payment whose reply is lost is looked up: it is taken once', async (t) => {
-      await payments.fail({ silentRate: 1 })
-      const { orderId, status } = await order(ann, lamp)
-      t.equal(status, 'confirmed')
-      t.match(await entryOf(orderId), { captures: 1, captured: 100 })
-      await payments.fail({})
-    })
-
-    await t.test('a provider that is down before the capture: cancelled at the deadline, once it answers', async (t) => {
-      await payments.fail({ isDown: true })
-      const { orderId } = (await place(ann, lamp)).json
-      await eventually(async () => (await reader.get(`/v1/orders/${orderId}`)).json.step === 'cancelling')
-      t.match((await reader.get('/v1/sagas?status=running')).json.items.map((/** @type {any} */ one) => one.orderId), [orderId])
-      await payments.fail({})
-      t.match(await final(orderId), { status: 'cancelled', reason: 'deadline' })
-      t.notOk((await entryOf(orderId))?.captured)
-      t.same((await stock('lamp')).held, 0)
-    })
-
-    await t.test('a capture that is declined cancels the order: its units are free, and nothing is captured', async (t) => {
-      const before = await stock('lamp')
-      await payments.fail({ captureDeclineRate: 1 })
-      const { orderId, status, reason } = await order(ann, lamp)
-      await payments.fail({})
-      t.match({ status, reason }, { status: 'cancelled', reason: 'capture_declined' })
-      t.match(await entryOf(orderId), { status: 'declined', captured: 0, captures: 0 })
-      t.same(await stock('lamp'), before)
-    })
-
-    await t.test('errors of the provider, and callbacks that come late and twice', async (t) => {
-      await payments.fail({ errorRate: 0.3, callbacks: 2, callbackAfterMs: 200 })
-      const all = await Promise.all(Array.from({ length: 20 }, () => order(ann, lamp)))
-      await payments.fail({})
-      for (const { orderId, status } of all) {
-        const { captured = 0, refunded = 0, captures = 0 } = await entryOf(orderId) ?? {}
-        t.equal(captured - refunded, status === 'confirmed' ? 100 : 0, `${orderId} ${status}`)
-        t.ok(captures < 2)
-      }
-      await eventually(async () => (await reader.get('/v1/sagas?status=running')).json.items.length === 0)
-    })
-
-    await t.test('a payment that is captured although the order is cancelled is paid back', async (t) => {
-      // out of stock, so there was no authorization
-      const { orderId, status } = await order(ann, [{ sku: 'lamp', quantity: 1_000_000 }])
-      t.equal(status, 'cancelled')
-      const { placedAt } = (await reader.get(`/v1/orders/${orderId}/timeline`)).json
-      const key = `${orderId}.${placedAt.toString(36)}`
-      // no callback, so that the capture comes before the owner looks
-      await payments.fail({ callbacks: 0 })
-      t.match(await payments.ask('/v1/payments', 'POST', { key, amount: 100_000_000, currency: 'usd' }), { status: 200 })
-      await payments.fail({ callbacks: 2 })
-      await payments.ask(`/v1/payments/${key}/capture`, 'POST')
-      await eventually(async () => (await entryOf(orderId)).status === 'refunded')
-      t.match(await entryOf(orderId), { captured: 100_000_000, refunded: 100_000_000 })
-      await payments.fail({})
-      await eventually(async () => (await reader.get('/v1/sagas?status=running')).json.items.length === 0)
-    })
-
-    await t.test('the deadline cancels what was not paid for', async (t) => {
-      await payments.fail({ latencyMs: 400, errorRate: 1 })
-      const { orderId } = (await place(ann, lamp)).json
-      await eventually(async () => (await reader.get(`/v1/orders/${orderId}`)).json.step === 'cancelling')
-      await payments.fail({})
-      t.match(await final(orderId), { status: 'cancelled', reason: 'deadline' })
-    })
-
-    let owner = consumers.command
-    await t.test('a killed owner is replaced, and its orders end', async (t) => {
-      owner = (await startMore()).command
-      await payments.fail({ latencyMs: 100 })
-      const ids = await Promise.all(Array.from({ length: 30 }, async () => (await place(ann, lamp)).json.orderId))
-      await consumers.command.kill('SIGKILL')
-      const all = await Promise.all(ids.map(final))
-      await payments.fail({})
-      const entries = paymentsOfOrders((await payments.entries()).map((/** @type {any} */ one) => ({ ...one, id: one.key })))
-      for (const { orderId, status } of all) {
-        const { captured = 0, refunded = 0 } = entries.get(orderId) ?? {}
-        t.equal(captured - refunded, status === 'confirmed' ? 100 : 0)
-      }
-      t.equal((await stock('lamp')).held, 0)
-    })
-
-    await t.test('the provider is killed, and comes back with its ledger', async (t) => {
-      const ids = await Promise.all(Array.from({ length: 10 }, async () => (await place(ann, lamp)).json.orderId))
-      await payments.command.kill('SIGKILL')
-      await startPayments(whole, { ledger: payments.ledger, port: new URL(payments.url).port })
-      for (const { orderId, status } of await Promise.all(ids.map(final))) {
-        const { captured = 0, captures = 0 } = await entryOf(orderId) ?? {}
-        t.equal(captured, status === 'confirmed' ? 100 : 0)
-        t.ok(captures < 2)
-      }
-    })
-
-    await t.test('what cannot go on is parked; its dead letter resumes it, once', async (t) => {
-      await payments.fail({ latencyMs: 500 })
-      const { orderId } = (await place(ann, [{ sku: 'lamp', quantity: 3 }], 'parked')).json
-      await eventually(async () => (await reader.get(`/v1/orders/${orderId}`)).json.step === 'held')
-      const connection = await connectFor(t, primary.url)
-      const [members, claim] = [membersOf('p:lamp'), `claim o:${orderId}:0`]
-      const hold = String(await connection.send('HGET', members, claim))
-      await connection.send('HDEL', members, claim)
-      await payments.fail({})
-      await eventually(async () => (await reader.get(`/v1/orders/${orderId}`)).json.stuck !== undefined)
-      t.match((await reader.get('/v1/sagas?status=stuck')).json,
-        { items: [{ orderId, status: 'pending', step: 'captured', stuck: /unknown_claim/ }] })
-      const { items: [letter] } = (await gateway.send('GET', '/v1/systems/orders/dead-letters')).json
-      t.match(letter, { consumer: 'saga', key: `o:${orderId}`, attempts: 5 })
-      await owner.until(new RegExp(`"sagaId":"${orderId}","correlationId":"parked",.*"dead letter"`))
-      const discard = () => gateway.send('DELETE', `/v1/systems/orders/dead-letters/${letter.id}`)
-      isProblem(t, await discard(), 409, 'LETTER_NEEDED')
-      t.match(await runCommand(t, ['dead-letters', 'discard', letter.id, '--system', 'orders', '--redis-url', redisUrl]).ended(),
-        { code: 1, stderr: /is parked until its letter/ })
-      await connection.send('HSET', members, claim, hold)
-      const replay = () => gateway.send('POST', `/v1/systems/orders/dead-letters/${letter.id}/replay`)
-      t.same((await Promise.all([replay(), replay()])).map(({ status }) => status).sort(), [200, 404])
-      t.match(await final(orderId), { status: 'confirmed' })
-      t.same((await reader.get('/v1/sagas?status=stuck')).json.items, [])
-      // a letter of an order that went on without it
-      const dead = admissionKey('fr:', 'orders', partitionOf(Buffer.from(`o:${orderId}`), COUNT))('dead')
-      const id = String(await connection.send('XADD', dead, '*', 'consumer', 'saga', 'entry', '0-0', 'key', `o:${orderId}`, 'reason', 'r',
-        'attempts', '5', 'fields', '[]'))
-      t.match(await gateway.send('DELETE', `/v1/systems/orders/dead-letters/${partitionOf(Buffer.from(`o:${orderId}`), COUNT)}:${id}`),
-        { status: 200, json: { status: 'discarded' } })
-    })
-
-    await t.test('events and views are in the database, and a rebuild finds them as they are', async (t) => {
-      const { orderId } = await order(ann, lamp)
-      await eventually(async () => (await database.query(CONFIRMED, [`o:${orderId}`])).length === 1)
-      const events = await database.query('SELECT version, type FROM events WHERE aggregate = $1 ORDER BY version', [`o:${orderId}`])
-      t.same(events.map(({ version, type }) => [Number(version), type]),
-        [[1, 'placed'], [2, 'held'], [3, 'capture_requested'], [4, 'captured'], [5, 'confirmed']])
-      // the archive writes each partition when it is its turn
-      await eventually(async () => {
-        const [units] = await database.query("SELECT available, held, sold FROM stock_view WHERE aggregate = 'p:lamp'")
-        const { available, held, sold } = await stock('lamp')
-        return Number(units.available) === available && Number(units.held) === held && Number(units.sold) === sold
-      })
-      t.equal((await database.query('SELECT about FROM customer_view WHERE aggregate = $1', [`c:${ann}`]))[0].about.name, 'Ann')
-      const rebuild = async () => JSON.parse((await runCommand(t, ['orders', 'rebuild', '--database-url', database.url]).ended()).stdout)
-      t.match(await rebuild(), { event: 'rebuilt', changed: 0, aggregates: Number })
-      await database.query("UPDATE order_view SET status = 'held' WHERE aggregate = $1", [`o:${orderId}`])
-      t.match(await rebuild(), { changed: 2 })
-      t.match(await database.query('SELECT status FROM order_view WHERE aggregate = $1', [`o:${orderId}`]), [{ status: 'confirmed' }])
-
-      const other = new pg.Client({ connectionString: database.url })
-      await other.connect()
-      await other.query("SELECT pg_advisory_lock(hashtext('freshet orders rebuild'))")
-      const second = await runCommand(t, ['orders', 'rebuild', '--database-url', database.url]).ended()
-      await other.end()
-      t.match(second, { code: 1, stderr: /another process rebuilds the views of orders; wait until it has ended/ })
-    })
-
-    await t.test('an order that has left the servers comes from the database', async (t) => {
-      const { orderId } = await order(ann, lamp)
-      await eventually(async () => (await database.query(CONFIRMED, [`o:${orderId}`])).length === 1)
-      const connection = await connectFor(t, primary.url)
-      for (let partition = 0; partition < COUNT; partition++) {
-        await connection.send('DEL', `fr:{@orders:${partition}}:state:o:${orderId}`, `fr:{@orders:${partition}}:events:o:${orderId}`)
-      }
-      const other = await startReader(t, { redisUrl, flags: ['--database-url', database.url] })
-      t.match((await eventually(async () => {
-        const answer = await other.get(`/v1/orders/${orderId}`)
-        return answer.status === 200 && answer
-      })).json, { orderId, status: 'confirmed', version: 5, total: '1.00' })
-      t.equal((await other.get(`/v1/orders/${orderId}/events`)).json.items.length, 5)
-    })
+  await t.test('a payment whose reply is lost is looked up: it is taken once', async (t) => {
+    await payments.fail({ silentRate: 1 })
+    const { orderId, status } = await order(ann, lamp)
+    t.equal(status, 'confirmed')
+    t.match(await entryOf(orderId), { captures: 1, captured: 100 })
+    await payments.fail({})
   })
-}
+
+  await t.test('a provider that is down before the capture: cancelled at the deadline, once it answers', async (t) => {
+    await payments.fail({ isDown: true })
+    const { orderId } = (await place(ann, lamp)).json
+    await eventually(async () => (await reader.get(`/v1/orders/${orderId}`)).json.step === 'cancelling')
+    t.match((await reader.get('/v1/sagas?status=running')).json.items.map((/** @type {any} */ one) => one.orderId), [orderId])
+    await payments.fail({})
+    t.match(await final(orderId), { status: 'cancelled', reason: 'deadline' })
+    t.notOk((await entryOf(orderId))?.captured)
+    t.same((await stock('lamp')).held, 0)
+  })
+
+  await t.test('a capture that is declined cancels the order: its units are free, and nothing is captured', async (t) => {
+    const before = await stock('lamp')
+    await payments.fail({ captureDeclineRate: 1 })
+    const { orderId, status, reason } = await order(ann, lamp)
+    await payments.fail({})
+    t.match({ status, reason }, { status: 'cancelled', reason: 'capture_declined' })
+    t.match(await entryOf(orderId), { status: 'declined', captured: 0, captures: 0 })
+    t.same(await stock('lamp'), before)
+  })
+
+  await t.test('errors of the provider, and callbacks that come late and twice', async (t) => {
+    await payments.fail({ errorRate: 0.3, callbacks: 2, callbackAfterMs: 200 })
+    const all = await Promise.all(Array.from({ length: 20 }, () => order(ann, lamp)))
+    await payments.fail({})
+    for (const { orderId, status } of all) {
+      const { captured = 0, refunded = 0, captures = 0 } = await entryOf(orderId) ?? {}
+      t.equal(captured - refunded, status === 'confirmed' ? 100 : 0, `${orderId} ${status}`)
+      t.ok(captures < 2)
+    }
+    await eventually(async () => (await reader.get('/v1/sagas?status=running')).json.items.length === 0)
+  })
+
+  await t.test('a payment that is captured although the order is cancelled is paid back', async (t) => {
+    // out of stock, so there was no authorization
+    const { orderId, status } = await order(ann, [{ sku: 'lamp', quantity: 1_000_000 }])
+    t.equal(status, 'cancelled')
+    const { placedAt } = (await reader.get(`/v1/orders/${orderId}/timeline`)).json
+    const key = `${orderId}.${placedAt.toString(36)}`
+    // no callback, so that the capture comes before the owner looks
+    await payments.fail({ callbacks: 0 })
+    t.match(await payments.ask('/v1/payments', 'POST', { key, amount: 100_000_000, currency: 'usd' }), { status: 200 })
+    await payments.fail({ callbacks: 2 })
+    await payments.ask(`/v1/payments/${key}/capture`, 'POST')
+    await eventually(async () => (await entryOf(orderId)).status === 'refunded')
+    t.match(await entryOf(orderId), { captured: 100_000_000, refunded: 100_000_000 })
+    await payments.fail({})
+    await eventually(async () => (await reader.get('/v1/sagas?status=running')).json.items.length === 0)
+  })
+
+  await t.test('the deadline cancels what was not paid for', async (t) => {
+    await payments.fail({ latencyMs: 400, errorRate: 1 })
+    const { orderId } = (await place(ann, lamp)).json
+    await eventually(async () => (await reader.get(`/v1/orders/${orderId}`)).json.step === 'cancelling')
+    await payments.fail({})
+    t.match(await final(orderId), { status: 'cancelled', reason: 'deadline' })
+  })
+
+  let owner = consumers.command
+  await t.test('a killed owner is replaced, and its orders end', async (t) => {
+    owner = (await startMore()).command
+    await payments.fail({ latencyMs: 100 })
+    const ids = await Promise.all(Array.from({ length: 30 }, async () => (await place(ann, lamp)).json.orderId))
+    await consumers.command.kill('SIGKILL')
+    const all = await Promise.all(ids.map(final))
+    await payments.fail({})
+    const entries = paymentsOfOrders((await payments.entries()).map((/** @type {any} */ one) => ({ ...one, id: one.key })))
+    for (const { orderId, status } of all) {
+      const { captured = 0, refunded = 0 } = entries.get(orderId) ?? {}
+      t.equal(captured - refunded, status === 'confirmed' ? 100 : 0)
+    }
+    t.equal((await stock('lamp')).held, 0)
+  })
+
+  await t.test('the provider is killed, and comes back with its ledger', async (t) => {
+    const ids = await Promise.all(Array.from({ length: 10 }, async () => (await place(ann, lamp)).json.orderId))
+    await payments.command.kill('SIGKILL')
+    await startPayments(whole, { ledger: payments.ledger, port: new URL(payments.url).port })
+    for (const { orderId, status } of await Promise.all(ids.map(final))) {
+      const { captured = 0, captures = 0 } = await entryOf(orderId) ?? {}
+      t.equal(captured, status === 'confirmed' ? 100 : 0)
+      t.ok(captures < 2)
+    }
+  })
+
+  await t.test('what cannot go on is parked; its dead letter resumes it, once', async (t) => {
+    await payments.fail({ latencyMs: 500 })
+    const { orderId } = (await place(ann, [{ sku: 'lamp', quantity: 3 }], 'parked')).json
+    await eventually(async () => (await reader.get(`/v1/orders/${orderId}`)).json.step === 'held')
+    const connection = await connectFor(t, primary.url)
+    const [members, claim] = [membersOf('p:lamp'), `claim o:${orderId}:0`]
+    const hold = String(await connection.send('HGET', members, claim))
+    await connection.send('HDEL', members, claim)
+    await payments.fail({})
+    await eventually(async () => (await reader.get(`/v1/orders/${orderId}`)).json.stuck !== undefined)
+    t.match((await reader.get('/v1/sagas?status=stuck')).json,
+      { items: [{ orderId, status: 'pending', step: 'captured', stuck: /unknown_claim/ }] })
+    const { items: [letter] } = (await gateway.send('GET', '/v1/systems/orders/dead-letters')).json
+    t.match(letter, { consumer: 'saga', key: `o:${orderId}`, attempts: 5 })
+    await owner.until(new RegExp(`"sagaId":"${orderId}","correlationId":"parked",.*"dead letter"`))
+    const discard = () => gateway.send('DELETE', `/v1/systems/orders/dead-letters/${letter.id}`)
+    isProblem(t, await discard(), 409, 'LETTER_NEEDED')
+    t.match(await runCommand(t, ['dead-letters', 'discard', letter.id, '--system', 'orders', '--redis-url', redisUrl]).ended(),
+      { code: 1, stderr: /is parked until its letter/ })
+    await connection.send('HSET', members, claim, hold)
+    const replay = () => gateway.send('POST', `/v1/systems/orders/dead-letters/${letter.id}/replay`)
+    t.same((await Promise.all([replay(), replay()])).map(({ status }) => status).sort(), [200, 404])
+    t.match(await final(orderId), { status: 'confirmed' })
+    t.same((await reader.get('/v1/sagas?status=stuck')).json.items, [])
+    // a letter of an order that went on without it
+    const dead = admissionKey('fr:', 'orders', partitionOf(Buffer.from(`o:${orderId}`), COUNT))('dead')
+    const id = String(await connection.send('XADD', dead, '*', 'consumer', 'saga', 'entry', '0-0', 'key', `o:${orderId}`, 'reason', 'r',
+      'attempts', '5', 'fields', '[]'))
+    t.match(await gateway.send('DELETE', `/v1/systems/orders/dead-letters/${partitionOf(Buffer.from(`o:${orderId}`), COUNT)}:${id}`),
+      { status: 200, json: { status: 'discarded' } })
+  })
+
+  await t.test('events and views are in the database, and a rebuild finds them as they are', async (t) => {
+    const { orderId } = await order(ann, lamp)
+    await eventually(async () => (await database.query(CONFIRMED, [`o:${orderId}`])).length === 1)
+    const events = await database.query('SELECT version, type FROM events WHERE aggregate = $1 ORDER BY version', [`o:${orderId}`])
+    t.same(events.map(({ version, type }) => [Number(version), type]),
+      [[1, 'placed'], [2, 'held'], [3, 'capture_requested'], [4, 'captured'], [5, 'confirmed']])
+    // the archive writes each partition when it is its turn
+    await eventually(async () => {
+      const [units] = await database.query("SELECT available, held, sold FROM stock_view WHERE aggregate = 'p:lamp'")
+      const { available, held, sold } = await stock('lamp')
+      return Number(units.available) === available && Number(units.held) === held && Number(units.sold) === sold
+    })
+    t.equal((await database.query('SELECT about FROM customer_view WHERE aggregate = $1', [`c:${ann}`]))[0].about.name, 'Ann')
+    const rebuild = async () => JSON.parse((await runCommand(t, ['orders', 'rebuild', '--database-url', database.url]).ended()).stdout)
+    t.match(await rebuild(), { event: 'rebuilt', changed: 0, aggregates: Number })
+    await database.query("UPDATE order_view SET status = 'held' WHERE aggregate = $1", [`o:${orderId}`])
+    t.match(await rebuild(), { changed: 2 })
+    t.match(await database.query('SELECT status FROM order_view WHERE aggregate = $1', [`o:${orderId}`]), [{ status: 'confirmed' }])
+
+    const other = new pg.Client({ connectionString: database.url })
+    await other.connect()
+    await other.query("SELECT pg_advisory_lock(hashtext('freshet orders rebuild'))")
+    const second = await runCommand(t, ['orders', 'rebuild', '--database-url', database.url]).ended()
+    await other.end()
+    t.match(second, { code: 1, stderr: /another process rebuilds the views of orders; wait until it has ended/ })
+  })
+
+  await t.test('an order that has left the servers comes from the database', async (t) => {
+    const { orderId } = await order(ann, lamp)
+    await eventually(async () => (await database.query(CONFIRMED, [`o:${orderId}`])).length === 1)
+    const connection = await connectFor(t, primary.url)
+    for (let partition = 0; partition < COUNT; partition++) {
+      await connection.send('DEL', `fr:{@orders:${partition}}:state:o:${orderId}`, `fr:{@orders:${partition}}:events:o:${orderId}`)
+    }
+    const other = await startReader(t, { redisUrl, flags: ['--database-url', database.url] })
+    t.match((await eventually(async () => {
+      const answer = await other.get(`/v1/orders/${orderId}`)
+      return answer.status === 200 && answer
+    })).json, { orderId, status: 'confirmed', version: 5, total: '1.00' })
+    t.equal((await other.get(`/v1/orders/${orderId}/events`)).json.items.length, 5)
+  })
+})
