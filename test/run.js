@@ -11,8 +11,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { testEngines } from './servers.js'
 
-/** most files wait for most of their time: with fewer, two cores are idle for a third of it */
-const JOBS = 6
+/** Most files wait for most of their time: with fewer, two cores are idle. Long ones would miss their deadlines beside many others. */
+const JOBS = process.env.FRESHET_TEST_SCOPE === 'whole' ? 3 : 6
 const TIMEOUT_MS = 300_000
 const HAS_LONGER_FORM = /from '.*\/(scope|properties|partition)\.js'/
 const IS_LONGER_ON_AN_ENGINE = /\b(scoped\(|isWhole|wholeTest\(|regression\/)|\/(properties|partition)\.js'/

@@ -53,7 +53,7 @@ t.test('a database by its URL: its version, or why it cannot be used, without th
   t.notMatch(text, /secret/)
 })
 
-t.test('the history store of prices: none, embedded, or a table and why it cannot be used', async (t) => {
+wholeTest('the history store of prices: none, embedded, or a table and why it cannot be used', async (t) => {
   const none = await doctor([])
   t.match(none.text, /^history store +none; the history of prices is what the event stream holds$/m)
   const embedded = await doctor(['--dynamodb-endpoint', 'embedded'])

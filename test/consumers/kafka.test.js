@@ -14,6 +14,7 @@ import { connectFor, eventually, startServer, testEngines } from '../servers.js'
 import { keysOf, openTransport, PARTITIONS } from './kafka-transport.js'
 
 const cacheDir = process.env.FRESHET_CACHE_DIR || fileURLToPath(new URL('../../.freshet', import.meta.url))
+const why = await findKafka({ cacheDir })
 const OWNER = fileURLToPath(new URL('kafka-owner.js', import.meta.url))
 const numbers = (/** @type {number} */ from, /** @type {number} */ to) => Array.from({ length: to - from }, (_, i) => String(from + i))
 const distinct = (/** @type {string[]} */ all) => [...new Set(all)]
@@ -29,8 +30,6 @@ t.test('without kafkajs the error says what to install', async (t) => {
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program])
   t.match(stdout, /^KAFKA_MISSING 2 .*npm install kafkajs@2\.2\.4/)
 })
-
-const why = await findKafka({ cacheDir })
 
 t.test('with a broker', { skip: why === null ? false : `not measured here: ${why}` }, async (t) => {
   const [engine] = await testEngines()

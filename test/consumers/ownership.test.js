@@ -8,6 +8,8 @@ import { createRoutes } from '../../src/store/index.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, engineName, eventually, silentLog, startServer } from '../servers.js'
 
+const engines = await scopedEngines()
+
 const PARTITIONS = 8
 const keyOf = (/** @type {number} */ partition) => admissionKey('fr:', 'auctions', partition)
 
@@ -22,7 +24,7 @@ t.test('rendezvous hashing: shares are even, and only the partitions of one that
   t.equal(ownerOf([], 0), undefined)
 })
 
-for (const engine of await scopedEngines()) {
+for (const engine of engines) {
   t.test(engineName(engine), async (t) => {
     const server = await startServer(t, { engine })
     /** what is worked on, by partition: ids @type {Map<number, string[]>} */

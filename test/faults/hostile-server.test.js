@@ -20,6 +20,8 @@ import { engineName, eventually, openWriterFor, startServer } from '../servers.j
 import { storedOn } from './ledger/stored.js'
 import { scopedEngines, scoped } from '../scope.js'
 
+const engines = await scopedEngines()
+
 const CLIENT = fileURLToPath(new URL('hostile-client.js', import.meta.url))
 const DEADLINE_MS = 300
 const MAX_MIB = 400
@@ -192,7 +194,7 @@ t.test('a server at its client limit is reported in its own words', async (t) =>
 })
 
 const nonsense = Object.entries(ACTS).filter(([title]) => /^(a million|a string of|all bytes|zeros|HTTP)/.test(title)).map(([, act]) => act)
-for (const engine of await scopedEngines()) {
+for (const engine of engines) {
   t.test(`${engineName(engine)}: nonsense between replies costs a connection, and no item`, async (t) => {
     const server = await startServer(t, { engine })
     const proxy = await startProxy(t, server.port)

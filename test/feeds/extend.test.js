@@ -4,13 +4,15 @@ import { extendFeed, expiryMs } from '../../src/feeds/extend.js'
 import { connectFor, engineName, openWriterFor, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 
+const engines = await scopedEngines()
+
 t.test('keys outlive the window, and without one for ever', async (t) => {
   t.equal(expiryMs({ windowMs: 60_000 }, 60_000), 125_000)
   t.equal(expiryMs({ windowMs: 0 }, 60_000), 0)
 })
 
 t.jobs = 2
-for (const engine of await scopedEngines()) {
+for (const engine of engines) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
     const server = await startServer(t, { engine })
     const connection = await connectFor(t, server.url)

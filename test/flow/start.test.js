@@ -77,7 +77,7 @@ wholeTest('when start is killed, everything ends', async (t) => {
   t.same(await leftIn(root), [])
 })
 
-t.test('when the primary dies, start reports one error and exits with 1', async (t) => {
+wholeTest('when the primary dies, start reports one error and exits with 1', async (t) => {
   const root = await copyCheckout(t)
   const { command, pids, servers, get } = await startAll(t, root)
   // a writer that has not begun has nothing to say
@@ -138,7 +138,7 @@ wholeTest('two commands that start servers at the same time share them', async (
   await allGone(pid)
 })
 
-t.test('feed drop removes a feed whose writers are gone, with all its keys', async (t) => {
+wholeTest('feed drop removes a feed whose writers are gone, with all its keys', async (t) => {
   const root = await copyCheckout(t)
   const servers = runCommand(t, ['servers'], { cwd: root })
   const [, redisUrl] = await servers.until(/^primary (redis:\S+)$/m)

@@ -6,6 +6,8 @@ import { startProxy } from '../proxy.js'
 import { connectFor, engineName, eventually, inSync, startDeployment, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 
+const enginesWithTls = await tlsEngines()
+
 const VALUE = Buffer.alloc(10_000, 'v')
 const INCRBY_TWICE = "redis.call('INCRBY', KEYS[1], 1) redis.call('INCRBY', KEYS[1], 1) for i = 1, 20000 do end"
 
@@ -147,7 +149,7 @@ t.test(engineName(engine), async (t) => {
   })
 })
 
-for (const engine of await tlsEngines()) {
+for (const engine of enginesWithTls) {
   t.test(`${engineName(engine)}: over TLS, as a user that may ask and no more`, async (t) => {
     const tls = await (await createAuthority(t)).issue('server')
     const { primary, replicas } = await startDeployment(t, { engine, replicas: 1, tls, args: ['--user', 'asker', 'on', '>word', '+info'] })

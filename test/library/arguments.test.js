@@ -12,6 +12,8 @@ import { holds } from '../properties.js'
 import { engineName, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 
+const engines = await scopedEngines()
+
 const HANG_MS = 60_000
 const NOWHERE = 'redis://127.0.0.1:1'
 
@@ -114,7 +116,7 @@ t.test('following: any arguments', async (t) => {
   }))
 })
 
-for (const engine of await scopedEngines()) {
+for (const engine of engines) {
   t.test(engineName(engine), async (t) => {
     const { url: redisUrl } = await startServer(t, { engine })
 

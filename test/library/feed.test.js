@@ -7,6 +7,8 @@ import { layoutNames } from '../../src/layouts/index.js'
 import { engineName, eventually, startDeployment, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 
+const engines = await scopedEngines()
+
 const REDIS = { redisUrl: 'redis://127.0.0.1:1' }
 
 t.test('all settings are checked before any connection', async (t) => {
@@ -28,7 +30,7 @@ t.test('without a server opening fails with a coded error', async (t) => {
   await t.rejects(openReader(REDIS), { code: 'SERVER_UNREACHABLE' })
 })
 
-for (const engine of await scopedEngines()) {
+for (const engine of engines) {
   t.test(engineName(engine), async (t) => {
     const { primary } = await startDeployment(t, { engine, replicas: 1 })
     const options = { redisUrl: primary.url, readFrom: /** @type {const} */ ('primary') }

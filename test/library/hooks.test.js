@@ -7,6 +7,8 @@ import { insideOfFeed } from '../../src/inside.js'
 import { engineName, eventually, silentLog, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 
+const engines = await scopedEngines()
+
 const NOWHERE = { redisUrl: 'redis://127.0.0.1:1' }
 const nothing = () => {}
 
@@ -45,7 +47,7 @@ function keepingLog () {
   }
 }
 
-for (const engine of await scopedEngines()) {
+for (const engine of engines) {
   t.test(engineName(engine), async (t) => {
     const { url: redisUrl } = await startServer(t, { engine })
 

@@ -5,6 +5,8 @@ import { connectFor, engineName, eventually, openWriterFor, startDeployment } fr
 import { createReaderMetrics, samplesOf, serveWriterMetrics, valueOf } from './registries.js'
 import { scopedEngines } from '../scope.js'
 
+const engines = await scopedEngines()
+
 /** what a scrape may take at most: the wait for figures, and a busy machine */
 const SCRAPE_WITHIN_MS = 10_000
 
@@ -67,8 +69,6 @@ t.test('figures that never come, or fail, are absent and hold no scrape up', asy
   fails = false
   t.equal(valueOf(await failing.metrics(), 'freshet_node_cpu_seconds_total'), 1.5)
 })
-
-const engines = await scopedEngines()
 
 t.test('a node that refuses its user is not connected', async (t) => {
   const { primary, replicas: [replica] } = await startDeployment(t, { engine: engines[0], replicas: 1 })

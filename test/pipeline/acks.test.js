@@ -6,6 +6,8 @@ import { ackNames, ackOf } from '../../src/pipeline/acks.js'
 import { connectFor, engineName, eventually, openWriterFor, startDeployment, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 
+const engines = await scopedEngines()
+
 /** how long WAIT waits for a replica: half of the deadline */
 const WAIT_MS = 5000
 
@@ -58,7 +60,7 @@ t.test('a server whose marker is not the last one lost writes: the session ends'
     { code: 'SERVER_LOST', outcome: 'over', message: /lost writes/ })
 })
 
-for (const engine of await scopedEngines()) {
+for (const engine of engines) {
   t.test(engineName(engine), async (t) => {
     const { primary, replicas } = await startDeployment(t, { engine })
 

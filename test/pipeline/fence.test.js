@@ -4,6 +4,8 @@ import { createFence } from '../../src/pipeline/fence.js'
 import { startProxy } from '../proxy.js'
 import { connectFor, engineName, eventually, openWriterFor, startServer, testEngines } from '../servers.js'
 
+const engines = await testEngines()
+
 /** Connections with their client ids, and the commands sent on them. */
 function build () {
   const fence = createFence()
@@ -43,7 +45,7 @@ t.test('servers that were left long ago are forgotten', async (t) => {
   t.equal(await open('first'), 'CLIENT KILL ID 116')
 })
 
-for (const engine of await testEngines()) {
+for (const engine of engines) {
   t.test(`${engineName(engine)}: bytes of an ended connection that arrive late change nothing`, async (t) => {
     const server = await startServer(t, { engine })
     const proxy = await startProxy(t, server.port)

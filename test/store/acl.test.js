@@ -12,6 +12,8 @@ import { engineName, eventually, openWriterFor } from '../servers.js'
 import { FILES, fileOf, startGuarded } from './guarded.js'
 import { scopedEngines } from '../scope.js'
 
+const engines = await scopedEngines()
+
 const database = await startDatabase(t)
 
 t.test('the files match the table, and no row is there twice', async (t) => {
@@ -32,7 +34,7 @@ t.test('the files match the table, and no row is there twice', async (t) => {
     'README and table name the same optional permissions')
 })
 
-for (const engine of await scopedEngines()) {
+for (const engine of engines) {
   t.test(engineName(engine), async (t) => {
     const { primary, control, onReplica, urlOf } = await startGuarded(t, engine)
     /** of somebody who waits in the queue of a sale */

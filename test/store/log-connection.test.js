@@ -11,6 +11,9 @@ import { startProxy } from '../proxy.js'
 import { connectFor, engineName, freePort, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 
+const engines = await scopedEngines()
+const enginesWithTls = await tlsEngines()
+
 const SLOW_MS = 20_000
 const MIB = 1024 * 1024
 
@@ -93,7 +96,7 @@ t.test('replies larger than the memory, errors and status', async (t) => {
   t.ok(lent[0].equals(large))
 })
 
-for (const engine of await scopedEngines()) {
+for (const engine of engines) {
   t.test(engineName(engine), async (t) => {
     const server = await startServer(t, { engine })
     const plain = await connectFor(t, server.url)
@@ -179,7 +182,7 @@ for (const engine of await scopedEngines()) {
   })
 }
 
-for (const engine of await tlsEngines()) {
+for (const engine of enginesWithTls) {
   t.test(`${engineName(engine)}, TLS`, async (t) => {
     const authority = await createAuthority(t)
     const server = await startServer(t, { engine, tls: await authority.issue('server') })

@@ -9,6 +9,8 @@ import { connectFor, engineName, eventually, openWriterFor, startServer } from '
 import { openViews } from './viewing.js'
 import { scoped, scopedEngines } from '../scope.js'
 
+const [engine] = await scopedEngines()
+
 /** @param {string | number} writer @param {number} sequence @param {number} [epoch] @returns {string} */
 function textOf (writer, sequence, epoch = 1) {
   const bytes = Buffer.alloc(ORIGIN_BYTES)
@@ -70,7 +72,6 @@ t.test('a writer that is gone is dropped first, or the longest idle one if all h
 })
 
 const FOREIGN = scoped(120_000, 20_000)
-const [engine] = await scopedEngines()
 
 t.test(`${engineName(engine)}: a repeated batch counts once, however much others wrote in between`, async (t) => {
   const server = await startServer(t, { engine })

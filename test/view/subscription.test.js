@@ -12,6 +12,8 @@ import { connectFor, engineName, eventually, inSync, silentLog, startServer } fr
 import { begun } from './changes.js'
 import { scopedEngines } from '../scope.js'
 
+const [engine] = await scopedEngines()
+
 /** longer than any test */
 const NEVER_MS = 2 ** 31 - 1
 const DONE = { value: undefined, done: true }
@@ -99,7 +101,6 @@ t.test('it polls every pollMs, by default 100 ms', async (t) => {
   for (const one of [often, usual, seldom]) await one.stop()
 })
 
-const [engine] = await scopedEngines()
 t.test(engineName(engine), async (t) => {
   const server = await startServer(t, { engine })
   /** @param {string} name @param {import('../../src/index.js').Layout} layout */

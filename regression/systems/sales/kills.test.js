@@ -7,8 +7,7 @@ import { engineName, eventually } from '../../../test/servers.js'
 import { claimAlong, isWhole, ownersOf, startAll } from './claiming.js'
 
 const LEASE_MS = 3000
-// 50 over both engines
-const KILLS = scoped(25, 2)
+const KILLS = scoped(20, 2)
 
 const database = await startMigratedDatabase(t)
 
