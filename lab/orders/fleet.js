@@ -220,10 +220,12 @@ export async function startFleet (order) {
        * @returns {Promise<Record<string, ProcessUsage[]>>}
        */
       async usage () {
-        const each = Promise.all(Object.entries({ ...services, payments }).map(async ([name, { processes }]) =>
-          [name, await Promise.all(processes.map(async (one) => ({ pid: Number(one.pid), ...await one.usage() })))]))
-        const database = { pid: 0, cpuSeconds: await databaseCpuSeconds(), memoryBytes: 0 }
-        return { ...Object.fromEntries(await each), database: [database] }
+        const [each, cpuSeconds] = await Promise.all([
+          Promise.all(Object.entries({ ...services, payments }).map(async ([name, { processes }]) =>
+            [name, await Promise.all(processes.map(async (one) => ({ pid: Number(one.pid), ...await one.usage() })))])),
+          databaseCpuSeconds()
+        ])
+        return { ...Object.fromEntries(each), database: [{ pid: 0, cpuSeconds, memoryBytes: 0 }] }
       },
       close: starter.close
     }

@@ -31,10 +31,12 @@ const LOOK_SHARE = 4
  */
 export async function runOrders ({ technique, replicas = 1, faults = 'few', everywhere = false, autoscaled = false }, how) {
   const {
-    redisUrl, keyPrefix, rate, warmUpSeconds, seconds, signal, onMeasuring, onMeasured, killEveryMs, boundMs = BOUND_MS,
+    redisUrl, keyPrefix, rate, warmUpSeconds, seconds, signal: ended, onMeasuring, onMeasured, killEveryMs, boundMs = BOUND_MS,
     killPrimary, onWindow = () => () => {}
   } = how
   const fault = FAULTS[faults]
+  const over = new AbortController()
+  const signal = AbortSignal.any([ended, over.signal])
   // of all customers who wait
   setMaxListeners(0, signal)
   const fleet = await startFleet({ technique, replicas, everywhere, autoscaled, redisUrl, keyPrefix })
@@ -92,6 +94,7 @@ export async function runOrders ({ technique, replicas = 1, faults = 'few', ever
       invariants: isProduct(technique) ? checkOrders(history) : []
     }
   } finally {
+    over.abort()
     client.close()
     await fleet.close()
   }
