@@ -4,7 +4,8 @@
  * @typedef {{ provider: object, down?: { everyMs: number, forMs: number }, doubled: number, cancelled?: number,
  *   kills?: readonly Killed[] }} Fault
  *   `provider`: as PUT /faults of it; `down`: it does not answer, again and again; `doubled`: share of the orders that are sent twice at
- *   once; `cancelled`: of those that are cancelled at once; `kills`: of these, one is killed every KILL_EVERY_MS
+ *   once; `cancelled`: of those that are cancelled at once; `kills`: of these, one is killed every KILL_EVERY_MS, in
+ *   turn; while one of a kind is not up again, no other of it is killed
  * @typedef {'consumers' | 'gateway' | 'reader' | 'payments' | 'database' | 'primary'} Killed `primary`: by who started it, who promotes a
  *   replica
  */
