@@ -2,6 +2,7 @@
 import t from 'tap'
 import { openDatabase } from '../../../src/sql/index.js'
 import { createArchive } from '../../../src/systems/orders/index.js'
+import { VIEWS } from '../../../src/systems/orders/views.js'
 import { startMigratedDatabase } from '../../database.js'
 import { silentLog } from '../../servers.js'
 
@@ -54,4 +55,19 @@ t.test('another event with the same number is counted and logged; the stored one
   t.match(orders, [{ version: '3', status: 'capturing' }])
   t.equal(different, 1)
   t.same(errors, [{ code: 'EVENTS_DIFFER', sagaId: 'a', aggregate: 'o:a', version: 2 }])
+})
+
+t.test('the view of a product does not read its history', async (t) => {
+  await database.query(`INSERT INTO events (partition, generation, seq, aggregate, version, type, data, at)
+    SELECT 1, 'lineage', n, 'p:long', n, CASE n WHEN 1 THEN 'open' ELSE 'held' END, '{"about":"{}","stock":"9","held":"1"}', now()
+    FROM generate_series(1, 20000) AS n`)
+  await database.query('ANALYZE events')
+  /** @param {any} plan @returns {number} rows that were read, by all parts of it */
+  const readBy = (plan) => (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops'] +
+    (plan.Plans ?? []).reduce((/** @type {number} */ sum, /** @type {any} */ one) => sum + readBy(one), 0)
+  for (const { name, select } of VIEWS) {
+    const { rows: [{ 'QUERY PLAN': [{ Plan: plan }] }] } =
+      await database.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${select}`, [['p:long']])
+    t.ok(readBy(plan) < 50, `${name}: ${readBy(plan)} rows`)
+  }
 })
