@@ -13,6 +13,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import { makeCheckout } from './embedded/checkout.js'
+import { NODE } from './node.js'
 import { eventually } from './servers.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -52,7 +53,7 @@ const cleanEnv = () => Object.fromEntries(Object.entries(process.env).filter(([n
  *   no root privileges
  */
 export function runCommand (t, args, { env = {}, input = '', cwd = ROOT, npm = false, fileKiB = null } = {}) {
-  const command = npm ? ['npm', 'start', ...args] : [process.execPath, join(cwd, 'bin/freshet.js'), ...args]
+  const command = npm ? ['npm', 'start', ...args] : [...NODE, join(cwd, 'bin/freshet.js'), ...args]
   // what the test runner puts into NODE_OPTIONS listens to SIGXFSZ, and is then ended by it
   const [program, ...words] = fileKiB === null
     ? command

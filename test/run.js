@@ -9,6 +9,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { NODE } from './node.js'
 import { testEngines } from './servers.js'
 
 /** Most files wait for most of their time: with fewer, two cores are idle. Long ones would miss their deadlines beside many others. */
@@ -47,5 +48,5 @@ const chosen = named.length > 0 ? named.flatMap(testFiles).map((file) => ({ file
 for (const { file, scope = process.env.FRESHET_TEST_SCOPE } of chosen) {
   // t.spawn puts the coverage loader into NODE_OPTIONS
   const env = { ...process.env, FRESHET_TEST_SCOPE: scope, TAP_TIMEOUT: String(TIMEOUT_MS / 1000) }
-  t.spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, file], { name: file, timeout: TIMEOUT_MS, env, buffered: true })
+  t.spawn('env', ['-u', 'NODE_OPTIONS', ...NODE, file], { name: file, timeout: TIMEOUT_MS, env, buffered: true })
 }

@@ -43,7 +43,7 @@ t.test('it lists the engines found and the one that would be used', async (t) =>
   t.match(text, /\nNo problems found\.\n$/)
 })
 
-t.test('a database by its URL: its version, or why it cannot be used, without the password', async (t) => {
+wholeTest('a database by its URL: its version, or why it cannot be used, without the password', async (t) => {
   const { url } = await startDatabase(t)
   const found = await doctor(['--database-url', url])
   t.match(found, { status: 0, text: /^database +127\.0\.0\.1:\d+ +postgres 18/m })

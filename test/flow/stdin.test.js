@@ -82,7 +82,7 @@ t.test('records without a time get the current one, with a warning; a replay ref
   t.match(replayed.stderr, /line 1: ITEM_TS_INVALID: time field ts is missing; name the field of the time with --ts-field, or omit --replay/)
 })
 
-t.test('a run that stores nothing leaves no feed, and its message has the flag for the next', async (t) => {
+wholeTest('a run that stores nothing leaves no feed, and its message has the flag for the next', async (t) => {
   const input = ndjson(Array.from({ length: 50 }, (_, i) => ({ id: `${i}`, ts: Date.UTC(2020, 0, 1) + i })))
   const failed = await write(t, stdin('retried', ['--window-ms', '60000']), { input })
   t.equal(failed.code, 3)

@@ -155,7 +155,7 @@ wholeTest('each arm answers for a moment, and what it says holds', async (t) => 
   }
 })
 
-t.test('a storm on what has expired: the product fetches each asset once, for two gateways', async (t) => {
+wholeTest('a storm on what has expired: the product fetches each asset once, for two gateways', async (t) => {
   const [engine] = await scopedEngines()
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
   const load = /** @type {const} */ ({

@@ -21,7 +21,7 @@ t.test('a batch is flushed when it has enough bytes', async (t) => {
 })
 
 t.test('a batch is flushed when the one before it is long enough ago', async (t) => {
-  const { wire, open, append } = buildPipeline(t, { flushAt: { items: 1000, bytes: 1_000_000, ms: 30 } })
+  const { wire, open, append } = buildPipeline(t, { flushAt: { items: 1000, bytes: 1_000_000, ms: 1000 } })
   open()
   append('a')
   append('b')

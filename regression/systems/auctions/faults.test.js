@@ -4,7 +4,7 @@ import t from 'tap'
 import { admissionKey } from '../../../src/admission/index.js'
 import { runCommand, startConsumers, startReader } from '../../../test/commands.js'
 import { startProxy } from '../../../test/proxy.js'
-import { scoped, scopedEngines } from '../../../test/scope.js'
+import { scoped, scopedEngines, wholeTest } from '../../../test/scope.js'
 import { connectFor, engineName, eventually, startDeployment, startServer } from '../../../test/servers.js'
 import { startAuctionGateway, termsOf } from '../../../test/systems/auctions/auctioning.js'
 
@@ -58,7 +58,7 @@ async function storedBids (reader, id) {
 }
 
 for (const engine of await scopedEngines()) {
-  t.test(`${engineName(engine)}: a primary that restarts loses nothing that was accepted; until then requests fail fast`, async (t) => {
+  wholeTest(`${engineName(engine)}: a primary that restarts loses nothing that was accepted; until then requests fail fast`, async (t) => {
     const primary = await startServer(t, { engine, args: KEEPS })
     // Redis 7.0 has no WAITAOF
     const flags = [...FLAGS, '--durability', engine.name === 'valkey' ? 'aof' : 'memory']
