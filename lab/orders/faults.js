@@ -38,10 +38,11 @@ export const FAULTS = Object.freeze({
 export const KILL_EVERY_MS = 2000
 
 /**
- * @param {{ fault: Fault, fail: (faults: object) => Promise<void>, kill: (what: Killed) => Promise<unknown>, killEveryMs?: number }} parts
+ * @param {{ fault: Fault, fail: (faults: object) => Promise<void>, kill: (what: Killed) => Promise<unknown>, killEveryMs?: number,
+ *   signal: AbortSignal }} parts `signal`: nothing is killed any more
  * @returns what ends it, when everything is up again: how many were killed. It throws what kept one from starting again
  */
-export function startFaults ({ fault: { provider, down, kills = [] }, fail, kill, killEveryMs = KILL_EVERY_MS }) {
+export function startFaults ({ fault: { provider, down, kills = [] }, fail, kill, killEveryMs = KILL_EVERY_MS, signal }) {
   let [turns, killed] = [0, 0]
   /** what is not up yet, and is spared @type {Map<Killed, Promise<unknown>>} */
   const restarts = new Map()
@@ -64,8 +65,10 @@ export function startFaults ({ fault: { provider, down, kills = [] }, fail, kill
       setTimeout(() => set(false), down.forMs)
     }, down.everyMs))
   }
+  const stop = () => { for (const timer of timers) clearInterval(timer) }
+  signal.addEventListener('abort', stop)
   return async () => {
-    for (const timer of timers) clearInterval(timer)
+    stop()
     await Promise.all(restarts.values())
     if (failure) throw failure
     if (down) await fail(provider)

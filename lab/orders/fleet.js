@@ -49,7 +49,10 @@ function createStarter ({ redisUrl, keyPrefix }) {
   const env = { ...process.env, FRESHET_REDIS_URL: redisUrl, FRESHET_KEY_PREFIX: keyPrefix }
   /** @type {(() => Promise<unknown>)[]} */
   const closers = []
+  let isClosed = false
   const start = (/** @type {string} */ what, /** @type {string[]} */ args) => {
+    // what was killed may be started again just then
+    if (isClosed) throw new FreshetError('LOAD_FAILED', 'the measurement is over')
     const one = startProcess(what, args, env)
     closers.unshift(one.stop)
     return one
@@ -63,7 +66,10 @@ function createStarter ({ redisUrl, keyPrefix }) {
     /** @param {string[]} flags */
     payments: (...flags) =>
       openService((port) => run('payments', ['--port', port, '--payment-secret', SECRET, ...flags]), 1),
-    async close () { for (const one of closers) await one() }
+    async close () {
+      isClosed = true
+      for (const one of closers) await one()
+    }
   }
 }
 

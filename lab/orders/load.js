@@ -27,7 +27,7 @@ const LOOK_SHARE = 4
  *   onMeasuring: () => Promise<void>, onMeasured: () => Promise<void>, killEveryMs?: number, boundMs?: number | null,
  *   killPrimary?: () => Promise<void>,
  *   onWindow?: (fleet: import('./fleet.js').Fleet) => () => void }} how `rate`: requests/s; `boundMs`: of an order (history.js);
- *   `killPrimary`: another one is there when it resolves; `onWindow`: what looks on returns its end
+ *   `killPrimary`: another one is there when it resolves; `onWindow`: what looks on returns its end, which may be called twice
  */
 export async function runOrders ({ technique, replicas = 1, faults = 'few', everywhere = false, autoscaled = false }, how) {
   const {
@@ -41,6 +41,7 @@ export async function runOrders ({ technique, replicas = 1, faults = 'few', ever
   setMaxListeners(0, signal)
   const fleet = await startFleet({ technique, replicas, everywhere, autoscaled, redisUrl, keyPrefix })
   const client = createClient()
+  let looksOn = () => {}
   try {
     const customers = createCustomers({ technique, ...fleet, ...fault, client, signal })
     await customers.begin()
@@ -49,9 +50,9 @@ export async function runOrders ({ technique, replicas = 1, faults = 'few', ever
     await onMeasuring()
     const [before, sentBefore, cpu, loop, beganMs] = [await fleet.usage(), customers.counts.sent, process.cpuUsage(),
       performance.eventLoopUtilization(), performance.now()]
-    const looksOn = onWindow(fleet)
+    looksOn = onWindow(fleet)
     const kill = async (/** @type {import('./faults.js').Killed} */ what) => what === 'primary' ? killPrimary?.() : fleet.kill(what)
-    const endFaults = startFaults({ fault, fail: fleet.fail, kill, killEveryMs })
+    const endFaults = startFaults({ fault, fail: fleet.fail, kill, killEveryMs, signal })
     const { rest } = await Promise.race([fleet.ended, customers.run({ rate, seconds, isWarmUp: false })])
     const kills = await endFaults()
     looksOn()
@@ -95,6 +96,7 @@ export async function runOrders ({ technique, replicas = 1, faults = 'few', ever
     }
   } finally {
     over.abort()
+    looksOn()
     client.close()
     await fleet.close()
   }

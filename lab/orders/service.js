@@ -38,7 +38,7 @@ export async function openService (run, count, onUrls = () => {}) {
     },
 
     /**
-     * One of them, which is started again at its place.
+     * One of them, which is started again at its place, and again while it does not come up: its servers may be away.
      * @param {(pid: number) => Promise<unknown>} [before] it is killed @returns {Promise<void>} when it is up
      */
     async kill (before = async () => {}) {
@@ -47,8 +47,14 @@ export async function openService (run, count, onUrls = () => {}) {
       one.process.kill()
       // its port is free again
       await one.process.stop()
-      const next = one.process = run(one.url === '' ? '0' : new URL(one.url).port)
-      await next.receive('up', UP_MS)
+      const untilMs = performance.now() + UP_MS
+      for (let isUp = false; !isUp;) {
+        one.process = run(one.url === '' ? '0' : new URL(one.url).port)
+        isUp = await one.process.receive('up', UP_MS).then(() => true, (error) => {
+          if (performance.now() > untilMs) throw error
+          return false
+        })
+      }
     }
   }
 }

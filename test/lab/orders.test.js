@@ -3,8 +3,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { checkOrders, historyText } from '../../lab/orders/history.js'
+import { startFaults } from '../../lab/orders/faults.js'
 import { createScaling } from '../../lab/orders/autoscaler.js'
 import { figuresOf } from '../../lab/orders/figures.js'
 import { createQuota } from '../../lab/orders/quota.js'
@@ -13,7 +15,7 @@ import { MUTANTS, ordersInMemory } from '../../lab/orders/memory.js'
 import { TECHNIQUES } from '../../lab/orders/techniques.js'
 import { endOf } from '../commands.js'
 import { scoped, scopedEngines, wholeTest } from '../scope.js'
-import { startDeployment } from '../servers.js'
+import { eventually, startDeployment } from '../servers.js'
 
 const broken = (/** @type {import('../../lab/orders/history.js').Invariant[]} */ invariants) =>
   invariants.filter(({ ok }) => !ok).map(({ name, detail }) => `${name}: ${detail}`)
@@ -111,6 +113,34 @@ t.test('from a kill until every partition of the process goes on; from the end o
   })
   t.match(handOverMs, { p50: 3500, max: 3500 }, 'what was sent before, placings, and partitions in which nothing waits do not count')
   t.match(seenAfterMs, { max: 150 })
+})
+
+t.test('while one of a kind is not up again, no other of it is killed; what cannot start again ends the measurement', async (t) => {
+  const fault = { provider: {}, doubled: 0, kills: /** @type {const} */ (['consumers', 'gateway']) }
+  const over = new AbortController()
+  /** @type {string[]} */
+  const killed = []
+  const parts = { fault, fail: async () => {}, killEveryMs: 2, signal: over.signal }
+  let up = () => {}
+  const end = startFaults({
+    ...parts,
+    async kill (what) {
+      killed.push(what)
+      if (what === 'consumers') await new Promise((resolve) => { up = () => resolve(null) })
+    }
+  })
+  await eventually(() => killed.length > 5)
+  t.same(killed.filter((what) => what === 'consumers'), ['consumers'])
+  const ending = end()
+  up()
+  t.equal(await ending, killed.length)
+  const failing = startFaults({ ...parts, kill: async () => { throw new Error('port in use') } })
+  await pause(50)
+  await t.rejects(failing(), { message: 'port in use' })
+  const aborted = startFaults({ ...parts, kill: async () => killed.push('late') })
+  over.abort()
+  await pause(20)
+  t.equal(await aborted(), 0, 'nothing is killed when the measurement is over')
 })
 
 t.test('each arm works for a moment; the product loses nothing, a replica with orders of its own does', async (t) => {
