@@ -20,8 +20,9 @@ t.test('without a crowd there are auctions to bid on; Ctrl-C ends it', async (t)
   const { items } = /** @type {any} */ (await (await fetch(`${url}/v1/auctions`)).json())
   t.equal(items.length, 5)
   t.ok(items.every(({ bids, status }) => bids === 0 && status === 'open'))
-  const response = await send(`${gatewayUrl}/v1/auctions/${items[0].id}/bids`, 'POST', { userId: 'me', amount: items[0].minNext })
-  t.equal(response.status, 201)
+  const bid = { userId: 'me', amount: items[0].minNext }
+  // 503 on a busy machine
+  await eventually(async () => (await send(`${gatewayUrl}/v1/auctions/${items[0].id}/bids`, 'POST', bid)).status === 201)
   t.equal((await command.stop()).code, 0)
 })
 

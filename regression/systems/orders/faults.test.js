@@ -50,12 +50,12 @@ for (const engine of (await scopedEngines()).slice(-1)) {
 
   t.test(`${engineName(engine)}: the primary is killed and its replica promoted: what was acknowledged goes on`, async (t) => {
     const all = await start(t, { isProxied: true })
-    const { deployment, proxy, payments, product, customer, place } = all
+    const { deployment, proxy, payments, product, customer, placed } = all
     await product('failover', { quantity: UNITS })
     const ann = await customer()
     await payments.fail({ latencyMs: 50 })
-    const orders = await Promise.all(Array.from({ length: ORDERS }, async () =>
-      (await place(ann, [{ sku: 'failover', quantity: 1 }])).json.orderId))
+    const orders = await Promise.all(Array.from({ length: ORDERS }, () =>
+      placed(ann, [{ sku: 'failover', quantity: 1 }])))
     const { primary, replicas: [replica] } = deployment
     await primary.kill()
     const promoted = await connectFor(t, replica.url)
@@ -69,12 +69,12 @@ for (const engine of (await scopedEngines()).slice(-1)) {
 
   wholeTest(`${engineName(engine)}: the primary is killed and started again: what was acknowledged goes on`, async (t) => {
     const all = await start(t, { serverArgs: KEEPS })
-    const { primary, payments, product, customer, place } = all
+    const { primary, payments, product, customer, placed } = all
     await product('restarted', { quantity: UNITS })
     const ann = await customer()
     await payments.fail({ latencyMs: 50 })
-    const orders = await Promise.all(Array.from({ length: ORDERS }, async () =>
-      (await place(ann, [{ sku: 'restarted', quantity: 1 }])).json.orderId))
+    const orders = await Promise.all(Array.from({ length: ORDERS }, () =>
+      placed(ann, [{ sku: 'restarted', quantity: 1 }])))
     await primary.kill()
     await primary.restart()
     await isConsistent(t, all, { orders, units: { restarted: UNITS } })
