@@ -34,7 +34,7 @@ export function rowsOf (result, plan) {
       `${machine.cpu}, ${machine.cores} cores`),
     row('Node.js', node, `Node.js ${node.replace(/^v/, '')}`),
     row('Commit', version, `commit ${version}`),
-    row('Values', bytes),
+    ...(bytes === '' ? [] : [row('Values', bytes)]),
     row('Started', startedAt, day),
     row('Rounds', `${rounds}, arms interleaved`, `${rounds} ${rounds === 1 ? 'round' : 'rounds'} of ${seconds} s`),
     row('Window', `${seconds} s after ${warmUpSeconds} s of warm-up`, ''),
@@ -64,7 +64,7 @@ function nodesText ({ samples }) {
 
 /**
  * From the plan, or else from what was sent.
- * @param {Result} result @param {Plan} plan @returns {string}
+ * @param {Result} result @param {Plan} plan @returns {string} empty: a load without values, such as orders
  */
 function valueBytes ({ samples }, { fixed, levels, arms }) {
   const all = [fixed, ...Object.values(levels).map(({ settings }) => settings), ...Object.values(arms).map(({ settings }) => settings)]
@@ -72,7 +72,7 @@ function valueBytes ({ samples }, { fixed, levels, arms }) {
   if (said.length > 0) return `${said.map((bytes) => bytes.toLocaleString('en')).join(' or ')}-byte values`
   const sent = samples.filter(({ items, bytes }) => items > 0 && bytes > 0).map(({ items, bytes }) => Math.round(bytes / items))
     .sort((a, b) => a - b)
-  if (sent.length === 0) return 'values of unknown size'
+  if (sent.length === 0) return ''
   const [least, most] = [sent[0], sent[sent.length - 1]]
   return least === most ? `${least} bytes an item` : `${least} to ${most} bytes an item`
 }
