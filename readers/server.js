@@ -41,10 +41,13 @@ export const main = (from) => runProcess(from, {
 }, serve)
 
 /**
+ * A reader in this process until the signal is aborted.
  * @param {any} settings @param {import('../src/store/index.js').Target} target
  * @param {import('pino').Logger} log @param {AbortSignal} signal
+ * @param {(message: Record<string, unknown>) => unknown} [up] is called with its `url` once it listens
+ * @returns {Promise<number>} exit status
  */
-async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
+export async function serve (settings, { primaryUrl, replicaUrls }, log, signal, up = tellParent) {
   const { maxStaleMs, maxStreams, maxStreamsPerToken } = settings
   const security = await openSecurity(settings, { log })
   // servers may become reachable later; until then /readyz and the log give the reasons
@@ -96,7 +99,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
     log.info({ url }, `serving at ${url}`)
     const { ready, reasons } = queries.status()
     if (!ready) log.info({ reasons }, 'not ready yet')
-    tellParent({ event: 'up', url })
+    up({ event: 'up', url })
     await aborted(signal)
     return 0
   } finally {

@@ -131,11 +131,11 @@ export async function copyCheckout (t) {
 export const endOf = (...given) => runCommand(...given).ended()
 
 /**
- * A reader on a free port, up.
+ * `npm start reader` on a free port, up. In the test's own process: services.js.
  * @param {import('tap').Test} t
  * @param {{ redisUrl: string, flags?: string[], env?: Record<string, string> }} options
  */
-export async function startReader (t, { redisUrl, flags = [], env = {} }) {
+export async function runReader (t, { redisUrl, flags = [], env = {} }) {
   const command = runCommand(t, ['reader', '--redis-url', redisUrl, '--port', '0', ...flags], { env })
   const [, url] = await command.until(/serving at (https?:[^"]+)"/)
   return { command, url, ...askAt(url) }
@@ -177,11 +177,11 @@ export function askAt (url) {
 }
 
 /**
- * A gateway on a free port, up.
+ * `npm start gateway` on a free port, up.
  * @param {import('tap').Test} t
  * @param {{ redisUrl: string, flags?: string[], env?: Record<string, string> }} options
  */
-export async function startGateway (t, { redisUrl, flags = [], env = {} }) {
+export async function runGateway (t, { redisUrl, flags = [], env = {} }) {
   const command = runCommand(t, ['gateway', '--redis-url', redisUrl, '--port', '0', ...flags], { env })
   const [, url] = await command.until(/taking items at (https?:[^"]+)"/)
   return { command, url, ...sendTo(url) }
@@ -192,7 +192,7 @@ export async function startGateway (t, { redisUrl, flags = [], env = {} }) {
  * @param {import('tap').Test} t
  * @param {{ redisUrl: string, flags?: string[], env?: Record<string, string> }} options
  */
-export async function startConsumers (t, { redisUrl, flags = [], env = {} }) {
+export async function runConsumers (t, { redisUrl, flags = [], env = {} }) {
   const command = runCommand(t, ['consumers', '--redis-url', redisUrl, ...flags], { env })
   await command.until(/partition taken/)
   return { command }

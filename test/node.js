@@ -3,3 +3,5 @@
  * What runs for longer is optimized as usual.
  */
 export const NODE = [process.execPath, '--interrupt-budget=4000000']
+/** Node.js for lanes, which run for minutes. */
+export const LANE = [process.execPath]

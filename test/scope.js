@@ -1,23 +1,36 @@
 /**
- * How much of a long test runs. The tests of regression/ run whole by `npm run regression`; test/ loads the same files, and runs
- * a smoke of each: the newest engine, one layout, few repetitions.
+ * How much of a long test runs (FRESHET_TEST_SCOPE):
+ *
+ *     quick   npm test            each behaviour once, on the newest engine; smokes of the long tests
+ *     whole   npm run regression  what a change can break: fault matrices, both engines where commands or Lua differ
+ *     night   npm run night       soaks, many repetitions, runs of the lab as whole processes
+ *
+ * `others` is the part of `whole` that runs files of test/ again, on the engines that `quick` leaves out.
  */
 import t from 'tap'
 import { newest } from '../src/store/embedded/engine.js'
 import { testEngines } from './servers.js'
 
-export const isWhole = process.env.FRESHET_TEST_SCOPE === 'whole'
+export const scope = process.env.FRESHET_TEST_SCOPE || 'quick'
+export const isNight = scope === 'night'
+export const isWhole = isNight || scope === 'whole'
 
-/** @template T @param {T} whole @param {T} smoke @returns {T} */
-export const scoped = (whole, smoke) => isWhole ? whole : smoke
+/** @template T @param {T} whole @param {T} quick @returns {T} */
+export const scoped = (whole, quick) => isWhole ? whole : quick
+
+/** @template T @param {T} night @param {T} otherwise @returns {T} */
+export const nightly = (night, otherwise) => isNight ? night : otherwise
 
 /** @returns {Promise<import('../src/store/embedded/engine.js').Engine[]>} all engines, or the newest, or the others (run.js) */
 export const scopedEngines = async () => {
   const engines = await testEngines()
   if (isWhole) return engines
   const first = /** @type {import('../src/store/embedded/engine.js').Engine} */ (newest(engines))
-  return process.env.FRESHET_TEST_SCOPE === 'others' ? engines.filter((engine) => engine !== first) : [first]
+  return scope === 'others' ? engines.filter((engine) => engine !== first) : [first]
 }
 
-/** A test that runs only when the whole does. @type {typeof t.test} */
-export const wholeTest = /** @type {any} */ (isWhole ? t.test.bind(t) : async () => {})
+/** A test of `npm run regression` and `npm run night`. @type {typeof t.test} */
+export const wholeTest = /** @type {any} */ (isWhole ? (/** @type {any[]} */ ...given) => /** @type {any} */ (t).test(...given) : async () => {})
+
+/** A test of `npm run night`. @type {typeof t.test} */
+export const nightTest = /** @type {any} */ (isNight ? (/** @type {any[]} */ ...given) => /** @type {any} */ (t).test(...given) : async () => {})

@@ -44,13 +44,17 @@ export const main = (from, dutiesOf = DUTIES) => runProcess(from, {
   known: { command: 'consumers', layouts: [], acks: [] },
   usage: USAGE,
   stopping: 'stopping: partitions are given back'
-}, (settings, target, log, signal) => serve(settings, target, dutiesOf, log, signal))
+}, (settings, target, log, signal) => serve(settings, target, log, signal, { dutiesOf }))
 
 /**
- * @param {any} settings @param {import('../src/store/index.js').Target} target @param {typeof DUTIES} dutiesOf
+ * Consumers in this process until the signal is aborted.
+ * @param {any} settings @param {import('../src/store/index.js').Target} target
  * @param {import('pino').Logger} log @param {AbortSignal} signal
+ * @param {{ up?: (message: Record<string, unknown>) => unknown, dutiesOf?: typeof DUTIES, leaseMs?: number }} [options] `up` is called once
+ *   all systems are open; `leaseMs` of a partition
+ * @returns {Promise<number>} exit status
  */
-async function serve (settings, { primaryUrl }, dutiesOf, log, signal) {
+export async function serve (settings, { primaryUrl }, log, signal, { up = tellParent, dutiesOf = DUTIES, leaseMs } = {}) {
   const id = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
   const registry = new Registry()
   /** @type {string[]} */
@@ -77,10 +81,10 @@ async function serve (settings, { primaryUrl }, dutiesOf, log, signal) {
       const metrics = { ...admissionMetrics(name), ...consumerMetrics(name) }
       const database = used?.database ?? null
       systems.set(name, await openSystem(name, settings, {
-        id, primaryUrl, database, migrated, dutiesOf, metrics, ownMetrics, log, signal, fail
+        id, primaryUrl, database, migrated, dutiesOf, leaseMs, metrics, ownMetrics, log, signal, fail
       }))
     }
-    tellParent({ event: 'up', systems: names })
+    up({ event: 'up', systems: names })
     await aborted(AbortSignal.any([signal, ending.signal]))
     if (ending.signal.aborted && !signal.aborted) throw ending.signal.reason
     return 0

@@ -43,10 +43,13 @@ export const main = (from) => runProcess(from, {
 }, serve)
 
 /**
+ * A gateway in this process until the signal is aborted.
  * @param {any} settings @param {import('../src/store/index.js').Target} target
  * @param {import('pino').Logger} log @param {AbortSignal} signal
+ * @param {(message: Record<string, unknown>) => unknown} [up] is called with its `url` once it listens
+ * @returns {Promise<number>} exit status
  */
-async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
+export async function serve (settings, { primaryUrl, replicaUrls }, log, signal, up = tellParent) {
   const security = await openSecurity(settings, { log })
   const primary = watchPrimary({ ...settings, primaryUrl, replicaUrls, log })
   const metrics = createWriterMetrics({ figures: primary.figures })
@@ -87,7 +90,7 @@ async function serve (settings, { primaryUrl, replicaUrls }, log, signal) {
     })
     const url = await listen(app, { ...settings, setting: 'port' })
     log.info({ url }, `taking items at ${url}`)
-    tellParent({ event: 'up', url })
+    up({ event: 'up', url })
     await aborted(signal)
     return await stopGateway({ app, feeds, drainMs: signal.reason === SERVERS_FAILED ? 0 : settings.drainMs, log })
   } finally {

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import t from 'tap'
-import { endOf, runCommand, startReader } from '../../test/commands.js'
+import { endOf, runCommand, runReader } from '../../test/commands.js'
 import { startDeployment } from '../../test/servers.js'
 import { bearer, tokenFileFor } from '../../test/http/guarded.js'
 import { startFeeds, top } from '../../test/bin/top/feeds.js'
@@ -42,7 +42,7 @@ t.test('a reader that requires a token', SKIP, async (t) => {
 t.test('every failure is one line with advice', async (t) => {
   const [engine] = await scopedEngines()
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
-  const reader = await startReader(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })
+  const reader = await runReader(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })
   const other = createServer((_, response) => response.end('<html>\x1b[2J')).listen(0, '127.0.0.1')
   t.teardown(() => other.close())
   await once(other, 'listening')

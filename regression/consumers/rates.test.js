@@ -4,7 +4,7 @@ import t from 'tap'
 import { admissionKey, createAdmission } from '../../src/admission/index.js'
 import { createAdmissionMetrics } from '../../src/metrics/index.js'
 import { createRoutes } from '../../src/store/index.js'
-import { startConsumers } from '../../test/commands.js'
+import { runConsumers } from '../../test/commands.js'
 import { startMigratedDatabase } from '../../test/database.js'
 import { scopedEngines } from '../../test/scope.js'
 import { connectFor, engineName, eventually, startServer } from '../../test/servers.js'
@@ -55,7 +55,7 @@ const [engine] = await scopedEngines()
 t.test(`${engineName(engine)}: order rows per second, and the time of a hand-over`, async (t) => {
   const [{ url: redisUrl }, database] = await Promise.all([startServer(t, { engine }), startMigratedDatabase(t)])
   await sell(t, redisUrl)
-  const start = () => startConsumers(t, { redisUrl, flags: [...FLAGS, '--database-url', database.url] })
+  const start = () => runConsumers(t, { redisUrl, flags: [...FLAGS, '--database-url', database.url] })
   const rows = async () => Number((await database.query('SELECT count(*) AS n FROM orders'))[0].n)
 
   const { command: first } = await start()

@@ -6,7 +6,7 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { startGateway } from '../../test/commands.js'
+import { runGateway } from '../../test/commands.js'
 import { connectFor, engineName, eventually, freePort, startServer } from '../../test/servers.js'
 import { scopedEngines } from '../../test/scope.js'
 
@@ -34,7 +34,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
   const endConnections = () => admin.send('CLIENT', 'KILL', 'USER', USER)
   const connections = async () => Number(/total_connections_received:(\d+)/.exec(String(await admin.send('INFO', 'stats')))?.[1])
   await setUser('on', '>canary-1', ...rules)
-  const { command, send, post, remove } = await startGateway(t,
+  const { command, send, post, remove } = await runGateway(t,
     { redisUrl: server.url.replace('//', `//${USER}:canary-1@`), flags: ['--ack-within-ms', '300'] })
   /** @type {string[]} */
   const bodies = []

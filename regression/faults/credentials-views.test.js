@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { permissions } from '../../src/store/commands.js'
-import { startReader } from '../../test/commands.js'
+import { runReader } from '../../test/commands.js'
 import { connectFor, engineName, eventually, openWriterFor, startDeployment } from '../../test/servers.js'
 import { scopedEngines } from '../../test/scope.js'
 
@@ -36,7 +36,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     }
   }
   await write('first')
-  const { get, command } = await startReader(t,
+  const { get, command } = await runReader(t,
     { redisUrl: primary.url.replace('//', '//a-reader:canary-1@'), flags: ['--views', 'all'] })
 
   const viewsIn = async () => [...(await get('/metrics')).body.matchAll(/^freshet_view_ready\{[^}]*\} 1$/gm)].length

@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { permissions } from '../../src/store/commands.js'
-import { askAt, runCommand, startReader } from '../../test/commands.js'
+import { askAt, runCommand, runReader } from '../../test/commands.js'
 import { connectFor, engineName, eventually, startDeployment } from '../../test/servers.js'
 import { scopedEngines } from '../../test/scope.js'
 
@@ -36,7 +36,7 @@ for (const engine of await scopedEngines()) {
 
     const writing = runCommand(t, ['writer', '--redis-url', urlOf('writer'), '--rate', '500', '--metrics-port', '0', '--late', 'newest'])
     const [, metricsUrl] = await writing.until(/"url":"(http:[^"]+)\/metrics"/)
-    const reading = await startReader(t, { redisUrl: urlOf('reader') })
+    const reading = await runReader(t, { redisUrl: urlOf('reader') })
     const writer = askAt(metricsUrl)
     /** @type {string[]} */
     const said = []

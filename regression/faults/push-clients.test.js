@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { logOf, startReader } from '../../test/commands.js'
+import { logOf, runReader } from '../../test/commands.js'
 import { metricsOf, openLive, openSocket, requestText } from '../../test/push/live-client.js'
 import { openWritten } from '../../test/push/written.js'
 import { engineName, eventually, startServer } from '../../test/servers.js'
@@ -26,7 +26,7 @@ t.jobs = 2
 for (const engine of (await scopedEngines()).slice(0, 1)) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
     const server = await startServer(t, { engine })
-    const reader = await startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary'] })
+    const reader = await runReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary'] })
     const written = await openWritten(t, { redisUrl: server.url, feed: 'busy' })
     const value = Buffer.alloc(2000, 'v')
     const writing = written.keepWriting({ ids: 300, perSlice: 30, everyMs: 10, valueAt: () => value })

@@ -7,7 +7,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { residentMib, startReader } from '../../test/commands.js'
+import { residentMib, runReader } from '../../test/commands.js'
 import { metricsOf, openLive, openSocket, requestText } from '../../test/push/live-client.js'
 import { openWritten } from '../../test/push/written.js'
 import { eventually, startServer } from '../../test/servers.js'
@@ -34,7 +34,7 @@ const [engine] = await scopedEngines()
 t.test(`${STALLED} that never read, beside ${HEALTHY} that do`, async (t) => {
   const server = await startServer(t, { engine })
   const env = { NODE_OPTIONS: `--import ${LIVE_MEMORY}` }
-  const reader = await startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary'], env })
+  const reader = await runReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary'], env })
   const written = await openWritten(t, { redisUrl: server.url, feed: 'busy' })
   const value = 'v'.repeat(500)
   const writing = written.keepWriting({ ids: 1000, perSlice: 30, everyMs: 10, valueAt: (n) => `${n} ${value}` })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { askAt, logOf, runCommand, startReader } from '../../test/commands.js'
+import { askAt, logOf, runCommand, runReader } from '../../test/commands.js'
 import { metricsOf, openSocket, requestText } from '../../test/push/live-client.js'
 import { startResuming } from '../../test/push/resuming-client.js'
 import { openWritten } from '../../test/push/written.js'
@@ -65,8 +65,8 @@ const server = await startServer(t, { engine })
 const flags = ['--read-from', 'primary']
 
 t.test(`${STREAMS} streams, and no client misses a newest version`, async (t) => {
-  const first = await startReader(t, { redisUrl: server.url, flags })
-  const second = await startReader(t, { redisUrl: server.url, flags })
+  const first = await runReader(t, { redisUrl: server.url, flags })
+  const second = await runReader(t, { redisUrl: server.url, flags })
   const urls = [first.url, second.url]
   const written = await openWritten(t, { redisUrl: server.url, feed: 'busy' })
   await written.put(...Array.from({ length: LARGE_IDS }, (_, n) => /** @type {[string, string]} */ ([`large-${n}`, LARGE])))
@@ -159,7 +159,7 @@ t.test(`${STREAMS} streams, and no client misses a newest version`, async (t) =>
 
 t.test('requests that wait for silent servers do not delay the stop', async (t) => {
   const silent = await startServer(t, { engine })
-  const reader = await startReader(t, { redisUrl: silent.url, flags })
+  const reader = await runReader(t, { redisUrl: silent.url, flags })
   const written = await openWritten(t, { redisUrl: silent.url, feed: 'busy' })
   await written.put(['a', '1'])
   const client = startResuming(t, [reader.url], PATH)

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { runCommand, startReader } from '../../test/commands.js'
+import { runCommand, runReader } from '../../test/commands.js'
 import { infoOf } from '../../test/embedded/checkout.js'
 import { caughtUp, startFlow } from '../../test/flow/flow.js'
 import { engineName, eventually, freePort, inSync, startDeployment, startServer } from '../../test/servers.js'
@@ -96,7 +96,7 @@ t.test('with all replicas gone the last answer is given and marked, other questi
 }, async (t) => {
   const { primary, replicas, reader, write } = await startFlow(t, { engine, replicas: 2 })
   t.equal((await write(t, ['--items', `${IDS}`, '--ids', `${IDS}`, '--rate', '0'])).code, 0)
-  const impatient = await startReader(t, { redisUrl: primary.url, flags: ['--max-stale-ms', '300'] })
+  const impatient = await runReader(t, { redisUrl: primary.url, flags: ['--max-stale-ms', '300'] })
   const path = '/v1/feeds/latest/items?limit=10'
   const before = await reader.ask(path)
   t.equal((await impatient.ask(path)).status, 200)
@@ -114,7 +114,7 @@ t.test('with all replicas gone the last answer is given and marked, other questi
   t.equal((await reader.get('/livez')).status, 200)
   await eventually(async () => (await impatient.get(path)).status === 503)
 
-  const late = await startReader(t, { redisUrl: primary.url, flags: ['--replica-url', replicas[0].url] })
+  const late = await runReader(t, { redisUrl: primary.url, flags: ['--replica-url', replicas[0].url] })
   t.equal((await late.get(path)).status, 503, 'a reader can start before its replicas')
 
   await replicas[0].restart()
@@ -130,7 +130,7 @@ t.test('with all replicas gone the last answer is given and marked, other questi
 t.test('a primary that is gone and comes back: replicas answer what they have, then what is new', { buffered: true }, async (t) => {
   const deployment = await startDeployment(t, { engine, replicas: 1, args: ['--appendonly', 'yes', '--appendfsync', 'always'] })
   const { primary } = deployment
-  const reader = await startReader(t, { redisUrl: primary.url })
+  const reader = await runReader(t, { redisUrl: primary.url })
   const write = (/** @type {number} */ items) => runCommand(t,
     ['writer', '--redis-url', primary.url, '--window-ms', '86400000', '--items', `${items}`, '--rate', '0', '--ids', `${items}`]).ended()
   t.equal((await write(1000)).code, 0)

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { startProxy } from '../../lab/orders/proxy.js'
-import { sendTo, startGateway } from '../../test/commands.js'
+import { sendTo, runGateway } from '../../test/commands.js'
 import { caughtUp, startFlow } from '../../test/flow/flow.js'
 import { scoped, scopedEngines } from '../../test/scope.js'
 
@@ -14,7 +14,7 @@ const [engine] = await scopedEngines()
 
 t.test('no request fails while gateways are replaced, and what was acknowledged is there', async (t) => {
   const { primary, replicas, reader } = await startFlow(t, { engine, replicas: 1 })
-  const start = () => startGateway(t, { redisUrl: primary.url })
+  const start = () => runGateway(t, { redisUrl: primary.url })
   const gateways = [await start(), await start()]
   const service = await startProxy()
   t.teardown(service.close)

@@ -4,7 +4,7 @@ import t from 'tap'
 import { setRetention } from '../../src/feeds/definitions.js'
 import { ackOf } from '../../src/pipeline/acks.js'
 import { watchNodes } from '../../src/store/node-watch.js'
-import { startGateway } from '../../test/commands.js'
+import { runGateway } from '../../test/commands.js'
 import { startProxy } from '../../test/proxy.js'
 import { engineName, eventually, openWriterFor, startDeployment } from '../../test/servers.js'
 import { openViews } from '../../test/view/viewing.js'
@@ -64,7 +64,7 @@ for (const engine of await scopedEngines()) {
 
     await t.test('an idle gateway follows the switchover, and then writes to the new primary', async (t) => {
       const servers = await startSwitchable(t, { engine, nodes: 2 })
-      const { post, send, command } = await startGateway(t, { redisUrl: servers.url })
+      const { post, send, command } = await runGateway(t, { redisUrl: servers.url })
       t.match(await post('/v1/feeds/one/items', [{ id: 'a', value: 1 }]), { status: 200 })
       await servers.switchOver()
       const control = `freshet-gateway-${command.pid}:control`

@@ -1,7 +1,7 @@
 /** The reader process: started before any server, restarted under load, with feeds that it cannot read. */
 import t from 'tap'
 import { definitionKey, namesKey } from '../../src/feeds/keys.js'
-import { runCommand, startReader } from '../../test/commands.js'
+import { runCommand, runReader } from '../../test/commands.js'
 import { caughtUp } from '../../test/flow/flow.js'
 import { connectFor, engineName, eventually, freePort, openWriterFor, startDeployment, startServer } from '../../test/servers.js'
 import { scopedEngines } from '../../test/scope.js'
@@ -19,7 +19,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
   await t.test('a reader that is started before any server says so, and answers when they come', async (t) => {
     const port = await freePort()
     const url = `redis://127.0.0.1:${port}`
-    const reader = await startReader(t, { redisUrl: url, flags: ['--deadline-ms', '500'] })
+    const reader = await runReader(t, { redisUrl: url, flags: ['--deadline-ms', '500'] })
     const before = await reader.get('/readyz')
     t.equal(before.status, 503)
     t.match(before.json, { code: 'NOT_READY', reasons: [/^SERVER_UNREACHABLE: .*is unreachable/] })
@@ -52,11 +52,11 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
       const writing = runCommand(t, writerArgs(['--layout', layout, '--rate', '5000', '--ids', '3000', '--duration', '3'], url))
       const connection = await connectFor(t, url)
       await eventually(async () => (await connection.send('EXISTS', definitionKey('fr:', 'latest'))) === 1)
-      const killed = await startReader(t, { redisUrl: url })
+      const killed = await runReader(t, { redisUrl: url })
       await eventually(async () => READY(await killed.get('/readyz')))
       await killed.ask('/v1/feeds/latest/items?limit=10')
       await killed.command.kill('SIGKILL')
-      const reader = await startReader(t, { redisUrl: url })
+      const reader = await runReader(t, { redisUrl: url })
       const { summary } = await writing.ended()
       await caughtUp(deployment)
       t.equal(summary.items, 15_000)
@@ -90,7 +90,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     await define('shape', { layout: 'dodecahedron' })
     await define('future', { format: 99 })
     await define('usual', {})
-    const reader = await startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary'] })
+    const reader = await runReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary'] })
     await eventually(async () => READY(await reader.get('/readyz')))
     t.match(await reader.get('/v1/feeds/shape/items'), { status: 500, json: { code: 'FEED_LAYOUT_UNKNOWN' } })
     t.match(await reader.get('/v1/feeds/future/items'), { status: 500, json: { code: 'FEED_DEFINITION_DIFFERS' } })

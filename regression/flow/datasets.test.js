@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { runCommand, startReader } from '../../test/commands.js'
+import { runCommand, runReader } from '../../test/commands.js'
 import { engineName, startDeployment } from '../../test/servers.js'
 import { caughtUp } from '../../test/flow/flow.js'
 import { scopedEngines } from '../../test/scope.js'
@@ -45,7 +45,7 @@ function newestOf (items) {
 const [engine] = await scopedEngines()
 t.test(`${engineName(engine)}: public data sets are read back complete and in order`, async (t) => {
   const deployment = await startDeployment(t, { engine, replicas: 1 })
-  const reader = await startReader(t, { redisUrl: deployment.primary.url })
+  const reader = await runReader(t, { redisUrl: deployment.primary.url })
   for (const { file, flags, read } of DATASETS) {
     const text = textOf(file)
     const items = read(text)

@@ -3,7 +3,7 @@ import t from 'tap'
 import { agree } from '../../src/feeds/definitions.js'
 import { openReader } from '../../src/index.js'
 import { layoutNames, layoutOf } from '../../src/layouts/index.js'
-import { startGateway, startReader } from '../../test/commands.js'
+import { runGateway, runReader } from '../../test/commands.js'
 import { connectFor, engineName, eventually, startDeployment, startServer } from '../../test/servers.js'
 import { isProblem, itemsOf } from '../../test/gateway/requests.js'
 import { scoped, scopedEngines } from '../../test/scope.js'
@@ -15,8 +15,8 @@ for (const [i, engine] of (await scopedEngines()).entries()) {
   for (const layout of scoped(i === 0 ? layoutNames() : LAYOUTS_OF_OTHERS, ['ids'])) {
     t.test(`layout ${layout} on ${engineName(engine)}: the newest of each id, and no deleted ones`, async (t) => {
       const { primary } = await startDeployment(t, { engine, replicas: 1 })
-      const [{ post, remove }, reader] = await Promise.all([startGateway(t,
-        { redisUrl: primary.url, flags: ['--layout', layout, '--partitions', '2'] }), startReader(t, { redisUrl: primary.url })])
+      const [{ post, remove }, reader] = await Promise.all([runGateway(t,
+        { redisUrl: primary.url, flags: ['--layout', layout, '--partitions', '2'] }), runReader(t, { redisUrl: primary.url })])
       const idsNow = async () => (await reader.ask('/v1/feeds/one/items')).json.items?.map(({ id }) => id).join()
       const ts = Date.now()
       t.match(await post('/v1/feeds/one/items', [{ id: 'a', ts, value: { n: 1 } }, { id: 'b', ts: ts - 1, value: 1.10 },
@@ -41,7 +41,7 @@ for (const [i, engine] of (await scopedEngines()).entries()) {
       await agree(connection, 'fr:',
         { feed: layout, layout, partitions: 2, windowMs: 60_000, maxItems: 100, format: layoutOf(layout).format })
     }
-    const { post } = await startGateway(t,
+    const { post } = await runGateway(t,
       { redisUrl: server.url, flags: ['--layout', 'segments', '--compress', 'brotli', '--late', 'newest'] })
     for (const layout of layoutNames()) {
       t.match(await post(`/v1/feeds/${layout}/items`, itemsOf('a', 100)), { status: 200, json: { accepted: 100 } }, layout)
@@ -57,7 +57,7 @@ for (const [i, engine] of (await scopedEngines()).entries()) {
 
   t.test(`ack replica on ${engineName(engine)}: no answer 200 before a replica has the items`, async (t) => {
     const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
-    const { post } = await startGateway(t, { redisUrl: primary.url, flags: ['--ack', 'replica', '--ack-within-ms', '500'] })
+    const { post } = await runGateway(t, { redisUrl: primary.url, flags: ['--ack', 'replica', '--ack-within-ms', '500'] })
     t.match(await post('/v1/feeds/one/items', itemsOf('first', 10)), { status: 200 })
     replica.freeze()
     t.match((await post('/v1/feeds/one/items', itemsOf('second', 10))).json, { code: 'ACK_UNKNOWN' })

@@ -1,7 +1,7 @@
 /** Items answered with 200 are stored, whatever fails behind a gateway; a client that retries after 503 gets every item stored. */
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { startGateway } from '../../test/commands.js'
+import { runGateway } from '../../test/commands.js'
 import { say } from '../../test/faults/ledger/run.js'
 import { startProxy } from '../../test/proxy.js'
 import { connectFor, engineName, eventually, inSync, startServer } from '../../test/servers.js'
@@ -40,7 +40,7 @@ for (const [i, engine] of (await scopedEngines()).entries()) {
       const server = await startServer(t, { engine })
       const admin = await connectFor(t, server.url)
       const proxy = await startProxy(t, server.port)
-      const gateway = await startGateway(t, { redisUrl: proxy.url, flags: [...FLAGS, '--layout', layout] })
+      const gateway = await runGateway(t, { redisUrl: proxy.url, flags: [...FLAGS, '--layout', layout] })
       const posting = startPosting(t, gateway)
       for (let faults = 0; faults < FAULTS; faults++) {
         await posting.acknowledged(200)
@@ -63,7 +63,7 @@ for (const [i, engine] of (await scopedEngines()).entries()) {
         return { line, replica }
       }
       let { line, replica } = await follow()
-      const gateway = await startGateway(t, { redisUrl: proxy.url, flags: [...FLAGS, '--layout', layout, '--ack', 'replica'] })
+      const gateway = await runGateway(t, { redisUrl: proxy.url, flags: [...FLAGS, '--layout', layout, '--ack', 'replica'] })
       const posting = startPosting(t, gateway)
       for (let kills = 0; kills < KILLS; kills++) {
         await posting.acknowledged(200)
@@ -84,7 +84,7 @@ for (const [i, engine] of (await scopedEngines()).entries()) {
       const server = await startServer(t, { engine, args: ['--maxmemory-policy', 'noeviction'] })
       const admin = await connectFor(t, server.url)
       const refusals = async () => Number(/errorstat_OOM:count=(\d+)/.exec(String(await admin.send('INFO', 'errorstats')))?.[1] ?? 0)
-      const gateway = await startGateway(t, { redisUrl: server.url, flags: [...FLAGS, '--layout', layout] })
+      const gateway = await runGateway(t, { redisUrl: server.url, flags: [...FLAGS, '--layout', layout] })
       const posting = startPosting(t, gateway)
       for (let faults = 0; faults < KILLS; faults++) {
         await posting.acknowledged(200)

@@ -13,7 +13,7 @@ import { createHandler } from '../../lab/serving/handler.js'
 import { startServing } from '../../lab/serving/index.js'
 import { DEFAULT_PATH } from '../../lab/serving/plan.js'
 import { makeIds, makeValue } from '../../src/synthetic.js'
-import { startReader } from '../../test/commands.js'
+import { runReader } from '../../test/commands.js'
 import { allGone } from '../../test/embedded/checkout.js'
 import { connectFor, eventually, openWriterFor, startDeployment } from '../../test/servers.js'
 import { scopedEngines, wholeTest } from '../../test/scope.js'
@@ -87,7 +87,7 @@ t.test('reader, ask and bare serve the same bytes, and every request is accounte
   }
   t.equal(new Set(bytes).size, 1, `bytes of an answer of reader, ask, bare: ${bytes}`)
 
-  const reader = await startReader(t, { redisUrl: primary.url, flags: ['--key-prefix', KEY_PREFIX] })
+  const reader = await runReader(t, { redisUrl: primary.url, flags: ['--key-prefix', KEY_PREFIX] })
   const { newest } = createHandler({
     connections: [await connectFor(t, replicas[0].url), await connectFor(t, replicas[1].url)],
     keyPrefix: KEY_PREFIX,
@@ -102,7 +102,7 @@ t.test('reader, ask and bare serve the same bytes, and every request is accounte
 })
 
 wholeTest('ask reads every layout, as the reader answers it', async (t) => {
-  const reader = await startReader(t, { redisUrl: primary.url, flags: ['--key-prefix', KEY_PREFIX] })
+  const reader = await runReader(t, { redisUrl: primary.url, flags: ['--key-prefix', KEY_PREFIX] })
   for (const layout of layoutNames()) {
     const feed = `of-${layout}`
     const { pipeline } = await openWriterFor(t,

@@ -8,7 +8,7 @@ import { join, posix } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import ts from 'typescript'
-import { startGateway, startReader } from '../../test/commands.js'
+import { runGateway, runReader } from '../../test/commands.js'
 import { exampleOf, ROOT } from '../../test/docs/examples.js'
 import { eventually, startDeployment } from '../../test/servers.js'
 import { CLIENT_PROGRAMS, LIBRARY_PROGRAMS } from '../../test/library/programs.js'
@@ -88,7 +88,7 @@ t.test('installed into an empty project', async (t) => {
     const [engine] = await scopedEngines()
     const { primary } = await startDeployment(t, { engine, replicas: 0 })
     const [gateway, reader] = await Promise.all([
-      startGateway(t, { redisUrl: primary.url }), startReader(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })])
+      runGateway(t, { redisUrl: primary.url }), runReader(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })])
     const send = (/** @type {string} */ command) =>
       run('bash', ['-c', command.replace('curl', 'curl -s').replace('http://127.0.0.1:8081', gateway.url)])
     const [code, command, printed] = await exampleOf('docs/library.md', 'client')

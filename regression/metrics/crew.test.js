@@ -2,7 +2,7 @@
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import t from 'tap'
-import { askAt, endOf, logOf, runCommand, startGateway } from '../../test/commands.js'
+import { askAt, endOf, logOf, runCommand, runGateway } from '../../test/commands.js'
 import { connectFor, eventually, freePort, startServer } from '../../test/servers.js'
 import { valueOf } from '../../test/metrics/registries.js'
 import { scopedEngines } from '../../test/scope.js'
@@ -92,7 +92,7 @@ t.test('items that a gateway could not bring home are counted, and stay counted'
   const { url } = await startServer(t, { engine })
   const admin = await connectFor(t, url)
   await admin.send('SET', 'fr:{lost:0}:ids', 'mine')
-  const { post, send, command } = await startGateway(t, { redisUrl: url, flags: ['--read-from', 'primary'] })
+  const { post, send, command } = await runGateway(t, { redisUrl: url, flags: ['--read-from', 'primary'] })
   t.ok((await post('/v1/feeds/lost/items', [{ id: 'a', value: 1 }, { id: 'b', value: 2 }])).status >= 500)
   const failed = async () => valueOf((await send('GET', '/metrics')).body, 'freshet_failed_total', { feed: 'lost' })
   await eventually(async () => Number(await failed()) >= 2)

@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { residentMib, startReader } from '../../test/commands.js'
+import { residentMib, runReader } from '../../test/commands.js'
 import { openLive } from '../../test/push/live-client.js'
 import { openFeed } from '../../src/index.js'
 import { eventually, startDeployment } from '../../test/servers.js'
@@ -36,7 +36,7 @@ t.test(`${CONNECTIONS} hostile connections`, async (t) => {
     }
     await feed.close()
   }
-  const reader = await startReader(t, { redisUrl, env: { NODE_OPTIONS: `--import ${LIVE_MEMORY}` } })
+  const reader = await runReader(t, { redisUrl, env: { NODE_OPTIONS: `--import ${LIVE_MEMORY}` } })
   for (const [name] of FEEDS) {
     await reader.ask(`/v1/feeds/${name}/items?limit=1`)
     // the clients make the reader build views of all feeds, which have a limit of their own

@@ -3,7 +3,7 @@ import t from 'tap'
 import { openFeed } from '../../src/index.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { tlsEngines, createAuthority } from '../../test/certificates.js'
-import { askAt, endOf, runCommand, sendTo, startReader } from '../../test/commands.js'
+import { askAt, endOf, runCommand, sendTo, runReader } from '../../test/commands.js'
 import { openLive } from '../../test/push/live-client.js'
 import { engineName, eventually, openWriterFor } from '../../test/servers.js'
 import { startGuarded } from '../../test/store/guarded.js'
@@ -44,7 +44,7 @@ for (const engine of await scopedEngines()) {
     const { primary, urlOf, refused } = await startGuarded(t, engine)
 
     await t.test('a reader pushes, resumes after a cut, and top shows it', async (t) => {
-      const reader = await startReader(t, { redisUrl: urlOf('reader') })
+      const reader = await runReader(t, { redisUrl: urlOf('reader') })
       for (const layout of layoutNames()) {
         const path = `/v1/feeds/live-${layout}/live`
         const writer = await openWriterFor(t, { redisUrl: primary.url, feed: `live-${layout}`, layout })
@@ -103,7 +103,7 @@ for (const engine of await tlsEngines()) {
     const { primary, urlOf, refused } = await startGuarded(t, engine, { tls: files })
     t.match(urlOf('reader'), /^rediss:\/\/freshet-reader:word@127\.0\.0\.1:\d+\?ca=/)
     await useLibrary(t, urlOf('library'))
-    const reader = await startReader(t, { redisUrl: urlOf('reader') })
+    const reader = await runReader(t, { redisUrl: urlOf('reader') })
     await eventually(async () => (await reader.get('/v1/feeds/both-segments/items?limit=10')).json.items?.length === 2)
     t.same(await refused(), [])
     const doctor = await endOf(t, ['doctor', '--redis-url', urlOf('reader')])

@@ -12,9 +12,9 @@
 import { ownerOf } from './assignment.js'
 
 const LEASE_MS = 3000
-const RENEW_MS = 1000
-/** of a partition that another process holds, or whose server was away */
-const TRY_MS = 250
+const RENEWALS_PER_LEASE = 3
+/** Tries of a partition that another process holds, or whose server did not answer. */
+const TRIES_PER_LEASE = 12
 
 /** @param {AbortController} stop @param {number} atMs */
 const stopAt = (stop, atMs) => setTimeout(() => stop.abort(), atMs - performance.now())
@@ -33,9 +33,11 @@ const leave = (lease, leaving) => { lease.leaving = leaving.catch(() => {}) }
  * @param {Work} options.work
  * @param {import('pino').Logger} options.log
  * @param {(partition: number) => Promise<number>} [options.leastToken] the database may know higher tokens than the server
- * @param {number} [options.leaseMs]
+ * @param {number} [options.leaseMs] renewed each third of it; a partition that is not free is tried again each twelfth
  */
 export function createOwnership ({ id, partitions, connectionOf, keyOf, work, log, leastToken = async () => 0, leaseMs = LEASE_MS }) {
+  const renewMs = leaseMs / RENEWALS_PER_LEASE
+  const tryMs = leaseMs / TRIES_PER_LEASE
   const all = Array.from({ length: partitions }, (_, partition) => partition)
   /** @type {Map<number, Lease>} by partition */
   const leases = new Map()
@@ -113,7 +115,7 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
 
   async function look () {
     const nowMs = performance.now()
-    const isDue = nowMs - beatMs >= RENEW_MS
+    const isDue = nowMs - beatMs >= renewMs
     try {
       if (isDue) {
         await beat(true)
@@ -123,7 +125,7 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
     } catch (error) {
       log.debug({ code: error.code, reason: error.message }, 'the primary cannot be asked about leases')
     }
-    if (!isClosed) timer = setTimeout(() => { looking = look() }, TRY_MS)
+    if (!isClosed) timer = setTimeout(() => { looking = look() }, tryMs)
   }
   let looking = look()
 

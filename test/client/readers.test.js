@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { runCommand, startReader } from '../commands.js'
+import { runCommand, runReader } from '../commands.js'
 import { eventually, freePort, openWriterFor, startDeployment } from '../servers.js'
 import { startFollowing } from './following.js'
 import { scopedEngines, wholeTest } from '../scope.js'
@@ -194,7 +194,7 @@ wholeTest('with a token file a token is needed, and following ends when it is re
   const line = (/** @type {string} */ token) => `{"token":"${token}","scopes":["read"],"feeds":["tokens"]}\n`
   const writing = await startWriting(t, { redisUrl, feed: 'tokens' })
   const file = join(t.testdir({ tokens: line('a-token-of-ours') }), 'tokens')
-  const reader = await startReader(t, { redisUrl, flags: ['--read-from', 'primary', '--tokens', file] })
+  const reader = await runReader(t, { redisUrl, flags: ['--read-from', 'primary', '--tokens', file] })
   await t.rejects(startFollowing(t, reader.url, 'tokens').following, { code: 'UNAUTHORIZED', status: 401 })
   await t.rejects(startFollowing(t, reader.url, 'tokens', { authToken: 'another-token' }).following, { code: 'UNAUTHORIZED' })
   const ours = startFollowing(t, reader.url, 'tokens', { authToken: 'a-token-of-ours' })

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import t from 'tap'
 import { SETTINGS } from '../../settings.js'
-import { startGateway, startReader } from '../commands.js'
+import { runGateway, runReader } from '../commands.js'
 import { eventually, startDeployment } from '../servers.js'
 import { exampleOf, readPage as read } from './examples.js'
 import { scopedEngines } from '../scope.js'
@@ -20,7 +20,7 @@ t.test('the examples with curl print what is shown', async (t) => {
   const [engine] = await scopedEngines()
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
   const [gateway, reader] = await Promise.all([
-    startGateway(t, { redisUrl: primary.url }), startReader(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })])
+    runGateway(t, { redisUrl: primary.url }), runReader(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })])
   const path = '/v1/feeds/positions/items'
   const stored = /printf '(.*?)' \|/.exec(await read('README.md'))?.[1].replaceAll('\\n', '\n') ?? ''
   await gateway.send('POST', path, stored, { 'content-type': 'application/x-ndjson' })

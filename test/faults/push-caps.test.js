@@ -5,10 +5,10 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { startReader } from '../commands.js'
 import { metricsOf, openLive } from '../push/live-client.js'
 import { openWritten } from '../push/written.js'
 import { engineName, eventually, startServer } from '../servers.js'
+import { startReader } from '../services.js'
 import { scopedEngines } from '../scope.js'
 
 const COMING = 2000

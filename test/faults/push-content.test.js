@@ -2,9 +2,9 @@
 import { isUtf8 } from 'node:buffer'
 import t from 'tap'
 import { agree } from '../../src/feeds/definitions.js'
-import { startReader } from '../commands.js'
 import { openLive } from '../push/live-client.js'
 import { connectFor, engineName, eventually, openWriterFor, startServer } from '../servers.js'
+import { startReader } from '../services.js'
 import { scopedEngines } from '../scope.js'
 
 const LAYOUTS = ['segments', 'ids']

@@ -3,7 +3,7 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { endOf, logOf, startReader } from '../commands.js'
+import { endOf, logOf, runReader } from '../commands.js'
 import { metricsOf, openLive } from '../push/live-client.js'
 import { startResuming } from '../push/resuming-client.js'
 import { AUDIENCE, createKey, ISSUER, keyFileFor } from '../http/issuer.js'
@@ -36,7 +36,7 @@ await written.put(['a', '1'])
 t.test('tokens come and go while streams are open', async (t) => {
   const file = join(await folderFor(t), 'tokens')
   await writeFile(file, `# who may\n${line(ALPHA)}\n\n  ${line(BETA)}  \n`)
-  const reader = await startReader(t,
+  const reader = await runReader(t,
     { redisUrl: server.url, flags: ['--read-from', 'primary', '--tokens', file, '--log-level', 'trace'] })
   const follow = (/** @type {string} */ token) => startResuming(t, [reader.url], PATH, { headers: headersOf(token) })
   const statusOf = async (/** @type {Record<string, string>} */ headers) => {
@@ -137,7 +137,7 @@ t.test('tokens come and go while streams are open', async (t) => {
 t.test('the streams of a JSON Web Token end when it expires', async (t) => {
   const key = await createKey('one')
   const { file } = await keyFileFor(t, [key.jwk])
-  const reader = await startReader(t, {
+  const reader = await runReader(t, {
     redisUrl: server.url,
     flags: ['--read-from', 'primary', '--jwt-keys', file, '--jwt-issuer', ISSUER, '--jwt-audience', AUDIENCE]
   })
@@ -155,7 +155,7 @@ t.test('the streams of a JSON Web Token end when it expires', async (t) => {
 t.test('more streams of a token than may be are refused, and counted', async (t) => {
   const file = join(await folderFor(t), 'tokens')
   await writeFile(file, `${line(ALPHA)}\n${line(BETA)}\n`)
-  const reader = await startReader(t,
+  const reader = await runReader(t,
     { redisUrl: server.url, flags: ['--read-from', 'primary', '--tokens', file, '--max-streams-per-token', '2'] })
   const come = (/** @type {string} */ token) => openLive(t, reader.url, PATH, { headers: headersOf(token) })
   const clients = [await come(ALPHA), await come(ALPHA)]

@@ -1,6 +1,7 @@
 /** A synthetic writer on one server, and what it leaves behind: item k, from 0, has id bus-(k mod `ids`) and a value that says k + 1. */
-import { runCommand, startReader } from '../commands.js'
+import { runCommand } from '../commands.js'
 import { connectFor, eventually } from '../servers.js'
+import { startReader } from '../services.js'
 
 /** @param {import('tap').Test} t @param {string} url @param {string[]} flags */
 export const startWriter = (t, url, flags) =>

@@ -7,7 +7,8 @@ import { agree } from '../../src/feeds/definitions.js'
 import { readHeartbeat } from '../../src/feeds/heartbeats.js'
 import { writersKey } from '../../src/feeds/keys.js'
 import { connectFor, engineName, eventually, openWriterFor, startDeployment } from '../servers.js'
-import { runCommand, startGateway, startReader } from '../commands.js'
+import { startGateway, startReader } from '../services.js'
+import { runCommand } from '../commands.js'
 import { scopedEngines } from '../scope.js'
 
 const VALUE = Buffer.from('v')

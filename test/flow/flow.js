@@ -1,7 +1,7 @@
 /** writer -> primary -> replica -> reader, each a process of its own. */
 import { eventually, startDeployment } from '../servers.js'
 import { infoOf } from '../embedded/checkout.js'
-import { endOf, runCommand, startReader } from '../commands.js'
+import { endOf, runCommand, runReader } from '../commands.js'
 
 /** No item of a test gets too old, however slow the machine is. */
 const WINDOW = ['--window-ms', '86400000']
@@ -12,7 +12,7 @@ const WINDOW = ['--window-ms', '86400000']
  */
 export async function startFlow (t, { engine, replicas = 1 }) {
   const deployment = await startDeployment(t, { engine, replicas })
-  const reader = await startReader(t, { redisUrl: deployment.primary.url })
+  const reader = await runReader(t, { redisUrl: deployment.primary.url })
 
   /** @param {string[]} flags */
   const writerArgs = (flags) =>

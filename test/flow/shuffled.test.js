@@ -2,8 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { layoutNames } from '../../src/layouts/index.js'
-import { startGateway } from '../commands.js'
 import { eventually } from '../servers.js'
+import { startGateway } from '../services.js'
 import { scoped, scopedEngines } from '../scope.js'
 import { startFlow } from './flow.js'
 

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { openFeed } from '../../src/index.js'
-import { startGateway } from '../commands.js'
 import { TIMES } from '../item/times.js'
 import { scopedEngines } from '../scope.js'
 import { startFlow } from './flow.js'
+import { startGateway } from '../services.js'
 
 const [engine] = await scopedEngines()
 const { primary, write } = await startFlow(t, { engine })

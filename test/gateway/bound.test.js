@@ -1,7 +1,7 @@
 /** The bound on what is in flight: what happens to requests above it. */
 import t from 'tap'
-import { startGateway } from '../commands.js'
 import { connectFor, eventually, startDeployment, startServer } from '../servers.js'
+import { startGateway } from '../services.js'
 import { GENEROUS_MS, itemsOf, timed } from './requests.js'
 import { scopedEngines, wholeTest } from '../scope.js'
 

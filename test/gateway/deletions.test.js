@@ -2,8 +2,8 @@
 import t from 'tap'
 import { openReader } from '../../src/index.js'
 import { layoutNames } from '../../src/layouts/index.js'
-import { startGateway } from '../commands.js'
 import { engineName, startServer } from '../servers.js'
+import { startGateway } from '../services.js'
 import { scopedEngines } from '../scope.js'
 
 const AHEAD_MS = 30_000

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
-import { askAt, endOf, runCommand, sendTo, startGateway, startReader } from '../commands.js'
+import { askAt, endOf, runCommand, sendTo, runGateway, runReader } from '../commands.js'
 import { engineName, eventually, freePort, startDeployment, startServer } from '../servers.js'
 import { GENEROUS_MS, holdsItemsOf, itemsOf, timed } from './requests.js'
 import { openWire, postOf } from './wire.js'
@@ -14,8 +14,8 @@ const [engine] = engines
 for (const engine of engines) {
   t.test(`after a stop under load everything acknowledged is stored, on ${engineName(engine)}`, async (t) => {
     const { primary } = await startDeployment(t, { engine, replicas: 1 })
-    const [{ command, post }, reader] = await Promise.all([startGateway(t, { redisUrl: primary.url }),
-      startReader(t, { redisUrl: primary.url })])
+    const [{ command, post }, reader] = await Promise.all([runGateway(t, { redisUrl: primary.url }),
+      runReader(t, { redisUrl: primary.url })])
     const taken = /** @type {string[]} */ ([])
     const other = /** @type {Record<string, number>} */ ({})
     const stopped = new AbortController()
@@ -45,7 +45,7 @@ for (const engine of engines) {
 
 wholeTest('a request that waits during the stop is answered, and unacknowledged items are reported', async (t) => {
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
-  const gateway = await startGateway(t, { redisUrl: primary.url, flags: ['--drain-ms', '500', '--ack-within-ms', '60000'] })
+  const gateway = await runGateway(t, { redisUrl: primary.url, flags: ['--drain-ms', '500', '--ack-within-ms', '60000'] })
   const { command, post } = gateway
   await post('/v1/feeds/one/items', itemsOf('before', 1))
   primary.freeze()
@@ -60,7 +60,7 @@ wholeTest('a request that waits during the stop is answered, and unacknowledged 
 
 t.test('an open batch is flushed at once during the stop', async (t) => {
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
-  const gateway = await startGateway(t, { redisUrl: primary.url, flags: ['--batch-ms', '60000', '--ack-within-ms', '60000'] })
+  const gateway = await runGateway(t, { redisUrl: primary.url, flags: ['--batch-ms', '60000', '--ack-within-ms', '60000'] })
   const { command, post } = gateway
   // this one goes at once
   await post('/v1/feeds/one/items', itemsOf('before', 1))
@@ -74,7 +74,7 @@ t.test('an open batch is flushed at once during the stop', async (t) => {
 
 wholeTest('items of a body that arrives during the stop are flushed at once', async (t) => {
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
-  const gateway = await startGateway(t, { redisUrl: primary.url, flags: ['--batch-ms', '60000', '--ack-within-ms', '60000'] })
+  const gateway = await runGateway(t, { redisUrl: primary.url, flags: ['--batch-ms', '60000', '--ack-within-ms', '60000'] })
   // this one goes at once
   await gateway.post('/v1/feeds/one/items', itemsOf('before', 1))
   const body = JSON.stringify(itemsOf('a', 5))
@@ -92,8 +92,8 @@ wholeTest('items of a body that arrives during the stop are flushed at once', as
 
 t.test('clients that disconnect, stall or are idle do not delay the stop', async (t) => {
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
-  const gateway = await startGateway(t, { redisUrl: primary.url, flags: ['--drain-ms', '700'] })
-  const [reader] = await Promise.all([startReader(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })])
+  const gateway = await runGateway(t, { redisUrl: primary.url, flags: ['--drain-ms', '700'] })
+  const [reader] = await Promise.all([runReader(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })])
   const { port } = new URL(gateway.url)
   const body = JSON.stringify(itemsOf('left', 3))
   const head = (/** @type {number} */ bytes) =>

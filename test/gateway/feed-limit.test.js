@@ -2,8 +2,8 @@
 import t from 'tap'
 import { createFeedLimit } from '../../writers/gateway/feed-limit.js'
 import { agree, dropFeed, listDefinitions } from '../../src/feeds/definitions.js'
-import { startGateway } from '../commands.js'
 import { connectFor, engineName, startServer } from '../servers.js'
+import { startGateway } from '../services.js'
 import { isProblem, itemsOf } from './requests.js'
 import { scopedEngines } from '../scope.js'
 

@@ -1,6 +1,6 @@
 /** A feed one of whose keys belongs to another program. */
 import t from 'tap'
-import { startGateway } from '../commands.js'
+import { runGateway } from '../commands.js'
 import { connectFor, engineName, eventually, startServer } from '../servers.js'
 import { isProblem, itemsOf } from './requests.js'
 import { scopedEngines } from '../scope.js'
@@ -13,7 +13,7 @@ for (const engine of await scopedEngines()) {
   t.test(`a permanent error is reported as such, and retried once per second, on ${engineName(engine)}`, async (t) => {
     const server = await startServer(t, { engine })
     const connection = await connectFor(t, server.url)
-    const { command, post, send } = await startGateway(t, { redisUrl: server.url })
+    const { command, post, send } = await runGateway(t, { redisUrl: server.url })
     const put = () => post('/v1/feeds/one/items', itemsOf('a', 3))
     t.equal((await post('/v1/feeds/other/items', itemsOf('a', 1))).status, 200)
     const opened = async () => Number(/total_connections_received:(\d+)/.exec(String(await connection.send('INFO', 'stats')))?.[1])

@@ -1,6 +1,6 @@
 /** Health, access and created feeds of a gateway. */
 import t from 'tap'
-import { endOf, startGateway } from '../commands.js'
+import { endOf, runGateway } from '../commands.js'
 import { connectFor, eventually, startServer } from '../servers.js'
 import { bearer, tokenFileFor } from '../http/guarded.js'
 import { isProblem, MAX_BODY_BYTES, startBoth } from './requests.js'
@@ -74,7 +74,7 @@ t.test('bodies of requests without a valid token are not read', async (t) => {
 wholeTest('no log line and no response contains the token', async (t) => {
   const server = await startServer(t, { engine })
   const connection = await connectFor(t, server.url)
-  const { command, post, remove } = await startGateway(t, {
+  const { command, post, remove } = await runGateway(t, {
     redisUrl: server.url,
     flags: ['--log-level', 'trace', '--deadline-ms', '300', '--ack-within-ms', '300', ...await tokenFlags(t, ['*'])]
   })
@@ -98,7 +98,7 @@ t.test('a gateway does not start on an open address without tokens, or on a port
   const open = await endOf(t, ['gateway', '--redis-url', server.url, '--port', '0', '--host', '0.0.0.0'])
   t.equal(open.code, 2)
   t.match(open.stderr, /host: 0\.0\.0\.0 .* or --tokens, or --jwt-keys, or --open/)
-  const { url } = await startGateway(t, { redisUrl: server.url })
+  const { url } = await runGateway(t, { redisUrl: server.url })
   const second = await endOf(t, ['gateway', '--redis-url', server.url, '--port', new URL(url).port])
   t.equal(second.code, 1)
   t.match(second.stderr, /port \d+ on 127\.0\.0\.1 is in use; stop the other program, or choose another --port/)
@@ -111,7 +111,7 @@ wholeTest('feeds are created from the settings, and existing ones adopted', asyn
     { json: { accepted: 30 } })
   await eventually(async () => (await reader.ask('/v1/feeds/mine')).status === 200)
   t.match((await reader.ask('/v1/feeds/mine')).json, { partitions: 3, windowMs: 5000, maxItems: 10 })
-  const other = await startGateway(t, { redisUrl: primary.url, flags: ['--partitions', '1', '--window-ms', '0'] })
+  const other = await runGateway(t, { redisUrl: primary.url, flags: ['--partitions', '1', '--window-ms', '0'] })
   t.match(await other.post('/v1/feeds/mine/items', [{ id: 'other', value: 1 }]), { json: { accepted: 1 } })
   t.match((await reader.ask('/v1/feeds/mine')).json, { partitions: 3, windowMs: 5000 })
   const old = await other.post('/v1/feeds/mine/items', [{ id: 'old', ts: Date.now() - 10_000, value: 1 }])
@@ -120,7 +120,7 @@ wholeTest('feeds are created from the settings, and existing ones adopted', asyn
 
 wholeTest('a gateway is not ready while a feed is not acknowledged', async (t) => {
   const primary = await startServer(t, { engine })
-  const { send, post, command } = await startGateway(t,
+  const { send, post, command } = await runGateway(t,
     { redisUrl: primary.url, flags: ['--ack', 'replica', '--ack-within-ms', '300', '--deadline-ms', '1000'] })
   t.match(await send('GET', '/readyz'), { status: 200 })
   isProblem(t, await post('/v1/feeds/safe/items', [{ id: 'a', value: 1 }]), 503, 'ACK_UNKNOWN')

@@ -1,6 +1,6 @@
 /** What several tests of the gateway need. */
-import { startGateway, startReader } from '../commands.js'
 import { eventually, startDeployment } from '../servers.js'
+import { startGateway, startReader } from '../services.js'
 
 export const MAX_BODY_BYTES = 1024 * 1024
 

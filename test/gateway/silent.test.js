@@ -1,7 +1,7 @@
 /** A primary that is frozen under a gateway. */
 import t from 'tap'
-import { startGateway, startReader } from '../commands.js'
 import { engineName, eventually, startDeployment } from '../servers.js'
+import { startGateway, startReader } from '../services.js'
 import { GENEROUS_MS, itemsOf, timed } from './requests.js'
 import { scopedEngines } from '../scope.js'
 

@@ -1,7 +1,7 @@
 /** A deployment with a reader, a writer, and the page in a real browser. Everything ends with the test. */
 import { startBrowser, openPage } from '../browser.js'
-import { startReader } from '../commands.js'
 import { eventually, openWriterFor, startDeployment, testEngines } from '../servers.js'
+import { startReader } from '../services.js'
 
 const bytes = (/** @type {string} */ text) => Buffer.from(text)
 

@@ -4,7 +4,7 @@ import { dropFeed } from '../../src/feeds/definitions.js'
 import { readHeartbeats } from '../../src/feeds/heartbeats.js'
 import { openFeed } from '../../src/index.js'
 import { createHeartbeats } from '../../src/pipeline/heartbeats.js'
-import { startGateway } from '../commands.js'
+import { runGateway } from '../commands.js'
 import { connectFor, engineName, eventually, openWriterFor, silentLog, startServer, testEngines } from '../servers.js'
 
 const KEY = 'fr:{latest}:writers'
@@ -55,7 +55,7 @@ for (const engine of await testEngines()) {
       const feed = await openFeed('by-library', { redisUrl: server.url })
       t.teardown(() => feed.close())
       feed.append({ id: 'a', value: 'x' })
-      const gateway = await startGateway(t, { redisUrl: server.url, flags: ['--read-from', 'primary'] })
+      const gateway = await runGateway(t, { redisUrl: server.url, flags: ['--read-from', 'primary'] })
       await gateway.post('/v1/feeds/by-gateway/items', [{ id: 'a', value: 1 }, { id: 'b', value: 2 }])
       await untilNoted('by-library', [1])
       await untilNoted('by-gateway', [2])

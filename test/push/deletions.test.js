@@ -4,8 +4,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { startFollowing } from '../client/following.js'
-import { startReader } from '../commands.js'
 import { engineName, eventually, openWriterFor, startServer } from '../servers.js'
+import { startReader } from '../services.js'
 import { scopedEngines } from '../scope.js'
 
 const DAY_MS = 86_400_000

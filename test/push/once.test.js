@@ -1,8 +1,8 @@
 /** Each version comes once over a connection, also where a snapshot or a resumed position meets new changes. */
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { startReader } from '../commands.js'
 import { engineName, eventually, startServer } from '../servers.js'
+import { startReader } from '../services.js'
 import { scopedEngines } from '../scope.js'
 import { openLive } from './live-client.js'
 import { openWritten } from './written.js'

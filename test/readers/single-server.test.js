@@ -1,6 +1,6 @@
 /** A reader of a primary without replicas. */
 import t from 'tap'
-import { endOf, logOf, startReader } from '../commands.js'
+import { endOf, logOf, runReader } from '../commands.js'
 import { engineName, eventually, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 
@@ -19,7 +19,7 @@ async function startPrimary (t) {
 
 t.test(`${engineName(engine)}: without --read-from it is read, with one warning; a replica takes over`, { buffered: true }, async (t) => {
   const primary = await startPrimary(t)
-  const { command, get, ask } = await startReader(t, { redisUrl: primary.url })
+  const { command, get, ask } = await runReader(t, { redisUrl: primary.url })
   for (const feed of ['ids', 'segments']) t.equal((await ask(`/v1/feeds/${feed}/items?limit=50`)).json.items.length, 50, feed)
   t.match(await ask('/readyz'), { status: 200, json: { ready: true } })
   t.match(await command.until(/"level":40,[^\n]*"msg":"(the primary has no replicas[^\n]*)"/), [/--read-from replica/])
@@ -42,7 +42,7 @@ t.test(`${engineName(engine)}: without --read-from it is read, with one warning;
 
 t.test(`${engineName(engine)}: with --read-from replica replies and /readyz say what to change`, { buffered: true }, async (t) => {
   const primary = await startPrimary(t)
-  const { get } = await startReader(t, { redisUrl: primary.url, flags: ['--read-from', 'replica'] })
+  const { get } = await runReader(t, { redisUrl: primary.url, flags: ['--read-from', 'replica'] })
   const fix = /the primary has no replicas; use --read-from primary .*, or add one/
   t.match(await get('/v1/feeds/ids/items'), { status: 503, json: { code: 'REPLICAS_GONE', detail: fix } })
   t.match(await get('/readyz'), { status: 503, json: { reasons: [fix] } })

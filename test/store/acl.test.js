@@ -5,7 +5,7 @@ import { LAB_COMMANDS, LAB_PREFIX, LAB_USER } from '../../lab/servers/commands.j
 import { openReader } from '../../src/index.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { COMMANDS, ROLES, USERS, commandName, permissions, permissionsFor, rowsOf } from '../../src/store/commands.js'
-import { endOf, startConsumers, startGateway, startReader } from '../commands.js'
+import { endOf, runConsumers, runGateway, runReader } from '../commands.js'
 import { startDatabase } from '../database.js'
 import { startProxy } from '../proxy.js'
 import { engineName, eventually, openWriterFor } from '../servers.js'
@@ -43,7 +43,7 @@ for (const engine of engines) {
     /** A sale with holds that are confirmed and expire, a queue, orders, and a dead letter. @param {any} gateway */
     async function sellOut (gateway) {
       const flags = ['--database-url', database.url, '--systems', 'sales']
-      const { command } = await startConsumers(t, { redisUrl: urlOf('writer'), flags })
+      const { command } = await runConsumers(t, { redisUrl: urlOf('writer'), flags })
       /** @param {string} method @param {string} path @param {object} [body] @param {Record<string, string>} [headers] */
       const send = (method, path, body, headers = {}) => {
         const all = { ...(body && { 'content-type': 'application/json' }), ...headers }
@@ -169,7 +169,7 @@ for (const engine of engines) {
       const ended = await endOf(t, ['writer', '--redis-url', urlOf('writer'), '--items', '500', '--rate', '0'])
       t.match(ended.summary, { items: 500, nodes: [{ role: 'primary' }, { role: 'replica' }] }, ended.stderr)
 
-      const gateway = await startGateway(t, { redisUrl: urlOf('writer'), flags: ['--read-from', 'primary'] })
+      const gateway = await runGateway(t, { redisUrl: urlOf('writer'), flags: ['--read-from', 'primary'] })
       t.equal((await gateway.post('/v1/feeds/posted/items', [{ id: 'a', value: 1 }])).status, 200)
       t.equal((await gateway.remove('/v1/feeds/posted/items/a')).status, 200)
       await eventually(async () => (await seen()).includes('EXISTS'))
@@ -195,7 +195,7 @@ for (const engine of engines) {
       for (let i = 0; i < 25_000; i++) deep.pipeline.append(Buffer.from(`id-${i}`), now, Buffer.from('v'))
       await deep.close({ drainMs: 10_000 })
       await forget()
-      const served = await startReader(t, { redisUrl: urlOf('reader') })
+      const served = await runReader(t, { redisUrl: urlOf('reader') })
       await eventually(async () => (await served.get('/v1/auctions/a')).json.bids === 1)
       const headers = { 'freshet-ticket': ticket }
       t.equal((await served.get('/v1/sales/q/queue/cid', headers)).json.status, 'waiting')
@@ -233,7 +233,7 @@ for (const engine of engines) {
       for (const layout of layoutNames()) {
         t.equal((await viewing.feed(`${layout}-replica`).latest({ limit: 5 })).items.length, 5, `a view of ${layout}`)
       }
-      const { get } = await startReader(t, { redisUrl: urlOf('reader') })
+      const { get } = await runReader(t, { redisUrl: urlOf('reader') })
       await eventually(async () => (await get('/v1/feeds/deep/figures')).json.itemsPerSecond === 0)
       const all = await seen(true)
       t.same(expected('reader').filter((name) => !all.includes(name)), [], 'all of them were seen')

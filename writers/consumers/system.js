@@ -27,7 +27,7 @@ const LOG_EVERY = 10
  * @param {string} system @param {any} settings
  * @param {{ id: string, primaryUrl: string, database: import('../../src/sql/index.js').Database | null,
  *   migrated: Promise<void>,
- *   dutiesOf: typeof import('./systems.js').DUTIES,
+ *   dutiesOf: typeof import('./systems.js').DUTIES, leaseMs?: number,
  *   metrics: import('../../src/metrics/index.js').AdmissionMetrics & import('../../src/metrics/index.js').ConsumerMetrics,
  *   ownMetrics: import('./systems.js').OwnMetrics, log: import('pino').Logger, signal: AbortSignal,
  *   fail: (error: Error) => void }} parts `id`: of this process; `database`: null = no rows are written;
@@ -35,7 +35,7 @@ const LOG_EVERY = 10
  * @throws {import('../../src/errors.js').FreshetError} SYSTEM_DIFFERS, KAFKA_MISSING, and why the primary cannot be reached
  */
 export async function openSystem (system, settings, parts) {
-  const { id, primaryUrl, database, migrated, dutiesOf, metrics, log } = parts
+  const { id, primaryUrl, database, migrated, dutiesOf, leaseMs, metrics, log } = parts
   const { keyPrefix, deadlineMs, requestMs, keepMs, systemPartitions: partitions, kafkaBrokers, batches } = settings
   const routes = createRoutes({ primaryUrl, name: `${id}:${system}`, deadlineMs })
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
@@ -105,7 +105,7 @@ export async function openSystem (system, settings, parts) {
   }
 
   const leastToken = database ? (/** @type {number} */ partition) => tokenIn(database, system, partition) : undefined
-  const ownership = createOwnership({ id, partitions, connectionOf, keyOf, log, work, leastToken })
+  const ownership = createOwnership({ id, partitions, connectionOf, keyOf, log, work, leastToken, leaseMs })
 
   return {
     figures: {

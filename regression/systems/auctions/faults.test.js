@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { admissionKey } from '../../../src/admission/index.js'
-import { runCommand, startConsumers, startReader } from '../../../test/commands.js'
+import { runCommand, runConsumers, runReader } from '../../../test/commands.js'
 import { startProxy } from '../../../test/proxy.js'
 import { scoped, scopedEngines, wholeTest } from '../../../test/scope.js'
 import { connectFor, engineName, eventually, startDeployment, startServer } from '../../../test/servers.js'
@@ -63,7 +63,7 @@ for (const engine of await scopedEngines()) {
     // Redis 7.0 has no WAITAOF
     const flags = [...FLAGS, '--durability', engine.name === 'valkey' ? 'aof' : 'memory']
     const gateway = await startAuctionGateway(t, { redisUrl: primary.url, flags })
-    const reader = await startReader(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })
+    const reader = await runReader(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })
     t.equal((await gateway.create('a')).status, 201)
     const before = (await reader.ask('/v1/auctions/a')).json.generation
     const bidding = bidAlong(gateway, 'a', 'u')
@@ -91,7 +91,7 @@ for (const engine of await scopedEngines()) {
       const proxy = await startProxy(t, primary.port)
       const flags = [...FLAGS, '--durability', durability, '--ack-within-ms', '300']
       const gateway = await startAuctionGateway(t, { redisUrl: proxy.url, flags })
-      const reader = await startReader(t, { redisUrl: proxy.url, flags: ['--read-from', 'primary'] })
+      const reader = await runReader(t, { redisUrl: proxy.url, flags: ['--read-from', 'primary'] })
       await gateway.create('a')
       await gateway.bid('a', 'ann', 10)
       const connection = await connectFor(t, primary.url)
@@ -144,9 +144,9 @@ for (const engine of await scopedEngines()) {
     const key = admissionKey('fr:', 'auctions', 0)
     const connection = await connectFor(t, primary.url)
     const gateway = await startAuctionGateway(t, { redisUrl: primary.url, flags })
-    const reader = await startReader(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })
+    const reader = await runReader(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })
     // chance decides which of them owns the partition
-    const processes = [(await startConsumers(t, { redisUrl: primary.url, flags })).command,
+    const processes = [(await runConsumers(t, { redisUrl: primary.url, flags })).command,
       runCommand(t, ['consumers', '--redis-url', primary.url, ...flags])]
     await eventually(async () => await connection.send('ZCARD', key('consumers')) === processes.length)
     const closeAt = Date.now() + 1500

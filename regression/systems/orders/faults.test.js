@@ -1,7 +1,7 @@
 /** Orders while owners stand still, servers and the database fail, and clocks differ. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { runCommand, startGateway } from '../../../test/commands.js'
+import { runCommand, runGateway } from '../../../test/commands.js'
 import { startDatabase } from '../../../test/database.js'
 import { isProblem } from '../../../test/gateway/requests.js'
 import { startProxy } from '../../../test/proxy.js'
@@ -178,7 +178,7 @@ for (const engine of (await scopedEngines()).slice(-1)) {
     await Promise.all(orders.map(final))
     const connection = await connectFor(t, primary.url)
     for (const key of await connection.send('KEYS', '*:request:*')) await connection.send('DEL', key)
-    const other = await startGateway(t, { redisUrl: primary.url, flags: PARTITIONS })
+    const other = await runGateway(t, { redisUrl: primary.url, flags: PARTITIONS })
     t.same(await send(orderCommands(other.send)), orders)
     t.ok(gateway)
     t.match(await isConsistent(t, all, { orders, units: { again: UNITS } }), { confirmed: 10 })

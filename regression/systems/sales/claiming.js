@@ -1,6 +1,6 @@
 /** Sales during which clients keep claiming while something fails, and the check of their replies. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startConsumers, startReader } from '../../../test/commands.js'
+import { runConsumers, runReader } from '../../../test/commands.js'
 import { eventually, startServer } from '../../../test/servers.js'
 import { startSaleGateway } from '../../../test/systems/sales/selling.js'
 
@@ -17,10 +17,10 @@ export async function startAll (t, { engine, database, url = database.url }) {
   const server = await startServer(t, { engine, args: KEEPS })
   const [gateway, reader] = await Promise.all([
     startSaleGateway(t, { redisUrl: server.url, flags: PARTITIONS }),
-    startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary', '--database-url', database.url] })
+    runReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary', '--database-url', database.url] })
   ])
   const consumers = () =>
-    startConsumers(t, { redisUrl: server.url, flags: [...PARTITIONS, '--systems', 'sales', '--database-url', url] })
+    runConsumers(t, { redisUrl: server.url, flags: [...PARTITIONS, '--systems', 'sales', '--database-url', url] })
   return { server, gateway, reader, consumers }
 }
 

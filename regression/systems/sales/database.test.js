@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { startConsumers, startReader } from '../../../test/commands.js'
+import { runConsumers, runReader } from '../../../test/commands.js'
 import { startMigratedDatabase } from '../../../test/database.js'
 import { isProblem } from '../../../test/gateway/requests.js'
 import { startProxy } from '../../../test/proxy.js'
@@ -101,8 +101,8 @@ for (const engine of (await scopedEngines()).slice(-1)) {
     const proxy = await startProxy(t, primary.port)
     const flags = ['--database-url', database.url]
     const gateway = await startSaleGateway(t, { redisUrl: proxy.url, flags: [...PARTITIONS, ...flags, '--durability', 'memory'] })
-    const reader = await startReader(t, { redisUrl: proxy.url, flags: ['--read-from', 'primary', ...flags] })
-    await startConsumers(t, { redisUrl: proxy.url, flags: [...PARTITIONS, '--systems', 'sales', ...flags] })
+    const reader = await runReader(t, { redisUrl: proxy.url, flags: ['--read-from', 'primary', ...flags] })
+    await runConsumers(t, { redisUrl: proxy.url, flags: [...PARTITIONS, '--systems', 'sales', ...flags] })
     const id = own('copy')
     await gateway.create(id, { stock: 3 })
     await eventually(async () => (await gateway.claim(id, 'ann', { key: 'a' })).status === 201)

@@ -1,7 +1,8 @@
 /** A feed with a running writer, a feed with a few items, and a reader of both. */
 import { fileURLToPath } from 'node:url'
-import { endOf, runCommand, startReader } from '../../commands.js'
+import { endOf, runCommand } from '../../commands.js'
 import { eventually, startDeployment, testEngines } from '../../servers.js'
+import { startReader } from '../../services.js'
 
 const FRESHET = fileURLToPath(new URL('../../../bin/freshet.js', import.meta.url))
 const HOSTILE = '\u001b]0;owned\u0007\u001b[2J\u009b31m\u202e'

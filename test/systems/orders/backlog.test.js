@@ -1,10 +1,10 @@
 /** Orders without consumers: events wait for them, up to a bound. */
 import t from 'tap'
-import { startConsumers, startGateway, startReader } from '../../commands.js'
 import { startDatabase } from '../../database.js'
 import { isProblem } from '../../gateway/requests.js'
 import { scopedEngines } from '../../scope.js'
 import { connectFor, engineName, eventually, startServer } from '../../servers.js'
+import { startConsumers, startGateway, startReader } from '../../services.js'
 import { orderCommands, startPayments } from './ordering.js'
 
 const MAX_OUTBOX = 1000

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runCommand, startConsumers, startGateway, startReader } from '../../commands.js'
+import { runCommand, runConsumers, runGateway, runReader } from '../../commands.js'
 import { startProxy } from '../../proxy.js'
 import { eventually, startDeployment } from '../../servers.js'
 
@@ -79,15 +79,15 @@ export async function startOrders (t, {
   const proxy = isProxied ? await startProxy(t, primary.port) : null
   const redisUrl = proxy?.url ?? primary.url
   const flags = ['--database-url', databaseUrl]
-  const gateway = await startGateway(t, { redisUrl, env, flags: [...PARTITIONS, '--payment-secret', SECRET, ...gatewayFlags] })
+  const gateway = await runGateway(t, { redisUrl, env, flags: [...PARTITIONS, '--payment-secret', SECRET, ...gatewayFlags] })
   const payments = await startPayments(t, { flags: ['--callback-url', `${gateway.url}/v1/payments/callbacks`, ...paymentFlags] })
-  const startMore = () => startConsumers(t, {
+  const startMore = () => runConsumers(t, {
     redisUrl,
     env,
     flags: [...PARTITIONS, ...flags, '--systems', 'orders', '--payment-url', payments.url, '--payment-timeout-ms', '500', ...consumerFlags]
   })
   const readerFlags = isProxied ? [...flags, '--read-from', 'primary'] : flags
-  const [reader, consumers] = await Promise.all([startReader(t, { redisUrl, flags: readerFlags }), startMore()])
+  const [reader, consumers] = await Promise.all([runReader(t, { redisUrl, flags: readerFlags }), startMore()])
   const commands = orderCommands(gateway.send)
 
   /** @param {string} orderId @returns {Promise<any>} when it is final */

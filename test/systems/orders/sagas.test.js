@@ -4,7 +4,7 @@ import t from 'tap'
 import { paymentsOfOrders } from '../../../lab/orders/history.js'
 import { admissionKey } from '../../../src/admission/index.js'
 import { partitionOf } from '../../../src/item/index.js'
-import { runCommand, startReader } from '../../commands.js'
+import { runCommand, runReader } from '../../commands.js'
 import { startDatabase } from '../../database.js'
 import { isProblem } from '../../gateway/requests.js'
 import { scopedEngines } from '../../scope.js'
@@ -189,7 +189,7 @@ t.test(engineName(engine), async (t) => {
     for (let partition = 0; partition < COUNT; partition++) {
       await connection.send('DEL', `fr:{@orders:${partition}}:state:o:${orderId}`, `fr:{@orders:${partition}}:events:o:${orderId}`)
     }
-    const other = await startReader(t, { redisUrl, flags: ['--database-url', database.url] })
+    const other = await runReader(t, { redisUrl, flags: ['--database-url', database.url] })
     t.match((await eventually(async () => {
       const answer = await other.get(`/v1/orders/${orderId}`)
       return answer.status === 200 && answer

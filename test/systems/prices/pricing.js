@@ -1,5 +1,5 @@
 /** Exchanges, a gateway, consumers and a reader with prices, for tests. */
-import { runCommand, startConsumers, startGateway, startReader } from '../../commands.js'
+import { runCommand, runConsumers, runGateway, runReader } from '../../commands.js'
 import { startDeployment } from '../../servers.js'
 
 const PARTITIONS = Object.freeze(['--system-partitions', '2'])
@@ -54,9 +54,9 @@ export async function startPrices (t, {
   const redisUrl = primary.url
   const ownerFlags = ['--systems', 'prices', ...PARTITIONS, ...exchanges.flags, ...consumerFlags]
   const [gateway, owner, ...all] = await Promise.all([
-    startGateway(t, { redisUrl, flags: ['--tiers', tiers, ...PARTITIONS, ...gatewayFlags] }),
-    startConsumers(t, { redisUrl, flags: ownerFlags, env }),
-    ...Array.from({ length: readers }, () => startReader(t, { redisUrl, flags: readerFlags, env }))
+    runGateway(t, { redisUrl, flags: ['--tiers', tiers, ...PARTITIONS, ...gatewayFlags] }),
+    runConsumers(t, { redisUrl, flags: ownerFlags, env }),
+    ...Array.from({ length: readers }, () => runReader(t, { redisUrl, flags: readerFlags, env }))
   ])
   const reading = all.map(({ url, get }) => ({ ...pricesAt(url, get), get }))
   return {

@@ -6,7 +6,7 @@ import { createAdmissionMetrics } from '../../../src/metrics/index.js'
 import { openDatabase } from '../../../src/sql/index.js'
 import { createRoutes } from '../../../src/store/index.js'
 import { createOrderWriter } from '../../../src/systems/sales/index.js'
-import { runCommand, startConsumers, startReader } from '../../commands.js'
+import { runCommand, runConsumers, runReader } from '../../commands.js'
 import { startDatabase } from '../../database.js'
 import { isProblem } from '../../gateway/requests.js'
 import { startProxy } from '../../proxy.js'
@@ -106,8 +106,8 @@ for (const engine of await scopedEngines()) {
       const server = await startServer(t, { engine })
       const replaced = await startSaleGateway(t, { redisUrl: server.url, flags: [...PARTITIONS, ...flags] })
       const [fresh] = await Promise.all([
-        startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary', ...flags] }),
-        startConsumers(t, { redisUrl: server.url, flags: [...PARTITIONS, '--systems', 'sales', ...flags] })
+        runReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary', ...flags] }),
+        runConsumers(t, { redisUrl: server.url, flags: [...PARTITIONS, '--systems', 'sales', ...flags] })
       ])
       const id = own('replaced')
       await replaced.create(id, { stock: 3 })

@@ -1,6 +1,6 @@
 /** A gateway and a reader with sales, for tests. */
-import { startConsumers, startGateway, startReader } from '../../commands.js'
 import { startDeployment } from '../../servers.js'
+import { startConsumers, startGateway, startReader } from '../../services.js'
 
 const JSON_HEADERS = { 'content-type': 'application/json' }
 

@@ -1,0 +1,78 @@
+/**
+ * A lane of the runner: a process that takes the next file of the queue, imports it as one subtest named by its path, and goes on
+ * until none is left: `node test/lane.js FOLDER`. The folder holds `files.json`; a file is taken by creating `INDEX` in it, and its
+ * result is written there.
+ *
+ * A file's `import t from 'tap'` is answered by lane-tap.js. A file that says `A process of its own:` with a reason is started
+ * instead of imported. A file whose timers, sockets or processes are still open 5 s after its end has failed.
+ */
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { register } from 'node:module'
+import { join, resolve } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import t from 'tap'
+import { setTest } from './lane-tap.js'
+import { NODE } from './node.js'
+import { coreSecondsOf } from './core-seconds.js'
+
+const TIMEOUT_MS = 300_000
+const OPEN_FOR_MS = 5000
+const OWN_PROCESS = /A process of its own: /
+
+const [folder] = process.argv.slice(2)
+/** @type {string[]} */
+const files = JSON.parse(readFileSync(join(folder, 'files.json'), 'utf8'))
+
+/** @param {number} index @returns {boolean} false when another lane has it */
+function take (index) {
+  try {
+    closeSync(openSync(join(folder, String(index)), 'wx'))
+    return true
+  } catch (error) {
+    if (error.code === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** @returns {Map<string, number>} what keeps this process alive, by kind; timers of tap come and go */
+const open = () => {
+  const kinds = new Map()
+  for (const kind of process.getActiveResourcesInfo()) kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
+  return kinds
+}
+
+/** @param {Map<string, number>} before @returns {string[]} */
+const opened = (before) => [...open()].filter(([kind, count]) => count > (before.get(kind) ?? 0)).map(([kind, count]) => `${count} ${kind}`)
+
+/** @param {string} file */
+async function run (file) {
+  const options = { timeout: TIMEOUT_MS, buffered: true }
+  if (OWN_PROCESS.test(readFileSync(file, 'utf8'))) {
+    const env = { ...process.env, TAP_TIMEOUT: String(TIMEOUT_MS / 1000) }
+    await t.spawn('env', ['-u', 'NODE_OPTIONS', ...NODE, file], { ...options, env }, file)
+    return
+  }
+  const before = open()
+  await t.test(file, options, async (test) => {
+    setTest(test)
+    await import(pathToFileURL(resolve(file)).href)
+  })
+  const until = Date.now() + OPEN_FOR_MS
+  while (opened(before).length > 0 && Date.now() < until) await pause(10)
+  const left = opened(before)
+  if (left.length > 0) t.fail(`${file} left open: ${left.join(', ')}`)
+}
+
+register('./lane-hooks.js', import.meta.url)
+t.setTimeout(0) // a file has its own
+for (const [index, file] of files.entries()) {
+  if (!take(index)) continue
+  const started = { at: performance.now(), core: coreSecondsOf(process.pid), failures: t.counts.fail }
+  await run(file)
+  const seconds = (performance.now() - started.at) / 1000
+  const isOk = t.counts.fail === started.failures
+  const result = { isOk, seconds, coreSeconds: coreSecondsOf(process.pid) - started.core }
+  writeFileSync(join(folder, String(index)), JSON.stringify(result))
+  process.stderr.write(`${isOk ? 'ok' : 'NOT OK'} ${seconds.toFixed(1)} s ${file}\n`)
+}
