@@ -31,7 +31,8 @@ const IS_FOR_EACH_ENGINE = /for \(.* engines?\b/
 /** @param {string} path @returns {string[]} */
 const testFiles = (path) => statSync(path).isFile()
   ? [path]
-  : readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.test.js')).map((name) => join(path, name)).sort()
+  : readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.test.js')).sort()
+    .map((name) => join(path, name))
 
 /** @returns {Promise<Record<string, string[]>>} files by scope */
 async function wanted () {

@@ -29,8 +29,12 @@ export const scopedEngines = async () => {
   return scope === 'others' ? engines.filter((engine) => engine !== first) : [first]
 }
 
+/** In a lane, `t` is another test for each file. @param {any[]} given */
+const test = (...given) => /** @type {any} */ (t).test(...given)
+const noTest = async () => {}
+
 /** A test of `npm run regression` and `npm run night`. @type {typeof t.test} */
-export const wholeTest = /** @type {any} */ (isWhole ? (/** @type {any[]} */ ...given) => /** @type {any} */ (t).test(...given) : async () => {})
+export const wholeTest = /** @type {any} */ (isWhole ? test : noTest)
 
 /** A test of `npm run night`. @type {typeof t.test} */
-export const nightTest = /** @type {any} */ (isNight ? (/** @type {any[]} */ ...given) => /** @type {any} */ (t).test(...given) : async () => {})
+export const nightTest = /** @type {any} */ (isNight ? test : noTest)

@@ -36,7 +36,8 @@ const originOf = ({ n }) => ({ stamp: BASE_TS * 1000 + n, writer: Buffer.from('a
 
 /** @param {Item[]} items @param {{ deleted?: boolean }} [how] */
 export function segmentOf (items, { deleted = false } = {}) {
-  const bytes = Buffer.alloc(items.reduce((sum, { id, value }) => sum + itemBytes(id, value), SEGMENT_HEAD_BYTES))
+  const bytes = Buffer.alloc(items.reduce((sum, { id, value }) => sum + itemBytes(id, value), /** @type {number} */ (SEGMENT_HEAD_BYTES)))
+  /** @type {number} */
   let end = SEGMENT_HEAD_BYTES
   for (const { id, ts, seq, value } of items) end = writeItem(bytes, end, id, ts, seq, value, deleted)
   const times = items.map(({ ts }) => ts)

@@ -43,7 +43,7 @@ function emitted () {
   const { options } = ts.convertCompilerOptionsFromJson(
     JSON.parse(ts.sys.readFile(join(ROOT, 'jsconfig.json')) ?? '').compilerOptions, ROOT)
   const program = ts.createProgram([join(ROOT, 'src/index.js'), join(ROOT, 'src/client.js')],
-    { ...options, noEmit: false, noCheck: true, emitDeclarationOnly: true, rootDir: ROOT, outDir: join(ROOT, 'types') })
+    { ...options, composite: false, declaration: true, noCheck: true, rootDir: ROOT, outDir: join(ROOT, 'types') })
   /** @type {Record<string, string>} */
   const files = {}
   program.emit(undefined, (file, text) => { files[relative(ROOT, file)] = text })
