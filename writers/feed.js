@@ -36,10 +36,13 @@ export const main = (from) => runProcess(from, {
 }, write)
 
 /**
+ * A writer in this process, or several as child processes, until the source ends or the signal is aborted.
  * @param {any} settings @param {import('../src/store/index.js').Target} target
  * @param {import('pino').Logger} log @param {AbortSignal} signal
+ * @param {import('./records.js').Streams & { stdout: { write: (text: string) => unknown, isTTY?: boolean } }} [streams]
+ * @returns {Promise<number>} exit status
  */
-async function write (settings, { primaryUrl, replicaUrls }, log, signal) {
+export async function write (settings, { primaryUrl, replicaUrls }, log, signal, streams = process) {
   const nodes = await watchNodes({
     primaryUrl,
     replicaUrls,
@@ -65,7 +68,7 @@ async function write (settings, { primaryUrl, replicaUrls }, log, signal) {
     }
     const common = { settings, redisUrl: primaryUrl, log, signal, onMeasuring }
     const { tallies, error } = settings.writers === 1
-      ? await runHere({ ...common, options: optionsOf(settings), metrics: metrics?.metrics, progress })
+      ? await runHere({ ...common, options: optionsOf(settings), metrics: metrics?.metrics, progress, streams })
       : await runWriters({ ...common, onProgress: progress.update })
     progress.close()
     // with several writers, runWriters has logged it
@@ -73,8 +76,8 @@ async function write (settings, { primaryUrl, replicaUrls }, log, signal) {
     await afterWarmUp
     const summary = summaryOf({ settings, tallies, before, after: await nodes.figures() })
     await tellParent({ event: 'ended', acknowledged: tallies.map(({ account }) => account.items) })
-    const isText = process.stdout.isTTY && !settings.json
-    process.stdout.write(isText ? summaryText(summary, { color: !process.env.NO_COLOR }) : visibleJson(summary) + '\n')
+    const isText = streams.stdout.isTTY && !settings.json
+    streams.stdout.write(isText ? summaryText(summary, { color: !process.env.NO_COLOR }) : visibleJson(summary) + '\n')
     return exitStatusOf(settings, tallies, error)
   } finally {
     progress.close()

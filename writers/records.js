@@ -20,8 +20,13 @@ const LONGEST_SLEEP_MS = 3_600_000
 /** @typedef {import('./input/items.js').Item} Item */
 /** @typedef {(ts: number | null) => { ts: number | null, dueMs: number }} Schedule `ts`: null = the time of the append */
 
-/** @param {{ settings: any, log: Pick<import('pino').Logger, 'warn'> }} parts */
-export function createRecordSource ({ settings, log }) {
+/**
+ * @typedef {{ stdin: import('node:stream').Readable & { fd: number }, stderr: { write: (text: string) => unknown } }} Streams where
+ *   records are read and faults are reported, such as `process`
+ */
+
+/** @param {{ settings: any, log: Pick<import('pino').Logger, 'warn'>, streams: Streams }} parts */
+export function createRecordSource ({ settings, log, streams }) {
   const { file, rejects, format, itemsField } = settings
   /** @type {ReturnType<typeof createFaultReport> | undefined} */
   let report
@@ -42,12 +47,12 @@ export function createRecordSource ({ settings, log }) {
     async run ({ feed, duration, clock, signal }) {
       report = createFaultReport({
         noun: format === 'json' ? 'item' : 'line',
-        write: (text) => process.stderr.write(text),
-        rejects: rejects && await openRejects(rejects, file === null ? fstatSync(process.stdin.fd) : statSync(file))
+        write: (text) => streams.stderr.write(text),
+        rejects: rejects && await openRejects(rejects, file === null ? fstatSync(streams.stdin.fd) : statSync(file))
       })
       const read = createItemReader(settings)
       const append = createAppend({ feed, settings, clock, log, refuse })
-      const input = file === null ? process.stdin : createReadStream(file)
+      const input = file === null ? streams.stdin : createReadStream(file)
       const ending = endingOf(duration, signal)
       const options = { format, itemsField, isGzip: file !== null && file.endsWith('.gz'), signal: ending.signal }
       let left = settings.items ?? Infinity

@@ -17,7 +17,7 @@ const openBy = /** @type {(name: string, options: import('../src/index.js').Feed
 
 /**
  * @param {{ settings: any, options: Record<string, any>, redisUrl: string, index: number, log: import('pino').Logger,
- *   signal: AbortSignal, metrics?: import('../src/metrics/index.js').WriterMetrics,
+ *   signal: AbortSignal, streams?: import('./records.js').Streams, metrics?: import('../src/metrics/index.js').WriterMetrics,
  *   onOpened?: (writer: import('../src/pipeline/index.js').FeedWriter) => void | Promise<void>,
  *   onMeasuring?: (account: Tally['account']) => void }} parts
  *   `options`: of openFeed; `signal` stops the source, and appended items are flushed for at most `drainMs`; the source starts
@@ -25,11 +25,11 @@ const openBy = /** @type {(name: string, options: import('../src/index.js').Feed
  * @returns {Promise<Tally & { error: Error | null }>}
  */
 export async function writeFeed ({
-  settings, options, redisUrl, index, log, signal, metrics, onOpened = () => {}, onMeasuring = () => {}
+  settings, options, redisUrl, index, log, signal, streams = process, metrics, onOpened = () => {}, onMeasuring = () => {}
 }) {
   const clock = createClock()
   const measurement = createMeasurement()
-  const records = ['stdin', 'file'].includes(settings.source) ? createRecordSource({ settings, log }) : null
+  const records = ['stdin', 'file'].includes(settings.source) ? createRecordSource({ settings, log, streams }) : null
   const feed = insideOfFeed(await openBy(settings.feed, {
     ...options,
     // defaults are not passed on: an existing feed with another retention is then no reason to warn

@@ -6,9 +6,9 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { runGateway } from '../../test/commands.js'
 import { connectFor, engineName, eventually, freePort, startServer } from '../../test/servers.js'
 import { scopedEngines } from '../../test/scope.js'
+import { startGateway } from '../../test/services.js'
 
 const USER = 'freshet-writer'
 const REQUESTS = 40
@@ -34,8 +34,8 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
   const endConnections = () => admin.send('CLIENT', 'KILL', 'USER', USER)
   const connections = async () => Number(/total_connections_received:(\d+)/.exec(String(await admin.send('INFO', 'stats')))?.[1])
   await setUser('on', '>canary-1', ...rules)
-  const { command, send, post, remove } = await runGateway(t,
-    { redisUrl: server.url.replace('//', `//${USER}:canary-1@`), flags: ['--ack-within-ms', '300'] })
+  const { service, send, post, remove } = await startGateway(t,
+    { redisUrl: server.url.replace('//', `//${USER}:canary-1@`), flags: ['--ack-within-ms', '300', '--deadline-ms', '2000'] })
   /** @type {string[]} */
   const bodies = []
   /** a feed that was not opened before */
@@ -118,9 +118,8 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
   })
 
   await t.test('no reply shows a user or a password', async (t) => {
-    const { code, stdout, stderr } = await command.stop()
-    t.equal(code, 0, stderr.slice(-2000))
-    t.notMatch([...bodies, stdout, stderr].join('\n'), /canary/)
+    t.equal(await service.stop(), 0)
+    t.notMatch([...bodies, service.log].join('\n'), /canary/)
     t.notMatch(bodies.join('\n'), new RegExp(`${USER}|NOPERM|WRONGPASS|NOAUTH`))
     t.ok(bodies.length > REQUESTS)
   })

@@ -5,9 +5,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { permissions } from '../../src/store/commands.js'
-import { runReader } from '../../test/commands.js'
 import { connectFor, engineName, eventually, openWriterFor, startDeployment } from '../../test/servers.js'
 import { scopedEngines } from '../../test/scope.js'
+import { startReader } from '../../test/services.js'
 
 const FEEDS = 12
 const WATCHED_MS = 4000
@@ -36,8 +36,8 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     }
   }
   await write('first')
-  const { get, command } = await runReader(t,
-    { redisUrl: primary.url.replace('//', '//a-reader:canary-1@'), flags: ['--views', 'all'] })
+  const { get, service } = await startReader(t,
+    { redisUrl: primary.url.replace('//', '//a-reader:canary-1@'), flags: ['--views', 'all', '--deadline-ms', '2000'] })
 
   const viewsIn = async () => [...(await get('/metrics')).body.matchAll(/^freshet_view_ready\{[^}]*\} 1$/gm)].length
   /** Ends the connections of views only. @param {typeof nodes} on */
@@ -73,7 +73,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
 
   await t.test('a right that only views need', async (t) => {
     await setUser(nodes, '-xread', '-zrangebyscore', '-zrevrangebyscore')
-    await eventually(async () => /SERVER_REFUSED/.test(command.stderr))
+    await eventually(async () => /SERVER_REFUSED/.test(service.log))
     // attempts that began before the first refusal
     await pause(1000)
     await asksSeldom(t)
@@ -100,8 +100,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
   })
 
   await t.test('no log line shows a password', async (t) => {
-    const { code, stdout, stderr } = await command.stop()
-    t.equal(code, 0, stderr.slice(-2000))
-    t.notMatch(stdout + stderr, /canary/)
+    t.equal(await service.stop(), 0)
+    t.notMatch(service.log, /canary/)
   })
 })

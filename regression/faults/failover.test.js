@@ -4,9 +4,9 @@ import { layoutNames } from '../../src/layouts/index.js'
 import { engineName } from '../../test/servers.js'
 import { startFailover } from '../../test/faults/ledger/failover.js'
 import { expectWhole } from '../../test/faults/ledger/run.js'
-import { scoped, scopedEngines } from '../../test/scope.js'
+import { nightly, scoped, scopedEngines } from '../../test/scope.js'
 
-const KILLS = scoped(10, 2)
+const KILLS = nightly(10, scoped(4, 2))
 
 // they wait more than they work
 t.jobs = 4

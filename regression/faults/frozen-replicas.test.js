@@ -4,9 +4,9 @@ import { engineName, inSync, startDeployment } from '../../test/servers.js'
 import { caughtUp } from '../../test/flow/flow.js'
 import { expectWhole, startRun } from '../../test/faults/ledger/run.js'
 import { expectResumed, untilAllWait, untilAskedInVain } from '../../test/faults/ledger/waiting.js'
-import { scoped, scopedEngines } from '../../test/scope.js'
+import { nightly, scopedEngines } from '../../test/scope.js'
 
-const ROUNDS = scoped(2, 1)
+const ROUNDS = nightly(2, 1)
 const WRITERS = 2
 /** a WAIT for replicas lasts half of this */
 const DEADLINE_MS = 4000

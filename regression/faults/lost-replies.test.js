@@ -5,11 +5,11 @@ import { startProxy } from '../../test/proxy.js'
 import { engineName, startDeployment, startServer } from '../../test/servers.js'
 import { subscribeTo } from '../../test/faults/ledger/delivered.js'
 import { expectWhole, startRun } from '../../test/faults/ledger/run.js'
-import { scoped, scopedEngines } from '../../test/scope.js'
+import { nightly, scoped, scopedEngines, wholeTest } from '../../test/scope.js'
 
-const FAULTS = scoped(500, 40)
+const FAULTS = nightly(500, scoped(100, 30))
 /** of what is sent as something else is, or the same to both engines */
-const FEWER = scoped(100, 40)
+const FEWER = nightly(100, 40)
 const WRITERS = 12
 /** replies to what a batch does, and the most until one is lost: those of a few batches */
 const MOST = 12
@@ -89,7 +89,7 @@ for (const [i, engine] of (await scopedEngines()).entries()) {
   }
 
   const faults = i === 0 ? FAULTS : FEWER
-  t.test(`${engineName(engine)}, values, ack: replica: ${faults} replies lost, nothing lost and nothing twice`, {
+  wholeTest(`${engineName(engine)}, values, ack: replica: ${faults} replies lost, nothing lost and nothing twice`, {
     buffered: true
   }, async (t) => {
     const { primary } = await startDeployment(t, { engine, replicas: 1 })

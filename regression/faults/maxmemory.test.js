@@ -3,9 +3,9 @@ import t from 'tap'
 import { layoutNames } from '../../src/layouts/index.js'
 import { connectFor, engineName, eventually, startServer } from '../../test/servers.js'
 import { expectWhole, say, startRun } from '../../test/faults/ledger/run.js'
-import { scoped, scopedEngines } from '../../test/scope.js'
+import { nightly, scopedEngines } from '../../test/scope.js'
 
-const FAULTS = scoped(3, 1)
+const FAULTS = nightly(3, 2)
 const STEP_BYTES = 512 * 1024
 const REFUSALS = 10
 /** a set and a log: how a layout writes, not which, decides what is left of a batch */
@@ -47,7 +47,7 @@ async function startFilling (t, engine, options) {
 t.jobs = 3
 t.setTimeout(300_000)
 for (const engine of await scopedEngines()) {
-  for (const options of scoped(KINDS, KINDS.slice(0, 1))) {
+  for (const options of KINDS) {
     const what = `${engineName(engine)}, ${Object.values(options).join(' with late: ')}`
     t.test(`${what}: a server that is full again and again has everything in the end`, { buffered: true }, async (t) => {
       const { server, run, fill, empty } = await startFilling(t, engine, options)

@@ -1,10 +1,10 @@
 /** What happens to a feed while clients follow it, and what they may ask for: dropped, created again, made wider, without a view. */
 import t from 'tap'
 import { dropFeed, setRetention } from '../../src/feeds/definitions.js'
-import { runReader } from '../../test/commands.js'
 import { metricsOf, openLive } from '../../test/push/live-client.js'
 import { openWritten } from '../../test/push/written.js'
 import { connectFor, engineName, eventually, startServer } from '../../test/servers.js'
+import { startReader } from '../../test/services.js'
 import { scopedEngines } from '../../test/scope.js'
 
 const LAYOUTS = ['segments', 'ids']
@@ -16,7 +16,7 @@ for (const engine of (await scopedEngines()).slice(0, 1)) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
     const server = await startServer(t, { engine })
     const admin = await connectFor(t, server.url)
-    const reader = await runReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary'] })
+    const reader = await startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary'] })
     const path = (/** @type {string} */ feed, query = '') => `/v1/feeds/${feed}/live${query}`
     const open = (/** @type {import('tap').Test} */ t, /** @type {string} */ feed, query = '') => openLive(t, reader.url, path(feed, query))
     const feeds = async () => [...await metricsOf(reader)].filter(([name]) => name.startsWith('freshet_view_items'))
@@ -111,12 +111,12 @@ for (const engine of (await scopedEngines()).slice(0, 1)) {
 
     await t.test('a reader without views says what to change', async (t) => {
       await openWritten(t, { redisUrl: server.url, feed: 'plain', layout: 'segments' })
-      const plain = await runReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary', '--views', 'none'] })
+      const plain = await startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary', '--views', 'none'] })
       const { status, json } = await plain.get(path('plain'))
       t.match([status, json.code, json.retryable], [501, 'VIEW_NEEDED', false])
       t.equal((await plain.get(path('nobody'))).status >= 400, true)
       t.equal((await metricsOf(plain)).get('freshet_streams'), 0)
-      t.equal((await plain.command.stop()).code, 0)
+      t.equal(await plain.service.stop(), 0)
     })
   })
 }

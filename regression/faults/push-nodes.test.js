@@ -2,12 +2,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { layoutOf } from '../../src/layouts/index.js'
-import { runReader } from '../../test/commands.js'
 import { startProxy } from '../../test/proxy.js'
 import { metricsOf } from '../../test/push/live-client.js'
 import { startResuming } from '../../test/push/resuming-client.js'
 import { openWritten } from '../../test/push/written.js'
 import { connectFor, engineName, eventually, inSync, startDeployment } from '../../test/servers.js'
+import { startReader } from '../../test/services.js'
 import { scopedEngines } from '../../test/scope.js'
 
 const IDS = 200
@@ -24,7 +24,7 @@ const isLog = (/** @type {string} */ layout) => layoutOf(layout).log !== undefin
 async function startFollowed (t, { primary, layout = 'segments', flags = [] }) {
   const feed = `nodes-${layout}`
   const path = `/v1/feeds/${feed}/live`
-  const reader = await runReader(t, { redisUrl: primary.url, flags: ['--deadline-ms', '500', ...flags] })
+  const reader = await startReader(t, { redisUrl: primary.url, flags: ['--deadline-ms', '500', ...flags] })
   const written = await openWritten(t, { redisUrl: primary.url, feed, layout, partitions: 2 })
   const writing = written.keepWriting({ ids: IDS, perSlice: 20, everyMs: 10, valueAt: (n) => `value ${n}` })
   await eventually(() => writing.written > IDS)
@@ -112,7 +112,7 @@ for (const engine of (await scopedEngines()).slice(0, 1)) {
       const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
       const control = await connectFor(t, replica.url)
       const proxy = await startProxy(t, replica.port)
-      const reader = await runReader(t, { redisUrl: primary.url, flags: ['--deadline-ms', '500', '--replica-url', proxy.url] })
+      const reader = await startReader(t, { redisUrl: primary.url, flags: ['--deadline-ms', '500', '--replica-url', proxy.url] })
       const feed = 'trimmed'
       const written = await openWritten(t, { redisUrl: primary.url, feed, maxItems: 100, batchItems: 20 })
       await written.put(['gone', '1'], ['kept', '1'])

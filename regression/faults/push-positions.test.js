@@ -7,10 +7,10 @@ import t from 'tap'
 import { dropFeed } from '../../src/feeds/definitions.js'
 import { layoutOf } from '../../src/layouts/index.js'
 import { encodeOffsets, encodeTimes } from '../../src/item/position.js'
-import { runReader } from '../../test/commands.js'
 import { openLive } from '../../test/push/live-client.js'
 import { openWritten, textOf } from '../../test/push/written.js'
 import { connectFor, engineName, eventually, startServer } from '../../test/servers.js'
+import { startReader } from '../../test/services.js'
 import { scopedEngines } from '../../test/scope.js'
 
 const LAYOUTS = ['segments', 'ids']
@@ -58,7 +58,7 @@ const [engine] = await scopedEngines()
 t.test(engineName(engine), { buffered: true }, async (t) => {
   const server = await startServer(t, { engine })
   const admin = await connectFor(t, server.url)
-  const reader = await runReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary'] })
+  const reader = await startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary'] })
   const path = (/** @type {string} */ feed, query = '') => `/v1/feeds/${feed}/live${query}`
   const come = (/** @type {import('tap').Test} */ t, /** @type {string} */ feed, /** @type {string} */ position, query = '') =>
     openLive(t, reader.url, path(feed, query), { headers: { 'last-event-id': position } })
@@ -182,7 +182,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
 
     await t.test(`${layout}: a server that lost all data leads to a reset`, async (t) => {
       const own = await startServer(t, { engine })
-      const reading = await runReader(t, { redisUrl: own.url, flags: ['--read-from', 'primary', '--deadline-ms', '2000'] })
+      const reading = await startReader(t, { redisUrl: own.url, flags: ['--read-from', 'primary', '--deadline-ms', '2000'] })
       const written = await openWritten(t, { redisUrl: own.url, feed: 'lost', layout })
       await written.put(['old', '1'])
       const open = await openLive(t, reading.url, path('lost'))

@@ -1,14 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { runCommand, runReader } from '../../test/commands.js'
 import { infoOf } from '../../test/embedded/checkout.js'
-import { caughtUp, startFlow } from '../../test/flow/flow.js'
+import { caughtUp, startOwnFlow } from '../../test/flow/flow.js'
 import { engineName, eventually, freePort, inSync, startDeployment, startServer } from '../../test/servers.js'
 import { scopedEngines } from '../../test/scope.js'
+import { startReader } from '../../test/services.js'
+import { startWriter } from '../../test/flow/writer.js'
 
 const IDS = 4000
-const engines = await scopedEngines()
-const [engine] = engines
+const [engine] = await scopedEngines()
+/** a replica that is silent for so long is not asked */
+const SOON = ['--deadline-ms', '2000']
 
 t.jobs = 2
 t.setTimeout(300_000)
@@ -26,12 +28,12 @@ async function statesOf (reader) {
 /**
  * Asks all the time; each answer has to be whole. Without an answer it may be only when the other replica lagged, as it
  * does on a busy machine.
- * @param {{ get: (path: string) => Promise<any>, command: { stderr: string } }} reader @param {() => Promise<unknown>} meanwhile
+ * @param {{ get: (path: string) => Promise<any>, service: { log: string } }} reader @param {() => Promise<unknown>} meanwhile
  */
 async function askedThroughout (reader, meanwhile) {
   const wrong = []
   let answers = 0
-  const mayRefuse = () => reader.command.stderr.includes('replica lags, left')
+  const mayRefuse = () => reader.service.log.includes('replica lags, left')
   const over = new AbortController()
   const asking = (async () => {
     while (!over.signal.aborted) {
@@ -49,35 +51,33 @@ async function askedThroughout (reader, meanwhile) {
   return { wrong, answers }
 }
 
-for (const engine of engines) {
-  t.test(`${engineName(engine)}: while one replica is killed or frozen, the other answers, and it comes back`, {
-    buffered: true
-  }, async (t) => {
-    const { replicas: [victim], reader, write } = await startFlow(t, { engine, replicas: 2 })
-    t.equal((await write(t, ['--items', `${IDS}`, '--ids', `${IDS}`, '--rate', '0'])).code, 0)
+t.test(`${engineName(engine)}: while one replica is killed or frozen, the other answers, and it comes back`, {
+  buffered: true
+}, async (t) => {
+  const { replicas: [victim], reader, write } = await startOwnFlow(t, { engine, replicas: 2, flags: SOON })
+  t.equal((await write(t, ['--items', `${IDS}`, '--ids', `${IDS}`, '--rate', '0'])).code, 0)
+  await eventually(async () => (await statesOf(reader)).join() === 'connected,connected')
+
+  const killed = await askedThroughout(reader, async () => {
+    await victim.kill()
+    await eventually(async () => (await statesOf(reader)).join() === 'connected')
+    await victim.restart()
+    await inSync(victim)
     await eventually(async () => (await statesOf(reader)).join() === 'connected,connected')
-
-    const killed = await askedThroughout(reader, async () => {
-      await victim.kill()
-      await eventually(async () => (await statesOf(reader)).join() === 'connected')
-      await victim.restart()
-      await inSync(victim)
-      await eventually(async () => (await statesOf(reader)).join() === 'connected,connected')
-    })
-    t.same(killed.wrong, [], `killed: ${killed.answers} answers, all of them whole`)
-
-    const frozen = await askedThroughout(reader, async () => {
-      victim.freeze()
-      await eventually(async () => (await statesOf(reader)).join() === 'connected,down')
-      victim.thaw()
-      await eventually(async () => (await statesOf(reader)).join() === 'connected,connected')
-    })
-    t.same(frozen.wrong, [], `frozen: ${frozen.answers} answers, all of them whole`)
   })
-}
+  t.same(killed.wrong, [], `killed: ${killed.answers} answers, all of them whole`)
+
+  const frozen = await askedThroughout(reader, async () => {
+    victim.freeze()
+    await eventually(async () => (await statesOf(reader)).join() === 'connected,down')
+    victim.thaw()
+    await eventually(async () => (await statesOf(reader)).join() === 'connected,connected')
+  })
+  t.same(frozen.wrong, [], `frozen: ${frozen.answers} answers, all of them whole`)
+})
 
 t.test('a replica that is loading is not asked', { buffered: true }, async (t) => {
-  const { primary, reader, write } = await startFlow(t, { engine, replicas: 1 })
+  const { primary, reader, write } = await startOwnFlow(t, { engine, flags: SOON })
   t.equal((await write(t, ['--items', `${IDS}`, '--ids', `${IDS}`, '--rate', '0'])).code, 0)
   // half a millisecond for each key; other commands are processed during the load
   const slowly = ['--key-load-delay', '500', '--loading-process-events-interval-bytes', '1024']
@@ -94,9 +94,9 @@ t.test('a replica that is loading is not asked', { buffered: true }, async (t) =
 t.test('with all replicas gone the last answer is given and marked, other questions are 503, and it ends when one is back', {
   buffered: true
 }, async (t) => {
-  const { primary, replicas, reader, write } = await startFlow(t, { engine, replicas: 2 })
+  const { primary, replicas, reader, write } = await startOwnFlow(t, { engine, replicas: 2, flags: SOON })
   t.equal((await write(t, ['--items', `${IDS}`, '--ids', `${IDS}`, '--rate', '0'])).code, 0)
-  const impatient = await runReader(t, { redisUrl: primary.url, flags: ['--max-stale-ms', '300'] })
+  const impatient = await startReader(t, { redisUrl: primary.url, flags: [...SOON, '--max-stale-ms', '300'] })
   const path = '/v1/feeds/latest/items?limit=10'
   const before = await reader.ask(path)
   t.equal((await impatient.ask(path)).status, 200)
@@ -114,7 +114,7 @@ t.test('with all replicas gone the last answer is given and marked, other questi
   t.equal((await reader.get('/livez')).status, 200)
   await eventually(async () => (await impatient.get(path)).status === 503)
 
-  const late = await runReader(t, { redisUrl: primary.url, flags: ['--replica-url', replicas[0].url] })
+  const late = await startReader(t, { redisUrl: primary.url, flags: [...SOON, '--replica-url', replicas[0].url] })
   t.equal((await late.get(path)).status, 503, 'a reader can start before its replicas')
 
   await replicas[0].restart()
@@ -130,9 +130,9 @@ t.test('with all replicas gone the last answer is given and marked, other questi
 t.test('a primary that is gone and comes back: replicas answer what they have, then what is new', { buffered: true }, async (t) => {
   const deployment = await startDeployment(t, { engine, replicas: 1, args: ['--appendonly', 'yes', '--appendfsync', 'always'] })
   const { primary } = deployment
-  const reader = await runReader(t, { redisUrl: primary.url })
-  const write = (/** @type {number} */ items) => runCommand(t,
-    ['writer', '--redis-url', primary.url, '--window-ms', '86400000', '--items', `${items}`, '--rate', '0', '--ids', `${items}`]).ended()
+  const reader = await startReader(t, { redisUrl: primary.url, flags: SOON })
+  const write = (/** @type {number} */ items) => startWriter(t,
+    ['--window-ms', '86400000', '--items', `${items}`, '--rate', '0', '--ids', `${items}`], { redisUrl: primary.url }).ended()
   t.equal((await write(1000)).code, 0)
   await caughtUp(deployment)
   await primary.kill()
@@ -148,7 +148,7 @@ t.test('a primary that is gone and comes back: replicas answer what they have, t
 
 t.test('a writer does not mind its replicas', { buffered: true }, async (t) => {
   const { primary, replicas: [first, second] } = await startDeployment(t, { engine, replicas: 2 })
-  const writer = runCommand(t, ['writer', '--redis-url', primary.url, '--rate', '5000'])
+  const writer = startWriter(t, ['--rate', '5000', '--deadline-ms', '2000'], { redisUrl: primary.url })
   await writer.until(/"msg":"writing"/)
   await first.kill()
   second.freeze()

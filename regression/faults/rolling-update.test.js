@@ -4,17 +4,18 @@ import t from 'tap'
 import { startProxy } from '../../lab/orders/proxy.js'
 import { sendTo, runGateway } from '../../test/commands.js'
 import { caughtUp, startFlow } from '../../test/flow/flow.js'
-import { scoped, scopedEngines } from '../../test/scope.js'
+import { nightly, scopedEngines } from '../../test/scope.js'
+import { sharedDeployment } from '../../test/shared.js'
 
-const UPDATES = scoped(5, 2)
+const UPDATES = nightly(5, 2)
 const CLIENTS = 8
 /** preStop of infra/kubernetes is longer, as endpoints there are told late */
 const FORGOTTEN_MS = 100
 const [engine] = await scopedEngines()
 
 t.test('no request fails while gateways are replaced, and what was acknowledged is there', async (t) => {
-  const { primary, replicas, reader } = await startFlow(t, { engine, replicas: 1 })
-  const start = () => runGateway(t, { redisUrl: primary.url })
+  const { primary, replicas, reader, keyPrefix } = await startFlow(t, await sharedDeployment(t, { engine }))
+  const start = () => runGateway(t, { redisUrl: primary.url, flags: ['--key-prefix', keyPrefix] })
   const gateways = [await start(), await start()]
   const service = await startProxy()
   t.teardown(service.close)

@@ -5,9 +5,9 @@ import { layoutNames } from '../../src/layouts/index.js'
 import { openFeed, openReader } from '../../src/index.js'
 import { connectFor, engineName, startServer } from '../../test/servers.js'
 import { expectWhole, startRun } from '../../test/faults/ledger/run.js'
-import { scoped, scopedEngines } from '../../test/scope.js'
+import { nightly, scopedEngines } from '../../test/scope.js'
 
-const FAULTS = scoped(15, 2)
+const FAULTS = nightly(15, 5)
 const KNOWN = 3000
 const PAGE = 250
 const DEADLINE_MS = 20_000

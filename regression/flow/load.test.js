@@ -2,11 +2,13 @@ import t from 'tap'
 import { childrenOf, logOf, runCommand } from '../../test/commands.js'
 import { allGone } from '../../test/embedded/checkout.js'
 import { eventually, startServer } from '../../test/servers.js'
-import { startFlow } from '../../test/flow/flow.js'
-import { scopedEngines, wholeTest } from '../../test/scope.js'
+import { caughtUp, startFlow } from '../../test/flow/flow.js'
+import { scopedEngines } from '../../test/scope.js'
+import { sharedDeployment } from '../../test/shared.js'
 
 const [engine] = await scopedEngines()
-const { reader, write, startWriter } = await startFlow(t, { engine })
+const flow = await startFlow(t, await sharedDeployment(t, { engine }))
+const { reader, write, runWriter } = flow
 
 /** @param {string} feed */
 const itemsOf = (feed) => reader.allItems(feed, 'limit=1000&encoding=json')
@@ -20,14 +22,14 @@ t.test('--items and --rate: so many items, and the time of each is when it was d
   t.same(times.filter((ts, i) => Math.abs(ts - times[0] - i) > 1), [], 'a millisecond apart each, however late the sending was')
 })
 
-wholeTest('--duration makes what was due by its end, no more and no less', async (t) => {
+t.test('--duration makes what was due by its end, no more and no less', async (t) => {
   const { code, summary } = await write(t, ['--feed', 'timed', '--duration', '0.5', '--rate', '4000', '--ids', '10000'])
   t.equal(code, 0)
   t.match(summary, { offered: 2000, items: 2000 })
   t.equal((await reader.ask('/v1/feeds/timed/count')).json.count, 2000)
 })
 
-wholeTest('--rate 0 goes as fast as it can, until its duration is over', async (t) => {
+t.test('--rate 0 goes as fast as it can, until its duration is over', async (t) => {
   const { code, summary } = await write(t, ['--feed', 'flat-out', '--duration', '0.5', '--rate', '0'])
   t.equal(code, 0)
   t.ok(summary.offered > 1000)
@@ -46,9 +48,10 @@ t.test('--pace burst: all items of a burst are due at its beginning', async (t) 
   t.same([0, 200, 400].map((ms) => times.filter((ts) => Math.abs(ts - first - ms) <= 1).length), [200, 200, 200])
 })
 
-wholeTest('--writers 3 share the ids out and end in one summary', async (t) => {
-  const ended = await write(t,
-    ['--feed', 'crew', '--writers', '3', '--items', '1000', '--rate', '0', '--ids', '300', '--batch-items', '100'])
+t.test('--writers 3 share the ids out and end in one summary', async (t) => {
+  const ended = await runWriter(t,
+    ['--feed', 'crew', '--writers', '3', '--items', '1000', '--rate', '0', '--ids', '300', '--batch-items', '100']).ended()
+  await caughtUp(flow)
   t.equal(ended.code, 0)
   t.equal(ended.stdout, JSON.stringify(ended.summary) + '\n')
   t.match(ended.summary, { writers: 3, offered: 3000, items: 3000, failed: 0, bytes: 3000 * 128 })
@@ -62,8 +65,8 @@ wholeTest('--writers 3 share the ids out and end in one summary', async (t) => {
   t.equal(ended.stderr.trim().split('\n').length, logOf(ended).length, 'nothing but log lines')
 })
 
-wholeTest('one writer of several that is killed costs its unacknowledged items, and the summary says so', async (t) => {
-  const writer = startWriter(t, ['--feed', 'killed', '--writers', '2', '--rate', '5000', '--items', '20000', '--ids', '40000'])
+t.test('one writer of several that is killed costs its unacknowledged items, and the summary says so', async (t) => {
+  const writer = runWriter(t, ['--feed', 'killed', '--writers', '2', '--rate', '5000', '--items', '20000', '--ids', '40000'])
   await writer.until(/"msg":"writing"/)
   const [one] = await childrenOf(writer.pid)
   process.kill(one, 'SIGKILL')
@@ -75,8 +78,8 @@ wholeTest('one writer of several that is killed costs its unacknowledged items, 
   await eventually(async () => (await reader.ask('/v1/feeds/killed/count')).json.count >= summary.items)
 })
 
-wholeTest('Ctrl-C on several writers flushes what each of them offered', async (t) => {
-  const writer = startWriter(t, ['--feed', 'stopped', '--writers', '2', '--rate', '5000', '--ids', '1000000'])
+t.test('Ctrl-C on several writers flushes what each of them offered', async (t) => {
+  const writer = runWriter(t, ['--feed', 'stopped', '--writers', '2', '--rate', '5000', '--ids', '1000000'])
   await writer.until(/"msg":"writing"/)
   const { code, summary } = await writer.stop()
   t.equal(code, 0)
@@ -85,8 +88,8 @@ wholeTest('Ctrl-C on several writers flushes what each of them offered', async (
   await eventually(async () => (await reader.ask('/v1/feeds/stopped/count')).json.count === summary.items)
 })
 
-wholeTest('writers do not outlive the command that started them', async (t) => {
-  const writer = startWriter(t, ['--feed', 'orphans', '--writers', '2', '--rate', '1000'])
+t.test('writers do not outlive the command that started them', async (t) => {
+  const writer = runWriter(t, ['--feed', 'orphans', '--writers', '2', '--rate', '1000'])
   await writer.until(/"msg":"writing"/)
   const workers = await childrenOf(writer.pid)
   t.equal(workers.length, 2)
@@ -94,7 +97,7 @@ wholeTest('writers do not outlive the command that started them', async (t) => {
   await allGone(...workers)
 })
 
-wholeTest('--catch-up no skips what was missed while the server was busy, and counts it', async (t) => {
+t.test('--catch-up no skips what was missed while the server was busy, and counts it', async (t) => {
   const server = await startServer(t, { engine })
   const writer = runCommand(t, ['writer', '--redis-url', server.url, '--rate', '20000', '--catch-up', 'no', '--in-flight-bytes', '65536'])
   await writer.until(/"msg":"writing"/)

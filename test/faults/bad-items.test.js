@@ -3,10 +3,11 @@ import { request } from 'node:http'
 import t from 'tap'
 import { startFlow } from '../flow/flow.js'
 import { scopedEngines } from '../scope.js'
+import { sharedDeployment } from '../shared.js'
 
 const MIB = 1024 * 1024
 const [engine] = await scopedEngines()
-const { reader, write } = await startFlow(t, { engine })
+const { reader, write } = await startFlow(t, await sharedDeployment(t, { engine }))
 const now = Date.now()
 /** @param {import('tap').Test} t @param {string} feed @param {object[]} records @param {string[]} [flags] */
 const feedWith = (t, feed, records, flags = []) => write(t, ['--source', 'stdin', '--feed', feed, '--value-field', 'v', ...flags],

@@ -3,12 +3,13 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { endOf, logOf, runReader } from '../commands.js'
+import { endOf, logOf } from '../commands.js'
 import { metricsOf, openLive } from '../push/live-client.js'
 import { startResuming } from '../push/resuming-client.js'
 import { AUDIENCE, createKey, ISSUER, keyFileFor } from '../http/issuer.js'
 import { openWritten } from '../push/written.js'
 import { eventually, startServer } from '../servers.js'
+import { startReader } from '../services.js'
 import { scopedEngines } from '../scope.js'
 
 const PATH = '/v1/feeds/guarded/live'
@@ -36,7 +37,7 @@ await written.put(['a', '1'])
 t.test('tokens come and go while streams are open', async (t) => {
   const file = join(await folderFor(t), 'tokens')
   await writeFile(file, `# who may\n${line(ALPHA)}\n\n  ${line(BETA)}  \n`)
-  const reader = await runReader(t,
+  const reader = await startReader(t,
     { redisUrl: server.url, flags: ['--read-from', 'primary', '--tokens', file, '--log-level', 'trace'] })
   const follow = (/** @type {string} */ token) => startResuming(t, [reader.url], PATH, { headers: headersOf(token) })
   const statusOf = async (/** @type {Record<string, string>} */ headers) => {
@@ -47,7 +48,7 @@ t.test('tokens come and go while streams are open', async (t) => {
   const ended = async (/** @type {string} */ reason) =>
     Number((await metricsOf(reader, headersOf(ALPHA))).get(`freshet_streams_ended_total{reason="${reason}"}`))
   const logSays = (/** @type {string} */ words, count = 1) =>
-    eventually(() => reader.command.stderr.split(words).length > count, { deadlineMs: DEADLINE_MS })
+    eventually(() => reader.service.log.split(words).length > count, { deadlineMs: DEADLINE_MS })
   const alpha = follow(ALPHA)
   /** It has what is written now, on its first connection. @param {import('tap').Test} t */
   async function goesOn (t) {
@@ -126,18 +127,18 @@ t.test('tokens come and go while streams are open', async (t) => {
   })
 
   await t.test('its log names no token', async (t) => {
-    const end = await reader.command.kill('SIGTERM')
-    t.equal(end.code, 0)
-    t.notMatch(end.stdout + end.stderr, /secret/i)
-    t.equal(logOf(end).filter(({ msg }) => msg === 'token file not reloaded; the content read before stays in use').length, 2,
-      'each fault is said once')
+    t.equal(await reader.service.stop(), 0)
+    const { log } = reader.service
+    t.notMatch(log, /secret/i)
+    t.equal(logOf(/** @type {any} */ ({ stderr: log }))
+      .filter(({ msg }) => msg === 'token file not reloaded; the content read before stays in use').length, 2, 'each fault is said once')
   })
 })
 
 t.test('the streams of a JSON Web Token end when it expires', async (t) => {
   const key = await createKey('one')
   const { file } = await keyFileFor(t, [key.jwk])
-  const reader = await runReader(t, {
+  const reader = await startReader(t, {
     redisUrl: server.url,
     flags: ['--read-from', 'primary', '--jwt-keys', file, '--jwt-issuer', ISSUER, '--jwt-audience', AUDIENCE]
   })
@@ -155,7 +156,7 @@ t.test('the streams of a JSON Web Token end when it expires', async (t) => {
 t.test('more streams of a token than may be are refused, and counted', async (t) => {
   const file = join(await folderFor(t), 'tokens')
   await writeFile(file, `${line(ALPHA)}\n${line(BETA)}\n`)
-  const reader = await runReader(t,
+  const reader = await startReader(t,
     { redisUrl: server.url, flags: ['--read-from', 'primary', '--tokens', file, '--max-streams-per-token', '2'] })
   const come = (/** @type {string} */ token) => openLive(t, reader.url, PATH, { headers: headersOf(token) })
   const clients = [await come(ALPHA), await come(ALPHA)]
@@ -178,12 +179,16 @@ t.test('a reader does not start with a file that is missing or broken, or is a f
   const folder = await folderFor(t)
   const broken = join(folder, 'broken')
   await writeFile(broken, `${line(ALPHA)}\n${NO_TOKEN}\nshort-secret\n`)
-  for (const [file, words] of /** @type {[string, RegExp][]} */ ([[join(folder, 'none'), /none cannot be read \(ENOENT\); expected/],
-    [broken, /broken, line 2: token is not .*; line 3: not JSON; expected/], [folder, /cannot be read \(EISDIR\); expected/]])) {
-    const { code, stdout, stderr } = await endOf(t, ['reader', '--redis-url', server.url, '--port', '0', '--tokens', file])
-    const plain = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'))
-    t.same([code, plain.length], [2, 1], stderr)
-    t.match(plain[0], words)
-    t.notMatch(stdout + stderr, /secret/)
+  const words = /broken, line 2: token is not .*; line 3: not JSON; expected/
+  for (const [file, said] of /** @type {[string, RegExp][]} */ ([[join(folder, 'none'), /none cannot be read \(ENOENT\); expected/],
+    [broken, words], [folder, /cannot be read \(EISDIR\); expected/]])) {
+    const error = await startReader(t, { redisUrl: server.url, flags: ['--tokens', file] }).then(() => null, (caught) => caught)
+    t.match(error, { exitStatus: 2, message: said })
+    t.notMatch(error.message, /secret|\n/)
   }
+  const { code, stdout, stderr } = await endOf(t, ['reader', '--redis-url', server.url, '--port', '0', '--tokens', broken])
+  const plain = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'))
+  t.same([code, plain.length], [2, 1], stderr)
+  t.match(plain[0], words)
+  t.notMatch(stdout + stderr, /secret/)
 })

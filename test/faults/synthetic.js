@@ -1,11 +1,17 @@
 /** A synthetic writer on one server, and what it leaves behind: item k, from 0, has id bus-(k mod `ids`) and a value that says k + 1. */
+import { openReader } from '../../src/index.js'
 import { runCommand } from '../commands.js'
+import { startWriter as startHere } from '../flow/writer.js'
 import { connectFor, eventually } from '../servers.js'
-import { startReader } from '../services.js'
 
-/** @param {import('tap').Test} t @param {string} url @param {string[]} flags */
-export const startWriter = (t, url, flags) =>
-  runCommand(t, ['writer', '--redis-url', url, '--read-from', 'primary', '--window-ms', '86400000', ...flags])
+const FLAGS = ['--read-from', 'primary', '--window-ms', '86400000']
+const PAGE = 10_000
+
+/** In the process of the test. @param {import('tap').Test} t @param {string} url @param {string[]} flags */
+export const startWriter = (t, url, flags) => startHere(t, [...FLAGS, ...flags], { redisUrl: url })
+
+/** The command. @param {import('tap').Test} t @param {string} url @param {string[]} flags */
+export const runWriter = (t, url, flags) => runCommand(t, ['writer', '--redis-url', url, ...FLAGS, ...flags])
 
 /** Waits until the server has so many ids. @param {import('tap').Test} t @param {string} url @param {number} ids */
 export async function untilStored (t, url, ids) {
@@ -28,6 +34,16 @@ export const numbersOf = (items) => items.map(({ id, value }) => /** @type {[str
  * @returns {Promise<[string, number][]>} as `newestOf`
  */
 export async function storedIn (t, url) {
-  const { allItems } = await startReader(t, { redisUrl: url, flags: ['--read-from', 'primary'] })
-  return numbersOf(await allItems('latest', 'limit=10000&encoding=json'))
+  const reader = await openReader({ redisUrl: url, readFrom: 'primary', views: 'none', deadlineMs: 20_000 })
+  t.teardown(() => reader.close())
+  /** @type {{ id: string, value: any }[]} */
+  const found = []
+  let after = null
+  do {
+    /** @type {any} */
+    const page = await eventually(() => reader.feed('latest').latest({ limit: PAGE, after }))
+    for (const { id, value } of page.items) found.push({ id, value: JSON.parse(value) })
+    after = page.next
+  } while (after !== null)
+  return numbersOf(found)
 }

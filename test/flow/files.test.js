@@ -5,13 +5,14 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { countRefused } from '../../src/pipeline/account.js'
-import { endOf } from '../commands.js'
-import { eventually } from '../servers.js'
-import { startFlow } from './flow.js'
+import { eventually, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
+import { sharedDeployment } from '../shared.js'
+import { startFlow } from './flow.js'
+import { startWriter } from './writer.js'
 
 const [engine] = await scopedEngines()
-const { primary, reader, write, startWriter } = await startFlow(t, { engine })
+const { reader, write } = await startFlow(t, await sharedDeployment(t, { engine }))
 const now = Date.now()
 const folder = await mkdtemp(join(tmpdir(), 'freshet-stdin-'))
 t.teardown(() => rm(folder, { recursive: true }))
@@ -62,7 +63,8 @@ t.test('--rejects has every refused record, and no other', async (t) => {
 t.test('items that the full pipeline refuses are among the rejects, which are complete after Ctrl-C', async (t) => {
   const path = join(folder, 'full')
   const flags = ['--rejects', path, '--when-full', 'refuse', '--in-flight-bytes', '100000', '--drain-ms', '20000']
-  const writer = startWriter(t, stdin('full', flags), { input: null })
+  const primary = await startServer(t, { engine })
+  const writer = startWriter(t, stdin('full', flags), { redisUrl: primary.url, input: null })
   writer.stdin.write(ndjson([{ id: 'a', ts: now }]))
   await writer.until(/"items":1,/)
   primary.freeze()
@@ -121,7 +123,7 @@ t.test('gzip that is cut off ends the writer with what was before it stored', as
 })
 
 t.test('a missing file is a fault of the settings, with all others, before anything starts', async (t) => {
-  const { code, stderr, stdout } = await endOf(t, ['writer', '--file', join(folder, 'none.csv'), '--rejects', join(folder, 'none', 'x'),
+  const { code, stderr, stdout } = await write(t, ['--file', join(folder, 'none.csv'), '--rejects', join(folder, 'none', 'x'),
     '--writers', '2'])
   t.equal(code, 2)
   t.equal(stdout, '')

@@ -5,6 +5,7 @@ import { layoutNames } from '../../src/layouts/index.js'
 import { eventually } from '../servers.js'
 import { startGateway } from '../services.js'
 import { scoped, scopedEngines } from '../scope.js'
+import { sharedDeployment } from '../shared.js'
 import { startFlow } from './flow.js'
 
 const IDS = 200
@@ -12,7 +13,7 @@ const LINES = scoped(50_000, 5_000)
 const POSTED = 500
 
 const [engine] = await scopedEngines()
-const { primary, reader, write } = await startFlow(t, { engine })
+const { target, reader, write } = await startFlow(t, await sharedDeployment(t, { engine }))
 
 /** Every id in many versions, in random order; the value of a version is its time. */
 function shuffled (/** @type {number} */ count) {
@@ -63,7 +64,7 @@ t.test('csv: an older row after a newer one', async (t) => {
 })
 
 t.test(`${POSTED} shuffled items over HTTP`, async (t) => {
-  const { post } = await startGateway(t, { redisUrl: primary.url })
+  const { post } = await startGateway(t, target)
   const items = shuffled(POSTED)
   for (let from = 0; from < POSTED; from += 50) {
     t.match(await post('/v1/feeds/posted/items', items.slice(from, from + 50)), { status: 200, json: { accepted: 50 } })

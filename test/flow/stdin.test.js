@@ -1,14 +1,15 @@
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { residentMib } from '../commands.js'
-import { eventually } from '../servers.js'
+import { residentMib, runCommand } from '../commands.js'
+import { eventually, startServer } from '../servers.js'
 import { startFlow } from './flow.js'
 import { scopedEngines, wholeTest } from '../scope.js'
+import { sharedDeployment } from '../shared.js'
 
 const MIB = 1024 * 1024
 const [engine] = await scopedEngines()
-const { primary, reader, write, startWriter } = await startFlow(t, { engine })
+const { reader, write, startWriter, runWriter } = await startFlow(t, await sharedDeployment(t, { engine }))
 
 /** @param {string} feed @param {string[]} flags */
 const stdin = (feed, flags = []) => ['--source', 'stdin', '--feed', feed, ...flags]
@@ -50,7 +51,7 @@ t.test('bad lines are refused and counted, the first of each code are shown, goo
   const good = Array.from({ length: 20 }, (_, i) => ({ id: `good-${i}`, ts: now + i }))
   const lines = good.map((record) => JSON.stringify(record))
   lines.splice(3, 0, 'not json', '[1]', '{"ts":1}', '{"id":"x","ts":1700000000}', '{"id":"x","ts":"soon"}', '{"id":"x"', '', '5')
-  const { code, summary, stderr, stdout } = await write(t, stdin('mixed'), { input: lines.join('\n') })
+  const { code, summary, stderr, stdout } = await runWriter(t, stdin('mixed'), { input: lines.join('\n') }).ended()
   t.equal(code, 3)
   t.match(summary, { offered: 27, items: 20, refused: 7, refusedBy: { input_invalid: 4, id_invalid: 1, ts_invalid: 2 } })
   t.equal(stdout.trim().split('\n').length, 1)
@@ -109,15 +110,15 @@ t.test('input in another format ends with one error message', async (t) => {
 })
 
 wholeTest('--items and --duration end the writer while the pipe is open', async (t) => {
-  const counted = startWriter(t, stdin('two', ['--items', '2']), { input: null })
+  const counted = runWriter(t, stdin('two', ['--items', '2']), { input: null })
   counted.stdin.write(ndjson([{ id: 'a', ts: now }, { id: 'b', ts: now }]))
   t.match(await counted.ended(), { code: 0, summary: { items: 2 } })
-  const timed = startWriter(t, stdin('silent', ['--duration', '0.5', '--drain-ms', '600000']), { input: null })
+  const timed = runWriter(t, stdin('silent', ['--duration', '0.5', '--drain-ms', '600000']), { input: null })
   t.match(await timed.ended(), { code: 0, summary: { items: 0 } })
 })
 
 wholeTest('Ctrl-C ends the writer while the pipe is idle', async (t) => {
-  const writer = startWriter(t, stdin('quiet'), { input: null })
+  const writer = runWriter(t, stdin('quiet'), { input: null })
   writer.stdin.write(ndjson([{ id: 'a', ts: now }]))
   await writer.until(/"items":1,/)
   t.match(await writer.stop(), { code: 0, summary: { items: 1 } })
@@ -126,7 +127,6 @@ wholeTest('Ctrl-C ends the writer while the pipe is idle', async (t) => {
 wholeTest('--replay 10 shifts the first time to now and replays ten times as fast', async (t) => {
   const gaps = [0, 0, 2000, 2500, 5000, 5001, 9000]
   const writer = startWriter(t, stdin('replay', ['--replay', '10']), { input: null })
-  await writer.until(/"msg":"settings"/)
   await pause(500)
   const sentAt = Date.now()
   writer.stdin.end(ndjson(gaps.map((gap, i) => ({ id: `${i}`, ts: 1_000_000 + gap }))))
@@ -144,7 +144,9 @@ wholeTest('--replay 10 shifts the first time to now and replays ten times as fas
 })
 
 t.test('while the server is frozen, the pipe is not read', async (t) => {
-  const writer = startWriter(t, stdin('pressed', ['--in-flight-bytes', String(MIB)]), { input: null })
+  const primary = await startServer(t, { engine })
+  const flags = ['--window-ms', '86400000', '--in-flight-bytes', String(MIB)]
+  const writer = runCommand(t, ['writer', '--redis-url', primary.url, ...stdin('pressed', flags)], { input: null })
   const line = (/** @type {number} */ i) => JSON.stringify({ id: `${i % 1000}`, ts: now - 20_000 + i, pad: 'x'.repeat(2000) }) + '\n'
   writer.stdin.write(line(0))
   await writer.until(/"items":1,/)
@@ -169,7 +171,7 @@ t.test('while the server is frozen, the pipe is not read', async (t) => {
 })
 
 wholeTest('memory does not grow with the length of the input', async (t) => {
-  const writer = startWriter(t, stdin('long'), { input: null })
+  const writer = runWriter(t, stdin('long'), { input: null })
   const pad = 'x'.repeat(3000)
   const total = 100_000
   writer.stdin.write(JSON.stringify({ id: 'first', ts: now }) + '\n')

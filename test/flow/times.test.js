@@ -6,11 +6,12 @@ import t from 'tap'
 import { openFeed } from '../../src/index.js'
 import { TIMES } from '../item/times.js'
 import { scopedEngines } from '../scope.js'
+import { sharedDeployment } from '../shared.js'
 import { startFlow } from './flow.js'
 import { startGateway } from '../services.js'
 
 const [engine] = await scopedEngines()
-const { primary, write } = await startFlow(t, { engine })
+const { target, write } = await startFlow(t, await sharedDeployment(t, { engine }))
 const ANY_TIME = ['--window-ms', '0', '--max-future-ms', String(2 ** 41 - 1)]
 const records = TIMES.map(([ts], i) => ({ id: `id-${i}`, ts, value: i }))
 const isAccepted = (/** @type {any} */ expected) => typeof expected === 'number'
@@ -18,14 +19,14 @@ const stored = TIMES.flatMap(([, ts], i) => isAccepted(ts) ? [[`id-${i}`, ts]] :
 
 /** What a feed holds. @param {string} name */
 async function itemsOf (name) {
-  const feed = await openFeed(name, { redisUrl: primary.url, readFrom: 'primary', layout: 'ids' })
+  const feed = await openFeed(name, { ...target, readFrom: 'primary', layout: 'ids' })
   t.teardown(() => feed.close())
   const { items } = await feed.latest(1000)
   return items.map(({ id, ts }) => [id, ts]).sort(([a], [b]) => Number(String(a).slice(3)) - Number(String(b).slice(3)))
 }
 
 t.test('over HTTP', async (t) => {
-  const { post } = await startGateway(t, { redisUrl: primary.url, flags: [...ANY_TIME, '--read-from', 'primary'] })
+  const { post } = await startGateway(t, { ...target, flags: [...ANY_TIME, '--read-from', 'primary'] })
   for (const [i, [, expected]] of TIMES.entries()) {
     const { status, json } = await post('/v1/feeds/posted/items', [records[i]])
     if (isAccepted(expected)) t.equal(status, 200)
@@ -51,7 +52,7 @@ t.test('from standard input and a file', async (t) => {
 })
 
 t.test('with the library, which takes integers', async (t) => {
-  const feed = await openFeed('appended', { redisUrl: primary.url, readFrom: 'primary', windowMs: 0, maxFutureMs: 2 ** 41 - 1 })
+  const feed = await openFeed('appended', { ...target, readFrom: 'primary', windowMs: 0, maxFutureMs: 2 ** 41 - 1 })
   t.teardown(() => feed.close())
   for (const [given, expected] of TIMES) {
     if (given === expected) t.ok(feed.append({ id: 'a', ts: given, value: '' }))

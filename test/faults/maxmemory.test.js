@@ -1,2 +1,0 @@
-/** A smoke of regression/faults/maxmemory.test.js. */
-import '../../regression/faults/maxmemory.test.js'

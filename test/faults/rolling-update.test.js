@@ -1,2 +1,0 @@
-/** A smoke of regression/faults/rolling-update.test.js. */
-import '../../regression/faults/rolling-update.test.js'

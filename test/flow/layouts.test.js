@@ -1,2 +1,0 @@
-/** A smoke of regression/flow/layouts.test.js. */
-import '../../regression/flow/layouts.test.js'

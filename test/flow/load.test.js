@@ -1,2 +1,0 @@
-/** A smoke of regression/flow/load.test.js. */
-import '../../regression/flow/load.test.js'

@@ -1,2 +1,0 @@
-/** A smoke of regression/flow/warm-up.test.js. */
-import '../../regression/flow/warm-up.test.js'
