@@ -12,7 +12,7 @@ const RATE = 25_000
 const [engine] = await scopedEngines()
 t.setTimeout(300_000)
 
-t.test(`a primary frozen for ${FROZEN_MS / 1000} s at 25,000 items/s: memory is bounded, nothing lost, the writer catches up`, async (t) => {
+t.test(`a primary frozen for ${FROZEN_MS / 1000} s at 25,000 items/s: bounded memory, nothing lost, the writer catches up`, async (t) => {
   const { primary, replicas, reader, runWriter } = await startOwnFlow(t, { engine })
   const run = { items: nightly(36, 11) * RATE, ids: 100_000 }
   // on a busy machine, what is on its way at the end takes longer than the default of 10 s

@@ -11,15 +11,15 @@ import { residentMib, runReader } from '../../test/commands.js'
 import { metricsOf, openLive, openSocket, requestText } from '../../test/push/live-client.js'
 import { openWritten } from '../../test/push/written.js'
 import { eventually, startServer } from '../../test/servers.js'
-import { scoped, scopedEngines } from '../../test/scope.js'
+import { nightly, scopedEngines } from '../../test/scope.js'
 
-const STALLED = scoped(200, 20)
+const STALLED = nightly(200, 100)
 const HEALTHY = 10
 /** the budget is 16 MiB */
 const MOST_GROWTH_MIB = 32
 /** A hub that waited for them would delay the others by the seconds until they are ended; what is measured is 1 to 4 times. */
 const MOST_RATIO = 10
-const ROUNDS = scoped(5, 2)
+const ROUNDS = 5
 const WINDOW_MS = 1500
 const PROBE_MS = 20
 const ENDED_WITHIN_MS = 90_000

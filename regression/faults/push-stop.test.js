@@ -8,13 +8,13 @@ import { metricsOf, openSocket, requestText } from '../../test/push/live-client.
 import { startResuming } from '../../test/push/resuming-client.js'
 import { openWritten } from '../../test/push/written.js'
 import { eventually, startServer } from '../../test/servers.js'
-import { scoped, scopedEngines } from '../../test/scope.js'
+import { nightly, scopedEngines } from '../../test/scope.js'
 
 const STOPS_WITHIN_MS = 10_000
 /** of all clients: these take nothing, those follow all ids, the others some */
-const STALLED = scoped(20, 6)
-const OF_ALL = scoped(60, 14)
-const STREAMS = scoped(500, 50)
+const STALLED = nightly(20, 10)
+const OF_ALL = nightly(60, 30)
+const STREAMS = nightly(500, 200)
 const IDS = 200
 const LARGE_IDS = 400
 const LARGE = 'v'.repeat(8000)

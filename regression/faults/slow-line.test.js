@@ -5,14 +5,14 @@ import { openFeed, openReader } from '../../src/index.js'
 import { startProxy } from '../../test/proxy.js'
 import { engineName, eventually, startServer } from '../../test/servers.js'
 import { expectWhole, startRun } from '../../test/faults/ledger/run.js'
-import { scoped, scopedEngines } from '../../test/scope.js'
+import { nightly, scopedEngines } from '../../test/scope.js'
 
 const LINES = [
   { what: '200 ms each way', line: { delayMs: 200 } },
   { what: 'pieces of 5 bytes', line: { pieceBytes: 5 } },
   { what: '200 ms each way and pieces of 5 bytes', line: { delayMs: 200, pieceBytes: 5 } }
 ]
-const ITEMS = scoped(600, 100)
+const ITEMS = nightly(600, 200)
 /** a batch of 5,000 bytes takes a thousand pieces and as many turns of a busy loop, and is answered behind them */
 const DEADLINE_MS = 60_000
 const BATCH_ITEMS = 50
@@ -53,7 +53,7 @@ async function changesMeanwhile (feed, reading) {
 t.jobs = 9
 t.setTimeout(300_000)
 const [engine] = await scopedEngines()
-for (const { what, line } of scoped(LINES, LINES.slice(-1))) {
+for (const { what, line } of LINES) {
   t.test(`${engineName(engine)}, ${what}: everything arrives once, over one connection`, { buffered: true }, async (t) => {
     const server = await startServer(t, { engine })
     const proxy = await startProxy(t, server.port, line)

@@ -6,6 +6,8 @@ import t from 'tap'
 import { askAt, childrenOf, copyCheckout, endOf, runCommand, sendTo } from '../commands.js'
 import { allGone, leftIn, pidOf, pidsOf } from '../embedded/checkout.js'
 import { eventually } from '../servers.js'
+import { main as runReaderCommand } from '../../readers/server.js'
+import { main as runGatewayCommand } from '../../writers/gateway.js'
 import { lookAtEmbeddedServers } from '../../src/store/embedded/client.js'
 import { wholeTest } from '../scope.js'
 
@@ -98,16 +100,16 @@ t.test('when a port is in use, one line says so before anything is started', asy
   t.teardown(() => taken.close())
   await once(taken, 'listening')
   const { port } = /** @type {import('node:net').AddressInfo} */ (taken.address())
-  const commands = [
-    ['start', '--port', '--gateway-port'], ['start', '--gateway-port', '--port'], ['reader', '--port'], ['gateway', '--port']
-  ]
-  await Promise.all(commands.map(async ([command, flag, other]) => {
-    const { code, stderr, stdout } = await endOf(t, [command, flag, String(port), ...(other ? [other, '0'] : [])], { cwd: root })
-    t.equal(code, 1)
-    t.equal(stderr, `freshet ${command}: port ${port} on 127.0.0.1 is in use; stop the other program, or choose another ${flag} ` +
-      '(0 = any free port)\n')
-    t.equal(stdout, '')
-  }))
+  const advice = (/** @type {string} */ flag) =>
+    `port ${port} on 127.0.0.1 is in use; stop the other program, or choose another ${flag} (0 = any free port)`
+  for (const [flag, other] of [['--port', '--gateway-port'], ['--gateway-port', '--port']]) {
+    const { code, stderr, stdout } = await endOf(t, ['start', flag, String(port), other, '0'], { cwd: root })
+    t.same([code, stderr, stdout], [1, `freshet start: ${advice(flag)}\n`, ''])
+  }
+  // they look before they log or look for servers
+  for (const main of [runReaderCommand, runGatewayCommand]) {
+    await t.rejects(main({ argv: ['--port', String(port)], env: {} }), { exitStatus: 1, message: advice('--port') })
+  }
   t.notOk(existsSync(join(root, '.freshet')), 'no servers were started')
 })
 
