@@ -1,18 +1,15 @@
 /** The demo of orders as a person sees it in a real browser, who breaks the payment provider there. */
 import t from 'tap'
-import { startPrimary } from '../../test/bin/demo-auctions.js'
+import { startDemo } from '../../test/bin/demos.js'
 import { needsBrowser, openPage, startBrowser } from '../../test/browser.js'
-import { runCommand } from '../../test/commands.js'
 import { startDatabase } from '../../test/database.js'
 import { eventually } from '../../test/servers.js'
 
 const SLOW = { deadlineMs: 80_000 }
 
 t.test('orders are on their way on the page; a provider that is down holds them up, and loses none', needsBrowser, async (t) => {
-  const [primary, database] = await Promise.all([startPrimary(t), startDatabase(t)])
-  const command = runCommand(t, ['demo', 'orders', '--replicas', '2', '--redis-url', primary.url, '--database-url', database.url,
-    '--port', '0', '--gateway-port', '0'])
-  const [, url] = await command.until(/^reader +(\S+)\/orders/m)
+  const database = await startDatabase(t)
+  const { command, url } = await startDemo(t, 'orders', ['--replicas', '2', '--database-url', database.url])
   await command.until(/^crowd +100 products/m)
   const browser = await startBrowser(t)
   const { page, faults } = await openPage(t, browser, { viewport: { width: 390, height: 844 } })
@@ -28,10 +25,4 @@ t.test('orders are on their way on the page; a provider that is down holds them 
   t.equal(await number('letters'), 0)
   t.same(faults, [])
   t.equal((await command.stop()).code, 0)
-})
-
-t.test('replicas are for orders only', async (t) => {
-  const { code, stderr } = await runCommand(t, ['demo', 'sales', '--replicas', '2']).ended()
-  t.equal(code, 2)
-  t.match(stderr, /replicas: 2; expected only for the demo orders/)
 })

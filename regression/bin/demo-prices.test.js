@@ -1,17 +1,14 @@
 /** The demo of prices as a person sees it in a real browser, who breaks an exchange there. */
 import t from 'tap'
-import { startPrimary } from '../../test/bin/demo-auctions.js'
+import { startDemo } from '../../test/bin/demos.js'
 import { needsBrowser, openPage, startBrowser } from '../../test/browser.js'
-import { runCommand } from '../../test/commands.js'
 import { eventually } from '../../test/servers.js'
 
 /** a breaker stays open for 10 s, and again after each probe that is late on a busy machine */
 const BREAKER = { deadlineMs: 80_000 }
 
 t.test('prices: an exchange is broken on the page, its breaker opens, no price expires; then it closes', needsBrowser, async (t) => {
-  const primary = await startPrimary(t)
-  const command = runCommand(t, ['demo', 'prices', '--redis-url', primary.url, '--crowd', 'no', '--port', '0', '--gateway-port', '0'])
-  const [, url] = await command.until(/^reader +(\S+)\/prices/m)
+  const { command, url } = await startDemo(t, 'prices', ['--crowd', 'no'])
   await command.until(/^crowd +1,000 assets/m)
   const browser = await startBrowser(t)
   const { page, faults } = await openPage(t, browser, { viewport: { width: 390, height: 844 } })

@@ -1,14 +1,23 @@
 /** The page of auctions in a real browser: what a person sees who is alone with it. */
 import t from 'tap'
-import { send, startDemo } from '../../test/bin/demo-auctions.js'
+import { send, startDemo } from '../../test/bin/demos.js'
 import { needsBrowser, openPage, startBrowser } from '../../test/browser.js'
 import { eventually } from '../../test/servers.js'
 
 t.test('the page without a crowd', needsBrowser, async (t) => {
-  const { gatewayUrl, url } = await startDemo(t, ['--crowd', 'no'])
+  const { command, gatewayUrl, url } = await startDemo(t, 'auctions', ['--crowd', 'no'])
   const browser = await startBrowser(t)
   const { page } = await openPage(t, browser)
   const text = async (/** @type {string} */ id) => await page.textContent(`#${id}`) ?? ''
+
+  await t.test('without a crowd there are auctions to bid on', async (t) => {
+    const { items } = /** @type {any} */ (await (await fetch(`${url}/v1/auctions`)).json())
+    t.equal(items.length, 5)
+    t.ok(items.every((/** @type {any} */ { bids, status }) => bids === 0 && status === 'open'))
+    const bid = { userId: 'me', amount: items[0].minNext }
+    // 503 on a busy machine
+    await eventually(async () => (await send(`${gatewayUrl}/v1/auctions/${items[0].id}/bids`, 'POST', bid)).status === 201)
+  })
 
   /** @param {string} id @param {object} terms */
   async function openAuction (id, terms) {
@@ -92,4 +101,6 @@ t.test('the page without a crowd', needsBrowser, async (t) => {
     await eventually(() => page.isVisible('#auction'))
     t.equal(await text('title'), 'Later')
   })
+
+  t.equal((await command.stop()).code, 0)
 })

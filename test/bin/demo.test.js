@@ -1,60 +1,20 @@
-/** `npm start demo`: its errors; a demo without a crowd; the pages in a real browser. More of them: regression/bin/demo.test.js. */
+/** `npm start demo`: its errors, and a demo in a real browser. The others: regression/bin/demo*.test.js. */
 import t from 'tap'
 import { needsBrowser, openPage, startBrowser } from '../browser.js'
-import { endOf, runCommand } from '../commands.js'
-import { startDatabase } from '../database.js'
 import { eventually } from '../servers.js'
-import { send, startDemo, startPrimary } from './demo-auctions.js'
+import { send, startDemo } from './demos.js'
+import { endOfMain } from './in-process.js'
 
 t.test('a demo that does not exist', async (t) => {
   for (const words of [[], ['auctoins'], ['auctions', 'more']]) {
-    const { code, stderr } = await endOf(t, ['demo', ...words])
-    t.equal(code, 2)
-    t.match(stderr, /auctions|more/)
+    t.match(await endOfMain(['demo', ...words]), { code: 2, stderr: /auctions|more/ })
   }
-  t.match((await endOf(t, ['demo', '--help'])).stdout, /--crowd[^]*--gateway-port/)
-})
-
-t.test('without a crowd there are auctions to bid on; Ctrl-C ends it', async (t) => {
-  const { command, gatewayUrl, url } = await startDemo(t, ['--crowd', 'no'])
-  const { items } = /** @type {any} */ (await (await fetch(`${url}/v1/auctions`)).json())
-  t.equal(items.length, 5)
-  t.ok(items.every(({ bids, status }) => bids === 0 && status === 'open'))
-  const bid = { userId: 'me', amount: items[0].minNext }
-  // 503 on a busy machine
-  await eventually(async () => (await send(`${gatewayUrl}/v1/auctions/${items[0].id}/bids`, 'POST', bid)).status === 201)
-  t.equal((await command.stop()).code, 0)
-})
-
-t.test('a sale: a person joins the queue on its page, and gets a unit', needsBrowser, async (t) => {
-  const [primary, database] = await Promise.all([startPrimary(t), startDatabase(t)])
-  const command = runCommand(t, ['demo', 'sales', '--redis-url', primary.url, '--database-url', database.url, '--crowd', 'no',
-    '--port', '0', '--gateway-port', '0'])
-  const [, gatewayUrl] = await command.until(/^gateway +(\S+)/m)
-  const [, url] = await command.until(/^reader +(\S+)\/sales/m)
-  await command.until(/^crowd/m)
-  const browser = await startBrowser(t)
-  const { page, faults } = await openPage(t, browser, { viewport: { width: 390, height: 844 } })
-  await page.goto(`${url}/sales`)
-  await eventually(async () => /^100 units by queue/.test(await page.textContent('#title') ?? ''))
-  // the sales of the demo last a minute, and its holds 5 s
-  t.equal((await send(`${gatewayUrl}/v1/sales/own`, 'PUT', { stock: 3, mode: 'queue', holdMs: 300_000 })).status, 201)
-  await page.goto(`${url}/sales#own`)
-  await eventually(async () => /^3 units by queue.*: open$/.test(await page.textContent('#title') ?? ''))
-  await page.fill('#user', 'ann')
-  await page.click('#press')
-  await eventually(async () => /You got one/.test(await page.textContent('#outcome') ?? ''))
-  await eventually(async () => (await page.textContent('#sold')) === '1')
-  // claims are read at most twice a second, and at first without the person's own claim
-  await eventually(async () => /you/.test(await page.textContent('#claims') ?? ''))
-  t.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390, 'nothing is cut off')
-  await eventually(async () => (await database.query("SELECT user_id FROM orders WHERE status = 'sold'"))[0]?.user_id === 'ann')
-  t.same(faults, [])
-  t.equal((await command.stop()).code, 0)
+  t.match(await endOfMain(['demo', 'sales', '--replicas', '2']), { code: 2, stderr: /replicas: 2; expected only for the demo orders/ })
+  t.match((await endOfMain(['demo', '--help'])).stdout, /--crowd[^]*--gateway-port/)
 })
 
 t.test('the page', needsBrowser, async (t) => {
-  const { gatewayUrl, url } = await startDemo(t)
+  const { command, gatewayUrl, url } = await startDemo(t, 'auctions')
   const browser = await startBrowser(t)
   const { page, faults, origins } = await openPage(t, browser, { viewport: { width: 390, height: 844 } })
   const text = async (/** @type {string} */ id) => await page.textContent(`#${id}`) ?? ''
@@ -112,4 +72,5 @@ t.test('the page', needsBrowser, async (t) => {
 
   t.same(faults.filter((fault) => !/422/.test(fault)), [])
   t.same(origins.sort(), [url, gatewayUrl].sort(), 'nothing from elsewhere')
+  t.equal((await command.stop()).code, 0, 'Ctrl-C ends it')
 })

@@ -8,6 +8,7 @@ import { CREDENTIALS, startDynamodb } from '../dynamodb.js'
 import { cacheDir } from '../embedded/checkout.js'
 import { connectFor, startDeployment } from '../servers.js'
 import { scopedEngines, wholeTest } from '../scope.js'
+import { endOfMain } from './in-process.js'
 
 const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))
 
@@ -15,7 +16,13 @@ const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))
  * @param {string[]} flags @param {Record<string, string>} [env]
  * @returns {Promise<{ status: number, text: string, error: string }>}
  */
-const doctor = (flags, env = {}) => new Promise((resolve) => {
+async function doctor (flags, env = {}) {
+  const { code, stdout, stderr } = await endOfMain(['doctor', ...flags], { env })
+  return { status: code, text: stdout, error: stderr }
+}
+
+/** As a process, with nothing of this one's environment. @type {typeof doctor} */
+const doctorCommand = (flags, env = {}) => new Promise((resolve) => {
   const options = { env: { PATH: process.env.PATH, FRESHET_CACHE_DIR: cacheDir, ...env } }
   execFile(process.execPath, [FRESHET, 'doctor', ...flags], options,
     (error, text, stderr) => resolve({ status: Number(error?.code ?? 0), text, error: stderr }))
@@ -24,16 +31,18 @@ const doctor = (flags, env = {}) => new Promise((resolve) => {
 /** @param {string} sentence the end of the output with only this warning */
 const warning = (sentence) => `\nWarnings:\n  ${sentence}\n\nNo problems besides the warnings found.\n`
 
-/** @param {import('tap').Test} t */
-async function startPair (t) {
+async function startPair () {
   const [engine] = await scopedEngines()
   const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
   return { primary, replica, admin: await connectFor(t, primary.url) }
 }
 
+/** Of all tests, which leave nothing on it. */
+const pair = await startPair()
+
 t.test('it lists the engines found and the one that would be used', async (t) => {
   await scopedEngines() // where PATH has none, this fetches one, which doctor does not
-  const { status, text } = await doctor([])
+  const { status, text } = await doctorCommand([])
   t.equal(status, 0)
   t.match(text, /^node +v\d+/m)
   t.match(text, /^engines +(valkey|redis) \d+\.\d+\.\d+ +MSETEX (yes|no) +\//m)
@@ -61,7 +70,7 @@ wholeTest('the history store of prices: none, embedded, or a table and why it ca
   const { url } = await startDynamodb(t)
   const flags = ['--dynamodb-endpoint', url, '--dynamodb-table', 'prices', '--dynamodb-region', 'eu-central-1']
   const keys = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' }
-  const missing = await doctor(flags, keys)
+  const missing = await doctorCommand(flags, keys)
   t.equal(missing.status, 1)
   t.match(missing.text, /^history store +prices +http:.* +eu-central-1 +unusable$/m)
   t.match(missing.text, /Problems:\n +there is no DynamoDB table prices; .*\n +aws dynamodb create-table --table-name prices/)
@@ -69,8 +78,8 @@ wholeTest('the history store of prices: none, embedded, or a table and why it ca
   const store = await createPriceStore({ table: 'prices', place: { endpoint: url, region: 'eu-central-1', credentials: CREDENTIALS } })
   await store.make()
   await store.close()
-  t.match(await doctor(flags, keys), { status: 0, text: /^history store +prices +http:.* +eu-central-1$/m })
-  const denied = await doctor(flags, { HOME: '/nowhere', AWS_EC2_METADATA_DISABLED: 'true' })
+  t.match(await doctorCommand(flags, keys), { status: 0, text: /^history store +prices +http:.* +eu-central-1$/m })
+  const denied = await doctorCommand(flags, { HOME: '/nowhere', AWS_EC2_METADATA_DISABLED: 'true' })
   t.match(denied, { status: 1, text: /DynamoDB cannot be used \(CredentialsProviderError.*; set --dynamodb-region, and give/ })
 })
 
@@ -88,7 +97,7 @@ t.test('a missing program is a problem', async (t) => {
 })
 
 t.test('a server is described with its replicas', async (t) => {
-  const { primary, replica, admin } = await startPair(t)
+  const { primary, replica, admin } = pair
   const { status, text } = await doctor(['--redis-url', primary.url])
   t.equal(status, 0)
   t.match(text, new RegExp(`^server +${primary.url} +(valkey|redis) [0-9.]+, primary +MSETEX (yes|no)$`, 'm'))
@@ -101,7 +110,7 @@ t.test('a server is described with its replicas', async (t) => {
 })
 
 t.test('missing permissions are listed by role, without the password', async (t) => {
-  const { primary, replica, admin } = await startPair(t)
+  const { primary, replica, admin } = pair
   const onReplica = await connectFor(t, replica.url)
   const asked = async (/** @type {string[]} */ rules, /** @type {string[]} */ ...flags) => {
     for (const node of [admin, onReplica]) await node.send('ACL', 'SETUSER', 'asking', 'reset', 'on', '>canary-4711', ...rules)
@@ -140,8 +149,9 @@ t.test('missing permissions are listed by role, without the password', async (t)
 })
 
 wholeTest('a server that evicts items is a warning', async (t) => {
-  const { primary, admin } = await startPair(t)
+  const { primary, admin } = pair
   await admin.send('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru')
+  t.teardown(() => admin.send('CONFIG', 'SET', 'maxmemory-policy', 'noeviction'))
   const { status, text } = await doctor(['--redis-url', primary.url])
   t.equal(status, 0, 'it is usable')
   t.match(text,
@@ -149,7 +159,7 @@ wholeTest('a server that evicts items is a warning', async (t) => {
 })
 
 wholeTest('permissions that are missing on a replica are a problem', async (t) => {
-  const { primary, replica, admin } = await startPair(t)
+  const { primary, replica, admin } = pair
   const onReplica = await connectFor(t, replica.url)
   const words = rowsOf('reader').map((row) => `+${commandName(row).toLowerCase()}`)
   const url = primary.url.replace('//', '//asking:canary-4711@')
@@ -181,7 +191,7 @@ wholeTest('permissions that are missing on a replica are a problem', async (t) =
 })
 
 wholeTest('nodes of another primary are a problem', async (t) => {
-  const [one, other] = await Promise.all([startPair(t), startPair(t)])
+  const [one, other] = [pair, await startPair()]
   const asked = (/** @type {{ url: string }[]} */ ...servers) =>
     doctor(['--redis-url', one.primary.url, '--replica-url', servers.map(({ url }) => url).join()])
   t.equal((await asked(one.replica, one.primary)).status, 0, 'all nodes may be named')

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { syntheticTick } from '../../src/systems/prices/index.js'
+import { endOfMain } from './in-process.js'
 
 const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))
 const SEED = 7
@@ -15,6 +16,7 @@ function start (t, flags) {
 }
 
 const child = start(t, ['--port', '0', '--seed', String(SEED), '--latency-ms', '0'])
+const lines = child.stdout?.toArray()
 const [{ urls }] = await once(child, 'message')
 
 /** @param {string} path @param {RequestInit} [init] @param {string} [exchange] */
@@ -125,20 +127,14 @@ t.test('pages of this machine may switch faults, others may not', async (t) => {
   t.equal(await preflight('null'), null)
 })
 
-t.test('the command prints a line per exchange and ends with 0 when it is stopped', async (t) => {
-  const other = start(t, ['--port', '0'])
-  const lines = other.stdout?.toArray()
-  await once(other, 'message')
-  other.send({ event: 'stop' })
-  t.same(await once(other, 'exit'), [0, null])
-  t.match(Buffer.concat(await lines ?? []).toString(), /^(exchange (alpha|beta|gamma) http:\/\/127\.0\.0\.1:\d+\n){3}$/)
-})
-
 t.test('a port that is in use, or without room for three', async (t) => {
   for (const [port, status, message] of [[new URL(urls.alpha).port, 1, /in use/], ['65535', 2, /expected room for 3 ports/]]) {
-    const other = start(t, ['--port', String(port)])
-    const text = other.stderr?.toArray()
-    t.same(await once(other, 'exit'), [status, null])
-    t.match(Buffer.concat(await text ?? []).toString(), message)
+    t.match(await endOfMain(['exchanges', '--port', String(port)]), { code: status, stderr: message })
   }
+})
+
+t.test('the command prints a line per exchange and ends with 0 when it is stopped', async (t) => {
+  child.send({ event: 'stop' })
+  t.same(await once(child, 'exit'), [0, null])
+  t.match(Buffer.concat(await lines ?? []).toString(), /^(exchange (alpha|beta|gamma) http:\/\/127\.0\.0\.1:\d+\n){3}$/)
 })

@@ -9,6 +9,7 @@ import { planText } from '../../bin/plan/text.js'
 import { endOf } from '../commands.js'
 import { scopedEngines } from '../scope.js'
 import { startDeployment } from '../servers.js'
+import { endOfMain } from './in-process.js'
 
 const LOAD = Object.freeze({
   itemsPerSecond: 300_000,
@@ -96,8 +97,8 @@ t.test('ratios of layouts are those of the experiment', async (t) => {
 })
 
 t.test('the command: text, JSON, one node, and what cannot be planned', async (t) => {
-  const plan = (/** @type {string[]} */ ...flags) => endOf(t, ['plan', ...flags])
-  t.match(await plan('--items-per-second', '300000', '--layout', 'segments'), { code: 0, stdout: /^300,000 items\/s .*\n\nnode +shards/ })
+  const plan = (/** @type {string[]} */ ...flags) => endOfMain(['plan', ...flags])
+  t.match(await endOf(t, ['plan', '--items-per-second', '300000', '--layout', 'segments']), { code: 0, stdout: /^300,000 items\/s .*\n\nnode +shards/ })
   const { stdout } = await plan('--items-per-second', '300000', '--layout', 'segments', '--json')
   t.match(JSON.parse(stdout), { load: { itemsPerSecond: 300_000, layout: 'segments' }, prices: PRICES, options: [{ shards: 1 }] })
   const one = await plan('--node-type', 'cache.r6g.xlarge')
@@ -115,13 +116,13 @@ t.test('the command: text, JSON, one node, and what cannot be planned', async (t
 t.test('servers that run: what is left of each node, and what to change first', async (t) => {
   const [engine] = await scopedEngines()
   const { primary } = await startDeployment(t, { engine, replicas: 1 })
-  t.match(await endOf(t, ['plan', '--redis-url', primary.url, '--node-type', 'cache.huge']), { code: 2, stderr: /cache\.huge/ })
-  const { stdout, code } = await endOf(t, ['plan', '--redis-url', primary.url, '--node-type', 'cache.r7g.large'])
+  t.match(await endOfMain(['plan', '--redis-url', primary.url, '--node-type', 'cache.huge']), { code: 2, stderr: /cache\.huge/ })
+  const { stdout, code } = await endOfMain(['plan', '--redis-url', primary.url, '--node-type', 'cache.r7g.large'])
   t.equal(code, 0)
   t.match(stdout, /^primary +127\.0\.0\.1:\d+ +core 0\.\d+ of 1\.00 \(\d+ % free\) +Gbit\/s in .* of 0\.937 .*GiB .* of 9\.80 /)
   t.match(stdout, /\nreplica +127\.0\.0\.1:\d+ /)
   t.match(stdout, /\nThe tightest is .*, \d+ % free\. To change first: /)
   // port 1: nobody listens
-  t.match(await endOf(t, ['plan', '--redis-url', primary.url, '--replica-url', `${primary.url},redis://127.0.0.1:1`]),
+  t.match(await endOfMain(['plan', '--redis-url', primary.url, '--replica-url', `${primary.url},redis://127.0.0.1:1`]),
     { code: 1, stderr: /127\.0\.0\.1:1/ }, 'one that cannot be reached leaves nothing open')
 })

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { cacheDir, infoOf } from '../embedded/checkout.js'
+import { endOfMain } from './in-process.js'
 
 const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))
 
@@ -12,7 +13,8 @@ function run (t, words) {
   const child = spawn(process.execPath, [FRESHET, ...words],
     { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '', FRESHET_CACHE_DIR: cacheDir } })
   t.teardown(() => child.kill('SIGKILL'))
-  return { child, exited: once(child, 'exit'), text: (async () => Buffer.concat(await child.stderr.toArray()).toString())() }
+  child.stderr.resume()
+  return { child, exited: once(child, 'exit') }
 }
 
 t.test('servers prints the primary first, then its replicas, and ends with 0 on SIGTERM', async (t) => {
@@ -37,7 +39,5 @@ t.test('servers stopped before they are ready end with 0 too', async (t) => {
 })
 
 t.test('servers fails with a missing server program', async (t) => {
-  const { exited, text } = run(t, ['servers', '--server', 'absent-server'])
-  t.same(await exited, [1, null])
-  t.match(await text, /absent-server is not on PATH/)
+  t.match(await endOfMain(['servers', '--server', 'absent-server']), { code: 1, stderr: /absent-server is not on PATH/ })
 })

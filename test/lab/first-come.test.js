@@ -1,10 +1,9 @@
 /** Sales of the lab: the checker catches every mutant, and no technique that is right. */
-import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
 import { checkSale } from '../../lab/first-come/history.js'
 import { MUTANTS, openMemoryArm } from '../../lab/first-come/memory.js'
-import { ROOT } from '../architecture/source.js'
+import { endOfMain } from '../bin/in-process.js'
 
 /** @typedef {import('../../lab/first-come/people.js').Person} Person */
 
@@ -63,11 +62,7 @@ t.test('the history of a sale is checked again by experiment check', async (t) =
   const sale = { kind: 'sale', sale: 's', stock: 1, people: [person], stored: { sold: 1, rows: [{ user: 'a', seq: 1 }] } }
   const untrue = { ...sale, people: [person, { ...person, user: 'b', seq: null }] }
   const folder = t.testdir({ 'right.ndjson': JSON.stringify(sale), 'wrong.ndjson': JSON.stringify(untrue) })
-  /** @param {string} file @returns {Promise<{ code: unknown, stdout: string }>} */
-  const checked = (file) => new Promise((resolve) => {
-    execFile(process.execPath, [join(ROOT, 'bin/freshet.js'), 'experiment', 'check', join(folder, file)],
-      (error, stdout) => resolve({ code: error?.code ?? 0, stdout }))
-  })
+  const checked = (/** @type {string} */ file) => endOfMain(['experiment', 'check', join(folder, file)])
   t.match(await checked('right.ndjson'), { code: 0, stdout: /1 people, 1 sold\n {2}exact: yes/ })
   t.match(await checked('wrong.ndjson'), { code: 1, stdout: /counted: no \(2 were told of 1\)/ })
 })

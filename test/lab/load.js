@@ -1,5 +1,5 @@
 /**
- * A load process as the lab starts it, and what it said.
+ * Loads as the lab starts them, each in a process of its own or in the test's, and what they said.
  *
  * @typedef {{ status: number | null, measuring: boolean, acknowledged: number[] | null, failed: { code: string, message: string } | null,
  *   summary: any, stderr: string }} Said
@@ -12,7 +12,10 @@ import { partitionKey } from '../../src/feeds/keys.js'
 import { readInventory } from '../../lab/inventory.js'
 import { checkLedger } from '../../lab/ledger.js'
 import { isLog } from '../../lab/log-inventory.js'
+import { LOADS, loadOf } from '../../lab/loads/index.js'
+import { runLoad as runTally, settingsOf } from '../../lab/loads/run.js'
 import { checkLog } from '../../lab/log-ledger.js'
+import { summaryLine } from '../../src/pipeline/index.js'
 import { nodeFigures } from '../../src/store/nodes.js'
 import { connectFor, eventually } from '../servers.js'
 
@@ -61,6 +64,40 @@ export function startLoad (t, { file = LOAD_PROCESS, replicaUrls = [], ...order 
 
 /** @param {import('tap').Test} t @param {Parameters<typeof startLoad>[1]} order @returns {Promise<Said>} */
 export const runLoad = (t, order) => startLoad(t, order).ended()
+
+/**
+ * The same work in the process of the test, for a load of one writer: what lab/loads/protocol.js says, without the start of a process.
+ * @param {{ load: string, settings: Record<string, any>, redisUrl: string, replicaUrls?: string[], gateway?: string[],
+ *   loads?: Readonly<Record<string, import('../../lab/loads/index.js').Load>>, signal?: AbortSignal, onMeasuring?: () => void }} order
+ * @returns {Promise<Said>}
+ */
+export async function loadHere ({
+  load: name, settings: given, replicaUrls = [], loads = LOADS, signal = new AbortController().signal, onMeasuring = () => {}, ...order
+}) {
+  const said = /** @type {Said} */ ({ status: 0, measuring: false, acknowledged: null, failed: null, summary: null, stderr: '' })
+  try {
+    const load = loadOf(name, loads)
+    const settings = settingsOf(load, given)
+    const tally = await runTally(load, {
+      ...order,
+      settings,
+      replicaUrls,
+      index: 0,
+      signal,
+      onMeasuring () {
+        said.measuring = true
+        onMeasuring()
+      }
+    })
+    said.acknowledged = [tally.account.items]
+    const { engine } = tally
+    said.summary = JSON.parse(JSON.stringify({ ...summaryLine({ role: 'load', settings, engine, tallies: [tally] }), nodes: [] }))
+  } catch (error) {
+    const { code = 'LOAD_FAILED', message } = error
+    Object.assign(said, { status: 1, failed: { code, message }, stderr: `${code}: ${message}\n` })
+  }
+  return said
+}
 
 /**
  * What a node holds against what was acknowledged.

@@ -13,8 +13,8 @@ import { createQuota } from '../../lab/orders/quota.js'
 import { runOrders } from '../../lab/orders/load.js'
 import { MUTANTS, ordersInMemory } from '../../lab/orders/memory.js'
 import { TECHNIQUES } from '../../lab/orders/techniques.js'
-import { endOf } from '../commands.js'
-import { scoped, scopedEngines, wholeTest } from '../scope.js'
+import { endOfMain } from '../bin/in-process.js'
+import { nightly, scopedEngines, wholeTest } from '../scope.js'
 import { eventually, startDeployment } from '../servers.js'
 
 const broken = (/** @type {import('../../lab/orders/history.js').Invariant[]} */ invariants) =>
@@ -52,9 +52,9 @@ t.test('what the checker must see in steps, views, readers and dead letters', as
 t.test('experiment check reads the history of a measurement', async (t) => {
   const file = join(t.testdir(), 'orders.ndjson')
   await writeFile(file, historyText(ordersInMemory('right')))
-  t.match(await endOf(t, ['experiment', 'check', file]), { code: 0, stdout: /12 orders of right\n {2}D1 [^]*D9 no order has a dead letter: yes/ })
+  t.match(await endOfMain(['experiment', 'check', file]), { code: 0, stdout: /12 orders of right\n {2}D1 [^]*D9 no order has a dead letter: yes/ })
   await writeFile(file, historyText(ordersInMemory('no-idempotency')))
-  t.match(await endOf(t, ['experiment', 'check', file]), { code: 1, stdout: /D4 .*: no \(/ })
+  t.match(await endOfMain(['experiment', 'check', file]), { code: 1, stdout: /D4 .*: no \(/ })
 })
 
 t.test('replicas of a service follow the formula of Kubernetes', async (t) => {
@@ -143,12 +143,12 @@ t.test('while one of a kind is not up again, no other of it is killed; what cann
   t.equal(await aborted(), 0, 'nothing is killed when the measurement is over')
 })
 
-t.test('each arm works for a moment; the product loses nothing, a replica with orders of its own does', async (t) => {
+wholeTest('each arm works for a moment; the product loses nothing, a replica with orders of its own does', async (t) => {
   const [engine] = await scopedEngines()
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
-  for (const technique of scoped(TECHNIQUES, ['partitions-4', 'local-state'])) {
+  for (const technique of nightly(TECHNIQUES, ['partitions-4', 'local-state'])) {
     /** @type {import('../../lab/contention/plan.js').Contention} */
-    const load = { technique, users: 1, driver: 'orders', replicas: scoped(3, 2) }
+    const load = { technique, users: 1, driver: 'orders', replicas: nightly(3, 2) }
     const { answered, placed, final, stuck, invariants } = await runOrders(load, {
       redisUrl: primary.url,
       keyPrefix: `lab-${technique}:`,

@@ -10,7 +10,7 @@ import { PEERS } from '../../lab/prices/peers.js'
 import { readTiers, ruleTiers } from '../../lab/prices/assets.js'
 import { isScheduled, TECHNIQUES } from '../../lab/prices/techniques.js'
 import { syntheticTick } from '../../src/systems/prices/index.js'
-import { endOf } from '../commands.js'
+import { endOfMain } from '../bin/in-process.js'
 import { scopedEngines, wholeTest } from '../scope.js'
 import { startDeployment } from '../servers.js'
 
@@ -130,10 +130,10 @@ t.test('a history file is checked: npm run experiment -- check FILE', async (t) 
   const history = await listen('no-hard-expiry')
   t.same(readPrices(historyText(history)), history)
   await writeFile(file, historyText({ ...history, technique: 'tiers' }))
-  const good = await endOf(t, ['experiment', 'check', file])
+  const good = await endOfMain(['experiment', 'check', file])
   t.match(good, { code: 0, stdout: /15 replies of tiers\n {2}B1 [^]*B8 gateways counted the replies that clients got: yes/ })
   await writeFile(file, historyText(history))
-  t.match(await endOf(t, ['experiment', 'check', file]), { code: 1, stdout: /B3 none beyond its hard expiry: no \(/ })
+  t.match(await endOfMain(['experiment', 'check', file]), { code: 1, stdout: /B3 none beyond its hard expiry: no \(/ })
 })
 
 wholeTest('each arm answers for a moment, and what it says holds', async (t) => {
