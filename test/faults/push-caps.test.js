@@ -13,8 +13,11 @@ import { startReader } from '../services.js'
 import { scoped, scopedEngines } from '../scope.js'
 
 const COMING = scoped(2000, 400)
-/** so many clients leave no time to a reader in their process */
-const startBeside = scoped(runReader, startReader)
+/**
+ * 2,000 clients leave no time to a reader in their process.
+ * @type {(...given: Parameters<typeof startReader>) => ReturnType<typeof runReader>}
+ */
+const startBeside = scoped(runReader, /** @type {any} */ (startReader))
 const ALLOWED = 100
 const LEAVING = 40
 const AGAIN = 60
