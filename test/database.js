@@ -1,4 +1,10 @@
-/** A real PostgreSQL for tests: one per test file, with a database of its own for each caller. */
+/**
+ * A real PostgreSQL for tests. Files share one if the runner starts it (`shareDatabase`), with a database of its own for each caller
+ * (`sharedDatabase`); a file that runs alone starts its own. Tests that crash it, fill its disk or count its connections always do
+ * (`startDatabase`).
+ */
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +14,9 @@ import { createPostgres } from '../src/store/embedded/postgres/database.js'
 import { migrate, openDatabase } from '../src/sql/index.js'
 import { CACHE_DIR } from './commands.js'
 import { silentLog } from './servers.js'
+
+const SHARED = 'FRESHET_TEST_DATABASE'
+const DEADLINE_MS = 20_000
 
 /**
  * @param {import('tap').Test} t @param {{ folder?: string }} [options] `folder` for its data, which every system user may enter
@@ -31,10 +40,40 @@ export async function startDatabase (t, { folder: wanted } = {}) {
 /** With the tables of systems. @param {import('tap').Test} t @param {{ folder?: string }} [options] */
 export async function startMigratedDatabase (t, options) {
   const started = await startDatabase(t, options)
-  const database = openDatabase({ url: started.url, name: 'test', max: 1, deadlineMs: 5000, log: silentLog })
+  await migrateAt(started.url)
+  return started
+}
+
+/** @param {string} url */
+async function migrateAt (url) {
+  const database = openDatabase({ url, name: 'test', max: 1, deadlineMs: DEADLINE_MS, log: silentLog })
   await migrate(database)
   await database.close()
-  return started
+}
+
+/**
+ * One PostgreSQL for all files that ask for a shared one, if there are several.
+ * @param {import('tap').Test} t it ends with it
+ * @param {string[]} files
+ * @returns {Promise<Record<string, string>>} environment of these files
+ */
+export async function shareDatabase (t, files) {
+  const wanting = files.filter((file) => /\bsharedDatabase\b/.test(readFileSync(file, 'utf8')))
+  return wanting.length > 1 ? { [SHARED]: (await startDatabase(t)).url } : {}
+}
+
+/**
+ * An empty database that nothing else uses, on a PostgreSQL that other files use at the same time.
+ * @param {import('tap').Test} t @param {{ isMigrated?: boolean }} [options] `isMigrated`: with the tables of systems
+ * @returns {Promise<{ url: string, query: (text: string, values?: unknown[]) => Promise<any[]> }>}
+ */
+export async function sharedDatabase (t, { isMigrated = false } = {}) {
+  const server = process.env[SHARED] ?? (await startDatabase(t)).url
+  const name = `test_${randomUUID().replaceAll('-', '')}`
+  await query(server, `CREATE DATABASE ${name}`)
+  const url = server.replace(/\/[^/]*$/, `/${name}`)
+  if (isMigrated) await migrateAt(url)
+  return { url, query: (text, values) => query(url, text, values) }
 }
 
 /** On a connection of its own. @param {string} url @param {string} text @param {unknown[]} [values] @returns {Promise<any[]>} */

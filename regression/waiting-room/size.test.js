@@ -1,19 +1,20 @@
-/** A waiting room with 100,000 people: joining, positions, memory, and the end that all of them learn. */
+/** A waiting room with many people, at night 100,000: joining, positions, memory, and the end that all of them learn. */
 import t from 'tap'
 import { admissionKey, admit, decisionOf, prepare } from '../../src/admission/index.js'
+import { newest } from '../../src/store/embedded/engine.js'
 import { createWaitingRoom } from '../../src/waiting-room/index.js'
-import { scoped, scopedEngines } from '../../test/scope.js'
-import { connectFor, engineName, eventually, silentLog, startServer } from '../../test/servers.js'
+import { nightly } from '../../test/scope.js'
+import { connectFor, engineName, eventually, silentLog, startServer, testEngines } from '../../test/servers.js'
 
-const PEOPLE = scoped(100_000, 3000)
-const WATCHERS = scoped(10_000, 500)
+const PEOPLE = nightly(100_000, 20_000)
+const WATCHERS = nightly(10_000, 2000)
 const MAX_COMMANDS = 256
 const KEEP_MS = 3_600_000
 const MAX_BYTES_EACH = 1024
 const SALE = 's'
 const key = admissionKey('fr:', 'sales', 0)
 
-const [engine] = await scopedEngines()
+const engine = /** @type {import('../../test/servers.js').Engine} */ (newest(await testEngines()))
 t.test(`${engineName(engine)}: ${PEOPLE} people in one queue`, async (t) => {
   const connection = await connectFor(t, (await startServer(t, { engine })).url)
   const info = async (/** @type {RegExp} */ pattern) => String(pattern.exec(String(await connection.send('INFO')))?.[1])

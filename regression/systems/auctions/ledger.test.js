@@ -4,12 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openEngine } from '../../../lab/contention/engine.js'
 import { runBids } from '../../../lab/contention/load.js'
-import { scoped, scopedEngines } from '../../../test/scope.js'
-import { engineName, eventually, startServer } from '../../../test/servers.js'
+import { newest } from '../../../src/store/embedded/engine.js'
+import { nightly } from '../../../test/scope.js'
+import { engineName, eventually, startServer, testEngines } from '../../../test/servers.js'
 
 /** FRESHET_TEST_SECONDS=120 makes millions of bids */
-const SECONDS = Number(process.env.FRESHET_TEST_SECONDS ?? scoped(8, 2))
-const EVERY_MS = scoped(2000, 700)
+const SECONDS = Number(process.env.FRESHET_TEST_SECONDS ?? nightly(8, 3))
+const EVERY_MS = nightly(2000, 700)
 const LOAD = { technique: 'batched+cache', users: 500, thinkMs: 0, warmUpSeconds: 0.1, seconds: SECONDS }
 
 /** @param {{ invariants: { name: string, ok: boolean, detail: string }[] }} outcome */
@@ -44,7 +45,7 @@ async function bidThrough (t, url, { durability, disturb }) {
   return outcome
 }
 
-const [engine] = await scopedEngines()
+const engine = /** @type {import('../../../test/servers.js').Engine} */ (newest(await testEngines()))
 t.test(`${engineName(engine)}: SIGTERM of a primary that keeps its data loses nothing`, async (t) => {
   const server = await startServer(t, { engine, args: ['--appendonly', 'yes', '--appendfsync', 'everysec'] })
   const outcome = await bidThrough(t, server.url, {

@@ -12,25 +12,26 @@ import t from 'tap'
 import { machineFacts } from '../../../lab/machine.js'
 import { BOUND_MS, runOrders } from '../../../lab/orders/load.js'
 import { isProduct } from '../../../lab/orders/techniques.js'
+import { newest } from '../../../src/store/embedded/engine.js'
 import { readInfo } from '../../../src/store/index.js'
 import { startProxy } from '../../../test/proxy.js'
-import { scoped, scopedEngines, wholeTest } from '../../../test/scope.js'
-import { connectFor, engineName, eventually, startDeployment } from '../../../test/servers.js'
+import { nightly, nightTest } from '../../../test/scope.js'
+import { connectFor, engineName, eventually, startDeployment, testEngines } from '../../../test/servers.js'
 
 const { env } = process
 const LONG = Number(env.SOAK_SECONDS ?? 0)
-const SECONDS = LONG || scoped(20, 4)
+const SECONDS = LONG || nightly(20, 5)
 /** requests/s, 60 % of them orders */
-const RATE = Number(env.SOAK_RATE ?? 0) || (LONG ? 200 : scoped(60, 40))
+const RATE = Number(env.SOAK_RATE ?? 0) || (LONG ? 200 : nightly(60, 40))
 const TECHNIQUE = env.SOAK_TECHNIQUE ?? 'partitions-16'
 const REPLICAS = Number(env.SOAK_REPLICAS ?? 2)
-const KILL_EVERY_MS = LONG ? 15_000 : scoped(2500, 1000)
+const KILL_EVERY_MS = LONG ? 15_000 : nightly(2500, 1500)
 /** of the third fifth of the time */
 const MOST_MEMORY = 1.2
 
 /** @param {import('tap').Test} t @param {string} faults */
 async function soak (t, faults) {
-  const [engine] = await scopedEngines()
+  const engine = /** @type {import('../../../test/servers.js').Engine} */ (newest(await testEngines()))
   const { primary, replicas } = await startDeployment(t, { engine, replicas: LONG ? 2 : 1 })
   const proxy = faults === 'primary-killed' ? await startProxy(t, primary.port) : null
   const nodes = [primary, ...replicas]
@@ -107,5 +108,5 @@ async function soak (t, faults) {
 if (env.SOAK_FAULTS) t.test(env.SOAK_FAULTS, (t) => soak(t, String(env.SOAK_FAULTS)))
 else {
   t.test('any process is killed', (t) => soak(t, 'any-killed'))
-  wholeTest('the primary is killed, and a replica promoted', (t) => soak(t, 'primary-killed'))
+  nightTest('the primary is killed, and a replica promoted', (t) => soak(t, 'primary-killed'))
 }

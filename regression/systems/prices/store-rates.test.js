@@ -6,18 +6,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { admissionKey, fieldsOf } from '../../../src/admission/index.js'
 import { partitionOf } from '../../../src/item/index.js'
+import { newest } from '../../../src/store/embedded/engine.js'
 import { createPriceStore } from '../../../src/systems/prices/store/index.js'
-import { CREDENTIALS, startDynamodb } from '../../../test/dynamodb.js'
-import { scoped, scopedEngines } from '../../../test/scope.js'
-import { connectFor, eventually } from '../../../test/servers.js'
+import { CREDENTIALS, startDynamodb, useCredentials } from '../../../test/dynamodb.js'
+import { nightly } from '../../../test/scope.js'
+import { connectFor, eventually, startDeployment, testEngines } from '../../../test/servers.js'
 import { startPrices } from '../../../test/systems/prices/pricing.js'
 
 const TIERS = 'hot=1/2/6,medium=3/6/18,cold=10/20/60'
-const ASSETS = scoped({ hot: 15, medium: 45, cold: 90 }, { hot: 5, medium: 5, cold: 5 })
+const ASSETS = nightly({ hot: 15, medium: 45, cold: 90 }, { hot: 5, medium: 5, cold: 5 })
 /** an interval of the cold tier, after the first one */
-const [SETTLE_MS, WATCH_MS] = scoped([18_000, 11_000], [0, 3000])
+const [SETTLE_MS, WATCH_MS] = nightly([18_000, 11_000], [0, 3000])
 const READS = 20
-const [engine] = await scopedEngines()
+const engine = /** @type {import('../../../test/servers.js').Engine} */ (newest(await testEngines()))
 const { url } = await startDynamodb(t)
 const store = await createPriceStore({
   table: 'rates', place: { endpoint: url, region: 'eu-central-1', credentials: CREDENTIALS }, latestMs: 10_000, historyMs: 10_000
@@ -36,12 +37,9 @@ async function timed (run) {
 
 t.test('each version has one row, rows come evenly, and 100 assets are read at once', async (t) => {
   const flags = ['--dynamodb-endpoint', url, '--dynamodb-table', 'rates', '--dynamodb-region', 'eu-central-1']
-  const { gateway, primary } = await startPrices(t, {
-    engine,
-    tiers: TIERS,
-    consumerFlags: flags,
-    env: { AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId, AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey }
-  })
+  useCredentials(t)
+  const { primary } = await startDeployment(t, { engine, replicas: 1 })
+  const { gateway } = await startPrices(t, { primary, tiers: TIERS, consumerFlags: flags })
   const assets = Object.entries(ASSETS).flatMap(([tier, n]) => Array.from({ length: n }, (_, i) => ({ asset: `${tier}-${i}`, tier })))
   await Promise.all(assets.map(({ asset, tier }) => gateway.asset(asset, { tier, pinned: true })))
   await eventually(async () => (await store.latest(assets.map(({ asset }) => asset))).size === assets.length)

@@ -1,7 +1,8 @@
 /** Sales during which clients keep claiming while something fails, and the check of their replies. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { runConsumers, runReader } from '../../../test/commands.js'
 import { eventually, startServer } from '../../../test/servers.js'
+import { startConsumers, startReader } from '../../../test/services.js'
+import { startKillableConsumers } from '../../../test/systems/killable-consumers.js'
 import { startSaleGateway } from '../../../test/systems/sales/selling.js'
 
 // so many that each of two processes owns some
@@ -17,11 +18,16 @@ export async function startAll (t, { engine, database, url = database.url }) {
   const server = await startServer(t, { engine, args: KEEPS })
   const [gateway, reader] = await Promise.all([
     startSaleGateway(t, { redisUrl: server.url, flags: PARTITIONS }),
-    runReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary', '--database-url', database.url] })
+    startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary', '--database-url', database.url] })
   ])
-  const consumers = () =>
-    runConsumers(t, { redisUrl: server.url, flags: [...PARTITIONS, '--systems', 'sales', '--database-url', url] })
-  return { server, gateway, reader, consumers }
+  const place = { redisUrl: server.url, flags: [...PARTITIONS, '--systems', 'sales', '--database-url', url] }
+  return {
+    server,
+    gateway,
+    reader,
+    consumers: () => startConsumers(t, place),
+    killableConsumers: () => startKillableConsumers(t, place)
+  }
 }
 
 /** Claims one after another, each until its outcome is known. @param {any} gateway @param {string} id @param {number} [everyMs] */
@@ -30,15 +36,14 @@ export function claimAlong (gateway, id, everyMs = 2) {
   const stop = new AbortController()
   const run = async () => {
     for (let n = 0; !stop.signal.aborted; n++) {
-      for (let status = 0; status !== 201 && !stop.signal.aborted;) {
-        ({ status } = await gateway.claim(id, `u${n}`, { key: `k${n}` }).catch(() => ({ status: 0 })))
-        if (status === 201) sold.push(`u${n}`)
-        else await sleep(20)
-      }
+      // also after `stop`: a claim whose reply was lost may have been accepted
+      await eventually(async () => (await gateway.claim(id, `u${n}`, { key: `k${n}` })).status === 201)
+      sold.push(`u${n}`)
       await sleep(everyMs)
     }
   }
   const running = run()
+  running.catch(() => {})
   return {
     sold,
     async stop () {

@@ -1,27 +1,29 @@
 /** Sales while consumers, servers and the database fail. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { startMigratedDatabase } from '../../../test/database.js'
+import { newest } from '../../../src/store/embedded/engine.js'
+import { sharedDatabase } from '../../../test/database.js'
 import { startProxy } from '../../../test/proxy.js'
-import { scoped, scopedEngines, wholeTest } from '../../../test/scope.js'
-import { engineName, eventually } from '../../../test/servers.js'
+import { eventually, testEngines } from '../../../test/servers.js'
 import { startSaleGateway } from '../../../test/systems/sales/selling.js'
 import { claimAlong, isWhole, ownersOf, PARTITIONS, startAll } from './claiming.js'
 
-const DOWN_MS = scoped(10_000, 2000)
+/** several leases of the consumers that stand still */
+const DOWN_MS = 3000
 /** so that the owner that stands still has some of them */
-const SALES = scoped(4, 1)
+const SALES = 4
 
-const database = await startMigratedDatabase(t)
+const database = await sharedDatabase(t, { isMigrated: true })
 
-const [engine] = await scopedEngines()
+const engine = /** @type {import('../../../test/servers.js').Engine} */ (newest(await testEngines()))
 const own = (/** @type {string} */ name) => `${engine.name}-${name}-${Date.now()}`
 
-wholeTest(`${engineName(engine)}: the owner of a partition stands still: another takes over, and nothing is done twice`, async (t) => {
-  const { server, gateway, reader, consumers } = await startAll(t, { engine, database })
+t.test('the owner of a partition stands still: another takes over, and nothing is done twice', async (t) => {
+  const { server, gateway, reader, consumers, killableConsumers } = await startAll(t, { engine, database })
   const flags = [...PARTITIONS, '--durability', 'db', '--database-url', database.url, '--ack-within-ms', '1000']
   const durable = await startSaleGateway(t, { redisUrl: server.url, flags })
-  const [first] = [await consumers(), await consumers()]
+  const first = await killableConsumers()
+  await consumers()
   const stock = 1_000_000
   /** @param {string} name @param {any} at @param {object} [terms] */
   const begin = async (name, at, terms) => Promise.all(Array.from({ length: SALES }, async (_, n) => {
@@ -34,11 +36,11 @@ wholeTest(`${engineName(engine)}: the owner of a partition stands still: another
   const held = await begin('held', gateway, { holdMs: 300 })
   const all = [...direct, ...settled, ...held]
   await eventually(() => all.every(({ claiming }) => claiming.sold.length > 5))
-  process.kill(first.command.pid, 'SIGSTOP')
+  first.freeze()
   const before = settled.map(({ claiming }) => claiming.sold.length)
   await sleep(DOWN_MS)
   await eventually(() => settled.every(({ claiming }, i) => claiming.sold.length > before[i] + 5))
-  process.kill(first.command.pid, 'SIGCONT')
+  first.thaw()
   await sleep(500)
   await Promise.all(all.map(({ claiming }) => claiming.stop()))
   for (const { id, claiming } of [...direct, ...settled]) {
@@ -58,7 +60,7 @@ wholeTest(`${engineName(engine)}: the owner of a partition stands still: another
   }
 })
 
-wholeTest(`${engineName(engine)}: the database is away: sales go on, and their orders come later`, async (t) => {
+t.test('the database is away: sales go on, and their orders come later', async (t) => {
   const proxy = await startProxy(t, Number(new URL(database.url).port))
   const { gateway, consumers } = await startAll(t, { engine, database, url: database.url.replace(/:\d+\//, `:${proxy.port}/`) })
   const id = own('away')
@@ -75,7 +77,7 @@ wholeTest(`${engineName(engine)}: the database is away: sales go on, and their o
   await isWhole(t, database, id, claiming.sold)
 })
 
-t.test(`${engineName(engine)}: the server restarts in mid-sale: exactly the stock is sold`, async (t) => {
+t.test('the server restarts in mid-sale: exactly the stock is sold', async (t) => {
   const { server, gateway, reader, consumers } = await startAll(t, { engine, database })
   const id = own('restart')
   await gateway.create(id, { stock: 100 })

@@ -1,5 +1,4 @@
 /** A gateway and a reader with auctions, for tests. */
-import { startDeployment } from '../../servers.js'
 import { startConsumers, startGateway, startReader } from '../../services.js'
 
 const JSON_HEADERS = { 'content-type': 'application/json' }
@@ -31,23 +30,20 @@ function commandsAt (send) {
 export const termsOf = (terms = {}) =>
   ({ startPrice: '10.00', minIncrement: '1.00', closeAt: Date.now() + HOUR_MS, currency: 'EUR', ...terms })
 
-/** @param {import('tap').Test} t @param {{ redisUrl: string, flags?: string[] }} options */
+/** @param {import('tap').Test} t @param {import('../../services.js').Options} options */
 export async function startAuctionGateway (t, options) {
   const gateway = await startGateway(t, options)
   return { ...gateway, ...commandsAt(gateway.send) }
 }
 
-/**
- * @param {import('tap').Test} t
- * @param {{ engine: import('../../servers.js').Engine, readerFlags?: string[] }} options
- */
-export async function startAuctions (t, { engine, readerFlags = [] }) {
-  const { primary } = await startDeployment(t, { engine, replicas: 1 })
-  const redisUrl = primary.url
+/** @param {import('tap').Test} t @param {{ primary: { url: string }, keyPrefix?: string, readerFlags?: string[] }} options */
+export async function startAuctions (t, { primary, keyPrefix = 'fr:', readerFlags = [] }) {
+  const place = { redisUrl: primary.url, keyPrefix }
+  const flags = ['--system-partitions', '2']
   const [gateway, reader] = await Promise.all([
-    startAuctionGateway(t, { redisUrl, flags: ['--system-partitions', '2'] }),
-    startReader(t, { redisUrl, flags: readerFlags }),
-    startConsumers(t, { redisUrl, flags: ['--system-partitions', '2'] })
+    startAuctionGateway(t, { ...place, flags }),
+    startReader(t, { ...place, flags: readerFlags }),
+    startConsumers(t, { ...place, flags: [...flags, '--systems', 'auctions'] })
   ])
   /** @param {string} id @param {string} [rest] of its path */
   const auction = async (id, rest = '') => (await reader.get(`/v1/auctions/${id}${rest}`)).json

@@ -3,10 +3,10 @@ import t from 'tap'
 import { openDatabase } from '../../../src/sql/index.js'
 import { createArchive } from '../../../src/systems/orders/index.js'
 import { VIEWS } from '../../../src/systems/orders/views.js'
-import { startMigratedDatabase } from '../../database.js'
+import { sharedDatabase } from '../../database.js'
 import { silentLog } from '../../servers.js'
 
-const { url } = await startMigratedDatabase(t)
+const { url } = await sharedDatabase(t, { isMigrated: true })
 const database = openDatabase({ url, name: 'test', max: 2, deadlineMs: 20_000, log: silentLog })
 t.teardown(() => database.close())
 

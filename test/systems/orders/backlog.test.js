@@ -1,23 +1,23 @@
 /** Orders without consumers: events wait for them, up to a bound. */
 import t from 'tap'
-import { startDatabase } from '../../database.js'
+import { sharedDatabase } from '../../database.js'
 import { isProblem } from '../../gateway/requests.js'
-import { scopedEngines } from '../../scope.js'
-import { connectFor, engineName, eventually, startServer } from '../../servers.js'
+import { connectFor, eventually } from '../../servers.js'
 import { startConsumers, startGateway, startReader } from '../../services.js'
+import { sharedDeployment } from '../../shared.js'
 import { orderCommands, startPayments } from './ordering.js'
 
 const MAX_OUTBOX = 1000
 const FLAGS = ['--system-partitions', '1', '--request-ms', '1000']
 
-const [engine] = await scopedEngines()
-t.test(engineName(engine), async (t) => {
-  const database = await startDatabase(t)
-  const { url: redisUrl } = await startServer(t, { engine })
+t.test('orders without consumers', async (t) => {
+  const database = await sharedDatabase(t)
+  const { primary: { url: redisUrl }, keyPrefix } = await sharedDeployment(t)
+  const outbox = `${keyPrefix}{@orders:0}:outbox`
   const connection = await connectFor(t, redisUrl)
-  const gateway = await startGateway(t, { redisUrl, flags: [...FLAGS, '--max-outbox', String(MAX_OUTBOX)] })
+  const gateway = await startGateway(t, { redisUrl, keyPrefix, flags: [...FLAGS, '--max-outbox', String(MAX_OUTBOX)] })
   const { post, product, customer, place } = orderCommands(gateway.send)
-  const length = async () => Number(await connection.send('XLEN', 'fr:{@orders:0}:outbox'))
+  const length = async () => Number(await connection.send('XLEN', outbox))
   const ann = await customer()
   await product('lamp')
   let units = 10
@@ -34,14 +34,14 @@ t.test(engineName(engine), async (t) => {
     // longer than --request-ms
     await new Promise((resolve) => setTimeout(resolve, 1500))
     isProblem(t, await place(ann, [{ sku: 'lamp', quantity: 1 }]), 503, 'ADMISSION_BACKLOG')
-    t.equal(String((await connection.send('XRANGE', 'fr:{@orders:0}:outbox', '-', '+', 'COUNT', 1))[0][1][3]), `c:${ann}`)
+    t.equal(String((await connection.send('XRANGE', outbox, '-', '+', 'COUNT', 1))[0][1][3]), `c:${ann}`)
   })
 
   await t.test('consumers read all of it, and commands are accepted again', async (t) => {
     const payments = await startPayments(t)
     const flags = [...FLAGS, '--database-url', database.url]
-    await startConsumers(t, { redisUrl, flags: [...flags, '--systems', 'orders', '--payment-url', payments.url] })
-    const reader = await startReader(t, { redisUrl, flags: ['--database-url', database.url] })
+    await startConsumers(t, { redisUrl, keyPrefix, flags: [...flags, '--systems', 'orders', '--payment-url', payments.url] })
+    const reader = await startReader(t, { redisUrl, keyPrefix, flags: ['--database-url', database.url] })
     const { orderId } = (await eventually(async () => {
       const reply = await place(ann, [{ sku: 'lamp', quantity: 1 }])
       return reply.status === 201 && reply

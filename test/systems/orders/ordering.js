@@ -1,11 +1,14 @@
 /** A gateway, a reader, consumers and a payment provider with orders, for tests. */
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runCommand, runConsumers, runGateway, runReader } from '../../commands.js'
-import { startProxy } from '../../proxy.js'
-import { eventually, startDeployment } from '../../servers.js'
+import { openLedger } from '../../../bin/payments/ledger.js'
+import { createPaymentServer } from '../../../bin/payments/server.js'
+import { resolve } from '../../../settings.js'
+import { listen } from '../../../src/http/index.js'
+import { runCommand, runConsumers, runGateway } from '../../commands.js'
+import { eventually, silentLog } from '../../servers.js'
+import { startConsumers, startGateway, startReader } from '../../services.js'
+import { startKillableConsumers } from '../killable-consumers.js'
 
 const JSON_HEADERS = { 'content-type': 'application/json' }
 export const SECRET = 'whsec_test'
@@ -17,24 +20,41 @@ export const clockOff = (byMs) =>
 export const PARTITIONS = ['--system-partitions', '16']
 
 /**
+ * The local payment provider on a free port, in this process.
+ * @param {import('tap').Test} t @param {{ flags?: string[] }} [options] `flags` of the command
+ */
+export async function startPayments (t, { flags = [] } = {}) {
+  /** @type {any} */
+  const settings = resolve(['--payment-secret', SECRET, ...flags], {}, { command: 'payments', layouts: [], acks: [] })
+  const ledger = openLedger(settings.ledger)
+  const app = createPaymentServer({ ...settings, secret: settings.paymentSecret, ledger, log: silentLog })
+  t.teardown(async () => {
+    await app.close()
+    ledger.close()
+  })
+  const url = await listen(app, { host: '127.0.0.1', port: 0, setting: 'port' })
+  return { url, ...askPayments(url) }
+}
+
+/**
  * `npm start payments` on a free port, or again on the port and ledger of one that was killed.
  * @param {import('tap').Test} t @param {{ flags?: string[], ledger?: string, port?: string }} [options]
  */
-export async function startPayments (t, { flags = [], ledger, port = '0' } = {}) {
-  const folder = ledger === undefined ? await mkdtemp(join(tmpdir(), 'freshet-payments-')) : null
-  if (folder) t.teardown(() => rm(folder, { recursive: true, force: true }))
-  const file = ledger ?? join(String(folder), 'ledger.ndjson')
+export async function runPayments (t, { flags = [], ledger, port = '0' } = {}) {
+  const file = ledger ?? join(t.testdir(), 'ledger.ndjson')
   const command = runCommand(t, ['payments', '--port', port, '--ledger', file, '--payment-secret', SECRET, ...flags])
   const [, url] = await command.until(/payments (http:\S+)/)
+  return { command, ledger: file, url, ...askPayments(url) }
+}
+
+/** @param {string} url of a payment provider */
+function askPayments (url) {
   /** @param {string} path @param {string} [method] @param {object} [body] */
   async function ask (path, method = 'GET', body) {
     const response = await fetch(url + path, { method, ...(body ? { body: JSON.stringify(body), headers: JSON_HEADERS } : {}) })
     return { status: response.status, json: /** @type {any} */ (await response.json()) }
   }
   return {
-    command,
-    url,
-    ledger: file,
     ask,
     /** @param {object} faults */
     fail: (faults) => ask('/faults', 'PUT', faults),
@@ -66,28 +86,41 @@ export function orderCommands (send) {
 }
 
 /**
- * @param {import('tap').Test} t
- * @param {{ engine: import('../../servers.js').Engine, databaseUrl: string, gatewayFlags?: string[], consumerFlags?: string[],
- *   paymentFlags?: string[], serverArgs?: string[], env?: Record<string, string>, isProxied?: boolean }} options `env` of
- *   gateway and consumers; `isProxied`: all servers are reached through a proxy, which can switch to another
+ * @typedef {object} Options
+ * @property {string} databaseUrl
+ * @property {Pick<import('../../servers.js').Server, 'url' | 'port'>} primary
+ * @property {string} [keyPrefix]
+ * @property {string[]} [gatewayFlags]
+ * @property {boolean} [isKilled] consumers are processes of their own, with short leases
+ * @property {typeof runPayments | typeof startPayments} [payWith]
+ * @property {number} [clockMs] gateway and consumers are commands whose clock is so far ahead
+ * @property {import('../../proxy.js').Proxy | null} [proxy] through which all servers are reached
  */
+
+/** @typedef {Awaited<ReturnType<typeof startKillableConsumers>>} Killable */
+
+/** @param {import('tap').Test} t @param {Options} options */
 export async function startOrders (t, {
-  engine, databaseUrl, gatewayFlags = [], consumerFlags = [], paymentFlags = [], serverArgs = [], env = {}, isProxied = false
+  databaseUrl, primary, keyPrefix = 'fr:', gatewayFlags = [], isKilled = false, payWith = startPayments, clockMs = 0, proxy = null
 }) {
-  const deployment = await startDeployment(t, { engine, replicas: 1, args: serverArgs })
-  const { primary } = deployment
-  const proxy = isProxied ? await startProxy(t, primary.port) : null
-  const redisUrl = proxy?.url ?? primary.url
+  const place = { redisUrl: proxy?.url ?? primary.url, keyPrefix }
+  const { redisUrl } = place
   const flags = ['--database-url', databaseUrl]
-  const gateway = await runGateway(t, { redisUrl, env, flags: [...PARTITIONS, '--payment-secret', SECRET, ...gatewayFlags] })
-  const payments = await startPayments(t, { flags: ['--callback-url', `${gateway.url}/v1/payments/callbacks`, ...paymentFlags] })
-  const startMore = () => runConsumers(t, {
-    redisUrl,
-    env,
-    flags: [...PARTITIONS, ...flags, '--systems', 'orders', '--payment-url', payments.url, '--payment-timeout-ms', '500', ...consumerFlags]
-  })
-  const readerFlags = isProxied ? [...flags, '--read-from', 'primary'] : flags
-  const [reader, consumers] = await Promise.all([runReader(t, { redisUrl, flags: readerFlags }), startMore()])
+  const ofGateway = [...PARTITIONS, '--payment-secret', SECRET, ...gatewayFlags]
+  const gateway = clockMs === 0
+    ? await startGateway(t, { ...place, flags: ofGateway })
+    : await runGateway(t, { redisUrl, env: clockOff(clockMs), flags: ofGateway })
+  const payments = await payWith(t, { flags: ['--callback-url', `${gateway.url}/v1/payments/callbacks`] })
+  const ofConsumers = [...PARTITIONS, ...flags, '--systems', 'orders', '--payment-url', payments.url, '--payment-timeout-ms', '500']
+  const startMore = () => startConsumers(t, { ...place, flags: ofConsumers })
+  const startKillable = () => startKillableConsumers(t, { ...place, flags: ofConsumers })
+  async function startFirst () {
+    if (isKilled) return startKillable()
+    await (clockMs === 0 ? startMore() : runConsumers(t, { redisUrl, env: clockOff(clockMs), flags: ofConsumers }))
+    return null
+  }
+  const readerFlags = proxy ? [...flags, '--read-from', 'primary'] : flags
+  const [reader, first] = await Promise.all([startReader(t, { ...place, flags: readerFlags }), startFirst()])
   const commands = orderCommands(gateway.send)
 
   /** @param {string} orderId @returns {Promise<any>} when it is final */
@@ -106,5 +139,20 @@ export async function startOrders (t, {
   }
   /** @param {string} sku */
   const stock = async (sku) => (await reader.get(`/v1/products/${sku}`)).json
-  return { deployment, proxy, primary, redisUrl, gateway, reader, consumers, startMore, payments, ...commands, final, order, placed, stock }
+  return {
+    redisUrl,
+    keyPrefix,
+    gateway,
+    reader,
+    /** With `isKilled`. */
+    first: /** @type {Killable} */ (first),
+    startMore,
+    startKillable,
+    payments,
+    ...commands,
+    final,
+    order,
+    placed,
+    stock
+  }
 }

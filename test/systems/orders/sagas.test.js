@@ -4,26 +4,26 @@ import t from 'tap'
 import { paymentsOfOrders } from '../../../lab/orders/history.js'
 import { admissionKey } from '../../../src/admission/index.js'
 import { partitionOf } from '../../../src/item/index.js'
-import { runCommand, runReader } from '../../commands.js'
-import { startDatabase } from '../../database.js'
+import { endOfMain } from '../../bin/in-process.js'
+import { sharedDatabase } from '../../database.js'
 import { isProblem } from '../../gateway/requests.js'
-import { scopedEngines } from '../../scope.js'
-import { connectFor, engineName, eventually } from '../../servers.js'
-import { PARTITIONS, startOrders, startPayments } from './ordering.js'
+import { connectFor, eventually } from '../../servers.js'
+import { startReader } from '../../services.js'
+import { sharedDeployment } from '../../shared.js'
+import { PARTITIONS, runPayments, startOrders } from './ordering.js'
 
 const COUNT = Number(PARTITIONS[1])
 const CONFIRMED = "SELECT 1 FROM order_view WHERE aggregate = $1 AND status = 'confirmed'"
-/** @param {string} key */
-const membersOf = (key) => admissionKey('fr:', 'orders', partitionOf(Buffer.from(key), COUNT))(`members:${key}`)
+/** @param {string} keyPrefix @param {string} key */
+const placeOf = (keyPrefix, key) => admissionKey(keyPrefix, 'orders', partitionOf(Buffer.from(key), COUNT))
 
-const [engine] = await scopedEngines()
-t.test(engineName(engine), async (t) => {
+t.test('orders when something fails', async (t) => {
   const whole = t
-  // its own: the same keys of another engine have another history
-  const database = await startDatabase(t)
+  const [database, { primary, keyPrefix }] = await Promise.all([sharedDatabase(t), sharedDeployment(t)])
   const gatewayFlags = ['--order-deadline-ms', '3000']
-  const { primary, gateway, reader, payments, product, customer, place, order, final, stock, startMore, consumers, redisUrl } =
-    await startOrders(t, { engine, databaseUrl: database.url, gatewayFlags })
+  const { gateway, reader, payments: provider, product, customer, place, order, final, stock, startMore, first, redisUrl } =
+    await startOrders(t, { primary, keyPrefix, databaseUrl: database.url, gatewayFlags, isKilled: true, payWith: runPayments })
+  const payments = /** @type {Awaited<ReturnType<typeof runPayments>>} */ (provider)
   const ann = await customer()
   await product('lamp', { quantity: 100_000, price: '1' })
   const lamp = [{ sku: 'lamp', quantity: 1 }]
@@ -96,12 +96,13 @@ t.test(engineName(engine), async (t) => {
     t.match(await final(orderId), { status: 'cancelled', reason: 'deadline' })
   })
 
-  let owner = consumers.command
+  /** @type {import('../../services.js').Service} */
+  let owner
   await t.test('a killed owner is replaced, and its orders end', async (t) => {
-    owner = (await startMore()).command
+    owner = (await startMore()).service
     await payments.fail({ latencyMs: 100 })
     const ids = await Promise.all(Array.from({ length: 30 }, async () => (await place(ann, lamp)).json.orderId))
-    await consumers.command.kill('SIGKILL')
+    await first.kill()
     const all = await Promise.all(ids.map(final))
     await payments.fail({})
     const entries = paymentsOfOrders((await payments.entries()).map((/** @type {any} */ one) => ({ ...one, id: one.key })))
@@ -115,7 +116,7 @@ t.test(engineName(engine), async (t) => {
   await t.test('the provider is killed, and comes back with its ledger', async (t) => {
     const ids = await Promise.all(Array.from({ length: 10 }, async () => (await place(ann, lamp)).json.orderId))
     await payments.command.kill('SIGKILL')
-    await startPayments(whole, { ledger: payments.ledger, port: new URL(payments.url).port })
+    await runPayments(whole, { ledger: payments.ledger, port: new URL(payments.url).port })
     for (const { orderId, status } of await Promise.all(ids.map(final))) {
       const { captured = 0, captures = 0 } = await entryOf(orderId) ?? {}
       t.equal(captured, status === 'confirmed' ? 100 : 0)
@@ -128,7 +129,7 @@ t.test(engineName(engine), async (t) => {
     const { orderId } = (await place(ann, [{ sku: 'lamp', quantity: 3 }], 'parked')).json
     await eventually(async () => (await reader.get(`/v1/orders/${orderId}`)).json.step === 'held')
     const connection = await connectFor(t, primary.url)
-    const [members, claim] = [membersOf('p:lamp'), `claim o:${orderId}:0`]
+    const [members, claim] = [placeOf(keyPrefix, 'p:lamp')('members:p:lamp'), `claim o:${orderId}:0`]
     const hold = String(await connection.send('HGET', members, claim))
     await connection.send('HDEL', members, claim)
     await payments.fail({})
@@ -140,7 +141,8 @@ t.test(engineName(engine), async (t) => {
     await owner.until(new RegExp(`"sagaId":"${orderId}","correlationId":"parked",.*"dead letter"`))
     const discard = () => gateway.send('DELETE', `/v1/systems/orders/dead-letters/${letter.id}`)
     isProblem(t, await discard(), 409, 'LETTER_NEEDED')
-    t.match(await runCommand(t, ['dead-letters', 'discard', letter.id, '--system', 'orders', '--redis-url', redisUrl]).ended(),
+    const where = ['--redis-url', redisUrl, '--key-prefix', keyPrefix]
+    t.match(await endOfMain(['dead-letters', 'discard', letter.id, '--system', 'orders', ...where]),
       { code: 1, stderr: /is parked until its letter/ })
     await connection.send('HSET', members, claim, hold)
     const replay = () => gateway.send('POST', `/v1/systems/orders/dead-letters/${letter.id}/replay`)
@@ -148,7 +150,7 @@ t.test(engineName(engine), async (t) => {
     t.match(await final(orderId), { status: 'confirmed' })
     t.same((await reader.get('/v1/sagas?status=stuck')).json.items, [])
     // a letter of an order that went on without it
-    const dead = admissionKey('fr:', 'orders', partitionOf(Buffer.from(`o:${orderId}`), COUNT))('dead')
+    const dead = placeOf(keyPrefix, `o:${orderId}`)('dead')
     const id = String(await connection.send('XADD', dead, '*', 'consumer', 'saga', 'entry', '0-0', 'key', `o:${orderId}`, 'reason', 'r',
       'attempts', '5', 'fields', '[]'))
     t.match(await gateway.send('DELETE', `/v1/systems/orders/dead-letters/${partitionOf(Buffer.from(`o:${orderId}`), COUNT)}:${id}`),
@@ -168,7 +170,7 @@ t.test(engineName(engine), async (t) => {
       return Number(units.available) === available && Number(units.held) === held && Number(units.sold) === sold
     })
     t.equal((await database.query('SELECT about FROM customer_view WHERE aggregate = $1', [`c:${ann}`]))[0].about.name, 'Ann')
-    const rebuild = async () => JSON.parse((await runCommand(t, ['orders', 'rebuild', '--database-url', database.url]).ended()).stdout)
+    const rebuild = async () => JSON.parse((await endOfMain(['orders', 'rebuild', '--database-url', database.url])).stdout)
     t.match(await rebuild(), { event: 'rebuilt', changed: 0, aggregates: Number })
     await database.query("UPDATE order_view SET status = 'held' WHERE aggregate = $1", [`o:${orderId}`])
     t.match(await rebuild(), { changed: 2 })
@@ -177,7 +179,7 @@ t.test(engineName(engine), async (t) => {
     const other = new pg.Client({ connectionString: database.url })
     await other.connect()
     await other.query("SELECT pg_advisory_lock(hashtext('freshet orders rebuild'))")
-    const second = await runCommand(t, ['orders', 'rebuild', '--database-url', database.url]).ended()
+    const second = await endOfMain(['orders', 'rebuild', '--database-url', database.url])
     await other.end()
     t.match(second, { code: 1, stderr: /another process rebuilds the views of orders; wait until it has ended/ })
   })
@@ -187,9 +189,10 @@ t.test(engineName(engine), async (t) => {
     await eventually(async () => (await database.query(CONFIRMED, [`o:${orderId}`])).length === 1)
     const connection = await connectFor(t, primary.url)
     for (let partition = 0; partition < COUNT; partition++) {
-      await connection.send('DEL', `fr:{@orders:${partition}}:state:o:${orderId}`, `fr:{@orders:${partition}}:events:o:${orderId}`)
+      await connection.send('DEL', `${keyPrefix}{@orders:${partition}}:state:o:${orderId}`,
+        `${keyPrefix}{@orders:${partition}}:events:o:${orderId}`)
     }
-    const other = await runReader(t, { redisUrl, flags: ['--database-url', database.url] })
+    const other = await startReader(t, { redisUrl, keyPrefix, flags: ['--database-url', database.url] })
     t.match((await eventually(async () => {
       const answer = await other.get(`/v1/orders/${orderId}`)
       return answer.status === 200 && answer

@@ -1,4 +1,8 @@
-/** Spans of orders, with an SDK that was there before. */
+/**
+ * Spans of orders, with an SDK that was there before.
+ *
+ * A process of its own: src/systems/orders/traces.js looks for the SDK when it is imported.
+ */
 import { trace } from '@opentelemetry/api'
 import t from 'tap'
 import { silentLog } from '../../servers.js'

@@ -2,33 +2,34 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import t from 'tap'
-import { CREDENTIALS, startDynamodb } from '../../dynamodb.js'
-import { endOf } from '../../commands.js'
+import { CREDENTIALS, startDynamodb, useCredentials } from '../../dynamodb.js'
 import { isProblem } from '../../gateway/requests.js'
-import { scopedEngines } from '../../scope.js'
-import { eventually } from '../../servers.js'
+import { eventually, startDeployment, testEngines } from '../../servers.js'
+import { startConsumers } from '../../services.js'
+import { sharedDeployment } from '../../shared.js'
+import { newest } from '../../../src/store/embedded/engine.js'
 import { createPriceStore } from '../../../src/systems/prices/store/index.js'
 import { startPrices } from './pricing.js'
 
 const TABLE = 'history-test'
-const [engine] = await scopedEngines()
 const { url } = await startDynamodb(t)
-const env = { AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId, AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey }
+useCredentials(t)
 const store = await createPriceStore({ table: TABLE, place: { endpoint: url, region: 'eu-central-1', credentials: CREDENTIALS } })
 t.teardown(() => store.close())
 const flags = ['--dynamodb-endpoint', url, '--dynamodb-table', TABLE, '--dynamodb-region', 'eu-central-1']
 
 t.test('a table that is missing: a plain error with the command that creates it', async (t) => {
-  const { primary } = await startPrices(t, { engine })
-  const words = ['consumers', '--redis-url', primary.url, '--systems', 'prices', '--system-partitions', '2', ...flags]
-  const { code, stderr } = await endOf(t, words, { env })
-  t.equal(code, 2)
-  t.match(stderr, /aws dynamodb create-table/)
+  const { primary, keyPrefix } = await sharedDeployment(t)
+  const starting = startConsumers(t, { redisUrl: primary.url, keyPrefix, flags: ['--systems', 'prices', ...flags] })
+  await t.rejects(starting, { code: 'DYNAMODB_TABLE_UNUSABLE', exitStatus: 2, message: /aws dynamodb create-table/ })
 })
 
 t.test('history and what the servers have lost come from the table', async (t) => {
   await store.make()
-  const { gateway, reader, primary } = await startPrices(t, { engine, readerFlags: flags, consumerFlags: flags, env })
+  // it is restarted
+  const engine = /** @type {import('../../servers.js').Engine} */ (newest(await testEngines()))
+  const { primary } = await startDeployment(t, { engine, replicas: 1 })
+  const { gateway, reader } = await startPrices(t, { primary, readerFlags: flags, consumerFlags: flags })
   await gateway.asset('lost', { tier: 'cold' })
   await gateway.asset('stored', { tier: 'hot' })
   await eventually(async () => (await reader.price('stored')).json?.version >= 3)
@@ -52,7 +53,7 @@ t.test('history and what the servers have lost come from the table', async (t) =
 })
 
 t.test('a viewer gets the price, and again when it moves or its status changes', async (t) => {
-  const { gateway, reader, exchanges } = await startPrices(t, { engine })
+  const { gateway, reader, exchanges } = await startPrices(t, await sharedDeployment(t))
   await gateway.asset('watched', { tier: 'hot' })
   await eventually(async () => (await reader.price('watched')).status === 200)
   const response = request(`${reader.url}/v1/prices/watched/live?minChange=50`)

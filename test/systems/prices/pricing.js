@@ -1,17 +1,22 @@
 /** Exchanges, a gateway, consumers and a reader with prices, for tests. */
-import { runCommand, runConsumers, runGateway, runReader } from '../../commands.js'
-import { startDeployment } from '../../servers.js'
+import { once } from 'node:events'
+import { createExchange } from '../../../bin/exchanges/server.js'
+import { resolve } from '../../../settings.js'
+import { silentLog } from '../../servers.js'
+import { startConsumers, startGateway, startReader } from '../../services.js'
+import { startKillableConsumers } from '../killable-consumers.js'
 
 const PARTITIONS = Object.freeze(['--system-partitions', '2'])
 /** so short that refreshes and expiries are seen; hot is refreshed by itself, cold only when asked for */
 export const TIERS = 'hot=0.5/1/4,medium=1/2/8,cold=60/120/240'
 export const EXCHANGES = Object.freeze(['alpha', 'beta', 'gamma'])
 
-/** Three local exchanges. @param {import('tap').Test} t @param {string[]} [flags] */
+/** Three local exchanges, in this process. @param {import('tap').Test} t @param {string[]} [flags] of the command */
 export async function startExchanges (t, flags = []) {
-  const command = runCommand(t, ['exchanges', '--port', '0', '--latency-ms', '1', ...flags])
-  await command.until(/exchange gamma \S+/)
-  const urls = Object.fromEntries([...command.stdout.matchAll(/^exchange (\w+) (\S+)$/gm)].map(([, name, url]) => [name, url]))
+  /** @type {any} */
+  const settings = resolve(['--latency-ms', '1', ...flags], {}, { command: 'exchanges', layouts: [], acks: [] })
+  const urls = Object.fromEntries(await Promise.all(EXCHANGES.map(async (name) =>
+    [name, await listen(t, createExchange({ ...settings, name, log: silentLog }))])))
 
   /** @param {string} name @param {string} method @param {string} path @param {object} [body] */
   async function send (name, method, path, body) {
@@ -24,12 +29,21 @@ export async function startExchanges (t, flags = []) {
   return {
     urls,
     flags: ['--exchanges', 'local', '--exchange-urls', Object.entries(urls).map((one) => one.join('=')).join(',')],
-    command,
     /** @param {string[]} names @param {object | null} faults null: none */
     faults: (names, faults) => Promise.all(names.map((name) => send(name, faults ? 'PUT' : 'DELETE', '/faults', faults ?? undefined))),
     /** Calls of each exchange for an asset so far. @param {string} asset @returns {Promise<number[]>} */
     calls: (asset) => Promise.all(EXCHANGES.map(async (name) => (await send(name, 'GET', '/calls')).symbols[asset] ?? 0))
   }
+}
+
+/** @param {import('tap').Test} t @param {import('node:http').Server} server @returns {Promise<string>} its URL */
+async function listen (t, server) {
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}`
 }
 
 /** @param {string} url of a reader @param {(path: string, headers?: Record<string, string>) => Promise<any>} get */
@@ -43,28 +57,30 @@ export const pricesAt = (url, get) => ({
 
 /**
  * @param {import('tap').Test} t
- * @param {{ engine: import('../../servers.js').Engine, readers?: number, readerFlags?: string[], consumerFlags?: string[],
- *   gatewayFlags?: string[], tiers?: string, env?: Record<string, string> }} options `env`: of readers and consumers
+ * @param {{ primary: { url: string }, keyPrefix?: string, readers?: number, readerFlags?: string[], consumerFlags?: string[],
+ *   gatewayFlags?: string[], tiers?: string, isKilled?: boolean }} options `isKilled`: consumers are a process of their own, with short
+ *   leases
  */
 export async function startPrices (t, {
-  engine, readers = 1, readerFlags = [], consumerFlags = [], gatewayFlags = [], tiers = TIERS, env = {}
+  primary, keyPrefix = 'fr:', readers = 1, readerFlags = [], consumerFlags = [], gatewayFlags = [], tiers = TIERS, isKilled = false
 }) {
   const exchanges = await startExchanges(t)
-  const { primary } = await startDeployment(t, { engine, replicas: 1 })
-  const redisUrl = primary.url
+  const place = { redisUrl: primary.url, keyPrefix }
   const ownerFlags = ['--systems', 'prices', ...PARTITIONS, ...exchanges.flags, ...consumerFlags]
-  const [gateway, owner, ...all] = await Promise.all([
-    runGateway(t, { redisUrl, flags: ['--tiers', tiers, ...PARTITIONS, ...gatewayFlags] }),
-    runConsumers(t, { redisUrl, flags: ownerFlags, env }),
-    ...Array.from({ length: readers }, () => runReader(t, { redisUrl, flags: readerFlags, env }))
+  const [gateway, killable, ...all] = await Promise.all([
+    startGateway(t, { ...place, flags: ['--tiers', tiers, ...PARTITIONS, ...gatewayFlags] }),
+    isKilled
+      ? startKillableConsumers(t, { ...place, flags: ownerFlags })
+      : startConsumers(t, { ...place, flags: ownerFlags }).then(() => null),
+    ...Array.from({ length: readers }, () => startReader(t, { ...place, flags: readerFlags }))
   ])
   const reading = all.map(({ url, get }) => ({ ...pricesAt(url, get), get }))
   return {
-    primary,
     exchanges,
-    owner,
+    /** With `isKilled`. */
+    owner: /** @type {import('../killable-consumers.js').KillableConsumers} */ (killable),
     /** One more process of consumers; it may own nothing yet. */
-    startOwner: () => runCommand(t, ['consumers', '--redis-url', redisUrl, ...ownerFlags]),
+    startOwner: () => startKillableConsumers(t, { ...place, flags: ownerFlags, isOwner: false }),
     readers: reading,
     reader: reading[0],
     gateway: {

@@ -2,130 +2,128 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { isProblem } from '../../gateway/requests.js'
-import { scopedEngines } from '../../scope.js'
-import { engineName, eventually } from '../../servers.js'
+import { eventually } from '../../servers.js'
+import { sharedDeployment } from '../../shared.js'
 import { EXCHANGES, startPrices } from './pricing.js'
 
-for (const engine of await scopedEngines()) {
-  t.test(engineName(engine), async (t) => {
-    const { gateway, readers, reader, exchanges } = await startPrices(t, { engine, readers: 2 })
+t.test('prices', async (t) => {
+  const { gateway, readers, reader, exchanges } = await startPrices(t, { ...await sharedDeployment(t), readers: 2 })
 
-    await t.test('an asset is created, refreshed at once, and served with its age', async (t) => {
-      isProblem(t, await reader.price('btc-usd'), 404, 'ASSET_UNKNOWN')
-      t.same((await reader.get('/v1/tiers')).json, { items: [], next: null }, 'there is no system yet')
-      t.match(await gateway.asset('BTC-usd', { tier: 'hot' }), { status: 201, json: { asset: 'btc-usd', tier: 'hot', pinned: false } })
-      const first = await reader.price('btc-usd')
-      t.match(first, {
-        status: 200,
-        json: { asset: 'btc-usd', price: /^\d+(\.\d{1,8})?$/, updatedAt: Number, tier: 'hot', status: 'fresh', version: Number }
-      })
-      t.match(first.json.sources.map(({ exchange, ok }) => [exchange, ok]), [['alpha', true], ['beta', true], ['gamma', true]])
-      t.match(first.headers.get('cache-control'), /^public, max-age=1, stale-while-revalidate=3$/)
-      await eventually(async () => (await reader.price('btc-usd')).headers.get('freshet-cache') === 'local')
-      await eventually(async () => (await reader.price('Btc-Usd')).json.version > first.json.version)
-      t.match(await gateway.asset('btc-usd', { tier: 'hot' }), { status: 200 })
+  await t.test('an asset is created, refreshed at once, and served with its age', async (t) => {
+    isProblem(t, await reader.price('btc-usd'), 404, 'ASSET_UNKNOWN')
+    t.same((await reader.get('/v1/tiers')).json, { items: [], next: null }, 'there is no system yet')
+    t.match(await gateway.asset('BTC-usd', { tier: 'hot' }), { status: 201, json: { asset: 'btc-usd', tier: 'hot', pinned: false } })
+    const first = await reader.price('btc-usd')
+    t.match(first, {
+      status: 200,
+      json: { asset: 'btc-usd', price: /^\d+(\.\d{1,8})?$/, updatedAt: Number, tier: 'hot', status: 'fresh', version: Number }
     })
-
-    await t.test('a reply that has not changed is 304, with its age', async (t) => {
-      await gateway.asset('etag')
-      const { headers } = await reader.price('etag')
-      const again = await reader.price('etag', { 'if-none-match': headers.get('etag') })
-      t.match(again, { status: 304, body: '' })
-      t.match(again.headers.get('age'), /^\d+$/)
-    })
-
-    await t.test('a thousand requests for an asset without a price, at two readers, cost one refresh', async (t) => {
-      const asset = 'storm'
-      await exchanges.faults([...EXCHANGES], { latencyMs: 100 })
-      await gateway.asset(asset)
-      const replies = await Promise.all(Array.from({ length: 1000 }, (_, i) => readers[i % 2].price(asset)))
-      await exchanges.faults([...EXCHANGES], null)
-      t.ok(replies.every(({ status }) => status === 200 || status === 503))
-      const { version } = await eventually(async () => (await reader.price(asset)).json)
-      // one, unless the machine was so busy that a source was late, and the refresh repeated
-      for (const calls of await exchanges.calls(asset)) t.ok(calls <= version, `${calls} calls, ${version} refreshes`)
-      t.ok(version < 100, 'far fewer than those who asked')
-    })
-
-    await t.test('several prices at once, each with its own status', async (t) => {
-      await gateway.asset('eth-usd')
-      await gateway.asset('none-such')
-      await reader.price('eth-usd')
-      const { json } = await reader.get('/v1/prices?assets=eth-usd,none-such,ETH-USD,missing')
-      t.match(json.items, [
-        { asset: 'eth-usd', status: 'fresh' }, { asset: 'none-such', status: 'no_data' }, { asset: 'missing', status: 'unknown' }])
-      t.equal(json.items.length, 3)
-      isProblem(t, await reader.get('/v1/prices'), 400, 'REQUEST_INVALID')
-      for (const assets of ['', 'a,,b', '../x', 'ü', Array(101).fill('a').join(',')]) {
-        isProblem(t, await reader.get(`/v1/prices?assets=${encodeURIComponent(assets)}`), 400, 'REQUEST_INVALID')
-      }
-    })
-
-    await t.test('a refresh on demand', async (t) => {
-      await gateway.asset('forced')
-      const first = await reader.price('forced')
-      await sleep(Math.max(0, first.json.updatedAt + 1050 - Date.now()))
-      const forced = await gateway.refresh('forced', { 'idempotency-key': 'f1' })
-      t.match(forced, { status: 200, json: { status: 'refreshed', price: String, version: Number } })
-      t.ok(forced.json.version > first.json.version)
-      t.match(await gateway.refresh('forced'), { status: 202, json: { status: /too_soon|in_progress/ } })
-      isProblem(t, await gateway.refresh('missing'), 404, 'ASSET_UNKNOWN')
-      await gateway.asset('none-forced')
-      await eventually(async () => (await gateway.refresh('none-forced')).status === 502)
-    })
-
-    await t.test('history and candles', async (t) => {
-      await gateway.asset('candles', { tier: 'hot' })
-      await eventually(async () => (await reader.price('candles')).json?.version >= 4)
-      const { json: { items } } = await reader.history('candles', '')
-      t.ok(items.length >= 4)
-      t.ok(items.every(({ at }, i) => i === 0 || at > items[i - 1].at))
-      const from = items[0].at
-      const [candle] = (await reader.history('candles', `?from=${from}&to=${from + 60_000}&step=60000`)).json.items
-      t.match(candle, { at: Number, open: items[0].price, high: String, low: String, close: String })
-      isProblem(t, await reader.history('candles', '?from=10&to=9'), 400, 'REQUEST_INVALID')
-      isProblem(t, await reader.history('missing', ''), 404, 'ASSET_UNKNOWN')
-    })
-
-    await t.test('tiers: set, pinned, raised by demand, listed', async (t) => {
-      await gateway.asset('popular')
-      await gateway.asset('pinned', { tier: 'cold', pinned: true })
-      for (let i = 0; i < 120; i++) await Promise.all([reader.price('popular'), reader.price('pinned')])
-      const tierOf = async (/** @type {string} */ asset) => (await reader.price(asset)).json.tier
-      await eventually(async () => await tierOf('popular') === 'hot')
-      t.equal(await tierOf('pinned'), 'cold')
-      t.match(await gateway.send('PUT', '/v1/tiers/popular', '{"tier":"medium","pinned":true}', { 'content-type': 'application/json' }),
-        { status: 200, json: { tier: 'medium', pinned: true } })
-      const missing = await gateway.send('PUT', '/v1/tiers/missing', '{"tier":"hot"}', { 'content-type': 'application/json' })
-      isProblem(t, missing, 404, 'ASSET_UNKNOWN')
-      await eventually(async () => await tierOf('popular') === 'medium')
-      const pages = []
-      for (let next = ''; next !== null;) {
-        const { json } = await reader.get(`/v1/tiers?limit=3${next && `&after=${next}`}`)
-        pages.push(...json.items)
-        next = json.next
-      }
-      t.match(pages.find(({ asset }) => asset === 'popular'), { tier: 'medium', pinned: true })
-      t.same(pages.map(({ asset }) => asset), pages.map(({ asset }) => asset).sort())
-    })
-
-    await t.test('what is malformed is refused and creates nothing', async (t) => {
-      for (const id of ['..%2Fx', 'a'.repeat(200), '%C3%BC', 'a%20b', 'a{b']) {
-        isProblem(t, await reader.price(id), 400, 'REQUEST_INVALID')
-        isProblem(t, await gateway.asset(id), 400, 'REQUEST_INVALID')
-      }
-      isProblem(t, await gateway.asset('x', { tier: 'warm' }), 422, 'FIELD_INVALID')
-      isProblem(t, await gateway.asset('x', { pinned: 'yes' }), 422, 'FIELD_INVALID')
-      isProblem(t, await gateway.asset('x', { tears: 1 }), 400, 'REQUEST_INVALID')
-      t.notMatch((await reader.get('/v1/tiers?limit=1000')).body, '"x"')
-    })
-
-    await t.test('sources are shown', async (t) => {
-      const { json } = await eventually(async () => {
-        const answer = await reader.get('/v1/sources')
-        return answer.json.items.length === 3 && answer
-      })
-      t.match(json.items[0], { exchange: 'alpha', breaker: 'closed', latencyMs: Number, url: exchanges.urls.alpha })
-    })
+    t.match(first.json.sources.map(({ exchange, ok }) => [exchange, ok]), [['alpha', true], ['beta', true], ['gamma', true]])
+    t.match(first.headers.get('cache-control'), /^public, max-age=1, stale-while-revalidate=3$/)
+    await eventually(async () => (await reader.price('btc-usd')).headers.get('freshet-cache') === 'local')
+    await eventually(async () => (await reader.price('Btc-Usd')).json.version > first.json.version)
+    t.match(await gateway.asset('btc-usd', { tier: 'hot' }), { status: 200 })
   })
-}
+
+  await t.test('a reply that has not changed is 304, with its age', async (t) => {
+    await gateway.asset('etag')
+    const { headers } = await reader.price('etag')
+    const again = await reader.price('etag', { 'if-none-match': headers.get('etag') })
+    t.match(again, { status: 304, body: '' })
+    t.match(again.headers.get('age'), /^\d+$/)
+  })
+
+  await t.test('a thousand requests for an asset without a price, at two readers, cost one refresh', async (t) => {
+    const asset = 'storm'
+    await exchanges.faults([...EXCHANGES], { latencyMs: 100 })
+    await gateway.asset(asset)
+    const replies = await Promise.all(Array.from({ length: 1000 }, (_, i) => readers[i % 2].price(asset)))
+    await exchanges.faults([...EXCHANGES], null)
+    t.ok(replies.every(({ status }) => status === 200 || status === 503))
+    const { version } = await eventually(async () => (await reader.price(asset)).json)
+    // one, unless the machine was so busy that a source was late, and the refresh repeated
+    for (const calls of await exchanges.calls(asset)) t.ok(calls <= version, `${calls} calls, ${version} refreshes`)
+    t.ok(version < 100, 'far fewer than those who asked')
+  })
+
+  await t.test('several prices at once, each with its own status', async (t) => {
+    await gateway.asset('eth-usd')
+    await gateway.asset('none-such')
+    await reader.price('eth-usd')
+    const { json } = await reader.get('/v1/prices?assets=eth-usd,none-such,ETH-USD,missing')
+    t.match(json.items, [
+      { asset: 'eth-usd', status: 'fresh' }, { asset: 'none-such', status: 'no_data' }, { asset: 'missing', status: 'unknown' }])
+    t.equal(json.items.length, 3)
+    isProblem(t, await reader.get('/v1/prices'), 400, 'REQUEST_INVALID')
+    for (const assets of ['', 'a,,b', '../x', 'ü', Array(101).fill('a').join(',')]) {
+      isProblem(t, await reader.get(`/v1/prices?assets=${encodeURIComponent(assets)}`), 400, 'REQUEST_INVALID')
+    }
+  })
+
+  await t.test('a refresh on demand', async (t) => {
+    await gateway.asset('forced')
+    const first = await reader.price('forced')
+    await sleep(Math.max(0, first.json.updatedAt + 1050 - Date.now()))
+    const forced = await gateway.refresh('forced', { 'idempotency-key': 'f1' })
+    t.match(forced, { status: 200, json: { status: 'refreshed', price: String, version: Number } })
+    t.ok(forced.json.version > first.json.version)
+    t.match(await gateway.refresh('forced'), { status: 202, json: { status: /too_soon|in_progress/ } })
+    isProblem(t, await gateway.refresh('missing'), 404, 'ASSET_UNKNOWN')
+    await gateway.asset('none-forced')
+    await eventually(async () => (await gateway.refresh('none-forced')).status === 502)
+  })
+
+  await t.test('history and candles', async (t) => {
+    await gateway.asset('candles', { tier: 'hot' })
+    await eventually(async () => (await reader.price('candles')).json?.version >= 4)
+    const { json: { items } } = await reader.history('candles', '')
+    t.ok(items.length >= 4)
+    t.ok(items.every(({ at }, i) => i === 0 || at > items[i - 1].at))
+    const from = items[0].at
+    const [candle] = (await reader.history('candles', `?from=${from}&to=${from + 60_000}&step=60000`)).json.items
+    t.match(candle, { at: Number, open: items[0].price, high: String, low: String, close: String })
+    isProblem(t, await reader.history('candles', '?from=10&to=9'), 400, 'REQUEST_INVALID')
+    isProblem(t, await reader.history('missing', ''), 404, 'ASSET_UNKNOWN')
+  })
+
+  await t.test('tiers: set, pinned, raised by demand, listed', async (t) => {
+    await gateway.asset('popular')
+    await gateway.asset('pinned', { tier: 'cold', pinned: true })
+    for (let i = 0; i < 120; i++) await Promise.all([reader.price('popular'), reader.price('pinned')])
+    const tierOf = async (/** @type {string} */ asset) => (await reader.price(asset)).json.tier
+    await eventually(async () => await tierOf('popular') === 'hot')
+    t.equal(await tierOf('pinned'), 'cold')
+    t.match(await gateway.send('PUT', '/v1/tiers/popular', '{"tier":"medium","pinned":true}', { 'content-type': 'application/json' }),
+      { status: 200, json: { tier: 'medium', pinned: true } })
+    const missing = await gateway.send('PUT', '/v1/tiers/missing', '{"tier":"hot"}', { 'content-type': 'application/json' })
+    isProblem(t, missing, 404, 'ASSET_UNKNOWN')
+    await eventually(async () => await tierOf('popular') === 'medium')
+    const pages = []
+    for (let next = ''; next !== null;) {
+      const { json } = await reader.get(`/v1/tiers?limit=3${next && `&after=${next}`}`)
+      pages.push(...json.items)
+      next = json.next
+    }
+    t.match(pages.find(({ asset }) => asset === 'popular'), { tier: 'medium', pinned: true })
+    t.same(pages.map(({ asset }) => asset), pages.map(({ asset }) => asset).sort())
+  })
+
+  await t.test('what is malformed is refused and creates nothing', async (t) => {
+    for (const id of ['..%2Fx', 'a'.repeat(200), '%C3%BC', 'a%20b', 'a{b']) {
+      isProblem(t, await reader.price(id), 400, 'REQUEST_INVALID')
+      isProblem(t, await gateway.asset(id), 400, 'REQUEST_INVALID')
+    }
+    isProblem(t, await gateway.asset('x', { tier: 'warm' }), 422, 'FIELD_INVALID')
+    isProblem(t, await gateway.asset('x', { pinned: 'yes' }), 422, 'FIELD_INVALID')
+    isProblem(t, await gateway.asset('x', { tears: 1 }), 400, 'REQUEST_INVALID')
+    t.notMatch((await reader.get('/v1/tiers?limit=1000')).body, '"x"')
+  })
+
+  await t.test('sources are shown', async (t) => {
+    const { json } = await eventually(async () => {
+      const answer = await reader.get('/v1/sources')
+      return answer.json.items.length === 3 && answer
+    })
+    t.match(json.items[0], { exchange: 'alpha', breaker: 'closed', latencyMs: Number, url: exchanges.urls.alpha })
+  })
+})

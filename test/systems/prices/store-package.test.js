@@ -17,8 +17,7 @@ async function run (hook, program) {
 t.test('without the AWS SDK the error says what to install, and without a table it is not loaded', async (t) => {
   const hook = 'export const resolve = async (name, context, next) => { if (!name.startsWith("@aws-sdk/")) return next(name, context);' +
     'throw Object.assign(new Error("absent"), { code: "ERR_MODULE_NOT_FOUND" }) }'
-  t.match(await run(hook, `await createPriceStore({ table: 'prices' })
-    .catch(({ code, exitStatus, message }) => console.log(code, exitStatus, message))`),
-  /^DYNAMODB_MISSING 2 .*npm install @aws-sdk\/client-dynamodb@3\.1164\.0/)
-  t.equal(await run(hook, 'console.log(await openPriceStore({ dynamodbTable: null }, {}))'), 'null\n')
+  const printed = await run(hook, `console.log(await openPriceStore({ dynamodbTable: null }, {}))
+    await createPriceStore({ table: 'prices' }).catch(({ code, exitStatus, message }) => console.log(code, exitStatus, message))`)
+  t.match(printed, /^null\nDYNAMODB_MISSING 2 .*npm install @aws-sdk\/client-dynamodb@3\.1164\.0/)
 })

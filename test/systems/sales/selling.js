@@ -1,4 +1,5 @@
 /** A gateway and a reader with sales, for tests. */
+import { runGateway } from '../../commands.js'
 import { startDeployment } from '../../servers.js'
 import { startConsumers, startGateway, startReader } from '../../services.js'
 
@@ -40,26 +41,37 @@ function commandsAt (send) {
   }
 }
 
-/** @param {import('tap').Test} t @param {{ redisUrl: string, flags?: string[], env?: Record<string, string> }} options */
+/** @param {import('tap').Test} t @param {import('../../services.js').Options} options */
 export async function startSaleGateway (t, options) {
   const gateway = await startGateway(t, options)
   return { ...gateway, ...commandsAt(gateway.send) }
 }
 
 /**
- * @param {import('tap').Test} t
- * @param {{ engine: import('../../servers.js').Engine, gatewayFlags?: string[], readerFlags?: string[], consumerFlags?: string[] }} options
+ * As a process of its own, which can be killed, or have another clock.
+ * @param {import('tap').Test} t @param {{ redisUrl: string, flags?: string[], env?: Record<string, string> }} options
  */
-export async function startSales (t, { engine, gatewayFlags = [], readerFlags = [], consumerFlags = [] }) {
-  const { primary } = await startDeployment(t, { engine, replicas: 1 })
-  const redisUrl = primary.url
+export async function runSaleGateway (t, options) {
+  const gateway = await runGateway(t, options)
+  return { ...gateway, ...commandsAt(gateway.send) }
+}
+
+/**
+ * @param {import('tap').Test} t
+ * @param {({ engine: import('../../servers.js').Engine } | { primary: { url: string }, keyPrefix?: string }) & { gatewayFlags?: string[],
+ *   readerFlags?: string[], consumerFlags?: string[] }} options on servers of its own, or on that primary
+ */
+export async function startSales (t, { gatewayFlags = [], readerFlags = [], consumerFlags = [], ...where }) {
+  const { primary } = 'primary' in where ? where : await startDeployment(t, { ...where, replicas: 1 })
+  const keyPrefix = 'primary' in where && where.keyPrefix ? where.keyPrefix : 'fr:'
+  const place = { redisUrl: primary.url, keyPrefix }
   const partitions = ['--system-partitions', '2']
   const [gateway, reader, consumers] = await Promise.all([
-    startSaleGateway(t, { redisUrl, flags: [...partitions, ...gatewayFlags] }),
-    startReader(t, { redisUrl, flags: readerFlags }),
-    startConsumers(t, { redisUrl, flags: [...partitions, '--systems', 'sales', ...consumerFlags] })
+    startSaleGateway(t, { ...place, flags: [...partitions, ...gatewayFlags] }),
+    startReader(t, { ...place, flags: readerFlags }),
+    startConsumers(t, { ...place, flags: [...partitions, '--systems', 'sales', ...consumerFlags] })
   ])
   /** @param {string} id @param {string} [rest] of its path @param {Record<string, string>} [headers] */
   const sale = async (id, rest = '', headers = {}) => (await reader.get(`/v1/sales/${id}${rest}`, headers)).json
-  return { primary, gateway, reader, consumers, sale }
+  return { ...place, gateway, reader, consumers, sale }
 }

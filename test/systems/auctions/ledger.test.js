@@ -1,2 +1,0 @@
-/** A smoke of regression/systems/auctions/ledger.test.js. */
-import '../../../regression/systems/auctions/ledger.test.js'

@@ -1,2 +1,0 @@
-/** A smoke of regression/systems/auctions/live.test.js. */
-import '../../../regression/systems/auctions/live.test.js'

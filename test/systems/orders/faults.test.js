@@ -1,2 +1,0 @@
-/** A smoke of regression/systems/orders/faults.test.js. */
-import '../../../regression/systems/orders/faults.test.js'

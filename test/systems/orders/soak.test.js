@@ -1,2 +1,0 @@
-/** A smoke of regression/systems/orders/soak.test.js. */
-import '../../../regression/systems/orders/soak.test.js'

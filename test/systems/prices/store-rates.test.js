@@ -1,2 +1,0 @@
-/** A smoke of regression/systems/prices/store-rates.test.js. */
-import '../../../regression/systems/prices/store-rates.test.js'

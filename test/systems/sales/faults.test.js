@@ -1,2 +1,0 @@
-/** A smoke of regression/systems/sales/faults.test.js. */
-import '../../../regression/systems/sales/faults.test.js'

@@ -1,2 +1,0 @@
-/** A smoke of regression/systems/sales/gateways.test.js. */
-import '../../../regression/systems/sales/gateways.test.js'

@@ -1,2 +1,0 @@
-/** A smoke of regression/waiting-room/size.test.js. */
-import '../../regression/waiting-room/size.test.js'
