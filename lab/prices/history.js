@@ -24,7 +24,8 @@
  *   `stored`, `counted`: null = not known
  * @typedef {{ name: string, ok: boolean, detail: string }} Invariant
  */
-import { syntheticTick } from '../../src/systems/prices/index.js'
+import { LEASE_MS } from '../../src/consumers/index.js'
+import { RESET_MS, syntheticTick, thresholdOf } from '../../src/systems/prices/index.js'
 import { tierOf } from './assets.js'
 
 const MOST_SHOWN = 3
@@ -32,11 +33,6 @@ const MOST_SHOWN = 3
 const CLOCK_MS = 20
 const SCALE = 100_000_000n
 const DECIMALS = 8
-/** of the breaker of src/systems/prices/sources: calls until it opens, and its reset period */
-const THRESHOLD = 21
-const RESET_MS = 10_000
-/** of src/consumers */
-const LEASE_MS = 3000
 /** of an interval, with jitter; the first one is spread, so that assets created together are not refreshed together */
 const LONGEST = 1.1
 const LONGEST_FIRST = 1.8
@@ -155,7 +151,7 @@ function storedFaults (values, stored) {
 /** @param {History} history @param {string} dead */
 function deadFaults ({ calls, terms: { elapsedMs } }, dead) {
   const sum = Object.values(calls[dead] ?? {}).reduce((total, n) => total + n, 0)
-  const due = THRESHOLD + Math.floor(elapsedMs / RESET_MS) + 1
+  const due = thresholdOf(Object.keys(calls).length) + Math.floor(elapsedMs / RESET_MS) + 1
   return sum > due ? [`${sum} calls of ${dead}, at most ${due} were due`] : []
 }
 

@@ -11,7 +11,8 @@
  */
 import { ownerOf } from './assignment.js'
 
-const LEASE_MS = 3000
+/** How long a partition stays with a process that says nothing. */
+export const LEASE_MS = 3000
 const RENEWALS_PER_LEASE = 3
 /** Tries of a partition that another process holds, or whose server did not answer. */
 const TRIES_PER_LEASE = 12

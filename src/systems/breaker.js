@@ -13,7 +13,8 @@
 
 const WINDOW = 20
 export const MIN_FAILURES = 10
-const RESET_MS = 10_000
+/** How long a breaker stays open, unless a reply says otherwise. */
+export const RESET_MS = 10_000
 
 /** @typedef {'closed' | 'open' | 'half-open'} BreakerState */
 

@@ -20,6 +20,7 @@ export const RULE = 'latest'
 /** @param {string} id as a client gives it @returns {string} */
 export const assetOf = (id) => id.toLowerCase()
 
+export { RESET_MS } from '../breaker.js'
 export { aggregate } from './aggregate.js'
 export { createPrices, timesOf } from './commands.js'
 export { createDemand } from './demand.js'
@@ -30,6 +31,6 @@ export { createRefresher } from './refresh.js'
 export { exchangesOf } from './exchanges/exchanges.js'
 export { syntheticTick } from './exchanges/synthetic.js'
 export { createEncoder, STATUSES } from './replies.js'
-export { createSources } from './sources/sources.js'
+export { createSources, thresholdOf } from './sources/sources.js'
 export { publishSources, readSources } from './source-figures.js'
 export { openPriceStore } from './store/index.js'

@@ -12,12 +12,21 @@ import { createSource } from './source.js'
 const MAX_CALLS = 64
 const CALL_MS = 400
 
+/** @param {number} sources how many there are @returns {number} calls in flight, of one of them */
+const limitOf = (sources) => Math.floor(MAX_CALLS / sources)
+
+/**
+ * Calls that a source which died gets at most, before its breaker is open.
+ * @param {number} sources how many there are
+ */
+export const thresholdOf = (sources) => Math.max(limitOf(sources), MIN_FAILURES)
+
 /**
  * @param {{ exchanges: import('../exchanges/exchanges.js').Exchange[], callMs?: number, resetMs?: number }} options `callMs`: deadline of
  *   a call, from its start; `resetMs`: how long a breaker stays open
  */
 export function createSources ({ exchanges, callMs = CALL_MS, resetMs }) {
-  const limit = Math.floor(MAX_CALLS / exchanges.length)
+  const limit = limitOf(exchanges.length)
   const sources = exchanges.map((exchange) => createSource({ exchange, limit, callMs, resetMs }))
   return {
     /** Never rejects. @param {string} asset an id of prices @returns {Promise<Tick[]>} one of each source, in their order */
@@ -26,8 +35,8 @@ export function createSources ({ exchanges, callMs = CALL_MS, resetMs }) {
     /** @returns {SourceFigures[]} */
     figures: () => sources.map(({ figures }) => figures()),
 
-    /** Calls that a source which died gets at most, before its breaker is open. */
-    threshold: Math.max(limit, MIN_FAILURES),
+    /** See `thresholdOf`. */
+    threshold: thresholdOf(exchanges.length),
 
     /** Ends calls: their reason is `closed`. */
     close () { for (const source of sources) source.close() }
