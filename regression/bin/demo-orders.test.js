@@ -4,12 +4,13 @@ import { startDemo } from '../../test/bin/demos.js'
 import { needsBrowser, openPage, startBrowser } from '../../test/browser.js'
 import { startDatabase } from '../../test/database.js'
 import { eventually } from '../../test/servers.js'
+import { sharedDeployment } from '../../test/shared.js'
 
 const SLOW = { deadlineMs: 80_000 }
 
 t.test('orders are on their way on the page; a provider that is down holds them up, and loses none', needsBrowser, async (t) => {
   const database = await startDatabase(t)
-  const { command, url } = await startDemo(t, 'orders', ['--replicas', '2', '--database-url', database.url])
+  const { command, url } = await startDemo(t, 'orders', await sharedDeployment(t), ['--replicas', '2', '--database-url', database.url])
   await command.until(/^crowd +100 products/m)
   const browser = await startBrowser(t)
   const { page, faults } = await openPage(t, browser, { viewport: { width: 390, height: 844 } })

@@ -4,10 +4,12 @@ import { send, startDemo } from '../../test/bin/demos.js'
 import { needsBrowser, openPage, startBrowser } from '../../test/browser.js'
 import { startDatabase } from '../../test/database.js'
 import { eventually } from '../../test/servers.js'
+import { sharedDeployment } from '../../test/shared.js'
 
 t.test('a sale: a person joins the queue on its page, and gets a unit', needsBrowser, async (t) => {
   const database = await startDatabase(t)
-  const { command, gatewayUrl, url } = await startDemo(t, 'sales', ['--database-url', database.url, '--crowd', 'no'])
+  const { command, gatewayUrl, url } = await startDemo(t, 'sales', await sharedDeployment(t),
+    ['--database-url', database.url, '--crowd', 'no'])
   const browser = await startBrowser(t)
   const { page, faults } = await openPage(t, browser, { viewport: { width: 390, height: 844 } })
   await page.goto(`${url}/sales`)

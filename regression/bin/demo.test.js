@@ -3,9 +3,10 @@ import t from 'tap'
 import { send, startDemo } from '../../test/bin/demos.js'
 import { needsBrowser, openPage, startBrowser } from '../../test/browser.js'
 import { eventually } from '../../test/servers.js'
+import { sharedDeployment } from '../../test/shared.js'
 
 t.test('the page without a crowd', needsBrowser, async (t) => {
-  const { command, gatewayUrl, url } = await startDemo(t, 'auctions', ['--crowd', 'no'])
+  const { command, gatewayUrl, url } = await startDemo(t, 'auctions', await sharedDeployment(t), ['--crowd', 'no'])
   const browser = await startBrowser(t)
   const { page } = await openPage(t, browser)
   const text = async (/** @type {string} */ id) => await page.textContent(`#${id}`) ?? ''

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { filesIn, labCheckout, pathsIn, readJson, runLab } from '../../test/lab/lab-checkout.js'
+import { filesIn, labCheckout, lookWithLab, pathsIn, readJson, runLab } from '../../test/lab/lab-checkout.js'
 
 const FLAGS = ['--a', '--layout ids --ids 500', '--b', '--layout values --ids 500', '--rate', '4000']
 
@@ -27,7 +27,7 @@ t.test('two settings against each other: samples, chart and report, which check 
   t.match(result.settings, { seconds: 1, rounds: 1, rttMs: 0, timeScale: 1, quick: false, target: null })
 
   await t.test('check: a file that is as it was written', async (t) => {
-    const { code, stdout } = await runLab(t, root, ['check', json])
+    const { code, stdout } = await lookWithLab(root, ['check', json])
     t.equal(code, 0)
     t.match(stdout, /4 samples, 0 INVALID; no contradiction/)
   })
@@ -37,7 +37,7 @@ t.test('two settings against each other: samples, chart and report, which check 
     b.itemsPresent--
     Object.assign(blob.behindMs, { p95: blob.behindMs.max + 1 })
     await writeFile(join(root, 'changed.json'), JSON.stringify(result))
-    const { code, stdout } = await runLab(t, root, ['check', 'changed.json', json])
+    const { code, stdout } = await lookWithLab(root, ['check', 'changed.json', json])
     t.equal(code, 1)
     t.match(stdout, /changed\.json: 4 samples, 0 INVALID; 2 contradictions, do not use this file/)
     t.match(stdout, /sample 2 \(B, 4,000 items\/s, round 1\): items acknowledged are present: no \((\d+) acknowledged, \d+ present/)
@@ -53,28 +53,28 @@ t.test('two settings against each other: samples, chart and report, which check 
         /^freshet experiment: older\.json has format 0; this version reads 1\. Use the version that wrote it \(commit abc1234\)/],
       ['half.json', /half\.json is not JSON/],
       ['901', /901-tiny has no result yet; run it first/]
-    ])) t.match(await runLab(t, root, ['check', file]), { code: 1, stdout: '', stderr: words }, file)
+    ])) t.match(await lookWithLab(root, ['check', file]), { code: 1, stdout: '', stderr: words }, file)
   })
 
   await t.test('check without a word looks at the newest of each experiment', async (t) => {
-    t.match(await runLab(t, root, ['check']), { code: 0, stdout: /no experiment has a result yet/ })
+    t.match(await lookWithLab(root, ['check']), { code: 0, stdout: /no experiment has a result yet/ })
     await mkdir(join(root, 'experiments', '901-tiny', 'results'))
     await cp(json, join(root, 'experiments', '901-tiny', 'results', '2026-01-01T00-00-00Z.json'))
-    t.match(await runLab(t, root, ['check']), { code: 0, stdout: /^experiments\/901-tiny\/results\/2026-01-01T00-00-00Z\.json: 4 samples/ })
+    t.match(await lookWithLab(root, ['check']), { code: 0, stdout: /^experiments\/901-tiny\/results\/2026-01-01T00-00-00Z\.json: 4 samples/ })
   })
 
   await t.test('compare: compare the second with the first, by file or by experiment', async (t) => {
-    const { code, stdout } = await runLab(t, root, ['compare', json, '901'])
+    const { code, stdout } = await lookWithLab(root, ['compare', json, '901'])
     t.equal(code, 0)
     t.match(stdout, /^A {2}.*ad-hoc.*\.json\nB {2}experiments\/901-tiny\/results\//)
     t.match(stdout, /4,000 items\/s +B +[\d.]+ +[\d.]+ +1\.00 x +too few valid rounds/)
-    t.match(await runLab(t, root, ['compare', json]), { code: 1, stderr: /compare: 1 result given; expected two/ })
-    t.match(await runLab(t, root, ['compare', json, 'tiny-typo']),
+    t.match(await lookWithLab(root, ['compare', json]), { code: 1, stderr: /compare: 1 result given; expected two/ })
+    t.match(await lookWithLab(root, ['compare', json, 'tiny-typo']),
       { code: 2, stderr: /there is no experiment "tiny-typo"; expected one of: 901-tiny/ })
   })
 
   await t.test('draw: redraws the charts of experiments that have a result', async (t) => {
-    t.match(await runLab(t, root, ['draw']), { code: 0, stdout: 'charts/901-tiny.svg\ncharts/901-tiny.md\n' })
+    t.match(await lookWithLab(root, ['draw']), { code: 0, stdout: 'charts/901-tiny.svg\ncharts/901-tiny.md\n' })
     t.match(await readFile(join(root, 'charts', '901-tiny.md'), 'utf8'), /\.\.\/experiments\/901-tiny\/results\//)
   })
 })

@@ -5,7 +5,7 @@ import t from 'tap'
 import { measure } from '../../lab/measurement.js'
 import { openOwnServers } from '../../lab/servers/own.js'
 import { makeCheckout } from '../../test/embedded/checkout.js'
-import { scopedEngines, wholeTest } from '../../test/scope.js'
+import { nightTest, scopedEngines } from '../../test/scope.js'
 import { commandOf, env } from './serving-commands.js'
 
 const SETTINGS = {
@@ -66,7 +66,7 @@ t.test('clients that are pushed to, with ids of their own and with all, hear eve
   t.match(all.serving.following, { due: 5 * SETTINGS.ids, newest: 5 * SETTINGS.ids, maxRate: null })
 })
 
-wholeTest('clients that ask, and what is pushed without knowing anything', async (t) => {
+nightTest('clients that ask, and what is pushed without knowing anything', async (t) => {
   const [poll, bare] = await Promise.all([measured({ asks: 'poll', idsEach: 5, everyMs: 100 }),
     measured({ by: 'bare', idsEach: 5, maxRate: 10 })])
   t.same([poll.error, brokenIn(poll)], [null, []])

@@ -4,20 +4,41 @@
 import t from 'tap'
 import { loadOf, storageOf } from '../../lab/loads/index.js'
 import { connectFor, eventually, startServer } from '../../test/servers.js'
-import { ledgerOf, runLoad, startLoad } from '../../test/lab/load.js'
+import { ledgerOf, loadHere, runLoad, startLoad } from '../../test/lab/load.js'
 import { settingsWith } from './load-settings.js'
-import { scopedEngines, wholeTest } from '../../test/scope.js'
+import { scopedEngines } from '../../test/scope.js'
 
 const [anyEngine] = await scopedEngines()
+
+/** @param {Parameters<typeof loadHere>[0]} order @param {() => Promise<unknown>} when */
+async function stoppedHere (order, when) {
+  const stopping = new AbortController()
+  let begin = () => {}
+  const measuring = new Promise((resolve) => { begin = () => resolve(null) })
+  const ended = loadHere({ ...order, signal: stopping.signal, onMeasuring: begin })
+  await Promise.race([measuring, ended])
+  await when()
+  stopping.abort()
+  return ended
+}
+
+/** @param {import('tap').Test} t @param {Parameters<typeof startLoad>[1]} order @param {() => Promise<unknown>} when */
+async function stoppedProcess (t, order, when) {
+  const run = startLoad(t, order)
+  await run.measuring()
+  await when()
+  run.child.send({ event: 'stop' })
+  return run.ended()
+}
+
 t.test('a stopped load ends early, and all it sent is acknowledged', async (t) => {
   const server = await startServer(t, { engine: anyEngine })
   for (const [load, writers] of /** @type {[string, number][]} */ ([['reference', 1], ['library', 1], ['blob', 2]])) {
     const settings = settingsWith({ rate: 5000, writers, duration: 600 })
-    const run = startLoad(t, { load, settings, redisUrl: server.url })
-    await run.measuring()
-    await eventually(async () => (await (await connectFor(t, server.url)).send('DBSIZE')) > 0)
-    run.child.send({ event: 'stop' })
-    const said = await run.ended()
+    const connection = await connectFor(t, server.url)
+    const hasWritten = () => eventually(async () => (await connection.send('DBSIZE')) > 0)
+    const order = { load, settings, redisUrl: server.url }
+    const said = writers > 1 ? await stoppedProcess(t, order, hasWritten) : await stoppedHere(order, hasWritten)
     t.match(said, { status: 0, failed: null, summary: { failed: 0, dropped: 0 } }, load)
     t.match(await ledgerOf(t, server, { settings, acknowledged: said.acknowledged ?? [], storage: storageOf(load, settings) }),
       { missing: 0, foreign: 0, misplaced: 0, detail: [] })
@@ -35,25 +56,25 @@ t.test('it ends when its parent is gone', async (t) => {
   await eventually(async () => !String(await connection.send('CLIENT', 'LIST')).includes('freshet-load'))
 })
 
-wholeTest('a server that runs out of memory, loses its scripts or dies is an outcome with a code', async (t) => {
+t.test('a server that runs out of memory, loses its scripts or dies is an outcome with a code', async (t) => {
   const small = await startServer(t, { engine: anyEngine, args: ['--maxmemory', '8mb'] })
   const settings = () => settingsWith({ ids: 200_000, valueBytes: 512, duration: 60, drainMs: 300 })
   for (const load of ['reference', 'blob', 'script-per-batch', 'pipelined-commands', 'multi-commands']) {
-    const said = await runLoad(t, { load, settings: { ...settings(), batchItems: 1000 }, redisUrl: small.url })
+    const order = { load, settings: { ...settings(), batchItems: 1000 }, redisUrl: small.url }
+    const said = load === 'blob' ? await runLoad(t, order) : await loadHere(order)
     t.match(said, {
       status: 1, acknowledged: null, summary: null, failed: { code: 'SERVER_FULL', message: /OOM/ }, stderr: /^SERVER_FULL: [^\n]*\n$/
     }, load)
   }
   // it waits for room, as long as it is given
   const other = await startServer(t, { engine: anyEngine, args: ['--maxmemory', '8mb'] })
-  t.match(await runLoad(t, { load: 'library', settings: { ...settings(), duration: 5 }, redisUrl: other.url }),
+  t.match(await loadHere({ load: 'library', settings: { ...settings(), duration: 5 }, redisUrl: other.url }),
     { status: 1, failed: { code: 'SERVER_FULL', message: /not acknowledged within 300 ms/ } })
 
   const server = await startServer(t, { engine: anyEngine })
-  const scripted = startLoad(t, { load: 'script-per-item', settings: settingsWith({ rate: 1000, duration: 60 }), redisUrl: server.url })
-  await scripted.measuring()
-  await (await connectFor(t, server.url)).send('SCRIPT', 'FLUSH')
-  t.match(await scripted.ended(), { status: 1, failed: { code: 'SERVER_LOST', message: /NOSCRIPT/ } })
+  const flush = async () => { await (await connectFor(t, server.url)).send('SCRIPT', 'FLUSH') }
+  const scripted = { load: 'script-per-item', settings: settingsWith({ rate: 1000, duration: 60 }), redisUrl: server.url }
+  t.match(await loadHere({ ...scripted, onMeasuring: flush }), { status: 1, failed: { code: 'SERVER_LOST', message: /NOSCRIPT/ } })
 
   const running = ['reference', 'blob'].map((load) =>
     startLoad(t, { load, settings: settingsWith({ rate: 1000, duration: 60 }), redisUrl: server.url }))
@@ -62,11 +83,11 @@ wholeTest('a server that runs out of memory, loses its scripts or dies is an out
   for (const run of running) {
     t.match(await run.ended(), { status: 1, acknowledged: null, failed: { code: 'SERVER_LOST', message: /ended .* before the reply/ } })
   }
-  t.match(await runLoad(t, { load: 'reference', settings: settingsWith(), redisUrl: server.url }),
+  t.match(await loadHere({ load: 'reference', settings: settingsWith(), redisUrl: server.url }),
     { status: 1, failed: { code: 'SERVER_UNREACHABLE' } })
 })
 
-wholeTest('an impossible load is refused before it writes', async (t) => {
+t.test('an impossible load is refused before it writes', async (t) => {
   const server = await startServer(t, { engine: anyEngine })
   /** @type {[string, Record<string, any>, RegExp][]} */
   const wrong = [
@@ -78,7 +99,7 @@ wholeTest('an impossible load is refused before it writes', async (t) => {
     ['reference-burst', { rate: 0 }, /rate 0 with bursts/]
   ]
   for (const [load, more, message] of wrong) {
-    t.match(await runLoad(t, { load, settings: settingsWith(more), redisUrl: server.url }),
+    t.match(await loadHere({ load, settings: settingsWith(more), redisUrl: server.url }),
       { status: 1, acknowledged: null, failed: { code: 'LOAD_FAILED', message } })
   }
   t.equal(await (await connectFor(t, server.url)).send('DBSIZE'), 0)

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { labCheckout, pathsIn, readJson, runLab, startLab, tinyPlan } from '../../test/lab/lab-checkout.js'
+import { labCheckout, lookWithLab, pathsIn, readJson, runLab, startLab, tinyPlan } from '../../test/lab/lab-checkout.js'
 
 const ORDER = [['ids', 'blob', 'ids (A/A)'], ['ids (A/A)', 'blob', 'ids']]
 
@@ -47,11 +47,11 @@ t.test('what does not go with one of them is reported before the first takes its
     '901-tiny': tinyPlan({ arms: { ids: {}, values: { settings: { layout: 'values' } }, blob: { load: 'blob' } } }),
     '902-engines': tinyPlan({ arms: engines, baseline: 'here' })
   })
-  t.match(await runLab(t, root, ['all', '--arms', 'values']),
+  t.match(await lookWithLab(root, ['all', '--arms', 'values']),
     { code: 2, stderr: /^freshet experiment: --arms: "values" is no arm of 902-engines; expected one of: here, there, blob\n$/ })
-  t.match(await runLab(t, root, ['901', '902', '--target', 'redis://127.0.0.1:1']),
+  t.match(await lookWithLab(root, ['901', '902', '--target', 'redis://127.0.0.1:1']),
     { code: 2, stderr: /^freshet experiment: 902-engines compares engines and needs its own servers; remove --target\n$/ })
-  t.match(await runLab(t, root, ['all', '--target', 'redis://127.0.0.1:1']), {
+  t.match(await lookWithLab(root, ['all', '--target', 'redis://127.0.0.1:1']), {
     code: 1,
     stderr: /skipped, because they compare engines and need their own servers: 902-engines\n[^]*no server answers at 127\.0\.0\.1:1/
   })

@@ -7,8 +7,11 @@ import { cp, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { readResult } from '../../lab/result.js'
+import { nightTest } from '../../test/scope.js'
 import { eventually } from '../../test/servers.js'
-import { ONCE, descendantsOf, labCheckout, pathsIn, readJson, runLab, startLab, tinyPlan } from '../../test/lab/lab-checkout.js'
+import {
+  ONCE, descendantsOf, labCheckout, lookWithLab, pathsIn, ranOnce, readJson, runLab, startLab, tinyPlan
+} from '../../test/lab/lab-checkout.js'
 
 const MUTANTS = fileURLToPath(new URL('../../test/lab/mutants', import.meta.url))
 const CONTENT = fileURLToPath(new URL('../../test/lab/content.js', import.meta.url))
@@ -52,11 +55,11 @@ serveLoad({ ...LOADS, ...Object.fromEntries(Object.entries(liars).map(([load, mu
   t.same(samples.map((/** @type {any} */ { arm, valid, error }) => [arm, valid, error]), [['ids', true, null], ['drops', false, null],
     ['answers early', false, null], ['counts twice', false, null], ['healthy', true, null], ['blob', true, null],
     ['ids (A/A)', true, null]])
-  t.match(await runLab(t, root, ['check', file]), { code: 0, stdout: /7 samples, 3 INVALID; no contradiction/ },
+  t.match(await lookWithLab(root, ['check', file]), { code: 0, stdout: /7 samples, 3 INVALID; no contradiction/ },
     'the file does not hide it')
 })
 
-t.test('L14: a server that dies in the middle of an arm ends that arm, and the next has servers of its own', async (t) => {
+nightTest('L14: a server that dies in the middle of an arm ends that arm, and the next has servers of its own', async (t) => {
   const root = await labCheckout(t)
   const lab = startLab(t, root, ['901', ...ONCE])
   const servers = async () => (await descendantsOf(lab.pid)).filter(({ args }) => /^\S*(valkey|redis)/.test(args))
@@ -80,13 +83,12 @@ t.test('L14: a server that dies in the middle of an arm ends that arm, and the n
 })
 
 t.test('a file that cannot grow ends the run, what was measured is whole, and the next run goes on', async (t) => {
+  const whole = await ranOnce()
+  t.equal(whole.code, 0, whole.stderr)
   const root = await labCheckout(t)
   const unfinished = join(root, '.freshet', 'lab', 'unfinished')
-  const whole = await runLab(t, root, ['901', ...ONCE])
-  t.equal(whole.code, 0, whole.stderr)
-  const [file] = await pathsIn(join(root, '.freshet', 'lab', 'results'), /\.json$/)
   // room for two measurements, not for three
-  const fileKiB = Math.floor((await stat(file)).size * 0.9 / 1024)
+  const fileKiB = Math.floor((await stat(whole.file)).size * 0.9 / 1024)
 
   const { code, stderr } = await runLab(t, root, ['901', ...ONCE], { fileKiB })
   t.equal(code, 1)

@@ -1,11 +1,11 @@
 /** A run as a command: interrupted and resumed, killed, and where its results go. */
 import t from 'tap'
-import { readFile, readdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { until } from '../../test/embedded/checkout.js'
 import { eventually } from '../../test/servers.js'
 import {
-  ONCE, descendantsOf, filesIn, labCheckout, pathsIn, readJson, runLab, startLab, stillThere, tinyPlan
+  ONCE, descendantsOf, filesIn, labCheckout, lookWithLab, pathsIn, ranOnce, readJson, runLab, startLab, stillThere, tinyPlan
 } from '../../test/lab/lab-checkout.js'
 
 const SERVERS = /^\S*(valkey|redis)/
@@ -31,7 +31,7 @@ t.test('L2: a run is one file: stopped, it resumes, and the whole is put where r
   const started = await underWay(first, { servers: 3, loads: 1 })
 
   await t.test('a second run in this checkout is refused', async (t) => {
-    const { code, stderr } = await runLab(t, root, ['tiny', ...ONCE])
+    const { code, stderr } = await lookWithLab(root, ['tiny', ...ONCE])
     t.equal(code, 1)
     t.match(stderr, /^freshet experiment: another experiment is running in this checkout/)
   })
@@ -73,24 +73,31 @@ t.test('L2: a run is one file: stopped, it resumes, and the whole is put where r
     t.ok(result.finishedAt)
     t.same(await pathsIn(join(root, '.freshet', 'lab', 'unfinished')), [], 'nothing is left to go on with')
     t.match(await readFile(join(root, 'charts', '901-tiny.md'), 'utf8'), /901-tiny\/results\//)
-    t.match(await runLab(t, root, ['list']), { stdout: /901-tiny: ids \| blob\n.*last run \d{4}-.*charts\/901-tiny\.md/ })
+    t.match(await lookWithLab(root, ['list']), { stdout: /901-tiny: ids \| blob\n.*last run \d{4}-.*charts\/901-tiny\.md/ })
   })
 })
 
-t.test('what an earlier run left is kept aside when conditions are others, or it cannot be read', async (t) => {
-  const root = await labCheckout(t)
-  const first = startLab(t, root, ['901', '--rounds', '2', '--seconds', '0.5'])
-  await first.until(/2 of 6/)
-  await first.stop()
-  const before = await readJson(unfinishedOf(root))
-
-  const { code, stdout, stderr } = await runLab(t, root, ['901', ...ONCE])
+t.test('a run of fewer rounds is not the whole, and goes nowhere else', async (t) => {
+  const { root, code, stdout, stderr } = await ranOnce()
   t.equal(code, 0, stderr)
-  t.match(stderr, /an earlier run with other conditions is unfinished; its \d measurements are kept in .*901-tiny-left-\d+\.json/)
-  t.match(stdout, /raw samples {2}\.freshet\/lab\/results\/901-tiny\//, 'a run of fewer rounds is not the whole')
+  t.match(stdout, /raw samples {2}\.freshet\/lab\/results\/901-tiny\//)
   t.same(await pathsIn(join(root, 'experiments'), /\.json$/), [])
   t.same(await pathsIn(join(root, 'charts'), /901/), [])
-  const [aside, ...others] = await pathsIn(join(root, '.freshet', 'lab', 'unfinished'))
+  t.same(await pathsIn(join(root, '.freshet', 'lab', 'unfinished')), [])
+})
+
+t.test('what an earlier run left is kept aside when conditions are others, or it cannot be read', async (t) => {
+  const { result } = await ranOnce()
+  const root = await labCheckout(t)
+  const keptAside = () => pathsIn(join(root, '.freshet', 'lab', 'unfinished'), /-left-/)
+  // as if a run of two rounds had been stopped
+  const before = { ...result, finishedAt: null, settings: { ...result.settings, rounds: 2 }, samples: result.samples.slice(0, 2) }
+  await mkdir(dirname(unfinishedOf(root)), { recursive: true })
+  await writeFile(unfinishedOf(root), JSON.stringify(before))
+  const other = startLab(t, root, ['901', ...ONCE])
+  await other.until(/an earlier run with other conditions is unfinished; its 2 measurements are kept in .*901-tiny-left-\d+\.json/)
+  await other.stop()
+  const [aside, ...others] = await keptAside()
   t.same(others, [])
   t.same(await readJson(aside), before)
 

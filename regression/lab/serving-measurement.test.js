@@ -8,7 +8,7 @@ import { openOwnServers } from '../../lab/servers/own.js'
 import { queryNode } from '../../lab/servers/query.js'
 import { DEFAULT_PATH } from '../../lab/serving/plan.js'
 import { allGone, makeCheckout } from '../../test/embedded/checkout.js'
-import { scopedEngines, wholeTest } from '../../test/scope.js'
+import { nightTest, scopedEngines } from '../../test/scope.js'
 import { commandOf, env } from './serving-commands.js'
 
 const SETTINGS = {
@@ -50,7 +50,7 @@ const measured = (by, { duration, processes = 1, maxClients, signal = new AbortC
   serving: { by, asks: 'pages', processes, connections: 8, everyMs: 0, path: DEFAULT_PATH, settings: {} }
 }, {
   async openServers () {
-    const servers = await openOwnServers({ program: engine.program, replicas: 2, folder })
+    const servers = await openOwnServers({ program: engine.program, replicas: 1, folder })
     for (const url of maxClients ? servers.replicaUrls : []) {
       await queryNode(url, (connection) => connection.send('CONFIG', 'SET', 'maxclients', Number(maxClients)))
     }
@@ -81,7 +81,7 @@ t.test('a sample has what was requested and served beside what was written', asy
   await allGone(...pids)
 })
 
-wholeTest('L14: a server that ends is the outcome of a measurement', async (t) => {
+t.test('L14: a server that ends is the outcome of a measurement', async (t) => {
   const sample = await measured('ask',
     { duration: 10, onUp: () => setTimeout(() => process.kill(servingPids(/serve-process\.js/)[0], 'SIGKILL'), 2500) })
   t.match(sample, { valid: false, error: { code: 'SERVING_FAILED', message: /the server ask was ended by SIGKILL/ } })
@@ -89,7 +89,7 @@ wholeTest('L14: a server that ends is the outcome of a measurement', async (t) =
   await allGone(...pids)
 })
 
-wholeTest('L14: more readers than a server allows connections are the outcome, with the reason', async (t) => {
+nightTest('L14: more readers than a server allows connections are the outcome, with the reason', async (t) => {
   const sample = await measured('reader', { duration: 4, processes: 4, maxClients: 3 })
   // of the readers, or of the lab, which asks the same servers
   t.match(sample, {
@@ -98,7 +98,7 @@ wholeTest('L14: more readers than a server allows connections are the outcome, w
   await allGone(...pids)
 })
 
-wholeTest('a stopped measurement leaves no process', async (t) => {
+t.test('a stopped measurement leaves no process', async (t) => {
   const controller = new AbortController()
   await t.rejects(measured('bare', { duration: 10, signal: controller.signal, onUp: () => setTimeout(() => controller.abort(), 1500) }),
     { code: 'LAB_STOPPED' })

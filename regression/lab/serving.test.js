@@ -13,10 +13,10 @@ import { createHandler } from '../../lab/serving/handler.js'
 import { startServing } from '../../lab/serving/index.js'
 import { DEFAULT_PATH } from '../../lab/serving/plan.js'
 import { makeIds, makeValue } from '../../src/synthetic.js'
-import { runReader } from '../../test/commands.js'
 import { allGone } from '../../test/embedded/checkout.js'
 import { connectFor, eventually, openWriterFor, startDeployment } from '../../test/servers.js'
-import { scopedEngines, wholeTest } from '../../test/scope.js'
+import { nightly, scopedEngines } from '../../test/scope.js'
+import { startReader } from '../../test/services.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const KEY_PREFIX = 'lab-1234abcd:'
@@ -87,7 +87,7 @@ t.test('reader, ask and bare serve the same bytes, and every request is accounte
   }
   t.equal(new Set(bytes).size, 1, `bytes of an answer of reader, ask, bare: ${bytes}`)
 
-  const reader = await runReader(t, { redisUrl: primary.url, flags: ['--key-prefix', KEY_PREFIX] })
+  const reader = await startReader(t, { redisUrl: primary.url, keyPrefix: KEY_PREFIX })
   const { newest } = createHandler({
     connections: [await connectFor(t, replicas[0].url), await connectFor(t, replicas[1].url)],
     keyPrefix: KEY_PREFIX,
@@ -101,8 +101,8 @@ t.test('reader, ask and bare serve the same bytes, and every request is accounte
   }
 })
 
-wholeTest('ask reads every layout, as the reader answers it', async (t) => {
-  const reader = await runReader(t, { redisUrl: primary.url, flags: ['--key-prefix', KEY_PREFIX] })
+t.test('ask reads every layout, as the reader answers it', async (t) => {
+  const reader = await startReader(t, { redisUrl: primary.url, keyPrefix: KEY_PREFIX })
   for (const layout of layoutNames()) {
     const feed = `of-${layout}`
     const { pipeline } = await openWriterFor(t,
@@ -123,7 +123,7 @@ wholeTest('ask reads every layout, as the reader answers it', async (t) => {
   }
 })
 
-wholeTest('everything comes out of a process that was started in the window', async (t) => {
+t.test('everything comes out of a process that was started in the window', async (t) => {
   const ids = 2500
   const feed = 'all'
   const { pipeline } = await openWriterFor(t, { redisUrl: primary.url, keyPrefix: KEY_PREFIX, feed, windowMs: 0 })
@@ -136,8 +136,8 @@ wholeTest('everything comes out of a process that was started in the window', as
   const workload = { ids, writers: 1, valueBytes: 64, isWhole: false }
   /** @type {number[]} */
   const bytes = []
-  for (const [by, settings] of /** @type {const} */ ([['reader', { views: 'none' }], ['reader', { views: 'all' }], ['ask', {}],
-    ['bare', {}]])) {
+  const ways = /** @type {[string, object][]} */ ([['reader', { views: 'all' }], ['bare', {}], ['ask', {}], ['reader', { views: 'none' }]])
+  for (const [by, settings] of nightly(ways, ways.slice(0, 2))) {
     const serving = await serve(t, { by, asks: 'everything', connections: 1, path: '/v1/feeds/all/items?limit=1000000', settings },
       { ...place, feed, liveItems: ids, workload })
     const first = serving.pids[0]
@@ -158,7 +158,7 @@ wholeTest('everything comes out of a process that was started in the window', as
   t.equal(new Set(bytes).size, 1, `bytes of an answer of readers, ask, bare: ${bytes}`)
 })
 
-wholeTest('in an open loop it is known how many requests there should be; several processes share them', async (t) => {
+t.test('in an open loop it is known how many requests there should be; several processes share them', async (t) => {
   const serving = await serve(t, { by: 'bare', processes: 2, connections: 4, everyMs: 50 })
   t.equal(serving.pids.length, 3)
   const figures = await serving.measure(1.75)
@@ -169,7 +169,7 @@ wholeTest('in an open loop it is known how many requests there should be; severa
   t.match(figures, { processes: 2, everyMs: 50 })
 })
 
-wholeTest('a feed not filled when the window begins, and a window that is too short, are reported', async (t) => {
+t.test('a feed not filled when the window begins, and a window that is too short, are reported', async (t) => {
   const serving = startServing(servingOf({ path: '/v1/feeds/lab/items?limit=400' }), { ...place, liveItems: 1000 })
   t.teardown(() => serving.close())
   await serving.ready
@@ -179,7 +179,7 @@ wholeTest('a feed not filled when the window begins, and a window that is too sh
     { code: 'SERVING_FAILED', message: /1\.0 s of the window are left for requests; expected at least 1\.25/ })
 })
 
-wholeTest('a server or client that ends, or cannot start, is reported', async (t) => {
+t.test('a server or client that ends, or cannot start, is reported', async (t) => {
   for (const [which, what] of /** @type {const} */ ([[0, /the server ask was ended by SIGKILL/], [1, /the client was ended by SIGKILL/]])) {
     const serving = await serve(t, {})
     const measured = serving.measure(20)
@@ -197,7 +197,7 @@ wholeTest('a server or client that ends, or cannot start, is reported', async (t
   await nowhere.close()
 })
 
-wholeTest('nothing outlives a lab that was killed', async (t) => {
+t.test('nothing outlives a lab that was killed', async (t) => {
   const text = `
     import { startServing } from ${JSON.stringify(join(ROOT, 'lab/serving/index.js'))}
     const { readerArgs, place, servings } = JSON.parse(process.argv[1])
@@ -219,7 +219,7 @@ wholeTest('nothing outlives a lab that was killed', async (t) => {
   await allGone(...pids)
 })
 
-wholeTest('settings of the reader, and other paths; the replicas are not needed when the primary is read', async (t) => {
+t.test('settings of the reader, and other paths; the replicas are not needed when the primary is read', async (t) => {
   for (const replica of replicas) await replica.kill()
   const serving = await serve(t, { by: 'reader', settings: { readFrom: 'primary' }, path: '/v1/feeds/lab/count' },
     { ...place, replicaUrls: [] })

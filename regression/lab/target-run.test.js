@@ -3,8 +3,8 @@ import t from 'tap'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connectFor, eventually, startDeployment, startServer } from '../../test/servers.js'
-import { ONCE, labCheckout, pathsIn, readJson, runLab, startLab, tinyPlan } from '../../test/lab/lab-checkout.js'
-import { scopedEngines, wholeTest } from '../../test/scope.js'
+import { ONCE, labCheckout, lookWithLab, pathsIn, readJson, runLab, startLab, tinyPlan } from '../../test/lab/lab-checkout.js'
+import { nightTest, scopedEngines } from '../../test/scope.js'
 
 const PASSWORD = 'open-sesame-7'
 const [engine] = await scopedEngines()
@@ -26,7 +26,7 @@ async function theirsOn (connection) {
 /** @param {import('../../src/store/connection.js').Connection} connection */
 const ours = async (connection) => (await connection.send('KEYS', 'lab-????????:*')).length
 
-wholeTest('a run on servers with a password measures all of their nodes, removes what it wrote, and never ' +
+t.test('a run on servers with a password measures all of their nodes, removes what it wrote, and never ' +
   'discloses the password', async (t) => {
   const { primary, replicas } = await startDeployment(t,
     { engine, replicas: 1, password: PASSWORD, args: ['--requirepass', PASSWORD, '--masterauth', PASSWORD] })
@@ -59,7 +59,7 @@ t.test('a user who may not look is refused before anything is written', async (t
   await connection.send('ACL', 'SETUSER', 'blind', 'on', `>${PASSWORD}`, '~*', '&*', '+@all', '-info')
   await connection.send('CONFIG', 'RESETSTAT')
   const root = await labCheckout(t)
-  const { code, stderr } = await runLab(t, root, ['901', ...ONCE, '--target', url.replace('//', `//blind:${PASSWORD}@`)])
+  const { code, stderr } = await lookWithLab(root, ['901', ...ONCE, '--target', url.replace('//', `//blind:${PASSWORD}@`)])
   t.equal(code, 1)
   t.match(stderr, /freshet experiment: the lab cannot use these servers: .*info.*The lab needs the rules of freshet-lab in docs\/acl/is)
   t.notOk(stderr.includes(PASSWORD))
@@ -67,7 +67,7 @@ t.test('a user who may not look is refused before anything is written', async (t
   t.notMatch(String(await connection.send('INFO', 'commandstats')), /cmdstat_(set|zadd|evalsha|fcall|unlink|del)\b/, 'not even tried')
 })
 
-wholeTest('L14: a server that runs out of memory is an outcome of every arm, is cleaned, and nothing of theirs is lost', async (t) => {
+nightTest('L14: a server that runs out of memory is an outcome of every arm, is cleaned, and nothing of theirs is lost', async (t) => {
   const { url } = await startServer(t, { engine, args: ['--maxmemory', '10mb', '--maxmemory-policy', 'noeviction'] })
   const connection = await connectFor(t, url)
   const theirs = await putTheirs(connection)
@@ -83,7 +83,7 @@ wholeTest('L14: a server that runs out of memory is an outcome of every arm, is 
   t.same(await theirsOn(connection), theirs)
 })
 
-wholeTest('Ctrl-C in the middle removes what was written', async (t) => {
+t.test('Ctrl-C in the middle removes what was written', async (t) => {
   const { url } = await startServer(t, { engine })
   const connection = await connectFor(t, url)
   const theirs = await putTheirs(connection)
@@ -95,7 +95,7 @@ wholeTest('Ctrl-C in the middle removes what was written', async (t) => {
   t.same(await theirsOn(connection), theirs)
 })
 
-wholeTest('a target that is lost ends the run, and what could not be removed is named', async (t) => {
+t.test('a target that is lost ends the run, and what could not be removed is named', async (t) => {
   const server = await startServer(t, { engine, args: ['--appendonly', 'yes', '--appendfsync', 'always'] })
   const connection = await connectFor(t, server.url)
   const root = await labCheckout(t, { '901-tiny': tinyPlan({ fixed: { ids: 400, valueBytes: 64, drainMs: 500 } }) })

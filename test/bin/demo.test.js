@@ -2,6 +2,7 @@
 import t from 'tap'
 import { needsBrowser, openPage, startBrowser } from '../browser.js'
 import { eventually } from '../servers.js'
+import { sharedDeployment } from '../shared.js'
 import { send, startDemo } from './demos.js'
 import { endOfMain } from './in-process.js'
 
@@ -14,7 +15,7 @@ t.test('a demo that does not exist', async (t) => {
 })
 
 t.test('the page', needsBrowser, async (t) => {
-  const { command, gatewayUrl, url } = await startDemo(t, 'auctions')
+  const { command, gatewayUrl, url } = await startDemo(t, 'auctions', await sharedDeployment(t))
   const browser = await startBrowser(t)
   const { page, faults, origins } = await openPage(t, browser, { viewport: { width: 390, height: 844 } })
   const text = async (/** @type {string} */ id) => await page.textContent(`#${id}`) ?? ''

@@ -1,10 +1,11 @@
-/** Demos as processes, each with a key prefix of its own on shared servers, and requests of their visitors. */
+/** Demos as processes, on shared servers, and requests of their visitors. */
 import { runCommand } from '../commands.js'
-import { sharedDeployment } from '../shared.js'
 
-/** @param {import('tap').Test} t @param {'auctions' | 'sales' | 'prices' | 'orders'} system @param {string[]} [flags] */
-export async function startDemo (t, system, flags = []) {
-  const { primary, keyPrefix } = await sharedDeployment(t)
+/**
+ * @param {import('tap').Test} t @param {'auctions' | 'sales' | 'prices' | 'orders'} system
+ * @param {Awaited<ReturnType<typeof import('../shared.js').sharedDeployment>>} deployment @param {string[]} [flags]
+ */
+export async function startDemo (t, system, { primary, keyPrefix }, flags = []) {
   const command = runCommand(t, ['demo', system, '--redis-url', primary.url, '--key-prefix', keyPrefix, '--port', '0',
     '--gateway-port', '0', ...flags])
   const [, gatewayUrl] = await command.until(/^gateway +(\S+)/m)

@@ -2,7 +2,6 @@
 import t from 'tap'
 import { layoutNames, layoutOf } from '../../src/layouts/index.js'
 import { agree, readDefinition } from '../../src/feeds/definitions.js'
-import { endOf } from '../commands.js'
 import { connectFor } from '../servers.js'
 import { sharedDeployment } from '../shared.js'
 import { endOfMain } from './in-process.js'

@@ -24,9 +24,9 @@ export async function makeCheckout (t, below = '') {
   return join(base, below)
 }
 
-/** In this process. @param {import('tap').Test} t @param {string} root @param {object} [options] */
+/** In this process, with one replica if not told. @param {import('tap').Test} t @param {string} root @param {object} [options] */
 export async function useServers (t, root, options = {}) {
-  const servers = await useEmbeddedServers({ root, cacheDir, ...options })
+  const servers = await useEmbeddedServers({ root, cacheDir, replicas: 1, ...options })
   t.teardown(() => servers.release())
   return servers
 }

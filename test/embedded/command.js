@@ -6,7 +6,9 @@ import { infoOf } from './checkout.js'
 const [root, cacheDir] = process.argv.slice(2)
 const say = (/** @type {object} */ fact) => process.stdout.write(JSON.stringify(fact) + '\n')
 
-const { release, ...servers } = await useEmbeddedServers({ root, cacheDir, onFailure: ({ code, message }) => say({ code, message }) })
+const { release, ...servers } = await useEmbeddedServers({
+  root, cacheDir, replicas: 1, onFailure: ({ code, message }) => say({ code, message })
+})
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, async () => {
     await pause(200)

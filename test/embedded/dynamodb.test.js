@@ -32,7 +32,7 @@ t.test('it ends when its supervisor is killed with -9, and the command learns of
   /** @type {Error | null} */
   let failure = null
   const { url } = await use(t, root, { onFailure: (/** @type {Error} */ error) => { failure = error } })
-  const { supervisorPid } = await useServers(t, root)
+  const { supervisorPid } = await useServers(t, root, { replicas: 2 })
   process.kill(supervisorPid, 'SIGKILL')
   await allGone(supervisorPid)
   await until(() => fetch(url).then(() => false, () => true))

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import t from 'tap'
 import { chooseEngine, enginesFound, installedEngines, newest, readVersion } from '../../src/store/embedded/engine.js'
 import { pinnedProgram } from '../../src/store/embedded/pinned.js'
+import { wholeTest } from '../scope.js'
 import { makeCheckout } from './checkout.js'
 
 /** @param {string} file @param {string} script */
@@ -107,7 +108,7 @@ t.test('without any program the error names the programs and how to install one'
   })
 })
 
-t.test('two concurrent downloads both get a working program, or both report the reason', async (t) => {
+wholeTest('two concurrent downloads both get a working program, or both report the reason', async (t) => {
   const { PATH } = process.env
   const cacheDir = await makeCheckout(t)
   const nothing = await emptyPath(t)

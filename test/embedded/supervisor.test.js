@@ -2,10 +2,10 @@ import { chmod, mkdir, readdir, realpath, stat, writeFile } from 'node:fs/promis
 import { join } from 'node:path'
 import t from 'tap'
 import { lookAtEmbeddedServers } from '../../src/store/embedded/client.js'
-import { enginesFound } from '../../src/store/embedded/engine.js'
-import { allGone, cacheDir, infoOf, isRunning, leftIn, makeCheckout, pidsOf, startCommand, until, useServers } from './checkout.js'
+import { scopedEngines } from '../scope.js'
+import { allGone, infoOf, isRunning, leftIn, makeCheckout, pidsOf, startCommand, until, useServers } from './checkout.js'
 
-for (const { program, name, version } of await enginesFound({ env: process.env, cacheDir })) {
+for (const { program, name, version } of await scopedEngines()) {
   const title = `${name} ${version}: a command gets a primary with two replicas in sync, and nothing is left after its release`
   t.test(title, (t) => useAndRelease(t, program, { name, version }))
 }
@@ -13,7 +13,7 @@ for (const { program, name, version } of await enginesFound({ env: process.env, 
 /** @param {import('tap').Test} t @param {string} program @param {{ name: string, version: string }} engine */
 async function useAndRelease (t, program, engine) {
   const root = await makeCheckout(t)
-  const servers = await useServers(t, root, { named: program })
+  const servers = await useServers(t, root, { named: program, replicas: 2 })
   t.same(servers.engine, engine)
   t.match(await infoOf(servers.primaryUrl), { role: 'master', connected_slaves: '2', maxmemory_policy: 'noeviction' })
   for (const url of servers.replicaUrls) t.match(await infoOf(url), { role: 'slave', master_link_status: 'up' })
@@ -29,7 +29,7 @@ async function useAndRelease (t, program, engine) {
 
 t.test('commands that start concurrently share one supervisor, and the servers stay until the last release', async (t) => {
   const root = await makeCheckout(t)
-  const commands = await Promise.all(Array.from({ length: 5 }, () => startCommand(t, root)))
+  const commands = await Promise.all(Array.from({ length: 3 }, () => startCommand(t, root)))
   const all = await Promise.all(commands.map((command) => command.next()))
   t.same(new Set(all.map((servers) => servers.supervisorPid)).size, 1)
   t.same(new Set(all.map((servers) => servers.primaryUrl)).size, 1)
@@ -95,7 +95,7 @@ t.test('a folder with a path too long for a socket works too', async (t) => {
 t.test('running servers are shared, never changed', async (t) => {
   const root = await makeCheckout(t)
   await useServers(t, root, { replicas: 1 })
-  await t.rejects(useServers(t, root), { code: 'SERVERS_FAILED', message: /already run with 1 replicas, not 2/ })
+  await t.rejects(useServers(t, root, { replicas: 2 }), { code: 'SERVERS_FAILED', message: /already run with 1 replicas, not 2/ })
 })
 
 t.test('without a server program the error has a code, and nothing is left', async (t) => {

@@ -1,9 +1,9 @@
 /** The Kafka broker of the lab: when it cannot be started, and that it never outlives its process. */
 import t from 'tap'
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
-import { findKafka } from '../../lab/kafka/broker.js'
+import { findKafka, startBroker } from '../../lab/kafka/broker.js'
+import { wholeTest } from '../scope.js'
 import { eventually } from '../servers.js'
 
 const BROKER = new URL('../../lab/kafka/broker.js', import.meta.url).href
@@ -12,13 +12,14 @@ const why = await findKafka({ cacheDir })
 const ask = `const { findKafka, startBroker } = await import('${BROKER}'); const cacheDir = ${JSON.stringify(cacheDir)};`
 
 t.test('without Java it says so', async (t) => {
-  const program = `${ask} console.log(await findKafka({ cacheDir }))
-    await startBroker({ cacheDir }).catch(({ code }) => console.log(code))`
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { env: { PATH: '/nowhere' } })
-  t.equal(stdout, 'no Java 17 or later on PATH\nBROKER_FAILED\n')
+  const { PATH } = process.env
+  process.env.PATH = '/nowhere'
+  t.teardown(() => { process.env.PATH = PATH })
+  t.equal(await findKafka({ cacheDir }), 'no Java 17 or later on PATH')
+  await t.rejects(startBroker({ cacheDir }), { code: 'BROKER_FAILED' })
 })
 
-t.test('a broker ends when its process is killed', { skip: why === null ? false : `not measured here: ${why}` }, async (t) => {
+wholeTest('a broker ends when its process is killed', { skip: why === null ? false : `not measured here: ${why}` }, async (t) => {
   const program = `${ask} const broker = await startBroker({ cacheDir }); console.log(broker.pid()); setInterval(() => {}, 1000)`
   // nothing removes the folder of a broker whose process was killed
   const env = { ...process.env, TMPDIR: t.testdir() }

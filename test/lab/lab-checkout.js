@@ -6,10 +6,12 @@
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { copyCheckout, runCommand } from '../commands.js'
+import { endOfMain } from '../bin/in-process.js'
 import { isRunning } from '../embedded/checkout.js'
 
 /**
@@ -60,6 +62,26 @@ export const startLab = (t, root, args, options) => runCommand(t, ['experiment',
 
 /** To its end. @param {Parameters<typeof startLab>} given */
 export const runLab = (...given) => startLab(...given).ended()
+
+/** What measures nothing, in this process. @param {string} root @param {string[]} args */
+export const lookWithLab = (root, args) => endOfMain(['experiment', ...args], { cwd: root })
+
+/** @type {ReturnType<typeof startOnce> | null} */
+let once = null
+
+/** A run of the tiny plan that the files of this process share: it and its checkout are only looked at. */
+export const ranOnce = () => (once ??= startOnce())
+
+async function startOnce () {
+  /** @type {(() => unknown)[]} */
+  const ends = []
+  const t = /** @type {any} */ ({ teardown: (/** @type {() => unknown} */ end) => ends.push(end) })
+  const root = await labCheckout(t)
+  process.once('exit', () => rmSync(root, { recursive: true, force: true }))
+  const { code, stdout, stderr } = await runLab(t, root, ['901', ...ONCE])
+  const [file] = await pathsIn(join(root, '.freshet', 'lab', 'results'), /\.json$/)
+  return { root, code, stdout, stderr, file, result: file && await readJson(file) }
+}
 
 /** @param {string} folder @returns {Promise<string[]>} names of all files in it and below, with what is in them */
 export async function filesIn (folder) {

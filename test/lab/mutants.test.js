@@ -7,7 +7,7 @@ import { scoped, scopedEngines, wholeTest } from '../scope.js'
 import { engineName, startServer } from '../servers.js'
 import { ledgerOf, loadHere } from './load.js'
 import { MUTANTS, withSwappedPercentiles } from './mutants/loads.js'
-import { brokenIn, measured } from './mutants/measured.js'
+import { brokenIn, measured, measuredAll } from './mutants/measured.js'
 
 /** above it a run is marked as bound by its generator (L7) */
 const STARVED_AT = 0.8
@@ -25,7 +25,7 @@ const server = await startServer(t, { engine })
 t.test(`${engineName(engine)}: loads that lie about what they wrote are found out`, async (t) => {
   for (const valueChange of scoped(['always', 'never'], ['always'])) {
     const names = ['healthy', 'drops', 'answers early', 'counts one batch more', 'counts twice']
-    const [healthy, drops, early, more, twice] = await Promise.all(names.map((name) => measured(t, server, name, { valueChange })))
+    const [healthy, drops, early, more, twice] = await measuredAll(t, server, names.map((name) => [name, { valueChange }]))
 
     t.same(healthy.broken, [], `values change ${valueChange}: the load without a fault passes`)
     t.match(healthy.sample.ledger, { missing: 0, foreign: 0, misplaced: 0, versions: 1000 })
@@ -42,8 +42,8 @@ t.test(`${engineName(engine)}: loads that lie about what they wrote are found ou
 })
 
 t.test('loads that write less than they say, or something else, are found out by what is in the values', async (t) => {
-  const [empty, garbage] = await Promise.all([['writes empty values', 'always'], ['writes garbage', 'never']].map(([name, valueChange]) =>
-    measured(t, server, name, { valueChange })))
+  const [empty, garbage] = await measuredAll(t, server,
+    [['writes empty values', { valueChange: 'always' }], ['writes garbage', { valueChange: 'never' }]])
   t.same(empty.broken, [RIGHT])
   t.match(empty.sample.ledger, { missing: 1000, verified: 0, versions: 1000, detail: [/id-\d+ holds a value of 0 bytes; expected 64/] })
   t.same(garbage.broken, [RIGHT])
@@ -52,8 +52,8 @@ t.test('loads that write less than they say, or something else, are found out by
 })
 
 t.test('a log that lacks a version, though not the newest of its id, has one twice or in the wrong place is found out', async (t) => {
-  const [healthy, drops, twice, times] = await Promise.all(['healthy log', 'log that drops', 'log that writes twice',
-    'log with wrong times'].map((name) => measured(t, server, name)))
+  const [healthy, drops, twice, times] = await measuredAll(t, server,
+    [['healthy log'], ['log that drops'], ['log that writes twice'], ['log with wrong times']])
   t.same(healthy.broken, [])
   t.match(healthy.sample.ledger, { versions: ITEMS, verified: ITEMS, stored: ITEMS })
   t.same(drops.broken, [RIGHT])

@@ -43,7 +43,7 @@ const loadThat = (begin, valueOf = (value) => value, commandsOf = idsOf) => ({
   async open (parts) {
     const { settings, redisUrl } = parts
     const key = partitionKey(settings.keyPrefix, settings.feed, 0)
-    const connection = await openConnection(redisUrl, { name: 'freshet-mutant', deadlineMs: 20_000 })
+    const connection = await openConnection(redisUrl, { name: 'freshet-mutant', deadlineMs: 60_000 })
     const write = (/** @type {Written[]} */ items) => connection.sendAll(items.flatMap(({ commands }) => commands))
     const deliver = begin()
     let n = 0

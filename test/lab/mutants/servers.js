@@ -70,19 +70,36 @@ function swapped (items) {
 /** A version of the first item's id that has a newer one, in its place at the end. @param {Written[]} items */
 const old = (items) => itemOf(items[0].n - IDS, items[0].ts - items[0].n)
 
+/**
+ * What such a server answers, without a server.
+ * @param {string} name @param {number} [beganMs] when it was started; there were items before
+ */
+export function liarOf (name, beganMs = Date.now()) {
+  const { at = (nowMs) => nowMs, page = (items) => items, all = (items) => items } = LIES[name]
+  const startMs = beganMs - 5000
+  const newestAt = (/** @type {number} */ nowMs) => Math.floor((at(nowMs, beganMs) - startMs) * RATE / 1000)
+  const itemsOf = (/** @type {number} */ nowMs, /** @type {number} */ limit) =>
+    Array.from({ length: limit }, (_, i) => itemOf(newestAt(nowMs) - i, startMs))
+  const written = (/** @type {Written[]} */ items) => items.map(({ id, ts, value }) => ({ id, ts, value }))
+  return {
+    newestAt,
+    /** Newest first. @param {number} nowMs since 1970 @param {number} limit */
+    page: (nowMs, limit) => written(page(itemsOf(nowMs, limit))),
+    /** Everything. @param {number} nowMs */
+    all: (nowMs) => written(all(itemsOf(nowMs, IDS)))
+  }
+}
+
 /** @param {import('tap').Test} t @param {string} name @returns {Promise<{ url: string }>} of its items */
 export async function startLiar (t, name) {
-  const { at = (nowMs) => nowMs, page = (items) => items, all = (items) => items } = LIES[name]
-  // there were items before
-  const beganMs = Date.now()
-  const startMs = beganMs - 5000
+  const liar = liarOf(name)
   const server = createServer((request, response) => {
-    const newest = Math.floor((at(performance.timeOrigin + performance.now(), beganMs) - startMs) * RATE / 1000)
+    const nowMs = performance.timeOrigin + performance.now()
     const isAll = request.headers.accept === 'application/x-ndjson'
-    const limit = isAll ? IDS : Number(/limit=(\d+)/.exec(String(request.url))?.[1])
-    const items = (isAll ? all : page)(Array.from({ length: limit }, (_, i) => itemOf(newest - i, startMs)))
-      .map(({ id, ts, value }) => ({ id, ts, value }))
-    const body = isAll ? items.map((item) => JSON.stringify(item) + '\n').join('') : JSON.stringify({ items })
+    const limit = Number(/limit=(\d+)/.exec(String(request.url))?.[1])
+    const body = isAll
+      ? liar.all(nowMs).map((item) => JSON.stringify(item) + '\n').join('')
+      : JSON.stringify({ items: liar.page(nowMs, limit) })
     response.setHeader('content-length', body.length)
     response.end(body)
   })

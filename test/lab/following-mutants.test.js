@@ -1,2 +1,0 @@
-/** A smoke of regression/lab/following-mutants.test.js. */
-import '../../regression/lab/following-mutants.test.js'

@@ -1,2 +1,0 @@
-/** A smoke of regression/lab/target.test.js. */
-import '../../regression/lab/target.test.js'
