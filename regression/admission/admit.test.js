@@ -115,7 +115,7 @@ function misfolded ({ states, events }) {
 const engines = await scopedEngines()
 for (const engine of engines) {
   const isNewest = engine === newest(engines)
-  const sequences = isNewest ? scoped(2000, 300) : 500
+  const sequences = isNewest ? scoped(2000, 150) : 500
   t.test(`${engineName(engine)}: ${sequences} random sequences, seed ${SEED}`, async (t) => {
     const connection = await connectFor(t, (await startServer(t, { engine })).url)
     const replicationId = await replicationIdOf(connection)

@@ -1,12 +1,11 @@
 /** How fast the order writer is, and how long partitions have no owner: figures, with bounds that a busy machine keeps too. */
 import { Registry } from 'prom-client'
-import t from 'tap'
 import { admissionKey, createAdmission } from '../../src/admission/index.js'
 import { createAdmissionMetrics } from '../../src/metrics/index.js'
 import { createRoutes } from '../../src/store/index.js'
 import { runConsumers } from '../../test/commands.js'
 import { startMigratedDatabase } from '../../test/database.js'
-import { scopedEngines } from '../../test/scope.js'
+import { nightTest, scopedEngines } from '../../test/scope.js'
 import { connectFor, engineName, eventually, startServer } from '../../test/servers.js'
 
 const PARTITIONS = 16
@@ -52,7 +51,7 @@ const ownersIn = async (connection) => Promise.all(Array.from({ length: PARTITIO
 }))
 
 const [engine] = await scopedEngines()
-t.test(`${engineName(engine)}: order rows per second, and the time of a hand-over`, async (t) => {
+nightTest(`${engineName(engine)}: order rows per second, and the time of a hand-over`, async (t) => {
   const [{ url: redisUrl }, database] = await Promise.all([startServer(t, { engine }), startMigratedDatabase(t)])
   await sell(t, redisUrl)
   const start = () => runConsumers(t, { redisUrl, flags: [...FLAGS, '--database-url', database.url] })

@@ -3,9 +3,11 @@ import t from 'tap'
 import { openFeed } from '../../src/index.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { tlsEngines, createAuthority } from '../../test/certificates.js'
-import { askAt, endOf, runCommand, sendTo, runReader } from '../../test/commands.js'
+import { endOfMain } from '../../test/bin/in-process.js'
+import { askAt, runCommand, sendTo } from '../../test/commands.js'
 import { openLive } from '../../test/push/live-client.js'
 import { engineName, eventually, openWriterFor } from '../../test/servers.js'
+import { startReader } from '../../test/services.js'
 import { startGuarded } from '../../test/store/guarded.js'
 import { scopedEngines } from '../../test/scope.js'
 
@@ -44,7 +46,7 @@ for (const engine of await scopedEngines()) {
     const { primary, urlOf, refused } = await startGuarded(t, engine)
 
     await t.test('a reader pushes, resumes after a cut, and top shows it', async (t) => {
-      const reader = await runReader(t, { redisUrl: urlOf('reader') })
+      const reader = await startReader(t, { redisUrl: urlOf('reader') })
       for (const layout of layoutNames()) {
         const path = `/v1/feeds/live-${layout}/live`
         const writer = await openWriterFor(t, { redisUrl: primary.url, feed: `live-${layout}`, layout })
@@ -66,11 +68,11 @@ for (const engine of await scopedEngines()) {
         t.notOk(again.events.some(({ event }) => event === 'snapshot'), `${layout}: it resumed`)
         await again.close()
       }
-      const shown = await endOf(t, ['top', '--once', '--url', reader.url, '--feed', 'live-segments'])
+      const shown = await endOfMain(['top', '--once', '--url', reader.url, '--feed', 'live-segments'])
       t.equal(shown.code, 0, shown.stderr)
       t.match(shown.stdout, /live-segments/)
       t.same(await refused(), [])
-      t.equal((await reader.command.stop()).code, 0)
+      t.equal(await reader.service.stop(), 0)
     })
 
     await t.test('one address for writing and reading: openFeed', async (t) => {
@@ -103,13 +105,13 @@ for (const engine of await tlsEngines()) {
     const { primary, urlOf, refused } = await startGuarded(t, engine, { tls: files })
     t.match(urlOf('reader'), /^rediss:\/\/freshet-reader:word@127\.0\.0\.1:\d+\?ca=/)
     await useLibrary(t, urlOf('library'))
-    const reader = await runReader(t, { redisUrl: urlOf('reader') })
+    const reader = await startReader(t, { redisUrl: urlOf('reader') })
     await eventually(async () => (await reader.get('/v1/feeds/both-segments/items?limit=10')).json.items?.length === 2)
     t.same(await refused(), [])
-    const doctor = await endOf(t, ['doctor', '--redis-url', urlOf('reader')])
+    const doctor = await endOfMain(['doctor', '--redis-url', urlOf('reader')])
     t.equal(doctor.code, 0, doctor.stdout)
     t.match(doctor.stdout, /reader +has all permissions/)
     t.match(doctor.stdout, new RegExp(`^server +rediss://\\*\\*\\*@127.0.0.1:${primary.port}`, 'm'))
-    t.equal((await reader.command.stop()).code, 0)
+    t.equal(await reader.service.stop(), 0)
   })
 }

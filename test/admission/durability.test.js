@@ -1,9 +1,9 @@
 /** When a decision counts as acknowledged. */
 import t from 'tap'
 import { createConfirm } from '../../src/admission/index.js'
-import { endOf } from '../commands.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, engineName, eventually, startDeployment, startServer } from '../servers.js'
+import { startGateway } from '../services.js'
 
 for (const engine of await scopedEngines()) {
   t.test(`${engineName(engine)}: a round of WAIT confirms what came before it, and is shared`, async (t) => {
@@ -24,8 +24,7 @@ for (const engine of await scopedEngines()) {
 
   t.test(`${engineName(engine)}: --durability aof needs an append-only file`, async (t) => {
     const { url } = await startServer(t, { engine })
-    const { code, stderr } = await endOf(t, ['gateway', '--redis-url', url, '--port', '0', '--durability', 'aof'])
-    t.equal(code, 2)
-    t.match(stderr, /append-only file.*--durability replica or memory/)
+    await t.rejects(startGateway(t, { redisUrl: url, flags: ['--durability', 'aof'] }),
+      { exitStatus: 2, message: /append-only file.*--durability replica or memory/ })
   })
 }

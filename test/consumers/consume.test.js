@@ -4,13 +4,13 @@ import { admissionKey } from '../../src/admission/index.js'
 import { consume, createDeadLetters, createOutboxReader, createOwnership } from '../../src/consumers/index.js'
 import { migrate, openDatabase } from '../../src/sql/index.js'
 import { createRoutes } from '../../src/store/index.js'
-import { startDatabase } from '../database.js'
+import { sharedDatabase } from '../database.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, engineName, eventually, silentLog, startServer } from '../servers.js'
 
 /** of requests and leases: shorter ones end on a busy machine, and the work begins again */
 const DEADLINE_MS = 5000
-const server = await startDatabase(t)
+const server = await sharedDatabase(t)
 const database = openDatabase({ url: server.url, name: 'test', max: 4, deadlineMs: DEADLINE_MS, log: silentLog })
 t.teardown(() => database.close())
 await migrate(database)

@@ -12,7 +12,7 @@ import { holds } from '../properties.js'
 import { engineName, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 
-const engines = await scopedEngines()
+const [engine] = await scopedEngines()
 
 const HANG_MS = 60_000
 const NOWHERE = 'redis://127.0.0.1:1'
@@ -116,78 +116,76 @@ t.test('following: any arguments', async (t) => {
   }))
 })
 
-for (const engine of engines) {
-  t.test(engineName(engine), async (t) => {
-    const { url: redisUrl } = await startServer(t, { engine })
+t.test(engineName(engine), async (t) => {
+  const { url: redisUrl } = await startServer(t, { engine })
 
-    for (const encoding of ['bytes', 'json']) {
-      t.test(`${encoding}: any arguments of every method of a feed`, async (t) => {
-        const keepsAll = { windowMs: 0, maxFutureMs: 2 ** 41 - 1 }
-        const feed = await openFeed(`any-${encoding}`, /** @type {any} */ ({ redisUrl, readFrom: 'primary', encoding, ...keepsAll }))
-        t.teardown(() => feed.close())
-        const { pipeline } = insideOfFeed(feed).writer
-        const sum = () => feed.account.offered - Object.values(feed.account.refused).reduce((sum, n) => sum + n, 0)
-        let appended = 0
-        await holds(t, fc.asyncProperty(callOf(OF_FEED), async ({ name, args }) => {
-          const [before, heldBytes] = [sum(), pipeline.heldBytes]
-          /** @type {any} */
-          let thrown = null
-          const outcome = await outcomeOf(() => {
-            try {
-              return /** @type {any} */ (feed)[name](...args)
-            } catch (error) {
-              thrown = { counted: sum() - before, heldBytes: pipeline.heldBytes - heldBytes }
-              throw error
-            }
-          })
-          if (thrown && (thrown.counted !== 0 || thrown.heldBytes !== 0)) throw new Error(`partly appended: ${JSON.stringify(thrown)}`)
-          if (outcome === 'thrown' && name !== 'append' && name !== 'delete') throw new Error(`${name} threw at once`)
-          if (outcome === 'answer' && (name === 'append' || name === 'delete')) appended++
-        }), { runs: 6000, timeLimitMs: 60_000 })
-        await feed.flush({ deadlineMs: HANG_MS })
-        t.ok(appended > 0)
-        const { items, refused, failed, dropped } = feed.account
-        // late: the stored version is newer
-        t.same([items + (refused.late ?? 0), failed, dropped], [appended, 0, 0], 'what did not throw was appended, and nothing else')
-      })
-    }
-
-    t.test('any arguments of every method of a reader, and of its feeds', async (t) => {
-      const writer = await openFeed('read', { redisUrl })
-      await writer.close()
-      const reader = await openReader({ redisUrl, readFrom: 'primary' })
-      t.teardown(() => reader.close())
-      const reading = reader.feed('read', { encoding: 'json' })
-      await holds(t, fc.asyncProperty(callOf(OF_READER), callOf(QUERIES), async (one, other) => {
-        await outcomeOf(() => /** @type {any} */ (reader)[one.name](...one.args))
-        await outcomeOf(() => /** @type {any} */ (reading)[other.name](...other.args))
-      }), { runs: 1500, timeLimitMs: 30_000 })
-    })
-
-    t.test('an invalid argument has one code, and the message says what is expected', async (t) => {
-      const feed = await openFeed('codes', { redisUrl, readFrom: 'primary' })
+  for (const encoding of ['bytes', 'json']) {
+    t.test(`${encoding}: any arguments of every method of a feed`, async (t) => {
+      const keepsAll = { windowMs: 0, maxFutureMs: 2 ** 41 - 1 }
+      const feed = await openFeed(`any-${encoding}`, /** @type {any} */ ({ redisUrl, readFrom: 'primary', encoding, ...keepsAll }))
       t.teardown(() => feed.close())
-      /** @type {any} */
-      const any = feed
-      /** @type {[() => any, string][]} */
-      const calls = [
-        [() => any.latest(-1), 'limit -1; expected an integer of 1 or more'],
-        [() => any.latest(1e300), 'limit 1e+300; expected an integer of 1 or more'],
-        [() => any.latest('5'), '"5" is not an object; the options are limit sinceMs after'],
-        [() => any.latest({ limits: 5 }), 'limits is unknown; the options are limit sinceMs after'],
-        [() => any.latest({ after: 7 }), 'after 7; expected the "next" of an earlier page'],
-        [() => any.since('x'), 'since "x"; expected integer milliseconds since 1970'],
-        [() => any.get(''), 'an id of 0 bytes; expected 1-128 bytes of UTF-8 without control characters'],
-        [() => any.subscribe({ from: 7 }).next(), 'from 7; expected the "position" of an earlier change'],
-        [() => any.subscribe({ signal: {} }).next(), 'signal an object; expected an AbortSignal'],
-        [() => any.subscribe({ pollMs: -1 }).next(), 'pollMs -1; expected milliseconds, 0 or more'],
-        [() => any.subscribe(null).next(), 'null is not an object; the options are from signal pollMs overlapMs'],
-        [() => any.flush({ drainMs: 5 }), 'drainMs is unknown; the options are deadlineMs'],
-        [() => any.close(5000), '5000 is not an object; the options are drainMs'],
-        [async () => any.append(), 'undefined is not an item; expected an object with id and, to append, value'],
-        [async () => any.delete('a'), '"a" is not an item; expected an object with id and, to append, value']
-      ]
-      for (const [call, message] of calls) await t.rejects(call(), { code: 'ARGUMENT_INVALID', retryable: false, message })
+      const { pipeline } = insideOfFeed(feed).writer
+      const sum = () => feed.account.offered - Object.values(feed.account.refused).reduce((sum, n) => sum + n, 0)
+      let appended = 0
+      await holds(t, fc.asyncProperty(callOf(OF_FEED), async ({ name, args }) => {
+        const [before, heldBytes] = [sum(), pipeline.heldBytes]
+        /** @type {any} */
+        let thrown = null
+        const outcome = await outcomeOf(() => {
+          try {
+            return /** @type {any} */ (feed)[name](...args)
+          } catch (error) {
+            thrown = { counted: sum() - before, heldBytes: pipeline.heldBytes - heldBytes }
+            throw error
+          }
+        })
+        if (thrown && (thrown.counted !== 0 || thrown.heldBytes !== 0)) throw new Error(`partly appended: ${JSON.stringify(thrown)}`)
+        if (outcome === 'thrown' && name !== 'append' && name !== 'delete') throw new Error(`${name} threw at once`)
+        if (outcome === 'answer' && (name === 'append' || name === 'delete')) appended++
+      }), { runs: 6000, timeLimitMs: 60_000 })
+      await feed.flush({ deadlineMs: HANG_MS })
+      t.ok(appended > 0)
+      const { items, refused, failed, dropped } = feed.account
+      // late: the stored version is newer
+      t.same([items + (refused.late ?? 0), failed, dropped], [appended, 0, 0], 'what did not throw was appended, and nothing else')
     })
+  }
+
+  t.test('any arguments of every method of a reader, and of its feeds', async (t) => {
+    const writer = await openFeed('read', { redisUrl })
+    await writer.close()
+    const reader = await openReader({ redisUrl, readFrom: 'primary' })
+    t.teardown(() => reader.close())
+    const reading = reader.feed('read', { encoding: 'json' })
+    await holds(t, fc.asyncProperty(callOf(OF_READER), callOf(QUERIES), async (one, other) => {
+      await outcomeOf(() => /** @type {any} */ (reader)[one.name](...one.args))
+      await outcomeOf(() => /** @type {any} */ (reading)[other.name](...other.args))
+    }), { runs: 1500, timeLimitMs: 30_000 })
   })
-}
+
+  t.test('an invalid argument has one code, and the message says what is expected', async (t) => {
+    const feed = await openFeed('codes', { redisUrl, readFrom: 'primary' })
+    t.teardown(() => feed.close())
+    /** @type {any} */
+    const any = feed
+    /** @type {[() => any, string][]} */
+    const calls = [
+      [() => any.latest(-1), 'limit -1; expected an integer of 1 or more'],
+      [() => any.latest(1e300), 'limit 1e+300; expected an integer of 1 or more'],
+      [() => any.latest('5'), '"5" is not an object; the options are limit sinceMs after'],
+      [() => any.latest({ limits: 5 }), 'limits is unknown; the options are limit sinceMs after'],
+      [() => any.latest({ after: 7 }), 'after 7; expected the "next" of an earlier page'],
+      [() => any.since('x'), 'since "x"; expected integer milliseconds since 1970'],
+      [() => any.get(''), 'an id of 0 bytes; expected 1-128 bytes of UTF-8 without control characters'],
+      [() => any.subscribe({ from: 7 }).next(), 'from 7; expected the "position" of an earlier change'],
+      [() => any.subscribe({ signal: {} }).next(), 'signal an object; expected an AbortSignal'],
+      [() => any.subscribe({ pollMs: -1 }).next(), 'pollMs -1; expected milliseconds, 0 or more'],
+      [() => any.subscribe(null).next(), 'null is not an object; the options are from signal pollMs overlapMs'],
+      [() => any.flush({ drainMs: 5 }), 'drainMs is unknown; the options are deadlineMs'],
+      [() => any.close(5000), '5000 is not an object; the options are drainMs'],
+      [async () => any.append(), 'undefined is not an item; expected an object with id and, to append, value'],
+      [async () => any.delete('a'), '"a" is not an item; expected an object with id and, to append, value']
+    ]
+    for (const [call, message] of calls) await t.rejects(call(), { code: 'ARGUMENT_INVALID', retryable: false, message })
+  })
+})

@@ -8,55 +8,54 @@ import { scopedEngines } from '../scope.js'
 
 const nothing = () => {}
 
-for (const engine of await scopedEngines()) {
-  t.test(engineName(engine), async (t) => {
-    const { url: redisUrl } = await startServer(t, { engine })
-    /** @type {string[]} */
-    const warnings = []
-    const log = {
-      info: nothing, warn: (/** @type {any} */ facts, /** @type {string} */ message) => warnings.push(message ?? facts), error: nothing
+const [engine] = await scopedEngines()
+t.test(engineName(engine), async (t) => {
+  const { url: redisUrl } = await startServer(t, { engine })
+  /** @type {string[]} */
+  const warnings = []
+  const log = {
+    info: nothing, warn: (/** @type {any} */ facts, /** @type {string} */ message) => warnings.push(message ?? facts), error: nothing
+  }
+  /** @param {import('tap').Test} t @param {object} [options] */
+  async function open (t, options) {
+    warnings.length = 0
+    const feed = await openFeed('one', { redisUrl, readFrom: 'primary', log, ...options })
+    t.teardown(() => feed.close())
+    return feed
+  }
+  const stored = { layout: 'segments', partitions: 2, windowMs: 60_000, maxItems: 1000 }
+  t.match((await open(t, stored)).definition, stored)
+
+  t.test('the error of another layout or number of partitions has both values, as options', async (t) => {
+    for (const [name, value] of /** @type {const} */ ([['layout', 'ids'], ['partitions', 3]])) {
+      await t.rejects(open(t, { ...stored, [name]: value }), {
+        code: 'FEED_DEFINITION_DIFFERS',
+        stored: stored[name],
+        wanted: value,
+        message: new RegExp(`one is stored with ${name} ${stored[name]}, not ${value}; write with ${name} ${stored[name]} ` +
+          `\\(--${name}\\), or into another feed, or drop it first`)
+      })
     }
-    /** @param {import('tap').Test} t @param {object} [options] */
-    async function open (t, options) {
-      warnings.length = 0
-      const feed = await openFeed('one', { redisUrl, readFrom: 'primary', log, ...options })
-      t.teardown(() => feed.close())
-      return feed
-    }
-    const stored = { layout: 'segments', partitions: 2, windowMs: 60_000, maxItems: 1000 }
-    t.match((await open(t, stored)).definition, stored)
-
-    t.test('the error of another layout or number of partitions has both values, as options', async (t) => {
-      for (const [name, value] of /** @type {const} */ ([['layout', 'ids'], ['partitions', 3]])) {
-        await t.rejects(open(t, { ...stored, [name]: value }), {
-          code: 'FEED_DEFINITION_DIFFERS',
-          stored: stored[name],
-          wanted: value,
-          message: new RegExp(`one is stored with ${name} ${stored[name]}, not ${value}; write with ${name} ${stored[name]} ` +
-            `\\(--${name}\\), or into another feed, or drop it first`)
-        })
-      }
-    })
-
-    t.test('another retention is logged, and the stored one stays in force', async (t) => {
-      const feed = await open(t, { ...stored, windowMs: 3_600_000, maxItems: '5' })
-      t.match(feed.definition, stored)
-      t.same(warnings, [
-        'the feed is stored with windowMs 60000, so 3600000 has no effect; to change it: npx freshet feed set one --window-ms 3600000, ' +
-          'with the same --redis-url',
-        'the feed is stored with maxItems 1000, so 5 has no effect; to change it: npx freshet feed set one --max-items 5, with the ' +
-          'same --redis-url'
-      ])
-      feed.append({ id: 'a', ts: Date.now() - 300_000, value: 'x' })
-      t.match(feed.account.refused, { too_old: 1 })
-    })
-
-    t.test('the same retention, or the default, logs nothing', async (t) => {
-      const { windowMs, maxItems, ...rest } = stored
-      for (const options of [stored, rest, { ...rest, windowMs: null, maxItems: undefined }, { ...rest, windowMs: '60000' }]) {
-        t.match((await open(t, options)).definition, stored)
-        t.same(warnings, [])
-      }
-    })
   })
-}
+
+  t.test('another retention is logged, and the stored one stays in force', async (t) => {
+    const feed = await open(t, { ...stored, windowMs: 3_600_000, maxItems: '5' })
+    t.match(feed.definition, stored)
+    t.same(warnings, [
+      'the feed is stored with windowMs 60000, so 3600000 has no effect; to change it: npx freshet feed set one --window-ms 3600000, ' +
+        'with the same --redis-url',
+      'the feed is stored with maxItems 1000, so 5 has no effect; to change it: npx freshet feed set one --max-items 5, with the ' +
+        'same --redis-url'
+    ])
+    feed.append({ id: 'a', ts: Date.now() - 300_000, value: 'x' })
+    t.match(feed.account.refused, { too_old: 1 })
+  })
+
+  t.test('the same retention, or the default, logs nothing', async (t) => {
+    const { windowMs, maxItems, ...rest } = stored
+    for (const options of [stored, rest, { ...rest, windowMs: null, maxItems: undefined }, { ...rest, windowMs: '60000' }]) {
+      t.match((await open(t, options)).definition, stored)
+      t.same(warnings, [])
+    }
+  })
+})

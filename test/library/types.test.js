@@ -20,10 +20,12 @@ t.teardown(() => rm(folder, { recursive: true, force: true }))
 const description = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
 const published = description.files.filter((/** @type {string} */ name) => name.startsWith('types/'))
 
-const declarations = emitted()
+/** @type {Record<string, string>} by file, relative to the root */
+const declarations = {}
+const emit = emitter()
 const installed = join(folder, 'node_modules/freshet-feed')
 await write(join(installed, 'package.json'), JSON.stringify(description))
-for (const name of published) await write(join(installed, name), declarations[name] ?? '')
+for (const name of published) await write(join(installed, name), declarationOf(name))
 for (const name of ['@types/node', 'undici-types']) {
   await mkdir(dirname(join(folder, 'node_modules', name)), { recursive: true })
   await symlink(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name))
@@ -38,21 +40,42 @@ async function write (file, text) {
   await writeFile(file, text)
 }
 
-/** What `npm run prepack` writes for the two entries of the package. @returns {Record<string, string>} by file, relative to the root */
-function emitted () {
+/** What `npm run prepack` writes. @param {string} name relative to the root @returns {string} */
+function declarationOf (name) {
+  declarations[name] ??= emit(name)
+  return declarations[name]
+}
+
+/** @returns {(name: string) => string} of any file that the two entries of the package need: all of them take seconds */
+function emitter () {
   const { options } = ts.convertCompilerOptionsFromJson(
     JSON.parse(ts.sys.readFile(join(ROOT, 'jsconfig.json')) ?? '').compilerOptions, ROOT)
   const program = ts.createProgram([join(ROOT, 'src/index.js'), join(ROOT, 'src/client.js')],
     { ...options, composite: false, declaration: true, noCheck: true, rootDir: ROOT, outDir: join(ROOT, 'types') })
-  /** @type {Record<string, string>} */
-  const files = {}
-  program.emit(undefined, (file, text) => { files[relative(ROOT, file)] = text })
-  return files
+  return (name) => {
+    let text = ''
+    const source = program.getSourceFile(join(ROOT, name.replace(/^types\//, '').replace(/\.d\.ts$/, '.js')))
+    if (source) program.emit(source, (file, written) => { if (relative(ROOT, file) === name) text = written })
+    return text
+  }
 }
 
+/** The compiler's own declarations and those of Node take it most of its time: programs with the same modules share what is parsed. */
+const parsed = /** @type {Map<string, ts.SourceFile | undefined>} */ (new Map())
+
 /** @param {string[]} names @param {ts.CompilerOptions} options */
-const programOf = (names, options) => ts.createProgram(names.map((name) => join(folder, name)),
-  { noEmit: true, strict: true, target: ts.ScriptTarget.ES2023, types: [], ...options })
+function programOf (names, options) {
+  const all = { noEmit: true, strict: true, target: ts.ScriptTarget.ES2023, types: [], ...options }
+  const host = ts.createCompilerHost(all)
+  const { getSourceFile } = host
+  host.getSourceFile = (file, how, ...more) => {
+    const format = typeof how === 'object' ? how.impliedNodeFormat : how
+    const key = `${all.module} ${format} ${file}`
+    if (!parsed.has(key)) parsed.set(key, getSourceFile(file, how, ...more))
+    return parsed.get(key)
+  }
+  return ts.createProgram(names.map((name) => join(folder, name)), all, host)
+}
 
 /** @param {ts.Program} program @returns {string[]} of files of ours: types of other packages are theirs */
 const errorsOf = (program) => [program.getOptionsDiagnostics(), ...program.getSourceFiles()
@@ -90,7 +113,7 @@ t.test('the types that are published are those that the entries need, and have n
   function visit (name) {
     if (needed.has(name)) return
     needed.add(name)
-    for (const [, to] of declarations[name].matchAll(/(?:from |import\()["'](\.[^"']+)\.js["']/g)) visit(join(dirname(name), `${to}.d.ts`))
+    for (const [, to] of declarationOf(name).matchAll(/(?:from |import\()["'](\.[^"']+)\.js["']/g)) visit(join(dirname(name), `${to}.d.ts`))
   }
   for (const { types } of [description.exports['.'], description.exports['./client']]) visit(join(types))
   t.same([...needed].sort(), published.toSorted())

@@ -2,9 +2,10 @@
 import t from 'tap'
 import { createFence } from '../../src/pipeline/fence.js'
 import { startProxy } from '../proxy.js'
-import { connectFor, engineName, eventually, openWriterFor, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, openWriterFor, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
-const engines = await testEngines()
+const engines = await scopedEngines()
 
 /** Connections with their client ids, and the commands sent on them. */
 function build () {

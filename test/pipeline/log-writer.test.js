@@ -2,7 +2,8 @@
 import t from 'tap'
 import { layoutNames, layoutOf } from '../../src/layouts/index.js'
 import { startProxy } from '../proxy.js'
-import { connectFor, engineName, eventually, openWriterFor, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, openWriterFor, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
 const VALUE = Buffer.from('v')
 const LOGS = layoutNames().map(layoutOf).filter(({ log }) => log)
@@ -15,7 +16,7 @@ async function write (writer, count, { ts = Date.now(), name = 'id' } = {}) {
 }
 
 t.jobs = 2
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   for (const layout of LOGS) {
     const log = /** @type {import('../../src/layouts/log.js').Log} */ (layout.log)
     t.test(`${engineName(engine)}, ${layout.name}`, { buffered: true }, async (t) => {

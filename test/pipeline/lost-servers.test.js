@@ -4,7 +4,8 @@
  */
 import t from 'tap'
 import { setTimeout as pause } from 'node:timers/promises'
-import { connectFor, engineName, eventually, openWriterFor, startDeployment, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, openWriterFor, startDeployment, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 import { accounted } from './fake-server.js'
 
 const IDS = 2000
@@ -40,7 +41,7 @@ async function expectLastVersions (t, server, appended) {
 }
 
 t.jobs = 2
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
     for (const late of /** @type {const} */ (['overwrite', 'newest'])) {
       await t.test(`a server that is killed and comes back with its log has everything, late: ${late}`, async (t) => {

@@ -1,12 +1,13 @@
 /** Writers whose feed is changed or dropped while they are idle. */
 import t from 'tap'
 import { agree, dropFeed, readDefinition } from '../../src/feeds/definitions.js'
-import { connectFor, engineName, eventually, openWriterFor, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, openWriterFor, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
 const OTHERWISE = { feed: 'latest', layout: 'ids', partitions: 7, windowMs: 60_000, maxItems: 1_000_000, format: 1 }
 
 t.jobs = 2
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
     /** @param {import('tap').Test} t */
     async function setUp (t) {

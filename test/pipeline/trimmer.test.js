@@ -1,7 +1,8 @@
 import t from 'tap'
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { connectFor, engineName, eventually, openWriterFor, startServer, testEngines } from '../servers.js'
+import { connectFor, engineName, eventually, openWriterFor, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
 
 const LEASE = 'fr:{latest:0}:trimmer'
 const RETENTION = { windowMs: 60_000, maxItems: 10 }
@@ -17,7 +18,7 @@ function keepAppending (t, writer) {
 }
 
 t.jobs = 2
-for (const engine of await testEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
     const server = await startServer(t, { engine })
     const connection = await connectFor(t, server.url)

@@ -5,16 +5,19 @@ import { LAB_COMMANDS, LAB_PREFIX, LAB_USER } from '../../lab/servers/commands.j
 import { openReader } from '../../src/index.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { COMMANDS, ROLES, USERS, commandName, permissions, permissionsFor, rowsOf } from '../../src/store/commands.js'
-import { endOf, runConsumers, runGateway, runReader } from '../commands.js'
-import { startDatabase } from '../database.js'
+import { endOfMain } from '../bin/in-process.js'
+import { endOf } from '../commands.js'
+import { sharedDatabase } from '../database.js'
 import { startProxy } from '../proxy.js'
 import { engineName, eventually, openWriterFor } from '../servers.js'
+import { startConsumers, startGateway, startReader } from '../services.js'
 import { FILES, fileOf, startGuarded } from './guarded.js'
 import { scopedEngines } from '../scope.js'
 
 const engines = await scopedEngines()
 
-const database = await startDatabase(t)
+const WAITING = 30
+const LAST = `u${WAITING - 1}`
 
 t.test('the files match the table, and no row is there twice', async (t) => {
   for (const msetex of FILES.keys()) {
@@ -36,25 +39,26 @@ t.test('the files match the table, and no row is there twice', async (t) => {
 
 for (const engine of engines) {
   t.test(engineName(engine), async (t) => {
-    const { primary, control, onReplica, urlOf } = await startGuarded(t, engine)
+    const [{ primary, control, onReplica, urlOf }, database] = await Promise.all([startGuarded(t, engine), sharedDatabase(t)])
     /** of somebody who waits in the queue of a sale */
     let ticket = ''
 
     /** A sale with holds that are confirmed and expire, a queue, orders, and a dead letter. @param {any} gateway */
     async function sellOut (gateway) {
       const flags = ['--database-url', database.url, '--systems', 'sales']
-      const { command } = await runConsumers(t, { redisUrl: urlOf('writer'), flags })
+      const { service } = await startConsumers(t, { redisUrl: urlOf('writer'), flags })
       /** @param {string} method @param {string} path @param {object} [body] @param {Record<string, string>} [headers] */
       const send = (method, path, body, headers = {}) => {
         const all = { ...(body && { 'content-type': 'application/json' }), ...headers }
         return gateway.send(method, `/v1/${path}`, body && JSON.stringify(body), all)
       }
-      t.equal((await send('PUT', 'sales/q', { stock: 3, mode: 'queue', admitConcurrency: 1, holdMs: 500 })).status, 201)
-      const joined = []
-      for (const userId of ['ann', 'bob', 'cid']) joined.push((await send('POST', 'sales/q/queue', { userId })).json)
-      ticket = joined[2].ticket
-      t.equal((await send('POST', 'sales/q/queue', { userId: 'bob' })).json.status, 'waiting')
-      t.equal((await send('POST', 'sales/q/claims', { userId: 'ann' }, { 'freshet-ticket': joined[0].ticket })).status, 201)
+      t.equal((await send('PUT', 'sales/q', { stock: 3, mode: 'queue', admitConcurrency: 1, holdMs: 3000 })).status, 201)
+      const join = async (/** @type {string} */ userId) => (await send('POST', 'sales/q/queue', { userId })).json
+      const first = await join('ann')
+      t.equal((await send('POST', 'sales/q/claims', { userId: 'ann' }, { 'freshet-ticket': first.ticket })).status, 201)
+      // the last of them is not admitted while this lasts
+      for (let n = 0; n < WAITING; n++) ticket = (await join(`u${n}`)).ticket
+      t.equal((await join(LAST)).status, 'waiting')
       await control.send('XADD', 'fr:{@sales:1}:dead', '1-0', 'key', 'q', 'fields', '[]')
       t.equal((await send('DELETE', 'systems/sales/dead-letters/1:1-0')).status, 200)
       await eventually(async () => {
@@ -63,7 +67,7 @@ for (const engine of engines) {
         return ['ZRANGEBYSCORE', 'HVALS', 'HINCRBY', 'XLEN'].every((name) => names.includes(name))
       })
       await send('POST', 'sales/q/pause')
-      t.equal((await command.stop()).code, 0)
+      t.equal(await service.stop(), 0)
     }
     const known = (/** @type {import('../../src/store/commands.js').CommandRow} */ { isWithMsetex }) => engine.hasMsetex || !isWithMsetex
 
@@ -169,7 +173,7 @@ for (const engine of engines) {
       const ended = await endOf(t, ['writer', '--redis-url', urlOf('writer'), '--items', '500', '--rate', '0'])
       t.match(ended.summary, { items: 500, nodes: [{ role: 'primary' }, { role: 'replica' }] }, ended.stderr)
 
-      const gateway = await runGateway(t, { redisUrl: urlOf('writer'), flags: ['--read-from', 'primary'] })
+      const gateway = await startGateway(t, { redisUrl: urlOf('writer'), flags: ['--read-from', 'primary'] })
       t.equal((await gateway.post('/v1/feeds/posted/items', [{ id: 'a', value: 1 }])).status, 200)
       t.equal((await gateway.remove('/v1/feeds/posted/items/a')).status, 200)
       await eventually(async () => (await seen()).includes('EXISTS'))
@@ -187,7 +191,7 @@ for (const engine of engines) {
       await cut.close({ drainMs: 1000 })
       await eventually(async () => (await seen()).includes('HDEL'))
       t.same(await seen(), expected('writer'))
-      t.equal((await gateway.command.stop()).code, 0)
+      t.equal(await gateway.service.stop(), 0)
     })
 
     await t.test('a reader sends exactly the commands of its rows', async (t) => {
@@ -195,12 +199,12 @@ for (const engine of engines) {
       for (let i = 0; i < 25_000; i++) deep.pipeline.append(Buffer.from(`id-${i}`), now, Buffer.from('v'))
       await deep.close({ drainMs: 10_000 })
       await forget()
-      const served = await runReader(t, { redisUrl: urlOf('reader') })
+      const served = await startReader(t, { redisUrl: urlOf('reader') })
       await eventually(async () => (await served.get('/v1/auctions/a')).json.bids === 1)
       const headers = { 'freshet-ticket': ticket }
-      t.equal((await served.get('/v1/sales/q/queue/cid', headers)).json.status, 'waiting')
+      t.equal((await served.get(`/v1/sales/q/queue/${LAST}`, headers)).json.status, 'waiting')
       await served.get('/v1/sales/q/claims/none')
-      t.equal((await served.command.stop()).code, 0)
+      t.equal(await served.service.stop(), 0)
       const reader = await openReader({ redisUrl: urlOf('reader'), views: 'none' })
       t.teardown(() => reader.close())
       await eventually(() => reader.status().ready)
@@ -233,7 +237,7 @@ for (const engine of engines) {
       for (const layout of layoutNames()) {
         t.equal((await viewing.feed(`${layout}-replica`).latest({ limit: 5 })).items.length, 5, `a view of ${layout}`)
       }
-      const { get } = await runReader(t, { redisUrl: urlOf('reader') })
+      const { get } = await startReader(t, { redisUrl: urlOf('reader') })
       await eventually(async () => (await get('/v1/feeds/deep/figures')).json.itemsPerSecond === 0)
       const all = await seen(true)
       t.same(expected('reader').filter((name) => !all.includes(name)), [], 'all of them were seen')
@@ -243,7 +247,7 @@ for (const engine of engines) {
 
     await t.test('the doctor reports that the permissions of each user suffice', async (t) => {
       for (const role of /** @type {const} */ (['writer', 'reader', 'admin'])) {
-        const ended = await endOf(t, ['doctor', '--redis-url', urlOf(role)])
+        const ended = await endOfMain(['doctor', '--redis-url', urlOf(role)])
         t.match(ended.stdout, new RegExp(`${role} +has all permissions`), ended.stdout)
         t.equal(ended.code, 0)
       }
@@ -257,7 +261,7 @@ for (const engine of engines) {
       await forget()
       const redisUrl = urlOf('admin')
       const run = async (/** @type {string[]} */ ...args) => {
-        const ended = await endOf(t, [...args, '--redis-url', redisUrl])
+        const ended = await endOfMain([...args, '--redis-url', redisUrl])
         t.equal(ended.code, 0, `${args.join(' ')}: ${ended.stderr}`)
         return ended.stdout
       }

@@ -1,15 +1,17 @@
 /** Nodes of a Redis or Valkey Cluster, which every command refuses at its start. */
 import t from 'tap'
 import { openFeed, openReader } from '../../src/index.js'
+import { endOfMain } from '../bin/in-process.js'
 import { endOf } from '../commands.js'
 import { connectFor, engineName, eventually, startServer } from '../servers.js'
+import { startGateway, startReader } from '../services.js'
 import { scopedEngines } from '../scope.js'
 
 t.setTimeout(300_000)
 
 const REFUSAL = /the server at 127\.0\.0\.1:\d+ runs as a node of a cluster \(cluster-enabled yes\), which Freshet does not support yet; use a /
 const WRITER = ['writer', '--items', '5']
-const COMMANDS = [WRITER, [...WRITER, '--writers', '2'], ['reader', '--port', '0'], ['gateway', '--port', '0']]
+const COMMANDS = [WRITER, [...WRITER, '--writers', '2']]
 
 for (const engine of await scopedEngines()) {
   for (const hasSlots of [true, false]) {
@@ -20,14 +22,18 @@ for (const engine of await scopedEngines()) {
         await admin.send('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383)
         await eventually(async () => /cluster_state:ok/.test(String(await admin.send('CLUSTER', 'INFO'))))
       }
-      await Promise.all(COMMANDS.map(async (args) => {
+      // the commands print what refuses the services below, whichever node it is
+      await Promise.all((hasSlots ? COMMANDS : []).map(async (args) => {
         const { code, stdout, stderr } = await endOf(t, [...args, '--redis-url', url, '--log-level', 'error'])
         t.equal(code, 2, args.join(' '))
         t.match(stderr, new RegExp(`^freshet ${args[0]}: ${REFUSAL.source}`))
         t.equal(stderr.match(/node of a cluster/g)?.length, 1, 'it is said once')
         t.equal(stdout, '')
       }))
-      const doctor = await endOf(t, ['doctor', '--redis-url', url])
+      for (const start of [startReader, startGateway]) {
+        await t.rejects(start(t, { redisUrl: url }), { code: 'CLUSTER_UNSUPPORTED', exitStatus: 2, message: REFUSAL })
+      }
+      const doctor = await endOfMain(['doctor', '--redis-url', url])
       t.equal(doctor.code, 1)
       t.match(doctor.stdout, new RegExp(`\\nProblems:\\n {2}${REFUSAL.source}`))
       t.notMatch(doctor.stdout, /has all permissions/)

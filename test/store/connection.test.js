@@ -216,7 +216,7 @@ t.test('an unknown host is unreachable', async (t) => {
 })
 
 t.test('a peer that accepts and never answers is unreachable after the deadline', async (t) => {
-  const peer = createServer(() => {}).listen(0, '127.0.0.1')
+  const peer = createServer((socket) => socket.resume()).listen(0, '127.0.0.1')
   t.teardown(() => peer.close())
   await once(peer, 'listening')
   const { port } = /** @type {import('node:net').AddressInfo} */ (peer.address())

@@ -202,7 +202,7 @@ t.test('a closed port, and peers that do not speak RESP2', async (t) => {
   await t.rejects(open(t, `redis://127.0.0.1:${await freePort()}`), { code: 'SERVER_UNREACHABLE', message: /ECONNREFUSED/ })
   for (const words of ['HTTP/1.1 400 Bad Request\r\n\r\n', '$999999999999\r\n', '*9999999\r\n', '+OK\r\n+OK\r\n+OK\r\n+unexpected\r\n']) {
     const talker = createServer((socket) => {
-      socket.on('error', () => {})
+      socket.on('error', () => {}).resume()
       socket.write(words)
     }).listen(0, '127.0.0.1')
     t.teardown(() => talker.close())

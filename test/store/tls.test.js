@@ -10,7 +10,7 @@ import { createLink } from '../../src/store/link.js'
 import { replicaUrls } from '../../src/store/nodes.js'
 import { createQueries } from '../../src/view/queries.js'
 import { createAuthority, tlsEngines } from '../certificates.js'
-import { endOf } from '../commands.js'
+import { endOfMain } from '../bin/in-process.js'
 import { connectFor, engineName, eventually, openWriterFor, silentLog, startDeployment, startServer } from '../servers.js'
 
 const options = { name: 'test', deadlineMs: 2000 }
@@ -51,7 +51,7 @@ for (const engine of await tlsEngines()) {
       const record = await eventually(() => connection.send('GET', 'fr:{latest:0}:item:a'))
       t.equal(String(record.subarray(8)), 'v')
 
-      const doctor = await endOf(t, ['doctor', '--redis-url', redisUrl])
+      const doctor = await endOfMain(['doctor', '--redis-url', redisUrl])
       t.equal(doctor.code, 0, doctor.stdout)
       t.equal(doctor.stdout.match(/, replica$/gm)?.length, 2)
       t.notMatch(doctor.stdout + doctor.stderr, /canary/)
@@ -170,7 +170,7 @@ for (const engine of await tlsEngines()) {
     })
 
     await t.test('a command ends with one error message and exit status 1', async (t) => {
-      const ended = await endOf(t, ['feed', 'list', '--redis-url', `rediss://:canary-4711@127.0.0.1:${server.port}`])
+      const ended = await endOfMain(['feed', 'list', '--redis-url', `rediss://:canary-4711@127.0.0.1:${server.port}`])
       t.equal(ended.code, 1)
       t.match(ended.stderr, /freshet feed: no TLS with the server at 127\.0\.0\.1:\d+: its certificate is signed by an unknown authority/)
       t.notMatch(ended.stderr + ended.stdout, /canary/)
