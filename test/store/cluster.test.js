@@ -30,9 +30,9 @@ for (const engine of await scopedEngines()) {
         t.equal(stderr.match(/node of a cluster/g)?.length, 1, 'it is said once')
         t.equal(stdout, '')
       }))
-      for (const start of [startReader, startGateway]) {
-        await t.rejects(start(t, { redisUrl: url }), { code: 'CLUSTER_UNSUPPORTED', exitStatus: 2, message: REFUSAL })
-      }
+      const refused = { code: 'CLUSTER_UNSUPPORTED', exitStatus: 2, message: REFUSAL }
+      await t.rejects(startReader(t, { redisUrl: url }), refused)
+      await t.rejects(startGateway(t, { redisUrl: url }), refused)
       const doctor = await endOfMain(['doctor', '--redis-url', url])
       t.equal(doctor.code, 1)
       t.match(doctor.stdout, new RegExp(`\\nProblems:\\n {2}${REFUSAL.source}`))
