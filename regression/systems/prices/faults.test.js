@@ -11,6 +11,7 @@ const ALL = [...EXCHANGES]
 /** of the hot tier: longer than a busy machine may delay a refresh */
 const HARD_MS = 8000
 const TIERS = `hot=0.5/1/${HARD_MS / 1000},medium=1/2/10,cold=60/120/240`
+const WATCH_EVERY_MS = 50
 /** between clocks of this process and of the server */
 const CLOCK_MS = 20
 
@@ -27,7 +28,7 @@ function watch (reader, asset) {
       const sentMs = Date.now()
       const { status, json } = await reader.price(asset)
       replies.push({ sentMs, status, json })
-      await sleep(20)
+      await sleep(WATCH_EVERY_MS)
     }
   })()
   return {
@@ -72,7 +73,7 @@ t.test('prices while something fails', async (t) => {
     await exchanges.faults(['beta'], null)
     await eventually(async () => await breaker('beta') === 'closed')
     await stop()
-    t.ok(replies.every(({ status }) => status === 200))
+    t.same(replies.filter(({ status }) => status !== 200), [])
     isForward(t, replies)
   })
 
@@ -111,7 +112,7 @@ t.test('prices while something fails', async (t) => {
   })
 
   await t.test('an owner that is killed during a refresh: others refresh within its lease and the interval', async (t) => {
-    const assets = Array.from({ length: 8 }, (_, i) => `orphan-${i}`)
+    const assets = Array.from({ length: 4 }, (_, i) => `orphan-${i}`)
     for (const asset of assets) await gateway.asset(asset, { tier: 'hot' })
     for (const asset of assets) await answers(asset)
     const watched = assets.map((asset) => watch(reader, asset))

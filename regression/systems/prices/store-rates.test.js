@@ -17,11 +17,11 @@ const TIERS = 'hot=1/2/6,medium=3/6/18,cold=10/20/60'
 const ASSETS = nightly({ hot: 15, medium: 45, cold: 90 }, { hot: 5, medium: 5, cold: 5 })
 /** an interval of the cold tier, after the first one */
 const [SETTLE_MS, WATCH_MS] = nightly([18_000, 11_000], [0, 3000])
-const READS = 20
+const READS = nightly(20, 5)
 const engine = /** @type {import('../../../test/servers.js').Engine} */ (newest(await testEngines()))
 const { url } = await startDynamodb(t)
 const store = await createPriceStore({
-  table: 'rates', place: { endpoint: url, region: 'eu-central-1', credentials: CREDENTIALS }, latestMs: 10_000, historyMs: 10_000
+  table: 'rates', place: { endpoint: url, region: 'eu-central-1', credentials: CREDENTIALS }, latestMs: 60_000, historyMs: 60_000
 })
 t.teardown(() => store.close())
 await store.make()
@@ -83,5 +83,6 @@ t.test('each version has one row, rows come evenly, and 100 assets are read at o
     each.push(await timed(() => Promise.all(some.map((asset) => store.latest([asset])))))
   }
   t.comment(`${some.length} assets: one request ${median(together).toFixed(1)} ms, one request each ${median(each).toFixed(1)} ms`)
-  t.equal((await store.latest(some)).size, some.length)
+  // on a busy machine a price may have expired
+  t.ok(await eventually(async () => (await store.latest(some)).size === some.length), 'all at once')
 })

@@ -91,6 +91,7 @@ export function orderCommands (send) {
  * @property {Pick<import('../../servers.js').Server, 'url' | 'port'>} primary
  * @property {string} [keyPrefix]
  * @property {string[]} [gatewayFlags]
+ * @property {number} [paymentTimeoutMs] of a call of the provider; short where replies are lost on purpose
  * @property {boolean} [isKilled] consumers are processes of their own, with short leases
  * @property {typeof runPayments | typeof startPayments} [payWith]
  * @property {number} [clockMs] gateway and consumers are commands whose clock is so far ahead
@@ -101,7 +102,8 @@ export function orderCommands (send) {
 
 /** @param {import('tap').Test} t @param {Options} options */
 export async function startOrders (t, {
-  databaseUrl, primary, keyPrefix = 'fr:', gatewayFlags = [], isKilled = false, payWith = startPayments, clockMs = 0, proxy = null
+  databaseUrl, primary, keyPrefix = 'fr:', gatewayFlags = [], paymentTimeoutMs = 500, isKilled = false, payWith = startPayments,
+  clockMs = 0, proxy = null
 }) {
   const place = { redisUrl: proxy?.url ?? primary.url, keyPrefix }
   const { redisUrl } = place
@@ -111,7 +113,8 @@ export async function startOrders (t, {
     ? await startGateway(t, { ...place, flags: ofGateway })
     : await runGateway(t, { redisUrl, env: clockOff(clockMs), flags: ofGateway })
   const payments = await payWith(t, { flags: ['--callback-url', `${gateway.url}/v1/payments/callbacks`] })
-  const ofConsumers = [...PARTITIONS, ...flags, '--systems', 'orders', '--payment-url', payments.url, '--payment-timeout-ms', '500']
+  const paying = ['--payment-url', payments.url, '--payment-timeout-ms', `${paymentTimeoutMs}`]
+  const ofConsumers = [...PARTITIONS, ...flags, '--systems', 'orders', ...paying]
   const startMore = () => startConsumers(t, { ...place, flags: ofConsumers })
   const startKillable = () => startKillableConsumers(t, { ...place, flags: ofConsumers })
   async function startFirst () {
