@@ -54,9 +54,9 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
       'missed', async (t) => {
       const { primary, replicas } = await startDeployment(t, { engine })
       const feed = 'nodes'
-      const writer = await openWriterFor(t, { redisUrl: primary.url, feed, layout, partitions: 2 })
+      const writer = await openWriterFor(t, { redisUrl: primary.url, feed, layout, partitions: 2, windowMs: 86_400_000 })
       const writing = keepWriting(t, writer)
-      const readers = await openViews(t, { primary, readFrom: 'replica', deadlineMs: 500 })
+      const readers = await openViews(t, { primary, readFrom: 'replica', deadlineMs: 1500 })
       const truth = await openViews(t, { primary, mode: 'none' })
       await readers.isComplete(feed)
       const controls = await Promise.all(replicas.map(({ url }) => connectFor(t, url)))
