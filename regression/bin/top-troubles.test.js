@@ -16,7 +16,7 @@ t.test('the reader stops, then the servers', SKIP, async (t) => {
   const { primary, replicas, reader, url } = await startFeeds(t)
   const terminal = inTerminal(t, top(url))
   await terminal.until(/ bus-\d+ /)
-  await reader.command.kill()
+  await reader.service.stop()
   await terminal.until(/^latest .*\nthe reader has not answered since \d\d:\d\d:\d\d, .* ago \(ECONNREFUSED\)/)
   runCommand(t, ['reader', '--redis-url', primary.url, '--port', new URL(url).port])
   await terminal.until(/^latest .*\n\n[\s\S]* bus-\d+ /)

@@ -2,22 +2,21 @@
 import t from 'tap'
 import { findKafka, startBroker } from '../../lab/kafka/broker.js'
 import { CACHE_DIR } from '../../test/commands.js'
-import { startMigratedDatabase } from '../../test/database.js'
-import { scopedEngines } from '../../test/scope.js'
-import { engineName, eventually } from '../../test/servers.js'
+import { sharedDatabase } from '../../test/database.js'
+import { eventually } from '../../test/servers.js'
+import { sharedDeployment } from '../../test/shared.js'
 import { startSales } from '../../test/systems/sales/selling.js'
 
 const missing = await findKafka({ cacheDir: CACHE_DIR })
-const [engine] = await scopedEngines()
 
 const options = { skip: missing ?? false }
 
-t.test(`${engineName(engine)}: orders come through Kafka, each once, also after the broker was away`, options, async (t) => {
-  const [broker, database] = await Promise.all([startBroker({ cacheDir: CACHE_DIR }), startMigratedDatabase(t)])
+t.test('orders come through Kafka, each once, also after the broker was away', options, async (t) => {
+  const [broker, database] = await Promise.all([startBroker({ cacheDir: CACHE_DIR }), sharedDatabase(t, { isMigrated: true })])
   t.teardown(() => broker.stop())
   const flags = ['--database-url', database.url]
   const { gateway, sale } = await startSales(t, {
-    engine, readerFlags: flags, consumerFlags: [...flags, '--kafka-brokers', broker.address]
+    ...await sharedDeployment(t), readerFlags: flags, consumerFlags: [...flags, '--kafka-brokers', broker.address]
   })
   await gateway.create('kafka', { stock: 100 })
   for (let n = 0; n < 20; n++) t.equal((await gateway.claim('kafka', `u${n}`)).status, 201)

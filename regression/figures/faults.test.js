@@ -4,7 +4,7 @@ import { createRates } from '../../src/figures/rates.js'
 import {
   connectFor, engineName, eventually, inSync, openWriterFor, silentLog, startDeployment, startServer
 } from '../../test/servers.js'
-import { runReader } from '../../test/commands.js'
+import { startReader } from '../../test/services.js'
 import { scopedEngines } from '../../test/scope.js'
 
 const VALUE = Buffer.from('v')
@@ -26,7 +26,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
 
   t.test('servers that are stopped, and come back', { buffered: true }, async (t) => {
     const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
-    const reader = await runReader(t, { redisUrl: primary.url, flags: ['--replica-url', replica.url] })
+    const reader = await startReader(t, { redisUrl: primary.url, flags: ['--replica-url', replica.url] })
     const figures = async (feed = 'latest') => (await reader.get(`/v1/feeds/${feed}/figures`)).json
     await keepWriting(t, primary.url)
     await eventually(async () => {
@@ -76,7 +76,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
 
   t.test('servers that hang are not waited for', { buffered: true }, async (t) => {
     const server = await startServer(t, { engine })
-    const reader = await runReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary', '--deadline-ms', '60000'] })
+    const reader = await startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary', '--deadline-ms', '60000'] })
     const figures = async () => (await reader.get('/v1/feeds/latest/figures')).json
     await keepWriting(t, server.url)
     await eventually(async () => (await figures()).itemsPerSecond > 0)
@@ -100,15 +100,15 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     const control = await connectFor(t, server.url)
     await control.send('ACL', 'SETUSER', 'old', 'on', '>word', '~*', '+@all', '-hgetall')
     const oldUrl = server.url.replace('//', '//old:word@')
-    const reader = await runReader(t, { redisUrl: oldUrl, flags: ['--read-from', 'primary'] })
+    const reader = await startReader(t, { redisUrl: oldUrl, flags: ['--read-from', 'primary'] })
     await keepWriting(t, server.url)
     const answer = await eventually(async () => {
       const { json } = await reader.get('/v1/feeds/latest/figures')
       return json.count === 100 && json.history.length > 3 && json
     })
     t.match(answer, { ready: true, reasons: [], writers: null, itemsPerSecond: null })
-    t.equal(reader.command.stderr.match(/heartbeats of writers cannot be read/g)?.length, 1)
-    t.notMatch(reader.command.stderr, /node lost|SERVER_LOST/)
+    t.equal(reader.service.log.match(/heartbeats of writers cannot be read/g)?.length, 1)
+    t.notMatch(reader.service.log, /node lost|SERVER_LOST/)
 
     let elapsedMs = 0
     const own = await connectFor(t, oldUrl)

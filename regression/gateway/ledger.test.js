@@ -1,12 +1,12 @@
 /** Items answered with 200 are stored, whatever fails behind a gateway; a client that retries after 503 gets every item stored. */
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { runGateway } from '../../test/commands.js'
+import { newest } from '../../src/store/embedded/engine.js'
 import { say } from '../../test/faults/ledger/run.js'
 import { startProxy } from '../../test/proxy.js'
-import { connectFor, engineName, eventually, inSync, startServer } from '../../test/servers.js'
+import { connectFor, eventually, inSync, startServer, testEngines } from '../../test/servers.js'
+import { startGateway } from '../../test/services.js'
 import { startPosting } from '../../test/gateway/posting.js'
-import { scoped, scopedEngines, wholeTest } from '../../test/scope.js'
 
 const FAULTS = 5
 const KILLS = 2
@@ -33,69 +33,67 @@ async function expectAll (t, posting, server, layout, faults) {
 
 t.jobs = 4
 t.setTimeout(300_000)
-for (const [i, engine] of (await scopedEngines()).entries()) {
-  // what a gateway does when a server fails is the same on all engines, but for the commands of ids
-  for (const layout of scoped(i === 0 ? ['ids', 'segments'] : ['ids'], ['ids'])) {
-    t.test(`${engineName(engine)}, ${layout}: connections that end again and again`, { buffered: true }, async (t) => {
-      const server = await startServer(t, { engine })
-      const admin = await connectFor(t, server.url)
-      const proxy = await startProxy(t, server.port)
-      const gateway = await runGateway(t, { redisUrl: proxy.url, flags: [...FLAGS, '--layout', layout] })
-      const posting = startPosting(t, gateway)
-      for (let faults = 0; faults < FAULTS; faults++) {
-        await posting.acknowledged(200)
-        await pause(Math.random() * MOST_PAUSE_MS)
-        if (faults % 2) proxy.resetAll()
-        else await admin.send('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
-      }
+const engine = /** @type {import('../../test/servers.js').Engine} */ (newest(await testEngines()))
+for (const layout of ['ids', 'segments']) {
+  t.test(`${layout}: connections that end again and again`, { buffered: true }, async (t) => {
+    const server = await startServer(t, { engine })
+    const admin = await connectFor(t, server.url)
+    const proxy = await startProxy(t, server.port)
+    const gateway = await startGateway(t, { redisUrl: proxy.url, flags: [...FLAGS, '--layout', layout] })
+    const posting = startPosting(t, gateway)
+    for (let faults = 0; faults < FAULTS; faults++) {
       await posting.acknowledged(200)
-      await expectAll(t, posting, server, layout, `${FAULTS} times all connections ended`)
-    })
+      await pause(Math.random() * MOST_PAUSE_MS)
+      if (faults % 2) proxy.resetAll()
+      else await admin.send('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
+    }
+    await posting.acknowledged(200)
+    await expectAll(t, posting, server, layout, `${FAULTS} times all connections ended`)
+  })
 
-    wholeTest(`${engineName(engine)}, ${layout}, ack: replica: primaries that are killed`, { buffered: true }, async (t) => {
-      let primary = await startServer(t, { engine })
-      const proxy = await startProxy(t, primary.port)
-      /** An empty replica of the primary, over a slow line, so that there is always something that only the primary has. */
-      async function follow () {
-        const line = await startProxy(t, primary.port, { delayMs: DELAY_MS })
-        const replica = await startServer(t, { engine, replicaOf: line })
-        await inSync(replica)
-        return { line, replica }
-      }
-      let { line, replica } = await follow()
-      const gateway = await runGateway(t, { redisUrl: proxy.url, flags: [...FLAGS, '--layout', layout, '--ack', 'replica'] })
-      const posting = startPosting(t, gateway)
-      for (let kills = 0; kills < KILLS; kills++) {
-        await posting.acknowledged(200)
-        await pause(Math.random() * MOST_PAUSE_MS)
-        line.stop()
-        await primary.kill()
-        const connection = await connectFor(t, replica.url)
-        await connection.send('REPLICAOF', 'NO', 'ONE')
-        primary = replica
-        proxy.switchTo(primary.port)
-        ;({ line, replica } = await follow())
-      }
+  t.test(`${layout}, ack: replica: primaries that are killed`, { buffered: true }, async (t) => {
+    let primary = await startServer(t, { engine })
+    const proxy = await startProxy(t, primary.port)
+    /** An empty replica of the primary, over a slow line, so that there is always something that only the primary has. */
+    async function follow () {
+      const line = await startProxy(t, primary.port, { delayMs: DELAY_MS })
+      const replica = await startServer(t, { engine, replicaOf: line })
+      await inSync(replica)
+      return { line, replica }
+    }
+    let { line, replica } = await follow()
+    const gateway = await startGateway(t, { redisUrl: proxy.url, flags: [...FLAGS, '--layout', layout, '--ack', 'replica'] })
+    const posting = startPosting(t, gateway)
+    for (let kills = 0; kills < KILLS; kills++) {
       await posting.acknowledged(200)
-      await expectAll(t, posting, primary, layout, `${KILLS} primaries killed`)
-    })
+      await pause(Math.random() * MOST_PAUSE_MS)
+      line.stop()
+      await primary.kill()
+      const connection = await connectFor(t, replica.url)
+      await connection.send('REPLICAOF', 'NO', 'ONE')
+      primary = replica
+      proxy.switchTo(primary.port)
+      ;({ line, replica } = await follow())
+    }
+    await posting.acknowledged(200)
+    await expectAll(t, posting, primary, layout, `${KILLS} primaries killed`)
+  })
 
-    wholeTest(`${engineName(engine)}, ${layout}: a server that has no memory left, and gets some`, { buffered: true }, async (t) => {
-      const server = await startServer(t, { engine, args: ['--maxmemory-policy', 'noeviction'] })
-      const admin = await connectFor(t, server.url)
-      const refusals = async () => Number(/errorstat_OOM:count=(\d+)/.exec(String(await admin.send('INFO', 'errorstats')))?.[1] ?? 0)
-      const gateway = await runGateway(t, { redisUrl: server.url, flags: [...FLAGS, '--layout', layout] })
-      const posting = startPosting(t, gateway)
-      for (let faults = 0; faults < KILLS; faults++) {
-        await posting.acknowledged(200)
-        const before = await refusals()
-        await admin.send('CONFIG', 'SET', 'maxmemory', 1)
-        await eventually(async () => await refusals() > before + 3)
-        await pause(MOST_PAUSE_MS)
-        await admin.send('CONFIG', 'SET', 'maxmemory', 0)
-      }
+  t.test(`${layout}: a server that has no memory left, and gets some`, { buffered: true }, async (t) => {
+    const server = await startServer(t, { engine, args: ['--maxmemory-policy', 'noeviction'] })
+    const admin = await connectFor(t, server.url)
+    const refusals = async () => Number(/errorstat_OOM:count=(\d+)/.exec(String(await admin.send('INFO', 'errorstats')))?.[1] ?? 0)
+    const gateway = await startGateway(t, { redisUrl: server.url, flags: [...FLAGS, '--layout', layout] })
+    const posting = startPosting(t, gateway)
+    for (let faults = 0; faults < KILLS; faults++) {
       await posting.acknowledged(200)
-      await expectAll(t, posting, server, layout, `${KILLS} times full`)
-    })
-  }
+      const before = await refusals()
+      await admin.send('CONFIG', 'SET', 'maxmemory', 1)
+      await eventually(async () => await refusals() > before + 3)
+      await pause(MOST_PAUSE_MS)
+      await admin.send('CONFIG', 'SET', 'maxmemory', 0)
+    }
+    await posting.acknowledged(200)
+    await expectAll(t, posting, server, layout, `${KILLS} times full`)
+  })
 }

@@ -1,9 +1,9 @@
 /** Readers and gateways do what their OpenAPI documents say, for data that a property-based tester makes up. */
 import t from 'tap'
-import { runGateway, runReader } from '../../test/commands.js'
 import { startMigratedDatabase } from '../../test/database.js'
 import { newest } from '../../src/store/embedded/engine.js'
 import { startDeployment, testEngines } from '../../test/servers.js'
+import { startGateway, startReader } from '../../test/services.js'
 import { check, installed } from './schemathesis.js'
 
 const FEED = 'latest'
@@ -28,8 +28,8 @@ t.test('services do what their documents say', { skip: !packages }, async (t) =>
   const database = await startMigratedDatabase(t)
   const [gateway, reader] = await Promise.all([
     // any ts of the schema is inside of these
-    runGateway(t, { redisUrl: primary.url, flags: ['--window-ms', '0', '--max-future-ms', String(2 ** 41 - 1), ...PATIENT] }),
-    runReader(t, { redisUrl: primary.url, flags: ['--database-url', database.url, ...PATIENT] })
+    startGateway(t, { redisUrl: primary.url, flags: ['--window-ms', '0', '--max-future-ms', String(2 ** 41 - 1), ...PATIENT] }),
+    startReader(t, { redisUrl: primary.url, flags: ['--database-url', database.url, ...PATIENT] })
   ])
   const items = Array.from({ length: 300 }, (_, n) => ({ id: `bus-${n}`, value: n % 2 ? { stop: n } : 'é' }))
   t.equal((await gateway.post(`/v1/feeds/${FEED}/items`, items)).status, 200)

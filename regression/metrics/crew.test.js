@@ -2,12 +2,17 @@
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import t from 'tap'
-import { askAt, endOf, logOf, runCommand, runGateway } from '../../test/commands.js'
+import { askAt, endOf, logOf, runCommand } from '../../test/commands.js'
+import { main } from '../../writers/feed.js'
 import { connectFor, eventually, freePort, startServer } from '../../test/servers.js'
+import { startGateway } from '../../test/services.js'
 import { valueOf } from '../../test/metrics/registries.js'
 import { scopedEngines } from '../../test/scope.js'
 
 const [engine] = await scopedEngines()
+const { url } = await startServer(t, { engine })
+const admin = await connectFor(t, url)
+t.beforeEach(() => admin.send('FLUSHALL'))
 const PORTS_TRIED = 20
 
 /** @param {import('tap').Test} t @param {number} port @returns {Promise<boolean>} whether it is taken now, by this test */
@@ -36,7 +41,6 @@ async function portsInRow (count) {
 }
 
 t.test('of several writers each serves its own metrics, on the port given and those behind it', async (t) => {
-  const { url } = await startServer(t, { engine })
   const port = await portsInRow(2)
   const writing = runCommand(t,
     ['writer', '--redis-url', url, '--read-from', 'primary', '--writers', '2', '--rate', '500', '--metrics-port', String(port)])
@@ -50,13 +54,11 @@ t.test('of several writers each serves its own metrics, on the port given and th
 })
 
 t.test('when one of several writers finds its port in use, none begins', async (t) => {
-  const { url } = await startServer(t, { engine })
-  const admin = await connectFor(t, url)
-  const port = await portsInRow(4)
+  const port = await portsInRow(3)
   t.ok(await take(t, port + 2))
   // it would run until Ctrl-C
   const { code, stdout, stderr } = await endOf(t,
-    ['writer', '--redis-url', url, '--read-from', 'primary', '--writers', '4', '--rate', '100', '--metrics-port', String(port)])
+    ['writer', '--redis-url', url, '--read-from', 'primary', '--writers', '3', '--rate', '100', '--metrics-port', String(port)])
   t.equal(code, 1)
   t.match(stderr, new RegExp(`^freshet writer: port ${port + 2} on 127\\.0\\.0\\.1 is in use; .* choose another --metrics-port`, 'm'))
   t.equal(stdout, '', 'there is nothing to sum up')
@@ -64,8 +66,7 @@ t.test('when one of several writers finds its port in use, none begins', async (
 })
 
 t.test('a later failure of one of several writers is logged at once, with its code', async (t) => {
-  const { url } = await startServer(t, { engine })
-  await (await connectFor(t, url)).send('SET', 'fr:{latest:0}:ids', 'mine')
+  await admin.send('SET', 'fr:{latest:0}:ids', 'mine')
   const ended = await endOf(t, ['writer', '--redis-url', url, '--writers', '2', '--rate', '100'])
   t.equal(ended.code, 1)
   const reported = logOf(ended).filter(({ level }) => level === 50)
@@ -77,22 +78,18 @@ t.test('a later failure of one of several writers is logged at once, with its co
 t.test('metrics are served at the given address', {
   skip: process.platform !== 'linux' && 'one address that is not 127.0.0.1 is needed'
 }, async (t) => {
-  const { url } = await startServer(t, { engine })
-  const flags = ['writer', '--redis-url', url, '--read-from', 'primary', '--rate', '100', '--metrics-port', '0', '--host', '127.0.0.2']
-  const refused = await endOf(t, flags)
-  t.equal(refused.code, 2)
-  t.match(refused.stderr, /host: 127\.0\.0\.2 \(--host\); expected 127\.0\.0\.1, or --tokens, or --jwt-keys, or --open/)
-  const writing = runCommand(t, [...flags, '--open'])
+  const flags = ['--redis-url', url, '--read-from', 'primary', '--rate', '100', '--metrics-port', '0', '--host', '127.0.0.2']
+  await t.rejects(main({ argv: flags, env: {} }),
+    { exitStatus: 2, message: /host: 127\.0\.0\.2 \(--host\); expected 127\.0\.0\.1, or --tokens, or --jwt-keys, or --open/ })
+  const writing = runCommand(t, ['writer', ...flags, '--open'])
   const [, at] = await writing.until(/"url":"(http:\/\/127\.0\.0\.2:\d+)\/metrics"/)
   await eventually(async () => Number(valueOf((await askAt(at).get('/metrics')).body, 'freshet_items_total')) > 0)
   t.equal((await writing.stop()).code, 0)
 })
 
 t.test('items that a gateway could not bring home are counted, and stay counted', async (t) => {
-  const { url } = await startServer(t, { engine })
-  const admin = await connectFor(t, url)
   await admin.send('SET', 'fr:{lost:0}:ids', 'mine')
-  const { post, send, command } = await runGateway(t, { redisUrl: url, flags: ['--read-from', 'primary'] })
+  const { post, send, service } = await startGateway(t, { redisUrl: url, flags: ['--read-from', 'primary'] })
   t.ok((await post('/v1/feeds/lost/items', [{ id: 'a', value: 1 }, { id: 'b', value: 2 }])).status >= 500)
   const failed = async () => valueOf((await send('GET', '/metrics')).body, 'freshet_failed_total', { feed: 'lost' })
   await eventually(async () => Number(await failed()) >= 2)
@@ -100,5 +97,5 @@ t.test('items that a gateway could not bring home are counted, and stay counted'
   await admin.send('DEL', 'fr:{lost:0}:ids')
   await eventually(async () => (await post('/v1/feeds/lost/items', [{ id: 'a', value: 1 }])).status === 200)
   t.equal(await failed(), before, 'the feed is open again, and its counter goes on')
-  t.equal((await command.stop()).code, 1, 'something was not acknowledged')
+  t.equal(await service.stop(), 1, 'something was not acknowledged')
 })

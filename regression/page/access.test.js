@@ -1,16 +1,19 @@
 /** The page where the reader requires a token, or streams are at their limit: it asks for a token; it polls. */
 import t from 'tap'
-import { needsBrowser } from '../../test/browser.js'
+import { needsBrowser, startBrowser } from '../../test/browser.js'
 import { bearer, tokenFileFor } from '../../test/http/guarded.js'
 import { eventually } from '../../test/servers.js'
+import { sharedDeployment } from '../../test/shared.js'
 import { startWatching, withoutRefusals } from '../../test/page/watching.js'
 
 const TOKEN = 'a-token-of-the-test'
 const FEW = { token: 'a-token-of-few', scopes: ['read'], feeds: ['small'] }
 
+const browser = needsBrowser.skip ? undefined : await startBrowser(t)
+
 t.test('the page asks for a token, and shows what it permits', needsBrowser, async (t) => {
   const { file, write } = await tokenFileFor(t, [{ token: TOKEN, scopes: ['read'], feeds: ['*'] }, FEW])
-  const { open, show, reader } = await startWatching(t, { replicas: 1, flags: ['--tokens', file] })
+  const { open, show, reader } = await startWatching(t, await sharedDeployment(t), { browser, flags: ['--tokens', file] })
   const { keepPutting } = await open('latest')
   keepPutting(['a', 'b', 'c'], 100)
   await (await open('small', { windowMs: 600_000 })).put(['one', '1'])
@@ -71,7 +74,7 @@ t.test('the page asks for a token, and shows what it permits', needsBrowser, asy
 })
 
 t.test('the page polls when the reader has no free stream', needsBrowser, async (t) => {
-  const { open, show } = await startWatching(t, { replicas: 1, flags: ['--max-streams', '0'] })
+  const { open, show } = await startWatching(t, await sharedDeployment(t), { browser, flags: ['--max-streams', '0'] })
   const { keepPutting } = await open('latest')
   keepPutting(['a', 'b', 'c'], 100)
   const { shows, rows, faults } = await show('/?feed=latest&id=b')

@@ -12,10 +12,10 @@ import { residentMib, runReader } from '../../test/commands.js'
 import { openLive } from '../../test/push/live-client.js'
 import { openFeed } from '../../src/index.js'
 import { eventually, startDeployment } from '../../test/servers.js'
-import { scoped, scopedEngines } from '../../test/scope.js'
+import { nightly, scopedEngines } from '../../test/scope.js'
 
 const CONNECTIONS = 1000
-const SECONDS = scoped(10, 5)
+const SECONDS = nightly(10, 5)
 const MOST_ADDED_MIB = 256
 /** connections of which nothing is read are closed after 30 s */
 const CLOSED_WITHIN_MS = 90_000

@@ -3,13 +3,17 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { runCommand, runReader } from '../commands.js'
-import { eventually, freePort, openWriterFor, startDeployment } from '../servers.js'
+import { runCommand } from '../commands.js'
+import { eventually, freePort, openWriterFor } from '../servers.js'
+import { startReader } from '../services.js'
+import { sharedDeployment } from '../shared.js'
 import { startFollowing } from './following.js'
-import { scopedEngines, wholeTest } from '../scope.js'
+import { scoped, wholeTest } from '../scope.js'
 
 const DAY_MS = 86_400_000
 const IDS = 200
+/** How often a reader is killed. */
+const KILLS = scoped(2, 1)
 const bytes = (/** @type {string} */ text) => Buffer.from(text)
 const text = (/** @type {any} */ { value }) => Buffer.from(value).toString()
 
@@ -19,7 +23,7 @@ const text = (/** @type {any} */ { value }) => Buffer.from(value).toString()
  * @param {Parameters<typeof openWriterFor>[1]} options
  */
 async function startWriting (t, options) {
-  const { pipeline } = await openWriterFor(t, { layout: 'segments', windowMs: DAY_MS, ...options })
+  const { pipeline } = await openWriterFor(t, { layout: 'segments', windowMs: DAY_MS, keyPrefix, deadlineMs: 10_000, ...options })
   /** @type {Map<string, string>} */
   const newest = new Map()
   let number = 0
@@ -67,15 +71,14 @@ function fallen (events) {
 }
 
 t.jobs = 3
-const [engine] = await scopedEngines()
-const { primary } = await startDeployment(t, { engine, replicas: 1 })
-const redisUrl = primary.url
+const { primary: { url: redisUrl }, keyPrefix } = await sharedDeployment(t)
+const FROM_PRIMARY = ['--read-from', 'primary']
 
-/** A reader on a port of its own, which can be started there again. @param {import('tap').Test} t @param {string[]} [flags] */
-async function openReader (t, flags = ['--read-from', 'primary']) {
+/** A process on a port of its own, which can be started there again. @param {import('tap').Test} t @param {string[]} [flags] */
+async function openReader (t, flags = FROM_PRIMARY) {
   const port = await freePort()
   const start = async () => {
-    const command = runCommand(t, ['reader', '--redis-url', redisUrl, '--port', String(port), ...flags])
+    const command = runCommand(t, ['reader', '--redis-url', redisUrl, '--key-prefix', keyPrefix, '--port', String(port), ...flags])
     await command.until(/serving at/)
     return command
   }
@@ -87,14 +90,14 @@ async function openReader (t, flags = ['--read-from', 'primary']) {
   }
 }
 
-t.test('clients resume when a reader is killed and started again, twice', { buffered: true }, async (t) => {
+t.test('clients resume when a reader is killed and started again', { buffered: true }, async (t) => {
   const feed = 'killed'
   const writing = await startWriting(t, { redisUrl, feed })
   const reader = await openReader(t)
   const all = startFollowing(t, reader.url, feed)
   const some = startFollowing(t, reader.url, feed, { ids: ['id-7', 'last-2'], maxRate: 5 })
   await eventually(() => all.events.length > 5 && some.events.length > 1)
-  for (let n = 0; n < 2; n++) {
+  for (let n = 0; n < KILLS; n++) {
     await reader.kill()
     const before = [all, some].map(({ events }) => events.length)
     await eventually(() => all.retries.length > n && some.retries.length > n)
@@ -170,7 +173,7 @@ wholeTest('a client that was away for longer than the retention is reset', { buf
 t.test('a refusal of the reader ends following, with the reason; a position of another feed does not', { buffered: true }, async (t) => {
   const writing = await startWriting(t, { redisUrl, feed: 'refused' })
   await writing.stop()
-  const reader = await openReader(t)
+  const reader = await startReader(t, { redisUrl, keyPrefix, flags: FROM_PRIMARY })
   const refusal = (/** @type {string} */ feed, options = {}) =>
     t.rejects(startFollowing(t, reader.url, feed, options).following, { name: 'FollowError', ...expected })
   let expected = {}
@@ -194,7 +197,7 @@ wholeTest('with a token file a token is needed, and following ends when it is re
   const line = (/** @type {string} */ token) => `{"token":"${token}","scopes":["read"],"feeds":["tokens"]}\n`
   const writing = await startWriting(t, { redisUrl, feed: 'tokens' })
   const file = join(t.testdir({ tokens: line('a-token-of-ours') }), 'tokens')
-  const reader = await runReader(t, { redisUrl, flags: ['--read-from', 'primary', '--tokens', file] })
+  const reader = await startReader(t, { redisUrl, keyPrefix, flags: [...FROM_PRIMARY, '--tokens', file] })
   await t.rejects(startFollowing(t, reader.url, 'tokens').following, { code: 'UNAUTHORIZED', status: 401 })
   await t.rejects(startFollowing(t, reader.url, 'tokens', { authToken: 'another-token' }).following, { code: 'UNAUTHORIZED' })
   const ours = startFollowing(t, reader.url, 'tokens', { authToken: 'a-token-of-ours' })
@@ -207,7 +210,8 @@ wholeTest('with a token file a token is needed, and following ends when it is re
 wholeTest('a full reader is tried again after its Retry-After, another one before', { buffered: true }, async (t) => {
   const feed = 'full'
   const writing = await startWriting(t, { redisUrl, feed })
-  const [full, free] = [await openReader(t, ['--read-from', 'primary', '--max-streams', '1']), await openReader(t)]
+  const [full, free] = await Promise.all([[...FROM_PRIMARY, '--max-streams', '1'], FROM_PRIMARY].map((flags) =>
+    startReader(t, { redisUrl, keyPrefix, flags })))
   const first = startFollowing(t, full.url, feed)
   await eventually(() => first.events.length > 1)
   const second = startFollowing(t, full.url, feed)

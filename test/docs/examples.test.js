@@ -7,17 +7,19 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
 import ts from 'typescript'
-import { startDeployment } from '../servers.js'
+import { connectFor, startServer } from '../servers.js'
 import { startGateway, startReader } from '../services.js'
 import { exampleOf, patternOf, readPage, ROOT } from './examples.js'
 import { scopedEngines } from '../scope.js'
 
 const run = promisify(execFile)
 const [engine] = await scopedEngines()
+const primary = await startServer(t, { engine })
+const control = await connectFor(t, primary.url)
+t.beforeEach(() => control.send('FLUSHALL'))
 
 t.test('files that are loaded from standard input', async (t) => {
-  const { primary } = await startDeployment(t, { engine, replicas: 1 })
-  const reader = await startReader(t, { redisUrl: primary.url })
+  const reader = await startReader(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })
   const rows = (await readPage('docs/writing.md')).matchAll(/^\| (`.*?`) \| .+ \|$/gm)
   const fields = [...rows].flatMap(([, cell]) => cell.replaceAll('`', '').split(', '))
   for (const name of ['weather', 'quakes']) {
@@ -31,7 +33,6 @@ t.test('files that are loaded from standard input', async (t) => {
 })
 
 t.test('items that are sent over HTTP', async (t) => {
-  const { primary } = await startDeployment(t, { engine, replicas: 0 })
   const [gateway, reader] = await Promise.all([
     startGateway(t, { redisUrl: primary.url }), startReader(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })])
   const [write, accepted, query, answer] = await exampleOf('README.md', 'positions')
@@ -42,7 +43,6 @@ t.test('items that are sent over HTTP', async (t) => {
 })
 
 t.test('an auction and a bid', async (t) => {
-  const { primary } = await startDeployment(t, { engine, replicas: 0 })
   const gateway = await startGateway(t, { redisUrl: primary.url })
   const [commands, printed] = await exampleOf('README.md', 'auction')
   const shell = commands.replaceAll('curl', 'curl -s -w "\\n"').replaceAll('http://127.0.0.1:8081', gateway.url)
@@ -51,7 +51,6 @@ t.test('an auction and a bid', async (t) => {
 })
 
 t.test('a sale and a claim', async (t) => {
-  const { primary } = await startDeployment(t, { engine, replicas: 0 })
   const gateway = await startGateway(t, { redisUrl: primary.url })
   const [commands, printed] = await exampleOf('docs/sales.md', 'sale')
   const shell = commands.replaceAll('curl', 'curl -s -w "\\n"').replaceAll('http://127.0.0.1:8081', gateway.url)
@@ -64,7 +63,7 @@ t.test('programs with the library, in JavaScript and in TypeScript', async (t) =
   const folder = await mkdtemp(join(tmpdir(), 'freshet-examples-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   for (const [page, name] of [['README.md', 'short'], ['docs/library.md', 'library'], ['docs/library.md', 'typed']]) {
-    const { primary } = await startDeployment(t, { engine, replicas: 0 })
+    await control.send('FLUSHALL')
     const [code, printed] = await exampleOf(page, name)
     const program = ts.transpile(code, { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext })
       .replace('\'freshet-feed\'', `'${pathToFileURL(join(ROOT, 'src/index.js'))}'`).replace('redis://127.0.0.1:6379', primary.url)

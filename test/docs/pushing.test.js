@@ -2,10 +2,10 @@
 import { spawn } from 'node:child_process'
 import t from 'tap'
 import { SETTINGS } from '../../settings.js'
-import { runGateway, runReader } from '../commands.js'
-import { eventually, startDeployment } from '../servers.js'
+import { eventually } from '../servers.js'
+import { startGateway, startReader } from '../services.js'
+import { sharedDeployment } from '../shared.js'
 import { exampleOf, readPage as read } from './examples.js'
-import { scopedEngines } from '../scope.js'
 
 const text = await read('docs/pushing.md')
 
@@ -17,10 +17,9 @@ const timeless = (stream) => stream.replace(/^retry: \d+$/gm, 'retry: N').replac
 const positions = (stream) => [...stream.matchAll(/^id: (\S+)$/gm)].map(([, position]) => position)
 
 t.test('the examples with curl print what is shown', async (t) => {
-  const [engine] = await scopedEngines()
-  const { primary } = await startDeployment(t, { engine, replicas: 0 })
-  const [gateway, reader] = await Promise.all([
-    runGateway(t, { redisUrl: primary.url }), runReader(t, { redisUrl: primary.url, flags: ['--read-from', 'primary'] })])
+  const { primary, keyPrefix } = await sharedDeployment(t)
+  const on = { redisUrl: primary.url, keyPrefix }
+  const [gateway, reader] = await Promise.all([startGateway(t, on), startReader(t, { ...on, flags: ['--read-from', 'primary'] })])
   const path = '/v1/feeds/positions/items'
   const stored = /printf '(.*?)' \|/.exec(await read('README.md'))?.[1].replaceAll('\\n', '\n') ?? ''
   await gateway.send('POST', path, stored, { 'content-type': 'application/x-ndjson' })

@@ -2,24 +2,22 @@
 import t from 'tap'
 import { openReader } from '../../src/index.js'
 import { layoutNames } from '../../src/layouts/index.js'
-import { engineName, startServer } from '../servers.js'
 import { startGateway } from '../services.js'
-import { scopedEngines } from '../scope.js'
+import { sharedDeployment } from '../shared.js'
 
 const AHEAD_MS = 30_000
 
 /** @type {{ layout: string, late?: string }[]} */
 const KINDS = [...layoutNames().map((layout) => ({ layout })), { layout: 'ids', late: 'overwrite' }]
 
-const [engine] = await scopedEngines()
 for (const { layout, late } of KINDS) {
   const isByWriting = late === 'overwrite'
-  t.test(`${Object.values({ layout, late }).filter(Boolean).join(', late: ')} on ${engineName(engine)}: ` +
+  t.test(`${Object.values({ layout, late }).filter(Boolean).join(', late: ')}: ` +
     `${isByWriting ? 'what was written last counts' : 'what is newest counts, whenever it came'}`, async (t) => {
-    const server = await startServer(t, { engine })
+    const { primary: { url: redisUrl }, keyPrefix } = await sharedDeployment(t)
     const { post, remove, send } = await startGateway(t,
-      { redisUrl: server.url, flags: ['--layout', layout, ...(late ? ['--late', late] : [])] })
-    const reader = await openReader({ redisUrl: server.url, readFrom: 'primary', views: 'none' })
+      { redisUrl, keyPrefix, flags: ['--layout', layout, ...(late ? ['--late', late] : [])] })
+    const reader = await openReader({ redisUrl, keyPrefix, readFrom: 'primary', views: 'none' })
     t.teardown(() => reader.close())
     const ts = Date.now()
     const put = async (/** @type {string} */ id, /** @type {number} */ at, value = 1) =>
@@ -29,6 +27,7 @@ for (const { layout, late } of KINDS) {
     const has = async (/** @type {string} */ id) => await reader.feed('one').get(id) !== null
 
     await put('older', ts)
+    t.match(await reader.feeds(), [{ feed: 'one', layout }])
     await del('older', ts - 10)
     t.equal(await has('older'), !isByWriting, 'a deletion older than what is stored')
 

@@ -2,18 +2,17 @@
 import t from 'tap'
 import { createFeedLimit } from '../../writers/gateway/feed-limit.js'
 import { agree, dropFeed, listDefinitions } from '../../src/feeds/definitions.js'
-import { connectFor, engineName, startServer } from '../servers.js'
+import { connectFor } from '../servers.js'
 import { startGateway } from '../services.js'
+import { sharedDeployment } from '../shared.js'
 import { isProblem, itemsOf } from './requests.js'
-import { scopedEngines } from '../scope.js'
 
-const [engine] = await scopedEngines()
-t.test(`feeds are created up to the limit, also by concurrent requests, on ${engineName(engine)}`, async (t) => {
-  const server = await startServer(t, { engine })
-  const connection = await connectFor(t, server.url)
-  await agree(connection, 'fr:', { feed: 'stored', layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 0, format: 1 })
+t.test('feeds are created up to the limit, also by concurrent requests', async (t) => {
+  const { primary, keyPrefix } = await sharedDeployment(t)
+  const connection = await connectFor(t, primary.url)
+  await agree(connection, keyPrefix, { feed: 'stored', layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 0, format: 1 })
   const [few, none] = await Promise.all(['4', '0'].map((maxFeeds) =>
-    startGateway(t, { redisUrl: server.url, flags: ['--max-feeds', maxFeeds] })))
+    startGateway(t, { redisUrl: primary.url, keyPrefix, flags: ['--max-feeds', maxFeeds] })))
   const postTo = (/** @type {typeof few} */ gateway, /** @type {string} */ name) =>
     gateway.post(`/v1/feeds/${name}/items`, itemsOf('a', 1))
   const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => postTo(few, `new-${n}`)))
@@ -22,7 +21,7 @@ t.test(`feeds are created up to the limit, also by concurrent requests, on ${eng
     t.match(isProblem(t, answer, 403, 'FEEDS_FULL').detail,
       /^there is no feed new-\d+, and 4 feeds are stored, and this gateway creates none beyond 4 \(--max-feeds\);/)
   }
-  const names = (await listDefinitions(connection, 'fr:')).map(({ feed }) => feed)
+  const names = (await listDefinitions(connection, keyPrefix)).map(({ feed }) => feed)
   t.equal(names.length, 4)
   for (const name of names) t.equal((await postTo(few, name)).status, 200, 'those that there are are written')
   isProblem(t, await few.remove('/v1/feeds/other/items/a'), 404, 'FEED_UNKNOWN')
@@ -33,17 +32,16 @@ t.test(`feeds are created up to the limit, also by concurrent requests, on ${eng
 })
 
 t.test('a failed creation and a dropped feed make room', async (t) => {
-  const [engine] = await scopedEngines()
-  const server = await startServer(t, { engine })
-  const connection = await connectFor(t, server.url)
-  const { admit } = createFeedLimit({ maxFeeds: 1, count: () => connection.send('SCARD', 'fr:feeds') })
+  const { primary, keyPrefix } = await sharedDeployment(t)
+  const connection = await connectFor(t, primary.url)
+  const { admit } = createFeedLimit({ maxFeeds: 1, count: () => connection.send('SCARD', `${keyPrefix}feeds`) })
   const first = await admit('a')
   const waiting = admit('b')
   first(Promise.reject(new Error('it was not made')))
   const second = await waiting
-  await agree(connection, 'fr:', { feed: 'b', layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 0, format: 1 })
+  await agree(connection, keyPrefix, { feed: 'b', layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 0, format: 1 })
   second(Promise.resolve())
   await t.rejects(admit('c'), { code: 'FEEDS_FULL' })
-  await dropFeed(connection, 'fr:', 'b')
+  await dropFeed(connection, keyPrefix, 'b')
   t.ok(await admit('c'))
 })

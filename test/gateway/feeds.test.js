@@ -13,11 +13,13 @@ import { scopedEngines } from '../scope.js'
 const openBy = /** @type {any} */ (openFeed)
 
 const [engine] = await scopedEngines()
+/** Tests of this file run one after another. */
+const server = await startServer(t, { engine })
 
 /** @param {import('tap').Test} t @param {object} [options] */
 async function setUp (t, options = {}) {
-  const server = await startServer(t, { engine })
   const connection = await connectFor(t, server.url)
+  await connection.send('FLUSHALL')
   const events = /** @type {string[]} */ ([])
   const feeds = createFeeds({
     async open (name, stored) {
@@ -36,7 +38,7 @@ async function setUp (t, options = {}) {
     await feed.flush()
     return feed
   })
-  return { server, connection, events, feeds, put }
+  return { connection, events, feeds, put }
 }
 
 /** Holds a feed until it is released. @param {import('../../writers/gateway/feeds.js').Feeds} feeds @param {string} name */
@@ -175,7 +177,7 @@ t.test('without the primary an open feed accepts items, and a deletion is refuse
 })
 
 t.test('an idle feed is closed after a while; one in use or with bytes in flight is not', async (t) => {
-  const { feeds, put, events, server } = await setUp(t, { idleMs: 150 })
+  const { feeds, put, events } = await setUp(t, { idleMs: 150 })
   const held = hold(feeds, 'held')
   await put('idle')
   await eventually(() => events.includes('closed idle'))
@@ -216,7 +218,7 @@ t.test('at the bound the least recently used idle feed is closed; with none idle
 t.test('a feed that cannot be opened is tried again after a while', async (t) => {
   let broken = true
   let tries = 0
-  const { put, server } = await setUp(t, {
+  const { put } = await setUp(t, {
     maxOpen: 3,
     tryAgainMs: 2000,
     async open (/** @type {string} */ name, /** @type {object} */ stored) {
@@ -235,7 +237,7 @@ t.test('a feed that cannot be opened is tried again after a while', async (t) =>
 })
 
 t.test('a feed that does not acknowledge is a reason; one that failed is not, and is closed by the sweep', async (t) => {
-  const { feeds, put, events, server } = await setUp(t, {
+  const { feeds, put, events } = await setUp(t, {
     idleMs: 2000,
     open: async (/** @type {string} */ name, /** @type {object} */ stored) => insideOfFeed(
       await openFeed(name, { redisUrl: server.url, ...stored, ack: name === 'safe' ? 'replica' : 'primary', deadlineMs: 400 }))
@@ -254,7 +256,7 @@ t.test('a feed that does not acknowledge is a reason; one that failed is not, an
 })
 
 t.test('closing flushes, counts unacknowledged items, and opens no more feeds', async (t) => {
-  const { feeds, put, server, events } = await setUp(t)
+  const { feeds, put, events } = await setUp(t)
   const [kept, lost] = [await put('kept'), await put('lost')]
   kept.append({ id: 'b', value: '2' })
   await kept.flush()

@@ -3,15 +3,14 @@ import t from 'tap'
 import { openFeed } from '../../src/index.js'
 import { insideOfFeed } from '../../src/inside.js'
 import { createIngest } from '../../writers/gateway/ingest.js'
-import { silentLog, startServer } from '../servers.js'
-import { scopedEngines } from '../scope.js'
+import { silentLog } from '../servers.js'
+import { sharedDeployment } from '../shared.js'
 
-const [engine] = await scopedEngines()
 const WINDOW_MS = 60_000
 
 t.test('an item that becomes too old between check and append is not counted as accepted', async (t) => {
-  const server = await startServer(t, { engine })
-  const feed = insideOfFeed(await openFeed('one', { redisUrl: server.url, windowMs: WINDOW_MS }))
+  const { primary, keyPrefix } = await sharedDeployment(t)
+  const feed = insideOfFeed(await openFeed('one', { redisUrl: primary.url, keyPrefix, windowMs: WINDOW_MS }))
   t.teardown(() => feed.close({ drainMs: 0 }).catch(() => {}))
   const ingest = createIngest({
     feeds: /** @type {any} */ ({ heldBytes: 0 }), whenFull: 'block', ackWithinMs: 30_000, inFlightBytes: 1000, log: silentLog

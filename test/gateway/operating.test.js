@@ -1,7 +1,9 @@
 /** Health, access and created feeds of a gateway. */
 import t from 'tap'
-import { endOf, runGateway } from '../commands.js'
+import { main } from '../../writers/gateway.js'
+import { runGateway } from '../commands.js'
 import { connectFor, eventually, startServer } from '../servers.js'
+import { startGateway } from '../services.js'
 import { bearer, tokenFileFor } from '../http/guarded.js'
 import { isProblem, MAX_BODY_BYTES, startBoth } from './requests.js'
 import { scopedEngines, wholeTest } from '../scope.js'
@@ -9,7 +11,7 @@ import { scopedEngines, wholeTest } from '../scope.js'
 const [engine] = await scopedEngines()
 
 t.test('health, metrics and OpenAPI of the gateway', async (t) => {
-  const { gateway: { send } } = await startBoth(t, { engine })
+  const { gateway: { send } } = await startBoth(t)
   t.match(await send('GET', '/livez'), { status: 200 })
   t.match(await send('GET', '/readyz'), { status: 200, json: { ready: true, reasons: [] } })
   const hint = await send('GET', '/')
@@ -54,7 +56,7 @@ async function tokenFlags (t, feeds) {
 }
 
 t.test('bodies of requests without a valid token are not read', async (t) => {
-  const { gateway } = await startBoth(t, { engine, flags: await tokenFlags(t, ['secret']) })
+  const { gateway } = await startBoth(t, { flags: await tokenFlags(t, ['secret']) })
   const { post, send } = gateway
   const { json: { paths } } = await send('GET', '/docs/json', undefined, bearer(TOKEN))
   t.match(paths['/v1/feeds/{feed}/items'].post, { security: [{ bearer: [] }], responses: { 401: Object, 403: Object } })
@@ -68,7 +70,7 @@ t.test('bodies of requests without a valid token are not read', async (t) => {
   }
   isProblem(t, await post('/v1/feeds/other/items', 'x'.repeat(2 * MAX_BODY_BYTES), bearer(TOKEN)), 403, 'FORBIDDEN')
   t.match(await post(path, [{ id: 'a', value: 1 }], bearer(TOKEN)), { status: 200, json: { accepted: 1 } })
-  t.notMatch(gateway.command.stderr, TOKEN)
+  t.notMatch(gateway.service.log, TOKEN)
 })
 
 wholeTest('no log line and no response contains the token', async (t) => {
@@ -94,24 +96,22 @@ wholeTest('no log line and no response contains the token', async (t) => {
 })
 
 t.test('a gateway does not start on an open address without tokens, or on a port in use', async (t) => {
-  const server = await startServer(t, { engine })
-  const open = await endOf(t, ['gateway', '--redis-url', server.url, '--port', '0', '--host', '0.0.0.0'])
-  t.equal(open.code, 2)
-  t.match(open.stderr, /host: 0\.0\.0\.0 .* or --tokens, or --jwt-keys, or --open/)
-  const { url } = await runGateway(t, { redisUrl: server.url })
-  const second = await endOf(t, ['gateway', '--redis-url', server.url, '--port', new URL(url).port])
-  t.equal(second.code, 1)
-  t.match(second.stderr, /port \d+ on 127\.0\.0\.1 is in use; stop the other program, or choose another --port/)
+  const { gateway, primary } = await startBoth(t)
+  const start = (/** @type {string[]} */ ...flags) => main({ argv: ['--redis-url', primary.url, ...flags], env: {} })
+  await t.rejects(start('--port', '0', '--host', '0.0.0.0'),
+    { exitStatus: 2, message: /host: 0\.0\.0\.0 .* or --tokens, or --jwt-keys, or --open/ })
+  await t.rejects(start('--port', new URL(gateway.url).port),
+    { exitStatus: 1, message: /port \d+ on 127\.0\.0\.1 is in use; stop the other program, or choose another --port/ })
 })
 
 wholeTest('feeds are created from the settings, and existing ones adopted', async (t) => {
-  const { primary, gateway, reader } = await startBoth(t,
-    { engine, flags: ['--partitions', '3', '--window-ms', '5000', '--max-items', '10'] })
+  const { primary, keyPrefix, gateway, reader } = await startBoth(t,
+    { flags: ['--partitions', '3', '--window-ms', '5000', '--max-items', '10'] })
   t.match(await gateway.post('/v1/feeds/mine/items', Array.from({ length: 30 }, (_, n) => ({ id: `${n}`, value: n }))),
     { json: { accepted: 30 } })
   await eventually(async () => (await reader.ask('/v1/feeds/mine')).status === 200)
   t.match((await reader.ask('/v1/feeds/mine')).json, { partitions: 3, windowMs: 5000, maxItems: 10 })
-  const other = await runGateway(t, { redisUrl: primary.url, flags: ['--partitions', '1', '--window-ms', '0'] })
+  const other = await startGateway(t, { redisUrl: primary.url, keyPrefix, flags: ['--partitions', '1', '--window-ms', '0'] })
   t.match(await other.post('/v1/feeds/mine/items', [{ id: 'other', value: 1 }]), { json: { accepted: 1 } })
   t.match((await reader.ask('/v1/feeds/mine')).json, { partitions: 3, windowMs: 5000 })
   const old = await other.post('/v1/feeds/mine/items', [{ id: 'old', ts: Date.now() - 10_000, value: 1 }])
@@ -120,7 +120,7 @@ wholeTest('feeds are created from the settings, and existing ones adopted', asyn
 
 wholeTest('a gateway is not ready while a feed is not acknowledged', async (t) => {
   const primary = await startServer(t, { engine })
-  const { send, post, command } = await runGateway(t,
+  const { send, post, service } = await startGateway(t,
     { redisUrl: primary.url, flags: ['--ack', 'replica', '--ack-within-ms', '300', '--deadline-ms', '1000'] })
   t.match(await send('GET', '/readyz'), { status: 200 })
   isProblem(t, await post('/v1/feeds/safe/items', [{ id: 'a', value: 1 }]), 503, 'ACK_UNKNOWN')
@@ -129,5 +129,5 @@ wholeTest('a gateway is not ready while a feed is not acknowledged', async (t) =
   t.match((await send('GET', '/metrics')).body, /^freshet_ready 0$/m)
   await startServer(t, { engine, replicaOf: primary })
   await eventually(async () => (await send('GET', '/readyz')).status === 200)
-  t.equal((await command.stop()).code, 0)
+  t.equal(await service.stop(), 0)
 })

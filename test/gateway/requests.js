@@ -1,6 +1,7 @@
 /** What several tests of the gateway need. */
-import { eventually, startDeployment } from '../servers.js'
+import { eventually } from '../servers.js'
 import { startGateway, startReader } from '../services.js'
+import { sharedDeployment } from '../shared.js'
 
 export const MAX_BODY_BYTES = 1024 * 1024
 
@@ -21,15 +22,19 @@ export async function timed (work) {
   return { ...answer, ms: performance.now() - startedMs }
 }
 
+/** Acknowledgements that a busy machine delays are waited for. */
+const PATIENT = ['--ack-within-ms', '60000', '--deadline-ms', '60000']
+
 /**
+ * A gateway, and a reader of the replicas, on the shared deployment.
  * @param {import('tap').Test} t
- * @param {{ engine: import('../servers.js').Engine, flags?: string[], env?: Record<string, string> }} options
+ * @param {{ flags?: string[], env?: Record<string, string> }} [options] of the gateway
  */
-export async function startBoth (t, { engine, ...options }) {
-  const { primary } = await startDeployment(t, { engine, replicas: 1 })
-  const [gateway, reader] = await Promise.all([startGateway(t, { redisUrl: primary.url, ...options }),
-    startReader(t, { redisUrl: primary.url })])
-  return { primary, gateway, reader }
+export async function startBoth (t, { flags = [], ...options } = {}) {
+  const { primary, keyPrefix } = await sharedDeployment(t)
+  const on = { redisUrl: primary.url, keyPrefix }
+  const [gateway, reader] = await Promise.all([startGateway(t, { ...on, flags: [...PATIENT, ...flags], ...options }), startReader(t, on)])
+  return { primary, keyPrefix, gateway, reader }
 }
 
 const RETRYABLE = [425, 503]

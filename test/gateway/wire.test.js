@@ -3,16 +3,14 @@ import t from 'tap'
 import { MAX_BODY_BYTES, isProblem, startBoth } from './requests.js'
 import { eventually } from '../servers.js'
 import { headOf, openWire, postOf } from './wire.js'
-import { scopedEngines } from '../scope.js'
 
-const [engine] = await scopedEngines()
 const ITEMS = '/v1/feeds/one/items'
 
 /** @param {import('./wire.js').Answer} answer as `isProblem` takes it */
 const asFetched = (answer) => ({ ...answer, headers: new Headers(answer.headers) })
 
 t.test('requests written on a socket', async (t) => {
-  const { gateway, reader } = await startBoth(t, { engine })
+  const { gateway, reader } = await startBoth(t)
   const { url } = gateway
   const ask = async (/** @type {string | Buffer} */ text, to = url) => {
     const wire = await openWire(t, to)

@@ -69,7 +69,7 @@ function isRefused (t, answer, method, status, code, challenge) {
   t.equal(answer.headers.get('www-authenticate'), challenge)
   t.match(answer.headers.get('content-type'), 'application/problem+json')
   if (method !== 'HEAD') t.match(answer.json, { code, status })
-  for (const { token } of [...ROWS, REVOKED]) t.notOk(answer.body.includes(token), 'the token is not in the reply')
+  t.same([...ROWS, REVOKED].filter(({ token }) => answer.body.includes(token)), [], 'no token is in the reply')
 }
 
 for (const [name, { routes, ask }] of Object.entries({ reader, gateway })) {

@@ -1,16 +1,23 @@
-/** HTTPS of real processes: certificates that are replaced while they run, and clients that check them. */
+/** HTTPS: certificates that are replaced while a service runs, and clients that check them. */
 import { copyFile, writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
 import { join } from 'node:path'
+import { pino } from 'pino'
 import t from 'tap'
+import { resolve } from '../../settings.js'
+import { layoutNames } from '../../src/layouts/index.js'
+import { ackNames } from '../../src/pipeline/index.js'
+import { serveMetrics } from '../../writers/metrics-server.js'
+import { endOfMain } from '../bin/in-process.js'
 import { createAuthority } from '../certificates.js'
 import { endOf, runCommand } from '../commands.js'
-import { eventually, freePort, startDeployment, testEngines } from '../servers.js'
+import { eventually, freePort, startServer, testEngines } from '../servers.js'
+import { startGateway, startReader } from '../services.js'
 import { bearer, folderFor, tokenFileFor } from './guarded.js'
 
 const TOKEN = 'a-token-of-the-test'
 const [engine] = await testEngines()
-const { primary } = await startDeployment(t, { engine, replicas: 0 })
+const { url: redisUrl } = await startServer(t, { engine })
 const authority = await createAuthority(t)
 const [first, second] = [await authority.issue('first'), await authority.issue('second')]
 const folder = await folderFor(t)
@@ -18,7 +25,7 @@ const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
 await copyFile(first.cert, cert)
 await copyFile(first.key, key)
 const { file: tokens } = await tokenFileFor(t, [{ token: TOKEN, scopes: ['read', 'write'], feeds: ['*'] }])
-const flags = ['--redis-url', primary.url, '--tls-cert', cert, '--tls-key', key, '--tokens', tokens]
+const flags = ['--tls-cert', cert, '--tls-key', key, '--tokens', tokens]
 const ca = await import('node:fs').then(({ readFileSync }) => readFileSync(authority.ca))
 
 /**
@@ -34,13 +41,24 @@ const ask = (url, { body = '', ...options } = {}) => new Promise((resolve, rejec
   }).on('error', reject).end(body)
 })
 
+/** Metrics of a writer. @param {import('tap').Test} t */
+async function startMetrics (t) {
+  const settings = resolve(['--redis-url', redisUrl, '--metrics-port', '0', ...flags], {},
+    { command: 'writer', layouts: layoutNames(), acks: ackNames() })
+  const text = { log: '' }
+  const log = pino({ base: null }, { write: (line) => { text.log += line } })
+  const served = await serveMetrics({ settings, index: 0, redisUrl, replicaUrls: null, log })
+  t.teardown(() => served.close())
+  const [, url] = /"url":"(https:[^"]+\/metrics)"/.exec(text.log) ?? []
+  return { text, url: String(url) }
+}
+
 t.test('reader, gateway, metrics of a writer and top use HTTPS', async (t) => {
-  const reader = runCommand(t, ['reader', '--port', '0', '--read-from', 'primary', ...flags])
-  const [, url] = await reader.until(/serving at (https:[^"]+)"/)
-  const gateway = runCommand(t, ['gateway', '--port', '0', ...flags])
-  const [, gatewayUrl] = await gateway.until(/taking items at (https:[^"]+)"/)
-  const writer = runCommand(t, ['writer', '--rate', '10', '--metrics-port', '0', ...flags])
-  const [, metricsUrl] = await writer.until(/"url":"(https:[^"]+\/metrics)"/)
+  const reader = await startReader(t, { redisUrl, flags: ['--read-from', 'primary', ...flags] })
+  const gateway = await startGateway(t, { redisUrl, flags })
+  const writer = await startMetrics(t)
+  const [url, gatewayUrl, metricsUrl] = [reader, gateway, writer].map((one) => one.url)
+  for (const one of [url, gatewayUrl, metricsUrl]) t.match(one, /^https:/)
   const headers = { 'content-type': 'application/json', ...bearer(TOKEN) }
 
   t.match(await ask(`${gatewayUrl}/v1/feeds/secure/items`, { method: 'POST', headers, body: '[{"id":"a","value":1}]' }), { status: 200 })
@@ -53,36 +71,38 @@ t.test('reader, gateway, metrics of a writer and top use HTTPS', async (t) => {
     const top = ['top', '--once', '--url', url]
     const env = { NODE_EXTRA_CA_CERTS: authority.ca, FRESHET_TOKEN: TOKEN }
     t.match(await endOf(t, [...top, '--feed', 'secure'], { env }), { code: 0, stdout: /^secure {2}layout ids/ })
-    t.match(await endOf(t, top, { env: { FRESHET_TOKEN: TOKEN } }), { code: 1, stderr: /no reader at https:\S+ \(\w*CERT\w*|UNABLE_TO/ })
-    t.match(await endOf(t, top, { env: { NODE_EXTRA_CA_CERTS: authority.ca } }),
+    t.match(await endOfMain(top, { env: { FRESHET_TOKEN: TOKEN } }), { code: 1, stderr: /no reader at https:\S+ \(\w*CERT\w*|UNABLE_TO/ })
+    const plain = await startReader(t, { redisUrl, flags: ['--read-from', 'primary', '--tokens', tokens] })
+    const [topOfPlain, given] = [['top', '--once', '--url', plain.url], { env: { FRESHET_TOKEN: 'another-token' } }]
+    t.match(await endOfMain(topOfPlain),
       { code: 1, stderr: /^freshet top: the reader at \S+ requires a token: set FRESHET_TOKEN, or --token\n$/ })
-    t.match(await endOf(t, top, { env: { ...env, FRESHET_TOKEN: 'another-token' } }), { code: 1, stderr: /does not accept this token/ })
+    t.match(await endOfMain(topOfPlain, given), { code: 1, stderr: /does not accept this token/ })
   })
 
   await t.test('files that do not fit together change nothing; the next pair is used without a restart', async (t) => {
     await copyFile(second.cert, cert)
-    await reader.until(/"code":"CERTIFICATE_INVALID".*certificate not reloaded/)
+    await reader.service.until(/"code":"CERTIFICATE_INVALID".*certificate not reloaded/)
     t.match(await ask(`${url}/livez`), { status: 200, name: 'first' })
     await copyFile(second.key, key)
-    for (const process of [url, gatewayUrl]) await eventually(async () => (await ask(`${process}/livez`)).name === 'second')
-    for (const { stderr } of [reader, gateway, writer]) t.notMatch(stderr, TOKEN)
+    for (const one of [`${url}/livez`, `${gatewayUrl}/livez`, metricsUrl]) await eventually(async () => (await ask(one)).name === 'second')
+    for (const { log } of [reader.service, gateway.service, writer.text]) t.notMatch(log, TOKEN)
   })
 })
 
-t.test('a process does not start with files that do not fit together', async (t) => {
+t.test('a service does not start with files that do not fit together', async (t) => {
   await writeFile(join(folder, 'text'), 'no certificate')
   for (const [wrongCert, wrongKey] of [[first.cert, second.key], [join(folder, 'text'), first.key], [join(folder, 'none'), first.key]]) {
-    const { code, stderr } = await endOf(t, ['reader', '--redis-url', primary.url, '--port', '0', '--tls-cert', wrongCert, '--tls-key',
-      wrongKey])
-    t.equal(code, 2)
-    t.match(stderr, /cannot be used together \(.+\); expected a certificate and its own key|cannot be read \(ENOENT\)/)
+    await t.rejects(startReader(t, { redisUrl, flags: ['--tls-cert', wrongCert, '--tls-key', wrongKey] }), {
+      exitStatus: 2,
+      message: /cannot be used together \(.+\); expected a certificate and its own key|cannot be read \(ENOENT\)/
+    })
   }
 })
 
 t.test('start passes access and HTTPS on to its processes', async (t) => {
   const [port, gatewayPort, metricsPort] = [await freePort(), await freePort(), await freePort()]
-  runCommand(t, ['start', '--port', String(port), '--gateway-port', String(gatewayPort), '--rate', '100', '--rate-limit', '100000',
-    '--cors-origin', 'https://example.org', ...flags], { env: { FRESHET_METRICS_PORT: String(metricsPort) } })
+  runCommand(t, ['start', '--redis-url', redisUrl, '--port', String(port), '--gateway-port', String(gatewayPort), '--rate', '100',
+    '--rate-limit', '100000', '--cors-origin', 'https://example.org', ...flags], { env: { FRESHET_METRICS_PORT: String(metricsPort) } })
   for (const one of [port, gatewayPort, metricsPort]) {
     const status = async (/** @type {Record<string, string>} */ headers) =>
       (await ask(`https://127.0.0.1:${one}/metrics`, { headers }).catch(() => ({ status: 0 }))).status

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { holds } from '../properties.js'
 import { read, readEveryWay } from './feeding.js'
 
 const options = { format: 'json' }
@@ -135,6 +136,5 @@ t.test('any array of objects is read back from any chunks', async (t) => {
     return error === null &&
       JSON.stringify(entries.map((entry) => entry.record)) === JSON.stringify(objects.map((one) => JSON.parse(JSON.stringify(one))))
   })
-  const result = await fc.check(property, { numRuns: 100 })
-  t.notOk(result.failed, fc.defaultReportMessage(result) ?? `seed ${result.seed}`)
+  await holds(t, property, { runs: 100 })
 })

@@ -45,7 +45,8 @@ function looksOf (name) {
   const faults = []
   for (let ms = 0; ms < 1500; ms += 2) {
     const [{ ts, value }] = liar.page(BEGAN_MS + ms, 1)
-    const fault = freshness.observe({ ts, ...(numberIn(value)) }, BEGAN_MS + ms + 0.5)
+    const { writer, number } = numberIn(value) ?? { writer: -1, number: -1 }
+    const fault = freshness.observe({ ts, writer, number }, BEGAN_MS + ms + 0.5)
     if (fault !== null) faults.push(fault)
   }
   const figures = freshness.figures()

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { needsBrowser } from '../browser.js'
 import { isWhole } from '../scope.js'
-import { eventually } from '../servers.js'
+import { eventually, startDeployment, testEngines } from '../servers.js'
 import { startWatching, withoutRefusals } from './watching.js'
 
 /** no item expires during the test */
@@ -10,7 +10,8 @@ const LONG = { windowMs: 600_000 }
 const whole = { skip: isWhole ? false : 'runs with npm run regression' }
 
 t.test('the page', needsBrowser, async (t) => {
-  const { reader, open, show, primary, replicas } = await startWatching(t)
+  const [engine] = await testEngines()
+  const { reader, open, show, primary, replicas } = await startWatching(t, await startDeployment(t, { engine, replicas: 1 }))
 
   await t.test('without a feed it explains how to create one, and shows the first one', async (t) => {
     const { page, shows, serverShows, faults } = await show('/')

@@ -2,13 +2,14 @@
 import t from 'tap'
 import { needsBrowser } from '../browser.js'
 import { eventually } from '../servers.js'
+import { sharedDeployment } from '../shared.js'
 import { startWatching, withoutRefusals } from './watching.js'
 import { isWhole } from '../scope.js'
 
 const whole = { skip: isWhole ? false : 'runs with npm run regression' }
 
 t.test('lookup of an item', needsBrowser, async (t) => {
-  const { open, show } = await startWatching(t)
+  const { open, show } = await startWatching(t, await sharedDeployment(t))
   const { put, remove } = await open('buses', { windowMs: 600_000 })
   await put(['bus-7', '{"stop":1}'], ['bus-9', '{"stop":2}'])
 

@@ -1,23 +1,25 @@
-/** A deployment with a reader, a writer, and the page in a real browser. Everything ends with the test. */
+/** A reader of a deployment, writers, and the page in a real browser. Everything ends with the test. */
 import { startBrowser, openPage } from '../browser.js'
-import { eventually, openWriterFor, startDeployment, testEngines } from '../servers.js'
+import { eventually, openWriterFor } from '../servers.js'
 import { startReader } from '../services.js'
 
 const bytes = (/** @type {string} */ text) => Buffer.from(text)
 
 /**
+ * @template {{ primary: { url: string }, replicas: object[], keyPrefix?: string }} Deployment
  * @param {import('tap').Test} t
- * @param {{ flags?: string[], replicas?: number, args?: string[] }} [options] `flags` of the reader, `args` of the servers
+ * @param {Deployment} deployment
+ * @param {{ flags?: string[], browser?: import('playwright-core').Browser }} [options] `flags` of the reader; another `browser` than
+ *   one of its own
  */
-export async function startWatching (t, { flags = [], replicas = 1, args = [] } = {}) {
-  const [engine] = await testEngines()
-  const [deployment, browser] = await Promise.all([startDeployment(t, { engine, replicas, args }), startBrowser(t)])
-  const redisUrl = deployment.primary.url
-  const reader = await startReader(t, { redisUrl, flags })
+export async function startWatching (t, deployment, { flags = [], browser: given } = {}) {
+  const { primary: { url: redisUrl }, keyPrefix = 'fr:' } = deployment
+  const browser = given ?? await startBrowser(t)
+  const reader = await startReader(t, { redisUrl, keyPrefix, flags })
 
   /** @param {string} feed @param {Partial<Parameters<typeof openWriterFor>[1]>} [options] */
   async function open (feed, options = {}) {
-    const { pipeline, close } = await openWriterFor(t, { redisUrl, feed, ...options })
+    const { pipeline, close } = await openWriterFor(t, { redisUrl, keyPrefix, feed, ...options })
     /** @param {...[id: string, value: string]} items */
     const put = async (...items) => {
       for (const [id, value] of items) pipeline.append(bytes(id), Date.now(), bytes(value))

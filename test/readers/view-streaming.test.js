@@ -79,7 +79,7 @@ t.test('a client that does not read costs little memory, and gets everything whe
   let lines = 0
   for await (const chunk of response) {
     bytes += chunk.length
-    for (const byte of chunk) if (byte === 10) lines++
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines++
     if (lines % 50 === 0) await sleep(1)
   }
   t.equal(lines, total)

@@ -5,6 +5,7 @@ import { ENCODINGS, itemWriter } from '../../src/replies/encode-items.js'
 import { TextBuffer, base64Bytes } from '../../src/replies/text-buffer.js'
 import { readId } from '../../src/item/id.js'
 import { MAX_TS } from '../../src/item/order.js'
+import { holds } from '../properties.js'
 
 /** The expected text, without optimizations. */
 function plainly (encoding, id, ts, value) {
@@ -38,16 +39,15 @@ t.test('an item is written as JSON.stringify would, from the middle of any buffe
   for (const encoding of ENCODINGS) {
     const write = itemWriter(encoding)
     const out = new TextBuffer()
-    fc.assert(fc.property(fc.array(fc.tuple(ids, times, values, fc.nat(9)), { minLength: 1, maxLength: 20 }), (items) => {
+    await holds(t, fc.property(fc.array(fc.tuple(ids, times, values, fc.nat(9)), { minLength: 1, maxLength: 20 }), (items) => {
       for (const [id, ts, value, before] of items) {
         const bytes = Buffer.concat([Buffer.alloc(before, 0xff), id, value, Buffer.alloc(3, 0xff)])
         write(out, bytes, before, before + id.length, ts, bytes, before + id.length, before + id.length + value.length)
       }
       const expected = items.map(([id, ts, value]) => plainly(encoding, id, ts, value)).join('')
       const written = out.take().toString()
-      if (written !== expected) throw new Error(`${written}\n${expected}`)
-    }), { numRuns: 300 })
-    t.pass(encoding)
+      if (written !== expected) throw new Error(`${encoding}: ${written}\n${expected}`)
+    }), { runs: 300 })
   }
 })
 

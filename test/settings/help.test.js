@@ -1,7 +1,4 @@
 /** What --help prints. */
-import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import t from 'tap'
 import { SETTINGS, envOf, flagOf, help, resolve } from '../../settings.js'
 import { layoutNames } from '../../src/layouts/index.js'
@@ -9,7 +6,8 @@ import { ackNames } from '../../src/pipeline/index.js'
 
 const COMMANDS = ['start', 'demo', 'writer', 'reader', 'servers', 'doctor', 'feed', 'gateway', 'experiment', 'top', 'exchanges']
 const KNOWN = { layouts: layoutNames(), acks: ackNames() }
-const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))
+/** Process files of commands that are not in bin/. */
+const FILES = { writer: 'writers/feed.js', reader: 'readers/server.js', gateway: 'writers/gateway.js' }
 
 t.test('every flag is in the help of the commands that use it, with meaning, default and unit', async (t) => {
   for (const command of COMMANDS) {
@@ -46,7 +44,18 @@ t.test('the help has room in a narrow terminal', async (t) => {
 
 t.test('the examples in the help of each command are valid command lines', async (t) => {
   for (const command of ['start', 'writer', 'reader', 'gateway', 'doctor', 'top', 'servers', 'feed']) {
-    const { stdout } = await promisify(execFile)(process.execPath, [FRESHET, command, '--help'])
+    const { main } = await import(`../../${FILES[command] ?? `bin/${command}.js`}`)
+    const { write } = process.stdout
+    let stdout = ''
+    process.stdout.write = /** @type {any} */ (/** @type {string} */ text) => {
+      stdout += text
+      return true
+    }
+    try {
+      t.equal(await main({ argv: ['--help'], env: {} }), 0)
+    } finally {
+      process.stdout.write = write
+    }
     const examples = stdout.match(/^( +|Usage: )npm start .*/gm) ?? []
     t.ok(examples.length >= (command === 'writer' ? 4 : command === 'servers' ? 1 : 2), `${command}: ${examples.length}`)
     for (const example of examples) {

@@ -1,2 +1,0 @@
-/** A smoke of regression/gateway/layouts.test.js. */
-import '../../regression/gateway/layouts.test.js'

@@ -1,2 +1,0 @@
-/** A smoke of regression/gateway/ledger.test.js. */
-import '../../regression/gateway/ledger.test.js'
