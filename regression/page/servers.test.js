@@ -2,13 +2,14 @@
 import t from 'tap'
 import { needsBrowser } from '../../test/browser.js'
 import { runCommand } from '../../test/commands.js'
-import { eventually } from '../../test/servers.js'
+import { eventually, startDeployment, testEngines } from '../../test/servers.js'
 import { startWatching, withoutRefusals } from '../../test/page/watching.js'
 
 t.test('stopped servers are shown as stopped until they are back', needsBrowser, async (t) => {
+  const [engine] = await testEngines()
   // the primary has its data after a restart
-  const { primary, replicas: [first, second], redisUrl, reader, open, show } = await startWatching(t,
-    { replicas: 2, args: ['--appendonly', 'yes'] })
+  const deployment = await startDeployment(t, { engine, replicas: 2, args: ['--appendonly', 'yes'] })
+  const { primary, replicas: [first, second], redisUrl, reader, open, show } = await startWatching(t, deployment)
   const { keepPutting } = await open('latest', { windowMs: 600_000 })
   keepPutting(['a', 'b', 'c'], 100)
   const { page, shows, rows, serverShows, faults } = await show('/?feed=latest')
@@ -60,7 +61,7 @@ t.test('stopped servers are shown as stopped until they are back', needsBrowser,
 
   await t.test('the reader', async (t) => {
     const before = await rows()
-    await reader.command.kill()
+    await reader.service.stop()
     await shows('state', /^reader offline$/)
     await shows('notice', /^The reader does not respond. This page shows data from \d\d:\d\d:\d\d\./)
     const again = runCommand(t, ['reader', '--redis-url', redisUrl, '--port', new URL(reader.url).port])
