@@ -1,5 +1,5 @@
 /**
- * A real PostgreSQL for tests. Files share one if the runner starts it (`shareDatabase`), with a database of its own for each caller
+ * A real PostgreSQL for tests. Files share one if the runner starts it (`shareDatabase`), with a schema of its own for each caller
  * (`sharedDatabase`); a file that runs alone starts its own. Tests that crash it, fill its disk or count its connections always do
  * (`startDatabase`).
  */
@@ -63,15 +63,15 @@ export async function shareDatabase (t, files) {
 }
 
 /**
- * An empty database that nothing else uses, on a PostgreSQL that other files use at the same time.
+ * An empty schema that nothing else uses, of a database that other files use at the same time.
  * @param {import('tap').Test} t @param {{ isMigrated?: boolean }} [options] `isMigrated`: with the tables of systems
  * @returns {Promise<{ url: string, query: (text: string, values?: unknown[]) => Promise<any[]> }>}
  */
 export async function sharedDatabase (t, { isMigrated = false } = {}) {
   const server = process.env[SHARED] ?? (await startDatabase(t)).url
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await query(server, `CREATE DATABASE ${name}`)
-  const url = server.replace(/\/[^/]*$/, `/${name}`)
+  await query(server, `CREATE SCHEMA ${name}`)
+  const url = `${server}?options=-csearch_path%3D${name}`
   if (isMigrated) await migrateAt(url)
   return { url, query: (text, values) => query(url, text, values) }
 }

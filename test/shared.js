@@ -5,7 +5,6 @@
  * @typedef {import('./servers.js').Engine} Engine
  * @typedef {import('./servers.js').Server} Server
  */
-import { readFileSync } from 'node:fs'
 import root from 'tap'
 import { newest } from '../src/store/embedded/engine.js'
 import { scopedEngines } from './scope.js'
@@ -21,12 +20,9 @@ const own = new Map()
 /**
  * Deployments that the files of a run share, one per engine that they run on.
  * @param {import('tap').Test} t they end with it
- * @param {string[]} files
  * @returns {Promise<Record<string, string>>} environment of these files
  */
-export async function shareDeployments (t, files) {
-  const isWanted = files.some((file) => /\bsharedDeployment\b|\/shared\.js'/.test(readFileSync(file, 'utf8')))
-  if (!isWanted) return {}
+export async function shareDeployments (t) {
   const engines = await scopedEngines()
   const started = await Promise.all(engines.map(async (engine) => [engineName(engine), await startShared(t, engine)]))
   return { [SHARED]: JSON.stringify(Object.fromEntries(started)) }

@@ -17,7 +17,7 @@ t.test('the page asks for a token, and shows what it permits', needsBrowser, asy
   const { keepPutting } = await open('latest')
   keepPutting(['a', 'b', 'c'], 100)
   await (await open('small', { windowMs: 600_000 })).put(['one', '1'])
-  const { page, shows, rows, faults } = await show('/?feed=latest&id=a', { viewport: { width: 390, height: 844 } })
+  const { page, shows, rows, faults } = await show(t, '/?feed=latest&id=a', { viewport: { width: 390, height: 844 } })
   const field = page.getByRole('textbox', { name: 'Token' })
   const type = async (/** @type {string} */ text) => {
     await field.fill(text)
@@ -77,7 +77,7 @@ t.test('the page polls when the reader has no free stream', needsBrowser, async 
   const { open, show } = await startWatching(t, await sharedDeployment(t), { browser, flags: ['--max-streams', '0'] })
   const { keepPutting } = await open('latest')
   keepPutting(['a', 'b', 'c'], 100)
-  const { shows, rows, faults } = await show('/?feed=latest&id=b')
+  const { shows, rows, faults } = await show(t, '/?feed=latest&id=b')
   await shows('items-how', /updated twice a second: the reader is at its limit of streams/)
   await shows('found-state', /^live$/)
   const before = await rows()

@@ -12,7 +12,7 @@ t.test('stopped servers are shown as stopped until they are back', needsBrowser,
   const { primary, replicas: [first, second], redisUrl, reader, open, show } = await startWatching(t, deployment)
   const { keepPutting } = await open('latest', { windowMs: 600_000 })
   keepPutting(['a', 'b', 'c'], 100)
-  const { page, shows, rows, serverShows, faults } = await show('/?feed=latest')
+  const { page, shows, rows, serverShows, faults } = await show(t, '/?feed=latest')
   await shows('state', /^live$/)
   const said = (/** @type {RegExp} */ pattern) => shows('servers-said', pattern)
 

@@ -37,8 +37,6 @@ const leave = (lease, leaving) => { lease.leaving = leaving.catch(() => {}) }
  * @param {number} [options.leaseMs] renewed each third of it; a partition that is not free is tried again each twelfth
  */
 export function createOwnership ({ id, partitions, connectionOf, keyOf, work, log, leastToken = async () => 0, leaseMs = LEASE_MS }) {
-  const renewMs = leaseMs / RENEWALS_PER_LEASE
-  const tryMs = leaseMs / TRIES_PER_LEASE
   const all = Array.from({ length: partitions }, (_, partition) => partition)
   /** @type {Map<number, Lease>} by partition */
   const leases = new Map()
@@ -116,7 +114,7 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
 
   async function look () {
     const nowMs = performance.now()
-    const isDue = nowMs - beatMs >= renewMs
+    const isDue = nowMs - beatMs >= leaseMs / RENEWALS_PER_LEASE
     try {
       if (isDue) {
         await beat(true)
@@ -126,7 +124,7 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
     } catch (error) {
       log.debug({ code: error.code, reason: error.message }, 'the primary cannot be asked about leases')
     }
-    if (!isClosed) timer = setTimeout(() => { looking = look() }, tryMs)
+    if (!isClosed) timer = setTimeout(() => { looking = look() }, leaseMs / TRIES_PER_LEASE)
   }
   let looking = look()
 

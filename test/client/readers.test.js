@@ -73,6 +73,8 @@ function fallen (events) {
 t.jobs = 3
 const { primary: { url: redisUrl }, keyPrefix } = await sharedDeployment(t)
 const FROM_PRIMARY = ['--read-from', 'primary']
+/** Up before anything is written. */
+const reader = await startReader(t, { redisUrl, keyPrefix, flags: FROM_PRIMARY })
 
 /** A process on a port of its own, which can be started there again. @param {import('tap').Test} t @param {string[]} [flags] */
 async function openReader (t, flags = FROM_PRIMARY) {
@@ -173,7 +175,6 @@ wholeTest('a client that was away for longer than the retention is reset', { buf
 t.test('a refusal of the reader ends following, with the reason; a position of another feed does not', { buffered: true }, async (t) => {
   const writing = await startWriting(t, { redisUrl, feed: 'refused' })
   await writing.stop()
-  const reader = await startReader(t, { redisUrl, keyPrefix, flags: FROM_PRIMARY })
   const refusal = (/** @type {string} */ feed, options = {}) =>
     t.rejects(startFollowing(t, reader.url, feed, options).following, { name: 'FollowError', ...expected })
   let expected = {}

@@ -23,14 +23,20 @@ t.test('pages of the listed origins may use the API, those of others may not', n
   const { file } = await tokenFileFor(t, ROWS)
   const { reader, gateway } = await startGuarded(t, { tokens: file, corsOrigin: ['https://example.org', listed] })
   const browser = await startBrowser(t)
+  /** @type {Map<string, import('playwright-core').Page>} */
+  const pages = new Map()
+  for (const origin of [listed, unlisted]) {
+    const { page } = await openPage(t, browser)
+    await page.goto(origin)
+    pages.set(origin, page)
+  }
 
   /**
    * What a page of that origin gets.
    * @param {string} origin @param {string} url @param {any} init @param {string[]} [names] of headers
    */
   async function fetchFrom (origin, url, init, names = []) {
-    const { page } = await openPage(t, browser)
-    await page.goto(origin)
+    const page = /** @type {import('playwright-core').Page} */ (pages.get(origin))
     return page.evaluate(async ({ url, init, names }) => {
       const response = await fetch(url, init).catch(() => null)
       if (!response) return null

@@ -14,8 +14,8 @@ t.test('the page', needsBrowser, async (t) => {
   const { reader, open, show, primary, replicas } = await startWatching(t, await startDeployment(t, { engine, replicas: 1 }))
 
   await t.test('without a feed it explains how to create one, and shows the first one', async (t) => {
-    const { page, shows, serverShows, faults } = await show('/')
-    const all = await show('/?all')
+    const { page, shows, serverShows, faults } = await show(t, '/')
+    const all = await show(t, '/?all')
     for (const each of [page, all.page]) await each.getByRole('heading', { name: 'No feeds yet' }).waitFor()
     await serverShows(primary, /up/)
     t.equal(await page.getByRole('table', { name: 'Newest items' }).count(), 0)
@@ -29,7 +29,7 @@ t.test('the page', needsBrowser, async (t) => {
   })
 
   await t.test('figures are updated', async (t) => {
-    const { page, text, shows, rows, serverShows, faults, origins } = await show('/?feed=moving')
+    const { page, text, shows, rows, serverShows, faults, origins } = await show(t, '/?feed=moving')
     await shows('notice', /There is no feed moving/)
     const { put, keepPutting } = await open('moving', LONG)
     await put(['a', '1'])
@@ -71,7 +71,7 @@ t.test('the page', needsBrowser, async (t) => {
 
   await t.test('of an idle feed it shows the last write, or the newest item if the last write is not known', async (t) => {
     const { put } = await open('idle', LONG)
-    const { page, text, shows, faults } = await show('/?feed=idle')
+    const { page, text, shows, faults } = await show(t, '/?feed=idle')
     await eventually(async () => {
       await put(['a', '1'])
       return (await text('rate')).match(/[1-9]/) !== null
@@ -90,7 +90,7 @@ t.test('the page', needsBrowser, async (t) => {
   })
 
   await t.test('the feed can be chosen and is kept in the URL; a small feed is sorted by id', async (t) => {
-    const { page, shows, rows, faults } = await show('/?feed=moving')
+    const { page, shows, rows, faults } = await show(t, '/?feed=moving')
     await shows('count', /^41$/)
     await page.getByRole('searchbox').fill('id-1')
     await page.getByRole('searchbox').press('Enter')
@@ -112,7 +112,7 @@ t.test('the page', needsBrowser, async (t) => {
     const { put } = await open('odd', LONG)
     const nasty = '<img src=x onerror=alert(1)>'
     await put([nasty, `</td><script>alert(2)</script>${nasty}`], ['bytes', '\xff\xfe'], ['empty', ''])
-    const { page, rows, faults } = await show(`/?feed=odd&id=${encodeURIComponent(nasty)}`)
+    const { page, rows, faults } = await show(t, `/?feed=odd&id=${encodeURIComponent(nasty)}`)
     await eventually(async () => (await rows()).some(([id, , value]) => id === nasty && value.startsWith('</td><script>')))
     await page.getByRole('heading', { name: nasty }).waitFor()
     t.equal(await page.locator('main img, main script').count(), 0)
@@ -122,7 +122,7 @@ t.test('the page', needsBrowser, async (t) => {
   })
 
   await t.test('unknown figures are shown as unknown', async (t) => {
-    const { page, text, shows, rows, faults } = await show('/?feed=few')
+    const { page, text, shows, rows, faults } = await show(t, '/?feed=few')
     await shows('count', /^2$/)
     await page.route(/\/figures(\?|$)/, async (route) => {
       const response = await route.fetch()
@@ -146,7 +146,7 @@ t.test('the page', needsBrowser, async (t) => {
       await put(['a', '1'], ['b', '2'])
       await close({ drainMs: 0 })
     }))
-    const { page, feeds, shows, text, serverShows, faults } = await show('/', { viewport: { width: 360, height: 800 } })
+    const { page, feeds, shows, text, serverShows, faults } = await show(t, '/', { viewport: { width: 360, height: 800 } })
     await eventually(async () => {
       const shown = await feeds()
       return shown.length === 60 && shown.every(([, , , live, newest]) => /^\d+$/.test(live) && / ago$/.test(newest))
@@ -175,7 +175,7 @@ t.test('the page', needsBrowser, async (t) => {
   await t.test('it fits narrow and wide windows, dark and light, and respects reduced motion', whole, async (t) => {
     const grounds = new Set()
     for (const [width, colorScheme] of /** @type {const} */ ([[360, 'light'], [1600, 'dark']])) {
-      const { page, shows, faults } = await show('/?feed=moving',
+      const { page, shows, faults } = await show(t, '/?feed=moving',
         { viewport: { width, height: 800 }, colorScheme, reducedMotion: 'reduce' })
       await shows('rate', /^\d/)
       await page.locator('#rows tr').first().waitFor()
@@ -191,7 +191,7 @@ t.test('the page', needsBrowser, async (t) => {
 
   await t.test('the charts mark when a server was unreachable', whole, async (t) => {
     const [replica] = replicas
-    const { page, shows, serverShows, faults } = await show('/?feed=moving')
+    const { page, shows, serverShows, faults } = await show(t, '/?feed=moving')
     await serverShows(replica, /up\s[^]*\d %/)
     await replica.kill()
     await serverShows(replica, /stopped/)

@@ -14,7 +14,7 @@ t.test('lookup of an item', needsBrowser, async (t) => {
   await put(['bus-7', '{"stop":1}'], ['bus-9', '{"stop":2}'])
 
   await t.test('a live item is shown whole and followed; another appears when it is written', async (t) => {
-    const { page, shows, faults } = await show('/?feed=buses')
+    const { page, shows, faults } = await show(t, '/?feed=buses')
     await shows('count', /^2$/)
     await page.getByRole('searchbox', { name: 'Item id' }).fill('bus-7')
     await page.getByRole('button', { name: 'Find' }).click()
@@ -47,7 +47,7 @@ t.test('lookup of an item', needsBrowser, async (t) => {
   })
 
   await t.test('everything is reachable by keyboard, in visual order', whole, async (t) => {
-    const { page, shows, rows } = await show('/?feed=buses')
+    const { page, shows, rows } = await show(t, '/?feed=buses')
     await eventually(async () => (await rows()).length >= 2)
     await shows('summary', /./)
     const path = []
@@ -86,7 +86,7 @@ t.test('lookup of an item', needsBrowser, async (t) => {
   })
 
   await t.test('all parts have names and roles', whole, async (t) => {
-    const { page, rows } = await show('/?feed=buses&id=bus-9')
+    const { page, rows } = await show(t, '/?feed=buses&id=bus-9')
     await eventually(async () => (await rows()).length >= 2)
     await page.getByRole('article', { name: 'bus-9' }).waitFor()
     const tree = await page.locator('body').ariaSnapshot()

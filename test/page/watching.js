@@ -45,8 +45,11 @@ export async function startWatching (t, deployment, { flags = [], browser: given
     }
   }
 
-  /** @param {string} path @param {import('playwright-core').BrowserContextOptions} [options] */
-  async function show (path, options) {
+  /**
+   * A page that closes with the test: one that stays open is drawn each second.
+   * @param {import('tap').Test} t @param {string} path @param {import('playwright-core').BrowserContextOptions} [options]
+   */
+  async function show (t, path, options) {
     const opened = await openPage(t, browser, options)
     await opened.page.goto(reader.url + path)
     return { ...opened, ...look(opened.page) }
