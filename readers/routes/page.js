@@ -1,6 +1,7 @@
 /**
  * The page at /: files of readers/page, the client (src/client.js), and uPlot from its package. They are read once and served
- * from memory, with gzip where accepted. Nothing is loaded from other hosts, and the content security policy forbids it.
+ * from memory, with gzip where accepted, made for the first request that takes it. Nothing is loaded from other hosts, and the content
+ * security policy forbids it.
  * `no-cache` makes browsers revalidate each file, usually with a 304, so that a page always fits the reader that serves it.
  */
 import { readFile, readdir } from 'node:fs/promises'
@@ -88,7 +89,8 @@ export async function pageRoutes (app, { gatewayUrl = null }) {
     const content = isWithGateway ? Buffer.from(String(file).replace(GATEWAY, GATEWAY.replace('""', `"${gatewayUrl}"`))) : file
     const connect = ["'self'", ...(isWithGateway ? [gatewayUrl] : []), ...(FAULT_PAGES.includes(url) ? [THIS_MACHINE] : [])]
     const headers = { ...HEADERS, 'content-security-policy': contentPolicy(connect.join(' ')) }
-    const compressed = await gzipped(content)
+    /** @type {Promise<Buffer | null> | undefined} null: not smaller */
+    let compressing
     const tag = tagOf([content])
     const type = TYPES[extname(path)]
     const summary = PAGES[url]
@@ -97,7 +99,8 @@ export async function pageRoutes (app, { gatewayUrl = null }) {
       reply.headers(headers).header('etag', tag)
       if (matchesTag(request.headers['if-none-match'], tag)) return reply.code(304).send()
       reply.header('content-type', type)
-      if (compressed === null || !acceptsGzip(request.headers['accept-encoding'])) return content
+      const compressed = acceptsGzip(request.headers['accept-encoding']) ? await (compressing ??= gzipped(content)) : null
+      if (compressed === null) return content
       reply.header('content-encoding', 'gzip')
       return compressed
     })
