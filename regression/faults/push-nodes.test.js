@@ -2,12 +2,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { layoutOf } from '../../src/layouts/index.js'
+import { runReader } from '../../test/commands.js'
 import { startProxy } from '../../test/proxy.js'
 import { metricsOf } from '../../test/push/live-client.js'
 import { startResuming } from '../../test/push/resuming-client.js'
 import { openWritten } from '../../test/push/written.js'
 import { connectFor, engineName, eventually, inSync, startDeployment } from '../../test/servers.js'
-import { startReader } from '../../test/services.js'
 import { scopedEngines } from '../../test/scope.js'
 
 const IDS = 200
@@ -24,7 +24,7 @@ const isLog = (/** @type {string} */ layout) => layoutOf(layout).log !== undefin
 async function startFollowed (t, { primary, layout = 'segments', flags = [] }) {
   const feed = `nodes-${layout}`
   const path = `/v1/feeds/${feed}/live`
-  const reader = await startReader(t, { redisUrl: primary.url, flags: ['--deadline-ms', '500', ...flags] })
+  const reader = await runReader(t, { redisUrl: primary.url, flags: ['--deadline-ms', '500', ...flags] })
   const written = await openWritten(t, { redisUrl: primary.url, feed, layout, partitions: 2 })
   const writing = written.keepWriting({ ids: IDS, perSlice: 20, everyMs: 10, valueAt: (n) => `value ${n}` })
   await eventually(() => writing.written > IDS)
@@ -63,83 +63,84 @@ const followedOf = (controls, feed) => eventually(async () => {
 }, { deadlineMs: DEADLINE_MS })
 
 t.jobs = 2
-const [engine] = await scopedEngines()
-t.test(engineName(engine), { buffered: true }, async (t) => {
-  for (const layout of ['segments', 'ids']) {
-    await t.test(`${layout}: the replica behind the streams is killed, and then the other one`, async (t) => {
-      const { primary, replicas } = await startDeployment(t, { engine })
-      const followed = await startFollowed(t, { primary, layout })
-      await followed.goesOn()
-      const controls = await Promise.all(replicas.map(({ url }) => connectFor(t, url)))
-      const { i: first } = /** @type {{ i: number }} */ (await followedOf(controls, followed.feed))
-      await replicas[first].kill()
-      await followedOf([controls[1 - first]], followed.feed)
-      await followed.goesOn()
-      await replicas[first].restart()
-      await inSync(replicas[first])
-      await replicas[1 - first].kill()
-      await followedOf([await connectFor(t, replicas[first].url)], followed.feed)
-      await followed.goesOn()
-      if (isLog(layout)) await followed.isWell(t)
-      else await followed.isWell(t)
-    })
-  }
-
-  await t.test('all replicas are killed, and one comes back', async (t) => {
-    const { primary, replicas } = await startDeployment(t, { engine })
-    const followed = await startFollowed(t, { primary })
-    await followed.goesOn()
-    await Promise.all(replicas.map((replica) => replica.kill()))
-    await eventually(async () => (await followed.reader.get('/readyz')).status === 503, { deadlineMs: DEADLINE_MS })
-    await replicas[1].restart()
-    await inSync(replicas[1])
-    await followed.goesOn()
-    await followed.isWell(t)
-  })
-
-  await t.test('the primary stands still for seconds', async (t) => {
-    const { primary } = await startDeployment(t, { engine })
-    const followed = await startFollowed(t, { primary })
-    await followed.goesOn()
-    primary.freeze()
-    await pause(FROZEN_MS)
-    primary.thaw()
-    await followed.goesOn()
-    await followed.isWell(t)
-  })
-
-  await t.test('unread entries are trimmed while no replica answers: clients get a reset and a new snapshot', async (t) => {
-    const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
-    const control = await connectFor(t, replica.url)
-    const proxy = await startProxy(t, replica.port)
-    const reader = await startReader(t, { redisUrl: primary.url, flags: ['--deadline-ms', '500', '--replica-url', proxy.url] })
-    const feed = 'trimmed'
-    const written = await openWritten(t, { redisUrl: primary.url, feed, maxItems: 100, batchItems: 20 })
-    await written.put(['gone', '1'], ['kept', '1'])
-    const clients = ['?limit=1000', '?limit=1000&maxRate=2', '?id=gone&id=kept'].map((query) =>
-      startResuming(t, [reader.url], `/v1/feeds/${feed}/live${query}`))
-    await written.reaches(clients, ['gone', 'kept'])
-    const name = `fr:{${feed}:0}:segments`
-    const [[place]] = await control.send('XREVRANGE', name, '+', '-', 'COUNT', 1)
-    proxy.goSilent()
-    // trimming comes with housekeeping, while something is written
-    await eventually(async () => {
-      for (let n = 0; n < 300; n++) written.append(`id-${n}`, `${n}`)
-      await written.flush()
-      return (await control.send('XRANGE', name, place, place)).length === 0
-    }, { deadlineMs: DEADLINE_MS })
-    await written.put(['kept', '2'])
-    t.same(clients.map(({ resets }) => resets.length), [0, 0, 0])
-    proxy.speak()
-    await eventually(() => clients.every(({ resets }) => resets.length > 0), { deadlineMs: DEADLINE_MS })
-    await written.put(['kept', '3'])
-    await written.reaches(clients, ['kept'])
-    await written.reaches(clients.slice(0, 2), ['id-299', 'id-280'])
-    for (const { resets, visits: [{ names }], visits, unasked, wentBack, items } of clients) {
-      t.same([resets, visits.length, unasked, wentBack], [['rebuilt'], 1, 0, []])
-      t.equal(names[names.indexOf('reset') + 1], 'snapshot')
-      t.equal(items.has('gone'), false, 'it is not live any more')
+for (const engine of (await scopedEngines()).slice(0, 1)) {
+  t.test(engineName(engine), { buffered: true }, async (t) => {
+    for (const layout of ['segments', 'ids']) {
+      await t.test(`${layout}: the replica behind the streams is killed, and then the other one`, async (t) => {
+        const { primary, replicas } = await startDeployment(t, { engine })
+        const followed = await startFollowed(t, { primary, layout })
+        await followed.goesOn()
+        const controls = await Promise.all(replicas.map(({ url }) => connectFor(t, url)))
+        const { i: first } = /** @type {{ i: number }} */ (await followedOf(controls, followed.feed))
+        await replicas[first].kill()
+        await followedOf([controls[1 - first]], followed.feed)
+        await followed.goesOn()
+        await replicas[first].restart()
+        await inSync(replicas[first])
+        await replicas[1 - first].kill()
+        await followedOf([await connectFor(t, replicas[first].url)], followed.feed)
+        await followed.goesOn()
+        if (isLog(layout)) await followed.isWell(t)
+        else await followed.isWell(t)
+      })
     }
-    t.equal((await metricsOf(reader)).get('freshet_stream_resets_total'), 3)
+
+    await t.test('all replicas are killed, and one comes back', async (t) => {
+      const { primary, replicas } = await startDeployment(t, { engine })
+      const followed = await startFollowed(t, { primary })
+      await followed.goesOn()
+      await Promise.all(replicas.map((replica) => replica.kill()))
+      await eventually(async () => (await followed.reader.get('/readyz')).status === 503, { deadlineMs: DEADLINE_MS })
+      await replicas[1].restart()
+      await inSync(replicas[1])
+      await followed.goesOn()
+      await followed.isWell(t)
+    })
+
+    await t.test('the primary stands still for seconds', async (t) => {
+      const { primary } = await startDeployment(t, { engine })
+      const followed = await startFollowed(t, { primary })
+      await followed.goesOn()
+      primary.freeze()
+      await pause(FROZEN_MS)
+      primary.thaw()
+      await followed.goesOn()
+      await followed.isWell(t)
+    })
+
+    await t.test('unread entries are trimmed while no replica answers: clients get a reset and a new snapshot', async (t) => {
+      const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
+      const control = await connectFor(t, replica.url)
+      const proxy = await startProxy(t, replica.port)
+      const reader = await runReader(t, { redisUrl: primary.url, flags: ['--deadline-ms', '500', '--replica-url', proxy.url] })
+      const feed = 'trimmed'
+      const written = await openWritten(t, { redisUrl: primary.url, feed, maxItems: 100, batchItems: 20 })
+      await written.put(['gone', '1'], ['kept', '1'])
+      const clients = ['?limit=1000', '?limit=1000&maxRate=2', '?id=gone&id=kept'].map((query) =>
+        startResuming(t, [reader.url], `/v1/feeds/${feed}/live${query}`))
+      await written.reaches(clients, ['gone', 'kept'])
+      const name = `fr:{${feed}:0}:segments`
+      const [[place]] = await control.send('XREVRANGE', name, '+', '-', 'COUNT', 1)
+      proxy.goSilent()
+      // trimming comes with housekeeping, while something is written
+      await eventually(async () => {
+        for (let n = 0; n < 300; n++) written.append(`id-${n}`, `${n}`)
+        await written.flush()
+        return (await control.send('XRANGE', name, place, place)).length === 0
+      }, { deadlineMs: DEADLINE_MS })
+      await written.put(['kept', '2'])
+      t.same(clients.map(({ resets }) => resets.length), [0, 0, 0])
+      proxy.speak()
+      await eventually(() => clients.every(({ resets }) => resets.length > 0), { deadlineMs: DEADLINE_MS })
+      await written.put(['kept', '3'])
+      await written.reaches(clients, ['kept'])
+      await written.reaches(clients.slice(0, 2), ['id-299', 'id-280'])
+      for (const { resets, visits: [{ names }], visits, unasked, wentBack, items } of clients) {
+        t.same([resets, visits.length, unasked, wentBack], [['rebuilt'], 1, 0, []])
+        t.equal(names[names.indexOf('reset') + 1], 'snapshot')
+        t.equal(items.has('gone'), false, 'it is not live any more')
+      }
+      t.equal((await metricsOf(reader)).get('freshet_stream_resets_total'), 3)
+    })
   })
-})
+}
