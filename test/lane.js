@@ -45,16 +45,15 @@ const open = () => {
 /** @param {Map<string, number>} before @returns {string[]} */
 const opened = (before) => [...open()].filter(([kind, count]) => count > (before.get(kind) ?? 0)).map(([kind, count]) => `${count} ${kind}`)
 
-/** @param {string} file */
+/** @param {string} file @returns {Promise<boolean>} whether it passed */
 async function run (file) {
   const options = { timeout: TIMEOUT_MS, buffered: true }
   if (OWN_PROCESS.test(readFileSync(file, 'utf8'))) {
     const env = { ...process.env, TAP_TIMEOUT: String(TIMEOUT_MS / 1000) }
-    await t.spawn('env', ['-u', 'NODE_OPTIONS', ...NODE, file], { ...options, env }, file)
-    return
+    return isOk(await t.spawn('env', ['-u', 'NODE_OPTIONS', ...NODE, file], { ...options, env }, file))
   }
   const before = open()
-  await t.test(file, options, async (test) => {
+  const result = await t.test(file, options, async (test) => {
     setTest(test)
     await import(pathToFileURL(resolve(file)).href)
   })
@@ -62,17 +61,20 @@ async function run (file) {
   while (opened(before).length > 0 && Date.now() < until) await pause(10)
   const left = opened(before)
   if (left.length > 0) t.fail(`${file} left open: ${left.join(', ')}`)
+  return isOk(result) && left.length === 0
 }
+
+/** @param {any} result of a subtest */
+const isOk = (result) => Boolean(result?.ok)
 
 register('./lane-hooks.js', import.meta.url)
 t.setTimeout(0) // a file has its own
 for (const [index, file] of files.entries()) {
   if (!take(index)) continue
-  const started = { at: performance.now(), core: coreSecondsOf(process.pid), failures: t.counts.fail }
-  await run(file)
+  const started = { at: performance.now(), core: coreSecondsOf(process.pid) }
+  const hasPassed = await run(file)
   const seconds = (performance.now() - started.at) / 1000
-  const isOk = t.counts.fail === started.failures
-  const result = { isOk, seconds, coreSeconds: coreSecondsOf(process.pid) - started.core }
+  const result = { isOk: hasPassed, seconds, coreSeconds: coreSecondsOf(process.pid) - started.core }
   writeFileSync(join(folder, String(index)), JSON.stringify(result))
-  process.stderr.write(`${isOk ? 'ok' : 'NOT OK'} ${seconds.toFixed(1)} s ${file}\n`)
+  process.stderr.write(`${hasPassed ? 'ok' : 'NOT OK'} ${seconds.toFixed(1)} s ${file}\n`)
 }

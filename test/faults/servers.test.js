@@ -34,8 +34,12 @@ t.test('what a frozen server had received and not yet read never comes to lie ov
   // what is sent again after each loss is little, so a busy server answers it within the deadline
   const writer = startWriter(t, server.url, ['--rate', '40000', '--ids', `${ids}`, '--deadline-ms', '1000', '--in-flight-bytes', '1048576'])
   await untilStored(t, server.url, ids)
+  const admin = await connectFor(t, server.url)
+  const received = async () => Number(/total_net_input_bytes:(\d+)/.exec(String(await admin.send('INFO', 'stats')))?.[1])
   for (let freezes = 1; freezes <= 2; freezes++) {
-    await pause(200)
+    // a connection that is not there again cannot be lost
+    const before = await received()
+    await eventually(async () => await received() > before + 500_000)
     server.freeze()
     await eventually(() => writer.stderr.split('connection to the primary lost').length > freezes)
     server.thaw()
