@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { countCoreSeconds } from './core-seconds.js'
+import { shareDatabase } from './database.js'
 import { LANE } from './node.js'
 import { isNight, isWhole, scope } from './scope.js'
 import { testEngines } from './servers.js'
@@ -101,7 +102,7 @@ const queues = Object.entries(await wanted()).filter(([, files]) => files.length
 })
 // a file that runs alone starts its own
 const all = queues.flatMap(({ files }) => files)
-const shared = all.length > 1 ? await shareDeployments(t, all) : {}
+const shared = all.length > 1 ? { ...await shareDeployments(t), ...await shareDatabase(t, all) } : {}
 const lanes = queues.flatMap(({ scope, folder, files }) => {
   const env = { ...process.env, ...shared, FRESHET_TEST_SCOPE: scope }
   // t.spawn puts the coverage loader into NODE_OPTIONS
