@@ -64,7 +64,7 @@ export function createReaderApp ({
   const figures = deployment && createFigures({ queries, deployment, keyPrefix, now: clock, elapsed, log: app.log })
   app.addHook('onClose', async () => figures?.close())
   app.register(async (feeds) => {
-    feeds.addHook('onRequest', createLimit(registry, maxRequests))
+    createLimit(registry, maxRequests)(feeds)
     feeds.register(feedRoutes, { queries, replies })
     feeds.register(itemRoutes, { queries, replies })
     feeds.register(countRoutes, { queries, replies })
