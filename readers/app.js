@@ -3,7 +3,8 @@
  *
  * @typedef {import('../src/replies/index.js').ItemQueries &
  *   { revision?: (feed: string) => import('../src/replies/index.js').Revision | null,
- *   watch?: import('../src/view/index.js').Views['watch'] }} Queries `revision`, `visit` and `watch`: of views, if there are any
+ *   watch?: import('../src/view/index.js').Views['watch'], mayBreakOff?: (feed: string) => Promise<boolean> }} Queries `revision`,
+ *   `visit`, `watch` and `mayBreakOff`: of views, if there are any
  */
 import { createFigures } from '../src/figures/index.js'
 import { createReplies } from '../src/replies/index.js'
