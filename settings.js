@@ -8,7 +8,7 @@
 import { SettingsInvalid } from './src/errors.js'
 import {
   brokerList, databaseUrl, dynamodbEndpoint, envOf, exchangeList, exchangeUrls, FIELD, flagOf, httpUrl, integer, keysSource, listOf,
-  matching, number, oneOf, oneOfKnown, originList, present, readableFile, serverUrl, serverUrls, table, tierList, trueOrFalse,
+  matching, number, oneOf, oneOfKnown, originList, present, proxyList, readableFile, serverUrl, serverUrls, table, tierList, trueOrFalse,
   withoutSecrets, writableFile, writerFlags
 } from './src/settings/index.js'
 
@@ -234,7 +234,9 @@ export const SETTINGS = Object.freeze([
   ...group('HTTP', ['start', 'reader', 'gateway'], [
     row('corsOrigin', 'Origins whose web pages may use this API', { default: null, check: originList }),
     row('rateLimit', 'Maximum requests per second of one token, or of one address without a token',
-      { unit: 'requests/s', default: null, check: integer(1, 1_000_000) })
+      { unit: 'requests/s', default: null, check: integer(1, 1_000_000) }),
+    row('trustedProxies', 'Proxies whose X-Forwarded-For names the client, for the rate limit: networks, or the number of proxies',
+      { default: null, check: proxyList })
   ]),
   ...group('HTTP', ['reader'], [
     row('maxStaleMs', 'Maximum age of the last reply, which is served while the servers are unreachable',

@@ -16,8 +16,8 @@ Examples:
   npm start -- --port 9090 --gateway-port 9091`
 const TLS_AND_ACCESS = ['tokens', 'jwtIssuer', 'jwtAudience', 'jwtKeys', 'tlsCert', 'tlsKey']
 const WRITER_SETTINGS = [...TLS_AND_ACCESS, 'feed', 'layout', 'windowMs', 'maxItems', 'rate', 'ids', 'valueBytes', 'keyPrefix']
-const READER_SETTINGS = [...TLS_AND_ACCESS, 'corsOrigin', 'rateLimit', 'port', 'keyPrefix']
-const GATEWAY_SETTINGS = [...TLS_AND_ACCESS, 'corsOrigin', 'rateLimit', 'layout', 'windowMs', 'maxItems', 'keyPrefix']
+const READER_SETTINGS = [...TLS_AND_ACCESS, 'corsOrigin', 'rateLimit', 'trustedProxies', 'port', 'keyPrefix']
+const GATEWAY_SETTINGS = [...TLS_AND_ACCESS, 'corsOrigin', 'rateLimit', 'trustedProxies', 'layout', 'windowMs', 'maxItems', 'keyPrefix']
 
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined> }} process

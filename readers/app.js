@@ -3,7 +3,8 @@
  *
  * @typedef {import('../src/replies/index.js').ItemQueries &
  *   { revision?: (feed: string) => import('../src/replies/index.js').Revision | null,
- *   watch?: import('../src/view/index.js').Views['watch'] }} Queries `revision`, `visit` and `watch`: of views, if there are any
+ *   watch?: import('../src/view/index.js').Views['watch'], mayBreakOff?: (feed: string) => Promise<boolean> }} Queries `revision`,
+ *   `visit`, `watch` and `mayBreakOff`: of views, if there are any
  */
 import { createFigures } from '../src/figures/index.js'
 import { createReplies } from '../src/replies/index.js'
@@ -64,7 +65,7 @@ export function createReaderApp ({
   const figures = deployment && createFigures({ queries, deployment, keyPrefix, now: clock, elapsed, log: app.log })
   app.addHook('onClose', async () => figures?.close())
   app.register(async (feeds) => {
-    feeds.addHook('onRequest', createLimit(registry, maxRequests))
+    createLimit(registry, maxRequests)(feeds)
     feeds.register(feedRoutes, { queries, replies })
     feeds.register(itemRoutes, { queries, replies })
     feeds.register(countRoutes, { queries, replies })

@@ -4,6 +4,9 @@
  * Up to 10,000 items are one page, built before its head is sent: JSON up to 16 MiB (else a short page with `next`), NDJSON
  * with its cursor in the header Freshet-Next. Larger NDJSON is streamed; its cursor, known only at the end, is in the trailer
  * Freshet-Next. Without a cursor the feed ends there.
+ *
+ * Nothing is streamed that may turn out to need a view: it is built before its head, up to 16 MiB. A stream that breaks off all the same
+ * ends with a line that is the problem, without an `id`, and its connection is closed without the end of the body.
  */
 import { Readable } from 'node:stream'
 import { FreshetError } from '../errors.js'
@@ -12,7 +15,7 @@ import {
   ENCODINGS, ITEM_SCHEMA, itemBytes, itemWriter, JSON_TYPE, NDJSON_TYPE, newestChunks, newestNow, PAGE_BYTES, PAGE_ITEMS,
   prefersNdjson, selectedChunks
 } from '../../src/replies/index.js'
-import { clientGone, feedRoute, integer, many, oneOf, querySchema, readQuery, text } from '../../src/http/index.js'
+import { clientGone, feedRoute, integer, many, oneOf, problemOf, problemText, querySchema, readQuery, text } from '../../src/http/index.js'
 import { CURSOR_SCHEMA, decodeCursor, encodeCursor, ID_SCHEMA, idBytes, MAX_TS } from '../../src/item/index.js'
 
 /** @typedef {import('../../src/replies/index.js').Chunk} Chunk */
@@ -109,7 +112,8 @@ export async function itemRoutes (app, { queries, replies }) {
     const query = readQuery(request, ndjson ? NDJSON_FIELDS : JSON_FIELDS)
     const wanted = { limit: query.limit, sinceMs: query.since, after: query.after === null ? null : decodeCursor(feed, query.after) }
     const isPage = wanted.limit <= MAX_PAGE_ITEMS
-    const bytesOf = isPage
+    const isWhole = isPage || query.id || await queries.mayBreakOff?.(feed)
+    const bytesOf = isWhole
       ? () => replies.sizes.estimate(feed, query.id?.length ?? wanted.limit, MAX_PAGE_BYTES)
       : () => replies.sizes.estimate(feed, PAGE_ITEMS, PAGE_BYTES) + STREAM_BYTES
     const isOfAll = !query.id && wanted.sinceMs === null && wanted.after === null
@@ -117,7 +121,7 @@ export async function itemRoutes (app, { queries, replies }) {
       write: itemWriter(query.encoding),
       separator: ndjson ? 0 : COMMA,
       terminator: ndjson ? NEWLINE : 0,
-      chunkBytes: isPage ? PAGE_CHUNK_BYTES : STREAM_CHUNK_BYTES
+      chunkBytes: isWhole ? PAGE_CHUNK_BYTES : STREAM_CHUNK_BYTES
     }
     reply.header('vary', VARY)
     const buildNow = query.id || wanted.limit > MAX_NOW_ITEMS
@@ -126,11 +130,15 @@ export async function itemRoutes (app, { queries, replies }) {
     const type = ndjson ? NDJSON_TYPE : JSON_TYPE
     return replies.serve(request, reply, { feed, type, vary: VARY, buildNow, bytesOf }, async (isWanted) => {
       const chunks = query.id ? selectedChunks(queries, feed, query.id, wanted, format) : newestChunks(queries, feed, wanted, format)
-      const page = await read(chunks, ndjson && !isPage ? 1 : MAX_PAGE_BYTES, isWanted)
+      const page = await read(chunks, ndjson && !isWhole ? 1 : MAX_PAGE_BYTES, isWanted)
       replies.sizes.learn(feed, page.last.items, page.bytes, isOfAll && page.last.next === null)
       if (!ndjson || page.last.end) {
         await chunks.return(undefined)
         return ndjson ? buildNdjson(feed, page) : buildJson(feed, page)
+      }
+      if (isWhole && await queries.mayBreakOff?.(feed)) {
+        await chunks.return(undefined)
+        throw tooMuch(feed)
       }
       replies.setStreamHeaders(reply, { asOf: page.last.asOf, lagMs: page.last.lagMs, type, vary: VARY }, feed)
       replies.room.hold(reply.raw, bytesOf())
@@ -154,6 +162,10 @@ export async function itemRoutes (app, { queries, replies }) {
     })
   })
 }
+
+/** @param {string} feed */
+const tooMuch = (feed) => new FreshetError('VIEW_BEHIND',
+  `the answer has more than ${MAX_PAGE_BYTES} bytes, and no view of feed ${feed} answers yet; retry, or ask for fewer items`)
 
 /** @param {string} feed @param {number} asOf */
 const jsonHead = (feed, asOf) => `{"feed":"${feed}","asOf":${asOf},"items":[`
@@ -228,9 +240,14 @@ function streamNdjson (feed, { parts, last }, chunks, reply) {
   async function * rest () {
     yield * parts.splice(0)
     if (reply.request.method === 'HEAD') return
-    for await (const chunk of chunks) {
-      next = chunk.next
-      yield chunk.bytes
+    try {
+      for await (const chunk of chunks) {
+        next = chunk.next
+        yield chunk.bytes
+      }
+    } catch (error) {
+      yield Buffer.from(problemText(problemOf(error), reply.request.id) + '\n')
+      throw error
     }
   }
   reply.trailer('freshet-next', async () => cursorOf(feed, next) ?? '')

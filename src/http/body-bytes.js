@@ -6,7 +6,8 @@
  *     first chunk     64 KiB, or all of a smaller body
  *     more            twice as much, up to the announced length
  *
- * All bodies together are bounded. A body refused midway is still read to its end and discarded: closing a connection with
+ * All bodies together are bounded. A body that has arrived takes the room of those still arriving, the oldest first, so that clients that
+ * never finish theirs do not keep others out. A body refused midway is still read to its end and discarded: closing a connection with
  * unread bytes resets it, and the client would see the reset instead of the response. The request timeout (server.js) ends it.
  *
  * @typedef {ReturnType<typeof createBodyRoom>} BodyRoom
@@ -23,12 +24,22 @@ const NOTHING = Buffer.alloc(0)
  */
 export function createBodyRoom (maxBytes) {
   let held = 0
+  /** how to refuse bodies that are arriving, the oldest first @type {Set<(error: FreshetError) => void>} */
+  const arriving = new Set()
+  const full = () => new FreshetError('INGEST_FULL',
+    `${held} bytes of bodies are in progress, of ${maxBytes} allowed; nothing was taken: send the same request again`)
+  const hasRoom = (/** @type {number} */ bytes, /** @type {number} */ own) => held === own || held + bytes <= maxBytes
   return {
+    arriving,
     /** @param {number} bytes more @param {number} own held already by the same body @returns {FreshetError | null} INGEST_FULL */
-    refusal: (bytes, own) => held === own || held + bytes <= maxBytes
-      ? null
-      : new FreshetError('INGEST_FULL',
-        `${held} bytes of bodies are in progress, of ${maxBytes} allowed; nothing was taken: send the same request again`),
+    refusal: (bytes, own) => hasRoom(bytes, own) ? null : full(),
+    /** Refuses bodies that are arriving until there is room for one that has arrived. @param {number} bytes @param {number} own */
+    makeRoom (bytes, own) {
+      for (const refuse of arriving) {
+        if (hasRoom(bytes, own)) return
+        refuse(full())
+      }
+    },
     /** @param {number} bytes */
     take (bytes) { held += bytes },
     /** @param {number} bytes */
@@ -57,6 +68,7 @@ export function collectBody (payload, { announced, maxBytes, room }, done) {
   function end (error) {
     if (isOver) return
     isOver = true
+    room.arriving.delete(end)
     if (error) free()
     done(error, bytes.subarray(0, length))
   }
@@ -71,6 +83,10 @@ export function collectBody (payload, { announced, maxBytes, room }, done) {
   function grow (needed) {
     const first = announced === null ? FIRST_BYTES_UNANNOUNCED : FIRST_BYTES
     const size = Math.min(announced ?? maxBytes, Math.max(needed, first, 2 * bytes.length))
+    if (needed === announced) {
+      room.arriving.delete(end)
+      room.makeRoom(size - bytes.length, bytes.length)
+    } else room.arriving.add(end)
     const refusal = room.refusal(size - bytes.length, bytes.length)
     if (refusal) return refusal
     room.take(size - bytes.length)
@@ -93,6 +109,7 @@ export function collectBody (payload, { announced, maxBytes, room }, done) {
   payload.on('error', end)
   return () => {
     isOver = true
+    room.arriving.delete(end)
     free()
   }
 }

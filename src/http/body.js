@@ -15,8 +15,6 @@ import { FreshetError } from './errors.js'
 import { collectBody, tooLarge } from './body-bytes.js'
 import { whenClosed } from './closed.js'
 
-const NOTHING = Buffer.alloc(0)
-
 /**
  * Before the routes; for those of `app` alone.
  * @param {import('fastify').FastifyInstance} app
@@ -38,8 +36,6 @@ export function takeBodies (app, { types, maxBytes, room }) {
       const announced = length === undefined ? null : Number(length)
       // an error passed to `done` would make fastify close the connection, which resets clients that are still sending
       const end = (/** @type {Error | null} */ error, /** @type {Buffer} */ bytes) => done(null, error ? { error } : { type, bytes })
-      const refusal = announced === null ? null : room.refusal(announced, 0)
-      if (refusal) return end(refusal, NOTHING)
       const held = /** @type {Request} */ (request)
       held.freeBody = collectBody(payload, { announced, maxBytes, room }, end)
     })

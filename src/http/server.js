@@ -60,7 +60,7 @@ export function createServer ({ registry, logger, security = null }) {
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     bodyLimit: BODY_LIMIT,
-    trustProxy: false,
+    trustProxy: trustOf(security?.trustedProxies ?? null),
     routerOptions: { maxParamLength: MAX_PARAM_CHARS, caseSensitive: true },
     clientErrorHandler: refuseOnSocket,
     frameworkErrors (error, request, reply) {
@@ -93,6 +93,15 @@ export function createServer ({ registry, logger, security = null }) {
   if (security) protect(app, security)
   return app
 }
+
+/**
+ * The address of a client is the right-most of X-Forwarded-For that is not a trusted proxy's. A number of proxies is for networks where no
+ * client can reach this process past them; fastify itself trusts no number.
+ * @param {readonly string[] | number | null} proxies
+ */
+const trustOf = (proxies) => typeof proxies === 'number'
+  ? (/** @type {string} */ _address, /** @type {number} */ hop) => hop < proxies
+  : proxies ? [...proxies] : false
 
 /** Request ids that are distinct across the processes of one machine. */
 function createRequestIds () {

@@ -3,7 +3,8 @@
  *
  * @typedef {import('./checks.js').Check} Check
  */
-import { matching, wrong } from './checks.js'
+import { BlockList, isIPv6 } from 'node:net'
+import { integer, matching, wrong } from './checks.js'
 
 /** query fields of an address: files of the certificate authority, and of the client's certificate and key */
 const TLS_FILES = ['ca', 'cert', 'key']
@@ -81,6 +82,23 @@ export const originList = {
     if (origin !== one.trim() || origin === 'null') throw new RangeError()
     return origin
   })
+}
+
+/** @type {Check} networks, or how many proxies a request passes */
+export const proxyList = {
+  expects: 'addresses or networks such as 10.0.0.0/8, separated by commas, or the number of proxies in front of this process, 1-10',
+  read (text) {
+    if (/^\d+$/.test(text)) return integer(1, 10).read(text, /** @type {any} */ (null))
+    const networks = new BlockList()
+    return text.split(',').map((one) => {
+      const [, address, prefix = null] = /^([^/]+)(?:\/([1-9]\d*))?$/.exec(one.trim()) ?? []
+      const family = isIPv6(address) ? 'ipv6' : 'ipv4'
+      // throws for what is no address or no network
+      if (prefix === null) networks.addAddress(address, family)
+      else networks.addSubnet(address, Number(prefix), family)
+      return one.trim()
+    })
+  }
 }
 
 /** @type {Check} keys fetched without TLS could be anyone's */

@@ -115,6 +115,16 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
       return /** @type {any} */ ({ ...page, scan: undefined, node: undefined, asOf, lagMs })
     },
 
+    /**
+     * Whether a long answer of `latest` may end in VIEW_NEEDED after its first pages: no view answers, and nodes are read only so deep.
+     * @param {string} feed @returns {Promise<boolean>}
+     */
+    async mayBreakOff (feed) {
+      const view = await viewOf(feed, { isAwaited: false })
+      if (view && usabilityOf(view).isUsable) return false
+      return !isExactPerRequest((view?.definition ?? await queries.definition(feed)).layout)
+    },
+
     /** @type {Queries['get']} */
     get: (feed, ids) => exactly(feed, (view) => /** @type {any} */ ({ items: view.get(ids) }), () => queries.get(feed, ids)),
 

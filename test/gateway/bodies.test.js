@@ -3,11 +3,13 @@ import { Registry } from 'prom-client'
 import t from 'tap'
 import { sendTo } from '../commands.js'
 import { eventually } from '../servers.js'
+import { FreshetError } from '../../src/errors.js'
 import { createGatewayApp } from '../../writers/gateway/app.js'
 import { MAX_BODY_BYTES, isProblem } from './requests.js'
 import { headOf, openWire } from './wire.js'
 
 const PATH = '/v1/feeds/one/items'
+const ITEM = '[{"id":"a","value":1}]'
 
 /** @param {import('tap').Test} t @param {object} options */
 async function startApp (t, options) {
@@ -39,11 +41,10 @@ t.test('bodies are bounded together, count as they arrive, and return their byte
   await eventually(async () => await inProgress() === 1)
   t.equal((await post(PATH, '[] ')).status, 200, 'what is announced and does not come takes no place')
   slow.write('[')
-  const refused = await eventually(async () => {
-    const answer = await post(PATH, '[] ')
-    return answer.status === 503 && answer
-  })
-  t.match(isProblem(t, refused, 503, 'INGEST_FULL').detail, /^4999 bytes of bodies are in progress, of 5000 allowed/)
+  const second = await openWire(t, url)
+  second.write(head(4998) + '[')
+  const refused = await eventually(() => slow.answers[0] ?? second.answers[0] ?? null)
+  t.match(refused, { status: 503, json: { code: 'INGEST_FULL', detail: /^499[89] bytes of bodies are in progress, of 5000 allowed/ } })
   t.equal((await send('GET', '/livez')).status, 200)
 
   const unannounced = await openWire(t, url)
@@ -52,6 +53,7 @@ t.test('bodies are bounded together, count as they arrive, and return their byte
   unannounced.write('0\r\n\r\n')
 
   slow.socket.destroy()
+  second.socket.destroy()
   await eventually(async () => (await post(PATH, '[] ')).status === 200)
   t.equal((await post(PATH, '[' + ' '.repeat(9000) + ']')).status, 200, 'one that can never fit is taken when there is no other')
   unannounced.write(headOf('GET', '/livez'))
@@ -70,16 +72,34 @@ t.test('two hundred clients that announce a body and send none do not block othe
   t.equal((await post(PATH, '[' + ' '.repeat(500_000) + ']')).status, 200)
 })
 
-t.test('at the bound on requests another one is refused', async (t) => {
-  const { url, post, send, inProgress } = await startApp(t, { maxRequests: 3 })
-  const idle = await Promise.all([0, 1, 2].map(() => openWire(t, url)))
-  for (const wire of idle) wire.write(head(10))
-  await eventually(async () => await inProgress() === 3)
-  t.match(isProblem(t, await post(PATH, '[]'), 503, 'OVERLOADED').detail, /^3 requests are in progress, which is the limit/)
+t.test('a body that has arrived takes the room of those that are arriving, the oldest first', async (t) => {
+  const { url, post } = await startApp(t, { maxBodiesBytes: 20_000 })
+  const slow = []
+  for (const bytes of [9000, 9001]) {
+    const wire = await openWire(t, url)
+    wire.write(head(bytes) + '[')
+    slow.push(wire)
+    await eventually(async () => (await post(PATH, '[]')).status === 200)
+  }
+  t.equal((await post(PATH, '[' + ' '.repeat(9000) + ']')).status, 200)
+  t.match(await eventually(() => slow[0].answers[0] ?? slow[1].answers[0] ?? null), { status: 503, json: { code: 'INGEST_FULL' } })
+})
+
+t.test('bodies that are arriving take no place of requests; at the bound on requests another one is refused', async (t) => {
+  /** @type {(() => void)[]} */
+  const waiting = []
+  const busy = () => new FreshetError('NOT_READY', 'as ordered')
+  const feeds = { use: () => new Promise((_resolve, reject) => waiting.push(() => reject(busy()))) }
+  const { url, post, send, inProgress } = await startApp(t, { maxRequests: 3, feeds })
+  const idle = await Promise.all(Array.from({ length: 20 }, () => openWire(t, url)))
+  for (const wire of idle) wire.write(head(10) + '[')
+  await eventually(async () => await inProgress() === 20)
+  const begun = [0, 1, 2].map(() => post(PATH, ITEM))
+  await eventually(() => waiting.length === 3)
+  t.match(isProblem(t, await post(PATH, ITEM), 503, 'OVERLOADED').detail, /^3 requests are in progress, which is the limit/)
   t.equal((await send('GET', '/livez')).status, 200)
-  idle[0].write(' '.repeat(8) + '[]')
-  t.equal((await idle[0].answer()).status, 200)
-  await eventually(async () => (await post(PATH, '[]')).status === 200)
+  for (const go of waiting.splice(0)) go()
+  t.same((await Promise.all(begun)).map(({ json }) => json.code), ['NOT_READY', 'NOT_READY', 'NOT_READY'], 'they were begun')
 })
 
 t.test('bodies that are nested deep are refused with the place', async (t) => {

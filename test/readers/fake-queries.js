@@ -59,9 +59,10 @@ function cut (items, limit, sinceMs, after) {
   return { items: left.slice(0, limit), next: left.length > limit ? left[limit - 1] : null }
 }
 
-/** A reader over a fake; closed when the test ends. */
-export function createReader (t, feeds, options = {}) {
-  const { queries, state } = createFakeQueries(feeds)
+/** A reader over a fake, with more queries as views have them; closed when the test ends. */
+export function createReader (t, feeds, options = {}, ofViews = {}) {
+  const { queries: fake, state } = createFakeQueries(feeds)
+  const queries = { ...fake, ...ofViews }
   const registry = new Registry()
   const app = createReaderApp({ queries: /** @type {any} */ (queries), registry, maxStaleMs: 10_000, clock: () => NOW, ...options })
   t.teardown(() => app.close())

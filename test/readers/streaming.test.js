@@ -4,7 +4,7 @@ import t from 'tap'
 import { memoryInUse } from '../memory.js'
 import { FreshetError } from '../../src/errors.js'
 import { decodeCursor } from '../../src/item/cursor.js'
-import { createReader, NOW, overSocket } from './fake-queries.js'
+import { createReader, isProblem, NOW, overSocket } from './fake-queries.js'
 import { wholeTest } from '../scope.js'
 
 const NDJSON = { accept: 'application/x-ndjson' }
@@ -31,7 +31,7 @@ async function open (app, path) {
 }
 
 async function until (condition) {
-  while (!condition()) await sleep(10)
+  while (!await condition()) await sleep(10)
 }
 
 wholeTest('50,000 items stream line by line, with flat memory', async (t) => {
@@ -118,6 +118,32 @@ t.test('a client that disconnects ends reading from the servers, and is counted'
   const after = pages
   await sleep(100)
   t.equal(pages, after)
+})
+
+t.test('a stream that breaks off ends with the problem as its last line, and without the end of the body', async (t) => {
+  let pages = 0
+  const feed = endless(1_000_000, () => { if (++pages > 3) throw new FreshetError('VIEW_BEHIND', 'not yet') })
+  const { app, registry } = createReader(t, { latest: feed })
+  const { response } = await open(app, '/v1/feeds/latest/items?limit=1000000')
+  let text = ''
+  await t.rejects((async () => { for await (const chunk of response) text += chunk })(), { code: 'ECONNRESET' })
+  t.match(JSON.parse(text.trimEnd().split('\n').at(-1)), { code: 'VIEW_BEHIND', status: 503, retryable: true })
+  t.same(response.trailers, {})
+  await until(async () => (await registry.metrics()).includes(CUT))
+})
+
+t.test('what may need a view is built before its first byte, so that it is whole or an error', async (t) => {
+  let pages = 0
+  let most = Infinity
+  const feed = (total) => endless(total, () => { if (++pages > most) throw new FreshetError('VIEW_BEHIND', 'not yet') })
+  const { app } = createReader(t, { few: feed(5000), latest: feed(1_000_000) }, {}, { mayBreakOff: async () => true })
+  const path = (name) => `/v1/feeds/${name}/items?limit=100000`
+  const whole = await overSocket(app, path('few'), { headers: NDJSON })
+  t.equal(whole.body.split('\n').length, 5001)
+  t.equal(whole.headers['freshet-next'], undefined)
+  isProblem(t, await overSocket(app, path('latest'), { headers: NDJSON }), 503, 'VIEW_BEHIND')
+  most = pages + 3
+  isProblem(t, await overSocket(app, path('few'), { headers: NDJSON }), 503, 'VIEW_BEHIND')
 })
 
 t.test('servers that fail midway abort the response, so that it is not taken for complete', async (t) => {

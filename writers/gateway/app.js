@@ -50,7 +50,7 @@ export function createGatewayApp ({
       if (stopping.aborted) done(new FreshetError('NOT_READY', 'this process is stopping; ask another one, or again in a second'))
       else done()
     })
-    commands.addHook('onRequest', limit)
+    limit(commands)
     commands.addHook('onSend', (_request, reply, _payload, done) => {
       if (stopping.aborted) reply.header('connection', 'close')
       done()

@@ -18,6 +18,8 @@ export const NAMESPACE = 'Freshet'
 /** a request, an acknowledgement and the drain of a writer end within it */
 const STOP_SECONDS = 60
 const UP_SECONDS = 60
+/** Without it, all clients without a token would share one rate limit. */
+const BEHIND_BALANCER = ['--trusted-proxies', '1']
 const ECR = /^(\d{12})\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.com\/([^:@]+)(?::(.+))?$/
 
 /** @typedef {ReturnType<typeof createServices>} Services */
@@ -81,13 +83,13 @@ export function createServices (stack, config, { image, labImage, network: { vpc
   }).task, writer.count, { isSource: true })
   const serving = {
     gateway: serviceOf('gateway', taskOf('gateway', gateway, {
-      words: ['gateway', '--host', '0.0.0.0', '--port', String(PORTS.gateway), ...access],
+      words: ['gateway', '--host', '0.0.0.0', '--port', String(PORTS.gateway), ...BEHIND_BALANCER, ...access],
       secrets: system,
       port: PORTS.gateway,
       readFrom: 'primary'
     }).task, gateway.least),
     reader: serviceOf('reader', taskOf('reader', reader, {
-      words: ['reader', '--host', '0.0.0.0', '--port', String(PORTS.reader), ...access, ...prices],
+      words: ['reader', '--host', '0.0.0.0', '--port', String(PORTS.reader), ...BEHIND_BALANCER, ...access, ...prices],
       secrets: { ...system, FRESHET_REPLICA_URL: cache.urlOf('freshet-library', 'reader') },
       port: PORTS.reader
     }).task, reader.least),

@@ -4,7 +4,8 @@
  * @typedef {import('./access.js').Access} Access
  * @typedef {import('./grants.js').Grant} Grant
  * @typedef {{ access: Access | null, tls: import('./tls.js').Tls | null, corsOrigin: readonly string[] | null, rateLimit: number | null,
- *   close: () => void }} Security `rateLimit`: requests per second
+ *   trustedProxies: readonly string[] | number | null, close: () => void }} Security `rateLimit`: requests per second;
+ *   `trustedProxies`: their networks, or how many a request passes
  */
 import { openAccess } from './access.js'
 import { openTls } from './tls.js'
@@ -16,7 +17,7 @@ import { openTls } from './tls.js'
  * @throws {import('../errors.js').FreshetError} TOKENS_INVALID, JWT_KEYS_INVALID, CERTIFICATE_INVALID
  */
 export async function openSecurity (settings, { log }) {
-  const { tokens, jwtKeys, tlsCert, corsOrigin = null, rateLimit = null } = settings
+  const { tokens, jwtKeys, tlsCert, corsOrigin = null, rateLimit = null, trustedProxies = null } = settings
   const access = tokens || jwtKeys ? await openAccess(settings, { log }) : null
   const tls = tlsCert ? await openTls(settings, { log }) : null
   return {
@@ -24,6 +25,7 @@ export async function openSecurity (settings, { log }) {
     tls,
     corsOrigin,
     rateLimit,
+    trustedProxies,
     close () {
       access?.close()
       tls?.close()
