@@ -127,7 +127,7 @@ t.test('a stream that breaks off ends with the problem as its last line, and wit
   const { response } = await open(app, '/v1/feeds/latest/items?limit=1000000')
   let text = ''
   await t.rejects((async () => { for await (const chunk of response) text += chunk })(), { code: 'ECONNRESET' })
-  t.match(JSON.parse(text.trimEnd().split('\n').at(-1)), { code: 'VIEW_BEHIND', status: 503, retryable: true })
+  t.match(JSON.parse(String(text.trimEnd().split('\n').at(-1))), { code: 'VIEW_BEHIND', status: 503, retryable: true })
   t.same(response.trailers, {})
   await until(async () => (await registry.metrics()).includes(CUT))
 })
