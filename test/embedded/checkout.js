@@ -24,7 +24,7 @@ export async function makeCheckout (t, below = '') {
   return join(base, below)
 }
 
-/** In this process, with one replica if not told. @param {import('tap').Test} t @param {string} root @param {object} [options] */
+/** In this process, with one replica by default. @param {import('tap').Test} t @param {string} root @param {object} [options] */
 export async function useServers (t, root, options = {}) {
   const servers = await useEmbeddedServers({ root, cacheDir, replicas: 1, ...options })
   t.teardown(() => servers.release())
