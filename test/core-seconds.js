@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
 const TICKS_PER_SECOND = 100
-const SAMPLE_MS = 250
+const SAMPLE_MS = 1000
 
 /** @param {number} pid @returns {{ parent: number, coreSeconds: number, startedAt: string } | null} null when it is gone */
 function statOf (pid) {
@@ -24,7 +24,7 @@ export const coreSecondsOf = (pid) => statOf(pid)?.coreSeconds ?? NaN
 
 /**
  * Processor time of this process and all its descendants, also of those that it no longer is an ancestor of: embedded servers,
- * and children of killed processes. Those are read 4 times a second, so the last quarter second of each may be missing.
+ * and children of killed processes. Those are read once a second, so the last second of each may be missing.
  */
 export function countCoreSeconds () {
   /** @type {Map<string, { pid: number, coreSeconds: number, isOrphan: boolean }>} by pid and start */

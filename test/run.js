@@ -14,20 +14,18 @@ import t from 'tap'
 import { countCoreSeconds } from './core-seconds.js'
 import { shareDatabase } from './database.js'
 import { LANE } from './node.js'
-import { isNight, isWhole, scope } from './scope.js'
-import { testEngines } from './servers.js'
+import { isNight, isWhole } from './scope.js'
+import { shareEngines } from './servers.js'
 import { shareDeployments } from './shared.js'
 
 /** Most files wait for most of their time: with fewer lanes, two cores are idle. Long files would miss their deadlines beside many. */
 const LANES = isWhole ? 3 : 6
 const SLOWEST = 10
-const HAS_LONGER_FORM = /from '.*\/(scope|properties|partition)\.js'/
-const IS_LONGER_ON_AN_ENGINE = /\b(scoped\(|isWhole|wholeTest\(|regression\/)|\/(properties|partition)\.js'/
-const HAS_NIGHT_FORM = /\b(nightTest|nightly)\(/
-const IS_FOR_EACH_ENGINE = /for \(.* engines?\b/
+/** of a file of regression/, which runs as well */
+const IS_SMOKE = /^import '.*\/regression\//m
+const HAS_NIGHT_FORM = /\b(nightTest|nightly)\(|\bisNight\b/
 
-/** @typedef {{ scope: string, folder: string, files: string[] }} Queue */
-/** @typedef {{ file: string, isOk: boolean, seconds: number }} Result */
+/** @typedef {{ file: string, isOk: boolean, seconds: number, coreSeconds: number }} Result */
 
 /** @param {string} path @returns {string[]} */
 const testFiles = (path) => statSync(path).isFile()
@@ -35,24 +33,14 @@ const testFiles = (path) => statSync(path).isFile()
   : readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.test.js')).sort()
     .map((name) => join(path, name))
 
-/** @returns {Promise<Record<string, string[]>>} files by scope */
-async function wanted () {
+/** Long files first: what starts last would run on alone. @returns {string[]} */
+function wanted () {
   const named = process.argv.slice(2)
-  if (named.length > 0) return { [scope]: named.flatMap(testFiles) }
+  if (named.length > 0) return named.flatMap(testFiles)
   const files = testFiles('test')
-  if (isNight) return { night: [...testFiles('regression'), ...files].filter((file) => HAS_NIGHT_FORM.test(readFileSync(file, 'utf8'))) }
-  if (!isWhole) return { [scope]: files }
-  const hasOthers = (await testEngines()).length > 1
-  /** @type {string[]} */
-  const others = []
-  const whole = testFiles('regression')
-  for (const file of files) {
-    const text = readFileSync(file, 'utf8')
-    if (!HAS_LONGER_FORM.test(text)) continue
-    if (IS_LONGER_ON_AN_ENGINE.test(text)) whole.push(file)
-    else if (hasOthers && IS_FOR_EACH_ENGINE.test(text)) others.push(file)
-  }
-  return { others, [scope]: whole }
+  if (!isWhole) return files
+  const all = [...testFiles('regression'), ...files.filter((file) => !IS_SMOKE.test(readFileSync(file, 'utf8')))]
+  return isNight ? all.filter((file) => HAS_NIGHT_FORM.test(readFileSync(file, 'utf8'))) : all
 }
 
 /** Processor time of a fixed piece of work, in seconds. */
@@ -67,12 +55,12 @@ function timeWork () {
   return (user + system) / 1e6
 }
 
-/** @param {Queue} queue @returns {Result[]} a file whose lane ended under it, or that no lane took, has failed */
-const resultsOf = ({ folder, files }) => files.map((file, index) => {
+/** @returns {Result[]} a file whose lane ended under it, or that no lane took, has failed */
+const results = () => files.map((file, index) => {
   try {
-    return { file, ...JSON.parse(readFileSync(join(folder, String(index)), 'utf8')) }
+    return { file, ...JSON.parse(readFileSync(join(queue, String(index)), 'utf8')) }
   } catch {
-    return { file, isOk: false, seconds: 0 }
+    return { file, isOk: false, seconds: 0, coreSeconds: 0 }
   }
 })
 
@@ -81,38 +69,30 @@ function report (results, { coreSeconds, processes }, work) {
   const slowest = results.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST)
   const lines = [
     ...results.filter(({ isOk }) => !isOk).map(({ file }) => `failed: ${file}`),
-    ...slowest.map(({ file, seconds }) => `slowest: ${seconds.toFixed(1)} s ${file}`),
+    ...slowest.map(({ file, seconds, coreSeconds }) => `slowest: ${seconds.toFixed(1)} s, ${coreSeconds.toFixed(1)} core-seconds: ${file}`),
     `${results.length} files, ${processes} processes, ${performance.now() / 1000 | 0} s, ${coreSeconds.toFixed(0)} core-seconds, ` +
       `${(coreSeconds / work).toFixed(0)} times a fixed piece of work of ${work.toFixed(2)} core-seconds`
   ]
   process.stdout.write(lines.map((line) => `# ${line}\n`).join(''))
 }
 
-const root = mkdtempSync(join(tmpdir(), 'freshet-test-run-'))
+const files = wanted()
+const queue = mkdtempSync(join(tmpdir(), 'freshet-test-run-'))
+writeFileSync(join(queue, 'files.json'), JSON.stringify(files))
 const counter = countCoreSeconds()
 const work = [timeWork()]
 t.jobs = LANES
 t.setTimeout(0) // the whole takes as long as its files
 
-/** @type {Queue[]} */
-const queues = Object.entries(await wanted()).filter(([, files]) => files.length > 0).map(([scope, files]) => {
-  const folder = mkdtempSync(join(root, 'queue-'))
-  writeFileSync(join(folder, 'files.json'), JSON.stringify(files))
-  return { scope, folder, files }
-})
 // a file that runs alone starts its own
-const all = queues.flatMap(({ files }) => files)
-const shared = all.length > 1 ? { ...await shareDeployments(t), ...await shareDatabase(t, all) } : {}
-const lanes = queues.flatMap(({ scope, folder, files }) => {
-  const env = { ...process.env, ...shared, FRESHET_TEST_SCOPE: scope }
-  // t.spawn puts the coverage loader into NODE_OPTIONS
-  return Array.from({ length: Math.min(LANES, files.length) }, (_, lane) => t.spawn('env',
-    ['-u', 'NODE_OPTIONS', ...LANE, 'test/lane.js', folder], { name: `lane ${lane + 1}, ${scope}`, timeout: 0, env, buffered: true }))
-})
-await Promise.all(lanes)
-for (const { file, seconds } of queues.flatMap(resultsOf)) if (seconds === 0) t.fail(`${file} ended without a result`)
+const shared = { ...await shareEngines(), ...files.length > 1 && { ...await shareDeployments(t), ...await shareDatabase(t, files) } }
+const env = { ...process.env, ...shared }
+// t.spawn puts the coverage loader into NODE_OPTIONS
+await Promise.all(Array.from({ length: Math.min(LANES, files.length) }, (_, lane) => t.spawn('env',
+  ['-u', 'NODE_OPTIONS', ...LANE, 'test/lane.js', queue], { name: `lane ${lane + 1}`, timeout: 0, env, buffered: true })))
+for (const { file, seconds } of results()) if (seconds === 0) t.fail(`${file} ended without a result`)
 t.teardown(() => {
   work.push(timeWork())
-  report(queues.flatMap(resultsOf), counter.end(), (work[0] + work[1]) / 2)
-  rmSync(root, { recursive: true, force: true })
+  report(results(), counter.end(), (work[0] + work[1]) / 2)
+  rmSync(queue, { recursive: true, force: true })
 })

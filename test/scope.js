@@ -2,16 +2,14 @@
  * How much of a long test runs (FRESHET_TEST_SCOPE):
  *
  *     quick   npm test            each behaviour once, on the newest engine; smokes of the long tests
- *     whole   npm run regression  what a change can break: fault matrices, both engines where commands or Lua differ
+ *     whole   npm run regression  all that a change can break: fault matrices, both engines where commands or Lua differ
  *     night   npm run night       soaks, many repetitions, runs of the lab as whole processes
- *
- * `others` is the part of `whole` that runs files of test/ again, on the engines that `quick` leaves out.
  */
 import t from 'tap'
 import { newest } from '../src/store/embedded/engine.js'
 import { testEngines } from './servers.js'
 
-export const scope = process.env.FRESHET_TEST_SCOPE || 'quick'
+const scope = process.env.FRESHET_TEST_SCOPE || 'quick'
 export const isNight = scope === 'night'
 export const isWhole = isNight || scope === 'whole'
 
@@ -21,12 +19,10 @@ export const scoped = (whole, quick) => isWhole ? whole : quick
 /** @template T @param {T} night @param {T} otherwise @returns {T} */
 export const nightly = (night, otherwise) => isNight ? night : otherwise
 
-/** @returns {Promise<import('../src/store/embedded/engine.js').Engine[]>} all engines, or the newest, or the others (run.js) */
+/** @returns {Promise<import('../src/store/embedded/engine.js').Engine[]>} all engines, or the newest */
 export const scopedEngines = async () => {
   const engines = await testEngines()
-  if (isWhole) return engines
-  const first = /** @type {import('../src/store/embedded/engine.js').Engine} */ (newest(engines))
-  return scope === 'others' ? engines.filter((engine) => engine !== first) : [first]
+  return isWhole ? engines : [(newest(engines))]
 }
 
 /** In a lane, `t` is another test for each file. @param {any[]} given */

@@ -22,6 +22,7 @@ import { createGuard } from '../src/store/embedded/guard.js'
 
 export { freePort }
 
+const FOUND = 'FRESHET_TEST_FOUND'
 const WANTED = ['valkey', 'redis']
 const START_DEADLINE_MS = 30_000
 /** what a busy machine may need; only a failure takes as long */
@@ -37,6 +38,8 @@ const KEEPS_NOTHING = ['--bind', '127.0.0.1', '--daemonize', 'no', '--save', '',
  */
 export async function testEngines () {
   const { env } = process
+  // asking each program for its version in each file would take seconds
+  if (env[FOUND]) return JSON.parse(env[FOUND])
   const cacheDir = env.FRESHET_CACHE_DIR || fileURLToPath(new URL('../.freshet', import.meta.url))
   const found = await enginesFound({ env, cacheDir })
   const engines = [...new Map(found.toReversed().map((engine) => [`${engine.name} ${engine.version}`, engine])).values()]
@@ -52,8 +55,26 @@ export async function testEngines () {
   return engines
 }
 
+/** Environment of the files of a run, which then need not look for engines. @returns {Promise<Record<string, string>>} */
+export const shareEngines = async () => ({ [FOUND]: JSON.stringify(await testEngines()) })
+
 /** @param {Engine} engine @returns {string} for titles: `valkey 9.1.2` */
 export const engineName = ({ name, version }) => `${name} ${version}`
+
+const guard = createGuard()
+/** @type {Set<number>} process ids of servers */
+const running = new Set()
+
+/** Should this process be killed, the server goes too. @param {import('node:child_process').ChildProcess} server */
+function watch (server) {
+  const { pid } = server
+  if (pid === undefined) return
+  guard.watch([...running.add(pid)])
+  server.once('exit', () => {
+    running.delete(pid)
+    guard.watch([...running])
+  })
+}
 
 /**
  * @param {import('tap').Test} t
@@ -75,10 +96,7 @@ export async function startServer (t, { engine, args = [], replicaOf = null, por
     child = spawn(engine.program, [...listenArgs(port, tls), '--dir', folder, ...KEEPS_NOTHING, ...role, ...args],
       { stdio: ['ignore', 'pipe', 'pipe'] })
     const mine = child
-    // should this process be killed, the server goes too
-    const guard = createGuard()
-    if (mine.pid) guard.watch([mine.pid])
-    mine.once('exit', () => guard.release()).once('error', () => guard.release())
+    watch(mine)
     for (const stream of [mine.stdout, mine.stderr]) stream?.on('data', (chunk) => { log = (log + chunk).slice(-20_000) })
     const until = Date.now() + START_DEADLINE_MS
     // its own word first: another server may hold the port

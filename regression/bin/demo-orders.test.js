@@ -1,14 +1,14 @@
 /** The demo of orders as a person sees it in a real browser, who breaks the payment provider there. */
-import t from 'tap'
 import { startDemo } from '../../test/bin/demos.js'
 import { needsBrowser, openPage, startBrowser } from '../../test/browser.js'
 import { startDatabase } from '../../test/database.js'
+import { nightTest } from '../../test/scope.js'
 import { eventually } from '../../test/servers.js'
 import { sharedDeployment } from '../../test/shared.js'
 
 const SLOW = { deadlineMs: 80_000 }
 
-t.test('orders are on their way on the page; a provider that is down holds them up, and loses none', needsBrowser, async (t) => {
+nightTest('orders are on their way on the page; a provider that is down holds them up, and loses none', needsBrowser, async (t) => {
   const database = await startDatabase(t)
   const { command, url } = await startDemo(t, 'orders', await sharedDeployment(t), ['--replicas', '2', '--database-url', database.url])
   await command.until(/^crowd +100 products/m)

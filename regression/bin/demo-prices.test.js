@@ -1,14 +1,14 @@
 /** The demo of prices as a person sees it in a real browser, who breaks an exchange there. */
-import t from 'tap'
 import { startDemo } from '../../test/bin/demos.js'
 import { needsBrowser, openPage, startBrowser } from '../../test/browser.js'
+import { nightTest } from '../../test/scope.js'
 import { eventually } from '../../test/servers.js'
 import { sharedDeployment } from '../../test/shared.js'
 
 /** a breaker stays open for 10 s, and again after each probe that is late on a busy machine */
 const BREAKER = { deadlineMs: 80_000 }
 
-t.test('prices: an exchange is broken on the page, its breaker opens, no price expires; then it closes', needsBrowser, async (t) => {
+nightTest('prices: an exchange is broken on the page, its breaker opens, no price expires; then it closes', needsBrowser, async (t) => {
   const { command, url } = await startDemo(t, 'prices', await sharedDeployment(t), ['--crowd', 'no'])
   await command.until(/^crowd +1,000 assets/m)
   const browser = await startBrowser(t)

@@ -1,12 +1,12 @@
 /** The demo of sales as a person sees it in a real browser. */
-import t from 'tap'
 import { send, startDemo } from '../../test/bin/demos.js'
 import { needsBrowser, openPage, startBrowser } from '../../test/browser.js'
 import { startDatabase } from '../../test/database.js'
+import { nightTest } from '../../test/scope.js'
 import { eventually } from '../../test/servers.js'
 import { sharedDeployment } from '../../test/shared.js'
 
-t.test('a sale: a person joins the queue on its page, and gets a unit', needsBrowser, async (t) => {
+nightTest('a sale: a person joins the queue on its page, and gets a unit', needsBrowser, async (t) => {
   const database = await startDatabase(t)
   const { command, gatewayUrl, url } = await startDemo(t, 'sales', await sharedDeployment(t),
     ['--database-url', database.url, '--crowd', 'no'])

@@ -1,17 +1,17 @@
 /** Orders of a sale that reach the database through Kafka; the broker is away for a while. */
-import t from 'tap'
 import { findKafka, startBroker } from '../../lab/kafka/broker.js'
 import { CACHE_DIR } from '../../test/commands.js'
 import { sharedDatabase } from '../../test/database.js'
 import { eventually } from '../../test/servers.js'
 import { sharedDeployment } from '../../test/shared.js'
 import { startSales } from '../../test/systems/sales/selling.js'
+import { nightTest } from '../../test/scope.js'
 
 const missing = await findKafka({ cacheDir: CACHE_DIR })
 
 const options = { skip: missing ?? false }
 
-t.test('orders come through Kafka, each once, also after the broker was away', options, async (t) => {
+nightTest('orders come through Kafka, each once, also after the broker was away', options, async (t) => {
   const [broker, database] = await Promise.all([startBroker({ cacheDir: CACHE_DIR }), sharedDatabase(t, { isMigrated: true })])
   t.teardown(() => broker.stop())
   const flags = ['--database-url', database.url]

@@ -13,7 +13,7 @@ import { openWritten } from '../../test/push/written.js'
 import { eventually, startServer } from '../../test/servers.js'
 import { nightly, scopedEngines } from '../../test/scope.js'
 
-const STALLED = nightly(200, 100)
+const STALLED = nightly(200, 50)
 const HEALTHY = 10
 /** the budget is 16 MiB */
 const MOST_GROWTH_MIB = 32

@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { resolve } from '../../settings.js'
-import { wholeTest } from '../../test/scope.js'
+import { nightTest } from '../../test/scope.js'
 
 const run = promisify(execFile)
 const cwd = fileURLToPath(new URL('../../infra/aws', import.meta.url))
@@ -18,7 +18,7 @@ const URLS = /** @type {Record<string, string>} */ ({
 /** what is known when it is deployed */
 const textOf = (/** @type {unknown} */ word) => typeof word === 'string' ? word : 'freshet'
 
-wholeTest('infra/aws', async (t) => {
+nightTest('infra/aws', async (t) => {
   await run('npm', ['ci', '--no-audit', '--no-fund'], { cwd, env })
   const { stdout, code = 0 } = await run('npm', ['test'], { cwd, env }).catch((error) => error)
   t.equal(code, 0, 'npm test')

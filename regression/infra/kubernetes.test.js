@@ -4,15 +4,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import t from 'tap'
 import { installPython } from '../../test/python.js'
 import { ROOT } from '../../test/architecture/source.js'
+import { nightTest } from '../../test/scope.js'
 
 const VERSION = '1.37.0'
 const run = promisify(execFile)
 const hasKubectl = await run('kubectl', ['version', '--client']).then(() => true, () => false)
 
-t.test('small, medium, large', { skip: hasKubectl ? false : 'kubectl is not here' }, async (t) => {
+nightTest('small, medium, large', { skip: hasKubectl ? false : 'kubectl is not here' }, async (t) => {
   const PYTHONPATH = await installPython(`kubernetes-validate-${VERSION}`, [`kubernetes-validate==${VERSION}`])
   const folder = await mkdtemp(join(tmpdir(), 'freshet-kubernetes-'))
   t.teardown(() => rm(folder, { recursive: true }))

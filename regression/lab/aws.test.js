@@ -1,5 +1,4 @@
 /** The lab on ElastiCache: what AWS is asked for, and what it says when it cannot be asked. AWS is moto, over HTTP. */
-import t from 'tap'
 import { CloudWatchClient, PutMetricDataCommand } from '@aws-sdk/client-cloudwatch'
 import { CreateReplicationGroupCommand, ElastiCacheClient } from '@aws-sdk/client-elasticache'
 import { openAws } from '../../lab/aws/client.js'
@@ -7,24 +6,15 @@ import { describeGroup } from '../../lab/aws/group.js'
 import { percentagesOf } from '../../lab/aws/percentages.js'
 import { startMoto } from '../../test/aws/moto.js'
 import { endOfMain } from '../../test/bin/in-process.js'
+import { GROUP, TARGET } from '../../test/lab/group.js'
 import { labCheckout, ONCE, runLab } from '../../test/lab/lab-checkout.js'
-import { scopedEngines } from '../../test/scope.js'
+import { nightTest, scopedEngines } from '../../test/scope.js'
 import { startDeployment } from '../../test/servers.js'
 
 const MINUTE_MS = 60_000
 const { signal } = new AbortController()
-const TARGET = 'rediss://freshet-lab:secret@primary.example:6379'
-const GROUP = {
-  name: 'feed',
-  nodeType: 'cache.r7g.large',
-  primaryAddress: 'primary.example:6379',
-  nodes: [
-    { id: 'feed-001', role: /** @type {const} */ ('primary'), address: 'feed-001.example:6379' },
-    { id: 'feed-002', role: /** @type {const} */ ('replica'), address: 'feed-002.example:6379' }
-  ]
-}
 
-t.test('what is missing is said before anything is measured', async (t) => {
+nightTest('what is missing is said before anything is measured', async (t) => {
   const refused = async (/** @type {string[]} */ args) =>
     (await endOfMain(['experiment', 'ad-hoc', ...ONCE, '--aws-replication-group', 'feed', ...args])).stderr
   t.match(await refused([]), 'awsReplicationGroup: feed (--aws-replication-group); expected with --target, the primary of the group')
@@ -38,7 +28,7 @@ t.test('what is missing is said before anything is measured', async (t) => {
   t.match(await lab(['--target', TARGET], { AWS_REGION: 'eu-west-1' }), 'no credentials were found; set AWS_ACCESS_KEY_ID')
 })
 
-t.test('against AWS as moto has it', async (t) => {
+nightTest('against AWS as moto has it', async (t) => {
   const moto = await startMoto(t)
   const aws = await openAws()
   t.teardown(() => aws.close())

@@ -2,10 +2,10 @@
  * A plan whose clients follow a feed, as a person runs it.
  */
 import { join } from 'node:path'
-import t from 'tap'
 import { labCheckout, pathsIn, readJson, runLab, tinyPlan } from '../../test/lab/lab-checkout.js'
+import { nightTest } from '../../test/scope.js'
 
-t.test('a plan with them runs, quick as well', async (t) => {
+nightTest('a plan with them runs, quick as well', async (t) => {
   const push = { asks: 'push', connections: 4, maxRate: 20 }
   const root = await labCheckout(t, {
     '903-push': tinyPlan({

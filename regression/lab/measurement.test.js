@@ -123,7 +123,7 @@ t.test('L17: how late a flush is counts from when it was due, so a load that sto
   t.ok(Number(sample.behindMs?.max) > 500, `${sample.behindMs?.max} ms`)
 })
 
-t.test('L16: with a delay the load goes through it, and it ends with the measurement', async (t) => {
+nightTest('L16: with a delay the load goes through it, and it ends with the measurement', async (t) => {
   const { servers, sample: promise, underWay, processes } = begin(t, { load: 'reference', rttMs: 1 })
   await servers
   await underWay()

@@ -1,8 +1,8 @@
 /** `npm run experiment -- all`: every one after the other, and on from where it was stopped. */
-import t from 'tap'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { labCheckout, lookWithLab, pathsIn, readJson, runLab, startLab, tinyPlan } from '../../test/lab/lab-checkout.js'
+import { nightTest } from '../../test/scope.js'
 
 const ORDER = [['ids', 'blob', 'ids (A/A)'], ['ids (A/A)', 'blob', 'ids']]
 
@@ -14,7 +14,7 @@ async function almostDone (root, name) {
   await writeFile(file, JSON.stringify({ ...top, samples: samples.slice(0, -1) }))
 }
 
-t.test('all resumes stopped, with the experiment that was under way', async (t) => {
+nightTest('all resumes stopped, with the experiment that was under way', async (t) => {
   const root = await labCheckout(t, { '901-tiny': tinyPlan(), '902-tiny-too': tinyPlan() })
   const resultsOf = (/** @type {string} */ name) => pathsIn(join(root, 'experiments', name, 'results'), /\.json$/)
   const first = startLab(t, root, ['all'])
@@ -41,7 +41,7 @@ t.test('all resumes stopped, with the experiment that was under way', async (t) 
   t.equal((await resultsOf('902-tiny-too')).length, 1)
 })
 
-t.test('what does not go with one of them is reported before the first takes its minutes', async (t) => {
+nightTest('what does not go with one of them is reported before the first takes its minutes', async (t) => {
   const engines = { here: { engine: 'valkey' }, there: { engine: 'redis' }, blob: { load: 'blob' } }
   const root = await labCheckout(t, {
     '901-tiny': tinyPlan({ arms: { ids: {}, values: { settings: { layout: 'values' } }, blob: { load: 'blob' } } }),

@@ -2,7 +2,6 @@
  * A run with other conditions than its plan: some arms, fewer rounds, shorter times, a delay, another engine. Each is
  * said, and is no result of the experiment.
  */
-import t from 'tap'
 import { join } from 'node:path'
 import { newest } from '../../src/store/embedded/engine.js'
 import { engineName } from '../../test/servers.js'
@@ -16,7 +15,7 @@ const resultsIn = async (/** @type {string} */ root) =>
   Promise.all((await pathsIn(join(root, '.freshet', 'lab', 'results'), /\.json$/)).map(readJson))
 const kept = async (/** @type {string} */ root) => [...await filesIn(join(root, 'experiments')), ...await filesIn(join(root, 'charts'))]
 
-t.test('some arms, one round, half the time, a delay on the line (L16), and an engine by name', async (t) => {
+nightTest('some arms, one round, half the time, a delay on the line (L16), and an engine by name', async (t) => {
   const root = await labCheckout(t, {
     '901-tiny': tinyPlan({
       arms: {
@@ -66,7 +65,7 @@ nightTest('an engine that is not here goes from a plan that compares engines, an
   t.same(await kept(root), before, 'without it there is no whole result')
 })
 
-t.test('an engine that is not here is an error where it was asked for', async (t) => {
+nightTest('an engine that is not here is an error where it was asked for', async (t) => {
   const root = await enginesCheckout(t)
   t.match(await lookWithLab(root, ['902', '--engine', 'redis 0.1']),
     { code: 1, stderr: /freshet experiment: no redis 0\.1 here; found .*\. Install it, or use --engine with a program/ })

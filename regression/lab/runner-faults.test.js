@@ -2,7 +2,6 @@
  * Runs in which something goes wrong: a load that lies, a server that dies, a file that cannot grow. The rest of the
  * run is as it should be.
  */
-import t from 'tap'
 import { cp, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,7 +15,7 @@ import {
 const MUTANTS = fileURLToPath(new URL('../../test/lab/mutants', import.meta.url))
 const CONTENT = fileURLToPath(new URL('../../test/lab/content.js', import.meta.url))
 
-t.test('L5, L15: an arm whose load lies is INVALID, enters no figure, and the run ends with 1', async (t) => {
+nightTest('L5, L15: an arm whose load lies is INVALID, enters no figure, and the run ends with 1', async (t) => {
   const liars = {
     'pipelined-commands': 'drops', 'multi-commands': 'answers early', 'script-per-batch': 'counts twice', 'script-per-item': 'healthy'
   }
@@ -82,7 +81,7 @@ nightTest('L14: a server that dies in the middle of an arm ends that arm, and th
   t.ok(report)
 })
 
-t.test('a file that cannot grow ends the run, what was measured is whole, and the next run goes on', async (t) => {
+nightTest('a file that cannot grow ends the run, what was measured is whole, and the next run goes on', async (t) => {
   const whole = await ranOnce()
   t.equal(whole.code, 0, whole.stderr)
   const root = await labCheckout(t)

@@ -7,6 +7,7 @@ import { eventually } from '../../test/servers.js'
 import {
   ONCE, descendantsOf, filesIn, labCheckout, lookWithLab, pathsIn, ranOnce, readJson, runLab, startLab, stillThere, tinyPlan
 } from '../../test/lab/lab-checkout.js'
+import { nightTest } from '../../test/scope.js'
 
 const SERVERS = /^\S*(valkey|redis)/
 const LOADS = /load-process|writer/
@@ -108,7 +109,7 @@ t.test('what an earlier run left is kept aside when conditions are others, or it
   await again.stop()
 })
 
-t.test('a lab that is killed leaves nothing that runs, and the next run goes on', async (t) => {
+nightTest('a lab that is killed leaves nothing that runs, and the next run goes on', async (t) => {
   const root = await labCheckout(t, { '901-tiny': tinyPlan({ fixed: { ids: 400, valueBytes: 64, batchItems: 100, writers: 2 } }) })
   const lab = startLab(t, root, ['901', ...ONCE])
   await lab.until(/2 of 3/)

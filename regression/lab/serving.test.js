@@ -15,7 +15,7 @@ import { DEFAULT_PATH } from '../../lab/serving/plan.js'
 import { makeIds, makeValue } from '../../src/synthetic.js'
 import { allGone } from '../../test/embedded/checkout.js'
 import { connectFor, eventually, openWriterFor, startDeployment } from '../../test/servers.js'
-import { nightly, scopedEngines } from '../../test/scope.js'
+import { nightTest, scopedEngines } from '../../test/scope.js'
 import { startReader } from '../../test/services.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -123,7 +123,7 @@ t.test('ask reads every layout, as the reader answers it', async (t) => {
   }
 })
 
-t.test('everything comes out of a process that was started in the window', async (t) => {
+nightTest('everything comes out of a process that was started in the window', async (t) => {
   const ids = 2500
   const feed = 'all'
   const { pipeline } = await openWriterFor(t, { redisUrl: primary.url, keyPrefix: KEY_PREFIX, feed, windowMs: 0 })
@@ -137,7 +137,7 @@ t.test('everything comes out of a process that was started in the window', async
   /** @type {number[]} */
   const bytes = []
   const ways = /** @type {[string, object][]} */ ([['reader', { views: 'all' }], ['bare', {}], ['ask', {}], ['reader', { views: 'none' }]])
-  for (const [by, settings] of nightly(ways, ways.slice(0, 2))) {
+  for (const [by, settings] of ways) {
     const serving = await serve(t, { by, asks: 'everything', connections: 1, path: '/v1/feeds/all/items?limit=1000000', settings },
       { ...place, feed, liveItems: ids, workload })
     const first = serving.pids[0]
@@ -219,7 +219,7 @@ t.test('nothing outlives a lab that was killed', async (t) => {
   await allGone(...pids)
 })
 
-t.test('settings of the reader, and other paths; the replicas are not needed when the primary is read', async (t) => {
+nightTest('settings of the reader, and other paths; the replicas are not needed when the primary is read', async (t) => {
   for (const replica of replicas) await replica.kill()
   const serving = await serve(t, { by: 'reader', settings: { readFrom: 'primary' }, path: '/v1/feeds/lab/count' },
     { ...place, replicaUrls: [] })

@@ -1,5 +1,4 @@
 /** Runs on servers that are not the lab's (--target): what is theirs is as it was, whatever happens to the run. */
-import t from 'tap'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connectFor, eventually, startDeployment, startServer } from '../../test/servers.js'
@@ -26,7 +25,7 @@ async function theirsOn (connection) {
 /** @param {import('../../src/store/connection.js').Connection} connection */
 const ours = async (connection) => (await connection.send('KEYS', 'lab-????????:*')).length
 
-t.test('a run on servers with a password measures all of their nodes, removes what it wrote, and never ' +
+nightTest('a run on servers with a password measures all of their nodes, removes what it wrote, and never ' +
   'discloses the password', async (t) => {
   const { primary, replicas } = await startDeployment(t,
     { engine, replicas: 1, password: PASSWORD, args: ['--requirepass', PASSWORD, '--masterauth', PASSWORD] })
@@ -52,7 +51,7 @@ t.test('a run on servers with a password measures all of their nodes, removes wh
   t.match(notes, ['4 other keys are on it'])
 })
 
-t.test('a user who may not look is refused before anything is written', async (t) => {
+nightTest('a user who may not look is refused before anything is written', async (t) => {
   const { url } = await startServer(t, { engine })
   const connection = await connectFor(t, url)
   const theirs = await putTheirs(connection)
@@ -83,7 +82,7 @@ nightTest('L14: a server that runs out of memory is an outcome of every arm, is 
   t.same(await theirsOn(connection), theirs)
 })
 
-t.test('Ctrl-C in the middle removes what was written', async (t) => {
+nightTest('Ctrl-C in the middle removes what was written', async (t) => {
   const { url } = await startServer(t, { engine })
   const connection = await connectFor(t, url)
   const theirs = await putTheirs(connection)
@@ -95,7 +94,7 @@ t.test('Ctrl-C in the middle removes what was written', async (t) => {
   t.same(await theirsOn(connection), theirs)
 })
 
-t.test('a target that is lost ends the run, and what could not be removed is named', async (t) => {
+nightTest('a target that is lost ends the run, and what could not be removed is named', async (t) => {
   const server = await startServer(t, { engine, args: ['--appendonly', 'yes', '--appendfsync', 'always'] })
   const connection = await connectFor(t, server.url)
   const root = await labCheckout(t, { '901-tiny': tinyPlan({ fixed: { ids: 400, valueBytes: 64, drainMs: 500 } }) })

@@ -1,11 +1,10 @@
 /** An experiment on somebody else's servers as the user that docs/acl has for it: every way of writing, and a reader. */
-import t from 'tap'
 import { LAB_COMMANDS } from '../../lab/servers/commands.js'
 import { commandName } from '../../src/store/commands.js'
 import { engineName } from '../../test/servers.js'
 import { startGuarded } from '../../test/store/guarded.js'
 import { ONCE, labCheckout, pathsIn, readJson, runLab, tinyPlan } from '../../test/lab/lab-checkout.js'
-import { scopedEngines } from '../../test/scope.js'
+import { nightTest, scopedEngines } from '../../test/scope.js'
 
 const WRITING = { reference: 'reference', hll: 'published-list-hll', sets: 'published-set', function: 'function-per-batch' }
 const READING = {
@@ -17,7 +16,7 @@ const of = (/** @type {Record<string, string>} */ loads) =>
   Object.fromEntries(Object.entries(loads).map(([name, load]) => [name, { load }]))
 
 const [engine] = await scopedEngines()
-t.test(`${engineName(engine)}: no arm is refused anything, and the user may nothing that none of them needs`, async (t) => {
+nightTest(`${engineName(engine)}: no arm is refused anything, and the user may nothing that none of them needs`, async (t) => {
   const { urlOf, control, refused } = await startGuarded(t, engine)
   const root = await labCheckout(t, {
     '901-writing': tinyPlan({

@@ -1,6 +1,7 @@
 /** `npm start demo`: its errors, and a demo in a real browser. The others: regression/bin/demo*.test.js. */
 import t from 'tap'
 import { needsBrowser, openPage, startBrowser } from '../browser.js'
+import { wholeTest } from '../scope.js'
 import { eventually } from '../servers.js'
 import { sharedDeployment } from '../shared.js'
 import { send, startDemo } from './demos.js'
@@ -14,7 +15,7 @@ t.test('a demo that does not exist', async (t) => {
   t.match((await endOfMain(['demo', '--help'])).stdout, /--crowd[^]*--gateway-port/)
 })
 
-t.test('the page', needsBrowser, async (t) => {
+wholeTest('the page', needsBrowser, async (t) => {
   const { command, gatewayUrl, url } = await startDemo(t, 'auctions', await sharedDeployment(t))
   const browser = await startBrowser(t)
   const { page, faults, origins } = await openPage(t, browser, { viewport: { width: 390, height: 844 } })

@@ -13,7 +13,7 @@ import { drawingOf } from '../../lab/report/drawing.js'
 import { markdownOf } from '../../lab/report/markdown.js'
 import { newestResult, readResult } from '../../lab/result.js'
 import { ratioWithInterval } from '../../lab/verdict.js'
-import { scoped, wholeTest } from '../scope.js'
+import { nightly, scoped, wholeTest } from '../scope.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const CHARTS = join(ROOT, 'charts')
@@ -21,7 +21,7 @@ const CHARTS = join(ROOT, 'charts')
 const RATIO = /\d+\.\d+ x \[\d+\.\d+-\d+\.\d+\]/g
 const experiments = await listExperiments(join(ROOT, 'experiments'))
 /** Results change rarely, and a statistic of them takes a third of a second. */
-const looked = scoped(experiments, experiments.slice(-3))
+const looked = nightly(experiments, experiments.slice(-scoped(10, 3)))
 const answers = await readFile(join(ROOT, 'experiments', 'README.md'), 'utf8')
 
 for (const { name, number, folder, plan: current } of looked) {

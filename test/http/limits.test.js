@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import t from 'tap'
 import { needsBrowser, openPage, startBrowser } from '../browser.js'
+import { wholeTest } from '../scope.js'
 import { eventually } from '../servers.js'
 import { bearer, startGuarded, tokenFileFor } from './guarded.js'
 
@@ -18,7 +19,7 @@ async function startOrigin (t) {
   return `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}`
 }
 
-t.test('pages of the listed origins may use the API, those of others may not', needsBrowser, async (t) => {
+wholeTest('pages of the listed origins may use the API, those of others may not', needsBrowser, async (t) => {
   const [listed, unlisted] = [await startOrigin(t), await startOrigin(t)]
   const { file } = await tokenFileFor(t, ROWS)
   const { reader, gateway } = await startGuarded(t, { tokens: file, corsOrigin: ['https://example.org', listed] })

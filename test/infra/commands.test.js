@@ -1,7 +1,10 @@
-/** The commands of containers in compose and Kubernetes files are accepted by the settings. */
+/**
+ * The commands of containers in compose and Kubernetes files are accepted by the settings, and flags of the CDK app are flags. What it
+ * synthesizes: regression/infra/aws.test.js, at night.
+ */
 import { readdir, readFile } from 'node:fs/promises'
 import t from 'tap'
-import { resolve } from '../../settings.js'
+import { flagOf, resolve, SETTINGS } from '../../settings.js'
 import { ROOT } from '../architecture/source.js'
 
 const BASE = `${ROOT}/infra/kubernetes/base/`
@@ -26,4 +29,14 @@ t.test('every command, with the variables beside it', async (t) => {
     }
   }
   t.same(found.sort(), ['consumers', 'gateway', 'gateway', 'reader', 'reader', 'writer', 'writer'])
+})
+
+t.test('flags of the CDK app', async (t) => {
+  const flags = SETTINGS.map(({ name }) => `--${flagOf(name)}`)
+  for (const file of ['config.js', 'services.js']) {
+    const text = await readFile(`${ROOT}/infra/aws/src/${file}`, 'utf8')
+    const found = [...text.matchAll(/'(--[a-z-]+)'/g)].map(([, flag]) => flag)
+    t.ok(found.length > 0, file)
+    t.same(found.filter((flag) => !flags.includes(flag)), [], file)
+  }
 })

@@ -4,20 +4,11 @@ import { measureBlocks } from '../../lab/aws/blocks.js'
 import { replicaUrlsOf } from '../../lab/aws/group.js'
 import { minutesOf, percentagesOf } from '../../lab/aws/percentages.js'
 import { cloudwatchLines, cloudwatchSection } from '../../lab/report/cloudwatch.js'
+import { GROUP, TARGET } from './group.js'
 import { tinyPlan } from './lab-checkout.js'
 
 const MINUTE_MS = 60_000
 const { signal } = new AbortController()
-const TARGET = 'rediss://freshet-lab:secret@primary.example:6379'
-const GROUP = {
-  name: 'feed',
-  nodeType: 'cache.r7g.large',
-  primaryAddress: 'primary.example:6379',
-  nodes: [
-    { id: 'feed-001', role: /** @type {const} */ ('primary'), address: 'feed-001.example:6379' },
-    { id: 'feed-002', role: /** @type {const} */ ('replica'), address: 'feed-002.example:6379' }
-  ]
-}
 
 t.test('whole minutes of a block, without the first and the last', async (t) => {
   const at = (/** @type {string} */ time) => Date.parse(`2026-11-25T${time}Z`)

@@ -14,7 +14,7 @@ import { runOrders } from '../../lab/orders/load.js'
 import { MUTANTS, ordersInMemory } from '../../lab/orders/memory.js'
 import { TECHNIQUES } from '../../lab/orders/techniques.js'
 import { endOfMain } from '../bin/in-process.js'
-import { nightly, scopedEngines, wholeTest } from '../scope.js'
+import { nightTest, scopedEngines } from '../scope.js'
 import { eventually, startDeployment } from '../servers.js'
 
 const broken = (/** @type {import('../../lab/orders/history.js').Invariant[]} */ invariants) =>
@@ -143,12 +143,12 @@ t.test('while one of a kind is not up again, no other of it is killed; what cann
   t.equal(await aborted(), 0, 'nothing is killed when the measurement is over')
 })
 
-wholeTest('each arm works for a moment; the product loses nothing, a replica with orders of its own does', async (t) => {
+nightTest('each arm works for a moment; the product loses nothing, a replica with orders of its own does', async (t) => {
   const [engine] = await scopedEngines()
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
-  for (const technique of nightly(TECHNIQUES, ['partitions-4', 'local-state'])) {
+  for (const technique of TECHNIQUES) {
     /** @type {import('../../lab/contention/plan.js').Contention} */
-    const load = { technique, users: 1, driver: 'orders', replicas: nightly(3, 2) }
+    const load = { technique, users: 1, driver: 'orders', replicas: 3 }
     const { answered, placed, final, stuck, invariants } = await runOrders(load, {
       redisUrl: primary.url,
       keyPrefix: `lab-${technique}:`,
@@ -167,7 +167,7 @@ wholeTest('each arm works for a moment; the product loses nothing, a replica wit
   }
 })
 
-wholeTest('replicas of every service behind proxies, which an autoscaler adds', async (t) => {
+nightTest('replicas of every service behind proxies, which an autoscaler adds', async (t) => {
   const [engine] = await scopedEngines()
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
   /** @type {import('../../lab/contention/plan.js').Contention} */

@@ -11,7 +11,7 @@ import { readTiers, ruleTiers } from '../../lab/prices/assets.js'
 import { isScheduled, TECHNIQUES } from '../../lab/prices/techniques.js'
 import { syntheticTick } from '../../src/systems/prices/index.js'
 import { endOfMain } from '../bin/in-process.js'
-import { scopedEngines, wholeTest } from '../scope.js'
+import { nightTest, scopedEngines } from '../scope.js'
 import { startDeployment } from '../servers.js'
 
 /** @typedef {import('../../lab/prices/history.js').History} History */
@@ -136,7 +136,7 @@ t.test('a history file is checked: npm run experiment -- check FILE', async (t) 
   t.match(await endOfMain(['experiment', 'check', file]), { code: 1, stdout: /B3 none beyond its hard expiry: no \(/ })
 })
 
-wholeTest('each arm answers for a moment, and what it says holds', async (t) => {
+nightTest('each arm answers for a moment, and what it says holds', async (t) => {
   const [engine] = await scopedEngines()
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
   const hasPeers = await installPeers().then(() => true, (error) => {
@@ -155,7 +155,7 @@ wholeTest('each arm answers for a moment, and what it says holds', async (t) => 
   }
 })
 
-wholeTest('a storm on what has expired: the product fetches each asset once, for two gateways', async (t) => {
+nightTest('a storm on what has expired: the product fetches each asset once, for two gateways', async (t) => {
   const [engine] = await scopedEngines()
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
   const load = /** @type {const} */ ({

@@ -9,10 +9,10 @@ import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 import { probit, standardDeviation } from 'simple-statistics'
 import { FEWEST_VALUES, medianWithInterval, ratioOfMedians, resampledMedians, verdictOf } from '../../lab/statistics.js'
 import { holds } from '../properties.js'
-import { scoped, wholeTest } from '../scope.js'
+import { nightTest, nightly } from '../scope.js'
 
 /** Of each noise and number of rounds. */
-const SIMULATIONS = Number(process.env.FRESHET_TEST_SIMULATIONS ?? scoped(200, 50))
+const SIMULATIONS = Number(process.env.FRESHET_TEST_SIMULATIONS ?? nightly(200, 50))
 /** Survival in days of the treated mice in Efron and Tibshirani, An Introduction to the Bootstrap (1993), chapter 2. */
 const MICE = [94, 197, 16, 38, 99, 141, 23]
 const UNKNOWN = { low: null, high: null }
@@ -125,7 +125,7 @@ function shareDifferent (simulations, arms) {
 
 const percent = (/** @type {number} */ part) => `${(part * 100).toFixed(1)} %`
 
-wholeTest('L10: of equal arms at most 6 % are called different, in at least 2,000 simulations', async (t) => {
+nightTest('L10: of equal arms at most 6 % are called different, in at least 2,000 simulations', async (t) => {
   let simulations = 0
   for (const [name, noise] of Object.entries(NOISE)) {
     for (const rounds of [5, 7, 10]) {
@@ -137,7 +137,7 @@ wholeTest('L10: of equal arms at most 6 % are called different, in at least 2,00
   t.ok(simulations >= 2000, `${simulations} simulations`)
 })
 
-wholeTest('L10 holds as well when samples were INVALID: 3 against 5, 3 against 3, 4 against 10', async (t) => {
+nightTest('L10 holds as well when samples were INVALID: 3 against 5, 3 against 3, 4 against 10', async (t) => {
   for (const [few, many] of [[3, 5], [3, 3], [4, 10]]) {
     const different = shareDifferent(SIMULATIONS * 2, () => {
       const { a, b } = twoArms(NOISE['lognormal 5 %'], many)

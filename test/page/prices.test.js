@@ -1,9 +1,8 @@
 /** The page of prices, on replies of a reader that a test makes up. */
-import t from 'tap'
 import { needsBrowser, openPage, startBrowser } from '../browser.js'
 import { createReader } from '../readers/fake-queries.js'
 import { eventually } from '../servers.js'
-import { isWhole } from '../scope.js'
+import { wholeTest } from '../scope.js'
 
 const SOURCE = { breaker: 'closed', latencyMs: 21.4, lastError: null }
 const OK = ['alpha', 'beta', 'gamma'].map((exchange) => ({ exchange, ok: true, ts: 1 }))
@@ -13,9 +12,7 @@ const number = (/** @type {number} */ n) => String(n).padStart(3, '0')
 const ASSETS = Object.entries({ hot: 60, medium: 30, cold: 30 }).flatMap(([tier, n]) =>
   Array.from({ length: n }, (_, i) => ({ asset: `${tier}-${number(i)}`, tier, pinned: false })))
 
-const whole = { skip: isWhole ? false : 'runs with npm run regression' }
-
-t.test('the page', needsBrowser, async (t) => {
+wholeTest('the page', needsBrowser, async (t) => {
   const { app } = createReader(t, {})
   const address = await app.listen({ port: 0, host: '127.0.0.1' })
   const browser = await startBrowser(t)
@@ -114,7 +111,7 @@ t.test('the page', needsBrowser, async (t) => {
     t.equal(await page.locator('th[aria-sort=descending]').textContent(), 'Change')
   })
 
-  await t.test('prices of a tier are asked for no more often than keeps an asset in it', whole, async (t) => {
+  await t.test('prices of a tier are asked for no more often than keeps an asset in it', async (t) => {
     const { page, state } = await show(t)
     await page.getByRole('button', { name: 'medium 30' }).click()
     await eventually(() => state.asked.some((assets) => assets.includes('medium-000')))
@@ -138,7 +135,7 @@ t.test('the page', needsBrowser, async (t) => {
     await eventually(async () => (await page.textContent('#state')) === 'live')
   })
 
-  await t.test('sources without an address have no faults; nothing is cut off on a small screen', whole, async (t) => {
+  await t.test('sources without an address have no faults; nothing is cut off on a small screen', async (t) => {
     const { page } = await show(t, { viewport: { width: 390, height: 844 } })
     await eventually(async () => (await page.locator('#exchanges li').count()) === 2)
     t.match(await page.locator('#exchanges li').allTextContents(),
@@ -148,7 +145,7 @@ t.test('the page', needsBrowser, async (t) => {
     t.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390)
   })
 
-  await t.test('an exchange that does not answer when its fault is switched is named', whole, async (t) => {
+  await t.test('an exchange that does not answer when its fault is switched is named', async (t) => {
     const { page } = await show(t, { url: 'http://127.0.0.1:9' })
     await page.getByRole('combobox', { name: 'Fault of alpha' }).selectOption('down')
     await eventually(async () => (await page.locator('.outcome').first().textContent()) === 'The exchange does not answer.')

@@ -1,14 +1,11 @@
 /** Lookup of an item by mouse and by keyboard, and the accessibility tree. */
-import t from 'tap'
 import { needsBrowser } from '../browser.js'
 import { eventually } from '../servers.js'
 import { sharedDeployment } from '../shared.js'
 import { startWatching, withoutRefusals } from './watching.js'
-import { isWhole } from '../scope.js'
+import { wholeTest } from '../scope.js'
 
-const whole = { skip: isWhole ? false : 'runs with npm run regression' }
-
-t.test('lookup of an item', needsBrowser, async (t) => {
+wholeTest('lookup of an item', needsBrowser, async (t) => {
   const { open, show } = await startWatching(t, await sharedDeployment(t))
   const { put, remove } = await open('buses', { windowMs: 600_000 })
   await put(['bus-7', '{"stop":1}'], ['bus-9', '{"stop":2}'])
@@ -46,7 +43,7 @@ t.test('lookup of an item', needsBrowser, async (t) => {
     t.same(withoutRefusals(faults), [])
   })
 
-  await t.test('everything is reachable by keyboard, in visual order', whole, async (t) => {
+  await t.test('everything is reachable by keyboard, in visual order', async (t) => {
     const { page, shows, rows } = await show(t, '/?feed=buses')
     await eventually(async () => (await rows()).length >= 2)
     await shows('summary', /./)
@@ -85,7 +82,7 @@ t.test('lookup of an item', needsBrowser, async (t) => {
     await eventually(async () => (await rows()).length === 4)
   })
 
-  await t.test('all parts have names and roles', whole, async (t) => {
+  await t.test('all parts have names and roles', async (t) => {
     const { page, rows } = await show(t, '/?feed=buses&id=bus-9')
     await eventually(async () => (await rows()).length >= 2)
     await page.getByRole('article', { name: 'bus-9' }).waitFor()

@@ -15,17 +15,17 @@ import { isProduct } from '../../../lab/orders/techniques.js'
 import { newest } from '../../../src/store/embedded/engine.js'
 import { readInfo } from '../../../src/store/index.js'
 import { startProxy } from '../../../test/proxy.js'
-import { nightly, nightTest } from '../../../test/scope.js'
+import { nightTest } from '../../../test/scope.js'
 import { connectFor, engineName, eventually, startDeployment, testEngines } from '../../../test/servers.js'
 
 const { env } = process
 const LONG = Number(env.SOAK_SECONDS ?? 0)
-const SECONDS = LONG || nightly(20, 5)
+const SECONDS = LONG || 20
 /** requests/s, 60 % of them orders */
-const RATE = Number(env.SOAK_RATE ?? 0) || (LONG ? 200 : nightly(60, 40))
+const RATE = Number(env.SOAK_RATE ?? 0) || (LONG ? 200 : 60)
 const TECHNIQUE = env.SOAK_TECHNIQUE ?? 'partitions-16'
 const REPLICAS = Number(env.SOAK_REPLICAS ?? 2)
-const KILL_EVERY_MS = LONG ? 15_000 : nightly(2500, 1500)
+const KILL_EVERY_MS = LONG ? 15_000 : 2500
 /** of the third fifth of the time */
 const MOST_MEMORY = 1.2
 
@@ -107,6 +107,6 @@ async function soak (t, faults) {
 
 if (env.SOAK_FAULTS) t.test(env.SOAK_FAULTS, (t) => soak(t, String(env.SOAK_FAULTS)))
 else {
-  t.test('any process is killed', (t) => soak(t, 'any-killed'))
+  nightTest('any process is killed', (t) => soak(t, 'any-killed'))
   nightTest('the primary is killed, and a replica promoted', (t) => soak(t, 'primary-killed'))
 }

@@ -1,7 +1,7 @@
 /**
  * Kills the servers when the supervisor is gone, even after kill -9. A small shell in its own session reads lines of process ids
  * from a pipe. When the pipe closes, it kills the ids of the last line. Before an orderly end the supervisor sends an empty line.
- * A guard that ends early is replaced.
+ * A guard that ends early is replaced. It keeps no process alive.
  */
 import { spawn } from 'node:child_process'
 
@@ -24,6 +24,10 @@ export function createGuard () {
   function start () {
     const child = spawn('sh', ['-c', SCRIPT], { detached: true, stdio: ['pipe', 'ignore', 'inherit'] })
     child.stdin.on('error', () => {})
+    // it waits for this process, not the other way round
+    child.unref()
+    const stdin = /** @type {import('node:net').Socket} */ (child.stdin)
+    stdin.unref()
     child.once('exit', replace).once('error', replace)
     return child
   }
