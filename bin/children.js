@@ -138,7 +138,7 @@ function createChildren (settings, { primaryUrl, replicaUrls }, { signal, fail }
         if (signal.aborted) return
         const ms = isUp ? waitMs() : null
         if (ms === null) {
-          print(command, `exited unexpectedly (${how}${isUp ? `), the ${MOST + 1}th time within a minute` : ')'}`)
+          print(command, `exited unexpectedly (${how})${isUp ? `, the ${MOST + 1}th time within a minute` : ''}`)
           return fail(`${command} ended`)
         }
         print(command, `exited unexpectedly (${how}); starting it again in ${ms / 1000} s`)
