@@ -9,11 +9,13 @@
  * @typedef {{ query: (text: string, values?: unknown[]) => Promise<Result> }} Client
  */
 import { createRequire } from 'node:module'
+import { Socket } from 'node:net'
 import { FreshetError } from './errors.js'
 
 /** SQLSTATE classes and codes after which the same statement may succeed: connection, resources, operator, rollback */
 const RETRYABLE = /^(08|53|57P|58|40001|40P01|25006|55P03|57014)/
 const STATEMENT_SHARE = 0.8
+const CLOSE_WITHIN_MS = 1000
 
 const require = createRequire(import.meta.url)
 /** Loaded with the first pool, because most processes have no database. @returns {typeof import('pg')} */
@@ -26,8 +28,15 @@ const loadPg = () => require('pg')
  *   as pg_stat_activity shows it; `max`: connections; `deadlineMs`: of a free connection, and of a statement
  */
 export function openDatabase ({ url, name, max, deadlineMs, log }) {
+  /** @type {Set<Socket>} */
+  const sockets = new Set()
   const pool = new (loadPg().Pool)({
     connectionString: url,
+    stream () {
+      const socket = new Socket()
+      sockets.add(socket)
+      return socket.once('close', () => sockets.delete(socket))
+    },
     application_name: name,
     max,
     connectionTimeoutMillis: deadlineMs,
@@ -91,7 +100,12 @@ export function openDatabase ({ url, name, max, deadlineMs, log }) {
     /** Of connections; `waiting`: statements that wait for one. */
     figures: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
 
-    close: () => pool.end()
+    /** Within a second, also when the database does not answer. */
+    close () {
+      // the timer runs as long as a socket keeps the process
+      setTimeout(() => sockets.forEach((socket) => socket.destroy()), CLOSE_WITHIN_MS).unref()
+      return pool.end()
+    }
   }
 }
 
