@@ -48,8 +48,8 @@ export function createPriceQueries ({
   async function stored (asset) {
     const row = await inStore?.latest(asset)
     if (!row || row.hard <= now()) return null
-    const { price, ts, version, sources, soft, hard, tier } = row
-    const numbers = { ts: String(ts), soft: String(soft), hard: String(hard), seq: String(version) }
+    const { price, ts, asOf, version, sources, soft, hard, tier } = row
+    const numbers = { ts: String(ts), asOf: String(asOf), soft: String(soft), hard: String(hard), seq: String(version) }
     const fields = { price, tier, sources: JSON.stringify(sources), failures: '0', ...numbers }
     return { asset, fields, generation: 'store', level: 'store' }
   }
