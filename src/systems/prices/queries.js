@@ -8,8 +8,8 @@
  *
  * @typedef {import('../../admission/index.js').Known} Known
  * @typedef {import('./replies.js').Found} Found
- * @typedef {{ latest: (assets: string[]) => Promise<Map<string, { price: string, ts: number, version: number, sources: any[], soft: number,
- *   hard: number, tier: string }>>, history: (asset: string, from: number, to: number, limit: number) =>
+ * @typedef {{ latest: (assets: string[]) => Promise<Map<string, { price: string, ts: number, asOf: number, version: number, sources: any[],
+ *   soft: number, hard: number, tier: string }>>, history: (asset: string, from: number, to: number, limit: number) =>
  *   Promise<{ at: number, price: string, version: number }[]> }} Store
  */
 import { FreshetError } from './errors.js'
