@@ -43,7 +43,7 @@ export function countCoreSeconds () {
       seen.set(`${pid} ${stat.startedAt}`, { pid, coreSeconds: stat.coreSeconds, isOrphan })
     }
   }
-  const timer = setInterval(sample, SAMPLE_MS)
+  const timer = setInterval(sample, SAMPLE_MS).unref()
 
   return {
     /** Ends the count. @returns {{ coreSeconds: number, processes: number }} `processes`: how many were seen */

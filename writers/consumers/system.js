@@ -8,7 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { admissionKey, createAdmission } from '../../src/admission/index.js'
 import {
-  consume, consumeBatches, createDeadLetters, createKafkaTransport, createOutboxReader, createOwnership
+  consume, consumeBatches, createDeadLetters, createKafkaTransport, createOutboxReader, createOwnership, lagOf
 } from '../../src/consumers/index.js'
 import { aborted } from '../../src/runtime/index.js'
 import { runTasks } from '../../src/schedule/index.js'
@@ -173,14 +173,4 @@ async function tokenIn (database, system, partition) {
   const { rows: [row] } = await database.query('SELECT max(token) AS token FROM consumer_cursor WHERE system = $1 AND partition = $2',
     [system, partition]).catch(() => ({ rows: [] }))
   return Number(row?.token ?? 0)
-}
-
-/**
- * From the cursor of a consumer, or the first entry if it has none, to the end of the outbox, ms.
- * @param {import('../../src/store/index.js').Connection} connection @param {(part: string) => string} key @param {string} consumer
- */
-async function lagOf (connection, key, consumer) {
-  const [[last], [first], stored] = await connection.sendAll([['XREVRANGE', key('outbox'), '+', '-', 'COUNT', '1'],
-    ['XRANGE', key('outbox'), '-', '+', 'COUNT', '1'], ['HGET', key('cursors'), consumer]])
-  return last === undefined ? 0 : parseInt(String(last[0])) - parseInt(String(stored ?? first[0]))
 }
