@@ -13,6 +13,8 @@ const WAKING = Object.freeze(['placed', 'cancel_requested', 'wanted', 'resumed']
 export async function orderDuties (parts) {
   const { id, admission, connectionOf, database, owned, ownMetrics: { orders: metrics }, bury, settings, log } = parts
   const { submit, partitionOf, keyOf } = admission
+  // it may fail, and is repeated before anything else is open
+  const confirms = await openOwnConfirms(parts)
   const payments = createPayments({
     provider: settings.paymentProvider,
     url: settings.paymentUrl,
@@ -21,7 +23,6 @@ export async function orderDuties (parts) {
     onCall: metrics.called
   })
   metrics.follow(payments.breaker)
-  const confirms = await openOwnConfirms(parts)
   const confirm = async (/** @type {number} */ partition) => confirms?.[partition]()
   const command = (/** @type {string} */ key, /** @type {string} */ op) =>
     submit({ rule: 'step', key, scope: '', requestId: '', args: [op] })

@@ -14,6 +14,7 @@ import { aborted } from '../../src/runtime/index.js'
 import { runTasks } from '../../src/schedule/index.js'
 import { createRoutes } from '../../src/store/index.js'
 import { sagaIdOf, SYSTEM as ORDERS } from '../../src/systems/orders/index.js'
+import { untilUp } from './until-up.js'
 import { followWakes } from './wakes.js'
 
 const LOOK_EVERY_MS = 250
@@ -30,12 +31,12 @@ const LOG_EVERY = 10
  *   dutiesOf: typeof import('./systems.js').DUTIES, leaseMs?: number,
  *   metrics: import('../../src/metrics/index.js').AdmissionMetrics & import('../../src/metrics/index.js').ConsumerMetrics,
  *   ownMetrics: import('./systems.js').OwnMetrics, log: import('pino').Logger, signal: AbortSignal,
- *   fail: (error: Error) => void }} parts `id`: of this process; `database`: null = no rows are written;
- *   `migrated`: when it can take them; `dutiesOf` each system
- * @throws {import('../../src/errors.js').FreshetError} SYSTEM_DIFFERS, KAFKA_MISSING, and why the primary cannot be reached
+ *   fail: (error: Error) => void, onWait: (error: Error & { code?: string }) => void }} parts `id`: of this process; `database`: null = no
+ *   rows are written; `migrated`: when it can take them; `dutiesOf` each system; `onWait`: why it cannot be opened yet
+ * @throws {import('../../src/errors.js').FreshetError} SYSTEM_DIFFERS, KAFKA_MISSING, and why the primary cannot be used
  */
 export async function openSystem (system, settings, parts) {
-  const { id, primaryUrl, database, migrated, dutiesOf, leaseMs, metrics, log } = parts
+  const { id, primaryUrl, database, migrated, dutiesOf, leaseMs, metrics, log, signal, onWait } = parts
   const { keyPrefix, deadlineMs, requestMs, keepMs, systemPartitions: partitions, kafkaBrokers, batches } = settings
   const routes = createRoutes({ primaryUrl, name: `${id}:${system}`, deadlineMs })
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
@@ -46,7 +47,9 @@ export async function openSystem (system, settings, parts) {
   })
   const letters = createDeadLetters({ connectionOf, keyOf, partitions })
   const { bury, noteFailure } = createNotes({ system, letters, metrics, log })
-  const duties = await openDuties().catch(async (error) => {
+  await routes.opened.catch(() => {})
+  const words = `${system} waits until it can be opened`
+  const duties = await untilUp(openDuties, { signal, log, words, onWait }).catch(async (error) => {
     await routes.close()
     throw error
   })
@@ -54,7 +57,7 @@ export async function openSystem (system, settings, parts) {
   const outbox = effect && createRoutes({ primaryUrl, name: `${id}:${system}:outbox`, deadlineMs })
 
   async function openDuties () {
-    await routes.opened
+    routes.route(0)
     await admission.agreed()
     return dutiesOf[system]({ ...parts, settings, admission, connectionOf, bury, owned: () => ownership.owned })
   }
