@@ -3,6 +3,7 @@ import { fieldsOf } from '../../src/admission/index.js'
 import { taskCommands } from '../../src/schedule/index.js'
 import { createArchive, createPayments, createSaga, publishReplica, SYSTEM } from '../../src/systems/orders/index.js'
 import { durabilityOfOrders, hasReplicas, openConfirms } from '../confirms.js'
+import { eachSecond } from '../each-second.js'
 
 /** no request waits for the archive, and a transaction costs more than its rows */
 const ARCHIVE_PAUSE_MS = 400
@@ -52,6 +53,8 @@ export async function orderDuties (parts) {
     id,
     figures: () => ({ partitions: owned().length, driven, breaker: payments.breaker(), paymentUrl: payments.localUrl })
   })
+  const stopKeeping = eachSecond(admission.refresh, ({ code, message }) =>
+    log.debug({ code, reason: message }, 'the secret of orders is compared again'))
   return {
     async run (task) {
       if (task.rule !== 'step' || task.name !== 'run') return run(task)
@@ -73,6 +76,7 @@ export async function orderDuties (parts) {
       log
     }),
     async close () {
+      stopKeeping()
       published.close()
       payments.close()
       await confirms?.close()

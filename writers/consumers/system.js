@@ -12,6 +12,7 @@ import {
 } from '../../src/consumers/index.js'
 import { aborted } from '../../src/runtime/index.js'
 import { runTasks } from '../../src/schedule/index.js'
+import { keepSecret } from '../../src/sql/index.js'
 import { createRoutes } from '../../src/store/index.js'
 import { sagaIdOf, SYSTEM as ORDERS } from '../../src/systems/orders/index.js'
 import { untilUp } from './until-up.js'
@@ -37,14 +38,11 @@ const LOG_EVERY = 10
  */
 export async function openSystem (system, settings, parts) {
   const { id, primaryUrl, database, migrated, dutiesOf, leaseMs, metrics, log, signal, onWait } = parts
-  const { keyPrefix, deadlineMs, requestMs, keepMs, systemPartitions: partitions, kafkaBrokers, batches } = settings
+  const { keyPrefix, deadlineMs, systemPartitions: partitions, kafkaBrokers } = settings
   const routes = createRoutes({ primaryUrl, name: `${id}:${system}`, deadlineMs })
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
-  const isRead = system === ORDERS
-  const admission = createAdmission({
-    route: routes.route, keyPrefix, system, partitions, requestMs, keepMs, isRead, deadlineMs, batches: batches !== 'no', metrics
-  })
+  const admission = openAdmission(system, settings, { route: routes.route, database, metrics })
   const letters = createDeadLetters({ connectionOf, keyOf, partitions })
   const { bury, noteFailure } = createNotes({ system, letters, metrics, log })
   await routes.opened.catch(() => {})
@@ -126,6 +124,20 @@ export async function openSystem (system, settings, parts) {
       await Promise.all([routes.close(), outbox?.close()])
     }
   }
+}
+
+/**
+ * @param {string} system @param {any} settings
+ * @param {Pick<Parameters<typeof createAdmission>[0], 'route' | 'metrics'> & Pick<Parameters<typeof openSystem>[2], 'database'>} parts
+ */
+function openAdmission (system, settings, { database, ...parts }) {
+  const { keyPrefix, deadlineMs, requestMs, keepMs, systemPartitions: partitions, batches } = settings
+  const isOfOrders = system === ORDERS
+  const keeping = isOfOrders && database
+    ? { keepSecret: (/** @type {string} */ secret) => keepSecret(database, system, secret) }
+    : {}
+  const options = { keyPrefix, system, partitions, requestMs, keepMs, deadlineMs, batches: batches !== 'no' }
+  return createAdmission({ ...options, isRead: isOfOrders, ...keeping, ...parts })
 }
 
 /**
