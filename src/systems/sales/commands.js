@@ -126,7 +126,7 @@ function createClaims (parts) {
     return { status, body: { ...body, status: 'sold' }, isReplay: answer.isReplay }
   }
 
-  /** Of a hold. @param {string} id @param {string} user or empty @param {string} claim @param {string} requestId */
+  /** Of a hold. @param {string} id @param {string} user @param {string} claim @param {string} requestId */
   function confirm (id, user, claim, requestId) {
     return run(id, user, requestId, ['confirm', user, claim, final])
   }
@@ -164,16 +164,20 @@ function createClaims (parts) {
       return settled(id, answer, claim)
     },
 
-    /** @param {string} id @param {string} claim @param {string | null} requestId @throws {FreshetError} as throwIfRefused */
-    async confirm (id, claim, requestId) {
-      const answer = await confirm(id, '', claim, requestId ?? randomUUID())
+    /**
+     * Claim ids are public, so the user must be named, too.
+     * @param {string} id @param {string} claim @param {{ userId: string }} user @param {string | null} requestId
+     * @throws {FreshetError} as throwIfRefused
+     */
+    async confirm (id, claim, { userId }, requestId) {
+      const answer = await confirm(id, userId, claim, requestId ?? randomUUID())
       const { body, isReplay } = await settled(id, answer, claim)
       return { status: 200, body, isReplay }
     },
 
-    /** @param {string} id @param {string} claim @param {string | null} requestId @throws {FreshetError} as throwIfRefused */
-    async release (id, claim, requestId) {
-      const answer = await run(id, '', requestId ?? randomUUID(), ['release', '', claim])
+    /** @type {(id: string, claim: string, user: { userId: string }, requestId: string | null) => Promise<Reply>} as confirm */
+    async release (id, claim, { userId }, requestId) {
+      const answer = await run(id, userId, requestId ?? randomUUID(), ['release', userId, claim])
       return { status: 200, body: { claimId: claim, status: 'released', ...numbersOf(answer) }, isReplay: answer.isReplay }
     },
 

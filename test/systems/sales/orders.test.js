@@ -32,7 +32,7 @@ for (const engine of await scopedEngines()) {
       const first = (await claim(id, 'ann', { quantity: 2 })).json
       await claim(id, 'bob')
       const revoked = (await claim(id, 'cid')).json
-      await release(id, revoked.claimId)
+      await release(id, revoked.claimId, 'cid')
       await eventually(async () => (await sale(id)).orderRows === 2)
       await eventually(async () => (await database.query(ORDERS, [id])).length === 3)
       t.match(await database.query(ORDERS, [id]), [
@@ -41,7 +41,7 @@ for (const engine of await scopedEngines()) {
       const held = own('held')
       await create(held, { stock: 1, holdMs: 60_000 })
       const { json } = await claim(held, 'ann')
-      await confirm(held, json.claimId)
+      await confirm(held, json.claimId, 'ann')
       await eventually(async () => (await sale(held)).orderRows === 1)
       const { items, next } = (await reader.get('/v1/users/ann/claims?limit=2')).json
       t.match(items, [{ saleId: held, claimId: json.claimId, quantity: 1, status: 'sold', ts: Number }, { saleId: id, quantity: 2 }])

@@ -84,21 +84,17 @@ export async function saleRoutes (app, { sales, room }) {
 
   app.post('/v1/sales/:id/claims/:claim/confirm', {
     config: WRITE,
-    schema: route('Confirm a hold: it is sold', bodySchema({}), { 200: CLAIMED },
+    schema: route('Confirm a hold: it is sold', bodySchema(USER), { 200: CLAIMED },
       [...SALE_CODES, 'CLAIM_UNKNOWN', 'CLAIM_EXPIRED', 'CLAIM_REJECTED', 'CLAIM_UNSETTLED'], { claim: ID_TEXT })
-  }, (request, response) => send(response, () => {
-    readNothing(request)
-    return sales.confirm(idOf(request), idOf(request, 'claim'), readRequestId(request))
-  }))
+  }, (request, response) => send(response, () =>
+    sales.confirm(idOf(request), idOf(request, 'claim'), read(request, USER), readRequestId(request))))
 
   app.delete('/v1/sales/:id/claims/:claim', {
     config: WRITE,
-    schema: route('Release a hold, or revoke a sold claim', bodySchema({}), { 200: RELEASED }, [...SALE_CODES, 'CLAIM_UNKNOWN'],
+    schema: route('Release a hold, or revoke a sold claim', bodySchema(USER), { 200: RELEASED }, [...SALE_CODES, 'CLAIM_UNKNOWN'],
       { claim: ID_TEXT })
-  }, (request, response) => send(response, () => {
-    readNothing(request)
-    return sales.release(idOf(request), idOf(request, 'claim'), readRequestId(request))
-  }))
+  }, (request, response) => send(response, () =>
+    sales.release(idOf(request), idOf(request, 'claim'), read(request, USER), readRequestId(request))))
 
   app.post('/v1/sales/:id/queue', {
     config: WRITE,
