@@ -1,10 +1,8 @@
-/** Entries that end their connection or their process each time: a dead letter after the last attempt, and the partition goes on. */
+/** Entries that end their process each time: a dead letter after the last attempt, and the partition goes on. */
 import t from 'tap'
 import { admissionKey } from '../../src/admission/index.js'
-import { consume, consumeBatches, createDeadLetters, createOutboxReader, lagOf } from '../../src/consumers/index.js'
-import { migrate, openDatabase } from '../../src/sql/index.js'
+import { consumeBatches, createDeadLetters, createOutboxReader, lagOf } from '../../src/consumers/index.js'
 import { createRoutes } from '../../src/store/index.js'
-import { startDatabase } from '../database.js'
 import { connectFor, eventually, silentLog } from '../servers.js'
 import { sharedDeployment } from '../shared.js'
 
@@ -132,67 +130,4 @@ t.test('an outage makes no dead letter, however often the partition changes hand
   await last.stop()
   t.same([...new Set(sizes)], [3])
   t.same(await one.letters(), [])
-})
-
-t.test('in the database', async (t) => {
-  const server = await startDatabase(t)
-  const database = openDatabase({ url: server.url, name: 'test', max: 4, deadlineMs: DEADLINE_MS, log: silentLog })
-  t.teardown(() => database.close())
-  await migrate(database)
-  await database.query('CREATE TABLE effects (system text, seq int, UNIQUE (system, seq))')
-  /** @type {Record<string, (client: import('../../src/consumers/index.js').SqlClient) => unknown>} by type of entry */
-  const poisons = {
-    kills: (client) => client.query('SELECT pg_terminate_backend(pg_backend_pid())'),
-    late: (client) => client.query("DO $$ BEGIN RAISE EXCEPTION 'statement timeout' USING ERRCODE = 'query_canceled'; END $$"),
-    throws: () => { throw new TypeError('no such field') }
-  }
-  /** @param {string} system @returns {import('../../src/consumers/index.js').SqlEffect} */
-  const effectOf = (system) => ({
-    name: 'effect',
-    async write (client, entries) {
-      for (const { seq, fields: { type } } of entries) {
-        await poisons[type]?.(client)
-        await client.query('INSERT INTO effects VALUES ($1, $2) ON CONFLICT DO NOTHING', [system, seq])
-      }
-    },
-    async after (entries) { if (entries.some(({ fields }) => fields.type === 'after')) throw new Error('after the commit') }
-  })
-
-  for (const [type, what, reason] of /** @type {const} */ ([
-    ['kills', 'ends its connection', /terminat|does not answer/],
-    ['late', 'takes too long', /statement timeout/],
-    ['throws', 'throws', /no such field/],
-    ['after', 'fails behind the commit', /after the commit/]
-  ])) {
-    t.test(`an entry that ${what} is a dead letter after its attempts, and later ones become rows`, async (t) => {
-      const one = createSystem(t)
-      await one.append(1)
-      await one.append(2, type)
-      await one.append(3)
-      const process = await one.own((place) => consume({ ...place, system: one.system, database, effect: effectOf(one.system) }))
-      await eventually(one.isDone)
-      await process.stop()
-      t.match(await one.letters(), [{ fields: { seq: '2' }, attempts: 3, reason }])
-      const { rows } = await database.query('SELECT seq FROM effects WHERE system = $1 ORDER BY seq', [one.system])
-      t.same(rows.map(({ seq }) => seq), type === 'after' ? [1, 2, 3] : [1, 3])
-    })
-  }
-
-  t.test('a database that goes away in a transaction costs one attempt, and none while it is away', async (t) => {
-    const one = createSystem(t)
-    let crashes = 0
-    const { write } = effectOf(one.system)
-    const effect = {
-      name: 'effect',
-      async write (/** @type {any} */ client, /** @type {any} */ entries) {
-        if (crashes++ === 0) await server.crash()
-        await write(client, entries)
-      }
-    }
-    await one.append(1)
-    const process = await one.own((place) => consume({ ...place, system: one.system, database, effect }))
-    await eventually(one.isDone)
-    await process.stop()
-    t.same(await one.letters(), [])
-  })
 })
