@@ -54,7 +54,9 @@ t.test('what a statement does wrong is not retryable; what the database lacks is
   await database.query('CREATE TABLE IF NOT EXISTS numbers (n int PRIMARY KEY CHECK (n < 10))')
   await t.rejects(database.query('INSERT INTO numbers VALUES (11)'), { code: 'DATABASE_REFUSED', retryable: false, sqlState: '23514' })
   await t.rejects(database.query('SELECT nothing'), { code: 'DATABASE_REFUSED', sqlState: '42703' })
-  await t.rejects(database.query('SELECT pg_sleep(5)'), { code: 'DATABASE_DOWN', retryable: true }, 'longer than its deadline')
+  await t.rejects(database.query('SELECT pg_sleep(5)'), { code: 'DATABASE_TIMEOUT', retryable: true, isOfStatement: true },
+    'longer than its deadline')
+  t.ok(database.isUp)
   t.equal((await database.query("SELECT count(*) AS n FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%' AND state = 'active'"))
     .rows[0].n, '0', 'nothing runs on unnoticed')
 })
@@ -71,9 +73,23 @@ t.test('a transaction is whole or nothing, also when its connection is cut off',
     const { rows: [{ pid }] } = await client.query('SELECT pg_backend_pid() AS pid')
     await server.query('SELECT pg_terminate_backend($1)', [pid])
     await client.query('INSERT INTO parts VALUES (3)')
-  }), { code: 'DATABASE_DOWN', retryable: true })
+  }), { code: 'DATABASE_DOWN', retryable: true, isOfStatement: true })
   t.same((await database.query('SELECT n FROM parts')).rows, [])
   t.equal(await database.transaction(async (client) => (await client.query('INSERT INTO parts VALUES (4)')).rowCount), 1)
+})
+
+t.test('a wait for a lock ends before the statement would, and is not its fault', async (t) => {
+  const database = open(t)
+  await database.transaction(async (client) => {
+    await client.query('SELECT pg_advisory_xact_lock(7)')
+    await t.rejects(database.transaction((other) => other.query('SELECT pg_advisory_xact_lock(7)')),
+      { code: 'DATABASE_DOWN', sqlState: '55P03', isOfStatement: false })
+  })
+})
+
+t.test('an exception inside a transaction is not an outage', async (t) => {
+  const fault = new TypeError('mine')
+  await t.rejects(open(t).transaction(async () => { throw fault }), fault)
 })
 
 t.test('a full disk is an outage, with its reason', async (t) => {
@@ -107,7 +123,7 @@ t.test('the wait for a connection is bounded, and counted', async (t) => {
 t.test('migrations run once, also when two processes begin at once; a changed one is refused', async (t) => {
   const [one, other] = [open(t), open(t)]
   const done = await Promise.all([migrate(one), migrate(other)])
-  t.same(done.flat(), ['001-orders-and-bids.sql', '002-sagas.sql', '003-open-products.sql'])
+  t.same(done.flat(), ['001-orders-and-bids.sql', '002-sagas.sql', '003-open-products.sql', '004-system-secrets.sql'])
   t.same(await migrate(one), [])
   const folder = await mkdtemp(join(tmpdir(), 'freshet-migrations-'))
   t.teardown(() => rm(folder, { recursive: true }))
