@@ -165,22 +165,23 @@ function createClaims (parts) {
     },
 
     /**
-     * @param {string} id @param {string} claim @param {{ userId?: string }} user if given, the claim must be of this user
+     * @param {string} id @param {string} claim @param {{ userId: string | null }} user if given, the claim must be of this user
      * @param {string | null} requestId
      * @throws {FreshetError} as throwIfRefused
      */
-    async confirm (id, claim, { userId = '' }, requestId) {
-      const answer = await confirm(id, userId, claim, requestId ?? randomUUID())
+    async confirm (id, claim, { userId }, requestId) {
+      const answer = await confirm(id, userId ?? '', claim, requestId ?? randomUUID())
       const { body, isReplay } = await settled(id, answer, claim)
       return { status: 200, body, isReplay }
     },
 
     /**
      * Releases a hold. The ids of sold claims are listed, so only a command that names the user revokes one.
-     * @type {(id: string, claim: string, user: { userId?: string }, requestId: string | null) => Promise<Reply>} as confirm
+     * @type {(id: string, claim: string, user: { userId: string | null }, requestId: string | null) => Promise<Reply>} as confirm
      */
-    async release (id, claim, { userId = '' }, requestId) {
-      const answer = await run(id, userId, requestId ?? randomUUID(), ['release', userId, claim, ...(userId === '' ? ['held'] : [])])
+    async release (id, claim, { userId }, requestId) {
+      const user = userId ?? ''
+      const answer = await run(id, user, requestId ?? randomUUID(), ['release', user, claim, ...(userId === null ? ['held'] : [])])
       return { status: 200, body: { claimId: claim, status: 'released', ...numbersOf(answer) }, isReplay: answer.isReplay }
     },
 

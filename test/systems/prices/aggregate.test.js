@@ -184,7 +184,7 @@ const anyOptions = fc.record({
   candidate: fc.option(fc.record({
     price: fc.integer({ min: 60, max: 150 }).map(String),
     sinceMs: fc.constantFrom(NOW, NOW - MINUTE_MS),
-    exchanges: fc.constantFrom(['a', 'b'], ['b', 'c'], ['a', 'b', 'c'])
+    exchanges: fc.constantFrom(...[['a', 'b'], ['b', 'c'], ['a', 'b', 'c']])
   }))
 })
 

@@ -136,8 +136,8 @@ export async function saleRoutes (app, { sales, room }) {
   }
 }
 
-/** @param {import('fastify').FastifyRequest} request @returns {{ userId?: string }} */
-const userOf = (request) => request.body === undefined ? {} : readCommand(request, OF_USER)
+/** @param {import('fastify').FastifyRequest} request @returns {{ userId: string | null }} */
+const userOf = (request) => request.body === undefined ? { userId: null } : readCommand(request, OF_USER)
 
 /** @param {import('fastify').FastifyRequest} request @throws {Error} REQUEST_INVALID: the body has fields */
 function readNothing (request) {
