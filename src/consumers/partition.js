@@ -36,6 +36,8 @@ const ATTEMPTS = 3
 export async function followPartition (consumer, place, steps) {
   const { owned: { partition, signal }, connection, key, reader, metrics } = place
   const position = await retry(() => positionOf(connection(), key, consumer), { signal, onFailure: metrics.failed })
+  // the lease may have ended before the reply came; no abort follows then
+  if (signal.aborted) return
   const taker = createTaker(consumer, place, steps)
 
   await new Promise((resolve, reject) => {
