@@ -137,7 +137,7 @@ export async function saleRoutes (app, { sales, room }) {
 }
 
 /** @param {import('fastify').FastifyRequest} request @returns {{ userId: string | null }} */
-const userOf = (request) => request.body === undefined ? { userId: null } : readCommand(request, OF_USER)
+const userOf = (request) => ({ userId: request.body === undefined ? null : readCommand(request, OF_USER).userId })
 
 /** @param {import('fastify').FastifyRequest} request @throws {Error} REQUEST_INVALID: the body has fields */
 function readNothing (request) {
