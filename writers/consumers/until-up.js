@@ -8,7 +8,7 @@ const AGAIN_MS = 1000
  * @param {() => Promise<T>} run
  * @param {{ signal: AbortSignal, log: import('pino').Logger, words: string, onWait?: (error: Error & { code?: string }) => void }} parts
  *   `words`: logged with the reason of the first failure; `onWait`: after each
- * @returns {Promise<T>} once it succeeds @throws what is not retryable, or the reason of the signal
+ * @returns {Promise<T>} once it succeeds @throws what is not retryable or needs other settings, or the reason of the signal
  */
 export async function untilUp (run, { signal, log, words, onWait = () => {} }) {
   for (let attempt = 1; ; attempt++) {
@@ -16,7 +16,7 @@ export async function untilUp (run, { signal, log, words, onWait = () => {} }) {
     try {
       return await run()
     } catch (error) {
-      if (!error.retryable) throw error
+      if (!error.retryable || error.exitStatus === 2) throw error
       if (attempt === 1) log.warn({ code: error.code, reason: error.message }, words)
       onWait(error)
     }

@@ -44,7 +44,7 @@ export const isNewer = (one, other) => textOf(one.at) > textOf(other.at) ||
   (textOf(one.at) === textOf(other.at) && Number(textOf(one.version)) > Number(textOf(other.version)))
 
 /** @param {Item} item LATEST @returns {StoredPrice} */
-export const priceOf = ({ price, ts, asOf, version, sources, soft, hard, tier }) => ({
+export const priceOf = ({ price, ts, asOf = ts, version, sources, soft, hard, tier }) => ({
   price: textOf(price),
   ts: Number(textOf(ts)),
   asOf: Number(textOf(asOf)),
