@@ -27,7 +27,7 @@ export function createCommands (random) {
       return ['claim', user(), one(['1', '1', '2', '3']), claim(), final(), upTo(9) > 0 ? mode : 'token']
     }
     if (kind < 13) return ['confirm', one([...USERS, '']), claim(), final()]
-    if (kind < 15) return ['release', one([...USERS, '']), claim(), ...one([[], [], ['pending']])]
+    if (kind < 15) return ['release', one([...USERS, '']), claim(), ...one([[], ['pending'], ['held']])]
     if (kind < 20) return ['join', user(), claim()]
     if (kind < 23) return [one(['settle', 'leave']), user(), claim()]
     if (kind === 23) return ['expire']

@@ -27,9 +27,9 @@ function commandsAt (send) {
     claim: (id, userId, { quantity, ...headers } = {}) =>
       order('POST', `${id}/claims`, { userId, ...(quantity === undefined ? {} : { quantity }) }, headers),
     /** @param {string} id @param {string} claim @param {string} [userId] */
-    confirm: (id, claim, userId) => order('POST', `${id}/claims/${claim}/confirm`, { userId }),
+    confirm: (id, claim, userId) => order('POST', `${id}/claims/${claim}/confirm`, userId && { userId }),
     /** @param {string} id @param {string} claim @param {string} [userId] */
-    release: (id, claim, userId) => order('DELETE', `${id}/claims/${claim}`, { userId }),
+    release: (id, claim, userId) => order('DELETE', `${id}/claims/${claim}`, userId && { userId }),
     /** @param {string} id @param {string} userId @param {string} [key] */
     join: (id, userId, key) => order('POST', `${id}/queue`, { userId }, { key }),
     /** @param {string} id @param {string} userId @param {string} ticket */

@@ -51,6 +51,12 @@ t.test('sales', async (t) => {
     t.match(await confirm('holds', second.claimId), { status: 200, json: { status: 'sold' } }, 'again')
     isProblem(t, await confirm('holds', 'none'), 404, 'CLAIM_UNKNOWN')
     isProblem(t, await confirm('holds', second.claimId, 'ann'), 404, 'CLAIM_UNKNOWN')
+    await create('freed', { stock: 1, holdMs: 60_000 })
+    const { json: freed } = await claim('freed', 'ann')
+    isProblem(t, await release('freed', freed.claimId, 'bob'), 404, 'CLAIM_UNKNOWN')
+    for (const time of ['first', 'again']) {
+      t.match(await release('freed', freed.claimId), { status: 200, json: { status: 'released', available: 1 } }, time)
+    }
     t.match(await sale('holds', `/claims/${held.claimId}`), { status: 'expired' })
     isProblem(t, await order('POST', 'holds/claims', { userId: 'ann', quantity: 1e9 }), 422, 'FIELD_INVALID')
   })
