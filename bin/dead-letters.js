@@ -6,7 +6,7 @@ import { SettingsInvalid, help, resolve } from '../settings.js'
 import { admissionKey, readSystem } from '../src/admission/index.js'
 import { createDeadLetters } from '../src/consumers/index.js'
 import { createLog, listenForStop, visibleJson } from '../src/runtime/index.js'
-import { openConnection, withTarget } from '../src/store/index.js'
+import { openServer, withTarget } from '../src/store/index.js'
 import { isLetterNeeded } from '../src/systems/orders/index.js'
 
 const ACTIONS = ['list', 'replay', 'discard']
@@ -34,7 +34,7 @@ export async function main ({ argv, env }) {
   const stopping = listenForStop()
   try {
     return await withTarget(settings, { env, report: (line) => log.info(line), stopping }, async ({ primaryUrl }) => {
-      const primary = await openConnection(primaryUrl, { name: `freshet-dead-letters-${process.pid}`, deadlineMs: settings.deadlineMs })
+      const primary = await openServer(primaryUrl, { name: `freshet-dead-letters-${process.pid}`, deadlineMs: settings.deadlineMs })
       try {
         for await (const result of act(primary, settings, action, id)) process.stdout.write(visibleJson(result) + '\n')
         return 0

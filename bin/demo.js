@@ -3,9 +3,12 @@
  * all. A process file.
  */
 import { randomUUID } from 'node:crypto'
-import { createServer } from 'node:net'
-import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { help, resolve, SettingsInvalid } from '../settings.js'
+import { expectFreePort, holdPort } from '../src/http/index.js'
 import { aborted } from '../src/runtime/index.js'
 import { unknownName } from '../src/settings/index.js'
 import { DRAIN_MS, flagsOf, runChildren } from './children.js'
@@ -22,12 +25,14 @@ const DEMOS = Object.freeze({
   orders: { commands: 'POST orders here', tasks: 'orders are driven to their end', run: runOrders }
 })
 const SYSTEMS = Object.keys(DEMOS)
+const HOST = '127.0.0.1'
+const PORTS_TRIED = 20
 const USAGE = `Usage: npm start demo -- auctions|sales|prices|orders [flags]
 
 Runs embedded servers, a gateway, consumers, a reader with a page, and a crowd, until Ctrl-C: 40 people bid on a few auctions,
 2,000 people want the 100 units of a sale that is repeated every minute, the prices of 1,000 assets are kept fresh from three local
 exchanges, or 100 customers place orders, which any number of replicas drive to their payment. Faults of exchanges and of the payment
-provider can be switched on the page.
+provider can be switched on the page. A process that is killed is started again.
 
 Examples:
   npm start demo -- auctions
@@ -69,17 +74,17 @@ export async function main ({ argv, env }) {
 async function startAll (settings, { start, print }, signal) {
   const { system, port, gatewayPort, crowd, mode, replicas } = settings
   const { commands, tasks, run } = DEMOS[/** @type {keyof DEMOS} */ (system)]
-  const [gatewayUrl, readerUrl] = [gatewayPort, port].map((one) => `http://127.0.0.1:${one}`)
+  const [gatewayUrl, readerUrl] = [gatewayPort, port].map((one) => `http://${HOST}:${one}`)
   const common = flagsOf(settings, ['keyPrefix'])
   // the other parts must not get these ports
   const held = await hold([port, gatewayPort])
   const sources = system === 'prices' ? await startExchanges(start) : []
-  const payments = system === 'orders' ? await startPayments(start, gatewayUrl) : { ofGateway: [], ofConsumers: [] }
+  const payments = system === 'orders' ? await startPayments(start, gatewayUrl) : { secrets: {}, ofConsumers: [] }
   await release(held)
   if (signal.aborted) return
   const children = [
-    start('gateway', [...common, ...payments.ofGateway, '--port', String(gatewayPort), '--drain-ms', String(DRAIN_MS),
-      '--cors-origin', `${readerUrl},http://localhost:${port}`], ({ url }) => `${url}   ${commands}`),
+    start('gateway', [...common, '--port', String(gatewayPort), '--drain-ms', String(DRAIN_MS),
+      '--cors-origin', `${readerUrl},http://localhost:${port}`], ({ url }) => `${url}   ${commands}`, payments.secrets),
     ...Array.from({ length: system === 'orders' ? replicas : 1 }, () =>
       start('consumers', [...common, '--systems', system, ...sources, ...payments.ofConsumers], () => tasks)),
     start('reader', [...common, '--port', String(port), '--gateway-url', gatewayUrl, ...sources],
@@ -92,32 +97,45 @@ async function startAll (settings, { start, print }, signal) {
 
 /** @param {import('./children.js').Children['start']} start @returns {Promise<string[]>} flags of reader and consumers */
 async function startExchanges (start) {
-  const { urls = {} } = await start('exchanges', ['--port', '0'], () => 'sources of prices').up
+  const { urls = {} } = await start('exchanges', ['--port', String(await freeRow())], () => 'sources of prices').up
   return ['--exchanges', 'local', '--exchange-urls', Object.entries(urls).map((pair) => pair.join('=')).join()]
 }
 
 /** @param {import('./children.js').Children['start']} start @param {string} gatewayUrl */
 async function startPayments (start, gatewayUrl) {
-  const secret = ['--payment-secret', randomUUID()]
-  const flags = ['--port', '0', '--callback-url', `${gatewayUrl}/v1/payments/callbacks`, ...secret]
-  const { url = '' } = await start('payments', flags, (message) => `${message.url}   takes payments`).up
-  return { ofGateway: secret, ofConsumers: ['--payment-url', url] }
+  // not as a flag, which every user of the machine sees
+  const secrets = { FRESHET_PAYMENT_SECRET: randomUUID() }
+  const folder = await mkdtemp(join(tmpdir(), 'freshet-demo-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  // without its ledger, a provider that was killed would know no payment of the orders on their way
+  const flags = ['--port', '0', '--callback-url', `${gatewayUrl}/v1/payments/callbacks`, '--ledger', join(folder, 'ledger.ndjson')]
+  const { url = '' } = await start('payments', flags, (message) => `${message.url}   takes payments`, secrets).up
+  return { secrets, ofConsumers: ['--payment-url', url] }
+}
+
+/** @returns {Promise<number>} the first of three free ports in a row: exchanges that start again need the same */
+async function freeRow () {
+  for (let tries = 1; ; tries++) {
+    const [first] = await freePorts([0])
+    try {
+      for (const port of [first + 1, first + 2]) await expectFreePort({ host: HOST, port, setting: 'port' })
+      return first
+    } catch (error) {
+      if (tries === PORTS_TRIED) throw error
+    }
+  }
 }
 
 /** @param {number[]} ports 0 = any */
-const hold = (ports) => Promise.all(ports.map(async (port) => {
-  const server = createServer().listen(port, '127.0.0.1')
-  await once(server, 'listening')
-  return server
-}))
+const hold = (ports) => Promise.all(ports.map((port) => holdPort({ host: HOST, port, setting: 'port' })))
 
-/** @param {import('node:net').Server[]} held */
-const release = (held) => Promise.all(held.map((server) => once(server.close(), 'close')))
+/** @param {Awaited<ReturnType<typeof hold>>} held */
+const release = (held) => Promise.all(held.map((one) => one.release()))
 
 /** All are taken before one is given back, so they differ. @param {number[]} wanted 0 = any @returns {Promise<number[]>} */
 async function freePorts (wanted) {
   const held = await hold(wanted.filter((port) => port === 0))
-  const free = held.map((server) => /** @type {import('node:net').AddressInfo} */ (server.address()).port)
+  const free = held.map(({ port }) => port)
   await release(held)
   return wanted.map((port) => port || Number(free.pop()))
 }

@@ -6,7 +6,7 @@ import { SettingsInvalid, help, resolve } from '../settings.js'
 import { checkFeedName, dropFeed, extendFeed, listDefinitions, readDefinition, setRetention } from '../src/feeds/index.js'
 import { layoutOf } from '../src/layouts/index.js'
 import { createLog, listenForStop, visibleJson } from '../src/runtime/index.js'
-import { openConnection, withTarget } from '../src/store/index.js'
+import { openServer, withTarget } from '../src/store/index.js'
 
 const ACTIONS = ['list', 'show', 'set', 'drop']
 const USAGE = `Usage: npm start feed -- list
@@ -33,7 +33,7 @@ export async function main ({ argv, env }) {
   const stopping = listenForStop()
   try {
     return await withTarget(settings, { env, report: (line) => log.info(line), stopping }, async ({ primaryUrl }) => {
-      const primary = await openConnection(primaryUrl, { name: `freshet-feed-${process.pid}`, deadlineMs: settings.deadlineMs })
+      const primary = await openServer(primaryUrl, { name: `freshet-feed-${process.pid}`, deadlineMs: settings.deadlineMs })
       const results = await act(primary, settings.keyPrefix, request).finally(() => primary.close())
       for (const result of results) process.stdout.write(visibleJson(result) + '\n')
       return 0

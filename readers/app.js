@@ -31,14 +31,14 @@ const MAX_REQUESTS = 10_000
  *   loopUse?: (nowMs: number) => number, maxRequests?: number, maxReplyBytes?: number, caps?: import('../src/push/index.js').Caps,
  *   deployment?: import('../src/store/index.js').Deployment, systems?: ReturnType<typeof import('./systems.js').openSystems>,
  *   database?: import('./database.js').ReaderDatabase,
- *   gatewayUrl?: string | null, keyPrefix?: string }} options `clock`: ms since 1970; `elapsed`:
+ *   gatewayUrl?: string | null, keyPrefix?: string, restarts?: () => object[] | null }} options `clock`: ms since 1970; `elapsed`:
  *   monotonic, ms; `caps`: of push streams, without them there is no /live; `deployment`,
  *   `keyPrefix`: for /figures, which is absent without them
  * @returns {import('fastify').FastifyInstance}
  */
 export function createReaderApp ({
   queries, registry, logger, maxStaleMs, security = null, clock = Date.now, elapsed, loopUse, maxRequests = MAX_REQUESTS, maxReplyBytes,
-  caps, deployment, systems, database, gatewayUrl, keyPrefix = ''
+  caps, deployment, systems, database, gatewayUrl, keyPrefix = '', restarts
 }) {
   const app = createServer({ registry, logger, security })
   const access = security?.access ?? null
@@ -47,7 +47,7 @@ export function createReaderApp ({
   app.addHook('onSend', room.onSend)
   describeRoutes(app, { title: 'Freshet reader', description: 'The newest items of fast feeds.', security })
   app.register(healthRoutes, { status: queries.status, registry })
-  app.register(pageRoutes, { gatewayUrl })
+  app.register(pageRoutes, { gatewayUrl, restarts })
   if (caps && queries.watch) {
     const push = createPush({ queries: /** @type {any} */ (queries), now: clock, registry, caps, log: /** @type {any} */ (app.log) })
     access?.listen(push.revoke)

@@ -6,7 +6,7 @@ import { expectFreePort, listen, openSecurity } from '../src/http/index.js'
 import { openReader } from '../src/index.js'
 import { insideOfReader } from '../src/inside.js'
 import { layoutNames } from '../src/layouts/index.js'
-import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
+import { aborted, lastFromParent, runProcess, tellParent } from '../src/runtime/index.js'
 import {
   createAdmissionMetrics, createPriceReplyMetrics, createReaderRegistry, createStoreMetrics, startEmbedded
 } from '../src/metrics/index.js'
@@ -38,16 +38,17 @@ export const main = (from) => runProcess(from, {
   usage: USAGE,
   check: ({ host, port }) => expectFreePort({ host, port, setting: 'port' }),
   stopping: 'stopping'
-}, serve)
+}, (settings, target, log, signal) => serve(settings, target, log, signal, tellParent, lastFromParent('restarts')))
 
 /**
  * A reader in this process until the signal is aborted.
  * @param {any} settings @param {import('../src/store/index.js').Target} target
  * @param {import('pino').Logger} log @param {AbortSignal} signal
  * @param {(message: Record<string, unknown>) => unknown} [up] is called with its `url` once it listens
+ * @param {() => { restarts: object[] } | null} [heard] of the processes that `npm start` runs
  * @returns {Promise<number>} exit status
  */
-export async function serve (settings, { primaryUrl, replicaUrls }, log, signal, up = tellParent) {
+export async function serve (settings, { primaryUrl, replicaUrls }, log, signal, up = tellParent, heard = () => null) {
   const { maxStaleMs, maxStreams, maxStreamsPerToken } = settings
   const security = await openSecurity(settings, { log })
   // servers may become reachable later; until then /readyz and the log give the reasons
@@ -93,7 +94,8 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
       systems,
       database,
       gatewayUrl: settings.gatewayUrl && new URL(settings.gatewayUrl).origin,
-      keyPrefix: settings.keyPrefix
+      keyPrefix: settings.keyPrefix,
+      restarts: () => heard()?.restarts ?? null
     })
     const url = await listen(app, { ...settings, setting: 'port' })
     log.info({ url }, `serving at ${url}`)

@@ -63,6 +63,7 @@ export const ERRORS = define('core', {
   SERVER_UNREACHABLE: { retryable: true, meaning: 'no server answered at this address within the deadline' },
   SERVER_REFUSED: { meaning: 'the server refused access: wrong user or password, or missing permission' },
   CLUSTER_UNSUPPORTED: { exitStatus: 2, meaning: 'the server is part of a Redis or Valkey Cluster, which is not supported yet' },
+  SENTINEL_UNSUPPORTED: { exitStatus: 2, meaning: 'the address leads to a Sentinel, which stores no data' },
   SERVER_UNTRUSTED: { meaning: 'the certificate of the server, or the client certificate, cannot be used' },
   SERVER_LOST: { retryable: true, meaning: 'the connection closed before the reply; the outcome is unknown' },
   SERVER_FULL: { retryable: true, meaning: 'the server accepts no writes: maxmemory is reached, replicas are missing or its disk fails' },

@@ -52,7 +52,7 @@ export { FreshetError, SettingsInvalid } from './errors.js'
  * @param {import('./options.js').JsonFeedOptions} options
  * @returns {Promise<Feed<T>>}
  * @throws {FreshetError} SETTINGS_INVALID (all faults at once), FEED_NAME_INVALID, FEED_DEFINITION_DIFFERS, FEED_LAYOUT_UNKNOWN,
- *   KEY_HOLDS_OTHER, SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED, CLUSTER_UNSUPPORTED
+ *   KEY_HOLDS_OTHER, SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED, CLUSTER_UNSUPPORTED, SENTINEL_UNSUPPORTED
  */
 /**
  * Opens a feed for writing and reading, whose values are bytes. The first opening creates its definition; later ones must
@@ -62,7 +62,7 @@ export { FreshetError, SettingsInvalid } from './errors.js'
  * @param {import('./options.js').FeedOptions} options
  * @returns {Promise<Feed>}
  * @throws {FreshetError} SETTINGS_INVALID (all faults at once), FEED_NAME_INVALID, FEED_DEFINITION_DIFFERS, FEED_LAYOUT_UNKNOWN,
- *   KEY_HOLDS_OTHER, SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED, CLUSTER_UNSUPPORTED
+ *   KEY_HOLDS_OTHER, SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED, CLUSTER_UNSUPPORTED, SENTINEL_UNSUPPORTED
  */
 /**
  * @param {string} name @param {any} options

@@ -20,8 +20,8 @@ const DEADLINE_MS = 20_000
 
 /**
  * @param {import('tap').Test} t @param {{ folder?: string }} [options] `folder` for its data, which every system user may enter
- * @returns {Promise<{ url: string, query: (text: string, values?: unknown[]) => Promise<any[]>, crash: () => Promise<void> }>} `crash`:
- *   ends it with SIGKILL, and starts it again on its data and port
+ * @returns {Promise<{ url: string, folder: string, query: (text: string, values?: unknown[]) => Promise<any[]>,
+ *   crash: () => Promise<void> }>} `folder` of its data; `crash`: ends it with SIGKILL, and starts it again on its data and port
  */
 export async function startDatabase (t, { folder: wanted } = {}) {
   const folder = wanted ?? await mkdtemp(join(tmpdir(), 'freshet-postgres-test-'))
@@ -33,8 +33,9 @@ export async function startDatabase (t, { folder: wanted } = {}) {
     await postgres.close()
     if (!wanted) await rm(folder, { recursive: true, force: true })
   })
-  const { url } = await postgres.start()
-  return { url, query: (text, values) => query(url, text, values), crash: async () => t.teardown((await crashPostgres(url)).stop) }
+  const { url, folder: data } = await postgres.start()
+  const crash = async () => t.teardown((await crashPostgres(url, data)).stop)
+  return { url, folder: data, query: (text, values) => query(url, text, values), crash }
 }
 
 /** With the tables of systems. @param {import('tap').Test} t @param {{ folder?: string }} [options] */

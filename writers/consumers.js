@@ -7,6 +7,7 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 import { help, printable, resolve } from '../settings.js'
+import { publicReason } from '../src/errors.js'
 import { createServer, healthRoutes, listen, openSecurity } from '../src/http/index.js'
 import {
   createAdmissionMetrics, createConsumerMetrics, createOrderMetrics, createPriceMetrics, startEmbedded
@@ -17,13 +18,13 @@ import { SYSTEM as ORDERS } from '../src/systems/orders/index.js'
 import { SYSTEM as SALES } from '../src/systems/sales/index.js'
 import { openSystem } from './consumers/system.js'
 import { DUTIES, SYSTEMS } from './consumers/systems.js'
+import { untilUp } from './consumers/until-up.js'
 import { useDatabase } from './database.js'
 
 const CONNECTIONS = 8
 const DATABASE_DEADLINE_MS = 5000
 /** then its systems start without it */
 const DATABASE_WITHIN_MS = 1000
-const MIGRATE_AGAIN_MS = 1000
 
 const USAGE = `Usage: npm start consumers -- [flags]
 
@@ -72,21 +73,25 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
       name: id, max: CONNECTIONS, deadlineMs: DATABASE_DEADLINE_MS, log, signal, fail
     })
     : null
-  const server = settings.metricsPort === null ? null : await serveMetrics(settings, registry, log)
+  /** what keeps a system from being opened, by its name @type {Map<string, Error & { code?: string }>} */
+  const waiting = new Map()
+  const status = () => ({ ready: systems.size === names.length, reasons: [...new Set([...waiting.values()].map(publicReason))], nodes: [] })
+  const server = settings.metricsPort === null ? null : await serveMetrics(settings, { registry, status, log })
   try {
     const migrated = used ? migrateWhenUp(used.database, { log, signal, fail }) : Promise.resolve()
     await Promise.race([migrated, sleep(DATABASE_WITHIN_MS, undefined, { ref: false })])
-    ending.signal.throwIfAborted()
-    for (const name of names) {
+    const stop = AbortSignal.any([signal, ending.signal])
+    const parts = { id, primaryUrl, database: used?.database ?? null, migrated, dutiesOf, leaseMs, ownMetrics, log, signal: stop, fail }
+    /** @param {string} name */
+    async function open (name) {
       const metrics = { ...admissionMetrics(name), ...consumerMetrics(name) }
-      const database = used?.database ?? null
-      systems.set(name, await openSystem(name, settings, {
-        id, primaryUrl, database, migrated, dutiesOf, leaseMs, metrics, ownMetrics, log, signal, fail
-      }))
+      systems.set(name, await openSystem(name, settings, { ...parts, metrics, onWait: (error) => waiting.set(name, error) }))
+      waiting.delete(name)
     }
-    up({ event: 'up', systems: names })
-    await aborted(AbortSignal.any([signal, ending.signal]))
-    if (ending.signal.aborted && !signal.aborted) throw ending.signal.reason
+    await Promise.all(names.map((name) => open(name).catch(fail)))
+    if (!stop.aborted) up({ event: 'up', systems: names })
+    await aborted(stop)
+    if (!signal.aborted) throw ending.signal.reason
     return 0
   } finally {
     await Promise.all([server?.close(), ...[...systems.values()].map((system) => system.close())])
@@ -95,34 +100,30 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
 }
 
 /**
- * Migrates the database; while it is away, again and again: what does not need it goes on meanwhile.
+ * Migrates the database once it answers. What does not need it goes on in the meantime.
  * @param {import('../src/sql/index.js').Database} database
  * @param {{ log: import('pino').Logger, signal: AbortSignal, fail: (error: Error) => void }} parts `fail`: DATABASE_DIFFERS
- * @returns {Promise<void>} when it was migrated, or stopped; never, if it failed
+ * @returns {Promise<void>} when it was migrated; never, if it failed or was stopped
  */
 async function migrateWhenUp (database, { log, signal, fail }) {
-  for (let attempt = 1; !signal.aborted; attempt++) {
-    try {
-      const names = await migrate(database)
-      if (names.length > 0) log.info({ migrations: names }, 'the database was migrated')
-      return
-    } catch (error) {
-      // nothing may be written into it
-      if (!error.retryable) {
-        fail(error)
-        return new Promise(() => {})
-      }
-      if (attempt === 1) log.warn({ code: error.code, reason: error.message }, 'no rows are written until the database answers')
-      await sleep(MIGRATE_AGAIN_MS, undefined, { signal }).catch(() => {})
-    }
+  try {
+    const names = await untilUp(() => migrate(database), { signal, log, words: 'no rows are written until the database answers' })
+    if (names.length > 0) log.info({ migrations: names }, 'the database was migrated')
+  } catch (error) {
+    // nothing may be written into it
+    if (!signal.aborted) fail(error)
+    return new Promise(() => {})
   }
 }
 
-/** @param {any} settings @param {Registry} registry @param {import('pino').Logger} log */
-async function serveMetrics (settings, registry, log) {
+/**
+ * @param {any} settings
+ * @param {{ registry: Registry, status: () => { ready: boolean, reasons: string[], nodes: any[] }, log: import('pino').Logger }} parts
+ */
+async function serveMetrics (settings, { registry, status, log }) {
   const security = await openSecurity(settings, { log })
   const app = createServer({ registry, security })
-  app.register(healthRoutes, { status: () => ({ ready: true, reasons: [], nodes: [] }), registry })
+  app.register(healthRoutes, { status, registry })
   const embedded = startEmbedded(registry, settings.cloudwatchService)
   const close = async () => {
     await embedded.close()

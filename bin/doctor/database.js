@@ -15,7 +15,8 @@ export async function databaseFindings ({ databaseUrl, cacheDir }, deadlineMs) {
   if (databaseUrl === null) {
     const isFetched = await hasPostgres(cacheDir ?? defaultCacheDir(ROOT))
     const state = isFetched ? 'the pinned copy' : 'downloaded when consumers first need it, 24 MB'
-    return { rows: [['database', `postgres ${POSTGRES_VERSION} (${state})`, await runningDatabase() ?? 'not running']], problems: [] }
+    const running = await runningDatabase()
+    return { rows: [['database', `postgres ${POSTGRES_VERSION} (${state})`, running ? addressOf(running) : 'not running']], problems: [] }
   }
   const address = addressOf(databaseUrl)
   const database = openDatabase({ url: databaseUrl, name: 'freshet-doctor', max: 1, deadlineMs, log: SILENT })

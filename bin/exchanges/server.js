@@ -6,10 +6,11 @@
  *     GET /calls?since=         {total, symbols, calls}; DELETE starts again at zero
  *     GET /livez
  *
- * Pages of other origins on this machine may use it, for example to switch faults.
+ * Pages of other origins on this machine may use it, for example to switch faults; those from elsewhere get 403.
  */
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { isLocalRequest, REFUSED } from '../../src/store/embedded/index.js'
 import { createCalls } from './calls.js'
 import { NO_FAULTS, readFaults } from './faults.js'
 import { reply } from './reply.js'
@@ -21,7 +22,6 @@ import { createTicker } from './ticker.js'
  * @typedef {(request: Request, response: Response, url: URL) => unknown} Route
  */
 
-const HERE = ['127.0.0.1', 'localhost', '[::1]']
 const BASE = 'http://localhost'
 const MAX_BODY_BYTES = 10_000
 
@@ -31,6 +31,7 @@ const MAX_BODY_BYTES = 10_000
 export function createExchange (exchange) {
   const routes = createRoutes(exchange)
   return createServer((request, response) => {
+    if (!isLocalRequest(request.headers)) return reply(response, 403, { error: REFUSED })
     const path = request.url ?? '/'
     const url = new URL(URL.canParse(path, BASE) ? path : '/', BASE)
     allowOrigin(request, response)
@@ -110,7 +111,7 @@ function symbolOf (pathname) {
 /** @param {Request} request @param {Response} response */
 function allowOrigin ({ headers: { origin } }, response) {
   response.setHeader('vary', 'origin')
-  if (!origin || !URL.canParse(origin) || !HERE.includes(new URL(origin).hostname)) return
+  if (!origin) return
   response.setHeader('access-control-allow-origin', origin)
   response.setHeader('access-control-allow-methods', 'GET, PUT, DELETE')
   response.setHeader('access-control-allow-headers', 'content-type')

@@ -8,11 +8,12 @@
  *     GET, PUT, DELETE /faults
  *
  * Each operation has at most one effect, and its reply says how the payment is. Pages on this machine may use it, for example to switch
- * faults.
+ * faults; those from elsewhere get 403.
  */
 import cors from '@fastify/cors'
 import fastify from 'fastify'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isLocalRequest, REFUSED } from '../../src/store/embedded/index.js'
 import { createCallbacks } from './callbacks.js'
 import { FAULTS, NO_FAULTS } from './faults.js'
 
@@ -44,6 +45,9 @@ export function createPaymentServer ({ ledger, latencyMs, callbackUrl, secret, l
   const callbacks = createCallbacks({ url: callbackUrl, secret, log })
   let faults = NO_FAULTS
   const due = /** @type {Record<string, number>} */ ({})
+  app.addHook('onRequest', async (request, reply) => {
+    if (!isLocalRequest(request.headers)) return reply.code(403).send({ error: REFUSED })
+  })
   app.register(cors, { origin: HERE, methods: ['GET', 'PUT', 'DELETE'] })
   app.setErrorHandler((error, _request, reply) => {
     const { statusCode = 500, message } = /** @type {{ statusCode?: number, message: string }} */ (error)

@@ -1,6 +1,6 @@
 /** What is left of servers that run: processor, network and memory of each node over a few seconds, and what to change first. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openConnection, readInfo, replicaUrls } from '../../src/store/index.js'
+import { openServer, readInfo, replicaUrls } from '../../src/store/index.js'
 
 const WATCHED_MS = 5000
 const DEADLINE_MS = 5000
@@ -56,7 +56,7 @@ export async function liveText ({ redisUrl, replicaUrl, node, json }) {
   /** @type {import('../../src/store/index.js').Connection[]} */
   const opened = []
   const open = async (/** @type {string} */ url) => {
-    const connection = await openConnection(url, { name: 'freshet-plan', deadlineMs: DEADLINE_MS })
+    const connection = await openServer(url, { name: 'freshet-plan', deadlineMs: DEADLINE_MS })
     opened.push(connection)
     return connection
   }

@@ -3,6 +3,8 @@ import { visible } from '../../src/runtime/index.js'
 import { feedsIn, figuresIn, itemsIn, problemIn } from './replies.js'
 
 const DEADLINE_MS = 5000
+/** the peer closed the connection without a reply, or its reply is no HTTP */
+const NO_HTTP = /^(UND_ERR_SOCKET|HPE_)/
 
 /** No reply, or not from a reader. */
 export class ReaderUnreachable extends Error {
@@ -60,7 +62,8 @@ export function createReader ({ url, token, signal }) {
       const response = await fetch(url.replace(/\/+$/, '') + path, { signal: over.signal, headers })
       return { status: response.status, text: await response.text() }
     } catch (error) {
-      throw new ReaderUnreachable(url, error.cause?.code ?? error.cause?.message ?? error.message)
+      const why = error.cause?.code ?? error.cause?.message ?? error.message
+      throw new ReaderUnreachable(url, NO_HTTP.test(why) ? 'what listens there speaks no HTTP, as servers and Sentinels of Valkey do' : why)
     } finally {
       clearTimeout(timer)
       signal.removeEventListener('abort', abort)

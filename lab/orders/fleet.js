@@ -46,6 +46,7 @@ const LEDGER_PAGE = 10_000
 
 /** Starts processes, and ends them, the last first. @param {Order} order */
 function createStarter ({ redisUrl, keyPrefix }) {
+  /** @type {Record<string, string | undefined>} */
   const env = { ...process.env, FRESHET_REDIS_URL: redisUrl, FRESHET_KEY_PREFIX: keyPrefix }
   /** @type {(() => Promise<unknown>)[]} */
   const closers = []
@@ -63,6 +64,8 @@ function createStarter ({ redisUrl, keyPrefix }) {
     start,
     run,
     closers,
+    /** Of processes that start after this: other users of the machine see flags. @param {string} url */
+    useDatabase (url) { env.FRESHET_DATABASE_URL = url },
     /** @param {string[]} flags */
     payments: (...flags) =>
       openService((port) => run('payments', ['--port', port, '--payment-secret', SECRET, ...flags]), 1),
@@ -105,10 +108,11 @@ async function startLocal ({ technique, replicas, redisUrl, keyPrefix }, { start
 }
 
 /** @param {Order} order @param {Starter} starter */
-async function startProduct (order, { run: start, closers, payments: startPayments }) {
+async function startProduct (order, { run: start, closers, useDatabase, payments: startPayments }) {
   const { technique, replicas, everywhere, autoscaled } = order
   const postgres = await startPostgres()
   closers.unshift(postgres.close)
+  useDatabase(postgres.url)
   const database = openDatabase({ url: postgres.url, name: 'lab', max: 2, deadlineMs: DEADLINE_MS, log: silent })
   closers.unshift(() => database.close())
   const folder = await mkdtemp(join(tmpdir(), 'freshet-lab-'))
@@ -136,8 +140,8 @@ async function startProduct (order, { run: start, closers, payments: startPaymen
     '--request-ms', REQUEST_MS, '--order-deadline-ms', String(ORDER_DEADLINE_MS)]))
   const payments = await startPayments('--callback-url', `${gateway.url}/v1/payments/callbacks`, '--ledger', join(folder, 'ledger'))
   const [reader, consumers] = await Promise.all([
-    reachable((port) => run('reader', ['--port', port, '--database-url', postgres.url])),
-    openService(() => run('consumers', [...shared, '--systems', 'orders', '--database-url', postgres.url,
+    reachable((port) => run('reader', ['--port', port])),
+    openService(() => run('consumers', [...shared, '--systems', 'orders',
       '--payment-url', payments.urls[0], '--payment-timeout-ms', PAYMENT_TIMEOUT_MS],
     technique === POLLED ? [POLLING_CONSUMERS] : undefined), ofConsumers)
   ])

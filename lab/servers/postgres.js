@@ -19,13 +19,13 @@ export async function startPostgres () {
     signal: new AbortController().signal,
     fail: () => {}
   })
-  const { url } = await postgres.start()
+  const { url, folder: data } = await postgres.start()
   /** @type {Awaited<ReturnType<typeof crashPostgres>>[]} */
   const restarted = []
   return {
     url,
     /** Ends it with SIGKILL, and starts it again on its data and port. */
-    async crash () { restarted.push(await crashPostgres(url)) },
+    async crash () { restarted.push(await crashPostgres(url, data)) },
 
     async close () {
       await restarted.at(-1)?.stop()
@@ -36,22 +36,23 @@ export async function startPostgres () {
 }
 
 /**
- * Ends a PostgreSQL on this machine with SIGKILL, and starts it again on its data and port.
- * @param {string} url of a user who may see all processes
+ * Ends an embedded PostgreSQL with SIGKILL, and starts it again on its data, port and password.
+ * @param {string} url @param {string} folder of its data
  * @returns {ReturnType<typeof startCluster>}
  */
-export async function crashPostgres (url) {
+export async function crashPostgres (url, folder) {
   const database = openDatabase({ url, name: 'crash', max: 1, deadlineMs: DEADLINE_MS, log: silent })
-  const ask = async (/** @type {string} */ text) => (await database.query(text)).rows
-  const [{ data_directory: data }] = await ask('SHOW data_directory')
+  const { rows } = await database.query('SELECT pid FROM pg_stat_activity')
+  const data = join(folder, 'data')
   const pidFile = join(data, 'postmaster.pid')
-  const all = [parseInt(await readFile(pidFile, 'utf8')), ...(await ask('SELECT pid FROM pg_stat_activity')).map(({ pid }) => pid)]
+  const all = [parseInt(await readFile(pidFile, 'utf8')), ...rows.map(({ pid }) => pid)]
   const [program] = (await readFile(join(data, 'postmaster.opts'), 'utf8')).split(' ')
   for (const pid of all) signal(pid, 'SIGKILL')
   while (all.some((pid) => signal(pid, 0))) await sleep(10)
   await database.close()
   await rm(pidFile)
-  return startCluster({ programs: join(program, '../..'), folder: join(data, '..'), port: Number(new URL(url).port) })
+  const { port, password } = new URL(url)
+  return startCluster({ programs: join(program, '../..'), folder, port: Number(port), password })
 }
 
 /** @param {number} pid @param {NodeJS.Signals | 0} name @returns {boolean} whether there is such a process */

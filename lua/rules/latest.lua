@@ -1,6 +1,6 @@
 -- Rule latest: the newest price of an asset. A price is accepted when its refresh began after that of the stored one; refreshes are tasks.
--- STATE status (open), base (tier as set), tier, pinned (0, 1), tiers (refresh, soft and hard ms of hot, medium, cold), phase, price, ts, sources, soft, hard, due, failedAt, retryAt, failures, reason, candidate, failedSources, heat, heatAt, wantedUntil, seq, version
--- ARGS set base pinned tiers phase; tier base pinned; price startedAt price sources; fail startedAt reason candidate sources; want; force; asked requests
+-- STATE status (open), base (tier as set), tier, pinned (0, 1), tiers (refresh, soft and hard ms of hot, medium, cold), phase, price, ts, asOf, sources, soft, hard, due, failedAt, retryAt, failures, reason, candidate, failedSources, heat, heatAt, wantedUntil, seq, version
+-- ARGS set base pinned tiers phase; tier base pinned; price startedAt price sources asOf; fail startedAt reason candidate sources; want; force; asked requests
 -- CODES created, unchanged, unknown, accepted, stale, known, failing, in_progress, too_soon
 function rules.latest ()
   local n, names = tonumber, { 'hot', 'medium', 'cold' }
@@ -78,7 +78,7 @@ function rules.latest ()
     end
     base = base == '' and 'cold' or base
     state.status, state.base, state.tier, state.pinned, state.tiers, state.phase = 'open', base, base, pinned == '' and '0' or pinned, tiers, phase
-    state.price, state.ts, state.sources, state.soft, state.hard = '', '0', '[]', '0', '0'
+    state.price, state.ts, state.asOf, state.sources, state.soft, state.hard = '', '0', '0', '[]', '0', '0'
     state.failedAt, state.retryAt, state.failures, state.reason, state.candidate = '0', '0', '0', '', ''
     state.heat, state.heatAt, state.wantedUntil, state.seq = '0', text(now), '0', '0'
     return 'created', { 'tier', base, 'pinned', state.pinned }, { events = { { 'seq', '0', 'type', 'wanted' } }, tasks = plan(state, now) }
@@ -89,14 +89,14 @@ function rules.latest ()
   end
 
   function ops.price (state, args, now)
-    local startedAt, price, sources = args[2], args[3], args[4]
+    local startedAt, price, sources, asOf = args[2], args[3], args[4], args[5]
     if n(startedAt) <= n(state.ts) then return 'stale', { 'ts', state.ts } end
     cool(state, now)
     place(state)
-    state.price, state.ts, state.sources = price, startedAt, sources
-    state.soft, state.hard = text(n(startedAt) + ms(state, 2)), text(n(startedAt) + ms(state, 3))
+    state.price, state.ts, state.asOf, state.sources = price, startedAt, asOf, sources
+    state.soft, state.hard = text(n(asOf) + ms(state, 2)), text(n(asOf) + ms(state, 3))
     state.failures, state.reason, state.candidate, state.retryAt, state.wantedUntil = '0', '', '', '0', '0'
-    local event = numbered(state, 'type', 'price', 'price', price, 'at', startedAt, 'sources', sources, 'soft', state.soft, 'hard', state.hard, 'tier', state.tier)
+    local event = numbered(state, 'type', 'price', 'price', price, 'at', startedAt, 'asOf', asOf, 'sources', sources, 'soft', state.soft, 'hard', state.hard, 'tier', state.tier)
     return 'accepted', {}, { events = { event }, tasks = plan(state, now + interval(state)), keeps = 1000 }
   end
 

@@ -5,8 +5,9 @@ import { UNKNOWN, ageText } from './text.js'
 
 /**
  * @typedef {{ exchange: string, ok: boolean, reason?: string }} Source
- * @typedef {{ asset: string, tier: string, price: string | null, updatedAt: number, status: string, sources: Source[], dueMs: number,
- *   points: import('./prices-points.js').Point[], hasHistory?: boolean, movedFrom?: string, movedMs?: number, row?: any }} Asset
+ * @typedef {{ asset: string, tier: string, price: string | null, updatedAt: number, asOf: number, status: string, sources: Source[],
+ *   dueMs: number, points: import('./prices-points.js').Point[], hasHistory?: boolean, movedFrom?: string, movedMs?: number,
+ *   row?: any }} Asset
  *   `status`: '' = not known yet; `dueMs`: when it is asked for again
  */
 const SVG = 'http://www.w3.org/2000/svg'
@@ -22,7 +23,7 @@ const tiers = ['hot', 'medium', 'cold']
 const KEYS = {
   asset: ({ asset }) => asset,
   change: ({ points }) => changeOf(points) ?? -Infinity,
-  age: ({ updatedAt }, now) => now - updatedAt,
+  age: ({ asOf }, now) => now - asOf,
   tier: ({ tier }) => tiers.indexOf(tier),
   status: ({ status }) => Object.keys(KINDS).indexOf(status)
 }
@@ -68,7 +69,7 @@ export function createBoard ({ body, heads }) {
     /** @param {number} now ms since 1970 */
     sort (now) { arrange(now) },
 
-    /** @param {Asset} one @param {Pick<Asset, 'price' | 'updatedAt' | 'status' | 'sources'>} news */
+    /** @param {Asset} one @param {Pick<Asset, 'price' | 'updatedAt' | 'asOf' | 'status' | 'sources'>} news */
     take (one, news) {
       const before = Number(one.price)
       const moved = one.price === null || news.price === null ? 0 : Math.sign(Number(news.price) - before)
@@ -80,11 +81,11 @@ export function createBoard ({ body, heads }) {
 
     /** Updates ages, changes and lines. @param {number} now ms since 1970 */
     tick (now) {
-      for (const { row, price, updatedAt, points } of shown) {
+      for (const { row, price, asOf, points } of shown) {
         const percent = changeOf(points)
         put(row.cells[2], percent === null ? UNKNOWN : changeText(percent))
         row.cells[2].dataset.sign = percent === null ? '0' : String(Math.sign(Number(percent.toFixed(2))))
-        put(row.cells[4], price === null ? UNKNOWN : ageText(now - updatedAt))
+        put(row.cells[4], price === null ? UNKNOWN : ageText(now - asOf))
         row.querySelector('polyline').setAttribute('points', lineOf(points, now))
       }
     }

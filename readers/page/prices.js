@@ -75,7 +75,7 @@ async function list () {
   for (const { asset, tier } of all) {
     const known = assets.get(asset)
     if (known) place(known, tier)
-    else assets.set(asset, { asset, tier, price: null, updatedAt: 0, status: '', sources: [], dueMs: 0, points: [] })
+    else assets.set(asset, { asset, tier, price: null, updatedAt: 0, asOf: 0, status: '', sources: [], dueMs: 0, points: [] })
   }
   arrange()
   return LIST_EVERY_MS * Math.max(1, all.length / LIST_PAGE)
@@ -132,7 +132,7 @@ function facts () {
 
 function tick () {
   board.tick(now())
-  const times = shown.filter(({ price }) => price !== null).map(({ updatedAt }) => updatedAt)
+  const times = shown.filter(({ price }) => price !== null).map(({ asOf }) => asOf)
   put(at('oldest'), times.length === 0 ? '–' : ageText(now() - Math.min(...times)))
 }
 

@@ -37,7 +37,7 @@ export async function takePart (sale, userId, key, around) {
     const claim = await send(`${path}/claims`, { userId }, `${key}-claim`, around, ticket)
     if (claim.status === 'held') {
       await turn(claim.holdUntil, around)
-      await send(`${path}/claims/${claim.claimId}/confirm`, undefined, `${key}-confirm`, around)
+      await send(`${path}/claims/${claim.claimId}/confirm`, { userId }, `${key}-confirm`, around)
     }
     say('good', `You got one: claim ${claim.claimId}`)
     return claim.claimId

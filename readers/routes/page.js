@@ -79,10 +79,14 @@ async function filesServed () {
 
 /**
  * @param {import('fastify').FastifyInstance} app
- * @param {{ gatewayUrl?: string | null }} options `gatewayUrl`: where the pages of auctions and sales send commands; null = they have no
- *   form
+ * @param {{ gatewayUrl?: string | null, restarts?: () => object[] | null }} options `gatewayUrl`: where the pages of auctions and sales
+ *   send commands; null = they have no form; `restarts`: processes that `npm start` started again; null = this reader is not one of them
  */
-export async function pageRoutes (app, { gatewayUrl = null }) {
+export async function pageRoutes (app, { gatewayUrl = null, restarts = () => null }) {
+  app.get('/page/restarts.json', { schema: /** @type {any} */ ({ hide: true }), config: PUBLIC }, async (_request, reply) => {
+    reply.header('cache-control', 'no-store')
+    return restarts() ?? reply.code(204).send()
+  })
   for (const [url, path] of await filesServed()) {
     const isWithGateway = COMMAND_PAGES.includes(url) && gatewayUrl !== null
     const file = await readFile(path)

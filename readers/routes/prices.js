@@ -23,6 +23,7 @@ const PRICE = {
     asset: ID_TEXT,
     price: DECIMAL,
     updatedAt: { ...TIME, description: 'when its refresh began, milliseconds since 1970' },
+    asOf: { ...TIME, description: 'its time by its sources, from which Age and the expiries count' },
     tier: { type: 'string', enum: ['hot', 'medium', 'cold'] },
     status: {
       type: 'string',

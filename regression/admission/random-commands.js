@@ -27,7 +27,7 @@ export function createCommands (random) {
       return ['claim', user(), one(['1', '1', '2', '3']), claim(), final(), upTo(9) > 0 ? mode : 'token']
     }
     if (kind < 13) return ['confirm', one([...USERS, '']), claim(), final()]
-    if (kind < 15) return ['release', one([...USERS, '']), claim(), ...one([[], [], ['pending']])]
+    if (kind < 15) return ['release', one([...USERS, '']), claim(), ...one([[], ['pending'], ['held']])]
     if (kind < 20) return ['join', user(), claim()]
     if (kind < 23) return [one(['settle', 'leave']), user(), claim()]
     if (kind === 23) return ['expire']
@@ -63,7 +63,10 @@ export function createCommands (random) {
     const tier = () => one(['hot', 'medium', 'cold', ''])
     if (kind < 2) return ['set', tier(), one(['0', '0', '1', '']), tiers(), String(upTo(999))]
     if (kind === 2) return ['tier', tier(), one(['0', '0', '1', ''])]
-    if (kind < 9) return ['price', String(now - one([0, 0, 3, 3000, 100_000])), `${upTo(99)}.5`, '[{"exchange":"alpha"}]']
+    if (kind < 9) {
+      const startedAt = String(now - one([0, 0, 3, 3000, 100_000]))
+      return ['price', startedAt, `${upTo(99)}.5`, '[{"exchange":"alpha"}]', String(now - upTo(5000))]
+    }
     if (kind < 13) return ['fail', String(now - one([0, 0, 3, 3000])), one(['no_quorum', 'moved']), one(['', '7']), '[]']
     if (kind < 18) return [one(['want', 'force'])]
     return ['asked', one(['1', '10', '100', '1000'])]

@@ -8,7 +8,7 @@ import { admit } from './admit.js'
 import { createBatcher } from './batcher.js'
 import { prepare } from './commands.js'
 import { admissionKey } from './keys.js'
-import { agreeOnSystem } from './system.js'
+import { agreeOnSystem, newSecret, restoreSystem } from './system.js'
 
 /** @typedef {ReturnType<typeof createAdmission>} Admission */
 /** @typedef {import('./batcher.js').Answer} Answer */
@@ -27,23 +27,27 @@ const NEVER = Object.freeze({ answer: () => null, note () {} })
  * @param {boolean} [options.batches] false: each command is sent at once, in a call of its own
  * @param {Pick<import('./rejections.js').Rejections, 'answer' | 'note'>} [options.rejections] without it every command is sent
  * @param {(partition: number) => () => Promise<void>} [options.confirmOf] what confirms the decisions of a partition (durability.js)
+ * @param {import('./system.js').KeepSecret} [options.keepSecret] keeps the secret of the system outside of the servers
  * @param {Parameters<typeof createBatcher>[0]['metrics']} options.metrics
  */
 export function createAdmission ({
   route, keyPrefix, system, partitions, requestMs, keepMs, maxOutbox, isRead, deadlineMs, batches = true, rejections = NEVER,
-  confirmOf = () => async () => {}, metrics
+  confirmOf = () => async () => {}, keepSecret = async (secret) => secret, metrics
 }) {
+  const place = { keyPrefix, system }
   /** @type {Promise<import('./system.js').System> | null} */
   let agreed = null
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
 
   /** @param {import('../store/index.js').Connection} connection */
   function agree (connection) {
-    agreed ??= agreeOnSystem(connection, { keyPrefix, system, partitions })
+    agreed ??= agreeOnSystem(connection, { ...place, partitions, secretOf: () => keepSecret(newSecret()) })
     agreed.catch(() => { agreed = null })
     return agreed
   }
   let isAgreed = false
+  /** the secret that `refresh` found last */
+  let kept = ''
 
   /** @param {number} partition */
   function batcherOf (partition) {
@@ -81,6 +85,21 @@ export function createAdmission ({
 
     /** @returns {Promise<import('./system.js').System>} @throws {import('../errors.js').FreshetError} SYSTEM_DIFFERS */
     agreed: () => agreed ?? agree(route(0).connection),
+
+    /**
+     * Stores the system again if the servers have lost it, and agrees with others on its secret: the one that is kept, else the stored one.
+     * @throws {import('../errors.js').FreshetError} SYSTEM_DIFFERS, or why the primary, or what keeps the secret, does not answer
+     */
+    async refresh () {
+      const { connection } = route(0)
+      const { secret: own } = await agree(connection)
+      const stored = await agreeOnSystem(connection, { ...place, partitions, secretOf: async () => own })
+      if (stored.secret === kept) return
+      const secret = await keepSecret(stored.secret)
+      if (secret !== stored.secret) await restoreSystem(connection, place, { ...stored, secret })
+      agreed = Promise.resolve({ ...stored, secret })
+      kept = secret
+    },
 
     /**
      * @param {import('./commands.js').Command} command

@@ -11,6 +11,7 @@
  * @typedef {import('./mask.js').Mask} Mask
  * @typedef {import('./outbox.js').Entry} Entry
  * @typedef {import('./rules/index.js').Fields} Fields
+ * @typedef {import('./system.js').KeepSecret} KeepSecret
  * @typedef {import('./system.js').System} System
  */
 export { createAdmission } from './admission.js'
@@ -19,6 +20,7 @@ export { createBatcher } from './batcher.js'
 export { decisionOf, prepare } from './commands.js'
 export { createConfirm, expectDurability } from './durability.js'
 export { createKeyView } from './key-view.js'
+export { idWith } from './ids.js'
 export { admissionKey, systemKey } from './keys.js'
 export { maskWith } from './mask.js'
 export { createOracle } from './oracle.js'

@@ -14,4 +14,9 @@ import { followPartition } from './partition.js'
  * @param {import('./partition.js').Place & { effect: BatchEffect }} parts
  * @returns {Promise<void>} when the partition is given back @throws {import('./errors.js').FreshetError} LEASE_LOST
  */
-export const consumeBatches = ({ effect, ...place }) => followPartition(effect.name, place, { write: effect.write })
+export const consumeBatches = ({ effect, ...place }) => followPartition(effect.name, place, {
+  async write (entries, begin) {
+    await begin()
+    await effect.write(entries)
+  }
+})

@@ -2,7 +2,7 @@
  * One consumer of one partition whose effect are rows: a transaction per batch, in the order of the outbox, with the cursor.
  *
  *     own: token -> cursor row          an older owner can commit nothing from here on
- *     batch: rows + cursor (if the token is still ours), commit -> `after` on the server -> cursor on the server
+ *     batch: attempt counted, rows + cursor (if the token is still ours), commit -> `after` on the server -> cursor on the server
  *
  * The next owner begins after the cursor on the server, so `after` has happened for all that is before it; rows are written again without
  * effect.
@@ -16,7 +16,8 @@
  * @typedef {{ query: (text: string, values?: unknown[]) => Promise<{ rows: any[], rowCount: number | null }> }} SqlClient
  * @typedef {{ query: SqlClient['query'], transaction: <T>(run: (client: SqlClient) => Promise<T>) => Promise<T> }} Database
  */
-import { followPartition, lost } from './partition.js'
+import { lost } from './attempts.js'
+import { followPartition } from './partition.js'
 import { retry } from './retry.js'
 
 const OWN = `INSERT INTO consumer_cursor AS known (system, consumer, partition, entry, token) VALUES ($1, $2, $3, '0-0', $4)
@@ -31,12 +32,13 @@ export async function consume ({ system, effect, database, ...place }) {
   const { owned, metrics } = place
   const row = [system, effect.name, owned.partition, owned.token]
 
-  const { rowCount } = await retry(() => database.query(OWN, row),
-    { attempts: Infinity, signal: owned.signal, onFailure: metrics.failed })
+  const { rowCount } = await retry(() => database.query(OWN, row), { signal: owned.signal, onFailure: metrics.failed })
   if (rowCount !== 1) throw lost(owned)
 
   await followPartition(effect.name, place, {
-    write: (entries) => database.transaction(async (client) => {
+    write: (entries, begin) => database.transaction(async (client) => {
+      // the database answers: what ends the connection from here on may be an entry
+      await begin()
       await effect.write(client, entries)
       const { rowCount: moved } = await client.query(ADVANCE, [...row, /** @type {Entry} */ (entries.at(-1)).id])
       if (moved !== 1) throw lost(owned)

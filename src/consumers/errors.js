@@ -5,6 +5,7 @@ define('consumers', {
   LETTER_UNKNOWN: { status: 404, meaning: 'there is no dead letter with this id' },
   LETTER_NEEDED: { status: 409, meaning: 'the order is parked, and only its dead letter resumes it' },
   LEASE_LOST: { meaning: 'another process owns the partition now' },
+  ENTRY_UNFINISHED: { meaning: 'attempts at an entry began and did not end: each time its connection or process ended' },
   OUTBOX_TRIMMED: { retryable: true, meaning: 'the outbox was trimmed past the cursor of a consumer, so entries may be lost' },
   KAFKA_MISSING: { exitStatus: 2, meaning: 'kafkajs, which Kafka as a transport needs, is not installed' },
   KAFKA_DOWN: { retryable: true, meaning: 'Kafka did not answer, or refused the request' }

@@ -1,10 +1,10 @@
 /**
  * What every consumer of a partition does: it takes the entries after its cursor, batch by batch, and advances the cursor on the server.
  *
- *     cursor -> batch -> write -> after -> cursor, if the token is still ours
+ *     cursor -> batch -> attempt is counted -> write -> after -> cursor, if the token is still ours
  *
- * A batch that is rejected for good is written entry by entry. An entry that is still rejected becomes a dead letter, and the partition
- * goes on.
+ * After an attempt that failed, or did not end (attempts.js), the entries of a batch are taken one at a time. An entry that still fails
+ * becomes a dead letter, and the partition goes on.
  *
  * @typedef {import('../admission/index.js').Entry} Entry
  * @typedef {object} Place
@@ -15,19 +15,17 @@
  * @property {import('./transport.js').Transport} reader
  * @property {{ finished: (entries: number) => void, failed: (error: Error, attempt: number) => void }} metrics
  * @typedef {object} Steps
- * @property {(entries: Entry[]) => Promise<void>} write tried again while its error is retryable
+ * @property {(entries: Entry[], begin: () => Promise<void>) => Promise<void>} write tried again while its error is retryable; calls `begin`
+ *   before the effect, as late as it can
  * @property {(entries: Entry[]) => Promise<void>} [after] the write
  * @property {(entry: Entry) => Promise<boolean>} [rejected] true if that settled it, so it is no dead letter
  */
+import { createAttempt, lost, mayBlame } from './attempts.js'
 import { FreshetError } from './errors.js'
 import { retry } from './retry.js'
 
-/** of an entry that is rejected, alone */
+/** at an entry that is taken alone */
 const ATTEMPTS = 3
-
-/** @param {import('./ownership.js').Owned} owned @returns {FreshetError} */
-export const lost = ({ partition, token }) =>
-  new FreshetError('LEASE_LOST', `partition ${partition} has another owner than token ${token}`)
 
 /**
  * @param {string} consumer its name
@@ -35,53 +33,92 @@ export const lost = ({ partition, token }) =>
  * @param {Steps} steps
  * @returns {Promise<void>} when the partition is given back @throws {FreshetError} LEASE_LOST
  */
-export async function followPartition (consumer, { owned, connection, key, bury, reader, metrics }, steps) {
-  const { partition, token, signal } = owned
-  /** @template T @param {() => Promise<T>} run @param {number} [attempts] */
-  const insist = (run, attempts = Infinity) => retry(run, { attempts, signal, onFailure: metrics.failed })
-  /** @param {Entry[]} entries @param {number} [attempts] */
-  const write = (entries, attempts = 1) => insist(() => steps.write(entries), attempts)
+export async function followPartition (consumer, place, steps) {
+  const { owned: { partition, signal }, connection, key, reader, metrics } = place
+  const position = await retry(() => positionOf(connection(), key, consumer), { signal, onFailure: metrics.failed })
+  // the lease may have ended before the reply came; no abort follows then
+  if (signal.aborted) return
+  const taker = createTaker(consumer, place, steps)
 
-  const position = await insist(() => positionOf(connection(), key, consumer))
+  await new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => taker.close().finally(() => resolve(null)), { once: true })
+    // after a batch that failed nothing more is taken: the next owner begins at the cursor
+    reader.follow(partition, position, (entries) => taker.take(entries).catch((error) => {
+      reader.leave(partition)
+      if (!signal.aborted) reject(error)
+    }))
+  })
+  reader.leave(partition)
+}
 
-  /** @param {Entry} entry */
-  async function writeOne (entry) {
+/** @param {string} consumer @param {Place} place @param {Steps} steps */
+function createTaker (consumer, { owned, connection, key, bury, metrics }, steps) {
+  const { token, signal } = owned
+  /** the one that runs @type {import('./attempts.js').Attempt | null} */
+  let current = null
+  /** @template T @param {() => Promise<T>} run @param {(error: Error) => boolean} [isLast] */
+  const insist = (run, isLast) => retry(run, { signal, isLast, onFailure: metrics.failed })
+
+  /**
+   * Write and what comes after it, until they succeed or were tried too often.
+   * @param {Entry[]} entries @param {number} most attempts
+   * @returns {Promise<{ error: Error, attempts: number, isWritten: boolean } | null>} null: they succeeded
+   * @throws {FreshetError} LEASE_LOST
+   */
+  async function attempt (entries, most) {
+    const mine = current = createAttempt({ owned, connection, key }, { consumer, entry: entries[0].id, most })
+    let isWritten = false
+    async function once () {
+      if (!isWritten) await steps.write(entries, mine.begin)
+      isWritten = true
+      await mine.begin()
+      await steps.after?.(entries)
+    }
+    const endWith = async (/** @type {any} */ error) => {
+      await mine.end(mayBlame(error))
+      throw error
+    }
     try {
-      await write([entry], ATTEMPTS)
+      await insist(() => once().catch(endWith), (/** @type {any} */ error) =>
+        error.code === 'LEASE_LOST' || (mayBlame(error) && mine.begun >= most))
+      return null
     } catch (error) {
       if (error.code === 'LEASE_LOST') throw error
       signal.throwIfAborted()
-      if (await insist(async () => await steps.rejected?.(entry) ?? false)) return
-      await insist(() => bury({ consumer, entry, reason: error.message, attempts: ATTEMPTS }))
+      return { error, attempts: mine.begun, isWritten }
     }
   }
 
-  /** @param {Entry[]} entries */
-  async function take (entries) {
-    try {
-      await write(entries)
-    } catch (error) {
-      if (error.code === 'LEASE_LOST') throw error
-      signal.throwIfAborted()
-      for (const entry of entries) await writeOne(entry)
-    }
-    await insist(async () => steps.after?.(entries))
+  /** @param {Entry[]} entries that are finished */
+  async function advance (entries) {
     const isStored = await insist(() => connection().runScript('advance', ['owner', 'cursors', 'generation'].map(key),
       [token, consumer, /** @type {Entry} */ (entries.at(-1)).id]))
     if (Number(isStored) !== 1) throw lost(owned)
     metrics.finished(entries.length)
   }
 
-  await new Promise((resolve, reject) => {
-    signal.addEventListener('abort', resolve, { once: true })
-    // after a batch that failed nothing more is taken: the next owner begins at the cursor
-    reader.follow(partition, position, (entries) => take(entries).catch((error) => {
-      reader.leave(partition)
-      if (signal.aborted) resolve(null)
-      else reject(error)
-    }))
-  })
-  reader.leave(partition)
+  /** @param {Entry} entry */
+  async function takeAlone (entry) {
+    const failure = await attempt([entry], ATTEMPTS)
+    if (failure) {
+      const { error, attempts, isWritten } = failure
+      const isSettled = !isWritten && await insist(async () => await steps.rejected?.(entry) ?? false, mayBlame).catch(() => false)
+      signal.throwIfAborted()
+      if (!isSettled) await insist(() => bury({ consumer, entry, reason: error.message, attempts }))
+    }
+    await advance([entry])
+  }
+
+  return {
+    /** @param {Entry[]} entries @throws {FreshetError} LEASE_LOST */
+    async take (entries) {
+      if (entries.length > 1 && await attempt(entries, 1) === null) return advance(entries)
+      for (const entry of entries) await takeAlone(entry)
+    },
+
+    /** The next owner does not count what was given back. */
+    close: async () => current?.end(false)
+  }
 }
 
 /**

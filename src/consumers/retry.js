@@ -7,18 +7,18 @@ const LONGEST_MS = 5000
 /**
  * @template T
  * @param {() => Promise<T>} run
- * @param {{ attempts: number, signal: AbortSignal, onFailure?: (error: Error, attempt: number) => void }} options `attempts`: at most;
- *   errors with `retryable: true` do not count, because they are the server's
+ * @param {{ signal: AbortSignal, isLast?: (error: any) => boolean, onFailure?: (error: Error, attempt: number) => void }} options
+ *   `isLast`: whether an error ends it; without it none does
  * @returns {Promise<T>} @throws the last error, or the reason of the signal
  */
-export async function retry (run, { attempts, signal, onFailure = () => {} }) {
-  for (let attempt = 1, counted = 0; ; attempt++) {
+export async function retry (run, { signal, isLast = () => false, onFailure = () => {} }) {
+  for (let attempt = 1; ; attempt++) {
     try {
       return await run()
     } catch (error) {
       signal.throwIfAborted()
       onFailure(error, attempt)
-      if (!error.retryable && ++counted >= attempts) throw error
+      if (isLast(error)) throw error
     }
     await sleep(Math.random() * Math.min(LONGEST_MS, FIRST_MS * 2 ** attempt), undefined, { signal })
   }

@@ -18,7 +18,7 @@ export {
 } from './command-body.js'
 export { healthRoutes } from './health.js'
 export { createLimit } from './limits.js'
-export { expectFreePort, listen } from './listen.js'
+export { expectFreePort, holdPort, listen } from './listen.js'
 export { minorUnits, moneyText } from './money.js'
 export { describeRoutes } from './openapi.js'
 export { problemOf, problemText } from './problem.js'

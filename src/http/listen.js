@@ -14,20 +14,31 @@ export const listen = async (app, { host, port, setting }) =>
   app.listen({ host, port }).catch((error) => { throw refusalOf(error, { host, port, setting }) })
 
 /**
- * Checks a port before anything is started for the process that will listen on it.
+ * Takes a port until it is released. Connections are closed at once, so a client that polls the port does not delay that.
  * @param {Where} where port 0 = any free port
+ * @returns {Promise<{ port: number, release: () => Promise<unknown> }>}
  * @throws {FreshetError} PORT_IN_USE
  */
-export async function expectFreePort ({ host, port, setting }) {
-  if (port === 0) return
-  const server = createServer().listen({ host, port })
+export async function holdPort ({ host, port, setting }) {
+  const server = createServer((socket) => socket.destroy()).listen({ host, port })
   try {
     await once(server, 'listening')
   } catch (error) {
     throw refusalOf(error, { host, port, setting })
   }
-  server.close()
-  await once(server, 'close')
+  return {
+    port: /** @type {import('node:net').AddressInfo} */ (server.address()).port,
+    release: () => once(server.close(), 'close')
+  }
+}
+
+/**
+ * Checks a port before anything is started for the process that will listen on it.
+ * @param {Where} where port 0 = any free port
+ * @throws {FreshetError} PORT_IN_USE
+ */
+export async function expectFreePort (where) {
+  if (where.port !== 0) await (await holdPort(where)).release()
 }
 
 /** @param {any} error @param {Where} where */

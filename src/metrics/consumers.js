@@ -29,7 +29,7 @@ export function createConsumerMetrics (registry, systems) {
     each(({ owned }) => owned().length))
   gauge(registry, { name: 'freshet_dead_letters', help: 'Dead letters in the partitions that this process owns', labels },
     each(({ deadLetters }) => deadLetters()))
-  gauge(registry, { name: 'freshet_consumer_lag_seconds', help: 'Time from the last finished entry to the newest', labels },
+  gauge(registry, { name: 'freshet_consumer_lag_seconds', help: 'Age of the oldest entry that is not finished', labels },
     each(async ({ lagMs }) => await lagMs() / 1000))
   return (system) => ({
     finished: (n) => entries.inc({ system }, n),

@@ -3,7 +3,7 @@
  */
 export { createClock } from './clock.js'
 export { runCrew } from './crew.js'
-export { aborted, listenForStop, tellParent } from './lifecycle.js'
+export { aborted, lastFromParent, listenForStop, tellParent } from './lifecycle.js'
 export { createLog } from './logging.js'
 export { oneAtATime, within } from './pending.js'
 export { runProcess } from './process.js'

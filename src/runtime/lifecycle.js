@@ -2,10 +2,11 @@
  * Stop requests: SIGINT, SIGTERM, SIGHUP, `stop` over IPC, or the end of the IPC channel, which a child sees when its parent
  * was killed.
  *
- * Ctrl-C reaches a command twice (from the terminal and from npm), so a second signal forces the exit only after a second.
+ * A second Ctrl-C forces the exit. Below npm each one arrives twice (from the terminal and from npm), the second time maybe late. Other
+ * signals may arrive twice as well (when a terminal is closed), so a second one forces the exit only after a second.
  */
 
-const SAME_CTRL_C_MS = 1000
+const SAME_STOP_MS = 1000
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
 
 /**
@@ -17,14 +18,18 @@ const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
 export function listenForStop ({ onStop = () => {} } = {}) {
   const controller = new AbortController()
   let stoppedAt = 0
+  let interrupts = 0
+  // npm signals its own child, and none below that
+  const copies = process.env.npm_lifecycle_event && !process.connected ? 2 : 1
 
   /** @param {string} reason */
   function stop (reason) {
+    if (reason === 'SIGINT') interrupts++
     if (!controller.signal.aborted) {
       stoppedAt = Date.now()
       onStop(reason)
       controller.abort(reason)
-    } else if (SIGNALS.some((name) => name === reason) && Date.now() - stoppedAt > SAME_CTRL_C_MS) process.exit(1)
+    } else if (interrupts > copies || (SIGNALS.some((name) => name === reason) && Date.now() - stoppedAt > SAME_STOP_MS)) process.exit(1)
   }
   const onDisconnect = () => stop('parent gone')
   const onMessage = (/** @type {any} */ message) => { if (message?.event === 'stop') stop(message.reason ?? 'requested') }
@@ -57,4 +62,16 @@ export function tellParent (message) {
     if (process.connected && process.send) process.send(message, () => resolve())
     else resolve()
   })
+}
+
+/**
+ * The last message of the parent process about something.
+ * @param {string} event
+ * @returns {() => any} null before the first
+ */
+export function lastFromParent (event) {
+  /** @type {any} */
+  let last = null
+  process.on('message', (/** @type {any} */ message) => { if (message?.event === event) last = message })
+  return () => last
 }

@@ -3,17 +3,24 @@
  *
  * A statement ends on the server before this process stops waiting for it, so that no statement runs on unnoticed. What the database
  * says about itself (it is down, full, or out of connections) is `DATABASE_DOWN` and may be tried again; what it says about a statement
- * is `DATABASE_REFUSED`.
+ * is `DATABASE_REFUSED`, or `DATABASE_TIMEOUT` when it took too long. A wait for a lock ends earlier and is `DATABASE_DOWN`: the lock is
+ * somebody else's.
+ *
+ * `isOfStatement`: the statements may be the reason, because they took too long, or the connection ended while a transaction ran.
  *
  * @typedef {{ rows: any[], rowCount: number | null }} Result
  * @typedef {{ query: (text: string, values?: unknown[]) => Promise<Result> }} Client
  */
 import { createRequire } from 'node:module'
+import { Socket } from 'node:net'
 import { FreshetError } from './errors.js'
 
 /** SQLSTATE classes and codes after which the same statement may succeed: connection, resources, operator, rollback */
-const RETRYABLE = /^(08|53|57P|58|40001|40P01|25006|55P03|57014)/
+const RETRYABLE = /^(08|53|57P|58|40001|40P01|25006|55P03)/
+const TIMEOUT = '57014'
 const STATEMENT_SHARE = 0.8
+const CLOSE_WITHIN_MS = 1000
+const LOCK_SHARE = 0.6
 
 const require = createRequire(import.meta.url)
 /** Loaded with the first pool, because most processes have no database. @returns {typeof import('pg')} */
@@ -26,13 +33,21 @@ const loadPg = () => require('pg')
  *   as pg_stat_activity shows it; `max`: connections; `deadlineMs`: of a free connection, and of a statement
  */
 export function openDatabase ({ url, name, max, deadlineMs, log }) {
+  /** @type {Set<Socket>} */
+  const sockets = new Set()
   const pool = new (loadPg().Pool)({
     connectionString: url,
+    stream () {
+      const socket = new Socket()
+      sockets.add(socket)
+      return socket.once('close', () => sockets.delete(socket))
+    },
     application_name: name,
     max,
     connectionTimeoutMillis: deadlineMs,
     query_timeout: deadlineMs,
     statement_timeout: Math.floor(STATEMENT_SHARE * deadlineMs),
+    lock_timeout: Math.floor(LOCK_SHARE * deadlineMs),
     idle_in_transaction_session_timeout: deadlineMs
   })
   let isUp = true
@@ -41,17 +56,44 @@ export function openDatabase ({ url, name, max, deadlineMs, log }) {
     log.warn({ database: addressOf(url), reason: error.message }, 'a connection to the database was lost')
   })
 
-  /** @template T @param {() => Promise<T>} work @returns {Promise<T>} */
-  async function withErrors (work) {
+  /** @param {Error} error of pg @returns {never} */
+  const fail = (error) => { throw errorOf(error, url) }
+
+  /** @template T @param {Promise<T>} work @returns {Promise<T>} */
+  async function noted (work) {
     try {
-      const result = await work()
+      const result = await work
       isUp = true
       return result
     } catch (error) {
-      if (error instanceof FreshetError) throw error
-      const known = errorOf(error, url)
-      isUp = !known.retryable
-      throw known
+      isUp = error.code !== 'DATABASE_DOWN'
+      throw error
+    }
+  }
+
+  /** @template T @param {(client: Client) => Promise<T>} run @returns {Promise<T>} */
+  async function transaction (run) {
+    const client = await pool.connect().catch(fail)
+    const own = { query: (/** @type {string} */ text, values = /** @type {unknown[]} */ ([])) => client.query(text, values).catch(fail) }
+    /** @type {Error | undefined} a connection in an unknown state is closed */
+    let failure
+    const onLost = (/** @type {Error} */ error) => { failure = error }
+    let hasBegun = false
+    // the pool listens to idle connections only
+    client.on('error', onLost)
+    try {
+      await own.query('BEGIN')
+      hasBegun = true
+      const result = await run(own)
+      await own.query('COMMIT')
+      return result
+    } catch (error) {
+      await client.query('ROLLBACK').catch(onLost)
+      if (hasBegun && failure && error.code === 'DATABASE_DOWN') error.isOfStatement = true
+      throw error
+    } finally {
+      client.off('error', onLost)
+      client.release(failure)
     }
   }
 
@@ -59,39 +101,28 @@ export function openDatabase ({ url, name, max, deadlineMs, log }) {
     /** Whether the last statement had an answer. */
     get isUp () { return isUp },
 
-    /** @param {string} text @param {unknown[]} [values] @returns {Promise<Result>} @throws DATABASE_DOWN, DATABASE_REFUSED */
-    query: (text, values) => withErrors(() => pool.query(text, values)),
+    /**
+     * @param {string} text @param {unknown[]} [values] @returns {Promise<Result>}
+     * @throws {FreshetError} DATABASE_DOWN, DATABASE_REFUSED, DATABASE_TIMEOUT
+     */
+    query: (text, values) => noted(pool.query(text, values).catch(fail)),
 
     /**
      * @template T @param {(client: Client) => Promise<T>} run
-     * @returns {Promise<T>} after the commit @throws {FreshetError} DATABASE_DOWN, DATABASE_REFUSED; nothing was changed, unless the
-     *   connection was lost during the commit
+     * @returns {Promise<T>} after the commit @throws {FreshetError} DATABASE_DOWN, DATABASE_REFUSED, DATABASE_TIMEOUT, or what `run` threw;
+     *   nothing was changed, unless the connection was lost during the commit
      */
-    transaction: (run) => withErrors(async () => {
-      const client = await pool.connect()
-      /** @type {Error | undefined} a connection in an unknown state is closed */
-      let failure
-      const onLost = (/** @type {Error} */ error) => { failure = error }
-      // the pool listens to idle connections only
-      client.on('error', onLost)
-      try {
-        await client.query('BEGIN')
-        const result = await run(client)
-        await client.query('COMMIT')
-        return result
-      } catch (error) {
-        await client.query('ROLLBACK').catch((/** @type {Error} */ lost) => { failure = lost })
-        throw error
-      } finally {
-        client.off('error', onLost)
-        client.release(failure)
-      }
-    }),
+    transaction: (run) => noted(transaction(run)),
 
     /** Of connections; `waiting`: statements that wait for one. */
     figures: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
 
-    close: () => pool.end()
+    /** Within a second, also when the database does not answer. */
+    close () {
+      // the timer runs as long as a socket keeps the process
+      setTimeout(() => sockets.forEach((socket) => socket.destroy()), CLOSE_WITHIN_MS).unref()
+      return pool.end()
+    }
   }
 }
 
@@ -102,7 +133,8 @@ export const addressOf = (url) => new URL(url).host
 function errorOf (error, url) {
   const { code = '', constraint, message } = error
   const isAnswer = /^[0-9A-Z]{5}$/.test(code)
-  const facts = { sqlState: code, constraint, cause: error }
+  const facts = { sqlState: code, constraint, cause: error, isOfStatement: code === TIMEOUT }
+  if (code === TIMEOUT) return new FreshetError('DATABASE_TIMEOUT', `the database ended the statement: ${message}`, facts)
   if (isAnswer && !RETRYABLE.test(code)) {
     return new FreshetError('DATABASE_REFUSED', `the database rejected the statement: ${message}`, facts)
   }

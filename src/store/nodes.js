@@ -7,7 +7,7 @@
  *   `timeMs`: by its own clock
  */
 import { FreshetError } from '../errors.js'
-import { clusterUnsupported } from './replies.js'
+import { clusterUnsupported, sentinelUnsupported } from './replies.js'
 
 /**
  * @param {unknown} bytes the reply to INFO
@@ -24,16 +24,24 @@ export function readInfo (bytes, address) {
 }
 
 /**
- * The first request of every process to a node.
+ * The first request of every process to a node, which refuses what is no node of a deployment.
  * @param {import('./connection.js').Connection} connection
- * @returns {Promise<NodeFigures>}
- * @throws {FreshetError} CLUSTER_UNSUPPORTED, SERVER_REFUSED, SERVER_LOST
+ * @returns {Promise<Record<string, string>>}
+ * @throws {FreshetError} CLUSTER_UNSUPPORTED, SENTINEL_UNSUPPORTED, SERVER_REFUSED, SERVER_LOST
  */
-export async function nodeFigures (connection) {
+export async function nodeInfo (connection) {
   const info = readInfo(await connection.send('INFO'), connection.address)
   if (info.cluster_enabled === '1') throw clusterUnsupported(connection.address)
-  return figuresIn(info, connection.address)
+  if ((info.server_mode ?? info.redis_mode) === 'sentinel') throw sentinelUnsupported(connection.address)
+  return info
 }
+
+/**
+ * @param {import('./connection.js').Connection} connection
+ * @returns {Promise<NodeFigures>}
+ * @throws {FreshetError} as nodeInfo
+ */
+export const nodeFigures = async (connection) => figuresIn(await nodeInfo(connection), connection.address)
 
 /** @param {Record<string, string>} info @param {string} address @returns {NodeFigures} */
 export function figuresIn (info, address) {

@@ -26,7 +26,8 @@ import { capabilities, nodeFigures, replicaUrls, replicationId } from './nodes.j
  * @param {string} url
  * @param {{ replicas: string[] | null, keyPrefix: string, deadlineMs: number }} options `replicas` null = ask the primary
  * @returns {Promise<ServerFacts>}
- * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED, SERVER_LOST, CLUSTER_UNSUPPORTED
+ * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED, SERVER_LOST, CLUSTER_UNSUPPORTED,
+ *   SENTINEL_UNSUPPORTED
  */
 export async function probeServer (url, { replicas, keyPrefix, deadlineMs }) {
   const connection = await openConnection(url, { name: 'freshet-doctor', deadlineMs })
@@ -48,6 +49,7 @@ export async function probeServer (url, { replicas, keyPrefix, deadlineMs }) {
   }
 }
 
+const UNSUPPORTED = Object.freeze(['CLUSTER_UNSUPPORTED', 'SENTINEL_UNSUPPORTED'])
 const probeKey = (/** @type {string} */ keyPrefix) => `${keyPrefix}{doctor}`
 
 /** @param {any} error */
@@ -103,14 +105,14 @@ async function refusedOf (connection, rows, key) {
   return rows.filter((_, i) => outcomes[i].status === 'rejected' && isRefused(/** @type {PromiseRejectedResult} */ (outcomes[i]).reason))
 }
 
-/** @param {Connection} connection @returns {Promise<NodeFacts>} @throws {import('../errors.js').FreshetError} CLUSTER_UNSUPPORTED */
+/** @param {Connection} connection @returns {Promise<NodeFacts>} @throws {import('../errors.js').FreshetError} UNSUPPORTED */
 async function nodeFacts (connection) {
   const { address } = connection
   try {
     const { engine, role, linkUp } = await nodeFigures(connection)
     return { address, error: null, engine, role, linkUp, history: await replicationId(connection) }
   } catch (error) {
-    if (error.code === 'CLUSTER_UNSUPPORTED') throw error
+    if (UNSUPPORTED.includes(error.code)) throw error
     return { address, error: error.message, code: error.code }
   }
 }

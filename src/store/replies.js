@@ -47,6 +47,10 @@ export const clusterUnsupported = (address) => /** @type {FreshetError & { outco
   `the server at ${address} runs as a node of a cluster (cluster-enabled yes), which Freshet does not support yet; use a primary with ` +
   'replicas outside a cluster (cluster-enabled no)', { outcome: 'refused' }))
 
+/** @param {string} address */
+export const sentinelUnsupported = (address) => new FreshetError('SENTINEL_UNSUPPORTED', `the server at ${address} is a Sentinel, which ` +
+  'stores no data; use the address of the primary that it watches', { outcome: 'refused' })
+
 /** EXEC names the reason when it fails although all its commands were queued */
 const EXEC_REFUSED = /^EXECABORT [^:]*because of: /
 

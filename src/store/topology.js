@@ -11,7 +11,7 @@ import { FreshetError } from '../errors.js'
 import { FOREIGN, NOT_PRIMARY, NOT_REPLICA, absence, compareHistory, createNode } from './deployment-node.js'
 import { createLagClock } from './lag.js'
 import { createLink } from './link.js'
-import { expectStillPrimary, replicaUrls as urlsOfReplicas, replicationId } from './nodes.js'
+import { expectStillPrimary, nodeInfo, replicaUrls as urlsOfReplicas } from './nodes.js'
 
 const POLL_MS = 100
 const LOOK_AGAIN_MS = 1000
@@ -174,8 +174,9 @@ export function createRoutes ({ primaryUrl, name, deadlineMs, onError }) {
     deadlineMs,
     onError,
     async prepare (connection) {
+      const info = await nodeInfo(connection)
       await expectStillPrimary(connection)
-      replicationIds.set(connection, await replicationId(connection) ?? 'unknown')
+      replicationIds.set(connection, info.master_replid ?? 'unknown')
     }
   })
   return {

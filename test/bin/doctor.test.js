@@ -48,7 +48,7 @@ t.test('it lists the engines found and the one that would be used', async (t) =>
   t.match(text, /^engines +(valkey|redis) \d+\.\d+\.\d+ +MSETEX (yes|no) +\//m)
   t.match(text, /^would use +(valkey|redis) \d/m)
   t.match(text, /^servers +/m)
-  t.match(text, /^database +postgres \d+\.\d+\.\d+ \((the pinned copy|downloaded when .*, 24 MB)\) +(not running|postgres:)/m)
+  t.match(text, /^database +postgres \d+\.\d+\.\d+ \((the pinned copy|downloaded when .*, 24 MB)\) +(not running|127\.0\.0\.1:)/m)
   t.match(text, /\nNo problems found\.\n$/)
 })
 

@@ -28,15 +28,24 @@ for (const engine of await scopedEngines()) {
     const keyOf = (/** @type {number} */ partition) => admissionKey('fr:', system, partition)
     const letters = createDeadLetters({ connectionOf: () => connection, keyOf, partitions: 1 })
 
+    /** @type {Record<string, (client: import('../../src/consumers/index.js').SqlClient) => unknown>} by type of entry */
+    const poisons = {
+      ending: (client) => client.query('SELECT pg_terminate_backend(pg_backend_pid())'),
+      late: (client) => client.query("DO $$ BEGIN RAISE EXCEPTION 'statement timeout' USING ERRCODE = 'query_canceled'; END $$"),
+      throwing: () => { throw new TypeError('no such field') }
+    }
+
     /** @type {import('../../src/consumers/index.js').SqlEffect} */
     const effect = {
       name: 'effects',
       async write (client, entries) {
         for (const { key, seq, fields } of entries) {
+          await poisons[fields.type]?.(client)
           const sql = 'INSERT INTO effects (system, key, seq) VALUES ($1, $2, $3) ON CONFLICT (system, key, seq) DO NOTHING'
           await client.query(fields.type === 'poison' ? 'INSERT INTO nowhere VALUES ($1, $2, $3)' : sql, [system, key, seq])
         }
-      }
+      },
+      async after (entries) { if (entries.some(({ fields }) => fields.type === 'unsettled')) throw new Error('after the commit') }
     }
 
     /** A process of consumers. @param {string} id */
@@ -109,6 +118,24 @@ for (const engine of await scopedEngines()) {
       await t.rejects(letters.discard('0:1-1'), { code: 'LETTER_UNKNOWN' })
       await t.rejects(letters.replay('x'), { code: 'LETTER_UNKNOWN' })
       await leave()
+    })
+
+    await t.test('an entry that ends its connection, takes too long, throws or fails behind its commit is a dead letter', async (t) => {
+      const types = ['event', 'ending', 'event', 'late', 'throwing', 'unsettled', 'event']
+      for (const [i, type] of types.entries()) await append('p', i + 1, type)
+      const leave = await join('poisoned')
+      await eventually(async () => (await effects()).includes('p7'))
+      await leave()
+      t.same((await effects()).filter((one) => one.startsWith('p')), ['p1', 'p3', 'p6', 'p7'])
+      const { items } = await letters.list({ after: null, limit: 10 })
+      t.match(items, [
+        { fields: { type: 'ending' }, attempts: 3, reason: /terminat|does not answer/ },
+        { fields: { type: 'late' }, attempts: 3, reason: /statement timeout/ },
+        { fields: { type: 'throwing' }, attempts: 3, reason: /no such field/ },
+        { fields: { type: 'unsettled' }, attempts: 3, reason: /after the commit/ }
+      ])
+      for (const { id } of items) await letters.discard(id)
+      await connection.send('DEL', keyOf(0)('outbox'), keyOf(0)('cursors'))
     })
 
     await t.test('with all cursors deleted everything is taken again, without effect', async (t) => {

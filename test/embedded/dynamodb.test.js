@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { lookAtEmbeddedServers, useEmbeddedDynamodb } from '../../src/store/embedded/client.js'
 import { allGone, cacheDir, leftIn, makeCheckout, until, useServers } from './checkout.js'
+import { foreignHeaders, statusOf } from './foreign.js'
 
 /** @param {import('tap').Test} t @param {string} root @param {object} [options] */
 async function use (t, root, options = {}) {
@@ -11,16 +12,14 @@ async function use (t, root, options = {}) {
   return used
 }
 
-/** @param {string} url @returns {Promise<number>} status of a request without a signature */
-const statusOf = async (url) => (await fetch(url, { method: 'POST' })).status
-
 t.test('commands share one DynamoDB, which ends with the last of them', async (t) => {
   const root = await makeCheckout(t)
   const [one, other] = await Promise.all([use(t, root), use(t, root)])
   t.equal(one.url, other.url)
   t.match(await lookAtEmbeddedServers({ root }), { servers: null, databaseUrl: null, dynamodbUrl: one.url })
+  for (const headers of foreignHeaders) t.equal(await statusOf(other.url, headers), 403, 'a web page from elsewhere')
   await one.release()
-  t.ok(await statusOf(other.url) >= 400)
+  t.equal(await statusOf(other.url, { host: 'localhost' }), 404, 'its own reply to a PUT')
   await other.release()
   await t.rejects(fetch(other.url))
   await until(async () => (await leftIn(root)).length === 0)

@@ -42,6 +42,7 @@ wholeTest('the page', needsBrowser, async (t) => {
           asset,
           price: '101',
           updatedAt: now - 2000,
+          asOf: now - 12_000,
           tier: state.tiers.find((one) => one.asset === asset)?.tier,
           status: 'fresh',
           version: 1,
@@ -71,13 +72,13 @@ wholeTest('the page', needsBrowser, async (t) => {
     state.prices = {
       'hot-001': { price: '99', status: 'stale' },
       'hot-002': { status: 'degraded', sources: [OK[0], { exchange: 'beta', ok: false, reason: 'breaker_open' }, OK[2]] },
-      'hot-003': { price: undefined, updatedAt: undefined, sources: undefined, status: 'no_quorum' },
+      'hot-003': { price: undefined, updatedAt: undefined, asOf: undefined, sources: undefined, status: 'no_quorum' },
       'hot-004': { price: '0.012345678' }
     }
     const facts = async () => (await page.locator('#facts dd').allTextContents()).slice(0, 4).join()
     const hasHistory = async (/** @type {string} */ asset) => (await row(asset))[2] !== '–'
     await eventually(async () => (await facts()) === '47,1,1,1' && await hasHistory('hot-000') && await hasHistory('hot-001'))
-    t.match(await row('hot-000'), ['hot-000', '101.00', '▲ +1.00 %', '', /^\d\.\d s$/, 'hot', 'fresh', 'alpha beta gamma'])
+    t.match(await row('hot-000'), ['hot-000', '101.00', '▲ +1.00 %', '', /^1\d\.\d s$/, 'hot', 'fresh', 'alpha beta gamma'])
     t.match(await row('hot-001'), ['hot-001', '99.000', '▼ −1.00 %', '', /s$/, 'hot', 'stale', 'alpha beta gamma'])
     t.match((await row('hot-002')).slice(6), ['degraded', 'alpha beta breaker open gamma'])
     t.match((await row('hot-003')).toSpliced(2, 2), ['hot-003', '–', '–', 'hot', 'no quorum', ''])

@@ -1,11 +1,11 @@
 /** The database: errors, deadlines, the pool, migrations, on a real PostgreSQL. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { migrate, openDatabase } from '../../src/sql/index.js'
-import { startDatabase } from '../database.js'
+import { query as queryAt, startDatabase } from '../database.js'
 import { startProxy } from '../proxy.js'
 import { eventually, silentLog } from '../servers.js'
 
@@ -21,16 +21,32 @@ function open (t, { url = server.url, max = 2 } = {}) {
 
 t.test('a port that accepts and never answers is an error in time, and says where', async (t) => {
   const proxy = await startProxy(t, Number(new URL(server.url).port))
-  const url = server.url.replace(/\/\/\w+@127.0.0.1:\d+/, `//freshet:secret@127.0.0.1:${proxy.port}`)
+  const url = server.url.replace(/@127.0.0.1:\d+/, `@127.0.0.1:${proxy.port}`)
   proxy.goSilent()
   const database = open(t, { url })
   const error = await database.query('SELECT 1').catch((failure) => failure)
   t.match(error, { code: 'DATABASE_DOWN', retryable: true, message: new RegExp(`127.0.0.1:${proxy.port}`) })
-  t.notMatch(error.message, /secret/)
+  t.notMatch(error.message, new URL(server.url).password)
   t.notOk(database.isUp)
   proxy.speak()
   await eventually(async () => (await database.query('SELECT 1').catch(() => null))?.rowCount === 1)
   t.ok(database.isUp)
+})
+
+t.test('a database that stays silent keeps no process from ending', async (t) => {
+  const proxy = await startProxy(t, Number(new URL(server.url).port))
+  const url = server.url.replace(/@127.0.0.1:\d+/, `@127.0.0.1:${proxy.port}`)
+  const database = openDatabase({ url, name: 'test', max: 2, deadlineMs: 60_000, log: silentLog })
+  await Promise.all([database.query('SELECT 1'), database.query('SELECT 2')])
+  t.equal(proxy.lines.length, 2)
+  proxy.goSilent()
+  const lost = database.query('SELECT 1').catch((error) => error.code)
+  await eventually(() => database.figures().idle === 1)
+  const startedAt = performance.now()
+  await database.close()
+  t.equal(await lost, 'DATABASE_DOWN')
+  await eventually(() => proxy.lines.length === 0)
+  t.ok(performance.now() - startedAt < 30_000, 'it waited neither for the statement nor for goodbyes')
 })
 
 t.test('what a statement does wrong is not retryable; what the database lacks is', async (t) => {
@@ -38,7 +54,9 @@ t.test('what a statement does wrong is not retryable; what the database lacks is
   await database.query('CREATE TABLE IF NOT EXISTS numbers (n int PRIMARY KEY CHECK (n < 10))')
   await t.rejects(database.query('INSERT INTO numbers VALUES (11)'), { code: 'DATABASE_REFUSED', retryable: false, sqlState: '23514' })
   await t.rejects(database.query('SELECT nothing'), { code: 'DATABASE_REFUSED', sqlState: '42703' })
-  await t.rejects(database.query('SELECT pg_sleep(5)'), { code: 'DATABASE_DOWN', retryable: true }, 'longer than its deadline')
+  await t.rejects(database.query('SELECT pg_sleep(5)'), { code: 'DATABASE_TIMEOUT', retryable: true, isOfStatement: true },
+    'longer than its deadline')
+  t.ok(database.isUp)
   t.equal((await database.query("SELECT count(*) AS n FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%' AND state = 'active'"))
     .rows[0].n, '0', 'nothing runs on unnoticed')
 })
@@ -55,9 +73,23 @@ t.test('a transaction is whole or nothing, also when its connection is cut off',
     const { rows: [{ pid }] } = await client.query('SELECT pg_backend_pid() AS pid')
     await server.query('SELECT pg_terminate_backend($1)', [pid])
     await client.query('INSERT INTO parts VALUES (3)')
-  }), { code: 'DATABASE_DOWN', retryable: true })
+  }), { code: 'DATABASE_DOWN', retryable: true, isOfStatement: true })
   t.same((await database.query('SELECT n FROM parts')).rows, [])
   t.equal(await database.transaction(async (client) => (await client.query('INSERT INTO parts VALUES (4)')).rowCount), 1)
+})
+
+t.test('a wait for a lock ends before the statement would, and is not its fault', async (t) => {
+  const database = open(t)
+  await database.transaction(async (client) => {
+    await client.query('SELECT pg_advisory_xact_lock(7)')
+    await t.rejects(database.transaction((other) => other.query('SELECT pg_advisory_xact_lock(7)')),
+      { code: 'DATABASE_DOWN', sqlState: '55P03', isOfStatement: false })
+  })
+})
+
+t.test('an exception inside a transaction is not an outage', async (t) => {
+  const fault = new TypeError('mine')
+  await t.rejects(open(t).transaction(async () => { throw fault }), fault)
 })
 
 t.test('a full disk is an outage, with its reason', async (t) => {
@@ -91,10 +123,39 @@ t.test('the wait for a connection is bounded, and counted', async (t) => {
 t.test('migrations run once, also when two processes begin at once; a changed one is refused', async (t) => {
   const [one, other] = [open(t), open(t)]
   const done = await Promise.all([migrate(one), migrate(other)])
-  t.same(done.flat(), ['001-orders-and-bids.sql', '002-sagas.sql', '003-open-products.sql'])
+  t.same(done.flat(), ['001-orders-and-bids.sql', '002-sagas.sql', '003-open-products.sql', '004-system-secrets.sql'])
   t.same(await migrate(one), [])
   const folder = await mkdtemp(join(tmpdir(), 'freshet-migrations-'))
   t.teardown(() => rm(folder, { recursive: true }))
   await writeFile(join(folder, '001-orders-and-bids.sql'), 'SELECT 1')
   await t.rejects(migrate(one, pathToFileURL(`${folder}/`)), { code: 'DATABASE_DIFFERS', exitStatus: 2, message: /001-orders-and-bids/ })
+})
+
+t.test('the embedded one gives other users of the machine nothing, and who has its password no more than its database', async (t) => {
+  const { url, query, folder } = server
+  const { username, password } = new URL(url)
+  const as = (/** @type {string} */ user, /** @type {string} */ word) => `postgres://${user}:${word}@${new URL(url).host}/postgres`
+  t.match(password, /^[\w-]{24}$/)
+
+  async function isClosed () {
+    await t.rejects(queryAt(as(username, ''), 'SELECT 1'))
+    await t.rejects(queryAt(as(username, 'guessed'), 'SELECT 1'), { code: '28P01' })
+    await t.rejects(queryAt(as('postgres', password), 'SELECT 1'), { code: '28000' })
+    await t.rejects(queryAt(url.replace(/postgres$/, 'template1'), 'SELECT 1'), { code: '28000' })
+  }
+  await isClosed()
+  t.same(await query('SELECT rolsuper, rolcreaterole, rolcreatedb, rolreplication FROM pg_roles WHERE rolname = current_user'),
+    [{ rolsuper: false, rolcreaterole: false, rolcreatedb: false, rolreplication: false }])
+  await query('CREATE TABLE words (word text)')
+  await t.rejects(query("COPY words FROM PROGRAM 'id'"), { code: '42501' })
+  await t.rejects(query("COPY words FROM '/etc/passwd'"), { code: '42501' })
+  await t.rejects(query("SELECT pg_read_file('/etc/passwd')"), { code: '42501' })
+
+  // what an earlier version left
+  const access = join(folder, 'data', 'pg_hba.conf')
+  await writeFile(access, 'host all all 127.0.0.1/32 trust\n')
+  await server.crash()
+  await isClosed()
+  t.equal((await stat(access)).mode & 0o777, 0o600)
+  t.same(await query('SELECT * FROM words'), [], 'its data and password are those of before')
 })

@@ -3,6 +3,7 @@ import { fieldsOf } from '../../src/admission/index.js'
 import { taskCommands } from '../../src/schedule/index.js'
 import { createArchive, createPayments, createSaga, publishReplica, SYSTEM } from '../../src/systems/orders/index.js'
 import { durabilityOfOrders, hasReplicas, openConfirms } from '../confirms.js'
+import { eachSecond } from '../each-second.js'
 
 /** no request waits for the archive, and a transaction costs more than its rows */
 const ARCHIVE_PAUSE_MS = 400
@@ -13,6 +14,8 @@ const WAKING = Object.freeze(['placed', 'cancel_requested', 'wanted', 'resumed']
 export async function orderDuties (parts) {
   const { id, admission, connectionOf, database, owned, ownMetrics: { orders: metrics }, bury, settings, log } = parts
   const { submit, partitionOf, keyOf } = admission
+  // it may fail, and is repeated before anything else is open
+  const confirms = await openOwnConfirms(parts)
   const payments = createPayments({
     provider: settings.paymentProvider,
     url: settings.paymentUrl,
@@ -21,7 +24,6 @@ export async function orderDuties (parts) {
     onCall: metrics.called
   })
   metrics.follow(payments.breaker)
-  const confirms = await openOwnConfirms(parts)
   const confirm = async (/** @type {number} */ partition) => confirms?.[partition]()
   const command = (/** @type {string} */ key, /** @type {string} */ op) =>
     submit({ rule: 'step', key, scope: '', requestId: '', args: [op] })
@@ -51,6 +53,8 @@ export async function orderDuties (parts) {
     id,
     figures: () => ({ partitions: owned().length, driven, breaker: payments.breaker(), paymentUrl: payments.localUrl })
   })
+  const stopKeeping = eachSecond(admission.refresh, ({ code, message }) =>
+    log.debug({ code, reason: message }, 'the secret of orders is compared again'))
   return {
     async run (task) {
       if (task.rule !== 'step' || task.name !== 'run') return run(task)
@@ -72,6 +76,7 @@ export async function orderDuties (parts) {
       log
     }),
     async close () {
+      stopKeeping()
       published.close()
       payments.close()
       await confirms?.close()

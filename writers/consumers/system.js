@@ -8,12 +8,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { admissionKey, createAdmission } from '../../src/admission/index.js'
 import {
-  consume, consumeBatches, createDeadLetters, createKafkaTransport, createOutboxReader, createOwnership
+  consume, consumeBatches, createDeadLetters, createKafkaTransport, createOutboxReader, createOwnership, lagOf
 } from '../../src/consumers/index.js'
 import { aborted } from '../../src/runtime/index.js'
 import { runTasks } from '../../src/schedule/index.js'
+import { keepSecret } from '../../src/sql/index.js'
 import { createRoutes } from '../../src/store/index.js'
 import { sagaIdOf, SYSTEM as ORDERS } from '../../src/systems/orders/index.js'
+import { untilUp } from './until-up.js'
 import { followWakes } from './wakes.js'
 
 const LOOK_EVERY_MS = 250
@@ -30,23 +32,22 @@ const LOG_EVERY = 10
  *   dutiesOf: typeof import('./systems.js').DUTIES, leaseMs?: number,
  *   metrics: import('../../src/metrics/index.js').AdmissionMetrics & import('../../src/metrics/index.js').ConsumerMetrics,
  *   ownMetrics: import('./systems.js').OwnMetrics, log: import('pino').Logger, signal: AbortSignal,
- *   fail: (error: Error) => void }} parts `id`: of this process; `database`: null = no rows are written;
- *   `migrated`: when it can take them; `dutiesOf` each system
- * @throws {import('../../src/errors.js').FreshetError} SYSTEM_DIFFERS, KAFKA_MISSING, and why the primary cannot be reached
+ *   fail: (error: Error) => void, onWait: (error: Error & { code?: string }) => void }} parts `id`: of this process; `database`: null = no
+ *   rows are written; `migrated`: when it can take them; `dutiesOf` each system; `onWait`: why it cannot be opened yet
+ * @throws {import('../../src/errors.js').FreshetError} SYSTEM_DIFFERS, KAFKA_MISSING, and why the primary cannot be used
  */
 export async function openSystem (system, settings, parts) {
-  const { id, primaryUrl, database, migrated, dutiesOf, leaseMs, metrics, log } = parts
-  const { keyPrefix, deadlineMs, requestMs, keepMs, systemPartitions: partitions, kafkaBrokers, batches } = settings
+  const { id, primaryUrl, database, migrated, dutiesOf, leaseMs, metrics, log, signal, onWait } = parts
+  const { keyPrefix, deadlineMs, systemPartitions: partitions, kafkaBrokers } = settings
   const routes = createRoutes({ primaryUrl, name: `${id}:${system}`, deadlineMs })
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
-  const isRead = system === ORDERS
-  const admission = createAdmission({
-    route: routes.route, keyPrefix, system, partitions, requestMs, keepMs, isRead, deadlineMs, batches: batches !== 'no', metrics
-  })
+  const admission = openAdmission(system, settings, { route: routes.route, database, metrics })
   const letters = createDeadLetters({ connectionOf, keyOf, partitions })
   const { bury, noteFailure } = createNotes({ system, letters, metrics, log })
-  const duties = await openDuties().catch(async (error) => {
+  await routes.opened.catch(() => {})
+  const words = `${system} waits until it can be opened`
+  const duties = await untilUp(openDuties, { signal, log, words, onWait }).catch(async (error) => {
     await routes.close()
     throw error
   })
@@ -54,7 +55,7 @@ export async function openSystem (system, settings, parts) {
   const outbox = effect && createRoutes({ primaryUrl, name: `${id}:${system}:outbox`, deadlineMs })
 
   async function openDuties () {
-    await routes.opened
+    routes.route(0)
     await admission.agreed()
     return dutiesOf[system]({ ...parts, settings, admission, connectionOf, bury, owned: () => ownership.owned })
   }
@@ -126,6 +127,20 @@ export async function openSystem (system, settings, parts) {
 }
 
 /**
+ * @param {string} system @param {any} settings
+ * @param {Pick<Parameters<typeof createAdmission>[0], 'route' | 'metrics'> & Pick<Parameters<typeof openSystem>[2], 'database'>} parts
+ */
+function openAdmission (system, settings, { database, ...parts }) {
+  const { keyPrefix, deadlineMs, requestMs, keepMs, systemPartitions: partitions, batches } = settings
+  const isOfOrders = system === ORDERS
+  const keeping = isOfOrders && database
+    ? { keepSecret: (/** @type {string} */ secret) => keepSecret(database, system, secret) }
+    : {}
+  const options = { keyPrefix, system, partitions, requestMs, keepMs, deadlineMs, batches: batches !== 'no' }
+  return createAdmission({ ...options, isRead: isOfOrders, ...keeping, ...parts })
+}
+
+/**
  * What fails, and what fails for good.
  * @param {{ system: string, letters: import('../../src/consumers/index.js').DeadLetters,
  *   metrics: Pick<import('../../src/metrics/index.js').ConsumerMetrics, 'buried' | 'failed'>, log: import('pino').Logger }} parts
@@ -173,14 +188,4 @@ async function tokenIn (database, system, partition) {
   const { rows: [row] } = await database.query('SELECT max(token) AS token FROM consumer_cursor WHERE system = $1 AND partition = $2',
     [system, partition]).catch(() => ({ rows: [] }))
   return Number(row?.token ?? 0)
-}
-
-/**
- * From the cursor of a consumer, or the first entry if it has none, to the end of the outbox, ms.
- * @param {import('../../src/store/index.js').Connection} connection @param {(part: string) => string} key @param {string} consumer
- */
-async function lagOf (connection, key, consumer) {
-  const [[last], [first], stored] = await connection.sendAll([['XREVRANGE', key('outbox'), '+', '-', 'COUNT', '1'],
-    ['XRANGE', key('outbox'), '-', '+', 'COUNT', '1'], ['HGET', key('cursors'), consumer]])
-  return last === undefined ? 0 : parseInt(String(last[0])) - parseInt(String(stored ?? first[0]))
 }

@@ -6,8 +6,7 @@ import { admissionKey, createAdmission, createRejections, systemKey } from '../.
 import { partitionOf } from '../../src/item/index.js'
 import { createRoutes } from '../../src/store/index.js'
 import { openConfirms } from '../confirms.js'
-
-const LOOK_EVERY_MS = 1000
+import { eachSecond } from '../each-second.js'
 
 /**
  * @typedef {object} Parts
@@ -16,8 +15,9 @@ const LOOK_EVERY_MS = 1000
  * @property {import('../../src/metrics/index.js').AdmissionMetrics} metrics
  * @property {import('pino').Logger} log
  * @typedef {{ system: string, hasRejections: boolean, isRead?: boolean, durability: () => string,
+ *   keepSecret?: import('../../src/admission/index.js').KeepSecret, isRefreshed?: boolean,
  *   onEntry?: (entry: import('../../src/admission/index.js').Entry) => void }} Kind `hasRejections`: worth a cache; `isRead`: as
- *   createAdmission; `onEntry`: every event of the system
+ *   createAdmission; `isRefreshed`: its secret outlives the servers; `onEntry`: every event of the system
  */
 
 /** @typedef {ReturnType<typeof openSystem>} OpenSystem */
@@ -29,36 +29,30 @@ export function openSystem (settings, kind, parts) {
   /** @type {ReturnType<typeof openAdmission> | null} */
   let opened = null
   const open = () => {
-    clearInterval(timer)
+    if (!kind.isRefreshed) stopLooking()
     opened ??= openAdmission(settings, kind, parts)
     return opened.admission
   }
-  const timer = setInterval(async () => {
-    const { connection } = tryRoute(routes)
-    if (await connection?.send('EXISTS', key).catch(() => 0)) open()
-  }, LOOK_EVERY_MS).unref()
+  async function look () {
+    if (!opened && !await routes.route(0).connection.send('EXISTS', key)) return
+    const { refresh } = open()
+    if (kind.isRefreshed) await refresh()
+  }
+  const stopLooking = eachSecond(look, ({ code, message }) =>
+    parts.log.debug({ system: kind.system, code, reason: message }, 'a system is looked for again'))
 
   return {
     open,
     async close () {
-      clearInterval(timer)
+      stopLooking()
       await opened?.close()
     }
   }
 }
 
-/** @param {ReturnType<typeof createRoutes>} routes @returns {{ connection?: import('../../src/store/index.js').Connection }} */
-function tryRoute (routes) {
-  try {
-    return routes.route(0)
-  } catch {
-    return {}
-  }
-}
-
 /** @param {any} settings @param {Kind} kind @param {Parts} parts */
 function openAdmission (settings, kind, { routes, primaryUrl, name, metrics, log }) {
-  const { system, hasRejections, isRead, durability, onEntry } = kind
+  const { system, hasRejections, isRead, durability, keepSecret, onEntry } = kind
   const { keyPrefix, deadlineMs, requestMs, keepMs, maxOutbox, systemPartitions: partitions, ackWithinMs } = settings
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
@@ -98,6 +92,7 @@ function openAdmission (settings, kind, { routes, primaryUrl, name, metrics, log
     batches: settings.batches !== 'no',
     rejections: isCached ? rejections : undefined,
     confirmOf: confirms?.of,
+    keepSecret,
     metrics
   })
   return {

@@ -2,6 +2,7 @@
 import { expectDurability, fieldsOf, systemKey } from '../../src/admission/index.js'
 import { createDeadLetters } from '../../src/consumers/index.js'
 import { createAdmissionMetrics } from '../../src/metrics/index.js'
+import { keepSecret, openDatabase } from '../../src/sql/index.js'
 import { createRoutes } from '../../src/store/index.js'
 import * as auctions from '../../src/systems/auctions/index.js'
 import * as orders from '../../src/systems/orders/index.js'
@@ -32,10 +33,13 @@ export function openSystems (settings, { primaryUrl, registry, log, signal }) {
   /** @param {{ SYSTEM: string }} face @param {Omit<import('./system.js').Kind, 'system'>} more */
   const open = ({ SYSTEM: system }, more) =>
     openSystem(settings, { system, ...more }, { routes, primaryUrl, name, metrics: metricsOf(system), log })
+  const secrets = settings.databaseUrl === null ? null : createSecrets(settings, { name, log })
   const withoutDatabase = () => durability === 'db' ? 'memory' : durability ?? 'memory'
   const all = {
     auctions: open(auctions, { hasRejections: true, durability: withoutDatabase }),
-    orders: open(orders, { hasRejections: false, isRead: true, durability: ofOrders }),
+    orders: open(orders, {
+      hasRejections: false, isRead: true, durability: ofOrders, keepSecret: secrets?.keep(orders.SYSTEM), isRefreshed: true
+    }),
     prices: open(prices, { hasRejections: true, durability: withoutDatabase }),
     sales: open(sales, {
       hasRejections: true,
@@ -96,7 +100,7 @@ export function openSystems (settings, { primaryUrl, registry, log, signal }) {
     },
 
     auctions: auctions.createAuctions(admissionOf(all.auctions)),
-    orders: createOrders(settings, all.orders, routes, statesIn(all.orders)),
+    orders: createOrders(settings, all.orders, statesIn(all.orders)),
     prices: priceCommands,
     sales: sales.createSales({
       ...admissionOf(all.sales), tokens, settlement, isRecorded: settings.databaseUrl !== null || durability === 'db'
@@ -106,7 +110,7 @@ export function openSystems (settings, { primaryUrl, registry, log, signal }) {
 
     async close () {
       stop.abort()
-      await Promise.all([keeping, ...Object.values(all).map((system) => system.close()), health?.close()])
+      await Promise.all([keeping, ...Object.values(all).map((system) => system.close()), health?.close(), secrets?.close()])
       await routes.close()
     }
   }
@@ -137,11 +141,28 @@ function createHealth (settings, parts) {
 }
 
 /**
- * @param {any} settings @param {import('./system.js').OpenSystem} system @param {ReturnType<typeof createRoutes>} routes
+ * Secrets of systems in the database. It is opened when it is first needed.
+ * @param {any} settings @param {{ name: string, log: import('pino').Logger }} parts
+ */
+function createSecrets ({ databaseUrl: url, deadlineMs }, parts) {
+  /** @type {import('../../src/sql/index.js').Database | null} */
+  let database = null
+  return {
+    /** @param {string} system @returns {import('../../src/admission/index.js').KeepSecret} */
+    keep: (system) => (secret) => {
+      database ??= openDatabase({ ...parts, url, max: 1, deadlineMs })
+      return keepSecret(database, system, secret)
+    },
+    close: async () => database?.close()
+  }
+}
+
+/**
+ * @param {any} settings @param {import('./system.js').OpenSystem} system
  * @param {(key: string) => Promise<import('../../src/admission/index.js').Fields>} stateOf
  */
-const createOrders = (settings, system, routes, stateOf) => orders.createOrders({
-  submit: admissionOf(system).submit,
+const createOrders = (settings, system, stateOf) => orders.createOrders({
+  ...admissionOf(system),
   statesOf: (keys) => Promise.all(keys.map(stateOf)),
   deadlineMs: settings.orderDeadlineMs,
   // as long as the orders that they belong to

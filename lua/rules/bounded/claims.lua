@@ -67,8 +67,8 @@
 
   function ops.release (state, args, now, read)
     local status, quantity, owner, since = parse(read.member('claim ' .. args[3]))
-    if args[4] and status ~= args[4] then return 'unknown_claim', outcome(state) end
-    if not status and args[2] ~= '' then
+    if args[4] and status ~= args[4] and (not status or hasUnits(status)) then return 'unknown_claim', outcome(state) end
+    if not status and args[2] ~= '' and state.rememberMs then
       -- a later hold of it comes too late
       local members, holds = { { 'claim ' .. args[3], 'released 0 ' .. args[2] .. ' 0' } }, { { args[3], rememberedUntil(state, now) } }
       return 'accepted', outcome(state), { events = {}, members = members, holds = holds }

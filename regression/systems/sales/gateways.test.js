@@ -92,7 +92,7 @@ t.test('the clock of a gateway has no effect', async (t) => {
     const { status, json } = await wrong.claim(own('now'), 'ann')
     t.equal(status, 201)
     t.ok(Math.abs(json.holdUntil - nowMs - MINUTE_MS) < MINUTE_MS / 2, 'the hold ends by the clock of the server')
-    t.match(await wrong.confirm(own('now'), json.claimId), { status: 200, json: { status: 'sold' } })
+    t.match(await wrong.confirm(own('now'), json.claimId, 'ann'), { status: 200, json: { status: 'sold' } })
     await wrong.create(own('tokens'), { stock: 1, mode: 'token', holdMs: MINUTE_MS })
     const issued = (await wrong.token(own('tokens'), 'ann')).json
     t.ok(Math.abs(issued.expiresAt - nowMs - MINUTE_MS) < MINUTE_MS / 2)

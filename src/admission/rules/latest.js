@@ -4,7 +4,8 @@
  *
  *     set      base pinned tiers phase          creates an asset, or changes it; empty = as it is, or cold and not pinned
  *     tier     base pinned                      as set, of an asset that exists
- *     price    startedAt price sources          of a refresh that began then, by the clock of the server
+ *     price    startedAt price sources asOf     of a refresh that began then, by the clock of the server; asOf: time of the price by its
+ *                                               sources, from which its age and its expiries count
  *     fail     startedAt reason candidate sources   of a refresh that found no price; the next attempt backs off
  *     want     makes the next refresh due now: once until it ends, or for a second, and only while there is no unexpired price
  *     force    as want, also while there is one, a second after the last refresh at the earliest
@@ -106,7 +107,7 @@ const OPS = {
     }
     const tier = base || 'cold'
     Object.assign(state, { status: 'open', base: tier, tier, pinned: pinned || '0', tiers, phase })
-    Object.assign(state, { price: '', ts: '0', sources: '[]', soft: '0', hard: '0' })
+    Object.assign(state, { price: '', ts: '0', asOf: '0', sources: '[]', soft: '0', hard: '0' })
     Object.assign(state, { failedAt: '0', retryAt: '0', failures: '0', reason: '', candidate: '' })
     Object.assign(state, { heat: '0', heatAt: String(now), wantedUntil: '0', seq: '0' })
     const change = { events: [['seq', '0', 'type', 'wanted']], tasks: plan(state, now) }
@@ -117,16 +118,16 @@ const OPS = {
     return OPS.set(state, ['set', base, pinned, state.tiers, state.phase], now, read)
   },
 
-  price (state, [, startedAt, price, sources], now) {
+  price (state, [, startedAt, price, sources, asOf], now) {
     if (Number(startedAt) <= Number(state.ts)) return { code: 'stale', details: ['ts', state.ts] }
     cool(state, now)
     place(state)
-    Object.assign(state, { price, ts: startedAt, sources })
-    Object.assign(state, { soft: String(Number(startedAt) + msOf(state, 1)), hard: String(Number(startedAt) + msOf(state, 2)) })
+    Object.assign(state, { price, ts: startedAt, asOf, sources })
+    Object.assign(state, { soft: String(Number(asOf) + msOf(state, 1)), hard: String(Number(asOf) + msOf(state, 2)) })
     Object.assign(state, { failures: '0', reason: '', candidate: '', retryAt: '0', wantedUntil: '0' })
     const { soft, hard, tier } = state
-    const event = numbered(state, 'type', 'price', 'price', price, 'at', startedAt, 'sources', sources, 'soft', soft, 'hard', hard,
-      'tier', tier)
+    const event = numbered(state, 'type', 'price', 'price', price, 'at', startedAt, 'asOf', asOf, 'sources', sources, 'soft', soft,
+      'hard', hard, 'tier', tier)
     const change = { events: [event], tasks: plan(state, now + intervalOf(state)), keeps: KEEPS }
     return { code: 'accepted', details: [], change }
   },
@@ -176,10 +177,10 @@ export const latest = (state, args, now, read) =>
  * @param {Fields} event
  * @returns {boolean} always true: an event says everything that readers serve
  */
-export function foldLatest (state, { type, seq, at, price, sources, soft, hard, tier, pinned, reason, retryAt, candidate }) {
+export function foldLatest (state, { type, seq, at, asOf = at, price, sources, soft, hard, tier, pinned, reason, retryAt, candidate }) {
   if (type === 'price') {
     const ok = { failures: '0', reason: '', candidate: '', retryAt: '0' }
-    Object.assign(state, { seq, price, ts: at, sources, soft, hard, tier }, ok)
+    Object.assign(state, { seq, price, ts: at, asOf, sources, soft, hard, tier }, ok)
   } else if (type === 'failed') {
     const failures = String(Number(state.failures) + 1)
     Object.assign(state, { seq, failedAt: at, failures, reason, retryAt, candidate, failedSources: sources, tier })

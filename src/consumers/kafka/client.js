@@ -81,7 +81,6 @@ export function createClient ({ kafkajs, brokers, log }) {
       })
       try {
         return await retry(once, {
-          attempts: Infinity,
           signal,
           onFailure (error) {
             failed(error)

@@ -5,7 +5,8 @@ export const PORTS_TRIED = 5
 
 /** @returns {Promise<number>} */
 export const freePort = () => new Promise((resolve, reject) => {
-  const probe = createServer().once('error', reject).listen(0, '127.0.0.1', () => {
+  // who connects meanwhile must not keep it from closing
+  const probe = createServer((socket) => socket.destroy()).once('error', reject).listen(0, '127.0.0.1', () => {
     const { port } = /** @type {import('node:net').AddressInfo} */ (probe.address())
     probe.close(() => resolve(port))
   })

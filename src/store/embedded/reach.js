@@ -44,7 +44,7 @@ export async function reachSupervisor (part, supervision, { env, report, signal 
   const { folder } = supervision
   const until = Date.now() + START_DEADLINE_MS
   while (Date.now() < until && !signal?.aborted) {
-    const socket = await connectToTheOne(folder) ?? await startSupervisor(supervision, env, until)
+    const socket = await connectToTheOne(folder) ?? await startSupervisor(supervision, env, until, signal)
     if (!socket) continue
     const { ready, ended } = converse(socket, part, report)
     const event = await within(ready, until - Date.now(), signal)
@@ -91,12 +91,12 @@ export function converse (socket, word, report) {
 }
 
 /**
- * @param {Supervision} supervision @param {Caller['env']} env @param {number} until
+ * @param {Supervision} supervision @param {Caller['env']} env @param {number} until @param {AbortSignal} [signal]
  * @returns {Promise<Socket | null>} to the supervisor that holds the lock; null = there is none any more
  */
-async function startSupervisor (supervision, env, until) {
+async function startSupervisor (supervision, env, until, signal) {
   const { folder } = supervision
-  const log = openSync(logOf(folder), 'a')
+  const log = openSync(logOf(folder), 'a', 0o600)
   const child = spawn(process.execPath, [SUPERVISOR, JSON.stringify(supervision)], {
     cwd: folder,
     detached: true,
@@ -105,7 +105,7 @@ async function startSupervisor (supervision, env, until) {
   })
   closeSync(log)
   child.on('error', () => {}).unref()
-  while (child.exitCode === null && child.signalCode === null && Date.now() < until) {
+  while (child.exitCode === null && child.signalCode === null && Date.now() < until && !signal?.aborted) {
     const socket = await connectToTheOne(folder)
     if (socket) return socket
     await pause(POLL_MS)

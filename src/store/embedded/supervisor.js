@@ -37,7 +37,7 @@ export async function supervise ({ folder, cacheDir, named, replicas }) {
   /** @param {Error | null} failure */
   const end = (failure) => ending.abort(failure)
   const say = (/** @type {import('./door.js').SupervisorEvent} */ event) => {
-    process.stderr.write(JSON.stringify(event) + '\n')
+    process.stderr.write(JSON.stringify(withoutPassword(event)) + '\n')
     door.say(event)
   }
   const fleet = createFleet({ folder: join(folder, 'servers'), signal: ending.signal, say, fail: end })
@@ -54,7 +54,7 @@ export async function supervise ({ folder, cacheDir, named, replicas }) {
 
   const start = {
     servers: startServers,
-    database: async () => say({ event: 'database', ...await postgres.start() }),
+    database: async () => say({ event: 'database', url: (await postgres.start()).url }),
     dynamodb: async () => say({ event: 'dynamodb', ...await dynamodb.start() })
   }
 
@@ -93,6 +93,9 @@ async function ended (ending, isUnused) {
   if (!ending.signal.aborted) await once(ending.signal, 'abort')
   clearTimeout(unused)
 }
+
+/** For the log. @param {import('./door.js').SupervisorEvent} event */
+const withoutPassword = (event) => event.event === 'database' ? { ...event, url: new URL(event.url).host } : event
 
 /** @param {any} failure @returns {import('./door.js').SupervisorEvent} */
 const asEvent = (failure) =>

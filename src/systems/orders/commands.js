@@ -22,11 +22,11 @@ const CANCELLED = Object.freeze(['cancelling', 'cancelled'])
 /** @typedef {ReturnType<typeof createOrders>} Orders */
 
 /**
- * @param {{ submit: (command: Command) => Promise<Decision>, statesOf: (keys: string[]) => Promise<Fields[]>,
- *   deadlineMs: number, rememberMs: number }} parts `statesOf`: from the primary; `deadlineMs` of a saga; `rememberMs`: how long a product
- *   knows a claim after its end
+ * @param {{ submit: (command: Command) => Promise<Decision>, agreed: () => Promise<{ secret: string }>,
+ *   statesOf: (keys: string[]) => Promise<Fields[]>, deadlineMs: number, rememberMs: number }} parts `agreed`: the secret of the system;
+ *   `statesOf`: from the primary; `deadlineMs` of a saga; `rememberMs`: how long a product knows a claim after its end
  */
-export function createOrders ({ submit, statesOf, deadlineMs, rememberMs }) {
+export function createOrders ({ submit, agreed, statesOf, deadlineMs, rememberMs }) {
   /** @param {string} rule @param {string} key @param {string | null} requestId null: the client named none @param {string[]} args */
   async function run (rule, key, requestId, args) {
     const decision = await submit({ rule, key, scope: '', requestId: requestId ?? '', args })
@@ -48,7 +48,7 @@ export function createOrders ({ submit, statesOf, deadlineMs, rememberMs }) {
   return {
     /** @param {{ email: string, name: string, address: string }} customer @param {string | null} requestId @throws CUSTOMER_EXISTS */
     async createCustomer ({ email, name, address }, requestId) {
-      const customerId = customerIdOf(email)
+      const customerId = customerIdOf((await agreed()).secret, email)
       const about = JSON.stringify({ email, name, address })
       const { code, isReplay } = await run('once', customerKey(customerId), requestId, ['create', about])
       if (code === 'exists') throw new FreshetError('CUSTOMER_EXISTS', 'another customer has this email')
@@ -98,7 +98,7 @@ export function createOrders ({ submit, statesOf, deadlineMs, rememberMs }) {
      * @throws {FreshetError} CUSTOMER_UNKNOWN, PRODUCT_UNKNOWN, ORDER_PRICE_DIFFERS, FIELD_INVALID, IDEMPOTENCY_KEY_REUSED
      */
     async place ({ customerId, lines: given, address }, requestId, correlationId) {
-      const orderId = orderIdOf(customerId, requestId)
+      const orderId = orderIdOf((await agreed()).secret, customerId, requestId)
       const wanted = mergeLines(given)
       const [customer, ...products] = await statesOf([customerKey(customerId), ...wanted.map(({ sku }) => productKey(sku))])
       const body = { orderId, status: 'pending' }

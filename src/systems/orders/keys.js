@@ -1,10 +1,9 @@
 /**
  * Keys of the system: orders, products and customers have a prefix each, and so have the claims of a product. Ids of what is created come
- * from the request, so that its repetition reaches the same partition.
+ * from the request and the secret of the system, so that its repetition reaches the same partition, and nobody else can compute them.
  */
-import { hash, randomUUID } from 'node:crypto'
-
-const ID_CHARS = 22
+import { randomUUID } from 'node:crypto'
+import { idWith } from '../../admission/index.js'
 
 /** @param {string} id */
 export const orderKey = (id) => `o:${id}`
@@ -22,10 +21,7 @@ export const claimOfLine = (order, line) => `o:${order}:${line}`
 /** @param {string} reservation */
 export const claimOfReservation = (reservation) => `r:${reservation}`
 
-/** @param {string} customer @param {string | null} requestId null: the client named none */
-export const orderIdOf = (customer, requestId) => digest(`${customer}\0${requestId ?? randomUUID()}`)
-/** @param {string} email */
-export const customerIdOf = (email) => digest(email.trim().toLowerCase())
-
-/** @param {string} text */
-const digest = (text) => hash('sha256', text, 'base64url').slice(0, ID_CHARS)
+/** @param {string} secret @param {string} customer @param {string | null} requestId null: the client named none */
+export const orderIdOf = (secret, customer, requestId) => idWith(secret, 'order', customer, requestId ?? randomUUID())
+/** @param {string} secret @param {string} email */
+export const customerIdOf = (secret, email) => idWith(secret, 'customer', email.trim().toLowerCase())

@@ -3,38 +3,44 @@
  * are cut off.
  *
  *     1  a tick is dropped if its price is no number (`nan`) or not above 0 (`negative`), or if it is older than 60 s (`old`) or more than
- *        2 s ahead (`ahead`)
+ *        2 s ahead (`ahead`); `old` is less where the price would have expired by then
  *     2  a tick further than `outlierShare` from the median is dropped (`outlier`). Two ticks are then dropped both, unless one is near the
  *        last price and that has not expired: it counts alone
  *     3  what is left must be a quorum
- *     4  the price is the mean weighted by volume, or without any volume the median; a volume that is no number counts as none
- *     5  a move of more than `moveShare` from the last price needs every source, and more of them than a quorum, or a candidate from the
- *        refresh before that is not further than `outlierShare` away
+ *     4  the price is the mean weighted by volume, or without any volume the median; a volume that is no number counts as none. Its time is
+ *        the median of the times of its sources, of two the older
+ *     5  a move of more than `moveShare` from the last price needs every source, and more of them than a quorum. Fewer make it a candidate,
+ *        which is confirmed by a refresh not further than `outlierShare` away that another source agrees with, or that comes 60 s later
  *
  * @typedef {import('./sources/sources.js').Tick} Tick
  * @typedef {{ exchange: string, ok: boolean, ts?: number, reason?: string }} Source `ok`: it counted; `reason`: why not
- * @typedef {{ price: string, sources: Source[] }
- *   | { failure: 'all_failed' | 'no_quorum' | 'moved', candidate: string | null, sources: Source[] }} Aggregate
- *   `price`: decimal text; `candidate`: of a move that is not confirmed
- * @typedef {{ exchange: string, price: bigint, volume: bigint }} Quote
+ * @typedef {{ price: string, sinceMs: number, exchanges: string[] }} Candidate of a move that is not confirmed: since when it is seen, and
+ *   the sources that agreed on it first
+ * @typedef {{ price: string, asOf: number, sources: Source[] }
+ *   | { failure: 'all_failed' | 'no_quorum' | 'moved', candidate: Candidate | null, sources: Source[] }} Aggregate
+ *   `price`: decimal text; `asOf`: its time by its sources, ms since 1970
+ * @typedef {{ exchange: string, price: bigint, volume: bigint, ts: number }} Quote
  */
 import { scaledOf, textOf } from './decimals.js'
 
 const MAX_AGE_MS = 60_000
 const MAX_AHEAD_MS = 2_000
+const CONFIRMED_AFTER_MS = 60_000
 const SHARE_SCALE = 1_000_000
 
 /**
  * @param {readonly Tick[]} ticks one of each source
- * @param {{ nowMs: number, last: { price: string, hard: number } | null, candidate: string | null, outlierShare?: number,
- *   moveShare?: number, quorum?: number }} options `last`: the price before, and when it expires; `candidate`: of the refresh before
+ * @param {{ nowMs: number, last: { price: string, hard: number } | null, candidate: Candidate | null, hardMs?: number,
+ *   outlierShare?: number, moveShare?: number, quorum?: number }} options `last`: the price before, and when it expires; `candidate`: of
+ *   the refresh before; `hardMs`: age at which the price expires
  * @returns {Aggregate}
  */
-export function aggregate (ticks, { nowMs, last, candidate, outlierShare = 0.05, moveShare = 0.2, quorum = 2 }) {
+export function aggregate (ticks, { nowMs, last, candidate, hardMs = MAX_AGE_MS, outlierShare = 0.05, moveShare = 0.2, quorum = 2 }) {
   const before = last !== null && nowMs < last.hard ? scaledOf(last.price) : null
   /** @type {Map<string, string>} why a source does not count */
   const dropped = new Map()
-  const quotes = ticks.flatMap((tick) => quotesOf(tick, nowMs, dropped))
+  const oldest = nowMs - Math.min(MAX_AGE_MS, hardMs)
+  const quotes = ticks.flatMap((tick) => quotesOf(tick, { nowMs, oldest }, dropped))
   const counted = agreeing(quotes, before, outlierShare)
   for (const { exchange } of quotes) if (!counted.some((one) => one.exchange === exchange)) dropped.set(exchange, 'outlier')
   const sources = ticks.map((tick) => sourceOf(tick, dropped.get(tick.exchange)))
@@ -44,16 +50,22 @@ export function aggregate (ticks, { nowMs, last, candidate, outlierShare = 0.05,
   if (quotes.length < quorum || (counted.length < quorum && !isChosen)) return { failure: 'no_quorum', candidate: null, sources }
   const price = priceOf(counted)
   const isMove = before !== null && !isNear(price, before, moveShare)
-  const isConfirmed = (counted.length === ticks.length && counted.length > quorum) ||
-    (candidate !== null && isNear(price, scaledOf(candidate), outlierShare))
-  return isMove && !isConfirmed ? { failure: 'moved', candidate: textOf(price), sources } : { price: textOf(price), sources }
+  const seen = candidate !== null && isNear(price, scaledOf(candidate.price), outlierShare) ? candidate : null
+  const isConfirmed = (counted.length === ticks.length && counted.length > quorum) || (seen !== null &&
+    (nowMs - seen.sinceMs >= CONFIRMED_AFTER_MS || counted.some(({ exchange }) => !seen.exchanges.includes(exchange))))
+  if (!isMove || isConfirmed) return { price: textOf(price), asOf: Math.min(nowMs, timeOf(counted)), sources }
+  const first = seen ?? { sinceMs: nowMs, exchanges: counted.map(({ exchange }) => exchange) }
+  return { failure: 'moved', candidate: { ...first, price: textOf(price) }, sources }
 }
 
+/** @param {Quote[]} quotes at least one @returns {number} the median, of an even number the older of the middle two */
+const timeOf = (quotes) => quotes.map(({ ts }) => ts).sort((a, b) => a - b)[(quotes.length - 1) >> 1]
+
 /**
- * @param {Tick} tick @param {number} nowMs @param {Map<string, string>} dropped
+ * @param {Tick} tick @param {{ nowMs: number, oldest: number }} times @param {Map<string, string>} dropped
  * @returns {Quote[]} one, or none and a reason in `dropped`
  */
-function quotesOf (tick, nowMs, dropped) {
+function quotesOf (tick, { nowMs, oldest }, dropped) {
   const drop = (/** @type {string} */ reason) => {
     dropped.set(tick.exchange, reason)
     return []
@@ -63,10 +75,10 @@ function quotesOf (tick, nowMs, dropped) {
   const price = scaledOf(tick.price)
   if (price === null) return drop('nan')
   if (price <= 0n) return drop('negative')
-  if (ts < nowMs - MAX_AGE_MS) return drop('old')
+  if (ts < oldest) return drop('old')
   if (ts > nowMs + MAX_AHEAD_MS) return drop('ahead')
   const volume = scaledOf(tick.volume) ?? 0n
-  return [{ exchange, price, volume: volume > 0n ? volume : 0n }]
+  return [{ exchange, price, volume: volume > 0n ? volume : 0n, ts }]
 }
 
 /** @param {Tick} tick @param {string | undefined} reason @returns {Source} */

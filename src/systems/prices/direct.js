@@ -19,12 +19,22 @@ export function createDirect ({ sources, now }) {
   /** @param {import('../../admission/index.js').Known} known @returns {Promise<Fields | null>} */
   async function ask ({ key, fields }) {
     const nowMs = now()
-    const found = aggregate(await sources.ticks(key), { nowMs, last: { price: fields.price, hard: Number(fields.hard) }, candidate: null })
+    const before = fields.asOf ?? fields.ts
+    const found = aggregate(await sources.ticks(key), {
+      nowMs, last: { price: fields.price, hard: Number(fields.hard) }, candidate: null, hardMs: Number(fields.hard) - Number(before)
+    })
     if ('failure' in found) return null
-    const lives = (/** @type {string} */ until) => String(nowMs + Number(until) - Number(fields.ts))
+    const lives = (/** @type {string} */ until) => String(found.asOf + Number(until) - Number(before))
     const { price, sources: said } = found
     const one = {
-      ...fields, price, ts: String(nowMs), sources: JSON.stringify(said), failures: '0', soft: lives(fields.soft), hard: lives(fields.hard)
+      ...fields,
+      price,
+      ts: String(nowMs),
+      asOf: String(found.asOf),
+      sources: JSON.stringify(said),
+      failures: '0',
+      soft: lives(fields.soft),
+      hard: lives(fields.hard)
     }
     kept.set(key, one)
     if (kept.size > MAX_KEPT) kept.delete(String(kept.keys().next().value))

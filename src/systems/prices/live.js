@@ -32,10 +32,11 @@ export function createPriceLive ({ queries, view, now, push, log }) {
       viewers.unwatch()
       Object.assign(viewers, { watched: known, unwatch: view.watch(asset, () => serveSoon(asset)) })
     }
-    const { price, ts, tier, seq } = known.fields
+    const { price, ts, asOf = ts, tier, seq } = known.fields
     const isPrice = isUsable(known.fields, now())
     const status = isPrice ? statusOf(known.fields, now()) : STATUSES[missing(known.fields).code]
-    const event = { asset, price: isPrice ? price : null, updatedAt: ts === '0' ? null : Number(ts), tier, status, version: Number(seq) }
+    const [updatedAt, asOfMs] = ts === '0' ? [null, null] : [Number(ts), Number(asOf)]
+    const event = { asset, price: isPrice ? price : null, updatedAt, asOf: asOfMs, tier, status, version: Number(seq) }
     const bytes = Buffer.from(`event: price\ndata: ${JSON.stringify(event)}\nid: ${known.generation}:${seq}\n\n`)
     const nowMs = performance.now()
     for (const [stream, viewer] of viewers.streams) {

@@ -8,8 +8,8 @@
  *
  * @typedef {import('../../admission/index.js').Known} Known
  * @typedef {import('./replies.js').Found} Found
- * @typedef {{ latest: (assets: string[]) => Promise<Map<string, { price: string, ts: number, version: number, sources: any[], soft: number,
- *   hard: number, tier: string }>>, history: (asset: string, from: number, to: number, limit: number) =>
+ * @typedef {{ latest: (assets: string[]) => Promise<Map<string, { price: string, ts: number, asOf: number, version: number, sources: any[],
+ *   soft: number, hard: number, tier: string }>>, history: (asset: string, from: number, to: number, limit: number) =>
  *   Promise<{ at: number, price: string, version: number }[]> }} Store
  */
 import { FreshetError } from './errors.js'
@@ -48,8 +48,8 @@ export function createPriceQueries ({
   async function stored (asset) {
     const row = await inStore?.latest(asset)
     if (!row || row.hard <= now()) return null
-    const { price, ts, version, sources, soft, hard, tier } = row
-    const numbers = { ts: String(ts), soft: String(soft), hard: String(hard), seq: String(version) }
+    const { price, ts, asOf, version, sources, soft, hard, tier } = row
+    const numbers = { ts: String(ts), asOf: String(asOf), soft: String(soft), hard: String(hard), seq: String(version) }
     const fields = { price, tier, sources: JSON.stringify(sources), failures: '0', ...numbers }
     return { asset, fields, generation: 'store', level: 'store' }
   }

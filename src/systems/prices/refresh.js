@@ -8,10 +8,14 @@ import { fieldsOf } from '../../admission/index.js'
 import { aggregate } from './aggregate.js'
 
 const RULE = 'latest'
+const TIERS = Object.freeze(['hot', 'medium', 'cold'])
+
+/** @param {string} tier @param {string} tiers refresh, soft and hard ms of each @returns {number} hard */
+const hardMsOf = (tier, tiers) => Number(tiers.split(' ')[3 * TIERS.indexOf(tier) + 2])
 
 /**
  * @param {object} parts
- * @param {{ ticks: (asset: string) => Promise<import('./aggregate.js').Tick[]> }} parts.sources
+ * @param {Pick<import('./sources/sources.js').Sources, 'ticks' | 'noteOld'>} parts.sources
  * @param {(asset: string) => { connection: import('../../store/index.js').Connection, key: (part: string) => string }} parts.placeOf
  *   the primary of its partition
  * @param {(command: import('../../admission/index.js').Command) => Promise<import('../../admission/index.js').Decision>} parts.submit
@@ -25,15 +29,19 @@ export function createRefresher ({ sources, placeOf, submit, onRefresh = () => {
     const since = performance.now()
     const [[seconds, micros], flat] = await connection.sendAll([['TIME'], ['HGETALL', key(`state:${asset}`)]])
     const startedMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
-    const { price, hard, candidate } = fieldsOf(flat.map(String))
+    const { price, hard, candidate, tier, tiers } = fieldsOf(flat.map(String))
     const ticks = await sources.ticks(asset)
     const found = aggregate(ticks, {
-      nowMs: startedMs + performance.now() - since, last: price ? { price, hard: Number(hard) } : null, candidate: candidate || null
+      nowMs: Math.floor(startedMs + performance.now() - since),
+      last: price ? { price, hard: Number(hard) } : null,
+      candidate: candidate?.startsWith('{') ? JSON.parse(candidate) : null,
+      hardMs: hardMsOf(tier, tiers)
     })
+    for (const { exchange, reason } of found.sources) if (reason === 'old') sources.noteOld(exchange)
     const said = JSON.stringify(found.sources)
     const args = 'failure' in found
-      ? ['fail', String(startedMs), found.failure, found.candidate ?? '', said]
-      : ['price', String(startedMs), found.price, said]
+      ? ['fail', String(startedMs), found.failure, found.candidate ? JSON.stringify(found.candidate) : '', said]
+      : ['price', String(startedMs), found.price, said, String(found.asOf)]
     const { code } = await submit({ rule: RULE, key: asset, scope: '', requestId: '', args }).catch((error) => {
       onRefresh('not_stored', (performance.now() - since) / 1000)
       throw error

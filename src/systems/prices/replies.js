@@ -27,9 +27,10 @@ export function statusOf ({ failures, soft }, nowMs) {
 }
 
 /** @param {string} asset @param {Fields} fields @param {string} status @returns {string} JSON */
-const textOf = (asset, { price, ts, tier, seq, sources, failures, failedAt, reason, failedSources }, status) =>
-  `{"asset":${JSON.stringify(asset)},"price":"${price}","updatedAt":${ts},"tier":"${tier}","status":"${status}","version":${seq},` +
-  `"sources":${sources}${failures === '0' ? '' : `,"failed":{"at":${failedAt},"reason":"${reason}","sources":${failedSources}}`}}`
+const textOf = (asset, { price, ts, asOf = ts, tier, seq, sources, failures, failedAt, reason, failedSources }, status) =>
+  `{"asset":${JSON.stringify(asset)},"price":"${price}","updatedAt":${ts},"asOf":${asOf},"tier":"${tier}","status":"${status}",` +
+  `"version":${seq},"sources":${sources}` +
+  `${failures === '0' ? '' : `,"failed":{"at":${failedAt},"reason":"${reason}","sources":${failedSources}}`}}`
 
 /**
  * Replies of one process; a body is encoded once for each version and status.
@@ -42,7 +43,7 @@ export function createEncoder ({ isShared }) {
   return {
     /** @param {Found} found @param {number} nowMs @returns {Reply} */
     replyOf ({ asset, fields, generation, level }, nowMs) {
-      const { ts, soft, hard, seq } = fields
+      const { ts, asOf = ts, soft, hard, seq } = fields
       const status = statusOf(fields, nowMs)
       const tag = `W/"${generation}.${seq}.${ts}.${status}"`
       let known = encoded.get(fields)
@@ -50,8 +51,8 @@ export function createEncoder ({ isShared }) {
         known = { tag, body: Buffer.from(textOf(asset, fields, status)) }
         encoded.set(fields, known)
       }
-      const [lifetime, stale] = [Number(soft) - Number(ts), Number(hard) - Number(soft)].map((ms) => Math.floor(ms / 1000))
-      const ageMs = Math.max(0, nowMs - Number(ts))
+      const [lifetime, stale] = [Number(soft) - Number(asOf), Number(hard) - Number(soft)].map((ms) => Math.floor(ms / 1000))
+      const ageMs = Math.max(0, nowMs - Number(asOf))
       const shownLevel = status === 'stale' ? 'stale' : level
       return {
         body: known.body,

@@ -126,7 +126,7 @@ function createClaims (parts) {
     return { status, body: { ...body, status: 'sold' }, isReplay: answer.isReplay }
   }
 
-  /** Of a hold. @param {string} id @param {string} user or empty @param {string} claim @param {string} requestId */
+  /** Of a hold. @param {string} id @param {string} user @param {string} claim @param {string} requestId */
   function confirm (id, user, claim, requestId) {
     return run(id, user, requestId, ['confirm', user, claim, final])
   }
@@ -164,16 +164,24 @@ function createClaims (parts) {
       return settled(id, answer, claim)
     },
 
-    /** @param {string} id @param {string} claim @param {string | null} requestId @throws {FreshetError} as throwIfRefused */
-    async confirm (id, claim, requestId) {
-      const answer = await confirm(id, '', claim, requestId ?? randomUUID())
+    /**
+     * @param {string} id @param {string} claim @param {{ userId: string | null }} user if given, the claim must be of this user
+     * @param {string | null} requestId
+     * @throws {FreshetError} as throwIfRefused
+     */
+    async confirm (id, claim, { userId }, requestId) {
+      const answer = await confirm(id, userId ?? '', claim, requestId ?? randomUUID())
       const { body, isReplay } = await settled(id, answer, claim)
       return { status: 200, body, isReplay }
     },
 
-    /** @param {string} id @param {string} claim @param {string | null} requestId @throws {FreshetError} as throwIfRefused */
-    async release (id, claim, requestId) {
-      const answer = await run(id, '', requestId ?? randomUUID(), ['release', '', claim])
+    /**
+     * Releases a hold. The ids of sold claims are listed, so only a command that names the user revokes one.
+     * @type {(id: string, claim: string, user: { userId: string | null }, requestId: string | null) => Promise<Reply>} as confirm
+     */
+    async release (id, claim, { userId }, requestId) {
+      const user = userId ?? ''
+      const answer = await run(id, user, requestId ?? randomUUID(), ['release', user, claim, ...(userId === null ? ['held'] : [])])
       return { status: 200, body: { claimId: claim, status: 'released', ...numbersOf(answer) }, isReplay: answer.isReplay }
     },
 

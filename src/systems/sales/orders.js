@@ -90,6 +90,8 @@ export function createOrderWriter ({ stateOf, restore, database, submit }) {
     async rejected ({ key, fields: { type, claim } }) {
       if (type !== 'pending') return false
       await decide(key, 'release', '', claim, 'pending')
+      // an attempt that did not end may have committed its row
+      await settle(key, claim)
       return true
     }
   }

@@ -3,20 +3,15 @@
  * secret of the system can check one, without asking a server. Claim ids come from the same secret, so that a request that is repeated
  * names the same claim, and nobody else can guess it.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
+import { idWith } from '../../admission/index.js'
 import { FreshetError } from './errors.js'
 
-const CHARS = 22
-const SEPARATOR = '\0'
-
-/** @param {string} secret @param {string[]} parts */
-const digestOf = (secret, parts) => createHmac('sha256', secret).update(parts.join(SEPARATOR)).digest('base64url').slice(0, CHARS)
-
 /** @param {string} secret @param {{ sale: string, user: string, requestId: string }} request @returns {string} */
-export const claimIdOf = (secret, { sale, user, requestId }) => digestOf(secret, ['claim', sale, user, requestId])
+export const claimIdOf = (secret, { sale, user, requestId }) => idWith(secret, 'claim', sale, user, requestId)
 
 /** @param {string} secret @param {{ sale: string, user: string, claim: string }} place @returns {string} */
-export const ticketOf = (secret, { sale, user, claim }) => `${claim}.${digestOf(secret, ['ticket', sale, user, claim])}`
+export const ticketOf = (secret, { sale, user, claim }) => `${claim}.${idWith(secret, 'ticket', sale, user, claim)}`
 
 /**
  * @param {string} secret @param {{ sale: string, user: string, ticket: string | null }} shown

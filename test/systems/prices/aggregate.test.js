@@ -88,28 +88,57 @@ t.test('of two that disagree, the one near the last price counts, as long as tha
   t.equal(priceOf(aggregate(ticksOf('96', '104'), { ...NOTHING, last: LAST })), '100', 'these agree')
 })
 
-t.test('a move of more than 20 % needs all three sources, or the same result twice', async (t) => {
+const MINUTE_MS = 60_000
+/** @param {string} price @param {number} [agoMs] @param {string[]} [exchanges] */
+const candidateOf = (price, agoMs = 0, exchanges = ['a', 'b']) => ({ price, sinceMs: NOW - agoMs, exchanges })
+
+t.test('a move of more than 20 % needs all three sources, another source that agrees later, or a minute', async (t) => {
   const last = { ...NOTHING, last: LAST }
   const two = ticksOf('130', '131', failed('timeout'))
-  t.match(aggregate(two, last), { failure: 'moved', candidate: '130.5' })
+  t.match(aggregate(two, last), { failure: 'moved', candidate: candidateOf('130.5') })
   t.same(outcomes(aggregate(two, last)), ['ok', 'ok', 'timeout'])
   t.equal(priceOf(aggregate(ticksOf('130', '131', '132'), last)), '131')
-  t.equal(priceOf(aggregate(two, { ...last, candidate: '130' })), '130.5')
-  t.match(aggregate(two, { ...last, candidate: '150' }), { failure: 'moved', candidate: '130.5' }, 'another result')
+  t.match(aggregate(two, { ...last, candidate: candidateOf('130', 5000) }), { failure: 'moved', candidate: candidateOf('130.5', 5000) },
+    'the same two sources again')
+  t.equal(priceOf(aggregate(two, { ...last, candidate: candidateOf('130', 5000, ['b', 'c']) })), '130.5', 'a is another source')
+  t.equal(priceOf(aggregate(two, { ...last, candidate: candidateOf('130', MINUTE_MS) })), '130.5', 'for a minute')
+  t.match(aggregate(two, { ...last, candidate: candidateOf('150', MINUTE_MS) }), { failure: 'moved', candidate: candidateOf('130.5') },
+    'another result')
   t.equal(priceOf(aggregate(two, { ...last, last: { ...LAST, hard: NOW } })), '130.5', 'the last price has expired')
   t.equal(priceOf(aggregate(ticksOf('120', '120'), last)), '120')
   t.equal(priceOf(aggregate(ticksOf('80', '80'), last)), '80')
   t.equal(priceOf(aggregate(ticksOf('79', '80'), last)), 'moved')
   t.equal(priceOf(aggregate(ticksOf('130', '130', '99999'), last)), 'moved', 'an outlier does not confirm')
   t.equal(priceOf(aggregate(ticksOf('130', '130'), { ...last, moveShare: 0.5 })), '130')
-  t.equal(/** @type {any} */ (aggregate(ticksOf('1', failed('timeout')), { ...last, candidate: '1' })).candidate, null, 'not consecutive')
+  t.match(aggregate(ticksOf('1', failed('timeout')), { ...last, candidate: candidateOf('1', MINUTE_MS) }), { candidate: null },
+    'not consecutive')
 })
 
-t.test('a factor of 1,000 on one source changes nothing, and on two of three it needs two refreshes', async (t) => {
+t.test('a factor of 1,000 on one source changes nothing, and on two of three it does not count for a minute', async (t) => {
   const last = { ...NOTHING, last: LAST }
   t.equal(priceOf(aggregate(ticksOf('100', '100', '100000'), last)), '100')
-  t.match(aggregate(ticksOf('100', '100000', '100000'), last), { failure: 'moved', candidate: '100000' })
-  t.equal(priceOf(aggregate(ticksOf('100', '100000', '100000'), { ...last, candidate: '100000' })), '100000')
+  const two = ticksOf('100', '100000', '100000')
+  const candidate = candidateOf('100000', 0, ['b', 'c'])
+  t.match(aggregate(two, last), { failure: 'moved', candidate })
+  t.match(aggregate(two, { ...last, candidate: { ...candidate, sinceMs: NOW - MINUTE_MS + 1 } }), { failure: 'moved' })
+  t.equal(priceOf(aggregate(two, { ...last, candidate: { ...candidate, sinceMs: NOW - MINUTE_MS } })), '100000')
+})
+
+t.test('the time of a price is the median of those of its sources, of two the older, and never ahead', async (t) => {
+  /** @param {...number} agoMs */
+  const asOf = (...agoMs) => {
+    const found = /** @type {any} */ (aggregate(ticksOf(...agoMs.map((ms) => ({ ts: NOW + ms }))), NOTHING))
+    return found.asOf - NOW
+  }
+  t.equal(asOf(-1000, -55_000, -20_000), -20_000)
+  t.equal(asOf(-1000, -55_000), -55_000)
+  t.equal(asOf(1500, 1500, -10), 0)
+})
+
+t.test('a tick is too old when a price of its time would have expired', async (t) => {
+  const ticks = ticksOf({ ts: NOW - 20_001 }, { ts: NOW - 20_000 }, { ts: NOW })
+  t.same(outcomes(aggregate(ticks, { ...NOTHING, hardMs: 20_000 })), ['old', 'ok', 'ok'])
+  t.same(outcomes(aggregate(ticks, { ...NOTHING, hardMs: 1_800_000 })), ['ok', 'ok', 'ok'], 'a minute at most')
 })
 
 /** The same in fractions of doubles: fine for numbers with few digits. @param {any[]} ticks @param {any} options */
@@ -120,7 +149,7 @@ function oracle (ticks, { last, candidate }) {
     return (sorted[Math.floor((all.length - 1) / 2)] + sorted[Math.ceil((all.length - 1) / 2)]) / 2
   }
   const valid = ticks.filter(({ ok, price, ts }) => ok && Number(price) > 0 && ts >= NOW - 60_000 && ts <= NOW + 2_000)
-    .map(({ price, volume }) => ({ price: Number(price), volume: Number(volume) }))
+    .map(({ exchange, price, volume }) => ({ exchange, price: Number(price), volume: Number(volume) }))
   if (valid.length === 0) return 'all_failed'
   let counted = valid.filter(({ price }) => near(price, median(valid.map((one) => one.price)), 0.05))
   const before = last && last.hard > NOW ? Number(last.price) : null
@@ -133,7 +162,8 @@ function oracle (ticks, { last, candidate }) {
     ? median(counted.map((one) => one.price))
     : counted.reduce((sum, one) => sum + one.price * one.volume, 0) / volume
   const isMove = before !== null && !near(price, before, 0.2)
-  const isConfirmed = counted.length === 3 || (candidate !== null && near(price, Number(candidate), 0.05))
+  const isConfirmed = counted.length === 3 || (candidate !== null && near(price, Number(candidate.price), 0.05) &&
+    (NOW >= candidate.sinceMs + MINUTE_MS || counted.some(({ exchange }) => !candidate.exchanges.includes(exchange))))
   return isMove && !isConfirmed ? 'moved' : price
 }
 
@@ -151,7 +181,11 @@ const anyTicks = fc.tuple(anyTick, anyTick, anyTick)
 const anyOptions = fc.record({
   nowMs: fc.constant(NOW),
   last: fc.option(fc.record({ price: fc.integer({ min: 80, max: 120 }).map(String), hard: fc.constantFrom(NOW, NOW + 1, NOW + 1) })),
-  candidate: fc.option(fc.integer({ min: 60, max: 150 }).map(String))
+  candidate: fc.option(fc.record({
+    price: fc.integer({ min: 60, max: 150 }).map(String),
+    sinceMs: fc.constantFrom(NOW, NOW - MINUTE_MS),
+    exchanges: fc.constantFrom(...[['a', 'b'], ['b', 'c'], ['a', 'b', 'c']])
+  }))
 })
 
 t.test('it agrees with a naive calculation', async (t) => {

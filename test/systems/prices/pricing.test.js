@@ -126,4 +126,22 @@ t.test('prices', async (t) => {
     })
     t.match(json.items[0], { exchange: 'alpha', breaker: 'closed', latencyMs: Number, url: exchanges.urls.alpha })
   })
+
+  await t.test('a price is as old as its sources say; sources that stand still are not healthy', async (t) => {
+    const staleMs = 30_000
+    await exchanges.faults([...EXCHANGES], { stale: staleMs })
+    await gateway.asset('aged', { tier: 'cold', pinned: true })
+    await gateway.asset('expired', { tier: 'hot', pinned: true })
+    const { headers, json } = await eventually(async () => {
+      const answer = await reader.price('aged')
+      return answer.status === 200 && answer
+    })
+    t.ok(Number(headers.get('age')) >= staleMs / 1000, 'not since the refresh')
+    t.ok(json.updatedAt - json.asOf >= staleMs)
+    t.equal(json.status, 'fresh', 'its soft expiry is after two minutes')
+    await eventually(async () => (await reader.get('/v1/sources')).json.items.every((/** @type {any} */ one) => one.lastError === 'old'))
+    isProblem(t, await reader.price('expired'), 503, 'PRICE_NO_DATA')
+    await exchanges.faults([...EXCHANGES], null)
+    await eventually(async () => (await reader.price('expired')).status === 200)
+  })
 })

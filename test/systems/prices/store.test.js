@@ -61,7 +61,8 @@ const of = (/** @type {string} */ operation) => proxy.asked.filter((one) => one.
 t.test('prices are written once and read as they were, whatever else the outbox has', async (t) => {
   const store = await openStore(t)
   const entries = Array.from({ length: 60 }, (_, i) => entryOf('btc-usd', i + 1))
-  const other = entryOf('eth-usd', 1)
+  const asOf = Date.now() - 70_000
+  const other = entryOf('eth-usd', 1, { asOf: String(asOf) })
   const failed = { ...other, fields: { seq: '9', type: 'failed', reason: 'all_failed' } }
   await store.write([...entries, failed, other])
   await store.write([...entries, other])
@@ -75,6 +76,7 @@ t.test('prices are written once and read as they were, whatever else the outbox 
   t.same(latest.get('eth-usd'), {
     price: '1.5',
     ts: Number(other.fields.at),
+    asOf,
     version: 1,
     sources: [{ exchange: 'north', ok: true, ts: 1 }],
     soft: SOON,

@@ -33,7 +33,7 @@ t.test('sales with a database', async (t) => {
     const first = (await claim(id, 'ann', { quantity: 2 })).json
     await claim(id, 'bob')
     const revoked = (await claim(id, 'cid')).json
-    await release(id, revoked.claimId)
+    await release(id, revoked.claimId, 'cid')
     await eventually(async () => (await sale(id)).orderRows === 2)
     await eventually(async () => (await database.query(ORDERS, [id])).length === 3)
     t.match(await database.query(ORDERS, [id]), [

@@ -26,10 +26,10 @@ function commandsAt (send) {
     /** @param {string} id @param {string} userId @param {{ key?: string, ticket?: string, quantity?: any }} [options] */
     claim: (id, userId, { quantity, ...headers } = {}) =>
       order('POST', `${id}/claims`, { userId, ...(quantity === undefined ? {} : { quantity }) }, headers),
-    /** @param {string} id @param {string} claim */
-    confirm: (id, claim) => order('POST', `${id}/claims/${claim}/confirm`),
-    /** @param {string} id @param {string} claim */
-    release: (id, claim) => order('DELETE', `${id}/claims/${claim}`),
+    /** @param {string} id @param {string} claim @param {string} [userId] */
+    confirm: (id, claim, userId) => order('POST', `${id}/claims/${claim}/confirm`, userId && { userId }),
+    /** @param {string} id @param {string} claim @param {string} [userId] */
+    release: (id, claim, userId) => order('DELETE', `${id}/claims/${claim}`, userId && { userId }),
     /** @param {string} id @param {string} userId @param {string} [key] */
     join: (id, userId, key) => order('POST', `${id}/queue`, { userId }, { key }),
     /** @param {string} id @param {string} userId @param {string} ticket */

@@ -27,7 +27,9 @@ t.test('sales', async (t) => {
     t.match(await sale('shoes', `/claims/${first.json.claimId}`), items[0])
     t.match(await turn('shoes', 'restock', { quantity: 1 }), { status: 200, json: { available: 1, sold: 2 } })
     t.match(await claim('shoes', 'cid'), { status: 201, json: { remaining: 0 } })
-    t.match(await release('shoes', first.json.claimId), { status: 200, json: { status: 'released', available: 1, sold: 2 } })
+    isProblem(t, await release('shoes', first.json.claimId), 404, 'CLAIM_UNKNOWN')
+    isProblem(t, await release('shoes', first.json.claimId, 'bob'), 404, 'CLAIM_UNKNOWN')
+    t.match(await release('shoes', first.json.claimId, 'ann'), { status: 200, json: { status: 'released', available: 1, sold: 2 } })
     t.match(await claim('shoes', 'dan'), { status: 201 })
     isProblem(t, await reader.get('/v1/sales/none'), 404, 'SALE_UNKNOWN')
     isProblem(t, await claim('none', 'ann'), 404, 'SALE_UNKNOWN')
@@ -48,6 +50,13 @@ t.test('sales', async (t) => {
     t.match(await confirm('holds', second.claimId), { status: 200, json: { status: 'sold' } })
     t.match(await confirm('holds', second.claimId), { status: 200, json: { status: 'sold' } }, 'again')
     isProblem(t, await confirm('holds', 'none'), 404, 'CLAIM_UNKNOWN')
+    isProblem(t, await confirm('holds', second.claimId, 'ann'), 404, 'CLAIM_UNKNOWN')
+    await create('freed', { stock: 1, holdMs: 60_000 })
+    const { json: freed } = await claim('freed', 'ann')
+    isProblem(t, await release('freed', freed.claimId, 'bob'), 404, 'CLAIM_UNKNOWN')
+    for (const time of ['first', 'again']) {
+      t.match(await release('freed', freed.claimId), { status: 200, json: { status: 'released', available: 1 } }, time)
+    }
     t.match(await sale('holds', `/claims/${held.claimId}`), { status: 'expired' })
     isProblem(t, await order('POST', 'holds/claims', { userId: 'ann', quantity: 1e9 }), 422, 'FIELD_INVALID')
   })
@@ -126,9 +135,9 @@ t.test('sales', async (t) => {
     const { ticket: other } = (await join('line', 'bob', 'j-bob')).json
     const repeat = async () => [
       await confirm('again', ids[0]),
-      await release('again', ids[1]),
+      await release('again', ids[1], 'bob'),
       await confirm('again', ids[2]),
-      await release('again', ids[2]),
+      await release('again', ids[2], 'cid'),
       await claim('line', 'ann', { key: 'c-ann', ticket }),
       await leave('line', 'bob', other)
     ].map(({ status }) => status)

@@ -23,6 +23,7 @@ const TERMS = {
   admitConcurrency: optional(wholeField(1, MAX_SLOTS)('people of the queue who are admitted at a time; default: 100'))
 }
 const USER = { userId: idField('asserted by the holder of the token') }
+const OF_USER = { userId: optional(idField('of the claim; a sold claim is revoked only with it')) }
 const CLAIM = { ...USER, quantity: optional(wholeField(1, MAX_UNITS)('units; default: 1')) }
 const RESTOCK = { quantity: wholeField(1, MAX_UNITS)('more units') }
 
@@ -84,21 +85,17 @@ export async function saleRoutes (app, { sales, room }) {
 
   app.post('/v1/sales/:id/claims/:claim/confirm', {
     config: WRITE,
-    schema: route('Confirm a hold: it is sold', bodySchema({}), { 200: CLAIMED },
+    schema: route('Confirm a hold: it is sold', bodySchema(OF_USER), { 200: CLAIMED },
       [...SALE_CODES, 'CLAIM_UNKNOWN', 'CLAIM_EXPIRED', 'CLAIM_REJECTED', 'CLAIM_UNSETTLED'], { claim: ID_TEXT })
-  }, (request, response) => send(response, () => {
-    readNothing(request)
-    return sales.confirm(idOf(request), idOf(request, 'claim'), readRequestId(request))
-  }))
+  }, (request, response) => send(response, () =>
+    sales.confirm(idOf(request), idOf(request, 'claim'), userOf(request), readRequestId(request))))
 
   app.delete('/v1/sales/:id/claims/:claim', {
     config: WRITE,
-    schema: route('Release a hold, or revoke a sold claim', bodySchema({}), { 200: RELEASED }, [...SALE_CODES, 'CLAIM_UNKNOWN'],
+    schema: route('Release a hold, or revoke a sold claim', bodySchema(OF_USER), { 200: RELEASED }, [...SALE_CODES, 'CLAIM_UNKNOWN'],
       { claim: ID_TEXT })
-  }, (request, response) => send(response, () => {
-    readNothing(request)
-    return sales.release(idOf(request), idOf(request, 'claim'), readRequestId(request))
-  }))
+  }, (request, response) => send(response, () =>
+    sales.release(idOf(request), idOf(request, 'claim'), userOf(request), readRequestId(request))))
 
   app.post('/v1/sales/:id/queue', {
     config: WRITE,
@@ -138,6 +135,9 @@ export async function saleRoutes (app, { sales, room }) {
     }))
   }
 }
+
+/** @param {import('fastify').FastifyRequest} request @returns {{ userId: string | null }} */
+const userOf = (request) => ({ userId: request.body === undefined ? null : readCommand(request, OF_USER).userId })
 
 /** @param {import('fastify').FastifyRequest} request @throws {Error} REQUEST_INVALID: the body has fields */
 function readNothing (request) {

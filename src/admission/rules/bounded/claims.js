@@ -111,8 +111,10 @@ export const CLAIM_OPS = {
 
   release (state, [, user, claim, only], now, read) {
     const [status = '', quantity = '', owner = '', since = ''] = parsed(read.member(`claim ${claim}`))
-    if (only !== undefined && status !== only) return { code: 'unknown_claim', details: detailsOf(state) }
-    if (status === '' && user !== '') {
+    if (only !== undefined && status !== only && (status === '' || hasUnits(status))) {
+      return { code: 'unknown_claim', details: detailsOf(state) }
+    }
+    if (status === '' && user !== '' && state.rememberMs !== undefined) {
       const change = nothing()
       change.members.push([`claim ${claim}`, `released 0 ${user} 0`])
       change.holds.push([claim, rememberedUntil(state, now)])

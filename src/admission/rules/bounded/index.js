@@ -7,7 +7,8 @@
  *                                      holdMs is a hold without end
  *     confirm   user claim final       a hold becomes final; an empty user is any user
  *     settle    user claim             a pending claim becomes sold: the database has it
- *     release   user claim [status]    a hold, or a final claim, only if it has this status; an unknown claim can never be made then
+ *     release   user claim [status]    a hold, or a final claim, only if it has this status, or no units left; of a stock with
+ *                                      `rememberMs` an unknown claim, which can then never be made
  *     join      user claim             the waiting room; `slots` people at a time are admitted, each with a hold
  *     leave     user claim             the waiting room, or an admission
  *     expire, open, due                scheduled tasks: holds that are due, the time of opening, the time of closing

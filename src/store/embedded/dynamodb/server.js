@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { FreshetError } from '../../../errors.js'
 import { pinnedDynalite } from './pinned.js'
 
+const START_WITHIN_MS = 60_000
 const PROCESS = fileURLToPath(new URL('dynalite-process.js', import.meta.url))
 
 /**
@@ -20,9 +21,15 @@ export function createDynamodb ({ cacheDir, report, signal, fail }) {
     /** @returns {Promise<{ url: string }>} @throws {FreshetError} ENGINE_MISSING, SERVERS_FAILED */
     async start () {
       const folder = await pinnedDynalite({ cacheDir, report, signal })
-      child = fork(PROCESS, [folder], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+      signal.throwIfAborted()
+      const started = child = fork(PROCESS, [folder], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+      const kill = () => { started.kill('SIGKILL') }
+      const timer = setTimeout(kill, START_WITHIN_MS)
+      signal.addEventListener('abort', kill)
       const ended = once(child, 'exit').then(([status, killedBy]) => `${killedBy ?? `exit status ${status}`}`)
       const up = await Promise.race([once(child, 'message'), ended])
+      clearTimeout(timer)
+      signal.removeEventListener('abort', kill)
       if (typeof up === 'string') throw new FreshetError('SERVERS_FAILED', `the embedded DynamoDB did not start (${up})`)
       ended.then((how) => {
         if (isClosing) return

@@ -22,23 +22,28 @@ export function createPostgres ({ folder, cacheDir, report, signal, fail }) {
   const guard = createGuard()
   /** @type {import('./cluster.js').Cluster | null} */
   let cluster = null
-  /** @type {string | null} */
+  /** removed at the end @type {string | null} */
   let home = null
 
   return {
-    /** @returns {Promise<{ url: string }>} @throws {FreshetError} ENGINE_MISSING, SERVERS_FAILED */
+    /**
+     * @returns {Promise<{ url: string, folder: string }>} `folder`: of its data, which may be elsewhere
+     * @throws {FreshetError} ENGINE_MISSING, SERVERS_FAILED
+     */
     async start () {
       const fetched = await pinnedPostgres({ cacheDir, report, signal })
       const isOwn = (await identity()).uid === undefined
       // also where `nobody` may go at the moment: the first command closes the folder of the checkout
       const programs = isOwn ? fetched : join(await outside(fetched, copyPrograms), basename(fetched))
-      home = isOwn || await isOpenToOthers(join(folder, '..')) ? folder : join(await outside(folder), 'database')
-      await rm(home, { recursive: true, force: true })
-      cluster = await startCluster({ programs, folder: home })
+      const isInside = isOwn || await isOpenToOthers(join(folder, '..'))
+      home = isInside ? folder : await outside(folder)
+      const data = isInside ? folder : join(home, 'database')
+      await rm(data, { recursive: true, force: true })
+      cluster = await startCluster({ programs, folder: data, signal })
       guard.watch([cluster.pid])
       cluster.exited.then((how) => fail(new FreshetError('SERVERS_FAILED',
         `the embedded PostgreSQL ended (${how}), and its data is lost; run the command again to start with an empty one`)))
-      return { url: cluster.url }
+      return { url: cluster.url, folder: data }
     },
 
     /** To be called after `start` has settled. */

@@ -16,6 +16,7 @@ const run = promisify(execFile)
 export const VERSION = '18.4.0'
 const PACKAGE_VERSION = '18.4.0-beta.17'
 const FETCH_DEADLINE_MS = 120_000
+const PROBE_WITHIN_MS = 20_000
 /** SHA-512 by platform and processor */
 const HASHES = Object.freeze(/** @type {Record<string, string>} */ ({
   'linux-x64': 'jVw/MdDtIX/vICH/DKIe6/mHpiCggdx6QVyza4vt/NbcZFsL0KhwglF6F1Koqx3gRBZ9XtN+vi63EsqSyqOSxA==',
@@ -46,7 +47,7 @@ export const hasPostgres = (cacheDir) => isThere(folderOf(cacheDir))
 const folderOf = (/** @type {string} */ cacheDir) => join(cacheDir, 'engines', `postgres-${PACKAGE_VERSION}`)
 
 /** @param {string} folder */
-const isThere = (folder) => run(join(folder, 'bin', 'postgres'), ['--version']).then(() => true, () => false)
+const isThere = (folder) => run(join(folder, 'bin', 'postgres'), ['--version'], { timeout: PROBE_WITHIN_MS }).then(() => true, () => false)
 
 /** @param {string} workshop an empty folder @param {AbortSignal} [signal] @returns {Promise<string>} the folder with its programs */
 async function unpack (workshop, signal) {

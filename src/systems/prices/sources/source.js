@@ -78,6 +78,14 @@ export function createSource ({ exchange, limit, callMs, resetMs }) {
   }
 
   return {
+    name: exchange.name,
+
+    /** It is frozen, which only who knows the time of the servers can tell; its calls are well, so its breaker stays closed. */
+    noteOld () {
+      figures.failures++
+      figures.lastError = 'old'
+    },
+
     /** @param {string} asset @returns {Promise<Tick>} */
     tick: (asset) => new Promise((resolve) => {
       if (waiting.length === MAX_WAITING) return resolve(skip('busy'))

@@ -35,6 +35,9 @@ export function createSources ({ exchanges, callMs = CALL_MS, resetMs }) {
     /** @returns {SourceFigures[]} */
     figures: () => sources.map(({ figures }) => figures()),
 
+    /** A source answers, but its price is too old to count. @param {string} exchange */
+    noteOld (exchange) { for (const source of sources) if (source.name === exchange) source.noteOld() },
+
     /** See `thresholdOf`. */
     threshold: thresholdOf(exchanges.length),
 

@@ -7,8 +7,9 @@
  *
  * @typedef {import('../../../admission/index.js').Entry} Entry
  * @typedef {Record<string, { S: string } | { N: string }>} Item
- * @typedef {{ price: string, ts: number, version: number, sources: { exchange: string, ok: boolean, ts?: number, reason?: string }[],
- *   soft: number, hard: number, tier: string }} StoredPrice `price`: decimal text; `ts`, `soft`, `hard`: ms since 1970
+ * @typedef {{ price: string, ts: number, asOf: number, version: number, soft: number, hard: number, tier: string,
+ *   sources: { exchange: string, ok: boolean, ts?: number, reason?: string }[] }} StoredPrice `price`: decimal text; `ts`, `asOf`, `soft`,
+ *   `hard`: ms since 1970
  */
 export const LATEST = 'LATEST'
 const DIGITS = 16
@@ -20,11 +21,12 @@ export const sortKey = (ms) => String(ms).padStart(DIGITS, '0')
  * @param {Entry} entry of type `price` @param {number} keepMs
  * @returns {Item} deleted by DynamoDB at `ttl`, s since 1970
  */
-export const rowOf = ({ key, fields: { price, at, seq, sources, soft, hard, tier } }, keepMs) => ({
+export const rowOf = ({ key, fields: { price, at, asOf = at, seq, sources, soft, hard, tier } }, keepMs) => ({
   asset: { S: key },
   at: { S: sortKey(at) },
   price: { S: price },
   version: { N: seq },
+  asOf: { N: asOf },
   sources: { S: sources },
   soft: { N: soft },
   hard: { N: hard },
@@ -42,9 +44,10 @@ export const isNewer = (one, other) => textOf(one.at) > textOf(other.at) ||
   (textOf(one.at) === textOf(other.at) && Number(textOf(one.version)) > Number(textOf(other.version)))
 
 /** @param {Item} item LATEST @returns {StoredPrice} */
-export const priceOf = ({ price, ts, version, sources, soft, hard, tier }) => ({
+export const priceOf = ({ price, ts, asOf = ts, version, sources, soft, hard, tier }) => ({
   price: textOf(price),
   ts: Number(textOf(ts)),
+  asOf: Number(textOf(asOf)),
   version: Number(textOf(version)),
   sources: JSON.parse(textOf(sources)),
   soft: Number(textOf(soft)),

@@ -1,0 +1,81 @@
+/** Processes of a demo are killed, while a client polls its ports from the start on. */
+import { execFile } from 'node:child_process'
+import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { needsBrowser, openPage, startBrowser } from '../../test/browser.js'
+import { copyCheckout, runCommand } from '../../test/commands.js'
+import { eventually, freePort } from '../../test/servers.js'
+
+const SLOW = { deadlineMs: 80_000 }
+
+/** The processes of a command, by their parent. @param {number} parent @param {string} command */
+async function pidsOf (parent, command) {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,args='])
+  return stdout.split('\n').map((line) => line.trim().split(/\s+/, 2).concat(line))
+    .filter(([, ppid, line]) => Number(ppid) === parent && line.includes(`freshet.js ${command}`)).map(([pid]) => Number(pid))
+}
+
+t.test('whatever is killed starts again, the page says so, and orders go on', needsBrowser, async (t) => {
+  const root = await copyCheckout(t)
+  const temp = await mkdtemp(join(tmpdir(), 'freshet-test-'))
+  t.teardown(() => rm(temp, { recursive: true, force: true }))
+  // as root, PostgreSQL runs as nobody
+  await chmod(temp, 0o711)
+  const [port, gatewayPort] = [await freePort(), await freePort()]
+  const url = `http://127.0.0.1:${port}`
+  const over = new AbortController()
+  const poll = async (/** @type {string} */ at) => {
+    while (!over.signal.aborted) {
+      await fetch(`${at}/livez`, { signal: AbortSignal.timeout(2000) }).then((reply) => reply.text(), () => sleep(1))
+    }
+  }
+  t.teardown(() => over.abort())
+  for (const at of [url, `http://127.0.0.1:${gatewayPort}`]) poll(at)
+  const command = runCommand(t, ['demo', 'orders', '--replicas', '2', '--port', String(port), '--gateway-port', String(gatewayPort)],
+    { cwd: root, env: { TMPDIR: temp } })
+  await command.until(/^crowd +100 products/m)
+  over.abort()
+
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-ww', '-o', 'args='])
+  t.notMatch(stdout, /--payment-secret/, 'other users of the machine see no secret')
+  t.notMatch(await readFile(join(root, '.freshet', 'supervisor.log'), 'utf8'), /postgres:\/\//)
+
+  const browser = await startBrowser(t)
+  const { page } = await openPage(t, browser)
+  const figures = async () => /** @type {any} */ (await (await fetch(`${url}/v1/sagas/figures`)).json())
+  const goOn = () => eventually(async () => (await figures()).confirmedPerSecond > 1, SLOW)
+  await page.goto(`${url}/orders`)
+  await goOn()
+  for (const name of ['consumers', 'payments', 'gateway', 'reader']) {
+    const [pid] = await pidsOf(command.pid, name)
+    process.kill(pid, 'SIGKILL')
+    await command.until(new RegExp(`^${name} +is up again$`, 'm'))
+    const shown = new RegExp(`${name} ended at \\S+ \\(SIGKILL\\), running again`)
+    await eventually(async () => shown.test(await page.textContent('#restarts') ?? ''), SLOW)
+  }
+  await goOn()
+  t.equal((await figures()).deadLetters, 0, 'no order was given up')
+
+  t.equal((await command.stop()).code, 0)
+  for (const folder of await readdir(temp)) t.match(await readdir(join(temp, folder)), [/^postgres-/], 'nothing but programs is left')
+})
+
+t.test('a process that does not stay ends the demo', async (t) => {
+  const root = await copyCheckout(t)
+  const command = runCommand(t, ['demo', 'auctions', '--crowd', 'no', '--port', '0', '--gateway-port', '0'], { cwd: root })
+  await command.until(/^crowd/m)
+  const killer = (async () => {
+    while (!/the 6th time/.test(command.stderr)) {
+      for (const pid of await pidsOf(command.pid, 'consumers')) process.kill(pid, 'SIGKILL')
+      await sleep(20)
+    }
+  })()
+  const { code, stderr } = await command.ended()
+  await killer
+  t.equal(code, 1)
+  t.match(stderr, /^consumers exited unexpectedly \(SIGKILL\), the 6th time within a minute$/m)
+})

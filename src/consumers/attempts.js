@@ -1,0 +1,57 @@
+/**
+ * Attempts at entries, counted on the server before their effect: an entry that ends its connection or its process each time is found by
+ * whichever process comes next.
+ *
+ *     batch            one count for all its entries -> effect -> cursor
+ *     did not end      its entries one at a time, each with a count of its own -> dead letter after the last attempt
+ *
+ * An attempt that fails because a server is down is taken back, so an outage makes no dead letters, however often processes restart in it.
+ *
+ * @typedef {ReturnType<typeof createAttempt>} Attempt
+ */
+import { FreshetError } from './errors.js'
+
+const EXHAUSTED = -1
+const OLDER_TOKEN = -2
+
+/** @param {import('./ownership.js').Owned} owned @returns {FreshetError} */
+export const lost = ({ partition, token }) =>
+  new FreshetError('LEASE_LOST', `partition ${partition} has another owner than token ${token}`)
+
+/**
+ * Whether the entries may be the reason. Errors of a database say so by `isOfStatement`, though another attempt may succeed.
+ * @param {Error & { retryable?: boolean, isOfStatement?: boolean }} error
+ */
+export const mayBlame = ({ retryable, isOfStatement }) => !retryable || isOfStatement === true
+
+/**
+ * @param {{ owned: import('./ownership.js').Owned, connection: () => import('../store/index.js').Connection,
+ *   key: (part: string) => string }} place
+ * @param {{ consumer: string, entry: string, most: number }} what `entry`: id of the first one; `most`: attempts
+ */
+export function createAttempt ({ owned, connection, key }, { consumer, entry, most }) {
+  let begun = 0
+  let isCounted = false
+  const count = async (/** @type {number} */ limit) =>
+    Number(await connection().runScript('attempt', ['owner', 'attempts'].map(key), [owned.token, consumer, entry, limit]))
+
+  return {
+    /** How many attempts have begun. */
+    get begun () { return begun },
+
+    /** To be called before the effect; again in the same attempt it does nothing. @throws {FreshetError} LEASE_LOST, ENTRY_UNFINISHED */
+    async begin () {
+      if (isCounted) return
+      const n = await count(most)
+      if (n === OLDER_TOKEN) throw lost(owned)
+      begun = n === EXHAUSTED ? most : n
+      isCounted = n !== EXHAUSTED
+      if (!isCounted) throw new FreshetError('ENTRY_UNFINISHED', `${most === 1 ? 'an attempt' : `${most} attempts`} began and did not end`)
+    },
+
+    /** After a failure, or when the work is given back. @param {boolean} isBlamed */
+    async end (isBlamed) {
+      if (isCounted) isCounted = !isBlamed && await count(0).then(() => false, () => true)
+    }
+  }
+}
