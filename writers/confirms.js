@@ -13,7 +13,14 @@ export function openConfirms ({ primaryUrl, name, keyOf, durability, deadlineMs,
   const routes = createRoutes({ primaryUrl, name, deadlineMs: deadlineMs + waitMs })
   return {
     of: (partition) => createConfirm({
-      connection: () => routes.route(partition).connection, marker: keyOf(partition)(`marker:${process.pid}`), durability, waitMs
+      async connection () {
+        // the first decisions may be taken before it is open
+        await routes.opened.catch(() => {})
+        return routes.route(partition).connection
+      },
+      marker: keyOf(partition)(`marker:${process.pid}`),
+      durability,
+      waitMs
     }),
     close: () => routes.close()
   }

@@ -53,7 +53,7 @@ export async function openEngine ({
     batches,
     rejections,
     confirmOf: () => createConfirm({
-      connection: () => confirms.route(0).connection, marker: keyOf(0)('marker:lab'), durability, waitMs: DEADLINE_MS / 2
+      connection: async () => confirms.route(0).connection, marker: keyOf(0)('marker:lab'), durability, waitMs: DEADLINE_MS / 2
     }),
     metrics
   })

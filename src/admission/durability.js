@@ -21,8 +21,8 @@ const WAITS = Object.freeze({
 })
 
 /**
- * @param {{ connection: () => import('../store/index.js').Connection, marker: string, durability: string, waitMs: number }} options
- *   `connection` to the primary, for this only; `marker`: a key of the partition
+ * @param {{ connection: () => Promise<import('../store/index.js').Connection>, marker: string, durability: string,
+ *   waitMs: number }} options `connection` to the primary, for this only; `marker`: a key of the partition
  * @returns {() => Promise<void>} resolves when what was decided before is confirmed @throws {FreshetError} NOT_CONFIRMED
  */
 export function createConfirm ({ connection, marker, durability, waitMs }) {
@@ -35,7 +35,7 @@ export function createConfirm ({ connection, marker, durability, waitMs }) {
   let n = 0
 
   const round = async () => {
-    const [, reply] = await connection().sendAll([['SET', marker, ++n, 'PX', EXPIRE_MS], wait(waitMs)])
+    const [, reply] = await (await connection()).sendAll([['SET', marker, ++n, 'PX', EXPIRE_MS], wait(waitMs)])
     const confirmed = Number(Array.isArray(reply) ? reply[0] : reply)
     if (confirmed < 1) {
       throw new FreshetError('NOT_CONFIRMED', `decided, but not confirmed (${durability}) within ${waitMs} ms; repeat it with the same ` +

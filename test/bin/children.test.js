@@ -13,7 +13,9 @@ const FILE = fileURLToPath(new URL('children-process.js', import.meta.url))
 const [program, ...words] = NODE
 
 t.test('a child that is killed starts again on its port; a second Ctrl-C ends all at once', async (t) => {
-  const parent = spawn(program, [...words, FILE], { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, NODE_OPTIONS: '' } })
+  // below npm a second Ctrl-C is the first one again
+  const env = { ...process.env, NODE_OPTIONS: '', npm_lifecycle_event: '' }
+  const parent = spawn(program, [...words, FILE], { stdio: ['ignore', 'ignore', 'pipe'], env })
   t.teardown(() => parent.kill('SIGKILL'))
   const exited = once(parent, 'exit')
   let text = ''

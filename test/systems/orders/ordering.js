@@ -78,7 +78,9 @@ export function orderCommands (send) {
     /** @returns {Promise<string>} its id */
     async customer () {
       const email = `c${process.pid}.${Date.now()}.${customers++}@example.org`
-      return (await post('/v1/customers', { email, name: 'Ann', address: 'Here 1' })).json.customerId
+      const { status, json } = await post('/v1/customers', { email, name: 'Ann', address: 'Here 1' })
+      if (status !== 201) throw new Error(`no customer: ${status} ${JSON.stringify(json)}`)
+      return json.customerId
     },
     /** @param {string} customerId @param {any[]} lines @param {string} [key] */
     place: (customerId, lines, key) => post('/v1/orders', { customerId, lines, address: 'Here 1' }, key)
