@@ -2,6 +2,7 @@
 import t from 'tap'
 import { startMigratedDatabase } from '../../test/database.js'
 import { newest } from '../../src/store/embedded/engine.js'
+import { nightly } from '../../test/scope.js'
 import { startDeployment, testEngines } from '../../test/servers.js'
 import { startGateway, startReader } from '../../test/services.js'
 import { check, installed } from './schemathesis.js'
@@ -11,8 +12,8 @@ const FEED = 'latest'
 const PATIENT = ['--deadline-ms', '30000']
 const LIVE = '/v1/feeds/{feed}/live'
 /** of one run */
-const SECONDS = 10
-const SHORT_SECONDS = 6
+const SECONDS = nightly(10, 6)
+const SHORT_SECONDS = nightly(6, 4)
 /** each twice as long as the one before: on a busy machine a run may not come to the last routes */
 const MOST_RUNS = 4
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { actingIn, inTerminal, noTerminal } from '../in-terminal.js'
 import { startServer } from '../servers.js'
-import { scoped, scopedEngines } from '../scope.js'
+import { scoped, scopedEngines, wholeTest } from '../scope.js'
 
 const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))
 const HOSTILE = '\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\u2066\u200f'
@@ -36,7 +36,7 @@ t.test('a writer at a terminal ends with a summary that a person reads', { skip:
   t.notMatch(json.screen, /acknowledged in/)
 })
 
-t.test('items that were not stored stand in the summary, in color', { skip: noTerminal, buffered: true }, async (t) => {
+wholeTest('items that were not stored stand in the summary, in color', { skip: noTerminal, buffered: true }, async (t) => {
   const flags = ['writer', '--redis-url', url, '--items', '3000', '--rate', '0', '--in-flight-bytes', '1024', '--when-full', 'drop']
   const colored = run(t, flags)
   await colored.ended()
@@ -46,7 +46,7 @@ t.test('items that were not stored stand in the summary, in color', { skip: noTe
   t.match(plain.output, /\n {2}dropped +[\d,]+ items {3}at the in-flight limit\r\n/)
 })
 
-t.test('npm start at a terminal prints the same summary, once', { skip: noTerminal, buffered: true }, async (t) => {
+wholeTest('npm start at a terminal prints the same summary, once', { skip: noTerminal, buffered: true }, async (t) => {
   const all = run(t, ['start', '--redis-url', url, '--port', '0', '--gateway-port', '0', '--rate', '200'])
   await all.until(/\nwriter +200 items\/s into feed latest/)
   all.kill('SIGINT')

@@ -3,9 +3,11 @@ import t from 'tap'
 import { endOf } from '../commands.js'
 import { eventually } from '../servers.js'
 import { startFeeds, top } from './top/feeds.js'
+import { isWhole } from '../scope.js'
 import { actingIn, inTerminal, noTerminal } from '../in-terminal.js'
 
 const SKIP = { skip: noTerminal }
+const LONGER = isWhole ? SKIP : { skip: 'runs with npm run regression' }
 
 t.test('top', async (t) => {
   const { url } = await startFeeds(t)
@@ -62,7 +64,7 @@ t.test('top', async (t) => {
     t.match(await terminal.ended(), { status: 0, isRestored: true, screen: /^\/dev\/\S+\npid \d+\nstatus 0\n/ })
   })
 
-  await t.test('the terminal is restored, however the process ends', SKIP, async (t) => {
+  await t.test('the terminal is restored, however the process ends', LONGER, async (t) => {
     for (const [how, end] of /** @type {[string, (terminal: ReturnType<typeof inTerminal>) => void][]} */ ([
       ['Ctrl-C', (terminal) => terminal.press('\x03')],
       ['SIGTERM', (terminal) => terminal.kill('SIGTERM')],
@@ -83,7 +85,7 @@ t.test('top', async (t) => {
     t.ok(terminal.output.includes('shown'))
   })
 
-  await t.test('NO_COLOR turns colors off, a dumb terminal gets plain text', SKIP, async (t) => {
+  await t.test('NO_COLOR turns colors off, a dumb terminal gets plain text', LONGER, async (t) => {
     const colored = /\x1b\[3\dm/ // eslint-disable-line no-control-regex
     for (const [env, isColored] of /** @type {[Record<string, string>, boolean][]} */ ([[{ NO_COLOR: '1' }, false], [{}, true]])) {
       const terminal = inTerminal(t, top(url), { env })

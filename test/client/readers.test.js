@@ -8,12 +8,12 @@ import { eventually, freePort, openWriterFor } from '../servers.js'
 import { startReader } from '../services.js'
 import { sharedDeployment } from '../shared.js'
 import { startFollowing } from './following.js'
-import { scoped, wholeTest } from '../scope.js'
+import { nightly, wholeTest } from '../scope.js'
 
 const DAY_MS = 86_400_000
 const IDS = 200
 /** How often a reader is killed. */
-const KILLS = scoped(2, 1)
+const KILLS = nightly(2, 1)
 const bytes = (/** @type {string} */ text) => Buffer.from(text)
 const text = (/** @type {any} */ { value }) => Buffer.from(value).toString()
 

@@ -10,12 +10,12 @@ import { pino } from 'pino'
 import { topicOf } from '../../src/consumers/index.js'
 import { messageOf } from '../../src/consumers/kafka/message.js'
 import { findKafka, startBroker } from '../../lab/kafka/broker.js'
-import { isWhole, wholeTest } from '../scope.js'
+import { isNight, nightTest } from '../scope.js'
 import { connectFor, eventually, startServer, testEngines } from '../servers.js'
 import { keysOf, openTransport, PARTITIONS } from './kafka-transport.js'
 
 const cacheDir = process.env.FRESHET_CACHE_DIR || fileURLToPath(new URL('../../.freshet', import.meta.url))
-const why = isWhole ? await findKafka({ cacheDir }) : null
+const why = isNight ? await findKafka({ cacheDir }) : null
 const OWNER = fileURLToPath(new URL('kafka-owner.js', import.meta.url))
 const numbers = (/** @type {number} */ from, /** @type {number} */ to) => Array.from({ length: to - from }, (_, i) => String(from + i))
 const distinct = (/** @type {string[]} */ all) => [...new Set(all)]
@@ -33,7 +33,7 @@ t.test('without kafkajs the error says what to install', async (t) => {
 })
 
 // a broker alone takes more than ten seconds of processor time
-wholeTest('with a broker', { skip: why === null ? false : `not measured here: ${why}` }, async (t) => {
+nightTest('with a broker', { skip: why === null ? false : `not measured here: ${why}` }, async (t) => {
   const [engine] = await testEngines()
   const server = await startServer(t, { engine })
   const connection = await connectFor(t, server.url)

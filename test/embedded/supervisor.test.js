@@ -2,7 +2,7 @@ import { chmod, mkdir, readdir, realpath, stat, writeFile } from 'node:fs/promis
 import { join } from 'node:path'
 import t from 'tap'
 import { lookAtEmbeddedServers } from '../../src/store/embedded/client.js'
-import { scopedEngines } from '../scope.js'
+import { scopedEngines, wholeTest } from '../scope.js'
 import { allGone, infoOf, isRunning, leftIn, makeCheckout, pidsOf, startCommand, until, useServers } from './checkout.js'
 
 for (const { program, name, version } of await scopedEngines()) {
@@ -45,7 +45,7 @@ t.test('commands that start concurrently share one supervisor, and the servers s
   await until(async () => (await leftIn(root)).length === 0)
 })
 
-t.test('a command that starts while the servers stop gets new ones', async (t) => {
+wholeTest('a command that starts while the servers stop gets new ones', async (t) => {
   const root = await makeCheckout(t)
   const first = await useServers(t, root, { replicas: 0 })
   const releasing = first.release()
@@ -81,7 +81,7 @@ t.test('Ctrl-C reaches the command and not its servers', async (t) => {
   await allGone(servers.supervisorPid)
 })
 
-t.test('a folder with a path too long for a socket works too', async (t) => {
+wholeTest('a folder with a path too long for a socket works too', async (t) => {
   const root = await makeCheckout(t)
   const deep = join(root, 'node_modules', 'x'.repeat(120), 'freshet')
   await mkdir(deep, { recursive: true })
@@ -106,7 +106,7 @@ t.test('without a server program the error has a code, and nothing is left', asy
   await until(async () => (await leftIn(root)).length === 0)
 })
 
-t.test('a command that is stopped during the download of a server program leaves nothing', async (t) => {
+wholeTest('a command that is stopped during the download of a server program leaves nothing', async (t) => {
   const root = await makeCheckout(t)
   const PATH = join(root, 'bin')
   const cache = join(root, 'cache')

@@ -9,7 +9,7 @@ import { eventually } from '../servers.js'
 import { main as runReaderCommand } from '../../readers/server.js'
 import { main as runGatewayCommand } from '../../writers/gateway.js'
 import { lookAtEmbeddedServers } from '../../src/store/embedded/client.js'
-import { wholeTest } from '../scope.js'
+import { nightTest, wholeTest } from '../scope.js'
 
 /** Everything running, with the ids of all its processes. @param {import('tap').Test} t @param {string} root */
 async function startAll (t, root) {
@@ -125,7 +125,7 @@ wholeTest('when the reader of start cannot start, everything ends, and each proc
   t.same(await leftIn(root), [])
 })
 
-wholeTest('two commands that start servers at the same time share them', async (t) => {
+nightTest('two commands that start servers at the same time share them', async (t) => {
   const root = await copyCheckout(t)
   const both = ['first', 'second'].map((feed) => runCommand(t, ['writer', '--feed', feed, '--rate', '1000'], { cwd: root }))
   for (const writer of both) await writer.until(/"msg":"writing"/)
@@ -140,7 +140,7 @@ wholeTest('two commands that start servers at the same time share them', async (
   await allGone(pid)
 })
 
-wholeTest('feed drop removes a feed whose writers are gone, with all its keys', async (t) => {
+nightTest('feed drop removes a feed whose writers are gone, with all its keys', async (t) => {
   const root = await copyCheckout(t)
   const servers = runCommand(t, ['servers'], { cwd: root })
   const [, redisUrl] = await servers.until(/^primary (redis:\S+)$/m)

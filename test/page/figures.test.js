@@ -1,15 +1,13 @@
 /** The page in a real browser: figures, the choice of feed, the content policy. */
-import t from 'tap'
 import { needsBrowser } from '../browser.js'
-import { isWhole } from '../scope.js'
+import { wholeTest } from '../scope.js'
 import { eventually, startDeployment, testEngines } from '../servers.js'
 import { startWatching, withoutRefusals } from './watching.js'
 
 /** no item expires during the test */
 const LONG = { windowMs: 600_000 }
-const whole = { skip: isWhole ? false : 'runs with npm run regression' }
 
-t.test('the page', needsBrowser, async (t) => {
+wholeTest('the page', needsBrowser, async (t) => {
   const [engine] = await testEngines()
   const { reader, open, show, primary, replicas } = await startWatching(t, await startDeployment(t, { engine, replicas: 1 }))
 
@@ -138,7 +136,7 @@ t.test('the page', needsBrowser, async (t) => {
     await page.unrouteAll({ behavior: 'ignoreErrors' })
   })
 
-  await t.test('an overview shows all feeds; each can be opened by mouse and by keyboard', whole, async (t) => {
+  await t.test('an overview shows all feeds; each can be opened by mouse and by keyboard', async (t) => {
     const long = 'a-long-name.'.repeat(5) + 'abcd'
     const names = [...Array.from({ length: 55 }, (_, n) => `feed-${n + 1}`), long]
     await Promise.all(names.map(async (name, n) => {
@@ -172,7 +170,7 @@ t.test('the page', needsBrowser, async (t) => {
     t.same(withoutRefusals(faults), [])
   })
 
-  await t.test('it fits narrow and wide windows, dark and light, and respects reduced motion', whole, async (t) => {
+  await t.test('it fits narrow and wide windows, dark and light, and respects reduced motion', async (t) => {
     const grounds = new Set()
     for (const [width, colorScheme] of /** @type {const} */ ([[360, 'light'], [1600, 'dark']])) {
       const { page, shows, faults } = await show(t, '/?feed=moving',
@@ -189,7 +187,7 @@ t.test('the page', needsBrowser, async (t) => {
     t.equal(grounds.size, 2)
   })
 
-  await t.test('the charts mark when a server was unreachable', whole, async (t) => {
+  await t.test('the charts mark when a server was unreachable', async (t) => {
     const [replica] = replicas
     const { page, shows, serverShows, faults } = await show(t, '/?feed=moving')
     await serverShows(replica, /up\s[^]*\d %/)

@@ -1,2 +1,0 @@
-/** A smoke of regression/systems/sales/kills.test.js. */
-import '../../../regression/systems/sales/kills.test.js'
