@@ -9,7 +9,9 @@ for (const engine of await scopedEngines()) {
   t.test(`${engineName(engine)}: a round of WAIT confirms what came before it, and is shared`, async (t) => {
     const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
     const connection = await connectFor(t, primary.url)
-    const confirm = createConfirm({ connection: async () => connection, marker: 'fr:{@auctions:0}:marker:1', durability: 'replica', waitMs: 300 })
+    const confirm = createConfirm({
+      connection: async () => connection, marker: 'fr:{@auctions:0}:marker:1', durability: 'replica', waitMs: 300
+    })
     // a new replica answers its first WAIT late
     await eventually(confirm)
     const before = Number(/cmdstat_wait:calls=(\d+)/.exec(String(await connection.send('INFO', 'commandstats')))?.[1] ?? 0)

@@ -22,6 +22,7 @@ t.test('without a server the error says so', async (t) => {
   const confirms = openConfirms({
     primaryUrl: 'redis://127.0.0.1:1', name: 'test', keyOf: () => (part) => part, durability: 'replica', deadlineMs: 1000, waitMs: 100
   })
-  t.teardown(() => confirms?.close())
-  await t.rejects(confirms?.of(0)(), { code: 'SERVER_UNREACHABLE', retryable: true })
+  if (confirms === null) throw new Error('no confirms')
+  t.teardown(() => confirms.close())
+  await t.rejects(confirms.of(0)(), { code: 'SERVER_UNREACHABLE', retryable: true })
 })
