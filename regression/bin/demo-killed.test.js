@@ -8,9 +8,12 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { needsBrowser, openPage, startBrowser } from '../../test/browser.js'
 import { copyCheckout, runCommand } from '../../test/commands.js'
+import { nightly, nightTest } from '../../test/scope.js'
 import { eventually, freePort } from '../../test/servers.js'
 
 const SLOW = { deadlineMs: 80_000 }
+const POLL_MS = 20
+const KILLED = nightly(['consumers', 'payments', 'gateway', 'reader'], ['consumers', 'gateway'])
 
 /** The processes of a command, by their parent. @param {number} parent @param {string} command */
 async function pidsOf (parent, command) {
@@ -30,7 +33,8 @@ t.test('whatever is killed starts again, the page says so, and orders go on', ne
   const over = new AbortController()
   const poll = async (/** @type {string} */ at) => {
     while (!over.signal.aborted) {
-      await fetch(`${at}/livez`, { signal: AbortSignal.timeout(2000) }).then((reply) => reply.text(), () => sleep(1))
+      await fetch(`${at}/livez`, { signal: AbortSignal.timeout(2000) }).then((reply) => reply.text(), () => {})
+      await sleep(POLL_MS)
     }
   }
   t.teardown(() => over.abort())
@@ -50,7 +54,7 @@ t.test('whatever is killed starts again, the page says so, and orders go on', ne
   const goOn = () => eventually(async () => (await figures()).confirmedPerSecond > 1, SLOW)
   await page.goto(`${url}/orders`)
   await goOn()
-  for (const name of ['consumers', 'payments', 'gateway', 'reader']) {
+  for (const name of KILLED) {
     const [pid] = await pidsOf(command.pid, name)
     process.kill(pid, 'SIGKILL')
     await command.until(new RegExp(`^${name} +is up again$`, 'm'))
@@ -64,7 +68,7 @@ t.test('whatever is killed starts again, the page says so, and orders go on', ne
   for (const folder of await readdir(temp)) t.match(await readdir(join(temp, folder)), [/^postgres-/], 'nothing but programs is left')
 })
 
-t.test('a process that does not stay ends the demo', async (t) => {
+nightTest('a process that does not stay ends the demo', async (t) => {
   const root = await copyCheckout(t)
   const command = runCommand(t, ['demo', 'auctions', '--crowd', 'no', '--port', '0', '--gateway-port', '0'], { cwd: root })
   await command.until(/^crowd/m)
