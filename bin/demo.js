@@ -78,9 +78,15 @@ async function startAll (settings, { start, print }, signal) {
   const common = flagsOf(settings, ['keyPrefix'])
   // the other parts must not get these ports
   const held = await hold([port, gatewayPort])
-  const sources = system === 'prices' ? await startExchanges(start) : []
-  const payments = system === 'orders' ? await startPayments(start, gatewayUrl) : { secrets: {}, ofConsumers: [] }
-  await release(held)
+  /** @type {string[]} */
+  let sources = []
+  let payments = { secrets: {}, ofConsumers: /** @type {string[]} */ ([]) }
+  try {
+    if (system === 'prices') sources = await startExchanges(start)
+    if (system === 'orders') payments = await startPayments(start, gatewayUrl)
+  } finally {
+    await release(held)
+  }
   if (signal.aborted) return
   const children = [
     start('gateway', [...common, '--port', String(gatewayPort), '--drain-ms', String(DRAIN_MS),
@@ -126,10 +132,17 @@ async function freeRow () {
   }
 }
 
-/** @param {number[]} ports 0 = any */
-const hold = (ports) => Promise.all(ports.map((port) => holdPort({ host: HOST, port, setting: 'port' })))
+/** All, or none and the error of the first that is not free. @param {number[]} ports 0 = any */
+async function hold (ports) {
+  const tried = await Promise.allSettled(ports.map((port) => holdPort({ host: HOST, port, setting: 'port' })))
+  const held = tried.flatMap((one) => one.status === 'fulfilled' ? [one.value] : [])
+  const failed = tried.find((one) => one.status === 'rejected')
+  if (!failed) return held
+  await release(held)
+  throw failed.reason
+}
 
-/** @param {Awaited<ReturnType<typeof hold>>} held */
+/** @param {Awaited<ReturnType<typeof holdPort>>[]} held */
 const release = (held) => Promise.all(held.map((one) => one.release()))
 
 /** All are taken before one is given back, so they differ. @param {number[]} wanted 0 = any @returns {Promise<number[]>} */

@@ -95,7 +95,8 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
       database,
       gatewayUrl: settings.gatewayUrl && new URL(settings.gatewayUrl).origin,
       keyPrefix: settings.keyPrefix,
-      restarts: () => heard()?.restarts ?? null
+      // until its parent has sent any, none has started again
+      restarts: () => heard()?.restarts ?? (process.connected ? [] : null)
     })
     const url = await listen(app, { ...settings, setting: 'port' })
     log.info({ url }, `serving at ${url}`)

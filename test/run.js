@@ -19,7 +19,7 @@ import { shareEngines } from './servers.js'
 import { shareDeployments } from './shared.js'
 
 /** Most files wait for most of their time: with fewer lanes, two cores are idle. Long files would miss their deadlines beside many. */
-const LANES = isWhole ? 5 : 6
+const LANES = isWhole ? 4 : 6
 const SLOWEST = 10
 /** of a file of regression/, which runs as well */
 const IS_SMOKE = /^import '.*\/regression\//m

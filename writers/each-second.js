@@ -1,4 +1,4 @@
-/** Repeats something each second, one run at a time. */
+/** Repeats something each second, one run at a time. A failure is reported when it begins, and when it becomes another one. */
 
 const EACH_MS = 1000
 
@@ -8,10 +8,16 @@ const EACH_MS = 1000
  */
 export function eachSecond (run, onFailure) {
   let isRunning = false
+  /** @type {string | null} */
+  let code = null
   const timer = setInterval(() => {
     if (isRunning) return
     isRunning = true
-    run().catch(onFailure).finally(() => { isRunning = false })
+    run().then(() => { code = null }, (error) => {
+      const isKnown = error.code === code
+      code = error.code
+      if (!isKnown) onFailure(error)
+    }).finally(() => { isRunning = false })
   }, EACH_MS).unref()
   return () => clearInterval(timer)
 }

@@ -3,8 +3,8 @@ import { visible } from '../../src/runtime/index.js'
 import { feedsIn, figuresIn, itemsIn, problemIn } from './replies.js'
 
 const DEADLINE_MS = 5000
-/** the peer closed the connection without a reply, or its reply is no HTTP */
-const NO_HTTP = /^(UND_ERR_SOCKET|HPE_)/
+const CLOSED = 'the connection was closed without a reply: a reader that ends, or a server that speaks no HTTP, as Valkey and Sentinel'
+const NO_HTTP = /^HPE_/
 
 /** No reply, or not from a reader. */
 export class ReaderUnreachable extends Error {
@@ -63,7 +63,8 @@ export function createReader ({ url, token, signal }) {
       return { status: response.status, text: await response.text() }
     } catch (error) {
       const why = error.cause?.code ?? error.cause?.message ?? error.message
-      throw new ReaderUnreachable(url, NO_HTTP.test(why) ? 'what listens there speaks no HTTP, as servers and Sentinels of Valkey do' : why)
+      if (why === 'UND_ERR_SOCKET') throw new ReaderUnreachable(url, CLOSED)
+      throw new ReaderUnreachable(url, NO_HTTP.test(why) ? 'what listens there speaks no HTTP' : why)
     } finally {
       clearTimeout(timer)
       signal.removeEventListener('abort', abort)

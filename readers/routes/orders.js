@@ -94,7 +94,7 @@ const route = (summary, content, fields, type) => commandRoute({
   query: querySchema(fields),
   content: { 200: content },
   type,
-  codes: ['ORDER_UNKNOWN', 'DATABASE_DOWN']
+  codes: ['ORDER_UNKNOWN', 'DATABASE_DOWN', 'DATABASE_TIMEOUT']
 })
 
 /**

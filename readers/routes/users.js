@@ -57,7 +57,7 @@ export async function userRoutes (app, { database }) {
         params: { id: ID_TEXT },
         query: querySchema(FIELDS),
         content: { 200: { type: 'object', properties: { items: { type: 'array', items: schema }, next: NEXT } } },
-        codes: ['DATABASE_DOWN']
+        codes: ['DATABASE_DOWN', 'DATABASE_TIMEOUT']
       })
     }, async (request) => {
       const { after, limit } = readQuery(request, FIELDS)

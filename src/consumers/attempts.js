@@ -5,7 +5,7 @@
  *     batch            one count for all its entries -> effect -> cursor
  *     did not end      its entries one at a time, each with a count of its own -> dead letter after the last attempt
  *
- * An attempt that fails because a server is down is taken back, so an outage makes no dead letters, however often processes restart in it.
+ * An attempt that fails because a server is down is taken back, as long as it can be: one whose connection is lost as well stays counted.
  *
  * @typedef {ReturnType<typeof createAttempt>} Attempt
  */
@@ -32,8 +32,14 @@ export const mayBlame = ({ retryable, isOfStatement }) => !retryable || isOfStat
 export function createAttempt ({ owned, connection, key }, { consumer, entry, most }) {
   let begun = 0
   let isCounted = false
+  let isClosed = false
   const count = async (/** @type {number} */ limit) =>
     Number(await connection().runScript('attempt', ['owner', 'attempts'].map(key), [owned.token, consumer, entry, limit]))
+
+  /** @param {boolean} isBlamed */
+  async function end (isBlamed) {
+    if (isCounted) isCounted = !isBlamed && await count(0).then(() => false, () => true)
+  }
 
   return {
     /** How many attempts have begun. */
@@ -41,7 +47,7 @@ export function createAttempt ({ owned, connection, key }, { consumer, entry, mo
 
     /** To be called before the effect; again in the same attempt it does nothing. @throws {FreshetError} LEASE_LOST, ENTRY_UNFINISHED */
     async begin () {
-      if (isCounted) return
+      if (isCounted || isClosed) return
       const n = await count(most)
       if (n === OLDER_TOKEN) throw lost(owned)
       begun = n === EXHAUSTED ? most : n
@@ -49,9 +55,13 @@ export function createAttempt ({ owned, connection, key }, { consumer, entry, mo
       if (!isCounted) throw new FreshetError('ENTRY_UNFINISHED', `${most === 1 ? 'an attempt' : `${most} attempts`} began and did not end`)
     },
 
-    /** After a failure, or when the work is given back. @param {boolean} isBlamed */
-    async end (isBlamed) {
-      if (isCounted) isCounted = !isBlamed && await count(0).then(() => false, () => true)
+    /** After a failure. @param {boolean} isBlamed */
+    end,
+
+    /** When the work is given back: the next owner does not count it. */
+    async close () {
+      isClosed = true
+      await end(false)
     }
   }
 }

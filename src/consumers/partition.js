@@ -66,6 +66,7 @@ function createTaker (consumer, { owned, connection, key, bury, metrics }, steps
    * @throws {FreshetError} LEASE_LOST
    */
   async function attempt (entries, most) {
+    signal.throwIfAborted()
     const mine = current = createAttempt({ owned, connection, key }, { consumer, entry: entries[0].id, most })
     let isWritten = false
     async function once () {
@@ -117,7 +118,7 @@ function createTaker (consumer, { owned, connection, key, bury, metrics }, steps
     },
 
     /** The next owner does not count what was given back. */
-    close: async () => current?.end(false)
+    close: async () => current?.close()
   }
 }
 

@@ -54,7 +54,7 @@ export async function orderDuties (parts) {
     figures: () => ({ partitions: owned().length, driven, breaker: payments.breaker(), paymentUrl: payments.localUrl })
   })
   const stopKeeping = eachSecond(admission.refresh, ({ code, message }) =>
-    log.debug({ code, reason: message }, 'the secret of orders is compared again'))
+    log.warn({ code, reason: message }, 'the secret of orders cannot be compared with the one that the database keeps'))
   return {
     async run (task) {
       if (task.rule !== 'step' || task.name !== 'run') return run(task)

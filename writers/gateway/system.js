@@ -39,7 +39,7 @@ export function openSystem (settings, kind, parts) {
     if (kind.isRefreshed) await refresh()
   }
   const stopLooking = eachSecond(look, ({ code, message }) =>
-    parts.log.debug({ system: kind.system, code, reason: message }, 'a system is looked for again'))
+    parts.log[kind.isRefreshed ? 'warn' : 'debug']({ system: kind.system, code, reason: message }, 'a system cannot be looked at'))
 
   return {
     open,

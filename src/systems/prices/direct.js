@@ -11,7 +11,7 @@ const MAX_KEPT = 1000
 
 /** @param {{ sources: { ticks: (asset: string) => Promise<import('./aggregate.js').Tick[]> }, now: () => number }} parts */
 export function createDirect ({ sources, now }) {
-  /** the oldest first @type {Map<string, Fields>} */
+  /** the oldest first @type {Map<string, { one: Fields, untilMs: number }>} */
   const kept = new Map()
   /** @type {Map<string, Promise<Fields | null>>} */
   const running = new Map()
@@ -36,7 +36,8 @@ export function createDirect ({ sources, now }) {
       soft: lives(fields.soft),
       hard: lives(fields.hard)
     }
-    kept.set(key, one)
+    // from the time of the call: the price may be past its soft age at once, and would be asked for again with each request
+    kept.set(key, { one, untilMs: nowMs + Number(fields.soft) - Number(before) })
     if (kept.size > MAX_KEPT) kept.delete(String(kept.keys().next().value))
     return one
   }
@@ -47,8 +48,8 @@ export function createDirect ({ sources, now }) {
      * @returns {Promise<Fields | null>} null: no price was found, or too many are being asked for
      */
     async fetch (known) {
-      const one = kept.get(known.key)
-      if (one && now() < Number(one.soft)) return one
+      const found = kept.get(known.key)
+      if (found && now() < found.untilMs) return found.one
       kept.delete(known.key)
       const asked = running.get(known.key)
       if (asked) return asked

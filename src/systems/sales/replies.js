@@ -20,7 +20,7 @@ const REFUSED = Object.freeze({
   insufficient: ['SALE_INSUFFICIENT', 'fewer units are left; remaining says how many'],
   already_claimed: ['SALE_ALREADY_CLAIMED', 'this user has the maximum number of units'],
   not_admitted: ['SALE_NOT_ADMITTED', 'this user is still in the waiting room'],
-  unknown_claim: ['CLAIM_UNKNOWN', 'this user has no such claim in this sale'],
+  unknown_claim: ['CLAIM_UNKNOWN', 'there is no such claim, or it is not of this user; a sold claim is revoked only with its userId'],
   hold_expired: ['CLAIM_EXPIRED', 'the hold has expired, or was released'],
   other_body: ['IDEMPOTENCY_KEY_REUSED', 'this Idempotency-Key was accepted with another body; use another key for another command']
 })

@@ -105,6 +105,8 @@ t.test('a move of more than 20 % needs all three sources, another source that ag
   t.match(aggregate(two, { ...last, candidate: candidateOf('150', MINUTE_MS) }), { failure: 'moved', candidate: candidateOf('130.5') },
     'another result')
   t.equal(priceOf(aggregate(two, { ...last, last: { ...LAST, hard: NOW } })), '130.5', 'the last price has expired')
+  t.match(aggregate(two, { ...last, last: { ...LAST, hard: NOW }, candidate: candidateOf('130', 5000) }), { failure: 'moved' },
+    'the last price expired while a candidate waits')
   t.equal(priceOf(aggregate(ticksOf('120', '120'), last)), '120')
   t.equal(priceOf(aggregate(ticksOf('80', '80'), last)), '80')
   t.equal(priceOf(aggregate(ticksOf('79', '80'), last)), 'moved')
@@ -161,7 +163,8 @@ function oracle (ticks, { last, candidate }) {
   const price = volume === 0
     ? median(counted.map((one) => one.price))
     : counted.reduce((sum, one) => sum + one.price * one.volume, 0) / volume
-  const isMove = before !== null && !near(price, before, 0.2)
+  const judge = last && candidate ? Number(last.price) : before
+  const isMove = judge !== null && !near(price, judge, 0.2)
   const isConfirmed = counted.length === 3 || (candidate !== null && near(price, Number(candidate.price), 0.05) &&
     (NOW >= candidate.sinceMs + MINUTE_MS || counted.some(({ exchange }) => !candidate.exchanges.includes(exchange))))
   return isMove && !isConfirmed ? 'moved' : price
