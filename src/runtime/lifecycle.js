@@ -24,23 +24,27 @@ export function listenForStop ({ onStop = () => {} } = {}) {
 
   /** @param {string} reason */
   function stop (reason) {
-    if (reason === 'SIGINT') interrupts++
     if (!controller.signal.aborted) {
       stoppedAt = Date.now()
       onStop(reason)
       controller.abort(reason)
     } else if (interrupts > copies || (SIGNALS.some((name) => name === reason) && Date.now() - stoppedAt > SAME_STOP_MS)) process.exit(1)
   }
+  // a member of a crew gets a Ctrl-C from the terminal and from its parent
+  const onSignal = (/** @type {string} */ name) => {
+    if (name === 'SIGINT') interrupts++
+    stop(name)
+  }
   const onDisconnect = () => stop('parent gone')
   const onMessage = (/** @type {any} */ message) => { if (message?.event === 'stop') stop(message.reason ?? 'requested') }
-  for (const name of SIGNALS) process.on(name, stop)
+  for (const name of SIGNALS) process.on(name, onSignal)
   process.on('disconnect', onDisconnect)
   process.on('message', onMessage)
   return {
     signal: controller.signal,
     stop,
     done () {
-      if (!controller.signal.aborted) for (const name of SIGNALS) process.off(name, stop)
+      if (!controller.signal.aborted) for (const name of SIGNALS) process.off(name, onSignal)
       process.off('disconnect', onDisconnect)
       process.off('message', onMessage)
       if (process.connected) process.disconnect()

@@ -37,3 +37,11 @@ t.test('without a stop request, a signal ends the process again after done()', a
   const child = fork(join(folder, 'process.mjs'), { execArgv: [], env: { ...process.env, NODE_OPTIONS: '' } })
   t.same(await once(child, 'exit'), [null, 'SIGTERM'])
 })
+
+t.test('a Ctrl-C of which the terminal and the parent tell is one', async (t) => {
+  const child = await start(t, "process.send('stopping'); setTimeout(() => { stopping.done() }, 300)")
+  child.send({ event: 'stop', reason: 'SIGINT' })
+  await once(child, 'message')
+  child.kill('SIGINT')
+  t.same(await once(child, 'exit'), [0, null])
+})
