@@ -94,7 +94,7 @@ wholeTest('lookup of an item', needsBrowser, async (t) => {
       t.ok(tree.includes(part), `${part} in ${tree}`)
     }
     t.notMatch(tree, /canvas/i, 'the chart is available as a sentence and a table')
-    t.equal(await page.locator('[aria-live], [role=status], [role=alert]').count(), 4,
-      'live regions: the notice, the lookup, tokens, servers')
+    t.equal(await page.locator('[aria-live], [role=status], [role=alert]').count(), 5,
+      'live regions: the notice, the lookup, tokens, servers, processes that start again')
   })
 })
