@@ -1,4 +1,8 @@
-/** Nodes behind streams: killed, frozen, all gone, or with less than was read of them. Nothing newest is missed, nothing goes back. */
+/**
+ * Nodes behind streams: killed, frozen, all gone, or with less than was read of them. Nothing newest is missed, nothing goes back.
+ *
+ * A process of its own: behind other files its clients got nothing for a minute, twice, and it is not known why.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { layoutOf } from '../../src/layouts/index.js'
