@@ -40,7 +40,9 @@ t.test('a flag that npm swallowed is reported, with the command line that was me
 
 wholeTest('an unusable server is reported clearly and soon', { buffered: true }, async (t) => {
   const silent = createServer((socket) => socket.on('error', () => {}).resume()).listen(0, '127.0.0.1')
-  const chatty = createServer((socket) => socket.on('error', () => {}).resume().end('HTTP/1.1 400 Bad Request\r\n\r\n')).listen(0, '127.0.0.1')
+  const chatty = createServer((socket) => {
+    socket.on('error', () => {}).resume().end('HTTP/1.1 400 Bad Request\r\n\r\n')
+  }).listen(0, '127.0.0.1')
   t.teardown(() => [silent, chatty].map((server) => server.close()))
   await Promise.all([silent, chatty].map((server) => once(server, 'listening')))
   const portOf = (/** @type {import('node:net').Server} */ server) => /** @type {import('node:net').AddressInfo} */ (server.address()).port
