@@ -1,8 +1,8 @@
 /**
  * The processes that `npm start` and `npm start demo` run: ordinary commands with ordinary flags, one line of output each.
  *
- * One that ends after it was up is started again, as an orchestrator would: on its port, after a wait, and at most five times in a minute.
- * The reader hears of it, for its pages. One that never was up ends all.
+ * A process that ends after it was up is started again on its port, after a wait and at most five times in a minute, as an orchestrator
+ * would. Readers get the list of restarts for their pages. A process that never comes up ends the command.
  */
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -92,8 +92,8 @@ function createChildren (settings, { primaryUrl, replicaUrls }, { signal, fail }
   /** @type {Restart[]} */
   const restarts = []
 
-  /** Readers hear of the last restarts. */
-  function tell () {
+  /** Sends the last restarts to the readers. */
+  function sendRestarts () {
     const readers = children.filter(({ command, child }) => command === 'reader' && child?.connected)
     for (const { child } of readers) child?.send({ event: 'restarts', restarts }, () => {})
   }
@@ -129,7 +129,7 @@ function createChildren (settings, { primaryUrl, replicaUrls }, { signal, fail }
         restart = null
         isUp = true
         resolve(message)
-        tell()
+        sendRestarts()
       }
 
       /** @param {string} how */
@@ -147,7 +147,7 @@ function createChildren (settings, { primaryUrl, replicaUrls }, { signal, fail }
         restart = { command, how, at: Date.now(), backAt: null }
         restarts.push(restart)
         restarts.splice(0, restarts.length - RESTARTS_SHOWN)
-        tell()
+        sendRestarts()
       }
 
       children.push(started)

@@ -14,7 +14,7 @@ export function openConfirms ({ primaryUrl, name, keyOf, durability, deadlineMs,
   return {
     of: (partition) => createConfirm({
       async connection () {
-        // the first decisions may be taken before it is open
+        // the first decisions may come before it is open
         await routes.opened.catch(() => {})
         return routes.route(partition).connection
       },

@@ -64,7 +64,7 @@ function createStarter ({ redisUrl, keyPrefix }) {
     start,
     run,
     closers,
-    /** Of processes that start after this: other users of the machine see flags. @param {string} url */
+    /** In the environment, because other users of the machine see flags; for processes that start later. @param {string} url */
     useDatabase (url) { env.FRESHET_DATABASE_URL = url },
     /** @param {string[]} flags */
     payments: (...flags) =>

@@ -1,4 +1,4 @@
-/** Processes of `npm start` or of a demo that ended and were started again, on every page. Without one of these, it asks once. */
+/** Shows, on every page, processes of `npm start` or of a demo that were started again. A reader without such a parent is asked once. */
 import { make, put } from './elements.js'
 import { timeOfDay } from './text.js'
 

@@ -1,31 +1,23 @@
 /**
- * Items of a feed: the newest, those with given ids, one.
+ * Routes of the items of a feed: the newest, those with given ids, one.
  *
  * Up to 10,000 items are one page, built before its head is sent: JSON up to 16 MiB (else a short page with `next`), NDJSON
- * with its cursor in the header Freshet-Next. Larger NDJSON is streamed; its cursor, known only at the end, is in the trailer
- * Freshet-Next. Without a cursor the feed ends there.
- *
- * Nothing is streamed that may turn out to need a view: it is built before its head, up to 16 MiB. A stream that breaks off all the same
- * ends with a line that is the problem, without an `id`, and its connection is closed without the end of the body.
+ * with its cursor in the header Freshet-Next. Larger NDJSON is streamed, unless it may turn out to need a view: then it is built before
+ * its head as well, up to 16 MiB.
  */
-import { Readable } from 'node:stream'
 import { FreshetError } from '../errors.js'
 import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
 import {
-  ENCODINGS, ITEM_SCHEMA, itemBytes, itemWriter, JSON_TYPE, NDJSON_TYPE, newestChunks, newestNow, PAGE_BYTES, PAGE_ITEMS,
-  prefersNdjson, selectedChunks
+  ENCODINGS, ITEM_SCHEMA, itemBytes, itemWriter, JSON_TYPE, NDJSON_TYPE, newestChunks, PAGE_BYTES, PAGE_ITEMS, prefersNdjson,
+  selectedChunks
 } from '../../src/replies/index.js'
-import { clientGone, feedRoute, integer, many, oneOf, problemOf, problemText, querySchema, readQuery, text } from '../../src/http/index.js'
-import { CURSOR_SCHEMA, decodeCursor, encodeCursor, ID_SCHEMA, idBytes, MAX_TS } from '../../src/item/index.js'
-
-/** @typedef {import('../../src/replies/index.js').Chunk} Chunk */
-/** @typedef {import('../../src/item/index.js').Place} Place */
-/** @typedef {{ parts: Buffer[], bytes: number, last: Chunk }} Page */
+import { feedRoute, integer, many, oneOf, querySchema, readQuery, text } from '../../src/http/index.js'
+import { CURSOR_SCHEMA, decodeCursor, ID_SCHEMA, idBytes, MAX_TS } from '../../src/item/index.js'
+import { buildJson, buildNdjson, MAX_NOW_BYTES, MAX_PAGE_BYTES, pageBuilder, readPage, streamNdjson } from './item-pages.js'
 
 const DEFAULT_LIMIT = 100
 const MAX_PAGE_ITEMS = 10_000
 const MAX_STREAM_ITEMS = 1_000_000
-const MAX_PAGE_BYTES = 16 * 1024 * 1024
 const MAX_IDS = 1000
 const COMMA = 0x2c
 const NEWLINE = 0x0a
@@ -34,12 +26,8 @@ const STREAM_CHUNK_BYTES = 64 * 1024
 const PAGE_CHUNK_BYTES = 256 * 1024
 /** larger pages are not built synchronously: a thousand of them at once would delay everything else for seconds */
 const MAX_NOW_ITEMS = 500
-const MAX_NOW_BYTES = 128 * 1024
 /** of a stream: its text, and what the socket has not taken */
 const STREAM_BYTES = 4 * STREAM_CHUNK_BYTES
-/** of the memory that building takes, which is more than the page */
-const MAX_NOW_ESTIMATE = 4 * MAX_NOW_BYTES
-const NOTHING_AROUND = Object.freeze({ before: '', after: () => '' })
 const VARY = 'accept, accept-encoding'
 
 const encoding = oneOf(ENCODINGS, { description: 'encoding of values; values that are not valid in it are base64 and marked so' })
@@ -130,7 +118,7 @@ export async function itemRoutes (app, { queries, replies }) {
     const type = ndjson ? NDJSON_TYPE : JSON_TYPE
     return replies.serve(request, reply, { feed, type, vary: VARY, buildNow, bytesOf }, async (isWanted) => {
       const chunks = query.id ? selectedChunks(queries, feed, query.id, wanted, format) : newestChunks(queries, feed, wanted, format)
-      const page = await read(chunks, ndjson && !isWhole ? 1 : MAX_PAGE_BYTES, isWanted)
+      const page = await readPage(chunks, ndjson && !isWhole ? 1 : MAX_PAGE_BYTES, isWanted)
       replies.sizes.learn(feed, page.last.items, page.bytes, isOfAll && page.last.next === null)
       if (!ndjson || page.last.end) {
         await chunks.return(undefined)
@@ -166,90 +154,3 @@ export async function itemRoutes (app, { queries, replies }) {
 /** @param {string} feed */
 const tooMuch = (feed) => new FreshetError('VIEW_BEHIND',
   `the answer has more than ${MAX_PAGE_BYTES} bytes, and no view of feed ${feed} answers yet; retry, or ask for fewer items`)
-
-/** @param {string} feed @param {number} asOf */
-const jsonHead = (feed, asOf) => `{"feed":"${feed}","asOf":${asOf},"items":[`
-
-/** @param {string} feed @param {Place | null} next */
-const jsonTail = (feed, next) => `],"next":${JSON.stringify(cursorOf(feed, next))}}`
-
-/**
- * Builds a small page from a view, synchronously.
- * @param {import('../app.js').Queries} queries @param {import('../../src/replies/index.js').Replies} replies @param {string} feed
- * @param {import('../../src/replies/index.js').Query} query
- * @param {import('../../src/replies/index.js').Format} format @param {boolean} ndjson
- * @returns {import('../../src/replies/index.js').BuildNow}
- */
-const pageBuilder = (queries, { room, sizes }, feed, query, format, ndjson) => ({ asOf, lagMs }) => {
-  const estimate = sizes.estimate(feed, query.limit, MAX_PAGE_BYTES)
-  if (estimate > MAX_NOW_ESTIMATE || !room.mayBeginNow(estimate)) return null
-  const around = ndjson
-    ? NOTHING_AROUND
-    : { before: jsonHead(feed, asOf), after: (/** @type {Place | null} */ next) => jsonTail(feed, next) }
-  const page = newestNow(queries, feed, query, format, around)
-  if (!page) return null
-  const { bytes, itemsAt, items } = page
-  sizes.learn(feed, items, bytes.length, query.sinceMs === null && query.after === null && page.next === null)
-  const next = ndjson ? cursorOf(feed, page.next) : null
-  return { asOf, lagMs, body: bytes, content: [bytes.subarray(itemsAt), next ?? ''], next }
-}
-
-/**
- * Reads chunks until they end or their bytes reach a bound.
- * @param {AsyncGenerator<Chunk>} chunks @param {number} maxBytes @param {() => boolean} isWanted
- * @returns {Promise<Page>}
- * @throws {FreshetError} CLIENT_GONE
- */
-async function read (chunks, maxBytes, isWanted) {
-  const parts = []
-  let bytes = 0
-  let last
-  do {
-    last = /** @type {Chunk} */ ((await chunks.next()).value)
-    bytes += last.bytes.length
-    parts.push(last.bytes)
-    if (isWanted()) continue
-    await chunks.return(undefined)
-    throw clientGone()
-  } while (!last.end && bytes < maxBytes)
-  return { parts, bytes, last }
-}
-
-/** @param {string} feed @param {Place | null} place */
-const cursorOf = (feed, place) => place && encodeCursor(feed, place)
-
-/** @param {string} feed @param {Page} page @returns {import('../../src/replies/index.js').Built} */
-function buildJson (feed, { parts, last }) {
-  const content = [...parts, Buffer.from(jsonTail(feed, last.next))]
-  return { asOf: last.asOf, lagMs: last.lagMs, body: Buffer.concat([Buffer.from(jsonHead(feed, last.asOf)), ...content]), content }
-}
-
-/** @param {string} feed @param {Page} page @returns {import('../../src/replies/index.js').Built} */
-function buildNdjson (feed, { parts, last }) {
-  const next = cursorOf(feed, last.next)
-  return { asOf: last.asOf, lagMs: last.lagMs, body: Buffer.concat(parts), content: [...parts, next ?? ''], next }
-}
-
-/**
- * @param {string} feed @param {Page} page the first chunks @param {AsyncGenerator<Chunk>} chunks the others
- * @param {import('fastify').FastifyReply} reply
- * @returns {Readable}
- */
-function streamNdjson (feed, { parts, last }, chunks, reply) {
-  let next = last.next
-  async function * rest () {
-    yield * parts.splice(0)
-    if (reply.request.method === 'HEAD') return
-    try {
-      for await (const chunk of chunks) {
-        next = chunk.next
-        yield chunk.bytes
-      }
-    } catch (error) {
-      yield Buffer.from(problemText(problemOf(error), reply.request.id) + '\n')
-      throw error
-    }
-  }
-  reply.trailer('freshet-next', async () => cursorOf(feed, next) ?? '')
-  return Readable.from(rest(), { objectMode: false })
-}

@@ -22,7 +22,7 @@ async function pidsOf (parent, command) {
     .filter(([, ppid, line]) => Number(ppid) === parent && line.includes(`freshet.js ${command}`)).map(([pid]) => Number(pid))
 }
 
-t.test('whatever is killed starts again, the page says so, and orders go on', needsBrowser, async (t) => {
+t.test('killed processes start again, the page shows it, and orders continue', needsBrowser, async (t) => {
   const root = await copyCheckout(t)
   const temp = await mkdtemp(join(tmpdir(), 'freshet-test-'))
   t.teardown(() => rm(temp, { recursive: true, force: true }))

@@ -5,7 +5,7 @@
  *     batch            one count for all its entries -> effect -> cursor
  *     did not end      its entries one at a time, each with a count of its own -> dead letter after the last attempt
  *
- * An attempt that fails because a server is down is taken back, as long as it can be: one whose connection is lost as well stays counted.
+ * An attempt that fails because a server is down is taken back. If that server does not answer either, the attempt stays counted.
  *
  * @typedef {ReturnType<typeof createAttempt>} Attempt
  */

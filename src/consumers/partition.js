@@ -24,7 +24,7 @@ import { createAttempt, lost, mayBlame } from './attempts.js'
 import { FreshetError } from './errors.js'
 import { retry } from './retry.js'
 
-/** at an entry that is taken alone */
+/** Attempts at an entry that is taken alone. */
 const ATTEMPTS = 3
 
 /**

@@ -30,7 +30,7 @@ export function listenForStop ({ onStop = () => {} } = {}) {
       controller.abort(reason)
     } else if (interrupts > copies || (SIGNALS.some((name) => name === reason) && Date.now() - stoppedAt > SAME_STOP_MS)) process.exit(1)
   }
-  // a member of a crew gets a Ctrl-C from the terminal and from its parent
+  // a crew member gets one Ctrl-C twice: from the terminal as a signal, from its parent as a message
   const onSignal = (/** @type {string} */ name) => {
     if (name === 'SIGINT') interrupts++
     stop(name)

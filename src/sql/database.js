@@ -3,8 +3,8 @@
  *
  * A statement ends on the server before this process stops waiting for it, so that no statement runs on unnoticed. What the database
  * says about itself (it is down, full, or out of connections) is `DATABASE_DOWN` and may be tried again; what it says about a statement
- * is `DATABASE_REFUSED`, or `DATABASE_TIMEOUT` when it took too long. A wait for a lock ends earlier and is `DATABASE_DOWN`: the lock is
- * somebody else's.
+ * is `DATABASE_REFUSED`, or `DATABASE_TIMEOUT` when it took too long. A wait for a lock ends earlier and is `DATABASE_DOWN`, because
+ * another session holds the lock.
  *
  * `isOfStatement`: the statements may be the reason, because they took too long, or the connection ended while a transaction ran.
  *

@@ -38,7 +38,7 @@ t.test('without a stop request, a signal ends the process again after done()', a
   t.same(await once(child, 'exit'), [null, 'SIGTERM'])
 })
 
-t.test('a Ctrl-C of which the terminal and the parent tell is one', async (t) => {
+t.test('a Ctrl-C that arrives from the terminal and from the parent counts once', async (t) => {
   const child = await start(t, "process.send('stopping'); setTimeout(() => { stopping.done() }, 300)")
   child.send({ event: 'stop', reason: 'SIGINT' })
   await once(child, 'message')

@@ -3,7 +3,7 @@ import { admissionKey } from '../../src/admission/index.js'
 import { openConfirms } from '../../writers/confirms.js'
 import { sharedDeployment } from '../shared.js'
 
-t.test('decisions of the first moment are confirmed, though the connection for that is not open yet', async (t) => {
+t.test('decisions are confirmed while the connection for WAIT is still opening', async (t) => {
   const { primary, keyPrefix } = await sharedDeployment(t)
   const confirms = openConfirms({
     primaryUrl: primary.url,
@@ -18,7 +18,7 @@ t.test('decisions of the first moment are confirmed, though the connection for t
   await t.resolves(confirms.of(0)())
 })
 
-t.test('without a server the error says so', async (t) => {
+t.test('without a server the error is SERVER_UNREACHABLE', async (t) => {
   const confirms = openConfirms({
     primaryUrl: 'redis://127.0.0.1:1', name: 'test', keyOf: () => (part) => part, durability: 'replica', deadlineMs: 1000, waitMs: 100
   })

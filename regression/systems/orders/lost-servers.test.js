@@ -43,7 +43,7 @@ t.test('an email is the same customer after the servers were lost', async (t) =>
   await second.service.stop()
   await server.restart()
   const third = await open(t)
-  t.not(await third.customer(), id, 'a new gateway without it, while nobody else runs')
+  t.not(await third.customer(), id, 'a new gateway without it, while no other process runs')
   await startConsumers(t, { redisUrl, flags: [...withDatabase, '--systems', 'orders'] })
   // with the other secret, the customer exists
   t.equal(await eventually(() => third.customer()), id, 'until consumers restore the secret')

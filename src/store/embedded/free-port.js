@@ -5,7 +5,7 @@ export const PORTS_TRIED = 5
 
 /** @returns {Promise<number>} */
 export const freePort = () => new Promise((resolve, reject) => {
-  // who connects meanwhile must not keep it from closing
+  // a client that connects before it closes would keep it open
   const probe = createServer((socket) => socket.destroy()).once('error', reject).listen(0, '127.0.0.1', () => {
     const { port } = /** @type {import('node:net').AddressInfo} */ (probe.address())
     probe.close(() => resolve(port))

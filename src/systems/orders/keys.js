@@ -1,6 +1,7 @@
 /**
- * Keys of the system: orders, products and customers have a prefix each, and so have the claims of a product. Ids of what is created come
- * from the request and the secret of the system, so that its repetition reaches the same partition, and nobody else can compute them.
+ * Keys of the system: orders, products and customers have a prefix each, and so have the claims of a product. Ids of new keys
+ * are made from the request and the secret of the system: a repeated request reaches the same partition, and an id cannot be computed
+ * without the secret.
  */
 import { randomUUID } from 'node:crypto'
 import { idWith } from '../../admission/index.js'

@@ -49,9 +49,9 @@ export function aggregate (ticks, { nowMs, last, candidate, hardMs = MAX_AGE_MS,
   const isChosen = quotes.length === 2 && counted.length === 1
   if (quotes.length < quorum || (counted.length < quorum && !isChosen)) return { failure: 'no_quorum', candidate: null, sources }
   const price = priceOf(counted)
-  // a candidate is judged to its end by the price that it would replace, though that may expire meanwhile
-  const judge = last !== null && candidate !== null ? scaledOf(last.price) : before
-  const isMove = judge !== null && !isNear(price, judge, moveShare)
+  // a pending candidate is compared with the price that it would replace, even after that price has expired
+  const reference = last !== null && candidate !== null ? scaledOf(last.price) : before
+  const isMove = reference !== null && !isNear(price, reference, moveShare)
   const seen = candidate !== null && isNear(price, scaledOf(candidate.price), outlierShare) ? candidate : null
   const isConfirmed = (counted.length === ticks.length && counted.length > quorum) || (seen !== null &&
     (nowMs - seen.sinceMs >= CONFIRMED_AFTER_MS || counted.some(({ exchange }) => !seen.exchanges.includes(exchange))))

@@ -36,7 +36,7 @@ export function createDirect ({ sources, now }) {
       soft: lives(fields.soft),
       hard: lives(fields.hard)
     }
-    // from the time of the call: the price may be past its soft age at once, and would be asked for again with each request
+    // reused from the time of the call: a price with old ticks is past its soft age at once, and each request would call the sources
     kept.set(key, { one, untilMs: nowMs + Number(fields.soft) - Number(before) })
     if (kept.size > MAX_KEPT) kept.delete(String(kept.keys().next().value))
     return one

@@ -1,4 +1,7 @@
-/** Ids of customers and orders, which nobody can compute. After a loss of the servers: regression/systems/orders/lost-servers.test.js. */
+/**
+ * Ids of customers and orders, which cannot be computed without the secret. After a loss of the servers:
+ * regression/systems/orders/lost-servers.test.js.
+ */
 import { hash } from 'node:crypto'
 import t from 'tap'
 import { startGateway } from '../../services.js'

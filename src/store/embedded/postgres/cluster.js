@@ -26,9 +26,9 @@ const LINES_KEPT = 20
 const USER = 'freshet'
 const DATABASE = 'postgres'
 const INIT = ['-U', 'postgres', '-A', 'reject', '-E', 'UTF8', '--locale=C', '--no-sync']
-/** pg_hba.conf: who may connect */
+/** The only line of pg_hba.conf. */
 const ACCESS = `host ${DATABASE} ${USER} 127.0.0.1/32 scram-sha-256\n`
-/** without the statement in error messages: it has the password */
+/** Error messages come without their statement, which has the password. */
 const SINGLE_USER = ['-c', 'exit_on_error=true', '-c', 'log_min_error_statement=panic', DATABASE]
 const FLAGS = Object.freeze({
   listen_addresses: '127.0.0.1', unix_socket_directories: '', max_connections: '200', log_min_messages: 'warning'
@@ -85,7 +85,9 @@ export async function startCluster ({ programs, folder, port: wanted, password =
  * @param {{ programs: string, folder: string, data: string, as: Identity, password: string, signal?: AbortSignal }} options
  */
 async function prepare ({ programs, folder, data, as, password, signal }) {
-  const limits = { ...as, timeout: COMMAND_WITHIN_MS, killSignal: /** @type {const} */ ('SIGKILL'), signal }
+  // folders of PATH may be closed to that user
+  const env = { ...process.env, PATH: `/usr/bin:/bin:${process.env.PATH}` }
+  const limits = { ...as, env, timeout: COMMAND_WITHIN_MS, killSignal: /** @type {const} */ ('SIGKILL'), signal }
   /** @param {string} program @param {string[]} words @param {string} input @param {string} cwd */
   const feed = async (program, words, input, cwd) => {
     const running = run(program, words, { ...limits, cwd })
@@ -99,7 +101,7 @@ async function prepare ({ programs, folder, data, as, password, signal }) {
     await run(join(programs, 'bin', 'initdb'), ['-D', data, ...INIT], { ...limits, cwd: folder })
   }
   // by the user of the folder: root would follow a link that this user made
-  await feed('sh', ['-c', 'umask 077; rm -f pg_hba.conf; cat >pg_hba.conf'], ACCESS, data)
+  await feed('/bin/sh', ['-c', 'umask 077; rm -f pg_hba.conf; cat >pg_hba.conf'], ACCESS, data)
   const statements = [
     ...(isNew ? [`CREATE ROLE ${USER}`, `ALTER DATABASE ${DATABASE} OWNER TO ${USER}`] : []),
     `ALTER ROLE ${USER} LOGIN NOSUPERUSER PASSWORD '${password}'`
@@ -125,7 +127,7 @@ async function startProgram ({ programs, folder, data, as, password, port, flags
   const exited = once(child, 'exit').then(([status, by]) => `${by ?? `status ${status}`}: ${lines.join(' | ')}`)
 
   async function stop () {
-    // fast shutdown: connections are cut off, what is committed stays; then at once; then it cannot say anything
+    // fast shutdown, then immediate, then SIGKILL; committed data is kept
     child.kill('SIGINT')
     const timers = [setTimeout(() => child.kill('SIGQUIT'), STOP_WITHIN_MS), setTimeout(() => child.kill('SIGKILL'), 2 * STOP_WITHIN_MS)]
     await exited

@@ -22,7 +22,7 @@ export function createPostgres ({ folder, cacheDir, report, signal, fail }) {
   const guard = createGuard()
   /** @type {import('./cluster.js').Cluster | null} */
   let cluster = null
-  /** removed at the end @type {string | null} */
+  /** The folder that is removed at the end. @type {string | null} */
   let home = null
 
   return {

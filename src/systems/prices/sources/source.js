@@ -80,7 +80,7 @@ export function createSource ({ exchange, limit, callMs, resetMs }) {
   return {
     name: exchange.name,
 
-    /** It is frozen, which only who knows the time of the servers can tell; its calls are well, so its breaker stays closed. */
+    /** Its tick was too old. Its calls succeed, so the breaker stays closed. */
     noteOld () {
       figures.failures++
       figures.lastError = 'old'
