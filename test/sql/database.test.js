@@ -1,7 +1,7 @@
 /** The database: errors, deadlines, the pool, migrations, on a real PostgreSQL. */
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { migrate, openDatabase } from '../../src/sql/index.js'
@@ -9,7 +9,14 @@ import { query as queryAt, startDatabase } from '../database.js'
 import { startProxy } from '../proxy.js'
 import { eventually, silentLog } from '../servers.js'
 
+// as root, PostgreSQL runs as another user, to which folders of PATH may be closed
+const { PATH } = process.env
+const closed = await mkdtemp(join(tmpdir(), 'freshet-test-'))
+t.teardown(() => rm(closed, { recursive: true }))
+for (const program of ['/usr/bin/id', '/bin/sh']) await symlink(program, join(closed, basename(program)))
+process.env.PATH = closed
 const server = await startDatabase(t)
+process.env.PATH = PATH
 const DEADLINE_MS = 1000
 
 /** @param {import('tap').Test} t @param {{ url?: string, max?: number }} [options] */
