@@ -83,7 +83,7 @@ export function createDelivery ({ changes, isDeleted, budget, counts, log }) {
     }
     if (stream.list === null) {
       if (!hasChanges(changes, stream)) {
-        if (nowMs - stream.sentMs > HEARTBEAT_MS && stream.hasRoom()) stream.send(heartbeat(view.asOf, position))
+        if (nowMs - stream.sentMs > HEARTBEAT_MS && stream.hasRoom()) stream.send(heartbeat(view.confirmedMs, position))
         return
       }
       if (!stream.isDue(nowMs)) return
