@@ -9,7 +9,7 @@ import { FreshetError } from '../errors.js'
 import { readWithClient } from './client-replies.js'
 import { greet, openingFailure } from './greeting.js'
 import { readForLog } from './log-replies.js'
-import { createNonces } from './nonces.js'
+import { createNonces, NO_NONCES } from './nonces.js'
 import { fromReply, takerOf } from './replies.js'
 import { readScript } from './scripts.js'
 import { createSession } from './session.js'
@@ -40,6 +40,8 @@ import { bareHost, tlsOptions } from './tls.js'
  */
 
 const DEFAULT_PORT = '6379'
+/** the server works on more than this while the rest of the turn goes on here */
+const LARGE_BYTES = 8192
 /** its reply is lent on a connection for a log */
 const LENT = 'XREAD'
 
@@ -108,7 +110,7 @@ function createConnection ({ address, url, wire, session, isChecked, onForbidden
     return error
   }
 
-  const checked = isChecked ? createNonces(wire, wrongNonce) : (/** @type {import('./nonces.js').Done} */ done) => done
+  const nonces = isChecked ? createNonces(wire, wrongNonce) : NO_NONCES
 
   /** @param {Error | null} reply an error, such as a permission that was revoked */
   function wrongNonce (reply) {
@@ -118,7 +120,7 @@ function createConnection ({ address, url, wire, session, isChecked, onForbidden
 
   /** @param {string} command @param {Word[]} args @param {Refusal['again'] | 'dispensable'} again */
   const sendOne = (command, args, again) => session.request((done) => {
-    const taker = takerOf(1, checked(done))
+    const taker = takerOf(1, nonces.check(done))
     wire.send(encodeCommand(command, args), taker, { isLent: command === LENT })
   }, meaningOf(again))
 
@@ -129,7 +131,10 @@ function createConnection ({ address, url, wire, session, isChecked, onForbidden
     send: (command, ...args) => sendOne(command, args, (next) => next.send(command, ...args)),
     sendDispensable: (command, ...args) => sendOne(command, args, 'dispensable'),
     sendAll: (commands) => Promise.all(commands.map(([command, ...args]) => connection.send(String(command), ...args))),
-    sendEncoded: ({ bytes, replies }) => session.request((done) => wire.send(bytes, takerOf(replies, checked(done))), meaningOf(null)),
+    sendEncoded: ({ bytes, replies }) => session.request((done) => {
+      wire.send(bytes, takerOf(replies, nonces.check(done)))
+      if (bytes.length > LARGE_BYTES) nonces.send()
+    }, meaningOf(null)),
     async runScript (scriptName, keys, args) {
       const script = readScript(scriptName)
       const suffix = script.mode === 'read' ? '_RO' : ''

@@ -27,6 +27,7 @@ export function createNonces (wire, onWrong) {
   let held = []
 
   function send () {
+    if (!isDue) return
     isDue = false
     const nonce = `${prefix}${++sent}`
     wire.send(Buffer.from(`*2\r\n$4\r\nECHO\r\n$${nonce.length}\r\n${nonce}\r\n`), takerOf(1, (error, reply) => {
@@ -38,16 +39,24 @@ export function createNonces (wire, onWrong) {
     wire.socket.uncork()
   }
 
-  /**
-   * To be called before commands are written.
-   * @param {Done} done @returns {Done} the same, called as soon as the reply is known to be right
-   */
-  return (done) => {
-    if (!isDue) {
-      isDue = true
-      wire.socket.cork()
-      process.nextTick(send)
-    }
-    return (error, reply) => { held.push(() => done(error, reply)) }
+  return {
+    /**
+     * To be called before commands are written.
+     * @param {Done} done @returns {Done} the same, called as soon as the reply is known to be right
+     */
+    check (done) {
+      if (!isDue) {
+        isDue = true
+        wire.socket.cork()
+        process.nextTick(send)
+      }
+      return (error, reply) => { held.push(() => done(error, reply)) }
+    },
+
+    /** Sends what was written, and the nonce behind it, without waiting for the end of this turn. */
+    send
   }
 }
+
+/** For connections whose replies are not checked. */
+export const NO_NONCES = Object.freeze({ check: (/** @type {Done} */ done) => done, send () {} })
