@@ -240,7 +240,9 @@ export const SETTINGS = Object.freeze([
   ]),
   ...group('HTTP', ['reader'], [
     row('maxStaleMs', 'Maximum age of the last reply, which is served while the servers are unreachable',
-      { unit: 'ms', default: 10_000, check: integer(0, 3_600_000) })
+      { unit: 'ms', default: 10_000, check: integer(0, 3_600_000) }),
+    row('maxUnconfirmedMs', 'Time without contact with the primary, by this reader or a replica, after which replies are 503; ' +
+      'without it, they are marked as stale', { unit: 'ms', default: null, check: integer(1_000, 3_600_000) })
   ]),
   ...group('HTTP', ['reader'], [
     row('gatewayUrl', 'URL of the gateway that the pages of auctions and sales send commands to; without it, they have no form',

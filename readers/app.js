@@ -21,6 +21,7 @@ import { pageRoutes } from './routes/page.js'
 import { priceRoutes } from './routes/prices.js'
 import { saleRoutes } from './routes/sales.js'
 import { userRoutes } from './routes/users.js'
+import { markUnconfirmed } from './unconfirmed.js'
 
 /** each waits for a server at most, or for its client */
 const MAX_REQUESTS = 10_000
@@ -28,7 +29,8 @@ const MAX_REQUESTS = 10_000
 /**
  * @param {{ queries: Queries, registry: import('prom-client').Registry, logger?: import('fastify').FastifyBaseLogger,
  *   maxStaleMs: number, security?: import('../src/http/index.js').Security | null, clock?: () => number, elapsed?: () => number,
- *   loopUse?: (nowMs: number) => number, maxRequests?: number, maxReplyBytes?: number, caps?: import('../src/push/index.js').Caps,
+ *   loopUse?: (nowMs: number) => number, maxRequests?: number, maxReplyBytes?: number, maxUnconfirmedMs?: number | null,
+ *   caps?: import('../src/push/index.js').Caps,
  *   deployment?: import('../src/store/index.js').Deployment, systems?: ReturnType<typeof import('./systems.js').openSystems>,
  *   database?: import('./database.js').ReaderDatabase,
  *   gatewayUrl?: string | null, keyPrefix?: string, restarts?: () => object[] | null }} options `clock`: ms since 1970; `elapsed`:
@@ -38,7 +40,7 @@ const MAX_REQUESTS = 10_000
  */
 export function createReaderApp ({
   queries, registry, logger, maxStaleMs, security = null, clock = Date.now, elapsed, loopUse, maxRequests = MAX_REQUESTS, maxReplyBytes,
-  caps, deployment, systems, database, gatewayUrl, keyPrefix = '', restarts
+  maxUnconfirmedMs = null, caps, deployment, systems, database, gatewayUrl, keyPrefix = '', restarts
 }) {
   const app = createServer({ registry, logger, security })
   const access = security?.access ?? null
@@ -46,7 +48,8 @@ export function createReaderApp ({
   const replies = createReplies({ registry, room, maxStaleMs, clock, elapsed, loopUse, revisionOf: queries.revision })
   app.addHook('onSend', room.onSend)
   describeRoutes(app, { title: 'Freshet reader', description: 'The newest items of fast feeds.', security })
-  app.register(healthRoutes, { status: queries.status, registry })
+  const isRefusing = deployment ? markUnconfirmed(app, { deployment, maxUnconfirmedMs }) : () => false
+  app.register(healthRoutes, { status: () => isRefusing() ? { ...queries.status(), ready: false } : queries.status(), registry })
   app.register(pageRoutes, { gatewayUrl, restarts })
   if (caps && queries.watch) {
     const push = createPush({ queries: /** @type {any} */ (queries), now: clock, registry, caps, log: /** @type {any} */ (app.log) })
@@ -66,7 +69,7 @@ export function createReaderApp ({
   app.addHook('onClose', async () => figures?.close())
   app.register(async (feeds) => {
     createLimit(registry, maxRequests)(feeds)
-    feeds.register(feedRoutes, { queries, replies })
+    feeds.register(feedRoutes, { queries, replies, asOf: () => deployment ? deployment.confirmedAt(clock()) : clock() })
     feeds.register(itemRoutes, { queries, replies })
     feeds.register(countRoutes, { queries, replies })
     if (figures) feeds.register(figuresRoutes, { figures, clock })

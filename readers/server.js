@@ -49,7 +49,7 @@ export const main = (from) => runProcess(from, {
  * @returns {Promise<number>} exit status
  */
 export async function serve (settings, { primaryUrl, replicaUrls }, log, signal, up = tellParent, heard = () => null) {
-  const { maxStaleMs, maxStreams, maxStreamsPerToken } = settings
+  const { maxStaleMs, maxUnconfirmedMs, maxStreams, maxStreamsPerToken } = settings
   const security = await openSecurity(settings, { log })
   // servers may become reachable later; until then /readyz and the log give the reasons
   const options = { ...optionsOf(settings), redisUrl: primaryUrl, replicaUrl: replicaUrls ?? undefined, log }
@@ -88,6 +88,7 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
       registry,
       logger: log,
       maxStaleMs,
+      maxUnconfirmedMs,
       security,
       caps: { maxStreams, maxStreamsPerToken },
       deployment,

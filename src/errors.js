@@ -67,6 +67,9 @@ export const ERRORS = define('core', {
   SERVER_UNTRUSTED: { meaning: 'the certificate of the server, or the client certificate, cannot be used' },
   SERVER_LOST: { retryable: true, meaning: 'the connection closed before the reply; the outcome is unknown' },
   SERVER_FULL: { retryable: true, meaning: 'the server accepts no writes: maxmemory is reached, replicas are missing or its disk fails' },
+  PRIMARY_UNCONFIRMED: {
+    retryable: true, meaning: 'neither this reader nor a replica hears from the primary, so answers may be old'
+  },
   REPLICAS_GONE: { retryable: true, meaning: 'no replica is available' },
   VIEW_NEEDED: { status: 501, meaning: 'the layout cannot answer this query without reading too many entries' },
   VIEW_BEHIND: { retryable: true, meaning: 'the view of the feed is being built, or is more than a second behind' },

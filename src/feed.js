@@ -39,6 +39,7 @@ import { Reading } from './reading.js'
  * @property {number} bytes of acknowledged values
  * @property {number} full batches that a full server did not accept
  * @property {number} unconfirmed groups of batches that no replica confirmed in time
+ * @property {number} blocked connections that ended with the same batch as the two before
  * @property {Readonly<Record<string, number>>} refused items by reason
  */
 

@@ -213,10 +213,10 @@ export async function eventually (check, { deadlineMs = DEADLINE_MS } = {}) {
 
 /**
  * A connection to a server that runs; it closes with the test. On a busy machine it may not open within a short deadline at once.
- * @param {import('tap').Test} t @param {string} url @param {{ deadlineMs?: number }} [options]
+ * @param {import('tap').Test} t @param {string} url @param {{ deadlineMs?: number, isChecked?: boolean }} [options] as openConnection
  */
-export async function connectFor (t, url, { deadlineMs = DEADLINE_MS } = {}) {
-  const connection = await eventually(() => openConnection(url, { name: 'test', deadlineMs }))
+export async function connectFor (t, url, { deadlineMs = DEADLINE_MS, isChecked = true } = {}) {
+  const connection = await eventually(() => openConnection(url, { name: 'test', deadlineMs, isChecked }))
   t.teardown(() => connection.close())
   return connection
 }

@@ -36,13 +36,13 @@ const ONE = feedRoute({
 
 /**
  * @param {import('fastify').FastifyInstance} app
- * @param {{ queries: import('../app.js').Queries, replies: import('../../src/replies/index.js').Replies }} parts
+ * @param {{ queries: import('../app.js').Queries, replies: import('../../src/replies/index.js').Replies, asOf: () => number }} parts
  */
-export async function feedRoutes (app, { queries, replies }) {
+export async function feedRoutes (app, { queries, replies, asOf }) {
   /** @param {unknown} content */
   const builtFrom = (content) => {
     const body = Buffer.from(JSON.stringify(content))
-    return { asOf: replies.clock(), lagMs: null, body, content: [body] }
+    return { asOf: asOf(), lagMs: null, body, content: [body] }
   }
 
   app.get('/v1/feeds', { schema: LIST, config: /** @type {any} */ ({ access: 'read' }) }, async (request, reply) => {

@@ -61,7 +61,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
       const answers = await Promise.all([post(path, items('a')), remove('/v1/feeds/one/items/a')])
       for (const { status, body, json, headers } of answers) {
         bodies.push(body)
-        if (!(status === 503 && json.retryable && headers.get('retry-after') === '1')) t.fail(`${status} ${body}`)
+        if (!(status === 503 && json.retryable && /^[123]$/.test(headers.get('retry-after') ?? ''))) t.fail(`${status} ${body}`)
       }
       await pause(PAUSE_MS)
     }
@@ -85,7 +85,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
 
   await t.test('revoked rights', async (t) => {
     await setUser('-@all')
-    await becomesUnready('the user may not run info')
+    await becomesUnready('the user may not run echo')
     await refuses(t)
     t.equal((await readiness()).status, 503)
     await setUser(...rules)

@@ -109,7 +109,7 @@ t.test('with all replicas gone the last answer is given and marked, other questi
   t.equal(stale.headers.get('freshet-stale'), 'true')
   t.match(stale.headers.get('age'), /^\d+$/)
   const other = await reader.get('/v1/feeds/latest/items?limit=11')
-  t.match([other.status, other.json.code, other.headers.get('retry-after')], [503, 'REPLICAS_GONE', '1'])
+  t.match([other.status, other.json.code, other.headers.get('retry-after')], [503, 'REPLICAS_GONE', /^[123]$/])
   t.match((await reader.get('/readyz')).json, { code: 'NOT_READY', reasons: [/REPLICAS_GONE/] })
   t.equal((await reader.get('/livez')).status, 200)
   await eventually(async () => (await impatient.get(path)).status === 503)

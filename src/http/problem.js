@@ -19,6 +19,8 @@ const OF_CONTENT = ['content-encoding', 'etag', 'age', 'cache-status', 'freshet-
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 const MAX_DETAIL_CHARS = 1000
 const LOG_EVERY_MS = 1000
+/** of Retry-After: 1, 2 or 3 s */
+const SPREAD_S = 3
 const SEE_LOG = 'the log of this process has the cause, under the requestId'
 
 /** The server refuses this process. That is not the caller's fault and may be fixed at any time, so the caller may retry. */
@@ -80,14 +82,21 @@ export function createErrorHandler (log) {
     if (problem.status >= 500) logFailure(problem, error, request)
     // of the content that could not be sent
     for (const name of OF_CONTENT) reply.removeHeader(name)
-    const { retryAfterMs } = problem.facts
-    if (retryAfterMs !== undefined) reply.header('retry-after', String(Math.max(1, Math.ceil(Number(retryAfterMs) / 1000))))
-    else if (problem.status === 503) reply.header('retry-after', '1')
+    const retryAfterS = retryAfterOf(problem)
+    if (retryAfterS !== null) reply.header('retry-after', String(retryAfterS))
     if (problem.status === 405) reply.header('allow', /** @type {string[]} */ (problem.facts.allow).join(', '))
     if (problem.status === 401 && !reply.hasHeader('www-authenticate')) reply.header('www-authenticate', 'Bearer')
     reply.code(problem.status).header('content-type', PROBLEM_TYPE).header('cache-control', 'no-store')
       .send(problemText(problem, request.id))
   }
+}
+
+/** Those that are refused together do not come back together. @param {Problem} problem @returns {number | null} seconds */
+function retryAfterOf ({ status, facts: { retryAfterMs } }) {
+  const isBusy = status === 503 || status === 429
+  if (!isBusy && retryAfterMs === undefined) return null
+  const leastS = Math.max(1, Math.ceil(Number(retryAfterMs ?? 0) / 1000))
+  return isBusy ? leastS + Math.floor(Math.random() * SPREAD_S) : leastS
 }
 
 /** @param {import('fastify').FastifyBaseLogger} log */

@@ -11,26 +11,27 @@ export const MAX_ARGUMENTS = 3999
 /** MSETEX and ZADD take two arguments per item, and up to five more. */
 export const MAX_BATCH_ITEMS = Math.floor((MAX_ARGUMENTS - 5) / 2)
 
-/** while item sizes are unknown: enough for a typical page */
-const FIRST_READ = 128
+/** a reply with as many items fits into the limit of a connection, whatever their size (store/reply-frames.js) */
+const SAFE_READ = 60
 /** per read, for the largest size seen */
 const DECAY = 0.9
-/** as many of the largest items fit in memory in one reply */
-const SAFE_READ = 500
 
 /** @typedef {ReturnType<typeof createReadSize>} ReadSize */
 
 /** For the reads of one query, or of all queries of a feed. */
 export function createReadSize () {
-  let largestBytes = MAX_READ_BYTES / FIRST_READ
+  let largestBytes = MAX_READ_BYTES / SAFE_READ
   let isLearnt = false
+
+  /**
+   * @param {number} wanted may include one more, which shows whether there are more
+   * @param {number} [at] concurrent reads
+   * @returns {number} how many to read, at least 1
+   */
+  const of = (wanted, at = 1) => Math.max(1, Math.min(wanted, MAX_READ + 1, Math.floor(MAX_READ_BYTES / at / largestBytes)))
+
   return {
-    /**
-     * @param {number} wanted may include one more, which shows whether there are more
-     * @param {number} [at] concurrent reads
-     * @returns {number} how many to read, at least 1
-     */
-    of: (wanted, at = 1) => Math.max(1, Math.min(wanted, MAX_READ + 1, Math.floor(MAX_READ_BYTES / at / largestBytes))),
+    of,
 
     /**
      * @template {{}} T
@@ -56,11 +57,12 @@ export function createReadSize () {
 
     /**
      * The connection ended during a read, perhaps because items became larger. The next read is a quarter of it.
-     * @param {number} piece its size @param {number} [at]
+     * @param {number} wanted @param {number} [at]
      */
-    lost (piece, at = 1) {
-      if (piece < SAFE_READ) return
-      largestBytes = 4 * MAX_READ_BYTES / at / piece
+    lost (wanted, at = 1) {
+      const read = of(wanted, at)
+      if (read < SAFE_READ) return
+      largestBytes = 4 * MAX_READ_BYTES / at / read
       isLearnt = true
     }
   }

@@ -112,6 +112,8 @@ function registerCounters (registry, entries) {
   total('freshet_server_full_total', 'Total batches that a full server did not accept', ({ pipeline }) => pipeline.account.full)
   total('freshet_unconfirmed_waits_total', 'Total groups of batches that no replica confirmed in time (--ack replica)',
     ({ pipeline }) => pipeline.account.unconfirmed)
+  total('freshet_blocked_connections_total', 'Total connections that ended with the same batch unanswered as the two before',
+    ({ pipeline }) => pipeline.account.blocked)
   total('freshet_trimmed_total', 'Total expired items or log entries removed by this process', ({ trimmed }) => trimmed)
   total('freshet_connections_total', 'Total write connections opened to the primary', ({ sessions }) => sessions)
 

@@ -60,6 +60,10 @@ export function createReaderRegistry (deployment, views = () => ({ views: [], co
     name: 'freshet_node_connected', help: '1 if this process is connected to the node, else 0', labels: ['role', 'node']
   }, () =>
     deployment.nodes().map(({ role, address, connected }) => [{ role, node: address }, Number(connected)]))
+  gauge(registry, {
+    name: 'freshet_primary_unconfirmed_seconds',
+    help: 'Time since the last contact with the primary, by this process or a replica; 0 while it is confirmed'
+  }, () => [[{}, deployment.unconfirmedMs / 1000]])
   registerViews(registry, views)
   return registry
 }

@@ -20,6 +20,8 @@ export const newAccount = () => ({
   full: 0,
   /** groups of batches that no replica confirmed in time */
   unconfirmed: 0,
+  /** connections that ended with the same batch as the two before */
+  blocked: 0,
   /** @type {Record<string, number>} by reason */
   refused: {}
 })

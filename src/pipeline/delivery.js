@@ -111,6 +111,7 @@ export function createDelivery (parts) {
     },
     /** @param {number} stripe */
     detach: (stripe) => windows[stripe].detach(),
+    get lostInRow () { return Math.max(...windows.map((window) => window.lostInRow)) },
     setRetention: batches.setRetention,
 
     /** Stops sending and counts all live items as failed. */

@@ -190,6 +190,7 @@ function statusOf ({ pipeline, stripes, control, maintenance, confirmation }) {
   const error = pipeline.failure ?? lost?.lastError ?? maintenance.error
   const reasons = error ? [publicReason(error)] : []
   if (!error && lost) reasons.push('SERVER_LOST: reconnecting to the primary')
+  if (stripes.blocked) reasons.push(`SERVER_LOST: ${stripes.blocked}`)
   if (pipeline.isFull) reasons.push(`SERVER_FULL: ${ERRORS.SERVER_FULL.meaning}`)
   if (confirmation.isMissing) reasons.push('REPLICAS_GONE: no replica confirms writes')
   return { ready: reasons.length === 0, reasons }

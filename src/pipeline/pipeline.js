@@ -70,6 +70,8 @@ export function createPipeline (options) {
     /** A new session of a stripe. */
     attach: delivery.attach,
     detach: delivery.detach,
+    /** Connections that the same batch ended in a row. */
+    get lostInRow () { return delivery.lostInRow },
     /** @param {number} bytes @returns {string | null} code of the refusal */
     valueRefusal: (bytes) => bytes > MAX_VALUE_BYTES ? 'ITEM_VALUE_TOO_LARGE' : null,
 

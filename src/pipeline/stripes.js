@@ -5,6 +5,9 @@ import { FreshetError } from '../errors.js'
 import { capabilities, createLink, nodeFigures, readScript } from '../store/index.js'
 import { createFence } from './fence.js'
 
+/** a batch that ended so many connections in a row is named */
+const BLOCKED_AFTER = 3
+
 /** @typedef {import('../store/index.js').Connection} Connection */
 /** @typedef {ReturnType<typeof createStripes>} Stripes */
 /** @typedef {{ pipeline: import('./pipeline.js').Pipeline, origin: import('../layouts/index.js').Origin | undefined }} Started */
@@ -21,6 +24,11 @@ export function createStripes ({ redisUrl, name, deadlineMs, count, layout, late
   let msetex = null
   let runId = ''
   let isOpen = false
+  let lastReason = ''
+
+  const isBlocked = () => (started?.pipeline.lostInRow ?? 0) >= BLOCKED_AFTER
+  const blocked = () => `the same batch ended ${started?.pipeline.lostInRow} connections in a row (${lastReason}): it may exceed a ` +
+    'limit of the server, such as proto-max-bulk-len or client-query-buffer-limit; raise it, or lower --batch-bytes and --batch-items'
 
   /** @param {Connection} connection */
   async function probe (connection) {
@@ -50,7 +58,11 @@ export function createStripes ({ redisUrl, name, deadlineMs, count, layout, late
       onOpen: (connection) => started?.pipeline.attach(stripe, connection),
       onClosed (reason) {
         log.warn({ reason }, 'connection to the primary lost, reconnecting')
+        lastReason = reason
         started?.pipeline.detach(stripe)
+        if (!isBlocked()) return
+        /** @type {Started} */ (started).pipeline.account.blocked++
+        log.warn(blocked())
       },
       onError (error) { if (isOpen) log.warn({ code: error.code, reason: error.message }, 'the primary cannot be used, retrying') }
     })
@@ -67,6 +79,8 @@ export function createStripes ({ redisUrl, name, deadlineMs, count, layout, late
     get isConnected () { return links.every((link) => link.connection !== null) },
     /** A link without a connection, if there is one. */
     get lost () { return links.find((link) => link.connection === null) },
+    /** Why the oldest batch is not acknowledged although the primary answers; null = it is not known to be blocked. */
+    get blocked () { return isBlocked() ? blocked() : null },
     /** Connections opened so far. */
     get sessions () { return links.reduce((sum, link) => sum + link.sessions, 0) },
 

@@ -34,6 +34,7 @@ export function createWindow ({ send, grouped = false, onSent, onAcknowledged, o
   let pause = null
   let full = false
   let isClosed = false
+  let lostInRow = 0
 
   const isFree = () => pause === null && !(grouped && queue.sent > 0)
 
@@ -53,6 +54,7 @@ export function createWindow ({ send, grouped = false, onSent, onAcknowledged, o
   /** @param {{ late: number }[]} answers */
   function acknowledge (answers) {
     full = false
+    lostInRow = 0
     for (const answer of answers) onAcknowledged(queue.shift(), answer)
     if (grouped) setImmediate(sendAll)
     else sendAll()
@@ -104,7 +106,13 @@ export function createWindow ({ send, grouped = false, onSent, onAcknowledged, o
     },
     /** A new session. @param {Connection} opened */
     attach (opened) { if (!isClosed) restart(opened) },
-    detach: () => restart(null),
+    /** The session has ended. */
+    detach () {
+      if (queue.sent > 0) lostInRow++
+      restart(null)
+    },
+    /** Sessions that ended since the last acknowledgement, each with the same head unanswered. */
+    get lostInRow () { return lostInRow },
     /** Gives up what it holds and ignores later sessions. */
     close () {
       isClosed = true

@@ -50,9 +50,10 @@ export function createDelivery ({ changes, isDeleted, budget, counts, log }) {
     const { ids, seq } = stream.ids !== null
       ? { ids: newestAmong(view, stream.ids, stream.limit), seq: changes.end }
       : snapshots.ofAll(view, stream.limit, nowMs)
-    stream.changed.clear()
+    const from = stream.isFromHead ? stream.seq : seq
+    if (!stream.isFromHead) stream.changed.clear()
     stream.delivered(nowMs)
-    Object.assign(stream, { needsSnapshot: false, resetReason: null, seq, list: { name: 'snapshot', ids, at: 0 } })
+    Object.assign(stream, { needsSnapshot: false, isFromHead: false, resetReason: null, seq: from, list: { name: 'snapshot', ids, at: 0 } })
   }
 
   /** @param {Round} round @param {Stream} stream with a list @returns {boolean} false: it is too large for now */
@@ -76,14 +77,15 @@ export function createDelivery ({ changes, isDeleted, budget, counts, log }) {
   function serve (round, stream) {
     const { nowMs, view, position } = round
     if (stream.isResuming) return keepAlive(stream, nowMs)
-    if (stream.ids === null && !stream.needsSnapshot && !changes.covers(stream.seq)) return reset(stream, 'slow')
+    const needsChanges = !stream.needsSnapshot || stream.isFromHead
+    if (stream.ids === null && needsChanges && !changes.covers(stream.seq)) return reset(stream, 'slow')
     if (stream.needsSnapshot) {
       if (!stream.hasRoom()) return keepAlive(stream, nowMs)
       beginSnapshot(round, stream)
     }
     if (stream.list === null) {
       if (!hasChanges(changes, stream)) {
-        if (nowMs - stream.sentMs > HEARTBEAT_MS && stream.hasRoom()) stream.send(heartbeat(view.asOf, position))
+        if (nowMs - stream.sentMs > HEARTBEAT_MS && stream.hasRoom()) stream.send(heartbeat(view.confirmedMs, position))
         return
       }
       if (!stream.isDue(nowMs)) return
@@ -151,7 +153,7 @@ function listChanges (changes, round, stream) {
 
 /** @param {Stream} stream @param {string} reason */
 export function reset (stream, reason) {
-  Object.assign(stream, { resetReason: reason, needsSnapshot: true, list: null })
+  Object.assign(stream, { resetReason: reason, needsSnapshot: true, isFromHead: false, list: null })
 }
 
 /** @param {Stream} stream @param {number} nowMs */

@@ -10,7 +10,8 @@
  * skipped, and no id goes back.
  *
  * When changes may have been missed (the view was rebuilt or replaced), every stream is reset and gets a snapshot; so does a
- * stream that falls too far behind. Streams with a position resume (resume.js).
+ * stream that falls too far behind. Streams with a position resume (resume.js). Streams that want no items in their snapshot get all
+ * changes since the head of their response.
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { createChanges } from './changes.js'
@@ -22,6 +23,8 @@ import { watchView } from './view-watch.js'
 
 export const TICK_MS = 10
 const RETRY_MS = 1000
+/** how long a stream without a first snapshot waits for a view that is being built */
+const FOLLOWING_WITHIN_MS = 5000
 /** ids in lists of streams of all ids together; beyond it streams at a point of their own are reset */
 const MAX_LISTED_IDS = 250_000
 /** clients of a reader that stops reconnect after up to this long, not all at once */
@@ -77,7 +80,7 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log })
     viewVersion++
     changes.clear()
     delivery.clear()
-    for (const stream of streams) if (!stream.isResuming && !stream.needsSnapshot) reset(stream, 'rebuilt')
+    for (const stream of streams) if (!stream.isResuming && (!stream.needsSnapshot || stream.isFromHead)) reset(stream, 'rebuilt')
   }
 
   /** @returns {boolean} whether there is nothing to do until the next tick */
@@ -97,12 +100,14 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log })
     /** Whether the feed exists, as far as is known. */
     get hasView () { return watched.view() !== null },
 
-    /** @param {Stream} stream @param {string | null} position from which it resumes */
-    add (stream, position) {
+    /** Resolves when changes are noted, or after a few seconds. */
+    isFollowing: () => isContinuous(watch, stop.signal),
+    /** @param {Stream} stream @param {string | null} position from which it resumes @param {boolean} [isInvalid] it sent what is none */
+    add (stream, position, isInvalid = false) {
       streams.add(stream)
       stream.seq = changes.end
       subscribers.add(stream)
-      if (position === null) stream.needsSnapshot = true
+      if (position === null) beginFresh(stream, { isNoted: watch.continuous !== null, isInvalid })
       else resuming.add(stream, position)
     },
 
@@ -126,10 +131,23 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log })
       stop.abort()
       watch.close()
       for (const stream of [...streams]) stream.end('stopped', retryAfter(Math.random() * RECONNECT_WITHIN_MS))
-      await running
-      await resuming.done()
+      await Promise.all([running, resuming.done()])
     }
   }
+}
+
+/** @param {ReturnType<typeof watchView>} watch @param {AbortSignal} signal */
+async function isContinuous (watch, signal) {
+  const untilMs = performance.now() + FOLLOWING_WITHIN_MS
+  while (watch.continuous === null && performance.now() < untilMs && !signal.aborted) await sleep(TICK_MS)
+}
+
+/** @param {Stream} stream @param {{ isNoted: boolean, isInvalid: boolean }} state `isNoted`: changes are */
+function beginFresh (stream, { isNoted, isInvalid }) {
+  stream.needsSnapshot = true
+  stream.isFromHead = stream.limit === 0 && isNoted
+  if (isInvalid) stream.resetReason = 'invalid'
+  else if (stream.limit === 0 && !isNoted) stream.resetReason = 'unknown'
 }
 
 /** @param {() => boolean} tick false: there is more to do @param {AbortSignal} signal @param {(error: Error) => void} onError */
@@ -169,7 +187,7 @@ function createTurns ({ streams, changes, delivery, budget }) {
       stream.measure()
       stream.endIfStuck(nowMs)
       if (stream.ids !== null) continue
-      if (!stream.needsSnapshot) seq = Math.min(seq, stream.seq)
+      if (!stream.needsSnapshot || stream.isFromHead) seq = Math.min(seq, stream.seq)
       if (stream.list !== null) lists.add(stream.list.ids)
     }
     changes.trim(seq)

@@ -4,12 +4,12 @@
  *     route -> caps -> stream -> hub of the feed -> view
  */
 import { FreshetError } from '../errors.js'
+import { isPositionOf } from '../item/index.js'
 import { createAttached } from './attached.js'
 import { createBudget } from './budget.js'
 import { createCaps } from './caps.js'
 import { createHubs } from './hubs.js'
 import { createCounts, exposeCounts } from './metrics.js'
-import { checkPosition } from './positions.js'
 import { createStream } from './stream.js'
 
 const LINGER_MS = 10_000
@@ -21,7 +21,7 @@ const LINGER_MS = 10_000
  *   'definition' | 'ofLog'>} PushQueries
  * @typedef {{ feed: string, limit: number, periodMs: number, ids: ReadonlySet<string> | null, encoding: string,
  *   position: string | null }} Wanted
- *   `ids`: latin1 strings of their bytes, null = all; `position`: from which it resumes
+ *   `ids`: latin1 strings of their bytes, null = all; `position`: from which it resumes; one that is none costs a reset
  * @typedef {import('./attached.js').Source} Source
  * @typedef {import('./stream.js').Stream} Stream
  * @typedef {import('node:http').ServerResponse} Response
@@ -50,6 +50,7 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
 
   /** @param {Response} response @param {Wanted} wanted @param {Client} client @param {import('./hubs.js').Followed} followed */
   function begin (response, { feed, ids, position, ...wanted }, { token, isPermitted }, followed) {
+    const isInvalid = position !== null && !isPositionOf(feed, position)
     caps.enter(token, ids)
     const stream = createStream({
       ...wanted,
@@ -64,7 +65,7 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
         hubs.lingerIfEmpty(feed, followed)
       }
     })
-    followed.hub.add(stream, position)
+    followed.hub.add(stream, isInvalid ? null : position, isInvalid)
   }
 
   return {
@@ -72,17 +73,16 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
      * Streams to a client until either side ends it.
      * @param {Wanted} wanted
      * @param {Client} client
-     * @throws {import('../errors.js').FreshetError} OVERLOADED, UNAUTHORIZED, FEED_UNKNOWN, POSITION_INVALID, VIEW_NEEDED; then
-     *   nothing was sent
+     * @throws {import('../errors.js').FreshetError} OVERLOADED, UNAUTHORIZED, FEED_UNKNOWN, VIEW_NEEDED; then nothing was sent
      */
     async stream (wanted, client) {
-      const { feed, position, ids } = wanted
+      const { feed, limit, ids } = wanted
       check(client, ids)
-      if (position !== null) checkPosition(feed, position)
       const known = await hubs.get(feed)
       if (!known?.hub.hasView) await queries.definition(feed)
       const followed = await hubs.follow(feed)
       try {
+        if (limit === 0) await followed.hub.isFollowing()
         // again, since time has passed
         check(client, ids)
         const response = client.open()

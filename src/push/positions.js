@@ -1,20 +1,8 @@
-/** Positions that clients send: whether they are valid, how old they are, and whether a view has reached them. */
-import { FreshetError } from '../errors.js'
-import { checkCreation, decodeOffsets, decodeTimes, isPositionOf } from '../item/index.js'
+/** Positions that clients send: how old they are, and whether a view has reached them. */
+import { checkCreation, decodeOffsets, decodeTimes } from '../item/index.js'
 import { layoutOf } from '../layouts/index.js'
 
 /** @typedef {import('../view/index.js').View} View */
-
-/**
- * Checks that a position is of a feed of that name. If its layout has changed since, the stream is reset later.
- * @param {string} feed @param {string} text
- * @throws {FreshetError} POSITION_INVALID
- */
-export function checkPosition (feed, text) {
-  if (isPositionOf(feed, text)) return
-  throw new FreshetError('POSITION_INVALID',
-    `Last-Event-ID is not a position of feed ${feed}; expected the "id:" of one of its events, unchanged, or no header`)
-}
 
 /**
  * Compares the age of two positions, for sorting: the oldest first.

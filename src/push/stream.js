@@ -76,6 +76,8 @@ export function createStream ({ response, budget, ids, limit, encoding, periodMs
     /** of a stream of all ids: what was sent of its last list @type {import('./sent-parts.js').Sent | null} */
     sent: /** @type {import('./sent-parts.js').Sent | null} */ (null),
     needsSnapshot: false,
+    /** its first snapshot has no items, so the changes since the head of the response follow it */
+    isFromHead: false,
     /** of the reset event before the snapshot @type {string | null} */
     resetReason: /** @type {string | null} */ (null),
     /** the changes since its position are being looked up */

@@ -38,8 +38,8 @@
  * @typedef {(isWanted: () => boolean) => Promise<Built | Readable>} Build a stream is not shared and not cached; `isWanted`: false when
  *   no client waits for the reply any more
  * @typedef {(freshness: import('./headers.js').Freshness) => Built | null} BuildNow synchronous, from a view; null: impossible now
- * @typedef {{ key: string, asOf: number, lagMs: number | null }} Revision of a feed's view: while `key` is the same, so is
- *   its content; `asOf`: when it was last up to date
+ * @typedef {{ key: string, readMs: number, asOf: number, lagMs: number | null }} Revision of a feed's view: while `key` is the same, so
+ *   is its content; `readMs`: when it was last up to date with its node; `asOf`: with the primary, as far as is known
  * @typedef {Pick<import('../http/index.js').ReplyRoom, 'enter' | 'enterNow' | 'hold' | 'mayBeginNow'>} Room
  * @typedef {{ key: string, isTooOld: boolean, freshness: import('./headers.js').Freshness }} ViewState
  */
@@ -76,8 +76,8 @@ export const freshnessOf = ({ asOf, lagMs }, state) =>
 /** @param {Revision | null} revision @param {() => number} clock @param {number} maxStaleMs @returns {ViewState | null} */
 function stateOf (revision, clock, maxStaleMs) {
   if (!revision) return null
-  const { key, asOf, lagMs } = revision
-  const ageMs = clock() - asOf
+  const { key, readMs, asOf, lagMs } = revision
+  const ageMs = clock() - readMs
   if (ageMs < BEHIND_MS) return { key, isTooOld: false, freshness: { asOf, lagMs, stale: null } }
   return { key, isTooOld: ageMs >= maxStaleMs, freshness: { asOf, lagMs: null, stale: 'VIEW_BEHIND' } }
 }

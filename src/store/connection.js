@@ -2,12 +2,14 @@
  * One connection to a server. It opens, answers requests, and ends once (session.js). It never reconnects and never resends;
  * link.js opens the next one.
  *
- * Replies are read by ioredis (client-replies.js), or into memory that is used again, for following a log (log-replies.js).
+ * Replies are read by ioredis (client-replies.js), or into memory that is used again, for following a log (log-replies.js). They
+ * count when nonces.js knows that they are those of their commands.
  */
 import { FreshetError } from '../errors.js'
 import { readWithClient } from './client-replies.js'
 import { greet, openingFailure } from './greeting.js'
 import { readForLog } from './log-replies.js'
+import { createNonces, NO_NONCES } from './nonces.js'
 import { fromReply, takerOf } from './replies.js'
 import { readScript } from './scripts.js'
 import { createSession } from './session.js'
@@ -38,27 +40,38 @@ import { bareHost, tlsOptions } from './tls.js'
  */
 
 const DEFAULT_PORT = '6379'
+/** the server works on more than this while the rest of the turn goes on here */
+const LARGE_BYTES = 8192
 /** its reply is lent on a connection for a log */
 const LENT = 'XREAD'
 
 /**
  * @param {string} url redis://, or rediss:// with ?ca=FILE&cert=FILE&key=FILE (tls.js)
- * @param {{ name: string, deadlineMs: number, isForLog?: boolean, onForbidden?: (refusal: Refusal) => void, signal?: AbortSignal }} options
- *   `name` for CLIENT LIST; `isForLog`: a reply of XREAD is valid until XREAD has been sent twice more; `signal` cancels
- *   the opening
+ * @param {{ name: string, deadlineMs: number, isForLog?: boolean, isChecked?: boolean, onForbidden?: (refusal: Refusal) => void,
+ *   signal?: AbortSignal }} options
+ *   `name` for CLIENT LIST; `isForLog`: a reply of XREAD is valid until XREAD has been sent twice more; `isChecked`: by nonces, which
+ *   would be queued where a transaction stays open over a turn; `signal` cancels the opening
  * @returns {Promise<Connection>}
  * @throws {FreshetError} SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED
  */
-export async function openConnection (url, { name, deadlineMs, isForLog = false, onForbidden = () => {}, signal }) {
+export async function openConnection (url, { name, deadlineMs, isForLog = false, isChecked = true, onForbidden = () => {}, signal }) {
   const target = new URL(url)
   const where = { host: bareHost(target), port: Number(target.port || DEFAULT_PORT), tls: await tlsOptions(target) }
   const address = `${target.hostname}:${where.port}`
   if (signal?.aborted) throw new FreshetError('SERVER_UNREACHABLE', `the opening of a connection to ${address} was cancelled`)
 
   const read = isForLog ? readForLog : readWithClient
-  const wire = read({ ...where, onBytes: () => session.heard(), onFault: (error) => session.end(error) })
-  const session = createSession({ address, socket: wire.socket, deadlineMs })
-  const connection = createConnection({ address, url, wire, session, onForbidden })
+  const wire = read({
+    ...where,
+    onBytes: (...arrived) => session.heard(...arrived),
+    onFault: (error) => session.end(error),
+    onUnusable: () => session.endSoon()
+  })
+  const session = createSession({ address, wire, deadlineMs })
+  const connection = createConnection({ address, url, wire, session, isChecked, onForbidden })
+  /** A server may close right after an error, so errors count at once here. @param {string} command @param {string[]} args */
+  const say = (command, ...args) => session.request((done) => wire.send(encodeCommand(command, args), takerOf(1, done)),
+    (reply) => fromReply(reply, address))
 
   const late = new Error(`no answer within ${deadlineMs} ms`)
   const timer = setTimeout(() => session.end(late), deadlineMs)
@@ -66,7 +79,7 @@ export async function openConnection (url, { name, deadlineMs, isForLog = false,
   signal?.addEventListener('abort', giveUp, { once: true })
   try {
     await Promise.race([wire.opened, session.closed.then(() => { throw session.cause })])
-    await greet(target, name, connection.sendDispensable)
+    await greet(target, { name, isChecked }, say)
     return connection
   } catch (error) {
     const isAnswer = error instanceof FreshetError && error.code !== 'SERVER_LOST'
@@ -82,10 +95,10 @@ export async function openConnection (url, { name, deadlineMs, isForLog = false,
 
 /**
  * @param {{ address: string, url: string, wire: import('./socket.js').Wire, session: import('./session.js').Session,
- *   onForbidden: (refusal: Refusal) => void }} parts
+ *   isChecked: boolean, onForbidden: (refusal: Refusal) => void }} parts
  * @returns {Connection}
  */
-function createConnection ({ address, url, wire, session, onForbidden }) {
+function createConnection ({ address, url, wire, session, isChecked, onForbidden }) {
   let refused = false
   /** @type {string | undefined} */
   let publicWhy
@@ -97,9 +110,19 @@ function createConnection ({ address, url, wire, session, onForbidden }) {
     return error
   }
 
+  const nonces = isChecked ? createNonces(wire, wrongNonce) : NO_NONCES
+
+  /** @param {Error | null} reply an error, such as a permission that was revoked */
+  function wrongNonce (reply) {
+    const error = reply && meaningOf((next) => next.send('ECHO', ''))(reply)
+    session.end(error ?? new Error('a reply was not that of its command'))
+  }
+
   /** @param {string} command @param {Word[]} args @param {Refusal['again'] | 'dispensable'} again */
-  const sendOne = (command, args, again) =>
-    session.request((done) => wire.send(encodeCommand(command, args), takerOf(1, done), { isLent: command === LENT }), meaningOf(again))
+  const sendOne = (command, args, again) => session.request((done) => {
+    const taker = takerOf(1, nonces.check(done))
+    wire.send(encodeCommand(command, args), taker, { isLent: command === LENT })
+  }, meaningOf(again))
 
   /** @type {Connection} */
   const connection = {
@@ -107,13 +130,11 @@ function createConnection ({ address, url, wire, session, onForbidden }) {
     url,
     send: (command, ...args) => sendOne(command, args, (next) => next.send(command, ...args)),
     sendDispensable: (command, ...args) => sendOne(command, args, 'dispensable'),
-    sendAll (commands) {
-      wire.socket.cork()
-      const replies = commands.map(([command, ...args]) => connection.send(String(command), ...args))
-      wire.socket.uncork()
-      return Promise.all(replies)
-    },
-    sendEncoded: ({ bytes, replies }) => session.request((done) => wire.send(bytes, takerOf(replies, done)), meaningOf(null)),
+    sendAll: (commands) => Promise.all(commands.map(([command, ...args]) => connection.send(String(command), ...args))),
+    sendEncoded: ({ bytes, replies }) => session.request((done) => {
+      wire.send(bytes, takerOf(replies, nonces.check(done)))
+      if (bytes.length > LARGE_BYTES) nonces.send()
+    }, meaningOf(null)),
     async runScript (scriptName, keys, args) {
       const script = readScript(scriptName)
       const suffix = script.mode === 'read' ? '_RO' : ''

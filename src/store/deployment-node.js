@@ -7,9 +7,10 @@
  *
  * @typedef {{ role: 'primary' | 'replica', url: string, link: import('./link.js').Link, engine: string | null, runId: string | null,
  *   state: string, offset: number, lagMs: number | null, left: boolean, history: import('./history.js').History,
- *   isForeign: boolean, refusal: Error | null, refusedMs: number }} Node
+ *   isForeign: boolean, isConfirmed: boolean, refusal: Error | null, refusedMs: number }} Node
  *   `runId`: of the server that the address led to last; `left`: it is too far behind; `isForeign`: a replica of another
- *   primary; `refusal`: of a connection for a view (deployment.js), at `refusedMs`
+ *   primary; `isConfirmed`: it hears from its primary, as far as is known (primary-contact.js); `refusal`: of a connection for a view
+ *   (deployment.js), at `refusedMs`
  */
 import { ERRORS, FreshetError } from '../errors.js'
 import { createHistory } from './history.js'
@@ -70,6 +71,7 @@ export function createNode (role, url, { name, deadlineMs, log }) {
     left: false,
     history: createHistory(),
     isForeign: false,
+    isConfirmed: true,
     refusal: null,
     refusedMs: 0
   }

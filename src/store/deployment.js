@@ -90,6 +90,14 @@ export function createDeployment ({ readFrom, ...options }) {
       lagMs: lagNow(node)
     })),
 
+    /** How long ago the last contact with the primary was, ms; 0 = it is confirmed (primary-contact.js). */
+    get unconfirmedMs () { return topology.unconfirmedMs },
+    /** Until when answers of now are known to be complete. @param {number} nowMs by the caller's clock */
+    confirmedAt (nowMs) {
+      const { unconfirmedMs } = topology
+      return unconfirmedMs === 0 ? nowMs : Math.floor(nowMs - unconfirmedMs)
+    },
+
     /** Figures of every node that answers. */
     figures: async () => (await Promise.all(topology.nodes().map((node) =>
       node.link.connection ? nodeFigures(node.link.connection).catch(() => null) : null))).filter((figures) => figures !== null),

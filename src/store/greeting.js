@@ -1,20 +1,22 @@
 /** The first commands on a connection (user, database, name), and the error when a connection cannot be opened. */
 import { FreshetError } from '../errors.js'
+import { sentinelUnsupported } from './replies.js'
 import { isNoTls, untrustedBecause } from './tls.js'
 
 /**
  * @param {URL} url
- * @param {string} name
+ * @param {{ name: string, isChecked: boolean }} options
  * @param {(command: string, ...args: string[]) => Promise<unknown>} send
  * @throws {FreshetError} SERVER_REFUSED, SERVER_UNREACHABLE, SERVER_LOST
  */
-export async function greet (url, name, send) {
+export async function greet (url, { name, isChecked }, send) {
   const [user, password] = [url.username, url.password].map(decoded)
   const database = url.pathname.slice(1)
   await Promise.all([
     user || password ? send('AUTH', ...(user ? [user] : []), password).catch(unlessNoPasswords) : null,
     database ? send('SELECT', database).catch((error) => { throw tooMany(error) }) : null,
-    send('CLIENT', 'SETNAME', name).catch(unlessNameless)
+    send('CLIENT', 'SETNAME', name).catch(unlessNameless),
+    isChecked ? send('ECHO', '').catch((error) => unlessSentinel(error, url, send)) : null
   ])
 }
 
@@ -25,6 +27,13 @@ function decoded (text) {
   } catch {
     return text
   }
+}
+
+/** A Sentinel has no ECHO. @param {any} error @param {URL} url @param {(command: string, ...args: string[]) => Promise<unknown>} send */
+async function unlessSentinel (error, url, send) {
+  if (!/unknown command/i.test(error.message)) throw tooMany(error)
+  const info = String(await send('INFO', 'server').catch(() => ''))
+  throw /_mode:sentinel/.test(info) ? sentinelUnsupported(url.host) : error
 }
 
 /** A server without passwords refuses AUTH. @param {any} error */

@@ -3,7 +3,7 @@
  * until XREAD has been sent twice more. Other replies are copies.
  */
 import { ReplyError, ReplyMemory } from './reply-memory.js'
-import { openSocket } from './socket.js'
+import { openSocket, PROTOCOL_ERROR, unasked } from './socket.js'
 
 /** bytes of one read; they are copied at once, so all sockets share the buffer */
 const LANDING = Buffer.allocUnsafeSlow(256 * 1024)
@@ -18,19 +18,24 @@ export function readForLog ({ onBytes, onFault, ...where }) {
   /** @type {Expected[]} in the order of the replies; those before `done` have theirs */
   let expected = []
   let done = 0
+  /** @type {string | null} */
+  let protocolError = null
 
   const socket = openSocket(where, { buffer: LANDING, callback: (bytes) => take(LANDING.subarray(0, bytes)) })
   if (where.tls) socket.on('data', take)
 
   /** @param {Buffer} bytes */
   function take (bytes) {
-    onBytes()
+    const before = done
     try {
+      if (done === expected.length) throw unasked()
       memory.append(bytes)
       while (memory.isWhole()) settle(expected[done++])
     } catch (error) {
       onFault(error)
       return false
+    } finally {
+      onBytes(done - before, memory.partBytes)
     }
     if (done === expected.length || done > MANY) {
       expected = expected.slice(done)
@@ -41,15 +46,17 @@ export function readForLog ({ onBytes, onFault, ...where }) {
 
   /** @param {Expected | undefined} next */
   function settle (next) {
-    if (!next) throw new Error('the server sent a reply to no command')
+    if (!next) throw unasked()
     const reply = memory.take(next.isLent)
-    if (reply instanceof ReplyError) next.taker.reject(reply)
-    else next.taker.resolve(reply)
+    if (!(reply instanceof ReplyError)) return next.taker.resolve(reply)
+    if (reply.message.startsWith(PROTOCOL_ERROR)) protocolError = reply.message
+    next.taker.reject(reply)
   }
 
   return {
     socket,
     opened: new Promise((resolve) => socket.once(where.tls ? 'secureConnect' : 'connect', resolve)),
+    get protocolError () { return protocolError },
     send (bytes, taker, { isLent = false } = {}) {
       if (isLent) memory.turn()
       for (let i = 0; i < taker.count; i++) expected.push({ taker, isLent })

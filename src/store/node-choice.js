@@ -1,6 +1,6 @@
 /**
  * Which node answers. A replica is left while it is down, syncing, of another primary, or too far behind (topology.js). When the
- * primary is gone, replicas answer with the data they have.
+ * primary is gone, replicas answer with the data they have: those that still hear from it, if there are any.
  *
  * Without a choice of the user (readFrom null), replicas answer, or the primary while it has not had one since this process started:
  * a single server needs no setting. Replicas that are down are a fault. Readers then never move to the primary, which has its own
@@ -47,8 +47,11 @@ export function createChoice ({ topology, readFrom, log }) {
   }
 
   /** @param {Node} node */
+  const isSure = (node) => node.isConfirmed && isUsable(node)
+
+  /** @param {Node} node */
   function mayAnswer (node) {
-    if (!isFromPrimary()) return node.role === 'replica' && isUsable(node)
+    if (!isFromPrimary()) return node.role === 'replica' && isUsable(node) && (node.isConfirmed || !topology.replicas().some(isSure))
     return node === primary && node.link.connection !== null && node.state !== NOT_PRIMARY
   }
 

@@ -30,7 +30,7 @@ import { capabilities, nodeFigures, replicaUrls, replicationId } from './nodes.j
  *   SENTINEL_UNSUPPORTED
  */
 export async function probeServer (url, { replicas, keyPrefix, deadlineMs }) {
-  const connection = await openConnection(url, { name: 'freshet-doctor', deadlineMs })
+  const connection = await openConnection(url, { name: 'freshet-doctor', deadlineMs, isChecked: false })
   try {
     const primary = await nodeFacts(connection)
     const { msetex } = await unlessRefused(capabilities(connection), { msetex: null })
@@ -120,7 +120,7 @@ async function nodeFacts (connection) {
 /** @param {string} url @param {{ primary: NodeFacts, keyPrefix: string, deadlineMs: number }} options @returns {Promise<ReplicaFacts>} */
 async function replicaFacts (url, { primary, keyPrefix, deadlineMs }) {
   try {
-    const connection = await openConnection(url, { name: 'freshet-doctor', deadlineMs })
+    const connection = await openConnection(url, { name: 'freshet-doctor', deadlineMs, isChecked: false })
     try {
       const facts = await nodeFacts(connection)
       const roles = facts.error === null ? await roleFacts(connection, probeKey(keyPrefix), false) : []

@@ -1,6 +1,7 @@
 /**
  * A parser for RESP2 replies, in memory that is used again. Following a log at 30 MB/s with new buffers makes the garbage
- * collector run several times a second, which costs more than reading the log.
+ * collector run several times a second, which costs more than reading the log. What is no reply of a server is an error before it
+ * fills the memory.
  *
  *     half A    | lent reply            | arriving ...    |        <- bytes
  *     half B    | the previous one, lent                  |
@@ -8,12 +9,15 @@
  * Lent replies point into the memory; other replies are copies. A turn switches the half that bytes arrive in, so a lent reply
  * is valid until the second next turn.
  */
+import { NOT_RESP } from './reply-frames.js'
 
 const FIRST_BYTES = 1024 * 1024
-/** a half that grew beyond it is dropped */
+/** memory that grew beyond it is dropped */
 const LARGE_BYTES = 4 * 1024 * 1024
 /** status, number or error; servers send shorter ones */
 const MAX_LINE_BYTES = 64 * 1024
+/** a view reads at least one entry of each partition at once, and an entry is a batch (view/log-reply-size.js) */
+const MAX_REPLY_BYTES = 256 * 1024 * 1024
 
 const CR = 13
 const MINUS = 45
@@ -33,7 +37,7 @@ export class ReplyError extends Error {
 
 export class ReplyMemory {
   #memory = Buffer.allocUnsafeSlow(FIRST_BYTES)
-  #other = Buffer.allocUnsafeSlow(FIRST_BYTES)
+  #other = Buffer.alloc(0)
   /** nothing before it may be overwritten */
   #floor = 0
   /** where the next reply begins */
@@ -44,8 +48,12 @@ export class ReplyMemory {
   /** missing parts of each open array, the outermost first @type {number[]} */
   #missing = []
 
-  /** @param {Uint8Array} bytes copied */
+  /** Bytes of the next reply that have arrived. */
+  get partBytes () { return this.#end - this.#from }
+
+  /** @param {Uint8Array} bytes copied @throws {Error} the reply is too large */
   append (bytes) {
+    if (this.partBytes > MAX_REPLY_BYTES) throw tooLarge()
     if (this.#end + bytes.length > this.#memory.length) this.#makeRoom(bytes.length)
     this.#memory.set(bytes, this.#end)
     this.#end += bytes.length
@@ -69,12 +77,13 @@ export class ReplyMemory {
       if (!TYPES.has(type)) throw notResp(type)
       const end = this.#lineEnd()
       if (end === -1) {
-        if (this.#end - this.#at > MAX_LINE_BYTES) throw new Error(`the reply is not RESP2: a line of more than ${MAX_LINE_BYTES} bytes`)
+        if (this.#end - this.#at > MAX_LINE_BYTES) throw new Error(`${NOT_RESP}: a line of more than ${MAX_LINE_BYTES} bytes`)
         return false
       }
       let next = end + 2
       if (type === STRING) {
         const length = this.#number(this.#at + 1)
+        if (length > MAX_REPLY_BYTES) throw tooLarge()
         if (length >= 0) next += length + 2
         if (next > this.#end) return false
       }
@@ -96,8 +105,13 @@ export class ReplyMemory {
     const reply = this.#part(isLent)
     this.#from = this.#at = end
     if (isLent) this.#floor = end
-    else if (end === this.#end) this.#from = this.#at = this.#end = this.#floor
+    else if (end === this.#end) this.#empty()
     return reply
+  }
+
+  #empty () {
+    this.#from = this.#at = this.#end = this.#floor
+    if (this.#floor === 0 && this.#memory.length > LARGE_BYTES) this.#memory = Buffer.allocUnsafeSlow(FIRST_BYTES)
   }
 
   /** @param {boolean} isLent @returns {any} */
@@ -170,5 +184,7 @@ export class ReplyMemory {
   }
 }
 
+const tooLarge = () => new Error(`a reply has more than ${MAX_REPLY_BYTES / 1024 / 1024} MiB`)
+
 /** @param {number} byte */
-const notResp = (byte) => new Error(`the reply is not RESP2: unexpected byte ${byte}`)
+const notResp = (byte) => new Error(`${NOT_RESP}: unexpected byte ${byte}`)

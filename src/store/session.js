@@ -2,21 +2,29 @@
  * The life of one connection: which requests wait for replies, and its end. A session ends once, for one reason, and then
  * everything without a reply rejects with SERVER_LOST, outcome unknown.
  *
- * A server that owes replies and sends nothing for `deadlineMs` counts as silent, and the session ends. One rule covers every
- * command, so no other part of the program needs a timer for a reply.
+ * A server that owes replies and sends nothing for `deadlineMs` counts as silent, and the session ends. So it does when a reply takes
+ * longer than `deadlineMs` and its bytes at 1 MiB/s. One rule covers every command, so no other part of the program needs a timer for
+ * a reply.
  */
 import { FreshetError } from '../errors.js'
+
+const LEAST_BYTES_PER_MS = 1024 * 1024 / 1000
 
 /** @typedef {ReturnType<typeof createSession>} Session */
 
 /**
- * @param {{ address: string, socket: import('node:net').Socket, deadlineMs: number }} options
+ * @param {{ address: string, wire: Pick<import('./socket.js').Wire, 'socket' | 'protocolError'>, deadlineMs: number }} options
  */
-export function createSession ({ address, socket, deadlineMs }) {
+export function createSession ({ address, wire, deadlineMs }) {
+  const { socket } = wire
   /** @type {Set<(error: FreshetError) => void>} rejects of the requests without a reply */
   const pending = new Set()
   let answered = 0
   let heardAtMs = 0
+  /** when the last whole reply arrived, or the first request was sent */
+  let repliedAtMs = 0
+  /** bytes of the next reply so far */
+  let partBytes = 0
   let wasReached = false
   let wasHeard = false
   /** @type {Error | null} */
@@ -28,12 +36,20 @@ export function createSession ({ address, socket, deadlineMs }) {
 
   socket.once('connect', () => { wasReached = true })
   socket.on('error', (error) => { cause ??= error })
-  socket.once('close', () => end(cause ?? new Error('closed by the server')))
+  const closedByServer = () => new Error(wire.protocolError ? `closed by the server: ${wire.protocolError}` : 'closed by the server')
+  socket.once('close', () => end(cause ?? closedByServer()))
 
-  const isSilent = () => pending.size > 0 && performance.now() - heardAtMs > deadlineMs
+  /** @returns {Error | null} */
+  function lateness () {
+    const nowMs = performance.now()
+    if (pending.size === 0) return null
+    if (nowMs - heardAtMs > deadlineMs) return new Error(`silent for ${deadlineMs} ms`)
+    const allowedMs = deadlineMs + partBytes / LEAST_BYTES_PER_MS
+    return nowMs - repliedAtMs > allowedMs ? new Error(`a reply was not complete after ${Math.round(allowedMs)} ms`) : null
+  }
   const watch = setInterval(() => {
-    // a busy process looks like a silent server, so replies that have arrived are read first
-    if (isSilent()) setImmediate(() => { if (isSilent()) end(new Error(`silent for ${deadlineMs} ms`)) })
+    // a busy process looks like a late server, so replies that have arrived are read first
+    if (lateness()) setImmediate(() => { const late = lateness(); if (late) end(late) })
   }, Math.max(5, deadlineMs / 4)).unref()
 
   /** @param {Error} because */
@@ -56,6 +72,8 @@ export function createSession ({ address, socket, deadlineMs }) {
     /** Resolves with the reason. */
     closed,
     end,
+    /** It can send no more; whoever knows the reason says so in this turn. */
+    endSoon () { queueMicrotask(() => end(cause ?? closedByServer())) },
     /** Why it ended, or will end. @returns {Error | null} */
     get cause () { return cause },
     get isOver () { return isOver },
@@ -65,9 +83,11 @@ export function createSession ({ address, socket, deadlineMs }) {
     get wasHeard () { return wasHeard },
     /** Requests that got a reply, errors included. */
     get answered () { return answered },
-    /** To be called when bytes arrive: any byte counts, because a large reply may take long. */
-    heard () {
+    /** To be called when bytes arrive. @param {number} replies whole ones @param {number} bytes of the next one so far */
+    heard (replies, bytes) {
       heardAtMs = performance.now()
+      if (replies > 0) repliedAtMs = heardAtMs
+      partBytes = bytes
       wasHeard = true
     },
 
@@ -79,11 +99,9 @@ export function createSession ({ address, socket, deadlineMs }) {
      */
     request: (send, meaningOf) => new Promise((resolve, reject) => {
       if (isOver) return reject(lost())
-      if (pending.size === 0) heardAtMs = performance.now()
+      if (pending.size === 0) heardAtMs = repliedAtMs = performance.now()
       pending.add(reject)
       send((error, reply) => {
-        // ioredis rejects without a reply when it cannot write, or parse; it reports the reason in the same turn
-        if (error && error.name !== 'ReplyError') return queueMicrotask(() => end(cause ?? new Error('closed by the server')))
         if (!pending.delete(reject)) return
         answered++
         if (error) reject(meaningOf(error))

@@ -2,16 +2,21 @@
 import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 
+/** a server closes after it */
+export const PROTOCOL_ERROR = 'ERR Protocol error'
+
 /**
  * @typedef {object} Wire the socket, and how replies on it are read (client-replies.js, log-replies.js)
  * @property {import('node:net').Socket} socket
  * @property {Promise<unknown>} opened resolves when commands can be sent
+ * @property {string | null} protocolError why the server closes, in its words
  * @property {(bytes: Buffer, taker: import('./replies.js').Taker, options?: { isLent?: boolean }) => void} send writes commands;
  *   `taker` gets their replies; `isLent`: the strings of the reply may be overwritten later
  *
  * @typedef {{ host: string, port: number, tls: import('node:tls').ConnectionOptions | null }} Where
- * @typedef {{ onBytes: () => void, onFault: (error: Error) => void }} Listeners `onBytes`: something arrived; `onFault`: what
- *   arrived is not RESP2
+ * @typedef {{ onBytes: (replies: number, partBytes: number) => void, onFault: (error: Error) => void, onUnusable: () => void }} Listeners
+ *   `onBytes`: bytes arrived, with so many whole replies; the next one has `partBytes` so far; `onFault`: what arrived is not a reply
+ *   to a command; `onUnusable`: a command could not be written
  */
 
 /**
@@ -23,3 +28,5 @@ export function openSocket ({ host, port, tls }, onread) {
   const options = { host, port, noDelay: true }
   return tls ? connectTls({ ...options, ...tls }) : connect({ ...options, onread })
 }
+
+export const unasked = () => new Error('the server sent a reply to no command')

@@ -1,5 +1,6 @@
 /**
- * The nodes of a deployment and their state. Every 100 ms the primary and each replica are asked for their ROLE.
+ * The nodes of a deployment and their state. Every 100 ms the primary and each replica are asked for their ROLE. A node that has not
+ * answered yet is not asked again, and does not keep others from being asked.
  *
  * A demoted primary keeps its connections. It is left at once, and its address is connected to again once a second until it
  * leads to a primary.
@@ -7,13 +8,17 @@
  * A replica of another primary is left: its offsets may seem near, but it has other data. Its replication id shows it
  * (history.js), also after a failover and behind another replica.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
 import { FOREIGN, NOT_PRIMARY, NOT_REPLICA, absence, compareHistory, createNode } from './deployment-node.js'
 import { createLagClock } from './lag.js'
 import { createLink } from './link.js'
 import { expectStillPrimary, nodeInfo, replicaUrls as urlsOfReplicas } from './nodes.js'
+import { createPrimaryContact } from './primary-contact.js'
 
 const POLL_MS = 100
+/** of a round, for slow nodes */
+const ROUND_MS = 300
 const LOOK_AGAIN_MS = 1000
 /** a replica further behind is left */
 const LEAVE_AT_MS = 1000
@@ -34,6 +39,8 @@ export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log
   /** @type {Map<string, Node>} */
   const replicas = new Map((replicaUrls ?? []).map((url) => [url, nodeAt('replica', url)]))
   const clock = createLagClock()
+  const contact = createPrimaryContact(log)
+  const ask = createAsking()
   /** when the address of the demoted primary was last connected to; null = it leads to a primary */
   let lookedMs = /** @type {number | null} */ (null)
   let isListed = replicaUrls !== null
@@ -47,15 +54,17 @@ export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log
       primary.state = absence(primary)
       return
     }
+    const askedMs = performance.now()
     const [role, offset] = await connection.send('ROLE')
     const atMs = performance.now()
     if (String(role) !== 'master') return lookElsewhere(connection)
+    contact.answered(askedMs)
     await primary.history.look(connection, primary.state)
     primary.state = 'up'
     lookedMs = null
     clock.add(atMs, Number(offset))
     if (replicaUrls !== null) return
-    follow(await urlsOfReplicas(connection))
+    follow(replicas, await urlsOfReplicas(connection), nodeAt)
     isListed = true
   }
 
@@ -68,21 +77,15 @@ export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log
     connection.close('it is a replica')
   }
 
-  /** @param {string[]} urls of the replicas that the primary names now */
-  function follow (urls) {
-    for (const url of urls) if (!replicas.has(url)) replicas.set(url, nodeAt('replica', url))
-    for (const [url, node] of replicas) {
-      // a replica that still answers may be changing its primary
-      if (urls.includes(url) || (node.link.connection && node.state !== NOT_REPLICA)) continue
-      replicas.delete(url)
-      node.link.close()
-    }
+  async function round () {
+    await ask(primary, pollPrimary)
+    await Promise.all([...replicas.values()].map((node) => ask(node, () => pollReplica(node, { primary, clock, contact, log }))))
   }
 
   async function poll () {
-    await pollPrimary().catch(() => {})
-    await Promise.all([...replicas.values()].map((node) => pollReplica(node, { primary, clock, log }).catch(() => {})))
+    await Promise.race([round(), sleep(ROUND_MS, undefined, { ref: false })])
     if (closed) return
+    contact.judge()
     onPolled()
     timer = setTimeout(poll, POLL_MS)
   }
@@ -93,6 +96,8 @@ export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log
     primary,
     nodes,
     replicas: () => [...replicas.values()],
+    /** How long ago the last contact with the primary was (primary-contact.js), ms; 0 = it is confirmed. */
+    get unconfirmedMs () { return contact.unconfirmedMs },
     /** Whether the replicas are known: they were given, or the primary has named them. */
     get isListed () { return isListed },
     /** Whether the address of the primary leads to a replica, and the primary is looked for. */
@@ -115,6 +120,7 @@ export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log
       }
       await pollPrimary().catch(() => {})
       if (awaitsReplicas) await Promise.allSettled([...replicas.values()].map((node) => node.link.opened))
+      await round()
       await poll()
     },
 
@@ -127,10 +133,38 @@ export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log
 }
 
 /**
- * @param {Node} node
- * @param {{ primary: Node, clock: ReturnType<typeof createLagClock>, log: import('pino').Logger }} parts
+ * @param {Map<string, Node>} replicas
+ * @param {string[]} urls of those that the primary names now
+ * @param {(role: Node['role'], url: string) => Node} nodeAt
  */
-async function pollReplica (node, { primary, clock, log }) {
+function follow (replicas, urls, nodeAt) {
+  for (const url of urls) if (!replicas.has(url)) replicas.set(url, nodeAt('replica', url))
+  for (const [url, node] of replicas) {
+    // a replica that still answers may be changing its primary
+    if (urls.includes(url) || (node.link.connection && node.state !== NOT_REPLICA)) continue
+    replicas.delete(url)
+    node.link.close()
+  }
+}
+
+/** Of nodes that have not answered yet nothing is asked. */
+function createAsking () {
+  /** @type {Set<Node>} */
+  const asked = new Set()
+  return async (/** @type {Node} */ node, /** @type {() => Promise<unknown>} */ look) => {
+    if (asked.has(node)) return
+    asked.add(node)
+    await look().catch(() => {})
+    asked.delete(node)
+  }
+}
+
+/**
+ * @param {Node} node
+ * @param {{ primary: Node, clock: ReturnType<typeof createLagClock>, contact: import('./primary-contact.js').PrimaryContact,
+ *   log: import('pino').Logger }} parts
+ */
+async function pollReplica (node, { primary, clock, contact, log }) {
   const { connection } = node.link
   if (!connection) {
     node.state = absence(node)
@@ -148,6 +182,7 @@ async function pollReplica (node, { primary, clock, log }) {
   node.offset = Number(offset)
   node.lagMs = isForeign ? null : clock.lagMs(node.offset, askedMs)
   leaveOrReturn(node, log)
+  node.isConfirmed = contact.isDirect || (String(role) === 'slave' && !node.isForeign && await contact.ask(connection))
 }
 
 /** @param {Node} node @param {import('pino').Logger} log */

@@ -92,16 +92,16 @@ export function createLive ({ known, keyOf = (id) => id, shown, view, push, log 
 
   return {
     /**
-     * @param {string} id @param {string | null} last Last-Event-ID
+     * @param {string} id @param {string | null} last Last-Event-ID; one that is no position costs a reset
      * @returns {import('../push/index.js').Source}
      */
     sourceOf (id, last) {
-      const [, generation, seq] = POSITION.exec(last ?? '') ?? []
+      const [, generation = '', seq = 0] = POSITION.exec(last ?? '') ?? []
       return {
         add (stream) {
           const viewers = all.get(id) ?? { places: new Map(), watched: null, unwatch () {}, isDue: false }
           all.set(id, viewers)
-          viewers.places.set(stream, generation === undefined ? NOWHERE : { generation, seq: Number(seq) })
+          viewers.places.set(stream, last === null ? NOWHERE : { generation, seq: Number(seq) })
           serveSoon(id)
         },
         remove (stream) {

@@ -123,6 +123,7 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onSkip
       } catch (error) {
         // not a failure of the connection: entries that were read may not be stored
         if (error.code === undefined) reset()
+        if (error.code === 'SERVER_LOST') size.lost()
         throw error
       }
     }

@@ -12,9 +12,11 @@ export function createReplySize (partitions) {
   let entryBytes = REPLY_BYTES / FIRST_ENTRIES / partitions
   let replyBytes = REPLY_BYTES
 
+  /** Per partition; at least two, so a reply with one entry is known to be all there was. */
+  const entries = () => Math.max(2, Math.min(MAX_ENTRIES, Math.floor(replyBytes / partitions / entryBytes)))
+
   return {
-    /** Per partition; at least two, so a reply with one entry is known to be all there was. */
-    entries: () => Math.max(2, Math.min(MAX_ENTRIES, Math.floor(replyBytes / partitions / entryBytes))),
+    entries,
 
     /** @param {import('../layouts/index.js').LogEntry[]} entries of a reply */
     learn (entries) {
@@ -23,6 +25,9 @@ export function createReplySize (partitions) {
       for (const entry of entries) bytes += entry.bytes.length
       entryBytes += (bytes / entries.length - entryBytes) * entries.length / (entries.length + KNOWN_WEIGHT)
     },
+
+    /** The connection ended, perhaps because entries became larger. */
+    lost () { if (entries() > 2) entryBytes *= 4 },
 
     /** @param {boolean} wasFull whether the last reply reached its limit */
     adjust (wasFull) { replyBytes = wasFull ? Math.min(2 * replyBytes, MAX_REPLY_BYTES) : REPLY_BYTES }

@@ -97,13 +97,16 @@ export function createQueries ({ deployment, keyPrefix, now, definitionOf: known
       const nodes = deployment.nodes()
       try {
         deployment.pick()
-        return { ready: true, reasons: [], nodes }
+        return { ready: true, reasons: unconfirmed(deployment.unconfirmedMs), nodes }
       } catch (error) {
         return { ready: false, reasons: [`${error.code}: ${error.message}`], nodes }
       }
     }
   }
 }
+
+/** It is named, but answers go on. @param {number} ms @returns {string[]} */
+const unconfirmed = (ms) => ms > 0 ? [`PRIMARY_UNCONFIRMED: no contact with the primary for ${(ms / 1000).toFixed(1)} s`] : []
 
 /** @param {import('../store/index.js').Deployment} deployment @param {() => number} now */
 function createOnNode (deployment, now) {
@@ -115,13 +118,13 @@ function createOnNode (deployment, now) {
    */
   return async (read, prefer) => {
     const first = deployment.pick({ prefer })
-    const asOf = now()
+    const asOf = deployment.confirmedAt(now())
     try {
       return { ...await read(first.connection), asOf, lagMs: first.lagMs, node: first.connection }
     } catch (error) {
       if (error.code !== 'SERVER_LOST') throw error
       const second = deployment.pick({ but: first.connection })
-      const asOfSecond = now()
+      const asOfSecond = deployment.confirmedAt(now())
       return { ...await read(second.connection), asOf: asOfSecond, lagMs: second.lagMs, node: second.connection }
     }
   }

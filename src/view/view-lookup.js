@@ -6,8 +6,8 @@
  *
  * @typedef {import('./view.js').View} View
  * @typedef {import('./view-registry.js').Held} Held
- * @typedef {{ isUsable: boolean, asOf: number, lagMs: number | null, gone: Error | null }} Usability `gone`: no node can be asked,
- *   and the view is behind
+ * @typedef {{ isUsable: boolean, readMs: number, asOf: number, lagMs: number | null, gone: Error | null }} Usability `readMs`: when it
+ *   last had what its node has; `asOf`: earlier, if the primary is not confirmed; `gone`: no node can be asked, and the view is behind
  * @typedef {ReturnType<typeof createUsability>} UsabilityOf
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,7 +19,7 @@ const OPEN_LOOK_MS = 5
 /** and for a view to take in what was written */
 const CATCH_UP_WITHIN_MS = 1000
 
-/** @typedef {Pick<import('../store/index.js').Deployment, 'pick'>} Deployment */
+/** @typedef {Pick<import('../store/index.js').Deployment, 'pick' | 'confirmedAt'>} Deployment */
 
 /** @param {{ deployment: Deployment, now: () => number, maxStaleMs: number }} parts */
 export function createUsability ({ deployment, now, maxStaleMs }) {
@@ -28,12 +28,16 @@ export function createUsability ({ deployment, now, maxStaleMs }) {
 
   /** @param {View} view @returns {Usability} */
   function usabilityOf (view) {
-    if (!view.isComplete) return { isUsable: false, asOf: 0, lagMs: null, gone: null }
+    if (!view.isComplete) return { isUsable: false, readMs: 0, asOf: 0, lagMs: null, gone: null }
     const nowMs = now()
     const behindMs = behindOf(view, nowMs)
-    if (behindMs <= BEHIND_MS) return { isUsable: true, asOf: view.asOf, lagMs: view.lagMs, gone: null }
+    const confirmedMs = deployment.confirmedAt(nowMs)
+    if (behindMs <= BEHIND_MS) {
+      return { isUsable: true, readMs: view.asOf, asOf: Math.min(view.asOf, confirmedMs), lagMs: view.lagMs, gone: null }
+    }
     const gone = pickError(deployment)
-    return { isUsable: gone !== null && behindMs < maxStaleMs, asOf: Math.round(nowMs - behindMs), lagMs: null, gone }
+    const readMs = Math.round(nowMs - behindMs)
+    return { isUsable: gone !== null && behindMs < maxStaleMs, readMs, asOf: Math.min(readMs, confirmedMs), lagMs: null, gone }
   }
 
   return { behindOf, usabilityOf }

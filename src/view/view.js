@@ -83,6 +83,8 @@ export function createView ({ definition: given, deployment, keyPrefix, now, log
     get isComplete () { return feed.isComplete },
     /** When it last had everything that its node had, ms since 1970. */
     get asOf () { return feed.asOf },
+    /** The same, or earlier while the primary is not confirmed. */
+    get confirmedMs () { return Math.min(feed.asOf, deployment.confirmedAt(now())) },
     /** of its node; null = unknown */
     get lagMs () { return follower.lagMs },
     get floor () { return store.stats().floor },

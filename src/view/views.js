@@ -80,13 +80,14 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
     /**
      * While `key` stays the same, so does the content of the feed's view, and `visit` answers from it.
      * @param {string} feed
-     * @returns {{ key: string, asOf: number, lagMs: number | null } | null} null: a view does not answer now
+     * @returns {{ key: string, readMs: number, asOf: number, lagMs: number | null } | null} `readMs` and `asOf`: view-lookup.js;
+     *   null: a view does not answer now
      */
     revision (feed) {
       const view = openViewOf(feed)
       if (view === null) return null
-      const { isUsable, asOf, lagMs } = usabilityOf(view)
-      return isUsable ? { key: view.revision(), asOf, lagMs } : null
+      const { isUsable, readMs, asOf, lagMs } = usabilityOf(view)
+      return isUsable ? { key: view.revision(), readMs, asOf, lagMs } : null
     },
 
     /**

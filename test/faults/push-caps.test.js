@@ -31,9 +31,9 @@ async function areTold (t, refused, detail) {
   await Promise.all(refused.map(({ ended }) => ended))
   const answers = new Set(refused.map(({ status, headers, body }) => {
     const { code, retryable, detail: text } = JSON.parse(body)
-    return `${status} ${headers['content-type']} ${headers['retry-after']} ${code} ${retryable} ${detail.test(text)}`
+    return `${status} ${headers['content-type']} ${/^[123]$/.test(String(headers['retry-after']))} ${code} ${retryable} ${detail.test(text)}`
   }))
-  t.same([...answers], ['503 application/problem+json; charset=utf-8 1 OVERLOADED true true'], `all ${refused.length}`)
+  t.same([...answers], ['503 application/problem+json; charset=utf-8 true OVERLOADED true true'], `all ${refused.length}`)
 }
 
 t.jobs = 2

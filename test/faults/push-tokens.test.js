@@ -163,7 +163,7 @@ t.test('more streams of a token than may be are refused, and counted', async (t)
   for (let n = 0; n < 3; n++) {
     const refused = await come(ALPHA)
     await refused.ended
-    t.match([refused.status, refused.headers['retry-after'], JSON.parse(refused.body).code], [503, '1', 'OVERLOADED'])
+    t.match([refused.status, refused.headers['retry-after'], JSON.parse(refused.body).code], [503, /^[123]$/, 'OVERLOADED'])
     t.notMatch(refused.body, /secret/)
   }
   t.equal((await metricsOf(reader, headersOf(BETA))).get('freshet_streams_refused_total{reason="token"}'), 3)

@@ -35,7 +35,7 @@ t.test('at the in-flight bound a request is refused whole, dropped whole, or wai
 
   const refused = await timed(() => refuse.post('/v1/feeds/refuse/items', more))
   t.match(refused.json, { status: 503, code: 'INGEST_FULL', retryable: true })
-  t.equal(refused.headers.get('retry-after'), '1')
+  t.match(refused.headers.get('retry-after'), /^[123]$/)
   t.match((await refuse.post('/v1/feeds/refuse/items', itemsOf('small', 2))).json, { code: 'ACK_UNKNOWN' }, 'what fits is taken')
   t.match(await drop.post('/v1/feeds/drop/items', more), { status: 200, json: { accepted: 0, dropped: 10 } })
   const waited = await timed(() => block.post('/v1/feeds/block/items', more))

@@ -17,7 +17,7 @@ t.test(`requests do not hang on a silent primary, and repeating them is safe, on
   const answers = await Promise.all([0, 1, 2].map(() => timed(() => post('/v1/feeds/one/items', during))))
   for (const { status, json, headers, ms } of answers) {
     t.match(json, { code: 'ACK_UNKNOWN', status: 503, retryable: true })
-    t.equal(headers.get('retry-after'), '1')
+    t.match(headers.get('retry-after'), /^[123]$/)
     t.ok(status === 503 && ms >= 300 && ms < GENEROUS_MS, `answered after ${ms} ms`)
   }
   const others = await Promise.all([timed(() => post('/v1/feeds/other/items', during)),

@@ -23,7 +23,8 @@ t.test('counters follow the account of the feed', async (t) => {
   const writer = createWriter()
   follow('positions', writer)
   t.equal(valueOf(await registry.metrics(), 'freshet_items_total', { feed: 'positions' }), 0)
-  Object.assign(writer.pipeline.account, { items: 7, batches: 2, bytes: 70, dropped: 1, failed: 3, retried: 4, full: 5, unconfirmed: 6 })
+  Object.assign(writer.pipeline.account,
+    { items: 7, batches: 2, bytes: 70, dropped: 1, failed: 3, retried: 4, full: 5, unconfirmed: 6, blocked: 8 })
   Object.assign(writer, { trimmed: 8, sessions: 9 })
   writer.pipeline.heldBytes = 250
   const text = await registry.metrics()
@@ -36,6 +37,7 @@ t.test('counters follow the account of the feed', async (t) => {
     freshet_retried_total: 4,
     freshet_server_full_total: 5,
     freshet_unconfirmed_waits_total: 6,
+    freshet_blocked_connections_total: 8,
     freshet_trimmed_total: 8,
     freshet_connections_total: 9,
     freshet_inflight_bytes: 250,

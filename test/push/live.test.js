@@ -5,6 +5,7 @@ import { startFollowing } from '../client/following.js'
 import { engineName, eventually, openWriterFor, startServer } from '../servers.js'
 import { startReader } from '../services.js'
 import { scopedEngines } from '../scope.js'
+import { openLive } from './live-client.js'
 
 const DAY_MS = 86_400_000
 const LAYOUTS = ['segments', 'values', 'ids']
@@ -82,8 +83,24 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
   })
 
   for (const layout of LAYOUTS) {
-    await t.test(`${layout}: clients resume after what was sent; forged and foreign positions are refused, old ones are ` +
-      'reset', async (t) => {
+    await t.test(`${layout}: with limit=0, everything comes that was appended after the head of the response`, async (t) => {
+      const feed = `from-now-${layout}`
+      const { put } = await open(t, feed, layout)
+      await put(['old', '0'])
+      for (let n = 0; n < 20; n++) {
+        const filter = n % 2 === 0 ? '' : `&id=a${n}&id=b${n}`
+        const client = await openLive(t, reader.url, `/v1/feeds/${feed}/live?limit=0&encoding=utf8${filter}`)
+        await put([`a${n}`, 'first'])
+        await put([`b${n}`, 'second'])
+        await eventually(() => client.items.has(`b${n}`))
+        t.same([client.events[0].event, client.events[0].data.items, client.items.has(`a${n}`)], ['snapshot', [], true], `${n}`)
+        t.notOk(client.items.has('old'))
+        t.not(client.position, '', 'it can resume')
+        client.close()
+      }
+    })
+
+    await t.test(`${layout}: clients resume after what was sent; forged, foreign and old positions are reset`, async (t) => {
       const feed = `resumed-${layout}`
       const { put } = await open(t, feed, layout)
       await put(['a', '0'])
@@ -98,15 +115,16 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
       await eventually(() => again.items.has('d'))
       t.notOk(again.events.some(({ event }) => event !== 'items'), 'no snapshot')
       t.equal(text(again.items.get('c')), 'c 3')
-      const ask = (/** @type {string} */ id) => fetch(`${reader.url}/v1/feeds/${feed}/live`, { headers: { 'last-event-id': id } })
-      for (const id of ['x', `${position}A`, position.slice(0, -2) + (position.endsWith('AA') ? 'BB' : 'AA')]) {
-        const response = await ask(id)
-        t.match([response.status, (/** @type {any} */ (await response.json())).code], [400, 'POSITION_INVALID'])
-      }
       const { put: putOther } = await open(t, `other-${layout}`, layout)
       await putOther(['x', 'y'])
-      const foreign = await fetch(`${reader.url}/v1/feeds/other-${layout}/live`, { headers: { 'last-event-id': position } })
-      t.match([foreign.status, (/** @type {any} */ (await foreign.json())).code], [400, 'POSITION_INVALID'])
+      const wrong = ['x', 'x'.repeat(1000), `${position}A`, position.slice(0, -2) + (position.endsWith('AA') ? 'BB' : 'AA')]
+      for (const [name, id] of [...wrong.map((id) => [feed, id]), [`other-${layout}`, position]]) {
+        const path = `/v1/feeds/${name}/live`
+        const asking = openLive(t, reader.url, path, { headers: { 'last-event-id': id } })
+        await eventually(async () => (await asking).events.length > 1)
+        const { status, events } = await asking
+        t.match([status, events[0].event, events[0].data.reason, events[1].event], [200, 'reset', 'invalid', 'snapshot'], 'no 400')
+      }
     })
   }
 

@@ -94,7 +94,7 @@ t.test('large replies wait for room, and are refused after a second; small ones 
   t.ok(await held() > KIB * KIB)
   const refused = await app.inject(`${ITEMS}?limit=99`)
   isProblem(t, refused, 503, 'OVERLOADED')
-  t.equal(refused.headers['retry-after'], '1')
+  t.match(refused.headers['retry-after'], /^[123]$/)
   t.equal(state.asked.length, 1, 'it was not built')
   const second = app.inject(`${ITEMS}?limit=98`)
   state.delay = async () => {}

@@ -26,7 +26,7 @@ t.test('livez succeeds whatever the servers do; readyz gives reasons', async (t)
   const response = await app.inject('/readyz')
   const problem = isProblem(t, response, 503, 'NOT_READY')
   t.match(problem, { ready: false, reasons: ['no replica answers', 'no primary'], detail: 'no replica answers; no primary' })
-  t.equal(response.headers['retry-after'], '1')
+  t.match(response.headers['retry-after'], /^[123]$/)
   t.equal((await app.inject('/livez')).statusCode, 200)
 })
 
@@ -67,7 +67,7 @@ t.test('requests beyond the bound are refused at once, and permits are returned'
   while (waiting.length < 2) await setImmediate()
   const refused = await app.inject('/v1/feeds/latest/items')
   isProblem(t, refused, 503, 'OVERLOADED')
-  t.equal(refused.headers['retry-after'], '1')
+  t.match(refused.headers['retry-after'], /^[123]$/)
   t.equal((await app.inject('/livez')).statusCode, 200, 'health is not counted')
   t.equal((await app.inject('/metrics')).statusCode, 200)
   state.delay = async () => {}

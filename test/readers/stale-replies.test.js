@@ -47,7 +47,7 @@ t.test('a reply as old as maxStaleMs is not served any more', async (t) => {
   time.now += 1
   const response = await app.inject('/v1/feeds/latest/items')
   isProblem(t, response, 503, 'SERVER_LOST')
-  t.equal(response.headers['retry-after'], '1')
+  t.match(response.headers['retry-after'], /^[123]$/)
   t.notMatch(response.body, /secret|10\.0\.0\.7/, 'neither address nor password')
   state.failure = null
   t.equal((await app.inject('/v1/feeds/latest/items')).headers['freshet-stale'], undefined, 'fresh again')
@@ -68,7 +68,7 @@ t.test('refusals of servers and internal errors are reported, not hidden by stal
     const response = await app.inject('/v1/feeds/latest/items')
     const problem = isProblem(t, response, 503, 'NOT_READY')
     t.equal(problem.retryable, true, 'until somebody mends it')
-    t.equal(response.headers['retry-after'], '1')
+    t.match(response.headers['retry-after'], /^[123]$/)
     t.notMatch(response.body, /WRONGPASS|user reader/)
   }
   state.failure = new TypeError('a bug')

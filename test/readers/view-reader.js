@@ -28,7 +28,7 @@ export function createViewReader (t, options = {}) {
   const live = () => ({ asOf: view.asOf(), lagMs: view.lagMs })
   const asked = {
     ...queries,
-    revision: () => view.isReady ? { key: `1.${store.revision}`, ...live() } : null,
+    revision: () => view.isReady ? { key: `1.${store.revision}`, readMs: view.asOf(), ...live() } : null,
     visit (_feed, question, visit) {
       if (!view.isReady) return null
       view.beforeVisit()

@@ -68,7 +68,7 @@ t.test('from maxStaleMs on replies are 503', async (t) => {
   for (const path of PATHS) {
     const response = await overSocket(app, path)
     t.equal(isProblem(t, response, 503, 'VIEW_BEHIND').retryable, true)
-    t.equal(response.headers['retry-after'], '1')
+    t.match(response.headers['retry-after'], /^[123]$/)
   }
   view.asOf = () => NOW + 2005
   t.equal((await overSocket(app, PATHS[0])).statusCode, 200)

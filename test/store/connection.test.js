@@ -130,11 +130,11 @@ for (const engine of await scopedEngines()) {
 
     await t.test('a user that may not name its connection can connect', async (t) => {
       const control = await connectFor(t, server.url)
-      await control.send('ACL', 'SETUSER', 'nameless', 'on', '>word', '-@all', '+ping')
+      await control.send('ACL', 'SETUSER', 'nameless', 'on', '>word', '-@all', '+ping', '+echo')
       const connection = await connectFor(t, `redis://nameless:word@127.0.0.1:${server.port}`)
       t.equal(String(await connection.send('PING')), 'PONG')
       t.match(await connection.send('GET', 'a').catch((error) => error), { code: 'SERVER_REFUSED', outcome: 'forbidden' })
-      t.equal(connection.answered, 4, 'AUTH, CLIENT SETNAME, and two commands')
+      t.equal(connection.answered, 5, 'AUTH, CLIENT SETNAME, ECHO, and two commands')
     })
 
     await t.test('when a server is killed, every pending request rejects', async (t) => {

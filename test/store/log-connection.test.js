@@ -68,7 +68,7 @@ t.test('bytes that are not RESP2 are an error', async (t) => {
   for (const text of ['HTTP/1.1 400', '\x15\x03\x01', '$1e9\r\n', '*x\r\n', '_\r\n', `+${'x'.repeat(100_000)}`]) {
     const memory = new ReplyMemory()
     memory.append(Buffer.from(text))
-    t.throws(() => memory.isWhole(), { message: /^the reply is not RESP2: / }, text.slice(0, 20))
+    t.throws(() => memory.isWhole(), { message: /^its replies are not those of Valkey or Redis: / }, text.slice(0, 20))
   }
 })
 

@@ -42,7 +42,7 @@ async function expectRefusal (t, redisUrl, code) {
 for (const engine of await scopedEngines()) {
   t.test(`${engineName(engine)}, a Sentinel`, async (t) => {
     const url = await startSentinel(t, engine)
-    await connectFor(t, url)
+    await connectFor(t, url, { isChecked: false })
     await expectRefusal(t, url, 'SENTINEL_UNSUPPORTED')
     await t.rejects(top({ argv: ['--once', '--url', url.replace('redis', 'http')], env: {} }), { message: /speaks no HTTP/ })
   })

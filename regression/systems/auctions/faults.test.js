@@ -75,7 +75,7 @@ t.test('a primary that restarts loses nothing that was accepted; until then requ
   const startedMs = performance.now()
   const { status, headers } = await gateway.bid('a', 'x', 10)
   t.equal(status, 503)
-  t.equal(headers.get('retry-after'), '1')
+  t.match(headers.get('retry-after'), /^[123]$/)
   t.ok(performance.now() - startedMs < ACK_WITHIN_MS / 2, 'the outage is known')
   const sofar = bidding.accepted.length
   await primary.restart()

@@ -109,9 +109,11 @@ t.test('orders', async (t) => {
     await eventually(() => again.events.at(-1)?.data.version === items.length)
     t.same(again.events.map(({ event, data, id }) => [event, data.version, id]),
       [3, 4, 5].map((version) => ['step', version, `${generation}:${version}`]))
-    const other = await openLive(t, reader.url, path, { headers: { 'last-event-id': '0123456789ab.0:2' } })
-    await eventually(() => other.events.length > 1)
-    t.same(other.events.map(({ event }) => event), ['reset', 'snapshot'])
+    for (const id of ['0123456789ab.0:2', 'no position', '2']) {
+      const other = await openLive(t, reader.url, path, { headers: { 'last-event-id': id } })
+      await eventually(() => other.events.length > 1)
+      t.same(other.events.map(({ event }) => event), ['reset', 'snapshot'], id)
+    }
   })
 
   await t.test('products and reservations', async (t) => {
