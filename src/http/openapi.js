@@ -4,7 +4,7 @@
  */
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
-import { problemsOf } from './route-schemas.js'
+import { addProblems } from './route-schemas.js'
 
 /** 'unsafe-inline' for styles only: the page sets style attributes. */
 const CONTENT_POLICY = Object.freeze({
@@ -33,7 +33,7 @@ export function describeRoutes (app, { title, description, security = null }) {
   const guarded = (schema) => ({
     ...schema,
     ...(bearer ? { security: [{ bearer: [] }] } : {}),
-    response: { ...schema.response, ...problemsOf(codes) }
+    response: addProblems(schema.response, codes)
   })
   app.register(swagger, {
     openapi: {

@@ -47,14 +47,14 @@ function knownProblem ({ code, message, name: _name, retryable, exitStatus: _exi
   const facts = /** @type {Record<string, unknown>} */ (rest)
   if (FIXABLE.includes(code)) {
     const why = facts.publicWhy ? ` (${facts.publicWhy})` : ''
-    const detail = `the servers of this feed are unusable now${why}; ${SEE_LOG}: try again`
+    const detail = `the servers are unusable now${why}; ${SEE_LOG}: try again`
     return { status: 503, code: 'NOT_READY', title: HTTP_ERRORS.NOT_READY.meaning, detail, retryable: true, facts: {} }
   }
   if (status !== null) {
     const { publicWhy = message, ...shown } = facts
     return { status, code, title, detail: String(publicWhy), retryable, facts: shown }
   }
-  const detail = retryable ? String(facts.publicWhy ?? 'the servers of this feed are unavailable now; try again') : SEE_LOG
+  const detail = retryable ? String(facts.publicWhy ?? 'the servers are unavailable now; try again') : SEE_LOG
   return { status: retryable ? 503 : 500, code, title, detail, retryable, facts: {} }
 }
 

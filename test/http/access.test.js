@@ -32,7 +32,7 @@ const NEEDS = {
     'GET /v1/feeds/:feed/items/:id': 'read',
     'GET /v1/feeds/:feed/live': 'read'
   },
-  gateway: { ...HEALTH, ...DOCS, 'POST /v1/feeds/:feed/items': 'write', 'DELETE /v1/feeds/:feed/items/:id': 'write' }
+  gateway: { ...HEALTH, ...DOCS, 'GET /': 'public', 'POST /v1/feeds/:feed/items': 'write', 'DELETE /v1/feeds/:feed/items/:id': 'write' }
 }
 
 /** @param {{ method: string, url: string }} route */
