@@ -1,5 +1,6 @@
 /** Auctions: queries, and their events as a stream. */
 import { commandRoute, ID_TEXT, integer, NO_FIELDS, querySchema, readId, readQuery, text } from '../../src/http/index.js'
+import { FreshetError } from '../errors.js'
 import { keyStreamRoute } from './live-stream.js'
 
 const TAG = 'auctions'
@@ -52,7 +53,8 @@ const RESULT = {
   properties: {
     id: ID_TEXT,
     sold: { type: 'boolean' },
-    winner: USER,
+    winner: { ...USER, description: 'masked, as `bidder` in the replies to bids' },
+    winnerId: { ...ID_TEXT, description: 'not masked: only for tokens with the scope admin, and if it is the `userId` of the query' },
     price: AMOUNT,
     highestBid: AMOUNT,
     reserveMet: AUCTION.properties.reserveMet,
@@ -70,6 +72,13 @@ const HISTORY = {
   limit: integer(1, MAX_PAGE, { description: 'events of a page', default: PAGE })
 }
 const LIST = { limit: integer(1, MAX_LISTED, { description: 'auctions', default: LISTED }) }
+const BIDDER = {
+  userId: text((given) => readId(given, 'userId'), {
+    description: 'a bidder, asserted by the holder of a token with the scope write: `winnerId` tells whether it won',
+    expects: 'an id',
+    schema: ID_TEXT
+  })
+}
 const WHOSE = {
   userId: text((given) => readId(given, 'userId'), { description: 'the user of the command', expects: 'an id', schema: ID_TEXT })
 }
@@ -119,10 +128,17 @@ export async function auctionRoutes (app, { systems, push, access }) {
   }, async (request) => (await opened()).queries.bids(idOf(request), /** @type {any} */ (readQuery(request, HISTORY))))
 
   app.get('/v1/auctions/:id/result', {
-    config: READ, schema: route('Its result', RESULT, NO_FIELDS, ['AUCTION_OPEN'])
+    config: READ, schema: route('Its result', RESULT, BIDDER, ['AUCTION_OPEN'])
   }, async (request) => {
-    readQuery(request, NO_FIELDS)
-    return (await opened()).queries.result(idOf(request))
+    const { userId } = readQuery(request, BIDDER)
+    const { grant } = /** @type {{ grant?: import('../../src/http/index.js').Grant }} */ (/** @type {unknown} */ (request))
+    /** @param {'admin' | 'write'} scope */
+    const mayAs = (scope) => Boolean(grant && access?.stillPermits(grant, scope, `@${TAG}`))
+    const isAdmin = mayAs('admin')
+    if (userId !== null && access && !isAdmin && !mayAs('write')) {
+      throw new FreshetError('FORBIDDEN', 'userId: this token may not assert who bids; expected one with the scope write, or none of both')
+    }
+    return (await opened()).queries.result(idOf(request), (winner) => isAdmin || winner === userId)
   })
 
   app.get('/v1/auctions/:id/by-request/:key', {

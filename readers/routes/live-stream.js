@@ -1,7 +1,6 @@
 /** A response that a push stream takes over. */
 import { NO_FIELDS, readId, readQuery } from '../../src/http/index.js'
-import { retryAfter } from '../../src/push/index.js'
-import { headOf, RETRY_MS } from './stream-head.js'
+import { openStream } from './stream-head.js'
 
 /**
  * @param {import('fastify').FastifyRequest} request @param {import('fastify').FastifyReply} reply
@@ -13,12 +12,7 @@ export function attachStream (request, reply, { system, push, access, source }) 
   push.attach({
     token: grant?.id ?? null,
     isPermitted: () => !access || !grant || access.stillPermits(grant, 'read', `@${system}`),
-    open () {
-      reply.hijack()
-      reply.raw.writeHead(200, headOf(reply))
-      reply.raw.write(retryAfter(RETRY_MS * (0.5 + Math.random())))
-      return reply.raw
-    }
+    open: () => openStream(reply)
   }, source)
 }
 

@@ -68,8 +68,11 @@ export function createAuctionQueries ({ view, connectionOf, keyOf, partitionOf, 
       return auctionOf(await knownSince(id, minSeq), { mask, nowMs: now() })
     },
 
-    /** @param {string} id @throws {FreshetError} AUCTION_UNKNOWN, AUCTION_OPEN */
-    result: async (id) => resultOf(await known(id), mask),
+    /**
+     * @param {string} id @param {(winner: string) => boolean} isNamed whether the client may see its user id
+     * @throws {FreshetError} AUCTION_UNKNOWN, AUCTION_OPEN
+     */
+    result: async (id, isNamed) => resultOf(await known(id), mask, isNamed),
 
     /**
      * Its events, the newest first.

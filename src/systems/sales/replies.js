@@ -10,7 +10,7 @@ import { FreshetError } from './errors.js'
 /** @type {Readonly<Record<string, [code: string, message: string]>>} rejections that are errors */
 const REFUSED = Object.freeze({
   unknown: ['SALE_UNKNOWN', 'there is no sale with this id'],
-  restoring: ['SALE_RESTORING', 'the servers were replaced; the sale continues after consumers have compared it with the database'],
+  restoring: ['SALE_RESTORING', 'the sale is new, or the servers were replaced: consumers compare it with the database first'],
   closed: ['SALE_CLOSED', 'the sale is closed'],
   paused: ['SALE_PAUSED', 'the sale is paused; try again later'],
   not_open: ['SALE_NOT_OPEN', 'the sale is not open yet; openAt says when it will be'],
