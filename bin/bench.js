@@ -15,7 +15,7 @@ import { follow } from '../src/client.js'
 import { dropFeed } from '../src/feeds/index.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { ackNames } from '../src/pipeline/index.js'
-import { createClock, runProcess } from '../src/runtime/index.js'
+import { aborted, createClock, runProcess } from '../src/runtime/index.js'
 import { openServer } from '../src/store/index.js'
 import { write } from '../writers/feed.js'
 import { createChildren } from './children.js'
@@ -61,13 +61,15 @@ async function bench (settings, target, log, stopped, seconds) {
   try {
     log.info({ seconds }, 'measuring')
     const written = await writeItems({ ...writing, flags: ['--rate', '0', '--duration', String(seconds / 2)] })
-    const { url } = await children.start('reader', ['--port', '0', '--key-prefix', settings.keyPrefix], (up) => up.url).up
+    const reader = children.start('reader', ['--port', '0', '--key-prefix', settings.keyPrefix], (up) => up.url)
+    const url = await Promise.race([reader.up.then((up) => up.url), aborted(signal)])
+    if (signal.aborted || written === null) return stopped.aborted ? 0 : 1
     const steady = writeItems({ ...writing, flags: ['--rate', String(STEADY_RATE)] })
     const delays = await delaysOf(url, signal, seconds * 250)
     const perSecond = signal.aborted ? 0 : await requestsPerSecond(url, seconds * 250)
     ending.abort()
+    if (await steady === null || failing.signal.aborted) return 1
     if (stopped.aborted) return 0
-    if (written === null || await steady === null || failing.signal.aborted) return 1
     process.stdout.write(lineOf(settings, written, delays, perSecond) + '\n')
     return 0
   } finally {
@@ -104,7 +106,7 @@ async function delaysOf (url, signal, ms) {
   for await (const { event, items = [] } of follow(url, FEED, { signal })) {
     if (event === 'snapshot') untilMs = now() + ms
     else for (const { ts = NaN } of items) delays.push(now() - ts)
-    if (now() >= untilMs) break
+    if (now() >= untilMs && delays.length > 0) break
   }
   return delays.sort((a, b) => a - b)
 }
