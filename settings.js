@@ -16,9 +16,10 @@ export { SettingsInvalid, envOf, flagOf }
 
 const MIB = 1024 * 1024
 const MAX_MS = 2 ** 41 - 1
-const ALL = ['start', 'demo', 'writer', 'reader', 'gateway', 'consumers', 'dead-letters', 'servers', 'doctor', 'feed', 'experiment']
+const ALL = ['start', 'demo', 'writer', 'reader', 'gateway', 'consumers', 'dead-letters', 'servers', 'doctor', 'feed', 'bench',
+  'experiment']
 /** `library`: the options of openFeed and openReader */
-const CLIENTS = ['start', 'demo', 'writer', 'reader', 'gateway', 'consumers', 'dead-letters', 'feed', 'doctor', 'library']
+const CLIENTS = ['start', 'demo', 'writer', 'reader', 'gateway', 'consumers', 'dead-letters', 'feed', 'doctor', 'bench', 'library']
 const FEED_NAME = matching('a name: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -', /^[a-z0-9][a-z0-9._-]{0,63}$/)
 const APPENDS = ['writer', 'gateway', 'library']
 const PLAN = 'plan'
@@ -74,7 +75,8 @@ export const SETTINGS = Object.freeze([
       { default: 'latest', defaults: { top: null }, check: FEED_NAME })
   ]),
   ...group('Feed', ['start', ...APPENDS], [
-    row('layout', 'Storage layout of a partition', { uses: ['start', ...APPENDS, PLAN], default: 'ids', check: oneOfKnown('layouts') }),
+    row('layout', 'Storage layout of a partition',
+      { uses: ['start', ...APPENDS, 'bench', PLAN], default: 'ids', check: oneOfKnown('layouts') }),
     row('sortedSetContainsActualValue', 'true = layout values, false = layout ids; --layout overrides it',
       { env: 'SORTED_SET_CONTAINS_ACTUAL_VALUE', default: null, check: trueOrFalse })
   ]),
@@ -141,7 +143,7 @@ export const SETTINGS = Object.freeze([
       { default: 'block', defaults: { gateway: 'refuse' }, check: oneOf('block', 'refuse', 'drop') }),
     row('drainMs', 'Maximum time to flush when a feed is closed', { unit: 'ms', default: 10_000, check: integer(0, 600_000) })
   ]),
-  ...group('Write path', ['writer', 'reader', 'gateway', 'consumers', 'dead-letters', 'library', 'feed'], [
+  ...group('Write path', ['writer', 'reader', 'gateway', 'consumers', 'dead-letters', 'library', 'feed', 'bench'], [
     row('deadlineMs', 'Reply timeout; the connection is then closed', { unit: 'ms', default: 1_000, check: integer(10, 600_000) })
   ]),
   ...group('Write path', ['gateway'], [
