@@ -255,9 +255,8 @@ export const SETTINGS = Object.freeze([
     row('mode', 'How the demo sales sells: direct = claims are decided at once, queue = people are admitted in order, token = a unit is ' +
       'held for the holder of a token', { default: 'queue', check: oneOf('direct', 'queue', 'token') })
   ]),
-  ...group('Exchanges', ['reader', 'consumers'], [
-    row('exchanges', 'Sources of prices; local = the three exchanges of npm start exchanges; a reader asks them only while the servers ' +
-      'are away', { default: ['local'], defaults: { reader: null }, check: exchangeList }),
+  ...group('Exchanges', ['consumers'], [
+    row('exchanges', 'Sources of prices; local = the three exchanges of npm start exchanges', { default: ['local'], check: exchangeList }),
     row('exchangeUrls', 'URLs of exchanges, where they are not the usual ones', { default: null, check: exchangeUrls })
   ]),
   ...group('Exchanges', ['exchanges'], [
