@@ -1,0 +1,158 @@
+/**
+ * A system of a user, its options and what it returns: types, and the check of a definition.
+ *
+ * A fault is in the message of SETTINGS_INVALID, with all others.
+ */
+import { readFile } from 'node:fs/promises'
+import { SettingsInvalid } from '../errors.js'
+
+/** @typedef {Record<string, string>} State fields of a key by name; numbers are texts of whole numbers */
+
+/** @typedef {{ seq: number, type: string, ts: number, [field: string]: string | number }} Event `ts`: ms since 1970, by the server's clock */
+
+/**
+ * What a consumer gets: an event with its rule and key.
+ * @typedef {{ id: string, rule: string, key: string, seq: number, type: string, ts: number, [field: string]: string | number }} Entry
+ */
+
+/**
+ * A rule. docs/own-systems.md has the contract of its Lua.
+ * @typedef {object} Rule
+ * @property {string | URL} lua its text, or the URL of a file
+ * @property {number} [version] 1 or more; a change of the text needs a higher one. Default: 1
+ * @property {number} [keepEvents] how many events of a key are kept, about; default: all
+ * @property {(state: State, args: readonly string[]) => string | null | undefined} [certain] the code of a rejection that stays true within
+ *   a generation; such commands are answered without the server
+ * @property {(state: State, event: Event) => State} [fold] the state after an event; it may change the state that it gets
+ */
+
+/**
+ * A system.
+ * @typedef {object} System
+ * @property {string} name a-z first, then up to 31 of a-z 0-9 -
+ * @property {Record<string, Rule>} rules by name, which is like that of a system
+ * @property {'memory' | 'replica' | 'aof'} [durability] as the option of openSystem, which overrides it
+ * @property {Record<string, { status?: number, meaning: string }>} [errors] of its routes, by code
+ * @property {Record<string, any>} [commands] routes of the gateway
+ * @property {Record<string, any>} [queries] routes of the reader
+ * @property {Record<string, any>} [stream] an event stream of the reader
+ * @property {Record<string, any>} [consumers] @property {any[]} [migrations] @property {any} [metrics] @property {any} [page]
+ */
+
+/**
+ * @typedef {object} SystemOptions
+ * @property {string} redisUrl of the primary: redis:// or rediss://
+ * @property {string} [keyPrefix] prefix of every key; default: `fr:`
+ * @property {number} [partitions] default: 16; the first process decides
+ * @property {'memory' | 'replica' | 'aof'} [durability] what must have a command before it counts as accepted: the primary (memory), a
+ *   replica too, or its append-only file; default: memory
+ * @property {number} [deadlineMs] time within which a command must be sent; default: 1,000
+ * @property {number} [maxWaiting] commands of a partition that wait to be sent; default: 10,000
+ * @property {number} [requestMs] how long the decision of an accepted request is kept; default: 10 minutes
+ * @property {number} [keepMs] how long a key is kept after its rule has ended it; default: a day
+ * @property {number} [maxOutbox] entries of a partition above which commands are refused while consumers are more than `requestMs` behind;
+ *   default: 1,000,000
+ * @property {{ debug?: (...args: any[]) => void, info: (...args: any[]) => void, warn: (...args: any[]) => void,
+ *   error: (...args: any[]) => void }} [log] a logger such as pino; default: none
+ */
+
+/**
+ * @typedef {object} Command
+ * @property {string} rule
+ * @property {string} key 1-64 of A-Z a-z 0-9 _ . : -
+ * @property {string[]} args
+ * @property {string} [requestId] the same one is accepted once: sent again, it gets the same decision. Default: none
+ */
+
+/**
+ * @typedef {object} Decision
+ * @property {string} code of the rule
+ * @property {boolean} accepted
+ * @property {number} seq of the last event of the key @property {number} version of its state
+ * @property {boolean} isReplay whether the request was accepted before
+ * @property {Record<string, string>} details
+ */
+
+/** @typedef {{ key: string, state: State, seq: number, version: number, generation: string }} Stored */
+
+/** @typedef {{ partition: number, token: number, signal: AbortSignal }} Owned `token`: grows with each owner; `signal`: the lease is lost */
+
+/** @typedef {(entries: Entry[], owned: Owned) => unknown} Handler */
+
+/** @typedef {{ close: () => Promise<void> }} Worker `close` waits for the handlers that run */
+
+/**
+ * Commands and what became of them.
+ * @typedef {object} SystemAccount
+ * @property {number} accepted @property {number} rejected @property {number} replayed
+ * @property {number} failed the rule failed @property {number} stopped the rule did not end, or was in one call with such a rule
+ * @property {number} full not sent, because too many waited @property {number} late not sent within `deadlineMs`
+ * @property {number} lost outcome unknown @property {number} deadLetters entries that a consumer of this process gave up
+ */
+
+/**
+ * @typedef {object} OpenedSystem
+ * @property {(command: Command) => Promise<Decision>} submit rejects with ARGUMENT_INVALID, RULE_FAILED, RULE_DIFFERS, REQUEST_DIFFERS;
+ *   ADMISSION_FULL, ADMISSION_LATE, ADMISSION_BACKLOG: not sent; SERVER_LOST, NOT_CONFIRMED: outcome unknown
+ * @property {(key: string) => Promise<Stored | null>} get asks the primary
+ * @property {(key: string, options?: { after?: number, signal?: AbortSignal }) => AsyncGenerator<Event, void, void>} follow events of a key
+ *   after a sequence number (0); throws EVENTS_TRIMMED, GENERATION_CHANGED
+ * @property {(consumer: string, handler: Handler, options?: { attempts?: number }) => Promise<Worker>} consume entries of the partitions
+ *   that this process owns, at least once; an entry whose handler fails `attempts` (3) times is a dead letter
+ * @property {() => Promise<void>} runTasks runs scheduled tasks in this process, too; `consume` does so
+ * @property {() => { ready: boolean, reasons: string[] }} status whether commands can be decided, and if not, why
+ * @property {Readonly<SystemAccount>} account
+ * @property {() => Promise<void>} close
+ */
+
+export const NAME = /^[a-z][a-z0-9-]{0,31}$/
+const NAMED = 'a-z first, then up to 31 of a-z 0-9 -'
+const PARTS = Object.freeze(['name', 'rules', 'errors', 'durability', 'commands', 'queries', 'stream', 'consumers', 'migrations', 'metrics', 'page'])
+const PARTS_OF_RULES = Object.freeze(['lua', 'version', 'fold', 'certain', 'keepEvents'])
+
+/** @param {unknown} given */
+const isWhole = (given) => Number.isSafeInteger(given) && Number(given) >= 1
+
+/** @param {object} given @param {readonly string[]} known @param {string} of */
+const unknownIn = (given, known, of) => Object.keys(given).filter((name) => !known.includes(name))
+  .map((name) => `${of}: ${name} is unknown; expected ${known.join(' ')}`)
+
+/** @param {string} name @param {any} rule @returns {string[]} */
+function faultsOfRule (name, rule) {
+  if (typeof rule !== 'object' || rule === null) return [`rules.${name}: a value of type ${typeof rule}; expected an object with lua`]
+  const { lua, version = 1, keepEvents = 1, fold = NAME.test, certain = NAME.test } = rule
+  return [
+    ...NAME.test(name) ? [] : [`rules.${name}: the name of a rule has ${NAMED}`],
+    ...unknownIn(rule, PARTS_OF_RULES, `rules.${name}`),
+    ...typeof lua === 'string' || lua instanceof URL ? [] : [`rules.${name}.lua: a value of type ${typeof lua}; expected a text, or the URL of a file`],
+    ...isWhole(version) ? [] : [`rules.${name}.version: ${version}; expected an integer of 1 or more`],
+    ...isWhole(keepEvents) ? [] : [`rules.${name}.keepEvents: ${keepEvents}; expected an integer of 1 or more`],
+    ...[fold, certain].every((part) => typeof part === 'function') ? [] : [`rules.${name}: fold and certain are functions`]
+  ]
+}
+
+/**
+ * @param {any} given
+ * @returns {Promise<{ name: string, durability?: string, rules: Record<string, import('../admission/index.js').OwnRule> }>} with the texts
+ *   of the rules
+ * @throws {SettingsInvalid} with all faults
+ */
+export async function checkedDefinition (given) {
+  if (typeof given !== 'object' || given === null) throw new SettingsInvalid([`a system is an object with name and rules, not ${given}`])
+  const { name, rules, durability } = given
+  const isTable = typeof rules === 'object' && rules !== null && Object.keys(rules).length > 0
+  const faults = [
+    ...typeof name === 'string' && NAME.test(name) ? [] : [`name: ${String(name)}; expected ${NAMED}`],
+    ...unknownIn(given, PARTS, 'the system'),
+    ...isTable ? Object.entries(rules).flatMap(([rule, one]) => faultsOfRule(rule, one)) : ['rules: expected an object with at least one rule']
+  ]
+  if (faults.length > 0) throw new SettingsInvalid(faults)
+  const read = await Promise.all(Object.entries(rules).map(async ([rule, { lua, version = 1, keepEvents, fold, certain }]) =>
+    [rule, { text: typeof lua === 'string' ? lua : await textOf(rule, lua), version, keepEvents, fold, certain }]))
+  return { name, durability, rules: Object.fromEntries(read) }
+}
+
+/** @param {string} rule @param {URL} file */
+const textOf = (rule, file) => readFile(file, 'utf8').catch((error) => {
+  throw new SettingsInvalid([`rules.${rule}.lua: ${file} cannot be read (${error.code ?? error.message}); expected the URL of a file`])
+})

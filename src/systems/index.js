@@ -1,0 +1,46 @@
+/**
+ * Systems of users: a rule in Lua decides commands on the server, many in one call, and its events reach followers and consumers.
+ *
+ *     import { openSystem } from 'freshet-feed/systems'
+ *     const seats = await openSystem({ name: 'seats', rules: { seat: { lua: new URL('./seat.lua', import.meta.url) } } }, { redisUrl })
+ *     const decision = await seats.submit({ rule: 'seat', key: 'A-12', args: ['hold', 'ann'], requestId: 'r-1' })
+ *     for await (const event of seats.follow('A-12')) { ... }
+ *     const worker = await seats.consume('receipts', async (entries, { token, signal }) => { ... })
+ *     await seats.close()
+ *
+ * docs/own-systems.md has the contract of a rule.
+ *
+ * @typedef {import('./definition.js').Command} Command
+ * @typedef {import('./definition.js').Decision} Decision
+ * @typedef {import('./definition.js').Entry} Entry
+ * @typedef {import('./definition.js').Event} Event
+ * @typedef {import('./definition.js').Handler} Handler
+ * @typedef {import('./definition.js').OpenedSystem} OpenedSystem
+ * @typedef {import('./definition.js').Owned} Owned
+ * @typedef {import('./definition.js').Rule} Rule
+ * @typedef {import('./definition.js').State} State
+ * @typedef {import('./definition.js').Stored} Stored
+ * @typedef {import('./definition.js').System} System
+ * @typedef {import('./definition.js').SystemAccount} SystemAccount
+ * @typedef {import('./definition.js').SystemOptions} SystemOptions
+ * @typedef {import('./definition.js').Worker} Worker
+ */
+import { checkedDefinition } from './definition.js'
+import { open } from './opened.js'
+import { checkedOptions } from './options.js'
+
+export { FreshetError, SettingsInvalid } from '../errors.js'
+
+/**
+ * Opens a system for commands, queries and consumers. The first process stores the number of partitions, and each one the versions of its
+ * rules.
+ * @param {System} definition
+ * @param {SystemOptions} options
+ * @returns {Promise<OpenedSystem>}
+ * @throws {import('../errors.js').FreshetError} SETTINGS_INVALID (all faults at once), RULE_FAILED (a rule cannot be used), RULE_DIFFERS,
+ *   SYSTEM_DIFFERS, DURABILITY_UNSUPPORTED, SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
+ */
+export async function openSystem (definition, options) {
+  const system = await checkedDefinition(definition)
+  return open(system, checkedOptions(options, system))
+}
