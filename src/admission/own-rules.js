@@ -13,14 +13,16 @@
  * @typedef {import('./rules/index.js').Fields} Fields
  * @typedef {object} OwnRule
  * @property {string} text Lua @property {number} version @property {number} [keepEvents] newest events of a key that are kept, about
- * @property {(state: Fields, args: readonly string[]) => string | null | undefined} [certain] the code of a rejection that stays true within
- *   a generation @property {(state: Fields, event: Record<string, any>) => Fields} [fold] the state after an event
+ * @property {(state: Fields, args: readonly string[]) => Certain | null | undefined} [certain] a rejection that stays true within a
+ *   generation @property {(state: Fields, event: import('./own-state.js').OwnEvent) => Fields} [fold] the state after an event
+ * @typedef {string | { code: string, details?: Record<string, string | number> }} Certain
  * @typedef {ReturnType<typeof createOwnRules>} OwnRules
  */
 import { hash } from 'node:crypto'
 import { scriptWith } from '../store/index.js'
 import { FreshetError } from './errors.js'
 import { systemKey } from './keys.js'
+import { memoryOf } from './own-memory.js'
 
 /** What a chunk cannot use: the server, other keys, other code. */
 const HIDDEN = ['redis', 'server', 'KEYS', 'ARGV', '_G', 'getfenv', 'setfenv', 'load', 'loadstring', 'loadfile', 'dofile', 'require', 'module',
@@ -70,8 +72,9 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
   }
 
   return {
-    rules,
     script,
+    /** for the memory of keys, such as the rejection cache */
+    memory: memoryOf(rules),
     watch: async (/** @type {Promise<any>} */ calling) => watch(calling).catch((error) => {
       if (!KILLED.test(error.message)) throw error
       throw failed('it ran longer than the server allows (busy-reply-threshold) and was stopped; nothing of its call was stored', { isStopped: true })

@@ -7,12 +7,12 @@
  * A handler may outlast its lease. Then another process hands the same entries over under a higher token, which every effect must check; in
  * this process the partition waits until the handler has ended.
  */
+import { eventOf } from '../admission/index.js'
 import { createDeadLetters, createOutboxReader, createOwnership, followPartition } from '../consumers/index.js'
 import { FreshetError } from '../errors.js'
 import { runTasks, taskCommands } from '../schedule/index.js'
 import { createRoutes } from '../store/index.js'
 import { NAME } from './definition.js'
-import { eventOf } from './state.js'
 
 const MAX_ATTEMPTS = 1000
 const TASKS = '@tasks'

@@ -21,8 +21,8 @@ import { SettingsInvalid } from '../errors.js'
  * @property {string | URL} lua its text, or the URL of a file
  * @property {number} [version] 1 or more; a change of the text needs a higher one. Default: 1
  * @property {number} [keepEvents] how many events of a key are kept, about; default: all
- * @property {(state: State, args: readonly string[]) => string | null | undefined} [certain] the code of a rejection that stays true within
- *   a generation; such commands are answered without the server
+ * @property {(state: State, args: readonly string[]) => string | { code: string, details?: Record<string, string | number> } | null |
+ *   undefined} [certain] the code of a rejection that stays true within a generation; such commands are answered without the server
  * @property {(state: State, event: Event) => State} [fold] the state after an event; it may change the state that it gets
  */
 
@@ -85,6 +85,7 @@ import { SettingsInvalid } from '../errors.js'
  * Commands and what became of them.
  * @typedef {object} SystemAccount
  * @property {number} accepted @property {number} rejected @property {number} replayed
+ * @property {number} cached of the rejected ones, those that were answered without the server
  * @property {number} failed the rule failed @property {number} stopped the rule did not end, or was in one call with such a rule
  * @property {number} full not sent, because too many waited @property {number} late not sent within `deadlineMs`
  * @property {number} lost outcome unknown @property {number} deadLetters entries that a consumer of this process gave up
@@ -104,6 +105,16 @@ import { SettingsInvalid } from '../errors.js'
  * @property {Readonly<SystemAccount>} account
  * @property {() => Promise<void>} close
  */
+
+/**
+ * @typedef {object} OwnCheckOptions
+ * @property {(random: () => number) => (string | number)[]} commands arguments of the next command; `random` returns 0 <= n < 1
+ * @property {number} [runs] each has a key of its own and 20 commands; default: 100
+ * @property {number} [seed] of `random`; the same one gives the same commands. Default: at random; it is printed
+ * @typedef {OwnCheckOptions & Omit<SystemOptions, 'partitions'>} CheckOptions
+ */
+
+/** @typedef {{ seed: number, runs: number, commands: number, accepted: number }} Checked */
 
 export const NAME = /^[a-z][a-z0-9-]{0,31}$/
 const NAMED = 'a-z first, then up to 31 of a-z 0-9 -'

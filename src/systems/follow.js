@@ -4,10 +4,9 @@
  *
  * @typedef {{ wake: () => void, partition: number }} Follower
  */
-import { fieldsOf, followOutboxes } from '../admission/index.js'
+import { eventOf, fieldsOf, followOutboxes, generationOf, readState } from '../admission/index.js'
 import { FreshetError } from '../errors.js'
 import { createRoutes } from '../store/index.js'
-import { eventOf, generationOf, readState } from './state.js'
 
 const COUNT = 500
 const LOOK_EVERY_MS = 1000

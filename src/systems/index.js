@@ -10,6 +10,8 @@
  *
  * docs/own-systems.md has the contract of a rule.
  *
+ * @typedef {import('./definition.js').Checked} Checked
+ * @typedef {import('./definition.js').CheckOptions} CheckOptions
  * @typedef {import('./definition.js').Command} Command
  * @typedef {import('./definition.js').Decision} Decision
  * @typedef {import('./definition.js').Entry} Entry
@@ -25,6 +27,7 @@
  * @typedef {import('./definition.js').SystemOptions} SystemOptions
  * @typedef {import('./definition.js').Worker} Worker
  */
+import { checkRule as check } from './check-rule.js'
 import { checkedDefinition } from './definition.js'
 import { open } from './opened.js'
 import { checkedOptions } from './options.js'
@@ -44,3 +47,13 @@ export async function openSystem (definition, options) {
   const system = await checkedDefinition(definition)
   return open(system, checkedOptions(options, system))
 }
+
+/**
+ * Checks that `fold` and `certain` of a rule agree with its Lua, by commands at random on a server: folded events equal the stored state, and
+ * what is certainly rejected the Lua rejects with the same code. Prints the seed of the commands, and removes its keys.
+ * @param {Rule} rule
+ * @param {CheckOptions} options
+ * @returns {Promise<Checked>}
+ * @throws {import('../errors.js').FreshetError} RULE_INCONSISTENT, with the commands; RULE_FAILED, and as openSystem
+ */
+export const checkRule = async (rule, options) => check(rule, options)

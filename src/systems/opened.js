@@ -7,12 +7,14 @@
  * A rule that never ends keeps the replies of its connection back until it is stopped, so reads and leases have a connection of their own.
  */
 import { randomUUID } from 'node:crypto'
-import { admissionKey, createAdmission, createOwnRules, createStopper, expectDurability, openConfirms, REPLY_MS } from '../admission/index.js'
+import {
+  admissionKey, createAdmission, createOwnRules, createRejections, createStopper, expectDurability, openConfirms, readState, REPLY_MS
+} from '../admission/index.js'
+import { partitionOf as partitionOfId } from '../item/index.js'
 import { FreshetError, kindOf } from '../errors.js'
 import { createRoutes } from '../store/index.js'
 import { createConsumers } from './consuming.js'
 import { createFollowing } from './follow.js'
-import { readState } from './state.js'
 
 const KEY = /^[A-Za-z0-9_.:-]{1,64}$/
 const MAX_ARGS_CHARS = 64 * 1024
@@ -33,7 +35,7 @@ export async function open (definition, settings) {
   const { name: system, rules } = definition
   const { redisUrl: primaryUrl, keyPrefix, partitions, deadlineMs, log } = settings
   const name = `freshet-${process.pid}-${system}-${++opened}`
-  const account = { accepted: 0, rejected: 0, replayed: 0, failed: 0, stopped: 0, full: 0, late: 0, lost: 0, deadLetters: 0 }
+  const account = { accepted: 0, rejected: 0, replayed: 0, cached: 0, failed: 0, stopped: 0, full: 0, late: 0, lost: 0, deadLetters: 0 }
   const closing = new AbortController()
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const stopper = createStopper({ url: primaryUrl, name: `${name}:stop`, log })
@@ -41,17 +43,19 @@ export async function open (definition, settings) {
   const reads = createRoutes({ primaryUrl, name: `${name}:reads`, deadlineMs })
   const confirms = openConfirms({ ...settings, primaryUrl, name: `${name}:confirm`, keyOf, waitMs: settings.ackWithinMs })
   const own = createOwnRules({ keyPrefix, system, rules, watch: stopper.watch })
+  const partitionOf = (/** @type {string} */ key) => partitionOfId(Buffer.from(key), partitions)
+  const connectionOf = (/** @type {number} */ partition) => reads.route(partition).connection
+  const place = { system, primaryUrl, keyOf, partitionOf, partitions, connectionOf, deadlineMs, name, log }
+  const cache = Object.keys(own.memory.certain).length > 0 ? openCache(settings, { ...place, rules: own.memory, account }) : null
   const admission = createAdmission({
     ...settings,
     route: routes.route,
     system,
     own,
+    rejections: cache?.rejections,
     confirmOf: confirms?.of,
     metrics: { sent () {}, waited () {}, dropped () {} }
   })
-  const { partitionOf } = admission
-  const connectionOf = (/** @type {number} */ partition) => reads.route(partition).connection
-  const place = { system, primaryUrl, keyOf, partitionOf, partitions, connectionOf, deadlineMs, name, log }
   const consumers = createConsumers({ ...place, id: `${name}-${randomUUID()}`, rules, account, submit: admission.submit })
   const following = createFollowing({ ...place, closing: closing.signal })
   let active = 0
@@ -61,7 +65,7 @@ export async function open (definition, settings) {
   let differs = null
 
   async function closeAll () {
-    await Promise.all([routes.close(), reads.close(), confirms?.close(), stopper.close()])
+    await Promise.all([cache?.close(), routes.close(), reads.close(), confirms?.close(), stopper.close()])
   }
 
   try {
@@ -151,6 +155,27 @@ export async function open (definition, settings) {
       await closeAll()
     }
   }
+}
+
+/**
+ * Certain rejections, from a memory of keys that follows the outboxes on a connection of its own.
+ * @param {{ requestMs: number }} settings
+ * @param {Pick<Parameters<typeof createRejections>[0], 'keyOf' | 'partitionOf' | 'partitions' | 'rules' | 'log'> &
+ *   { primaryUrl: string, name: string, deadlineMs: number, account: { cached: number },
+ *   connectionOf: (partition: number) => import('../store/index.js').Connection }} place
+ */
+function openCache ({ requestMs }, { primaryUrl, name, deadlineMs, account, ...place }) {
+  const outbox = createRoutes({ primaryUrl, name: `${name}:outbox`, deadlineMs })
+  const rejections = createRejections({
+    ...place,
+    async open () {
+      await outbox.opened.catch(() => {})
+      return { connection: outbox.route(0).connection, isLeft: () => false, end () {} }
+    },
+    requestMs,
+    metrics: { answered () { account.cached++ }, asked () {} }
+  })
+  return { rejections, close: () => Promise.all([rejections.close(), outbox.close()]) }
 }
 
 /** @param {Record<string, number>} account @param {any} error */

@@ -24,6 +24,9 @@
  * @property {() => string} lineage
  * @typedef {{ code: string, details: string[], change?: Change }} Outcome `details`: names and values in turn; without `change` the
  *   command was rejected
+ * @typedef {{ folds: Readonly<Record<string, (state: Fields, event: Fields) => boolean>>,
+ *   certain: Readonly<Record<string, (state: Fields, args: string[]) => Outcome | null>>,
+ *   names: Readonly<{ seq: string, version: string, exists: string }> }} Ruleset
  * @typedef {(state: Fields, args: string[], now: number, read: Read) => Outcome} Rule changes the state if it accepts; `now`: ms since 1970
  */
 import { bounded, certainBounded, foldBounded } from './bounded/index.js'
@@ -46,3 +49,9 @@ export const FOLDS = Object.freeze({ bounded: foldBounded, latest: foldLatest, m
  * @type {Readonly<Record<string, (state: Fields, args: string[]) => Outcome | null>>}
  */
 export const CERTAIN = Object.freeze({ bounded: certainBounded, max: certainMax })
+
+/**
+ * What a memory of keys needs to know of rules. `names`: of fields of a state; `exists`: one that each state has.
+ * @type {Ruleset}
+ */
+export const OURS = Object.freeze({ folds: FOLDS, certain: CERTAIN, names: Object.freeze({ seq: 'seq', version: 'version', exists: 'status' }) })

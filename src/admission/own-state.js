@@ -1,5 +1,15 @@
-/** What is stored of a key, as callers of the library see it. */
-import { fieldsOf } from '../admission/index.js'
+/**
+ * What is stored of a key with rules of a user, as callers of the library see it. The engine's own fields begin with @, so that a rule may
+ * name its fields as it likes.
+ *
+ * @typedef {{ seq: number, type: string, ts: number, [field: string]: string | number }} OwnEvent
+ */
+import { fieldsOf } from './outbox.js'
+
+/** The names of the engine's fields in the state. */
+export const OWN_NAMES = Object.freeze({ seq: '@seq', version: '@version', exists: '@version' })
+/** type of an entry for readers: the state changed without an event */
+export const CHANGED = '@changed'
 
 /** @param {Record<string, string>} fields of the hash */
 export function stateOf ({ '@seq': seq = '0', '@version': version = '0', ...state }) {
@@ -12,7 +22,7 @@ export const generationOf = ([lineage, n]) => lineage === null ? '' : `${lineage
 /**
  * @param {import('../store/index.js').Connection} connection to the primary
  * @param {(part: string) => string} part of the partition @param {string} key
- * @returns {Promise<import('./definition.js').Stored | null>}
+ * @returns {Promise<{ key: string, state: Record<string, string>, seq: number, version: number, generation: string } | null>}
  */
 export async function readState (connection, part, key) {
   const [flat, generation] = await connection.sendAll([['HGETALL', part(`state:${key}`)], ['HMGET', part('generation'), 'lineage', 'n']])
@@ -20,7 +30,7 @@ export async function readState (connection, part, key) {
   return { key, ...stateOf(fieldsOf(flat.map(String))), generation: generationOf(generation) }
 }
 
-/** @param {Record<string, string>} fields of an event @returns {import('./definition.js').Event} */
+/** @param {Record<string, string>} fields of an event @returns {OwnEvent} */
 export function eventOf ({ seq, ts, request, version, type, ...fields }) {
   return { seq: Number(seq), type, ts: Number(ts), ...fields }
 }
