@@ -7,8 +7,9 @@
 -- MODE read
 -- the chunk is put here
 local chunk = nil
-if ARGV[1] then
-  local compiled, why = loadstring(ARGV[1], '=user_script')
+local text = ARGV[1]
+if text then
+  local compiled, why = loadstring(text, '=user_script')
   return compiled and '' or why
 end
 local ok, rule = pcall(chunk)

@@ -28,7 +28,8 @@ local function targetOf (number)
   if targets[number] then return targets[number] end
   local at, rule, key = n + 2 + 2 * number, named[number][1], named[number][2]
   local target = { rule = rule, key = key, state = KEYS[at], events = KEYS[at + 1], fields = {}, changed = {}, seq = 0, version = 0 }
-  local flat = redis.call('HGETALL', target.state)
+  local state = target.state
+  local flat = redis.call('HGETALL', state)
   for i = 1, #flat, 2 do target.fields[flat[i]] = flat[i + 1] end
   target.seq, target.version = tonumber(target.fields['@seq'] or '0'), tonumber(target.fields['@version'] or '0')
   target.fields['@seq'], target.fields['@version'] = nil, nil

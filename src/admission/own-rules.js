@@ -61,6 +61,13 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
     return new FreshetError('RULE_FAILED', `a rule of ${system} failed: ${text}`, { ...place, ...facts })
   }
 
+  /** @template T @param {Promise<T>} calling @returns {Promise<T>} */
+  const stoppable = (calling) => watch(calling).catch((error) => {
+    if (!KILLED.test(error.message)) throw error
+    throw failed('it ran longer than the server allows (busy-reply-threshold) and was stopped; nothing of its call was stored',
+      { isStopped: true })
+  })
+
   /** @param {Connection} connection @param {string} key where they are stored @throws {FreshetError} RULE_DIFFERS */
   async function store (connection, key) {
     const [name, version] = (await connection.runScript('agree-rules', [key], stored.flat())).map(String)
@@ -75,17 +82,14 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
     script,
     /** for the memory of keys, such as the rejection cache */
     memory: memoryOf(rules),
-    watch: async (/** @type {Promise<any>} */ calling) => watch(calling).catch((error) => {
-      if (!KILLED.test(error.message)) throw error
-      throw failed('it ran longer than the server allows (busy-reply-threshold) and was stopped; nothing of its call was stored', { isStopped: true })
-    }),
+    watch: stoppable,
 
     /** Compiles each rule alone. @param {Connection} connection @throws {FreshetError} RULE_FAILED */
     async check (connection) {
       for (const [name, { text }] of Object.entries(rules)) {
         const wrapped = scriptWith('compile-rule', CHUNK, `local chunk = ${chunkOf(text)}`)
         const why = String(await connection.runScript('compile-rule', [], [text])).replace(LINE, 'line $1') ||
-          explainer(wrapped.body, [[name, text]])(String(await watch(connection.runScript(wrapped, [], [])))).text
+          explainer(wrapped.body, [[name, text]])(String(await stoppable(connection.runScript(wrapped, [], [])))).text
         if (why) throw new FreshetError('RULE_FAILED', `rule ${name} of ${system} cannot be used: ${why}`, { rule: name })
       }
     },

@@ -1,6 +1,6 @@
 /**
- * What is stored of a key with rules of a user, as callers of the library see it. The engine's own fields begin with @, so that a rule may
- * name its fields as it likes.
+ * What is stored of a key with rules of a user, as callers of the library see it. The engine's own fields begin with an at sign, so that a
+ * rule may name its fields as it likes.
  *
  * @typedef {{ seq: number, type: string, ts: number, [field: string]: string | number }} OwnEvent
  */

@@ -72,7 +72,7 @@ export async function checkRule (rule, { commands, runs = 100, seed = randomByte
  *   checked: { commands: number, accepted: number } }} run `done`: the commands so far
  */
 async function checkRun (system, { key, list, done, memory, checked }) {
-  const fold = memory.folds[RULE]
+  const fold = Object.hasOwn(memory.folds, RULE) ? memory.folds[RULE] : null
   const certain = memory.certain[RULE] ?? (() => null)
   const rejected = /** @type {Map<string, { args: string[], code: string }>} */ (new Map())
   let before = { state: {}, seq: 0, version: 0, generation: '' }

@@ -21,7 +21,7 @@ const running = new Map()
 
 /**
  * @param {{ id: string, name: string, system: string, primaryUrl: string, partitions: number, deadlineMs: number,
- *   rules: Record<string, unknown>, keyOf: (partition: number) => (part: string) => string,
+ *   keyOf: (partition: number) => (part: string) => string,
  *   connectionOf: (partition: number) => import('../store/index.js').Connection, account: { deadLetters: number },
  *   submit: (command: import('../admission/index.js').Command) => Promise<unknown>, log: any }} parts `id`: of this process; `name`: of
  *   connections

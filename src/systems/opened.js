@@ -56,7 +56,7 @@ export async function open (definition, settings) {
     confirmOf: confirms?.of,
     metrics: { sent () {}, waited () {}, dropped () {} }
   })
-  const consumers = createConsumers({ ...place, id: `${name}-${randomUUID()}`, rules, account, submit: admission.submit })
+  const consumers = createConsumers({ ...place, id: `${name}-${randomUUID()}`, account, submit: decide })
   const following = createFollowing({ ...place, closing: closing.signal })
   let active = 0
   /** @type {(value?: unknown) => void} */
