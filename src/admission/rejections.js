@@ -64,9 +64,7 @@ export function createRejections ({ requestMs, metrics, onEntry = () => {}, rule
       }
       metrics.answered()
       const [seq, version] = [Number(known.fields[names.seq]), Number(known.fields[names.version])]
-      return {
-        code: outcome.code, accepted: false, details: fieldsOf(outcome.details), seq, version, isReplay: false, generation, now: Date.now()
-      }
+      return { code: outcome.code, details: fieldsOf(outcome.details), seq, version, isReplay: false, generation, now: Date.now() }
     },
 
     /** What the server named. @param {number} partition @param {string} generation */

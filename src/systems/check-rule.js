@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { admissionKey, memoryOf, OWN_NAMES, systemKey } from '../admission/index.js'
 import { FreshetError, SettingsInvalid } from '../errors.js'
 import { createRoutes } from '../store/index.js'
-import { checkedDefinition } from './definition.js'
+import { checkedDefinition } from './checked-definition.js'
 import { open } from './opened.js'
 import { checkedOptions } from './options.js'
 

@@ -12,7 +12,7 @@ import { createDeadLetters, createOutboxReader, createOwnership, followPartition
 import { FreshetError } from '../errors.js'
 import { runTasks, taskCommands } from '../schedule/index.js'
 import { createRoutes } from '../store/index.js'
-import { NAME } from './definition.js'
+import { NAME } from './checked-definition.js'
 
 const MAX_ATTEMPTS = 1000
 const TASKS = '@tasks'

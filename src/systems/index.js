@@ -28,7 +28,7 @@
  * @typedef {import('./definition.js').Worker} Worker
  */
 import { checkRule as check } from './check-rule.js'
-import { checkedDefinition } from './definition.js'
+import { checkedDefinition } from './checked-definition.js'
 import { open } from './opened.js'
 import { checkedOptions } from './options.js'
 

@@ -24,7 +24,7 @@ const UNSENT = { ADMISSION_FULL: 'full', ADMISSION_LATE: 'late', ADMISSION_BACKL
 const NOT_COUNTED = ['ARGUMENT_INVALID', 'PIPELINE_CLOSED', 'REQUEST_DIFFERS', 'RULE_DIFFERS']
 let opened = 0
 
-/** @typedef {Awaited<ReturnType<typeof import('./definition.js').checkedDefinition>>} Definition */
+/** @typedef {Awaited<ReturnType<typeof import('./checked-definition.js').checkedDefinition>>} Definition */
 
 /**
  * @param {Definition} definition @param {any} settings checked
@@ -89,9 +89,9 @@ export async function open (definition, settings) {
   async function decide (command) {
     active++
     try {
-      const { generation, now, ...decision } = await admission.submit(command)
+      const { code, accepted = false, seq, version, isReplay, details } = await admission.submit(command)
       differs = null
-      return /** @type {import('./definition.js').Decision} */ (decision)
+      return { code, accepted, seq, version, isReplay, details }
     } catch (error) {
       count(account, error)
       if (error.code === 'RULE_DIFFERS') differs = error
