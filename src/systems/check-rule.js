@@ -30,9 +30,9 @@ function randomFrom (seed) {
 }
 
 /**
- * @param {import('./definition.js').Rule} rule
- * @param {import('./definition.js').CheckOptions} options
- * @returns {Promise<import('./definition.js').Checked>}
+ * @param {import('./face.js').Rule} rule
+ * @param {import('./face.js').CheckOptions} options
+ * @returns {Promise<import('./face.js').Checked>}
  * @throws {FreshetError} RULE_INCONSISTENT, RULE_FAILED, and as openSystem
  */
 export async function checkRule (rule, { commands, runs = 100, seed = randomBytes(4).readUInt32LE(), ...options }) {
@@ -67,7 +67,7 @@ export async function checkRule (rule, { commands, runs = 100, seed = randomByte
 }
 
 /**
- * @param {import('./definition.js').OpenedSystem} system
+ * @param {import('./face.js').OpenedSystem} system
  * @param {{ key: string, list: string[][], done: string[][], memory: ReturnType<typeof memoryOf>,
  *   checked: { commands: number, accepted: number } }} run `done`: the commands so far
  */
@@ -93,7 +93,7 @@ async function checkRun (system, { key, list, done, memory, checked }) {
     if (code !== undefined) rejected.set(args.join('\0'), { args, code })
     if (!decision.accepted) continue
     checked.accepted++
-    const stored = /** @type {import('./definition.js').Stored} */ (await system.get(key))
+    const stored = /** @type {import('./face.js').Stored} */ (await system.get(key))
     if (fold) await expectFolded(system, { key, fold, before, stored, args })
     if (before.generation !== '' && stored.generation !== before.generation) rejected.clear()
     before = stored
@@ -105,8 +105,8 @@ async function checkRun (system, { key, list, done, memory, checked }) {
 const withNames = ({ state, seq, version }) => ({ ...state, [OWN_NAMES.seq]: String(seq), [OWN_NAMES.version]: String(version) })
 
 /**
- * @param {import('./definition.js').OpenedSystem} system
- * @param {{ key: string, fold: (state: Record<string, string>, event: any) => boolean, args: string[], stored: import('./definition.js').Stored,
+ * @param {import('./face.js').OpenedSystem} system
+ * @param {{ key: string, fold: (state: Record<string, string>, event: any) => boolean, args: string[], stored: import('./face.js').Stored,
  *   before: { state: Record<string, string>, seq: number, version: number } }} parts
  */
 async function expectFolded (system, { key, fold, before, stored, args }) {

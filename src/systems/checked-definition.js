@@ -4,7 +4,7 @@ import { SettingsInvalid } from '../errors.js'
 
 export const NAME = /^[a-z][a-z0-9-]{0,31}$/
 const NAMED = 'a-z first, then up to 31 of a-z 0-9 -'
-const PARTS = Object.freeze(['name', 'rules', 'errors', 'durability', 'commands', 'queries', 'stream', 'consumers', 'migrations', 'metrics', 'page'])
+const PARTS = Object.freeze(['name', 'rules', 'durability', 'errors', 'unknown', 'commands', 'queries', 'stream', 'consumers'])
 const PARTS_OF_RULES = Object.freeze(['lua', 'version', 'fold', 'certain', 'keepEvents'])
 
 /** @param {unknown} given */

@@ -45,7 +45,7 @@ export function createConsumers ({ id, name, system, primaryUrl, partitions, dea
     return ownership
   }
 
-  /** @param {string} consumer @param {import('./definition.js').Handler} handler @param {number} attempts */
+  /** @param {string} consumer @param {import('./face.js').Handler} handler @param {number} attempts */
   async function start (consumer, handler, attempts) {
     const outbox = createRoutes({ primaryUrl, name: `${name}:${consumer}`, deadlineMs })
     const reader = createOutboxReader({ connection: () => outbox.route(0).connection, keyOf, log })
@@ -87,7 +87,7 @@ export function createConsumers ({ id, name, system, primaryUrl, partitions, dea
   }
 
   return {
-    /** @param {string} consumer @param {import('./definition.js').Handler} handler @param {{ attempts?: number }} [options] */
+    /** @param {string} consumer @param {import('./face.js').Handler} handler @param {{ attempts?: number }} [options] */
     async consume (consumer, handler, { attempts = 3, ...rest } = {}) {
       const unknown = Object.keys(rest)
       if (typeof consumer !== 'string' || !NAME.test(consumer)) throw invalid(`consumer ${String(consumer)}; expected a-z first, then up to 31 of a-z 0-9 -`)
@@ -121,7 +121,7 @@ const invalid = (message) => new FreshetError('ARGUMENT_INVALID', message)
 
 /**
  * @param {string} place of the handler in this process @param {import('../admission/index.js').Entry[]} entries
- * @param {{ begin: () => Promise<void>, handler: import('./definition.js').Handler, owned: import('../consumers/index.js').Owned }} parts
+ * @param {{ begin: () => Promise<void>, handler: import('./face.js').Handler, owned: import('../consumers/index.js').Owned }} parts
  */
 async function handOver (place, entries, { begin, handler, owned }) {
   // an entry without a sequence number is for readers

@@ -45,7 +45,7 @@ export function createFollowing ({ primaryUrl, name, deadlineMs, partitions, par
   /**
    * What came after a sequence number.
    * @param {string} key @param {number} after
-   * @returns {Promise<{ events: import('./definition.js').Event[], generation: string }>} @throws {FreshetError} EVENTS_TRIMMED
+   * @returns {Promise<{ events: import('./face.js').Event[], generation: string }>} @throws {FreshetError} EVENTS_TRIMMED
    */
   async function read (key, after) {
     const partition = partitionOf(key)

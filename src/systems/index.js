@@ -10,22 +10,22 @@
  *
  * docs/own-systems.md has the contract of a rule.
  *
- * @typedef {import('./definition.js').Checked} Checked
- * @typedef {import('./definition.js').CheckOptions} CheckOptions
- * @typedef {import('./definition.js').Command} Command
- * @typedef {import('./definition.js').Decision} Decision
- * @typedef {import('./definition.js').Entry} Entry
- * @typedef {import('./definition.js').Event} Event
- * @typedef {import('./definition.js').Handler} Handler
- * @typedef {import('./definition.js').OpenedSystem} OpenedSystem
- * @typedef {import('./definition.js').Owned} Owned
- * @typedef {import('./definition.js').Rule} Rule
- * @typedef {import('./definition.js').State} State
- * @typedef {import('./definition.js').Stored} Stored
- * @typedef {import('./definition.js').System} System
- * @typedef {import('./definition.js').SystemAccount} SystemAccount
- * @typedef {import('./definition.js').SystemOptions} SystemOptions
- * @typedef {import('./definition.js').Worker} Worker
+ * @typedef {import('./face.js').Checked} Checked
+ * @typedef {import('./face.js').CheckOptions} CheckOptions
+ * @typedef {import('./face.js').Command} Command
+ * @typedef {import('./face.js').Decision} Decision
+ * @typedef {import('./face.js').Entry} Entry
+ * @typedef {import('./face.js').Event} Event
+ * @typedef {import('./face.js').Handler} Handler
+ * @typedef {import('./face.js').OpenedSystem} OpenedSystem
+ * @typedef {import('./face.js').Owned} Owned
+ * @typedef {import('./face.js').Rule} Rule
+ * @typedef {import('./face.js').State} State
+ * @typedef {import('./face.js').Stored} Stored
+ * @typedef {import('./face.js').System} System
+ * @typedef {import('./face.js').SystemAccount} SystemAccount
+ * @typedef {import('./face.js').SystemOptions} SystemOptions
+ * @typedef {import('./face.js').Worker} Worker
  */
 import { checkRule as check } from './check-rule.js'
 import { checkedDefinition } from './checked-definition.js'

@@ -28,7 +28,7 @@ let opened = 0
 
 /**
  * @param {Definition} definition @param {any} settings checked
- * @returns {Promise<import('./definition.js').OpenedSystem>}
+ * @returns {Promise<import('./face.js').OpenedSystem>}
  * @throws {FreshetError} RULE_FAILED, RULE_DIFFERS, SYSTEM_DIFFERS, DURABILITY_UNSUPPORTED, and why the primary cannot be used
  */
 export async function open (definition, settings) {

@@ -20,17 +20,53 @@
  * @property {(state: State, event: Event) => State} [fold] the state after an event; it may change the state that it gets
  */
 
+/** @typedef {{ status: number, meaning: string }} SystemError what clients of the routes get, by its code */
+
+/** @typedef {{ type: 'string' | 'integer' | 'boolean', [keyword: string]: unknown }} BodyField JSON Schema; `optional: true`: may be absent */
+
 /**
- * A system.
+ * A route of the gateway: a command of a rule.
+ * @typedef {object} CommandRoute
+ * @property {'POST' | 'PUT' | 'DELETE'} [method] default: POST
+ * @property {string} path such as `/v1/halls/:id/holds`
+ * @property {'write' | 'admin' | 'public'} [access] which tokens may use it; default: write
+ * @property {string} summary for OpenAPI
+ * @property {Record<string, BodyField>} [body] fields by name
+ * @property {(given: { params: Record<string, string>, body: any }) => Omit<Command, 'requestId'>} command its request id is the header
+ *   Idempotency-Key
+ * @property {Record<string, number | string>} replies by code of the rule: the status of the reply, or the code of an error
+ */
+
+/**
+ * A route of the reader: a key.
+ * @typedef {object} QueryRoute
+ * @property {string} path its `:id` is the key
+ * @property {string} summary
+ * @property {object} [reply] JSON Schema
+ * @property {(stored: Stored) => unknown} shown what the reply has
+ */
+
+/**
+ * Server-sent events of the reader: a key, then its events.
+ * @typedef {object} StreamRoute
+ * @property {string} path its `:id` is the key
+ * @property {string} summary
+ * @property {(stored: Stored) => unknown} snapshot
+ * @property {(event: Event) => unknown} event its name is the type of the event
+ */
+
+/**
+ * A system. Name and rules are enough for the library; the rest is for the processes of Freshet (`--systems`).
  * @typedef {object} System
  * @property {string} name a-z first, then up to 31 of a-z 0-9 -
  * @property {Record<string, Rule>} rules by name, which is like that of a system
  * @property {'memory' | 'replica' | 'aof'} [durability] as the option of openSystem, which overrides it
- * @property {Record<string, { status?: number, meaning: string }>} [errors] of its routes, by code
- * @property {Record<string, any>} [commands] routes of the gateway
- * @property {Record<string, any>} [queries] routes of the reader
- * @property {Record<string, any>} [stream] an event stream of the reader
- * @property {Record<string, any>} [consumers] @property {any[]} [migrations] @property {any} [metrics] @property {any} [page]
+ * @property {Record<string, SystemError>} [errors] of its routes, by code
+ * @property {string} [unknown] the code of the error for a key that is not there
+ * @property {Record<string, CommandRoute>} [commands] by name
+ * @property {Record<string, QueryRoute>} [queries] by name
+ * @property {StreamRoute} [stream]
+ * @property {Record<string, Handler>} [consumers] handlers by name
  */
 
 /**
