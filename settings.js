@@ -87,9 +87,8 @@ export const SETTINGS = Object.freeze([
     row('maxFutureMs', 'Maximum time that an item may be ahead of the clock; others are refused',
       { unit: 'ms', default: 60_000, check: integer(0, MAX_MS) })
   ]),
-  ...group('Feed', ['start', ...APPENDS, 'feed'], [
-    row('windowMs', 'Maximum age of live items; 0 = no limit',
-      { uses: ['start', ...APPENDS, 'feed', PLAN], unit: 'ms', default: 60_000, check: integer(0, MAX_MS) }),
+  ...group('Feed', ['start', ...APPENDS, 'feed', PLAN], [
+    row('windowMs', 'Maximum age of live items; 0 = no limit', { unit: 'ms', default: 60_000, check: integer(0, MAX_MS) }),
     row('maxItems', 'Maximum number of ids (layout ids) or versions (other layouts) per partition; 0 = no limit',
       { default: 1_000_000, check: integer(0, 1e9) })
   ]),
