@@ -90,7 +90,7 @@ t.test('a running writer logs a line a second and serves its figures to Promethe
   await t.test('standard output is only the summary, with these fields', async (t) => {
     t.equal(stdout, JSON.stringify(summary) + '\n')
     t.same(Object.keys(summary).filter((name) => name in SUMMARY), Object.keys(SUMMARY))
-    t.same(Object.keys(summary).filter((name) => !(name in SUMMARY)), ['flushMs', 'refusedBy', 'writerCpuMicrosPerItem', 'loopUse'])
+    t.same(Object.keys(summary).filter((name) => !(name in SUMMARY)), ['offeredPerSecond', 'flushMs', 'refusedBy', 'writerCpuMicrosPerItem', 'loopUse'])
     t.match(summary, SUMMARY)
     t.ok(Object.values(summary.behindMs).every((ms) => ms >= 0))
     t.ok(percentilesInOrder(summary.flushMs) && summary.flushMs.max > 0)
