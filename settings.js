@@ -73,15 +73,16 @@ export const SETTINGS = Object.freeze([
     row('feed', 'Feed name',
       { default: 'latest', defaults: { top: null }, check: FEED_NAME })
   ]),
-  ...group('Feed', ['start', ...APPENDS], [
-    row('layout', 'Storage layout of a partition', { uses: ['start', ...APPENDS, PLAN], default: 'ids', check: oneOfKnown('layouts') }),
+  ...group('Feed', ['start', ...APPENDS, 'feed'], [
+    row('layout', 'Storage layout of a partition; writers of an existing feed take what is stored',
+      { uses: ['start', ...APPENDS, 'feed', PLAN], default: 'ids', check: oneOfKnown('layouts') }),
     row('sortedSetContainsActualValue', 'true = layout values, false = layout ids; --layout overrides it',
       { env: 'SORTED_SET_CONTAINS_ACTUAL_VALUE', default: null, check: trueOrFalse })
   ]),
   ...group('Feed', APPENDS, [
-    row('partitions', 'Number of partitions', { default: 1, check: integer(1, 1024) }),
+    row('partitions', 'Number of partitions', { uses: [...APPENDS, 'feed'], default: 1, check: integer(1, 1024) }),
     row('late', 'Which version of an id counts (layout ids): the newest, or the one written last; fixed when the feed is created',
-      { default: 'newest', check: oneOf('newest', 'overwrite') }),
+      { uses: [...APPENDS, 'feed'], default: 'newest', check: oneOf('newest', 'overwrite') }),
     row('compress', 'Compression of batches (layout segments): fewer bytes, more CPU time in writers and views',
       { default: 'none', check: oneOf('none', 'brotli') }),
     row('maxFutureMs', 'Maximum time that an item may be ahead of the clock; others are refused',
@@ -312,8 +313,8 @@ export const SETTINGS = Object.freeze([
     row('nodeType', 'Type of node, such as cache.r7g.large: shows its arithmetic; with --redis-url, that of the servers',
       { default: null, check: matching('a type of node such as cache.r7g.large', /^(cache\.)?[a-z0-9]+\.[a-z0-9]+$/) })
   ]),
-  ...group('Operating', ['start', 'writer', PLAN], [
-    row('json', 'Print the summary (plan: the plan) as one line of JSON, as to a file or pipe, at a terminal too',
+  ...group('Operating', ['start', 'writer', 'feed', PLAN], [
+    row('json', 'Print the summary (plan: the plan; feed: each result) as a line of JSON, as to a file or pipe, at a terminal too',
       { default: false, check: present })
   ]),
   ...group('Operating', ['writer', 'consumers'], [

@@ -61,12 +61,16 @@ export async function write (settings, { primaryUrl, replicaUrls }, log, signal,
     }
     let before = await nodes.figures()
     let afterWarmUp = Promise.resolve()
-    tellParent({ event: 'up', engine: before[0]?.engine })
+    let { layout } = settings
+    const onOpened = (/** @type {string} */ stored) => {
+      layout = stored
+      tellParent({ event: 'up', engine: before[0]?.engine, layout })
+    }
     const onMeasuring = () => {
       tellParent({ event: 'measuring' })
       if (settings.warmUp > 0) afterWarmUp = nodes.figures().then((figures) => { before = figures })
     }
-    const common = { settings, redisUrl: primaryUrl, log, signal, onMeasuring }
+    const common = { settings, redisUrl: primaryUrl, log, signal, onOpened, onMeasuring }
     const { tallies, error } = settings.writers === 1
       ? await runHere({ ...common, options: optionsOf(settings), metrics: metrics?.metrics, progress, streams })
       : await runWriters({ ...common, onProgress: progress.update })
@@ -74,7 +78,7 @@ export async function write (settings, { primaryUrl, replicaUrls }, log, signal,
     // with several writers, runWriters has logged it
     if (error && settings.writers === 1) log.error({ code: /** @type {any} */ (error).code }, error.message)
     await afterWarmUp
-    const summary = summaryOf({ settings, tallies, before, after: await nodes.figures() })
+    const summary = summaryOf({ settings: { ...settings, layout }, tallies, before, after: await nodes.figures() })
     await tellParent({ event: 'ended', acknowledged: tallies.map(({ account }) => account.items) })
     const isText = streams.stdout.isTTY && !settings.json
     streams.stdout.write(isText ? summaryText(summary, { color: !process.env.NO_COLOR }) : visibleJson(summary) + '\n')
@@ -87,9 +91,17 @@ export async function write (settings, { primaryUrl, replicaUrls }, log, signal,
 }
 
 /**
- * @param {Omit<Parameters<typeof writeFeed>[0], 'index'> & { progress: ReturnType<typeof createProgress> }} parts
+ * @param {Omit<Parameters<typeof writeFeed>[0], 'index' | 'onOpened'> &
+ *   { progress: ReturnType<typeof createProgress>, onOpened: (layout: string) => void }} parts
  */
-async function runHere ({ progress, ...parts }) {
-  const { error, ...tally } = await writeFeed({ ...parts, index: 0, onOpened: (writer) => progress.update(0, writer.pipeline.account) })
+async function runHere ({ progress, onOpened, ...parts }) {
+  const { error, ...tally } = await writeFeed({
+    ...parts,
+    index: 0,
+    onOpened ({ pipeline, definition }) {
+      progress.update(0, pipeline.account)
+      onOpened(definition.layout)
+    }
+  })
   return { tallies: [tally], error }
 }

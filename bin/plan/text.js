@@ -1,4 +1,5 @@
 /** The plan as text: a table of nodes, and the arithmetic of one of them. */
+import { columns } from '../columns.js'
 import { demandOf } from './model.js'
 import { MEASURED, REQUESTS_PER_READER } from './layouts.js'
 import { PRICES, SOURCES } from './nodes.js'
@@ -10,14 +11,6 @@ const YEAR_MS = 365.25 * 86_400_000
 const count = (/** @type {number} */ n) => Math.round(n).toLocaleString('en')
 const short = (/** @type {number} */ n) => n.toLocaleString('en', { maximumSignificantDigits: 3 })
 const percent = (/** @type {number} */ share) => `${Math.round(100 * share)} %`
-
-/** @param {string[][]} rows the first is the head @returns {string} columns, numbers on the right */
-function columns (rows) {
-  const widths = rows[0].map((_, i) => Math.max(...rows.map((row) => row[i].length)))
-  const isText = (/** @type {number} */ i) => !/^[\d.,]+( %)?$/.test(rows[1]?.[i] ?? '')
-  return rows.map((row) => row.map((cell, i) => isText(i) ? cell.padEnd(widths[i]) : cell.padStart(widths[i])).join('  ').trimEnd() + '\n')
-    .join('')
-}
 
 /** @param {import('./model.js').Load} load */
 function loadText (load) {

@@ -100,9 +100,13 @@ export function resolveOptions (table, options, rest, opener, found = []) {
   if (values.redisUrl === null && origins.redisUrl === 'default') {
     faults.push('redisUrl is missing; expected the URL of the primary, such as redis://127.0.0.1:6379')
   }
-  if (faults.length) throw new SettingsInvalid(faults)
+  if (faults.length) throw new SettingsInvalid(faults.map((fault) => byName(table, fault)))
   return Object.freeze(values)
 }
+
+/** Names options as callers write them: rules speak of flags. @param {readonly Row[]} table @param {string} fault */
+const byName = (table, fault) =>
+  fault.replace(/--([a-z][a-z-]*)/g, (flag, word) => table.find(({ name }) => flagOf(name) === word)?.name ?? flag)
 
 /**
  * Checks settings that stand in a file, such as the plan of an experiment.

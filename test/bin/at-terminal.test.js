@@ -55,6 +55,18 @@ wholeTest('npm start at a terminal prints the same summary, once', { skip: noTer
   t.equal(screen.match(/kept +[\d,]+ items/g)?.length, 1, screen)
 })
 
+t.test('feeds are a table, and drop asks for the name', { skip: noTerminal, buffered: true }, async (t) => {
+  const feed = (/** @type {string[]} */ ...words) => run(t, ['feed', ...words, '--redis-url', url, '--key-prefix', 'table:'])
+  const { screen } = await feed('create', 'rides', '--window-ms', '3600000').ended()
+  t.match(screen, /\nfeed +layout +partitions +window ms +max items +late +created\nrides +ids +1 +3,600,000 +1,000,000 +newest +20/)
+  for (const [answer, status, said] of /** @type {const} */ ([['ride', 1, /nothing was dropped/], ['rides', 0, /dropped feed rides: 1 keys/]])) {
+    const drop = feed('drop', 'rides')
+    await drop.until(/deletes feed rides and all its items/)
+    drop.press(answer + '\n')
+    t.match(await drop.ended(), { status, screen: said })
+  }
+})
+
 t.test('nothing that a server says acts on the terminal', { skip: noTerminal, buffered: true }, async (t) => {
   const server = createServer((socket) => socket.on('error', () => {}).on('data', (data) => {
     const commands = data.toString('latin1').match(/^\*\d+\r$/gm)?.length ?? 0

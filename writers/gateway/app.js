@@ -6,6 +6,7 @@ import { createBodyRoom, createLimit, createServer, describeRoutes, healthRoutes
 import { createIngest } from './ingest.js'
 import { auctionRoutes } from './routes/auctions.js'
 import { deadLetterRoutes } from './routes/dead-letters.js'
+import { feedRoutes } from './routes/feeds.js'
 import { itemRoutes } from './routes/items.js'
 import { orderRoutes } from './routes/orders.js'
 import { priceRoutes } from './routes/prices.js'
@@ -22,7 +23,8 @@ const MAX_REQUESTS = 1000
 const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stopping'], nodes: [] })
 
 /**
- * @param {{ feeds: import('./feeds.js').Feeds, auctions?: import('../../src/systems/auctions/index.js').Auctions,
+ * @param {{ feeds: import('./feeds.js').Feeds, putFeed?: import('./routes/feeds.js').Put,
+ *   auctions?: import('../../src/systems/auctions/index.js').Auctions,
  *   sales?: import('../../src/systems/sales/index.js').Sales, prices?: import('../../src/systems/prices/index.js').Prices,
  *   orders?: import('../../src/systems/orders/index.js').Orders,
  *   letters?: Record<string, () => Promise<import('../../src/consumers/index.js').DeadLetters>>,
@@ -34,7 +36,7 @@ const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stoppi
  * @returns {import('fastify').FastifyInstance}
  */
 export function createGatewayApp ({
-  feeds, auctions, sales, prices, orders, letters, status, stopping, settings, security = null, registry, logger, clock = Date.now,
+  feeds, putFeed, auctions, sales, prices, orders, letters, status, stopping, settings, security = null, registry, logger, clock = Date.now,
   maxRequests = MAX_REQUESTS, maxBodiesBytes
 }) {
   const app = createServer({ registry, logger, security })
@@ -65,6 +67,7 @@ export function createGatewayApp ({
     guard(commands)
     register(commands)
   })
+  if (putFeed) guarded((commands) => commands.register(feedRoutes, { put: putFeed, room }))
   if (auctions) guarded((commands) => commands.register(auctionRoutes, { auctions, room }))
   if (sales) guarded((commands) => commands.register(saleRoutes, { sales, room }))
   if (prices) guarded((commands) => commands.register(priceRoutes, { prices, room }))
