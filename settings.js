@@ -330,7 +330,14 @@ export const SETTINGS = Object.freeze([
   ])
 ])
 
-export const help = table.help.bind(null, SETTINGS)
+/** What --help explains of commands with many flags. */
+const OFTEN = Object.freeze([
+  'redisUrl', 'databaseUrl', 'feed', 'layout', 'partitions', 'windowMs', 'maxItems', 'rate', 'ids', 'writers', 'items', 'duration',
+  'source', 'file', 'format', 'itemsField', 'idField', 'tsField', 'valueField', 'replay', 'port', 'gatewayPort', 'host', 'tokens',
+  'systems', 'gatewayUrl', 'exchanges', 'quick', 'a', 'b', 'json'
+])
+
+export const help = table.help.bind(null, SETTINGS, OFTEN)
 export const resolve = table.resolve.bind(null, SETTINGS)
 export const resolveOptions = table.resolveOptions.bind(null, SETTINGS)
 export const optionsOf = table.optionsOf.bind(null, SETTINGS)

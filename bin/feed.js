@@ -33,7 +33,7 @@ At a terminal, drop asks first.`
 export async function main ({ argv, env }) {
   const known = { command: 'feed', layouts: layoutNames(), acks: [], positionals: 2 }
   if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE) + '\n')
+    process.stdout.write(await help(known, USAGE, argv) + '\n')
     return 0
   }
   /** @type {any} */

@@ -33,7 +33,7 @@ const flagsFor = (settings, names) =>
 export async function main ({ argv, env }) {
   const known = { command: 'start', layouts: layoutNames(), acks: [] }
   if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE) + '\n')
+    process.stdout.write(await help(known, USAGE, argv) + '\n')
     return 0
   }
   /** @type {any} */

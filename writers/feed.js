@@ -18,8 +18,8 @@ const USAGE = `Usage: npm start writer -- [flags]
 Writes items to a feed until --items, --duration, the end of its input, or Ctrl-C. At the end it prints a summary.
 
 Examples:
-  npm start writer -- --rate 50000 --duration 10
-  npm start writer -- --rate 0 --items 1000000 --layout segments --writers 2
+  npm start writer -- --feed load --rate 50000 --duration 10
+  npm start writer -- --feed load-segments --rate 0 --items 1000000 --layout segments --writers 2
   npm start writer -- --source stdin --format csv --id-field vehicle --ts-field time < positions.csv
   npm start writer -- --source stdin --replay 10 < recorded.ndjson
   npm start writer -- --redis-url redis://127.0.0.1:6379 --feed ticks --window-ms 3600000`

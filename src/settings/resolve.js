@@ -17,11 +17,14 @@ const rowsOf = (table, command) => table.filter((row) => row.uses.includes(comma
 
 /**
  * @param {readonly Row[]} table
+ * @param {readonly string[]} often names of rows that are explained also where a command has many
  * @param {Known} known
  * @param {string} usage first lines of the help
+ * @param {string[]} argv --help, or --help all
  * @returns {Promise<string>} what --help prints
  */
-export const help = async (table, known, usage) => helpOf(rowsOf(table, known.command), known, usage)
+export const help = async (table, often, known, usage, argv) =>
+  helpOf(rowsOf(table, known.command), known, usage, { often: argv[argv.indexOf('--help') + 1] === 'all' ? null : often })
 
 /**
  * The settings of a command, from its flags, the environment and the defaults.
