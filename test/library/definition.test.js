@@ -34,8 +34,7 @@ t.test(engineName(engine), async (t) => {
     return feed
   }
   const stored = { layout: 'segments', partitions: 2, windowMs: 60_000, maxItems: 1000 }
-  const opened = await openFeed('one', { redisUrl, ...stored })
-  await opened.close()
+  await (await open(t, stored)).close()
   t.equal(await nothingStored(redisUrl), true, 'a feed that was opened and closed without an item leaves nothing')
   const first = await open(t, stored)
   first.append({ id: 'first', value: '1' })
