@@ -33,6 +33,8 @@ t.test('a feed is created with its layout and retention, also where items create
 t.test('the message about an old item names a request that helps', async (t) => {
   t.match(await put('short', {}), { status: 201, json: { windowMs: 60_000 } })
   const old = Date.now() - HOUR_MS
+  t.match(await send('DELETE', `/v1/feeds/short/items/a?ts=${old}`, undefined, { authorization: as(NAMES.writer).authorization }),
+    { status: 400, json: { code: 'ITEM_TOO_OLD', detail: /PUT \/v1\/feeds\/short / } })
   const refused = await append('short', old)
   t.match(refused, { status: 400, json: { faults: [{ code: 'ITEM_TOO_OLD' }] } })
   const [, feed, body] = /PUT \/v1\/feeds\/(\w+) (\{.*?\})/.exec(refused.json.detail) ?? []

@@ -163,7 +163,8 @@ const createDeletion = (id, givenTs, nowMs) => ({
     const code = feed.refusalOf({ ts: givenTs ?? nowMs, value: NOTHING })
     if (code === null) return
     feed.writer.pipeline.refuse(code)
-    throw new FreshetError(code, `ts ${givenTs ?? nowMs}: ${ERRORS[code].meaning}`)
+    const advice = code === 'ITEM_TOO_OLD' ? `; ${windowAdviceOverHttp(feed)}` : ''
+    throw new FreshetError(code, `ts ${givenTs ?? nowMs}: ${ERRORS[code].meaning}${advice}`)
   },
   /** @param {Feed} feed */
   append (feed) { feed.delete(givenTs === null ? { id } : { id, ts: givenTs }) }
