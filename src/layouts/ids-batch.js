@@ -128,7 +128,7 @@ export function createIdsBatch (options) {
     dropped (reply) {
       if (late === 'overwrite') return { late: 0 }
       // in a transaction with a mark it is the first of several replies
-      const [dropped, lateBytes] = Array.isArray(reply[0]) ? reply[0] : reply
+      const [dropped, lateBytes = 0] = [reply].flat(2)
       return { late: Number(dropped), lateBytes: Number(lateBytes) }
     },
     reset () {
