@@ -61,8 +61,10 @@ export async function write (settings, { primaryUrl, replicaUrls }, log, signal,
     }
     let before = await nodes.figures()
     let afterWarmUp = Promise.resolve()
-    let { layout } = settings
+    let layout = /** @type {string | null} */ (null)
     const onOpened = (/** @type {string} */ stored) => {
+      // the first of several writers
+      if (layout !== null) return
       layout = stored
       tellParent({ event: 'up', engine: before[0]?.engine, layout })
     }
@@ -78,7 +80,8 @@ export async function write (settings, { primaryUrl, replicaUrls }, log, signal,
     // with several writers, runWriters has logged it
     if (error && settings.writers === 1) log.error({ code: /** @type {any} */ (error).code }, error.message)
     await afterWarmUp
-    const summary = summaryOf({ settings: { ...settings, layout }, tallies, before, after: await nodes.figures() })
+    const stored = { ...settings, layout: layout ?? settings.layout }
+    const summary = summaryOf({ settings: stored, tallies, before, after: await nodes.figures() })
     await tellParent({ event: 'ended', acknowledged: tallies.map(({ account }) => account.items) })
     const isText = streams.stdout.isTTY && !settings.json
     streams.stdout.write(isText ? summaryText(summary, { color: !process.env.NO_COLOR }) : visibleJson(summary) + '\n')

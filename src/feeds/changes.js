@@ -3,8 +3,9 @@
  */
 import { SettingsInvalid } from '../errors.js'
 import { layoutOf } from '../layouts/index.js'
-import { createFeed, definitionOf, expectAgreed, findDefinition, readDefinition, setRetention } from './definitions.js'
+import { createFeed, definitionOf, expectAgreed, findDefinition, isWider, readDefinition, setRetention } from './definitions.js'
 import { extendFeed } from './extend.js'
+import { definitionKey } from './keys.js'
 
 /** @typedef {import('./definitions.js').Definition} Definition */
 /** @typedef {import('./definitions.js').Connection} Connection */
@@ -33,7 +34,12 @@ function expectWritable ({ feed, layout, windowMs, maxItems, late }) {
  */
 export async function changeRetention (primary, prefix, feed, changes) {
   const before = await readDefinition(primary, prefix, feed)
-  expectWritable({ ...before, ...changes })
+  const wanted = { ...before, ...changes }
+  expectWritable(wanted)
+  // a user that may not extend stored items changes nothing
+  if (isWider(before.windowMs, wanted.windowMs)) {
+    await primary.sendAll([['SCAN', '0', 'COUNT', 1], ['PERSIST', definitionKey(prefix, feed)]])
+  }
   const after = await setRetention(primary, prefix, feed, changes)
   await extendFeed(primary, prefix, before, after)
   return after

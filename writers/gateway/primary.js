@@ -9,7 +9,7 @@ import { namesKey, putFeed, readDefinition } from '../../src/feeds/index.js'
 import { FreshetError } from './errors.js'
 import { publicReason } from '../../src/errors.js'
 import { expectPrimary } from '../../src/pipeline/index.js'
-import { createLink, expectStillPrimary, watchNodes } from '../../src/store/index.js'
+import { createLink, expectStillPrimary, openServer, watchNodes } from '../../src/store/index.js'
 
 /** without traffic, only this check notices that the primary is silent or was demoted */
 const CHECK_MS = 1000
@@ -64,9 +64,19 @@ export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, de
 
     /**
      * Creates a feed, or changes its retention.
-     * @param {Parameters<typeof putFeed>[2]} wanted @throws {FreshetError} FEED_DEFINITION_DIFFERS, SETTINGS_INVALID, SERVER_LOST
+     * @param {Parameters<typeof putFeed>[2]} wanted
+     * @throws {FreshetError} FEED_DEFINITION_DIFFERS, SETTINGS_INVALID, SERVER_REFUSED (a permission), SERVER_LOST
      */
-    putFeed: async (wanted) => putFeed(connected(), keyPrefix, wanted),
+    async putFeed (wanted) {
+      // on the control connection, a command that the user may not run would make the primary unusable
+      const connection = await openServer(primaryUrl, { name: `${name}:put`, deadlineMs })
+      try {
+        await expectPrimary(connection)
+        return await putFeed(connection, keyPrefix, wanted)
+      } finally {
+        connection.close()
+      }
+    },
 
     /** The number of stored feeds. @returns {Promise<number>} @throws {FreshetError} SERVER_LOST */
     feedCount: async () => connected().send('SCARD', namesKey(keyPrefix)),
