@@ -1,8 +1,6 @@
 /** Prices in a reader: they are followed from the first request on, and commands go to the primary, because a reader may want a refresh. */
 import { createAdmission } from '../src/admission/index.js'
-import {
-  createDemand, createDirect, createEncoder, createPriceLive, createPriceQueries, readSources, SYSTEM
-} from '../src/systems/prices/index.js'
+import { createDemand, createEncoder, createPriceLive, createPriceQueries, readSources, SYSTEM } from '../src/systems/prices/index.js'
 
 /**
  * @typedef {Awaited<ReturnType<typeof openPrices>>} OpenPrices
@@ -10,7 +8,6 @@ import {
  * @property {number} requestMs as in gateways
  * @property {() => boolean} isShared whether caches may store replies
  * @property {() => Promise<(import('../src/systems/prices/index.js').Store & { close: () => Promise<void> }) | null>} store history
- * @property {Parameters<typeof createDirect>[0]['sources'] | null} sources asked while the servers are away
  * @property {(system: string) => import('../src/metrics/index.js').AdmissionMetrics} admissionMetrics
  * @property {import('../src/metrics/index.js').PriceReplyMetrics} metrics
  */
@@ -21,19 +18,18 @@ import {
  *   route: Parameters<typeof createAdmission>[0]['route'], deadlineMs: number, log: import('pino').Logger }} options `route` to the primary
  */
 export async function openPrices (parts, {
-  view, push, keyPrefix, route, deadlineMs, requestMs, isShared, store, sources, admissionMetrics, metrics, log
+  view, push, keyPrefix, route, deadlineMs, requestMs, isShared, store, admissionMetrics, metrics, log
 }) {
   const { now, partitions, connectionOf, keyOf } = parts
   const { submit } = createAdmission({
     route, keyPrefix, system: SYSTEM, partitions, requestMs, keepMs: requestMs, deadlineMs, metrics: admissionMetrics(SYSTEM)
   })
   const demand = createDemand({ submit, onDropped: metrics.uncounted })
-  const direct = sources && createDirect({ sources, now })
   const history = await store().catch((error) => {
     log.error({ code: error.code, reason: error.message }, 'prices are served without their history store')
     return null
   })
-  const queries = createPriceQueries({ view, submit, demand, direct, store: history, ...parts })
+  const queries = createPriceQueries({ view, submit, demand, store: history, ...parts })
   const live = createPriceLive({ queries, view, now, push, log })
   return {
     queries,

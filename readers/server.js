@@ -10,7 +10,7 @@ import { aborted, lastFromParent, runProcess, tellParent } from '../src/runtime/
 import {
   createAdmissionMetrics, createPriceReplyMetrics, createReaderRegistry, createStoreMetrics, startEmbedded
 } from '../src/metrics/index.js'
-import { createSources, exchangesOf, openPriceStore } from '../src/systems/prices/index.js'
+import { openPriceStore } from '../src/systems/prices/index.js'
 import { createReaderApp } from './app.js'
 import { createReaderDatabase } from './database.js'
 import { openSystems } from './systems.js'
@@ -59,7 +59,6 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
   const registry = createReaderRegistry(deployment, queries.figures)
   const storeMetrics = createStoreMetrics(registry)
   const embedded = startEmbedded(registry, settings.cloudwatchService)
-  const sources = settings.exchanges && createSources({ exchanges: exchangesOf(settings) })
   const systems = openSystems({
     deployment,
     primaryUrl,
@@ -74,7 +73,6 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
         onFailure: (error) => log.error({ code: error.code, reason: error.message }, 'the history store ended'),
         metrics: storeMetrics
       }),
-      sources,
       admissionMetrics: createAdmissionMetrics(registry),
       metrics: createPriceReplyMetrics(registry)
     },
@@ -114,7 +112,6 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
     await embedded.close()
     security.close()
     await systems.close()
-    sources?.close()
     await database.close()
     await reader.close()
   }

@@ -40,7 +40,7 @@ export async function openProductArm (technique, { redisUrl, keyPrefix, tiers, i
   const parts = { connectionOf, keyOf, partitionOf, partitions: PARTITIONS }
   const view = technique === 'scheduled' ? serverView(stateOf, partitionOf) : memoryView({ ...parts, redisUrl })
   const demand = createDemand({ submit })
-  const queries = createPriceQueries({ view, submit, demand, store: null, direct: null, now: Date.now, ...parts })
+  const queries = createPriceQueries({ view, submit, demand, store: null, now: Date.now, ...parts })
   const encoder = createEncoder({ isShared: () => false })
   const prices = createPrices({ submit, stateOf, tiers: ruleTiers(tiers) })
 

@@ -1,5 +1,5 @@
 /**
- * What people are told: decisions of rule `max` (src/admission/rules/max.js) and states as JSON. User ids are masked, by a keyed hash,
+ * What people are told: decisions of rule `max` (lua/rules/max.lua) and states as JSON. User ids are masked, by a keyed hash,
  * so that bidders can be told apart and nobody is named; maximum and reserve are never shown.
  *
  * @typedef {import('../../admission/index.js').Decision} Decision

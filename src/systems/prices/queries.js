@@ -1,10 +1,8 @@
 /**
- * Queries about prices, for readers. A price is looked for in memory, on the servers, in the history store, and at the sources, in this
- * order; the reply names where it was found.
+ * Queries about prices, for readers. A price is looked for in memory, on the servers and in the history store, in this order; the reply
+ * names where it was found.
  *
  *     memory (fed by the outbox) -> replica, primary -> store -> the refresh is asked for, and awaited up to 0.9 s
- *
- * While the servers are away: memory, then the sources directly (direct.js), for assets whose price in memory has expired.
  *
  * @typedef {import('../../admission/index.js').Known} Known
  * @typedef {import('./replies.js').Found} Found
@@ -27,16 +25,13 @@ const RULE = 'latest'
  * @param {(command: import('../../admission/index.js').Command) => Promise<import('../../admission/index.js').Decision>} parts.submit
  * @param {import('./demand.js').Demand} parts.demand
  * @param {Store | null} parts.store
- * @param {{ fetch: (known: Known) => Promise<import('../../admission/index.js').Fields | null> } | null} parts.direct
  * @param {(partition: number, isPrimary: boolean) => import('../../store/index.js').Connection} parts.connectionOf
  * @param {(partition: number) => (part: string) => string} parts.keyOf
  * @param {(key: string) => number} parts.partitionOf
  * @param {number} parts.partitions
  * @param {() => number} parts.now ms since 1970
  */
-export function createPriceQueries ({
-  view, submit, demand, store, direct, connectionOf, keyOf, partitionOf, partitions: count, now
-}) {
+export function createPriceQueries ({ view, submit, demand, store, connectionOf, keyOf, partitionOf, partitions: count, now }) {
   const wanting = createWanting({ view, submit, now })
   const inStore = store && createStoreReads(store)
   const all = Array.from({ length: count }, (_, partition) => partition)
@@ -54,13 +49,6 @@ export function createPriceQueries ({
     return { asset, fields, generation: 'store', level: 'store' }
   }
 
-  /** @param {Known} known in memory, expired @param {Error} error why the servers cannot be asked @returns {Promise<Found>} */
-  async function fromSources (known, error) {
-    const fields = await direct?.fetch(known)
-    if (fields) return { asset: known.key, fields, generation: known.generation, level: 'origin' }
-    throw error
-  }
-
   /**
    * @param {string} asset
    * @returns {Promise<Found>} usable
@@ -72,20 +60,15 @@ export function createPriceQueries ({
       demand.note(asset)
       return found(inMemory, 'local')
     }
-    try {
-      const known = await view.get(asset)
-      if (known) demand.note(asset)
-      if (known && isUsable(known.fields, now())) return found(known, 'server')
-      const row = await stored(asset)
-      if (row) return row
-      if (known === null) throw new FreshetError('ASSET_UNKNOWN', 'there is no asset with this id')
-      const later = await wanting.want(asset) ?? known
-      if (isUsable(later.fields, now())) return found(later, 'origin')
-      throw missing(later.fields)
-    } catch (error) {
-      if (STATUSES[error.code] || !inMemory) throw error
-      return fromSources(inMemory, error)
-    }
+    const known = await view.get(asset)
+    if (known) demand.note(asset)
+    if (known && isUsable(known.fields, now())) return found(known, 'server')
+    const row = await stored(asset)
+    if (row) return row
+    if (known === null) throw new FreshetError('ASSET_UNKNOWN', 'there is no asset with this id')
+    const later = await wanting.want(asset) ?? known
+    if (isUsable(later.fields, now())) return found(later, 'origin')
+    throw missing(later.fields)
   }
 
   return {

@@ -1,5 +1,5 @@
 /**
- * Replies to clients: decisions of rule `bounded` (src/admission/rules/bounded/index.js) and states as JSON.
+ * Replies to clients: decisions of rule `bounded` (lua/rules/bounded.lua) and states as JSON.
  *
  * @typedef {import('../../admission/index.js').Decision} Decision
  * @typedef {import('../../admission/index.js').Fields} Fields
