@@ -11,6 +11,7 @@ import {
   matching, number, oneOf, oneOfKnown, originList, present, proxyList, readableFile, serverUrl, serverUrls, table, tierList, trueOrFalse,
   withoutSecrets, writableFile, writerFlags
 } from './src/settings/index.js'
+import { SYSTEM_NAMES } from './src/systems/list.js'
 
 export { SettingsInvalid, envOf, flagOf }
 
@@ -155,11 +156,11 @@ export const SETTINGS = Object.freeze([
       { default: 1_000, check: integer(0, 1_000_000) })
   ]),
   ...group('Systems', ['dead-letters'], [
-    row('system', 'System whose dead letters are shown', { default: 'sales', check: oneOf('auctions', 'orders', 'prices', 'sales') })
+    row('system', 'System whose dead letters are shown', { default: 'sales', check: oneOf(...SYSTEM_NAMES) })
   ]),
   ...group('Systems', ['consumers'], [
     row('systems', 'Systems to serve, separated by commas; without it, all',
-      { default: null, check: listOf('auctions', 'orders', 'prices', 'sales') })
+      { default: null, check: listOf(...SYSTEM_NAMES) })
   ]),
   ...group('Systems', ['consumers'], [
     row('kafkaBrokers', 'Kafka brokers, host:port, separated by commas: entries reach consumers through a topic; without it, directly',

@@ -19,9 +19,14 @@ export function openConfirms ({ primaryUrl, name, keyOf, durability, deadlineMs,
   }
 }
 
-/** A setting, or without one that fits orders, what the primary can do. @param {string | null} durability @param {boolean} hasReplica */
-export const durabilityOfOrders = (durability, hasReplica) =>
-  durability === null || durability === 'db' ? hasReplica ? 'replica' : 'memory' : durability
+/**
+ * @param {Pick<import('../src/systems/definition.js').System, 'durability' | 'hasRows'>} definition @param {string | null} setting
+ * @param {boolean} hasReplica whether the primary has one
+ */
+export function durabilityOf ({ durability, hasRows = false }, setting, hasReplica) {
+  if (setting !== null && (setting !== 'db' || hasRows)) return setting
+  return durability === 'replica' && hasReplica ? 'replica' : 'memory'
+}
 
 /** @param {import('../src/store/index.js').Connection} connection to the primary */
 export const hasReplicas = async (connection) =>

@@ -8,6 +8,7 @@ import { admit } from './admit.js'
 import { createBatcher } from './batcher.js'
 import { prepare } from './commands.js'
 import { admissionKey } from './keys.js'
+import { fieldsOf } from './outbox.js'
 import { agreeOnSystem, newSecret, restoreSystem } from './system.js'
 
 /** @typedef {ReturnType<typeof createAdmission>} Admission */
@@ -83,6 +84,19 @@ export function createAdmission ({
     partitions,
     keyOf,
     partitionOf: partitionOfKey,
+
+    /** From the primary; empty if there is none. @param {string} key @returns {Promise<import('./rules/index.js').Fields>} */
+    async stateOf (key) {
+      const partition = partitionOfKey(key)
+      return fieldsOf(await route(partition).connection.send('HGETALL', keyOf(partition)(`state:${key}`)))
+    },
+
+    /** What the rule remembers, from the primary. @param {string} key @param {string} field @returns {Promise<string | null>} */
+    async memberOf (key, field) {
+      const partition = partitionOfKey(key)
+      const member = await route(partition).connection.send('HGET', keyOf(partition)(`members:${key}`), field)
+      return member === null ? null : String(member)
+    },
 
     /** @returns {Promise<import('./system.js').System>} @throws {import('../errors.js').FreshetError} SYSTEM_DIFFERS */
     agreed: () => agreed ?? agree(route(0).connection),

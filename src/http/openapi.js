@@ -33,9 +33,10 @@ const BEARER = Object.freeze({ type: 'http', scheme: 'bearer', description: 'a t
 /**
  * Before any route: routes are described as they are added.
  * @param {import('fastify').FastifyInstance} app
- * @param {{ title: string, description: string, security?: import('./security/index.js').Security | null }} info
+ * @param {{ title: string, description: string, tags?: readonly string[], security?: import('./security/index.js').Security | null }} info
+ *   `tags`: of routes besides those of feeds and processes
  */
-export function describeRoutes (app, { title, description, security = null }) {
+export function describeRoutes (app, { title, description, tags = [], security = null }) {
   const bearer = Boolean(security?.access)
   const codes = [...(bearer ? ['UNAUTHORIZED', 'FORBIDDEN'] : []), ...(security?.rateLimit ? ['RATE_LIMITED'] : [])]
   /** @param {any} schema of a route */
@@ -48,7 +49,7 @@ export function describeRoutes (app, { title, description, security = null }) {
     openapi: {
       openapi: '3.1.0',
       info: { title, description: `${description} ${FOR_ALL}`, version: '1' },
-      tags: [{ name: 'feeds' }, { name: 'auctions' }, { name: 'sales' }, { name: 'prices' }, { name: 'operating' }],
+      tags: ['feeds', ...tags, 'operating'].map((name) => ({ name })),
       ...(bearer ? { components: { securitySchemes: { bearer: /** @type {any} */ (BEARER) } } } : {})
     },
     transform: ({ schema, url, route }) => ({ url, schema: codes.length === 0 || isOpen(route) ? schema : guarded(schema) })

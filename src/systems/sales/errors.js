@@ -26,5 +26,3 @@ define('sales', {
   CLAIM_REJECTED: { status: 409, meaning: 'the database rejected the order; the units are free again' },
   CLAIM_UNSETTLED: { status: 503, retryable: true, meaning: 'the database did not answer in time; the claim is settled later' }
 })
-
-export { FreshetError } from '../../errors.js'

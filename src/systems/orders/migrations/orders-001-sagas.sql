@@ -1,6 +1,7 @@
+-- A database of an earlier version has these tables, from a migration of another name.
 -- Events of orders, products and customers, as they left the outbox of their partition. The generation is the lineage of the servers that
 -- the event was written by: after a failover an older history may use the same numbers again.
-CREATE TABLE events (
+CREATE TABLE IF NOT EXISTS events (
   partition int NOT NULL,
   generation text NOT NULL,
   seq bigint NOT NULL,
@@ -13,11 +14,11 @@ CREATE TABLE events (
   PRIMARY KEY (partition, generation, seq),
   UNIQUE (aggregate, version)
 );
-CREATE INDEX events_by_id ON events (partition, id);
-CREATE INDEX events_first ON events (partition, aggregate) WHERE version <= 1;
+CREATE INDEX IF NOT EXISTS events_by_id ON events (partition, id);
+CREATE INDEX IF NOT EXISTS events_first ON events (partition, aggregate) WHERE version <= 1;
 
 -- Views: the fold of the events, written with them (src/systems/orders/views.js).
-CREATE TABLE order_view (
+CREATE TABLE IF NOT EXISTS order_view (
   aggregate text PRIMARY KEY,
   partition int NOT NULL,
   version bigint NOT NULL,
@@ -30,9 +31,9 @@ CREATE TABLE order_view (
   placed_at timestamptz NOT NULL,
   changed_at timestamptz NOT NULL
 );
-CREATE INDEX order_view_by_status ON order_view (status) WHERE status NOT IN ('confirmed', 'cancelled');
+CREATE INDEX IF NOT EXISTS order_view_by_status ON order_view (status) WHERE status NOT IN ('confirmed', 'cancelled');
 
-CREATE TABLE stock_view (
+CREATE TABLE IF NOT EXISTS stock_view (
   aggregate text PRIMARY KEY,
   partition int NOT NULL,
   version bigint NOT NULL,
@@ -44,7 +45,7 @@ CREATE TABLE stock_view (
   changed_at timestamptz NOT NULL
 );
 
-CREATE TABLE customer_view (
+CREATE TABLE IF NOT EXISTS customer_view (
   aggregate text PRIMARY KEY,
   partition int NOT NULL,
   version bigint NOT NULL,

@@ -1,13 +1,13 @@
 /** Assets of a file: created when the gateway starts, and again whenever the primary is another one, which may have lost them. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SettingsInvalid } from '../../src/errors.js'
-import { assetOf } from '../../src/systems/prices/index.js'
+import { SettingsInvalid } from '../../errors.js'
+import { idField } from '../../http/index.js'
+import { assetOf, TIERS } from './names.js'
 
 const LOOK_EVERY_MS = 1000
 const AT_ONCE = 256
-const ID = /^[A-Za-z0-9_.:-]{1,64}$/
-const TIERS = Object.freeze(['hot', 'medium', 'cold'])
+const ASSET = idField('')
 
 /** @typedef {{ asset: string, tier: string | null, pinned: boolean | null }} Asset */
 
@@ -31,7 +31,7 @@ export function readAssets (file) {
     const { asset, tier = null, pinned = null, ...rest } = one ?? {}
     const unknown = Object.keys(rest)
     if (unknown.length > 0) throw invalid(`entry ${i + 1}: unknown field ${unknown[0]}`)
-    if (typeof asset !== 'string' || !ID.test(asset)) throw invalid(`entry ${i + 1}: asset ${JSON.stringify(asset)}`)
+    if (ASSET.read(asset) === null) throw invalid(`entry ${i + 1}: asset ${JSON.stringify(asset)}`)
     if (tier !== null && !TIERS.includes(tier)) throw invalid(`entry ${i + 1}: tier ${JSON.stringify(tier)}`)
     if (pinned !== null && typeof pinned !== 'boolean') throw invalid(`entry ${i + 1}: pinned ${JSON.stringify(pinned)}`)
     if (seen.has(assetOf(asset))) throw invalid(`entry ${i + 1}: asset ${asset} is there twice`)
@@ -42,7 +42,7 @@ export function readAssets (file) {
 
 /**
  * @param {Asset[]} assets
- * @param {{ prices: import('../../src/systems/prices/index.js').Prices, primaryId: () => string, log: import('pino').Logger,
+ * @param {{ prices: import('./commands.js').Prices, primaryId: () => string, log: import('pino').Logger,
  *   signal: AbortSignal }} parts `primaryId`: replication id; throws while the primary is away
  */
 export async function keepAssets (assets, { prices, primaryId, log, signal }) {
@@ -51,7 +51,7 @@ export async function keepAssets (assets, { prices, primaryId, log, signal }) {
       const id = primaryId()
       if (id === known) continue
       for (let i = 0; i < assets.length; i += AT_ONCE) {
-        await Promise.all(assets.slice(i, i + AT_ONCE).map(({ asset, ...place }) => prices.set(asset, place, null)))
+        await Promise.all(assets.slice(i, i + AT_ONCE).map(({ asset, ...place }) => prices.set(asset, place, '')))
       }
       known = id
       log.info({ assets: assets.length }, 'assets of the file are kept')

@@ -1,6 +1,6 @@
 /** Metrics of prices in readers: where they were found, and how old they were. */
 import { Histogram } from 'prom-client'
-import { counter } from './scrape.js'
+import { counter } from '../../metrics/index.js'
 
 const SECONDS = [0.5, 1, 2, 5, 10, 30, 60, 300, 600, 1800]
 

@@ -1,14 +1,14 @@
-/** Follows the outboxes for entries that make a task due, and wakes the task runner of that partition at once. */
+/** Follows the outboxes for entries that make a task due: the task runner of that partition looks at once. */
 import { followOutboxes } from '../../src/admission/index.js'
 import { createRoutes } from '../../src/store/index.js'
 
 /**
  * @param {{ primaryUrl: string, name: string, deadlineMs: number, keyOf: (partition: number) => (part: string) => string,
- *   partitions: number, wakes: (entry: import('../../src/admission/index.js').Entry) => boolean,
+ *   partitions: number, triggers: (entry: import('../../src/admission/index.js').Entry) => boolean,
  *   wakers: ReadonlyMap<number, () => void>, log: import('pino').Logger }} parts `name`: of the connection; `wakers`: of the partitions
  *   that are owned at the moment
  */
-export function followWakes ({ primaryUrl, name, deadlineMs, keyOf, partitions, wakes, wakers, log }) {
+export function followTriggers ({ primaryUrl, name, deadlineMs, keyOf, partitions, triggers, wakers, log }) {
   const own = createRoutes({ primaryUrl, name, deadlineMs })
   const follower = followOutboxes({
     async open () {
@@ -19,7 +19,7 @@ export function followWakes ({ primaryUrl, name, deadlineMs, keyOf, partitions, 
     keyOf,
     partitions,
     isFollowed: (partition) => wakers.has(partition),
-    onEntry: (partition, entry) => { if (wakes(entry)) wakers.get(partition)?.() },
+    onEntry: (partition, entry) => { if (triggers(entry)) wakers.get(partition)?.() },
     onReset: (partition) => wakers.get(partition)?.(),
     log
   })
