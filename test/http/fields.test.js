@@ -1,7 +1,8 @@
 /** Fields of commands: what a schema allows is what is taken; and the detail of an error of servers. */
 import t from 'tap'
-import { moneyField, problemOf, textField, timeField } from '../../src/http/index.js'
+import { problemOf, textField, timeField } from '../../src/http/index.js'
 import { FreshetError } from '../../src/errors.js'
+import { moneyField } from '../../src/systems/money.js'
 
 /** @param {any} schema with `anyOf` of texts and numbers @param {string | number} value */
 const allows = ({ anyOf: [text, number] }, value) => typeof value === 'string'
