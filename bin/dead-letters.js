@@ -24,7 +24,7 @@ Lists dead letters of a system, puts one back into the outbox, or deletes one.`
 export async function main ({ argv, env }) {
   const known = { command: 'dead-letters', layouts: [], acks: [], positionals: 2 }
   if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE) + '\n')
+    process.stdout.write(await help(known, USAGE, argv) + '\n')
     return 0
   }
   /** @type {any} */

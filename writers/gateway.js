@@ -19,10 +19,6 @@ import { watchPrimary } from './gateway/primary.js'
 import { stopGateway } from './gateway/stop.js'
 import { openSystems } from './gateway/systems.js'
 
-/** Not for other callers: items create the feed. */
-const openBy = /** @type {(name: string, options: import('../src/index.js').FeedOptions, by: { isLazy: boolean }) =>
- *   Promise<import('../src/index.js').Feed>} */ (openFeed)
-
 const USAGE = `Usage: npm start gateway -- [flags]
 
 Accepts items over HTTP and writes them to feeds, until Ctrl-C.
@@ -56,14 +52,14 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
   const metrics = createWriterMetrics({ figures: primary.figures })
   const feeds = createFeeds({
     // ingest.js applies whenFull to whole requests, before they are appended
-    open: async (name, stored) => insideOfFeed(await openBy(name, {
+    open: async (name, stored) => insideOfFeed(await openFeed(name, {
       ...openingOptions(optionsOf(settings), stored),
       redisUrl: primaryUrl,
       whenFull: 'block',
       log,
       onFlush: (seconds) => metrics.flush(name, seconds),
       onBehind: (behindMs) => metrics.behind(name, behindMs)
-    }, { isLazy: true })),
+    })),
     definition: primary.definition,
     admit: createFeedLimit({ maxFeeds: settings.maxFeeds, count: primary.feedCount }).admit,
     onOpen: ({ name, writer }) => metrics.follow(name, writer),
@@ -79,6 +75,7 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
       status: () => statusOf(primary, feeds),
       feeds,
       systems: systems.all,
+      putFeed: (feed, asked) => primary.putFeed({ feed, asked, defaults: settings }),
       settings,
       security,
       stopping: signal,
