@@ -129,6 +129,9 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
   let looking = look()
 
   return {
+    /** Resolves when the first partitions were taken, or the primary could not be asked. @type {Promise<void>} */
+    joined: looking,
+
     /** Partitions that this process owns. */
     get owned () { return [...leases.keys()] },
 

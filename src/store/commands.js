@@ -143,6 +143,12 @@ const ROWS = [
     why: 'acknowledgement by a replica (ack: replica)',
     without: '--ack replica does not work'
   },
+  {
+    roles: WRITER,
+    words: () => ['SCRIPT', 'KILL'],
+    why: 'stopping a rule that never ends (systems of users)',
+    without: 'a rule that never ends blocks its server until an operator sends SCRIPT KILL'
+  },
   { roles: WRITER, words: () => ['CLIENT', 'ID'], why: 'the id of a connection, so that the next one can close it' },
   {
     roles: WRITER,

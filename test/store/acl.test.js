@@ -4,6 +4,7 @@ import t from 'tap'
 import { LAB_COMMANDS, LAB_PREFIX, LAB_USER } from '../../lab/servers/commands.js'
 import { openReader } from '../../src/index.js'
 import { layoutNames } from '../../src/layouts/index.js'
+import { openSystem } from '../../src/systems/index.js'
 import { COMMANDS, ROLES, USERS, commandName, permissions, permissionsFor, rowsOf } from '../../src/store/commands.js'
 import { endOfMain } from '../bin/in-process.js'
 import { endOf } from '../commands.js'
@@ -69,6 +70,16 @@ for (const engine of engines) {
       await send('POST', 'sales/q/pause')
       t.equal(await service.stop(), 0)
     }
+
+    /** A rule of a user that never ends. */
+    async function stopRule () {
+      await control.send('CONFIG', 'SET', 'busy-reply-threshold', 100)
+      const system = await openSystem({ name: 'never', rules: { ends: { lua: 'return function () while true do end end' } } },
+        { redisUrl: urlOf('writer') })
+      await t.rejects(system.submit({ rule: 'ends', key: 'a', args: [] }), { code: 'RULE_FAILED', isStopped: true })
+      await system.close()
+    }
+
     const known = (/** @type {import('../../src/store/commands.js').CommandRow} */ { isWithMsetex }) => engine.hasMsetex || !isWithMsetex
 
     /** @param {string} role @param {string[]} words */
@@ -190,6 +201,7 @@ for (const engine of engines) {
       // a writer removes its heartbeat when it closes
       await cut.close({ drainMs: 1000 })
       await eventually(async () => (await seen()).includes('HDEL'))
+      await stopRule()
       t.same(await seen(), expected('writer'))
       t.equal(await gateway.service.stop(), 0)
     })

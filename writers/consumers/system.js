@@ -6,7 +6,7 @@
  *                     -> another primary? -> what was lost is restored
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { admissionKey, createAdmission } from '../../src/admission/index.js'
+import { admissionKey, createAdmission, openConfirms } from '../../src/admission/index.js'
 import {
   consume, consumeBatches, createDeadLetters, createKafkaTransport, createOutboxReader, createOwnership, lagOf
 } from '../../src/consumers/index.js'
@@ -14,7 +14,7 @@ import { aborted } from '../../src/runtime/index.js'
 import { runTasks } from '../../src/schedule/index.js'
 import { keepSecret } from '../../src/sql/index.js'
 import { createRoutes } from '../../src/store/index.js'
-import { durabilityOf, hasReplicas, openConfirms } from '../confirms.js'
+import { durabilityOf, hasReplicas } from '../confirms.js'
 import { eachSecond } from '../each-second.js'
 import { followTriggers } from './triggers.js'
 import { untilUp } from './until-up.js'
