@@ -67,7 +67,12 @@ export function openSystems (definitions, {
     /** @type {Own} */
     let own = { queries: null }
     const view = createKeyView({
-      open: (signal) => deployment.openOwn('outbox', { isForLog: false, signal }), ...place, ...memory, onEntry: (entry) => own.onEntry?.(entry), log
+      ...place,
+      ...memory,
+      open: (signal) => deployment.openOwn('outbox', { isForLog: false, signal }),
+      // what it is handed to is made from what is made here
+      onEntry: (entry) => own.onEntry?.(entry),
+      log
     })
     const reading = createReading({ ...place, view, unknown })
     ending.add(reading.close)
@@ -106,7 +111,7 @@ function once (open) {
   /** @type {Promise<Opened> | null} */
   let opening = null
   return {
-    /** @param {import('../src/push/index.js').Push} push @returns {Promise<Opened>} throws `unknown` of the definition: nothing is stored */
+    /** @param {import('../src/push/index.js').Push} push @returns {Promise<Opened>} throws that nothing of it is stored */
     opened (push) {
       opening ??= open(push)
       opening.catch(() => { opening = null })

@@ -47,8 +47,8 @@ export const main = (from, load = loadSystems) => runProcess(from, {
  * Consumers in this process until the signal is aborted.
  * @param {any} settings @param {import('../src/store/index.js').Target} target
  * @param {import('pino').Logger} log @param {AbortSignal} signal
- * @param {{ up?: (message: Record<string, unknown>) => unknown, load?: typeof loadSystems, leaseMs?: number }} [options] `up` is called once
- *   all systems are open; `leaseMs` of a partition
+ * @param {{ up?: (message: Record<string, unknown>) => unknown, load?: typeof loadSystems, leaseMs?: number }} [options] `up` is called
+ *   once all systems are open; `leaseMs` of a partition
  * @returns {Promise<number>} exit status
  */
 export async function serve (settings, { primaryUrl }, log, signal, { up = tellParent, load = loadSystems, leaseMs } = {}) {
@@ -69,7 +69,8 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
     : null
   /** what keeps a system from being opened, by its name @type {Map<string, Error & { code?: string }>} */
   const waiting = new Map()
-  const status = () => ({ ready: systems.size === definitions.length, reasons: [...new Set([...waiting.values()].map(publicReason))], nodes: [] })
+  const reasons = () => [...new Set([...waiting.values()].map(publicReason))]
+  const status = () => ({ ready: systems.size === definitions.length, reasons: reasons(), nodes: [] })
   const server = settings.metricsPort === null ? null : await serveMetrics(settings, { registry, status, log })
   try {
     const migrated = used ? migrateWhenUp(used.database, { definitions, log, signal, fail }) : Promise.resolve()

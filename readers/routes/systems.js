@@ -24,7 +24,8 @@ export async function systemRoutes (app, { system, push, database, access }) {
     }, async (request, reply) => {
       const given = givenOfQuery(request, row.fields)
       const { own, parts } = await opened()
-      attachStream(request, reply, { system: name, push, access, source: await (source ? source(given, own.queries) : events(given, own, parts)) })
+      const found = await (source ? source(given, own.queries) : events(given, own, parts))
+      attachStream(request, reply, { system: name, push, access, source: found })
     })
   }
 }

@@ -53,9 +53,7 @@ const paramsOf = (path) => Object.fromEntries([...path.matchAll(/:(\w+)/g)].map(
 
 /** @param {import('fastify').FastifyRequest} request @returns {Pick<Given, 'params' | 'headers' | 'id'>} */
 const givenOf = ({ params, headers, id }) => ({
-  params: Object.fromEntries(Object.entries(/** @type {Record<string, string>} */ (params)).map(([name, text]) => [name, readId(text, name)])),
-  headers,
-  id
+  params: Object.fromEntries(Object.entries(/** @type {any} */ (params)).map(([name, text]) => [name, readId(text, name)])), headers, id
 })
 
 /** @param {import('fastify').FastifyRequest} request @param {CommandRow} row */
@@ -88,7 +86,8 @@ export async function commandRoutes (app, { name, commands, own, room }) {
         codes: [...COMMAND_CODES, ...codes]
       }),
       async handler (request, response) {
-        const given = { ...givenOf(request), query: {}, body: bodyIn(request, row), requestId: readRequestId(request) ?? randomUUID() }
+        const [of, fields] = [givenOf(request), bodyIn(request, row)]
+        const given = { ...of, query: {}, body: fields, requestId: readRequestId(request) ?? randomUUID() }
         const { status, body: text, isReplay } = await run(given, own)
         if (isReplay) response.header('idempotent-replayed', 'true')
         return response.code(status).send(text)
@@ -99,7 +98,8 @@ export async function commandRoutes (app, { name, commands, own, room }) {
 
 /**
  * The schema of a query, or of a stream.
- * @param {string} name of the system @param {Pick<QueryRow, 'path' | 'summary' | 'fields' | 'reply' | 'replies' | 'codes' | 'type'>} row
+ * @param {string} name of the system
+ * @param {Pick<QueryRow, 'path' | 'summary' | 'fields' | 'reply' | 'replies' | 'codes' | 'type'>} row
  */
 export const querySchemaOf = (name, { path, summary, fields = NO_FIELDS, reply, replies = { 200: reply }, codes = [], type }) => commandRoute({
   summary, tag: name, params: paramsOf(path), query: querySchema(fields), content: replies, type, codes

@@ -11,6 +11,7 @@
  * @typedef {import('../admission/index.js').Known} Known
  * @typedef {import('../http/index.js').Given} Given
  * @typedef {import('../store/index.js').Connection} Connection
+ * @typedef {import('../consumers/index.js').NewLetter & { correlationId?: string }} NewLetter
  *
  * @typedef {object} System
  * @property {string} name a-z, then a-z 0-9 -, up to 32
@@ -72,8 +73,7 @@
  * @property {(partition: number) => Connection} connectionOf the primary
  * @property {import('../sql/index.js').Database | null} database null: no rows are written
  * @property {any} metrics its own
- * @property {(partition: number, letter: import('../consumers/index.js').NewLetter & { correlationId?: string }) => Promise<void>} bury writes
- *   a dead letter
+ * @property {(partition: number, letter: NewLetter) => Promise<void>} bury writes a dead letter
  * @property {() => Promise<(partition: number) => Promise<void>>} openConfirm what is decided is as durable as the system wants
  * @property {() => number[]} owned partitions
  * @property {any} settings

@@ -25,7 +25,7 @@ export const GENERATION =
 /** Fields of a query that may wait for events. @param {number} waitMs default @param {string} [what] it waits for without minSeq */
 export const sinceFields = (waitMs, what) => ({
   minSeq: integer(0, MAX_SEQ, { description: 'waits until events up to this number are known, then asks the primary' }),
-  waitMs: integer(0, MAX_WAIT_MS, { description: `ms to wait at most for minSeq${what ? `, or without it for ${what}` : ''}`, default: waitMs })
+  waitMs: integer(0, MAX_WAIT_MS, { description: `longest wait for minSeq${what ? `, or without it for ${what}` : ''}`, default: waitMs })
 })
 
 /** Fields of a page of events. @param {string} what @param {'before' | 'after'} [side] which come next */
@@ -48,8 +48,8 @@ const USER_PAGE = Object.freeze({
 
 /**
  * A query of what a user has, from the database, the newest first.
- * @param {{ path: string, what: string, item: object, sql: string, shown: (row: any) => object }} row `sql`: $1 user, $2 the id before which
- *   rows count, $3 how many; rows have an `id`
+ * @param {{ path: string, what: string, item: object, sql: string, shown: (row: any) => object }} row `sql`: $1 user, $2 the id before
+ *   which rows count, $3 how many; rows have an `id`
  * @returns {import('../http/index.js').QueryRow}
  */
 export const queryOfUser = ({ path, what, item, sql, shown }) => ({

@@ -144,13 +144,13 @@ t.test('an owner that was suspended while another one took over cannot move the 
   const { end } = await system.run(t, await system.take())
   await eventually(async () => await system.cursor() === await system.last())
   const cursor = await system.cursor()
-  await eventually(async () => (await checker.latest(['fenced-usd'])).get('fenced-usd')?.version === 2)
+  await eventually(async () => (await checker.latest(['fenced-usd'])).get('fenced-usd')?.seq === 2)
   resume()
   await t.rejects(late.done, { code: 'LEASE_LOST' })
   await end()
   t.equal(await system.cursor(), cursor)
   t.same(await versions('fenced-usd'), [1, 2])
-  t.equal((await checker.latest(['fenced-usd'])).get('fenced-usd')?.version, 2)
+  t.equal((await checker.latest(['fenced-usd'])).get('fenced-usd')?.seq, 2)
 })
 
 t.test('the next owner begins where a killed one stopped, and writes its last batch again without effect', async (t) => {

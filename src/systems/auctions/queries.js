@@ -2,7 +2,8 @@
 import { ID_TEXT } from '../../http/index.js'
 import { moneyText } from '../money.js'
 import {
-  COUNT, GENERATION, limitField, listOf, NULLABLE_AMOUNT, objectOf, pageFields, pageOf, queryOfUser, SEQ, sinceFields, TIME, USER_FIELDS
+  AMOUNT, COUNT, GENERATION, limitField, listOf, NULLABLE_AMOUNT, objectOf, pageFields, pageOf, queryOfUser, SEQ, sinceFields, TIME,
+  USER_FIELDS
 } from '../schemas.js'
 import { auctionOf, eventOf, replyTo, resultOf } from './replies.js'
 
@@ -55,7 +56,9 @@ const RESULT = objectOf({
   closedAt: TIME
 })
 const ANY = { type: 'object' }
-const BID = objectOf({ auctionId: ID_TEXT, seq: COUNT, amount: { type: 'string' }, by: { type: 'string', enum: ['bid', 'proxy', 'buy'] }, ts: TIME })
+const BID = objectOf({
+  auctionId: ID_TEXT, seq: COUNT, amount: AMOUNT, by: { type: 'string', enum: ['bid', 'proxy', 'buy'] }, ts: TIME
+})
 
 /** @type {import('../definition.js').System['queries']} */
 export const QUERIES = {
