@@ -1,6 +1,5 @@
 /** A response that a push stream takes over. */
-import { retryAfter } from '../../src/push/index.js'
-import { headOf, RETRY_MS } from './stream-head.js'
+import { openStream } from './stream-head.js'
 
 /**
  * @param {import('fastify').FastifyRequest} request @param {import('fastify').FastifyReply} reply
@@ -12,11 +11,6 @@ export function attachStream (request, reply, { system, push, access, source }) 
   push.attach({
     token: grant?.id ?? null,
     isPermitted: () => !access || !grant || access.stillPermits(grant, 'read', `@${system}`),
-    open () {
-      reply.hijack()
-      reply.raw.writeHead(200, headOf(reply))
-      reply.raw.write(retryAfter(RETRY_MS * (0.5 + Math.random())))
-      return reply.raw
-    }
+    open: () => openStream(reply)
   }, source)
 }

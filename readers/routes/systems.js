@@ -11,7 +11,7 @@ import { attachStream } from './live-stream.js'
 export async function systemRoutes (app, { system, push, database, access }) {
   const { definition: { name, queries, unknown, streams } } = system
   const opened = () => system.opened(push)
-  app.register(queryRoutes, { name, queries, unknown, opened: async () => (await opened()).own.queries, database })
+  app.register(queryRoutes, { name, queries, unknown, opened: async () => (await opened()).own.queries, database, access })
 
   for (const row of streams) {
     const { source } = row
@@ -39,7 +39,7 @@ function eventsOf (app, { snapshot, event, keyOf }) {
   let events = null
   app.addHook('onClose', async () => events?.close())
   /**
-   * @param {import('../../src/http/index.js').Given} given @param {import('../../src/systems/definition.js').Reader} own
+   * @param {Pick<import('../../src/http/index.js').Given, 'params' | 'headers'>} given @param {import('../../src/systems/definition.js').Reader} own
    * @param {import('../../src/systems/definition.js').ReaderParts} parts
    */
   return async ({ params, headers: { 'last-event-id': last } }, own, { reading, view, push, log }) => {

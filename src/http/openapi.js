@@ -2,9 +2,10 @@
  * OpenAPI, built from the schemas of the routes: the document at /docs/json, a page at /docs. The page loads nothing from
  * other hosts, and its content security policy forbids it.
  */
+import { readFileSync } from 'node:fs'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
-import { problemsOf } from './route-schemas.js'
+import { addProblems } from './route-schemas.js'
 
 /** 'unsafe-inline' for styles only: the page sets style attributes. */
 const CONTENT_POLICY = Object.freeze({
@@ -17,6 +18,14 @@ const CONTENT_POLICY = Object.freeze({
   'form-action': ["'none'"],
   'frame-ancestors': ["'none'"]
 })
+
+const STYLE = new URL('docs.css', import.meta.url)
+/** Swagger UI has the colours, but does not look at what the visitor prefers. */
+const DARK = `const dark = matchMedia('(prefers-color-scheme: dark)')
+const show = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+dark.addEventListener('change', show)
+show()
+`
 
 const FOR_ALL = 'Errors are application/problem+json with a stable `code`. Another method of a path is 405 with Allow.'
 const BEARER = Object.freeze({ type: 'http', scheme: 'bearer', description: 'a token of --tokens, or a JSON Web Token' })
@@ -34,7 +43,7 @@ export function describeRoutes (app, { title, description, tags = [], security =
   const guarded = (schema) => ({
     ...schema,
     ...(bearer ? { security: [{ bearer: [] }] } : {}),
-    response: { ...schema.response, ...problemsOf(codes) }
+    response: addProblems(schema.response, codes)
   })
   app.register(swagger, {
     openapi: {
@@ -54,8 +63,12 @@ export function describeRoutes (app, { title, description, tags = [], security =
     })
     docs.register(swaggerUi, {
       routePrefix: '/docs',
-      theme: { title },
-      uiConfig: { layout: 'BaseLayout', tryItOutEnabled: true },
+      theme: {
+        title,
+        css: [{ filename: 'docs.css', content: readFileSync(STYLE, 'utf8') }],
+        js: [{ filename: 'dark.js', content: DARK }]
+      },
+      uiConfig: { layout: 'BaseLayout', tryItOutEnabled: true, syntaxHighlight: { theme: 'obsidian' } },
       staticCSP: /** @type {any} */ (CONTENT_POLICY)
     })
   })

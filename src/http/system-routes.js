@@ -10,6 +10,9 @@
  * @property {import('node:http').IncomingHttpHeaders} headers
  * @property {string} id of the request in the log
  *
+ * @typedef {Given & { mayAs: (scope: 'read' | 'write' | 'admin') => boolean | null }} GivenOfQuery `mayAs`: whether its token has the scope for
+ *   the system; null: tokens are not needed
+ *
  * @typedef {{ status: number, body?: unknown, isReplay?: boolean }} Reply
  *
  * @typedef {object} CommandRow
@@ -33,7 +36,7 @@
  * @property {string} [type] media type; application/json without it
  * @property {(given: Given) => unknown} [none] the reply while nothing of the system is stored; without it, the error that says so
  * @property {boolean} [isOfDatabase] the servers are not asked: `run` gets the database
- * @property {(given: Given, own: any, reply: import('fastify').FastifyReply) => unknown} run
+ * @property {(given: GivenOfQuery, own: any, reply: import('fastify').FastifyReply) => unknown} run
  */
 import { randomUUID } from 'node:crypto'
 import { bodyOf, takeBodies } from './body.js'
@@ -112,9 +115,10 @@ export const givenOfQuery = (request, fields = NO_FIELDS) =>
 /**
  * @param {import('fastify').FastifyInstance} app
  * @param {{ name: string, queries: Record<string, QueryRow>, unknown: readonly [code: string, message: string],
- *   opened: () => Promise<unknown>, database: unknown }} parts `unknown`: the error of `opened` while nothing of the system is stored
+ *   opened: () => Promise<unknown>, database: unknown, access: import('./security/index.js').Access | null }} parts `unknown`: the error of
+ *   `opened` while nothing of the system is stored
  */
-export async function queryRoutes (app, { name, queries, unknown: [code], opened, database }) {
+export async function queryRoutes (app, { name, queries, unknown: [code], opened, database, access }) {
   app.addHook('onSend', async (_request, reply) => { if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store') })
   for (const row of Object.values(queries)) {
     const { path, access = 'read', none, isOfDatabase, run } = row
@@ -122,7 +126,10 @@ export async function queryRoutes (app, { name, queries, unknown: [code], opened
       config: /** @type {any} */ ({ access, system: name }),
       schema: querySchemaOf(name, row)
     }, async (request, reply) => {
-      const given = givenOfQuery(request, row.fields)
+      const { grant } = /** @type {{ grant?: import('./security/index.js').Grant }} */ (/** @type {unknown} */ (request))
+      /** @type {GivenOfQuery['mayAs']} */
+      const mayAs = (scope) => access ? Boolean(grant && access.stillPermits(grant, scope, `@${name}`)) : null
+      const given = { ...givenOfQuery(request, row.fields), mayAs }
       if (isOfDatabase) return run(given, database, reply)
       const own = await opened().catch((error) => {
         if (none && error.code === code) return null

@@ -4,7 +4,10 @@ import { field } from '../http/index.js'
 const DECIMAL = /^(\d{1,14})(?:\.(\d{1,2}))?$/
 const MAX_MINOR = 9e15
 const MONEY = Object.freeze({
-  anyOf: [{ type: 'string', pattern: '^\\d{1,14}(\\.\\d{1,2})?$' }, { type: 'number', multipleOf: 0.01, minimum: 0.01 }]
+  anyOf: [
+    { type: 'string', pattern: '^(?!0*(\\.0*)?$)([0-8]\\d{13}|\\d{1,13})(\\.\\d{1,2})?$' },
+    { type: 'number', multipleOf: 0.01, minimum: 0.01, maximum: 9e13 }
+  ]
 })
 
 const EXPECTED = 'a decimal number with at most 2 places, from 0.01 to 90000000000000'

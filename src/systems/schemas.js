@@ -34,13 +34,16 @@ export const pageFields = (what, side = 'after') => ({
   limit: limitField(what)
 })
 
+/** An id in a query. @param {string} description */
+export function idQuery (description) {
+  return text((given) => readId(given, 'userId'), { description, expects: 'an id', schema: ID_TEXT })
+}
+
 /** @param {string} what @param {number} [most] @param {number} [unset] */
 export const limitField = (what, most = MAX_PAGE, unset = PAGE) => integer(1, most, { description: `${what} of a page`, default: unset })
 
 /** Whose command it was. */
-export const USER_FIELDS = Object.freeze({
-  userId: text((given) => readId(given, 'userId'), { description: 'the user of the command', expects: 'an id', schema: ID_TEXT })
-})
+export const USER_FIELDS = Object.freeze({ userId: idQuery('the user of the command') })
 
 const USER_PAGE = Object.freeze({
   after: integer(1, MAX_SEQ, { description: 'only older ones: `next` of the page before' }), limit: limitField('rows')

@@ -15,6 +15,14 @@ const BODIES_BYTES = 64 * 1024 * 1024
 
 const MAX_REQUESTS = 1000
 
+const ROOT = /** @type {any} */ ({ config: { access: 'public' }, schema: { hide: true } })
+const ABOUT = `This is a gateway of Freshet. It accepts items and commands, for example
+
+    curl THIS_ADDRESS/v1/feeds/positions/items -H 'Content-Type: application/json' -d '{"id":"bus-7","value":{"stop":12}}'
+
+/docs lists all routes. A reader, at another address, has the pages and serves what is stored.
+`
+
 const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stopping'], nodes: [] })
 
 /**
@@ -37,6 +45,9 @@ export function createGatewayApp ({
   const bodies = { maxBytes: Number(app.initialConfig.bodyLimit), room }
   const tags = systems.map(({ definition }) => definition.name)
   describeRoutes(app, { title: 'Freshet gateway', description: 'Items into fast feeds.', tags, security })
+  app.register(async (about) => {
+    about.get('/', ROOT, (_request, reply) => reply.type('text/plain; charset=utf-8').send(ABOUT))
+  })
   app.register(healthRoutes, { status: () => stopping.aborted ? STOPPING : status(), registry })
   /** @param {import('fastify').FastifyInstance} commands routes that change something */
   function guard (commands) {

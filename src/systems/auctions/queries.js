@@ -1,8 +1,9 @@
 /** Queries about auctions, for readers: from memory, else from a replica, else from the primary (src/admission/key-view.js). */
+import { FreshetError } from '../../errors.js'
 import { ID_TEXT } from '../../http/index.js'
 import { moneyText } from '../money.js'
 import {
-  AMOUNT, COUNT, GENERATION, limitField, listOf, NULLABLE_AMOUNT, objectOf, pageFields, pageOf, queryOfUser, SEQ, sinceFields, TIME,
+  AMOUNT, COUNT, GENERATION, idQuery, limitField, listOf, NULLABLE_AMOUNT, objectOf, pageFields, pageOf, queryOfUser, SEQ, sinceFields, TIME,
   USER_FIELDS
 } from '../schemas.js'
 import { auctionOf, eventOf, replyTo, resultOf } from './replies.js'
@@ -47,7 +48,8 @@ const EVENT = objectOf({
 const RESULT = objectOf({
   id: ID_TEXT,
   sold: { type: 'boolean' },
-  winner: USER,
+  winner: { ...USER, description: 'masked, as `bidder` in the replies to bids' },
+  winnerId: { ...ID_TEXT, description: 'not masked: only for tokens with the scope admin, and if it is the `userId` of the query' },
   price: NULLABLE_AMOUNT,
   highestBid: NULLABLE_AMOUNT,
   reserveMet: RESERVE_MET,
@@ -89,9 +91,16 @@ export const QUERIES = {
   result: {
     path: '/v1/auctions/:id/result',
     summary: 'Its result',
+    fields: { userId: idQuery('a bidder, asserted by the holder of a token with the scope write: `winnerId` tells whether it won') },
     reply: RESULT,
     codes: ['AUCTION_UNKNOWN', 'AUCTION_OPEN'],
-    run: ({ params: { id } }, auctions) => auctions.result(id)
+    run ({ params: { id }, query: { userId }, mayAs }, auctions) {
+      const isAdmin = mayAs('admin')
+      if (userId !== null && isAdmin === false && !mayAs('write')) {
+        throw new FreshetError('FORBIDDEN', 'userId: this token may not assert who bids; expected one with the scope write, or none of both')
+      }
+      return auctions.result(id, (/** @type {string} */ winner) => Boolean(isAdmin) || winner === userId)
+    }
   },
   byRequest: {
     path: '/v1/auctions/:id/by-request/:key',
@@ -150,8 +159,11 @@ export function createAuctionQueries ({ reading, mask, now }) {
     /** @param {string} id @param {import('../reading.js').Since} since @throws {Error} AUCTION_UNKNOWN */
     auction: async (id, since) => shown(await reading.since(id, since)),
 
-    /** @param {string} id @throws {Error} AUCTION_UNKNOWN, AUCTION_OPEN */
-    result: async (id) => resultOf(await known(id), mask),
+    /**
+     * @param {string} id @param {(winner: string) => boolean} isNamed whether the client may see its user id
+     * @throws {Error} AUCTION_UNKNOWN, AUCTION_OPEN
+     */
+    result: async (id, isNamed) => resultOf(await known(id), mask, isNamed),
 
     /**
      * Its events, the newest first.

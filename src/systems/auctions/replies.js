@@ -1,5 +1,5 @@
 /**
- * Decisions of rule `max` (src/admission/rules/max.js) and states as JSON. User ids are masked by a keyed hash, so that bidders can be
+ * Decisions of rule `max` (lua/rules/max.lua) and states as JSON. User ids are masked by a keyed hash, so that bidders can be
  * distinguished and none is named; maximum and reserve are never shown.
  *
  * @typedef {import('../../admission/index.js').Decision} Decision
@@ -88,8 +88,12 @@ function statusOf ({ status, openAt }, nowMs) {
   return nowMs < Number(openAt) ? 'scheduled' : 'open'
 }
 
-/** @param {import('../../admission/index.js').Known} known @param {Mask} mask @throws {FreshetError} AUCTION_OPEN */
-export function resultOf ({ key, fields, events }, mask) {
+/**
+ * @param {import('../../admission/index.js').Known} known @param {Mask} mask
+ * @param {(winner: string) => boolean} isNamed whether the client may see its user id
+ * @throws {FreshetError} AUCTION_OPEN
+ */
+export function resultOf ({ key, fields, events }, mask, isNamed) {
   const { status, price, leader, reserve, bids, seq } = fields
   if (status !== 'closed') {
     throw new FreshetError('AUCTION_OPEN', 'the auction is open; closeAt says when it ends', { closeAt: Number(fields.closeAt) })
@@ -100,6 +104,7 @@ export function resultOf ({ key, fields, events }, mask) {
     id: key,
     sold: isSold,
     winner: isSold ? mask(leader) : null,
+    ...(isSold && isNamed(leader) ? { winnerId: leader } : {}),
     price: isSold ? moneyText(price) : null,
     highestBid: leader === '' ? null : moneyText(price),
     reserveMet: reserve === '' ? null : leader !== '' && Number(price) >= Number(reserve),

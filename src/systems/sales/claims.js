@@ -1,7 +1,7 @@
 /**
  * Claims of a sale, for readers.
  *
- * A claim remembers the number of its first event (src/admission/rules/bounded/index.js), so a page of events says which claims begin
+ * A claim remembers the number of its first event (lua/rules/bounded.lua), so a page of events says which claims begin
  * there.
  */
 import { eventsOf } from '../../admission/index.js'

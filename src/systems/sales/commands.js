@@ -9,6 +9,7 @@
  *   admitConcurrency: number | null }} Terms times in ms
  * @typedef {import('../../admission/index.js').Decision & { generation: string }} Answer
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../../errors.js'
 import { invalidFields } from '../../http/index.js'
 import { claimOf, numbersOf, placeOf, expectAccepted } from './replies.js'
@@ -17,6 +18,8 @@ import { claimIdOf, claimOfTicket, ticketOf } from './tickets.js'
 const RULE = 'bounded'
 const HOLD_MS = 60_000
 const SLOTS = 100
+const COMPARED_WITHIN_MS = 2000
+const LOOK_EVERY_MS = 50
 const MAX_TIME = 2 ** 41 - 1
 
 /**
@@ -31,7 +34,7 @@ const MAX_TIME = 2 ** 41 - 1
 
 /** @param {Parts} parts */
 export function createSales (parts) {
-  const { isRecorded } = parts
+  const { isRecorded, submit } = parts
   const { run, idsOf } = createRunner(parts)
 
   /** A command whose reply is the numbers of the sale. @param {string} id @param {string} requestId @param {string[]} args */
@@ -41,11 +44,21 @@ export function createSales (parts) {
     return { status: answer.code === 'created' ? 201 : 200, body, isReplay: answer.isReplay }
   }
 
+  /** Until a new sale was compared with the database and sells, or for so long. @param {string} id */
+  async function untilCompared (id) {
+    for (let waitedMs = 0; waitedMs < COMPARED_WITHIN_MS; waitedMs += LOOK_EVERY_MS) {
+      // the release of no claim changes nothing
+      const { code } = await submit({ rule: RULE, key: id, scope: '', requestId: '', args: ['release', '', '-'] })
+      if (code !== 'restoring') return
+      await sleep(LOOK_EVERY_MS)
+    }
+  }
+
   return {
     ...createClaims(parts),
 
     /** @param {string} id @param {Terms} terms @param {string} requestId @throws {FreshetError} FIELD_INVALID, as expectAccepted */
-    create (id, { stock, perUser, mode, openAt, closeAt, holdMs, admitConcurrency }, requestId) {
+    async create (id, { stock, perUser, mode, openAt, closeAt, holdMs, admitConcurrency }, requestId) {
       const hold = holdMs ?? (mode === 'direct' ? 0 : HOLD_MS)
       const faults = []
       if (mode !== 'direct' && hold === 0) faults.push({ field: 'holdMs', received: '0', expected: `more than 0 in mode ${mode}` })
@@ -54,7 +67,10 @@ export function createSales (parts) {
       }
       if (faults.length > 0) throw invalidFields(faults)
       const numbers = [stock, perUser ?? 1, openAt ?? 0, closeAt ?? MAX_TIME, hold].map(String)
-      return change(id, requestId, ['create', ...numbers, mode, String(admitConcurrency ?? SLOTS), isRecorded ? '1' : '0'])
+      const args = ['create', ...numbers, mode, String(admitConcurrency ?? SLOTS), isRecorded ? '1' : '0']
+      const reply = await change(id, requestId, args)
+      if (isRecorded && reply.status === 201) await untilCompared(id)
+      return reply
     },
 
     /**

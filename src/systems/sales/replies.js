@@ -1,5 +1,5 @@
 /**
- * Replies to clients: decisions of rule `bounded` (src/admission/rules/bounded/index.js) and states as JSON.
+ * Replies to clients: decisions of rule `bounded` (lua/rules/bounded.lua) and states as JSON.
  *
  * @typedef {import('../../admission/index.js').Decision} Decision
  * @typedef {import('../../admission/index.js').Fields} Fields
@@ -10,7 +10,7 @@ import { expectTaken } from '../decisions.js'
 /** @type {import('../decisions.js').Refusals} */
 const REFUSED = Object.freeze({
   unknown: ['SALE_UNKNOWN', 'there is no sale with this id'],
-  restoring: ['SALE_RESTORING', 'the servers were replaced; the sale continues after consumers have compared it with the database'],
+  restoring: ['SALE_RESTORING', 'the sale is new, or the servers were replaced: consumers compare it with the database first'],
   closed: ['SALE_CLOSED', 'the sale is closed'],
   paused: ['SALE_PAUSED', 'the sale is paused; try again later'],
   not_open: ['SALE_NOT_OPEN', 'the sale is not open yet; openAt says when it will be'],

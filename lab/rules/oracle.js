@@ -1,13 +1,13 @@
 /**
- * A partition in memory, decided by the rules in JavaScript: what lua/admit.lua does, for tests, checkers and replays.
+ * A partition in memory, decided by the rules in JavaScript: what lua/admit.lua does.
  *
- * @typedef {import('./rules/index.js').Fields} Fields
- * @typedef {import('./commands.js').Command} Command
- * @typedef {import('./commands.js').Decision} Decision
+ * @typedef {import('./index.js').Fields} Fields
+ * @typedef {import('../../src/admission/index.js').Command} Command
+ * @typedef {import('../../src/admission/index.js').Decision} Decision
  * @typedef {{ key: string, ts: number, fields: string[] }} Event
  */
-import { decisionOf, prepare } from './commands.js'
-import { RULES } from './rules/index.js'
+import { decisionOf, prepare } from '../../src/admission/index.js'
+import { RULES } from './index.js'
 
 export function createOracle () {
   let lineage = ''
@@ -108,7 +108,7 @@ const ordered = (numbers) => [...numbers].sort(([a, x], [b, y]) => x - y || (a <
 
 /**
  * @param {{ members: Map<string, string>, holds: Map<string, number>, waiting: Map<string, number>, lineage: string }} own
- * @returns {import('./rules/index.js').Read}
+ * @returns {import('./index.js').Read}
  */
 const readerOf = ({ members, holds, waiting, lineage }) => ({
   member: (field) => members.get(field) ?? null,

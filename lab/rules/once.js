@@ -1,7 +1,5 @@
 /**
- * Rule `once`, something that is created once, such as a customer: the same as lua/rules/once.lua, as a pure function.
- *
- *     create    about
+ * Rule `once`: the same as lua/rules/once.lua.
  *
  * @typedef {import('./index.js').Rule} Rule
  */
