@@ -20,7 +20,7 @@ export function openConfirms ({ primaryUrl, name, keyOf, durability, deadlineMs,
 }
 
 /**
- * @param {Pick<import('../src/systems/definition.js').System, 'durability' | 'hasRows'>} definition @param {string | null} setting
+ * @param {Pick<import('../src/systems/inside.js').System, 'durability' | 'hasRows'>} definition @param {string | null} setting
  * @param {boolean} hasReplica whether the primary has one
  */
 export function durabilityOf ({ durability, hasRows = false }, setting, hasReplica) {

@@ -10,8 +10,8 @@
  * @property {import('node:http').IncomingHttpHeaders} headers
  * @property {string} id of the request in the log
  *
- * @typedef {Given & { mayAs: (scope: 'read' | 'write' | 'admin') => boolean | null }} GivenOfQuery `mayAs`: whether its token has the scope for
- *   the system; null: tokens are not needed
+ * @typedef {Given & { mayAs: (scope: 'read' | 'write' | 'admin') => boolean | null }} GivenOfQuery `mayAs`: whether its token has the
+ *   scope for the system; null: no tokens are needed
  *
  * @typedef {{ status: number, body?: unknown, isReplay?: boolean }} Reply
  *
@@ -104,9 +104,8 @@ export async function commandRoutes (app, { name, commands, own, room }) {
  * @param {string} name of the system
  * @param {Pick<QueryRow, 'path' | 'summary' | 'fields' | 'reply' | 'replies' | 'codes' | 'type'>} row
  */
-export const querySchemaOf = (name, { path, summary, fields = NO_FIELDS, reply, replies = { 200: reply }, codes = [], type }) => commandRoute({
-  summary, tag: name, params: paramsOf(path), query: querySchema(fields), content: replies, type, codes
-})
+export const querySchemaOf = (name, { path, summary, fields = NO_FIELDS, reply, replies: content = { 200: reply }, codes = [], type }) =>
+  commandRoute({ summary, tag: name, params: paramsOf(path), query: querySchema(fields), content, type, codes })
 
 /** @param {import('fastify').FastifyRequest} request @param {QueryRow['fields']} [fields] @returns {Given} */
 export const givenOfQuery = (request, fields = NO_FIELDS) =>

@@ -24,8 +24,8 @@ const LOOK_EVERY_MS = 250
 const LOG_EVERY = 10
 
 /** @typedef {Awaited<ReturnType<typeof openSystem>>} OpenSystem */
-/** @typedef {import('../../src/systems/definition.js').System} System */
-/** @typedef {import('../../src/systems/definition.js').ConsumerParts} ConsumerParts */
+/** @typedef {import('../../src/systems/inside.js').System} System */
+/** @typedef {import('../../src/systems/inside.js').ConsumerParts} ConsumerParts */
 
 /**
  * @param {System} definition @param {any} settings
