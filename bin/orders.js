@@ -40,7 +40,7 @@ export async function main ({ argv, env }) {
   })
   let saidMs = performance.now()
   try {
-    await migrate(database, [/** @type {URL} */ (orders.migrations)])
+    await migrate(database, [orders.migrations ?? []].flat())
     const done = await rebuildViews(database, {
       onProgress (partition, aggregates, isDone) {
         if (!isDone && performance.now() - saidMs < SAY_EVERY_MS) return

@@ -9,19 +9,19 @@ import { FreshetError } from '../src/errors.js'
 import { partitionOf as partitionOfId } from '../src/item/index.js'
 import { createAdmissionMetrics } from '../src/metrics/index.js'
 import { createRoutes } from '../src/store/index.js'
-import { createReading } from '../src/systems/reading.js'
+import { createReading } from '../src/systems/inside.js'
 
 /**
- * @typedef {import('../src/systems/definition.js').System} System
- * @typedef {import('../src/systems/definition.js').Reader} Own
- * @typedef {{ own: Own, parts: import('../src/systems/definition.js').ReaderParts, close: () => Promise<void> }} Opened
+ * @typedef {import('../src/systems/inside.js').System} System
+ * @typedef {import('../src/systems/inside.js').Reader} Own
+ * @typedef {{ own: Own, parts: import('../src/systems/inside.js').ReaderParts, close: () => Promise<void> }} Opened
  */
 
 /**
  * @param {readonly System[]} definitions
  * @param {{ deployment: import('../src/store/index.js').Deployment, primaryUrl: string, registry: import('prom-client').Registry,
  *   now?: () => number, signal: AbortSignal, log: import('pino').Logger, settings: any } &
- *   Pick<import('../src/systems/definition.js').ReaderParts, 'database' | 'isShared'>} parts
+ *   Pick<import('../src/systems/inside.js').ReaderParts, 'database' | 'isShared'>} parts
  */
 export function openSystems (definitions, {
   deployment, primaryUrl, registry, now = Date.now, signal, log, settings, database, isShared
@@ -67,7 +67,12 @@ export function openSystems (definitions, {
     /** @type {Own} */
     let own = { queries: null }
     const view = createKeyView({
-      open: (signal) => deployment.openOwn('outbox', { isForLog: false, signal }), ...place, ...memory, onEntry: (entry) => own.onEntry?.(entry), log
+      ...place,
+      ...memory,
+      open: (signal) => deployment.openOwn('outbox', { isForLog: false, signal }),
+      // what it is handed to is made from what is made here
+      onEntry: (entry) => own.onEntry?.(entry),
+      log
     })
     const reading = createReading({ ...place, view, unknown })
     ending.add(reading.close)
@@ -106,7 +111,7 @@ function once (open) {
   /** @type {Promise<Opened> | null} */
   let opening = null
   return {
-    /** @param {import('../src/push/index.js').Push} push @returns {Promise<Opened>} throws `unknown` of the definition: nothing is stored */
+    /** @param {import('../src/push/index.js').Push} push @returns {Promise<Opened>} throws that nothing of it is stored */
     opened (push) {
       opening ??= open(push)
       opening.catch(() => { opening = null })

@@ -47,8 +47,8 @@ export const main = (from, load = loadSystems) => runProcess(from, {
  * Consumers in this process until the signal is aborted.
  * @param {any} settings @param {import('../src/store/index.js').Target} target
  * @param {import('pino').Logger} log @param {AbortSignal} signal
- * @param {{ up?: (message: Record<string, unknown>) => unknown, load?: typeof loadSystems, leaseMs?: number }} [options] `up` is called once
- *   all systems are open; `leaseMs` of a partition
+ * @param {{ up?: (message: Record<string, unknown>) => unknown, load?: typeof loadSystems, leaseMs?: number }} [options] `up` is called
+ *   once all systems are open; `leaseMs` of a partition
  * @returns {Promise<number>} exit status
  */
 export async function serve (settings, { primaryUrl }, log, signal, { up = tellParent, load = loadSystems, leaseMs } = {}) {
@@ -69,14 +69,15 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
     : null
   /** what keeps a system from being opened, by its name @type {Map<string, Error & { code?: string }>} */
   const waiting = new Map()
-  const status = () => ({ ready: systems.size === definitions.length, reasons: [...new Set([...waiting.values()].map(publicReason))], nodes: [] })
+  const reasons = () => [...new Set([...waiting.values()].map(publicReason))]
+  const status = () => ({ ready: systems.size === definitions.length, reasons: reasons(), nodes: [] })
   const server = settings.metricsPort === null ? null : await serveMetrics(settings, { registry, status, log })
   try {
     const migrated = used ? migrateWhenUp(used.database, { definitions, log, signal, fail }) : Promise.resolve()
     await Promise.race([migrated, sleep(DATABASE_WITHIN_MS, undefined, { ref: false })])
     const stop = AbortSignal.any([signal, ending.signal])
     const parts = { id, primaryUrl, database: used?.database ?? null, migrated, leaseMs, log, signal: stop, fail }
-    /** @param {import('../src/systems/definition.js').System} definition */
+    /** @param {import('../src/systems/inside.js').System} definition */
     async function open (definition) {
       const { name } = definition
       const metrics = { ...admissionMetrics(name), ...consumerMetrics(name) }
@@ -99,7 +100,7 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
 /**
  * Migrates the database once it answers. What does not need it goes on in the meantime.
  * @param {import('../src/sql/index.js').Database} database
- * @param {{ definitions: import('../src/systems/definition.js').System[], log: import('pino').Logger, signal: AbortSignal,
+ * @param {{ definitions: import('../src/systems/inside.js').System[], log: import('pino').Logger, signal: AbortSignal,
  *   fail: (error: Error) => void }} parts `fail`: DATABASE_DIFFERS
  * @returns {Promise<void>} when it was migrated; never, if it failed or was stopped
  */

@@ -25,7 +25,8 @@ process.once('message', async (/** @type {any} */ { technique: name, redisUrl, k
   takeBodies(app, { types: ['application/json'], maxBytes: MAX_BODY_BYTES, room: createBodyRoom(BODIES_BYTES) })
   app.post('/v1/auctions/:id/bids', async (request, reply) => {
     const bid = /** @type {any} */ (readCommand(request, BID))
-    const { status, body, isReplay } = await auctions.bid(/** @type {any} */ (request.params).id, bid, readRequestId(request) ?? randomUUID())
+    const { id } = /** @type {any} */ (request.params)
+    const { status, body, isReplay } = await auctions.bid(id, bid, readRequestId(request) ?? randomUUID())
     if (isReplay) reply.header('idempotent-replayed', 'true')
     return reply.code(status).send(body)
   })

@@ -8,8 +8,10 @@
  * @property {any} body fields, null for those that are absent; of a raw one the text
  * @property {string} requestId Idempotency-Key, or without one a new id
  * @property {import('node:http').IncomingHttpHeaders} headers
- * @property {(scope: 'write' | 'admin') => boolean} mayAs whether its token has the scope for the system; without tokens, it has write
  * @property {string} id of the request in the log
+ *
+ * @typedef {Given & { mayAs: (scope: 'read' | 'write' | 'admin') => boolean | null }} GivenOfQuery `mayAs`: whether its token has the
+ *   scope for the system; null: no tokens are needed
  *
  * @typedef {{ status: number, body?: unknown, isReplay?: boolean }} Reply
  *
@@ -34,7 +36,7 @@
  * @property {string} [type] media type; application/json without it
  * @property {(given: Given) => unknown} [none] the reply while nothing of the system is stored; without it, the error that says so
  * @property {boolean} [isOfDatabase] the servers are not asked: `run` gets the database
- * @property {(given: Given, own: any, reply: import('fastify').FastifyReply) => unknown} run
+ * @property {(given: GivenOfQuery, own: any, reply: import('fastify').FastifyReply) => unknown} run
  */
 import { randomUUID } from 'node:crypto'
 import { bodyOf, takeBodies } from './body.js'
@@ -54,9 +56,7 @@ const paramsOf = (path) => Object.fromEntries([...path.matchAll(/:(\w+)/g)].map(
 
 /** @param {import('fastify').FastifyRequest} request @returns {Pick<Given, 'params' | 'headers' | 'id'>} */
 const givenOf = ({ params, headers, id }) => ({
-  params: Object.fromEntries(Object.entries(/** @type {Record<string, string>} */ (params)).map(([name, text]) => [name, readId(text, name)])),
-  headers,
-  id
+  params: Object.fromEntries(Object.entries(/** @type {any} */ (params)).map(([name, text]) => [name, readId(text, name)])), headers, id
 })
 
 /** @param {import('fastify').FastifyRequest} request @param {CommandRow} row */
@@ -89,7 +89,8 @@ export async function commandRoutes (app, { name, commands, own, room }) {
         codes: [...COMMAND_CODES, ...codes]
       }),
       async handler (request, response) {
-        const given = { ...givenOf(request), query: {}, mayAs: () => true, body: bodyIn(request, row), requestId: readRequestId(request) ?? randomUUID() }
+        const [of, fields] = [givenOf(request), bodyIn(request, row)]
+        const given = { ...of, query: {}, body: fields, requestId: readRequestId(request) ?? randomUUID() }
         const { status, body: text, isReplay } = await run(given, own)
         if (isReplay) response.header('idempotent-replayed', 'true')
         return response.code(status).send(text)
@@ -100,32 +101,21 @@ export async function commandRoutes (app, { name, commands, own, room }) {
 
 /**
  * The schema of a query, or of a stream.
- * @param {string} name of the system @param {Pick<QueryRow, 'path' | 'summary' | 'fields' | 'reply' | 'replies' | 'codes' | 'type'>} row
+ * @param {string} name of the system
+ * @param {Pick<QueryRow, 'path' | 'summary' | 'fields' | 'reply' | 'replies' | 'codes' | 'type'>} row
  */
-export const querySchemaOf = (name, { path, summary, fields = NO_FIELDS, reply, replies = { 200: reply }, codes = [], type }) => commandRoute({
-  summary, tag: name, params: paramsOf(path), query: querySchema(fields), content: replies, type, codes
-})
+export const querySchemaOf = (name, { path, summary, fields = NO_FIELDS, reply, replies: content = { 200: reply }, codes = [], type }) =>
+  commandRoute({ summary, tag: name, params: paramsOf(path), query: querySchema(fields), content, type, codes })
 
-/**
- * @param {import('fastify').FastifyRequest} request
- * @param {{ name: string, access: import('./security/index.js').Access | null, fields?: QueryRow['fields'] }} options `name` of the system
- * @returns {Given}
- */
-export function givenOfQuery (request, { name, access, fields = NO_FIELDS }) {
-  const { grant } = /** @type {{ grant?: import('./security/index.js').Grant }} */ (/** @type {unknown} */ (request))
-  return {
-    ...givenOf(request),
-    query: readQuery(request, fields),
-    mayAs: (scope) => access === null ? scope === 'write' : Boolean(grant && access.stillPermits(grant, scope, `@${name}`)),
-    body: null,
-    requestId: ''
-  }
-}
+/** @param {import('fastify').FastifyRequest} request @param {QueryRow['fields']} [fields] @returns {Given} */
+export const givenOfQuery = (request, fields = NO_FIELDS) =>
+  ({ ...givenOf(request), query: readQuery(request, fields), body: null, requestId: '' })
 
 /**
  * @param {import('fastify').FastifyInstance} app
  * @param {{ name: string, queries: Record<string, QueryRow>, unknown: readonly [code: string, message: string],
- *   opened: () => Promise<unknown>, database: unknown, access: import('./security/index.js').Access | null }} parts `unknown`: the error of `opened` while nothing of the system is stored
+ *   opened: () => Promise<unknown>, database: unknown, access: import('./security/index.js').Access | null }} parts `unknown`: the error of
+ *   `opened` while nothing of the system is stored
  */
 export async function queryRoutes (app, { name, queries, unknown: [code], opened, database, access }) {
   app.addHook('onSend', async (_request, reply) => { if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store') })
@@ -135,7 +125,10 @@ export async function queryRoutes (app, { name, queries, unknown: [code], opened
       config: /** @type {any} */ ({ access: scope, system: name }),
       schema: querySchemaOf(name, row)
     }, async (request, reply) => {
-      const given = givenOfQuery(request, { name, access, fields: row.fields })
+      const { grant } = /** @type {{ grant?: import('./security/index.js').Grant }} */ (/** @type {unknown} */ (request))
+      /** @type {GivenOfQuery['mayAs']} */
+      const mayAs = (wanted) => access ? Boolean(grant && access.stillPermits(grant, wanted, `@${name}`)) : null
+      const given = { ...givenOfQuery(request, row.fields), mayAs }
       if (isOfDatabase) return run(given, database, reply)
       const own = await opened().catch((error) => {
         if (none && error.code === code) return null

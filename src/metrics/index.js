@@ -3,6 +3,7 @@
  * scrape, so a metric costs nothing per item. docs/metrics.md lists all metrics.
  *
  * @typedef {import('./admission.js').AdmissionMetrics} AdmissionMetrics
+ * @typedef {import('./consumers.js').Figures} ConsumerFigures
  * @typedef {import('./consumers.js').ConsumerMetrics} ConsumerMetrics
  */
 import { Registry } from 'prom-client'

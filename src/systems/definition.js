@@ -11,6 +11,7 @@
  * @typedef {import('../admission/index.js').Known} Known
  * @typedef {import('../http/index.js').Given} Given
  * @typedef {import('../store/index.js').Connection} Connection
+ * @typedef {import('../consumers/index.js').NewLetter & { correlationId?: string }} NewLetter
  *
  * @typedef {object} System
  * @property {string} name a-z, then a-z 0-9 -, up to 32
@@ -22,7 +23,9 @@
  * @property {boolean} [needsDatabase] consumers start the embedded one if none is given
  * @property {boolean} [keepsSecret] in the database, because its ids outlive the memory of the servers
  * @property {boolean} [keepsUnread] entries of the outbox wait for consumers, also before there are any
- * @property {string} commandsAre words of the demo about commands and @property {string} tasksAre about scheduled tasks
+ * @property {Demo} demo
+ * @property {Page} page
+ * @property {(settings: any, deadlineMs: number) => Promise<Findings>} [findings] of doctor, besides servers and database
  * @property {Record<string, import('../http/index.js').CommandRow>} commands
  * @property {Record<string, import('../http/index.js').QueryRow>} queries
  * @property {readonly StreamRow[]} streams
@@ -35,6 +38,17 @@
  *   }} [metrics] of its own
  * @property {(letter: { consumer: string }, state: Fields) => boolean} [isLetterNeeded] whether a dead letter must not be discarded
  * @property {(key: string) => Record<string, unknown>} [logged] what the log says about a key
+ *
+ * @typedef {{ rows: string[][], problems: string[] }} Findings rows with a label first; sentences about what must be solved
+ *
+ * @typedef {{ summary: string, isOfCommands?: boolean, hasFaults?: boolean }} Page at /NAME, from readers/page; `isOfCommands`: it sends
+ *   commands to the gateway; `hasFaults`: it switches faults of other processes on this machine
+ *
+ * @typedef {object} Demo
+ * @property {string} about what its crowd does @property {string} commands where to send what @property {string} tasks what consumers do
+ * @property {'exchanges' | 'payments'} [beside] command that runs beside it @property {string[]} [settings] that no other demo takes
+ * @property {() => Promise<{ runCrowd: (options: { gatewayUrl: string, readerUrl: string, mode: string, isActive: boolean,
+ *   signal: AbortSignal, print: (line: string) => void }) => unknown }>} crowd
  *
  * @typedef {object} StreamRow server-sent events; either `event` and `snapshot`, or `source`
  * @property {string} path @property {string} summary @property {object} reply schema of an event
@@ -72,8 +86,7 @@
  * @property {(partition: number) => Connection} connectionOf the primary
  * @property {import('../sql/index.js').Database | null} database null: no rows are written
  * @property {any} metrics its own
- * @property {(partition: number, letter: import('../consumers/index.js').NewLetter & { correlationId?: string }) => Promise<void>} bury writes
- *   a dead letter
+ * @property {(partition: number, letter: NewLetter) => Promise<void>} bury writes a dead letter
  * @property {() => Promise<(partition: number) => Promise<void>>} openConfirm what is decided is as durable as the system wants
  * @property {() => number[]} owned partitions
  * @property {any} settings

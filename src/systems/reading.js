@@ -11,26 +11,21 @@
  * @property {number} partitions
  * @typedef {ReturnType<typeof createReading>} Reading
  */
-import { decisionOfRequest, eventsOf, fieldsOf } from '../admission/index.js'
+import { decisionOfRequest, eventsOf } from '../admission/index.js'
 import { FreshetError } from '../errors.js'
+import { createTaskLists } from './task-lists.js'
 
 /** when the key is not in memory, because the outbox is not followed at the moment */
 const LOOK_EVERY_MS = 50
-/** tasks of a partition that are read at a time */
-const TASKS = 256
-const NAMES_FOR_MS = 1000
 
 /**
- * @param {Place & { view: import('../admission/index.js').KeyView, unknown: readonly [code: string, message: string] }} parts `unknown`: the
- *   error of a key that is not there
+ * @param {Place & { view: import('../admission/index.js').KeyView, unknown: readonly [code: string, message: string] }} parts `unknown`:
+ *   the error of a key that is not there
  */
 export function createReading ({ view, unknown: [code, message], connectionOf, keyOf, partitionOf, partitions }) {
-  const all = Array.from({ length: partitions }, (_, partition) => partition)
   /** @type {Set<() => void>} */
   const waiting = new Set()
   let isClosed = false
-  /** @type {{ atMs: number, rule: string, names: Promise<string[]> } | null} */
-  let listed = null
 
   /** @param {string} key @returns {Promise<Known>} @throws {FreshetError} `unknown`, and when no node can be asked */
   async function known (key) {
@@ -69,21 +64,6 @@ export function createReading ({ view, unknown: [code, message], connectionOf, k
     }
   }
 
-  /**
-   * Scheduled tasks of a partition, the next due first.
-   * @param {number} partition @returns {AsyncGenerator<{ rule: string, key: string, name: string, atMs: number }>}
-   */
-  async function * tasksOf (partition) {
-    for (let from = 0; ; from += TASKS) {
-      const flat = await connectionOf(partition, false).send('ZRANGE', keyOf(partition)('tasks'), from, from + TASKS - 1, 'WITHSCORES')
-      for (const [task, atMs] of Object.entries(fieldsOf(flat))) {
-        const [rule, key, name] = task.split(' ')
-        yield { rule, key, name, atMs: Number(atMs) }
-      }
-      if (flat.length < 2 * TASKS) return
-    }
-  }
-
   return {
     known,
     waitFor,
@@ -99,36 +79,7 @@ export function createReading ({ view, unknown: [code, message], connectionOf, k
       return isDue(one) ? one : await view.fromPrimary(key) ?? one
     },
 
-    /**
-     * Keys with a scheduled task, the next due first.
-     * @param {{ rule: string, name: string, limit: number }} wanted @returns {Promise<Known[]>}
-     */
-    async due ({ rule, name, limit }) {
-      const found = await Promise.all(all.map(async (partition) => {
-        const own = []
-        for await (const task of tasksOf(partition)) {
-          if (task.rule === rule && task.name === name) own.push(task)
-          if (own.length === limit) break
-        }
-        return own
-      }))
-      const next = found.flat().sort((a, b) => a.atMs - b.atMs).slice(0, limit)
-      return (await Promise.all(next.map(({ key }) => view.get(key)))).flatMap((one) => one ? [one] : [])
-    },
-
-    /** All keys with a scheduled task of a rule, sorted; pages of one second share the list. @param {string} rule */
-    names (rule) {
-      const nowMs = performance.now()
-      if (listed?.rule === rule && nowMs - listed.atMs < NAMES_FOR_MS) return listed.names
-      const names = Promise.all(all.map(async (partition) => {
-        const own = []
-        for await (const task of tasksOf(partition)) if (task.rule === rule) own.push(task.key)
-        return own
-      })).then((found) => [...new Set(found.flat())].sort())
-      listed = { atMs: nowMs, rule, names }
-      names.catch(() => { listed = null })
-      return names
-    },
+    ...createTaskLists({ view, connectionOf, keyOf, partitions }),
 
     /**
      * The decision of an accepted command, from the primary.

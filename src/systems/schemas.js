@@ -25,7 +25,7 @@ export const GENERATION =
 /** Fields of a query that may wait for events. @param {number} waitMs default @param {string} [what] it waits for without minSeq */
 export const sinceFields = (waitMs, what) => ({
   minSeq: integer(0, MAX_SEQ, { description: 'waits until events up to this number are known, then asks the primary' }),
-  waitMs: integer(0, MAX_WAIT_MS, { description: `ms to wait at most for minSeq${what ? `, or without it for ${what}` : ''}`, default: waitMs })
+  waitMs: integer(0, MAX_WAIT_MS, { description: `longest wait for minSeq${what ? `, or without it for ${what}` : ''}`, default: waitMs })
 })
 
 /** Fields of a page of events. @param {string} what @param {'before' | 'after'} [side] which come next */
@@ -34,13 +34,16 @@ export const pageFields = (what, side = 'after') => ({
   limit: limitField(what)
 })
 
+/** An id in a query. @param {string} description */
+export function idQuery (description) {
+  return text((given) => readId(given, 'userId'), { description, expects: 'an id', schema: ID_TEXT })
+}
+
 /** @param {string} what @param {number} [most] @param {number} [unset] */
 export const limitField = (what, most = MAX_PAGE, unset = PAGE) => integer(1, most, { description: `${what} of a page`, default: unset })
 
 /** Whose command it was. */
-export const USER_FIELDS = Object.freeze({
-  userId: text((given) => readId(given, 'userId'), { description: 'the user of the command', expects: 'an id', schema: ID_TEXT })
-})
+export const USER_FIELDS = Object.freeze({ userId: idQuery('the user of the command') })
 
 const USER_PAGE = Object.freeze({
   after: integer(1, MAX_SEQ, { description: 'only older ones: `next` of the page before' }), limit: limitField('rows')
@@ -48,8 +51,8 @@ const USER_PAGE = Object.freeze({
 
 /**
  * A query of what a user has, from the database, the newest first.
- * @param {{ path: string, what: string, item: object, sql: string, shown: (row: any) => object }} row `sql`: $1 user, $2 the id before which
- *   rows count, $3 how many; rows have an `id`
+ * @param {{ path: string, what: string, item: object, sql: string, shown: (row: any) => object }} row `sql`: $1 user, $2 the id before
+ *   which rows count, $3 how many; rows have an `id`
  * @returns {import('../http/index.js').QueryRow}
  */
 export const queryOfUser = ({ path, what, item, sql, shown }) => ({

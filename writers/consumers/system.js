@@ -24,8 +24,8 @@ const LOOK_EVERY_MS = 250
 const LOG_EVERY = 10
 
 /** @typedef {Awaited<ReturnType<typeof openSystem>>} OpenSystem */
-/** @typedef {import('../../src/systems/definition.js').System} System */
-/** @typedef {import('../../src/systems/definition.js').ConsumerParts} ConsumerParts */
+/** @typedef {import('../../src/systems/inside.js').System} System */
+/** @typedef {import('../../src/systems/inside.js').ConsumerParts} ConsumerParts */
 
 /**
  * @param {System} definition @param {any} settings
@@ -47,10 +47,9 @@ export async function openSystem (definition, settings, parts) {
   const { bury, noteFailure } = createNotes({ definition, letters, metrics, log })
   await routes.opened.catch(() => {})
   const words = `${system} waits until it can be opened`
-  /** @type {(() => Promise<void>)[]} */
-  const closing = []
+  const { openConfirm, close: closeOwn } = openOwn(definition, settings, { ...parts, admission, connectionOf })
   const handlers = await untilUp(openHandlers, { signal, log, words, onWait }).catch(async (error) => {
-    await Promise.all([routes.close(), ...closing.map((close) => close())])
+    await Promise.all([routes.close(), closeOwn()])
     throw error
   })
   const effect = (database && handlers.rows) ?? handlers.batches ?? null
@@ -60,26 +59,12 @@ export async function openSystem (definition, settings, parts) {
     routes.route(0)
     await admission.agreed()
     const { fail } = parts
+    const owned = () => ownership.owned
     return definition.consumers({
-      id, admission, connectionOf, database, metrics: ownMetrics, bury, openConfirm, owned: () => ownership.owned, settings, signal, fail, log
+      id, admission, connectionOf, database, metrics: ownMetrics, bury, openConfirm, owned, settings, signal, fail, log
     })
   }
 
-  /** Confirms of each partition, as gateways do it. @type {ConsumerParts['openConfirm']} */
-  async function openConfirm () {
-    const durability = durabilityOf(definition, settings.durability, await hasReplicas(connectionOf(0)))
-    const opened = openConfirms({ primaryUrl, name: `${id}:${system}:confirm`, keyOf, durability, deadlineMs, waitMs: settings.ackWithinMs })
-    if (!opened) return async () => {}
-    closing.push(opened.close)
-    const all = Array.from({ length: partitions }, (_, partition) => opened.of(partition))
-    return (partition) => all[partition]()
-  }
-
-  if (definition.keepsSecret) {
-    const stop = eachSecond(admission.refresh, ({ code, message }) =>
-      log.warn({ system, code, reason: message }, 'the secret cannot be compared with the one that the database keeps'))
-    closing.push(async () => stop())
-  }
   /** by partition @type {Map<number, () => void>} */
   const wakers = new Map()
   const { triggers } = handlers
@@ -131,18 +116,11 @@ export async function openSystem (definition, settings, parts) {
   const ownership = createOwnership({ id, partitions, connectionOf, keyOf, log, work, leastToken, leaseMs })
 
   return {
-    figures: {
-      owned: () => ownership.owned,
-      lagMs: async () => effect === null
-        ? 0
-        : Math.max(0, ...await Promise.all(ownership.owned.map((partition) =>
-          lagOf(connectionOf(partition), keyOf(partition), effect.name)))),
-      deadLetters: async () => (await Promise.all(ownership.owned.map(letters.count))).reduce((sum, n) => sum + n, 0)
-    },
+    figures: figuresOf({ ownership, effect: effect?.name, letters, connectionOf, keyOf }),
 
     async close () {
       await ownership.close()
-      await Promise.all([reader?.close(), waking?.close(), handlers.close?.(), ...closing.map((close) => close())])
+      await Promise.all([reader?.close(), waking?.close(), handlers.close?.(), closeOwn()])
       await Promise.all([routes.close(), outbox?.close()])
     }
   }
@@ -159,6 +137,52 @@ function openAdmission ({ name: system, keepsSecret, keepsUnread: isRead }, sett
     : {}
   const options = { keyPrefix, system, partitions, requestMs, keepMs, deadlineMs, batches: batches !== 'no' }
   return createAdmission({ ...options, isRead, ...keeping, ...parts })
+}
+
+/**
+ * @param {{ ownership: { owned: number[] }, effect: string | undefined, letters: import('../../src/consumers/index.js').DeadLetters,
+ *   keyOf: (partition: number) => (part: string) => string } & Pick<ConsumerParts, 'connectionOf'>} parts `effect`: its name
+ * @returns {import('../../src/metrics/index.js').ConsumerFigures}
+ */
+const figuresOf = ({ ownership, effect, letters, connectionOf, keyOf }) => ({
+  owned: () => ownership.owned,
+  lagMs: async () => effect === undefined
+    ? 0
+    : Math.max(0, ...await Promise.all(ownership.owned.map((partition) => lagOf(connectionOf(partition), keyOf(partition), effect)))),
+  deadLetters: async () => (await Promise.all(ownership.owned.map(letters.count))).reduce((sum, n) => sum + n, 0)
+})
+
+/**
+ * What some systems need besides: confirms of what they decide, and a secret that outlives the servers.
+ * @param {System} definition @param {any} settings
+ * @param {Pick<ConsumerParts, 'id' | 'admission' | 'connectionOf' | 'log'> & { primaryUrl: string }} parts
+ */
+function openOwn (definition, { durability, deadlineMs, ackWithinMs: waitMs }, { id, admission, connectionOf, primaryUrl, log }) {
+  const { name: system, keepsSecret } = definition
+  const { keyOf, partitions, refresh } = admission
+  const stopKeeping = keepsSecret
+    ? eachSecond(refresh, ({ code, message }) =>
+      log.warn({ system, code, reason: message }, 'the secret cannot be compared with the one that the database keeps'))
+    : () => {}
+  /** @type {ReturnType<typeof openConfirms>} */
+  let confirms = null
+  return {
+    /** Confirms of each partition, as gateways do it. @type {ConsumerParts['openConfirm']} */
+    async openConfirm () {
+      const wanted = durabilityOf(definition, durability, await hasReplicas(connectionOf(0)))
+      const opened = confirms ??= openConfirms({
+        primaryUrl, name: `${id}:${system}:confirm`, keyOf, durability: wanted, deadlineMs, waitMs
+      })
+      if (!opened) return async () => {}
+      const all = Array.from({ length: partitions }, (_, partition) => opened.of(partition))
+      return (partition) => all[partition]()
+    },
+
+    async close () {
+      stopKeeping()
+      await confirms?.close()
+    }
+  }
 }
 
 /**

@@ -8,7 +8,7 @@ import { createRoutes } from '../../src/store/index.js'
 import { eachSecond } from '../each-second.js'
 
 /**
- * @typedef {import('../../src/systems/definition.js').System} System
+ * @typedef {import('../../src/systems/inside.js').System} System
  * @typedef {object} Parts
  * @property {ReturnType<typeof createRoutes>} routes to the primary, for commands
  * @property {string} primaryUrl @property {string} name of connections
@@ -45,7 +45,7 @@ export function openSystem (settings, definition, parts) {
   return {
     open,
 
-    /** What the commands of a system need of its admission. @type {import('../../src/systems/definition.js').GatewayParts['admission']} */
+    /** What the commands of a system need of its admission. @type {import('../../src/systems/inside.js').GatewayParts['admission']} */
     commands: {
       submit: (command) => open().submit(command),
       agreed: () => open().agreed(),

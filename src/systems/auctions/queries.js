@@ -1,9 +1,10 @@
 /** Queries about auctions, for readers: from memory, else from a replica, else from the primary (src/admission/key-view.js). */
 import { FreshetError } from '../../errors.js'
-import { ID_TEXT, readId, text } from '../../http/index.js'
+import { ID_TEXT } from '../../http/index.js'
 import { moneyText } from '../money.js'
 import {
-  COUNT, GENERATION, limitField, listOf, NULLABLE_AMOUNT, objectOf, pageFields, pageOf, queryOfUser, SEQ, sinceFields, TIME, USER_FIELDS
+  AMOUNT, COUNT, GENERATION, idQuery, limitField, listOf, NULLABLE_AMOUNT, objectOf, pageFields, pageOf, queryOfUser, SEQ, sinceFields,
+  TIME, USER_FIELDS
 } from '../schemas.js'
 import { auctionOf, eventOf, replyTo, resultOf } from './replies.js'
 
@@ -56,15 +57,10 @@ const RESULT = objectOf({
   seq: SEQ,
   closedAt: TIME
 })
-const BIDDER = {
-  userId: text((given) => readId(given, 'userId'), {
-    description: 'a bidder, asserted by the holder of a token with the scope write: `winnerId` tells whether it won',
-    expects: 'an id',
-    schema: ID_TEXT
-  })
-}
 const ANY = { type: 'object' }
-const BID = objectOf({ auctionId: ID_TEXT, seq: COUNT, amount: { type: 'string' }, by: { type: 'string', enum: ['bid', 'proxy', 'buy'] }, ts: TIME })
+const BID = objectOf({
+  auctionId: ID_TEXT, seq: COUNT, amount: AMOUNT, by: { type: 'string', enum: ['bid', 'proxy', 'buy'] }, ts: TIME
+})
 
 /** @type {import('../definition.js').System['queries']} */
 export const QUERIES = {
@@ -95,15 +91,15 @@ export const QUERIES = {
   result: {
     path: '/v1/auctions/:id/result',
     summary: 'Its result',
-    fields: BIDDER,
+    fields: { userId: idQuery('a bidder, asserted by the holder of a token with the scope write: `winnerId` tells whether it won') },
     reply: RESULT,
     codes: ['AUCTION_UNKNOWN', 'AUCTION_OPEN'],
     run ({ params: { id }, query: { userId }, mayAs }, auctions) {
       const isAdmin = mayAs('admin')
-      if (userId !== null && !isAdmin && !mayAs('write')) {
-        throw new FreshetError('FORBIDDEN', 'userId: this token may not assert who bids; expected one with the scope write, or none of both')
+      if (userId !== null && isAdmin === false && !mayAs('write')) {
+        throw new FreshetError('FORBIDDEN', 'userId: this token may not assert a bidder; expected one with the scope write, or no userId')
       }
-      return auctions.result(id, (/** @type {string} */ winner) => isAdmin || winner === userId)
+      return auctions.result(id, (/** @type {string} */ winner) => Boolean(isAdmin) || winner === userId)
     }
   },
   byRequest: {

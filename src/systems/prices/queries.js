@@ -87,7 +87,7 @@ export function createPriceQueries ({ view, reading, submit, demand, store, now 
 
     /** Assets by id, with their tiers. @param {{ after: string | null, limit: number }} page */
     async tiers ({ after, limit }) {
-      const assets = await reading.names(RULE)
+      const assets = await reading.names(RULE, after !== null)
       const page = assets.filter((asset) => after === null || asset > after).slice(0, limit)
       const known = await Promise.all(page.map((asset) => view.get(asset)))
       const items = known.flatMap((one) => one ? [{ asset: one.key, tier: one.fields.tier, pinned: one.fields.pinned === '1' }] : [])

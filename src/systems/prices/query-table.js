@@ -46,8 +46,8 @@ const SOURCE_FIGURES = {
   }),
   additionalProperties: true
 }
-/** @param {object} list @param {Record<string, object>} more */
-const withMore = (list, more) => objectOf({ .../** @type {any} */ (list).properties, ...more })
+/** @param {ReturnType<typeof objectOf>} list @param {Record<string, object>} more */
+const withMore = (list, more) => ({ ...list, properties: { ...list.properties, ...more } })
 
 /** @param {string} given @returns {string[]} */
 function readAssets (given) {

@@ -9,7 +9,6 @@
  *   admitConcurrency: number | null }} Terms times in ms
  * @typedef {import('../../admission/index.js').Decision & { generation: string }} Answer
  */
-import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../../errors.js'
 import { invalidFields } from '../../http/index.js'
@@ -49,7 +48,7 @@ export function createSales (parts) {
   async function untilCompared (id) {
     for (let waitedMs = 0; waitedMs < COMPARED_WITHIN_MS; waitedMs += LOOK_EVERY_MS) {
       // the release of no claim changes nothing
-      const { code } = await submit({ rule: RULE, key: id, scope: '', requestId: randomUUID(), args: ['release', '', '-'] })
+      const { code } = await submit({ rule: RULE, key: id, scope: '', requestId: '', args: ['release', '', '-'] })
       if (code !== 'restoring') return
       await sleep(LOOK_EVERY_MS)
     }

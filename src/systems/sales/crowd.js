@@ -7,7 +7,7 @@ import { setMaxListeners } from 'node:events'
 import { Agent, request } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { productOf, userOf } from './crowd-names.js'
+import { productOf, userOf } from '../crowd-names.js'
 
 const UNITS = 100
 const PEOPLE = 2000
@@ -39,7 +39,7 @@ const givesUp = () => Math.random() < GIVE_UP
  * @param {{ gatewayUrl: string, readerUrl: string, mode: string, isActive: boolean, signal: AbortSignal, print: (line: string) => void }}
  *   options
  */
-export async function runSales ({ gatewayUrl, readerUrl, mode, isActive, signal, print }) {
+export async function runCrowd ({ gatewayUrl, readerUrl, mode, isActive, signal, print }) {
   const toGateway = new Agent({ keepAlive: true, maxSockets: GATEWAY_CONNECTIONS })
   // each who waits has a request at the reader
   const toReader = new Agent({ keepAlive: true, maxSockets: PEOPLE })

@@ -1,15 +1,15 @@
-/** The history store of prices. */
-import { createPriceStore } from '../../src/systems/prices/store/index.js'
-import { defaultCacheDir, DYNALITE_VERSION, hasDynalite } from '../../src/store/embedded/index.js'
-import { ROOT, runningDynamodb } from '../../src/store/index.js'
+/** The history store of prices, as doctor shows it. */
+import { defaultCacheDir, DYNALITE_VERSION, hasDynalite } from '../../store/embedded/index.js'
+import { ROOT, runningDynamodb } from '../../store/index.js'
+import { createPriceStore } from './store/index.js'
 
-/** @param {string[]} cells @returns {import('./rows.js').Row} */
+/** @param {string[]} cells */
 const row = (...cells) => ['history store', ...cells]
 
 /**
- * @param {Record<string, any>} settings @param {number} deadlineMs @returns {Promise<import('./rows.js').Findings>}
+ * @param {Record<string, any>} settings @param {number} deadlineMs @returns {Promise<import('../definition.js').Findings>}
  */
-export async function historyStoreFindings ({ dynamodbTable, dynamodbEndpoint, dynamodbRegion, cacheDir }, deadlineMs) {
+export async function findings ({ dynamodbTable, dynamodbEndpoint, dynamodbRegion, cacheDir }, deadlineMs) {
   if (dynamodbTable === null) return { rows: [row('none; the history of prices is what the event stream holds')], problems: [] }
   if (dynamodbEndpoint === 'embedded') {
     const isFetched = await hasDynalite(cacheDir ?? defaultCacheDir(ROOT))

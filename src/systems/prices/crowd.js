@@ -28,7 +28,7 @@ const ASSETS = Object.entries(TIERS).flatMap(([tier, [[from, to], currencies]]) 
 /**
  * @param {{ gatewayUrl: string, readerUrl: string, isActive: boolean, signal: AbortSignal, print: (line: string) => void }} options
  */
-export async function runPrices ({ gatewayUrl, readerUrl, isActive, signal, print }) {
+export async function runCrowd ({ gatewayUrl, readerUrl, isActive, signal, print }) {
   /** Repeats until the gateway accepts it. @param {{ asset: string, tier: string }} of */
   async function create ({ asset, tier }) {
     const request = { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ tier }), signal }

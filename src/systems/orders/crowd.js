@@ -7,7 +7,7 @@ import { setMaxListeners } from 'node:events'
 import { Agent, request } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { personOf, productOf, userOf } from './crowd-names.js'
+import { personOf, productOf, userOf } from '../crowd-names.js'
 
 const CUSTOMERS = 100
 const PRODUCTS = 100
@@ -30,7 +30,7 @@ const skuOf = (/** @type {number} */ i) => productOf(i).sku
 /**
  * @param {{ gatewayUrl: string, isActive: boolean, signal: AbortSignal, print: (line: string) => void }} options
  */
-export async function runOrders ({ gatewayUrl, isActive, signal, print }) {
+export async function runCrowd ({ gatewayUrl, isActive, signal, print }) {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
   signal.addEventListener('abort', () => agent.destroy())
   // one of each request in flight

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { userOf } from './crowd-names.js'
+import { userOf } from '../crowd-names.js'
 
 const LOTS = ['brass telescope', 'road bicycle', 'oak desk', 'film camera', 'sailing boat', 'upright piano', 'wall clock', 'signed print']
 const AT_ONCE = 5
@@ -23,7 +23,7 @@ const RETRY_MS = 1000
 /**
  * @param {{ gatewayUrl: string, isActive: boolean, signal: AbortSignal, print: (line: string) => void }} options
  */
-export async function runAuctions ({ gatewayUrl, isActive, signal, print }) {
+export async function runCrowd ({ gatewayUrl, isActive, signal, print }) {
   let n = 0
   let isPrinted = false
   /** @type {Lot[]} */
