@@ -11,14 +11,16 @@ import {
   matching, number, oneOf, oneOfKnown, originList, present, proxyList, readableFile, serverUrl, serverUrls, table, tierList, trueOrFalse,
   withoutSecrets, writableFile, writerFlags
 } from './src/settings/index.js'
+import { SYSTEM_NAMES } from './src/systems/list.js'
 
 export { SettingsInvalid, envOf, flagOf }
 
 const MIB = 1024 * 1024
 const MAX_MS = 2 ** 41 - 1
-const ALL = ['start', 'demo', 'writer', 'reader', 'gateway', 'consumers', 'dead-letters', 'servers', 'doctor', 'feed', 'experiment']
+const ALL = ['start', 'demo', 'writer', 'reader', 'gateway', 'consumers', 'dead-letters', 'servers', 'doctor', 'feed', 'bench',
+  'experiment']
 /** `library`: the options of openFeed and openReader */
-const CLIENTS = ['start', 'demo', 'writer', 'reader', 'gateway', 'consumers', 'dead-letters', 'feed', 'doctor', 'library']
+const CLIENTS = ['start', 'demo', 'writer', 'reader', 'gateway', 'consumers', 'dead-letters', 'feed', 'doctor', 'bench', 'library']
 const FEED_NAME = matching('a name: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -', /^[a-z0-9][a-z0-9._-]{0,63}$/)
 const APPENDS = ['writer', 'gateway', 'library']
 const PLAN = 'plan'
@@ -69,12 +71,15 @@ export const SETTINGS = Object.freeze([
     row('cacheDir', 'Directory for downloaded server programs; without it, .freshet in this checkout',
       { default: null, check: matching('a directory', /\S/) })
   ]),
-  ...group('Feed', ['start', 'writer', 'top'], [
-    row('feed', 'Feed name',
-      { default: 'latest', defaults: { top: null }, check: FEED_NAME })
+  ...group('Feed', ['start', 'writer'], [
+    row('feed', 'Feed name', { default: 'latest', check: FEED_NAME })
+  ]),
+  ...group('Feed', ['feed'], [
+    row('watch', 'show: print rate, lag and newest items once a second', { default: false, check: present })
   ]),
   ...group('Feed', ['start', ...APPENDS], [
-    row('layout', 'Storage layout of a partition', { uses: ['start', ...APPENDS, PLAN], default: 'ids', check: oneOfKnown('layouts') }),
+    row('layout', 'Storage layout of a partition',
+      { uses: ['start', ...APPENDS, 'bench', PLAN], default: 'ids', check: oneOfKnown('layouts') }),
     row('sortedSetContainsActualValue', 'true = layout values, false = layout ids; --layout overrides it',
       { env: 'SORTED_SET_CONTAINS_ACTUAL_VALUE', default: null, check: trueOrFalse })
   ]),
@@ -141,7 +146,7 @@ export const SETTINGS = Object.freeze([
       { default: 'block', defaults: { gateway: 'refuse' }, check: oneOf('block', 'refuse', 'drop') }),
     row('drainMs', 'Maximum time to flush when a feed is closed', { unit: 'ms', default: 10_000, check: integer(0, 600_000) })
   ]),
-  ...group('Write path', ['writer', 'reader', 'gateway', 'consumers', 'dead-letters', 'library', 'feed'], [
+  ...group('Write path', ['writer', 'reader', 'gateway', 'consumers', 'dead-letters', 'library', 'feed', 'bench'], [
     row('deadlineMs', 'Reply timeout; the connection is then closed', { unit: 'ms', default: 1_000, check: integer(10, 600_000) })
   ]),
   ...group('Write path', ['gateway'], [
@@ -151,11 +156,11 @@ export const SETTINGS = Object.freeze([
       { default: 1_000, check: integer(0, 1_000_000) })
   ]),
   ...group('Systems', ['dead-letters'], [
-    row('system', 'System whose dead letters are shown', { default: 'sales', check: oneOf('auctions', 'orders', 'prices', 'sales') })
+    row('system', 'System whose dead letters are shown', { default: 'sales', check: oneOf(...SYSTEM_NAMES) })
   ]),
   ...group('Systems', ['consumers'], [
     row('systems', 'Systems to serve, separated by commas; without it, all',
-      { default: null, check: listOf('auctions', 'orders', 'prices', 'sales') })
+      { default: null, check: listOf(...SYSTEM_NAMES) })
   ]),
   ...group('Systems', ['consumers'], [
     row('kafkaBrokers', 'Kafka brokers, host:port, separated by commas: entries reach consumers through a topic; without it, directly',
@@ -255,9 +260,8 @@ export const SETTINGS = Object.freeze([
     row('mode', 'How the demo sales sells: direct = claims are decided at once, queue = people are admitted in order, token = a unit is ' +
       'held for the holder of a token', { default: 'queue', check: oneOf('direct', 'queue', 'token') })
   ]),
-  ...group('Exchanges', ['reader', 'consumers'], [
-    row('exchanges', 'Sources of prices; local = the three exchanges of npm start exchanges; a reader asks them only while the servers ' +
-      'are away', { default: ['local'], defaults: { reader: null }, check: exchangeList }),
+  ...group('Exchanges', ['consumers'], [
+    row('exchanges', 'Sources of prices; local = the three exchanges of npm start exchanges', { default: ['local'], check: exchangeList }),
     row('exchangeUrls', 'URLs of exchanges, where they are not the usual ones', { default: null, check: exchangeUrls })
   ]),
   ...group('Exchanges', ['exchanges'], [
@@ -280,12 +284,6 @@ export const SETTINGS = Object.freeze([
     row('maxViewItems', 'Maximum number of live items held in memory per feed; the newest are kept',
       { default: 2_000_000, check: integer(1, 1e9) }),
     row('maxViewBytes', 'Maximum memory for these items per feed', { unit: 'bytes', default: 1024 * MIB, check: integer(MIB, 2 ** 40) })
-  ]),
-  ...group('Top', ['top'], [
-    row('url', 'URL of the reader', { default: 'http://127.0.0.1:8080', check: httpUrl }),
-    row('token', 'Token, if the reader requires one; in the environment other users of the machine do not see it',
-      { default: null, check: matching('a token, without spaces', /^[\x21-\x7e]+$/), secret: true }),
-    row('once', 'Print the figures once as text and exit', { default: false, check: present })
   ]),
   ...group('Experiment', ['experiment'], [
     row('quick', 'Run one short round as a check; its figures are not a result', { default: false, check: present }),

@@ -77,7 +77,7 @@ const hostOf = (/** @type {string} */ url) => new URL(url).host
  * @param {any} settings @param {import('../src/store/index.js').Target} target
  * @param {{ signal: AbortSignal, fail: (reason: string) => void }} lifecycle `fail`: a child ended for good
  */
-function createChildren (settings, { primaryUrl, replicaUrls }, { signal, fail }) {
+export function createChildren (settings, { primaryUrl, replicaUrls }, { signal, fail }) {
   // URLs may contain a password; arguments of a process are visible to all users
   /** @type {Record<string, string | undefined>} */
   const env = {

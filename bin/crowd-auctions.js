@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { userOf } from './crowd-names.js'
 
 const LOTS = ['brass telescope', 'road bicycle', 'oak desk', 'film camera', 'sailing boat', 'upright piano', 'wall clock', 'signed print']
 const AT_ONCE = 5
@@ -56,7 +57,7 @@ export async function runAuctions ({ gatewayUrl, isActive, signal, print }) {
   /** @param {Lot} lot @returns {Promise<boolean>} whether it is still open */
   async function bid (lot) {
     const amount = Math.round(100 * (lot.minNext + (Math.random() < 0.3 ? 0 : Math.random() * 2))) / 100
-    const { status, reply } = await send('POST', `${lot.id}/bids`, { userId: `bidder-${Math.floor(Math.random() * BIDDERS)}`, amount })
+    const { status, reply } = await send('POST', `${lot.id}/bids`, { userId: userOf(Math.floor(Math.random() * BIDDERS)), amount })
     if (reply.minNext) lot.minNext = Number(reply.minNext)
     if (reply.closeAt) lot.closeAt = reply.closeAt
     return status !== 410

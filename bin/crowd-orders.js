@@ -7,6 +7,7 @@ import { setMaxListeners } from 'node:events'
 import { Agent, request } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { personOf, productOf, userOf } from './crowd-names.js'
 
 const CUSTOMERS = 100
 const PRODUCTS = 100
@@ -24,7 +25,7 @@ const RETRY_MS = 1000
 const CONNECTIONS = 64
 
 const pick = (/** @type {number} */ n) => Math.floor(Math.random() * n)
-const skuOf = (/** @type {number} */ i) => `product-${i}`
+const skuOf = (/** @type {number} */ i) => productOf(i).sku
 
 /**
  * @param {{ gatewayUrl: string, isActive: boolean, signal: AbortSignal, print: (line: string) => void }} options
@@ -89,10 +90,10 @@ export async function runOrders ({ gatewayUrl, isActive, signal, print }) {
   }
 
   for (let i = 0; i < PRODUCTS; i++) {
-    await create('/v1/products', { sku: skuOf(i), name: `Product ${i}`, price: `${5 + i}.90`, quantity: UNITS })
+    await create('/v1/products', { ...productOf(i), price: `${5 + i}.90`, quantity: UNITS })
   }
   const created = await Promise.all(Array.from({ length: CUSTOMERS }, (_, i) =>
-    create('/v1/customers', { email: `customer-${i}-${randomUUID()}@example.org`, name: `Customer ${i}`, address: `Riverside ${i}` })))
+    create('/v1/customers', { email: `${userOf(i)}+${randomUUID()}@example.org`, name: personOf(i), address: `Riverside ${i + 1}` })))
   if (signal.aborted) return
   print(`${PRODUCTS} products, ${CUSTOMERS} customers, ${isActive ? `${PER_SECOND} actions/s` : 'no crowd'}`)
   if (!isActive) return

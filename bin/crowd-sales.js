@@ -7,9 +7,11 @@ import { setMaxListeners } from 'node:events'
 import { Agent, request } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { productOf, userOf } from './crowd-names.js'
 
 const UNITS = 100
 const PEOPLE = 2000
+const PRODUCTS = 100
 const EVERY_MS = 60_000
 const FIRST_MS = 4000
 /** of an admission or a token, so short that people are seen to lose it */
@@ -62,7 +64,7 @@ export async function runSales ({ gatewayUrl, readerUrl, mode, isActive, signal,
 
   /** @param {number} openAt @returns {Promise<string>} its id */
   async function create (openAt) {
-    const id = `sale-${openAt.toString(36)}`
+    const id = `${productOf(Math.round(openAt / EVERY_MS) % PRODUCTS).sku}-${openAt.toString(36)}`
     const holdMs = mode === 'direct' ? 0 : HOLD_MS
     const { status, reply } = await sendUntil(signal)('PUT', id, {
       body: { stock: UNITS, mode, openAt, closeAt: openAt + 2 * EVERY_MS, holdMs, admitConcurrency: ADMITTED_AT_ONCE }
@@ -81,7 +83,7 @@ export async function runSales ({ gatewayUrl, readerUrl, mode, isActive, signal,
     const outcomes = { got: 0, soldOut: 0, gaveUp: 0, failed: 0 }
     let soldMs = 0
     await Promise.all(Array.from({ length: PEOPLE }, async (_, i) => {
-      const outcome = await come[mode](`person-${i}`).catch(() => /** @type {Outcome} */ ('failed'))
+      const outcome = await come[mode](userOf(i)).catch(() => /** @type {Outcome} */ ('failed'))
       outcomes[outcome]++
       if (outcome === 'got') soldMs = Date.now() - openAt
     }))

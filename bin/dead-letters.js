@@ -7,7 +7,7 @@ import { admissionKey, readSystem } from '../src/admission/index.js'
 import { createDeadLetters } from '../src/consumers/index.js'
 import { createLog, listenForStop, visibleJson } from '../src/runtime/index.js'
 import { openServer, withTarget } from '../src/store/index.js'
-import { isLetterNeeded } from '../src/systems/orders/index.js'
+import { loadSystems } from '../src/systems/list.js'
 
 const ACTIONS = ['list', 'replay', 'discard']
 const PAGE = 1000
@@ -56,7 +56,8 @@ async function * act (primary, { keyPrefix, system }, action, id) {
   if (stored === null) return
   const { partitions } = stored
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
-  const letters = createDeadLetters({ connectionOf: () => primary, keyOf, partitions, isNeeded: isLetterNeeded })
+  const [{ isLetterNeeded: isNeeded }] = await loadSystems([system])
+  const letters = createDeadLetters({ connectionOf: () => primary, keyOf, partitions, isNeeded })
   if (action === 'list') {
     for (let after = /** @type {string | null} */ (null); ;) {
       const page = await letters.list({ after, limit: PAGE })

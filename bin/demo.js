@@ -93,15 +93,14 @@ async function startAll (settings, { start, print }, signal) {
       '--cors-origin', `${readerUrl},http://localhost:${port}`], ({ url }) => `${url}   ${commands}`, payments.secrets),
     ...Array.from({ length: system === 'orders' ? replicas : 1 }, () =>
       start('consumers', [...common, '--systems', system, ...sources, ...payments.ofConsumers], () => tasks)),
-    start('reader', [...common, '--port', String(port), '--gateway-url', gatewayUrl, ...sources],
-      ({ url }) => `${url}/${system}   open this page`)
+    start('reader', [...common, '--port', String(port), '--gateway-url', gatewayUrl], ({ url }) => `${url}/${system}   open this page`)
   ]
   await Promise.race([aborted(signal), Promise.all(children.map(({ up }) => up))])
   if (signal.aborted) return
   run({ gatewayUrl, readerUrl, mode, isActive: crowd === 'yes', signal, print: (line) => print('crowd', line) })
 }
 
-/** @param {import('./children.js').Children['start']} start @returns {Promise<string[]>} flags of reader and consumers */
+/** @param {import('./children.js').Children['start']} start @returns {Promise<string[]>} flags of consumers */
 async function startExchanges (start) {
   const { urls = {} } = await start('exchanges', ['--port', String(await freeRow())], () => 'sources of prices').up
   return ['--exchanges', 'local', '--exchange-urls', Object.entries(urls).map((pair) => pair.join('=')).join()]

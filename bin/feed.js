@@ -7,14 +7,16 @@ import { checkFeedName, dropFeed, extendFeed, listDefinitions, readDefinition, s
 import { layoutOf } from '../src/layouts/index.js'
 import { createLog, listenForStop, visibleJson } from '../src/runtime/index.js'
 import { openServer, withTarget } from '../src/store/index.js'
+import { watchFeed } from './feed-watch.js'
 
 const ACTIONS = ['list', 'show', 'set', 'drop']
 const USAGE = `Usage: npm start feed -- list
-       npm start feed -- show NAME
+       npm start feed -- show NAME [--watch]
        npm start feed -- set NAME --window-ms 60000 --max-items 100000
        npm start feed -- drop NAME
 
-Lists feeds, shows a feed, changes its retention, or deletes the feed with all its items.`
+Lists feeds, shows a feed, changes its retention, or deletes the feed with all its items.
+With --watch it shows rate, lag and newest items once a second, until Ctrl-C.`
 
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined> }} process
@@ -32,16 +34,24 @@ export async function main ({ argv, env }) {
   const log = createLog({ level: settings.logLevel, role: 'feed' })
   const stopping = listenForStop()
   try {
-    return await withTarget(settings, { env, report: (line) => log.info(line), stopping }, async ({ primaryUrl }) => {
+    return await withTarget(settings, { env, report: (line) => log.info(line), stopping }, async ({ primaryUrl, replicaUrls }) => {
+      if (settings.watch) {
+        const { keyPrefix, deadlineMs } = settings
+        await watchFeed(request.feed, { primaryUrl, replicaUrls, keyPrefix, deadlineMs, log, signal: stopping.signal }, print)
+        return 0
+      }
       const primary = await openServer(primaryUrl, { name: `freshet-feed-${process.pid}`, deadlineMs: settings.deadlineMs })
       const results = await act(primary, settings.keyPrefix, request).finally(() => primary.close())
-      for (const result of results) process.stdout.write(visibleJson(result) + '\n')
+      results.forEach(print)
       return 0
     })
   } finally {
     stopping.done()
   }
 }
+
+/** @param {object} result */
+function print (result) { process.stdout.write(visibleJson(result) + '\n') }
 
 /**
  * @param {import('../src/store/index.js').Connection} primary @param {string} prefix
@@ -70,7 +80,7 @@ function checkBounded ({ feed, layout, windowMs, maxItems }) {
 }
 
 /** @param {any} settings */
-function wanted ({ positionals: [action, feed], origins, windowMs, maxItems }) {
+function wanted ({ positionals: [action, feed], origins, windowMs, maxItems, watch }) {
   const changes = {
     ...(origins.windowMs.startsWith('--') && { windowMs }),
     ...(origins.maxItems.startsWith('--') && { maxItems })
@@ -83,6 +93,7 @@ function wanted ({ positionals: [action, feed], origins, windowMs, maxItems }) {
   else if (['show', 'set', 'drop'].includes(action) && feed === undefined) faults.push(`${action} needs a feed name`)
   else if (action === 'set' && Object.keys(changes).length === 0) faults.push('set needs --window-ms or --max-items')
   if (action !== 'set' && Object.keys(changes).length > 0) faults.push('--window-ms and --max-items are for set only')
+  if (action !== 'show' && watch) faults.push('--watch is for show only')
   if (faults.length) throw new SettingsInvalid(faults)
   if (feed !== undefined) checkFeedName(feed)
   return { action, feed, changes }

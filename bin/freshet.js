@@ -21,7 +21,7 @@ const COMMANDS = /** @type {Record<string, { file: string, meaning: string }>} *
   servers: { file: './servers.js', meaning: 'run the embedded servers in the foreground' },
   doctor: { file: './doctor.js', meaning: 'show versions, capabilities and permissions' },
   feed: { file: './feed.js', meaning: 'manage feeds: list | show NAME | set NAME | drop NAME' },
-  top: { file: './top.js', meaning: 'show the figures of a feed in the terminal' },
+  bench: { file: './bench.js', meaning: 'measure servers and this machine for 20 s, in one line' },
   plan: { file: './plan.js', meaning: 'say which servers a feed needs, what is left of them, and what they cost' },
   experiment: { file: './experiment.js', meaning: 'compare settings: list | NUMBER | ad-hoc --a .. --b ..' }
 })

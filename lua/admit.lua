@@ -6,7 +6,12 @@
 -- COST O(n log N)
 -- MODE writes
 local outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
--- each makes the functions of its rule, when a command needs them
+-- Each makes the functions of its rule, when a command needs them. A rule is a function of state, args, now in ms and a reader; it returns a code, details (names and values in turn) and, if it accepts, a change:
+--   events   fields and values in turn, the sequence number first; an event with the number 0 goes to the outbox only
+--   tasks { name, due ms }, members { field, value }, units { user, more }, holds { claim, until ms }, waiting { user, place }: absent lists are empty, no second value removes; the earliest hold is a task `expire`
+--   ends     the key expires
+--   keeps    events of the key, about; without it, all; 0: its events are in the outbox only
+--   reopens  a rejection that was final no longer is: the generation grows
 local rules = {}
 -- @include rules/max
 -- @include rules/bounded

@@ -1,9 +1,14 @@
 /** How durable the commands of a system are. */
 export { openConfirms } from '../src/admission/index.js'
 
-/** A setting, or without one that fits orders, what the primary can do. @param {string | null} durability @param {boolean} hasReplica */
-export const durabilityOfOrders = (durability, hasReplica) =>
-  durability === null || durability === 'db' ? hasReplica ? 'replica' : 'memory' : durability
+/**
+ * @param {Pick<import('../src/systems/definition.js').System, 'durability' | 'hasRows'>} definition @param {string | null} setting
+ * @param {boolean} hasReplica whether the primary has one
+ */
+export function durabilityOf ({ durability, hasRows = false }, setting, hasReplica) {
+  if (setting !== null && (setting !== 'db' || hasRows)) return setting
+  return durability === 'replica' && hasReplica ? 'replica' : 'memory'
+}
 
 /** @param {import('../src/store/index.js').Connection} connection to the primary */
 export const hasReplicas = async (connection) =>

@@ -10,6 +10,7 @@ import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
 import { createWriterMetrics, startEmbedded } from '../src/metrics/index.js'
 import { ackNames } from '../src/pipeline/index.js'
 import { SERVERS_FAILED } from '../src/store/index.js'
+import { loadSystems } from '../src/systems/list.js'
 import { createGatewayApp } from './gateway/app.js'
 import { createFeedLimit } from './gateway/feed-limit.js'
 import { createFeeds } from './gateway/feeds.js'
@@ -70,18 +71,14 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
     log
   })
   const embedded = startEmbedded(metrics.registry, settings.cloudwatchService)
-  const systems = openSystems(settings, { primaryUrl, registry: metrics.registry, log, signal })
+  const systems = openSystems(settings, await loadSystems(), { primaryUrl, registry: metrics.registry, log, signal })
   try {
     await primary.opened()
     await systems.check()
     const app = createGatewayApp({
       status: () => statusOf(primary, feeds),
       feeds,
-      auctions: systems.auctions,
-      sales: systems.sales,
-      prices: systems.prices,
-      orders: systems.orders,
-      letters: systems.letters,
+      systems: systems.all,
       settings,
       security,
       stopping: signal,

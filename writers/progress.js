@@ -1,10 +1,11 @@
 /**
  * Progress of a writer, once a second: a line that is overwritten on a terminal, a log line elsewhere.
  */
-import { eraseLine } from 'ansi-escapes'
 import { addAccounts, refusedOf } from '../src/pipeline/index.js'
 
 const EVERY_MS = 1000
+/** ECMA-48 8.3.41 */
+const ERASE_LINE = '\x1b[2K'
 
 /**
  * @param {{ log: import('pino').Logger, quiet?: boolean, terminal?: boolean, write?: (text: string) => void }} options
@@ -35,7 +36,7 @@ export function createProgress ({ log, quiet = false, terminal = process.stderr.
     const others = Object.entries({ unacknowledged, refused, dropped, retried }).filter(([, n]) => n > 0)
     const counts = others.map(([name, n]) => `  ${grouped(n)} ${name}`).join('')
     write(
-      `\r${eraseLine}${Math.round((now - started) / 1000)} s  ${grouped(itemsPerSecond)} items/s  ${grouped(items)} acknowledged${counts}`
+      `\r${ERASE_LINE}${Math.round((now - started) / 1000)} s  ${grouped(itemsPerSecond)} items/s  ${grouped(items)} acknowledged${counts}`
     )
     drawn = true
   }

@@ -8,6 +8,7 @@ import { admit } from './admit.js'
 import { createBatcher } from './batcher.js'
 import { prepare } from './commands.js'
 import { admissionKey } from './keys.js'
+import { fieldsOf } from './outbox.js'
 import { agreeOnSystem, newSecret, restoreSystem } from './system.js'
 
 /** @typedef {ReturnType<typeof createAdmission>} Admission */
@@ -26,7 +27,8 @@ const NEVER = Object.freeze({ answer: () => null, note () {} })
  * @param {number} options.deadlineMs of a command, until it is sent
  * @param {boolean} [options.batches] false: each command is sent at once, in a call of its own
  * @param {Pick<import('./rejections.js').Rejections, 'answer' | 'note'>} [options.rejections] without it every command is sent
- * @param {(partition: number) => () => Promise<void>} [options.confirmOf] what confirms the decisions of a partition (durability.js)
+ * @param {(partition: number) => ReturnType<typeof import('./durability.js').createConfirm>} [options.confirmOf] what confirms the
+ *   decisions of a partition
  * @param {import('./own-rules.js').OwnRules} [options.own] rules of a user
  * @param {number} [options.maxWaiting] commands of a partition
  * @param {import('./system.js').KeepSecret} [options.keepSecret] keeps the secret of the system outside of the servers
@@ -88,6 +90,19 @@ export function createAdmission ({
     keyOf,
     partitionOf: partitionOfKey,
 
+    /** From the primary; empty if there is none. @param {string} key @returns {Promise<import('./rules/index.js').Fields>} */
+    async stateOf (key) {
+      const partition = partitionOfKey(key)
+      return fieldsOf(await route(partition).connection.send('HGETALL', keyOf(partition)(`state:${key}`)))
+    },
+
+    /** What the rule remembers, from the primary. @param {string} key @param {string} field @returns {Promise<string | null>} */
+    async memberOf (key, field) {
+      const partition = partitionOfKey(key)
+      const member = await route(partition).connection.send('HGET', keyOf(partition)(`members:${key}`), field)
+      return member === null ? null : String(member)
+    },
+
     /** @returns {Promise<import('./system.js').System>} @throws {import('../errors.js').FreshetError} SYSTEM_DIFFERS */
     agreed: () => agreed ?? agree(route(0).connection),
 
@@ -115,7 +130,7 @@ export function createAdmission ({
       const { batcher, confirm } = all[partitionOfKey(command.key)]
       const answer = await batcher.submit(prepare(command))
       // a rejection too: the state that it rests on must last as long
-      await confirm()
+      await confirm(answer.generation)
       return answer
     }
   }

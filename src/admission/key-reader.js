@@ -9,7 +9,7 @@
  *   oldest of them first
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fieldsOf, isAtOrAfter } from './outbox.js'
+import { eventsOf, fieldsOf, isAtOrAfter } from './outbox.js'
 
 const READ_AGAIN_MS = 5
 const MAX_READS = 40
@@ -25,7 +25,7 @@ export function createKeyReader ({ connectionOf, keyOf, partitionOf, tail, exist
     const part = keyOf(partition)
     const keys = [`state:${key}`, `events:${key}`, 'outbox', 'generation'].map(part)
     const [state, events, ends, [lineage, n]] = await connectionOf(partition, isPrimary).runScript('read-key', keys, [tail])
-    const fields = fieldsOf(state.map(String))
+    const fields = fieldsOf(state)
     return {
       end: ends.length > 0 ? String(ends[0][0]) : '0-0',
       known: fields[exists] === undefined
@@ -35,7 +35,7 @@ export function createKeyReader ({ connectionOf, keyOf, partitionOf, tail, exist
             partition,
             generation: `${lineage}.${n}`,
             fields,
-            events: events.map((/** @type {any} */ [, flat]) => fieldsOf(flat.map(String))).reverse()
+            events: eventsOf(events).reverse()
           }
     }
   }

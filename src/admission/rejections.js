@@ -1,6 +1,6 @@
 /**
  * The rejection cache: answers commands that would certainly be rejected, without the server. It follows the outboxes of the primary,
- * as a reader follows those of a replica, and asks the rule itself (rules/) about the state in memory.
+ * as a reader follows those of a replica, and asks the rule's certain rejections (rules/) about the state in memory.
  *
  * It is used only while it is current, for a key that it knows, in the generation that the server last named, and for a request that
  * was not accepted before: whose reply was lost must hear that it was accepted.

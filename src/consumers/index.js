@@ -13,6 +13,7 @@
  * @typedef {import('./consume-batches.js').BatchEffect} BatchEffect
  * @typedef {import('./transport.js').Transport} Transport
  * @typedef {import('./dead-letters.js').DeadLetters} DeadLetters
+ * @typedef {Parameters<DeadLetters['bury']>[1]} NewLetter
  */
 export { consume } from './consume.js'
 export { consumeBatches } from './consume-batches.js'

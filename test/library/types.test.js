@@ -101,6 +101,15 @@ for (const resolution of /** @type {const} */ (['nodenext', 'bundler'])) {
   })
 }
 
+t.test('exports name declarations first, and files that are published', async (t) => {
+  const { exports, files } = description
+  for (const [path, target] of Object.entries(exports).filter(([, one]) => typeof one === 'object')) {
+    t.same(Object.keys(target), ['types', 'default'], path)
+    t.ok(files.includes(target.types.slice(2)), target.types)
+    t.ok(files.some((/** @type {string} */ name) => target.default.startsWith(`./${name}/`)), target.default)
+  }
+})
+
 t.test('the client compiles without types of Node', async (t) => {
   const program = programOf(Object.keys(CLIENT_PROGRAMS), { ...MODULES.nodenext, skipLibCheck: true, lib: [...LIBS, 'lib.dom.d.ts'] })
   t.same(errorsOf(program), [])

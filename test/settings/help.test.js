@@ -4,7 +4,7 @@ import { SETTINGS, envOf, flagOf, help, resolve } from '../../settings.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { ackNames } from '../../src/pipeline/index.js'
 
-const COMMANDS = ['start', 'demo', 'writer', 'reader', 'servers', 'doctor', 'feed', 'gateway', 'experiment', 'top', 'exchanges']
+const COMMANDS = ['start', 'demo', 'writer', 'reader', 'servers', 'doctor', 'feed', 'gateway', 'experiment', 'exchanges']
 const KNOWN = { layouts: layoutNames(), acks: ackNames() }
 /** Process files of commands that are not in bin/. */
 const FILES = { writer: 'writers/feed.js', reader: 'readers/server.js', gateway: 'writers/gateway.js' }
@@ -43,7 +43,7 @@ t.test('the help has room in a narrow terminal', async (t) => {
 })
 
 t.test('the examples in the help of each command are valid command lines', async (t) => {
-  for (const command of ['start', 'writer', 'reader', 'gateway', 'doctor', 'top', 'servers', 'feed']) {
+  for (const command of ['start', 'writer', 'reader', 'gateway', 'doctor', 'servers', 'feed']) {
     const { main } = await import(`../../${FILES[command] ?? `bin/${command}.js`}`)
     const { write } = process.stdout
     let stdout = ''

@@ -49,7 +49,7 @@ const POST = feedRoute({
   params: { feed: FEED_SCHEMA },
   query: querySchema(POST_FIELDS),
   body: Object.fromEntries([
-    [JSON_TYPE, { type: 'array', items: ITEM }],
+    [JSON_TYPE, { ...ITEM, type: ['array', 'object'], items: ITEM }],
     ...LINES_TYPES.map((type) => [type, { type: 'string', description: 'one item per line, as in application/json' }])
   ]),
   content: { [JSON_TYPE]: TAKEN },
