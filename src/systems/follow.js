@@ -105,7 +105,7 @@ async function read (connection, part, key, after) {
     ['XRANGE', part(`events:${key}`), `(${after}-0`, '+', 'COUNT', COUNT],
     ['HMGET', part('generation'), 'lineage', 'n']
   ])
-  const events = entries.map((/** @type {any} */ [id, flat]) => eventOf({ seq: String(id).split('-')[0], ...fieldsOf(flat.map(String)) }))
+  const events = entries.map((/** @type {any} */ [, flat]) => eventOf(fieldsOf(flat)))
   const firstSeq = events[0]?.seq ?? Number(seq) + 1
   if (after > Number(seq) && events.length === 0) throw changed(key, `its last event is ${Number(seq)}, and not ${after} or later`)
   if (firstSeq > after + 1) {
