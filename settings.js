@@ -7,11 +7,11 @@
  */
 import { SettingsInvalid } from './src/errors.js'
 import {
-  brokerList, databaseUrl, dynamodbEndpoint, envOf, exchangeList, exchangeUrls, FIELD, flagOf, httpUrl, integer, keysSource, listOf,
-  matching, number, oneOf, oneOfKnown, originList, present, proxyList, readableFile, serverUrl, serverUrls, table, tierList, trueOrFalse,
-  withoutSecrets, writableFile, writerFlags
+  brokerList, databaseUrl, dynamodbEndpoint, envOf, exchangeList, exchangeUrls, FIELD, flagOf, httpUrl, integer, keysSource,
+  listWhere, matching, number, oneOf, oneOfKnown, oneWhere, originList, present, proxyList, readableFile, serverUrl, serverUrls, table,
+  tierList, trueOrFalse, withoutSecrets, writableFile, writerFlags
 } from './src/settings/index.js'
-import { SYSTEM_NAMES } from './src/systems/list.js'
+import { ALL_SYSTEMS, isSystem, SYSTEM_NAMES } from './src/systems/list.js'
 
 export { SettingsInvalid, envOf, flagOf }
 
@@ -155,11 +155,13 @@ export const SETTINGS = Object.freeze([
       { default: 1_000, check: integer(0, 1_000_000) })
   ]),
   ...group('Systems', ['dead-letters'], [
-    row('system', 'System whose dead letters are shown', { default: 'sales', check: oneOf(...SYSTEM_NAMES) })
+    row('system', 'System whose dead letters are shown: one of ours, or the path of a module of your own',
+      { default: 'sales', check: oneWhere(`${SYSTEM_NAMES.join(', ')}, or a path`, (text) => isSystem(text) && text !== ALL_SYSTEMS) })
   ]),
-  ...group('Systems', ['consumers'], [
-    row('systems', 'Systems to serve, separated by commas; without it, all',
-      { default: null, check: listOf(...SYSTEM_NAMES) })
+  ...group('Systems', ['gateway', 'reader', 'consumers'], [
+    row('systems', 'Systems to serve, separated by commas; all = those of Freshet; with a / or .js at the end: the path of a module of your ' +
+      'own, from the working folder; without it, all',
+    { default: null, check: listWhere(`all, some of ${SYSTEM_NAMES.join(', ')}, or paths, separated by commas`, isSystem) })
   ]),
   ...group('Systems', ['consumers'], [
     row('kafkaBrokers', 'Kafka brokers, host:port, separated by commas: entries reach consumers through a topic; without it, directly',

@@ -51,12 +51,12 @@ export async function main ({ argv, env }) {
  * @param {import('../src/store/index.js').Connection} primary @param {{ keyPrefix: string, system: string }} settings
  * @param {string} action @param {string} id
  */
-async function * act (primary, { keyPrefix, system }, action, id) {
+async function * act (primary, { keyPrefix, system: wanted }, action, id) {
+  const [{ name: system, isLetterNeeded: isNeeded }] = await loadSystems([wanted])
   const stored = await readSystem(primary, { keyPrefix, system })
   if (stored === null) return
   const { partitions } = stored
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
-  const [{ isLetterNeeded: isNeeded }] = await loadSystems([system])
   const letters = createDeadLetters({ connectionOf: () => primary, keyOf, partitions, isNeeded })
   if (action === 'list') {
     for (let after = /** @type {string | null} */ (null); ;) {

@@ -67,12 +67,12 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
     log
   })
   const embedded = startEmbedded(metrics.registry, settings.cloudwatchService)
-  const systems = openSystems(settings, await loadSystems(), { primaryUrl, registry: metrics.registry, log, signal })
+  const systems = openSystems(settings, await loadSystems(settings.systems ?? undefined), { primaryUrl, registry: metrics.registry, log, signal })
   try {
     await primary.opened()
     await systems.check()
     const app = createGatewayApp({
-      status: () => statusOf(primary, feeds),
+      status: () => statusOf(primary, feeds, systems.reasons()),
       feeds,
       systems: systems.all,
       putFeed: (feed, asked) => primary.putFeed({ feed, asked, defaults: settings }),
@@ -98,9 +98,9 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
 
 /**
  * For /readyz.
- * @param {{ reasons: () => string[] }} primary @param {{ reasons: () => string[] }} feeds
+ * @param {{ reasons: () => string[] }} primary @param {{ reasons: () => string[] }} feeds @param {string[]} ofSystems
  */
-function statusOf (primary, feeds) {
-  const reasons = [...primary.reasons(), ...feeds.reasons()]
+function statusOf (primary, feeds, ofSystems) {
+  const reasons = [...primary.reasons(), ...feeds.reasons(), ...ofSystems]
   return { ready: reasons.length === 0, reasons, nodes: [] }
 }

@@ -39,7 +39,9 @@ export async function admit (connection, key, options, commands) {
     if (now === undefined) await beginLineage(connection, key, options, String(generation))
     else if (first === 'rules') await own?.agreeIn(connection, key)
     else if (first !== 'backlog') return { generation: String(generation), now: Number(now), replies }
-    else throw new FreshetError('ADMISSION_BACKLOG', `more than ${options.maxOutbox} entries of this partition wait for consumers; try again`)
+    else {
+      throw new FreshetError('ADMISSION_BACKLOG', `more than ${options.maxOutbox} entries of this partition wait for consumers; try again`)
+    }
   }
   throw new FreshetError('LINEAGE_DIFFERS', 'other processes see another primary of this partition; try again')
 }

@@ -8,7 +8,8 @@
  *
  * @typedef {import('./admit.js').Admitted} Admitted
  * @typedef {import('./commands.js').Prepared} Command
- * @typedef {import('./commands.js').Decision & { generation: string, now: number, accepted?: boolean }} Answer `accepted`: of rules of users
+ * @typedef {import('./commands.js').Decision & { generation: string, now: number, accepted?: boolean }} Answer `accepted`: of rules of
+ *   users
  * @typedef {{ command: Command, sinceMs: number, resolve: (reply: { admitted: Admitted, i: number } | Answer) => void,
  *   reject: (error: Error) => void }} Waiting
  */

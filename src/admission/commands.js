@@ -9,8 +9,8 @@
  * @property {string[]} args of the rule; numbers as texts of whole numbers
  * @property {boolean} [isTask] a scheduled task of a rule of a user, which is decided only while it is due
  *
- * @typedef {{ rule: string, key: string, args: string[], request: string, encoded: string, isTask?: boolean }} Prepared `request`: digest of
- *   what makes a request the same, or empty; `encoded`: its arguments, as a JSON array that lacks its last element
+ * @typedef {{ rule: string, key: string, args: string[], request: string, encoded: string, isTask?: boolean }} Prepared `request`: digest
+ *   of what makes a request the same, or empty; `encoded`: its arguments, as a JSON array that lacks its last element
  *
  * @typedef {object} Decision
  * @property {string} code of the rule; `other_body`: the request id was accepted with other arguments; `failed`: the script could not

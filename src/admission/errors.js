@@ -13,6 +13,7 @@ define('admission', {
   RULE_FAILED: { meaning: 'a rule failed, or returned what a rule must not return; nothing of its command was stored' },
   RULE_DIFFERS: { exitStatus: 2, meaning: 'a rule is stored in a higher version, or in the same one with another text' },
   RULE_INCONSISTENT: { meaning: 'fold or certain of a rule do not agree with its Lua (checkRule)' },
+  KEY_UNKNOWN: { status: 404, meaning: 'there is no such key' },
   EVENTS_TRIMMED: { meaning: 'events after this sequence number are no longer kept' },
   GENERATION_CHANGED: { meaning: 'facts known before may not hold, such as after another server became the primary; read the key again' },
   LINEAGE_DIFFERS: { retryable: true, meaning: 'processes disagree about which server is the primary' }

@@ -13,6 +13,7 @@
  * @typedef {import('./own-rules.js').OwnRule} OwnRule
  * @typedef {import('./own-rules.js').OwnRules} OwnRules
  * @typedef {import('./rules/index.js').Fields} Fields
+ * @typedef {import('./rules/index.js').Ruleset} Ruleset
  * @typedef {import('./system.js').KeepSecret} KeepSecret
  * @typedef {import('./system.js').System} System
  */

@@ -4,7 +4,7 @@
  *     text ──▶ compiled alone ──▶ chunk without redis, KEYS, ... ──▶ its version and digest are stored ──▶ lua/decide.lua
  *
  * Nothing of the engine is in the scope of a chunk: chunks come first in the script, and what the server offers is shadowed by locals that
- * are nil. That keeps a rule from reaching other keys by mistake; it is no fence against an attacker, since a rule can fill the memory of the
+ * are nil. That keeps a rule from reaching other keys by mistake. It is no fence against an attacker: a rule can fill the memory of the
  * server.
  *
  * A process asks for the stored version with each call, so an older process decides nothing once a newer one has stored its rules.
@@ -25,8 +25,8 @@ import { systemKey } from './keys.js'
 import { memoryOf } from './own-memory.js'
 
 /** What a chunk cannot use: the server, other keys, other code. */
-const HIDDEN = ['redis', 'server', 'KEYS', 'ARGV', '_G', 'getfenv', 'setfenv', 'load', 'loadstring', 'loadfile', 'dofile', 'require', 'module',
-  'package', 'debug', 'os', 'io', 'cjson', 'cmsgpack', 'struct', 'coroutine', 'collectgarbage', 'gcinfo', 'newproxy', 'print',
+const HIDDEN = ['redis', 'server', 'KEYS', 'ARGV', '_G', 'getfenv', 'setfenv', 'load', 'loadstring', 'loadfile', 'dofile', 'require',
+  'module', 'package', 'debug', 'os', 'io', 'cjson', 'cmsgpack', 'struct', 'coroutine', 'collectgarbage', 'gcinfo', 'newproxy', 'print',
   '__redis__err__handler', '__server__err__handler']
 /** parts of scripts that the chunks replace */
 const PLACE = 'local rules, versions, kept = {}, {}, {}'
@@ -109,7 +109,10 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
       await store(connection, key('generation'))
     },
 
-    /** @param {string} reply lines @returns {import('./commands.js').Decision & { accepted: boolean }} @throws {FreshetError} RULE_FAILED */
+    /**
+     * @param {string} reply lines @returns {import('./commands.js').Decision & { accepted: boolean }}
+     * @throws {FreshetError} RULE_FAILED, REQUEST_DIFFERS
+     */
     decisionOf (reply) {
       const [status, code, seq, version, details] = reply.split('\n')
       if (status === 'failed') throw failed(code)
@@ -117,7 +120,8 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
         throw new FreshetError('REQUEST_DIFFERS', `a request with this id was accepted with other arguments by ${system}; use another id`)
       }
       const isReplay = status === 'replay'
-      return { code, accepted: isReplay || status === 'accepted', seq: Number(seq), version: Number(version), isReplay, details: JSON.parse(details) }
+      const accepted = isReplay || status === 'accepted'
+      return { code, accepted, seq: Number(seq), version: Number(version), isReplay, details: JSON.parse(details) }
     }
   }
 }

@@ -58,7 +58,8 @@ export function createRejections ({ requestMs, metrics, onEntry = () => {}, rule
         return null
       }
       const outcome = certain[rule](known.fields, args)
-      if (outcome === null || (request !== '' && accepted.mayHave(request)) || (rule === 'bounded' && accepted.mayHave(holderOf(rule, key, args[1])))) {
+      const isKnown = request !== '' && accepted.mayHave(request)
+      if (outcome === null || isKnown || (rule === 'bounded' && accepted.mayHave(holderOf(rule, key, args[1])))) {
         metrics.asked('open')
         return null
       }

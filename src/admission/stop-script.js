@@ -1,6 +1,6 @@
 /**
- * Stops a script that never ends. While it runs the server answers nothing, until its busy threshold (5 s unless it is configured); from then
- * on it answers BUSY, and SCRIPT KILL stops a script that has written nothing.
+ * Stops a script that never ends. While it runs the server answers nothing, until its busy threshold (5 s unless it is configured). From
+ * then on it answers BUSY, and SCRIPT KILL stops a script that has written nothing.
  *
  * Another program's script must not be stopped. A call that comes while another script is busy is answered with BUSY itself, so a call
  * without a reply is the one that runs.
@@ -30,7 +30,8 @@ export function createStopper ({ url, name, log }) {
   /** @param {() => boolean} isDone */
   async function look (isDone) {
     const connection = await opening
-    while (connection && !isDone()) {
+    if (connection === null) return
+    while (!isDone()) {
       const isBusy = await connection.send('ECHO', '').then(() => false, ({ reply }) => reply === 'BUSY')
       await sleep(LOOK_EVERY_MS)
       if (!isBusy || isDone()) continue

@@ -36,7 +36,9 @@ function randomFrom (seed) {
  * @throws {FreshetError} RULE_INCONSISTENT, RULE_FAILED, and as openSystem
  */
 export async function checkRule (rule, { commands, runs = 100, seed = randomBytes(4).readUInt32LE(), ...options }) {
-  if (typeof commands !== 'function') throw new SettingsInvalid([`commands: a value of type ${typeof commands}; expected a function (random) => args`])
+  if (typeof commands !== 'function') {
+    throw new SettingsInvalid([`commands: a value of type ${typeof commands}; expected a function (random) => args`])
+  }
   const name = `check-${randomBytes(6).toString('hex')}`
   const definition = await checkedDefinition({ name, rules: { [RULE]: rule } })
   const settings = checkedOptions({ ...options, partitions: 1 }, definition)
@@ -106,8 +108,8 @@ const withNames = ({ state, seq, version }) => ({ ...state, [OWN_NAMES.seq]: Str
 
 /**
  * @param {import('./face.js').OpenedSystem} system
- * @param {{ key: string, fold: (state: Record<string, string>, event: any) => boolean, args: string[], stored: import('./face.js').Stored,
- *   before: { state: Record<string, string>, seq: number, version: number } }} parts
+ * @param {{ key: string, fold: (state: Record<string, string>, event: any) => boolean, args: string[],
+ *   stored: import('./face.js').Stored, before: { state: Record<string, string>, seq: number, version: number } }} parts
  */
 async function expectFolded (system, { key, fold, before, stored, args }) {
   const fields = withNames(before)
@@ -135,6 +137,7 @@ async function removeKeys ({ redisUrl, keyPrefix, deadlineMs }, system, keys) {
   const part = admissionKey(keyPrefix, system, 0)
   const { connection } = routes.route(0)
   const names = [...['outbox', 'tasks', 'generation'].map(part), ...keys.flatMap((key) => [part(`state:${key}`), part(`events:${key}`)])]
-  await connection.sendAll([systemKey(keyPrefix, system), `${systemKey(keyPrefix, system)}:rules`, ...names].map((name) => ['UNLINK', name]))
+  const whole = systemKey(keyPrefix, system)
+  await connection.sendAll([whole, `${whole}:rules`, ...names].map((name) => ['UNLINK', name]))
   await routes.close()
 }

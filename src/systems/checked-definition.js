@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { SettingsInvalid } from '../errors.js'
 
 export const NAME = /^[a-z][a-z0-9-]{0,31}$/
-const NAMED = 'a-z first, then up to 31 of a-z 0-9 -'
+export const NAMED = 'a-z first, then up to 31 of a-z 0-9 -'
 const PARTS = Object.freeze(['name', 'rules', 'durability', 'errors', 'unknown', 'commands', 'queries', 'stream', 'consumers'])
 const PARTS_OF_RULES = Object.freeze(['lua', 'version', 'fold', 'certain', 'keepEvents'])
 
@@ -21,7 +21,7 @@ function faultsOfRule (name, rule) {
   return [
     ...NAME.test(name) ? [] : [`rules.${name}: the name of a rule has ${NAMED}`],
     ...unknownIn(rule, PARTS_OF_RULES, `rules.${name}`),
-    ...typeof lua === 'string' || lua instanceof URL ? [] : [`rules.${name}.lua: a value of type ${typeof lua}; expected a text, or the URL of a file`],
+    ...typeof lua === 'string' || lua instanceof URL ? [] : [`rules.${name}.lua: a value of type ${typeof lua}; expected a text or a URL`],
     ...isWhole(version) ? [] : [`rules.${name}.version: ${version}; expected an integer of 1 or more`],
     ...isWhole(keepEvents) ? [] : [`rules.${name}.keepEvents: ${keepEvents}; expected an integer of 1 or more`],
     ...[fold, certain].every((part) => typeof part === 'function') ? [] : [`rules.${name}: fold and certain are functions`]
@@ -45,11 +45,13 @@ export async function checkedDefinition (given) {
   ]
   if (faults.length > 0) throw new SettingsInvalid(faults)
   const read = await Promise.all(Object.entries(rules).map(async ([rule, { lua, version = 1, keepEvents, fold, certain }]) =>
-    [rule, { text: typeof lua === 'string' ? lua : await textOf(rule, lua), version, keepEvents, fold, certain }]))
+    [rule, { text: await textOf(rule, lua), version, keepEvents, fold, certain }]))
   return { name, durability, rules: Object.fromEntries(read) }
 }
 
-/** @param {string} rule @param {URL} file */
-const textOf = (rule, file) => readFile(file, 'utf8').catch((error) => {
-  throw new SettingsInvalid([`rules.${rule}.lua: ${file} cannot be read (${error.code ?? error.message}); expected the URL of a file`])
-})
+/** @param {string} rule @param {string | URL} lua its text, or where that is */
+const textOf = async (rule, lua) => typeof lua === 'string'
+  ? lua
+  : readFile(lua, 'utf8').catch((error) => {
+    throw new SettingsInvalid([`rules.${rule}.lua: ${lua} cannot be read (${error.code ?? error.message}); expected the URL of a file`])
+  })

@@ -1,6 +1,6 @@
 /**
- * Consumers of a system of a user, and its scheduled tasks. Each consumer, and the tasks, have owners of their own, because not every process
- * has each consumer.
+ * Consumers of a system of a user, and its scheduled tasks. Each consumer, and the tasks, have owners of their own, because not every
+ * process has each consumer.
  *
  *     consume('receipts', handler) ─▶ lease of a partition ─▶ its outbox from the cursor of `receipts` ─▶ handler ─▶ cursor
  *
@@ -12,11 +12,11 @@ import { createDeadLetters, createOutboxReader, createOwnership, followPartition
 import { FreshetError } from '../errors.js'
 import { runTasks, taskCommands } from '../schedule/index.js'
 import { createRoutes } from '../store/index.js'
-import { NAME } from './checked-definition.js'
+import { NAME, NAMED } from './checked-definition.js'
 
 const MAX_ATTEMPTS = 1000
 const TASKS = '@tasks'
-/** handlers of this process that run, by consumer and partition, also of systems that were opened twice @type {Map<string, Promise<unknown>>} */
+/** handlers of this process, by consumer and partition, also of a system that was opened twice @type {Map<string, Promise<unknown>>} */
 const running = new Map()
 
 /**
@@ -57,7 +57,8 @@ export function createConsumers ({ id, name, system, primaryUrl, partitions, dea
       reader,
       metrics: {
         finished () {},
-        failed: ({ message }, attempt) => log.warn({ system, consumer, partition: owned.partition, attempt, reason: message }, 'entries are tried again')
+        failed: ({ message: reason }, attempt) =>
+          log.warn({ system, consumer, partition: owned.partition, attempt, reason }, 'entries are tried again')
       },
       async bury (letter) {
         await letters.bury(owned.partition, letter)
@@ -90,10 +91,12 @@ export function createConsumers ({ id, name, system, primaryUrl, partitions, dea
     /** @param {string} consumer @param {import('./face.js').Handler} handler @param {{ attempts?: number }} [options] */
     async consume (consumer, handler, { attempts = 3, ...rest } = {}) {
       const unknown = Object.keys(rest)
-      if (typeof consumer !== 'string' || !NAME.test(consumer)) throw invalid(`consumer ${String(consumer)}; expected a-z first, then up to 31 of a-z 0-9 -`)
+      if (typeof consumer !== 'string' || !NAME.test(consumer)) throw invalid(`consumer ${String(consumer)}; expected ${NAMED}`)
       if (typeof handler !== 'function') throw invalid(`handler: a value of type ${typeof handler}; expected a function`)
       if (unknown.length > 0) throw invalid(`${unknown[0]} is unknown; the options of consume are attempts`)
-      if (!Number.isInteger(attempts) || attempts < 1 || attempts > MAX_ATTEMPTS) throw invalid(`attempts ${attempts}; expected 1 to ${MAX_ATTEMPTS}`)
+      if (!(Number.isInteger(attempts) && attempts >= 1 && attempts <= MAX_ATTEMPTS)) {
+        throw invalid(`attempts ${attempts}; expected 1 to ${MAX_ATTEMPTS}`)
+      }
       return start(consumer, handler, attempts)
     },
 

@@ -2,7 +2,7 @@
 
 /** @typedef {Record<string, string>} State fields of a key by name; numbers are texts of whole numbers */
 
-/** @typedef {{ seq: number, type: string, ts: number, [field: string]: string | number }} Event `ts`: ms since 1970, by the server's clock */
+/** @typedef {{ seq: number, type: string, ts: number, [field: string]: string | number }} Event `ts`: ms since 1970, of the server */
 
 /**
  * What a consumer gets: an event with its rule and key.
@@ -15,8 +15,8 @@
  * @property {string | URL} lua its text, or the URL of a file
  * @property {number} [version] 1 or more; a change of the text needs a higher one. Default: 1
  * @property {number} [keepEvents] how many events of a key are kept, about; default: all
- * @property {(state: State, args: readonly string[]) => string | { code: string, details?: Record<string, string | number> } | null |
- *   undefined} [certain] the code of a rejection that stays true within a generation; such commands are answered without the server
+ * @property {(state: State, args: readonly string[]) => string | { code: string, details?: Record<string, string | number> } | null
+ *   | undefined} [certain] the code of a rejection that stays true within a generation; such commands are answered without the server
  * @property {(state: State, event: Event) => State} [fold] the state after an event; it may change the state that it gets
  */
 

@@ -1,6 +1,6 @@
 /**
- * Events of a key as they come. One connection follows the outboxes of the system and wakes the followers of a key, which then read its event
- * stream from where they are. So what a follower missed while the server was away is read like everything else.
+ * Events of a key as they come. One connection follows the outboxes of the system and wakes the followers of a key, which then read its
+ * event stream from where they are. So what a follower missed while the server was away is read like everything else.
  *
  * @typedef {{ wake: () => void, partition: number }} Follower
  */
@@ -42,32 +42,8 @@ export function createFollowing ({ primaryUrl, name, deadlineMs, partitions, par
     return { close: () => Promise.all([follower.close(), routes.close()]) }
   }
 
-  /**
-   * What came after a sequence number.
-   * @param {string} key @param {number} after
-   * @returns {Promise<{ events: import('./face.js').Event[], generation: string }>} @throws {FreshetError} EVENTS_TRIMMED
-   */
-  async function read (key, after) {
-    const partition = partitionOf(key)
-    const part = keyOf(partition)
-    const [seq, entries, generation] = await connectionOf(partition).sendAll([
-      ['HGET', part(`state:${key}`), '@seq'],
-      ['XRANGE', part(`events:${key}`), `(${after}-0`, '+', 'COUNT', COUNT],
-      ['HMGET', part('generation'), 'lineage', 'n']
-    ])
-    const events = entries.map((/** @type {any} */ [id, flat]) => eventOf({ seq: String(id).split('-')[0], ...fieldsOf(flat.map(String)) }))
-    const firstSeq = events[0]?.seq ?? Number(seq) + 1
-    if (after > Number(seq) && events.length === 0) throw changed(key, `its last event is ${Number(seq)}, and not ${after} or later`)
-    if (firstSeq > after + 1) {
-      const stored = await readState(connectionOf(partition), part, key)
-      throw new FreshetError('EVENTS_TRIMMED', `events of ${key} after ${after} are no longer kept, the first one is ${firstSeq}; go on from ` +
-        'the state of this error', { firstSeq, state: stored?.state ?? {}, seq: stored?.seq ?? 0, generation: stored?.generation })
-    }
-    return { events, generation: generationOf(generation) }
-  }
-
-  /** @param {string} key @param {string} why */
-  const changed = (key, why) => new FreshetError('GENERATION_CHANGED', `${key} has another generation: ${why}; read the key again`)
+  const readNow = async (/** @type {string} */ key, /** @type {number} */ after) =>
+    read(connectionOf(partitionOf(key)), keyOf(partitionOf(key)), key, after)
 
   return {
     /** @param {string} key @param {{ after?: number, signal?: AbortSignal }} [options] */
@@ -89,7 +65,7 @@ export function createFollowing ({ primaryUrl, name, deadlineMs, partitions, par
       try {
         while (!ended.aborted) {
           isWoken = false
-          const found = await read(key, position).catch((error) => {
+          const found = await readNow(key, position).catch((error) => {
             if (!error.retryable) throw error
             return null
           })
@@ -116,3 +92,29 @@ export function createFollowing ({ primaryUrl, name, deadlineMs, partitions, par
     close: async () => { await outbox?.close() }
   }
 }
+
+/**
+ * What came after a sequence number.
+ * @param {import('../store/index.js').Connection} connection to the primary @param {(part: string) => string} part of the partition
+ * @param {string} key @param {number} after
+ * @returns {Promise<{ events: import('./face.js').Event[], generation: string }>} @throws {FreshetError} EVENTS_TRIMMED, GENERATION_CHANGED
+ */
+async function read (connection, part, key, after) {
+  const [seq, entries, generation] = await connection.sendAll([
+    ['HGET', part(`state:${key}`), '@seq'],
+    ['XRANGE', part(`events:${key}`), `(${after}-0`, '+', 'COUNT', COUNT],
+    ['HMGET', part('generation'), 'lineage', 'n']
+  ])
+  const events = entries.map((/** @type {any} */ [, flat]) => eventOf(fieldsOf(flat)))
+  const firstSeq = events[0]?.seq ?? Number(seq) + 1
+  if (after > Number(seq) && events.length === 0) throw changed(key, `its last event is ${Number(seq)}, and not ${after} or later`)
+  if (firstSeq > after + 1) {
+    const stored = await readState(connection, part, key)
+    throw new FreshetError('EVENTS_TRIMMED', `events of ${key} after ${after} are no longer kept, the first one is ${firstSeq}; go on from ` +
+      'the state of this error', { firstSeq, state: stored?.state ?? {}, seq: stored?.seq ?? 0, generation: stored?.generation })
+  }
+  return { events, generation: generationOf(generation) }
+}
+
+/** @param {string} key @param {string} why */
+const changed = (key, why) => new FreshetError('GENERATION_CHANGED', `${key} has another generation: ${why}; read the key again`)

@@ -49,8 +49,8 @@ export async function openSystem (definition, options) {
 }
 
 /**
- * Checks that `fold` and `certain` of a rule agree with its Lua, by commands at random on a server: folded events equal the stored state, and
- * what is certainly rejected the Lua rejects with the same code. Prints the seed of the commands, and removes its keys.
+ * Checks that `fold` and `certain` of a rule agree with its Lua, by commands at random on a server: folded events equal the stored state,
+ * and what is certainly rejected the Lua rejects with the same code. Prints the seed of the commands, and removes its keys.
  * @param {Rule} rule
  * @param {CheckOptions} options
  * @returns {Promise<Checked>}

@@ -27,25 +27,21 @@ let opened = 0
 /** @typedef {Awaited<ReturnType<typeof import('./checked-definition.js').checkedDefinition>>} Definition */
 
 /**
- * @param {Definition} definition @param {any} settings checked
- * @returns {Promise<import('./face.js').OpenedSystem>}
- * @throws {FreshetError} RULE_FAILED, RULE_DIFFERS, SYSTEM_DIFFERS, DURABILITY_UNSUPPORTED, and why the primary cannot be used
+ * The connections of a system, and what decides its commands.
+ * @param {Definition} definition @param {any} settings @param {string} name of connections
+ * @param {{ cached: number }} account
  */
-export async function open (definition, settings) {
-  const { name: system, rules } = definition
+function connect ({ name: system, rules }, settings, name, account) {
   const { redisUrl: primaryUrl, keyPrefix, partitions, deadlineMs, log } = settings
-  const name = `freshet-${process.pid}-${system}-${++opened}`
-  const account = { accepted: 0, rejected: 0, replayed: 0, cached: 0, failed: 0, stopped: 0, full: 0, late: 0, lost: 0, deadLetters: 0 }
-  const closing = new AbortController()
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
+  const partitionOf = (/** @type {string} */ key) => partitionOfId(Buffer.from(key), partitions)
   const stopper = createStopper({ url: primaryUrl, name: `${name}:stop`, log })
   const routes = createRoutes({ primaryUrl, name, deadlineMs: Math.max(deadlineMs, REPLY_MS) })
   const reads = createRoutes({ primaryUrl, name: `${name}:reads`, deadlineMs })
-  const confirms = openConfirms({ ...settings, primaryUrl, name: `${name}:confirm`, keyOf, waitMs: settings.ackWithinMs })
-  const own = createOwnRules({ keyPrefix, system, rules, watch: stopper.watch })
-  const partitionOf = (/** @type {string} */ key) => partitionOfId(Buffer.from(key), partitions)
   const connectionOf = (/** @type {number} */ partition) => reads.route(partition).connection
   const place = { system, primaryUrl, keyOf, partitionOf, partitions, connectionOf, deadlineMs, name, log }
+  const confirms = openConfirms({ ...settings, primaryUrl, name: `${name}:confirm`, keyOf, waitMs: settings.ackWithinMs })
+  const own = createOwnRules({ keyPrefix, system, rules, watch: stopper.watch })
   const cache = Object.keys(own.memory.certain).length > 0 ? openCache(settings, { ...place, rules: own.memory, account }) : null
   const admission = createAdmission({
     ...settings,
@@ -56,49 +52,90 @@ export async function open (definition, settings) {
     confirmOf: confirms?.of,
     metrics: { sent () {}, waited () {}, dropped () {} }
   })
-  const consumers = createConsumers({ ...place, id: `${name}-${randomUUID()}`, account, submit: decide })
-  const following = createFollowing({ ...place, closing: closing.signal })
+
+  return {
+    place,
+    submit: admission.submit,
+    /** Throws why there is no primary. */
+    expectPrimary: () => { routes.route(0) },
+
+    /** @throws {FreshetError} RULE_FAILED, RULE_DIFFERS, SYSTEM_DIFFERS, DURABILITY_UNSUPPORTED, and why the primary cannot be used */
+    async agree () {
+      await Promise.all([routes.opened, reads.opened])
+      const { connection } = routes.route(0)
+      stopper.open()
+      await expectDurability(connection, settings.durability)
+      await own.check(connection)
+      await admission.agreed()
+      await own.agree(connection, Array.from({ length: partitions }, (_, partition) => keyOf(partition)))
+    },
+
+    close: () => Promise.all([cache?.close(), routes.close(), reads.close(), confirms?.close(), stopper.close()])
+  }
+}
+
+/**
+ * Counts commands and what became of them.
+ * @param {Pick<ReturnType<typeof connect>, 'submit'>} admission
+ * @param {import('./face.js').SystemAccount} account
+ */
+function createDeciding ({ submit }, account) {
   let active = 0
   /** @type {(value?: unknown) => void} */
   let idle = () => {}
   /** why the last call decided nothing @type {FreshetError | null} */
   let differs = null
 
-  async function closeAll () {
-    await Promise.all([cache?.close(), routes.close(), reads.close(), confirms?.close(), stopper.close()])
-  }
+  return {
+    get differs () { return differs },
 
-  try {
-    await Promise.all([routes.opened, reads.opened])
-    const { connection } = routes.route(0)
-    stopper.open()
-    await expectDurability(connection, settings.durability)
-    await own.check(connection)
-    await admission.agreed()
-    await own.agree(connection, Array.from({ length: partitions }, (_, partition) => keyOf(partition)))
-  } catch (error) {
-    await closeAll()
-    throw error
+    /** @param {import('../admission/index.js').Command} command @returns {Promise<import('./face.js').Decision>} */
+    async decide (command) {
+      active++
+      try {
+        const { code, accepted = false, seq, version, isReplay, details } = await submit(command)
+        differs = null
+        account[isReplay ? 'replayed' : accepted ? 'accepted' : 'rejected']++
+        return { code, accepted, seq, version, isReplay, details }
+      } catch (error) {
+        count(account, error)
+        if (error.code === 'RULE_DIFFERS') differs = error
+        throw error
+      } finally {
+        if (--active === 0) idle()
+      }
+    },
+
+    /** When nothing is being decided. */
+    ended: async () => { if (active > 0) await new Promise((resolve) => { idle = resolve }) }
   }
+}
+
+/**
+ * @param {Definition} definition @param {any} settings checked
+ * @returns {Promise<import('./face.js').OpenedSystem>}
+ * @throws {FreshetError} RULE_FAILED, RULE_DIFFERS, SYSTEM_DIFFERS, DURABILITY_UNSUPPORTED, and why the primary cannot be used
+ */
+export async function open (definition, settings) {
+  const { name: system, rules } = definition
+  const name = `freshet-${process.pid}-${system}-${++opened}`
+  const account = {
+    accepted: 0, rejected: 0, replayed: 0, cached: 0, failed: 0, stopped: 0, full: 0, late: 0, lost: 0, deadLetters: 0
+  }
+  const closing = new AbortController()
+  const connected = connect(definition, settings, name, account)
+  const { place, close, agree, expectPrimary } = connected
+  const { keyOf, partitionOf, connectionOf } = place
+  const deciding = createDeciding(connected, account)
+  await agree().catch(async (error) => {
+    await close()
+    throw error
+  })
+  const consumers = createConsumers({ ...place, id: `${name}-${randomUUID()}`, account, submit: deciding.decide })
+  const following = createFollowing({ ...place, closing: closing.signal })
 
   function expectOpen () {
     if (closing.signal.aborted) throw new FreshetError('PIPELINE_CLOSED', `the system ${system} is closed; open it again`)
-  }
-
-  /** @param {import('../admission/index.js').Command} command */
-  async function decide (command) {
-    active++
-    try {
-      const { code, accepted = false, seq, version, isReplay, details } = await admission.submit(command)
-      differs = null
-      return { code, accepted, seq, version, isReplay, details }
-    } catch (error) {
-      count(account, error)
-      if (error.code === 'RULE_DIFFERS') differs = error
-      throw error
-    } finally {
-      if (--active === 0) idle()
-    }
   }
 
   return {
@@ -107,9 +144,7 @@ export async function open (definition, settings) {
     async submit (given) {
       const command = commandOf(given, rules)
       expectOpen()
-      const decision = await decide(command)
-      account[decision.isReplay ? 'replayed' : decision.accepted ? 'accepted' : 'rejected']++
-      return decision
+      return deciding.decide(command)
     },
 
     async get (key) {
@@ -140,19 +175,19 @@ export async function open (definition, settings) {
     status () {
       const reasons = []
       try {
-        routes.route(0)
+        expectPrimary()
       } catch (error) {
         reasons.push(`${error.code}: ${kindOf(error.code)?.meaning}`)
       }
-      if (differs) reasons.push(`${differs.code}: ${differs.message}`)
+      if (deciding.differs) reasons.push(`${deciding.differs.code}: ${deciding.differs.message}`)
       return { ready: reasons.length === 0 && !closing.signal.aborted, reasons }
     },
 
     async close () {
       closing.abort()
       await Promise.all([consumers.close(), following.close()])
-      if (active > 0) await new Promise((resolve) => { idle = resolve })
-      await closeAll()
+      await deciding.ended()
+      await close()
     }
   }
 }
@@ -178,7 +213,7 @@ function openCache ({ requestMs }, { primaryUrl, name, deadlineMs, account, ...p
   return { rejections, close: () => Promise.all([rejections.close(), outbox.close()]) }
 }
 
-/** @param {Record<string, number>} account @param {any} error */
+/** @param {import('./face.js').SystemAccount} account @param {any} error */
 function count (account, { code, isStopped }) {
   if (code === 'RULE_FAILED') account[isStopped ? 'stopped' : 'failed']++
   else if (!NOT_COUNTED.includes(code)) account[UNSENT[code] ?? 'lost']++
@@ -205,6 +240,8 @@ function commandOf (given, rules) {
   const isList = Array.isArray(args) && args.every((one) => typeof one === 'string' && one.isWellFormed())
   if (!isList) throw invalid('args: expected an array of texts; write numbers as texts')
   if (args.reduce((sum, one) => sum + one.length, 0) > MAX_ARGS_CHARS) throw invalid('args: expected at most 64 Ki characters in all')
-  if (typeof requestId !== 'string' || requestId.length > MAX_ID_CHARS) throw invalid(`requestId ${shown(requestId)}; expected up to 256 characters`)
+  if (typeof requestId !== 'string' || requestId.length > MAX_ID_CHARS) {
+    throw invalid(`requestId ${shown(requestId)}; expected up to ${MAX_ID_CHARS} characters`)
+  }
   return { rule, key, scope: '', requestId, args }
 }

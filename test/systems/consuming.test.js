@@ -40,8 +40,11 @@ t.test('a follower gets all events from its place on, in order, and ends by sign
 
 t.test('events that are no longer kept end a follower with the state to go on from, and so does another generation', async (t) => {
   const where = options()
-  const { system, submit } = await openSeats(t, where, { lua: ruleOf(`state.n = (state.n or 0) + 1
-    return 'counted', {}, { events = { { type = 'counted', n = state.n } }, reopens = args[1] == 'reopen' }`), keepEvents: 10 })
+  const { system, submit } = await openSeats(t, where, {
+    lua: ruleOf(`state.n = (state.n or 0) + 1
+    return 'counted', {}, { events = { { type = 'counted', n = state.n } }, reopens = args[1] == 'reopen' }`),
+    keepEvents: 10
+  })
   /** @param {number} after */
   const first = async (after) => { for await (const event of system.follow('a', { after })) return event }
   for (let i = 0; i < 300; i++) submit('a', 'count')
@@ -135,13 +138,15 @@ t.test('a handler that outlasts its lease and ignores the signal does not run tw
 
 t.test('scheduled tasks run where a process consumes or runs tasks, once each, and can be moved and removed', async (t) => {
   const where = options()
-  const { system, submit, code } = await openSeats(t, where, { lua: ruleOf(`if args[1] == 'plan' then
+  const { system, submit, code } = await openSeats(t, where, {
+    lua: ruleOf(`if args[1] == 'plan' then
       return 'planned', {}, { tasks = { ['ring:1'] = args[2] ~= '' and now + tonumber(args[2]) or false } }
     elseif args[1] == 'ring:1' then
       state.rings = (state.rings or 0) + 1
       return 'rung', {}, { events = { { type = 'rung' } } }
     end
-    return 'unknown', {}`) })
+    return 'unknown', {}`)
+  })
   await submit('moved', 'plan', '1')
   await submit('moved', 'plan', '400')
   await submit('removed', 'plan', '1')
@@ -177,6 +182,6 @@ t.test('arguments of consume are checked', async (t) => {
   const { system } = await openSeats(t, options())
   const none = async () => {}
   for (const bad of [['A b', none], ['a', 7], ['a', none, { attempts: 0 }], ['a', none, { attempt: 1 }]]) {
-    await t.rejects(system.consume(.../** @type {[any, any, any]} */ (bad)), { code: 'ARGUMENT_INVALID' })
+    await t.rejects(system.consume(...(bad)), { code: 'ARGUMENT_INVALID' })
   }
 })

@@ -81,10 +81,11 @@ export async function openSystem (definition, settings, parts) {
     const { partition, signal } = owned
     const connection = () => connectionOf(partition)
     const key = keyOf(partition)
-    const running = [
-      runTasks({ connection, key, run: handlers.run, signal, onWake: (wake) => wakers.set(partition, wake) })
-        .finally(() => wakers.delete(partition))
-    ]
+    const running = [aborted(signal)]
+    if (handlers.run) {
+      running.push(runTasks({ connection, key, run: handlers.run, signal, onWake: (wake) => wakers.set(partition, wake) })
+        .finally(() => wakers.delete(partition)))
+    }
     if (reader) {
       const place = {
         owned,

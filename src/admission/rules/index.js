@@ -29,4 +29,6 @@ export const CERTAIN = Object.freeze({ bounded: certainBounded, max: certainMax 
  * What a memory of keys needs to know of rules. `names`: of fields of a state; `exists`: one that each state has.
  * @type {Ruleset}
  */
-export const OURS = Object.freeze({ folds: FOLDS, certain: CERTAIN, names: Object.freeze({ seq: 'seq', version: 'version', exists: 'status' }) })
+export const OURS = Object.freeze({
+  folds: FOLDS, certain: CERTAIN, names: Object.freeze({ seq: 'seq', version: 'version', exists: 'status' })
+})
