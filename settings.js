@@ -160,7 +160,7 @@ export const SETTINGS = Object.freeze([
       { default: null, check: listOf('auctions', 'orders', 'prices', 'sales') })
   ]),
   ...group('Systems', ['consumers'], [
-    row('kafkaBrokers', 'Kafka brokers, host:port, separated by commas: entries reach consumers through a topic; without it, directly',
+    row('kafkaBrokers', 'Kafka brokers, host:port, separated by commas: entries are also written to the topic freshet.SYSTEM',
       { default: null, check: brokerList })
   ]),
   ...group('Systems', ['gateway', 'consumers'], [

@@ -2,13 +2,13 @@
  * One system in a process of consumers: leases, scheduled tasks, and rows in the database.
  *
  *     partition taken -> tasks when they are due, or when an entry wakes them
- *                     -> entries of its outbox -> rows, or another store, then the cursor
+ *                     -> entries of its outbox -> rows, another store, Kafka: each with a cursor of its own
  *                     -> another primary? -> what was lost is restored
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { admissionKey, createAdmission } from '../../src/admission/index.js'
 import {
-  consume, consumeBatches, createDeadLetters, createKafkaTransport, createOutboxReader, createOwnership, lagOf
+  consume, consumeBatches, createDeadLetters, createKafkaEffect, createOutboxReader, createOwnership, lagOf
 } from '../../src/consumers/index.js'
 import { aborted } from '../../src/runtime/index.js'
 import { runTasks } from '../../src/schedule/index.js'
@@ -39,6 +39,7 @@ const LOG_EVERY = 10
 export async function openSystem (system, settings, parts) {
   const { id, primaryUrl, database, migrated, dutiesOf, leaseMs, metrics, log, signal, onWait } = parts
   const { keyPrefix, deadlineMs, systemPartitions: partitions, kafkaBrokers } = settings
+  const kafka = kafkaBrokers?.length > 0 ? await createKafkaEffect({ brokers: kafkaBrokers, system, partitions }) : null
   const routes = createRoutes({ primaryUrl, name: `${id}:${system}`, deadlineMs })
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
@@ -51,8 +52,23 @@ export async function openSystem (system, settings, parts) {
     await routes.close()
     throw error
   })
-  const effect = (database && duties.rows) ?? duties.batches ?? null
-  const outbox = effect && createRoutes({ primaryUrl, name: `${id}:${system}:outbox`, deadlineMs })
+  const rows = database && duties.rows
+  /** @typedef {Omit<Parameters<typeof consumeBatches>[0], 'effect'>} Place */
+  const effects = [
+    ...rows ? [openEffect(rows.name, (place) => writeRows(place, database, rows), duties.pauseMs)] : [],
+    ...[rows ? null : duties.batches, kafka].flatMap((effect) =>
+      effect ? [openEffect(effect.name, (place) => consumeBatches({ ...place, effect }))] : [])
+  ]
+
+  /**
+   * An effect reads the outboxes at its own pace.
+   * @param {string} name @param {(place: Place) => Promise<void>} run @param {number} [pauseMs]
+   */
+  function openEffect (name, run, pauseMs) {
+    const outbox = createRoutes({ primaryUrl, name: `${id}:${system}:outbox:${name}`, deadlineMs })
+    const reader = createOutboxReader({ connection: () => outbox.route(0).connection, keyOf, pauseMs, log })
+    return { name, run, reader, close: () => reader.close().then(outbox.close) }
+  }
 
   async function openDuties () {
     routes.route(0)
@@ -64,10 +80,6 @@ export async function openSystem (system, settings, parts) {
   const waking = duties.wakes
     ? followWakes({ primaryUrl, name: `${id}:${system}:wakes`, deadlineMs, keyOf, partitions, wakes: duties.wakes, wakers, log })
     : null
-  const direct = outbox && createOutboxReader({ connection: () => outbox.route(0).connection, keyOf, pauseMs: duties.pauseMs, log })
-  const reader = direct && kafkaBrokers?.length > 0
-    ? await createKafkaTransport({ brokers: kafkaBrokers, system, partitions, outbox: direct, log })
-    : direct
 
   /** @param {import('../../src/consumers/index.js').Owned} owned */
   async function work (owned) {
@@ -78,18 +90,14 @@ export async function openSystem (system, settings, parts) {
       runTasks({ connection, key, run: duties.run, signal, onWake: (wake) => wakers.set(partition, wake) })
         .finally(() => wakers.delete(partition))
     ]
-    if (reader) {
-      const place = {
-        owned,
-        connection,
-        key,
-        reader,
-        metrics: { ...metrics, failed: noteFailure.bind(null, partition) },
-        bury: bury.bind(null, partition)
-      }
-      if (database && duties.rows) running.push(writeRows(place, database, duties.rows))
-      else if (duties.batches) running.push(consumeBatches({ ...place, effect: duties.batches }))
+    const place = {
+      owned,
+      connection,
+      key,
+      metrics: { ...metrics, failed: noteFailure.bind(null, partition) },
+      bury: bury.bind(null, partition)
     }
+    for (const { run, reader } of effects) running.push(run({ ...place, reader }))
     if (duties.onPrimary) {
       running.push(onEachPrimary(owned, { idOf: () => routes.route(partition).replicationId, run: duties.onPrimary, log }))
     }
@@ -97,12 +105,12 @@ export async function openSystem (system, settings, parts) {
   }
 
   /**
-   * @param {Omit<Parameters<typeof consume>[0], 'system' | 'effect' | 'database'>} place
-   * @param {import('../../src/sql/index.js').Database} rows @param {import('../../src/consumers/index.js').SqlEffect} effect
+   * @param {Place} place
+   * @param {import('../../src/sql/index.js').Database} database @param {import('../../src/consumers/index.js').SqlEffect} effect
    */
-  async function writeRows (place, rows, effect) {
+  async function writeRows (place, database, effect) {
     await Promise.race([migrated, aborted(place.owned.signal)])
-    if (!place.owned.signal.aborted) await consume({ ...place, system, effect, database: rows })
+    if (!place.owned.signal.aborted) await consume({ ...place, system, effect, database })
   }
 
   const leastToken = database ? (/** @type {number} */ partition) => tokenIn(database, system, partition) : undefined
@@ -111,17 +119,15 @@ export async function openSystem (system, settings, parts) {
   return {
     figures: {
       owned: () => ownership.owned,
-      lagMs: async () => effect === null
-        ? 0
-        : Math.max(0, ...await Promise.all(ownership.owned.map((partition) =>
-          lagOf(connectionOf(partition), keyOf(partition), effect.name)))),
+      lagMs: async () => Math.max(0, ...await Promise.all(ownership.owned.flatMap((partition) =>
+        effects.map(({ name }) => lagOf(connectionOf(partition), keyOf(partition), name))))),
       deadLetters: async () => (await Promise.all(ownership.owned.map(letters.count))).reduce((sum, n) => sum + n, 0)
     },
 
     async close () {
       await ownership.close()
-      await Promise.all([reader?.close(), waking?.close(), duties.close?.()])
-      await Promise.all([routes.close(), outbox?.close()])
+      await Promise.all([...effects.map((effect) => effect.close()), waking?.close(), duties.close?.()])
+      await Promise.all([routes.close(), kafka?.close()])
     }
   }
 }
