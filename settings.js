@@ -164,7 +164,7 @@ export const SETTINGS = Object.freeze([
     { default: null, check: listWhere(`all, some of ${SYSTEM_NAMES.join(', ')}, or paths, separated by commas`, isSystem) })
   ]),
   ...group('Systems', ['consumers'], [
-    row('kafkaBrokers', 'Kafka brokers, host:port, separated by commas: entries reach consumers through a topic; without it, directly',
+    row('kafkaBrokers', 'Kafka brokers, host:port, separated by commas: entries are also written to the topic freshet.SYSTEM',
       { default: null, check: brokerList })
   ]),
   ...group('Systems', ['gateway', 'consumers'], [
