@@ -3,10 +3,10 @@
  * results go to standard output, one JSON line each.
  */
 import { SettingsInvalid, help, resolve } from '../settings.js'
-import { checkFeedName, dropFeed, extendFeed, listDefinitions, readDefinition, setRetention } from '../src/feeds/index.js'
+import { checkFeedName, dropFeed, extendFeed, listDefinitions, partitionKey, readDefinition, setRetention } from '../src/feeds/index.js'
 import { layoutOf } from '../src/layouts/index.js'
 import { createLog, listenForStop, visibleJson } from '../src/runtime/index.js'
-import { openServer, withTarget } from '../src/store/index.js'
+import { openPrimaries, withTarget } from '../src/store/index.js'
 
 const ACTIONS = ['list', 'show', 'set', 'drop']
 const USAGE = `Usage: npm start feed -- list
@@ -33,8 +33,8 @@ export async function main ({ argv, env }) {
   const stopping = listenForStop()
   try {
     return await withTarget(settings, { env, report: (line) => log.info(line), stopping }, async ({ primaryUrl }) => {
-      const primary = await openServer(primaryUrl, { name: `freshet-feed-${process.pid}`, deadlineMs: settings.deadlineMs })
-      const results = await act(primary, settings.keyPrefix, request).finally(() => primary.close())
+      const primaries = await openPrimaries(primaryUrl, { name: `freshet-feed-${process.pid}`, deadlineMs: settings.deadlineMs })
+      const results = await act(primaries, settings.keyPrefix, request).finally(() => primaries.close())
       for (const result of results) process.stdout.write(visibleJson(result) + '\n')
       return 0
     })
@@ -44,18 +44,35 @@ export async function main ({ argv, env }) {
 }
 
 /**
- * @param {import('../src/store/index.js').Connection} primary @param {string} prefix
+ * @param {import('../src/store/index.js').Primaries} primaries @param {string} prefix
  * @param {ReturnType<typeof wanted>} request
  */
-async function act (primary, prefix, { action, feed, changes }) {
+async function act (primaries, prefix, { action, feed, changes }) {
+  const primary = primaries.router
   if (action === 'list') return listDefinitions(primary, prefix)
-  if (action === 'show') return [await readDefinition(primary, prefix, feed)]
-  if (action === 'drop') return [{ event: 'dropped', feed, keys: await dropFeed(primary, prefix, feed) }]
+  if (action === 'show') return [shown(primaries, prefix, await readDefinition(primary, prefix, feed))]
+  if (action === 'drop') return [{ event: 'dropped', feed, keys: await dropFeed(primary, prefix, feed, primaries.connections) }]
   const before = await readDefinition(primary, prefix, feed)
   checkBounded({ ...before, ...changes })
   const after = await setRetention(primary, prefix, feed, changes)
   await extendFeed(primary, prefix, before, after)
   return [after]
+}
+
+/**
+ * With the partitions of each primary, where there are several.
+ * @param {import('../src/store/index.js').Primaries} primaries @param {string} prefix
+ * @param {import('../src/feeds/index.js').Definition} definition
+ */
+function shown (primaries, prefix, definition) {
+  if (primaries.connections.length === 1) return definition
+  const partitions = Array.from({ length: definition.partitions }, (_, partition) => partition)
+  const addressOf = (/** @type {number} */ partition) => primaries.connectionOf(partitionKey(prefix, definition, partition)('')).address
+  return {
+    ...definition,
+    primaries: primaries.connections.map(({ address }) =>
+      ({ address, partitions: partitions.filter((partition) => addressOf(partition) === address) }))
+  }
 }
 
 /**

@@ -17,7 +17,7 @@ const EXPIRY_GRACE_MS = 5000
 export const expiryMs = ({ windowMs }, maxFutureMs) => windowMs === 0 ? 0 : windowMs + maxFutureMs + EXPIRY_GRACE_MS
 
 /**
- * @param {import('../store/index.js').Connection} primary @param {string} prefix
+ * @param {import('../store/index.js').Router} primary @param {string} prefix
  * @param {import('./definitions.js').Definition} before @param {import('./definitions.js').Definition} after
  */
 export async function extendFeed (primary, prefix, before, after) {
@@ -27,7 +27,7 @@ export async function extendFeed (primary, prefix, before, after) {
   await sleep(WRITERS_FOLLOW_MS)
   const layout = layoutOf(after.layout)
   for (let partition = 0; partition < after.partitions; partition++) {
-    await layout.extend(primary, partitionKey(prefix, after.feed, partition),
+    await layout.extend(primary, partitionKey(prefix, after, partition),
       { ttlMs: expiryMs(after, 0), condition: longer ? 'GT' : 'NX' })
   }
 }

@@ -10,4 +10,4 @@ export {
 } from './definitions.js'
 export { expiryMs, extendFeed } from './extend.js'
 export { HEARTBEAT_KEPT_MS, HEARTBEATS_EXPIRE_MS, heartbeatText, readHeartbeats } from './heartbeats.js'
-export { namesKey, partitionKey, writersKey } from './keys.js'
+export { definitionKey, formatFor, isSpread, namesKey, onlyKey, partitionKey, writersKey } from './keys.js'

@@ -1,22 +1,21 @@
 /**
- * A feed opened for writing: the agreed definition, connections for batches (stripes.js), and one control connection for
- * everything else (definition, trimming, figures), so that maintenance never waits behind 16 MiB of items.
+ * A feed opened for writing: the agreed definition, connections for batches (stripes.js), and one control connection to each primary
+ * for everything else (definition, trimming, figures), so that maintenance never waits behind 16 MiB of items.
  *
  * With `isLazy` the first accepted item creates the feed: batches get their connections after the definition. So a run of input
  * that stores nothing leaves no feed, whose retention the next run would have to accept.
  */
 import { randomUUID } from 'node:crypto'
-import { agree, expiryMs, findAgreed, partitionKey } from '../feeds/index.js'
+import { agree, expiryMs, findAgreed, formatFor, partitionKey, readDefinition } from '../feeds/index.js'
 import { ERRORS, publicReason } from '../errors.js'
 import { createOrigin, layoutOf } from '../layouts/index.js'
-import { createLink, readScript } from '../store/index.js'
-import { ackOf } from './acks.js'
+import { createPrimaries, readScript } from '../store/index.js'
+import { ackOf, stripesOf } from './acks.js'
 import { createAgreement } from './agreement.js'
 import { createConfirmation } from './confirmation.js'
 import { guardedHooks } from './hooks.js'
 import { startMaintenance } from './maintenance.js'
 import { createPipeline } from './pipeline.js'
-import { createServerClock } from './server-clock.js'
 import { createStripes, expectPrimary } from './stripes.js'
 
 /** of the deadline: WAIT must return before the connection counts as silent */
@@ -39,32 +38,35 @@ const WAIT_SHARE = 0.5
  * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, FEED_DEFINITION_DIFFERS, FEED_LAYOUT_UNKNOWN
  */
 export async function openFeedWriter (options) {
-  const { redisUrl, keyPrefix, feed, partitions, maxFutureMs, late, name, deadlineMs, log } = options
+  const { redisUrl, keyPrefix, partitions, maxFutureMs, late, name, deadlineMs, log } = options
   const layout = layoutOf(options.layout)
-  const isByFeed = layout.describe().late === 'by feed'
-  const { windowMs, maxItems } = options
-  const wanted = { feed, layout: layout.name, partitions, windowMs, maxItems, format: layout.format, ...(isByFeed ? { late } : {}) }
-  const key = (/** @type {number} */ partition) => partitionKey(keyPrefix, feed, partition)
-  const ack = ackOf(options.ack)
+  const asked = ackOf(options.ack)
+  const ack = { ...asked, stripes: stripesOf(asked, partitions) }
+  const buckets = Array.from({ length: ack.stripes * partitions }, (_, bucket) => bucket)
   // unique: process ids repeat between containers, and a feed that is opened again is another writer
   const writerName = `${name}-${randomUUID()}`
-  const serverClock = createServerClock()
-  const stripes = createStripes({ redisUrl, name, deadlineMs, count: ack.stripes, layout, late, serverClock, log })
-  let controlRunId = ''
-  const control = createLink(redisUrl, {
-    name: `${name}:control`,
-    deadlineMs,
-    async prepare (connection) { controlRunId = (await expectPrimary(connection)).runId }
-  })
+  const primaries = createPrimaries(redisUrl, { name: `${name}:control`, deadlineMs, prepare: expectPrimary })
   const confirmation = createConfirmation(log)
-  const closeLinks = () => Promise.all([control.close(), stripes.close()])
+  /** @type {import('./stripes.js').Stripes | undefined} */
+  let links
+  const closeLinks = () => Promise.all([primaries.close(), links?.close()])
 
-  const { definition, isStored, origin } = await Promise.all([control.opened, stripes.opened])
-    .then(([primary]) => openDefinition(primary, { options, wanted, layout, name: writerName, serverClock }))
-    .catch(async (error) => {
-      await closeLinks()
-      throw error
+  async function open () {
+    await primaries.opened
+    const wanted = await wantedOf(primaries.router, options, layout)
+    const key = (/** @type {number} */ partition) => partitionKey(keyPrefix, wanted, partition)
+    const stripes = createStripes({
+      redisUrl, name, deadlineMs, keys: buckets.map((bucket) => key(bucket % partitions)('')), layout, late, log
     })
+    links = stripes
+    await stripes.opened
+    const opened = await openDefinition(primaries.router, { options, wanted, key, layout, name: writerName, serverMs: stripes.serverMs })
+    return { wanted, key, stripes, ...opened }
+  }
+  const { wanted, key, stripes, definition, isStored, origin } = await open().catch(async (error) => {
+    await closeLinks()
+    throw error
+  })
 
   const hooks = guardedHooks(options, log)
   const pipeline = createPipeline({
@@ -72,10 +74,10 @@ export async function openFeedWriter (options) {
     send: createSend({
       ack,
       layout,
-      markerKey: (stripe) => key(0)(`marker:${writerName}:${stripe}`),
+      markerKeys: buckets.map((bucket) => key(bucket % partitions)(`marker:${writerName}:${bucket}`)),
       deadlineMs,
       confirmation,
-      onUnconfirmed: (stripe) => confirmation.missing(stripe, pipeline.account)
+      onUnconfirmed: (bucket) => confirmation.missing(bucket, pipeline.account)
     }),
     createBatch: (partition, retention) => layout.createBatch({
       key: key(partition),
@@ -99,11 +101,9 @@ export async function openFeedWriter (options) {
   /** The feed is stored: batches may be sent. */
   const start = () => stripes.start({ pipeline, origin })
 
-  /** @param {import('../store/index.js').Connection} connection of the control link, which may lead to another server than batches */
-  const syncClock = (connection) => serverClock.sync(connection, { isStill: () => controlRunId === stripes.runId })
   const agreement = createAgreement({ pipeline, keyPrefix, wanted, definition, isStored, onStored: start, log })
   const maintenance = startMaintenance({
-    control, pipeline, layout, key, keyPrefix, agreement, name: writerName, log, syncClock: layout.log ? syncClock : null
+    primaries, pipeline, layout, key, keyPrefix, agreement, name: writerName, log, syncClocks: layout.log ? stripes.syncClocks : null
   })
   if (isStored) start()
 
@@ -118,7 +118,7 @@ export async function openFeedWriter (options) {
     get connected () { return stripes.isConnected },
     /** Connections opened for batches. */
     get sessions () { return stripes.sessions },
-    status: () => statusOf({ pipeline, stripes, control, maintenance, confirmation }),
+    status: () => statusOf({ pipeline, stripes, primaries, maintenance, confirmation }),
 
     /** @param {{ drainMs: number }} drain */
     async close ({ drainMs }) {
@@ -132,40 +132,54 @@ export async function openFeedWriter (options) {
 }
 
 /**
- * @param {{ ack: import('./acks.js').Ack, layout: import('../layouts/index.js').Layout, markerKey: (stripe: number) => string,
- *   deadlineMs: number, confirmation: ReturnType<typeof createConfirmation>, onUnconfirmed: (stripe: number) => void }} parts
+ * @param {{ ack: import('./acks.js').Ack, layout: import('../layouts/index.js').Layout, markerKeys: string[],
+ *   deadlineMs: number, confirmation: ReturnType<typeof createConfirmation>, onUnconfirmed: (bucket: number) => void }} parts
+ *   `markerKeys`: by bucket
  * @returns {import('./pipeline.js').PipelineOptions['send']}
  */
-function createSend ({ ack, layout, markerKey, deadlineMs, confirmation, onUnconfirmed }) {
-  const contexts = Array.from({ length: ack.stripes }, (_, stripe) => ({
+function createSend ({ ack, layout, markerKeys, deadlineMs, confirmation, onUnconfirmed }) {
+  const contexts = markerKeys.map((key, bucket) => ({
     append: layout.append,
-    marker: { key: markerKey(stripe), value: 0 },
+    marker: { key, value: 0 },
     waitMs: Math.max(1, Math.floor(deadlineMs * WAIT_SHARE)),
-    onUnconfirmed: () => onUnconfirmed(stripe)
+    onUnconfirmed: () => onUnconfirmed(bucket)
   }))
-  return async (stripe, connection, batches) => {
-    const answers = await ack.send(connection, batches, contexts[stripe])
-    confirmation.received(stripe)
+  return async (bucket, connection, batches) => {
+    const answers = await ack.send(connection, batches, contexts[bucket])
+    confirmation.received(bucket)
     return answers
   }
 }
 
 /**
- * Reads the definition, and creates the origin of the entries of a log.
- * @param {import('../store/index.js').Connection} primary
- * @param {{ options: FeedWriterOptions, wanted: Omit<import('../feeds/index.js').Definition, 'createdAt'>,
- *   layout: import('../layouts/index.js').Layout, name: string, serverClock: ReturnType<typeof createServerClock> }} parts
+ * The definition of a feed that is not stored yet. A stored one keeps its format.
+ * @param {import('../store/index.js').Router} primary @param {FeedWriterOptions} options @param {import('../layouts/index.js').Layout} layout
  */
-async function openDefinition (primary, { options, wanted, layout, name, serverClock }) {
+async function wantedOf (primary, { keyPrefix, feed, partitions, windowMs, maxItems, late }, layout) {
+  const stored = await readDefinition(primary, keyPrefix, feed).catch((error) => {
+    if (error.code !== 'FEED_UNKNOWN') throw error
+    return null
+  })
+  const format = stored?.format === layout.format ? layout.format : formatFor(layout, partitions)
+  const isByFeed = layout.describe().late === 'by feed'
+  return { feed, layout: layout.name, partitions, windowMs, maxItems, format, ...(isByFeed ? { late } : {}) }
+}
+
+/**
+ * Reads the definition, and creates the origin of the entries of a log.
+ * @param {import('../store/index.js').Router} primary
+ * @param {{ options: FeedWriterOptions, wanted: Awaited<ReturnType<typeof wantedOf>>, key: (partition: number) => (part: string) => string,
+ *   layout: import('../layouts/index.js').Layout, name: string, serverMs: () => number }} parts
+ */
+async function openDefinition (primary, { options, wanted, key, layout, name, serverMs }) {
   const { keyPrefix, maxFutureMs, log } = options
   const stored = await (options.isLazy ? findAgreed : agree)(primary, keyPrefix, wanted)
   const definition = stored ?? { ...wanted, createdAt: new Date().toISOString() }
   if (stored) warnOfRetention(stored, options.asked, log)
   if (!layout.log) return { definition, isStored: stored !== null, origin: undefined }
-  const key = partitionKey(keyPrefix, wanted.feed, 0)('epoch')
-  const nowMs = serverClock.now()
-  const epoch = stored ? await nextEpoch(primary, key, { ttlMs: expiryMs(stored, maxFutureMs), nowMs }) : firstEpoch(nowMs)
-  return { definition, isStored: stored !== null, origin: createOrigin({ name, epoch, serverMs: serverClock.now }) }
+  const nowMs = serverMs()
+  const epoch = stored ? await nextEpoch(primary, key(0)('epoch'), { ttlMs: expiryMs(stored, maxFutureMs), nowMs }) : firstEpoch(nowMs)
+  return { definition, isStored: stored !== null, origin: createOrigin({ name, epoch, serverMs }) }
 }
 
 /** @param {FeedWriterOptions} options */
@@ -181,12 +195,12 @@ const pipelineSettings = (options) => ({
 /**
  * Whether items are being acknowledged, or would be: an idle writer learns of its primary by the control connection.
  * @param {{ pipeline: import('./pipeline.js').Pipeline, stripes: import('./stripes.js').Stripes,
- *   control: import('../store/index.js').Link, maintenance: ReturnType<typeof startMaintenance>,
+ *   primaries: import('../store/index.js').Primaries, maintenance: ReturnType<typeof startMaintenance>,
  *   confirmation: ReturnType<typeof createConfirmation> }} parts
  * @returns {{ ready: boolean, reasons: string[] }}
  */
-function statusOf ({ pipeline, stripes, control, maintenance, confirmation }) {
-  const lost = stripes.lost ?? (control.connection === null ? control : undefined)
+function statusOf ({ pipeline, stripes, primaries, maintenance, confirmation }) {
+  const lost = stripes.lost ?? primaries.lost
   const error = pipeline.failure ?? lost?.lastError ?? maintenance.error
   const reasons = error ? [publicReason(error)] : []
   if (!error && lost) reasons.push('SERVER_LOST: reconnecting to the primary')
@@ -217,7 +231,7 @@ const firstEpoch = (nowMs) => Math.floor(nowMs / 1000)
 /**
  * The epoch tells a writer from an earlier one of the same name. It counts from the time of the server, so that it rises
  * even after the key expired. After a failover it may repeat; the random part of the name still differs.
- * @param {import('../store/index.js').Connection} primary @param {string} name of the key
+ * @param {import('../store/index.js').Router} primary @param {string} name of the key
  * @param {{ ttlMs: number, nowMs: number }} options `ttlMs`: of the stored items, 0 = no expiry
  * @returns {Promise<number>}
  */
