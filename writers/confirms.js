@@ -5,22 +5,15 @@ import { createRoutes } from '../src/store/index.js'
 /**
  * @param {{ primaryUrl: string, name: string, keyOf: (partition: number) => (part: string) => string, durability: string,
  *   deadlineMs: number, waitMs: number }} options `name`: of the connections
- * @returns {{ of: (partition: number) => () => Promise<void>, close: () => Promise<void> } | null} null: what the primary has decided is
- *   confirmed
+ * @returns {{ of: (partition: number) => ReturnType<typeof createConfirm>, close: () => Promise<void> } | null} null: what the primary has
+ *   decided is confirmed
  */
 export function openConfirms ({ primaryUrl, name, keyOf, durability, deadlineMs, waitMs }) {
   if (durability !== 'replica' && durability !== 'aof') return null
   const routes = createRoutes({ primaryUrl, name, deadlineMs: deadlineMs + waitMs })
   return {
     of: (partition) => createConfirm({
-      async connection () {
-        // the first decisions may come before it is open
-        await routes.opened.catch(() => {})
-        return routes.route(partition).connection
-      },
-      marker: keyOf(partition)(`marker:${process.pid}`),
-      durability,
-      waitMs
+      route: () => routes.route(partition), key: keyOf(partition), marker: `marker:${process.pid}`, durability, waitMs
     }),
     close: () => routes.close()
   }

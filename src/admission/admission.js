@@ -26,7 +26,8 @@ const NEVER = Object.freeze({ answer: () => null, note () {} })
  * @param {number} options.deadlineMs of a command, until it is sent
  * @param {boolean} [options.batches] false: each command is sent at once, in a call of its own
  * @param {Pick<import('./rejections.js').Rejections, 'answer' | 'note'>} [options.rejections] without it every command is sent
- * @param {(partition: number) => () => Promise<void>} [options.confirmOf] what confirms the decisions of a partition (durability.js)
+ * @param {(partition: number) => ReturnType<typeof import('./durability.js').createConfirm>} [options.confirmOf] what confirms the
+ *   decisions of a partition
  * @param {import('./system.js').KeepSecret} [options.keepSecret] keeps the secret of the system outside of the servers
  * @param {Parameters<typeof createBatcher>[0]['metrics']} options.metrics
  */
@@ -110,7 +111,7 @@ export function createAdmission ({
       const { batcher, confirm } = all[partitionOfKey(command.key)]
       const answer = await batcher.submit(prepare(command))
       // a rejection too: the state that it rests on must last as long
-      await confirm()
+      await confirm(answer.generation)
       return answer
     }
   }
