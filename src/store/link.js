@@ -89,7 +89,7 @@ export function createLink (place, {
     } catch (error) {
       if (stop.signal.aborted) return 'unused'
       if (map?.isCluster && (moving.signal.aborted || error.code === 'CLUSTER_UNSUPPORTED')) return 'used'
-      map?.failed()
+      map?.failed(url)
       failed(error)
       return error.retryable ? 'unused' : 'refused'
     }
@@ -110,7 +110,7 @@ export function createLink (place, {
     onOpen(connection)
     const reason = await connection.closed
     current = null
-    if (map?.isCluster) map.refreshSoon()
+    if (map?.isCluster && !moving.signal.aborted) map.failed(url)
     if (connection.refused) lastError = new FreshetError('SERVER_REFUSED', reason, { publicWhy: connection.publicWhy })
     if (!stop.signal.aborted) onClosed(reason)
     if (connection.refused) return 'refused'

@@ -3,7 +3,7 @@
  * and a cluster gets at most one request for the map a second.
  *
  *     the first link finds a node of a cluster ──▶ learn
- *     MOVED ──▶ this slot at once, the whole map soon          a link fails, a node changes its role ──▶ the whole map soon
+ *     MOVED ──▶ this slot at once, the whole map soon          a link fails ──▶ its replicas are asked whether one took over
  *
  * Several nodes are asked; the answer of the highest epoch counts, because a node that was cut off knows less. Without a cluster
  * (or before one is found) every key is on the one primary of the address.
@@ -11,6 +11,7 @@
  * @typedef {ReturnType<typeof createSlotMap>} SlotMap
  * @typedef {import('./connection.js').Connection} Connection
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
 import { openConnection } from './connection.js'
 import { SLOTS, slotOf } from './slots.js'
@@ -20,6 +21,9 @@ const REFRESH_MS = 1000
 const PERIOD_MS = 30_000
 const NODES_ASKED = 3
 const DEADLINE_MS = 1000
+/** how often replicas of a primary that is away are asked whether one took over, and how long */
+const LOOK_MS = 100
+const LOOK_FOR_MS = 15_000
 
 /** @type {Map<string, SlotMap>} */
 const maps = new Map()
@@ -42,6 +46,8 @@ function createSlotMap (seeds, onUnused) {
   let seed = 0
   /** @type {Set<() => void>} */
   const watchers = new Set()
+  /** primaries that are away @type {Set<string>} */
+  const lookedFor = new Set()
   let askedMs = -Infinity
   /** @type {NodeJS.Timeout | undefined} */
   let soon
@@ -71,6 +77,33 @@ function createSlotMap (seeds, onUnused) {
       const connection = await openConnection(url, { name: 'freshet-slots', deadlineMs: DEADLINE_MS, map })
       await readSlots(connection, seeds[0]).then(apply).finally(() => connection.close())
     }).map((answer) => answer.catch(() => {})))
+  }
+
+  /**
+   * Asks a replica of a primary that is away for its role: a failover shows at once, and costs no request for the map.
+   * @param {string} replica @param {string} away
+   */
+  async function lookAt (replica, away) {
+    const connection = await openConnection(replica, { name: 'freshet-slots', deadlineMs: DEADLINE_MS, map })
+    const endMs = performance.now() + LOOK_FOR_MS
+    try {
+      while (shards.has(away) && watchers.size > 0 && performance.now() < endMs) {
+        if (String((await connection.send('ROLE'))[0]) === 'master') return takeOver(away, replica)
+        await sleep(LOOK_MS, undefined, { ref: false })
+      }
+    } finally {
+      connection.close()
+    }
+  }
+
+  /** @param {string} before @param {string} after URLs of primaries */
+  function takeOver (before, after) {
+    map.refreshSoon()
+    if (!shards.has(before) || shards.has(after)) return
+    owners = owners.map((url) => url === before ? after : url)
+    shards.set(after, map.replicasOf(before).filter((url) => url !== after))
+    shards.delete(before)
+    changed()
   }
 
   const map = {
@@ -131,16 +164,20 @@ function createSlotMap (seeds, onUnused) {
       changed()
     },
 
-    /** An address failed: the next one is tried, or the map may have changed. */
-    failed () {
-      if (isCluster) map.refreshSoon()
-      else seed++
+    /** An address failed: the next one is tried, or another node may have taken over. @param {string} url */
+    failed (url) {
+      if (!isCluster) seed++
+      else if (!lookedFor.has(url) && shards.has(url)) {
+        map.refreshSoon()
+        lookedFor.add(url)
+        Promise.all(map.replicasOf(url).map((replica) => lookAt(replica, url).catch(() => {}))).finally(() => lookedFor.delete(url))
+      }
     },
 
     /** At most once a second, with jitter: many processes lose a node at the same time. */
     refreshSoon () {
       if (!isCluster || soon) return
-      soon = setTimeout(refresh, Math.max(0, askedMs + REFRESH_MS - performance.now()) + Math.random() * REFRESH_MS / 4).unref()
+      soon = setTimeout(refresh, Math.max(0, askedMs + REFRESH_MS - performance.now()) + Math.random() * REFRESH_MS / 10).unref()
     },
 
     /** @param {() => void} watcher is called after a change @returns {() => void} ends that */

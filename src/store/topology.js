@@ -71,7 +71,7 @@ export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log
   /** @param {Connection} connection to a demoted primary: its address may lead to another node now */
   function lookElsewhere (connection) {
     primary.state = NOT_PRIMARY
-    map?.refreshSoon()
+    map?.failed(connection.url)
     if (lookedMs === null) log.warn({ node: connection.address }, 'the address of the primary leads to a replica, looking for the primary')
     else if (performance.now() - lookedMs < LOOK_AGAIN_MS) return
     lookedMs = performance.now()
@@ -80,7 +80,7 @@ export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log
 
   async function round () {
     await ask(primary, pollPrimary)
-    await Promise.all([...replicas.values()].map((node) => ask(node, () => pollReplica(node, { primary, clock, contact, map, log }))))
+    await Promise.all([...replicas.values()].map((node) => ask(node, () => pollReplica(node, { primary, clock, contact, log }))))
   }
 
   async function poll () {
@@ -163,9 +163,9 @@ function createAsking () {
 /**
  * @param {Node} node
  * @param {{ primary: Node, clock: ReturnType<typeof createLagClock>, contact: import('./primary-contact.js').PrimaryContact,
- *   map?: import('./slot-map.js').SlotMap, log: import('pino').Logger }} parts
+ *   log: import('pino').Logger }} parts
  */
-async function pollReplica (node, { primary, clock, contact, map, log }) {
+async function pollReplica (node, { primary, clock, contact, log }) {
   const { connection } = node.link
   if (!connection) {
     node.state = absence(node)
@@ -179,7 +179,6 @@ async function pollReplica (node, { primary, clock, contact, map, log }) {
   if (String(state) === 'connected' && isUp) await compareHistory(node, primary, { about: String(facts.slice(0, 3)), log })
   // without a primary, its history no longer keeps replicas from answering
   const isForeign = node.isForeign && isUp
-  if (String(role) !== 'slave') map?.refreshSoon()
   node.state = String(role) !== 'slave' ? NOT_REPLICA : isForeign ? FOREIGN : String(state)
   node.offset = Number(offset)
   node.lagMs = isForeign ? null : clock.lagMs(node.offset, askedMs)
