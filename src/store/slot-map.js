@@ -30,10 +30,13 @@ const maps = new Map()
 
 /** @param {string} redisUrl one address, or those of several nodes of a cluster, separated by commas @returns {SlotMap} */
 export function slotMapOf (redisUrl) {
-  const known = maps.get(redisUrl) ?? createSlotMap(redisUrl.split(','), () => maps.delete(redisUrl))
+  const known = maps.get(redisUrl) ?? createSlotMap(addressesOf(redisUrl), () => maps.delete(redisUrl))
   maps.set(redisUrl, known)
   return known
 }
+
+/** The addresses in a value of --redis-url: a password may have a comma. @param {string} redisUrl */
+export const addressesOf = (redisUrl) => redisUrl.split(/,(?=rediss?:)/i)
 
 /** @param {string[]} seeds @param {() => void} onUnused */
 function createSlotMap (seeds, onUnused) {

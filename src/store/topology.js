@@ -15,6 +15,7 @@ import { createLagClock } from './lag.js'
 import { createLink } from './link.js'
 import { expectStillPrimary, nodeInfo, replicaUrls as urlsOfReplicas } from './nodes.js'
 import { createPrimaryContact } from './primary-contact.js'
+import { addressesOf } from './slot-map.js'
 
 const POLL_MS = 100
 /** of a round, for slow nodes */
@@ -205,7 +206,8 @@ function leaveOrReturn (node, log) {
 export function createRoutes ({ primaryUrl, name, deadlineMs, onError }) {
   /** @type {WeakMap<Connection, string>} */
   const replicationIds = new WeakMap()
-  const link = createLink(primaryUrl, {
+  const [address] = addressesOf(primaryUrl)
+  const link = createLink(address, {
     name,
     deadlineMs,
     onError,
@@ -220,7 +222,7 @@ export function createRoutes ({ primaryUrl, name, deadlineMs, onError }) {
     route () {
       const { connection, lastError } = link
       if (connection) return { connection, replicationId: /** @type {string} */ (replicationIds.get(connection)) }
-      throw lastError ?? new FreshetError('SERVER_UNREACHABLE', `not connected to the primary at ${new URL(primaryUrl).host} yet`)
+      throw lastError ?? new FreshetError('SERVER_UNREACHABLE', `not connected to the primary at ${new URL(address).host} yet`)
     },
     close: link.close
   }
