@@ -7,7 +7,7 @@
  * @typedef {import('./rows.js').Row} Row
  */
 export {
-  brokerList, databaseUrl, dynamodbEndpoint, httpUrl, keysSource, originList, proxyList, serverUrl, serverUrls
+  brokerList, databaseUrl, dynamodbEndpoint, httpUrl, keysSource, nodeUrls, originList, proxyList, serverUrl, serverUrls
 } from './addresses.js'
 export {
   FIELD, grouped, integer, listWhere, oneWhere, matching, number, oneOf, oneOfKnown, present, readableFile, trueOrFalse, writableFile, writerFlags
