@@ -83,7 +83,7 @@ async function startAll (settings, { start, print }, signal) {
   await Promise.race([aborted(signal), Promise.all(children.map(({ up }) => up))])
   if (signal.aborted) return
   const { runCrowd } = await loadCrowd()
-  runCrowd({ gatewayUrl, readerUrl, mode, isActive: crowd === 'yes', signal, print: (line) => print('crowd', line) })
+  runCrowd({ gatewayUrl, readerUrl, mode, isActive: crowd === 'yes', signal, print: (/** @type {string} */ line) => print('crowd', line) })
 }
 
 /** @param {import('./children.js').Children['start']} start */

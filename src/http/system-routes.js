@@ -120,14 +120,14 @@ export const givenOfQuery = (request, fields = NO_FIELDS) =>
 export async function queryRoutes (app, { name, queries, unknown: [code], opened, database, access }) {
   app.addHook('onSend', async (_request, reply) => { if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store') })
   for (const row of Object.values(queries)) {
-    const { path, access = 'read', none, isOfDatabase, run } = row
+    const { path, access: scope = 'read', none, isOfDatabase, run } = row
     app.get(path, {
-      config: /** @type {any} */ ({ access, system: name }),
+      config: /** @type {any} */ ({ access: scope, system: name }),
       schema: querySchemaOf(name, row)
     }, async (request, reply) => {
       const { grant } = /** @type {{ grant?: import('./security/index.js').Grant }} */ (/** @type {unknown} */ (request))
       /** @type {GivenOfQuery['mayAs']} */
-      const mayAs = (scope) => access ? Boolean(grant && access.stillPermits(grant, scope, `@${name}`)) : null
+      const mayAs = (wanted) => access ? Boolean(grant && access.stillPermits(grant, wanted, `@${name}`)) : null
       const given = { ...givenOfQuery(request, row.fields), mayAs }
       if (isOfDatabase) return run(given, database, reply)
       const own = await opened().catch((error) => {
