@@ -102,7 +102,7 @@ export function createChildren (settings, { primaryUrl, replicaUrls }, { signal,
     print,
 
     /**
-     * @param {string} command @param {string[]} flags @param {(message: any) => string} upLine printed when it is up
+     * @param {string} command @param {string[]} flags @param {(message: any) => string | null} upLine printed when it is up
      * @param {Record<string, string>} [secrets] more of its environment
      * @returns {Child}
      */
@@ -124,7 +124,8 @@ export function createChildren (settings, { primaryUrl, replicaUrls }, { signal,
       function onUp (message) {
         again = withPort(again, message.url)
         if (signal.aborted) return
-        print(command, restart ? 'is up again' : upLine(message))
+        const line = restart ? 'is up again' : upLine(message)
+        if (line !== null) print(command, line)
         if (restart) restart.backAt = Date.now()
         restart = null
         isUp = true

@@ -24,7 +24,7 @@ Lists dead letters of a system, puts one back into the outbox, or deletes one.`
 export async function main ({ argv, env }) {
   const known = { command: 'dead-letters', layouts: [], acks: [], positionals: 2 }
   if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE) + '\n')
+    process.stdout.write(await help(known, USAGE, argv) + '\n')
     return 0
   }
   /** @type {any} */
@@ -51,12 +51,12 @@ export async function main ({ argv, env }) {
  * @param {import('../src/store/index.js').Connection} primary @param {{ keyPrefix: string, system: string }} settings
  * @param {string} action @param {string} id
  */
-async function * act (primary, { keyPrefix, system }, action, id) {
+async function * act (primary, { keyPrefix, system: wanted }, action, id) {
+  const [{ name: system, isLetterNeeded: isNeeded }] = await loadSystems([wanted])
   const stored = await readSystem(primary, { keyPrefix, system })
   if (stored === null) return
   const { partitions } = stored
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
-  const [{ isLetterNeeded: isNeeded }] = await loadSystems([system])
   const letters = createDeadLetters({ connectionOf: () => primary, keyOf, partitions, isNeeded })
   if (action === 'list') {
     for (let after = /** @type {string | null} */ (null); ;) {

@@ -39,7 +39,7 @@ Examples:
 export async function main ({ argv, env }) {
   const known = { command: 'demo', layouts: [], acks: [], positionals: 1 }
   if (argv.includes('--help')) {
-    process.stdout.write(await help(known, usageOf(await loadSystems())) + '\n')
+    process.stdout.write(await help(known, usageOf(await loadSystems()), argv) + '\n')
     return 0
   }
   /** @type {any} */

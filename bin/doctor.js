@@ -27,7 +27,7 @@ const DEADLINE_MS = 5_000
 export async function main ({ argv, env }) {
   const known = { command: 'doctor', layouts: ['ids'], acks: ['primary'] }
   if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE) + '\n')
+    process.stdout.write(await help(known, USAGE, argv) + '\n')
     return 0
   }
   const settings = resolve(argv, env, known)

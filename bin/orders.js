@@ -21,7 +21,7 @@ not as their events say.`
 export async function main ({ argv, env }) {
   const known = { command: 'orders', layouts: [], acks: [], positionals: 1 }
   if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE) + '\n')
+    process.stdout.write(await help(known, USAGE, argv) + '\n')
     return 0
   }
   /** @type {any} */

@@ -19,10 +19,6 @@ import { watchPrimary } from './gateway/primary.js'
 import { stopGateway } from './gateway/stop.js'
 import { openSystems } from './gateway/systems.js'
 
-/** Not for other callers: items create the feed. */
-const openBy = /** @type {(name: string, options: import('../src/index.js').FeedOptions, by: { isLazy: boolean }) =>
- *   Promise<import('../src/index.js').Feed>} */ (openFeed)
-
 const USAGE = `Usage: npm start gateway -- [flags]
 
 Accepts items over HTTP and writes them to feeds, until Ctrl-C.
@@ -56,14 +52,14 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
   const metrics = createWriterMetrics({ figures: primary.figures })
   const feeds = createFeeds({
     // ingest.js applies whenFull to whole requests, before they are appended
-    open: async (name, stored) => insideOfFeed(await openBy(name, {
+    open: async (name, stored) => insideOfFeed(await openFeed(name, {
       ...openingOptions(optionsOf(settings), stored),
       redisUrl: primaryUrl,
       whenFull: 'block',
       log,
       onFlush: (seconds) => metrics.flush(name, seconds),
       onBehind: (behindMs) => metrics.behind(name, behindMs)
-    }, { isLazy: true })),
+    })),
     definition: primary.definition,
     admit: createFeedLimit({ maxFeeds: settings.maxFeeds, count: primary.feedCount }).admit,
     onOpen: ({ name, writer }) => metrics.follow(name, writer),
@@ -71,14 +67,15 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
     log
   })
   const embedded = startEmbedded(metrics.registry, settings.cloudwatchService)
-  const systems = openSystems(settings, await loadSystems(), { primaryUrl, registry: metrics.registry, log, signal })
+  const systems = openSystems(settings, await loadSystems(settings.systems ?? undefined), { primaryUrl, registry: metrics.registry, log, signal })
   try {
     await primary.opened()
     await systems.check()
     const app = createGatewayApp({
-      status: () => statusOf(primary, feeds),
+      status: () => statusOf(primary, feeds, systems.reasons()),
       feeds,
       systems: systems.all,
+      putFeed: (feed, asked) => primary.putFeed({ feed, asked, defaults: settings }),
       settings,
       security,
       stopping: signal,
@@ -101,9 +98,9 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
 
 /**
  * For /readyz.
- * @param {{ reasons: () => string[] }} primary @param {{ reasons: () => string[] }} feeds
+ * @param {{ reasons: () => string[] }} primary @param {{ reasons: () => string[] }} feeds @param {string[]} ofSystems
  */
-function statusOf (primary, feeds) {
-  const reasons = [...primary.reasons(), ...feeds.reasons()]
+function statusOf (primary, feeds, ofSystems) {
+  const reasons = [...primary.reasons(), ...feeds.reasons(), ...ofSystems]
   return { ready: reasons.length === 0, reasons, nodes: [] }
 }

@@ -29,12 +29,14 @@ const NEVER = Object.freeze({ answer: () => null, note () {} })
  * @param {Pick<import('./rejections.js').Rejections, 'answer' | 'note'>} [options.rejections] without it every command is sent
  * @param {(partition: number) => ReturnType<typeof import('./durability.js').createConfirm>} [options.confirmOf] what confirms the
  *   decisions of a partition
+ * @param {import('./own-rules.js').OwnRules} [options.own] rules of a user
+ * @param {number} [options.maxWaiting] commands of a partition
  * @param {import('./system.js').KeepSecret} [options.keepSecret] keeps the secret of the system outside of the servers
  * @param {Parameters<typeof createBatcher>[0]['metrics']} options.metrics
  */
 export function createAdmission ({
   route, keyPrefix, system, partitions, requestMs, keepMs, maxOutbox, isRead, deadlineMs, batches = true, rejections = NEVER,
-  confirmOf = () => async () => {}, keepSecret = async (secret) => secret, metrics
+  confirmOf = () => async () => {}, keepSecret = async (secret) => secret, own, maxWaiting, metrics
 }) {
   const place = { keyPrefix, system }
   /** @type {Promise<import('./system.js').System> | null} */
@@ -61,8 +63,9 @@ export function createAdmission ({
           await agree(connection)
           isAgreed = true
         }
-        const terms = { replicationId, requestMs, keepMs, maxOutbox, isRead }
-        const admitted = await admit(connection, keyOf(partition), terms, commands).catch((error) => {
+        const terms = { replicationId, requestMs, keepMs, maxOutbox, isRead, own }
+        const calling = admit(connection, keyOf(partition), terms, commands)
+        const admitted = await (own ? own.watch(calling) : calling).catch((error) => {
           // it is no longer the primary, or is unusable
           if (error.outcome === 'over') connection.close(error.message)
           throw error
@@ -71,7 +74,9 @@ export function createAdmission ({
         return admitted
       },
       answer: (command) => rejections.answer(command, partition),
+      decode: own?.decisionOf,
       deadlineMs,
+      maxWaiting,
       metrics,
       ...(batches ? {} : { maxCommands: 1, maxCalls: Infinity })
     })

@@ -16,9 +16,10 @@ const MAX_READS = 40
 
 /**
  * @param {{ connectionOf: (partition: number, isPrimary: boolean) => import('../store/index.js').Connection,
- *   keyOf: (partition: number) => (part: string) => string, partitionOf: (key: string) => number, tail: number }} parts `tail`: events
+ *   keyOf: (partition: number) => (part: string) => string, partitionOf: (key: string) => number, tail: number,
+ *   exists: string }} parts `tail`: events; `exists`: a field that each state has
  */
-export function createKeyReader ({ connectionOf, keyOf, partitionOf, tail }) {
+export function createKeyReader ({ connectionOf, keyOf, partitionOf, tail, exists }) {
   /** @param {string} key @param {number} partition @param {boolean} isPrimary */
   async function readOnce (key, partition, isPrimary) {
     const part = keyOf(partition)
@@ -27,7 +28,7 @@ export function createKeyReader ({ connectionOf, keyOf, partitionOf, tail }) {
     const fields = fieldsOf(state)
     return {
       end: ends.length > 0 ? String(ends[0][0]) : '0-0',
-      known: fields.status === undefined
+      known: fields[exists] === undefined
         ? null
         : {
             key,

@@ -31,7 +31,8 @@
  * @property {readonly StreamRow[]} streams
  * @property {(parts: GatewayParts) => Gateway} gateway what `run` of its commands gets
  * @property {(parts: ReaderParts) => Reader | Promise<Reader>} reader what `run` of its queries gets
- * @property {{ maxKeys?: number, tail?: number }} [memory] of a reader: keys, and events of each
+ * @property {{ maxKeys?: number, tail?: number, rules?: import('../admission/index.js').Ruleset }} [memory] of a reader: keys, and events of
+ *   each; `rules`: of a user
  * @property {(parts: ConsumerParts) => Handlers | Promise<Handlers>} consumers
  * @property {URL} [migrations] folder of SQL
  * @property {{ reader?: (registry: import('prom-client').Registry) => any, consumers?: (registry: import('prom-client').Registry) => any
@@ -58,8 +59,8 @@
  * @property {(id: string) => string} [keyOf] the id of the path
  * @property {(given: Given, own: any) => import('../push/index.js').Source | Promise<import('../push/index.js').Source>} [source]
  *
- * @typedef {{ commands: any, onEntry?: (entry: Entry) => void, close?: () => unknown }} Gateway `commands`: what `run` gets; `onEntry`: of
- *   every event of the system
+ * @typedef {{ commands: any, onEntry?: (entry: Entry) => void, reasons?: () => string[], close?: () => unknown }} Gateway `commands`: what
+ *   `run` gets; `onEntry`: of every event of the system; `reasons`: why it decides nothing
  * @typedef {{ queries: any, known?: (id: string) => Promise<Known>, onEntry?: (entry: Entry) => void, close?: () => unknown }} Reader
  *   `queries`: what `run` gets; `known`: by the id of a path, without it the key of that name
  *
@@ -95,7 +96,7 @@
  * @property {import('pino').Logger} log
  *
  * @typedef {object} Handlers
- * @property {(task: import('../schedule/index.js').Task) => Promise<unknown>} run a task that is due
+ * @property {(task: import('../schedule/index.js').Task) => Promise<unknown>} [run] a task that is due
  * @property {(entry: Entry) => boolean} [triggers] whether tasks are looked at again at once
  * @property {import('../consumers/index.js').SqlEffect | null} [rows] of entries, in the database
  * @property {import('../consumers/index.js').BatchEffect | null} [batches] of entries, elsewhere

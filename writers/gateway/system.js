@@ -2,10 +2,9 @@
  * One system in a gateway: its admission, rejection cache, and their connections. They begin with the first command, or when another
  * process has stored the system, so a gateway for feeds alone has one connection more and asks one key a second.
  */
-import { admissionKey, createAdmission, createRejections, systemKey } from '../../src/admission/index.js'
+import { admissionKey, createAdmission, createRejections, openConfirms, systemKey } from '../../src/admission/index.js'
 import { partitionOf } from '../../src/item/index.js'
 import { createRoutes } from '../../src/store/index.js'
-import { openConfirms } from '../confirms.js'
 import { eachSecond } from '../each-second.js'
 
 /**

@@ -71,8 +71,13 @@ export function openSystems (settings, definitions, { primaryUrl, registry, log,
     return createDeadLetters({ connectionOf, keyOf, partitions, isNeeded: isLetterNeeded })
   }
 
+  const all = definitions.map(open)
+
   return {
-    all: definitions.map(open),
+    all,
+
+    /** Why systems of users decide nothing. */
+    reasons: () => all.flatMap(({ own }) => own.reasons?.() ?? []),
 
     /**
      * Rejects settings that the primary cannot fulfil, if it can be asked, and looks whether it has replicas.

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { admissionKey } from '../../src/admission/index.js'
-import { openConfirms } from '../../writers/confirms.js'
+import { admissionKey, openConfirms } from '../../src/admission/index.js'
 import { sharedDeployment } from '../shared.js'
 
 t.test('decisions are confirmed while the connection for WAIT is still opening', async (t) => {
