@@ -77,7 +77,7 @@ const hostOf = (/** @type {string} */ url) => new URL(url).host
  * @param {any} settings @param {import('../src/store/index.js').Target} target
  * @param {{ signal: AbortSignal, fail: (reason: string) => void }} lifecycle `fail`: a child ended for good
  */
-function createChildren (settings, { primaryUrl, replicaUrls }, { signal, fail }) {
+export function createChildren (settings, { primaryUrl, replicaUrls }, { signal, fail }) {
   // URLs may contain a password; arguments of a process are visible to all users
   /** @type {Record<string, string | undefined>} */
   const env = {
@@ -102,7 +102,7 @@ function createChildren (settings, { primaryUrl, replicaUrls }, { signal, fail }
     print,
 
     /**
-     * @param {string} command @param {string[]} flags @param {(message: any) => string} upLine printed when it is up
+     * @param {string} command @param {string[]} flags @param {(message: any) => string | null} upLine printed when it is up
      * @param {Record<string, string>} [secrets] more of its environment
      * @returns {Child}
      */
@@ -124,7 +124,8 @@ function createChildren (settings, { primaryUrl, replicaUrls }, { signal, fail }
       function onUp (message) {
         again = withPort(again, message.url)
         if (signal.aborted) return
-        print(command, restart ? 'is up again' : upLine(message))
+        const line = restart ? 'is up again' : upLine(message)
+        if (line !== null) print(command, line)
         if (restart) restart.backAt = Date.now()
         restart = null
         isUp = true

@@ -22,7 +22,7 @@ const report = (line) => process.stderr.write(`freshet servers: ${line}\n`)
 export async function main ({ argv, env }) {
   const known = { command: 'servers', layouts: ['ids'], acks: ['primary'] }
   if (argv.includes('--help')) {
-    print(await help(known, USAGE))
+    print(await help(known, USAGE, argv))
     return 0
   }
   const settings = resolve(argv, env, known)

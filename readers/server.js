@@ -7,10 +7,8 @@ import { openReader } from '../src/index.js'
 import { insideOfReader } from '../src/inside.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { aborted, lastFromParent, runProcess, tellParent } from '../src/runtime/index.js'
-import {
-  createAdmissionMetrics, createPriceReplyMetrics, createReaderRegistry, createStoreMetrics, startEmbedded
-} from '../src/metrics/index.js'
-import { openPriceStore } from '../src/systems/prices/index.js'
+import { createReaderRegistry, startEmbedded } from '../src/metrics/index.js'
+import { loadSystems } from '../src/systems/list.js'
 import { createReaderApp } from './app.js'
 import { createReaderDatabase } from './database.js'
 import { openSystems } from './systems.js'
@@ -57,27 +55,9 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
   const { queries, deployment } = insideOfReader(reader)
   const database = createReaderDatabase({ ...settings, log })
   const registry = createReaderRegistry(deployment, queries.figures)
-  const storeMetrics = createStoreMetrics(registry)
   const embedded = startEmbedded(registry, settings.cloudwatchService)
-  const systems = openSystems({
-    deployment,
-    primaryUrl,
-    keyPrefix: settings.keyPrefix,
-    database,
-    prices: {
-      requestMs: settings.requestMs,
-      isShared: () => security.access === null,
-      store: () => openPriceStore(settings, {
-        report: (line) => log.info(line),
-        signal,
-        onFailure: (error) => log.error({ code: error.code, reason: error.message }, 'the history store ended'),
-        metrics: storeMetrics
-      }),
-      admissionMetrics: createAdmissionMetrics(registry),
-      metrics: createPriceReplyMetrics(registry)
-    },
-    log
-  })
+  const isShared = () => security.access === null
+  const systems = openSystems(await loadSystems(settings.systems ?? undefined), { deployment, primaryUrl, registry, signal, log, settings, database, isShared })
   /** @type {import('fastify').FastifyInstance | null} */
   let app = null
   try {

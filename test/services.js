@@ -75,9 +75,9 @@ function deferred () {
   return made
 }
 
-/** A reader on a free port, up. @param {import('tap').Test} t @param {Options} options */
-export async function startReader (t, options) {
-  const service = startService(t, { command: 'reader' }, serveReader, options, ['--port', '0'])
+/** A reader that is up. @param {import('tap').Test} t @param {Options & { port?: number }} options `port`: 0 = a free one */
+export async function startReader (t, { port = 0, ...options }) {
+  const service = startService(t, { command: 'reader' }, serveReader, options, ['--port', String(port)])
   const { url } = await service.up
   return { service, url, ...askAt(url) }
 }

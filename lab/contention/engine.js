@@ -53,7 +53,7 @@ export async function openEngine ({
     batches,
     rejections,
     confirmOf: () => createConfirm({
-      connection: async () => confirms.route(0).connection, marker: keyOf(0)('marker:lab'), durability, waitMs: DEADLINE_MS / 2
+      route: () => confirms.route(0), key: keyOf(0), marker: 'marker:lab', durability, waitMs: DEADLINE_MS / 2
     }),
     metrics
   })

@@ -47,7 +47,7 @@ const LEDGER_PAGE = 10_000
 /** Starts processes, and ends them, the last first. @param {Order} order */
 function createStarter ({ redisUrl, keyPrefix }) {
   /** @type {Record<string, string | undefined>} */
-  const env = { ...process.env, FRESHET_REDIS_URL: redisUrl, FRESHET_KEY_PREFIX: keyPrefix }
+  const env = { ...process.env, FRESHET_REDIS_URL: redisUrl, FRESHET_KEY_PREFIX: keyPrefix, FRESHET_PAYMENT_SECRET: SECRET }
   /** @type {(() => Promise<unknown>)[]} */
   const closers = []
   let isClosed = false
@@ -68,7 +68,7 @@ function createStarter ({ redisUrl, keyPrefix }) {
     useDatabase (url) { env.FRESHET_DATABASE_URL = url },
     /** @param {string[]} flags */
     payments: (...flags) =>
-      openService((port) => run('payments', ['--port', port, '--payment-secret', SECRET, ...flags]), 1),
+      openService((port) => run('payments', ['--port', port, ...flags]), 1),
     async close () {
       isClosed = true
       for (const one of closers) await one()
@@ -136,7 +136,7 @@ async function startProduct (order, { run: start, closers, useDatabase, payments
     closers.unshift(close)
     return Object.assign(await openService(runOne, ofOthers, spreadOver), { url })
   }
-  const gateway = await reachable((port) => run('gateway', [...shared, '--port', port, '--payment-secret', SECRET,
+  const gateway = await reachable((port) => run('gateway', [...shared, '--port', port,
     '--request-ms', REQUEST_MS, '--order-deadline-ms', String(ORDER_DEADLINE_MS)]))
   const payments = await startPayments('--callback-url', `${gateway.url}/v1/payments/callbacks`, '--ledger', join(folder, 'ledger'))
   const [reader, consumers] = await Promise.all([

@@ -32,7 +32,7 @@ export const librariesOf = (keyPrefix) => `freshet_lab_${keyPrefix.replace(/\W/g
  * @throws {import('../../src/errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED, SERVER_LOST
  */
 export async function queryNode (url, query, { deadlineMs = DEADLINE_MS } = {}) {
-  const connection = await openConnection(url, { name: NAME, deadlineMs })
+  const connection = await openConnection(url, { name: NAME, deadlineMs, isChecked: false })
   try {
     return await query(connection)
   } finally {

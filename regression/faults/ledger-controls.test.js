@@ -10,7 +10,6 @@ import { untilAllWait, untilAskedInVain } from '../../test/faults/ledger/waiting
 import { scopedEngines } from '../../test/scope.js'
 
 const LIES = 3
-const TIMES = 12
 const WRITERS = 2
 const AHEAD_MS = 30_000
 const BETWEEN_MS = 300
@@ -115,17 +114,3 @@ for (const { what, ack, layout, cut } of lies) {
     })
   }
 }
-
-t.test(`${engineName(engine)}: kills in a row lose what was acknowledged before WAIT`, { buffered: true }, async (t) => {
-  let lost = 0
-  // by chance the replica had everything whenever a primary was killed: then it is done again
-  for (let times = 0; lost === 0 && times < TIMES; times++) {
-    const servers = await startFailover(t, { engine, run: { writers: WRITERS, ack: 'early', options: { deadlineMs: 1000 } } })
-    for (let kills = 0; kills < LIES; kills++) await servers.kill('primary')
-    await servers.run.finish()
-    const sums = await servers.run.compare(servers.primary)
-    say(t, sums, `${LIES} primaries killed`)
-    lost = sums.lost
-  }
-  t.ok(lost > 0)
-})

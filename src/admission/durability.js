@@ -7,11 +7,17 @@
  *
  * One round of marker and WAIT confirms all decisions that came before it; those that come while it runs share the next.
  * A marker, because WAIT compares replicas with the last write of its own connection.
+ *
+ * After a failover the connection may lead to a primary that never had the decision. So a round also reads whose the generation is, and
+ * confirms only decisions of the lineage that this primary began (admit.lua).
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import { FreshetError } from './errors.js'
 
 /** of the marker */
 const EXPIRE_MS = 60_000
+/** until a connection that was lost is asked for again */
+const RETRY_MS = 50
 
 /** @type {Readonly<Record<string, ((ms: number) => (string | number)[]) | null>>} */
 const WAITS = Object.freeze({
@@ -21,38 +27,61 @@ const WAITS = Object.freeze({
 })
 
 /**
- * @param {{ connection: () => Promise<import('../store/index.js').Connection>, marker: string, durability: string,
- *   waitMs: number }} options `connection` to the primary, for this only; `marker`: a key of the partition
- * @returns {() => Promise<void>} resolves when what was decided before is confirmed @throws {FreshetError} NOT_CONFIRMED
+ * @param {{ route: () => { connection: import('../store/index.js').Connection, replicationId: string }, key: (part: string) => string,
+ *   marker: string, durability: string, waitMs: number }} options `route`: the present connection to the primary, for this only; `key`:
+ *   of a part of the partition; `marker`: part that no other process writes
+ * @returns {(generation?: string) => Promise<void>} resolves when what was decided in this generation before is confirmed (without one:
+ *   what the present primary has); while there is no connection it waits for one, at most `waitMs`
+ *   It throws NOT_CONFIRMED, and what Connection.send throws
  */
-export function createConfirm ({ connection, marker, durability, waitMs }) {
+export function createConfirm ({ route, key, marker, durability, waitMs }) {
   const wait = WAITS[durability]
   if (!wait) return async () => {}
-  /** @type {Promise<void> | null} */
+  /** @type {Promise<string> | null} */
   let next = null
   /** @type {Promise<unknown>} */
   let running = Promise.resolve()
   let n = 0
 
+  /** @returns {Promise<string>} the lineage of which all decisions are confirmed */
   const round = async () => {
-    const [, reply] = await (await connection()).sendAll([['SET', marker, ++n, 'PX', EXPIRE_MS], wait(waitMs)])
+    const { connection, replicationId } = route()
+    const [, reply, [owner, lineage]] = await connection.sendAll([
+      ['SET', key(marker), ++n, 'PX', EXPIRE_MS], wait(waitMs), ['HMGET', key('generation'), 'replid', 'lineage']
+    ])
     const confirmed = Number(Array.isArray(reply) ? reply[0] : reply)
-    if (confirmed < 1) {
-      throw new FreshetError('NOT_CONFIRMED', `decided, but not confirmed (${durability}) within ${waitMs} ms; repeat it with the same ` +
-        'Idempotency-Key to learn the decision')
+    if (confirmed < 1) throw notConfirmed(`(${durability}) within ${waitMs} ms`)
+    return String(owner) === replicationId ? String(lineage) : ''
+  }
+
+  async function retriedRound () {
+    const endMs = performance.now() + waitMs
+    for (;;) {
+      try {
+        return await round()
+      } catch (error) {
+        if (!['SERVER_LOST', 'SERVER_UNREACHABLE'].includes(error.code) || performance.now() + RETRY_MS > endMs) throw error
+        await pause(RETRY_MS)
+      }
     }
   }
 
-  return () => {
+  return async (generation) => {
     next ??= running.then(() => {
       next = null
-      const result = round()
+      const result = retriedRound()
       running = result.catch(() => {})
       return result
     })
-    return next
+    const lineage = await next
+    if (generation !== undefined && generation.split('.')[0] !== lineage) {
+      throw notConfirmed('by the primary that decided it: another one has taken over')
+    }
   }
 }
+
+const notConfirmed = (/** @type {string} */ how) =>
+  new FreshetError('NOT_CONFIRMED', `decided, but not confirmed ${how}; repeat it with the same Idempotency-Key to learn the decision`)
 
 /**
  * @param {import('../store/index.js').Connection} connection to the primary @param {string} durability

@@ -12,6 +12,7 @@
  * @typedef {import('./consume.js').Database} Database
  * @typedef {import('./consume-batches.js').BatchEffect} BatchEffect
  * @typedef {import('./dead-letters.js').DeadLetters} DeadLetters
+ * @typedef {Parameters<DeadLetters['bury']>[1]} NewLetter
  */
 export { consume } from './consume.js'
 export { consumeBatches } from './consume-batches.js'
@@ -19,4 +20,5 @@ export { createDeadLetters } from './dead-letters.js'
 export { createKafkaEffect, topicOf } from './kafka.js'
 export { lagOf } from './lag.js'
 export { createOutboxReader } from './outbox-reader.js'
+export { followPartition } from './partition.js'
 export { createOwnership, LEASE_MS } from './ownership.js'

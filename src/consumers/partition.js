@@ -18,13 +18,15 @@
  * @property {(entries: Entry[], begin: () => Promise<void>) => Promise<void>} write tried again while its error is retryable; calls `begin`
  *   before the effect, as late as it can
  * @property {(entries: Entry[]) => Promise<void>} [after] the write
+ * @property {number} [attempts] at an entry that is taken alone
+ * @property {boolean} [isAwaited] the partition is given back only after the running `write` has ended
  * @property {(entry: Entry) => Promise<boolean>} [rejected] true if that settled it, so it is no dead letter
  */
 import { createAttempt, lost, mayBlame } from './attempts.js'
 import { FreshetError } from './errors.js'
 import { retry } from './retry.js'
 
-/** Attempts at an entry that is taken alone. */
+/** Attempts at an entry that is taken alone, unless its consumer has others. */
 const ATTEMPTS = 3
 /** The position before all entries. */
 const BEGINNING = '0-0'
@@ -43,14 +45,19 @@ export async function followPartition (consumer, place, steps) {
   // the lease may have ended before the reply came; no abort follows then
   if (signal.aborted) return
   const taker = createTaker(consumer, place, steps)
+  let taking = Promise.resolve()
 
   await new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => taker.close().finally(() => resolve(null)), { once: true })
+    signal.addEventListener('abort', () => taker.close().finally(() => steps.isAwaited ? taking : null).finally(() => resolve(null)),
+      { once: true })
     // after a batch that failed nothing more is taken: the next owner begins at the cursor
-    reader.follow(partition, position, (entries) => taker.take(entries).catch((error) => {
-      reader.leave(partition)
-      if (!signal.aborted) reject(error)
-    }))
+    reader.follow(partition, position, (entries) => {
+      taking = taker.take(entries).catch((error) => {
+        reader.leave(partition)
+        if (!signal.aborted) reject(error)
+      })
+      return taking
+    })
   })
   reader.leave(partition)
 }
@@ -104,7 +111,7 @@ function createTaker (consumer, { owned, connection, key, bury, metrics }, steps
 
   /** @param {Entry} entry */
   async function takeAlone (entry) {
-    const failure = await attempt([entry], ATTEMPTS)
+    const failure = await attempt([entry], steps.attempts ?? ATTEMPTS)
     if (failure) {
       const { error, attempts, isWritten } = failure
       const isSettled = !isWritten && await insist(async () => await steps.rejected?.(entry) ?? false, mayBlame).catch(() => false)

@@ -20,7 +20,7 @@ import { withTarget } from '../store/index.js'
  */
 export async function runProcess ({ argv, env }, { table, known, usage, stopping: words, check = async () => {} }, run) {
   if (argv.includes('--help')) {
-    process.stdout.write(await table.help(known, usage) + '\n')
+    process.stdout.write(await table.help(known, usage, argv) + '\n')
     return 0
   }
   /** @type {any} */

@@ -13,6 +13,7 @@
  * @typedef {import('./probe.js').ServerFacts} ServerFacts
  * @typedef {import('./published-client.js').PublishedClient} PublishedClient
  * @typedef {import('./replies.js').Outcome} Outcome
+ * @typedef {import('./scripts.js').Script} Script
  * @typedef {import('./target.js').Target} Target
  */
 export { runSessions } from './back-off.js'
@@ -25,7 +26,7 @@ export { capabilities, expectStillPrimary, figuresIn, nodeFigures, readInfo, rep
 export { openServer } from './open-server.js'
 export { probeServer, refusedRows } from './probe.js'
 export { openPublishedClient } from './published-client.js'
-export { readScript } from './scripts.js'
+export { readScript, scriptWith } from './scripts.js'
 export { ownDatabase, ownDynamodb, ROOT, runningDatabase, runningDynamodb, SERVERS_FAILED, withTarget } from './target.js'
 export { bareHost } from './tls.js'
 export { createRoutes } from './topology.js'

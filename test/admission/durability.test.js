@@ -1,6 +1,7 @@
 /** When a decision counts as acknowledged. */
 import t from 'tap'
 import { createConfirm } from '../../src/admission/index.js'
+import { FreshetError } from '../../src/errors.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, engineName, eventually, startDeployment, startServer } from '../servers.js'
 import { startGateway } from '../services.js'
@@ -9,19 +10,37 @@ for (const engine of await scopedEngines()) {
   t.test(`${engineName(engine)}: a round of WAIT confirms what came before it, and is shared`, async (t) => {
     const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
     const connection = await connectFor(t, primary.url)
+    const key = (/** @type {string} */ part) => `fr:{@auctions:0}:${part}`
     const confirm = createConfirm({
-      connection: async () => connection, marker: 'fr:{@auctions:0}:marker:1', durability: 'replica', waitMs: 300
+      route: () => ({ connection, replicationId: 'id' }), key, marker: 'marker:1', durability: 'replica', waitMs: 300
     })
     // a new replica answers its first WAIT late
-    await eventually(confirm)
+    await eventually(() => confirm())
     const before = Number(/cmdstat_wait:calls=(\d+)/.exec(String(await connection.send('INFO', 'commandstats')))?.[1] ?? 0)
-    await Promise.all(Array.from({ length: 50 }, confirm))
+    await Promise.all(Array.from({ length: 50 }, () => confirm()))
     const calls = Number(/cmdstat_wait:calls=(\d+)/.exec(String(await connection.send('INFO', 'commandstats')))?.[1]) - before
     t.ok(calls <= 2, `${calls} rounds for 50 decisions`)
+    await connection.send('HSET', key('generation'), 'replid', 'id', 'lineage', 'abc')
+    await t.resolves(confirm('abc.7'))
+    await t.rejects(confirm('abd.7'), { code: 'NOT_CONFIRMED', message: /another one has taken over/ })
+    await connection.send('HSET', key('generation'), 'replid', 'of the primary before')
+    await t.rejects(confirm('abc.7'), { code: 'NOT_CONFIRMED' }, 'after a failover the primary may never have had the decision')
+    let asked = 0
+    const reopening = createConfirm({
+      route () {
+        if (asked++ === 0) throw new FreshetError('SERVER_UNREACHABLE', 'the connection is opening')
+        return { connection, replicationId: 'id' }
+      },
+      key,
+      marker: 'marker:2',
+      durability: 'replica',
+      waitMs: 10_000
+    })
+    await t.resolves(reopening(), 'it waits for a connection that opens again')
     replica.freeze()
     await t.rejects(confirm(), { code: 'NOT_CONFIRMED', retryable: true })
     replica.thaw()
-    await eventually(confirm)
+    await eventually(() => confirm())
   })
 
   t.test(`${engineName(engine)}: --durability aof needs an append-only file`, async (t) => {

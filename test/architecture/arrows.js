@@ -17,7 +17,10 @@ export const ARROWS = /** @type {Record<string, string[]>} */ ({
   'src/http': ['src/errors.js', 'src/metrics', 'src/settings'],
   'src/replies': ['src/errors.js', 'src/item', 'src/http'],
   'src/push': ['src/errors.js', 'src/item', 'src/layouts', 'src/view', 'src/http', 'src/replies', 'src/metrics'],
-  'src/systems': ['src/errors.js', 'src/admission', 'src/consumers', 'src/waiting-room', 'src/store', 'src/http', 'src/push'],
+  'src/systems': [
+    'src/errors.js', 'src/settings', 'src/item', 'src/admission', 'src/consumers', 'src/schedule', 'src/waiting-room', 'src/sql', 'src/store',
+    'src/metrics', 'src/http', 'src/replies', 'src/push'
+  ],
   'src/figures': ['src/errors.js', 'src/runtime', 'src/item', 'src/feeds'],
   src: ['lua', 'settings.js'],
   bin: ['settings.js', 'src', 'lab', 'writers', 'readers', 'charts'],
@@ -27,5 +30,5 @@ export const ARROWS = /** @type {Record<string, string[]>} */ ({
   charts: [],
   experiments: [],
   infra: [],
-  'settings.js': ['src/errors.js', 'src/settings']
+  'settings.js': ['src/errors.js', 'src/settings', 'src/systems']
 })

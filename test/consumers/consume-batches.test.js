@@ -87,7 +87,7 @@ function createSystem () {
 }
 
 /** @param {string} asset @returns {Promise<number[]>} */
-const versions = async (asset) => (await checker.history(asset, 0, Date.now(), 1000)).map(({ version }) => version)
+const versions = async (asset) => (await checker.history(asset, 0, Date.now(), 1000)).map(({ seq }) => seq)
 const upTo = (/** @type {number} */ n) => Array.from({ length: n }, (_, i) => i + 1)
 
 t.test('every price is stored once, though DynamoDB throttles, fails, is slow and leaves rows unprocessed', async (t) => {
@@ -102,7 +102,7 @@ t.test('every price is stored once, though DynamoDB throttles, fails, is slow an
   const { end } = await system.run(t, await system.take())
   await eventually(async () => await system.cursor() === await system.last())
   proxy.fail(() => null)
-  await eventually(async () => (await checker.latest(['btc-usd'])).get('btc-usd')?.version === 100)
+  await eventually(async () => (await checker.latest(['btc-usd'])).get('btc-usd')?.seq === 100)
   await end()
   t.same(await versions('btc-usd'), upTo(100))
   t.same(await system.letters(), [], 'none of them is a dead letter')
@@ -151,13 +151,13 @@ t.test('an owner that was suspended while another one took over cannot move the 
   const { end } = await system.run(t, await system.take())
   await eventually(async () => await system.cursor() === await system.last())
   const cursor = await system.cursor()
-  await eventually(async () => (await checker.latest(['fenced-usd'])).get('fenced-usd')?.version === 2)
+  await eventually(async () => (await checker.latest(['fenced-usd'])).get('fenced-usd')?.seq === 2)
   resume()
   await t.rejects(late.done, { code: 'LEASE_LOST' })
   await end()
   t.equal(await system.cursor(), cursor)
   t.same(await versions('fenced-usd'), [1, 2])
-  t.equal((await checker.latest(['fenced-usd'])).get('fenced-usd')?.version, 2)
+  t.equal((await checker.latest(['fenced-usd'])).get('fenced-usd')?.seq, 2)
 })
 
 t.test('the next owner begins where a killed one stopped, and writes its last batch again without effect', async (t) => {

@@ -29,6 +29,7 @@ function counting (connection) {
   return {
     seen,
     deployment: /** @type {any} */ ({
+      confirmedAt: Number,
       pick: () => ({
         lagMs: null,
         connection: {
@@ -167,7 +168,9 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
       runScript: (/** @type {Parameters<typeof connection.runScript>} */ ...run) => limited(connection.runScript(...run), 3)
     }
     const queries = createQueries({
-      deployment: /** @type {any} */ ({ pick: () => ({ lagMs: null, connection: narrow }) }), keyPrefix: 'fr:', now: Date.now
+      deployment: /** @type {any} */ ({ confirmedAt: Number, pick: () => ({ lagMs: null, connection: narrow }) }),
+      keyPrefix: 'fr:',
+      now: Date.now
     })
     const { items } = await queries.latest('wide-ids-1', { limit: 100 })
     t.equal(items.length, 100)

@@ -44,7 +44,7 @@ function watch (reader, asset) {
 /** Version and time never go back. @param {import('tap').Test} t @param {{ status: number, json: any }[]} replies */
 function isForward (t, replies) {
   const prices = replies.filter(({ status }) => status === 200).map(({ json }) => json)
-  const backwards = prices.find((one, i) => i > 0 && (one.version < prices[i - 1].version || one.updatedAt < prices[i - 1].updatedAt))
+  const backwards = prices.find((one, i) => i > 0 && (one.seq < prices[i - 1].seq || one.updatedAt < prices[i - 1].updatedAt))
   t.notOk(backwards, 'no reply is older than the one before')
 }
 

@@ -4,6 +4,9 @@
  *
  * @typedef {Record<string, string>} Fields of a state or an event; numbers are texts of whole numbers
  * @typedef {{ code: string, details: string[] }} Rejection `details`: names and values in turn
+ * @typedef {{ folds: Readonly<Record<string, (state: Fields, event: Fields) => boolean>>,
+ *   certain: Readonly<Record<string, (state: Fields, args: string[]) => Rejection | null>>,
+ *   names: Readonly<{ seq: string, version: string, exists: string }> }} Ruleset
  */
 import { certainBounded, foldBounded } from './bounded.js'
 import { foldLatest } from './latest.js'
@@ -21,3 +24,11 @@ export const FOLDS = Object.freeze({ bounded: foldBounded, latest: foldLatest, m
  * @type {Readonly<Record<string, (state: Fields, args: string[]) => Rejection | null>>}
  */
 export const CERTAIN = Object.freeze({ bounded: certainBounded, max: certainMax })
+
+/**
+ * What a memory of keys needs to know of rules. `names`: of fields of a state; `exists`: one that each state has.
+ * @type {Ruleset}
+ */
+export const OURS = Object.freeze({
+  folds: FOLDS, certain: CERTAIN, names: Object.freeze({ seq: 'seq', version: 'version', exists: 'status' })
+})
