@@ -1,7 +1,7 @@
 /** Fields of a body, from the JSON Schema that a user gives each of them. */
 import { field, optional } from '../http/index.js'
 
-/** @param {Record<string, import('./face.js').BodyField>} body @returns {Record<string, import('../http/index.js').CommandRow['body'][string]>} */
+/** @param {Record<string, import('./face.js').BodyField>} body @returns {NonNullable<import('../http/index.js').CommandRow['body']>} */
 export const fieldsOf = (body) => Object.fromEntries(Object.entries(body).map(([name, { optional: isOptional, description, ...schema }]) => {
   const one = field((value) => isValid(value, schema) ? value : null, expectedOf(schema), schema)(String(description ?? name))
   return [name, isOptional ? optional(one) : one]
