@@ -9,6 +9,7 @@ import { eventOf, memoryOf, stateOf } from '../admission/index.js'
 import { define, FreshetError, kindOf, SettingsInvalid } from '../errors.js'
 import { checkedDefinition } from './checked-definition.js'
 import { fieldsOf } from './fields.js'
+import { sinceFields } from './schemas.js'
 import { open } from './opened.js'
 import { checkedOptions } from './options.js'
 
@@ -18,6 +19,8 @@ import { checkedOptions } from './options.js'
 
 const ANY = Object.freeze({ type: 'object', additionalProperties: true })
 const NO_KEY = 'KEY_UNKNOWN'
+/** of ?minSeq= */
+const WAIT_MS = 500
 /** a module may be loaded by several processes in one @type {WeakMap<object, Promise<System>>} */
 const made = new WeakMap()
 
@@ -72,12 +75,12 @@ async function make (given) {
       return { commands: lazy.get, reasons: lazy.reasons, close: lazy.close }
     },
 
-    reader: ({ reading }) => ({
-      queries: { known: reading.known },
+    reader: ({ reading, view }) => ({
+      queries: { since: reading.since },
       // its streams number events by the field of our own rules
       known: async (id) => {
         const one = await reading.known(id)
-        return { ...one, fields: { ...one.fields, seq: one.fields['@seq'] } }
+        return { ...one, fields: { ...one.fields, seq: String(view.seqOf(one)) } }
       }
     }),
 
@@ -131,9 +134,10 @@ const storedOf = ({ key, fields: { seq: _, ...fields }, generation }) => ({ key,
 const queryRow = ({ path, summary, reply = ANY, shown }, unknown) => ({
   path,
   summary,
+  fields: sinceFields(WAIT_MS),
   reply,
   codes: [unknown],
-  run: async ({ params }, { known }) => shown(storedOf(await known(Object.values(params)[0])))
+  run: async ({ params, query }, { since }) => shown(storedOf(await since(Object.values(params)[0], query)))
 })
 
 /** @param {import('./face.js').StreamRoute} row @param {string} unknown @returns {System['streams'][number]} */
