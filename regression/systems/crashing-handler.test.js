@@ -15,7 +15,8 @@ const PROGRAM = fileURLToPath(new URL('handler-process.js', import.meta.url))
 t.test('entries around it are handed over, each at least once', async (t) => {
   const { primary: { url: redisUrl }, keyPrefix } = await sharedDeployment(t)
   const connection = await connectFor(t, redisUrl)
-  const system = await openSystem({ name: 'seats', rules: { seat: { lua: LUA } } }, { redisUrl, keyPrefix, partitions: 1, deadlineMs: 10_000 })
+  const options = { redisUrl, keyPrefix, partitions: 1, deadlineMs: 10_000 }
+  const system = await openSystem({ name: 'seats', rules: { seat: { lua: LUA } } }, options)
   t.teardown(() => system.close())
   for (const text of ['1', 'bad', '3']) await system.submit({ rule: 'seat', key: 'a', args: [text] })
   const key = admissionKey(keyPrefix, 'seats', 0)

@@ -41,20 +41,13 @@ async function make (given) {
   const definition = await checkedDefinition(given)
   const { name, errors = {}, commands = {}, queries = {}, stream, consumers = {}, unknown = NO_KEY } = given
   defineErrors(name, errors)
-  /** @param {any} settings @param {string} redisUrl @param {import('pino').Logger} log */
-  const openFor = ({ keyPrefix, systemPartitions: partitions, deadlineMs, requestMs, keepMs, maxOutbox, ackWithinMs, durability }, redisUrl, log) =>
-    open(definition, checkedOptions({
-      redisUrl,
-      keyPrefix,
-      partitions,
-      deadlineMs,
-      requestMs,
-      keepMs,
-      maxOutbox,
-      ackWithinMs,
-      durability: durability === 'db' ? null : durability,
-      log
-    }, definition))
+  /** @param {any} settings @param {string} redisUrl @param {{ log: import('pino').Logger, metrics: any }} parts */
+  function openFor (settings, redisUrl, { log, metrics }) {
+    const { keyPrefix, systemPartitions: partitions, deadlineMs, requestMs, keepMs, maxOutbox, ackWithinMs, durability: asked } = settings
+    const durability = asked === 'db' ? null : asked
+    const options = { redisUrl, keyPrefix, partitions, deadlineMs, requestMs, keepMs, maxOutbox, ackWithinMs, durability, log }
+    return open(definition, checkedOptions(options, definition), metrics)
+  }
   const message = kindOf(unknown)?.meaning ?? unknown
 
   return {
@@ -65,13 +58,14 @@ async function make (given) {
     isUncached: true,
     commandsAre: 'send commands here',
     tasksAre: 'scheduled tasks run when they are due',
-    commands: Object.fromEntries(Object.entries(commands).map(([command, row]) => [command, commandRow(row, `${name}.commands.${command}`)])),
+    commands: Object.fromEntries(Object.entries(commands).map(([command, row]) =>
+      [command, commandRow(row, `${name}.commands.${command}`)])),
     queries: Object.fromEntries(Object.entries(queries).map(([query, row]) => [query, queryRow(row, unknown)])),
     streams: stream === undefined ? [] : [streamRow(stream, unknown)],
     memory: { rules: memoryOf(definition.rules) },
 
-    gateway ({ settings, connection, log }) {
-      const lazy = once(async () => openFor(settings, connection().url, log))
+    gateway ({ settings, connection, counters: metrics, log }) {
+      const lazy = once(async () => openFor(settings, connection().url, { log, metrics }))
       return { commands: lazy.get, reasons: lazy.reasons, close: lazy.close }
     },
 
@@ -84,10 +78,10 @@ async function make (given) {
       }
     }),
 
-    async consumers ({ settings, connectionOf, log }) {
-      const opened = await openFor(settings, connectionOf(0).url, log)
+    async consumers ({ settings, connectionOf, counters: metrics, log }) {
+      const opened = await openFor(settings, connectionOf(0).url, { log, metrics })
       await Promise.all([opened.runTasks(), ...Object.entries(consumers).map(([consumer, handler]) => opened.consume(consumer, handler))])
-      return { close: opened.close }
+      return { effects: Object.keys(consumers), close: opened.close }
     }
   }
 }

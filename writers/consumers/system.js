@@ -61,7 +61,7 @@ export async function openSystem (definition, settings, parts) {
     const { fail } = parts
     const owned = () => ownership.owned
     return definition.consumers({
-      id, admission, connectionOf, database, metrics: ownMetrics, bury, openConfirm, owned, settings, signal, fail, log
+      id, admission, connectionOf, database, metrics: ownMetrics, counters: metrics, bury, openConfirm, owned, settings, signal, fail, log
     })
   }
 
@@ -117,7 +117,7 @@ export async function openSystem (definition, settings, parts) {
   const ownership = createOwnership({ id, partitions, connectionOf, keyOf, log, work, leastToken, leaseMs })
 
   return {
-    figures: figuresOf({ ownership, effect: effect?.name, letters, connectionOf, keyOf }),
+    figures: figuresOf({ ownership, effects: [...effect ? [effect.name] : [], ...handlers.effects ?? []], letters, connectionOf, keyOf }),
 
     async close () {
       await ownership.close()
@@ -141,15 +141,14 @@ function openAdmission ({ name: system, keepsSecret, keepsUnread: isRead }, sett
 }
 
 /**
- * @param {{ ownership: { owned: number[] }, effect: string | undefined, letters: import('../../src/consumers/index.js').DeadLetters,
- *   keyOf: (partition: number) => (part: string) => string } & Pick<ConsumerParts, 'connectionOf'>} parts `effect`: its name
+ * @param {{ ownership: { owned: number[] }, effects: string[], letters: import('../../src/consumers/index.js').DeadLetters,
+ *   keyOf: (partition: number) => (part: string) => string } & Pick<ConsumerParts, 'connectionOf'>} parts `effects`: their names
  * @returns {import('../../src/metrics/index.js').ConsumerFigures}
  */
-const figuresOf = ({ ownership, effect, letters, connectionOf, keyOf }) => ({
+const figuresOf = ({ ownership, effects, letters, connectionOf, keyOf }) => ({
   owned: () => ownership.owned,
-  lagMs: async () => effect === undefined
-    ? 0
-    : Math.max(0, ...await Promise.all(ownership.owned.map((partition) => lagOf(connectionOf(partition), keyOf(partition), effect)))),
+  lagMs: async () => Math.max(0, ...await Promise.all(ownership.owned.flatMap((partition) =>
+    effects.map((effect) => lagOf(connectionOf(partition), keyOf(partition), effect))))),
   deadLetters: async () => (await Promise.all(ownership.owned.map(letters.count))).reduce((sum, n) => sum + n, 0)
 })
 
