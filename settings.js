@@ -162,8 +162,8 @@ export const SETTINGS = Object.freeze([
       { default: 'sales', check: oneWhere(`${SYSTEM_NAMES.join(', ')}, or a path`, (text) => isSystem(text) && text !== ALL_SYSTEMS) })
   ]),
   ...group('Systems', ['gateway', 'reader', 'consumers'], [
-    row('systems', 'Systems to serve, separated by commas; all = those of Freshet; with a / or .js at the end: the path of a module of your ' +
-      'own, from the working folder; without it, all',
+    row('systems', 'Systems to serve, separated by commas; all = those of Freshet; with a / or .js at the end: the path of a module of ' +
+      'your own, from the working folder; without it, all',
     { default: null, check: listWhere(`all, some of ${SYSTEM_NAMES.join(', ')}, or paths, separated by commas`, isSystem) })
   ]),
   ...group('Systems', ['consumers'], [
