@@ -8,7 +8,7 @@
  */
 import { rm } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { FreshetError } from '../../errors.js'
+import { FreshetError } from '../errors.js'
 import { createGuard } from './guard.js'
 import { spawnServer, startServer, untilInSync } from './server-process.js'
 
