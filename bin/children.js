@@ -9,7 +9,8 @@ import { fileURLToPath } from 'node:url'
 import { flagsOf as flagsOfAll } from '../settings.js'
 import { expectFreePort } from '../src/http/index.js'
 import { aborted, listenForStop, visible } from '../src/runtime/index.js'
-import { addressesOf, withTarget } from '../src/store/index.js'
+import { withTarget } from '../src/embedded/index.js'
+import { addressesOf } from '../src/store/index.js'
 import { createBackOff, MOST } from './back-off.js'
 
 const FRESHET = fileURLToPath(new URL('./freshet.js', import.meta.url))
@@ -75,7 +76,7 @@ export async function runChildren (settings, env, startAll) {
 const hostOf = (/** @type {string} */ url) => new URL(url).host
 
 /**
- * @param {any} settings @param {import('../src/store/index.js').Target} target
+ * @param {any} settings @param {import('../src/embedded/index.js').Target} target
  * @param {{ signal: AbortSignal, fail: (reason: string) => void }} lifecycle `fail`: a child ended for good
  */
 export function createChildren (settings, { primaryUrl, replicaUrls }, { signal, fail }) {

@@ -6,7 +6,8 @@ import { SettingsInvalid, help, resolve } from '../settings.js'
 import { admissionKey, readSystem } from '../src/admission/index.js'
 import { createDeadLetters } from '../src/consumers/index.js'
 import { createLog, listenForStop, visibleJson } from '../src/runtime/index.js'
-import { openServer, withTarget } from '../src/store/index.js'
+import { withTarget } from '../src/embedded/index.js'
+import { openServer } from '../src/store/index.js'
 import { loadSystems } from '../src/systems/list.js'
 
 const ACTIONS = ['list', 'replay', 'discard']

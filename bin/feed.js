@@ -9,7 +9,8 @@ import {
 } from '../src/feeds/index.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { createLog, listenForStop, visible, visibleJson } from '../src/runtime/index.js'
-import { openPrimaries, withTarget } from '../src/store/index.js'
+import { withTarget } from '../src/embedded/index.js'
+import { openPrimaries } from '../src/store/index.js'
 import { columns } from './columns.js'
 import { watchFeed } from './feed-watch.js'
 

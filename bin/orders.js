@@ -2,7 +2,7 @@
 import { help, resolve, SettingsInvalid } from '../settings.js'
 import { createLog, listenForStop, visibleJson } from '../src/runtime/index.js'
 import { migrate, openDatabase } from '../src/sql/index.js'
-import { ownDatabase } from '../src/store/index.js'
+import { ownDatabase } from '../src/embedded/index.js'
 import orders, { rebuildViews } from '../src/systems/orders/index.js'
 
 const ACTION = 'rebuild'

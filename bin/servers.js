@@ -1,8 +1,7 @@
 /** `npm start servers`: the embedded servers in the foreground. */
 import { help, resolve } from '../settings.js'
 import { aborted, listenForStop } from '../src/runtime/index.js'
-import { useEmbeddedServers } from '../src/store/embedded/index.js'
-import { ROOT } from '../src/store/index.js'
+import { ROOT, useEmbeddedServers } from '../src/embedded/index.js'
 
 const USAGE = `Usage: npm start servers -- [flags]
 

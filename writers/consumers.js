@@ -45,7 +45,7 @@ export const main = (from, load = loadSystems) => runProcess(from, {
 
 /**
  * Consumers in this process until the signal is aborted.
- * @param {any} settings @param {import('../src/store/index.js').Target} target
+ * @param {any} settings @param {import('../src/embedded/index.js').Target} target
  * @param {import('pino').Logger} log @param {AbortSignal} signal
  * @param {{ up?: (message: Record<string, unknown>) => unknown, load?: typeof loadSystems, leaseMs?: number }} [options] `up` is called
  *   once all systems are open; `leaseMs` of a partition

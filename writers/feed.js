@@ -37,7 +37,7 @@ export const main = (from) => runProcess(from, {
 
 /**
  * A writer in this process, or several as child processes, until the source ends or the signal is aborted.
- * @param {any} settings @param {import('../src/store/index.js').Target} target
+ * @param {any} settings @param {import('../src/embedded/index.js').Target} target
  * @param {import('pino').Logger} log @param {AbortSignal} signal
  * @param {import('./records.js').Streams & { stdout: { write: (text: string) => unknown, isTTY?: boolean } }} [streams]
  * @returns {Promise<number>} exit status

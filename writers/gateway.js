@@ -9,7 +9,7 @@ import { layoutNames } from '../src/layouts/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
 import { createWriterMetrics, startEmbedded } from '../src/metrics/index.js'
 import { ackNames } from '../src/pipeline/index.js'
-import { SERVERS_FAILED } from '../src/store/index.js'
+import { SERVERS_FAILED } from '../src/embedded/index.js'
 import { loadSystems } from '../src/systems/list.js'
 import { createGatewayApp } from './gateway/app.js'
 import { createFeedLimit } from './gateway/feed-limit.js'
@@ -41,7 +41,7 @@ export const main = (from) => runProcess(from, {
 
 /**
  * A gateway in this process until the signal is aborted.
- * @param {any} settings @param {import('../src/store/index.js').Target} target
+ * @param {any} settings @param {import('../src/embedded/index.js').Target} target
  * @param {import('pino').Logger} log @param {AbortSignal} signal
  * @param {(message: Record<string, unknown>) => unknown} [up] is called with its `url` once it listens
  * @returns {Promise<number>} exit status

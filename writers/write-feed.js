@@ -5,7 +5,7 @@ import { aborted, createClock } from '../src/runtime/index.js'
 import { openFeed } from '../src/index.js'
 import { insideOfFeed } from '../src/inside.js'
 import { createMeasurement } from '../src/pipeline/index.js'
-import { SERVERS_FAILED } from '../src/store/index.js'
+import { SERVERS_FAILED } from '../src/embedded/index.js'
 import { createRecordSource } from './records.js'
 import { runSynthetic } from './synthetic.js'
 

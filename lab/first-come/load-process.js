@@ -1,7 +1,6 @@
 /** The load of one measurement of sales, as a process that its parent controls. */
 import { fileURLToPath } from 'node:url'
-import { defaultCacheDir } from '../../src/store/embedded/index.js'
-import { ROOT } from '../../src/store/index.js'
+import { defaultCacheDir, ROOT } from '../../src/embedded/index.js'
 import { startBroker } from '../kafka/broker.js'
 import { requestSummary, serveLoad } from '../serve-load.js'
 import { startPostgres } from '../servers/postgres.js'

@@ -3,7 +3,7 @@
  */
 import { listenForStop } from './lifecycle.js'
 import { createLog } from './logging.js'
-import { withTarget } from '../store/index.js'
+import { withTarget } from '../embedded/index.js'
 
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined> }} from
@@ -14,7 +14,7 @@ import { withTarget } from '../store/index.js'
  * @param {string} command.usage first lines of the help
  * @param {string} command.stopping log message of a stop request
  * @param {(settings: any) => Promise<void>} [command.check] rejects settings that cannot work, before servers are started
- * @param {(settings: any, target: import('../store/index.js').Target, log: import('pino').Logger,
+ * @param {(settings: any, target: import('../embedded/index.js').Target, log: import('pino').Logger,
  *   signal: AbortSignal) => Promise<number>} run
  * @returns {Promise<number>} exit status
  */

@@ -8,7 +8,7 @@ import { allGone, leftIn, pidOf, pidsOf } from '../embedded/checkout.js'
 import { eventually } from '../servers.js'
 import { main as runReaderCommand } from '../../readers/server.js'
 import { main as runGatewayCommand } from '../../writers/gateway.js'
-import { lookAtEmbeddedServers } from '../../src/store/embedded/client.js'
+import { lookAtEmbeddedServers } from '../../src/embedded/client.js'
 import { nightTest, wholeTest } from '../scope.js'
 
 /** Everything running, with the ids of all its processes. @param {import('tap').Test} t @param {string} root */

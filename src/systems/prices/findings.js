@@ -1,6 +1,5 @@
 /** The history store of prices, as doctor shows it. */
-import { defaultCacheDir, DYNALITE_VERSION, hasDynalite } from '../../store/embedded/index.js'
-import { ROOT, runningDynamodb } from '../../store/index.js'
+import { defaultCacheDir, DYNALITE_VERSION, hasDynalite, ROOT, runningDynamodb } from '../../embedded/index.js'
 import { createPriceStore } from './store/index.js'
 
 /** @param {string[]} cells */

@@ -3,9 +3,8 @@
  * each primary gets the same number of replicas.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { FreshetError } from '../../errors.js'
-import { openConnection } from '../connection.js'
-import { SLOTS } from '../slots.js'
+import { FreshetError } from '../errors.js'
+import { openConnection, SLOTS } from '../store/index.js'
 
 const DEADLINE_MS = 30_000
 const POLL_MS = 20

@@ -28,7 +28,7 @@ const HASHES = Object.freeze(/** @type {Record<string, string>} */ ({
 /**
  * @param {{ cacheDir: string, report: (line: string) => void, signal?: AbortSignal }} options
  * @returns {Promise<string>} the folder with bin, lib and share
- * @throws {import('../../../errors.js').FreshetError} ENGINE_MISSING
+ * @throws {import('../../errors.js').FreshetError} ENGINE_MISSING
  */
 export const pinnedPostgres = ({ cacheDir, report, signal }) => fetchOnce({
   folder: folderOf(cacheDir),

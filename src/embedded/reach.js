@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { FreshetError } from '../../errors.js'
+import { FreshetError } from '../errors.js'
 import { connectToTheOne } from './lock.js'
 
 const START_DEADLINE_MS = 240_000

@@ -10,8 +10,8 @@ import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { FreshetError } from '../../errors.js'
-import { openConnection } from '../connection.js'
+import { FreshetError } from '../errors.js'
+import { openConnection } from '../store/index.js'
 import { freePort, isPortTaken, PORTS_TRIED } from './free-port.js'
 
 const POLL_MS = 20

@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { FreshetError } from '../../../errors.js'
+import { FreshetError } from '../../errors.js'
 import { pinnedDynalite } from './pinned.js'
 
 const START_WITHIN_MS = 60_000

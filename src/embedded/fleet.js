@@ -9,8 +9,8 @@
  */
 import { rm } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { FreshetError } from '../../errors.js'
-import { openConnection } from '../connection.js'
+import { FreshetError } from '../errors.js'
+import { openConnection } from '../store/index.js'
 import { clusterArgs, formCluster } from './form-cluster.js'
 import { freePort } from './free-port.js'
 import { createGuard } from './guard.js'

@@ -1,8 +1,9 @@
 /**
- * The face of src/store/embedded.
+ * What a checkout starts for itself, under one supervisor: servers, PostgreSQL and DynamoDB.
  *
  * @typedef {import('./client.js').EmbeddedServers} EmbeddedServers
  * @typedef {import('./engine.js').Engine} Engine
+ * @typedef {import('./target.js').Target} Target
  */
 export { defaultCacheDir, lookAtEmbeddedServers, useEmbeddedDatabase, useEmbeddedDynamodb, useEmbeddedServers } from './client.js'
 export { createDynamodb } from './dynamodb/server.js'
@@ -16,3 +17,4 @@ export { findPip, PINNED_VERSION } from './pinned.js'
 export { startCluster } from './postgres/cluster.js'
 export { createPostgres } from './postgres/database.js'
 export { hasPostgres, VERSION as POSTGRES_VERSION } from './postgres/pinned.js'
+export { ownDatabase, ownDynamodb, ROOT, runningDatabase, runningDynamodb, SERVERS_FAILED, withTarget } from './target.js'

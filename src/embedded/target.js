@@ -2,7 +2,7 @@
  * Which servers a command works on: those of --redis-url, else the embedded ones of this checkout.
  */
 import { fileURLToPath } from 'node:url'
-import { lookAtEmbeddedServers, useEmbeddedDatabase, useEmbeddedDynamodb, useEmbeddedServers } from './embedded/index.js'
+import { lookAtEmbeddedServers, useEmbeddedDatabase, useEmbeddedDynamodb, useEmbeddedServers } from './client.js'
 
 /** The folder of this package. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -26,7 +26,7 @@ export async function withTarget ({ redisUrl, replicaUrl, server, cacheDir, clus
   if (redisUrl !== null) return use({ primaryUrl: redisUrl, replicaUrls: replicaUrl })
   /** @type {Error | null} */
   let failure = null
-  /** @type {import('./embedded/index.js').EmbeddedServers} */
+  /** @type {import('./client.js').EmbeddedServers} */
   let servers
   try {
     servers = await useEmbeddedServers({

@@ -19,7 +19,7 @@ const LOCK = new URL('pinned-lock.json', import.meta.url)
 /**
  * @param {{ cacheDir: string, report: (line: string) => void, signal?: AbortSignal }} options
  * @returns {Promise<string>} the folder with node_modules
- * @throws {import('../../../errors.js').FreshetError} ENGINE_MISSING
+ * @throws {import('../../errors.js').FreshetError} ENGINE_MISSING
  */
 export const pinnedDynalite = ({ cacheDir, report, signal }) => fetchOnce({
   folder: folderOf(cacheDir),

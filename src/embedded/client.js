@@ -4,7 +4,7 @@
  */
 import { chmod, mkdir, realpath } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { FreshetError } from '../../errors.js'
+import { FreshetError } from '../errors.js'
 import { namedEngine } from './engine.js'
 import { connectToTheOne } from './lock.js'
 import { converse, logOf, reachSupervisor, within } from './reach.js'

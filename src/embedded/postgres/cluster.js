@@ -14,7 +14,7 @@ import { access, chown, mkdir, readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { FreshetError } from '../../../errors.js'
+import { FreshetError } from '../../errors.js'
 import { freePort, isPortTaken, PORTS_TRIED } from '../free-port.js'
 
 const run = promisify(execFile)

@@ -14,7 +14,7 @@ import { execFile } from 'node:child_process'
 import { readFile, realpath, stat } from 'node:fs/promises'
 import { delimiter, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { FreshetError } from '../../errors.js'
+import { FreshetError } from '../errors.js'
 import { PINNED_VERSION, fetchPinned, isProgram, pinnedProgram } from './pinned.js'
 
 const run = promisify(execFile)

@@ -3,7 +3,7 @@
  */
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { FreshetError } from '../../errors.js'
+import { FreshetError } from '../errors.js'
 
 /**
  * @param {object} what
