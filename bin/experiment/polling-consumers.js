@@ -13,7 +13,7 @@ process.exitCode = await main({ argv: process.argv.slice(2), env: process.env },
       ...handlers,
       async run (task) {
         await sleep(EVERY_MS - Date.now() % EVERY_MS)
-        return handlers.run(task)
+        return handlers.run?.(task)
       }
     }
   }
