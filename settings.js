@@ -77,24 +77,23 @@ export const SETTINGS = Object.freeze([
   ...group('Feed', ['feed'], [
     row('watch', 'show: print rate, lag and newest items once a second', { default: false, check: present })
   ]),
-  ...group('Feed', ['start', ...APPENDS], [
-    row('layout', 'Storage layout of a partition',
-      { uses: ['start', ...APPENDS, 'bench', PLAN], default: 'ids', check: oneOfKnown('layouts') }),
+  ...group('Feed', ['start', ...APPENDS, 'feed'], [
+    row('layout', 'Storage layout of a partition; writers of an existing feed take what is stored',
+      { uses: ['start', ...APPENDS, 'feed', 'bench', PLAN], default: 'ids', check: oneOfKnown('layouts') }),
     row('sortedSetContainsActualValue', 'true = layout values, false = layout ids; --layout overrides it',
       { env: 'SORTED_SET_CONTAINS_ACTUAL_VALUE', default: null, check: trueOrFalse })
   ]),
   ...group('Feed', APPENDS, [
-    row('partitions', 'Number of partitions', { default: 1, check: integer(1, 1024) }),
+    row('partitions', 'Number of partitions', { uses: [...APPENDS, 'feed'], default: 1, check: integer(1, 1024) }),
     row('late', 'Which version of an id counts (layout ids): the newest, or the one written last; fixed when the feed is created',
-      { default: 'newest', check: oneOf('newest', 'overwrite') }),
+      { uses: [...APPENDS, 'feed'], default: 'newest', check: oneOf('newest', 'overwrite') }),
     row('compress', 'Compression of batches (layout segments): fewer bytes, more CPU time in writers and views',
       { default: 'none', check: oneOf('none', 'brotli') }),
     row('maxFutureMs', 'Maximum time that an item may be ahead of the clock; others are refused',
       { unit: 'ms', default: 60_000, check: integer(0, MAX_MS) })
   ]),
-  ...group('Feed', ['start', ...APPENDS, 'feed'], [
-    row('windowMs', 'Maximum age of live items; 0 = no limit',
-      { uses: ['start', ...APPENDS, 'feed', PLAN], unit: 'ms', default: 60_000, check: integer(0, MAX_MS) }),
+  ...group('Feed', ['start', ...APPENDS, 'feed', PLAN], [
+    row('windowMs', 'Maximum age of live items; 0 = no limit', { unit: 'ms', default: 60_000, check: integer(0, MAX_MS) }),
     row('maxItems', 'Maximum number of ids (layout ids) or versions (other layouts) per partition; 0 = no limit',
       { default: 1_000_000, check: integer(0, 1e9) })
   ]),
@@ -165,7 +164,7 @@ export const SETTINGS = Object.freeze([
     { default: null, check: listWhere(`all, some of ${SYSTEM_NAMES.join(', ')}, or paths, separated by commas`, isSystem) })
   ]),
   ...group('Systems', ['consumers'], [
-    row('kafkaBrokers', 'Kafka brokers, host:port, separated by commas: entries reach consumers through a topic; without it, directly',
+    row('kafkaBrokers', 'Kafka brokers, host:port, separated by commas: entries are also written to the topic freshet.SYSTEM',
       { default: null, check: brokerList })
   ]),
   ...group('Systems', ['gateway', 'consumers'], [
@@ -313,8 +312,8 @@ export const SETTINGS = Object.freeze([
     row('nodeType', 'Type of node, such as cache.r7g.large: shows its arithmetic; with --redis-url, that of the servers',
       { default: null, check: matching('a type of node such as cache.r7g.large', /^(cache\.)?[a-z0-9]+\.[a-z0-9]+$/) })
   ]),
-  ...group('Operating', ['start', 'writer', PLAN], [
-    row('json', 'Print the summary (plan: the plan) as one line of JSON, as to a file or pipe, at a terminal too',
+  ...group('Operating', ['start', 'writer', 'feed', PLAN], [
+    row('json', 'Print the summary (plan: the plan; feed: each result) as a line of JSON, as to a file or pipe, at a terminal too',
       { default: false, check: present })
   ]),
   ...group('Operating', ['writer', 'consumers'], [
@@ -330,7 +329,14 @@ export const SETTINGS = Object.freeze([
   ])
 ])
 
-export const help = table.help.bind(null, SETTINGS)
+/** What --help explains of commands with many flags. */
+const OFTEN = Object.freeze([
+  'redisUrl', 'databaseUrl', 'feed', 'layout', 'partitions', 'windowMs', 'maxItems', 'rate', 'ids', 'writers', 'items', 'duration',
+  'source', 'file', 'format', 'itemsField', 'idField', 'tsField', 'valueField', 'replay', 'port', 'gatewayPort', 'host', 'tokens',
+  'systems', 'gatewayUrl', 'exchanges', 'quick', 'a', 'b', 'json'
+])
+
+export const help = table.help.bind(null, SETTINGS, OFTEN)
 export const resolve = table.resolve.bind(null, SETTINGS)
 export const resolveOptions = table.resolveOptions.bind(null, SETTINGS)
 export const optionsOf = table.optionsOf.bind(null, SETTINGS)

@@ -49,7 +49,7 @@ export const main = ({ seconds = 20, ...from }) => runProcess(from, {
 })
 
 /**
- * @param {any} settings @param {import('../src/store/index.js').Target} target @param {import('pino').Logger} log
+ * @param {any} settings @param {import('../src/embedded/index.js').Target} target @param {import('pino').Logger} log
  * @param {AbortSignal} stopped @param {number} seconds
  */
 async function bench (settings, target, log, stopped, seconds) {
@@ -80,7 +80,7 @@ async function bench (settings, target, log, stopped, seconds) {
 }
 
 /**
- * @param {{ settings: any, target: import('../src/store/index.js').Target, log: import('pino').Logger, signal: AbortSignal,
+ * @param {{ settings: any, target: import('../src/embedded/index.js').Target, log: import('pino').Logger, signal: AbortSignal,
  *   flags: string[] }} parts
  * @returns {Promise<ReturnType<typeof import('../writers/summary.js').summaryOf> | null>} null: items were not acknowledged
  */
@@ -136,7 +136,7 @@ function lineOf ({ layout }, { itemsPerSecond, engine, nodes }, delays, perSecon
     `(layout ${layout}, ${engine}, Node.js ${process.version})`
 }
 
-/** @param {any} settings @param {import('../src/store/index.js').Target} target */
+/** @param {any} settings @param {import('../src/embedded/index.js').Target} target */
 async function clean ({ keyPrefix, deadlineMs }, { primaryUrl }) {
   const primary = await openServer(primaryUrl, { name: `freshet-bench-${process.pid}`, deadlineMs })
   try {

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { flagsOf as flagsOfAll } from '../settings.js'
 import { expectFreePort } from '../src/http/index.js'
 import { aborted, listenForStop, visible } from '../src/runtime/index.js'
-import { withTarget } from '../src/store/index.js'
+import { withTarget } from '../src/embedded/index.js'
 import { createBackOff, MOST } from './back-off.js'
 
 const FRESHET = fileURLToPath(new URL('./freshet.js', import.meta.url))
@@ -74,7 +74,7 @@ export async function runChildren (settings, env, startAll) {
 const hostOf = (/** @type {string} */ url) => new URL(url).host
 
 /**
- * @param {any} settings @param {import('../src/store/index.js').Target} target
+ * @param {any} settings @param {import('../src/embedded/index.js').Target} target
  * @param {{ signal: AbortSignal, fail: (reason: string) => void }} lifecycle `fail`: a child ended for good
  */
 export function createChildren (settings, { primaryUrl, replicaUrls }, { signal, fail }) {
@@ -102,7 +102,7 @@ export function createChildren (settings, { primaryUrl, replicaUrls }, { signal,
     print,
 
     /**
-     * @param {string} command @param {string[]} flags @param {(message: any) => string} upLine printed when it is up
+     * @param {string} command @param {string[]} flags @param {(message: any) => string | null} upLine printed when it is up
      * @param {Record<string, string>} [secrets] more of its environment
      * @returns {Child}
      */
@@ -124,7 +124,8 @@ export function createChildren (settings, { primaryUrl, replicaUrls }, { signal,
       function onUp (message) {
         again = withPort(again, message.url)
         if (signal.aborted) return
-        print(command, restart ? 'is up again' : upLine(message))
+        const line = restart ? 'is up again' : upLine(message)
+        if (line !== null) print(command, line)
         if (restart) restart.backAt = Date.now()
         restart = null
         isUp = true

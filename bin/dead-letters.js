@@ -6,7 +6,8 @@ import { SettingsInvalid, help, resolve } from '../settings.js'
 import { admissionKey, readSystem } from '../src/admission/index.js'
 import { createDeadLetters } from '../src/consumers/index.js'
 import { createLog, listenForStop, visibleJson } from '../src/runtime/index.js'
-import { openServer, withTarget } from '../src/store/index.js'
+import { withTarget } from '../src/embedded/index.js'
+import { openServer } from '../src/store/index.js'
 import { loadSystems } from '../src/systems/list.js'
 
 const ACTIONS = ['list', 'replay', 'discard']
@@ -24,7 +25,7 @@ Lists dead letters of a system, puts one back into the outbox, or deletes one.`
 export async function main ({ argv, env }) {
   const known = { command: 'dead-letters', layouts: [], acks: [], positionals: 2 }
   if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE) + '\n')
+    process.stdout.write(await help(known, USAGE, argv) + '\n')
     return 0
   }
   /** @type {any} */

@@ -2,7 +2,7 @@
 import { help, resolve, SettingsInvalid } from '../settings.js'
 import { createLog, listenForStop, visibleJson } from '../src/runtime/index.js'
 import { migrate, openDatabase } from '../src/sql/index.js'
-import { ownDatabase } from '../src/store/index.js'
+import { ownDatabase } from '../src/embedded/index.js'
 import orders, { rebuildViews } from '../src/systems/orders/index.js'
 
 const ACTION = 'rebuild'
@@ -21,7 +21,7 @@ not as their events say.`
 export async function main ({ argv, env }) {
   const known = { command: 'orders', layouts: [], acks: [], positionals: 1 }
   if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE) + '\n')
+    process.stdout.write(await help(known, USAGE, argv) + '\n')
     return 0
   }
   /** @type {any} */

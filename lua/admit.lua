@@ -1,7 +1,7 @@
 -- Decides up to 256 commands of one partition, in order, and stores what the accepted ones do.
 -- Atomic, because the decision, the new state, the events and the outbox must not come apart, nor another command come in between.
--- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, without an id it is not stored, [n+4..n+5m+3] of each target: state: hash, events: stream, members: hash, holds: sorted set, waiting: sorted set
--- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] entries of the outbox above which nothing is decided if consumers need older ones than that, 0 = no bound, [5] targets: JSON array of rule and key, [6..n+5] of each command: JSON array of arguments of the rule and the number of its target
+-- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, without an id it is not stored, [n+4..] of each target: state: hash, events: stream, and if its rule keeps them, members: hash, holds: sorted set, waiting: sorted set
+-- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] entries of the outbox above which nothing is decided if consumers need older ones than that, 0 = no bound, [5] targets: JSON array of rule, key and number of keys that only its rule has, [6..n+5] of each command: JSON array of arguments of the rule and the number of its target
 -- RETURNS generation, now in ms, then of each command a text, its lines: replay (1 or 0), code, sequence, version, detail and its value ...; a generation alone when it belongs to another replication id; `backlog` in place of the commands when the outbox is full
 -- COST O(n log N)
 -- MODE writes
@@ -26,7 +26,8 @@ redis.call('HSET', generation, 'now', nowText)
 
 local n = #ARGV - 5
 local requests, accepted = redis.call('MGET', unpack(KEYS, 4, n + 3)), {}
-local named, targets, made = cjson.decode(targetTexts), {}, {}
+local named, targets, made, firstKeys = cjson.decode(targetTexts), {}, {}, { n + 4 }
+for i, one in ipairs(named) do firstKeys[i + 1] = firstKeys[i] + 2 + one[3] end
 
 local function readerOf (members, holds, waiting)
   local reader = {}
@@ -44,13 +45,13 @@ end
 -- its state is read once a call; a rule changes a table in front of it, which is dropped unless the command is accepted
 local function targetOf (number)
   if targets[number] then return targets[number] end
-  local at, fields = n + 5 * number - 1, {}
-  local state, events, members, holds, waiting = unpack(KEYS, at, at + 4)
+  local first, last, fields = firstKeys[number], firstKeys[number + 1] - 1, {}
+  local state, events, members, holds, waiting = unpack(KEYS, first, last)
   local flat = redis.call('HGETALL', state)
   for i = 1, #flat, 2 do fields[flat[i]] = flat[i + 1] end
-  local reader, rule, key = readerOf(members, holds, waiting), named[number][1], named[number][2]
+  local reader, rule, key = members and readerOf(members, holds, waiting), named[number][1], named[number][2]
   made[rule] = made[rule] or rules[rule]()
-  targets[number] = { rule = rule, key = key, at = at, state = state, events = events, members = members, holds = holds, waiting = waiting,
+  targets[number] = { rule = rule, key = key, first = first, last = last, state = state, events = events, members = members, holds = holds, waiting = waiting,
     fields = fields, front = { __index = fields }, reader = reader }
   return targets[number]
 end
@@ -88,7 +89,7 @@ local function store (target, changed, change, request)
   end
   if change.holds then schedule(task .. 'expire', redis.call('ZRANGE', holds, 0, 0, 'WITHSCORES')[2]) end
   if change.ends then
-    for i = 0, 4 do redis.call('PEXPIRE', KEYS[target.at + i], keep) end
+    for i = target.first, target.last do redis.call('PEXPIRE', KEYS[i], keep) end
   end
   if change.reopens then redis.call('HINCRBY', generation, 'n', 1) end
   for field, value in pairs(changed) do target.fields[field] = value end

@@ -1,6 +1,6 @@
 /** The database in a reader, of what systems have written there. */
 import { openDatabase } from '../src/sql/index.js'
-import { runningDatabase } from '../src/store/index.js'
+import { runningDatabase } from '../src/embedded/index.js'
 import { FreshetError } from './errors.js'
 
 const CONNECTIONS = 4

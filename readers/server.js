@@ -40,7 +40,7 @@ export const main = (from) => runProcess(from, {
 
 /**
  * A reader in this process until the signal is aborted.
- * @param {any} settings @param {import('../src/store/index.js').Target} target
+ * @param {any} settings @param {import('../src/embedded/index.js').Target} target
  * @param {import('pino').Logger} log @param {AbortSignal} signal
  * @param {(message: Record<string, unknown>) => unknown} [up] is called with its `url` once it listens
  * @param {() => { restarts: object[] } | null} [heard] of the processes that `npm start` runs

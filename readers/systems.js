@@ -9,19 +9,19 @@ import { FreshetError } from '../src/errors.js'
 import { partitionOf as partitionOfId } from '../src/item/index.js'
 import { createAdmissionMetrics } from '../src/metrics/index.js'
 import { createRoutes } from '../src/store/index.js'
-import { createReading } from '../src/systems/reading.js'
+import { createReading } from '../src/systems/inside.js'
 
 /**
- * @typedef {import('../src/systems/definition.js').System} System
- * @typedef {import('../src/systems/definition.js').Reader} Own
- * @typedef {{ own: Own, parts: import('../src/systems/definition.js').ReaderParts, close: () => Promise<void> }} Opened
+ * @typedef {import('../src/systems/inside.js').System} System
+ * @typedef {import('../src/systems/inside.js').Reader} Own
+ * @typedef {{ own: Own, parts: import('../src/systems/inside.js').ReaderParts, close: () => Promise<void> }} Opened
  */
 
 /**
  * @param {readonly System[]} definitions
  * @param {{ deployment: import('../src/store/index.js').Deployment, primaryUrl: string, registry: import('prom-client').Registry,
  *   now?: () => number, signal: AbortSignal, log: import('pino').Logger, settings: any } &
- *   Pick<import('../src/systems/definition.js').ReaderParts, 'database' | 'isShared'>} parts
+ *   Pick<import('../src/systems/inside.js').ReaderParts, 'database' | 'isShared'>} parts
  */
 export function openSystems (definitions, {
   deployment, primaryUrl, registry, now = Date.now, signal, log, settings, database, isShared

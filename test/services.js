@@ -9,7 +9,7 @@ import { serve as serveReader } from '../readers/server.js'
 import { resolve } from '../settings.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { ackNames } from '../src/pipeline/index.js'
-import { withTarget } from '../src/store/index.js'
+import { withTarget } from '../src/embedded/index.js'
 import { serve as serveConsumers } from '../writers/consumers.js'
 import { serve as serveGateway } from '../writers/gateway.js'
 import { askAt, CACHE_DIR, sendTo } from './commands.js'
@@ -21,7 +21,7 @@ const PATIENT = Object.freeze({ FRESHET_CACHE_DIR: CACHE_DIR, FRESHET_DEADLINE_M
 /**
  * @typedef {{ redisUrl: string, keyPrefix?: string, flags?: string[], env?: Record<string, string> }} Options `flags` as on the command
  *   line; `env` as the environment of the command
- * @typedef {(settings: any, target: import('../src/store/index.js').Target, log: import('pino').Logger, signal: AbortSignal,
+ * @typedef {(settings: any, target: import('../src/embedded/index.js').Target, log: import('pino').Logger, signal: AbortSignal,
  *   up: (message: any) => unknown) => Promise<number>} Serve
  */
 

@@ -1,8 +1,7 @@
 /** How durable the commands of a system are. */
-export { openConfirms } from '../src/admission/index.js'
 
 /**
- * @param {Pick<import('../src/systems/definition.js').System, 'durability' | 'hasRows'>} definition @param {string | null} setting
+ * @param {Pick<import('../src/systems/inside.js').System, 'durability' | 'hasRows'>} definition @param {string | null} setting
  * @param {boolean} hasReplica whether the primary has one
  */
 export function durabilityOf ({ durability, hasRows = false }, setting, hasReplica) {

@@ -45,7 +45,7 @@ export const main = (from, load = loadSystems) => runProcess(from, {
 
 /**
  * Consumers in this process until the signal is aborted.
- * @param {any} settings @param {import('../src/store/index.js').Target} target
+ * @param {any} settings @param {import('../src/embedded/index.js').Target} target
  * @param {import('pino').Logger} log @param {AbortSignal} signal
  * @param {{ up?: (message: Record<string, unknown>) => unknown, load?: typeof loadSystems, leaseMs?: number }} [options] `up` is called
  *   once all systems are open; `leaseMs` of a partition
@@ -77,7 +77,7 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
     await Promise.race([migrated, sleep(DATABASE_WITHIN_MS, undefined, { ref: false })])
     const stop = AbortSignal.any([signal, ending.signal])
     const parts = { id, primaryUrl, database: used?.database ?? null, migrated, leaseMs, log, signal: stop, fail }
-    /** @param {import('../src/systems/definition.js').System} definition */
+    /** @param {import('../src/systems/inside.js').System} definition */
     async function open (definition) {
       const { name } = definition
       const metrics = { ...admissionMetrics(name), ...consumerMetrics(name) }
@@ -100,7 +100,7 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
 /**
  * Migrates the database once it answers. What does not need it goes on in the meantime.
  * @param {import('../src/sql/index.js').Database} database
- * @param {{ definitions: import('../src/systems/definition.js').System[], log: import('pino').Logger, signal: AbortSignal,
+ * @param {{ definitions: import('../src/systems/inside.js').System[], log: import('pino').Logger, signal: AbortSignal,
  *   fail: (error: Error) => void }} parts `fail`: DATABASE_DIFFERS
  * @returns {Promise<void>} when it was migrated; never, if it failed or was stopped
  */

@@ -9,7 +9,7 @@ import { layoutNames } from '../src/layouts/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
 import { createWriterMetrics, startEmbedded } from '../src/metrics/index.js'
 import { ackNames } from '../src/pipeline/index.js'
-import { SERVERS_FAILED } from '../src/store/index.js'
+import { SERVERS_FAILED } from '../src/embedded/index.js'
 import { loadSystems } from '../src/systems/list.js'
 import { createGatewayApp } from './gateway/app.js'
 import { createFeedLimit } from './gateway/feed-limit.js'
@@ -18,10 +18,6 @@ import { openingOptions } from './gateway/opening.js'
 import { watchPrimary } from './gateway/primary.js'
 import { stopGateway } from './gateway/stop.js'
 import { openSystems } from './gateway/systems.js'
-
-/** Not for other callers: items create the feed. */
-const openBy = /** @type {(name: string, options: import('../src/index.js').FeedOptions, by: { isLazy: boolean }) =>
- *   Promise<import('../src/index.js').Feed>} */ (openFeed)
 
 const USAGE = `Usage: npm start gateway -- [flags]
 
@@ -45,7 +41,7 @@ export const main = (from) => runProcess(from, {
 
 /**
  * A gateway in this process until the signal is aborted.
- * @param {any} settings @param {import('../src/store/index.js').Target} target
+ * @param {any} settings @param {import('../src/embedded/index.js').Target} target
  * @param {import('pino').Logger} log @param {AbortSignal} signal
  * @param {(message: Record<string, unknown>) => unknown} [up] is called with its `url` once it listens
  * @returns {Promise<number>} exit status
@@ -56,14 +52,14 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
   const metrics = createWriterMetrics({ figures: primary.figures })
   const feeds = createFeeds({
     // ingest.js applies whenFull to whole requests, before they are appended
-    open: async (name, stored) => insideOfFeed(await openBy(name, {
+    open: async (name, stored) => insideOfFeed(await openFeed(name, {
       ...openingOptions(optionsOf(settings), stored),
       redisUrl: primaryUrl,
       whenFull: 'block',
       log,
       onFlush: (seconds) => metrics.flush(name, seconds),
       onBehind: (behindMs) => metrics.behind(name, behindMs)
-    }, { isLazy: true })),
+    })),
     definition: primary.definition,
     admit: createFeedLimit({ maxFeeds: settings.maxFeeds, count: primary.feedCount }).admit,
     onOpen: ({ name, writer }) => metrics.follow(name, writer),
@@ -79,6 +75,7 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
       status: () => statusOf(primary, feeds, systems.reasons()),
       feeds,
       systems: systems.all,
+      putFeed: (feed, asked) => primary.putFeed({ feed, asked, defaults: settings }),
       settings,
       security,
       stopping: signal,

@@ -1,12 +1,12 @@
 /** The queries and streams of a system, as its definition has them. */
 import { givenOfQuery, queryRoutes, querySchemaOf } from '../../src/http/index.js'
-import { createEvents } from '../../src/systems/events.js'
+import { createEvents } from '../../src/systems/inside.js'
 import { attachStream } from './live-stream.js'
 
 /**
  * @param {import('fastify').FastifyInstance} app
  * @param {{ system: import('../systems.js').Systems['all'][number], push: import('../../src/push/index.js').Push,
- *   database: import('../../src/systems/definition.js').ReaderDatabase, access: import('../../src/http/index.js').Access | null }} parts
+ *   database: import('../../src/systems/inside.js').ReaderDatabase, access: import('../../src/http/index.js').Access | null }} parts
  */
 export async function systemRoutes (app, { system, push, database, access }) {
   const { definition: { name, queries, unknown, streams } } = system
@@ -32,15 +32,16 @@ export async function systemRoutes (app, { system, push, database, access }) {
 
 /**
  * The events of the key that a path names.
- * @param {import('fastify').FastifyInstance} app @param {import('../../src/systems/definition.js').StreamRow} row
+ * @param {import('fastify').FastifyInstance} app @param {import('../../src/systems/inside.js').StreamRow} row
  */
 function eventsOf (app, { snapshot, event, keyOf }) {
   /** @type {ReturnType<typeof createEvents> | null} */
   let events = null
   app.addHook('onClose', async () => events?.close())
   /**
-   * @param {Pick<import('../../src/http/index.js').Given, 'params' | 'headers'>} given @param {import('../../src/systems/definition.js').Reader} own
-   * @param {import('../../src/systems/definition.js').ReaderParts} parts
+   * @param {Pick<import('../../src/http/index.js').Given, 'params' | 'headers'>} given
+   * @param {import('../../src/systems/inside.js').Reader} own
+   * @param {import('../../src/systems/inside.js').ReaderParts} parts
    */
   return async ({ params, headers: { 'last-event-id': last } }, own, { reading, view, push, log }) => {
     const [id] = Object.values(params)

@@ -8,7 +8,7 @@ import { admit as admitPrepared, admissionKey, decisionOf, fieldsOf, prepare } f
 import { CERTAIN } from '../../src/admission/rules/index.js'
 import { foldLatest } from '../../src/admission/rules/latest.js'
 import { foldStep } from '../../src/admission/rules/step.js'
-import { newest } from '../../src/store/embedded/engine.js'
+import { newest } from '../../src/embedded/engine.js'
 import { isWhole, nightly, scoped, scopedEngines } from '../../test/scope.js'
 import { connectFor, engineName, startServer } from '../../test/servers.js'
 import { createCommands, KEYS } from './random-commands.js'

@@ -13,12 +13,13 @@
 import { randomBytes } from 'node:crypto'
 import { FreshetError } from './errors.js'
 import { MAX_COMMANDS } from './commands.js'
+import { KEPT } from './rules/index.js'
 
 const LINEAGE_BYTES = 6
 /** of the same commands: a lineage begins, rules are stored, the outbox is trimmed */
 const MAX_CALLS = 4
-const PARTS = Object.freeze(['state', 'events', 'members', 'holds', 'waiting'])
-const OWN_PARTS = Object.freeze(['state', 'events'])
+/** what every rule has of a key */
+const PARTS = Object.freeze(['state', 'events'])
 
 /**
  * @param {Connection} connection to the primary of the partition
@@ -53,8 +54,9 @@ export async function admit (connection, key, options, commands) {
 function encodeCall (key, { replicationId, requestMs, keepMs, maxOutbox = 0, own }, commands) {
   /** @type {Map<string, number>} numbers, from 1, by rule and key */
   const numbers = new Map()
-  /** @type {[string, string][]} */
+  /** @type {[rule: string, key: string, parts: number][]} */
   const targets = []
+  const partsOf = (/** @type {string} */ rule) => own ? [] : KEPT[rule] ?? []
   const requests = key('request:')
   const keys = [key('outbox'), key('tasks'), key('generation')]
   const args = [replicationId, String(requestMs), String(keepMs), String(maxOutbox), '']
@@ -62,15 +64,14 @@ function encodeCall (key, { replicationId, requestMs, keepMs, maxOutbox = 0, own
     const target = `${rule} ${name}`
     let number = numbers.get(target)
     if (number === undefined) {
-      number = targets.push([rule, name])
+      number = targets.push([rule, name, partsOf(rule).length])
       numbers.set(target, number)
     }
     keys.push(requests + request)
     args.push(`${encoded}${isTask && own ? -number : number}]`)
   }
   args[4] = JSON.stringify(targets)
-  const parts = own ? OWN_PARTS : PARTS
-  for (const [, name] of targets) for (const part of parts) keys.push(key(`${part}:${name}`))
+  for (const [rule, name] of targets) for (const part of [...PARTS, ...partsOf(rule)]) keys.push(key(`${part}:${name}`))
   return { keys, args }
 }
 

@@ -10,8 +10,8 @@
  * @property {import('node:http').IncomingHttpHeaders} headers
  * @property {string} id of the request in the log
  *
- * @typedef {Given & { mayAs: (scope: 'read' | 'write' | 'admin') => boolean | null }} GivenOfQuery `mayAs`: whether its token has the scope for
- *   the system; null: tokens are not needed
+ * @typedef {Given & { mayAs: (scope: 'read' | 'write' | 'admin') => boolean | null }} GivenOfQuery `mayAs`: whether its token has the
+ *   scope for the system; null: no tokens are needed
  *
  * @typedef {{ status: number, body?: unknown, isReplay?: boolean }} Reply
  *
@@ -104,9 +104,8 @@ export async function commandRoutes (app, { name, commands, own, room }) {
  * @param {string} name of the system
  * @param {Pick<QueryRow, 'path' | 'summary' | 'fields' | 'reply' | 'replies' | 'codes' | 'type'>} row
  */
-export const querySchemaOf = (name, { path, summary, fields = NO_FIELDS, reply, replies = { 200: reply }, codes = [], type }) => commandRoute({
-  summary, tag: name, params: paramsOf(path), query: querySchema(fields), content: replies, type, codes
-})
+export const querySchemaOf = (name, { path, summary, fields = NO_FIELDS, reply, replies: content = { 200: reply }, codes = [], type }) =>
+  commandRoute({ summary, tag: name, params: paramsOf(path), query: querySchema(fields), content, type, codes })
 
 /** @param {import('fastify').FastifyRequest} request @param {QueryRow['fields']} [fields] @returns {Given} */
 export const givenOfQuery = (request, fields = NO_FIELDS) =>
@@ -121,14 +120,14 @@ export const givenOfQuery = (request, fields = NO_FIELDS) =>
 export async function queryRoutes (app, { name, queries, unknown: [code], opened, database, access }) {
   app.addHook('onSend', async (_request, reply) => { if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store') })
   for (const row of Object.values(queries)) {
-    const { path, access = 'read', none, isOfDatabase, run } = row
+    const { path, access: scope = 'read', none, isOfDatabase, run } = row
     app.get(path, {
-      config: /** @type {any} */ ({ access, system: name }),
+      config: /** @type {any} */ ({ access: scope, system: name }),
       schema: querySchemaOf(name, row)
     }, async (request, reply) => {
       const { grant } = /** @type {{ grant?: import('./security/index.js').Grant }} */ (/** @type {unknown} */ (request))
       /** @type {GivenOfQuery['mayAs']} */
-      const mayAs = (scope) => access ? Boolean(grant && access.stillPermits(grant, scope, `@${name}`)) : null
+      const mayAs = (wanted) => access ? Boolean(grant && access.stillPermits(grant, wanted, `@${name}`)) : null
       const given = { ...givenOfQuery(request, row.fields), mayAs }
       if (isOfDatabase) return run(given, database, reply)
       const own = await opened().catch((error) => {

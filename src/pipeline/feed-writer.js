@@ -6,7 +6,7 @@
  * that stores nothing leaves no feed, whose retention the next run would have to accept.
  */
 import { randomUUID } from 'node:crypto'
-import { agree, expiryMs, findAgreed, partitionKey } from '../feeds/index.js'
+import { agree, definitionOf, expectAgreed, expiryMs, findDefinition, partitionKey } from '../feeds/index.js'
 import { ERRORS, publicReason } from '../errors.js'
 import { createOrigin, layoutOf } from '../layouts/index.js'
 import { createLink, readScript } from '../store/index.js'
@@ -30,8 +30,9 @@ const WAIT_SHARE = 0.5
  *   maxItems: number, maxFutureMs: number, late: 'newest' | 'overwrite', compress?: 'none' | 'brotli', name: string, deadlineMs: number,
  *   batchItems: number, batchBytes: number, batchMs: number, inFlightBytes: number, whenFull: 'block' | 'refuse' | 'drop',
  *   ack: string | import('./acks.js').Ack, clock: () => number, log: import('pino').Logger }
- *   & import('./hooks.js').Hooks & { asked?: Partial<Retention>, isLazy?: boolean }} FeedWriterOptions
- *   `asked`: retention that the caller set explicitly; `isLazy`: the first accepted item creates the feed
+ *   & import('./hooks.js').Hooks & { asked?: Record<string, any>, isLazy?: boolean }} FeedWriterOptions
+ *   `asked`: what the caller set explicitly, of layout, partitions, late and retention; without it, everything but retention; `isLazy`:
+ *   the first accepted item creates the feed
  */
 
 /**
@@ -39,17 +40,12 @@ const WAIT_SHARE = 0.5
  * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, FEED_DEFINITION_DIFFERS, FEED_LAYOUT_UNKNOWN
  */
 export async function openFeedWriter (options) {
-  const { redisUrl, keyPrefix, feed, partitions, maxFutureMs, late, name, deadlineMs, log } = options
-  const layout = layoutOf(options.layout)
-  const isByFeed = layout.describe().late === 'by feed'
-  const { windowMs, maxItems } = options
-  const wanted = { feed, layout: layout.name, partitions, windowMs, maxItems, format: layout.format, ...(isByFeed ? { late } : {}) }
+  const { redisUrl, keyPrefix, feed, maxFutureMs, name, deadlineMs, log } = options
   const key = (/** @type {number} */ partition) => partitionKey(keyPrefix, feed, partition)
   const ack = ackOf(options.ack)
   // unique: process ids repeat between containers, and a feed that is opened again is another writer
   const writerName = `${name}-${randomUUID()}`
   const serverClock = createServerClock()
-  const stripes = createStripes({ redisUrl, name, deadlineMs, count: ack.stripes, layout, late, serverClock, log })
   let controlRunId = ''
   const control = createLink(redisUrl, {
     name: `${name}:control`,
@@ -57,14 +53,11 @@ export async function openFeedWriter (options) {
     async prepare (connection) { controlRunId = (await expectPrimary(connection)).runId }
   })
   const confirmation = createConfirmation(log)
-  const closeLinks = () => Promise.all([control.close(), stripes.close()])
-
-  const { definition, isStored, origin } = await Promise.all([control.opened, stripes.opened])
-    .then(([primary]) => openDefinition(primary, { options, wanted, layout, name: writerName, serverClock }))
-    .catch(async (error) => {
-      await closeLinks()
-      throw error
-    })
+  const opened = await openStripes(options, { control, stripeCount: ack.stripes, writerName, serverClock }).catch(async (error) => {
+    await control.close()
+    throw error
+  })
+  const { layout, stripes, settled, wanted, definition, isStored, origin } = opened
 
   const hooks = guardedHooks(options, log)
   const pipeline = createPipeline({
@@ -79,7 +72,7 @@ export async function openFeedWriter (options) {
     }),
     createBatch: (partition, retention) => layout.createBatch({
       key: key(partition),
-      late,
+      late: settled.late,
       ttlMs: expiryMs(retention, maxFutureMs),
       clock: options.clock,
       maxItems: retention.maxItems,
@@ -88,7 +81,7 @@ export async function openFeedWriter (options) {
       dialect: { msetex: stripes.msetex, sha: (script) => readScript(script).sha }
     }),
     retention: definition,
-    ...pipelineSettings(options),
+    ...pipelineSettings(settled),
     ...hooks,
     onBegin: () => maintenance.waiting(),
     onFlush (seconds) {
@@ -126,7 +119,7 @@ export async function openFeedWriter (options) {
       await pipeline.close({ drainMs })
       await maintenance.close()
       agreement.end()
-      await closeLinks()
+      await Promise.all([control.close(), stripes.close()])
     }
   }
 }
@@ -151,14 +144,39 @@ function createSend ({ ack, layout, markerKey, deadlineMs, confirmation, onUncon
 }
 
 /**
+ * Connections for batches, which are encoded by the stored definition, or by that of a new feed.
+ * @param {FeedWriterOptions} options
+ * @param {{ control: import('../store/index.js').Link, stripeCount: number, writerName: string,
+ *   serverClock: ReturnType<typeof createServerClock> }} parts
+ */
+async function openStripes (options, { control, stripeCount, writerName, serverClock }) {
+  const { redisUrl, keyPrefix, feed, name, deadlineMs, log } = options
+  const primary = await control.opened
+  const before = await findDefinition(primary, keyPrefix, feed)
+  const settled = settledBy(before, options)
+  const layout = layoutOf(settled.layout)
+  const wanted = definitionOf(settled)
+  const stripes = createStripes({ redisUrl, name, deadlineMs, count: stripeCount, layout, late: settled.late, serverClock, log })
+  try {
+    await stripes.opened
+    const opened = await openDefinition(primary, { before, options, wanted, layout, name: writerName, serverClock })
+    return { layout, stripes, settled, wanted, ...opened }
+  } catch (error) {
+    await stripes.close()
+    throw error
+  }
+}
+
+/**
  * Reads the definition, and creates the origin of the entries of a log.
  * @param {import('../store/index.js').Connection} primary
- * @param {{ options: FeedWriterOptions, wanted: Omit<import('../feeds/index.js').Definition, 'createdAt'>,
- *   layout: import('../layouts/index.js').Layout, name: string, serverClock: ReturnType<typeof createServerClock> }} parts
+ * @param {{ before: import('../feeds/index.js').Definition | null, options: FeedWriterOptions,
+ *   wanted: Omit<import('../feeds/index.js').Definition, 'createdAt'>, layout: import('../layouts/index.js').Layout, name: string,
+ *   serverClock: ReturnType<typeof createServerClock> }} parts `before`: as it was stored at the start
  */
-async function openDefinition (primary, { options, wanted, layout, name, serverClock }) {
+async function openDefinition (primary, { before, options, wanted, layout, name, serverClock }) {
   const { keyPrefix, maxFutureMs, log } = options
-  const stored = await (options.isLazy ? findAgreed : agree)(primary, keyPrefix, wanted)
+  const stored = options.isLazy ? before && expectAgreed(before, wanted) : await agree(primary, keyPrefix, wanted)
   const definition = stored ?? { ...wanted, createdAt: new Date().toISOString() }
   if (stored) warnOfRetention(stored, options.asked, log)
   if (!layout.log) return { definition, isStored: stored !== null, origin: undefined }
@@ -166,6 +184,18 @@ async function openDefinition (primary, { options, wanted, layout, name, serverC
   const nowMs = serverClock.now()
   const epoch = stored ? await nextEpoch(primary, key, { ttlMs: expiryMs(stored, maxFutureMs), nowMs }) : firstEpoch(nowMs)
   return { definition, isStored: stored !== null, origin: createOrigin({ name, epoch, serverMs: serverClock.now }) }
+}
+
+/**
+ * Of an existing feed, what the caller did not ask for is as it is stored.
+ * @param {import('../feeds/index.js').Definition | null} stored @param {FeedWriterOptions} options
+ * @returns {FeedWriterOptions}
+ */
+function settledBy (stored, options) {
+  const { asked } = options
+  if (stored === null || asked === undefined) return options
+  const { layout, partitions, late = 'newest' } = stored
+  return { ...options, ...Object.fromEntries(Object.entries({ layout, partitions, late }).filter(([name]) => !(name in asked))) }
 }
 
 /** @param {FeedWriterOptions} options */
@@ -198,7 +228,7 @@ function statusOf ({ pipeline, stripes, control, maintenance, confirmation }) {
 
 /**
  * The first writer sets the retention, so the stored one may differ from what was asked for.
- * @param {import('../feeds/index.js').Definition} definition @param {Partial<Retention> | undefined} asked
+ * @param {import('../feeds/index.js').Definition} definition @param {FeedWriterOptions['asked']} asked
  * @param {import('pino').Logger} log
  */
 function warnOfRetention (definition, asked, log) {

@@ -18,7 +18,8 @@ import { createWaiters } from './waiters.js'
 
 /**
  * @typedef {object} PipelineOptions
- * @property {(stripe: number, connection: import('../store/index.js').Connection, batches: Batch[]) => Promise<{ late: number }[]>} send
+ * @property {(stripe: number, connection: import('../store/index.js').Connection, batches: Batch[]) =>
+ *   Promise<import('./acks.js').Answer[]>} send
  * @property {{ stripes: number, grouped: boolean }} ack
  * @property {number} partitions
  * @property {(partition: number, retention: Retention) => Batch} createBatch

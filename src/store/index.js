@@ -14,7 +14,6 @@
  * @typedef {import('./published-client.js').PublishedClient} PublishedClient
  * @typedef {import('./replies.js').Outcome} Outcome
  * @typedef {import('./scripts.js').Script} Script
- * @typedef {import('./target.js').Target} Target
  */
 export { runSessions } from './back-off.js'
 export { commandName, rowsOf } from './commands.js'
@@ -27,6 +26,5 @@ export { openServer } from './open-server.js'
 export { probeServer, refusedRows } from './probe.js'
 export { openPublishedClient } from './published-client.js'
 export { readScript, scriptWith } from './scripts.js'
-export { ownDatabase, ownDynamodb, ROOT, runningDatabase, runningDynamodb, SERVERS_FAILED, withTarget } from './target.js'
 export { bareHost } from './tls.js'
 export { createRoutes } from './topology.js'

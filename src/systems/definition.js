@@ -23,7 +23,9 @@
  * @property {boolean} [needsDatabase] consumers start the embedded one if none is given
  * @property {boolean} [keepsSecret] in the database, because its ids outlive the memory of the servers
  * @property {boolean} [keepsUnread] entries of the outbox wait for consumers, also before there are any
- * @property {string} commandsAre words of the demo about commands and @property {string} tasksAre about scheduled tasks
+ * @property {Demo} demo
+ * @property {Page} page
+ * @property {(settings: any, deadlineMs: number) => Promise<Findings>} [findings] of doctor, besides servers and database
  * @property {Record<string, import('../http/index.js').CommandRow>} commands
  * @property {Record<string, import('../http/index.js').QueryRow>} queries
  * @property {readonly StreamRow[]} streams
@@ -37,6 +39,17 @@
  *   }} [metrics] of its own
  * @property {(letter: { consumer: string }, state: Fields) => boolean} [isLetterNeeded] whether a dead letter must not be discarded
  * @property {(key: string) => Record<string, unknown>} [logged] what the log says about a key
+ *
+ * @typedef {{ rows: string[][], problems: string[] }} Findings rows with a label first; sentences about what must be solved
+ *
+ * @typedef {{ summary: string, isOfCommands?: boolean, hasFaults?: boolean }} Page at /NAME, from readers/page; `isOfCommands`: it sends
+ *   commands to the gateway; `hasFaults`: it switches faults of other processes on this machine
+ *
+ * @typedef {object} Demo
+ * @property {string} about what its crowd does @property {string} commands where to send what @property {string} tasks what consumers do
+ * @property {'exchanges' | 'payments'} [beside] command that runs beside it @property {string[]} [settings] that no other demo takes
+ * @property {() => Promise<{ runCrowd: (options: { gatewayUrl: string, readerUrl: string, mode: string, isActive: boolean,
+ *   signal: AbortSignal, print: (line: string) => void }) => unknown }>} crowd
  *
  * @typedef {object} StreamRow server-sent events; either `event` and `snapshot`, or `source`
  * @property {string} path @property {string} summary @property {object} reply schema of an event

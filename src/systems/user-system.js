@@ -56,8 +56,6 @@ async function make (given) {
     unknown: [unknown, message],
     durability: 'memory',
     isUncached: true,
-    commandsAre: 'send commands here',
-    tasksAre: 'scheduled tasks run when they are due',
     commands: Object.fromEntries(Object.entries(commands).map(([command, row]) =>
       [command, commandRow(row, `${name}.commands.${command}`)])),
     queries: Object.fromEntries(Object.entries(queries).map(([query, row]) => [query, queryRow(row, unknown)])),

@@ -1,9 +1,12 @@
 /**
  * npm consumes flags before `--`: they arrive as variables, and their values as words.
  */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import t from 'tap'
 import { npmAdvice } from '../../bin/npm-flags.js'
 import { SettingsInvalid, resolve } from '../../settings.js'
+import { ROOT } from '../architecture/source.js'
 
 const KNOWN = { command: 'writer', layouts: ['ids'], acks: ['primary'] }
 
@@ -57,4 +60,11 @@ t.test('other faults have no corrected line', async (t) => {
 
 t.test('other errors get no advice', async (t) => {
   t.equal(npmAdvice(undefined, ['--rate', 'x']), '')
+})
+
+t.test('npm install changes no file of a checkout: the command is executable', async (t) => {
+  const { stdout } = await promisify(execFile)('git', ['ls-files', '--stage', 'bin/freshet.js'], { cwd: ROOT })
+    // a package has no repository
+    .catch(() => ({ stdout: '100755' }))
+  t.match(stdout, /^100755/)
 })

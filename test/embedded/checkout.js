@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { openConnection } from '../../src/store/connection.js'
-import { useEmbeddedServers } from '../../src/store/embedded/client.js'
+import { useEmbeddedServers } from '../../src/embedded/client.js'
 
 const COMMAND = fileURLToPath(new URL('command.js', import.meta.url))
 const REAL_ROOT = fileURLToPath(new URL('../..', import.meta.url))

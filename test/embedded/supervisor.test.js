@@ -1,7 +1,7 @@
 import { chmod, mkdir, readdir, realpath, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { lookAtEmbeddedServers } from '../../src/store/embedded/client.js'
+import { lookAtEmbeddedServers } from '../../src/embedded/client.js'
 import { scopedEngines, wholeTest } from '../scope.js'
 import { allGone, infoOf, isRunning, leftIn, makeCheckout, pidsOf, startCommand, until, useServers } from './checkout.js'
 

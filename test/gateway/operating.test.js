@@ -19,7 +19,7 @@ t.test('health, metrics and OpenAPI of the gateway', async (t) => {
   const { json } = await send('GET', '/docs/json')
   t.same(Object.keys(json.paths).sort(), ['/livez', '/metrics', '/readyz', '/v1/assets/{asset}',
     ...['', '/bids', '/buy-now', '/close'].map((rest) => `/v1/auctions/{id}${rest}`),
-    '/v1/customers', '/v1/feeds/{feed}/items', '/v1/feeds/{feed}/items/{id}', '/v1/orders', '/v1/orders/{id}/cancel',
+    '/v1/customers', '/v1/feeds/{feed}', '/v1/feeds/{feed}/items', '/v1/feeds/{feed}/items/{id}', '/v1/orders', '/v1/orders/{id}/cancel',
     '/v1/payments/callbacks', '/v1/prices/{asset}/refresh',
     '/v1/products', ...['', '/release', '/replenish', '/reserve'].map((rest) => `/v1/products/{sku}${rest}`),
     ...['', '/claims', '/claims/{claim}', '/claims/{claim}/confirm', '/close', '/pause', '/queue', '/queue/{userId}', '/restock', '/resume',

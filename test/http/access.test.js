@@ -18,7 +18,7 @@ const DOCS = {
   'GET /docs/static/theme/docs.css': 'any',
   'GET /docs/static/theme/dark.js': 'any'
 }
-const PAGE = ['/', '/example', '/auctions', '/sales', '/prices', '/orders', '/client.js', '/icon.svg', '/uplot.js', '/uplot.css',
+const PAGE = ['/', '/example', '/client.js', '/icon.svg', '/uplot.js', '/uplot.css',
   '/page/page.js', '/page/page.css']
 /** What each route needs; HEAD as GET. @type {Record<string, Record<string, string>>} */
 const NEEDS = {

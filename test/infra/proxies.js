@@ -6,18 +6,20 @@ import { delimiter, join } from 'node:path'
 import { ROOT } from '../architecture/source.js'
 import { eventually, freePort } from '../servers.js'
 
+const NGINX_FOLDERS = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
 const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin']
 
 /**
  * @type {Record<string, { file: string, args: (file: string, folder: string, port: number) => string[],
- *   edit?: (text: string) => string }>}
+ *   edit?: (text: string, folder: string) => string }>}
  */
 const PROXIES = {
   nginx: {
     file: 'nginx.conf',
     args: (file, folder) => ['-e', 'stderr', '-c', file, '-g', `daemon off; pid ${folder}/pid; worker_processes 1;`],
-    // the log of the machine is not the test's
-    edit: (text) => text.replace('http {', 'http {\n  access_log off;')
+    // logs and folders of the machine are not the test's
+    edit: (text, folder) => text.replace('http {', ['http {', 'access_log off;', ...NGINX_FOLDERS.map((name) =>
+      `${name}_temp_path ${folder}/${name};`)].join('\n'))
   },
   haproxy: { file: 'haproxy.cfg', args: (file) => ['-db', '-f', file] },
   caddy: {
@@ -57,7 +59,7 @@ export async function startRecipe (t, name, { readerPort, gatewayPort }) {
   const port = await freePort()
   const ports = /** @type {Record<string, number>} */ ({ 8000: port, 8080: readerPort, 8081: gatewayPort })
   const recipe = (await readFile(`${ROOT}/infra/proxies/${file}`, 'utf8')).replace(/\b(8000|8080|8081)\b/g, (known) => String(ports[known]))
-  await writeFile(join(folder, file), edit(recipe))
+  await writeFile(join(folder, file), edit(recipe, folder))
   const child = spawn(program, args(join(folder, file), folder, port), {
     stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, HOME: folder }
   })

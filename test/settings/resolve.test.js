@@ -245,6 +245,8 @@ t.test('options of the library go through the same table', async (t) => {
       /^batchItems: 0 \(option\); expected an integer from 1/, /^redisUrl is missing/]
   })
   t.throws(() => resolveOptions({ redisUrl, layout: 'values', windowMs: 0, maxItems: 0 }, rest), { message: /keeps every version/ })
+  t.throws(() => resolveOptions({ redisUrl, compress: 'brotli' }, rest),
+    { message: 'compress: brotli (option); expected only with layout segments, which stores batches' }, 'options are named, not flags')
 })
 
 t.test('the options of openFeed are taken from the settings of a writer, without unset ones', async (t) => {

@@ -189,6 +189,11 @@ for (const engine of engines) {
       t.equal((await gateway.remove('/v1/feeds/posted/items/a')).status, 200)
       await eventually(async () => (await seen()).includes('EXISTS'))
       const asJson = { 'content-type': 'application/json' }
+      const put = (/** @type {object} */ fields) => gateway.send('PUT', '/v1/feeds/put', JSON.stringify(fields), asJson)
+      t.match(await put({}), { status: 201, json: { windowMs: 60_000 } })
+      t.match(await put({ windowMs: 3_600_000 }), { status: 503, json: { code: 'NOT_READY', detail: /the user may not run SCAN/i } })
+      t.match(await put({ windowMs: 60_000 }), { status: 200, json: { windowMs: 60_000 } }, 'nothing was changed')
+      t.match(await put({ windowMs: 1000 }), { status: 200, json: { windowMs: 1000 } }, 'the gateway is as before')
       const terms = { startPrice: 1, minIncrement: 1, closeAt: Date.now() + 600_000, currency: 'EUR' }
       t.equal((await gateway.send('PUT', '/v1/auctions/a', JSON.stringify(terms), asJson)).status, 201)
       await control.send('SCRIPT', 'FLUSH')
@@ -210,6 +215,8 @@ for (const engine of engines) {
       const deep = await openWriterFor(t, { redisUrl: primary.url, feed: 'deep', layout: 'segments' })
       for (let i = 0; i < 25_000; i++) deep.pipeline.append(Buffer.from(`id-${i}`), now, Buffer.from('v'))
       await deep.close({ drainMs: 10_000 })
+      // the gateway above was refused a longer window
+      await control.send('ACL', 'LOG', 'RESET')
       await forget()
       const served = await startReader(t, { redisUrl: urlOf('reader') })
       await eventually(async () => (await served.get('/v1/auctions/a')).json.bids === 1)
@@ -278,6 +285,7 @@ for (const engine of engines) {
         return ended.stdout
       }
       t.match(await run('doctor'), /admin +has all permissions$/m)
+      t.match(await run('feed', 'create', 'created'), /"created"/)
       t.match(await run('feed', 'list'), /"large"/)
       await run('feed', 'show', 'large')
       await run('feed', 'set', 'large', '--window-ms', '120000')

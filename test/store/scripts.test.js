@@ -17,8 +17,8 @@ const PARTS = ['KEYS', 'ARGV', 'RETURNS', 'COST', 'MODE']
 /** How each is called to see that it runs on a replica, or writes: on a set of a at 1 and b at 2. @type {Record<string, any>} */
 const CALLS = {
   admit: {
-    keys: ['outbox', 'tasks', 'generation', 'request:a', 'state:a', 'events:a', 'members:a', 'holds:a', 'waiting:a'],
-    args: ['id', 1000, 1000, 0, JSON.stringify([['max', 'a']]), JSON.stringify(['bid', 'u', '1', '1', 1])],
+    keys: ['outbox', 'tasks', 'generation', 'request:a', 'state:a', 'events:a'],
+    args: ['id', 1000, 1000, 0, JSON.stringify([['max', 'a', 0]]), JSON.stringify(['bid', 'u', '1', '1', 1])],
     prepare: ['HSET', 'generation', 'replid', 'id', 'lineage', 'l', 'n', '0']
   },
   'agree-rules': { keys: ['rules'], args: ['seat', 1, 'ab'] },

@@ -2,19 +2,19 @@
  * One system in a process of consumers: leases, scheduled tasks, and rows in the database.
  *
  *     partition taken -> tasks when they are due, or when an entry triggers them
- *                     -> entries of its outbox -> rows, or another store, then the cursor
+ *                     -> entries of its outbox -> rows, another store, Kafka: each with a cursor of its own
  *                     -> another primary? -> what was lost is restored
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { admissionKey, createAdmission } from '../../src/admission/index.js'
+import { admissionKey, createAdmission, openConfirms } from '../../src/admission/index.js'
 import {
-  consume, consumeBatches, createDeadLetters, createKafkaTransport, createOutboxReader, createOwnership, lagOf
+  consume, consumeBatches, createDeadLetters, createKafkaEffect, createOutboxReader, createOwnership, lagOf
 } from '../../src/consumers/index.js'
 import { aborted } from '../../src/runtime/index.js'
 import { runTasks } from '../../src/schedule/index.js'
 import { keepSecret } from '../../src/sql/index.js'
 import { createRoutes } from '../../src/store/index.js'
-import { durabilityOf, hasReplicas, openConfirms } from '../confirms.js'
+import { durabilityOf, hasReplicas } from '../confirms.js'
 import { eachSecond } from '../each-second.js'
 import { followTriggers } from './triggers.js'
 import { untilUp } from './until-up.js'
@@ -24,8 +24,8 @@ const LOOK_EVERY_MS = 250
 const LOG_EVERY = 10
 
 /** @typedef {Awaited<ReturnType<typeof openSystem>>} OpenSystem */
-/** @typedef {import('../../src/systems/definition.js').System} System */
-/** @typedef {import('../../src/systems/definition.js').ConsumerParts} ConsumerParts */
+/** @typedef {import('../../src/systems/inside.js').System} System */
+/** @typedef {import('../../src/systems/inside.js').ConsumerParts} ConsumerParts */
 
 /**
  * @param {System} definition @param {any} settings
@@ -39,6 +39,7 @@ export async function openSystem (definition, settings, parts) {
   const { id, primaryUrl, database, migrated, leaseMs, metrics, ownMetrics, log, signal, onWait } = parts
   const { name: system } = definition
   const { keyPrefix, deadlineMs, systemPartitions: partitions, kafkaBrokers } = settings
+  const kafka = kafkaBrokers?.length > 0 ? await createKafkaEffect({ brokers: kafkaBrokers, system, partitions }) : null
   const routes = createRoutes({ primaryUrl, name: `${id}:${system}`, deadlineMs })
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
@@ -52,8 +53,23 @@ export async function openSystem (definition, settings, parts) {
     await Promise.all([routes.close(), closeOwn()])
     throw error
   })
-  const effect = (database && handlers.rows) ?? handlers.batches ?? null
-  const outbox = effect && createRoutes({ primaryUrl, name: `${id}:${system}:outbox`, deadlineMs })
+  const rows = database && handlers.rows
+  /** @typedef {Omit<Parameters<typeof consumeBatches>[0], 'effect'>} Place */
+  const effects = [
+    ...rows ? [openEffect(rows.name, (place) => writeRows(place, database, rows), handlers.pauseMs)] : [],
+    ...[rows ? null : handlers.batches, kafka].flatMap((effect) =>
+      effect ? [openEffect(effect.name, (place) => consumeBatches({ ...place, effect }))] : [])
+  ]
+
+  /**
+   * An effect reads the outboxes at its own pace.
+   * @param {string} name @param {(place: Place) => Promise<void>} run @param {number} [pauseMs]
+   */
+  function openEffect (name, run, pauseMs) {
+    const outbox = createRoutes({ primaryUrl, name: `${id}:${system}:outbox:${name}`, deadlineMs })
+    const reader = createOutboxReader({ connection: () => outbox.route(0).connection, keyOf, pauseMs, log })
+    return { name, run, reader, close: () => reader.close().then(outbox.close) }
+  }
 
   async function openHandlers () {
     routes.route(0)
@@ -71,10 +87,6 @@ export async function openSystem (definition, settings, parts) {
   const waking = triggers
     ? followTriggers({ primaryUrl, name: `${id}:${system}:triggers`, deadlineMs, keyOf, partitions, triggers, wakers, log })
     : null
-  const direct = outbox && createOutboxReader({ connection: () => outbox.route(0).connection, keyOf, pauseMs: handlers.pauseMs, log })
-  const reader = direct && kafkaBrokers?.length > 0
-    ? await createKafkaTransport({ brokers: kafkaBrokers, system, partitions, outbox: direct, log })
-    : direct
 
   /** @param {import('../../src/consumers/index.js').Owned} owned */
   async function work (owned) {
@@ -86,18 +98,14 @@ export async function openSystem (definition, settings, parts) {
       running.push(runTasks({ connection, key, run: handlers.run, signal, onWake: (wake) => wakers.set(partition, wake) })
         .finally(() => wakers.delete(partition)))
     }
-    if (reader) {
-      const place = {
-        owned,
-        connection,
-        key,
-        reader,
-        metrics: { ...metrics, failed: noteFailure.bind(null, partition) },
-        bury: bury.bind(null, partition)
-      }
-      if (database && handlers.rows) running.push(writeRows(place, database, handlers.rows))
-      else if (handlers.batches) running.push(consumeBatches({ ...place, effect: handlers.batches }))
+    const place = {
+      owned,
+      connection,
+      key,
+      metrics: { ...metrics, failed: noteFailure.bind(null, partition) },
+      bury: bury.bind(null, partition)
     }
+    for (const { run, reader } of effects) running.push(run({ ...place, reader }))
     if (handlers.onPrimary) {
       running.push(onEachPrimary(owned, { idOf: () => routes.route(partition).replicationId, run: handlers.onPrimary, log }))
     }
@@ -105,24 +113,24 @@ export async function openSystem (definition, settings, parts) {
   }
 
   /**
-   * @param {Omit<Parameters<typeof consume>[0], 'system' | 'effect' | 'database'>} place
-   * @param {import('../../src/sql/index.js').Database} rows @param {import('../../src/consumers/index.js').SqlEffect} effect
+   * @param {Place} place
+   * @param {import('../../src/sql/index.js').Database} database @param {import('../../src/consumers/index.js').SqlEffect} effect
    */
-  async function writeRows (place, rows, effect) {
+  async function writeRows (place, database, effect) {
     await Promise.race([migrated, aborted(place.owned.signal)])
-    if (!place.owned.signal.aborted) await consume({ ...place, system, effect, database: rows })
+    if (!place.owned.signal.aborted) await consume({ ...place, system, effect, database })
   }
 
   const leastToken = database ? (/** @type {number} */ partition) => tokenIn(database, system, partition) : undefined
   const ownership = createOwnership({ id, partitions, connectionOf, keyOf, log, work, leastToken, leaseMs })
 
   return {
-    figures: figuresOf({ ownership, effects: [...effect ? [effect.name] : [], ...handlers.effects ?? []], letters, connectionOf, keyOf }),
+    figures: figuresOf({ ownership, effects: [...effects.map(({ name }) => name), ...handlers.effects ?? []], letters, connectionOf, keyOf }),
 
     async close () {
       await ownership.close()
-      await Promise.all([reader?.close(), waking?.close(), handlers.close?.(), closeOwn()])
-      await Promise.all([routes.close(), outbox?.close()])
+      await Promise.all([...effects.map((effect) => effect.close()), waking?.close(), handlers.close?.(), closeOwn()])
+      await Promise.all([routes.close(), kafka?.close()])
     }
   }
 }
@@ -148,7 +156,7 @@ function openAdmission ({ name: system, keepsSecret, keepsUnread: isRead }, sett
 const figuresOf = ({ ownership, effects, letters, connectionOf, keyOf }) => ({
   owned: () => ownership.owned,
   lagMs: async () => Math.max(0, ...await Promise.all(ownership.owned.flatMap((partition) =>
-    effects.map((effect) => lagOf(connectionOf(partition), keyOf(partition), effect))))),
+    effects.map((name) => lagOf(connectionOf(partition), keyOf(partition), name))))),
   deadLetters: async () => (await Promise.all(ownership.owned.map(letters.count))).reduce((sum, n) => sum + n, 0)
 })
 

@@ -5,6 +5,7 @@ import { FreshetError } from './errors.js'
 import { commandRoutes, createBodyRoom, createLimit, createServer, describeRoutes, healthRoutes } from '../../src/http/index.js'
 import { createIngest } from './ingest.js'
 import { deadLetterRoutes } from './routes/dead-letters.js'
+import { feedRoutes } from './routes/feeds.js'
 import { itemRoutes } from './routes/items.js'
 
 /** more than a response may take, so that a waiting connection is not closed as stalled */
@@ -26,7 +27,7 @@ const ABOUT = `This is a gateway of Freshet. It accepts items and commands, for 
 const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stopping'], nodes: [] })
 
 /**
- * @param {{ feeds: import('./feeds.js').Feeds, systems?: import('./systems.js').Systems['all'],
+ * @param {{ feeds: import('./feeds.js').Feeds, putFeed?: import('./routes/feeds.js').Put, systems?: import('./systems.js').Systems['all'],
  *   status: () => { ready: boolean, reasons: string[], nodes: any[] }, stopping: AbortSignal,
  *   settings: { whenFull: 'block' | 'refuse' | 'drop', ackWithinMs: number, inFlightBytes: number },
  *   security?: import('../../src/http/index.js').Security | null, registry: import('prom-client').Registry,
@@ -35,7 +36,7 @@ const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stoppi
  * @returns {import('fastify').FastifyInstance}
  */
 export function createGatewayApp ({
-  feeds, systems = [], status, stopping, settings, security = null, registry, logger, clock = Date.now, maxRequests = MAX_REQUESTS,
+  feeds, putFeed, systems = [], status, stopping, settings, security = null, registry, logger, clock = Date.now, maxRequests = MAX_REQUESTS,
   maxBodiesBytes
 }) {
   const app = createServer({ registry, logger, security })
@@ -65,6 +66,12 @@ export function createGatewayApp ({
     guard(items)
     items.register(itemRoutes, { feeds, bodies, clock, ingest: createIngest({ ...settings, feeds, log: app.log }) })
   })
+  if (putFeed) {
+    app.register(async (routes) => {
+      guard(routes)
+      routes.register(feedRoutes, { put: putFeed, room })
+    })
+  }
   for (const { definition: { name, commands }, own, letters } of systems) {
     app.register(async (routes) => {
       guard(routes)

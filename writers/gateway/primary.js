@@ -5,11 +5,11 @@
  * When the primary refuses a command (ACL), the connection is closed, and that command must succeed before the primary
  * counts as reachable again. Otherwise a primary that accepts the login but refuses every command would seem ready.
  */
-import { namesKey, readDefinition } from '../../src/feeds/index.js'
+import { namesKey, putFeed, readDefinition } from '../../src/feeds/index.js'
 import { FreshetError } from './errors.js'
 import { publicReason } from '../../src/errors.js'
 import { expectPrimary } from '../../src/pipeline/index.js'
-import { createLink, expectStillPrimary, watchNodes } from '../../src/store/index.js'
+import { createLink, expectStillPrimary, openServer, watchNodes } from '../../src/store/index.js'
 
 /** without traffic, only this check notices that the primary is silent or was demoted */
 const CHECK_MS = 1000
@@ -43,6 +43,12 @@ export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, de
     // a demoted primary is left, as a silent one is
     if (connection) await expectStillPrimary(connection).catch((error) => { if (error.outcome === 'over') connection.close(error.message) })
   }
+  /** @returns {import('../../src/store/index.js').Connection} @throws {FreshetError} */
+  function connected () {
+    if (link.connection) return link.connection
+    throw link.lastError ?? new FreshetError('SERVER_LOST', 'the connection to the primary is being opened again')
+  }
+
   const timer = setInterval(check, CHECK_MS).unref()
   /** @type {ReturnType<typeof watchNodes> | null} */
   let nodes = null
@@ -54,16 +60,26 @@ export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, de
     },
 
     /** The stored definition of a feed. @param {string} feed @throws {FreshetError} FEED_UNKNOWN, SERVER_LOST */
-    async definition (feed) {
-      if (link.connection) return readDefinition(link.connection, keyPrefix, feed)
-      throw link.lastError ?? new FreshetError('SERVER_LOST', 'the connection to the primary is being opened again')
+    definition: async (feed) => readDefinition(connected(), keyPrefix, feed),
+
+    /**
+     * Creates a feed, or changes its retention.
+     * @param {Parameters<typeof putFeed>[2]} wanted
+     * @throws {FreshetError} FEED_DEFINITION_DIFFERS, SETTINGS_INVALID, SERVER_REFUSED (a permission), SERVER_LOST
+     */
+    async putFeed (wanted) {
+      // on the control connection, a command that the user may not run would make the primary unusable
+      const connection = await openServer(primaryUrl, { name: `${name}:put`, deadlineMs })
+      try {
+        await expectPrimary(connection)
+        return await putFeed(connection, keyPrefix, wanted)
+      } finally {
+        connection.close()
+      }
     },
 
     /** The number of stored feeds. @returns {Promise<number>} @throws {FreshetError} SERVER_LOST */
-    async feedCount () {
-      if (link.connection) return link.connection.send('SCARD', namesKey(keyPrefix))
-      throw link.lastError ?? new FreshetError('SERVER_LOST', 'the connection to the primary is being opened again')
-    },
+    feedCount: async () => connected().send('SCARD', namesKey(keyPrefix)),
 
     /** For /readyz, without messages of the server, which may name users and files. @returns {string[]} why the primary is unusable */
     reasons () {

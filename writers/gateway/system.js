@@ -2,14 +2,13 @@
  * One system in a gateway: its admission, rejection cache, and their connections. They begin with the first command, or when another
  * process has stored the system, so a gateway for feeds alone has one connection more and asks one key a second.
  */
-import { admissionKey, createAdmission, createRejections, systemKey } from '../../src/admission/index.js'
+import { admissionKey, createAdmission, createRejections, openConfirms, systemKey } from '../../src/admission/index.js'
 import { partitionOf } from '../../src/item/index.js'
 import { createRoutes } from '../../src/store/index.js'
-import { openConfirms } from '../confirms.js'
 import { eachSecond } from '../each-second.js'
 
 /**
- * @typedef {import('../../src/systems/definition.js').System} System
+ * @typedef {import('../../src/systems/inside.js').System} System
  * @typedef {object} Parts
  * @property {ReturnType<typeof createRoutes>} routes to the primary, for commands
  * @property {string} primaryUrl @property {string} name of connections
@@ -46,7 +45,7 @@ export function openSystem (settings, definition, parts) {
   return {
     open,
 
-    /** What the commands of a system need of its admission. @type {import('../../src/systems/definition.js').GatewayParts['admission']} */
+    /** What the commands of a system need of its admission. @type {import('../../src/systems/inside.js').GatewayParts['admission']} */
     commands: {
       submit: (command) => open().submit(command),
       agreed: () => open().agreed(),

@@ -12,7 +12,7 @@ import { createSecrets, watchDatabase } from './database.js'
 import { openSystem } from './system.js'
 
 /**
- * @param {any} settings @param {readonly import('../../src/systems/definition.js').System[]} definitions
+ * @param {any} settings @param {readonly import('../../src/systems/inside.js').System[]} definitions
  * @param {{ primaryUrl: string, registry: import('prom-client').Registry, log: import('pino').Logger, signal: AbortSignal }} parts
  */
 export function openSystems (settings, definitions, { primaryUrl, registry, log, signal }) {
@@ -31,7 +31,7 @@ export function openSystems (settings, definitions, { primaryUrl, registry, log,
     return health
   }
 
-  /** @param {import('../../src/systems/definition.js').System} definition */
+  /** @param {import('../../src/systems/inside.js').System} definition */
   function open (definition) {
     const { name: system, gateway } = definition
     const counters = metricsOf(system)
@@ -65,7 +65,7 @@ export function openSystems (settings, definitions, { primaryUrl, registry, log,
     return { definition, own, letters: () => lettersOf(opened, definition) }
   }
 
-  /** @param {import('./system.js').OpenSystem} opened @param {import('../../src/systems/definition.js').System} definition */
+  /** @param {import('./system.js').OpenSystem} opened @param {import('../../src/systems/inside.js').System} definition */
   async function lettersOf (opened, { isLetterNeeded }) {
     const { agreed, keyOf, partitions } = opened.open()
     await agreed()

@@ -1,7 +1,7 @@
 /** Prices while exchanges, owners and servers fail: always an answer while there may be one, never a wrong or expired one. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { newest } from '../../../src/store/embedded/engine.js'
+import { newest } from '../../../src/embedded/engine.js'
 import { isProblem } from '../../../test/gateway/requests.js'
 import { eventually, startDeployment, testEngines } from '../../../test/servers.js'
 import { startReader } from '../../../test/services.js'

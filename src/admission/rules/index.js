@@ -14,6 +14,12 @@ import { certainMax, foldMax } from './max.js'
 import { foldStep } from './step.js'
 
 /**
+ * What a rule keeps of a key besides its state and events; only these keys are passed to it.
+ * @type {Readonly<Record<string, readonly string[]>>}
+ */
+export const KEPT = Object.freeze({ bounded: Object.freeze(['members', 'holds', 'waiting']) })
+
+/**
  * States after events; a rule without one has its states read again.
  * @type {Readonly<Record<string, (state: Fields, event: Fields) => boolean>>}
  */

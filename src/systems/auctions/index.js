@@ -19,8 +19,13 @@ export default {
   rules: ['max'],
   unknown: ['AUCTION_UNKNOWN', 'there is no auction with this id'],
   durability: 'memory',
-  commandsAre: 'PUT auctions and POST bids here',
-  tasksAre: 'auctions are closed when they end',
+  demo: {
+    about: '40 people bid on a few auctions',
+    commands: 'PUT auctions and POST bids here',
+    tasks: 'auctions are closed when they end',
+    crowd: () => import('./crowd.js')
+  },
+  page: { summary: 'Open auctions', isOfCommands: true },
   commands: COMMANDS,
   queries: QUERIES,
   streams: [STREAM],

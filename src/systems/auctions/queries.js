@@ -3,8 +3,8 @@ import { FreshetError } from '../../errors.js'
 import { ID_TEXT } from '../../http/index.js'
 import { moneyText } from '../money.js'
 import {
-  AMOUNT, COUNT, GENERATION, idQuery, limitField, listOf, NULLABLE_AMOUNT, objectOf, pageFields, pageOf, queryOfUser, SEQ, sinceFields, TIME,
-  USER_FIELDS
+  AMOUNT, COUNT, GENERATION, idQuery, limitField, listOf, NULLABLE_AMOUNT, objectOf, pageFields, pageOf, queryOfUser, SEQ, sinceFields,
+  TIME, USER_FIELDS
 } from '../schemas.js'
 import { auctionOf, eventOf, replyTo, resultOf } from './replies.js'
 
@@ -97,7 +97,7 @@ export const QUERIES = {
     run ({ params: { id }, query: { userId }, mayAs }, auctions) {
       const isAdmin = mayAs('admin')
       if (userId !== null && isAdmin === false && !mayAs('write')) {
-        throw new FreshetError('FORBIDDEN', 'userId: this token may not assert who bids; expected one with the scope write, or none of both')
+        throw new FreshetError('FORBIDDEN', 'userId: this token may not assert a bidder; expected one with the scope write, or no userId')
       }
       return auctions.result(id, (/** @type {string} */ winner) => Boolean(isAdmin) || winner === userId)
     }

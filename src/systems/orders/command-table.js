@@ -50,7 +50,10 @@ function linesIn (value) {
   return lines.some((line) => line === null) ? null : /** @type {any} */ (lines)
 }
 
-/** The same when the request is repeated, because it is part of the command. @param {Pick<import('../../http/index.js').Given, 'headers' | 'id'>} given */
+/**
+ * The same when the request is repeated, because it is part of the command.
+ * @param {Pick<import('../../http/index.js').Given, 'headers' | 'id'>} given
+ */
 function correlationOf ({ headers: { 'correlation-id': given, traceparent = '', 'idempotency-key': key }, id }) {
   if (key !== undefined) return String(key)
   if (typeof given === 'string' && ID.test(given)) return given

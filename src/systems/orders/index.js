@@ -32,8 +32,15 @@ export default {
   needsDatabase: true,
   keepsSecret: true,
   keepsUnread: true,
-  commandsAre: 'POST orders here',
-  tasksAre: 'orders are driven to their end',
+  demo: {
+    about: '100 customers place orders, which any number of consumers drive to their payment',
+    commands: 'POST orders here',
+    tasks: 'orders are driven to their end',
+    beside: 'payments',
+    settings: ['replicas'],
+    crowd: () => import('./crowd.js')
+  },
+  page: { summary: 'Orders on their way', hasFaults: true },
   commands: COMMANDS,
   queries: QUERIES,
   streams: [STREAM],

@@ -13,6 +13,7 @@ import { COMMANDS, createPrices, timesOf } from './commands.js'
 import { createDemand } from './demand.js'
 import './errors.js'
 import { exchangesOf } from './exchanges/exchanges.js'
+import { findings } from './findings.js'
 import { createPriceLive } from './live.js'
 import { createPriceMetrics, createStoreMetrics } from './metrics.js'
 import { createPriceQueries } from './queries.js'
@@ -30,13 +31,20 @@ export default {
   rules: ['latest'],
   unknown: ['ASSET_UNKNOWN', 'there is no asset with this id'],
   durability: 'memory',
-  commandsAre: 'PUT assets here',
-  tasksAre: 'prices are refreshed',
+  demo: {
+    about: 'the prices of 1,000 assets are kept fresh from three local exchanges',
+    commands: 'PUT assets here',
+    tasks: 'prices are refreshed',
+    beside: 'exchanges',
+    crowd: () => import('./crowd.js')
+  },
+  page: { summary: 'Prices and their sources', hasFaults: true },
   commands: COMMANDS,
   queries: QUERIES,
   streams: [STREAM],
   // so many that a popular asset is not read again; events of an asset are not served from memory
   memory: { maxKeys: 20_000, tail: 1 },
+  findings,
   metrics: {
     reader: (registry) => ({ ...createPriceReplyMetrics(registry), store: createStoreMetrics(registry) }),
     consumers: createPriceMetrics

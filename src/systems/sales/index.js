@@ -26,8 +26,14 @@ export default {
   durability: 'replica',
   hasRows: true,
   needsDatabase: true,
-  commandsAre: 'PUT sales and POST claims here',
-  tasksAre: 'holds expire, sales open and close in time',
+  demo: {
+    about: '2,000 people want the 100 units of a sale that is repeated every minute',
+    commands: 'PUT sales and POST claims here',
+    tasks: 'holds expire, sales open and close in time',
+    settings: ['mode'],
+    crowd: () => import('./crowd.js')
+  },
+  page: { summary: 'The current sale', isOfCommands: true },
   commands: COMMANDS,
   queries: QUERIES,
   streams: STREAMS,

@@ -73,12 +73,14 @@ t.test('orders', async (t) => {
 
   await t.test('a client waits for an event, or for the end', async (t) => {
     await payments.fail({ latencyMs: 200 })
-    const { orderId } = (await place(ann, [{ sku: 'lamp', quantity: 1 }])).json
+    const { orderId } = (await place(ann, [{ sku: 'lamp', quantity: 1 }], 'waited')).json
     const held = (await reader.get(`/v1/orders/${orderId}?waitMs=20000&minSeq=2`)).json
     t.match(held, { status: 'pending' })
     t.ok(held.seq >= 2)
     t.match((await reader.get(`/v1/orders/${orderId}?waitMs=20000`)).json, { status: 'confirmed', seq: 5 })
     await payments.fail({})
+    t.match(await reader.get(`/v1/orders/${orderId}/by-request/waited?userId=${ann}`), { status: 201, json: { orderId, status: 'pending' } })
+    isProblem(t, await reader.get(`/v1/orders/${orderId}/by-request/other?userId=${ann}`), 404, 'REQUEST_NOT_ACCEPTED')
     isProblem(t, await reader.get('/v1/orders/none'), 404, 'ORDER_UNKNOWN')
     isProblem(t, await reader.get(`/v1/orders/${orderId}?waitMs=30001`), 400, 'REQUEST_INVALID')
   })

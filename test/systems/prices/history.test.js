@@ -7,7 +7,7 @@ import { isProblem } from '../../gateway/requests.js'
 import { eventually, startDeployment, testEngines } from '../../servers.js'
 import { startConsumers } from '../../services.js'
 import { sharedDeployment } from '../../shared.js'
-import { newest } from '../../../src/store/embedded/engine.js'
+import { newest } from '../../../src/embedded/engine.js'
 import { createPriceStore } from '../../../src/systems/prices/store/index.js'
 import { startPrices } from './pricing.js'
 

@@ -10,7 +10,7 @@
  * @typedef {import('./client.js').StoreMetrics} StoreMetrics
  * @typedef {Awaited<ReturnType<typeof createPriceStore>>} PriceStore
  */
-import { ownDynamodb } from '../../../store/index.js'
+import { ownDynamodb } from '../../../embedded/index.js'
 import { createClient, loadSdk } from './client.js'
 import { createReading } from './reading.js'
 import { createTable } from './table.js'
