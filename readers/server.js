@@ -57,7 +57,9 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
   const registry = createReaderRegistry(deployment, queries.figures)
   const embedded = startEmbedded(registry, settings.cloudwatchService)
   const isShared = () => security.access === null
-  const systems = openSystems(await loadSystems(settings.systems ?? undefined), { deployment, primaryUrl, registry, signal, log, settings, database, isShared })
+  const systems = openSystems(await loadSystems(settings.systems), {
+    deployment, primaryUrl, registry, signal, log, settings, database, isShared
+  })
   /** @type {import('fastify').FastifyInstance | null} */
   let app = null
   try {

@@ -54,7 +54,7 @@ export const main = (from, load = loadSystems) => runProcess(from, {
 export async function serve (settings, { primaryUrl }, log, signal, { up = tellParent, load = loadSystems, leaseMs } = {}) {
   const id = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
   const registry = new Registry()
-  const definitions = await load(settings.systems ?? undefined)
+  const definitions = await load(settings.systems)
   /** @type {Map<string, import('./consumers/system.js').OpenSystem>} */
   const systems = new Map()
   const admissionMetrics = createAdmissionMetrics(registry)

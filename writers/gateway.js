@@ -67,7 +67,7 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
     log
   })
   const embedded = startEmbedded(metrics.registry, settings.cloudwatchService)
-  const systems = openSystems(settings, await loadSystems(settings.systems ?? undefined), { primaryUrl, registry: metrics.registry, log, signal })
+  const systems = openSystems(settings, await loadSystems(settings.systems), { primaryUrl, registry: metrics.registry, log, signal })
   try {
     await primary.opened()
     await systems.check()

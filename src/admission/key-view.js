@@ -100,6 +100,9 @@ export function createKeyView ({
   return {
     follower,
 
+    /** Sequence number of the last event. @param {Known} known */
+    seqOf: ({ fields }) => Number(fields[rules.names.seq]),
+
     /** What is in memory. @param {string} key @returns {Known | undefined} */
     peek: (key) => kept.get(key),
 

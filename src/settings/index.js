@@ -7,10 +7,11 @@
  * @typedef {import('./rows.js').Row} Row
  */
 export {
-  brokerList, databaseUrl, dynamodbEndpoint, httpUrl, keysSource, originList, proxyList, serverUrl, serverUrls
+  brokerList, databaseUrl, dynamodbEndpoint, httpUrl, keysSource, nodeUrls, originList, proxyList, serverUrl, serverUrls
 } from './addresses.js'
 export {
-  FIELD, grouped, integer, listWhere, oneWhere, matching, number, oneOf, oneOfKnown, present, readableFile, trueOrFalse, writableFile, writerFlags
+  FIELD, grouped, integer, listWhere, matching, number, oneOf, oneOfKnown, oneWhere, present, readableFile, trueOrFalse, writableFile,
+  writerFlags
 } from './checks.js'
 export { keptByNpm, readFlags, unexpectedWords, unknownFlags } from './flags.js'
 export { helpOf } from './help.js'

@@ -41,7 +41,7 @@ export async function checkedDefinition (given) {
   const faults = [
     ...typeof name === 'string' && NAME.test(name) ? [] : [`name: ${String(name)}; expected ${NAMED}`],
     ...unknownIn(given, PARTS, 'the system'),
-    ...isTable ? Object.entries(rules).flatMap(([rule, one]) => faultsOfRule(rule, one)) : ['rules: expected an object with at least one rule']
+    ...isTable ? Object.entries(rules).flatMap(([rule, one]) => faultsOfRule(rule, one)) : ['rules: expected an object with a rule or more']
   ]
   if (faults.length > 0) throw new SettingsInvalid(faults)
   const read = await Promise.all(Object.entries(rules).map(async ([rule, { lua, version = 1, keepEvents, fold, certain }]) =>

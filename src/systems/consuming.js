@@ -16,6 +16,8 @@ import { NAME, NAMED } from './checked-definition.js'
 
 const MAX_ATTEMPTS = 1000
 const TASKS = '@tasks'
+/** @typedef {{ finished: (entries: number) => void, failed: () => void, buried: () => void }} ConsumerMetrics of a process */
+
 /** handlers of this process, by consumer and partition, also of a system that was opened twice @type {Map<string, Promise<unknown>>} */
 const running = new Map()
 
@@ -23,10 +25,11 @@ const running = new Map()
  * @param {{ id: string, name: string, system: string, primaryUrl: string, partitions: number, deadlineMs: number,
  *   keyOf: (partition: number) => (part: string) => string,
  *   connectionOf: (partition: number) => import('../store/index.js').Connection, account: { deadLetters: number },
- *   submit: (command: import('../admission/index.js').Command) => Promise<unknown>, log: any }} parts `id`: of this process; `name`: of
+ *   metrics: ConsumerMetrics, submit: (command: import('../admission/index.js').Command) => Promise<unknown>, log: any }} parts `id`: of this process; `name`: of
  *   connections
  */
-export function createConsumers ({ id, name, system, primaryUrl, partitions, deadlineMs, keyOf, connectionOf, account, submit, log }) {
+export function createConsumers (parts) {
+  const { id, name, system, primaryUrl, partitions, deadlineMs, keyOf, connectionOf, account, metrics, submit, log } = parts
   const letters = createDeadLetters({ connectionOf, keyOf, partitions })
   /** @type {Set<{ close: () => Promise<void> }>} */
   const open = new Set()
@@ -56,13 +59,16 @@ export function createConsumers ({ id, name, system, primaryUrl, partitions, dea
       key: keys(owned.partition),
       reader,
       metrics: {
-        finished () {},
-        failed: ({ message: reason }, attempt) =>
+        finished: metrics.finished,
+        failed ({ message: reason }, attempt) {
+          metrics.failed()
           log.warn({ system, consumer, partition: owned.partition, attempt, reason }, 'entries are tried again')
+        }
       },
       async bury (letter) {
         await letters.bury(owned.partition, letter)
         account.deadLetters++
+        metrics.buried()
         log.error({ system, consumer, key: letter.entry.key, entry: letter.entry.id, reason: letter.reason }, 'dead letter')
       }
     }, {

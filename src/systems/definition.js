@@ -31,8 +31,8 @@
  * @property {readonly StreamRow[]} streams
  * @property {(parts: GatewayParts) => Gateway} gateway what `run` of its commands gets
  * @property {(parts: ReaderParts) => Reader | Promise<Reader>} reader what `run` of its queries gets
- * @property {{ maxKeys?: number, tail?: number, rules?: import('../admission/index.js').Ruleset }} [memory] of a reader: keys, and events of
- *   each; `rules`: of a user
+ * @property {{ maxKeys?: number, tail?: number, rules?: import('../admission/index.js').Ruleset }} [memory] of a reader: keys, and events
+ *   of each; `rules`: of a user
  * @property {(parts: ConsumerParts) => Handlers | Promise<Handlers>} consumers
  * @property {URL} [migrations] folder of SQL
  * @property {{ reader?: (registry: import('prom-client').Registry) => any, consumers?: (registry: import('prom-client').Registry) => any
@@ -67,6 +67,7 @@
  * @typedef {object} GatewayParts
  * @property {Pick<Admission, 'submit' | 'agreed' | 'stateOf' | 'memberOf'>} admission
  * @property {any} settings
+ * @property {import('../metrics/index.js').AdmissionMetrics} counters of its commands
  * @property {() => Connection} connection to the primary
  * @property {() => string} primaryId its replication id; throws while it is away
  * @property {string} systemKey
@@ -87,6 +88,7 @@
  * @property {(partition: number) => Connection} connectionOf the primary
  * @property {import('../sql/index.js').Database | null} database null: no rows are written
  * @property {any} metrics its own
+ * @property {import('../metrics/index.js').AdmissionMetrics & import('../metrics/index.js').ConsumerMetrics} counters of commands, entries
  * @property {(partition: number, letter: NewLetter) => Promise<void>} bury writes a dead letter
  * @property {() => Promise<(partition: number) => Promise<void>>} openConfirm what is decided is as durable as the system wants
  * @property {() => number[]} owned partitions
@@ -100,6 +102,7 @@
  * @property {(entry: Entry) => boolean} [triggers] whether tasks are looked at again at once
  * @property {import('../consumers/index.js').SqlEffect | null} [rows] of entries, in the database
  * @property {import('../consumers/index.js').BatchEffect | null} [batches] of entries, elsewhere
+ * @property {readonly string[]} [effects] names of consumers that it runs itself
  * @property {number} [pauseMs] between batches of entries
  * @property {(partition: number) => Promise<void>} [onPrimary] when the partition is taken, and when its primary is another one
  * @property {() => unknown} [close]

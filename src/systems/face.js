@@ -22,7 +22,7 @@
 
 /** @typedef {{ status: number, meaning: string }} SystemError what clients of the routes get, by its code */
 
-/** @typedef {{ type: 'string' | 'integer' | 'boolean', [keyword: string]: unknown }} BodyField JSON Schema; `optional: true`: may be absent */
+/** @typedef {{ type: 'string' | 'integer' | 'boolean', [keyword: string]: unknown }} BodyField JSON Schema; `optional: true` */
 
 /**
  * A route of the gateway: a command of a rule.
@@ -105,7 +105,7 @@
 
 /** @typedef {{ key: string, state: State, seq: number, version: number, generation: string }} Stored */
 
-/** @typedef {{ partition: number, token: number, signal: AbortSignal }} Owned `token`: grows with each owner; `signal`: the lease is lost */
+/** @typedef {{ partition: number, token: number, signal: AbortSignal }} Owned `token`: grows with each owner; `signal`: lease lost */
 
 /** @typedef {(entries: Entry[], owned: Owned) => unknown} Handler */
 

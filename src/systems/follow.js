@@ -110,8 +110,8 @@ async function read (connection, part, key, after) {
   if (after > Number(seq) && events.length === 0) throw changed(key, `its last event is ${Number(seq)}, and not ${after} or later`)
   if (firstSeq > after + 1) {
     const stored = await readState(connection, part, key)
-    throw new FreshetError('EVENTS_TRIMMED', `events of ${key} after ${after} are no longer kept, the first one is ${firstSeq}; go on from ` +
-      'the state of this error', { firstSeq, state: stored?.state ?? {}, seq: stored?.seq ?? 0, generation: stored?.generation })
+    throw new FreshetError('EVENTS_TRIMMED', `events of ${key} after ${after} are no longer kept, the first one is ${firstSeq}; go on ` +
+      'from the state of this error', { firstSeq, state: stored?.state ?? {}, seq: stored?.seq ?? 0, generation: stored?.generation })
   }
   return { events, generation: generationOf(generation) }
 }

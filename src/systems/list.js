@@ -23,12 +23,12 @@ const PATH = /\/|\.js$/
 export const isSystem = (name) => name === ALL_SYSTEMS || Object.hasOwn(SYSTEMS, name) || PATH.test(name)
 
 /**
- * @param {readonly string[]} [names] of ours, `all` of them, and paths; without them, all of ours
+ * @param {readonly string[] | null} [names] of ours, `all` of them, and paths; without them, all of ours
  * @returns {Promise<System[]>}
  * @throws {SettingsInvalid} a module that cannot be loaded, a name or a path of a route that is taken
  */
-export async function loadSystems (names = [ALL_SYSTEMS]) {
-  const wanted = [...new Set(names.flatMap((name) => name === ALL_SYSTEMS ? SYSTEM_NAMES : [name]))]
+export async function loadSystems (names) {
+  const wanted = [...new Set((names ?? [ALL_SYSTEMS]).flatMap((name) => name === ALL_SYSTEMS ? SYSTEM_NAMES : [name]))]
   const systems = await Promise.all(wanted.map(async (name) => PATH.test(name) ? loadModule(name) : (await SYSTEMS[name]()).default))
   const faults = [...takenNames(systems, wanted), ...takenRoutes(systems)]
   if (faults.length > 0) throw new SettingsInvalid(faults)

@@ -25,13 +25,20 @@ const NOT_COUNTED = ['ARGUMENT_INVALID', 'PIPELINE_CLOSED', 'REQUEST_DIFFERS', '
 let opened = 0
 
 /** @typedef {Awaited<ReturnType<typeof import('./checked-definition.js').checkedDefinition>>} Definition */
+/** @typedef {Parameters<typeof createRejections>[0]['metrics'] & Parameters<typeof createAdmission>[0]['metrics']} Metrics of a process */
+/** @typedef {import('./consuming.js').ConsumerMetrics} ConsumerMetrics */
+
+/** @type {Readonly<Metrics & ConsumerMetrics>} */
+const UNCOUNTED = Object.freeze({
+  sent () {}, waited () {}, dropped () {}, answered () {}, asked () {}, finished () {}, failed () {}, buried () {}
+})
 
 /**
  * The connections of a system, and what decides its commands.
  * @param {Definition} definition @param {any} settings @param {string} name of connections
- * @param {{ cached: number }} account
+ * @param {{ account: { cached: number }, metrics: Metrics }} counters
  */
-function connect ({ name: system, rules }, settings, name, account) {
+function connect ({ name: system, rules }, settings, name, { account, metrics }) {
   const { redisUrl: primaryUrl, keyPrefix, partitions, deadlineMs, log } = settings
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const partitionOf = (/** @type {string} */ key) => partitionOfId(Buffer.from(key), partitions)
@@ -42,7 +49,7 @@ function connect ({ name: system, rules }, settings, name, account) {
   const place = { system, primaryUrl, keyOf, partitionOf, partitions, connectionOf, deadlineMs, name, log }
   const confirms = openConfirms({ ...settings, primaryUrl, name: `${name}:confirm`, keyOf, waitMs: settings.ackWithinMs })
   const own = createOwnRules({ keyPrefix, system, rules, watch: stopper.watch })
-  const cache = Object.keys(own.memory.certain).length > 0 ? openCache(settings, { ...place, rules: own.memory, account }) : null
+  const cache = Object.keys(own.memory.certain).length > 0 ? openCache(settings, { ...place, rules: own.memory, account, metrics }) : null
   const admission = createAdmission({
     ...settings,
     route: routes.route,
@@ -50,7 +57,7 @@ function connect ({ name: system, rules }, settings, name, account) {
     own,
     rejections: cache?.rejections,
     confirmOf: confirms?.of,
-    metrics: { sent () {}, waited () {}, dropped () {} }
+    metrics
   })
 
   return {
@@ -112,18 +119,19 @@ function createDeciding ({ submit }, account) {
 }
 
 /**
- * @param {Definition} definition @param {any} settings checked
+ * @param {Definition} definition @param {any} settings checked @param {Partial<Metrics & ConsumerMetrics>} [counted] metrics of the process
  * @returns {Promise<import('./face.js').OpenedSystem>}
  * @throws {FreshetError} RULE_FAILED, RULE_DIFFERS, SYSTEM_DIFFERS, DURABILITY_UNSUPPORTED, and why the primary cannot be used
  */
-export async function open (definition, settings) {
+export async function open (definition, settings, counted = {}) {
   const { name: system, rules } = definition
   const name = `freshet-${process.pid}-${system}-${++opened}`
   const account = {
     accepted: 0, rejected: 0, replayed: 0, cached: 0, failed: 0, stopped: 0, full: 0, late: 0, lost: 0, deadLetters: 0
   }
   const closing = new AbortController()
-  const connected = connect(definition, settings, name, account)
+  const metrics = { ...UNCOUNTED, ...counted }
+  const connected = connect(definition, settings, name, { account, metrics })
   const { place, close, agree, expectPrimary } = connected
   const { keyOf, partitionOf, connectionOf } = place
   const deciding = createDeciding(connected, account)
@@ -131,7 +139,7 @@ export async function open (definition, settings) {
     await close()
     throw error
   })
-  const consumers = createConsumers({ ...place, id: `${name}-${randomUUID()}`, account, submit: deciding.decide })
+  const consumers = createConsumers({ ...place, id: `${name}-${randomUUID()}`, account, metrics, submit: deciding.decide })
   const following = createFollowing({ ...place, closing: closing.signal })
 
   function expectOpen () {
@@ -196,10 +204,10 @@ export async function open (definition, settings) {
  * Certain rejections, from a memory of keys that follows the outboxes on a connection of its own.
  * @param {{ requestMs: number }} settings
  * @param {Pick<Parameters<typeof createRejections>[0], 'keyOf' | 'partitionOf' | 'partitions' | 'rules' | 'log'> &
- *   { primaryUrl: string, name: string, deadlineMs: number, account: { cached: number },
+ *   { primaryUrl: string, name: string, deadlineMs: number, account: { cached: number }, metrics: Metrics,
  *   connectionOf: (partition: number) => import('../store/index.js').Connection }} place
  */
-function openCache ({ requestMs }, { primaryUrl, name, deadlineMs, account, ...place }) {
+function openCache ({ requestMs }, { primaryUrl, name, deadlineMs, account, metrics, ...place }) {
   const outbox = createRoutes({ primaryUrl, name: `${name}:outbox`, deadlineMs })
   const rejections = createRejections({
     ...place,
@@ -208,7 +216,13 @@ function openCache ({ requestMs }, { primaryUrl, name, deadlineMs, account, ...p
       return { connection: outbox.route(0).connection, isLeft: () => false, end () {} }
     },
     requestMs,
-    metrics: { answered () { account.cached++ }, asked () {} }
+    metrics: {
+      ...metrics,
+      answered () {
+        account.cached++
+        metrics.answered()
+      }
+    }
   })
   return { rejections, close: () => Promise.all([rejections.close(), outbox.close()]) }
 }

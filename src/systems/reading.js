@@ -74,7 +74,7 @@ export function createReading ({ view, unknown: [code, message], connectionOf, k
      * @param {string} key @param {Since} since @returns {Promise<Known>} @throws {FreshetError} as known
      */
     async since (key, { minSeq, waitMs }) {
-      const isDue = (/** @type {Known} */ { fields }) => Number(fields.seq) >= Number(minSeq)
+      const isDue = (/** @type {Known} */ one) => view.seqOf(one) >= Number(minSeq)
       const one = await until(key, () => known(key), isDue, waitMs)
       return isDue(one) ? one : await view.fromPrimary(key) ?? one
     },

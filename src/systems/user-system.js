@@ -9,6 +9,7 @@ import { eventOf, memoryOf, stateOf } from '../admission/index.js'
 import { define, FreshetError, kindOf, SettingsInvalid } from '../errors.js'
 import { checkedDefinition } from './checked-definition.js'
 import { fieldsOf } from './fields.js'
+import { sinceFields } from './schemas.js'
 import { open } from './opened.js'
 import { checkedOptions } from './options.js'
 
@@ -18,6 +19,8 @@ import { checkedOptions } from './options.js'
 
 const ANY = Object.freeze({ type: 'object', additionalProperties: true })
 const NO_KEY = 'KEY_UNKNOWN'
+/** of ?minSeq= */
+const WAIT_MS = 500
 /** a module may be loaded by several processes in one @type {WeakMap<object, Promise<System>>} */
 const made = new WeakMap()
 
@@ -38,20 +41,13 @@ async function make (given) {
   const definition = await checkedDefinition(given)
   const { name, errors = {}, commands = {}, queries = {}, stream, consumers = {}, unknown = NO_KEY } = given
   defineErrors(name, errors)
-  /** @param {any} settings @param {string} redisUrl @param {import('pino').Logger} log */
-  const openFor = ({ keyPrefix, systemPartitions: partitions, deadlineMs, requestMs, keepMs, maxOutbox, ackWithinMs, durability }, redisUrl, log) =>
-    open(definition, checkedOptions({
-      redisUrl,
-      keyPrefix,
-      partitions,
-      deadlineMs,
-      requestMs,
-      keepMs,
-      maxOutbox,
-      ackWithinMs,
-      durability: durability === 'db' ? null : durability,
-      log
-    }, definition))
+  /** @param {any} settings @param {string} redisUrl @param {{ log: import('pino').Logger, metrics: any }} parts */
+  function openFor (settings, redisUrl, { log, metrics }) {
+    const { keyPrefix, systemPartitions: partitions, deadlineMs, requestMs, keepMs, maxOutbox, ackWithinMs, durability: asked } = settings
+    const durability = asked === 'db' ? null : asked
+    const options = { redisUrl, keyPrefix, partitions, deadlineMs, requestMs, keepMs, maxOutbox, ackWithinMs, durability, log }
+    return open(definition, checkedOptions(options, definition), metrics)
+  }
   const message = kindOf(unknown)?.meaning ?? unknown
 
   return {
@@ -60,29 +56,30 @@ async function make (given) {
     unknown: [unknown, message],
     durability: 'memory',
     isUncached: true,
-    commands: Object.fromEntries(Object.entries(commands).map(([command, row]) => [command, commandRow(row, `${name}.commands.${command}`)])),
+    commands: Object.fromEntries(Object.entries(commands).map(([command, row]) =>
+      [command, commandRow(row, `${name}.commands.${command}`)])),
     queries: Object.fromEntries(Object.entries(queries).map(([query, row]) => [query, queryRow(row, unknown)])),
     streams: stream === undefined ? [] : [streamRow(stream, unknown)],
     memory: { rules: memoryOf(definition.rules) },
 
-    gateway ({ settings, connection, log }) {
-      const lazy = once(async () => openFor(settings, connection().url, log))
+    gateway ({ settings, connection, counters: metrics, log }) {
+      const lazy = once(async () => openFor(settings, connection().url, { log, metrics }))
       return { commands: lazy.get, reasons: lazy.reasons, close: lazy.close }
     },
 
-    reader: ({ reading }) => ({
-      queries: { known: reading.known },
+    reader: ({ reading, view }) => ({
+      queries: { since: reading.since },
       // its streams number events by the field of our own rules
       known: async (id) => {
         const one = await reading.known(id)
-        return { ...one, fields: { ...one.fields, seq: one.fields['@seq'] } }
+        return { ...one, fields: { ...one.fields, seq: String(view.seqOf(one)) } }
       }
     }),
 
-    async consumers ({ settings, connectionOf, log }) {
-      const opened = await openFor(settings, connectionOf(0).url, log)
+    async consumers ({ settings, connectionOf, counters: metrics, log }) {
+      const opened = await openFor(settings, connectionOf(0).url, { log, metrics })
       await Promise.all([opened.runTasks(), ...Object.entries(consumers).map(([consumer, handler]) => opened.consume(consumer, handler))])
-      return { close: opened.close }
+      return { effects: Object.keys(consumers), close: opened.close }
     }
   }
 }
@@ -129,9 +126,10 @@ const storedOf = ({ key, fields: { seq: _, ...fields }, generation }) => ({ key,
 const queryRow = ({ path, summary, reply = ANY, shown }, unknown) => ({
   path,
   summary,
+  fields: sinceFields(WAIT_MS),
   reply,
   codes: [unknown],
-  run: async ({ params }, { known }) => shown(storedOf(await known(Object.values(params)[0])))
+  run: async ({ params, query }, { since }) => shown(storedOf(await since(Object.values(params)[0], query)))
 })
 
 /** @param {import('./face.js').StreamRoute} row @param {string} unknown @returns {System['streams'][number]} */

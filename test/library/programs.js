@@ -126,7 +126,8 @@ import {
   type Stored, type System, type SystemAccount, type Worker
 } from 'freshet-feed/systems'
 const redisUrl = 'redis://h'
-const rule: Rule = { lua: new URL('./seat.lua', 'file:///'), version: 2, certain: (state, [op]) => op === 'hold' && state.sold ? 'sold' : null,
+const rule: Rule = { lua: new URL('./seat.lua', 'file:///'), version: 2, keepEvents: 10,
+  certain: (state, [op]) => op === 'hold' && state.sold ? 'sold' : null,
   fold: (state, event) => ({ ...state, holder: String(event.holder) }) }
 const definition: System = { name: 'seats', rules: { seat: rule, hall: { lua: 'return function () end' } } }
 const seats: OpenedSystem = await openSystem(definition, { redisUrl, partitions: 4, durability: 'replica' })
@@ -161,5 +162,7 @@ export { holder, accepted, seq, version, isReplay, name, ready, checked, error, 
 `
 
 /** By file; those of the library need types of Node, those of the client need none. */
-export const LIBRARY_PROGRAMS = { 'program.mts': LIBRARY, 'program-json.mts': JSON_VALUES, 'program-commonjs.cts': COMMON_JS, 'program-systems.mts': SYSTEMS }
+export const LIBRARY_PROGRAMS = {
+  'program.mts': LIBRARY, 'program-json.mts': JSON_VALUES, 'program-commonjs.cts': COMMON_JS, 'program-systems.mts': SYSTEMS
+}
 export const CLIENT_PROGRAMS = { 'program-following.mts': FOLLOWING }

@@ -46,7 +46,7 @@ t.test('events that are no longer kept end a follower with the state to go on fr
     keepEvents: 10
   })
   /** @param {number} after */
-  const first = async (after) => { for await (const event of system.follow('a', { after })) return event }
+  const first = async (after) => (await system.follow('a', { after }).next()).value
   for (let i = 0; i < 300; i++) submit('a', 'count')
   await submit('a', 'count')
   const error = await first(0).catch((/** @type {any} */ error) => error)
@@ -55,7 +55,9 @@ t.test('events that are no longer kept end a follower with the state to go on fr
   t.equal((await first(error.firstSeq - 1))?.seq, error.firstSeq)
   await t.rejects(first(400), { code: 'GENERATION_CHANGED' })
   await t.rejects(first(-1), { code: 'ARGUMENT_INVALID' })
-  const changed = (async () => { for await (const { seq } of system.follow('a', { after: 300 })) if (seq === 301) await submit('a', 'reopen') })()
+  const changed = (async () => {
+    for await (const { seq } of system.follow('a', { after: 300 })) if (seq === 301) await submit('a', 'reopen')
+  })()
   await t.rejects(changed, { code: 'GENERATION_CHANGED' })
 })
 
@@ -71,7 +73,8 @@ t.test('a consumer gets every entry, from the oldest on, in order per key, and a
   await eventually(() => seen.length === 50)
   t.match(seen[0], { entry: { id: /^\d+-\d+$/, rule: 'seat', key: 'a', seq: 1, type: 'logged', ts: Number, text: '1' }, token: 1, isSignal: true })
   t.same(Object.keys(seen[0].entry), ['id', 'rule', 'key', 'seq', 'type', 'ts', 'text'])
-  for (const key of ['a', 'b']) t.same(seen.flatMap(({ entry }) => entry.key === key ? [entry.seq] : []), Array.from({ length: 25 }, (_, i) => i + 1))
+  const seqs = Array.from({ length: 25 }, (_, i) => i + 1)
+  for (const key of ['a', 'b']) t.same(seen.flatMap(({ entry }) => entry.key === key ? [entry.seq] : []), seqs)
   await worker.close()
   await submit('a', 'next')
   const next = /** @type {any[]} */ ([])
@@ -102,7 +105,7 @@ t.test('an entry whose handler fails is tried again, then it is a dead letter an
   t.match(letter, { consumer: 'receipts', key: 'a', reason: 'no printer', attempts: 2, fields: { text: 'bad' } })
 })
 
-t.test('a handler that outlasts its lease and ignores the signal does not run twice at once; the next owner has a higher token', async (t) => {
+t.test('a handler that outlasts its lease and ignores the signal does not run twice at once, then has a higher token', async (t) => {
   const where = options()
   const { system, submit } = await openSeats(t, where, { lua: LOG })
   let running = 0
@@ -125,7 +128,8 @@ t.test('a handler that outlasts its lease and ignores the signal does not run tw
   await eventually(() => running === 1)
   for (const partition of [0, 1]) {
     // another process takes the lease
-    await connection.send('HSET', admissionKey(where.keyPrefix, 'seats', partition)('owner:receipts'), 'id', 'other', 'token', 7, 'until', 0)
+    const owner = admissionKey(where.keyPrefix, 'seats', partition)('owner:receipts')
+    await connection.send('HSET', owner, 'id', 'other', 'token', 7, 'until', 0)
   }
   await eventually(() => first?.aborted)
   await sleep(500)
@@ -172,7 +176,8 @@ t.test('a task whose rule fails stays due, and runs when the rule is mended', as
   await broken.system.runTasks()
   await eventually(() => broken.system.account.failed > 1)
   t.same((await broken.system.get('a'))?.version, 1)
-  const mended = await openSeats(t, where, { lua: lua.replace("error('no bell')", "return 'rung', {}, { events = { { type = 'rung' } } }"), version: 2 })
+  const better = lua.replace("error('no bell')", "return 'rung', {}, { events = { { type = 'rung' } } }")
+  const mended = await openSeats(t, where, { lua: better, version: 2 })
   await broken.system.close()
   await mended.system.runTasks()
   await eventually(async () => (await mended.system.get('a'))?.seq === 1)

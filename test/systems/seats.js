@@ -6,8 +6,10 @@ export const SEAT = `return function (state, args, now)
   if args[1] == 'hold' then
     if state.holder then return 'taken', { holder = state.holder } end
     state.holder = args[2]
-    return 'held', { holder = args[2] },
-      { events = { { type = 'held', holder = args[2], ['until'] = now + 120000 } }, tasks = { ['expire:1'] = now + tonumber(args[3] or '120000') } }
+    return 'held', { holder = args[2] }, {
+      events = { { type = 'held', holder = args[2], ['until'] = now + 120000 } },
+      tasks = { ['expire:1'] = now + 120000 }
+    }
   elseif args[1] == 'expire:1' then
     state.holder = nil
     return 'expired', {}, { events = { { type = 'expired' } } }

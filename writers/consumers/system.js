@@ -77,7 +77,7 @@ export async function openSystem (definition, settings, parts) {
     const { fail } = parts
     const owned = () => ownership.owned
     return definition.consumers({
-      id, admission, connectionOf, database, metrics: ownMetrics, bury, openConfirm, owned, settings, signal, fail, log
+      id, admission, connectionOf, database, metrics: ownMetrics, counters: metrics, bury, openConfirm, owned, settings, signal, fail, log
     })
   }
 
@@ -125,7 +125,9 @@ export async function openSystem (definition, settings, parts) {
   const ownership = createOwnership({ id, partitions, connectionOf, keyOf, log, work, leastToken, leaseMs })
 
   return {
-    figures: figuresOf({ ownership, effects: effects.map(({ name }) => name), letters, connectionOf, keyOf }),
+    figures: figuresOf({
+      ownership, effects: [...effects.map(({ name }) => name), ...handlers.effects ?? []], letters, connectionOf, keyOf
+    }),
 
     async close () {
       await ownership.close()

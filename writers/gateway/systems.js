@@ -34,6 +34,7 @@ export function openSystems (settings, definitions, { primaryUrl, registry, log,
   /** @param {import('../../src/systems/inside.js').System} definition */
   function open (definition) {
     const { name: system, gateway } = definition
+    const counters = metricsOf(system)
     const opened = openSystem(settings, definition, {
       routes,
       primaryUrl,
@@ -43,12 +44,13 @@ export function openSystems (settings, definitions, { primaryUrl, registry, log,
       // what it is handed to is made from what is made here
       onEntry: (entry) => own.onEntry?.(entry),
       hasEntries: () => Boolean(own.onEntry),
-      metrics: metricsOf(system),
+      metrics: counters,
       log
     })
     const own = gateway({
       admission: opened.commands,
       settings,
+      counters,
       connection: () => routes.route(0).connection,
       primaryId: () => routes.route(0).replicationId,
       systemKey: systemKey(keyPrefix, system),
