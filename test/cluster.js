@@ -1,5 +1,5 @@
 /** Clusters for tests: formed by the code of the embedded servers, on free ports, gone with their test. */
-import { clusterArgs, formCluster } from '../src/store/embedded/form-cluster.js'
+import { clusterArgs, formCluster } from '../src/embedded/form-cluster.js'
 import { freePort, startServer } from './servers.js'
 
 /** @typedef {Awaited<ReturnType<typeof startCluster>>} Cluster */

@@ -7,8 +7,11 @@ const seat = { type: 'string', pattern: '^[A-Z]-[1-9][0-9]?$', description: 'row
 const person = { type: 'string', pattern: '^[A-Za-z0-9_.-]{1,64}$', description: 'who holds it, asserted by the holder of the token' }
 const code = { type: 'string' }
 
-/** The state after an event: what hall.lua did. checkRule compares both. */
-function fold (state, { type, rows, perRow, seat, person }) {
+/**
+ * The state after an event: what hall.lua did. checkRule compares both.
+ * @type {import('freshet-feed/systems').Rule['fold']}
+ */
+const fold = (state, { type, rows, perRow, seat, person }) => {
   const count = Number(state[`of:${person}`] ?? 0) + (type === 'held' ? 1 : -1)
   if (type === 'created') return { ...state, rows, perRow }
   if (type === 'sold') return { ...state, [`seat:${seat}`]: `sold ${person}` }
@@ -19,7 +22,10 @@ function fold (state, { type, rows, perRow, seat, person }) {
   }
 }
 
-/** What can never be accepted again in this hall: a sold seat stays sold. */
+/**
+ * What can never be accepted again in this hall: a sold seat stays sold.
+ * @type {import('freshet-feed/systems').Rule['certain']}
+ */
 const certain = (state, [op, seat]) =>
   op === 'hold' && state[`seat:${seat}`]?.startsWith('sold ') ? { code: 'taken', details: { seat } } : null
 

@@ -14,7 +14,9 @@
  * @typedef {object} OwnRule
  * @property {string} text Lua @property {number} version @property {number} [keepEvents] newest events of a key that are kept, about
  * @property {(state: Fields, args: readonly string[]) => Certain | null | undefined} [certain] a rejection that stays true within a
- *   generation @property {(state: Fields, event: import('./own-state.js').OwnEvent) => Fields} [fold] the state after an event
+ *   generation
+ * @property {(state: Fields, event: import('./own-state.js').OwnEvent) => Record<string, string | number | null | undefined>} [fold] the
+ *   state after an event
  * @typedef {string | { code: string, details?: Record<string, string | number> }} Certain
  * @typedef {ReturnType<typeof createOwnRules>} OwnRules
  */

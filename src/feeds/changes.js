@@ -39,7 +39,9 @@ export async function changeRetention (primaries, prefix, feed, changes) {
   expectWritable(wanted)
   // a user that may not extend stored items changes nothing
   if (isWider(before.windowMs, wanted.windowMs)) {
-    await Promise.all([...primaries.connections.map((one) => one.send('SCAN', '0', 'COUNT', 1)), primary.send('PERSIST', definitionKey(prefix, feed))])
+    await Promise.all([
+      ...primaries.connections.map((one) => one.send('SCAN', '0', 'COUNT', 1)), primary.send('PERSIST', definitionKey(prefix, feed))
+    ])
   }
   const after = await setRetention(primary, prefix, feed, changes)
   await extendFeed(primaries, prefix, before, after)

@@ -39,41 +39,16 @@ const WAIT_SHARE = 0.5
  * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, FEED_DEFINITION_DIFFERS, FEED_LAYOUT_UNKNOWN
  */
 export async function openFeedWriter (options) {
-  const { redisUrl, keyPrefix, feed, maxFutureMs, name, deadlineMs, log } = options
-  const asked = ackOf(options.ack)
+  const { redisUrl, keyPrefix, maxFutureMs, name, deadlineMs, log } = options
   // unique: process ids repeat between containers, and a feed that is opened again is another writer
   const writerName = `${name}-${randomUUID()}`
   const primaries = createPrimaries(redisUrl, { name: `${name}:control`, deadlineMs, prepare: expectPrimary })
   const confirmation = createConfirmation(log)
-  /** @type {import('./stripes.js').Stripes | undefined} */
-  let links
-  const closeLinks = () => Promise.all([primaries.close(), links?.close()])
-
-  /** Batches are encoded by the stored definition, or by that of a new feed. */
-  async function open () {
-    await primaries.opened
-    const before = await findDefinition(primaries.router, keyPrefix, feed)
-    const settled = settledBy(before, options)
-    const layout = layoutOf(settled.layout)
-    const wanted = definitionOf(settled, before)
-    const { partitions } = settled
-    const ack = { ...asked, stripes: stripesOf(asked, partitions) }
-    const keys = Array.from({ length: partitions }, (_, partition) => partitionKey(keyPrefix, wanted, partition))
-    const buckets = Array.from({ length: ack.stripes * partitions }, (_, bucket) => keys[bucket % partitions])
-    const stripes = createStripes({
-      redisUrl, name, deadlineMs, keys: buckets.map((key) => key('')), layout, late: settled.late, log
-    })
-    links = stripes
-    await stripes.opened
-    const opened = await openDefinition(primaries.router, {
-      before, options, wanted, key: keys[0], layout, name: writerName, serverMs: stripes.serverMs
-    })
-    return { layout, settled, wanted, ack, key: (/** @type {number} */ partition) => keys[partition], buckets, stripes, ...opened }
-  }
-  const { layout, settled, wanted, ack, key, buckets, stripes, definition, isStored, origin } = await open().catch(async (error) => {
-    await closeLinks()
+  const opened = await openStripes(options, { primaries, writerName }).catch(async (error) => {
+    await primaries.close()
     throw error
   })
+  const { layout, settled, wanted, ack, key, buckets, stripes, definition, isStored, origin } = opened
 
   const hooks = guardedHooks(options, log)
   const pipeline = createPipeline({
@@ -133,7 +108,7 @@ export async function openFeedWriter (options) {
       await pipeline.close({ drainMs })
       await maintenance.close()
       agreement.end()
-      await closeLinks()
+      await Promise.all([primaries.close(), stripes.close()])
     }
   }
 }
@@ -155,6 +130,37 @@ function createSend ({ ack, layout, markerKeys, deadlineMs, confirmation, onUnco
     const answers = await ack.send(connection, batches, contexts[bucket])
     confirmation.received(bucket)
     return answers
+  }
+}
+
+/**
+ * Connections for batches, which are encoded by the stored definition, or by that of a new feed.
+ * @param {FeedWriterOptions} options @param {{ primaries: import('../store/index.js').Primaries, writerName: string }} parts
+ */
+async function openStripes (options, { primaries, writerName }) {
+  const { redisUrl, keyPrefix, feed, name, deadlineMs, log } = options
+  await primaries.opened
+  const before = await findDefinition(primaries.router, keyPrefix, feed)
+  const settled = settledBy(before, options)
+  const layout = layoutOf(settled.layout)
+  const wanted = definitionOf(settled, before)
+  const { partitions, late } = settled
+  const asked = ackOf(options.ack)
+  const ack = { ...asked, stripes: stripesOf(asked, partitions) }
+  const keys = Array.from({ length: partitions }, (_, partition) => partitionKey(keyPrefix, wanted, partition))
+  const key = (/** @type {number} */ partition) => keys[partition]
+  const buckets = Array.from({ length: ack.stripes * partitions }, (_, bucket) => keys[bucket % partitions])
+  const stripes = createStripes({ redisUrl, name, deadlineMs, keys: buckets.map((one) => one('')), layout, late, log })
+  try {
+    await stripes.opened
+    const { serverMs } = stripes
+    const opened = await openDefinition(primaries.router, {
+      before, options, wanted, key: key(0), layout, name: writerName, serverMs
+    })
+    return { layout, settled, wanted, ack, key, buckets, stripes, ...opened }
+  } catch (error) {
+    await stripes.close()
+    throw error
   }
 }
 

@@ -25,8 +25,8 @@ const running = new Map()
  * @param {{ id: string, name: string, system: string, primaryUrl: string, partitions: number, deadlineMs: number,
  *   keyOf: (partition: number) => (part: string) => string,
  *   connectionOf: (partition: number) => import('../store/index.js').Connection, account: { deadLetters: number },
- *   metrics: ConsumerMetrics, submit: (command: import('../admission/index.js').Command) => Promise<unknown>, log: any }} parts `id`: of this process; `name`: of
- *   connections
+ *   metrics: ConsumerMetrics, submit: (command: import('../admission/index.js').Command) => Promise<unknown>, log: any }} parts `id`: of
+ *   this process; `name`: of connections
  */
 export function createConsumers (parts) {
   const { id, name, system, primaryUrl, partitions, deadlineMs, keyOf, connectionOf, account, metrics, submit, log } = parts
@@ -38,7 +38,7 @@ export function createConsumers (parts) {
 
   /** Owners of each consumer have keys of their own. @param {string} consumer */
   const keysOf = (consumer) => (/** @type {number} */ partition) => (/** @type {string} */ part) =>
-    keyOf(partition)(part === 'owner' || part === 'consumers' ? `${part}:${consumer}` : part)
+    keyOf(partition)(['owner', 'consumers', 'handler'].includes(part) ? `${part}:${consumer}` : part)
 
   /** @param {string} consumer @param {import('../consumers/index.js').Work} work */
   async function join (consumer, work) {
@@ -52,11 +52,10 @@ export function createConsumers (parts) {
   async function start (consumer, handler, attempts) {
     const outbox = createRoutes({ primaryUrl, name: `${name}:${consumer}`, deadlineMs })
     const reader = createOutboxReader({ connection: () => outbox.route(0).connection, keyOf, log })
-    const keys = keysOf(consumer)
     const work = (/** @type {import('../consumers/index.js').Owned} */ owned) => followPartition(consumer, {
       owned,
       connection: () => connectionOf(owned.partition),
-      key: keys(owned.partition),
+      key: keysOf(consumer)(owned.partition),
       reader,
       metrics: {
         finished: metrics.finished,
@@ -74,7 +73,7 @@ export function createConsumers (parts) {
     }, {
       attempts,
       isAwaited: true,
-      write: (entries, begin) => handOver(keys(owned.partition)('handler'), entries, { begin, handler, owned })
+      write: (entries, begin) => handOver(keysOf(consumer)(owned.partition)('handler'), entries, { begin, handler, owned })
     })
     await outbox.opened
     for (let partition = 0; partition < partitions; partition++) {

@@ -17,7 +17,8 @@
  * @property {number} [keepEvents] how many events of a key are kept, about; default: all
  * @property {(state: State, args: readonly string[]) => string | { code: string, details?: Record<string, string | number> } | null
  *   | undefined} [certain] the code of a rejection that stays true within a generation; such commands are answered without the server
- * @property {(state: State, event: Event) => State} [fold] the state after an event; it may change the state that it gets
+ * @property {(state: State, event: Event) => Record<string, string | number | null | undefined>} [fold] the state after an event, without
+ *   the fields that are null or undefined; it may change the state that it gets
  */
 
 /** @typedef {{ status: number, meaning: string }} SystemError what clients of the routes get, by its code */

@@ -187,6 +187,7 @@ t.test('arguments of consume are checked', async (t) => {
   const { system } = await openSeats(t, options())
   const none = async () => {}
   for (const bad of [['A b', none], ['a', 7], ['a', none, { attempts: 0 }], ['a', none, { attempt: 1 }]]) {
-    await t.rejects(system.consume(...(bad)), { code: 'ARGUMENT_INVALID' })
+    const [consumer, handler, more] = /** @type {any[]} */ (bad)
+    await t.rejects(system.consume(consumer, handler, more), { code: 'ARGUMENT_INVALID' })
   }
 })

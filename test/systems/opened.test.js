@@ -42,7 +42,10 @@ for (const engine of await scopedEngines()) {
       const command = { rule: 'seat', key: 'a', args: ['hold', 'ann'], requestId: 'r' }
       const lost = system.submit(command)
       lost.catch(() => {})
-      await connection.send('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
+      const clients = String(await connection.send('CLIENT', 'LIST')).split('\n')
+      const own = clients.filter((line) => line.includes(` name=freshet-${process.pid}-seats-`))
+      for (const line of own) await connection.send('CLIENT', 'KILL', 'ID', /^id=(\d+)/.exec(line)?.[1] ?? '')
+      t.ok(own.length > 1)
       await lost.catch(({ code }) => t.equal(code, 'SERVER_LOST'))
       const decision = await eventually(() => system.submit(command))
       t.match(decision, { code: 'held', seq: 1, details: { holder: 'ann' } })
