@@ -23,7 +23,7 @@ const usageOf = (systems) => `Usage: npm start demo -- ${SYSTEMS.join('|')} [fla
 Runs embedded servers, a gateway, consumers, a reader with a page, and a crowd, until Ctrl-C. Faults of exchanges and of the payment
 provider can be switched on the page. A process that is killed is started again.
 
-${systems.map(({ name, demo }) => `  ${name.padEnd(10)}${demo.about}`).join('\n')}
+${systems.map(({ name, demo }) => `  ${name.padEnd(10)}${demo?.about}`).join('\n')}
 
 Examples:
   npm start demo -- auctions
@@ -51,7 +51,7 @@ export async function main ({ argv, env }) {
       : unknownName(system, SYSTEMS, `the demos are ${SYSTEMS.join(', ')}`)])
   }
   const [{ demo }] = await loadSystems([system])
-  const faults = OWN_SETTINGS.filter((name) => !demo.settings?.includes(name) && given.origins[name] !== 'default')
+  const faults = OWN_SETTINGS.filter((name) => !demo?.settings?.includes(name) && given.origins[name] !== 'default')
   if (faults.length > 0) {
     throw new SettingsInvalid(faults.map((name) => `${name}: ${given[name]}; expected none, since the demo ${system} does not use it`))
   }

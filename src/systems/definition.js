@@ -23,8 +23,8 @@
  * @property {boolean} [needsDatabase] consumers start the embedded one if none is given
  * @property {boolean} [keepsSecret] in the database, because its ids outlive the memory of the servers
  * @property {boolean} [keepsUnread] entries of the outbox wait for consumers, also before there are any
- * @property {Demo} demo
- * @property {Page} page
+ * @property {Demo} [demo] of ours
+ * @property {Page} [page] of ours
  * @property {(settings: any, deadlineMs: number) => Promise<Findings>} [findings] of doctor, besides servers and database
  * @property {Record<string, import('../http/index.js').CommandRow>} commands
  * @property {Record<string, import('../http/index.js').QueryRow>} queries
